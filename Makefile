@@ -1,0 +1,67 @@
+# miniapiserver: a Kubernetes API server in one binary. `make help` lists the targets.
+
+SHELL   := /bin/bash
+GO      ?= go
+BIN     := bin/miniapiserver
+LDFLAGS := -s -w
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Flags for `make run`, e.g. make run ARGS="--ephemeral --v=3".
+ARGS ?=
+
+.PHONY: help
+help: ## Show this help.
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## Build and start the server (ARGS="--flag ..." adds flags).
+	@./$(BIN) $(ARGS)
+
+.PHONY: build
+build: ## Build bin/miniapiserver.
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/miniapiserver
+
+.PHONY: test
+test: ## Run all tests, and those with a real kubectl.
+	$(GO) test ./...
+	cd conformance/kubectl && $(GO) test ./...
+
+.PHONY: race
+race: ## Run the tests under the race detector.
+	$(GO) test -race ./...
+
+.PHONY: check
+check: verify-generate ## gofmt, go vet, staticcheck, import graph, generated files.
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) test ./internal/layering
+
+.PHONY: conformance
+conformance: ## Replay the recorded conversations against a server in this process.
+	$(GO) test -count=1 -v -run TestConversations ./conformance
+
+.PHONY: bench
+bench: build ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
+	$(GO) run ./bench -binary $(BIN)
+	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api ./proto ./handlers
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz test for FUZZTIME (default 30s).
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $${FUZZTIME:-30s} $$pkg || exit 1; done; done
+
+.PHONY: generate
+generate: ## Remake generated files.
+	$(GO) generate ./...
+
+.PHONY: verify-generate
+verify-generate: ## Fail if generated files are not up to date.
+	@before=$$(git status --porcelain; git diff | sha256sum); $(GO) generate ./... && \
+	after=$$(git status --porcelain; git diff | sha256sum); \
+	if [ "$$before" != "$$after" ]; then echo "generated files are out of date: run make generate"; git status --short; exit 1; fi
+
+.PHONY: clean
+clean: ## Remove what was built.
+	rm -rf bin

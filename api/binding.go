@@ -1,0 +1,83 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// binding tells that a pod is to run on a node. It is only ever created, and
+// what it leads to is a change of the pod. now is the clock that the pod's
+// condition is stamped by.
+func binding(now func() time.Time) *Resource {
+	return &Resource{
+		Name: "bindings", Singular: "binding", Kind: "Binding",
+		Namespaced: true,
+		Verbs:      []string{VerbCreate},
+		Versions:   served(corev1.SchemeGroupVersion),
+		New:        func() Object { return &corev1.Binding{} },
+		Virtual: &Virtual{Source: "bindings", Changes: "pods", Change: func(obj, asked Object) (Object, error) {
+			return bind(obj.(*corev1.Pod), asked.(*corev1.Binding), metav1.NewTime(now()))
+		}},
+	}
+}
+
+// bind puts p on the node that b names, unless it is somewhere already.
+func bind(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (Object, error) {
+	if errs := validateBinding(b); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	if err := bindable(p); err != nil {
+		return nil, apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, err)
+	}
+	p.Spec.NodeName = b.Target.Name
+	if len(b.Annotations) > 0 && p.Annotations == nil {
+		p.Annotations = map[string]string{}
+	}
+	maps.Copy(p.Annotations, b.Annotations)
+	setPodCondition(p, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at})
+	return p, nil
+}
+
+func bindable(p *corev1.Pod) error {
+	switch {
+	case p.DeletionTimestamp != nil:
+		return fmt.Errorf("pod %s is being deleted, cannot be assigned to a host", p.Name)
+	case p.Spec.NodeName != "":
+		return fmt.Errorf("pod %v is already assigned to node %q", p.Name, p.Spec.NodeName)
+	case len(p.Spec.SchedulingGates) > 0:
+		return fmt.Errorf("pod %v has non-empty .spec.schedulingGates", p.Name)
+	}
+	return nil
+}
+
+func validateBinding(b *corev1.Binding) field.ErrorList {
+	var errs field.ErrorList
+	target := field.NewPath("target")
+	if b.Target.Kind != "" && b.Target.Kind != "Node" {
+		errs = append(errs, field.NotSupported(target.Child("kind"), b.Target.Kind, []string{"Node", "<empty>"}))
+	}
+	if b.Target.Name == "" {
+		errs = append(errs, field.Required(target.Child("name"), ""))
+	}
+	return errs
+}
+
+// setPodCondition replaces the condition of the same type.
+func setPodCondition(p *corev1.Pod, c corev1.PodCondition) {
+	for i := range p.Status.Conditions {
+		if was := &p.Status.Conditions[i]; was.Type == c.Type {
+			if was.Status == c.Status {
+				c.LastTransitionTime = was.LastTransitionTime
+			}
+			*was = c
+			return
+		}
+	}
+	p.Status.Conditions = append(p.Status.Conditions, c)
+}

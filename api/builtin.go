@@ -1,0 +1,84 @@
+package api
+
+import "time"
+
+// BuiltIn is the list of kinds. A new kind has a file of its own and one line
+// here.
+func BuiltIn() []*Resource {
+	return []*Resource{
+		// core
+		binding(time.Now),
+		componentStatus(),
+		configMap(),
+		endpoints(),
+		event(),
+		limitRange(),
+		namespace(),
+		node(),
+		persistentVolume(time.Now),
+		persistentVolumeClaim(),
+		pod(),
+		podTemplate(),
+		replicationController(),
+		resourceQuota(),
+		secret(),
+		service(),
+		serviceAccount(),
+		// apps
+		controllerRevision(),
+		daemonSet(),
+		deployment(),
+		replicaSet(),
+		statefulSet(),
+		// autoscaling
+		horizontalPodAutoscaler(),
+		// batch
+		cronJob(),
+		job(),
+		// certificates.k8s.io
+		certificateSigningRequest(),
+		// coordination.k8s.io
+		lease(),
+		// discovery.k8s.io
+		endpointSlice(),
+		// flowcontrol.apiserver.k8s.io
+		flowSchema(),
+		priorityLevelConfiguration(),
+		// networking.k8s.io
+		ingress(),
+		ingressClass(),
+		ipAddress(),
+		networkPolicy(),
+		serviceCIDR(),
+		// node.k8s.io
+		runtimeClass(),
+		// policy
+		podDisruptionBudget(),
+		// rbac.authorization.k8s.io
+		clusterRole(),
+		clusterRoleBinding(),
+		role(),
+		roleBinding(),
+		// resource.k8s.io
+		deviceClass(),
+		resourceClaim(),
+		resourceClaimTemplate(),
+		resourceSlice(),
+		// scheduling.k8s.io
+		priorityClass(),
+		// storage.k8s.io
+		csiDriver(),
+		csiNode(),
+		csiStorageCapacity(),
+		storageClass(),
+		volumeAttachment(),
+		volumeAttributesClass(),
+		// admissionregistration.k8s.io
+		mutatingAdmissionPolicy(),
+		mutatingAdmissionPolicyBinding(),
+		mutatingWebhookConfiguration(),
+		validatingAdmissionPolicy(),
+		validatingAdmissionPolicyBinding(),
+		validatingWebhookConfiguration(),
+	}
+}

@@ -1,0 +1,18 @@
+package api
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
+)
+
+// clusterRole is a set of permissions in the whole cluster.
+func clusterRole() *Resource {
+	return &Resource{
+		Name: "clusterroles", Singular: "clusterrole", Kind: "ClusterRole",
+		Versions:            readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
+		New:                 func() Object { return &rbacv1.ClusterRole{} },
+		Prefix:              "clusterroles",
+		AllowCreateOnUpdate: true,
+		ValidateName:        segmentName,
+	}
+}

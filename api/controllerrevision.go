@@ -1,0 +1,16 @@
+package api
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+)
+
+// controllerRevision is an immutable snapshot of state that a controller keeps for rollbacks.
+func controllerRevision() *Resource {
+	return &Resource{
+		Name: "controllerrevisions", Singular: "controllerrevision", Kind: "ControllerRevision",
+		Namespaced: true,
+		Versions:   served(appsv1.SchemeGroupVersion),
+		New:        func() Object { return &appsv1.ControllerRevision{} },
+		Prefix:     "controllerrevisions",
+	}
+}

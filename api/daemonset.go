@@ -1,0 +1,55 @@
+package api
+
+import (
+	"maps"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// daemonSet is a pod on each node.
+func daemonSet() *Resource {
+	return &Resource{
+		Name: "daemonsets", Singular: "daemonset", Kind: "DaemonSet",
+		ShortNames:          []string{"ds"},
+		Categories:          []string{"all"},
+		Namespaced:          true,
+		Versions:            served(appsv1.SchemeGroupVersion),
+		New:                 func() Object { return &appsv1.DaemonSet{} },
+		Prefix:              "daemonsets",
+		MetadataRevalidated: true,
+		Generation:          true,
+		HasStatus:           true,
+		Default:             func(obj Object) { defaultTemplate(&obj.(*appsv1.DaemonSet).Spec.Template) },
+		PrepareCreate: func(obj Object) {
+			setTemplateGeneration(obj, max(1, templateGeneration(obj)))
+		},
+		PrepareUpdate: func(obj, old Object) {
+			generation := templateGeneration(old)
+			if !equality.Semantic.DeepEqual(obj.(*appsv1.DaemonSet).Spec.Template, old.(*appsv1.DaemonSet).Spec.Template) {
+				generation++
+			}
+			setTemplateGeneration(obj, generation)
+		},
+	}
+}
+
+// templateGeneration counts the changes of the pod template. It was a field of
+// older versions and lives on in an annotation, which clients cannot set.
+func templateGeneration(obj Object) int64 {
+	n, err := strconv.ParseInt(obj.GetAnnotations()[appsv1.DeprecatedTemplateGeneration], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func setTemplateGeneration(obj Object, generation int64) {
+	annotations := maps.Clone(obj.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[appsv1.DeprecatedTemplateGeneration] = strconv.FormatInt(generation, 10)
+	obj.SetAnnotations(annotations)
+}

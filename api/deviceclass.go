@@ -1,0 +1,18 @@
+package api
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+)
+
+// deviceClass is a class of devices that can be claimed.
+func deviceClass() *Resource {
+	return &Resource{
+		Name: "deviceclasses", Singular: "deviceclass", Kind: "DeviceClass",
+		Versions:            readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
+		New:                 func() Object { return &resourcev1.DeviceClass{} },
+		Prefix:              "deviceclasses",
+		ReturnDeletedObject: true,
+		Generation:          true,
+	}
+}

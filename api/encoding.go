@@ -1,0 +1,119 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/miniapiserver/miniapiserver/proto"
+)
+
+// ProtoObject is an Object that can be protobuf. All types of k8s.io/api are.
+type ProtoObject interface {
+	Object
+	proto.Message
+	Unmarshal([]byte) error
+}
+
+// EncodeStored makes the value that stands in etcd for an object of the hub
+// type. resourceVersion and selfLink are no part of it: they are cleared in a
+// copy when they are set, so obj itself is not changed.
+func (r *Resource) EncodeStored(obj Object) ([]byte, error) {
+	if obj.GetResourceVersion() != "" || obj.GetSelfLink() != "" {
+		obj = withoutVersion(obj)
+	}
+	m, ok := obj.(ProtoObject)
+	if !ok {
+		return nil, fmt.Errorf("encode %s: %T has no protobuf form", r.Name, obj)
+	}
+	value, err := proto.Append(nil, r.StoredVersion().String(), r.Kind, m)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", r.Name, err)
+	}
+	return value, nil
+}
+
+func withoutVersion(obj Object) Object {
+	obj = obj.DeepCopyObject().(Object)
+	obj.SetResourceVersion("")
+	obj.SetSelfLink("")
+	return obj
+}
+
+// DecodeStored reads a value from etcd, protobuf or JSON, in any version that r
+// has, and returns it as an object of the hub type with its defaults. Kind and
+// apiVersion of the result are empty.
+func (r *Resource) DecodeStored(value []byte) (Object, error) {
+	v, obj, err := r.decodeStored(value)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", r.Name, err)
+	}
+	hub, err := r.Decoded(v, obj)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", r.Name, err)
+	}
+	return hub, nil
+}
+
+func (r *Resource) decodeStored(value []byte) (*Version, Object, error) {
+	if !proto.Is(value) {
+		return r.decodeJSON(value)
+	}
+	e, err := proto.Decode(value)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := r.writtenAs(e.APIVersion, e.Kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, ok := r.NewOf(v).(ProtoObject)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s has no protobuf form", v.GroupVersion)
+	}
+	if err := m.Unmarshal(e.Raw); err != nil {
+		return nil, nil, err
+	}
+	return v, m, nil
+}
+
+func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
+		return nil, nil, fmt.Errorf("value is neither protobuf nor JSON")
+	}
+	var written metav1.TypeMeta
+	if err := json.Unmarshal(value, &written); err != nil {
+		return nil, nil, err
+	}
+	v, err := r.writtenAs(written.APIVersion, written.Kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	obj := r.NewOf(v)
+	if err := json.Unmarshal(value, obj); err != nil {
+		return nil, nil, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return v, obj, nil
+}
+
+// writtenAs finds the version that a stored value says it has.
+func (r *Resource) writtenAs(apiVersion, kind string) (*Version, error) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	if kind != r.Kind {
+		return nil, fmt.Errorf("kind is %q, not %q", kind, r.Kind)
+	}
+	if v := r.Version(gv); v != nil {
+		return v, nil
+	}
+	if gv == r.StoredVersion() {
+		return &r.Versions[0], nil
+	}
+	return nil, fmt.Errorf("version %q of %s is not known", apiVersion, kind)
+}

@@ -1,0 +1,17 @@
+package api
+
+import corev1 "k8s.io/api/core/v1"
+
+// endpoints is the older form of the addresses behind a Service.
+func endpoints() *Resource {
+	return &Resource{
+		Name: "endpoints", Singular: "endpoints", Kind: "Endpoints",
+		ShortNames:          []string{"ep"},
+		Namespaced:          true,
+		Versions:            served(corev1.SchemeGroupVersion),
+		New:                 func() Object { return &corev1.Endpoints{} },
+		Prefix:              "services/endpoints",
+		AllowCreateOnUpdate: true,
+		Deprecated:          "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+	}
+}

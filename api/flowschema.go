@@ -1,0 +1,18 @@
+package api
+
+import (
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	flowcontrolv1beta3 "k8s.io/api/flowcontrol/v1beta3"
+)
+
+// flowSchema is a rule that sorts requests into priority levels.
+func flowSchema() *Resource {
+	return &Resource{
+		Name: "flowschemas", Singular: "flowschema", Kind: "FlowSchema",
+		Versions:   readable(served(flowcontrolv1.SchemeGroupVersion), flowcontrolv1beta3.SchemeGroupVersion),
+		New:        func() Object { return &flowcontrolv1.FlowSchema{} },
+		Prefix:     "flowschemas",
+		Generation: true,
+		HasStatus:  true,
+	}
+}

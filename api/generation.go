@@ -1,0 +1,37 @@
+package api
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// Bumps tells whether the difference between obj and old counts in
+// metadata.generation. It looks at what is left after PrepareUpdate.
+func (r *Resource) Bumps(obj, old Object) bool {
+	if !r.Generation {
+		return false
+	}
+	if r.Changed != nil {
+		return r.Changed(obj, old)
+	}
+	return bodyChanged(obj, old)
+}
+
+// bodyChanged compares what is outside metadata and status.
+func bodyChanged(obj, old Object) bool {
+	a, b := reflect.ValueOf(obj).Elem(), reflect.ValueOf(old).Elem()
+	for i := range a.NumField() {
+		switch a.Type().Field(i).Name {
+		case "TypeMeta", "ObjectMeta", "Status":
+			continue
+		}
+		if !equality.Semantic.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			return true
+		}
+	}
+	return false
+}
+
+// never is the Changed of kinds whose generation is 1 for ever.
+func never(_, _ Object) bool { return false }

@@ -1,0 +1,19 @@
+package api
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// ingress is how HTTP from outside reaches services.
+func ingress() *Resource {
+	return &Resource{
+		Name: "ingresses", Singular: "ingress", Kind: "Ingress",
+		ShortNames: []string{"ing"},
+		Namespaced: true,
+		Versions:   served(networkingv1.SchemeGroupVersion),
+		New:        func() Object { return &networkingv1.Ingress{} },
+		Prefix:     "ingress",
+		Generation: true,
+		HasStatus:  true,
+	}
+}

@@ -1,0 +1,17 @@
+package api
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	networkingv1beta1 "k8s.io/api/networking/v1beta1"
+)
+
+// ingressClass is which controller an Ingress is meant for.
+func ingressClass() *Resource {
+	return &Resource{
+		Name: "ingressclasses", Singular: "ingressclass", Kind: "IngressClass",
+		Versions:   readable(served(networkingv1.SchemeGroupVersion), networkingv1beta1.SchemeGroupVersion),
+		New:        func() Object { return &networkingv1.IngressClass{} },
+		Prefix:     "ingressclasses",
+		Generation: true,
+	}
+}

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"maps"
+	"strconv"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// job is pods that run until their work is done.
+func job() *Resource {
+	labels := selectable(served(batchv1.SchemeGroupVersion), nameLabel, namespaceLabel, "status.successful")
+	labels[0].FieldLabelError = "field label %q not supported for Job"
+	return &Resource{
+		Name: "jobs", Singular: "job", Kind: "Job",
+		Categories:    []string{"all"},
+		Namespaced:    true,
+		Versions:      labels,
+		New:           func() Object { return &batchv1.Job{} },
+		Prefix:        "jobs",
+		Generation:    true,
+		HasStatus:     true,
+		Default:       defaultJob,
+		PrepareCreate: func(obj Object) { selectJobPods(obj.(*batchv1.Job)) },
+		Fields: func(obj Object) map[string]string {
+			return map[string]string{"status.successful": strconv.Itoa(int(obj.(*batchv1.Job).Status.Succeeded))}
+		},
+	}
+}
+
+func defaultJob(obj Object) {
+	j := obj.(*batchv1.Job)
+	defaultTemplate(&j.Spec.Template)
+	if len(j.Labels) == 0 {
+		j.Labels = maps.Clone(j.Spec.Template.Labels)
+	}
+}
+
+// selectJobPods makes a job find its own pods and no others: by its uid, unless
+// the user takes care of that.
+func selectJobPods(j *batchv1.Job) {
+	if j.Spec.ManualSelector != nil && *j.Spec.ManualSelector {
+		return
+	}
+	uid, t := string(j.UID), &j.Spec.Template
+	// The first pair is what older clients look for.
+	for _, l := range [][2]string{
+		{"job-name", j.Name}, {"controller-uid", uid},
+		{batchv1.JobNameLabel, j.Name}, {batchv1.ControllerUidLabel, uid},
+	} {
+		if _, ok := t.Labels[l[0]]; !ok {
+			metav1.SetMetaDataLabel(&t.ObjectMeta, l[0], l[1])
+		}
+	}
+	if j.Spec.Selector == nil {
+		j.Spec.Selector = &metav1.LabelSelector{}
+	}
+	if _, ok := j.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel]; !ok {
+		metav1.AddLabelToSelector(j.Spec.Selector, batchv1.ControllerUidLabel, uid)
+	}
+}

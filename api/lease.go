@@ -1,0 +1,19 @@
+package api
+
+import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
+)
+
+// lease is a lock with a holder and a time to renew it.
+func lease() *Resource {
+	return &Resource{
+		Name: "leases", Singular: "lease", Kind: "Lease",
+		Namespaced:             true,
+		Versions:               readable(served(coordinationv1.SchemeGroupVersion), coordinationv1beta1.SchemeGroupVersion),
+		New:                    func() Object { return &coordinationv1.Lease{} },
+		Prefix:                 "leases",
+		AllowCreateOnUpdate:    true,
+		RequireResourceVersion: true,
+	}
+}

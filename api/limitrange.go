@@ -1,0 +1,18 @@
+package api
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// limitRange is bounds and defaults for resources in a namespace.
+func limitRange() *Resource {
+	return &Resource{
+		Name: "limitranges", Singular: "limitrange", Kind: "LimitRange",
+		ShortNames:          []string{"limits"},
+		Namespaced:          true,
+		Versions:            served(corev1.SchemeGroupVersion),
+		New:                 func() Object { return &corev1.LimitRange{} },
+		Prefix:              "limitranges",
+		AllowCreateOnUpdate: true,
+	}
+}

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// CheckCreate tells all that is wrong with a new object: its metadata, what the
+// kind asks for, and what requests of version v must keep to. obj must have its
+// name, namespace and everything that the server sets.
+func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
+	errs := r.ValidateMetadata(obj)
+	if v != nil && v.Validate != nil {
+		errs = append(errs, v.Validate(obj)...)
+	}
+	if r.Validate != nil {
+		errs = append(errs, r.Validate(obj)...)
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	return validation.ValidateObjectMetaAccessor(obj, r.Namespaced, segmentName, metadataPath())
+}
+
+// CheckUpdate tells all that is wrong with obj in the place of old. obj must
+// have a resourceVersion. Faults of metadata are found more than once, by rules
+// that overlap, and are listed as often, as kube-apiserver does; what is put
+// into a message from them says each once.
+func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
+	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, segmentName, metadataPath())
+	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())...)
+	errs = append(errs, r.ValidateMetadataUpdate(obj, old)...)
+	if v != nil && v.ValidateUpdate != nil {
+		errs = append(errs, v.ValidateUpdate(obj, old)...)
+	}
+	if r.ValidateUpdate != nil {
+		errs = append(errs, r.ValidateUpdate(obj, old)...)
+	}
+	if r.MetadataRevalidated {
+		errs = append(errs, r.ValidateMetadata(obj)...)
+	}
+	if r.Validate != nil {
+		errs = append(errs, r.Validate(obj)...)
+	}
+	return errs
+}
+
+// CheckStatusUpdate is CheckUpdate for the status subresource, where only the
+// metadata is checked so far.
+func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
+	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, segmentName, metadataPath())
+	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())...)
+	return append(errs, r.ValidateMetadataUpdate(obj, old)...)
+}
+
+// ValidateMetadata checks the metadata of a new object.
+func (r *Resource) ValidateMetadata(obj Object) field.ErrorList {
+	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, r.validateName, metadataPath())
+	return append(errs, checkFinalizers(obj)...)
+}
+
+// ValidateMetadataUpdate checks that metadata changed only where it may.
+func (r *Resource) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
+	errs := validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())
+	return append(errs, checkFinalizers(obj)...)
+}
+
+// checkFinalizers refuses names without a domain that are not Kubernetes' own.
+func checkFinalizers(obj Object) field.ErrorList {
+	return finalizerNames(obj.GetFinalizers(), metadataPath().Child("finalizers"))
+}
+
+func finalizerNames(names []string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, name := range names {
+		if err := finalizerName(name, at.Index(i)); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+func finalizerName(name string, at *field.Path) *field.Error {
+	switch {
+	case strings.Contains(name, "/"),
+		name == "kubernetes", name == metav1.FinalizerOrphanDependents, name == metav1.FinalizerDeleteDependents:
+		return nil
+	}
+	return field.Invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified")
+}
+
+// DedupOwnerReferences drops owner references that stand there twice, and
+// returns the warning that clients get for them.
+func DedupOwnerReferences(obj Object) []string {
+	kept, dropped := dedup(obj.GetOwnerReferences())
+	if len(dropped) == 0 {
+		return nil
+	}
+	obj.SetOwnerReferences(kept)
+	return duplicateWarning(dropped)
+}
+
+// MetadataWarnings are said of every object that is written, whatever its kind.
+func MetadataWarnings(obj Object) []string {
+	_, dropped := dedup(obj.GetOwnerReferences())
+	if len(dropped) == 0 {
+		return nil
+	}
+	return duplicateWarning(dropped)
+}
+
+func duplicateWarning(uids []string) []string {
+	return []string{".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, " +
+		"and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " +
+		strings.Join(uids, ", ")}
+}
+
+// dedup splits references into the first of each and the uids of the others.
+func dedup(refs []metav1.OwnerReference) (kept []metav1.OwnerReference, dropped []string) {
+	for _, ref := range refs {
+		same := func(k metav1.OwnerReference) bool {
+			return k.UID == ref.UID && equality.Semantic.DeepEqual(k, ref)
+		}
+		if slices.ContainsFunc(kept, same) {
+			dropped = append(dropped, string(ref.UID))
+			continue
+		}
+		kept = append(kept, ref)
+	}
+	return kept, dropped
+}
+
+func metadataPath() *field.Path { return field.NewPath("metadata") }

@@ -1,0 +1,21 @@
+package api
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+)
+
+// mutatingAdmissionPolicy is a CEL policy that changes what is written.
+func mutatingAdmissionPolicy() *Resource {
+	return &Resource{
+		Name: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy",
+		Categories:             []string{"api-extensions"},
+		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		New:                    func() Object { return &admissionregistrationv1.MutatingAdmissionPolicy{} },
+		Prefix:                 "mutatingadmissionpolicies",
+		Generation:             true,
+		RequireResourceVersion: true,
+		// kube-apiserver 1.36 still writes the version before.
+		Stored: admissionregistrationv1beta1.SchemeGroupVersion,
+	}
+}

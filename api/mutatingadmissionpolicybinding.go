@@ -1,0 +1,21 @@
+package api
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+)
+
+// mutatingAdmissionPolicyBinding is where a MutatingAdmissionPolicy applies.
+func mutatingAdmissionPolicyBinding() *Resource {
+	return &Resource{
+		Name: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding",
+		Categories:             []string{"api-extensions"},
+		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		New:                    func() Object { return &admissionregistrationv1.MutatingAdmissionPolicyBinding{} },
+		Prefix:                 "mutatingadmissionpolicybindings",
+		Generation:             true,
+		RequireResourceVersion: true,
+		// kube-apiserver 1.36 still writes the version before.
+		Stored: admissionregistrationv1beta1.SchemeGroupVersion,
+	}
+}

@@ -1,0 +1,19 @@
+package api
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+)
+
+// mutatingWebhookConfiguration is which webhooks may change what is written.
+func mutatingWebhookConfiguration() *Resource {
+	return &Resource{
+		Name: "mutatingwebhookconfigurations", Singular: "mutatingwebhookconfiguration", Kind: "MutatingWebhookConfiguration",
+		Categories:             []string{"api-extensions"},
+		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		New:                    func() Object { return &admissionregistrationv1.MutatingWebhookConfiguration{} },
+		Prefix:                 "mutatingwebhookconfigurations",
+		Generation:             true,
+		RequireResourceVersion: true,
+	}
+}

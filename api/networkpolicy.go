@@ -1,0 +1,18 @@
+package api
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// networkPolicy is what traffic pods may have.
+func networkPolicy() *Resource {
+	return &Resource{
+		Name: "networkpolicies", Singular: "networkpolicy", Kind: "NetworkPolicy",
+		ShortNames: []string{"netpol"},
+		Namespaced: true,
+		Versions:   served(networkingv1.SchemeGroupVersion),
+		New:        func() Object { return &networkingv1.NetworkPolicy{} },
+		Prefix:     "networkpolicies",
+		Generation: true,
+	}
+}

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// pod is containers that run together on a node.
+func pod() *Resource {
+	versions := selectable(served(corev1.SchemeGroupVersion), nameLabel, namespaceLabel,
+		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+		"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName")
+	// The first clients wrote it like this.
+	versions[0].FieldLabels["spec.host"] = "spec.nodeName"
+	return &Resource{
+		Name: "pods", Singular: "pod", Kind: "Pod",
+		ShortNames:          []string{"po"},
+		Categories:          []string{"all"},
+		Namespaced:          true,
+		Versions:            versions,
+		New:                 func() Object { return &corev1.Pod{} },
+		Prefix:              "pods",
+		ReturnDeletedObject: true,
+		Generation:          true,
+		HasStatus:           true,
+		Default:             defaultPod,
+		PrepareCreate:       preparePod,
+		PrepareStatusUpdate: preparePodStatus,
+		Fields:              podFields,
+		GracePeriodSeconds:  podGracePeriod,
+	}
+}
+
+func preparePod(obj Object) {
+	p := obj.(*corev1.Pod)
+	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podQOS(&p.Spec)}
+	if len(p.Spec.SchedulingGates) > 0 {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
+			Message: "Scheduling is blocked due to non-empty scheduling gates",
+		}}
+	}
+}
+
+// preparePodStatus keeps what kubelets leave out or get wrong: owners, the
+// class of service, and the generations that were observed.
+func preparePodStatus(obj, old Object) {
+	p, was := obj.(*corev1.Pod), old.(*corev1.Pod)
+	p.OwnerReferences = was.OwnerReferences
+	if p.Status.QOSClass == "" {
+		p.Status.QOSClass = was.Status.QOSClass
+	}
+	if p.Status.ObservedGeneration == 0 {
+		p.Status.ObservedGeneration = was.Status.ObservedGeneration
+	}
+	// A type of condition may be there more than once.
+	observed := map[corev1.PodConditionType][]int64{}
+	for _, c := range was.Status.Conditions {
+		observed[c.Type] = append(observed[c.Type], c.ObservedGeneration)
+	}
+	for i := range p.Status.Conditions {
+		c := &p.Status.Conditions[i]
+		known := observed[c.Type]
+		if len(known) == 0 {
+			continue
+		}
+		if c.ObservedGeneration == 0 {
+			c.ObservedGeneration = known[0]
+		}
+		observed[c.Type] = known[1:]
+	}
+}
+
+func podFields(obj Object) map[string]string {
+	p := obj.(*corev1.Pod)
+	ip := ""
+	if len(p.Status.PodIPs) > 0 {
+		ip = p.Status.PodIPs[0].IP
+	}
+	return map[string]string{
+		"spec.nodeName":           p.Spec.NodeName,
+		"spec.restartPolicy":      string(p.Spec.RestartPolicy),
+		"spec.schedulerName":      p.Spec.SchedulerName,
+		"spec.serviceAccountName": p.Spec.ServiceAccountName,
+		"spec.hostNetwork":        strconv.FormatBool(p.Spec.HostNetwork),
+		"status.phase":            string(p.Status.Phase),
+		"status.podIP":            ip,
+		// Accepted, and never matched by an address.
+		"status.podIPs":            "",
+		"status.nominatedNodeName": p.Status.NominatedNodeName,
+	}
+}
+
+// podGracePeriod lets a pod stay only where a kubelet has to stop it.
+func podGracePeriod(obj Object, asked *int64) int64 {
+	p := obj.(*corev1.Pod)
+	var period int64
+	switch {
+	case p.Spec.NodeName == "", p.Status.Phase == corev1.PodFailed, p.Status.Phase == corev1.PodSucceeded:
+		return 0
+	case asked != nil:
+		period = *asked
+	case p.Spec.TerminationGracePeriodSeconds != nil:
+		period = *p.Spec.TerminationGracePeriodSeconds
+	}
+	if period < 0 {
+		return 1
+	}
+	return period
+}

@@ -1,0 +1,21 @@
+package api
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
+)
+
+// podDisruptionBudget is how many pods of a kind may be evicted at a time.
+func podDisruptionBudget() *Resource {
+	return &Resource{
+		Name: "poddisruptionbudgets", Singular: "poddisruptionbudget", Kind: "PodDisruptionBudget",
+		ShortNames:             []string{"pdb"},
+		Namespaced:             true,
+		Versions:               readable(served(policyv1.SchemeGroupVersion), policyv1beta1.SchemeGroupVersion),
+		New:                    func() Object { return &policyv1.PodDisruptionBudget{} },
+		Prefix:                 "poddisruptionbudgets",
+		Generation:             true,
+		HasStatus:              true,
+		RequireResourceVersion: true,
+	}
+}

@@ -1,0 +1,17 @@
+package api
+
+import corev1 "k8s.io/api/core/v1"
+
+// podTemplate is a pattern for pods that stands for itself.
+func podTemplate() *Resource {
+	return &Resource{
+		Name: "podtemplates", Singular: "podtemplate", Kind: "PodTemplate",
+		Namespaced:          true,
+		Versions:            served(corev1.SchemeGroupVersion),
+		New:                 func() Object { return &corev1.PodTemplate{} },
+		Prefix:              "podtemplates",
+		ReturnDeletedObject: true,
+		Generation:          true,
+		Default:             func(obj Object) { defaultTemplate(&obj.(*corev1.PodTemplate).Template) },
+	}
+}

@@ -1,0 +1,20 @@
+package api
+
+import (
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+)
+
+// priorityClass is a name for a pod priority.
+func priorityClass() *Resource {
+	return &Resource{
+		Name: "priorityclasses", Singular: "priorityclass", Kind: "PriorityClass",
+		ShortNames: []string{"pc"},
+		Versions:   readable(served(schedulingv1.SchemeGroupVersion), schedulingv1beta1.SchemeGroupVersion),
+		New:        func() Object { return &schedulingv1.PriorityClass{} },
+		Prefix:     "priorityclasses",
+		// Nothing in it can be changed that would count.
+		Generation: true,
+		Changed:    never,
+	}
+}

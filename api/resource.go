@@ -1,0 +1,186 @@
+// Package api is the catalogue: what is served, one value per resource.
+//
+// The nouns: an Object is anything served that has metadata; a Resource is one
+// row of the catalogue, with its names, its versions, where it is stored and
+// how it behaves; a Version is one group and version under which a resource is
+// served; a Catalogue is an index of resources.
+//
+// Generic code (storage, registry, handlers) never asks which kind it has: what
+// is particular to a kind is a field or a function of its Resource, and stands
+// in the kind's own file of this package. Each resource is stored in one form,
+// its hub: the published Go type of k8s.io/api that Resource.New makes. There
+// are no internal types. A version with another Go type brings conversions to
+// and from the hub.
+//
+// Package api imports nothing of this project but leaves; storage, registry,
+// handlers and everything above them read it.
+package api
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Object is a served object: it knows its kind and has metadata. Pointers to
+// the types of k8s.io/api that embed ObjectMeta are Objects, and so is
+// *unstructured.Unstructured.
+type Object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Verbs that a resource may answer, as discovery names them.
+const (
+	VerbCreate           = "create"
+	VerbDelete           = "delete"
+	VerbDeleteCollection = "deletecollection"
+	VerbGet              = "get"
+	VerbList             = "list"
+	VerbPatch            = "patch"
+	VerbUpdate           = "update"
+	VerbWatch            = "watch"
+)
+
+// AllVerbs is what a resource with no Verbs of its own answers, in the order
+// of discovery documents.
+var AllVerbs = []string{VerbCreate, VerbDelete, VerbDeleteCollection, VerbGet, VerbList, VerbPatch, VerbUpdate, VerbWatch}
+
+// Resource is one row of the catalogue. The zero value of every behaviour is
+// the behaviour of the plainest kind, ConfigMap: no status, no generation, no
+// fields to select by but name and namespace.
+type Resource struct {
+	// Name is the plural name in paths: "pods". Singular, Kind and ShortNames
+	// are the other names clients know it by; Categories are the groups of
+	// kubectl such as "all".
+	Name, Singular, Kind   string
+	ShortNames, Categories []string
+	// Namespaced tells whether objects live in a namespace.
+	Namespaced bool
+	// Verbs are those answered; nil means AllVerbs.
+	Verbs []string
+	// Versions under which the resource is served or can be read from etcd.
+	// The hub's comes first.
+	Versions []Version
+	// New makes an empty object of the hub type.
+	New func() Object
+	// Prefix is where the keys are, below the etcd prefix and without slashes
+	// at its ends: "pods", "services/specs". Empty when nothing is stored.
+	Prefix string
+	// Stored is the group and version that kube-apiserver writes into the value
+	// in etcd; the zero value means that of Versions[0].
+	Stored schema.GroupVersion
+
+	// ValidateName tells what is wrong with a name, one message per fault. With
+	// prefix set the name is a generateName and more will follow it. Nil means
+	// a DNS subdomain.
+	ValidateName func(name string, prefix bool) []string
+	// AllowCreateOnUpdate: a PUT to a name that is not there creates it.
+	AllowCreateOnUpdate bool
+	// RequireResourceVersion: a PUT without a resourceVersion is refused.
+	RequireResourceVersion bool
+
+	// HasStatus: the resource has a status subresource. What a client sends as
+	// status is then dropped on create and update, unless KeepStatusOnCreate.
+	HasStatus          bool
+	KeepStatusOnCreate bool
+	// Generation: metadata.generation starts at 1 and counts changes of what is
+	// outside metadata and status, or those that Changed tells.
+	Generation bool
+	Changed    func(obj, old Object) bool
+	// Default fills in what a client may leave out. It runs on every object that
+	// was decoded, from a request or from etcd, after conversion to the hub.
+	Default func(obj Object)
+	// StampUser records in a new object who asked for it, before PrepareCreate.
+	StampUser func(obj Object, user *request.User)
+	// PrepareCreate sets what the server owns in a new object, after status was
+	// reset and before it is validated.
+	PrepareCreate func(obj Object)
+	// PrepareUpdate keeps in obj what a client may not change silently, on an
+	// update of the object itself; old is what is stored. PrepareStatusUpdate
+	// does so for the status subresource, after everything but metadata and
+	// status was taken from old.
+	PrepareUpdate, PrepareStatusUpdate func(obj, old Object)
+	// Validate and ValidateUpdate check what is particular to the kind;
+	// metadata is checked for all kinds alike.
+	Validate       func(obj Object) field.ErrorList
+	ValidateUpdate func(obj, old Object) field.ErrorList
+	// MetadataRevalidated: an update checks metadata once more as a create does,
+	// so that its faults are listed once more among the causes.
+	MetadataRevalidated bool
+
+	// Fields gives the selectable fields besides metadata.name and
+	// metadata.namespace, by their label in the hub version. Every label that
+	// can be selected is present, with an empty value if need be. Which of them
+	// clients may name is told by Version.FieldLabels.
+	Fields func(obj Object) map[string]string
+
+	// GracePeriodSeconds makes deletion graceful: given what the client asked
+	// for (nil: nothing), it returns how long the object stays, marked as
+	// terminating. Nil means that objects go at once.
+	GracePeriodSeconds func(obj Object, asked *int64) int64
+	// BeginDelete is called on a copy that is about to be marked as
+	// terminating, to change what else shows it (a namespace's phase).
+	BeginDelete func(obj Object)
+	// HasFinalizers tells of finalizers outside metadata (a namespace's
+	// spec.finalizers). Nil means none.
+	HasFinalizers func(obj Object) bool
+
+	// ReturnDeletedObject: a DELETE that ends an object answers with its last
+	// state, and not with a Status.
+	ReturnDeletedObject bool
+	// Expires: objects vanish by themselves some time after they were last
+	// written (--event-ttl).
+	Expires bool
+
+	// Warnings are said in Warning headers of every request to the resource
+	// or, when they depend on the object, of writes of it.
+	Deprecated     string
+	ObjectWarnings func(obj Object) []string
+
+	// Virtual answers instead of storage, for a resource that is computed and
+	// not stored. Nil means that it is stored.
+	Virtual *Virtual
+}
+
+// Virtual is a resource that is computed when asked for.
+type Virtual struct {
+	// Source names which of the server's own answers it is, for the server to
+	// put in: the catalogue knows the name only.
+	Source string
+	// Changes is the name of the resource of the same version whose object of
+	// the same name a created object asks to change; Change does so. What is
+	// created is not kept.
+	Changes string
+	Change  func(obj, asked Object) (Object, error)
+}
+
+// Version is one group and version under which a resource is served.
+type Version struct {
+	schema.GroupVersion
+	// NotServed: values of this version in etcd can be read, but clients are
+	// not offered it.
+	NotServed bool
+	// New makes an empty object of this version's Go type; nil means that the
+	// hub's type serves.
+	New func() Object
+	// ToHub and FromHub convert between this version's type and the hub's,
+	// without loss; nil means that the types are the same. They may share
+	// memory with what they are given and must not change it.
+	ToHub, FromHub func(Object) (Object, error)
+	// FieldLabels maps the field selectors of this version to the labels of
+	// Resource.Fields, metadata.name and metadata.namespace included. Nil means
+	// these two alone.
+	FieldLabels map[string]string
+	// FieldLabelError is the message for a field selector that is not known;
+	// %s stands for the label, %q for the label in quotes. Empty means the
+	// message for kinds that have only metadata.name and metadata.namespace.
+	FieldLabelError string
+	// Validate and ValidateUpdate check what only requests of this version must
+	// keep to, on objects of the hub type, before those of the Resource.
+	Validate       func(obj Object) field.ErrorList
+	ValidateUpdate func(obj, old Object) field.ErrorList
+}

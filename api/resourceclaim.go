@@ -1,0 +1,20 @@
+package api
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+)
+
+// resourceClaim is a request for devices, and what it got.
+func resourceClaim() *Resource {
+	return &Resource{
+		Name: "resourceclaims", Singular: "resourceclaim", Kind: "ResourceClaim",
+		Namespaced:          true,
+		Versions:            readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
+		New:                 func() Object { return &resourcev1.ResourceClaim{} },
+		Prefix:              "resourceclaims",
+		MetadataRevalidated: true,
+		ReturnDeletedObject: true,
+		HasStatus:           true,
+	}
+}

@@ -1,0 +1,18 @@
+package api
+
+import (
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+)
+
+// resourceClaimTemplate is a pattern for the claims of pods.
+func resourceClaimTemplate() *Resource {
+	return &Resource{
+		Name: "resourceclaimtemplates", Singular: "resourceclaimtemplate", Kind: "ResourceClaimTemplate",
+		Namespaced:          true,
+		Versions:            readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
+		New:                 func() Object { return &resourcev1.ResourceClaimTemplate{} },
+		Prefix:              "resourceclaimtemplates",
+		ReturnDeletedObject: true,
+	}
+}

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+)
+
+// resourceSlice is some of the devices that a driver has to give.
+func resourceSlice() *Resource {
+	versions := selectable(served(resourcev1.SchemeGroupVersion), nameLabel,
+		resourcev1.ResourceSliceSelectorNodeName, resourcev1.ResourceSliceSelectorDriver)
+	versions[0].FieldLabelError = "field label not supported for " +
+		resourcev1.SchemeGroupVersion.WithKind("ResourceSlice").String() + ": %s"
+	return &Resource{
+		Name: "resourceslices", Singular: "resourceslice", Kind: "ResourceSlice",
+		Versions:            readable(versions, resourcev1beta2.SchemeGroupVersion),
+		New:                 func() Object { return &resourcev1.ResourceSlice{} },
+		Prefix:              "resourceslices",
+		ReturnDeletedObject: true,
+		Generation:          true,
+		ObjectWarnings:      driverNameWarning,
+		Fields: func(obj Object) map[string]string {
+			s := obj.(*resourcev1.ResourceSlice)
+			node := ""
+			if s.Spec.NodeName != nil {
+				node = *s.Spec.NodeName
+			}
+			return map[string]string{
+				resourcev1.ResourceSliceSelectorNodeName: node,
+				resourcev1.ResourceSliceSelectorDriver:   s.Spec.Driver,
+			}
+		},
+	}
+}
+
+func driverNameWarning(obj Object) []string {
+	driver := obj.(*resourcev1.ResourceSlice).Spec.Driver
+	if driver == strings.ToLower(driver) {
+		return nil
+	}
+	return []string{fmt.Sprintf("spec.driver: driver names should be lowercase; %q contains uppercase characters", driver)}
+}

@@ -1,0 +1,17 @@
+package api
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	networkingv1beta1 "k8s.io/api/networking/v1beta1"
+)
+
+// serviceCIDR is a range that service addresses are taken from.
+func serviceCIDR() *Resource {
+	return &Resource{
+		Name: "servicecidrs", Singular: "servicecidr", Kind: "ServiceCIDR",
+		Versions:  readable(served(networkingv1.SchemeGroupVersion), networkingv1beta1.SchemeGroupVersion),
+		New:       func() Object { return &networkingv1.ServiceCIDR{} },
+		Prefix:    "servicecidrs",
+		HasStatus: true,
+	}
+}

@@ -1,0 +1,18 @@
+package api
+
+import (
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+)
+
+// storageClass is a way to provision volumes.
+func storageClass() *Resource {
+	return &Resource{
+		Name: "storageclasses", Singular: "storageclass", Kind: "StorageClass",
+		ShortNames:          []string{"sc"},
+		Versions:            readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
+		New:                 func() Object { return &storagev1.StorageClass{} },
+		Prefix:              "storageclasses",
+		ReturnDeletedObject: true,
+	}
+}

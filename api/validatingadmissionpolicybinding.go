@@ -1,0 +1,19 @@
+package api
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+)
+
+// validatingAdmissionPolicyBinding is where a ValidatingAdmissionPolicy applies.
+func validatingAdmissionPolicyBinding() *Resource {
+	return &Resource{
+		Name: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding",
+		Categories:             []string{"api-extensions"},
+		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		New:                    func() Object { return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{} },
+		Prefix:                 "validatingadmissionpolicybindings",
+		Generation:             true,
+		RequireResourceVersion: true,
+	}
+}

@@ -1,0 +1,19 @@
+package api
+
+import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+)
+
+// validatingWebhookConfiguration is which webhooks check what is written.
+func validatingWebhookConfiguration() *Resource {
+	return &Resource{
+		Name: "validatingwebhookconfigurations", Singular: "validatingwebhookconfiguration", Kind: "ValidatingWebhookConfiguration",
+		Categories:             []string{"api-extensions"},
+		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		New:                    func() Object { return &admissionregistrationv1.ValidatingWebhookConfiguration{} },
+		Prefix:                 "validatingwebhookconfigurations",
+		Generation:             true,
+		RequireResourceVersion: true,
+	}
+}

@@ -1,0 +1,19 @@
+package api
+
+import (
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+)
+
+// volumeAttachment is that a volume is to be attached to a node.
+func volumeAttachment() *Resource {
+	return &Resource{
+		Name: "volumeattachments", Singular: "volumeattachment", Kind: "VolumeAttachment",
+		Versions:               readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
+		New:                    func() Object { return &storagev1.VolumeAttachment{} },
+		Prefix:                 "volumeattachments",
+		ReturnDeletedObject:    true,
+		HasStatus:              true,
+		RequireResourceVersion: true,
+	}
+}

@@ -1,0 +1,18 @@
+package api
+
+import (
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+)
+
+// volumeAttributesClass is attributes of volumes that can be changed.
+func volumeAttributesClass() *Resource {
+	return &Resource{
+		Name: "volumeattributesclasses", Singular: "volumeattributesclass", Kind: "VolumeAttributesClass",
+		ShortNames:          []string{"vac"},
+		Versions:            readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
+		New:                 func() Object { return &storagev1.VolumeAttributesClass{} },
+		Prefix:              "volumeattributesclasses",
+		ReturnDeletedObject: true,
+	}
+}

@@ -1,0 +1,117 @@
+package authz
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// says is an authorizer that always says the same.
+type says struct {
+	decision Decision
+	reason   string
+	err      error
+}
+
+func (s says) Authorize(context.Context, *request.User, *request.Info) (Decision, string, error) {
+	return s.decision, s.reason, s.err
+}
+
+func TestUnion(t *testing.T) {
+	broken := errors.New("broken")
+	cases := []struct {
+		name     string
+		union    Union
+		decision Decision
+		reason   string
+		err      error
+	}{
+		{"nobody", nil, NoOpinion, "", nil},
+		{"first decides", Union{says{decision: Deny, reason: "no"}, says{decision: Allow}}, Deny, "no", nil},
+		{"later allows", Union{says{reason: "not mine"}, says{err: broken}, says{decision: Allow}}, Allow, "", nil},
+		{"reasons add up", Union{says{reason: "one"}, says{}, says{reason: "two", err: broken}}, NoOpinion, "one\ntwo", broken},
+	}
+	for _, c := range cases {
+		decision, reason, err := c.union.Authorize(t.Context(), nil, &request.Info{})
+		if decision != c.decision || reason != c.reason || !errors.Is(err, c.err) {
+			t.Errorf("%s: got %v, %q, %v", c.name, decision, reason, err)
+		}
+	}
+}
+
+func TestPrivilegedAndPublic(t *testing.T) {
+	union := Union{Privileged(request.GroupMasters), Public{}}
+	masters := &request.User{Name: "root", Groups: []string{"dev", request.GroupMasters}}
+	named := &request.User{Name: request.GroupMasters, Groups: []string{request.GroupAuthenticated}}
+	anonymous := &request.User{Name: request.UserAnonymous, Groups: []string{request.GroupUnauthenticated}}
+	cases := []struct {
+		user         *request.User
+		method, path string
+		want         Decision
+	}{
+		{masters, "DELETE", "/api/v1/nodes", Allow},
+		{masters, "GET", "/metrics", Allow},
+		{named, "GET", "/metrics", NoOpinion},
+		{named, "GET", "/api/v1/pods", NoOpinion},
+		{anonymous, "GET", "/healthz", Allow},
+		{anonymous, "GET", "/livez", Allow},
+		{named, "GET", "/readyz?verbose", Allow},
+		{nil, "GET", "/version", Allow},
+		{anonymous, "GET", "/version/", Allow},
+		{anonymous, "POST", "/version", NoOpinion},
+		{anonymous, "GET", "/livez/ping", NoOpinion},
+		{anonymous, "GET", "/healthz/", NoOpinion},
+		{anonymous, "GET", "/", NoOpinion},
+		{anonymous, "GET", "/api", NoOpinion},
+		{anonymous, "GET", "/metrics", NoOpinion},
+		{anonymous, "GET", "/api/v1/namespaces/version/pods/healthz", NoOpinion},
+	}
+	for _, c := range cases {
+		info := request.Parse(httptest.NewRequest(c.method, c.path, nil))
+		got, _, err := union.Authorize(t.Context(), c.user, &info)
+		if got != c.want || err != nil {
+			t.Errorf("%s %s as %+v: got %v, %v; want %v", c.method, c.path, c.user, got, err, c.want)
+		}
+	}
+}
+
+func TestForbiddenMessage(t *testing.T) {
+	cases := []struct{ method, path, reason, want string }{
+		{"GET", "/api/v1/namespaces/x/pods", "",
+			`pods is forbidden: User "alice" cannot list resource "pods" in API group "" in the namespace "x"`},
+		{"GET", "/api/v1/namespaces/ns/pods/x", "",
+			`pods "x" is forbidden: User "alice" cannot get resource "pods" in API group "" in the namespace "ns"`},
+		{"GET", "/apis/apps/v1/deployments", "",
+			`deployments.apps is forbidden: User "alice" cannot list resource "deployments" in API group "apps" at the cluster scope`},
+		{"GET", "/apis/apps/v1/namespaces/n/deployments/web/scale", "",
+			`deployments.apps "web" is forbidden: User "alice" cannot get resource "deployments/scale" in API group "apps" in the namespace "n"`},
+		{"DELETE", "/api/v1/namespaces/n", "",
+			`namespaces "n" is forbidden: User "alice" cannot delete resource "namespaces" in API group "" in the namespace "n"`},
+		{"GET", "/api/v1/secrets", "can only read namespaced object of this type",
+			`secrets is forbidden: User "alice" cannot list resource "secrets" in API group "" at the cluster scope: can only read namespaced object of this type`},
+		{"GET", "/livez/ping", "", `forbidden: User "alice" cannot get path "/livez/ping"`},
+		{"POST", "/", "", `forbidden: User "alice" cannot post path "/"`},
+	}
+	for _, c := range cases {
+		info := request.Parse(httptest.NewRequest(c.method, c.path, nil))
+		if got := ForbiddenMessage(&request.User{Name: "alice"}, &info, c.reason); got != c.want {
+			t.Errorf("%s %s:\n got %s\nwant %s", c.method, c.path, got, c.want)
+		}
+	}
+}
+
+func TestForbidden(t *testing.T) {
+	user := &request.User{Name: "alice"}
+	info := request.Parse(httptest.NewRequest("GET", "/apis/apps/v1/namespaces/n/deployments/web/scale", nil))
+	got := Forbidden(user, &info, "").ErrStatus
+	if got.Code != 403 || got.Reason != "Forbidden" || got.Details.Group != "apps" || got.Details.Kind != "deployments" || got.Details.Name != "web" {
+		t.Errorf("resource: got %+v, details %+v", got, got.Details)
+	}
+	info = request.Parse(httptest.NewRequest("GET", "/metrics", nil))
+	if got := Forbidden(user, &info, "").ErrStatus; got.Details == nil || got.Details.Kind != "" || got.Details.Name != "" {
+		t.Errorf("path: details %+v", got.Details)
+	}
+}

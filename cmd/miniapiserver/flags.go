@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// settings are what the flags say.
+type settings struct {
+	server.Options
+	ephemeral, anonymous, version, help bool
+	minRequestSeconds, verbosity        int
+	logFormat                           string
+}
+
+// group is a part of the help.
+type group struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// flagGroups binds all flags to s. Their names, and their defaults where the
+// meaning is the same, are kube-apiserver's.
+func flagGroups(s *settings) []group {
+	var groups []group
+	in := func(title string) *pflag.FlagSet {
+		fs := pflag.NewFlagSet(title, pflag.ContinueOnError)
+		fs.SortFlags = false
+		groups = append(groups, group{title, fs})
+		return fs
+	}
+	dataFlags(in("Data"), s)
+	servingFlags(in("Serving"), s)
+	accessFlags(in("Authentication"), s)
+	requestFlags(in("Requests"), s)
+	otherFlags(in("Logs and help"), s)
+	return groups
+}
+
+func dataFlags(fs *pflag.FlagSet, s *settings) {
+	fs.StringVar(&s.Dir, "data-dir", ".miniapiserver", "Where data, certificates and admin.kubeconfig are kept.")
+	fs.BoolVar(&s.ephemeral, "ephemeral", false, "Keep everything in a temporary directory, sync nothing to disk, and leave nothing behind.")
+	fs.StringSliceVar(&s.EtcdServers, "etcd-servers", nil, "etcd to use instead of the embedded one: `URLs`, comma separated.")
+	fs.StringVar(&s.EtcdCAFile, "etcd-cafile", "", "`File` with the CAs that the certificate of --etcd-servers is verified by.")
+	fs.StringVar(&s.EtcdCertFile, "etcd-certfile", "", "`File` with the client certificate for --etcd-servers.")
+	fs.StringVar(&s.EtcdKeyFile, "etcd-keyfile", "", "`File` with the key of --etcd-certfile.")
+	fs.StringVar(&s.EtcdPrefix, "etcd-prefix", "/registry", "What stands before all keys in etcd.")
+	fs.DurationVar(&s.EtcdCompactionInterval, "etcd-compaction-interval", 5*time.Minute, "How long history is kept in etcd; 0 means for ever.")
+	fs.DurationVar(&s.EventTTL, "event-ttl", time.Hour, "How long events are kept.")
+}
+
+func servingFlags(fs *pflag.FlagSet, s *settings) {
+	fs.StringVar(&s.BindAddress, "bind-address", "127.0.0.1", "`IP` to listen on; 0.0.0.0 or :: for all interfaces.")
+	fs.IntVar(&s.Port, "secure-port", 6443, "Port of HTTPS; 0 picks a free one.")
+	fs.IntVar(&s.InsecurePort, "insecure-port", 0, "Port on 127.0.0.1 that serves plain HTTP and takes everybody for an administrator; 0 means none, -1 picks a free one.")
+	fs.StringVar(&s.CertDir, "cert-dir", "", "`Directory` where the server keeps its CA and certificates (default: pki in --data-dir).")
+	fs.StringVar(&s.TLSCertFile, "tls-cert-file", "", "`File` with a certificate to serve with instead of the server's own, followed by its intermediates.")
+	fs.StringVar(&s.TLSKeyFile, "tls-private-key-file", "", "`File` with the key of --tls-cert-file.")
+	fs.StringVar(&s.ServiceClusterIPRange, "service-cluster-ip-range", "10.0.0.0/24", "`CIDR` that services get their addresses from, or two of different families.")
+}
+
+func accessFlags(fs *pflag.FlagSet, s *settings) {
+	fs.BoolVar(&s.anonymous, "anonymous-auth", true, "Take requests without a credential for system:anonymous, rather than refuse them.")
+	fs.StringVar(&s.ClientCAFile, "client-ca-file", "", "`File` with CAs of client certificates that are accepted besides the server's own; read again when it changes.")
+	fs.StringVar(&s.TokenFile, "token-auth-file", "", "CSV `file` of bearer tokens: token,user name,user uid,\"group1,group2\".")
+}
+
+func requestFlags(fs *pflag.FlagSet, s *settings) {
+	fs.DurationVar(&s.RequestTimeout, "request-timeout", time.Minute, "How long a request may take that is not a watch.")
+	fs.IntVar(&s.minRequestSeconds, "min-request-timeout", 1800, "`Seconds` that a watch lasts at least when it names no timeout of its own.")
+	fs.IntVar(&s.MaxRequestsInflight, "max-requests-inflight", 400, "How many reading requests are served at a time; 0 means any number.")
+	fs.IntVar(&s.MaxMutatingRequestsInflight, "max-mutating-requests-inflight", 200, "How many writing requests are served at a time; 0 means any number.")
+}
+
+func otherFlags(fs *pflag.FlagSet, s *settings) {
+	fs.IntVarP(&s.verbosity, "v", "v", 0, "How much to log: 0 warnings, 2 what happens, 4 details.")
+	fs.StringVar(&s.logFormat, "logging-format", "text", "How to log: text or json.")
+	fs.StringVar(&s.logFormat, "log-format", "text", "Short for --logging-format.")
+	fs.BoolVar(&s.version, "version", false, "Print the version and exit.")
+	fs.BoolVarP(&s.help, "help", "h", false, "Print this and exit.")
+}
+
+// parseFlags reads the command line. What it cannot read, or can see to be
+// wrong, is an error that names the flag.
+func parseFlags(args []string) (*settings, []group, error) {
+	s := &settings{}
+	groups := flagGroups(s)
+	all := pflag.NewFlagSet("miniapiserver", pflag.ContinueOnError)
+	all.Usage = func() {} // who wants it asks with --help
+	for _, g := range groups {
+		all.AddFlagSet(g.flags)
+	}
+	if err := all.Parse(args); err != nil {
+		return nil, nil, fmt.Errorf("%w (see --help)", err)
+	}
+	if s.help || s.version {
+		return s, groups, nil
+	}
+	if all.NArg() > 0 {
+		return nil, nil, fmt.Errorf("takes flags and no arguments, got %q (see --help)", all.Arg(0))
+	}
+	if !slices.Contains([]string{"text", "json"}, s.logFormat) {
+		return nil, nil, fmt.Errorf("--logging-format: %q is neither text nor json", s.logFormat)
+	}
+	if s.ephemeral {
+		if all.Changed("data-dir") {
+			return nil, nil, errors.New("--ephemeral: cannot be together with --data-dir")
+		}
+		s.Dir = ""
+	} else if s.Dir == "" {
+		return nil, nil, errors.New("--data-dir: must not be empty")
+	}
+	s.NoAnonymous = !s.anonymous
+	s.MinRequestTimeout = time.Duration(s.minRequestSeconds) * time.Second
+	return s, groups, s.Validate()
+}
+
+// printHelp writes what the command is and its flags, by group.
+func printHelp(w io.Writer, groups []group) {
+	fmt.Fprint(w, `miniapiserver is a Kubernetes API server in one process, with etcd inside.
+
+Started without flags it keeps everything in ./.miniapiserver, serves HTTPS on
+127.0.0.1:6443 and prints a kubectl command that works.
+
+Usage:
+  miniapiserver [flags]
+`)
+	const columns = 100
+	for _, g := range groups {
+		fmt.Fprintf(w, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(columns))
+	}
+}
+
+// oneLine makes one line of an error that may be several.
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}

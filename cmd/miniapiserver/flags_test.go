@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseFlags(t *testing.T) {
+	s, _, err := parseFlags(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Dir != ".miniapiserver" || s.Port != 6443 || s.BindAddress != "127.0.0.1" || s.NoAnonymous || s.InsecurePort != 0 {
+		t.Errorf("defaults: %+v", s.Options)
+	}
+	if s.RequestTimeout != time.Minute || s.MinRequestTimeout != 30*time.Minute || s.MaxRequestsInflight != 400 || s.MaxMutatingRequestsInflight != 200 {
+		t.Errorf("defaults: %+v", s.Options)
+	}
+	s, _, err = parseFlags([]string{
+		"--ephemeral", "--anonymous-auth=false", "--min-request-timeout=60", "-v=4", "--log-format=json",
+		"--etcd-servers", "http://a:1,http://b:2",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Ephemeral() || !s.NoAnonymous || s.MinRequestTimeout != time.Minute || s.verbosity != 4 || s.logFormat != "json" || len(s.EtcdServers) != 2 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestHelpTellsOfEveryFlag(t *testing.T) {
+	var out bytes.Buffer
+	if code := run([]string{"--help"}, &out, &out); code != 0 {
+		t.Errorf("status %d", code)
+	}
+	for _, flag := range []string{
+		"bind-address", "secure-port", "cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file",
+		"token-auth-file", "anonymous-auth", "etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
+		"etcd-prefix", "etcd-compaction-interval", "service-cluster-ip-range", "request-timeout",
+		"min-request-timeout", "max-requests-inflight", "max-mutating-requests-inflight",
+		"data-dir", "ephemeral", "insecure-port", "v", "logging-format", "version", "help",
+	} {
+		if !strings.Contains(out.String(), "--"+flag+" ") {
+			t.Errorf("nothing about --%s", flag)
+		}
+	}
+	out.Reset()
+	if code := run([]string{"--version"}, &out, &out); code != 0 || !strings.HasPrefix(out.String(), "miniapiserver, Kubernetes v1.36") {
+		t.Errorf("status %d: %s", code, &out)
+	}
+}
+
+func TestVerbosity(t *testing.T) {
+	for verbosity, want := range map[int]slog.Level{0: slog.LevelWarn, 1: slog.LevelWarn, 2: slog.LevelInfo, 3: slog.LevelInfo, 4: slog.LevelDebug, 9: slog.LevelDebug} {
+		logger := newLogger(&bytes.Buffer{}, "text", verbosity)
+		if !logger.Enabled(context.Background(), want) || logger.Enabled(context.Background(), want-1) {
+			t.Errorf("verbosity %d is not %v", verbosity, want)
+		}
+	}
+}
+
+func TestShellQuote(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/me/.miniapiserver/admin.kubeconfig": "/home/me/.miniapiserver/admin.kubeconfig",
+		"/my files/x": "'/my files/x'",
+		"/it's":       `'/it'\''s'`,
+		"/a$b":        `'/a$b'`,
+		"":            "''",
+	} {
+		if got := shellQuote(path); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+}

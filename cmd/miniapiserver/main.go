@@ -1,0 +1,121 @@
+// Command miniapiserver is a Kubernetes API server in one process, with etcd
+// inside. It turns flags into server.Options, starts the server, says how to
+// reach it, and stops it when it is told to.
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is the command; it returns the exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	began := time.Now()
+	s, groups, err := parseFlags(args)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	switch {
+	case s.help:
+		printHelp(stdout, groups)
+		return 0
+	case s.version:
+		fmt.Fprintln(stdout, "miniapiserver, Kubernetes", server.Version().GitVersion)
+		return 0
+	}
+	s.Logger = newLogger(stderr, s.logFormat, s.verbosity)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var running atomic.Pointer[server.Server]
+	go untilSignal(cancel, &running)
+	srv, err := server.Start(ctx, s.Options)
+	if err != nil {
+		if ctx.Err() != nil {
+			return 0 // told to stop before it ran
+		}
+		return fail(stderr, err)
+	}
+	running.Store(srv)
+	fmt.Fprint(stdout, welcome(srv, s, time.Since(began)))
+
+	select {
+	case <-ctx.Done():
+	case <-srv.Done():
+		return fail(stderr, srv.Err())
+	}
+	// Requests may take their time; what hangs beyond that is cut off.
+	stopCtx, stopCancel := context.WithTimeout(context.Background(), cmp.Or(s.RequestTimeout, time.Minute))
+	defer stopCancel()
+	if err := srv.Stop(stopCtx); err != nil {
+		return fail(stderr, err)
+	}
+	return 0
+}
+
+// untilSignal calls stop at the first signal and ends the process at the
+// second. It lives as long as the process.
+func untilSignal(stop func(), running *atomic.Pointer[server.Server]) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	<-signals
+	stop()
+	<-signals
+	if srv := running.Load(); srv != nil {
+		srv.Abandon()
+	}
+	os.Exit(1)
+}
+
+// fail says in one line why the command ends.
+func fail(stderr io.Writer, err error) int {
+	fmt.Fprintln(stderr, "miniapiserver:", oneLine(err))
+	return 1
+}
+
+// welcome is what a person wants to know of a server that has just started.
+func welcome(srv *server.Server, s *settings, took time.Duration) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "miniapiserver (Kubernetes %s) is ready at %s after %d ms\n\n",
+		server.Version().GitVersion, srv.URL, took.Milliseconds())
+	fmt.Fprintf(&b, "  kubectl --kubeconfig %s get namespaces\n", shellQuote(srv.KubeconfigFile))
+	if srv.InsecureURL != "" {
+		fmt.Fprintf(&b, "  kubectl --server %s get namespaces\n", srv.InsecureURL)
+	}
+	fmt.Fprintf(&b, "\n%s Ctrl-C stops the server.\n", kept(s))
+	return b.String()
+}
+
+// kept says what will be there when the server has stopped.
+func kept(s *settings) string {
+	switch {
+	case len(s.EtcdServers) > 0:
+		return "Data is kept in etcd at " + strings.Join(s.EtcdServers, ", ") + "."
+	case s.Ephemeral():
+		return "Nothing is kept."
+	}
+	return "Data is kept in " + s.Dir + "."
+}
+
+// shellQuote makes a word of a path that a shell would split or change.
+func shellQuote(path string) string {
+	plain := !strings.ContainsFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("/._-+=:,@%", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+	if plain && path != "" {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

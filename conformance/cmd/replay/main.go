@@ -1,0 +1,147 @@
+// Command replay replays recorded conversations against a server, and prints
+// how its answers differ from those of kube-apiserver.
+//
+//	go run ./conformance/cmd/replay -server https://127.0.0.1:6443 [-token T] \
+//	    [-ignore-key managedFields] [-only NAME] FILE...
+//
+// FILE is *.json or *.json.gz, such as those of conformance/testdata. The server
+// needs conformance/testdata/tokens.csv as its --token-auth-file. The exit
+// status is 0 when all steps agree, 1 when some differ, 2 when it cannot run.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/miniapiserver/miniapiserver/conformance"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	same, err := replay(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "replay:", err)
+		os.Exit(2)
+	case !same:
+		os.Exit(1)
+	}
+}
+
+// options are the flags that concern the output.
+type options struct {
+	diffs   int
+	quiet   bool
+	results string
+}
+
+// replay runs the command, and tells whether all steps agree.
+func replay(ctx context.Context, args []string, out io.Writer) (bool, error) {
+	var r conformance.Replayer
+	var o options
+	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+	flags.StringVar(&r.Server, "server", "", "URL of the server")
+	flags.StringVar(&r.Token, "token", "admin-token", "bearer token of steps that have none of their own")
+	flags.StringVar(&r.Only, "only", "", "run only scenarios whose name contains this")
+	flags.IntVar(&r.Parallel, "j", 8, "scenarios run at a time")
+	flags.BoolVar(&r.NoServiceAccounts, "no-service-accounts", false, "the server makes no default service accounts: do not wait for them")
+	flags.Func("ignore-key", "leave this key out wherever it stands (may be repeated)", func(k string) error {
+		r.IgnoreKeys = append(r.IgnoreKeys, k)
+		return nil
+	})
+	flags.IntVar(&o.diffs, "diffs", 4, "differences printed for each step")
+	flags.BoolVar(&o.quiet, "quiet", false, "print the totals only")
+	flags.StringVar(&o.results, "json", "", "write the result of each step to this file")
+	if err := flags.Parse(args); err != nil {
+		return false, err
+	}
+	if r.Server == "" || flags.NArg() == 0 {
+		return false, errors.New("-server and at least one FILE are needed")
+	}
+	files, err := conformance.Load(flags.Args()...)
+	if err != nil {
+		return false, err
+	}
+	results, err := r.Run(ctx, files)
+	if err != nil {
+		return false, err
+	}
+	if o.results != "" {
+		if err := writeResults(o.results, results); err != nil {
+			return false, err
+		}
+	}
+	return report(out, results, o), nil
+}
+
+// report prints what differs and the totals, and tells whether nothing does.
+func report(out io.Writer, results []conformance.Result, o options) bool {
+	type total struct{ same, all int }
+	var groups []string
+	totals := map[string]*total{}
+	var sum total
+	for _, r := range results {
+		t := totals[r.Group]
+		if t == nil {
+			t = &total{}
+			totals[r.Group], groups = t, append(groups, r.Group)
+		}
+		t.all++
+		sum.all++
+		if r.Agrees() {
+			t.same++
+			sum.same++
+		} else if !o.quiet {
+			describe(out, r, o.diffs)
+		}
+	}
+	for _, g := range groups {
+		fmt.Fprintf(out, "%s: %d/%d\n", g, totals[g].same, totals[g].all)
+	}
+	fmt.Fprintf(out, "same %d of %d steps\n", sum.same, sum.all)
+	return sum.same == sum.all
+}
+
+func describe(out io.Writer, r conformance.Result, most int) {
+	fmt.Fprintf(out, "DIFF %s: %s %s\n", strings.TrimPrefix(r.Name(), r.Group+" "), r.Step.Method, r.Step.Path)
+	for _, d := range r.Differences[:min(most, len(r.Differences))] {
+		fmt.Fprintf(out, "     %s\n", d)
+	}
+	if more := len(r.Differences) - most; more > 0 {
+		fmt.Fprintf(out, "     ... and %d more\n", more)
+	}
+}
+
+// writeResults writes one object for each step.
+func writeResults(path string, results []conformance.Result) error {
+	type entry struct {
+		File     string   `json:"file"`
+		Scenario string   `json:"scenario"`
+		Step     string   `json:"step"`
+		Same     bool     `json:"same"`
+		Diffs    [][3]any `json:"diffs"`
+	}
+	entries := make([]entry, 0, len(results))
+	for _, r := range results {
+		e := entry{File: r.Group + ".json", Scenario: r.Scenario, Step: r.Step.ID, Same: r.Agrees(), Diffs: [][3]any{}}
+		for _, d := range r.Differences {
+			e.Diffs = append(e.Diffs, [3]any{d.Path, d.Want, d.Got})
+		}
+		entries = append(entries, e)
+	}
+	data, err := json.MarshalIndent(entries, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Clean(path), append(data, '\n'), 0o644)
+}

@@ -1,0 +1,49 @@
+package kubectl
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/component-base/cli"
+	"k8s.io/kubectl/pkg/cmd"
+)
+
+// TestMain makes the test binary a kubectl when it is called by that name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"kubectl": func() { os.Exit(cli.Run(cmd.NewDefaultKubectlCommand())) },
+	})
+}
+
+// TestSessions runs the scripts.
+func TestSessions(t *testing.T) {
+	binary := build(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			p := &process{binary: binary, dir: filepath.Join(env.WorkDir, "data"), log: filepath.Join(env.WorkDir, "server.log")}
+			env.Values[processKey{}] = p
+			env.Defer(func() { _ = p.end(os.Kill) })
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("KUBECONFIG", p.kubeconfig())
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"miniapiserver": control, "until": until},
+	})
+}
+
+// build makes the server's binary and returns its path.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "miniapiserver")
+	c := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/miniapiserver")
+	c.Dir = filepath.Join("..", "..")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("building the server: %v\n%s", err, out)
+	}
+	return binary
+}

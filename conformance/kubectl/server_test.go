@@ -1,0 +1,124 @@
+package kubectl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience bounds what a script waits for.
+const patience = 30 * time.Second
+
+// process is the server of one script.
+type process struct {
+	binary, dir, log string
+	cmd              *exec.Cmd
+	// done is closed when the process has ended, with err.
+	done chan struct{}
+	err  error
+}
+
+type processKey struct{}
+
+func (p *process) kubeconfig() string { return filepath.Join(p.dir, "admin.kubeconfig") }
+
+// start starts the server and returns when it says that it is ready.
+func (p *process) start(args ...string) error {
+	if p.cmd != nil {
+		return errors.New("it runs already")
+	}
+	log, err := os.Create(p.log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	p.cmd = exec.Command(p.binary, append([]string{"--data-dir", p.dir, "--secure-port", "0"}, args...)...)
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	if err := p.cmd.Start(); err != nil {
+		p.cmd = nil
+		return err
+	}
+	p.done = make(chan struct{})
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	err = await(p.done, p.log, regexp.MustCompile(`is ready at https://`))
+	if err != nil {
+		text, _ := os.ReadFile(p.log)
+		return fmt.Errorf("%w\n%s", errors.Join(err, p.end(os.Kill)), text)
+	}
+	return nil
+}
+
+// end sends the process a signal and waits until it is gone.
+func (p *process) end(signal os.Signal) error {
+	if p.cmd == nil {
+		return nil
+	}
+	err := p.cmd.Process.Signal(signal)
+	<-p.done
+	p.cmd = nil
+	if signal != os.Kill {
+		return errors.Join(err, p.err)
+	}
+	return nil
+}
+
+// control is the command miniapiserver of the scripts.
+func control(ts *testscript.TestScript, neg bool, args []string) {
+	p, ok := ts.Value(processKey{}).(*process)
+	if !ok || neg || len(args) == 0 {
+		ts.Fatalf("usage: miniapiserver start [FLAG...] | kill | stop")
+	}
+	switch args[0] {
+	case "start":
+		ts.Check(p.start(args[1:]...))
+	case "kill":
+		ts.Check(p.end(os.Kill))
+	case "stop":
+		ts.Check(p.end(os.Interrupt))
+	default:
+		ts.Fatalf("miniapiserver %s: no such thing", args[0])
+	}
+}
+
+// until is the command of the scripts that waits for what a background command
+// writes.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: until FILE REGEXP")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	ts.Check(await(nil, ts.MkAbs(args[0]), pattern))
+}
+
+// await returns when a file matches. It gives up when done is closed, or with
+// time.
+func await(done <-chan struct{}, file string, pattern *regexp.Regexp) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		text, err := os.ReadFile(file)
+		if err == nil && pattern.Match(text) {
+			return nil
+		}
+		select {
+		case <-done:
+			return errors.New("the process has ended")
+		case <-ctx.Done():
+			return fmt.Errorf("%s has not matched %q after %s:\n%s", filepath.Base(file), pattern, patience, text)
+		case <-look.C:
+		}
+	}
+}

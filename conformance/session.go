@@ -1,0 +1,182 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// session runs one scenario.
+type session struct {
+	Replayer
+	normaliser
+	client *client
+	group  string
+	// id is the random tail of names in this run; values are the variables.
+	id     string
+	values map[string]any
+}
+
+var (
+	variable    = regexp.MustCompile(`\$\{(\w+)\}`)
+	notInLabels = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// run replays a scenario and returns a result for each of its steps.
+func (s *session) run(ctx context.Context, scenario Scenario) []Result {
+	s.begin(scenario.Name)
+	defer s.end(ctx, scenario)
+	if scenario.inNamespace() {
+		s.makeNamespace(ctx, scenario)
+	}
+	results := make([]Result, 0, len(scenario.Steps))
+	for _, step := range scenario.Steps {
+		result := Result{Group: s.group, Scenario: scenario.Name, Step: step}
+		got, err := s.step(ctx, scenario.Name, step)
+		switch {
+		case err != nil: // a refused or broken connection is a finding too
+			result.Differences = []Difference{{"connection", "an answer", err.Error()}}
+		case step.Expect == nil:
+			result.Differences = []Difference{{"recorded", "<nothing>", ""}}
+		default:
+			result.Differences = differences(s.masked(step.Expect, step), s.masked(got, step), "")
+		}
+		results = append(results, result)
+	}
+	return results
+}
+
+// begin chooses the names of this run.
+func (s *session) begin(name string) {
+	const letters = "bcdfghjklmnpqrstvwxz"
+	id := make([]byte, 5)
+	for i := range id {
+		id[i] = letters[rand.IntN(len(letters))]
+	}
+	label := strings.Trim(notInLabels.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	s.id = string(id)
+	s.values = map[string]any{"id": s.id, "ns": "p-" + label[:min(40, len(label))] + "-" + s.id}
+}
+
+// makeNamespace creates the scenario's namespace. Faults show in its steps.
+func (s *session) makeNamespace(ctx context.Context, scenario Scenario) {
+	_, _ = s.client.do(ctx, Step{Method: "POST", Path: "/api/v1/namespaces",
+		Body: json.RawMessage(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"${ns}"}}`)}, s.sub)
+	if s.NoServiceAccounts {
+		return
+	}
+	get := Step{Method: "GET", Path: "/api/v1/namespaces/${ns}/serviceaccounts/default"}
+	deadline := time.Now().Add(seconds(scenario.ServiceAccountSeconds, 5))
+	for time.Now().Before(deadline) {
+		if a, err := s.client.do(ctx, get, s.sub); err != nil || a.status == http.StatusOK {
+			return
+		}
+		pause(ctx, 50*time.Millisecond)
+	}
+}
+
+// end deletes what the scenario leaves, also when ctx has ended.
+func (s *session) end(ctx context.Context, scenario Scenario) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
+	paths := scenario.Cleanup
+	if scenario.inNamespace() {
+		paths = append([]string{"/api/v1/namespaces/${ns}"}, paths...)
+	}
+	for _, path := range paths {
+		_, _ = s.client.do(ctx, Step{Method: "DELETE", Path: path}, s.sub)
+	}
+}
+
+// step sends one step, as often as its retry asks for, and returns the
+// normalised response.
+func (s *session) step(ctx context.Context, scenario string, step Step) (map[string]any, error) {
+	pause(ctx, seconds(&step.Sleep, 0))
+	start, patience := time.Now(), time.Duration(0)
+	if step.Retry != nil {
+		patience = seconds(step.Retry.Seconds, 10)
+		if s.Patience != nil {
+			patience = s.Patience(stepName(s.group, scenario, step.ID), patience)
+		}
+	}
+	for {
+		send := s.client.do
+		if step.Stream != nil {
+			send = s.client.stream
+		}
+		a, err := send(ctx, step, s.sub)
+		if err != nil {
+			return nil, err
+		}
+		resp, raw := s.response(a, s.id)
+		if step.Retry == nil || s.holds(step.Retry.Until, a.status, raw) || time.Since(start) > patience || ctx.Err() != nil {
+			for name, path := range step.Save {
+				s.values[name] = lookup(raw, path)
+			}
+			return resp, nil
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+}
+
+// holds tells whether a response is what a retry waits for.
+func (s *session) holds(until any, status int, raw any) bool {
+	values, ok := until.(map[string]any)
+	if !ok {
+		return equal(until, count(status))
+	}
+	if raw == nil {
+		return false
+	}
+	for path, want := range values {
+		if text, ok := want.(string); ok {
+			want = s.sub(text)
+		}
+		if !equal(want, lookup(raw, path)) {
+			return false
+		}
+	}
+	return true
+}
+
+// sub puts the values of variables into a text. Unknown ones stay.
+func (s *session) sub(text string) string {
+	return variable.ReplaceAllStringFunc(text, func(m string) string {
+		v, ok := s.values[m[2:len(m)-1]]
+		if !ok {
+			return m
+		}
+		switch v := v.(type) {
+		case string:
+			return v
+		case nil: // a path that was not there, as the recorder wrote it
+			return "None"
+		case bool:
+			if v {
+				return "True"
+			}
+			return "False"
+		case json.Number:
+			return number(v.String())
+		}
+		return fmt.Sprint(v)
+	})
+}
+
+// pause waits for d, or for ctx to end.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,159 @@
+package handlers
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// auditID is the header that carries a request's id, both ways.
+const auditID = "Audit-ID"
+
+// identify gives the request its Scope and its id: the client's, if it sent one
+// of a reasonable size, and else a random one.
+func (h *Handler) identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(auditID)
+		if id == "" || len(id) > 64 {
+			id = newRequestID()
+		}
+		w.Header().Set(auditID, id)
+		w.Header().Set("Cache-Control", "no-cache, private")
+		next.ServeHTTP(w, r.WithContext(request.With(r.Context(), &request.Scope{ID: id})))
+	})
+}
+
+func newRequestID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16])
+}
+
+// recoverPanics turns a panic into a 500 for its request alone.
+func (h *Handler) recoverPanics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			h.Logger.Error("panic while serving", "id", request.From(r.Context()).ID, "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+			if sw, ok := w.(*responseWriter); ok && sw.code != 0 {
+				panic(http.ErrAbortHandler) // too late for an answer: cut the connection
+			}
+			h.fail(w, r, apierrors.NewInternalError(fmt.Errorf("this request caused apiserver to panic. Look in the logs for details")))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// parse reads method and path once.
+func (h *Handler) parse(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request.From(r.Context()).Info = request.Parse(r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// authenticate finds out who asks. Without a good credential the request ends
+// here.
+func (h *Handler) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scope := request.From(r.Context())
+		if h.Authenticator != nil {
+			user, ok, err := h.Authenticator.Authenticate(r)
+			if err != nil {
+				h.Logger.Info("authentication failed", "id", scope.ID, "error", err)
+			} else if ok {
+				scope.User = user
+				r.Header.Del("Authorization") // nothing below has any use for the secret
+				next.ServeHTTP(w, r)
+				return
+			}
+		}
+		err := apierrors.NewUnauthorized("Unauthorized")
+		h.fail(w, r, err)
+	})
+}
+
+// authorize asks whether the user may.
+func (h *Handler) authorize(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scope := request.From(r.Context())
+		decision, reason, err := h.Authorizer.Authorize(r.Context(), scope.User, &scope.Info)
+		if decision == authz.Allow {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if err != nil {
+			h.Logger.Info("authorization failed", "id", scope.ID, "error", err)
+			reason = err.Error()
+		}
+		h.fail(w, r, authz.Forbidden(scope.User, &scope.Info, reason))
+	})
+}
+
+// boundTime ends requests that take too long. Watches end by themselves.
+func (h *Handler) boundTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if longRunning(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), h.timeoutOf(r))
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// timeoutOf is the server's bound, or less where the client asks for less.
+func (h *Handler) timeoutOf(r *http.Request) time.Duration {
+	if r.URL.RawQuery == "" {
+		return h.RequestTimeout
+	}
+	if d, err := time.ParseDuration(r.URL.Query().Get("timeout")); err == nil && d > 0 && d < h.RequestTimeout {
+		return d
+	}
+	return h.RequestTimeout
+}
+
+// refuseWhileEnding lets no watch begin during shutdown, and counts the others
+// so that shutdown can wait for them.
+func (h *Handler) refuseWhileEnding(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !longRunning(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if h.ending.Err() != nil {
+			h.fail(w, r, apierrors.NewServiceUnavailable("the server is shutting down"))
+			return
+		}
+		h.watches.Add(1)
+		defer h.watches.Done()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func longRunning(r *http.Request) bool {
+	info := &request.From(r.Context()).Info
+	return info.Watch
+}
+
+func (h *Handler) logger(r *http.Request) *slog.Logger {
+	return h.Logger.With("id", request.From(r.Context()).ID)
+}

@@ -1,0 +1,141 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/proto"
+)
+
+// codec knows how the objects of one resource look in one version. There is one
+// for each version that was ever asked for.
+type codec struct {
+	resource *api.Resource
+	version  *api.Version
+	gvk      schema.GroupVersionKind
+	// head begins the JSON of every object: kind and apiVersion, which items of
+	// a list go without.
+	head []byte
+	// jsonSlot and protoSlot are where an item keeps its encodings.
+	jsonSlot, protoSlot int
+}
+
+// codec returns the codec of one version of a resource.
+func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
+	if c, ok := h.codecs.Load(v); ok {
+		return c.(*codec)
+	}
+	slot := 0
+	for i := range res.Versions {
+		if &res.Versions[i] == v {
+			slot = i
+		}
+	}
+	c := &codec{
+		resource: res, version: v, gvk: v.WithKind(res.Kind),
+		head:     []byte(`{"kind":` + strconv.Quote(res.Kind) + `,"apiVersion":` + strconv.Quote(v.String()) + `,`),
+		jsonSlot: 2 * slot, protoSlot: 2*slot + 1,
+	}
+	actual, _ := h.codecs.LoadOrStore(v, c)
+	return actual.(*codec)
+}
+
+// versioned converts from the hub.
+func (c *codec) versioned(obj api.Object) (api.Object, error) {
+	if c.version.FromHub == nil {
+		return obj, nil
+	}
+	return c.version.FromHub(obj)
+}
+
+// hub converts to the hub.
+func (c *codec) hub(obj api.Object) (api.Object, error) {
+	if c.version.ToHub == nil {
+		return obj, nil
+	}
+	return c.version.ToHub(obj)
+}
+
+// defaulted converts what a client sent to the hub, and fills in what it left
+// out.
+func (c *codec) defaulted(obj api.Object) (api.Object, error) {
+	obj, err := c.hub(obj)
+	if err == nil && c.resource.Default != nil {
+		c.resource.Default(obj)
+	}
+	return obj, err
+}
+
+// newObject makes an empty object of this version's type.
+func (c *codec) newObject() api.Object {
+	if c.version.New != nil {
+		return c.version.New()
+	}
+	return c.resource.New()
+}
+
+// encodeJSON gives the JSON of an object of the hub type, kind and apiVersion
+// first.
+func (c *codec) encodeJSON(obj api.Object) ([]byte, error) {
+	v, err := c.versioned(obj)
+	if err != nil {
+		return nil, err
+	}
+	return c.encodeVersionedJSON(v)
+}
+
+func (c *codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
+	if !v.GetObjectKind().GroupVersionKind().Empty() {
+		v = v.DeepCopyObject().(api.Object)
+		v.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
+	}
+	out := make([]byte, 0, len(c.head)+len(body)-1)
+	return append(append(out, c.head...), body[1:]...), nil
+}
+
+// listForm is the JSON of an object as it stands in a list: without its head.
+// The slice shares memory with full; the brace before it is the caller's.
+func (c *codec) listForm(full []byte) []byte { return full[len(c.head):] }
+
+// protoMessage is what the types of k8s.io/api can do.
+type protoMessage interface {
+	Marshal() ([]byte, error)
+	Unmarshal([]byte) error
+}
+
+// encodeProto gives the protobuf of an object of the hub type, without its
+// envelope, which differs between a single object and one in a list.
+func (c *codec) encodeProto(obj api.Object) ([]byte, error) {
+	v, err := c.versioned(obj)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(protoMessage)
+	if !ok {
+		return nil, fmt.Errorf("%s has no protobuf form", c.gvk.Kind)
+	}
+	return m.Marshal()
+}
+
+// envelope wraps the protobuf of one object for the wire.
+func (c *codec) envelope(raw []byte) []byte {
+	return proto.AppendRaw(nil, c.version.String(), c.gvk.Kind, raw)
+}
+
+// indent makes JSON readable.
+func indent(data []byte) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, data, "", "  ") != nil {
+		return data
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,56 @@
+package handlers
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// Config is what the handler chain is put together from. Catalogue, Registry
+// and Authorizer must be set; every other zero value works.
+type Config struct {
+	Catalogue *api.Catalogue
+	Registry  *registry.Registry
+	// Authenticator finds out who asks; nil refuses everybody with 401.
+	Authenticator authn.Authenticator
+	Authorizer    authz.Authorizer
+	// Checks are the health checks behind /healthz, /livez and /readyz, in the
+	// order in which they are reported. "ping" is always there.
+	Checks []Check
+	// Version is what /version answers.
+	Version version.Info
+	// RequestTimeout bounds every request but watches; 0 means a minute.
+	RequestTimeout time.Duration
+	// MinRequestTimeout is the least time after which a watch that asked for no
+	// timeout is ended; the actual time is drawn between once and twice of it.
+	// 0 means half an hour.
+	MinRequestTimeout time.Duration
+	// MaxRequestsInflight and MaxMutatingRequestsInflight bound how many
+	// requests that only read, and that write, are served at a time; more are
+	// answered 429. 0 means no bound.
+	MaxRequestsInflight, MaxMutatingRequestsInflight int
+	Logger                                           *slog.Logger
+	// Metrics is where the handlers register theirs and what /metrics shows.
+	Metrics *prometheus.Registry
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Check is one health check.
+type Check struct {
+	Name string
+	// Run returns nil when all is well. The error is for the log and for those
+	// who may see it, never for anonymous clients.
+	Run func(ctx context.Context) error
+	// Ready, Live and Health tell which of /readyz, /livez and /healthz it
+	// belongs to.
+	Ready, Live, Health bool
+}

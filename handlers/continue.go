@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// continueToken is where the next page of a list begins. Its form is that of
+// kube-apiserver, so that a client may go on with a list at another server.
+type continueToken struct {
+	Version string `json:"v"`
+	// Revision is that of the list; -1 in the token that is handed out when the
+	// revision is no longer there, to go on with whatever the state is then.
+	Revision int64 `json:"rv"`
+	// Start is the first key that may follow: the last key of the page before
+	// and a zero byte.
+	Start string `json:"start"`
+}
+
+const (
+	tokenVersion = "meta.k8s.io/v1"
+	anyRevision  = -1
+)
+
+// String is the token as clients get it.
+func (t continueToken) String() string {
+	t.Version = tokenVersion
+	data, err := json.Marshal(t)
+	if err != nil {
+		return "" // a struct of strings and numbers has a JSON form
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+func (t *continueToken) read() storage.Read {
+	if t.Revision == anyRevision {
+		return storage.Read{Match: storage.Consistent}
+	}
+	return storage.Read{Match: storage.Exact, Revision: t.Revision}
+}
+
+func (t *continueToken) after() string { return strings.TrimSuffix(t.Start, "\x00") }
+
+// parseContinue reads a token; nil when there is none.
+func parseContinue(s, resourceVersion string) (*continueToken, error) {
+	if s == "" {
+		return nil, nil
+	}
+	if n, err := parseResourceVersion(resourceVersion); err != nil || n != 0 {
+		return nil, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+	}
+	bad := func(why string) (*continueToken, error) {
+		return nil, apierrors.NewBadRequest("invalid continue token: " + why)
+	}
+	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(s, "="))
+	if err != nil {
+		return bad("continue key is not valid: " + err.Error())
+	}
+	var t continueToken
+	if err := json.Unmarshal(data, &t); err != nil {
+		return bad("continue key is not valid: " + err.Error())
+	}
+	switch {
+	case t.Version != tokenVersion:
+		return bad(fmt.Sprintf("continue key is not valid: server does not recognize this encoded version %q", t.Version))
+	case t.Revision == 0:
+		return bad("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+	case t.Start == "":
+		return bad("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
+	case strings.HasPrefix(t.Start, "/") || strings.Contains(t.Start, "../") || strings.HasSuffix(t.Start, "/.."):
+		return bad(fmt.Sprintf("continue key is not valid: %s", t.Start))
+	}
+	return &t, nil
+}
+
+// errContinueExpired tells that the revision of a paged list is gone, and gives
+// the token to go on without it.
+func errContinueExpired(t *continueToken) error {
+	s := newStatus(http.StatusGone, metav1.StatusReasonExpired,
+		"The provided continue parameter is too old to display a consistent list result. You can start a new list without "+
+			"the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "+
+			"Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "+
+			"deleted between the time the first chunk was returned and now may show up in the list.", nil)
+	s.Continue = continueToken{Revision: anyRevision, Start: t.Start}.String()
+	return &apierrors.StatusError{ErrStatus: *s}
+}

@@ -1,0 +1,143 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"slices"
+
+	"github.com/gorilla/mux"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/proto"
+)
+
+// discoveryRoutes adds the documents by which clients find out what is served.
+func (h *Handler) discoveryRoutes(m *mux.Router) {
+	for path, serve := range map[string]http.HandlerFunc{
+		"/api": h.serveAPIVersions, "/apis": h.serveGroups, "/apis/{group}": h.serveGroup,
+		"/api/{version}": h.serveResources, "/apis/{group}/{version}": h.serveResources,
+	} {
+		m.HandleFunc(path, serve).Methods(http.MethodGet)
+		m.HandleFunc(path+"/", serve).Methods(http.MethodGet)
+	}
+}
+
+func (h *Handler) serveAPIVersions(w http.ResponseWriter, r *http.Request) {
+	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host, port = r.Host, ""
+	}
+	h.writeDocument(w, r, "APIVersions", &metav1.APIVersions{
+		TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
+		Versions: []string{"v1"},
+		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{
+			{ClientCIDR: "0.0.0.0/0", ServerAddress: joinHostPort(host, port)},
+		},
+	})
+}
+
+func joinHostPort(host, port string) string {
+	if port == "" {
+		return host
+	}
+	return net.JoinHostPort(host, port)
+}
+
+func (h *Handler) serveGroups(w http.ResponseWriter, r *http.Request) {
+	list := &metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+	for _, g := range h.Catalogue.Groups() {
+		if g.Name != "" {
+			list.Groups = append(list.Groups, apiGroup(g))
+		}
+	}
+	h.writeDocument(w, r, "APIGroupList", list)
+}
+
+func (h *Handler) serveGroup(w http.ResponseWriter, r *http.Request) {
+	g, ok := h.Catalogue.Group(mux.Vars(r)["group"])
+	if !ok || g.Name == "" {
+		h.notFound(w, r)
+		return
+	}
+	group := apiGroup(g)
+	group.Kind, group.APIVersion = "APIGroup", "v1"
+	h.writeDocument(w, r, "APIGroup", &group)
+}
+
+func apiGroup(g api.Group) metav1.APIGroup {
+	out := metav1.APIGroup{Name: g.Name}
+	for _, gv := range g.Versions {
+		out.Versions = append(out.Versions, metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: gv.Version})
+	}
+	out.PreferredVersion = out.Versions[0]
+	return out
+}
+
+func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
+	gv := schema.GroupVersion{Group: mux.Vars(r)["group"], Version: mux.Vars(r)["version"]}
+	resources := h.Catalogue.In(gv)
+	if len(resources) == 0 {
+		h.notFound(w, r)
+		return
+	}
+	list := &metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: gv.String(),
+	}
+	if gv.Group != "" {
+		list.APIVersion = "v1"
+	}
+	for _, res := range resources {
+		list.APIResources = append(list.APIResources, apiResources(res)...)
+	}
+	h.writeDocument(w, r, "APIResourceList", list)
+}
+
+// apiResources are the lines of discovery about a resource: its own and those
+// of its subresources.
+func apiResources(res *api.Resource) []metav1.APIResource {
+	verbs := res.Verbs
+	if verbs == nil {
+		verbs = api.AllVerbs
+	}
+	out := []metav1.APIResource{{
+		Name: res.Name, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind,
+		Verbs: slices.Clone(verbs), ShortNames: res.ShortNames, Categories: res.Categories,
+		StorageVersionHash: api.StorageVersionHash(res),
+	}}
+	if res.HasStatus {
+		out = append(out, metav1.APIResource{
+			Name: res.Name + "/status", Namespaced: res.Namespaced, Kind: res.Kind,
+			Verbs: []string{api.VerbGet, api.VerbPatch, api.VerbUpdate},
+		})
+	}
+	return out
+}
+
+// writeDocument sends a document that is not a resource.
+func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, kind string, doc interface {
+	runtime.Object
+	protoMessage
+}) {
+	m, err := negotiate(r, offerObject)
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	if m.format == formatProtobuf {
+		if raw, err := doc.Marshal(); err == nil {
+			writeBody(w, http.StatusOK, mediaProtobuf, proto.AppendRaw(nil, "v1", kind, raw))
+			return
+		}
+	}
+	data, err := json.Marshal(doc)
+	if err == nil {
+		err = h.writeJSON(w, m, http.StatusOK, data)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+	}
+}

@@ -1,0 +1,157 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// metrics are the server's own, with kube-apiserver's names and labels.
+type metrics struct {
+	total       *prometheus.CounterVec
+	duration    *prometheus.HistogramVec
+	longRunning *prometheus.GaugeVec
+	// known keeps the children of total and duration by what they count, since
+	// finding them by their labels costs more than counting.
+	known sync.Map // requestKind -> *counted
+}
+
+// requestKind is what requests are counted by, apart from the answer's code.
+type requestKind struct {
+	verb, group, version, resource, subresource, scope, dryRun string
+	code                                                       int
+}
+
+type counted struct {
+	total    prometheus.Counter
+	duration prometheus.Observer
+}
+
+// durationBuckets are kube-apiserver's.
+var durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
+
+func newMetrics(reg *prometheus.Registry, in *inflight) (*metrics, error) {
+	m := &metrics{
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
+			Help: "Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.",
+		}, []string{"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_request_duration_seconds", Buckets: durationBuckets,
+			Help: "Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.",
+		}, []string{"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component"}),
+		longRunning: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
+			Help: "Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component. Not all requests are tracked this way.",
+		}, []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}),
+	}
+	inflightGauge := func(kind string, value func() int64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
+			Help:        "Maximal number of currently used inflight request limit of this apiserver per request kind in last second.",
+			ConstLabels: prometheus.Labels{"request_kind": kind},
+		}, func() float64 { return float64(value()) })
+	}
+	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning,
+		inflightGauge("readOnly", in.reading.Load), inflightGauge("mutating", in.mutating.Load)} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) of(k requestKind) *counted {
+	if c, ok := m.known.Load(k); ok {
+		return c.(*counted)
+	}
+	labels := []string{k.verb, k.dryRun, k.group, k.version, k.resource, k.subresource, k.scope, "apiserver"}
+	c := &counted{
+		duration: m.duration.WithLabelValues(labels...),
+		total:    m.total.WithLabelValues(append(labels, strconv.Itoa(k.code))...),
+	}
+	m.known.Store(k, c)
+	return c
+}
+
+// measure counts requests and times them.
+func (h *Handler) measure(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scope := request.From(r.Context())
+		sw := &responseWriter{ResponseWriter: w, scope: scope}
+		start := time.Now()
+		defer func() {
+			k := kindOfRequest(r, scope, sw.code)
+			c := h.metrics.of(k)
+			c.total.Inc()
+			elapsed := time.Since(start)
+			if !scope.Info.Watch {
+				c.duration.Observe(elapsed.Seconds())
+			}
+			if h.Logger.Enabled(r.Context(), levelRequests) {
+				h.Logger.Log(r.Context(), levelRequests, "request", "id", scope.ID, "verb", scope.Info.Verb, "uri", r.URL.RequestURI(),
+					"code", k.code, "duration", elapsed, "user", userName(scope), "agent", r.UserAgent())
+			}
+		}()
+		next.ServeHTTP(sw, r)
+	})
+}
+
+// levelRequests is the level at which every request is logged: --v=3.
+const levelRequests = -3
+
+func userName(s *request.Scope) string {
+	if s.User == nil {
+		return ""
+	}
+	return s.User.Name
+}
+
+// kindOfRequest keeps labels few: what clients can make up (methods, paths) is
+// folded together unless it leads to a resource that is served.
+func kindOfRequest(r *http.Request, scope *request.Scope, code int) requestKind {
+	if code == 0 {
+		code = http.StatusOK
+	}
+	info := &scope.Info
+	if !info.IsResource || !scope.Routed {
+		return requestKind{verb: methodLabel(r.Method), code: code}
+	}
+	k := requestKind{verb: strings.ToUpper(info.Verb), group: info.Group, version: info.Version,
+		resource: info.Resource, subresource: info.Subresource, scope: "cluster", code: code}
+	switch info.Verb {
+	case "create":
+		k.verb = "POST"
+	case "update":
+		k.verb = "PUT"
+	}
+	switch {
+	case info.Name != "" || info.Verb == "create" && info.Namespace == "":
+		k.scope = "resource"
+	case info.Namespace != "":
+		k.scope = "namespace"
+	}
+	if r.URL.RawQuery != "" && strings.Contains(r.URL.RawQuery, "dryRun=All") {
+		k.dryRun = "All"
+	}
+	return k
+}
+
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions:
+		return method
+	}
+	return "OTHER"
+}
+
+// metricsRoutes adds /metrics.
+func (h *Handler) metricsRoutes(m *mux.Router) {
+	serve := promhttp.HandlerFor(h.Metrics, promhttp.HandlerOpts{})
+	m.Handle("/metrics", serve).Methods(http.MethodGet, http.MethodHead)
+}

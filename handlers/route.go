@@ -1,0 +1,190 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// call is a request to a resource, routed.
+type call struct {
+	w http.ResponseWriter
+	r *http.Request
+	registry.Target
+	codec *codec
+	info  *request.Info
+}
+
+// serveResource finds the resource and does what the verb asks.
+func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, info *request.Info) {
+	c, err := h.route(w, r, info)
+	if err == nil {
+		err = h.dispatch(c)
+	}
+	switch {
+	case errors.Is(err, errNoVersion):
+		h.notFound(w, r)
+	case err != nil:
+		h.fail(w, r, err)
+	}
+}
+
+// errNoVersion: nothing is served under the group and version, so that the path
+// is as unknown as any other.
+var errNoVersion = errors.New("group version is not served")
+
+// route looks up what info names. A path that no verb of the resource has is
+// unknown; one that only other verbs have does not allow the method.
+func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.Info) (*call, error) {
+	gv := schema.GroupVersion{Group: info.Group, Version: info.Version}
+	res, v, ok := h.Catalogue.Lookup(gv, info.Resource)
+	if !ok && len(h.Catalogue.In(gv)) == 0 {
+		return nil, errNoVersion
+	}
+	if !ok || len(info.Parts) > 3 {
+		return nil, errNoResource()
+	}
+	request.From(r.Context()).Routed = true
+	allowed := pathVerbs(res, info)
+	if len(allowed) == 0 {
+		return nil, errNoResource()
+	}
+	if !allows(res, allowed, verbOnPath(info, r.Method)) {
+		return nil, errMethod()
+	}
+	if info.Name != "" {
+		if faults := pathvalidation.IsValidPathSegmentName(info.Name); len(faults) > 0 {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", info.Name, faults[0]))
+		}
+	}
+	if res.Deprecated != "" {
+		request.From(r.Context()).Warn(res.Deprecated)
+	}
+	return &call{
+		w: w, r: r, info: info, codec: h.codec(res, v),
+		Target: registry.Target{Resource: res, Version: v, Namespace: namespaceOf(res, info), Name: info.Name, Status: info.Subresource == "status"},
+	}, nil
+}
+
+// namespaceOf is the namespace of what is asked for. In the path of a namespace
+// itself its name stands where that of other objects' namespace does.
+func namespaceOf(res *api.Resource, info *request.Info) string {
+	if !res.Namespaced {
+		return ""
+	}
+	return info.Namespace
+}
+
+// Verbs that a path can have, by its form.
+var (
+	onCollection    = []string{api.VerbCreate, api.VerbDeleteCollection, api.VerbList, api.VerbWatch}
+	acrossNamespace = []string{api.VerbList, api.VerbWatch}
+	onObject        = []string{api.VerbDelete, api.VerbGet, api.VerbPatch, api.VerbUpdate}
+	onStatus        = []string{api.VerbGet, api.VerbPatch, api.VerbUpdate}
+	onWatchPath     = []string{api.VerbWatch}
+)
+
+// pathVerbs are the verbs that resources may have on a path of info's form.
+func pathVerbs(res *api.Resource, info *request.Info) []string {
+	inNamespace := info.Namespace != "" && !info.IsNamespace
+	switch {
+	case inNamespace && !res.Namespaced:
+		return nil
+	case info.WatchPath:
+		if info.Subresource != "" || info.Name != "" && res.Namespaced && !inNamespace || !has(res, api.VerbWatch) {
+			return nil
+		}
+		return onWatchPath
+	case info.Subresource == "status":
+		if !res.HasStatus || res.Namespaced && !inNamespace {
+			return nil
+		}
+		return onStatus
+	case info.Subresource != "":
+		return nil
+	case info.Name != "":
+		if res.Namespaced && !inNamespace {
+			return nil
+		}
+		return kept(res, onObject)
+	case res.Namespaced && !inNamespace:
+		return kept(res, acrossNamespace)
+	}
+	return kept(res, onCollection)
+}
+
+// kept leaves those of verbs that res has at all; nil when it has none.
+func kept(res *api.Resource, verbs []string) []string {
+	for _, v := range verbs {
+		if has(res, v) {
+			return verbs
+		}
+	}
+	return nil
+}
+
+func has(res *api.Resource, verb string) bool {
+	if res.Verbs == nil {
+		return true
+	}
+	return contains(res.Verbs, verb)
+}
+
+// allows tells whether a verb is one of the path's, and of the resource's.
+// Subresources have the verbs of their path whatever the resource has.
+func allows(res *api.Resource, path []string, verb string) bool {
+	return contains(path, verb) && (has(res, verb) || &path[0] == &onStatus[0])
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// verbOnPath is the verb of the method, or one that no path has: HEAD means get
+// elsewhere, but on resources it is not served, and what watch paths serve is
+// read with GET only.
+func verbOnPath(info *request.Info, method string) string {
+	if method == http.MethodHead || info.WatchPath && method != http.MethodGet {
+		return method
+	}
+	return info.Verb
+}
+
+// dispatch does what the verb asks.
+func (h *Handler) dispatch(c *call) error {
+	if c.Resource.Virtual != nil {
+		return h.serveVirtual(c)
+	}
+	switch c.info.Verb {
+	case api.VerbGet:
+		return h.get(c)
+	case api.VerbList:
+		return h.list(c)
+	case api.VerbWatch:
+		return h.watch(c)
+	case api.VerbCreate:
+		return h.create(c)
+	case api.VerbUpdate:
+		return h.update(c)
+	case api.VerbPatch:
+		return h.patch(c)
+	case api.VerbDelete:
+		return h.delete(c)
+	case api.VerbDeleteCollection:
+		return h.deleteCollection(c)
+	}
+	return errMethod()
+}

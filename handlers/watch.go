@@ -1,0 +1,113 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+func (h *Handler) watch(c *call) error {
+	m, err := negotiate(c.r, offerWatch)
+	if err != nil {
+		return err
+	}
+	o, err := c.listOptions()
+	if err != nil {
+		return err
+	}
+	opts, err := h.watchOptions(c, o)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
+	defer cancel()
+	defer context.AfterFunc(h.ending, cancel)()
+	s := newEventStream(h, c, m)
+	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
+	switch {
+	case apierrors.IsResourceExpired(err):
+		// A history that is gone is told of in the stream, where clients look.
+		s.begin()
+		s.fail(h.statusOf(c.r, err))
+		return nil
+	case err != nil:
+		return err
+	}
+	defer watcher.Stop()
+	s.begin()
+	for {
+		events, err := watcher.Next(ctx)
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, io.EOF) {
+				s.fail(h.statusOf(c.r, h.Registry.StatusError(c.Target, err)))
+			}
+			return nil
+		}
+		if err := s.send(events); err != nil {
+			h.logger(c.r).Debug("watch ended", "error", err)
+			return nil
+		}
+	}
+}
+
+// watchOptions is the table of where a watch begins.
+func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registry.WatchOptions, error) {
+	var w registry.WatchOptions
+	var err error
+	if w.Selection, err = c.selection(o); err != nil {
+		return w, err
+	}
+	n, err := parseResourceVersion(o.ResourceVersion)
+	if err != nil {
+		if o.SendInitialEvents != nil {
+			return w, err
+		}
+		return w, errResourceVersion(err)
+	}
+	switch {
+	case o.SendInitialEvents != nil && *o.SendInitialEvents:
+		w.Initial, w.InitialEventsEnd = true, o.AllowWatchBookmarks
+		if n > 0 {
+			w.Read = storage.Read{Match: storage.NotOlderThan, Revision: n}
+		} else if o.ResourceVersion == "0" {
+			w.Read.Match = storage.Any
+		}
+	case n > 0:
+		w.Revision = n
+	case o.SendInitialEvents != nil:
+		// Neither a state nor a revision to begin with: from now on.
+	default:
+		w.Initial = true
+		if o.ResourceVersion == "0" {
+			w.Read.Match = storage.Any
+		}
+	}
+	w.Bookmarks = o.AllowWatchBookmarks
+	w.Deadline = time.Now().Add(h.watchTimeout(o.TimeoutSeconds))
+	return w, nil
+}
+
+// watchTimeout is what the client asks for or, to spread the load of clients
+// that come again, a random time of at least MinRequestTimeout.
+func (h *Handler) watchTimeout(seconds *int64) time.Duration {
+	if seconds != nil && *seconds > 0 {
+		return time.Duration(min(*seconds, int64(24*time.Hour/time.Second))) * time.Second
+	}
+	return time.Duration(float64(h.MinRequestTimeout) * (1 + rand.Float64()))
+}
+
+// begin sends the header, so that the client knows that the watch is on.
+func (s *eventStream) begin() {
+	s.w.Header().Set("Content-Type", s.media.streamContentType())
+	s.w.WriteHeader(http.StatusOK)
+	s.flush()
+}

@@ -1,0 +1,90 @@
+package layering
+
+// policy says which package of this module may import which other.
+//
+//	a, b < c, d;     c and d may import a and b, and whatever those may
+//	x !< ALL but c;  nobody but c may import x or what is below it; of two such
+//	                 lines about one import, the one that names more of it holds
+//
+// A name stands for the directory and those below it, as far as they have no
+// name of their own. Packages of one name may import each other; packages of
+// one layer may not: who needs a sibling declares the interface it consumes, and
+// server satisfies it. Names may be mentioned before their code arrives. Every
+// ban has its reason, the comment before it. Tests may import what they like.
+const policy = `
+# Request info is a leaf: every layer reads what is asked for and by whom.
+NONE < request;
+
+# Formats, which know no kind and no storage.
+request < openapi, proto;
+
+# The catalogue, generic and made at run time.
+openapi, proto < api;
+
+# What is done with objects: the merge algebra, and the revisioned store.
+api < ssa, storage;
+
+# What a verb means.
+ssa, storage < registry;
+
+# What stands before a verb: who, whether, when, and what is remembered of it.
+registry < admission, authn, authz, apf, audit;
+
+# What clients meet, and clients of our own.
+admission, authn, authz, apf, audit < handlers, controllers;
+
+# What puts it all together, and the commands. cmd is flags and nothing else.
+handlers, controllers < server < cmd;
+
+# Outside looking in: they take any server, by its URL or by starting one.
+server < conformance, bench;
+
+# This package.
+NONE < internal/layering;
+
+# The server machinery is what this project is; it is written here, not imported.
+k8s.io/kubernetes !< ALL;
+k8s.io/apiserver !< ALL;
+k8s.io/apiextensions-apiserver !< ALL;
+k8s.io/kube-aggregator !< ALL;
+k8s.io/component-base !< ALL;
+
+# CEL function libraries are the field's own, and independent of the machinery.
+k8s.io/apiserver/pkg/cel !< ALL but api, admission;
+
+# Types of custom kinds and aggregation, published nowhere else. Kinds are named
+# in the catalogue, and by the loops whose business a certain kind is.
+k8s.io/apiextensions-apiserver/pkg/apis !< ALL but api, controllers;
+k8s.io/kube-aggregator/pkg/apis !< ALL but api, controllers;
+
+# Generic code names no kind: what is particular to one is in its file in api.
+# Loops, and the parts that evaluate objects of a certain kind (roles, policies,
+# flow schemas ...), are about a kind by their nature.
+k8s.io/api !< ALL but api, controllers, admission, authn, authz, apf, conformance, bench;
+
+# Only storage knows that it is etcd: everybody else sees keys and revisions.
+go.etcd.io !< ALL but storage;
+
+# Routes are an affair of handlers: below them a request is a request.Info.
+github.com/gorilla !< ALL but handlers;
+
+# The server is no client of itself on the way of a request. It hands out a
+# rest.Config to who embeds it; loops and tests are clients.
+k8s.io/client-go !< ALL but server, controllers, conformance, bench;
+
+# Flags are read in one place.
+github.com/spf13/pflag !< ALL but cmd;
+flag !< ALL but conformance, bench;
+
+# Logs are structured and have a level: log/slog.
+log !< ALL but bench;
+log/slog !< NONE;
+k8s.io/klog !< ALL;
+
+# Replaced by math/rand/v2, which is seeded.
+math/rand !< ALL;
+math/rand/v2 !< NONE;
+
+# What helps tests stays out of the binary.
+testing !< ALL but conformance, bench;
+`

@@ -1,0 +1,88 @@
+package proto
+
+import (
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// tail is what follows the message: its content encoding and type, which
+// kube-apiserver writes even when they are empty, as they always are here.
+const tail = "\x1a\x00\x22\x00"
+
+// Append adds the envelope of m to dst. The message is written straight into
+// its place.
+func Append(dst []byte, apiVersion, kind string, m Message) ([]byte, error) {
+	size := m.Size()
+	dst = appendHead(dst, apiVersion, kind, size)
+	dst, err := appendMessage(dst, m, size)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", kind, err)
+	}
+	return append(dst, tail...), nil
+}
+
+// AppendRaw adds the envelope of a message that is encoded already.
+func AppendRaw(dst []byte, apiVersion, kind string, raw []byte) []byte {
+	dst = appendHead(dst, apiVersion, kind, len(raw))
+	dst = append(dst, raw...)
+	return append(dst, tail...)
+}
+
+// AppendList adds the envelope of a list of kind, given the list's metadata (a
+// metav1.ListMeta) and its items, each of them encoded already and without an
+// envelope of its own.
+func AppendList(dst []byte, apiVersion, kind string, meta Message, items [][]byte) ([]byte, error) {
+	metaSize := meta.Size()
+	size := fieldSize(fieldListMeta, metaSize)
+	for _, item := range items {
+		size += fieldSize(fieldItems, len(item))
+	}
+	dst = appendHead(dst, apiVersion, kind, size)
+	dst = appendField(dst, fieldListMeta, metaSize)
+	dst, err := appendMessage(dst, meta, metaSize)
+	if err != nil {
+		return nil, fmt.Errorf("encode metadata of %s: %w", kind, err)
+	}
+	for _, item := range items {
+		dst = appendField(dst, fieldItems, len(item))
+		dst = append(dst, item...)
+	}
+	return append(dst, tail...), nil
+}
+
+// appendHead adds everything up to the message itself, and makes room for what
+// follows.
+func appendHead(dst []byte, apiVersion, kind string, rawSize int) []byte {
+	metaSize := fieldSize(fieldAPIVersion, len(apiVersion)) + fieldSize(fieldKind, len(kind))
+	dst = slices.Grow(dst, len(Prefix)+fieldSize(fieldTypeMeta, metaSize)+fieldSize(fieldRaw, rawSize)+len(tail))
+	dst = append(dst, Prefix...)
+	dst = appendField(dst, fieldTypeMeta, metaSize)
+	dst = append(appendField(dst, fieldAPIVersion, len(apiVersion)), apiVersion...)
+	dst = append(appendField(dst, fieldKind, len(kind)), kind...)
+	return appendField(dst, fieldRaw, rawSize)
+}
+
+func appendMessage(dst []byte, m Message, size int) ([]byte, error) {
+	start := len(dst)
+	dst = slices.Grow(dst, size)[:start+size]
+	n, err := m.MarshalToSizedBuffer(dst[start:])
+	if err != nil {
+		return nil, err
+	}
+	if n != size {
+		return nil, fmt.Errorf("message has %d bytes, announced %d", n, size)
+	}
+	return dst, nil
+}
+
+// appendField adds tag and length of a field of size bytes.
+func appendField(dst []byte, n protowire.Number, size int) []byte {
+	dst = protowire.AppendTag(dst, n, protowire.BytesType)
+	return protowire.AppendVarint(dst, uint64(size))
+}
+
+func fieldSize(n protowire.Number, size int) int {
+	return protowire.SizeTag(n) + protowire.SizeBytes(size)
+}

@@ -1,0 +1,124 @@
+package proto
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+)
+
+// A value as kube-apiserver wrote it (a RangeAllocation, cut).
+const written = "6b3873000a150a027631120f52616e6765416c6c6f636174696f6e1203010203" + "1a002200"
+
+func TestDecode(t *testing.T) {
+	value, err := hex.DecodeString(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Decode(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.APIVersion != "v1" || e.Kind != "RangeAllocation" || !bytes.Equal(e.Raw, []byte{1, 2, 3}) {
+		t.Errorf("got %+v", e)
+	}
+	if got := AppendRaw(nil, e.APIVersion, e.Kind, e.Raw); !bytes.Equal(got, value) {
+		t.Errorf("written again: %x, want %x", got, value)
+	}
+}
+
+func TestDecodeErrors(t *testing.T) {
+	for _, c := range []struct {
+		data string
+		want error
+	}{
+		{"", ErrPrefix},
+		{"{\"a\":1}", ErrPrefix},
+		{"k8s", ErrPrefix},
+		{"k8s\x00", ErrEmpty},
+	} {
+		if _, err := Decode([]byte(c.data)); !errors.Is(err, c.want) {
+			t.Errorf("%q: got %v, want %v", c.data, err, c.want)
+		}
+	}
+	for _, data := range []string{"k8s\x00\x0a", "k8s\x00\x0a\x05a", "k8s\x00\x0a\x02\x0a\x05", "k8s\x00\xff"} {
+		if _, err := Decode([]byte(data)); err == nil {
+			t.Errorf("%q: no error", data)
+		}
+	}
+}
+
+// What Append writes is what the reference type writes.
+func TestAppendLikeUnknown(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		version := rapid.StringN(0, 300, -1).Draw(t, "version")
+		kind := rapid.StringN(0, 300, -1).Draw(t, "kind")
+		cm := &corev1.ConfigMap{Data: map[string]string{"k": rapid.StringN(0, 400, -1).Draw(t, "data")}}
+		raw, err := cm.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: version, Kind: kind}, Raw: raw}
+		body, err := unknown.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := append([]byte(Prefix), body...)
+		got, err := Append([]byte("before"), version, kind, cm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, append([]byte("before"), want...)) {
+			t.Fatalf("got %x, want %x", got, want)
+		}
+		if got := AppendRaw(nil, version, kind, raw); !bytes.Equal(got, want) {
+			t.Fatalf("raw: got %x, want %x", got, want)
+		}
+	})
+}
+
+func TestAppendList(t *testing.T) {
+	list := &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "7", Continue: "x"}}
+	var items [][]byte
+	for _, name := range []string{"a", "b", "c"} {
+		cm := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		raw, err := cm.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		items = append(items, raw)
+		list.Items = append(list.Items, cm)
+	}
+	want, err := Append(nil, "v1", "ConfigMapList", list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := AppendList(nil, "v1", "ConfigMapList", &list.ListMeta, items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("got %x, want %x", got, want)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	value, _ := hex.DecodeString(written)
+	f.Add(value)
+	f.Add([]byte("k8s\x00\x0a\x05a"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := Decode(data)
+		if err != nil {
+			return
+		}
+		again, err := Decode(AppendRaw(nil, e.APIVersion, e.Kind, e.Raw))
+		if err != nil || again.Kind != e.Kind || again.APIVersion != e.APIVersion || !bytes.Equal(again.Raw, e.Raw) {
+			t.Errorf("not the same after writing: %v", err)
+		}
+	})
+}

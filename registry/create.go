@@ -1,0 +1,179 @@
+package registry
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Generated names are the prefix, cut so that the whole fits a DNS label, and
+// five characters without vowels, so that no words come out.
+const (
+	nameAlphabet     = "bcdfghjklmnpqrstvwxz2456789"
+	nameSuffix       = 5
+	maxGeneratedName = 63
+	nameTries        = 8
+)
+
+// WriteOptions are common to the writing verbs.
+type WriteOptions struct {
+	// DryRun does everything but store.
+	DryRun bool
+}
+
+// Create stores a new object. obj is of the hub type and becomes the
+// registry's; t.Name is taken from it.
+func (r *Registry) Create(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
+	t.Name = obj.GetName()
+	generated := t.Name == "" && obj.GetGenerateName() != ""
+	for try := 1; ; try++ {
+		if generated {
+			t.Name = generateName(obj.GetGenerateName())
+			obj.SetName(t.Name)
+		}
+		out, err := r.createOnce(ctx, t, obj, o)
+		if !generated || !apierrors.IsAlreadyExists(err) {
+			return out, err
+		}
+		if try == nameTries {
+			return Outcome{}, t.nameTaken(obj.GetGenerateName())
+		}
+	}
+}
+
+func (r *Registry) createOnce(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
+	if err := r.prepareCreate(ctx, t, obj); err != nil {
+		return Outcome{}, err
+	}
+	c := r.collection(t.Resource)
+	if o.DryRun {
+		switch there, err := c.Get(ctx, t.Key(), storage.Read{}); {
+		case err == nil:
+			return Outcome{}, r.taken(t, there)
+		case !errors.Is(err, storage.ErrNotFound):
+			return Outcome{}, r.StatusError(t, err)
+		}
+		return Outcome{Object: obj, Created: true}, nil
+	}
+	item, err := c.Create(ctx, t.Key(), obj, r.ttl(t.Resource))
+	if errors.Is(err, storage.ErrExists) {
+		there, _ := c.Get(ctx, t.Key(), storage.Read{})
+		return Outcome{}, r.taken(t, there)
+	}
+	if err != nil {
+		return Outcome{}, r.StatusError(t, err)
+	}
+	return Outcome{Object: obj, Item: item, Created: true}, nil
+}
+
+// taken tells that there is an object of the name already. One that is being
+// deleted is mentioned as such, since trying again may help.
+func (r *Registry) taken(t Target, there *storage.Item) error {
+	err := apierrors.NewAlreadyExists(t.groupResource(), t.Name)
+	if there != nil {
+		if obj, decodeErr := there.Object(); decodeErr == nil && obj.GetDeletionTimestamp() != nil {
+			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+		}
+	}
+	return err
+}
+
+// prepareCreate sets what the server owns, and checks the rest.
+func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) error {
+	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
+		return errors.New("resourceVersion should not be set on objects to be created")
+	}
+	if err := setNamespace(t, obj); err != nil {
+		return err
+	}
+	obj.SetDeletionTimestamp(nil)
+	obj.SetDeletionGracePeriodSeconds(nil)
+	obj.SetSelfLink("")
+	obj.SetManagedFields(nil)
+	obj.SetUID(newUID())
+	obj.SetCreationTimestamp(metav1.NewTime(r.o.Now().UTC()).Rfc3339Copy())
+	if t.Resource.Generation {
+		obj.SetGeneration(1)
+	}
+	if t.Resource.HasStatus && !t.Resource.KeepStatusOnCreate {
+		resetStatus(obj)
+	}
+	if user := request.From(ctx).User; t.Resource.StampUser != nil && user != nil {
+		t.Resource.StampUser(obj, user)
+	}
+	if t.Resource.PrepareCreate != nil {
+		t.Resource.PrepareCreate(obj)
+	}
+	r.warn(ctx, t, obj)
+	if errs := t.Resource.CheckCreate(t.Version, obj); len(errs) > 0 {
+		return invalid(t, obj, errs)
+	}
+	return nil
+}
+
+// setNamespace gives obj the namespace of the URL, and refuses another one.
+func setNamespace(t Target, obj api.Object) error {
+	switch ns := obj.GetNamespace(); {
+	case !t.Resource.Namespaced && ns == "", ns == t.Namespace:
+		return nil
+	case t.Resource.Namespaced && ns == "":
+		obj.SetNamespace(t.Namespace)
+		return nil
+	}
+	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+}
+
+// warn mends what is tolerated, and says what is to be said of the object.
+func (r *Registry) warn(ctx context.Context, t Target, obj api.Object) {
+	scope := request.From(ctx)
+	for _, w := range api.DedupOwnerReferences(obj) {
+		scope.Warn(w)
+	}
+	if t.Resource.ObjectWarnings != nil {
+		for _, w := range t.Resource.ObjectWarnings(obj) {
+			scope.Warn(w)
+		}
+	}
+}
+
+func invalid(t Target, obj api.Object, errs field.ErrorList) error {
+	return apierrors.NewInvalid(t.groupKind(), obj.GetName(), errs)
+}
+
+func generateName(prefix string) string {
+	if over := len(prefix) - (maxGeneratedName - nameSuffix); over > 0 {
+		prefix = prefix[:maxGeneratedName-nameSuffix]
+	}
+	suffix := make([]byte, nameSuffix)
+	for i := range suffix {
+		suffix[i] = nameAlphabet[randomBelow(len(nameAlphabet))]
+	}
+	return prefix + string(suffix)
+}
+
+func randomBelow(n int) int64 {
+	// rand.Reader does not fail: it ends the process rather than return an error.
+	v, _ := rand.Int(rand.Reader, big.NewInt(int64(n)))
+	return v.Int64()
+}
+
+// newUID makes a random (version 4) UUID.
+func newUID() types.UID {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16]))
+}

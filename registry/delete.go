@@ -1,0 +1,176 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// DeleteOptions say how to delete.
+type DeleteOptions struct {
+	WriteOptions
+	// GracePeriodSeconds is what the client asked for; nil: nothing.
+	GracePeriodSeconds *int64
+	Preconditions      *metav1.Preconditions
+}
+
+// Delete removes the object that t names, or marks it as terminating where
+// finalizers or a grace period keep it for a while.
+func (r *Registry) Delete(ctx context.Context, t Target, o DeleteOptions) (Outcome, error) {
+	c := r.collection(t.Resource)
+	item, err := c.Get(ctx, t.Key(), storage.Read{})
+	for {
+		if err != nil {
+			return Outcome{}, r.StatusError(t, err)
+		}
+		out, err2 := r.deleteOnce(ctx, t, c, item, o)
+		var conflict *storage.ConflictError
+		if !errors.As(err2, &conflict) {
+			return out, r.StatusError(t, err2)
+		}
+		item = conflict.Current
+	}
+}
+
+func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, o DeleteOptions) (Outcome, error) {
+	old, err := item.Object()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := deletePreconditions(t, old, o.Preconditions); err != nil {
+		return Outcome{}, err
+	}
+	var grace int64
+	if t.Resource.GracePeriodSeconds != nil {
+		asked := o.GracePeriodSeconds
+		if asked != nil && *asked < 0 {
+			one := int64(1)
+			asked = &one
+		}
+		grace = t.Resource.GracePeriodSeconds(old, asked)
+	}
+	obj, changed := r.terminating(t.Resource, old, grace)
+	if grace == 0 && !hasFinalizers(t.Resource, old) {
+		if t.Resource.GracePeriodSeconds == nil {
+			obj = old
+		}
+		return r.finishDelete(ctx, c, item, obj, o.DryRun)
+	}
+	switch {
+	case !changed:
+		return Outcome{Object: old, Item: item}, nil
+	case o.DryRun:
+		return Outcome{Object: obj}, nil
+	}
+	stored, err := c.Update(ctx, item, obj, r.ttl(t.Resource))
+	if err != nil {
+		return Outcome{}, err
+	}
+	after, err := stored.Object()
+	return Outcome{Object: after, Item: stored}, err
+}
+
+// terminating returns a copy of old that is marked as being deleted, and
+// whether that is a change. A grace period can be shortened, not lengthened.
+func (r *Registry) terminating(res *api.Resource, old api.Object, grace int64) (api.Object, bool) {
+	if was := old.GetDeletionTimestamp(); was != nil {
+		g := old.GetDeletionGracePeriodSeconds()
+		if g == nil || grace >= *g {
+			return old, false
+		}
+	}
+	obj := old.DeepCopyObject().(api.Object)
+	at := metav1.NewTime(r.o.Now().UTC().Add(time.Duration(grace) * time.Second)).Rfc3339Copy()
+	if was := old.GetDeletionTimestamp(); was != nil {
+		at = metav1.NewTime(was.Add(time.Duration(grace-*old.GetDeletionGracePeriodSeconds()) * time.Second))
+	} else if res.Generation && obj.GetGeneration() > 0 {
+		obj.SetGeneration(obj.GetGeneration() + 1)
+	}
+	obj.SetDeletionTimestamp(&at)
+	obj.SetDeletionGracePeriodSeconds(&grace)
+	if res.BeginDelete != nil {
+		res.BeginDelete(obj)
+	}
+	return obj, true
+}
+
+// finishDelete takes the object out of storage. last is its last state, which
+// may differ from the one stored by what the same request changed.
+func (r *Registry) finishDelete(ctx context.Context, c *storage.Collection, item *storage.Item, last api.Object, dryRun bool) (Outcome, error) {
+	if dryRun {
+		return Outcome{Object: last, Deleted: true}, nil
+	}
+	gone, err := c.Delete(ctx, item)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if stored, err := item.Object(); err == nil && stored != last {
+		last.SetResourceVersion(fmt.Sprint(gone.Revision()))
+		return Outcome{Object: last, Deleted: true}, nil
+	}
+	after, err := gone.Object()
+	return Outcome{Object: after, Item: gone, Deleted: true}, err
+}
+
+// finished tells whether an update took away the last thing that kept an object
+// which was being deleted.
+func finished(res *api.Resource, obj, old api.Object) bool {
+	if old.GetDeletionTimestamp() == nil || hasFinalizers(res, obj) {
+		return false
+	}
+	grace := obj.GetDeletionGracePeriodSeconds()
+	return grace == nil || *grace == 0
+}
+
+func hasFinalizers(res *api.Resource, obj api.Object) bool {
+	return len(obj.GetFinalizers()) > 0 || res.HasFinalizers != nil && res.HasFinalizers(obj)
+}
+
+// deletePreconditions compares uid and resourceVersion. Unlike other messages
+// these name the kind, as kube-apiserver's do.
+func deletePreconditions(t Target, old api.Object, p *metav1.Preconditions) error {
+	if p == nil {
+		return nil
+	}
+	named := t.groupResource()
+	named.Resource = t.Resource.Kind
+	if p.UID != nil && *p.UID != old.GetUID() {
+		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf(
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
+		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf(
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, old.GetResourceVersion()))
+	}
+	return nil
+}
+
+// DeleteCollection deletes the objects of t's collection that sel selects, as
+// they are at the beginning, and returns them as they were then, with the
+// revision of the selection. Objects that vanish meanwhile are left out.
+func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptions, o DeleteOptions) ([]*storage.Item, int64, error) {
+	list, err := r.List(ctx, t, sel)
+	if err != nil {
+		return nil, 0, err
+	}
+	deleted := make([]*storage.Item, 0, len(list.Items))
+	for _, item := range list.Items {
+		one := t
+		one.Namespace, one.Name = item.Namespace(), item.Name()
+		switch _, err := r.Delete(ctx, one, o); {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, 0, err
+		default:
+			deleted = append(deleted, item)
+		}
+	}
+	return deleted, list.Revision, nil
+}

@@ -1,0 +1,77 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+const modified = "the object has been modified; please apply your changes to the latest version and try again"
+
+// groupResource names what t is about in messages.
+func (t Target) groupResource() schema.GroupResource {
+	return schema.GroupResource{Group: t.Resource.Versions[0].Group, Resource: t.Resource.Name}
+}
+
+func (t Target) groupKind() schema.GroupKind {
+	return schema.GroupKind{Group: t.Resource.Versions[0].Group, Kind: t.Resource.Kind}
+}
+
+// StatusError turns an error of storage into the Status that the client is to
+// see. Errors that are a Status already stay as they are; those that say
+// nothing to a client stay too, and become a 500 in the handlers.
+func (r *Registry) StatusError(t Target, err error) error {
+	var future *storage.FutureRevisionError
+	var compacted *storage.CompactedError
+	var conflict *storage.ConflictError
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return apierrors.NewNotFound(t.groupResource(), t.Name)
+	case errors.Is(err, storage.ErrExists):
+		return apierrors.NewAlreadyExists(t.groupResource(), t.Name)
+	case errors.As(err, &conflict):
+		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modified))
+	case errors.As(err, &future):
+		return tooLargeResourceVersion(future)
+	case errors.As(err, &compacted):
+		return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", compacted.Wanted, compacted.Compacted))
+	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrNoSpace), errors.Is(err, storage.ErrClosed):
+		return apierrors.NewServiceUnavailable(err.Error())
+	case errors.Is(err, storage.ErrUnknownOutcome):
+		return apierrors.NewTimeoutError(err.Error(), 1)
+	}
+	return err
+}
+
+// tooLargeResourceVersion is the answer to a read that asks for a revision
+// which the server has not seen within its bounded wait.
+func tooLargeResourceVersion(f *storage.FutureRevisionError) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", f.Wanted, f.Current), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type:    metav1.CauseTypeResourceVersionTooLarge,
+		Message: "Too large resource version",
+	}}
+	return err
+}
+
+// preconditionError is how kube-apiserver words a uid that does not fit, found
+// while an update was about to be stored. It shows the key.
+func (r *Registry) preconditionError(t Target, old api.Object, want string) error {
+	return apierrors.NewConflict(t.groupResource(), t.Name, fmt.Errorf(
+		"StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
+		r.o.EtcdPrefix, t.Resource.Prefix, t.Key(), want, old.GetUID()))
+}
+
+// nameTaken is the answer when generated names keep being taken.
+func (t Target) nameTaken(generateName string) error {
+	err := apierrors.NewGenerateNameConflict(t.groupResource(), generateName, 1)
+	err.ErrStatus.Code = http.StatusConflict
+	return err
+}

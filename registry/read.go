@@ -1,0 +1,154 @@
+package registry
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Get returns the object that t names.
+func (r *Registry) Get(ctx context.Context, t Target, read storage.Read) (*storage.Item, error) {
+	item, err := r.collection(t.Resource).Get(ctx, t.Key(), read)
+	if err != nil {
+		return nil, r.StatusError(t, err)
+	}
+	if _, err := item.Object(); err != nil {
+		return nil, r.StatusError(t, err)
+	}
+	return item, nil
+}
+
+// Selection picks objects out of a collection. Field labels are those of the
+// hub version.
+type Selection struct {
+	Labels labels.Selector
+	Fields fields.Selector
+}
+
+// ListOptions says what of a collection to list, and as of when.
+type ListOptions struct {
+	Selection
+	Read storage.Read
+	// Limit bounds the number of items; 0 means all.
+	Limit int64
+	// After is where the page before ended.
+	After string
+}
+
+// List returns the objects of t's collection, in the order of their keys.
+func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.List, error) {
+	scope, never := o.scope(t)
+	if never {
+		scope.filter = func(*storage.Item) bool { return false }
+	}
+	list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{
+		Read: o.Read, Prefix: scope.prefix, Key: scope.key, After: o.After, Limit: o.Limit, Filter: scope.filter,
+	})
+	if err != nil {
+		return nil, r.StatusError(t, err)
+	}
+	return list, nil
+}
+
+// WatchOptions says what of a collection to watch. The fields of
+// storage.WatchOptions that Selection and Target determine are filled in.
+type WatchOptions struct {
+	Selection
+	storage.WatchOptions
+}
+
+// Watch follows the objects of t's collection.
+func (r *Registry) Watch(ctx context.Context, t Target, o WatchOptions) (*storage.Watcher, error) {
+	scope, never := o.scope(t)
+	if never {
+		scope.filter = func(*storage.Item) bool { return false }
+	}
+	w := o.WatchOptions
+	w.Prefix, w.Key, w.Filter = scope.prefix, scope.key, scope.filter
+	watcher, err := r.collection(t.Resource).Watch(ctx, w)
+	if err != nil {
+		return nil, r.StatusError(t, err)
+	}
+	return watcher, nil
+}
+
+// scope is the part of a collection that storage need look at.
+type scope struct {
+	prefix, key string
+	filter      func(*storage.Item) bool
+}
+
+// scope narrows what t names by the selectors: requirements on name and
+// namespace become a key or a prefix, so that they cost no scan. never is set
+// when nothing can match.
+func (s Selection) scope(t Target) (sc scope, never bool) {
+	sc.prefix = t.prefix()
+	namespace, name := t.Namespace, t.Name
+	if s.Fields != nil {
+		if v, ok := s.Fields.RequiresExactMatch("metadata.namespace"); ok {
+			if !t.Resource.Namespaced && v != "" || namespace != "" && v != namespace {
+				return sc, true
+			}
+			namespace = v
+		}
+		if v, ok := s.Fields.RequiresExactMatch("metadata.name"); ok {
+			if name != "" && v != name || v == "" {
+				return sc, true
+			}
+			name = v
+		}
+	}
+	if namespace != "" {
+		sc.prefix = namespace + "/"
+	}
+	if name != "" && (namespace != "" || !t.Resource.Namespaced) {
+		sc.key = key(namespace, name)
+	}
+	sc.filter = s.filter()
+	return sc, false
+}
+
+// filter is nil when everything matches, so that storage need not ask.
+func (s Selection) filter() func(*storage.Item) bool {
+	byLabel := s.Labels != nil && !s.Labels.Empty()
+	byField := s.Fields != nil && !s.Fields.Empty()
+	switch {
+	case byLabel && byField:
+		return func(i *storage.Item) bool {
+			return s.Labels.Matches(labels.Set(i.Labels())) && s.Fields.Matches(itemFields{i})
+		}
+	case byLabel:
+		return func(i *storage.Item) bool { return s.Labels.Matches(labels.Set(i.Labels())) }
+	case byField:
+		return func(i *storage.Item) bool { return s.Fields.Matches(itemFields{i}) }
+	}
+	return nil
+}
+
+// itemFields are the selectable fields of an item, with the two that every
+// object has.
+type itemFields struct{ item *storage.Item }
+
+// Has tells whether field can be selected by.
+func (f itemFields) Has(field string) bool {
+	switch field {
+	case "metadata.name", "metadata.namespace":
+		return true
+	}
+	_, ok := f.item.Fields()[field]
+	return ok
+}
+
+// Get returns the value of field.
+func (f itemFields) Get(field string) string {
+	switch field {
+	case "metadata.name":
+		return f.item.Name()
+	case "metadata.namespace":
+		return f.item.Namespace()
+	}
+	return f.item.Fields()[field]
+}

@@ -1,0 +1,130 @@
+// Package registry gives the verbs their meaning: what it is to get, list,
+// watch, create, update and delete an object, whichever kind it has. It is the
+// layer between handlers, which speak HTTP, and storage, which knows keys and
+// revisions; the same code serves built-in kinds and those that arrive at run
+// time, because all that is particular to a kind is in its api.Resource.
+//
+// The nouns: a Target says which objects a request is about; an Outcome is what
+// a write led to. update.go holds the only compare-and-swap loop of the server.
+package registry
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Options are what a Registry needs besides storage and the catalogue. The zero
+// value works.
+type Options struct {
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// EventTTL is how long events live; 0 means for ever.
+	EventTTL time.Duration
+	// EtcdPrefix is where the keys are, for messages that show a key.
+	EtcdPrefix string
+	// Virtual answers for resources that are computed, by the source that their
+	// api.Virtual names. A resource whose source is missing is not served.
+	Virtual map[string]Source
+}
+
+// Registry serves the verbs of every resource of a catalogue. It is safe for
+// concurrent use.
+type Registry struct {
+	store     *storage.Store
+	catalogue *api.Catalogue
+	o         Options
+
+	mu          sync.RWMutex
+	collections map[*api.Resource]*storage.Collection
+}
+
+// New makes a Registry and gives every stored resource of the catalogue its
+// collection. It is called before the store is started.
+func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.EtcdPrefix == "" {
+		o.EtcdPrefix = "/registry"
+	}
+	r := &Registry{store: store, catalogue: catalogue, o: o, collections: map[*api.Resource]*storage.Collection{}}
+	for _, res := range catalogue.Resources() {
+		if res.Virtual != nil {
+			continue
+		}
+		if err := r.Add(res); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Add gives a stored resource its collection. After the store was started it
+// returns when the resource can be served.
+func (r *Registry) Add(res *api.Resource) error {
+	c, err := r.store.Collection(storage.CollectionConfig{
+		Prefix: res.Prefix,
+		Encode: res.EncodeStored,
+		Decode: res.DecodeStored,
+		Fields: res.Fields,
+	})
+	if err != nil {
+		return fmt.Errorf("collection of %s: %w", res.Name, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.collections[res] = c
+	return nil
+}
+
+func (r *Registry) collection(res *api.Resource) *storage.Collection {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.collections[res]
+}
+
+// Target says which objects a request is about.
+type Target struct {
+	Resource *api.Resource
+	Version  *api.Version
+	// Namespace is empty for cluster-scoped resources and for all namespaces.
+	Namespace string
+	// Name is empty for a collection, and for a create.
+	Name string
+	// Status: the status subresource, and not the object itself.
+	Status bool
+}
+
+// Key is the key of the object that t names, within its collection.
+func (t Target) Key() string { return key(t.Namespace, t.Name) }
+
+func key(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+func (t Target) prefix() string {
+	if t.Namespace == "" {
+		return ""
+	}
+	return t.Namespace + "/"
+}
+
+// Outcome is what a write led to.
+type Outcome struct {
+	// Object is the state after the write; it must not be changed.
+	Object api.Object
+	// Item is the object as stored, with its encodings; nil where nothing was
+	// written (a dry run) or nothing is left.
+	Item *storage.Item
+	// Created is set when an update made a new object.
+	Created bool
+	// Deleted is set when the object is gone, and not only marked.
+	Deleted bool
+}

@@ -1,0 +1,194 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Change makes the new state of an object from the old one, both of the hub
+// type. It may be called several times, when others write at the same time; old
+// is a copy of its own each time, and nil when there is no such object.
+type Change func(ctx context.Context, old api.Object) (api.Object, error)
+
+// UpdateOptions say under which conditions an update happens.
+type UpdateOptions struct {
+	WriteOptions
+	// CreateMissing: make the object when it is not there, if its kind allows
+	// that.
+	CreateMissing bool
+	// Replace: the new state is a whole object sent by a client (a PUT). Its uid
+	// is then a precondition, and a resourceVersion may be demanded; with a
+	// patch, neither can be told from what the server put there.
+	Replace bool
+	// Whole: the change is the server's own, and may be of spec and status alike.
+	Whole bool
+}
+
+// Update replaces the object that t names by what change makes of it. Where
+// another write comes in between it starts over, unless the new state names the
+// resourceVersion that it was made from.
+func (r *Registry) Update(ctx context.Context, t Target, change Change, o UpdateOptions) (Outcome, error) {
+	c := r.collection(t.Resource)
+	item, err := c.Get(ctx, t.Key(), storage.Read{})
+	for {
+		if errors.Is(err, storage.ErrNotFound) {
+			return r.updateMissing(ctx, t, change, o, err)
+		}
+		if err != nil {
+			return Outcome{}, r.StatusError(t, err)
+		}
+		out, err2 := r.updateOnce(ctx, t, c, item, change, o)
+		var conflict *storage.ConflictError
+		switch {
+		case errors.As(err2, &conflict):
+			item, err = conflict.Current, nil
+		case errors.Is(err2, storage.ErrNotFound):
+			err = err2
+		case err2 != nil:
+			return Outcome{}, r.StatusError(t, err2)
+		default:
+			return out, nil
+		}
+	}
+}
+
+func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
+	if !o.CreateMissing || !t.Resource.AllowCreateOnUpdate || t.Status {
+		return Outcome{}, r.StatusError(t, missing)
+	}
+	obj, err := change(ctx, nil)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out, err := r.createOnce(ctx, t, obj, o.WriteOptions)
+	if apierrors.IsAlreadyExists(err) {
+		return r.Update(ctx, t, change, o)
+	}
+	return out, err
+}
+
+// updateOnce tries one compare-and-swap against item.
+func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (Outcome, error) {
+	old, err := item.Object()
+	if err != nil {
+		return Outcome{}, err
+	}
+	obj, err := change(ctx, old.DeepCopyObject().(api.Object))
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := r.checkPreconditions(t, obj, old, o); err != nil {
+		return Outcome{}, err
+	}
+	if !o.Whole {
+		if err := r.prepareUpdate(ctx, t, obj, old); err != nil {
+			return Outcome{}, err
+		}
+	}
+	switch {
+	case finished(t.Resource, obj, old):
+		return r.finishDelete(ctx, c, item, obj, o.DryRun)
+	case o.DryRun:
+		return Outcome{Object: obj}, nil
+	}
+	stored, err := c.Update(ctx, item, obj, r.ttl(t.Resource))
+	if err != nil {
+		return Outcome{}, err
+	}
+	after, err := stored.Object()
+	return Outcome{Object: after, Item: stored}, err
+}
+
+// checkPreconditions compares what the new state says it was made from with
+// what is there.
+func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOptions) error {
+	if o.Replace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
+		return r.preconditionError(t, old, string(obj.GetUID()))
+	}
+	rv := obj.GetResourceVersion()
+	if rv == "" || rv == "0" {
+		if o.Replace && t.Resource.RequireResourceVersion {
+			return invalid(t, obj, field.ErrorList{
+				field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+		}
+		return nil
+	}
+	if n, err := strconv.ParseUint(rv, 10, 64); err != nil {
+		return apierrors.NewBadRequest("invalid resource version: " + err.Error())
+	} else if strconv.FormatUint(n, 10) != old.GetResourceVersion() {
+		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modified))
+	}
+	return nil
+}
+
+// prepareUpdate keeps what a client may not change, and checks the rest.
+func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Object) error {
+	if err := setNamespace(t, obj); err != nil {
+		return err
+	}
+	obj.SetResourceVersion(old.GetResourceVersion())
+	keepMetadata(obj, old)
+	switch {
+	case t.Status:
+		takeAllButStatus(obj, old)
+		if t.Resource.PrepareStatusUpdate != nil {
+			t.Resource.PrepareStatusUpdate(obj, old)
+		}
+	default:
+		if t.Resource.HasStatus {
+			copyStatus(obj, old)
+		}
+		if t.Resource.PrepareUpdate != nil {
+			t.Resource.PrepareUpdate(obj, old)
+		}
+		if t.Resource.Bumps(obj, old) {
+			obj.SetGeneration(old.GetGeneration() + 1)
+		}
+	}
+	r.warn(ctx, t, obj)
+	var errs field.ErrorList
+	if t.Status {
+		errs = t.Resource.CheckStatusUpdate(obj, old)
+	} else {
+		errs = t.Resource.CheckUpdate(t.Version, obj, old)
+	}
+	if len(errs) > 0 {
+		return invalid(t, obj, errs)
+	}
+	return nil
+}
+
+// keepMetadata sets the fields of metadata that are the server's, whatever the
+// client sent. Those that a client may not even try to change are left for
+// validation to find.
+func keepMetadata(obj, old api.Object) {
+	obj.SetCreationTimestamp(old.GetCreationTimestamp())
+	obj.SetGeneration(old.GetGeneration())
+	obj.SetSelfLink(old.GetSelfLink())
+	obj.SetManagedFields(nil)
+	if obj.GetUID() == "" {
+		obj.SetUID(old.GetUID())
+	}
+	if old.GetDeletionTimestamp() != nil {
+		obj.SetDeletionTimestamp(old.GetDeletionTimestamp())
+	}
+	if obj.GetDeletionGracePeriodSeconds() == nil {
+		obj.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
+	}
+}
+
+// ttl is how long what is written lives; 0 means for ever.
+func (r *Registry) ttl(res *api.Resource) time.Duration {
+	if res.Expires {
+		return r.o.EventTTL
+	}
+	return 0
+}

@@ -1,0 +1,118 @@
+package request
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Info is what a method and a path ask for, parsed once.
+type Info struct {
+	// IsResource tells a request under /api/V/RESOURCE or /apis/G/V/RESOURCE
+	// from one to any other path, for which only Path and Verb are set.
+	IsResource bool
+	Path       string
+	// Verb is the API verb of a resource request (get, list, watch, create,
+	// update, patch, delete, deletecollection, proxy) and the method in lower
+	// case of any other.
+	Verb                        string
+	APIPrefix, Group, Version   string
+	Namespace                   string
+	Resource, Subresource, Name string
+	// IsNamespace: Namespace is the name of the object itself, since the path
+	// leads to a namespace and not into one.
+	IsNamespace bool
+	// Parts is the path from the resource on, split at its slashes.
+	Parts []string
+	// Watch is set for a watch, whichever way it was asked for; WatchPath when
+	// it was by the deprecated /watch/ paths.
+	Watch, WatchPath bool
+}
+
+// Subresources of a namespace, which /namespaces/NAME/X could otherwise be
+// taken for a resource X in a namespace.
+var namespaceSubresources = map[string]bool{"status": true, "finalize": true}
+
+// Parse reads the path and the method of r.
+func Parse(r *http.Request) Info {
+	info := Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method)}
+	parts := split(r.URL.Path)
+	if len(parts) < 3 || (parts[0] != "api" && parts[0] != "apis") {
+		return info
+	}
+	info.APIPrefix, parts = parts[0], parts[1:]
+	if info.APIPrefix == "apis" {
+		if len(parts) < 3 {
+			return info
+		}
+		info.Group, parts = parts[0], parts[1:]
+	}
+	info.IsResource, info.Version, parts = true, parts[0], parts[1:]
+	info.Verb = verbOf(r.Method)
+	if parts[0] == "watch" || parts[0] == "proxy" {
+		if len(parts) < 2 {
+			info.IsResource = false
+			info.Verb = strings.ToLower(r.Method)
+			return info
+		}
+		info.Verb = parts[0]
+		info.WatchPath = parts[0] == "watch"
+		info.Watch = info.WatchPath
+		parts = parts[1:]
+	}
+	if parts[0] == "namespaces" {
+		if len(parts) > 1 {
+			info.Namespace = parts[1]
+			info.IsNamespace = true
+			if len(parts) > 2 && !namespaceSubresources[parts[2]] {
+				parts = parts[2:]
+				info.IsNamespace = false
+			}
+		}
+	}
+	info.Parts = parts
+	info.Resource = parts[0]
+	if len(parts) > 1 {
+		info.Name = parts[1]
+	}
+	if len(parts) > 2 {
+		info.Subresource = parts[2]
+	}
+	if info.Name == "" && !info.WatchPath {
+		switch info.Verb {
+		case "get":
+			info.Verb = "list"
+			if isTrue(r.URL.Query().Get("watch")) {
+				info.Verb, info.Watch = "watch", true
+			}
+		case "delete":
+			info.Verb = "deletecollection"
+		}
+	}
+	return info
+}
+
+func verbOf(method string) string {
+	switch method {
+	case http.MethodPost:
+		return "create"
+	case http.MethodGet, http.MethodHead:
+		return "get"
+	case http.MethodPut:
+		return "update"
+	case http.MethodPatch:
+		return "patch"
+	case http.MethodDelete:
+		return "delete"
+	}
+	return strings.ToLower(method)
+}
+
+func isTrue(v string) bool { return v == "1" || strings.EqualFold(v, "true") }
+
+func split(path string) []string {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return nil
+	}
+	return strings.Split(path, "/")
+}

@@ -1,0 +1,80 @@
+// Package request holds what every layer may know of the request being served:
+// who asks (User), what for (Info) and the warnings that go back with the
+// answer. It is a leaf: it imports nothing of this project, and everything may
+// import it.
+package request
+
+import (
+	"context"
+	"sync"
+)
+
+// User is an authenticated identity.
+type User struct {
+	Name   string
+	UID    string
+	Groups []string
+	// Extra are further attributes by lower-case key.
+	Extra map[string][]string
+}
+
+// Names of users and groups that the server itself knows.
+const (
+	UserAnonymous        = "system:anonymous"
+	UserAPIServer        = "system:apiserver"
+	GroupMasters         = "system:masters"
+	GroupAuthenticated   = "system:authenticated"
+	GroupUnauthenticated = "system:unauthenticated"
+)
+
+// Scope is what the layers share about one request. The chain makes it before
+// anything else and fills it in as the request goes down.
+type Scope struct {
+	// ID identifies the request in logs and in the Audit-ID header.
+	ID string
+	// Info is what the URL and method ask for.
+	Info Info
+	// User is who asks; nil until authentication has run.
+	User *User
+	// Routed tells that Info leads to a resource that is served.
+	Routed bool
+
+	mu       sync.Mutex
+	warnings []string
+}
+
+// Warn adds a warning to the answer; one that is there already is not added
+// again. It may be called from several goroutines.
+func (s *Scope) Warn(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.warnings {
+		if w == text {
+			return
+		}
+	}
+	s.warnings = append(s.warnings, text)
+}
+
+// Warnings returns what was warned of so far, in order.
+func (s *Scope) Warnings() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.warnings
+}
+
+type scopeKey struct{}
+
+// With returns a context that carries s.
+func With(ctx context.Context, s *Scope) context.Context {
+	return context.WithValue(ctx, scopeKey{}, s)
+}
+
+// From returns the Scope of ctx. A context that carries none gives an empty one
+// that nobody else sees, so that callers need no check.
+func From(ctx context.Context) *Scope {
+	if s, ok := ctx.Value(scopeKey{}).(*Scope); ok {
+		return s
+	}
+	return &Scope{}
+}

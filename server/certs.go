@@ -1,0 +1,174 @@
+package server
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// How long certificates last, and how long before their end a start renews
+// them.
+const (
+	caLifetime   = 10 * 365 * 24 * time.Hour
+	leafLifetime = 365 * 24 * time.Hour
+	renewBefore  = 30 * 24 * time.Hour
+)
+
+// adminName is the user of admin.kubeconfig.
+const adminName = "kubernetes-admin"
+
+// certificates are those of the server's own making, each in two files of a
+// directory: ca, apiserver (what it serves with) and admin (a client).
+type certificates struct {
+	ca, serving, admin *pair
+}
+
+// loadCertificates reads the certificates of dir, and makes those that are
+// missing, at their end, or of other names than wanted. One that another CA
+// issued was put there by somebody and is left alone.
+func loadCertificates(dir string, names sans, now time.Time, durable bool) (*certificates, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	p := pki{dir: dir, now: now, durable: durable}
+	ca, err := p.loadCA()
+	if err != nil {
+		return nil, err
+	}
+	p.ca = ca
+	serving, err := p.loadLeaf("apiserver", &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kube-apiserver"},
+		DNSNames:    names.dns,
+		IPAddresses: names.ips,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+	if err != nil {
+		return nil, err
+	}
+	admin, err := p.loadLeaf("admin", &x509.Certificate{
+		Subject:     pkix.Name{CommonName: adminName, Organization: []string{request.GroupMasters}},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &certificates{ca: ca, serving: serving, admin: admin}, nil
+}
+
+// pki is a directory of certificates and the CA that signs them.
+type pki struct {
+	dir     string
+	now     time.Time
+	durable bool
+	ca      *pair
+}
+
+// loadCA returns the CA. One at its end gets a new certificate for the same
+// key, so that what it signed stays good.
+func (p *pki) loadCA() (*pair, error) {
+	ca, err := p.read("ca")
+	if errors.Is(err, errMismatch) {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(p.dir, "ca.crt"), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if ca != nil && p.now.Before(ca.cert.NotAfter.Add(-renewBefore)) {
+		return ca, nil
+	}
+	key := []byte(nil)
+	if ca != nil {
+		key = ca.keyPEM
+	}
+	return p.make("ca", &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "miniapiserver-ca"},
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		NotAfter:              p.now.Add(caLifetime),
+	}, key)
+}
+
+// loadLeaf returns the certificate called name, as good as wanted.
+func (p *pki) loadLeaf(name string, want *x509.Certificate) (*pair, error) {
+	have, err := p.read(name)
+	// A key without its certificate is what a crash between the two writes
+	// leaves.
+	if err != nil && !errors.Is(err, errMismatch) {
+		return nil, err
+	}
+	if have != nil {
+		ours := have.cert.CheckSignatureFrom(p.ca.cert) == nil
+		if !ours || (p.now.Before(have.cert.NotAfter.Add(-renewBefore)) && sameNames(have.cert, want)) {
+			return have, nil
+		}
+	}
+	want.NotAfter = p.now.Add(leafLifetime)
+	return p.make(name, want, nil)
+}
+
+// sameNames tells whether two certificates are for the same subject, hosts and
+// addresses.
+func sameNames(a, b *x509.Certificate) bool {
+	return a.Subject.CommonName == b.Subject.CommonName &&
+		slices.Equal(a.Subject.Organization, b.Subject.Organization) &&
+		slices.Equal(namesOf(a), namesOf(b))
+}
+
+func namesOf(c *x509.Certificate) []string {
+	names := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// sans are the names by which clients may reach the server.
+type sans struct {
+	dns []string
+	ips []net.IP
+}
+
+// sansFor lists the names of a server that listens on bind: those that
+// kube-apiserver goes by inside a cluster, and those of this machine.
+func sansFor(bind net.IP, service []net.IP) sans {
+	s := sans{
+		dns: []string{
+			"kubernetes", "kubernetes.default", "kubernetes.default.svc",
+			"kubernetes.default.svc.cluster.local", "localhost",
+		},
+		ips: append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, service...),
+	}
+	if host, err := os.Hostname(); err == nil && isHostname(host) {
+		s.dns = append(s.dns, strings.ToLower(host))
+	}
+	if !bind.IsUnspecified() {
+		s.ips = append(s.ips, bind)
+	} else if addrs, err := net.InterfaceAddrs(); err == nil {
+		for _, a := range addrs {
+			if n, ok := a.(*net.IPNet); ok && !n.IP.IsLinkLocalUnicast() {
+				s.ips = append(s.ips, n.IP)
+			}
+		}
+	}
+	return s
+}
+
+// isHostname tells whether a machine's name can stand in a certificate.
+func isHostname(host string) bool {
+	return host != "" && len(host) <= 253 && !strings.ContainsFunc(host, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.'
+	})
+}

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"bytes"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func testNames() sans {
+	return sansFor(net.ParseIP("192.0.2.7"), []net.IP{net.ParseIP("10.0.0.1")})
+}
+
+func load(t *testing.T, dir string, names sans, now time.Time) *certificates {
+	t.Helper()
+	c, err := loadCertificates(dir, names, now, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCertificatesAreForAllNames(t *testing.T) {
+	c := load(t, t.TempDir(), testNames(), time.Now())
+	hosts := []string{
+		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+		"kubernetes.default.svc.cluster.local", "127.0.0.1", "::1", "192.0.2.7", "10.0.0.1",
+	}
+	if host, err := os.Hostname(); err == nil && isHostname(host) {
+		hosts = append(hosts, host)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(c.ca.cert)
+	for _, host := range hosts {
+		_, err := c.serving.cert.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+		if err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	if c.serving.cert.VerifyHostname("example.com") == nil {
+		t.Error("the certificate is for any name")
+	}
+	_, err := c.admin.cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	if s := c.admin.cert.Subject; err != nil || s.CommonName != "kubernetes-admin" || len(s.Organization) != 1 || s.Organization[0] != "system:masters" {
+		t.Errorf("admin: %v, %v", c.admin.cert.Subject, err)
+	}
+}
+
+func TestCertificateFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "pki")
+	load(t, dir, testNames(), time.Now())
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 6 {
+		t.Fatalf("got %v, %v", entries, err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(e.Name(), ".key") && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", e.Name(), info.Mode())
+		}
+	}
+}
+
+func TestCertificatesAreKept(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	first := load(t, dir, testNames(), now)
+	other := testNames()
+	other.ips = append(other.ips, net.ParseIP("192.0.2.8"))
+	cases := []struct {
+		name               string
+		names              sans
+		now                time.Time
+		ca, serving, admin bool // kept
+	}{
+		{"again", testNames(), now, true, true, true},
+		{"later", testNames(), now.Add(leafLifetime - renewBefore - time.Hour), true, true, true},
+		{"other names", other, now, true, false, true},
+		{"near their end", testNames(), now.Add(leafLifetime - renewBefore + time.Hour), true, false, false},
+		{"long after", testNames(), now.Add(2 * caLifetime), false, false, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			copied := t.TempDir()
+			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			got := load(t, copied, c.names, c.now)
+			for _, p := range []struct {
+				name     string
+				was, got *pair
+				kept     bool
+			}{{"ca", first.ca, got.ca, c.ca}, {"serving", first.serving, got.serving, c.serving}, {"admin", first.admin, got.admin, c.admin}} {
+				if kept := p.was.cert.Equal(p.got.cert); kept != p.kept {
+					t.Errorf("%s: kept is %v, want %v", p.name, kept, p.kept)
+				}
+				if err := p.got.cert.CheckSignatureFrom(got.ca.cert); err != nil {
+					t.Errorf("%s: %v", p.name, err)
+				}
+				if c.now.After(p.got.cert.NotAfter) {
+					t.Errorf("%s ended at %v", p.name, p.got.cert.NotAfter)
+				}
+			}
+			if !bytes.Equal(first.ca.keyPEM, got.ca.keyPEM) {
+				t.Error("the CA has another key")
+			}
+		})
+	}
+}
+
+func TestCertificatesAfterCrash(t *testing.T) {
+	for _, lost := range []string{"ca.crt", "apiserver.crt", "admin.crt", "admin.key"} {
+		dir := t.TempDir()
+		load(t, dir, testNames(), time.Now())
+		if err := os.Remove(filepath.Join(dir, lost)); err != nil {
+			t.Fatal(err)
+		}
+		c := load(t, dir, testNames(), time.Now())
+		if _, err := c.serving.tls(); err != nil {
+			t.Errorf("without %s: %v", lost, err)
+		}
+	}
+	// The new key was written and its certificate was not.
+	dir, donor := t.TempDir(), t.TempDir()
+	load(t, dir, testNames(), time.Now())
+	load(t, donor, testNames(), time.Now())
+	key, err := os.ReadFile(filepath.Join(donor, "apiserver.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "apiserver.key"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load(t, dir, testNames(), time.Now()).serving.tls(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestForeignCertificateIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	load(t, dir, testNames(), time.Now())
+	foreign := pki{dir: dir, now: time.Now()}
+	brought, err := foreign.make("apiserver", &x509.Certificate{Subject: pkix.Name{CommonName: "mine"}, DNSNames: []string{"api.example"}, NotAfter: time.Now().Add(time.Hour)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := load(t, dir, testNames(), time.Now()); !c.serving.cert.Equal(brought.cert) {
+		t.Error("it was replaced")
+	}
+}
+
+func TestCertificatesThatCannotBeRead(t *testing.T) {
+	for _, name := range []string{"ca.crt", "ca.key", "apiserver.crt", "admin.key"} {
+		dir := t.TempDir()
+		load(t, dir, testNames(), time.Now())
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("not a certificate"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := loadCertificates(dir, testNames(), time.Now(), false)
+		if err == nil || !strings.HasPrefix(err.Error(), path+": no PEM ") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	dir, donor := t.TempDir(), t.TempDir()
+	load(t, dir, testNames(), time.Now())
+	load(t, donor, testNames(), time.Now())
+	if err := os.Rename(filepath.Join(donor, "ca.key"), filepath.Join(dir, "ca.key")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := loadCertificates(dir, testNames(), time.Now(), false)
+	if err == nil || !strings.Contains(err.Error(), "ca.crt: the certificate and the key do not belong together") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSansOfAllInterfaces(t *testing.T) {
+	for _, bind := range []string{"0.0.0.0", "::"} {
+		for _, ip := range sansFor(net.ParseIP(bind), nil).ips {
+			if ip.IsUnspecified() {
+				t.Errorf("%s is in the certificate", ip)
+			}
+		}
+	}
+}

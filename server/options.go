@@ -1,0 +1,192 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options say how a server runs. The zero value is a server for a test: in a
+// temporary directory, on a free port of 127.0.0.1, silent.
+//
+// Each field is a flag of the command, which its comment names; errors name it
+// too. What the flags default to is for the command to say.
+type Options struct {
+	// Dir (--data-dir) is where data, certificates and admin.kubeconfig are
+	// kept. Empty (--ephemeral) means a temporary directory that Stop removes;
+	// nothing is then synced to disk.
+	Dir string
+
+	// BindAddress (--bind-address) is the IP to listen on; empty means
+	// 127.0.0.1.
+	BindAddress string
+	// Port (--secure-port) is that of HTTPS; 0 picks a free one.
+	Port int
+	// InsecurePort (--insecure-port) serves plain HTTP on 127.0.0.1 to whoever
+	// reaches it, as a member of system:masters; 0 means not at all and -1
+	// picks a free one.
+	InsecurePort int
+
+	// CertDir (--cert-dir) is where the server keeps its CA and certificates;
+	// empty means pki in Dir.
+	CertDir string
+	// TLSCertFile and TLSKeyFile (--tls-cert-file, --tls-private-key-file) are
+	// served instead of a certificate of the server's own CA.
+	TLSCertFile, TLSKeyFile string
+	// ClientCAFile (--client-ca-file) has CAs whose client certificates are
+	// accepted besides those of the server's own CA.
+	ClientCAFile string
+	// TokenFile (--token-auth-file) has lines of token,user,uid,"groups".
+	TokenFile string
+	// NoAnonymous (--anonymous-auth=false) refuses requests that carry no
+	// credential with 401.
+	NoAnonymous bool
+
+	// EtcdServers (--etcd-servers) are used instead of the embedded etcd, with
+	// the files for TLS.
+	EtcdServers                           []string
+	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
+	// EtcdPrefix (--etcd-prefix) stands before all keys; empty means /registry.
+	EtcdPrefix string
+	// EtcdCompactionInterval (--etcd-compaction-interval) is how long history
+	// is kept; 0 means for ever.
+	EtcdCompactionInterval time.Duration
+
+	// ServiceClusterIPRange (--service-cluster-ip-range) is one CIDR, or two of
+	// different families; empty means 10.0.0.0/24.
+	ServiceClusterIPRange string
+	// RequestTimeout and MinRequestTimeout (--request-timeout,
+	// --min-request-timeout) bound requests, and watches that name no bound of
+	// their own; 0 means a minute and half an hour.
+	RequestTimeout, MinRequestTimeout time.Duration
+	// MaxRequestsInflight and MaxMutatingRequestsInflight
+	// (--max-requests-inflight, --max-mutating-requests-inflight): 0 means no
+	// bound.
+	MaxRequestsInflight, MaxMutatingRequestsInflight int
+	// EventTTL (--event-ttl) is how long events live; 0 means an hour.
+	EventTTL time.Duration
+
+	// Logger is told what happens; nil discards it.
+	Logger *slog.Logger
+}
+
+// Ephemeral tells whether nothing is to be left behind.
+func (o Options) Ephemeral() bool { return o.Dir == "" }
+
+// withDefaults fills in what was left empty, but for Dir.
+func (o Options) withDefaults() Options {
+	if o.BindAddress == "" {
+		o.BindAddress = "127.0.0.1"
+	}
+	if o.CertDir == "" {
+		o.CertDir = filepath.Join(o.Dir, "pki")
+	}
+	if o.EtcdPrefix == "" {
+		o.EtcdPrefix = "/registry"
+	}
+	if o.ServiceClusterIPRange == "" {
+		o.ServiceClusterIPRange = "10.0.0.0/24"
+	}
+	if o.RequestTimeout == 0 {
+		o.RequestTimeout = time.Minute
+	}
+	if o.EventTTL == 0 {
+		o.EventTTL = time.Hour
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Validate says what is wrong with the options, one error for each fault.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	var errs []error
+	fault := func(flag, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("--"+flag+": "+format, args...))
+	}
+	if net.ParseIP(o.BindAddress) == nil {
+		fault("bind-address", "%q is not an IP address", o.BindAddress)
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		fault("secure-port", "%d is not a port (0 to 65535)", o.Port)
+	}
+	if o.InsecurePort < -1 || o.InsecurePort > 65535 {
+		fault("insecure-port", "%d is not a port (1 to 65535, or 0 for none)", o.InsecurePort)
+	}
+	if o.InsecurePort > 0 && o.InsecurePort == o.Port {
+		fault("insecure-port", "%d is --secure-port too", o.InsecurePort)
+	}
+	if (o.TLSCertFile == "") != (o.TLSKeyFile == "") {
+		fault("tls-cert-file", "must be given together with --tls-private-key-file")
+	}
+	if (o.EtcdCertFile == "") != (o.EtcdKeyFile == "") {
+		fault("etcd-certfile", "must be given together with --etcd-keyfile")
+	}
+	if len(o.EtcdServers) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "") {
+		fault("etcd-servers", "must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are")
+	}
+	if !strings.HasPrefix(o.EtcdPrefix, "/") || o.EtcdPrefix == "/" {
+		fault("etcd-prefix", "%q must begin with a slash, and be more than that", o.EtcdPrefix)
+	}
+	if _, err := serviceIPs(o.ServiceClusterIPRange); err != nil {
+		fault("service-cluster-ip-range", "%w", err)
+	}
+	errs = append(errs, o.validateLimits()...)
+	return errors.Join(errs...)
+}
+
+// validateLimits says which of the bounds are below what can be kept.
+func (o Options) validateLimits() []error {
+	var errs []error
+	for _, bound := range []struct {
+		flag  string
+		value int64
+		shown any
+	}{
+		{"request-timeout", int64(o.RequestTimeout), o.RequestTimeout},
+		{"min-request-timeout", int64(o.MinRequestTimeout), o.MinRequestTimeout},
+		{"etcd-compaction-interval", int64(o.EtcdCompactionInterval), o.EtcdCompactionInterval},
+		{"event-ttl", int64(o.EventTTL), o.EventTTL},
+		{"max-requests-inflight", int64(o.MaxRequestsInflight), o.MaxRequestsInflight},
+		{"max-mutating-requests-inflight", int64(o.MaxMutatingRequestsInflight), o.MaxMutatingRequestsInflight},
+	} {
+		if bound.value < 0 {
+			errs = append(errs, fmt.Errorf("--%s: %v is below 0", bound.flag, bound.shown))
+		}
+	}
+	return errs
+}
+
+// serviceIPs returns the first address of each range of a
+// --service-cluster-ip-range: that of the service "kubernetes".
+func serviceIPs(ranges string) ([]net.IP, error) {
+	parts := strings.Split(ranges, ",")
+	if len(parts) > 2 {
+		return nil, fmt.Errorf("%q has more than two ranges", ranges)
+	}
+	var ips []net.IP
+	var families []bool
+	for _, part := range parts {
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a CIDR such as 10.0.0.0/24", part)
+		}
+		size := prefix.Addr().BitLen() - prefix.Bits()
+		if size < 3 {
+			return nil, fmt.Errorf("%q has less than 8 addresses", part)
+		}
+		ips = append(ips, net.IP(prefix.Masked().Addr().Next().AsSlice()))
+		families = append(families, prefix.Addr().Is4())
+	}
+	if len(families) == 2 && families[0] == families[1] {
+		return nil, fmt.Errorf("%q has two ranges of the same family", ranges)
+	}
+	return ips, nil
+}

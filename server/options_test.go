@@ -1,0 +1,69 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestValidate(t *testing.T) {
+	good := []Options{
+		{},
+		{BindAddress: "::", ServiceClusterIPRange: "10.96.0.0/12,fd00:10:96::/112"},
+		{Port: 6443, InsecurePort: 8080, EtcdServers: []string{"https://e:2379"}, EtcdCAFile: "ca", EtcdCertFile: "c", EtcdKeyFile: "k"},
+		{InsecurePort: -1, TLSCertFile: "c", TLSKeyFile: "k", EtcdPrefix: "/other/prefix"},
+	}
+	for _, o := range good {
+		if err := o.Validate(); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	bad := []struct {
+		o    Options
+		want string
+	}{
+		{Options{BindAddress: "localhost"}, `--bind-address: "localhost" is not an IP address`},
+		{Options{Port: 65536}, "--secure-port: 65536 is not a port (0 to 65535)"},
+		{Options{Port: -1}, "--secure-port: -1 is not a port (0 to 65535)"},
+		{Options{InsecurePort: -2}, "--insecure-port: -2 is not a port (1 to 65535, or 0 for none)"},
+		{Options{Port: 80, InsecurePort: 80}, "--insecure-port: 80 is --secure-port too"},
+		{Options{TLSCertFile: "c"}, "--tls-cert-file: must be given together with --tls-private-key-file"},
+		{Options{TLSKeyFile: "k"}, "--tls-cert-file: must be given together with --tls-private-key-file"},
+		{Options{EtcdServers: []string{"e"}, EtcdKeyFile: "k"}, "--etcd-certfile: must be given together with --etcd-keyfile"},
+		{Options{EtcdCAFile: "ca"}, "--etcd-servers: must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are"},
+		{Options{EtcdPrefix: "registry"}, `--etcd-prefix: "registry" must begin with a slash, and be more than that`},
+		{Options{EtcdPrefix: "/"}, `--etcd-prefix: "/" must begin with a slash, and be more than that`},
+		{Options{ServiceClusterIPRange: "10.0.0.0"}, `--service-cluster-ip-range: "10.0.0.0" is not a CIDR such as 10.0.0.0/24`},
+		{Options{ServiceClusterIPRange: "10.0.0.0/30"}, `--service-cluster-ip-range: "10.0.0.0/30" has less than 8 addresses`},
+		{Options{ServiceClusterIPRange: "10.0.0.0/24,10.1.0.0/24"}, `--service-cluster-ip-range: "10.0.0.0/24,10.1.0.0/24" has two ranges of the same family`},
+		{Options{ServiceClusterIPRange: "a,b,c"}, `--service-cluster-ip-range: "a,b,c" has more than two ranges`},
+		{Options{RequestTimeout: -time.Second}, "--request-timeout: -1s is below 0"},
+		{Options{MaxRequestsInflight: -1}, "--max-requests-inflight: -1 is below 0"},
+		{Options{Port: -1, EventTTL: -1}, "--secure-port: -1 is not a port (0 to 65535)\n--event-ttl: -1ns is below 0"},
+	}
+	for _, c := range bad {
+		err := c.o.Validate()
+		if err == nil || err.Error() != c.want {
+			t.Errorf("got %v\nwant %s", err, c.want)
+		}
+		if _, err := Start(t.Context(), c.o); err == nil {
+			t.Errorf("started in spite of %s", c.want)
+		}
+	}
+}
+
+func TestServiceIPs(t *testing.T) {
+	ips, err := serviceIPs("10.96.0.0/12, fd00:10:96::5/112")
+	if err != nil || len(ips) != 2 || ips[0].String() != "10.96.0.1" || ips[1].String() != "fd00:10:96::1" {
+		t.Errorf("got %v, %v", ips, err)
+	}
+}
+
+func TestEphemeralIsWithoutDir(t *testing.T) {
+	if !(Options{}).Ephemeral() || (Options{Dir: "x"}).Ephemeral() {
+		t.Error("Ephemeral")
+	}
+	if o := (Options{}).withDefaults(); strings.HasPrefix(o.CertDir, "/") {
+		t.Errorf("certificates of no directory in %q", o.CertDir)
+	}
+}

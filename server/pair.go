@@ -1,0 +1,168 @@
+package server
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/authn"
+)
+
+// errMismatch is about a certificate that is not for the key beside it.
+var errMismatch = errors.New("the certificate and the key do not belong together")
+
+// pair is a certificate and its key.
+type pair struct {
+	cert            *x509.Certificate
+	key             crypto.Signer
+	certPEM, keyPEM []byte
+}
+
+// tls returns the pair as crypto/tls wants it.
+func (p *pair) tls() (tls.Certificate, error) { return tls.X509KeyPair(p.certPEM, p.keyPEM) }
+
+// read returns the pair called name, or nil when one of its files is missing.
+func (p *pki) read(name string) (*pair, error) {
+	certFile, keyFile := filepath.Join(p.dir, name+".crt"), filepath.Join(p.dir, name+".key")
+	for _, f := range []string{certFile, keyFile} {
+		if _, err := os.Stat(f); errors.Is(err, os.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	return readPair(certFile, keyFile)
+}
+
+// readPair reads a certificate, possibly with the chain above it, and its key.
+func readPair(certFile, keyFile string) (*pair, error) {
+	certPEM, err := os.ReadFile(certFile)
+	if err != nil {
+		return nil, err
+	}
+	keyPEM, err := os.ReadFile(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	certs, err := authn.ParseCertificates(certPEM)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", certFile, err)
+	}
+	key, err := parseKey(keyPEM)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", keyFile, err)
+	}
+	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok || !public.Equal(certs[0].PublicKey) {
+		return nil, errMismatch
+	}
+	return &pair{cert: certs[0], key: key, certPEM: certPEM, keyPEM: keyPEM}, nil
+}
+
+// parseKey reads the first private key of a PEM file, in any of the usual
+// forms.
+func parseKey(data []byte) (crypto.Signer, error) {
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			return nil, errors.New("no PEM private key found")
+		}
+		var key any
+		var err error
+		switch block.Type {
+		case "EC PRIVATE KEY":
+			key, err = x509.ParseECPrivateKey(block.Bytes)
+		case "RSA PRIVATE KEY":
+			key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+		case "PRIVATE KEY":
+			key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		signer, ok := key.(crypto.Signer)
+		if !ok {
+			return nil, fmt.Errorf("a key of type %T cannot sign", key)
+		}
+		return signer, nil
+	}
+}
+
+// make signs a certificate and writes the pair. A key of nil makes a new one; a
+// certificate made while there is no CA is its own.
+func (p *pki) make(name string, template *x509.Certificate, keyPEM []byte) (*pair, error) {
+	if keyPEM == nil {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		der, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			return nil, err
+		}
+		keyPEM = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	}
+	key, err := parseKey(keyPEM)
+	if err != nil {
+		return nil, err
+	}
+	// Clocks of clients may be behind.
+	template.NotBefore = p.now.Add(-time.Hour)
+	parent, signer := template, key
+	if p.ca != nil {
+		parent, signer = p.ca.cert, p.ca.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s: %w", name, err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("certificate %s: %w", name, err)
+	}
+	made := &pair{cert: cert, key: key, keyPEM: keyPEM,
+		certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+	// The key goes first: a certificate is never there without one.
+	if err := writeFile(filepath.Join(p.dir, name+".key"), keyPEM, 0o600, p.durable); err != nil {
+		return nil, err
+	}
+	return made, writeFile(filepath.Join(p.dir, name+".crt"), made.certPEM, 0o644, p.durable)
+}
+
+// writeFile puts data into the file at path as a whole or not at all, and has
+// it on disk before it returns if durable. A file that has the content already
+// is only given the mode.
+func writeFile(path string, data []byte, mode os.FileMode, durable bool) error {
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {
+		return os.Chmod(path, mode)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

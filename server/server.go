@@ -1,0 +1,104 @@
+// Package server puts the parts together: it opens the store, loads the
+// catalogue, chooses how users are known and what they may do, and listens. The
+// command is flags for it; tests and other programs import it to have a whole
+// Kubernetes API server inside their process.
+//
+// The nouns: Options say how a server runs, and their zero value is right for
+// a test; a Server is one that runs. Servers share nothing, so any number of
+// them can be in one process.
+//
+// Reading order: options.go; start.go, which is the list of what a server is
+// made of; stop.go; then certs.go and pair.go for the certificates, authn.go
+// for credentials, and insecure.go for the port without any.
+//
+// Package client-go is imported for the *rest.Config that Server.RESTConfig
+// returns, and for the form of kubeconfig files.
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/miniapiserver/miniapiserver/handlers"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Server is a running API server. Start makes one and Stop ends it.
+type Server struct {
+	// URL is where HTTPS is served, as seen from this machine; InsecureURL is
+	// where plain HTTP is, or empty.
+	URL, InsecureURL string
+	// CA is the PEM of what verifies the serving certificate.
+	CA []byte
+	// Token is a bearer token of the administrator, for as long as this server
+	// runs. It is written nowhere.
+	Token string
+	// KubeconfigFile is a file with the administrator's access. In an ephemeral
+	// server it goes with the rest.
+	KubeconfigFile string
+
+	o          Options
+	logger     *slog.Logger
+	lock       *os.File
+	ephemeral  bool
+	admin      access
+	kubeconfig []byte
+	tls        *tls.Config
+	store      *storage.Store
+	handler    *handlers.Handler
+	servers    []*http.Server
+	idle       idleConns
+
+	// lifetime ends when the server stops; the goroutines that wg counts end
+	// with it or with what they serve.
+	lifetime context.Context
+	end      context.CancelFunc
+	wg       sync.WaitGroup
+
+	stopping sync.Once
+	done     chan struct{}
+	// stopErr is what went wrong while stopping, and err what made the server
+	// stop by itself; both are for reading when done is closed.
+	stopErr error
+	failed  sync.Once
+	err     error
+}
+
+// RESTConfig returns a client-go configuration with the administrator's access
+// and without client-side limits. Each call makes a new one, which the caller
+// may change.
+func (s *Server) RESTConfig() *rest.Config {
+	return &rest.Config{
+		Host: s.admin.url,
+		TLSClientConfig: rest.TLSClientConfig{
+			CAData:     s.admin.ca,
+			ServerName: s.admin.serverName,
+			CertData:   s.admin.cert,
+			KeyData:    s.admin.key,
+		},
+		QPS: -1,
+	}
+}
+
+// Kubeconfig returns the content of KubeconfigFile.
+func (s *Server) Kubeconfig() []byte { return append([]byte(nil), s.kubeconfig...) }
+
+// Done is closed when the server has stopped, whoever made it.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err returns what made the server stop by itself. It is nil while the server
+// runs and after a Stop that somebody asked for.
+func (s *Server) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,266 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/handlers"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Start starts a server and returns when it is ready: when it answers and has
+// all that it read from the store. The context bounds the start and not the
+// server, which runs until Stop. Errors name the option they are about by its
+// flag.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, done: make(chan struct{})}
+	s.lifetime, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	if err := s.start(ctx); err != nil {
+		s.stopping.Do(func() { s.stop(ctx) })
+		return nil, errors.Join(err, s.stopErr)
+	}
+	return s, nil
+}
+
+// start is the server's parts in their order. What one leaves behind, stop
+// clears away, even after a start that got no further than that.
+func (s *Server) start(ctx context.Context) error {
+	if err := s.openDir(); err != nil {
+		return err
+	}
+	s.o = s.o.withDefaults()
+	s.logger = s.o.Logger
+	// The ports are taken before anything that takes time, so that a server
+	// that cannot have them says so at once.
+	secure, err := listen("secure-port", s.o.BindAddress, s.o.Port)
+	if err != nil {
+		return err
+	}
+	insecure, err := s.listenInsecure()
+	if err != nil {
+		return errors.Join(err, secure.Close())
+	}
+	if err := s.assemble(ctx, secure); err != nil {
+		_ = secure.Close() // the first error is the one to tell of
+		if insecure != nil {
+			_ = insecure.Close()
+		}
+		return err
+	}
+	s.serve(secure, insecure)
+	return nil
+}
+
+// openDir makes the data directory and takes it for this server.
+func (s *Server) openDir() (err error) {
+	if s.o.Ephemeral() {
+		s.o.Dir, err = os.MkdirTemp("", "miniapiserver-")
+		if err != nil {
+			return fmt.Errorf("--ephemeral: %w", err)
+		}
+		s.ephemeral = true
+		return nil
+	}
+	if s.o.Dir, err = filepath.Abs(s.o.Dir); err == nil {
+		err = os.MkdirAll(s.o.Dir, 0o700)
+	}
+	if err == nil {
+		s.lock, err = lockDir(s.o.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	return nil
+}
+
+// listen takes a port; the flag is that which chose it.
+func listen(flag, host string, port int) (net.Listener, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("--%s %d: %w", flag, port, err)
+	}
+	return l, nil
+}
+
+func (s *Server) listenInsecure() (net.Listener, error) {
+	if s.o.InsecurePort == 0 {
+		return nil, nil
+	}
+	l, err := listen("insecure-port", "127.0.0.1", max(s.o.InsecurePort, 0))
+	if err == nil {
+		s.InsecureURL = "http://" + l.Addr().String()
+	}
+	return l, err
+}
+
+// assemble makes everything that stands behind the listeners.
+func (s *Server) assemble(ctx context.Context, l net.Listener) error {
+	own, err := s.loadCredentials(l)
+	if err != nil {
+		return err
+	}
+	authenticator, err := newAuthenticator(&s.o, own.ca.certPEM, s.Token)
+	if err != nil {
+		return err
+	}
+	catalogue, err := api.New(api.BuiltIn()...)
+	if err != nil {
+		return err
+	}
+	if s.store, err = s.openStore(ctx); err != nil {
+		return err
+	}
+	reg, err := registry.New(s.store, catalogue, registry.Options{
+		EtcdPrefix: s.o.EtcdPrefix,
+		EventTTL:   s.o.EventTTL,
+		Virtual:    map[string]registry.Source{"componentstatuses": newComponentStatuses(s.store.Healthy)},
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.store.Start(ctx); err != nil {
+		return err
+	}
+	if err := bootstrap(ctx, catalogue, reg); err != nil {
+		return err
+	}
+	s.handler, err = handlers.New(handlers.Config{
+		Catalogue:                   catalogue,
+		Registry:                    reg,
+		Authenticator:               authenticator,
+		Authorizer:                  newAuthorizer(),
+		Checks:                      s.checks(),
+		Version:                     Version(),
+		RequestTimeout:              s.o.RequestTimeout,
+		MinRequestTimeout:           s.o.MinRequestTimeout,
+		MaxRequestsInflight:         s.o.MaxRequestsInflight,
+		MaxMutatingRequestsInflight: s.o.MaxMutatingRequestsInflight,
+		Logger:                      s.logger,
+		Metrics:                     newMetrics(),
+	})
+	return err
+}
+
+// newMetrics is the server's own registry, with what there is to tell of the
+// process. In a process with several servers, that is the same from each.
+func newMetrics() *prometheus.Registry {
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return metrics
+}
+
+// openStore starts the embedded etcd or connects to another one.
+func (s *Server) openStore(ctx context.Context) (*storage.Store, error) {
+	for _, file := range []struct{ flag, path string }{
+		{"etcd-cafile", s.o.EtcdCAFile}, {"etcd-certfile", s.o.EtcdCertFile}, {"etcd-keyfile", s.o.EtcdKeyFile},
+	} {
+		if file.path == "" {
+			continue
+		}
+		if _, err := os.ReadFile(file.path); err != nil {
+			return nil, fmt.Errorf("--%s: %w", file.flag, err)
+		}
+	}
+	store, err := storage.Open(ctx, storage.Options{
+		Dir:                filepath.Join(s.o.Dir, "etcd"),
+		Ephemeral:          s.ephemeral,
+		Servers:            s.o.EtcdServers,
+		CAFile:             s.o.EtcdCAFile,
+		CertFile:           s.o.EtcdCertFile,
+		KeyFile:            s.o.EtcdKeyFile,
+		Prefix:             s.o.EtcdPrefix,
+		CompactionInterval: s.o.EtcdCompactionInterval,
+		Logger:             s.logger,
+	})
+	if err == nil {
+		return store, nil
+	}
+	if len(s.o.EtcdServers) > 0 {
+		return nil, fmt.Errorf("--etcd-servers: %w", err)
+	}
+	return nil, fmt.Errorf("--data-dir: %w", err)
+}
+
+func (s *Server) checks() []handlers.Check {
+	return []handlers.Check{
+		{Name: "etcd", Run: s.store.Healthy, Health: true, Live: true, Ready: true},
+		{Name: "etcd-readiness", Run: s.store.Healthy, Ready: true},
+	}
+}
+
+// loadCredentials makes or reads what the server shows to clients and what its
+// administrator shows to it.
+func (s *Server) loadCredentials(l net.Listener) (*certificates, error) {
+	bind := net.ParseIP(s.o.BindAddress)
+	service, err := serviceIPs(s.o.ServiceClusterIPRange)
+	if err != nil {
+		return nil, fmt.Errorf("--service-cluster-ip-range: %w", err)
+	}
+	own, err := loadCertificates(s.o.CertDir, sansFor(bind, service), time.Now(), !s.ephemeral)
+	if err != nil {
+		return nil, fmt.Errorf("--cert-dir: %w", err)
+	}
+	serving, verify, err := loadServing(&s.o, own)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := serving.tls()
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert-file: %w", err)
+	}
+	s.tls = tlsConfig(certificate)
+	host, port := localHost(bind), l.Addr().(*net.TCPAddr).Port
+	s.admin = access{
+		url:        "https://" + net.JoinHostPort(host, strconv.Itoa(port)),
+		ca:         verify,
+		serverName: serverNameFor(serving, host),
+		cert:       own.admin.certPEM,
+		key:        own.admin.keyPEM,
+	}
+	s.URL, s.CA, s.Token = s.admin.url, verify, newToken()
+	if s.kubeconfig, err = s.admin.kubeconfig(); err != nil {
+		return nil, err
+	}
+	s.KubeconfigFile = filepath.Join(s.o.Dir, "admin.kubeconfig")
+	return own, writeFile(s.KubeconfigFile, s.kubeconfig, 0o600, !s.ephemeral)
+}
+
+// localHost is the host by which a listener is reached from this machine.
+func localHost(bind net.IP) string {
+	switch {
+	case !bind.IsUnspecified():
+		return bind.String()
+	case bind.To4() != nil:
+		return "127.0.0.1"
+	}
+	return "::1"
+}
+
+// tlsConfig asks for client certificates but has them judged by authn, which
+// answers a bad one with a Status and not with a broken connection.
+func tlsConfig(c tls.Certificate) *tls.Config {
+	return &tls.Config{
+		Certificates: []tls.Certificate{c},
+		MinVersion:   tls.VersionTLS12,
+		ClientAuth:   tls.RequestClientCert,
+		NextProtos:   []string{"h2", "http/1.1"},
+	}
+}

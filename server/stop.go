@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// Stop ends the server: watches end as if their time was over, other requests
+// are finished, then the store is closed, and what is ephemeral removed. When
+// the context is done first, connections are cut. Stop returns when nothing is
+// left of the server; a further call waits for the first.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stopping.Do(func() { s.stop(ctx) })
+	<-s.done
+	return s.stopErr
+}
+
+// Abandon removes what is ephemeral and nothing else, at once. It is for a
+// process that is about to end without waiting for Stop.
+func (s *Server) Abandon() {
+	if s.ephemeral {
+		_ = os.RemoveAll(s.o.Dir) // there is nobody left to tell
+	}
+}
+
+// stop undoes start in reverse, as far as that got.
+func (s *Server) stop(ctx context.Context) {
+	defer close(s.done)
+	var errs []error
+	if s.handler != nil {
+		s.handler.BeginShutdown()
+	}
+	errs = append(errs, s.stopServing(ctx))
+	s.end()
+	s.wg.Wait()
+	if s.store != nil {
+		if err := s.store.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("closing the store: %w", err))
+		}
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	if s.ephemeral {
+		errs = append(errs, os.RemoveAll(s.o.Dir))
+	}
+	s.stopErr = errors.Join(errs...)
+}
+
+// stopServing closes the listeners and waits for the requests that are being
+// answered.
+func (s *Server) stopServing(ctx context.Context) error {
+	errs := make([]error, len(s.servers))
+	served, end := context.WithCancel(context.Background())
+	var closer, wg sync.WaitGroup
+	closer.Go(func() { s.idle.closeUntil(served) })
+	for i, server := range s.servers {
+		wg.Go(func() {
+			if err := server.Shutdown(ctx); err != nil {
+				errs[i] = fmt.Errorf("requests were cut off: %w", errors.Join(err, server.Close()))
+			}
+		})
+	}
+	wg.Wait()
+	end()
+	closer.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,132 @@
+package storage
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		s, err := Open(b.Context(), Options{Ephemeral: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Start(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		s.Close()
+		b.StartTimer()
+	}
+}
+
+// filled starts a store with n ConfigMaps of 1 KB, written by many at a time.
+func filled(b *testing.B, n int) *Collection {
+	b.Helper()
+	_, c := start(b, Options{})
+	text := strings.Repeat("x", 1000)
+	var wg sync.WaitGroup
+	for worker := range 16 {
+		wg.Go(func() {
+			for i := worker; i < n; i += 16 {
+				key := fmt.Sprintf("ns%d/cm%05d", i%10, i)
+				if _, err := c.Create(b.Context(), key, configMap(key, text, "n", fmt.Sprint(i%100)), 0); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return c
+}
+
+func toJSON(o api.Object) ([]byte, error) { return json.Marshal(o) }
+
+func BenchmarkGet(b *testing.B) {
+	c := filled(b, 1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		i, err := c.Get(b.Context(), "ns1/cm00001", Read{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := i.Encoding(0, toJSON); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkList10k(b *testing.B) {
+	c := filled(b, 10000)
+	selected := func(i *Item) bool { return i.Labels()["n"] == "7" }
+	for name, o := range map[string]ListOptions{
+		"all": {}, "namespace": {Prefix: "ns3/"}, "page": {Limit: 500}, "label": {Filter: selected},
+	} {
+		list(b, c, o) // makes the labels
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				list(b, c, o)
+			}
+		})
+	}
+}
+
+func BenchmarkCreate(b *testing.B) {
+	_, c := start(b, Options{})
+	text := strings.Repeat("x", 1000)
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		n++
+		create(b, c, fmt.Sprint("a/", n), text)
+	}
+}
+
+// BenchmarkFanout is the time from one write to the last of 200 watchers, and
+// with a thousand idle watchers of another namespace beside them.
+func BenchmarkFanout(b *testing.B) {
+	for _, idle := range []int{0, 1000} {
+		b.Run(fmt.Sprintf("idle=%d", idle), func(b *testing.B) {
+			_, c := start(b, Options{})
+			for range idle {
+				watch(b, c, WatchOptions{Prefix: "idle/"})
+			}
+			const watchers = 200
+			var seen sync.WaitGroup
+			for range watchers {
+				w := watch(b, c, WatchOptions{Prefix: "a/"})
+				go func() {
+					for {
+						events, err := w.Next(b.Context())
+						if err != nil {
+							return
+						}
+						for _, e := range events {
+							if _, err := e.Item.Encoding(0, toJSON); err != nil {
+								b.Error(err)
+							}
+							seen.Done()
+						}
+					}
+				}()
+			}
+			i := create(b, c, "x/x", "")
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				n++
+				seen.Add(watchers)
+				create(b, c, fmt.Sprint("a/", n), "")
+				seen.Wait()
+			}
+			_ = i
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/watchers, "ns/event/watcher")
+		})
+	}
+}

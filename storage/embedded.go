@@ -1,0 +1,220 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/types"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/config"
+	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/features"
+	"go.etcd.io/raft/v3/raftpb"
+	"go.uber.org/zap"
+)
+
+// embedded is an etcd server of one member inside this process. It has no
+// listeners: package embed of etcd, which would open them, is not used.
+type embedded struct {
+	dir       string
+	ephemeral bool
+	lock      *os.File
+	server    *etcdserver.EtcdServer
+	client    *clientv3.Client
+}
+
+// startEmbedded starts the server and returns when it leads. What it tells of
+// goes to fatal when it cannot go on.
+func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embedded, err error) {
+	e = &embedded{dir: o.Dir, ephemeral: o.Ephemeral}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.close())
+		}
+	}()
+	if e.dir == "" && e.ephemeral {
+		if e.dir, err = os.MkdirTemp("", "miniapiserver-etcd-"); err != nil {
+			return e, fmt.Errorf("making a directory for etcd: %w", err)
+		}
+	}
+	if err := os.MkdirAll(e.dir, 0o700); err != nil {
+		e.ephemeral = false // nothing to remove
+		return e, fmt.Errorf("making the data directory: %w", err)
+	}
+	if e.lock, err = lockDir(e.dir); err != nil {
+		e.ephemeral = false // it is not ours
+		return e, err
+	}
+	logger := newZap(o.Logger, fatal)
+	if e.server, err = newServer(serverConfig(e.dir, o, logger)); err != nil {
+		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
+	}
+	e.server.Start()
+	e.client = v3client.New(e.server)
+	if err := e.elect(ctx); err != nil {
+		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
+	}
+	return e, nil
+}
+
+// newServer runs the part of etcd's start that gives up by ending its
+// goroutine or by a panic, and makes errors of both.
+func newServer(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%v", p)
+			}
+		}()
+		err = errors.New("etcd gave up, see the log")
+		server, err = etcdserver.NewServer(cfg)
+	}()
+	<-done
+	if err != nil {
+		return nil, err
+	}
+	return server, nil
+}
+
+// serverConfig is etcd's defaults but for: no waiting for peers that there are
+// none of, fewer log entries kept in memory for followers that there are none
+// of, and a larger quota. Clients and peers are told an address nobody listens on.
+func serverConfig(dir string, o *Options, logger *zap.Logger) config.ServerConfig {
+	const name = "default"
+	nowhere := types.MustNewURLs([]string{"http://127.0.0.1:0"})
+	return config.ServerConfig{
+		Name: name, DataDir: dir, Logger: logger,
+		ClientURLs: nowhere, PeerURLs: nowhere,
+		InitialPeerURLsMap:  types.URLsMap{name: nowhere},
+		InitialClusterToken: "etcd-cluster", NewCluster: true,
+		ServerFeatureGate: features.NewDefaultServerFeatureGate(name, logger),
+		V2Deprecation:     config.V2DeprDefault,
+		AuthToken:         "simple", BcryptCost: 10, TokenTTL: 300,
+		TickMs: 100, ElectionTicks: 10, InitialElectionTickAdvance: true, PreVote: true,
+		StrictReconfigCheck: true, MaxLearners: 1, Metrics: "basic",
+		SnapshotCount: 1000, SnapshotCatchUpEntries: 1000,
+		MaxSnapFiles: 5, MaxWALFiles: 5,
+		QuotaBackendBytes: o.QuotaBytes, MaxTxnOps: 128,
+		MaxRequestBytes: 1.5 * 1024 * 1024, MaxConcurrentStreams: 1 << 30,
+		UnsafeNoFsync:               o.Ephemeral,
+		WarningApplyDuration:        time.Second,
+		WarningUnaryRequestDuration: time.Second,
+		WatchProgressNotifyInterval: 10 * time.Minute,
+		DowngradeCheckTime:          5 * time.Second, CompactHashCheckTime: time.Minute,
+		BootstrapDefragThresholdMegabytes: 100,
+	}
+}
+
+// elect makes the only member lead now, and returns when it has applied all
+// that was ever acknowledged. It is made to lead by the message with which a
+// leader hands over, rather than after an election timeout. That is ignored
+// until the member's own configuration is applied, so it is sent again.
+func (e *embedded) elect(ctx context.Context) error {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	id := uint64(e.server.MemberID())
+	for calm := 0; e.server.Lead() == 0; calm++ {
+		if !e.replayed() {
+			calm = -1
+		} else if calm >= e.calm() {
+			message := &raftpb.Message{Type: raftpb.MsgTimeoutNow.Enum(), To: &id, From: &id}
+			if err := e.server.Process(ctx, message); err != nil {
+				return err
+			}
+		}
+		if err := wait(ctx, e, tick.C); err != nil {
+			return err
+		}
+	}
+	// What was acknowledged before a crash is in the log, but not known to be
+	// committed until something is committed in the new term; and a leader
+	// that is alone answers reads without waiting for that. Ready means that
+	// the first entry of the term is applied.
+	return wait(ctx, e, e.server.ReadyNotify())
+}
+
+// replayed tells whether what the log says is committed is applied.
+func (e *embedded) replayed() bool {
+	applied := e.server.AppliedIndex()
+	return applied > 0 && applied == e.server.CommittedIndex()
+}
+
+// calm is for how many milliseconds nothing must have been applied before the
+// member may be made to lead. After about 100 entries etcd drops the oldest
+// ones from memory, a moment before raft takes note that they were applied; an
+// election in between would look for them and panic.
+func (e *embedded) calm() int {
+	if e.server.CommittedIndex() < 100 {
+		return 0
+	}
+	return 25
+}
+
+// wait waits for c, and no longer than for the end of ctx or of the server.
+func wait[T any](ctx context.Context, e *embedded, c <-chan T) error {
+	select {
+	case <-c:
+		return nil
+	case <-e.server.StopNotify():
+		return errors.New("etcd stopped, see the log")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// revision is that of the last write applied.
+func (e *embedded) revision() (int64, error) {
+	select {
+	case <-e.server.StopNotify():
+		return 0, fmt.Errorf("%w: it has stopped", ErrUnavailable)
+	default:
+		return e.server.KV().Rev(), nil
+	}
+}
+
+// tidy gives space back to the file system when most of the database is free,
+// or when the quota is reached. Nothing else happens meanwhile, so it is for
+// large ones only. When there is room again, writes are allowed again.
+func (e *embedded) tidy(ctx context.Context, quota int64) error {
+	const least = 128 << 20
+	b, full := e.server.Backend(), len(e.server.Alarms()) > 0
+	if full || b.Size() > least && b.SizeInUse() < b.Size()/3 {
+		if err := b.Defrag(); err != nil {
+			return fmt.Errorf("defragmenting etcd: %w", err)
+		}
+	}
+	if !full || b.Size() > quota/10*9 {
+		return nil
+	}
+	if _, err := e.client.AlarmDisarm(ctx, &clientv3.AlarmMember{}); err != nil {
+		return fmt.Errorf("ending etcd's alarm: %w", err)
+	}
+	return nil
+}
+
+func (e *embedded) close() error {
+	var errs []error
+	if e.client != nil {
+		// The in-process client says on closing that its context was cancelled.
+		if err := e.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
+			errs = append(errs, err)
+		}
+	}
+	if e.server != nil {
+		e.server.Stop()
+	}
+	if e.lock != nil {
+		errs = append(errs, e.lock.Close())
+	}
+	if e.ephemeral {
+		errs = append(errs, os.RemoveAll(filepath.Clean(e.dir)))
+	}
+	return errors.Join(errs...)
+}

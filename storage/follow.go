@@ -1,0 +1,192 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// loadPage is how many keys are read at a time.
+const loadPage = 1000
+
+// load reads everything below the prefix, as of one revision, into the caches
+// of all collections; s.applyMu is held. It is also how the caches recover when
+// etcd compacted what they had still to see: watchers end then, for nobody
+// knows what they missed.
+func (s *Store) load(ctx context.Context) error {
+	fresh := map[*Collection]*state{}
+	for _, c := range s.routes {
+		fresh[c] = newState(len(c.kind.Index))
+	}
+	rev, err := s.scan(ctx, s.opts.Prefix+"/", 0, func(kv *mvccpb.KeyValue) {
+		if c, key := s.route(kv.Key); c != nil {
+			fresh[c].load(c.reuse(key, kv))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for c, st := range fresh {
+		c.install(st, rev)
+	}
+	s.applied.advance(rev)
+	return nil
+}
+
+// scan calls f with all keys that begin with prefix, as of revision rev or, if
+// that is 0, of the current one, and returns the revision.
+func (s *Store) scan(ctx context.Context, prefix string, rev int64, f func(*mvccpb.KeyValue)) (int64, error) {
+	from, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
+	for {
+		resp, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(loadPage), clientv3.WithRev(rev))
+		if err != nil {
+			return 0, s.readError(err)
+		}
+		for _, kv := range resp.Kvs {
+			f(kv)
+		}
+		if rev == 0 {
+			rev = resp.Header.Revision
+		}
+		if !resp.More || len(resp.Kvs) == 0 {
+			return rev, nil
+		}
+		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+	}
+}
+
+// route finds the collection of a key of etcd, that with the longest prefix,
+// and the key in it; s.applyMu is held.
+func (s *Store) route(full []byte) (found *Collection, key string) {
+	if len(full) <= len(s.opts.Prefix) || string(full[:len(s.opts.Prefix)]) != s.opts.Prefix {
+		return nil, ""
+	}
+	rest := full[len(s.opts.Prefix)+1:]
+	at := 0
+	for i, b := range rest {
+		if b == '/' {
+			if c := s.routes[string(rest[:i])]; c != nil {
+				found, at = c, i+1
+			}
+		}
+	}
+	if found == nil || at == len(rest) {
+		return nil, ""
+	}
+	return found, string(rest[at:])
+}
+
+// follow keeps the one watch on etcd going.
+func (s *Store) follow() {
+	const most = time.Second
+	pause := 10 * time.Millisecond
+	for s.ctx.Err() == nil {
+		before := s.applied.current()
+		err := s.followOnce()
+		if errors.Is(err, rpctypes.ErrCompacted) {
+			s.log.Warn("etcd compacted what the cache had not seen yet, loading it again")
+			err = s.reload()
+		}
+		if s.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			s.log.Debug("following etcd", "error", err)
+		}
+		if s.applied.current() > before {
+			pause = 10 * time.Millisecond
+		}
+		select {
+		case <-time.After(pause):
+		case <-s.ctx.Done():
+		}
+		pause = min(2*pause, most)
+	}
+}
+
+func (s *Store) reload() error {
+	s.applyMu.Lock()
+	defer s.applyMu.Unlock()
+	return s.load(s.ctx)
+}
+
+// followOnce applies what one watch brings until that ends.
+func (s *Store) followOnce() error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.ctx))
+	defer cancel()
+	s.watchCtx.Store(&ctx)
+	s.cut.Store(&cancel)
+	// An embedded etcd is watched as a whole, so that the watch sees every
+	// revision there is.
+	from, opts := "\x00", []clientv3.OpOption{clientv3.WithFromKey()}
+	if s.embedded == nil {
+		from, opts = s.opts.Prefix+"/", []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithProgressNotify()}
+	}
+	opts = append(opts, clientv3.WithRev(s.applied.current()+1), clientv3.WithCreatedNotify())
+	for resp := range s.client.Watch(ctx, from, opts...) {
+		if err := resp.Err(); err != nil {
+			return err
+		}
+		if resp.Created {
+			s.begun()
+		}
+		s.apply(&resp)
+	}
+	return context.Cause(ctx)
+}
+
+// begun says that there is a watch.
+func (s *Store) begun() {
+	select {
+	case <-s.watching:
+	default:
+		close(s.watching)
+	}
+}
+
+// apply takes in one response of the watch. Its events are complete for the
+// revisions it spans; that of the last one is reached once all collections
+// have published theirs.
+func (s *Store) apply(resp *clientv3.WatchResponse) {
+	if resp.IsProgressNotify() {
+		s.applied.advance(resp.Header.Revision)
+		return
+	}
+	if len(resp.Events) == 0 {
+		return
+	}
+	s.applyMu.Lock()
+	defer s.applyMu.Unlock()
+	if len(resp.Events) == 1 { // nearly always
+		if c, key := s.route(resp.Events[0].Kv.Key); c != nil {
+			c.apply([]change{{key: key, kv: resp.Events[0]}})
+		}
+	} else {
+		batches := map[*Collection][]change{}
+		for _, e := range resp.Events {
+			if c, key := s.route(e.Kv.Key); c != nil {
+				batches[c] = append(batches[c], change{key: key, kv: e})
+			}
+		}
+		for c, batch := range batches {
+			c.apply(batch)
+		}
+	}
+	s.applied.advance(resp.Events[len(resp.Events)-1].Kv.ModRevision)
+}
+
+// fullKey is the key in etcd.
+func (c *Collection) fullKey(key string) string { return c.prefix + key }
+
+// checkKey keeps keys where the collection finds them again.
+func checkKey(key string) error {
+	if key == "" || strings.HasPrefix(key, "/") || strings.HasSuffix(key, "/") {
+		return errors.New("storage: malformed key " + key)
+	}
+	return nil
+}

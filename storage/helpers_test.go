@@ -1,0 +1,157 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// configMaps is a collection of ConfigMaps stored as JSON, indexed by the
+// value "node" of their data.
+func configMaps() CollectionConfig {
+	return CollectionConfig{
+		Prefix: "configmaps",
+		Encode: func(o api.Object) ([]byte, error) { return json.Marshal(o) },
+		Decode: func(b []byte) (api.Object, error) {
+			cm := &corev1.ConfigMap{}
+			return cm, json.Unmarshal(b, cm)
+		},
+		Fields: func(o api.Object) map[string]string {
+			return map[string]string{"node": o.(*corev1.ConfigMap).Data["node"]}
+		},
+		Index: []string{"node"},
+	}
+}
+
+func configMap(key, value string, labels ...string) *corev1.ConfigMap {
+	i := &Item{key: key}
+	cm := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: i.Namespace(), Name: i.Name()},
+		Data:       map[string]string{"value": value},
+	}
+	for n := 0; n+1 < len(labels); n += 2 {
+		metav1.SetMetaDataLabel(&cm.ObjectMeta, labels[n], labels[n+1])
+	}
+	return cm
+}
+
+func open(t testing.TB, o Options) *Store {
+	t.Helper()
+	if len(o.Servers) == 0 && o.Dir == "" {
+		o.Ephemeral = true
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// start opens a store with the collection of ConfigMaps.
+func start(t testing.TB, o Options) (*Store, *Collection) {
+	t.Helper()
+	s := open(t, o)
+	c, err := s.Collection(configMaps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
+func create(t testing.TB, c *Collection, key, value string, labels ...string) *Item {
+	t.Helper()
+	i, err := c.Create(t.Context(), key, configMap(key, value, labels...), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func update(t testing.TB, c *Collection, old *Item, value string, labels ...string) *Item {
+	t.Helper()
+	i, err := c.Update(t.Context(), old, configMap(old.Key(), value, labels...), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func remove(t testing.TB, c *Collection, old *Item) *Item {
+	t.Helper()
+	i, err := c.Delete(t.Context(), old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// value is what configMap was given.
+func value(t testing.TB, i *Item) string {
+	t.Helper()
+	o, err := i.Object()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.(*corev1.ConfigMap).Data["value"]
+}
+
+func list(t testing.TB, c *Collection, o ListOptions) *List {
+	t.Helper()
+	l, err := c.List(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func keys(l *List) (ks []string) {
+	for _, i := range l.Items {
+		ks = append(ks, i.Key())
+	}
+	return ks
+}
+
+func watch(t testing.TB, c *Collection, o WatchOptions) *Watcher {
+	t.Helper()
+	w, err := c.Watch(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Stop)
+	return w
+}
+
+// next takes n events.
+func next(t testing.TB, w *Watcher, n int) (events []Event) {
+	t.Helper()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("no event came"))
+	defer cancel()
+	for len(events) < n {
+		more, err := w.Next(ctx)
+		if err != nil {
+			t.Fatalf("after %d of %d events: %v", len(events), n, err)
+		}
+		events = append(events, more...)
+	}
+	if len(events) > n {
+		t.Fatalf("%d events, want %d", len(events), n)
+	}
+	return events
+}

@@ -1,0 +1,185 @@
+package storage
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"weak"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// Item is one version of one key. It is immutable and safe for concurrent use.
+//
+// It keeps the stored value and what is expensive to make and cheap to hold:
+// labels, fields and encodings, each made when it is first asked for. The
+// decoded object, several times as large as its value, is only held by a weak
+// pointer: it stays shared among those who use it at a time, and is decoded
+// again when it is asked for after a garbage collection took it.
+type Item struct {
+	of    *kind
+	key   string
+	rev   int64
+	value []byte
+
+	meta      atomic.Pointer[meta]
+	encodings atomic.Pointer[encoding]
+	mu        sync.Mutex // guards object, and the making of what the fields above hold
+	object    weak.Pointer[decoded]
+}
+
+// kind is what all items of a collection share.
+type kind struct {
+	CollectionConfig
+	onError func(*Item, error) // told of values that cannot be decoded
+}
+
+// decoded is an object on its own, for a weak pointer to point to.
+type decoded struct{ api.Object }
+
+// meta is what is kept of a decoded object; an item that cannot be decoded has
+// an empty one.
+type meta struct {
+	labels, fields map[string]string
+	hasFields      bool
+}
+
+// encoding is an element of the list of an item's encodings.
+type encoding struct {
+	slot int
+	data []byte
+	next *encoding
+}
+
+// at returns what the item was as of another revision: the last state of a
+// deleted key, as of its deletion.
+func (i *Item) at(rev int64) *Item {
+	n := &Item{of: i.of, key: i.key, rev: rev, value: i.value}
+	n.meta.Store(i.meta.Load())
+	return n
+}
+
+// Key is the item's key in its collection: "namespace/name" or "name".
+func (i *Item) Key() string { return i.key }
+
+// Namespace is the part of the key before the slash, if there is one.
+func (i *Item) Namespace() string {
+	if n := strings.IndexByte(i.key, '/'); n >= 0 {
+		return i.key[:n]
+	}
+	return ""
+}
+
+// Name is the part of the key after the namespace.
+func (i *Item) Name() string { return i.key[strings.IndexByte(i.key, '/')+1:] }
+
+// Revision is the revision of etcd that made this version: its resourceVersion.
+func (i *Item) Revision() int64 { return i.rev }
+
+// Value is what is stored. It must not be changed.
+func (i *Item) Value() []byte { return i.value }
+
+// Object returns the decoded object with its resourceVersion. It is shared and
+// must not be changed.
+func (i *Item) Object() (api.Object, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.decode()
+}
+
+// decode returns the object; i.mu is held.
+func (i *Item) decode() (api.Object, error) {
+	if d := i.object.Value(); d != nil {
+		return d.Object, nil
+	}
+	obj, err := i.of.Decode(i.value)
+	if err != nil {
+		err = fmt.Errorf("storage: %s/%s at revision %d cannot be decoded: %w", i.of.Prefix, i.key, i.rev, err)
+		i.of.onError(i, err)
+		return nil, err
+	}
+	obj.SetResourceVersion(strconv.FormatInt(i.rev, 10))
+	d := &decoded{obj}
+	i.object = weak.Make(d)
+	return d.Object, nil
+}
+
+// Labels are those of the object. They must not be changed.
+func (i *Item) Labels() map[string]string {
+	if m := i.meta.Load(); m != nil {
+		return m.labels
+	}
+	return i.makeMeta(false).labels
+}
+
+// Fields are the selectable fields of the object. They must not be changed.
+func (i *Item) Fields() map[string]string {
+	if i.of.Fields == nil {
+		return nil
+	}
+	if m := i.meta.Load(); m != nil && m.hasFields {
+		return m.fields
+	}
+	return i.makeMeta(true).fields
+}
+
+func (i *Item) makeMeta(fields bool) *meta {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if m := i.meta.Load(); m != nil && (m.hasFields || !fields) {
+		return m
+	}
+	m := &meta{hasFields: fields}
+	if obj, err := i.decode(); err == nil {
+		m.labels = obj.GetLabels()
+		if fields {
+			m.fields = i.of.Fields(obj)
+		}
+	}
+	i.meta.Store(m)
+	return m
+}
+
+// Slots is the number of different encodings an item can hold.
+const Slots = 8
+
+// Encoding returns the encoding with the number slot, 0 to Slots-1. It is made
+// by encode from the object when it is first asked for, and kept; encode must
+// not call methods of the item. What is returned must not be changed.
+func (i *Item) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]byte, error) {
+	if e := i.find(slot); e != nil {
+		return e.data, nil
+	}
+	if slot < 0 || slot >= Slots {
+		return nil, fmt.Errorf("storage: no encoding slot %d", slot)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if e := i.find(slot); e != nil {
+		return e.data, nil
+	}
+	obj, err := i.decode()
+	if err != nil {
+		return nil, err
+	}
+	data, err := encode(obj)
+	if err != nil {
+		return nil, err
+	}
+	data = data[:len(data):len(data)]
+	i.encodings.Store(&encoding{slot: slot, data: data, next: i.encodings.Load()})
+	return data, nil
+}
+
+func (i *Item) find(slot int) *encoding {
+	e := i.encodings.Load()
+	for e != nil && e.slot != slot {
+		e = e.next
+	}
+	return e
+}
+
+// size is about how much memory the item holds, with an encoding or two.
+func (i *Item) size() int64 { return 3*int64(len(i.value)) + int64(len(i.key)) + 128 }

@@ -1,0 +1,229 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestListSelects(t *testing.T) {
+	_, c := start(t, Options{})
+	for _, key := range []string{"a-b/x", "a/x", "a/y", "a/z", "b/x", "ab/x"} {
+		create(t, c, key, "", "name", key[len(key)-1:])
+	}
+	x := func(i *Item) bool { return i.Labels()["name"] == "x" }
+	for name, tt := range map[string]struct {
+		o         ListOptions
+		want      []string
+		next      string
+		remaining int64
+	}{
+		"all":           {ListOptions{}, []string{"a-b/x", "a/x", "a/y", "a/z", "ab/x", "b/x"}, "", 0},
+		"prefix":        {ListOptions{Prefix: "a/"}, []string{"a/x", "a/y", "a/z"}, "", 0},
+		"empty prefix":  {ListOptions{Prefix: "c/"}, nil, "", 0},
+		"key":           {ListOptions{Key: "a/y"}, []string{"a/y"}, "", 0},
+		"key, no match": {ListOptions{Key: "a/y", Filter: x}, nil, "", 0},
+		"no such key":   {ListOptions{Key: "a/v"}, nil, "", 0},
+		"limit":         {ListOptions{Limit: 2}, []string{"a-b/x", "a/x"}, "a/x", 4},
+		"limit of all":  {ListOptions{Limit: 6}, []string{"a-b/x", "a/x", "a/y", "a/z", "ab/x", "b/x"}, "", 0},
+		"after":         {ListOptions{After: "a/x", Limit: 3}, []string{"a/y", "a/z", "ab/x"}, "ab/x", 1},
+		"prefix, limit": {ListOptions{Prefix: "a/", Limit: 1}, []string{"a/x"}, "a/x", 2},
+		"prefix, after": {ListOptions{Prefix: "a/", After: "a/x", Limit: 1}, []string{"a/y"}, "a/y", 1},
+		"after the end": {ListOptions{Prefix: "a/", After: "a/z"}, nil, "", 0},
+		"filter":        {ListOptions{Filter: x}, []string{"a-b/x", "a/x", "ab/x", "b/x"}, "", 0},
+		"filter, limit": {ListOptions{Filter: x, Limit: 2}, []string{"a-b/x", "a/x"}, "a/x", -1},
+	} {
+		for from, o := range map[string]ListOptions{"cache": tt.o, "etcd": tt.o} {
+			var l *List
+			if from == "cache" {
+				l = list(t, c, o)
+			} else {
+				var err error
+				if l, err = c.listStored(t.Context(), &o, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(keys(l), tt.want) || l.Next != tt.next || l.Remaining != tt.remaining {
+				t.Errorf("%s, %s: %v next %q remaining %d", name, from, keys(l), l.Next, l.Remaining)
+			}
+		}
+	}
+}
+
+func TestListByField(t *testing.T) {
+	_, c := start(t, Options{})
+	put := func(key, node string) *Item {
+		cm := configMap(key, "")
+		cm.Data["node"] = node
+		i, err := c.Create(t.Context(), key, cm, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	put("a/x", "1")
+	put("a/y", "2")
+	z := put("b/z", "1")
+	v := put("b/v", "")
+	on := func(node, prefix string) []string {
+		return keys(list(t, c, ListOptions{Field: "node", Value: node, Prefix: prefix}))
+	}
+	if got := on("1", ""); !slices.Equal(got, []string{"a/x", "b/z"}) {
+		t.Error(got)
+	}
+	if got := on("1", "b/"); !slices.Equal(got, []string{"b/z"}) {
+		t.Error(got)
+	}
+	page := list(t, c, ListOptions{Field: "node", Value: "1", Limit: 1})
+	if page.Next != "a/x" || page.Remaining != -1 {
+		t.Error(page)
+	}
+	page = list(t, c, ListOptions{Field: "node", Value: "1", Limit: 1, After: page.Next, Read: Read{Exact, page.Revision}})
+	if !slices.Equal(keys(page), []string{"b/z"}) || page.Next != "" {
+		t.Error(page)
+	}
+	moved := configMap("b/v", "")
+	moved.Data["node"] = "1"
+	if _, err := c.Update(t.Context(), v, moved, 0); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, c, z)
+	if got := on("1", ""); !slices.Equal(got, []string{"a/x", "b/v"}) {
+		t.Error(got)
+	}
+	if got := on("", ""); got != nil {
+		t.Error(got)
+	}
+}
+
+func TestExact(t *testing.T) {
+	for name, bytes := range map[string]int64{"from the window": 0, "from etcd": 1} {
+		t.Run(name, func(t *testing.T) {
+			_, c := start(t, Options{WindowBytes: bytes})
+			var want [][]string // of each revision
+			first := create(t, c, "a/0", "").Revision()
+			want = append(want, []string{"a/0"})
+			for n := 1; n < 5; n++ {
+				create(t, c, fmt.Sprint("a/", n), "")
+				want = append(want, append(slices.Clone(want[n-1]), fmt.Sprint("a/", n)))
+			}
+			for _, i := range list(t, c, ListOptions{}).Items {
+				remove(t, c, i)
+				want = append(want, slices.Clone(want[len(want)-1][1:]))
+			}
+			for n, keysThen := range want {
+				rev := first + int64(n)
+				l := list(t, c, ListOptions{Read: Read{Exact, rev}})
+				if !slices.Equal(keys(l), keysThen) || l.Revision != rev {
+					t.Errorf("at %d: %v, want %v", rev, keys(l), keysThen)
+				}
+			}
+			if i, err := c.Get(t.Context(), "a/2", Read{Exact, first + 2}); err != nil || i.Key() != "a/2" {
+				t.Errorf("%v %v", i, err)
+			}
+			if _, err := c.Get(t.Context(), "a/2", Read{Exact, first + 1}); !errors.Is(err, ErrNotFound) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestPagesAreOneSnapshot(t *testing.T) {
+	_, c := start(t, Options{WindowBytes: 1}) // only what is kept for them
+	for n := range 10 {
+		create(t, c, fmt.Sprint("a/", n), "old")
+	}
+	page := list(t, c, ListOptions{Limit: 3})
+	got := keys(page)
+	for n := range 10 {
+		i, err := c.Get(t.Context(), fmt.Sprint("a/", n), Read{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		remove(t, c, i)
+		create(t, c, fmt.Sprint("a/", n, "new"), "new")
+	}
+	for page.Next != "" {
+		rev := page.Revision
+		page = list(t, c, ListOptions{Limit: 3, After: page.Next, Read: Read{Exact, rev}})
+		if page.Revision != rev {
+			t.Errorf("revision %d after %d", page.Revision, rev)
+		}
+		got = append(got, keys(page)...)
+	}
+	if len(got) != 10 || got[9] != "a/9" {
+		t.Error(got)
+	}
+}
+
+func TestFutureRevision(t *testing.T) {
+	s, c := start(t, Options{FutureWait: 50 * time.Millisecond})
+	rev := create(t, c, "a/x", "").Revision()
+	for _, m := range []Match{NotOlderThan, Exact} {
+		var future *FutureRevisionError
+		_, err := c.List(t.Context(), ListOptions{Read: Read{m, rev + 10}})
+		if !errors.As(err, &future) || future.Wanted != rev+10 || future.Current != rev {
+			t.Errorf("%v: %v", m, err)
+		}
+		if l := list(t, c, ListOptions{Read: Read{m, rev}}); l.Revision != rev {
+			t.Errorf("%v: revision %d", m, l.Revision)
+		}
+	}
+	s.opts.FutureWait = 10 * time.Second
+	done := make(chan error)
+	go func() {
+		_, err := c.Get(t.Context(), "a/y", Read{NotOlderThan, rev + 1})
+		done <- err
+	}()
+	create(t, c, "a/y", "")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCompacted(t *testing.T) {
+	s, c := start(t, Options{WindowBytes: 1})
+	old := create(t, c, "a/x", "1")
+	now := update(t, c, update(t, c, old, "2"), "3")
+	if err := s.compactOnce(t.Context()); err != nil { // learns the revision
+		t.Fatal(err)
+	}
+	if err := s.compactOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var compacted *CompactedError
+	if _, err := c.List(t.Context(), ListOptions{Read: Read{Exact, old.Revision()}}); !errors.As(err, &compacted) || compacted.Compacted < now.Revision() {
+		t.Errorf("list: %v", err)
+	}
+	if _, err := c.Watch(t.Context(), WatchOptions{Revision: old.Revision()}); !errors.As(err, &compacted) {
+		t.Errorf("watch: %v", err)
+	}
+	if l := list(t, c, ListOptions{}); len(l.Items) != 1 {
+		t.Error(keys(l))
+	}
+}
+
+// TestCompactionIsShared lets two servers compact one etcd.
+func TestCompactionIsShared(t *testing.T) {
+	s, c := start(t, Options{})
+	other := &Store{opts: s.opts, log: s.log, client: s.client, routes: map[string]*Collection{}}
+	for n, each := range []*Store{s, other, other, s, s, s} {
+		create(t, c, fmt.Sprint("a/", n), "")
+		if err := each.compactOnce(t.Context()); err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	resp, err := s.client.Get(t.Context(), compactKey)
+	if err != nil || len(resp.Kvs) != 1 {
+		t.Fatal(err)
+	}
+	// s, first; other loses; other compacts; s loses; s compacts twice.
+	if resp.Kvs[0].Version != 4 {
+		t.Errorf("version %d, value %s", resp.Kvs[0].Version, resp.Kvs[0].Value)
+	}
+	if s.compacted.Load() == 0 || other.compacted.Load() == 0 {
+		t.Errorf("compacted %d, %d", s.compacted.Load(), other.compacted.Load())
+	}
+}

@@ -1,0 +1,64 @@
+package storage
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// dial connects to the cluster that o names and makes sure that it answers.
+func dial(ctx context.Context, o *Options) (*clientv3.Client, error) {
+	config, err := tlsConfig(o)
+	if err != nil {
+		return nil, err
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: o.Servers, TLS: config,
+		DialTimeout: 5 * time.Second, DialKeepAliveTime: 30 * time.Second, DialKeepAliveTimeout: 10 * time.Second,
+		MaxCallSendMsgSize: 64 << 20, // so that it is etcd that says what is too large
+		Logger:             newZap(o.Logger, func(error) {}),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to etcd at %s: %w", strings.Join(o.Servers, ","), err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := client.Get(ctx, o.Prefix+"/health"); err != nil {
+		return nil, errors.Join(fmt.Errorf("etcd at %s does not answer: %w", strings.Join(o.Servers, ","), err), client.Close())
+	}
+	return client, nil
+}
+
+// tlsConfig returns nil when no files are named, and TLS goes by the scheme of
+// the endpoints.
+func tlsConfig(o *Options) (*tls.Config, error) {
+	if o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" {
+		return nil, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.CAFile != "" {
+		pem, err := os.ReadFile(o.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("reading the CA of etcd: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("the CA of etcd: %s holds no certificate", o.CAFile)
+		}
+	}
+	if o.CertFile != "" || o.KeyFile != "" {
+		cert, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("the client certificate for etcd: %w", err)
+		}
+		config.Certificates = []tls.Certificate{cert}
+	}
+	return config, nil
+}

@@ -1,0 +1,90 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// external starts an etcd that listens, and returns its address.
+func external(t testing.TB) string {
+	t.Helper()
+	e := startExternal(t, t.TempDir(), url.URL{Scheme: "http", Host: "127.0.0.1:0"})
+	t.Cleanup(func() { stopExternal(e) })
+	return "http://" + e.Clients[0].Addr().String()
+}
+
+func startExternal(t testing.TB, dir string, client url.URL) *embed.Etcd {
+	t.Helper()
+	cfg := embed.NewConfig()
+	cfg.Dir = dir
+	peer := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = peer, peer
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.LogLevel, cfg.UnsafeNoFsync = "panic", true
+	e, err := embed.StartEtcd(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-e.Server.ReadyNotify()
+	return e
+}
+
+func stopExternal(e *embed.Etcd) {
+	e.Close()
+	for range e.Err() {
+	}
+}
+
+func contextFor(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}
+
+// TestTwoServers has two stores on one etcd, each of which sees at once what
+// the other acknowledged.
+func TestTwoServers(t *testing.T) {
+	addr := external(t)
+	one, c1 := start(t, Options{Servers: []string{addr}})
+	_, c2 := start(t, Options{Servers: []string{addr}})
+	w := watch(t, c2, WatchOptions{})
+	const changes = 30
+	for n := range changes {
+		from, to := c1, c2
+		if n%2 == 1 {
+			from, to = c2, c1
+		}
+		key := fmt.Sprint("a/", n)
+		made := create(t, from, key, "")
+		if i, err := to.Get(t.Context(), key, Read{}); err != nil || i.Revision() != made.Revision() {
+			t.Fatalf("%d: %v %v", n, i, err)
+		}
+	}
+	next(t, w, changes)
+
+	// What happens outside the prefix moves the revision but not the watch.
+	resp, err := one.client.Put(t.Context(), "/elsewhere", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if l := list(t, c2, ListOptions{}); l.Revision < resp.Header.Revision || len(l.Items) != changes {
+		t.Errorf("revision %d with %d items, want %d", l.Revision, len(l.Items), resp.Header.Revision)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("the cache took %v to catch up", took)
+	}
+	i, err := c2.Get(t.Context(), "a/0", Read{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := watch(t, c1, WatchOptions{Revision: i.Revision(), Key: "a/0"})
+	remove(t, c2, i)
+	if e := next(t, x, 1)[0]; e.Type != Deleted {
+		t.Error(e)
+	}
+}

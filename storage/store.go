@@ -1,0 +1,175 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Store is one etcd, the one watch on it, and the collections that the watch
+// feeds. It owns all goroutines of the package; Close ends them.
+type Store struct {
+	opts     Options
+	log      *slog.Logger
+	embedded *embedded // nil with an external etcd
+	client   *clientv3.Client
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	fatal  chan error
+	closed sync.Once
+	result error // of Close
+
+	wg      sync.WaitGroup
+	spawnMu sync.Mutex // guards ended, so that nothing is added to wg after it
+	ended   bool
+
+	// applyMu is held while changes are applied, and while the set of
+	// collections or what the cache holds is changed as a whole.
+	applyMu sync.Mutex
+	routes  map[string]*Collection // by prefix
+	started bool
+
+	watching  chan struct{} // closed once the etcd watch was begun for the first time
+	applied   progress      // the revision that all caches have reached
+	quorum    shared
+	asked     atomic.Int64 // when progress was last asked for
+	watchCtx  atomic.Pointer[context.Context]
+	cut       atomic.Pointer[context.CancelFunc] // ends the current etcd watch
+	leases    leases
+	compact   compactor    // of compactPeriodically alone
+	compacted atomic.Int64 // the oldest revision that etcd still has, as far as known
+}
+
+// Open starts the embedded etcd or connects to the external one. The store
+// reads nothing yet: see Start.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o = o.withDefaults()
+	o.Prefix = "/" + strings.Trim(o.Prefix, "/")
+	s := &Store{opts: o, log: o.Logger, routes: map[string]*Collection{}, fatal: make(chan error, 1), watching: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	var err error
+	if len(o.Servers) > 0 {
+		s.client, err = dial(ctx, &o)
+	} else if s.embedded, err = startEmbedded(ctx, &o, s.die); err == nil {
+		s.client = s.embedded.client
+	}
+	if err != nil {
+		s.cancel()
+		return nil, err
+	}
+	if s.embedded != nil {
+		s.spawn(s.watchServer)
+	}
+	return s, nil
+}
+
+// Start reads everything below the prefix once and begins to follow it; it
+// returns when the caches are complete.
+func (s *Store) Start(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(s.ctx, func() { cancel(ErrClosed) })
+	defer stop()
+	s.applyMu.Lock()
+	defer s.applyMu.Unlock()
+	if s.ctx.Err() != nil {
+		return ErrClosed
+	}
+	if s.started {
+		return errors.New("storage: started already")
+	}
+	if err := s.load(ctx); err != nil {
+		return fmt.Errorf("loading the cache: %w", err)
+	}
+	s.started = true
+	s.spawn(s.follow)
+	// A watch that begins before the next write has no history to read, which
+	// etcd does only every 100 ms.
+	select {
+	case <-s.watching:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if s.opts.CompactionInterval > 0 {
+		s.spawn(s.compactPeriodically)
+	}
+	return nil
+}
+
+// Close ends all watches and goroutines and stops the embedded etcd.
+func (s *Store) Close() error {
+	s.closed.Do(func() {
+		s.cancel() // first, for what holds the lock may be waiting for etcd
+		s.applyMu.Lock()
+		for _, c := range s.routes {
+			c.endWatches(ErrClosed)
+		}
+		s.applyMu.Unlock()
+		s.spawnMu.Lock()
+		s.ended = true
+		s.spawnMu.Unlock()
+		s.wg.Wait()
+		if s.embedded != nil {
+			s.result = s.embedded.close()
+		} else {
+			s.result = s.client.Close()
+		}
+	})
+	return s.result
+}
+
+// Client is the connection to etcd that the store uses.
+func (s *Store) Client() *clientv3.Client { return s.client }
+
+// Err tells when the embedded etcd cannot go on; the store is of no more use
+// then and should be closed.
+func (s *Store) Err() <-chan error { return s.fatal }
+
+// spawn runs f in a goroutine that Close waits for. After Close it runs f at
+// once: s.ctx is done then, so that f does not take long.
+func (s *Store) spawn(f func()) {
+	s.spawnMu.Lock()
+	if s.ended {
+		s.spawnMu.Unlock()
+		f()
+		return
+	}
+	s.wg.Add(1)
+	s.spawnMu.Unlock()
+	go func() {
+		defer s.wg.Done()
+		f()
+	}()
+}
+
+func (s *Store) die(err error) {
+	select {
+	case s.fatal <- err:
+	default:
+	}
+}
+
+// watchServer tells of an embedded etcd that stops by itself.
+func (s *Store) watchServer() {
+	select {
+	case <-s.ctx.Done():
+	case <-s.embedded.server.StopNotify():
+		s.die(errors.New("etcd has stopped"))
+	}
+}
+
+// readError is the function of that name, but that everything fails in a way
+// of its own once the store is closed.
+func (s *Store) readError(err error) error {
+	if err != nil && s.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return readError(err)
+}

@@ -1,0 +1,270 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+func TestWriteAndRead(t *testing.T) {
+	s, c := start(t, Options{})
+	ctx := t.Context()
+	if _, err := c.Get(ctx, "a/x", Read{}); !errors.Is(err, ErrNotFound) {
+		t.Fatalf("get of nothing: %v", err)
+	}
+	made := create(t, c, "a/x", "1")
+	if _, err := c.Create(ctx, "a/x", configMap("a/x", "2"), 0); !errors.Is(err, ErrExists) {
+		t.Errorf("second create: %v", err)
+	}
+	got, err := c.Get(ctx, "a/x", Read{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != made {
+		t.Errorf("the cache has another item than the write made")
+	}
+	if o, _ := got.Object(); o.GetResourceVersion() != fmt.Sprint(got.Revision()) || got.Namespace() != "a" || got.Name() != "x" {
+		t.Errorf("resourceVersion %s, revision %d, %s %s", o.GetResourceVersion(), got.Revision(), got.Namespace(), got.Name())
+	}
+	if same := update(t, c, got, "1"); same != got {
+		t.Errorf("an update that changes nothing made a new version")
+	}
+	second := update(t, c, got, "2")
+	if second.Revision() <= got.Revision() || value(t, second) != "2" {
+		t.Errorf("update: %d %s", second.Revision(), value(t, second))
+	}
+	for _, stale := range []string{"1", "3"} { // with and without a change
+		var conflict *ConflictError
+		if _, err := c.Update(ctx, got, configMap("a/x", stale), 0); !errors.As(err, &conflict) || conflict.Current.Revision() != second.Revision() {
+			t.Errorf("stale update: %v", err)
+		}
+	}
+	var conflict *ConflictError
+	if _, err := c.Delete(ctx, got); !errors.As(err, &conflict) {
+		t.Errorf("stale delete: %v", err)
+	}
+	gone := remove(t, c, second)
+	if gone.Revision() <= second.Revision() || value(t, gone) != "2" {
+		t.Errorf("delete: %d %s", gone.Revision(), value(t, gone))
+	}
+	if _, err := c.Get(ctx, "a/x", Read{}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("get of what was deleted: %v", err)
+	}
+	if _, err := c.Delete(ctx, second); !errors.Is(err, ErrNotFound) {
+		t.Errorf("second delete: %v", err)
+	}
+	if _, err := c.Update(ctx, second, configMap("a/x", "9"), 0); !errors.Is(err, ErrNotFound) {
+		t.Errorf("update of what was deleted: %v", err)
+	}
+	if rev, err := s.Revision(ctx); err != nil || rev != gone.Revision() {
+		t.Errorf("revision %d, %v, want %d", rev, err, gone.Revision())
+	}
+	if err := s.Healthy(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTooLarge(t *testing.T) {
+	_, c := start(t, Options{})
+	_, err := c.Create(t.Context(), "a/x", configMap("a/x", strings.Repeat("x", 2<<20)), 0)
+	if !errors.Is(err, ErrTooLarge) || err.Error() != "etcdserver: request is too large" {
+		t.Error(err)
+	}
+}
+
+func TestTTL(t *testing.T) {
+	s, c := start(t, Options{})
+	w := watch(t, c, WatchOptions{})
+	for _, key := range []string{"a/x", "a/y"} {
+		if _, err := c.Create(t.Context(), key, configMap(key, ""), time.Second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := next(t, w, 4)
+	if events[2].Type != Deleted || events[3].Type != Deleted {
+		t.Errorf("%v", events)
+	}
+	for range 2 {
+		id, err := s.leases.get(t.Context(), s, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := s.leases.get(t.Context(), s, time.Hour); again != id {
+			t.Errorf("keys of the same TTL do not share a lease")
+		}
+	}
+}
+
+func TestBadValue(t *testing.T) {
+	s, c := start(t, Options{})
+	w := watch(t, c, WatchOptions{})
+	if _, err := s.Client().Put(t.Context(), "/registry/configmaps/a/x", "no JSON"); err != nil {
+		t.Fatal(err)
+	}
+	i := next(t, w, 1)[0].Item
+	if _, err := i.Object(); err == nil {
+		t.Error("decoded")
+	}
+	if i.Labels() != nil || i.Fields() != nil || string(i.Value()) != "no JSON" {
+		t.Errorf("%v %v", i.Labels(), i.Fields())
+	}
+	if got := list(t, c, ListOptions{}); len(got.Items) != 1 {
+		t.Errorf("listed %v", keys(got))
+	}
+	remove(t, c, i)
+}
+
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	s, c := start(t, Options{Dir: dir})
+	first := create(t, c, "a/x", "1")
+	if _, err := Open(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("second open: %v", err)
+	}
+	old := update(t, c, first, "2")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Get(t.Context(), "a/x", Read{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("get after close: %v", err)
+	}
+	s, c = start(t, Options{Dir: dir})
+	got, err := c.Get(t.Context(), "a/x", Read{})
+	if err != nil || got.Revision() != old.Revision() || value(t, got) != "2" {
+		t.Fatalf("%v %v", got, err)
+	}
+	// The history is still in etcd.
+	w := watch(t, c, WatchOptions{Revision: first.Revision()})
+	if e := next(t, w, 1)[0]; e.Type != Modified || e.Revision != old.Revision() {
+		t.Errorf("%v", e)
+	}
+	l := list(t, c, ListOptions{Read: Read{Exact, first.Revision()}})
+	if len(l.Items) != 1 || value(t, l.Items[0]) != "1" || l.Revision != first.Revision() {
+		t.Errorf("%v", l)
+	}
+}
+
+func TestEphemeral(t *testing.T) {
+	dir := t.TempDir() + "/data"
+	s, _ := start(t, Options{Dir: dir, Ephemeral: true})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the directory is still there: %v", err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	bad := t.TempDir() + "/bad.pem"
+	if err := os.WriteFile(bad, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := t.TempDir() + "/file"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]Options{
+		"is not a directory":   {Dir: file},
+		"holds no certificate": {Servers: []string{"https://127.0.0.1:1"}, CAFile: bad},
+		"the client certificate": {
+			Servers: []string{"https://127.0.0.1:1"}, CertFile: bad, KeyFile: bad},
+		"does not answer": {Servers: []string{"http://127.0.0.1:1"}},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		s, err := Open(ctx, o)
+		cancel()
+		if err == nil {
+			t.Errorf("%s: opened", name)
+			s.Close()
+			continue
+		}
+		if strings.Contains(err.Error(), "\n") || (!strings.Contains(err.Error(), name) && name != "is not a directory") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestManyStores(t *testing.T) {
+	const stores = 20
+	var wg sync.WaitGroup
+	for range stores {
+		wg.Go(func() {
+			_, c := start(t, Options{})
+			w := watch(t, c, WatchOptions{})
+			create(t, c, "a/x", "1")
+			next(t, w, 1)
+		})
+	}
+	wg.Wait()
+}
+
+func TestLateCollection(t *testing.T) {
+	s, c := start(t, Options{})
+	ctx := t.Context()
+	for n := range 3 {
+		if _, err := s.Client().Put(ctx, fmt.Sprintf("/registry/example.com/widgets/a/w%d", n), "{}"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := configMaps()
+	cfg.Prefix = "example.com/widgets"
+	widgets, err := s.Collection(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := list(t, widgets, ListOptions{}); len(l.Items) != 3 {
+		t.Errorf("%v", keys(l))
+	}
+	w := watch(t, widgets, WatchOptions{})
+	create(t, widgets, "a/w3", "")
+	next(t, w, 1)
+	if l := list(t, c, ListOptions{}); len(l.Items) != 0 {
+		t.Errorf("in the other collection: %v", keys(l))
+	}
+	if _, err := s.Collection(cfg); err == nil {
+		t.Error("registered twice")
+	}
+	widgets.Close()
+	if _, err := w.Next(ctx); !errors.Is(err, ErrClosed) {
+		t.Errorf("watch of a closed collection: %v", err)
+	}
+	if widgets, err = s.Collection(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if l := list(t, widgets, ListOptions{}); len(l.Items) != 4 {
+		t.Errorf("%v", keys(l))
+	}
+}
+
+func TestReusesItemsOfWrites(t *testing.T) {
+	_, c := start(t, Options{})
+	w := watch(t, c, WatchOptions{})
+	made := create(t, c, "a/x", "1")
+	gone := remove(t, c, made)
+	events := next(t, w, 2)
+	if events[0].Item != made || events[1].Item != gone {
+		t.Error("the watch brought other items than the writes returned")
+	}
+	c.handoff.mu.Lock()
+	defer c.handoff.mu.Unlock()
+	if len(c.handoff.keys) != 0 {
+		t.Errorf("left over: %v", c.handoff.keys)
+	}
+}
+
+func TestClient(t *testing.T) {
+	s, c := start(t, Options{Prefix: "other/place/"})
+	create(t, c, "a/x", "1")
+	resp, err := s.Client().Get(t.Context(), "/other/place/configmaps/a/x", clientv3.WithKeysOnly())
+	if err != nil || len(resp.Kvs) != 1 {
+		t.Errorf("%v %v", resp, err)
+	}
+}

@@ -1,0 +1,225 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+)
+
+// see writes events as text: the type's sign, the key, the value.
+func see(t *testing.T, events []Event) (s string) {
+	t.Helper()
+	for _, e := range events {
+		switch {
+		case e.Type == Bookmark && e.End:
+			s += "| "
+		case e.Type == Bookmark:
+			s += ". "
+		default:
+			if e.Item.Revision() != e.Revision {
+				t.Errorf("item at %d in an event at %d", e.Item.Revision(), e.Revision)
+			}
+			s += "+~-"[e.Type:e.Type+1] + e.Item.Key() + "=" + value(t, e.Item) + " "
+		}
+	}
+	return s
+}
+
+func TestWatchSelections(t *testing.T) {
+	red := func(i *Item) bool { return i.Labels()["color"] == "red" }
+	for name, tt := range map[string]struct {
+		o    WatchOptions
+		want string
+	}{
+		"all":     {WatchOptions{}, "+a/y=1 +b/x=1 ~a/x=2 ~a/x=3 ~a/x=4 -a/y=1 -a/x=4 "},
+		"prefix":  {WatchOptions{Prefix: "b/"}, "+b/x=1 "},
+		"key":     {WatchOptions{Key: "a/y"}, "+a/y=1 -a/y=1 "},
+		"filter":  {WatchOptions{Filter: red}, "+b/x=1 +a/x=2 ~a/x=3 -a/x=3 "},
+		"initial": {WatchOptions{Initial: true, InitialEventsEnd: true}, "+a/x=1 | +a/y=1 +b/x=1 ~a/x=2 ~a/x=3 ~a/x=4 -a/y=1 -a/x=4 "},
+		"initial, filter": {WatchOptions{Initial: true, InitialEventsEnd: true, Filter: red},
+			"| +b/x=1 +a/x=2 ~a/x=3 -a/x=3 "},
+		"field": {WatchOptions{Field: "node", Value: "1"}, "+a/y=1 -a/y=1 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, c := start(t, Options{})
+			x := create(t, c, "a/x", "1")
+			w := watch(t, c, tt.o)
+			node := configMap("a/y", "1")
+			node.Data["node"] = "1"
+			y, err := c.Create(t.Context(), "a/y", node, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			create(t, c, "b/x", "1", "color", "red")
+			from := watch(t, c, WatchOptions{Revision: x.Revision(), Prefix: tt.o.Prefix, Key: tt.o.Key, Field: tt.o.Field, Value: tt.o.Value, Filter: tt.o.Filter})
+			x = update(t, c, x, "2", "color", "red")
+			x = update(t, c, x, "3", "color", "red")
+			x = update(t, c, x, "4", "color", "blue")
+			remove(t, c, y)
+			remove(t, c, x)
+			n := 0
+			for _, r := range tt.want {
+				if r == ' ' {
+					n++
+				}
+			}
+			if got := see(t, next(t, w, n)); got != tt.want {
+				t.Errorf("saw %s, want %s", got, tt.want)
+			}
+			if !tt.o.Initial {
+				if got := see(t, next(t, from, n)); got != tt.want {
+					t.Errorf("from a revision saw %s, want %s", got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestBookmarks(t *testing.T) {
+	_, c := start(t, Options{})
+	w := watch(t, c, WatchOptions{Prefix: "b/", Bookmarks: true, BookmarkEvery: 20 * time.Millisecond})
+	rev := create(t, c, "a/x", "").Revision()
+	for { // until the change of another namespace is covered
+		e := next(t, w, 1)[0]
+		if e.Type != Bookmark || e.End {
+			t.Fatal(e)
+		}
+		if e.Revision >= rev {
+			break
+		}
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	_, c := start(t, Options{})
+	deadline := time.Now().Add(bookmarkBefore + 50*time.Millisecond)
+	w := watch(t, c, WatchOptions{Bookmarks: true, Deadline: deadline})
+	if e := next(t, w, 1)[0]; e.Type != Bookmark || time.Now().After(deadline) {
+		t.Error(e)
+	}
+	if _, err := w.Next(t.Context()); err != io.EOF || time.Now().Before(deadline) {
+		t.Error(err)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	s, c := start(t, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	w, err := c.Watch(ctx, WatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create(t, c, "a/x", "1")
+	if e := <-w.Events(); e.Type != Added {
+		t.Error(e)
+	}
+	cancel()
+	if _, ok := <-w.Events(); ok || w.Err() != nil {
+		t.Error(w.Err())
+	}
+	closed := watch(t, c, WatchOptions{})
+	events := closed.Events()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := <-events; ok || !errors.Is(closed.Err(), ErrClosed) {
+		t.Error(closed.Err())
+	}
+	if _, err := c.Watch(t.Context(), WatchOptions{}); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestSlowWatcher(t *testing.T) {
+	_, c := start(t, Options{WatchQueue: 10})
+	slow, quick := watch(t, c, WatchOptions{}), watch(t, c, WatchOptions{})
+	for n := range 12 {
+		create(t, c, fmt.Sprint("a/", n), "")
+		next(t, quick, 1)
+	}
+	if _, err := slow.Next(t.Context()); !errors.Is(err, ErrSlow) || !errors.Is(slow.Err(), ErrSlow) {
+		t.Error(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.fanout.all.members) != 1 {
+		t.Errorf("%d watchers are left", len(c.fanout.all.members))
+	}
+}
+
+// TestHistory reads what the window has dropped from etcd.
+func TestHistory(t *testing.T) {
+	_, c := start(t, Options{WindowBytes: 1, WatchQueue: 5})
+	first := create(t, c, "a/x", "0")
+	x := first
+	for n := 1; n < 20; n++ {
+		x = update(t, c, x, fmt.Sprint(n))
+	}
+	create(t, c, "a/y", "1")
+	remove(t, c, x)
+	w := watch(t, c, WatchOptions{Revision: first.Revision()})
+	events := next(t, w, 21)
+	if events[0].Type != Modified || value(t, events[0].Item) != "1" || events[19].Type != Added || events[20].Type != Deleted {
+		t.Error(see(t, events))
+	}
+}
+
+// TestInterrupted cuts the etcd watch again and again.
+func TestInterrupted(t *testing.T) {
+	s, c := start(t, Options{})
+	w := watch(t, c, WatchOptions{})
+	const changes = 200
+	var want []string
+	for n := range changes {
+		key := fmt.Sprint("a/", n)
+		create(t, c, key, "")
+		want = append(want, key)
+		if n%10 == 0 {
+			(*s.cut.Load())()
+		}
+	}
+	for n, e := range next(t, w, changes) {
+		if e.Type != Added || e.Item.Key() != want[n] {
+			t.Fatalf("event %d is %v of %s", n, e.Type, e.Item.Key())
+		}
+	}
+}
+
+// TestReload compacts what the cache has not seen.
+func TestReload(t *testing.T) {
+	s, c := start(t, Options{})
+	x, y := create(t, c, "a/x", "1"), create(t, c, "a/y", "1")
+	x = update(t, c, x, "2")
+	list(t, c, ListOptions{})
+	w := watch(t, c, WatchOptions{})
+	if _, err := s.client.Compact(t.Context(), x.Revision()); err != nil {
+		t.Fatal(err)
+	}
+	s.applied.rev.Store(1) // as if it had seen nothing
+	(*s.cut.Load())()
+	var compacted *CompactedError
+	if _, err := watchAll(t, w); !errors.As(err, &compacted) {
+		t.Errorf("the watch ended with %v", err)
+	}
+	l := list(t, c, ListOptions{})
+	if len(l.Items) != 2 || value(t, l.Items[0]) != "2" || l.Items[1] != y {
+		t.Error(keys(l))
+	}
+	w = watch(t, c, WatchOptions{})
+	create(t, c, "a/z", "")
+	next(t, w, 1)
+}
+
+// watchAll reads until the watch ends.
+func watchAll(t *testing.T, w *Watcher) (n int, err error) {
+	for {
+		events, err := w.Next(t.Context())
+		if err != nil {
+			return n, err
+		}
+		n += len(events)
+	}
+}
