@@ -18,7 +18,7 @@ func cronJob() *Resource {
 		Prefix:     "cronjobs",
 		Generation: true,
 		HasStatus:  true,
-		Default:    func(obj Object) { defaultTemplate(&obj.(*batchv1.CronJob).Spec.JobTemplate.Spec.Template) },
+		Default:    defaultCronJob,
 		Validate:   validateCronJob,
 	}
 }
@@ -32,4 +32,15 @@ func validateCronJob(obj Object) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(metadataPath().Child("name"), obj.GetName(), "must be no more than 52 characters")}
+}
+
+func defaultCronJob(obj Object) {
+	s := &obj.(*batchv1.CronJob).Spec
+	defaultTemplate(&s.JobTemplate.Spec.Template)
+	if s.ConcurrencyPolicy == "" {
+		s.ConcurrencyPolicy = batchv1.AllowConcurrent
+	}
+	setDefault(&s.Suspend, false)
+	setDefault(&s.SuccessfulJobsHistoryLimit, 3)
+	setDefault(&s.FailedJobsHistoryLimit, 1)
 }

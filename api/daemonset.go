@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // daemonSet is a pod on each node.
@@ -21,7 +22,7 @@ func daemonSet() *Resource {
 		MetadataRevalidated: true,
 		Generation:          true,
 		HasStatus:           true,
-		Default:             func(obj Object) { defaultTemplate(&obj.(*appsv1.DaemonSet).Spec.Template) },
+		Default:             defaultDaemonSet,
 		PrepareCreate: func(obj Object) {
 			setTemplateGeneration(obj, max(1, templateGeneration(obj)))
 		},
@@ -52,4 +53,21 @@ func setTemplateGeneration(obj Object, generation int64) {
 	}
 	annotations[appsv1.DeprecatedTemplateGeneration] = strconv.FormatInt(generation, 10)
 	obj.SetAnnotations(annotations)
+}
+
+func defaultDaemonSet(obj Object) {
+	s := &obj.(*appsv1.DaemonSet).Spec
+	defaultTemplate(&s.Template)
+	setDefault(&s.RevisionHistoryLimit, 10)
+	if s.UpdateStrategy.Type == "" {
+		s.UpdateStrategy.Type = appsv1.RollingUpdateDaemonSetStrategyType
+	}
+	if s.UpdateStrategy.Type != appsv1.RollingUpdateDaemonSetStrategyType {
+		return
+	}
+	if s.UpdateStrategy.RollingUpdate == nil {
+		s.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{}
+	}
+	setDefault(&s.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+	setDefault(&s.UpdateStrategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
 }

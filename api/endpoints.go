@@ -12,6 +12,18 @@ func endpoints() *Resource {
 		New:                 func() Object { return &corev1.Endpoints{} },
 		Prefix:              "services/endpoints",
 		AllowCreateOnUpdate: true,
+		Default:             defaultEndpoints,
 		Deprecated:          "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+	}
+}
+
+func defaultEndpoints(obj Object) {
+	subsets := obj.(*corev1.Endpoints).Subsets
+	for i := range subsets {
+		for j := range subsets[i].Ports {
+			if p := &subsets[i].Ports[j]; p.Protocol == "" {
+				p.Protocol = corev1.ProtocolTCP
+			}
+		}
 	}
 }

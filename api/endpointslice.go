@@ -1,6 +1,7 @@
 package api
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 )
@@ -14,9 +15,18 @@ func endpointSlice() *Resource {
 		New:        func() Object { return &discoveryv1.EndpointSlice{} },
 		Prefix:     "endpointslices",
 		Generation: true,
+		Default:    defaultEndpointSlice,
 		// Labels say which Service it belongs to, so they count as well.
 		Changed: func(obj, old Object) bool {
 			return bodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetLabels(), old.GetLabels())
 		},
+	}
+}
+
+func defaultEndpointSlice(obj Object) {
+	ports := obj.(*discoveryv1.EndpointSlice).Ports
+	for i := range ports {
+		setDefault(&ports[i].Name, "")
+		setDefault(&ports[i].Protocol, corev1.ProtocolTCP)
 	}
 }

@@ -33,9 +33,7 @@ func horizontalPodAutoscaler() *Resource {
 
 func defaultAutoscaler(obj Object) {
 	s := &obj.(*autoscalingv2.HorizontalPodAutoscaler).Spec
-	if s.MinReplicas == nil {
-		s.MinReplicas = new(int32(1))
-	}
+	setDefault(&s.MinReplicas, 1)
 	if len(s.Metrics) == 0 {
 		s.Metrics = []autoscalingv2.MetricSpec{cpuMetric(defaultCPUUtilization)}
 	}

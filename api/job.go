@@ -2,6 +2,7 @@ package api
 
 import (
 	"maps"
+	"math"
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -35,6 +36,23 @@ func defaultJob(obj Object) {
 	if len(j.Labels) == 0 {
 		j.Labels = maps.Clone(j.Spec.Template.Labels)
 	}
+	s := &j.Spec
+	// With a parallelism alone, one pod that succeeds is enough.
+	if s.Completions == nil && s.Parallelism == nil {
+		s.Completions = new(int32(1))
+	}
+	setDefault(&s.Parallelism, 1)
+	setDefault(&s.CompletionMode, batchv1.NonIndexedCompletion)
+	setDefault(&s.Suspend, false)
+	setDefault(&s.ManualSelector, false)
+	if s.BackoffLimitPerIndex != nil {
+		setDefault(&s.BackoffLimit, math.MaxInt32)
+	}
+	setDefault(&s.BackoffLimit, 6)
+	if s.PodFailurePolicy != nil {
+		setDefault(&s.PodReplacementPolicy, batchv1.Failed)
+	}
+	setDefault(&s.PodReplacementPolicy, batchv1.TerminatingOrFailed)
 }
 
 // selectJobPods makes a job find its own pods and no others: by its uid, unless

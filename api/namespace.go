@@ -23,7 +23,11 @@ func namespace() *Resource {
 		PrepareCreate: prepareNamespace,
 		PrepareUpdate: prepareNamespaceUpdate,
 		Validate:      validateNamespace,
-		BeginDelete:   terminateNamespace,
+		BeginDelete: func(obj Object) {
+			obj.(*corev1.Namespace).Status.Phase = corev1.NamespaceTerminating
+			// It stays until it is empty, however long that takes.
+			obj.SetDeletionGracePeriodSeconds(nil)
+		},
 		HasFinalizers: func(obj Object) bool { return len(obj.(*corev1.Namespace).Spec.Finalizers) > 0 },
 		Fields: func(obj Object) map[string]string {
 			return map[string]string{"status.phase": string(obj.(*corev1.Namespace).Status.Phase)}

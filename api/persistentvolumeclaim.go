@@ -17,15 +17,13 @@ func persistentVolumeClaim() *Resource {
 		PrepareCreate: func(obj Object) {
 			obj.(*corev1.PersistentVolumeClaim).Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
 		},
-		Default: func(obj Object) {
-			c := obj.(*corev1.PersistentVolumeClaim)
-			if c.Status.Phase == "" {
-				c.Status.Phase = corev1.ClaimPending
-			}
-			if c.Spec.VolumeMode == nil {
-				mode := corev1.PersistentVolumeFilesystem
-				c.Spec.VolumeMode = &mode
-			}
-		},
+		Default: func(obj Object) { defaultClaim(obj.(*corev1.PersistentVolumeClaim)) },
 	}
+}
+
+func defaultClaim(c *corev1.PersistentVolumeClaim) {
+	if c.Status.Phase == "" {
+		c.Status.Phase = corev1.ClaimPending
+	}
+	setDefault(&c.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 }

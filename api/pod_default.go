@@ -12,9 +12,7 @@ const defaultGracePeriod = corev1.DefaultTerminationGracePeriodSeconds
 func defaultPod(obj Object) {
 	p := obj.(*corev1.Pod)
 	defaultPodSpec(&p.Spec)
-	if p.Spec.EnableServiceLinks == nil {
-		p.Spec.EnableServiceLinks = new(corev1.DefaultEnableServiceLinks)
-	}
+	setDefault(&p.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	if p.Status.PodIP == "" && len(p.Status.PodIPs) > 0 {
 		p.Status.PodIP = p.Status.PodIPs[0].IP
 	}
@@ -37,12 +35,8 @@ func defaultPodSpec(s *corev1.PodSpec) {
 	if s.SchedulerName == "" {
 		s.SchedulerName = corev1.DefaultSchedulerName
 	}
-	if s.TerminationGracePeriodSeconds == nil {
-		s.TerminationGracePeriodSeconds = new(int64(defaultGracePeriod))
-	}
-	if s.SecurityContext == nil {
-		s.SecurityContext = &corev1.PodSecurityContext{}
-	}
+	setDefault(&s.TerminationGracePeriodSeconds, defaultGracePeriod)
+	setDefault(&s.SecurityContext, corev1.PodSecurityContext{})
 	// The account has two fields, of which the older one only repeats the other.
 	if s.ServiceAccountName == "" {
 		s.ServiceAccountName = s.DeprecatedServiceAccount

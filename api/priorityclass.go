@@ -1,6 +1,7 @@
 package api
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 )
@@ -16,5 +17,10 @@ func priorityClass() *Resource {
 		// Nothing in it can be changed that would count.
 		Generation: true,
 		Changed:    never,
+		Default:    defaultPriorityClass,
 	}
+}
+
+func defaultPriorityClass(obj Object) {
+	setDefault(&obj.(*schedulingv1.PriorityClass).PreemptionPolicy, corev1.PreemptLowerPriority)
 }

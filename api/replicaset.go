@@ -16,6 +16,12 @@ func replicaSet() *Resource {
 		Prefix:     "replicasets",
 		Generation: true,
 		HasStatus:  true,
-		Default:    func(obj Object) { defaultTemplate(&obj.(*appsv1.ReplicaSet).Spec.Template) },
+		Default:    defaultReplicaSet,
 	}
+}
+
+func defaultReplicaSet(obj Object) {
+	s := &obj.(*appsv1.ReplicaSet).Spec
+	defaultTemplate(&s.Template)
+	setDefault(&s.Replicas, 1)
 }

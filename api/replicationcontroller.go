@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,14 +21,26 @@ func replicationController() *Resource {
 		MetadataRevalidated: true,
 		Generation:          true,
 		HasStatus:           true,
-		Default: func(obj Object) {
-			if t := obj.(*corev1.ReplicationController).Spec.Template; t != nil {
-				defaultTemplate(t)
-			}
-		},
+		Default:             defaultReplicationController,
 		Fields: func(obj Object) map[string]string {
 			replicas := obj.(*corev1.ReplicationController).Status.Replicas
 			return map[string]string{"status.replicas": strconv.Itoa(int(replicas))}
 		},
+	}
+}
+
+// defaultReplicationController lets labels be given once, with the pods.
+func defaultReplicationController(obj Object) {
+	c := obj.(*corev1.ReplicationController)
+	setDefault(&c.Spec.Replicas, 1)
+	if c.Spec.Template == nil {
+		return
+	}
+	defaultTemplate(c.Spec.Template)
+	if len(c.Spec.Selector) == 0 {
+		c.Spec.Selector = maps.Clone(c.Spec.Template.Labels)
+	}
+	if len(c.Labels) == 0 {
+		c.Labels = maps.Clone(c.Spec.Template.Labels)
 	}
 }

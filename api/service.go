@@ -49,8 +49,8 @@ func defaultService(obj Object) {
 			p.TargetPort = intstr.FromInt32(p.Port)
 		}
 	}
-	if s.InternalTrafficPolicy == nil && s.Type != corev1.ServiceTypeExternalName {
-		s.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyCluster)
+	if s.Type != corev1.ServiceTypeExternalName {
+		setDefault(&s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
 	}
 }
 

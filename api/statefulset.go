@@ -16,6 +16,38 @@ func statefulSet() *Resource {
 		Prefix:     "statefulsets",
 		Generation: true,
 		HasStatus:  true,
-		Default:    func(obj Object) { defaultTemplate(&obj.(*appsv1.StatefulSet).Spec.Template) },
+		Default:    defaultStatefulSet,
 	}
+}
+
+func defaultStatefulSet(obj Object) {
+	s := &obj.(*appsv1.StatefulSet).Spec
+	defaultTemplate(&s.Template)
+	setDefault(&s.Replicas, 1)
+	setDefault(&s.RevisionHistoryLimit, 10)
+	if s.PodManagementPolicy == "" {
+		s.PodManagementPolicy = appsv1.OrderedReadyPodManagement
+	}
+	if s.PersistentVolumeClaimRetentionPolicy == nil {
+		s.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{}
+	}
+	if p := s.PersistentVolumeClaimRetentionPolicy; p.WhenDeleted == "" {
+		p.WhenDeleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+	}
+	if p := s.PersistentVolumeClaimRetentionPolicy; p.WhenScaled == "" {
+		p.WhenScaled = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+	}
+	for i := range s.VolumeClaimTemplates {
+		defaultClaim(&s.VolumeClaimTemplates[i])
+	}
+	if s.UpdateStrategy.Type == "" {
+		s.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
+	}
+	if s.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
+		return
+	}
+	if s.UpdateStrategy.RollingUpdate == nil {
+		s.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{}
+	}
+	setDefault(&s.UpdateStrategy.RollingUpdate.Partition, 0)
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
 )
@@ -13,6 +14,13 @@ func storageClass() *Resource {
 		Versions:            readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
 		New:                 func() Object { return &storagev1.StorageClass{} },
 		Prefix:              "storageclasses",
+		Default:             defaultStorageClass,
 		ReturnDeletedObject: true,
 	}
+}
+
+func defaultStorageClass(obj Object) {
+	c := obj.(*storagev1.StorageClass)
+	setDefault(&c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
+	setDefault(&c.VolumeBindingMode, storagev1.VolumeBindingImmediate)
 }

@@ -13,7 +13,8 @@ type rule struct {
 	name *regexp.Regexp
 	// request matches "METHOD path Content-Type Accept".
 	request *regexp.Regexp
-	// every matches the paths of all differences, some one whole difference.
+	// every matches the paths of all differences; some matches one of them,
+	// written as "path: want VALUE got VALUE".
 	every, some *regexp.Regexp
 }
 
@@ -43,20 +44,28 @@ var rules = []rule{
 	{reason: "waits: admission", name: re(`/(pvc-protection|kubectl-create-quota-pdb) `)},
 	{reason: "waits: allocation", name: re(`/service-(ipaddress|node-port-conflict|type-changes) `)},
 
+	{reason: "waits: controllers", request: re(`^DELETE \S+\?\S*(orphanDependents|propagationPolicy)=|^DELETE \S+/kube-root-ca\.crt`)},
+	{reason: "waits: admission", request: re(`fieldSelector=spec\.serviceAccountName`)},
+	{reason: "stays: revision 1 is recent on a new server", name: re(`/informer-list-watch / watch-expired$`)},
+
 	// Then what differs.
+	{reason: "stays: another build has another version", every: re(`^body\.(git|build)\w+$`)},
 	{reason: "waits: managedFields", every: re(`managedFields|metadata\.generation$`), some: re(`managedFields`)},
 	{reason: "waits: managedFields", some: re(`managedFields: want`)},
+	{reason: "waits: managedFields", some: re(`^body: want .*managedFields:`)},
+	{reason: "waits: controllers", some: re(`ca\.crt`)},
 	{reason: "waits: dry run", request: re(`dryRun=`)},
 	{reason: "waits: field validation", request: re(`fieldValidation=`)},
 	{reason: "waits: field validation", every: re(`^headers\.warning$`), some: re(`unknown field|duplicate field`)},
 	{reason: "waits: subresources", request: re(`^\S+ \S+/(scale|binding|eviction|approval|finalize|ephemeralcontainers|resize|log|exec|attach|portforward|proxy)(/\S*)?(\?\S*)? `)},
 	{reason: "waits: strategic merge", request: re(`strategic-merge-patch`), some: re(`^(status: |body\.(spec|message|metadata|code))`)},
-	{reason: "waits: admission", every: re(`spec\.(tolerations|priority|preemptionPolicy|serviceAccount|serviceAccountName|volumes|containers\[\d+\]\.volumeMounts|imagePullSecrets)|ca\.crt`)},
+	{reason: "waits: admission", every: re(`spec\.(tolerations|priority|preemptionPolicy|serviceAccount|serviceAccountName|volumes|containers\[\d+\]\.volumeMounts|imagePullSecrets)`)},
+	{reason: "waits: admission", name: re(`^delete .*/pod-`), some: re(`spec\.(priority|preemptionPolicy|serviceAccount)`)},
 	{reason: "waits: allocation", some: re(`clusterIP|nodePort|healthCheckNodePort|ipFamil|internalTrafficPolicy`)},
 	{reason: "waits: controllers", request: re(`^GET \S+/(serviceaccounts/default|configmaps/kube-root-ca\.crt|services/kubernetes|priorityclasses/system\S*|namespaces/\S+/(serviceaccounts|endpointslices))`)},
 	{reason: "waits: cache", name: re(`^(watch|storage) `)},
 	{reason: "waits: validation", some: re(`^(status: want 422|body\.code: want 422|body\.details\.causes|body\.message: want "\S+ .*is invalid)`)},
-	{reason: "waits: defaults", every: re(`^(body|events\[\d+\]\.object)\.(items\[\d+\]\.)?(spec|parameters|volumeBindingMode|reclaimPolicy|webhooks|roleRef|subjects|globalDefault|ports|type|allowVolumeExpansion)`), some: re(`got "<absent>"`)},
+	{reason: "waits: defaults", every: re(`^(body|events\[\d+\]\.object)\.(items\[\d+\]\.)?(spec|parameters|volumeBindingMode|reclaimPolicy|webhooks|roleRef|subjects|globalDefault|preemptionPolicy|ports|type|allowVolumeExpansion)`), some: re(`got "<absent>"`)},
 	{reason: "waits: validation", name: re(`^validation `)},
 }
 
@@ -81,7 +90,7 @@ func (r rule) fits(differences []Difference) bool {
 		if !matches(r.every, d.Path) {
 			return false
 		}
-		some = some || r.some.MatchString(d.String())
+		some = some || r.some.MatchString(d.Path+": want "+dump(d.Want)+" got "+dump(d.Got))
 	}
 	return some
 }

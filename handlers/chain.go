@@ -131,27 +131,19 @@ func (h *Handler) timeoutOf(r *http.Request) time.Duration {
 	return h.RequestTimeout
 }
 
-// refuseWhileEnding lets no watch begin during shutdown, and counts the others
-// so that shutdown can wait for them.
+// refuseWhileEnding lets no watch begin during shutdown.
 func (h *Handler) refuseWhileEnding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !longRunning(r) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		if h.ending.Err() != nil {
+		if h.ending.Err() != nil && longRunning(r) {
 			h.fail(w, r, apierrors.NewServiceUnavailable("the server is shutting down"))
 			return
 		}
-		h.watches.Add(1)
-		defer h.watches.Done()
 		next.ServeHTTP(w, r)
 	})
 }
 
 func longRunning(r *http.Request) bool {
-	info := &request.From(r.Context()).Info
-	return info.Watch
+	return request.From(r.Context()).Info.Watch
 }
 
 func (h *Handler) logger(r *http.Request) *slog.Logger {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -23,7 +24,19 @@ type codec struct {
 	head []byte
 	// jsonSlot and protoSlot are where an item keeps its encodings.
 	jsonSlot, protoSlot int
+	// columns is the JSON of the table's columns; cells makes a row.
+	columns []byte
+	cells   func(api.Object) []any
 }
+
+// Slots of the encodings that are the same in all versions; those of the
+// versions follow them, two for each.
+const (
+	cellsSlot = iota
+	partialSlot
+	partialProtoSlot
+	versionSlots
+)
 
 // codec returns the codec of one version of a resource.
 func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
@@ -36,13 +49,24 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 			slot = i
 		}
 	}
+	columns, cells := res.Table()
+	definitions, err := json.Marshal(columns)
+	if err != nil {
+		definitions = []byte("null") // strings and numbers have a JSON form
+	}
 	c := &codec{
 		resource: res, version: v, gvk: v.WithKind(res.Kind),
-		head:     []byte(`{"kind":` + strconv.Quote(res.Kind) + `,"apiVersion":` + strconv.Quote(v.String()) + `,`),
-		jsonSlot: 2 * slot, protoSlot: 2*slot + 1,
+		head:     objectHead(res.Kind, v.String()),
+		jsonSlot: versionSlots + 2*slot, protoSlot: versionSlots + 2*slot + 1,
+		columns: definitions, cells: cells,
 	}
 	actual, _ := h.codecs.LoadOrStore(v, c)
 	return actual.(*codec)
+}
+
+// objectHead begins the JSON of an object.
+func objectHead(kind, apiVersion string) []byte {
+	return []byte(`{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`)
 }
 
 // versioned converts from the hub.
@@ -129,6 +153,36 @@ func (c *codec) encodeProto(obj api.Object) ([]byte, error) {
 // envelope wraps the protobuf of one object for the wire.
 func (c *codec) envelope(raw []byte) []byte {
 	return proto.AppendRaw(nil, c.version.String(), c.gvk.Kind, raw)
+}
+
+// encodeCells gives the kept form of the cells of an object's row.
+func (c *codec) encodeCells(obj api.Object) ([]byte, error) { return encodeCells(c.cells(obj)) }
+
+// encodePartial gives an object's metadata as JSON, without the brace, kind and
+// version that stand before it.
+func encodePartial(obj api.Object) ([]byte, error) {
+	data, err := json.Marshal(partial(obj))
+	if err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	return data[1:], nil
+}
+
+func encodePartialProto(obj api.Object) ([]byte, error) {
+	raw, err := partial(obj).Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	return raw, nil
+}
+
+// encodeListMeta gives the JSON of a list's metadata.
+func encodeListMeta(meta metav1.ListMeta) []byte {
+	data, err := json.Marshal(meta)
+	if err != nil {
+		return []byte("{}") // strings and numbers have a JSON form
+	}
+	return data
 }
 
 // indent makes JSON readable.

@@ -122,7 +122,7 @@ func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, kind str
 	runtime.Object
 	protoMessage
 }) {
-	m, err := negotiate(r, offerObject)
+	m, err := negotiate(r, offerDocument)
 	if err != nil {
 		h.fail(w, r, err)
 		return

@@ -10,9 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/proto"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // writeBody sends a whole answer.
@@ -42,38 +40,28 @@ func (h *Handler) writeJSON(w http.ResponseWriter, m media, code int, data []byt
 	return nil
 }
 
-// writeItem sends an object as it is kept with its item.
-func (h *Handler) writeItem(w http.ResponseWriter, m media, code int, c *codec, item *storage.Item) error {
-	if m.format == formatProtobuf {
-		raw, err := item.Encoding(c.protoSlot, c.encodeProto)
+// writeOne sends one object.
+func (h *Handler) writeOne(w http.ResponseWriter, v *view, code int, s subject, resourceVersion string) error {
+	if v.format == formatProtobuf {
+		data, err := v.proto(s)
 		if err != nil {
 			return err
 		}
-		writeBody(w, code, mediaProtobuf, c.envelope(raw))
+		writeBody(w, code, mediaProtobuf, data)
 		return nil
 	}
-	data, err := item.Encoding(c.jsonSlot, c.encodeJSON)
-	if err != nil {
-		return err
-	}
-	return h.writeJSON(w, m, code, data)
-}
-
-// writeObject sends an object that is not stored.
-func (h *Handler) writeObject(w http.ResponseWriter, m media, code int, c *codec, obj api.Object) error {
-	if m.format == formatProtobuf {
-		raw, err := c.encodeProto(obj)
+	if v.as == "" { // nothing is put together, so nothing is copied
+		data, err := s.Encoding(v.codec.jsonSlot, v.codec.encodeJSON)
 		if err != nil {
 			return err
 		}
-		writeBody(w, code, mediaProtobuf, c.envelope(raw))
-		return nil
+		return h.writeJSON(w, v.media, code, data)
 	}
-	data, err := c.encodeJSON(obj)
+	data, err := v.appendJSON(nil, s, resourceVersion, true)
 	if err != nil {
 		return err
 	}
-	return h.writeJSON(w, m, code, data)
+	return h.writeJSON(w, v.media, code, data)
 }
 
 // writeStatus sends a Status.
@@ -101,24 +89,28 @@ var listBuffers = sync.Pool{New: func() any { b := make([]byte, 0, listChunk+64<
 const listChunk = 512 << 10
 
 // writeList sends a list made of the bytes kept with its items.
-func (h *Handler) writeList(w http.ResponseWriter, m media, c *codec, meta metav1.ListMeta, items []*storage.Item) error {
-	if m.format == formatProtobuf {
-		return h.writeProtoList(w, c, meta, items)
+func (h *Handler) writeList(w http.ResponseWriter, v *view, meta metav1.ListMeta, items subjects) error {
+	if v.format == formatProtobuf {
+		return h.writeProtoList(w, v, meta, items)
 	}
-	metaJSON, err := json.Marshal(meta)
-	if err != nil {
-		return fmt.Errorf("encode list metadata: %w", err)
+	if items.len() == 0 && v.as == asPartialList {
+		// The one list that kube-apiserver makes of no slice rather than an empty one.
+		head := v.appendListHead(nil, meta)
+		return h.writeJSON(w, v.media, http.StatusOK, append(head[:len(head)-1], "null}"...))
 	}
-	head := `{"kind":` + strconv.Quote(c.gvk.Kind+"List") + `,"apiVersion":` + strconv.Quote(c.version.String()) + `,"metadata":` + string(metaJSON) + `,"items":[`
-	if m.format != formatJSON || m.pretty {
-		return h.writeWholeList(w, m, c, head, items)
+	if v.format != formatJSON || v.pretty {
+		return h.writeWholeList(w, v, meta, items)
 	}
 	buf := listBuffers.Get().(*[]byte)
 	defer func() { *buf = (*buf)[:0]; listBuffers.Put(buf) }()
-	b := append((*buf)[:0], head...)
+	b := v.appendListHead((*buf)[:0], meta)
 	w.Header().Set("Content-Type", mediaJSON)
-	for i, item := range items {
-		if b, err = appendListItem(b, c, i, item); err != nil {
+	for i := range items.len() {
+		var err error
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = v.appendListItem(b, items.at(i)); err != nil {
 			if i == 0 {
 				return err
 			}
@@ -137,39 +129,36 @@ func (h *Handler) writeList(w http.ResponseWriter, m media, c *codec, meta metav
 	return nil
 }
 
-func appendListItem(b []byte, c *codec, i int, item *storage.Item) ([]byte, error) {
-	full, err := item.Encoding(c.jsonSlot, c.encodeJSON)
-	if err != nil {
-		return b, err
-	}
-	if i > 0 {
-		b = append(b, ',')
-	}
-	return append(append(b, '{'), c.listForm(full)...), nil
-}
-
 // writeWholeList is for formats that are made from the whole JSON.
-func (h *Handler) writeWholeList(w http.ResponseWriter, m media, c *codec, head string, items []*storage.Item) error {
-	b := []byte(head)
-	var err error
-	for i, item := range items {
-		if b, err = appendListItem(b, c, i, item); err != nil {
+func (h *Handler) writeWholeList(w http.ResponseWriter, v *view, meta metav1.ListMeta, items subjects) error {
+	b := v.appendListHead(nil, meta)
+	for i := range items.len() {
+		var err error
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = v.appendListItem(b, items.at(i)); err != nil {
 			return err
 		}
 	}
-	return h.writeJSON(w, m, http.StatusOK, append(b, "]}"...))
+	return h.writeJSON(w, v.media, http.StatusOK, append(b, "]}"...))
 }
 
 // writeProtoList sends the protobuf message of a list.
-func (h *Handler) writeProtoList(w http.ResponseWriter, c *codec, meta metav1.ListMeta, items []*storage.Item) error {
-	raws := make([][]byte, len(items))
-	for i, item := range items {
+func (h *Handler) writeProtoList(w http.ResponseWriter, v *view, meta metav1.ListMeta, items subjects) error {
+	slot, encode := v.codec.protoSlot, v.codec.encodeProto
+	if v.as != "" {
+		slot, encode = partialProtoSlot, encodePartialProto
+	}
+	raws := make([][]byte, items.len())
+	for i := range items.len() {
 		var err error
-		if raws[i], err = item.Encoding(c.protoSlot, c.encodeProto); err != nil {
+		if raws[i], err = items.at(i).Encoding(slot, encode); err != nil {
 			return err
 		}
 	}
-	body, err := proto.AppendList(nil, c.version.String(), c.gvk.Kind+"List", &meta, raws)
+	kind, apiVersion := v.listKind()
+	body, err := proto.AppendList(nil, apiVersion, kind, &meta, raws)
 	if err != nil {
 		return err
 	}

@@ -32,9 +32,8 @@ type Handler struct {
 	codecs   sync.Map // *api.Version -> *codec
 
 	// ending is done when shutdown begins; end makes it so.
-	ending  context.Context
-	end     context.CancelFunc
-	watches sync.WaitGroup
+	ending context.Context
+	end    context.CancelFunc
 }
 
 // New puts a Handler together.
@@ -94,10 +93,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain.Se
 // BeginShutdown makes /readyz fail, ends all watches and lets no new ones
 // begin. Other requests are served as before.
 func (h *Handler) BeginShutdown() { h.end() }
-
-// WaitForWatches returns when the watches that BeginShutdown ended have sent
-// their last bytes.
-func (h *Handler) WaitForWatches() { h.watches.Wait() }
 
 // routes is what stands behind the chain: resources by one map lookup, and the
 // few other paths by mux.

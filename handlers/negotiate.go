@@ -32,7 +32,17 @@ var formats = map[string]format{mediaJSON: formatJSON, mediaYAML: formatYAML, me
 type media struct {
 	format format
 	pretty bool
+	// as is the kind that objects are to be shown as, in version asVersion of
+	// meta.k8s.io; empty for their own.
+	as, asVersion string
 }
+
+// Kinds that objects can be shown as.
+const (
+	asTable       = "Table"
+	asPartial     = "PartialObjectMetadata"
+	asPartialList = "PartialObjectMetadataList"
+)
 
 func (m media) contentType() string {
 	switch m.format {
@@ -57,7 +67,9 @@ func (m media) streamContentType() string {
 // differently.
 type offer struct {
 	byName, byParameters string
-	stream               bool
+	// stream: the answer is a watch. documents: it is no object of the
+	// catalogue, and shown as itself only.
+	stream, documents bool
 }
 
 var (
@@ -74,6 +86,7 @@ var (
 		byParameters: mediaJSON + ";stream=watch, " + mediaProtobuf + ";stream=watch",
 		stream:       true,
 	}
+	offerDocument = offer{byName: offerObject.byName, byParameters: offerObject.byParameters, documents: true}
 )
 
 // negotiate picks the format of the answer from the Accept header.
@@ -98,17 +111,16 @@ func negotiate(r *http.Request, o offer) (media, error) {
 
 // errorMedia is the format for an error, which must not fail itself.
 func errorMedia(r *http.Request) media {
-	m, err := negotiate(r, offerObject)
-	if err != nil {
-		// The part that could be agreed on, without what it was to be shown as.
-		for _, c := range parseAccept(r.Header.Get("Accept")) {
-			if f, ok := formats[c.name]; ok {
-				return media{format: f}
-			}
-		}
-		return media{}
+	if m, err := negotiate(r, offerDocument); err == nil {
+		return m
 	}
-	return m
+	// The part that can be agreed on, without what it was to be shown as.
+	for _, c := range parseAccept(r.Header.Get("Accept")) {
+		if f, ok := formats[c.name]; ok {
+			return media{format: f, pretty: prettyWanted(r)}
+		}
+	}
+	return media{}
 }
 
 // offeredByName tells whether any of the types named is served at all.
@@ -172,9 +184,24 @@ func (c clause) match(o offer) (media, bool) {
 	if s := c.params["stream"]; s != "" && (s != "watch" || !o.stream) {
 		return m, false
 	}
-	// Answers transformed into another kind (Table, PartialObjectMetadata) are
-	// not offered, so that the client's next alternative is looked at.
-	return m, c.params["as"] == ""
+	m.as, m.asVersion = c.params["as"], c.params["v"]
+	return m, o.shows(m, c.params["g"])
+}
+
+// shows tells whether objects can be shown as m asks.
+func (o offer) shows(m media, group string) bool {
+	switch m.as {
+	case "":
+		return true
+	case asTable:
+		if m.format == formatProtobuf {
+			return false
+		}
+	case asPartial, asPartialList:
+	default:
+		return false
+	}
+	return !o.documents && group == metav1.GroupName && (m.asVersion == "v1" || m.asVersion == "v1beta1")
 }
 
 // prettyWanted tells whether a person will read the answer.

@@ -36,7 +36,7 @@ var patchTypes = map[types.PatchType]func(patch []byte) (patchFunc, error){
 }
 
 func (h *Handler) patch(c *call) error {
-	m, err := negotiate(c.r, offerObject)
+	v, err := h.view(c, offerObject)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (h *Handler) patch(c *call) error {
 	if err != nil {
 		return err
 	}
-	return h.writeOutcome(c, m, out)
+	return h.writeOutcome(c, &v, out)
 }
 
 // patcher makes the new state of an object by a patch.

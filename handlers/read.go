@@ -12,7 +12,7 @@ import (
 )
 
 func (h *Handler) get(c *call) error {
-	m, err := negotiate(c.r, offerObject)
+	v, err := h.view(c, offerObject)
 	if err != nil {
 		return err
 	}
@@ -24,11 +24,11 @@ func (h *Handler) get(c *call) error {
 	if err != nil {
 		return err
 	}
-	return h.writeItem(c.w, m, http.StatusOK, c.codec, item)
+	return h.writeOne(c.w, &v, http.StatusOK, item, resourceVersion(item))
 }
 
 func (h *Handler) list(c *call) error {
-	m, err := negotiate(c.r, offerList)
+	v, err := h.view(c, offerList)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (h *Handler) list(c *call) error {
 	case err != nil:
 		return err
 	}
-	return h.writeList(c.w, m, c.codec, listMeta(list), list.Items)
+	return h.writeList(c.w, &v, listMeta(list), stored(list.Items))
 }
 
 func listMeta(list *storage.List) metav1.ListMeta {
@@ -75,3 +75,6 @@ func listMeta(list *storage.List) metav1.ListMeta {
 	}
 	return meta
 }
+
+// resourceVersion is the revision of an item as clients see it.
+func resourceVersion(item *storage.Item) string { return strconv.FormatInt(item.Revision(), 10) }

@@ -3,9 +3,9 @@ package handlers
 import (
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,16 +17,16 @@ import (
 
 // eventStream writes the events of one watch.
 type eventStream struct {
-	h     *Handler
-	w     http.ResponseWriter
-	out   *http.ResponseController
-	codec *codec
-	media media
-	buf   []byte
+	w    http.ResponseWriter
+	out  *http.ResponseController
+	view *view
+	buf  []byte
+	// begun is set after the first event.
+	begun bool
 }
 
-func newEventStream(h *Handler, c *call, m media) *eventStream {
-	return &eventStream{h: h, w: c.w, out: http.NewResponseController(c.w), codec: c.codec, media: m}
+func newEventStream(c *call, v *view) *eventStream {
+	return &eventStream{w: c.w, out: http.NewResponseController(c.w), view: v}
 }
 
 var eventNames = map[storage.EventType]string{
@@ -36,14 +36,13 @@ var eventNames = map[storage.EventType]string{
 const eventError = "ERROR"
 
 // send writes events that arrived together with one write and one flush.
-func (s *eventStream) send(events []storage.Event) error {
-	s.buf = s.buf[:0]
+func (s *eventStream) send(events []storage.Event, now time.Time) error {
+	s.buf, s.view.now = s.buf[:0], now
 	for i := range events {
-		object, err := s.object(&events[i])
-		if err != nil {
+		if err := s.append(&events[i]); err != nil {
 			return err
 		}
-		s.append(eventNames[events[i].Type], object)
+		s.begun = true
 	}
 	if _, err := s.w.Write(s.buf); err != nil {
 		return err
@@ -51,22 +50,52 @@ func (s *eventStream) send(events []storage.Event) error {
 	return s.flush()
 }
 
+// append adds one event to the buffer: a line of JSON, or a protobuf WatchEvent
+// after its length.
+func (s *eventStream) append(e *storage.Event) error {
+	var object subject = e.Item
+	if e.Type == storage.Bookmark {
+		object = bookmark(s.view.codec, e)
+	}
+	if s.view.format == formatProtobuf {
+		data, err := s.view.proto(object)
+		s.appendProto(eventNames[e.Type], data)
+		return err
+	}
+	var err error
+	s.beginJSON(eventNames[e.Type])
+	s.buf, err = s.view.appendJSON(s.buf, object, strconv.FormatInt(e.Revision, 10), !s.begun)
+	s.buf = append(s.buf, "}\n"...)
+	return err
+}
+
+// bookmark is an empty object with a resourceVersion.
+func bookmark(c *codec, e *storage.Event) subject {
+	obj := c.resource.New()
+	obj.SetResourceVersion(strconv.FormatInt(e.Revision, 10))
+	if e.End {
+		obj.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	}
+	return bare{obj}
+}
+
 // fail writes the last event, which says why there are no more.
 func (s *eventStream) fail(status *metav1.Status) {
-	var object []byte
-	var err error
-	if s.media.format == formatProtobuf {
-		if object, err = status.Marshal(); err == nil {
-			object = proto.AppendRaw(nil, "v1", "Status", object)
-		}
-	} else {
-		object, err = json.Marshal(status)
-	}
-	if err != nil {
-		return
-	}
 	s.buf = s.buf[:0]
-	s.append(eventError, object)
+	if s.view.format == formatProtobuf {
+		raw, err := status.Marshal()
+		if err != nil {
+			return
+		}
+		s.appendProto(eventError, proto.AppendRaw(nil, "v1", "Status", raw))
+	} else {
+		data, err := json.Marshal(status)
+		if err != nil {
+			return
+		}
+		s.beginJSON(eventError)
+		s.buf = append(append(s.buf, data...), "}\n"...)
+	}
 	if _, err := s.w.Write(s.buf); err == nil {
 		s.flush()
 	}
@@ -74,54 +103,14 @@ func (s *eventStream) fail(status *metav1.Status) {
 
 func (s *eventStream) flush() error { return s.out.Flush() }
 
-// object is the encoded object of an event, kept with its item.
-func (s *eventStream) object(e *storage.Event) ([]byte, error) {
-	if e.Type == storage.Bookmark {
-		return s.bookmark(e)
-	}
-	if s.media.format == formatProtobuf {
-		raw, err := e.Item.Encoding(s.codec.protoSlot, s.codec.encodeProto)
-		if err != nil {
-			return nil, err
-		}
-		return s.codec.envelope(raw), nil
-	}
-	return e.Item.Encoding(s.codec.jsonSlot, s.codec.encodeJSON)
+func (s *eventStream) beginJSON(name string) {
+	s.buf = append(s.buf, `{"type":"`...)
+	s.buf = append(s.buf, name...)
+	s.buf = append(s.buf, `","object":`...)
 }
 
-// bookmark is an empty object with a resourceVersion.
-func (s *eventStream) bookmark(e *storage.Event) ([]byte, error) {
-	obj := s.codec.newObject()
-	obj.SetResourceVersion(strconv.FormatInt(e.Revision, 10))
-	if e.End {
-		obj.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
-	}
-	if s.media.format != formatProtobuf {
-		return s.codec.encodeVersionedJSON(obj)
-	}
-	m, ok := obj.(protoMessage)
-	if !ok {
-		return nil, fmt.Errorf("%s has no protobuf form", s.codec.gvk.Kind)
-	}
-	raw, err := m.Marshal()
-	if err != nil {
-		return nil, err
-	}
-	return s.codec.envelope(raw), nil
-}
-
-// append adds one event to the buffer: a line of JSON, or a protobuf WatchEvent
-// after its length.
-func (s *eventStream) append(name string, object []byte) {
-	if s.media.format != formatProtobuf {
-		s.buf = append(s.buf, `{"type":"`...)
-		s.buf = append(s.buf, name...)
-		s.buf = append(s.buf, `","object":`...)
-		s.buf = append(s.buf, object...)
-		s.buf = append(s.buf, "}\n"...)
-		return
-	}
-	// WatchEvent{1: type, 2: RawExtension{1: raw}}
+// appendProto adds WatchEvent{1: type, 2: RawExtension{1: raw}}.
+func (s *eventStream) appendProto(name string, object []byte) {
 	raw := protowire.SizeTag(1) + protowire.SizeBytes(len(object))
 	size := protowire.SizeTag(1) + protowire.SizeBytes(len(name)) + protowire.SizeTag(2) + protowire.SizeBytes(raw)
 	s.buf = binary.BigEndian.AppendUint32(s.buf, uint32(size))

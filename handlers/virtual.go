@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"encoding/json"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,17 +8,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// virtualList is the list of a resource that is computed.
-type virtualList struct {
-	Kind       string            `json:"kind"`
-	APIVersion string            `json:"apiVersion"`
-	Metadata   metav1.ListMeta   `json:"metadata"`
-	Items      []json.RawMessage `json:"items"`
-}
-
 // serveVirtual answers for a resource that is not stored.
 func (h *Handler) serveVirtual(c *call) error {
-	m, err := negotiate(c.r, offerObject)
+	v, err := h.view(c, offerObject)
 	if err != nil {
 		return err
 	}
@@ -29,39 +20,24 @@ func (h *Handler) serveVirtual(c *call) error {
 		if err != nil {
 			return err
 		}
-		return h.writeObject(c.w, m, http.StatusOK, c.codec, obj)
+		return h.writeOne(c.w, &v, http.StatusOK, bare{obj}, obj.GetResourceVersion())
 	case api.VerbList:
-		return h.listVirtual(c, m)
+		return h.listVirtual(c, &v)
 	case api.VerbCreate:
-		return h.createVirtual(c, m)
+		return h.createVirtual(c, &v)
 	}
 	return errMethod()
 }
 
-func (h *Handler) listVirtual(c *call, m media) error {
+func (h *Handler) listVirtual(c *call, v *view) error {
 	objects, err := h.Registry.VirtualList(c.r.Context(), c.Target)
 	if err != nil {
 		return err
 	}
-	list := virtualList{Kind: c.codec.gvk.Kind + "List", APIVersion: c.Version.String(), Items: []json.RawMessage{}}
-	for _, obj := range objects {
-		data, err := c.codec.encodeJSON(obj)
-		if err != nil {
-			return err
-		}
-		list.Items = append(list.Items, append([]byte{'{'}, c.codec.listForm(data)...))
-	}
-	data, err := json.Marshal(list)
-	if err != nil {
-		return err
-	}
-	if m.format == formatProtobuf {
-		m.format = formatJSON
-	}
-	return h.writeJSON(c.w, m, http.StatusOK, data)
+	return h.writeList(c.w, v, metav1.ListMeta{}, computed(objects))
 }
 
-func (h *Handler) createVirtual(c *call, m media) error {
+func (h *Handler) createVirtual(c *call, v *view) error {
 	o, err := c.writeOptions("CreateOptions", "")
 	if err != nil {
 		return err
@@ -77,6 +53,6 @@ func (h *Handler) createVirtual(c *call, m media) error {
 	if err := h.Registry.VirtualCreate(c.r.Context(), c.Target, obj, o.WriteOptions); err != nil {
 		return err
 	}
-	h.writeStatus(c.w, c.r, m, http.StatusCreated, success(nil))
+	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, success(nil))
 	return nil
 }

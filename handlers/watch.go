@@ -16,7 +16,7 @@ import (
 )
 
 func (h *Handler) watch(c *call) error {
-	m, err := negotiate(c.r, offerWatch)
+	v, err := h.view(c, offerWatch)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (h *Handler) watch(c *call) error {
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
 	defer context.AfterFunc(h.ending, cancel)()
-	s := newEventStream(h, c, m)
+	s := newEventStream(c, &v)
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
 	case apierrors.IsResourceExpired(err):
@@ -52,7 +52,7 @@ func (h *Handler) watch(c *call) error {
 			}
 			return nil
 		}
-		if err := s.send(events); err != nil {
+		if err := s.send(events, h.Now()); err != nil {
 			h.logger(c.r).Debug("watch ended", "error", err)
 			return nil
 		}
@@ -107,7 +107,7 @@ func (h *Handler) watchTimeout(seconds *int64) time.Duration {
 
 // begin sends the header, so that the client knows that the watch is on.
 func (s *eventStream) begin() {
-	s.w.Header().Set("Content-Type", s.media.streamContentType())
+	s.w.Header().Set("Content-Type", s.view.streamContentType())
 	s.w.WriteHeader(http.StatusOK)
 	s.flush()
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func (h *Handler) create(c *call) error {
-	m, err := negotiate(c.r, offerObject)
+	v, err := h.view(c, offerObject)
 	if err != nil {
 		return err
 	}
@@ -33,11 +33,11 @@ func (h *Handler) create(c *call) error {
 	if err != nil {
 		return err
 	}
-	return h.writeOutcome(c, m, out)
+	return h.writeOutcome(c, &v, out)
 }
 
 func (h *Handler) update(c *call) error {
-	m, err := negotiate(c.r, offerObject)
+	v, err := h.view(c, offerObject)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (h *Handler) update(c *call) error {
 	if err != nil {
 		return err
 	}
-	return h.writeOutcome(c, m, out)
+	return h.writeOutcome(c, &v, out)
 }
 
 // checkName compares what an object calls itself with the URL.
@@ -78,19 +78,19 @@ func (c *call) checkName(obj api.Object) error {
 }
 
 // writeOutcome answers with the object that a write led to.
-func (h *Handler) writeOutcome(c *call, m media, out registry.Outcome) error {
+func (h *Handler) writeOutcome(c *call, v *view, out registry.Outcome) error {
 	code := http.StatusOK
 	if out.Created {
 		code = http.StatusCreated
 	}
 	if out.Item != nil {
-		return h.writeItem(c.w, m, code, c.codec, out.Item)
+		return h.writeOne(c.w, v, code, out.Item, resourceVersion(out.Item))
 	}
-	return h.writeObject(c.w, m, code, c.codec, out.Object)
+	return h.writeOne(c.w, v, code, bare{out.Object}, out.Object.GetResourceVersion())
 }
 
 func (h *Handler) delete(c *call) error {
-	m, err := negotiate(c.r, offerObject)
+	v, err := h.view(c, offerObject)
 	if err != nil {
 		return err
 	}
@@ -103,16 +103,16 @@ func (h *Handler) delete(c *call) error {
 		return err
 	}
 	if !out.Deleted || c.Resource.ReturnDeletedObject {
-		return h.writeOutcome(c, m, out)
+		return h.writeOutcome(c, &v, out)
 	}
-	h.writeStatus(c.w, c.r, m, http.StatusOK, success(&metav1.StatusDetails{
+	h.writeStatus(c.w, c.r, v.media, http.StatusOK, success(&metav1.StatusDetails{
 		Name: c.Name, Group: c.Version.Group, Kind: c.Resource.Name, UID: out.Object.GetUID(),
 	}))
 	return nil
 }
 
 func (h *Handler) deleteCollection(c *call) error {
-	m, err := negotiate(c.r, offerObject)
+	v, err := h.view(c, offerObject)
 	if err != nil {
 		return err
 	}
@@ -137,5 +137,5 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return err
 	}
-	return h.writeList(c.w, m, c.codec, metav1.ListMeta{ResourceVersion: fmt.Sprint(revision)}, items)
+	return h.writeList(c.w, &v, metav1.ListMeta{ResourceVersion: fmt.Sprint(revision)}, stored(items))
 }

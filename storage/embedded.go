@@ -26,6 +26,7 @@ type embedded struct {
 	lock      *os.File
 	server    *etcdserver.EtcdServer
 	client    *clientv3.Client
+	acked     acked
 }
 
 // startEmbedded starts the server and returns when it leads. What it tells of
@@ -37,7 +38,10 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 			err = errors.Join(err, e.close())
 		}
 	}()
-	if e.dir == "" && e.ephemeral {
+	switch {
+	case e.dir == "" && !e.ephemeral:
+		return e, errors.New("no data directory for the embedded etcd")
+	case e.dir == "":
 		if e.dir, err = os.MkdirTemp("", "miniapiserver-etcd-"); err != nil {
 			return e, fmt.Errorf("making a directory for etcd: %w", err)
 		}
@@ -50,37 +54,28 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 		e.ephemeral = false // it is not ours
 		return e, err
 	}
-	logger := newZap(o.Logger, fatal)
-	if e.server, err = newServer(serverConfig(e.dir, o, logger)); err != nil {
+	l := &launch{failed: make(chan error, 1), fatal: fatal}
+	defer l.over.Store(true)
+	if e.server, err = l.server(serverConfig(e.dir, o, newZap(o.Logger, l.onFatal, l.onPanic))); err != nil {
 		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
 	}
 	e.server.Start()
 	e.client = v3client.New(e.server)
+	e.client.KV = notingKV{e.client.KV, &e.acked}
+	e.client.Lease = notingLease{e.client.Lease, &e.acked}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-l.failed:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
 	if err := e.elect(ctx); err != nil {
 		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
 	}
 	return e, nil
-}
-
-// newServer runs the part of etcd's start that gives up by ending its
-// goroutine or by a panic, and makes errors of both.
-func newServer(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("%v", p)
-			}
-		}()
-		err = errors.New("etcd gave up, see the log")
-		server, err = etcdserver.NewServer(cfg)
-	}()
-	<-done
-	if err != nil {
-		return nil, err
-	}
-	return server, nil
 }
 
 // serverConfig is etcd's defaults but for: no waiting for peers that there are
@@ -169,13 +164,14 @@ func wait[T any](ctx context.Context, e *embedded, c <-chan T) error {
 	}
 }
 
-// revision is that of the last write applied.
+// revision is not older than that of any write that was acknowledged. The
+// server's own would do as well, but to ask for it waits for etcd's disk.
 func (e *embedded) revision() (int64, error) {
 	select {
 	case <-e.server.StopNotify():
 		return 0, fmt.Errorf("%w: it has stopped", ErrUnavailable)
 	default:
-		return e.server.KV().Rev(), nil
+		return e.acked.rev.Load(), nil
 	}
 }
 

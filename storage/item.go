@@ -143,7 +143,7 @@ func (i *Item) makeMeta(fields bool) *meta {
 }
 
 // Slots is the number of different encodings an item can hold.
-const Slots = 8
+const Slots = 32
 
 // Encoding returns the encoding with the number slot, 0 to Slots-1. It is made
 // by encode from the object when it is first asked for, and kept; encode must

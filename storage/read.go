@@ -117,7 +117,7 @@ func (c *Collection) fresh(ctx context.Context, r Read) error {
 func (s *Store) newest() int64 {
 	if s.embedded != nil {
 		if rev, err := s.embedded.revision(); err == nil {
-			return rev
+			return max(rev, s.applied.current())
 		}
 	}
 	return s.applied.current()

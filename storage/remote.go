@@ -11,7 +11,18 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 )
+
+// reconnect is how often a connection that was lost is tried again: more often
+// than gRPC does of itself, since nothing works meanwhile.
+func reconnect() grpc.ConnectParams {
+	return grpc.ConnectParams{
+		Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
+		MinConnectTimeout: 5 * time.Second,
+	}
+}
 
 // dial connects to the cluster that o names and makes sure that it answers.
 func dial(ctx context.Context, o *Options) (*clientv3.Client, error) {
@@ -22,8 +33,9 @@ func dial(ctx context.Context, o *Options) (*clientv3.Client, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: o.Servers, TLS: config,
 		DialTimeout: 5 * time.Second, DialKeepAliveTime: 30 * time.Second, DialKeepAliveTimeout: 10 * time.Second,
+		DialOptions:        []grpc.DialOption{grpc.WithConnectParams(reconnect())},
 		MaxCallSendMsgSize: 64 << 20, // so that it is etcd that says what is too large
-		Logger:             newZap(o.Logger, func(error) {}),
+		Logger:             newZap(o.Logger, func(error) {}, func(err error) { panic(err) }),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to etcd at %s: %w", strings.Join(o.Servers, ","), err)

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"testing"
@@ -13,36 +12,31 @@ import (
 // external starts an etcd that listens, and returns its address.
 func external(t testing.TB) string {
 	t.Helper()
-	e := startExternal(t, t.TempDir(), url.URL{Scheme: "http", Host: "127.0.0.1:0"})
-	t.Cleanup(func() { stopExternal(e) })
+	e := startExternal(t, t.TempDir(), "127.0.0.1:0")
+	t.Cleanup(func() {
+		e.Close()
+		for range e.Err() {
+		}
+	})
 	return "http://" + e.Clients[0].Addr().String()
 }
 
-func startExternal(t testing.TB, dir string, client url.URL) *embed.Etcd {
+func startExternal(t testing.TB, dir, addr string) *embed.Etcd {
 	t.Helper()
 	cfg := embed.NewConfig()
 	cfg.Dir = dir
 	peer := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
+	client := []url.URL{{Scheme: "http", Host: addr}}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = peer, peer
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = client, client
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
-	cfg.LogLevel, cfg.UnsafeNoFsync = "panic", true
+	cfg.LogLevel = "panic"
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-e.Server.ReadyNotify()
 	return e
-}
-
-func stopExternal(e *embed.Etcd) {
-	e.Close()
-	for range e.Err() {
-	}
-}
-
-func contextFor(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), d)
 }
 
 // TestTwoServers has two stores on one etcd, each of which sees at once what

@@ -67,15 +67,15 @@ func (s *shared) fly(f *flight, ask func() (int64, error)) {
 // quorumTimeout bounds a request for the current revision.
 const quorumTimeout = 5 * time.Second
 
-// Revision is the current revision of etcd: at least that of every write that
+// Revision is a revision of etcd that is not older than that of any write that
 // was acknowledged, to anybody, before the call.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
 	if s.ctx.Err() != nil {
 		return 0, ErrClosed
 	}
 	if s.embedded != nil {
-		// The only member has applied every write before it acknowledges it.
-		return s.embedded.revision()
+		rev, err := s.embedded.revision()
+		return max(rev, s.applied.current()), err
 	}
 	return s.quorum.do(ctx, s.spawn, func() (int64, error) {
 		ctx, cancel := context.WithTimeout(s.ctx, quorumTimeout)

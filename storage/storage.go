@@ -11,8 +11,8 @@
 // with a single etcd watch. One goroutine applies what arrives, all changes of
 // one revision together: to the ordered copy-on-write tree of the collection,
 // to its window of recent changes and to the queues of its watchers; only then
-// is the revision published as applied. A consistent read asks etcd for its
-// current revision and waits until that is applied. Writes go to etcd in one
+// is the revision published as applied. A consistent read finds out
+// etcd's current revision and waits until that is applied. Writes go to etcd in one
 // transaction each and come back by the watch; the Item that a write made is
 // the one that the cache takes in.
 //
@@ -33,8 +33,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Options say which etcd a Store uses and how. The zero value is an embedded
-// one in the directory ".".
+// Options say which etcd a Store uses and how: one of Dir, Ephemeral and
+// Servers is needed.
 type Options struct {
 	// Dir is the data directory of the embedded etcd. Empty and Ephemeral: a
 	// temporary directory.

@@ -172,6 +172,7 @@ func TestOpenErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]Options{
+		"no data directory":    {},
 		"is not a directory":   {Dir: file},
 		"holds no certificate": {Servers: []string{"https://127.0.0.1:1"}, CAFile: bad},
 		"the client certificate": {

@@ -13,9 +13,10 @@ import (
 // newZap makes the logger that etcd wants, which writes its errors to log as
 // errors and its warnings as debug messages, for it warns of much that is
 // normal at the start. A message after which etcd would end the process ends
-// the goroutine and is told to fatal.
-func newZap(log *slog.Logger, fatal func(error)) *zap.Logger {
-	return zap.New(&zapCore{log: log}, zap.WithFatalHook(fatalHook(fatal)))
+// the goroutine and is told to fatal. One after which it would panic is told to
+// panicked, which ends the goroutine or does panic.
+func newZap(log *slog.Logger, fatal, panicked func(error)) *zap.Logger {
+	return zap.New(&zapCore{log: log}, zap.WithFatalHook(hook(fatal)), zap.WithPanicHook(hook(panicked)))
 }
 
 type zapCore struct {
@@ -64,10 +65,10 @@ func attributes(fields []zapcore.Field) []any {
 	return attrs
 }
 
-type fatalHook func(error)
+type hook func(error)
 
 // OnWrite implements zapcore.CheckWriteHook.
-func (f fatalHook) OnWrite(ce *zapcore.CheckedEntry, fields []zapcore.Field) {
+func (f hook) OnWrite(ce *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := fmt.Errorf("etcd: %s", ce.Message)
 	for _, field := range fields {
 		if cause, ok := field.Interface.(error); ok && field.Type == zapcore.ErrorType {

@@ -59,8 +59,9 @@ k8s.io/kube-aggregator/pkg/apis !< ALL but api, controllers;
 
 # Generic code names no kind: what is particular to one is in its file in api.
 # Loops, and the parts that evaluate objects of a certain kind (roles, policies,
-# flow schemas ...), are about a kind by their nature.
-k8s.io/api !< ALL but api, controllers, admission, authn, authz, apf, conformance, bench;
+# flow schemas ...), are about a kind by their nature, and server makes the
+# objects that are there from the start.
+k8s.io/api !< ALL but api, server, controllers, admission, authn, authz, apf, conformance, bench;
 
 # Only storage knows that it is etcd: everybody else sees keys and revisions.
 go.etcd.io !< ALL but storage;

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// watchQuery ends the query of a watch.
+const watchQuery = "watch=1"
+
+// fanout opens watches on the ConfigMaps, changes some of these and waits until
+// every watch has told of every change. Its operations are events on one watch;
+// its latencies are from a change to the last watch's event. For the floor,
+// answer is the size of an event.
+func fanout(ctx context.Context, s *settings, t *target, answer int64) (*result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	f := &fan{target: t, left: make([]atomic.Int64, s.events), last: make([]chan struct{}, s.events)}
+	for i := range f.last {
+		f.left[i].Store(int64(s.watchers))
+		f.last[i] = make(chan struct{})
+	}
+	from, err := f.resourceVersion(ctx, answer)
+	if err != nil {
+		return nil, err
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	errs := make(chan error, s.watchers)
+	for range s.watchers {
+		body, err := t.open(ctx, request{method: http.MethodGet, accept: mediaJSON, answer: max(answer, 1),
+			path: configMaps + "?resourceVersion=" + from + "&" + watchQuery})
+		if err != nil {
+			return nil, fmt.Errorf("watch: %w", err)
+		}
+		wg.Go(func() {
+			defer body.Close()
+			if err := f.read(bufio.NewReaderSize(body, 16<<10), answer); err != nil && ctx.Err() == nil {
+				errs <- err
+			}
+		})
+	}
+	return f.change(ctx, s, answer, errs)
+}
+
+// fan is the state of a fan-out.
+type fan struct {
+	target *target
+	bytes  atomic.Int64
+	left   []atomic.Int64  // by event: watches that have not told of it
+	last   []chan struct{} // by event: closed when all have
+}
+
+// resourceVersion is where the watches begin.
+func (f *fan) resourceVersion(ctx context.Context, answer int64) (string, error) {
+	if answer > 0 {
+		return "", nil
+	}
+	a, err := f.target.send(ctx, request{method: http.MethodGet, path: configMaps + "?limit=1", accept: mediaJSON})
+	if err != nil {
+		return "", err
+	}
+	const key = `"resourceVersion":"`
+	return valueAfter(a.head, key), nil
+}
+
+// read counts the events of one watch: lines or, from the floor, so many bytes.
+func (f *fan) read(body *bufio.Reader, size int64) error {
+	for i := range f.left {
+		n := int64(0)
+		if size > 0 {
+			skipped, err := body.Discard(int(size))
+			if err != nil {
+				return err
+			}
+			n = int64(skipped)
+		}
+		for whole := size > 0; !whole; {
+			line, err := body.ReadSlice('\n')
+			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+				return fmt.Errorf("watch: %w", err)
+			}
+			n, whole = n+int64(len(line)), err == nil
+		}
+		f.bytes.Add(n)
+		if f.left[i].Add(-1) == 0 {
+			close(f.last[i])
+		}
+	}
+	return nil
+}
+
+// change makes the events one after the other.
+func (f *fan) change(ctx context.Context, s *settings, answer int64, errs <-chan error) (*result, error) {
+	const within = 30 * time.Second
+	r := &result{ops: s.events * s.watchers}
+	before, err := f.target.process.cpu()
+	if err != nil {
+		return nil, err
+	}
+	latency := make([]time.Duration, s.events)
+	began := time.Now()
+	for i := range s.events {
+		p := mergePatch(i%s.objects, "fan-out "+strconv.Itoa(i))
+		p.answer = answer
+		sent := time.Now()
+		if _, err := f.target.send(ctx, p); err != nil {
+			return nil, err
+		}
+		select {
+		case <-f.last[i]:
+		case err := <-errs:
+			return nil, err
+		case <-time.After(within):
+			return nil, fmt.Errorf("event %d: not told by %d of %d watches within %v", i, f.left[i].Load(), s.watchers, within)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		latency[i] = time.Since(sent)
+	}
+	r.took, r.answers, r.bytes = time.Since(began), int64(r.ops), f.bytes.Load()
+	return r, r.finish(f.target, before, latency)
+}

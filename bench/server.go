@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+const (
+	token       = "bench-token"
+	startWithin = 30 * time.Second
+)
+
+// startServer starts the server and returns when /readyz says that it is ready.
+func startServer(ctx context.Context, binary string, ephemeral bool) (*target, error) {
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return nil, err
+	}
+	t, err := startIn(ctx, dir, binary, ephemeral)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return t, nil
+}
+
+func startIn(ctx context.Context, dir, binary string, ephemeral bool) (*target, error) {
+	tokens := filepath.Join(dir, "tokens.csv")
+	if err := os.WriteFile(tokens, []byte(token+`,bench,bench,"system:masters"`+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"--secure-port=" + port, "--token-auth-file=" + tokens}
+	if ephemeral {
+		args = append(args, "--ephemeral")
+	} else {
+		args = append(args, "--data-dir="+filepath.Join(dir, "data"))
+	}
+	t := newTarget("https://127.0.0.1:"+port, token, start(ctx, dir, binary, args...))
+	if err := t.process.run(); err != nil {
+		return nil, err
+	}
+	if err := t.ready(ctx); err != nil {
+		return nil, errors.Join(err, t.process.stop())
+	}
+	return t, nil
+}
+
+// freePort finds a port that nobody has. Somebody may take it before the server
+// does, which then says so.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
+}
+
+// ready asks /readyz until it answers 200.
+func (t *target) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := t.send(ctx, request{method: http.MethodGet, path: "/readyz"})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("not ready after %v: %w", startWithin, err)
+		}
+	}
+}
+
+// starts measures how long the server takes from its start to /readyz, and what
+// it holds in memory a second later.
+func starts(ctx context.Context, s *settings) error {
+	var took []time.Duration
+	var idle int64
+	for i := range s.starts {
+		began := time.Now()
+		t, err := startServer(ctx, s.binary, true)
+		if err != nil {
+			return fmt.Errorf("starting %s: %w", s.binary, err)
+		}
+		took = append(took, time.Since(began))
+		if i == s.starts-1 {
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+			idle, err = t.process.rss()
+		}
+		if err := errors.Join(err, t.stop()); err != nil {
+			return err
+		}
+	}
+	if len(took) == 0 {
+		return nil
+	}
+	slices.Sort(took)
+	fmt.Printf("cold start to /readyz, ephemeral: %d ms (median of %d, %d to %d ms)\nresident memory idle: %d MB\n",
+		took[len(took)/2].Milliseconds(), len(took), took[0].Milliseconds(), took[len(took)-1].Milliseconds(), idle>>20)
+	return nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// Media types.
+const (
+	mediaJSON     = "application/json"
+	mediaProtobuf = "application/vnd.kubernetes.protobuf"
+	mediaMerge    = "application/merge-patch+json"
+)
+
+// workload is a number of like requests.
+type workload struct {
+	name    string
+	about   string // for the table, what an operation is
+	ops     func(*settings) int
+	workers func(*settings) int
+	request func(s *settings, i int) request
+	// pages: an operation goes on with continue tokens until the list is whole.
+	pages bool
+	// fanout: an operation is an event to one of many watches (fanout.go).
+	fanout bool
+}
+
+// Numbers of operations and of workers.
+func objects(s *settings) int   { return s.objects }
+func singles(s *settings) int   { return s.ops }
+func deletes(s *settings) int   { return min(s.ops, s.objects) }
+func lists(s *settings) int     { return s.lists }
+func selectors(s *settings) int { return 20 * s.lists }
+func many(s *settings) int      { return s.workers }
+func one(*settings) int         { return 1 }
+
+// workloads are all there are, in the order in which they can run.
+var workloads = []workload{
+	{name: "create", about: "a ConfigMap of 1 KB", ops: objects, workers: many, request: func(_ *settings, i int) request {
+		return request{method: http.MethodPost, path: configMaps, contentType: mediaJSON, body: configMap(i, "")}
+	}},
+	{name: "createpod", about: "a Pod", ops: objects, workers: many, request: func(_ *settings, i int) request {
+		return request{method: http.MethodPost, path: pods, contentType: mediaJSON, body: pod(i)}
+	}},
+	{name: "get", about: "a ConfigMap", ops: singles, workers: many, request: func(s *settings, i int) request {
+		const stride = 7919 // a prime, so that neighbours in time are none in the tree
+		return request{method: http.MethodGet, path: configMapPath(i * stride % s.objects), accept: mediaJSON}
+	}},
+	list("list", "all ConfigMaps", configMaps, mediaJSON, ""),
+	{name: "listpage", about: "all ConfigMaps by 500", ops: lists, workers: one, pages: true, request: func(*settings, int) request {
+		return request{method: http.MethodGet, path: configMaps + "?limit=500", accept: mediaJSON}
+	}},
+	list("listproto", "the same as protobuf", configMaps, mediaProtobuf, ""),
+	list("listgzip", "the same compressed", configMaps, mediaJSON, "gzip"),
+	{name: "listlabel", about: "one in 100 by label", ops: selectors, workers: one, request: func(*settings, int) request {
+		return request{method: http.MethodGet, path: configMaps + "?labelSelector=shard%3Ds7", accept: mediaJSON}
+	}},
+	list("listpod", "all Pods", pods, mediaJSON, ""),
+	{name: "update", about: "a ConfigMap", ops: singles, workers: many, request: func(s *settings, i int) request {
+		n := i % s.objects
+		return request{method: http.MethodPut, path: configMapPath(n), contentType: mediaJSON, body: configMap(n, strconv.Itoa(i))}
+	}},
+	{name: "patch", about: "a merge patch", ops: singles, workers: many, request: func(s *settings, i int) request {
+		return mergePatch(i%s.objects, strconv.Itoa(i))
+	}},
+	{name: "fanout", about: "an event to a watch", fanout: true},
+	{name: "delete", about: "a ConfigMap", ops: deletes, workers: many, request: func(_ *settings, i int) request {
+		return request{method: http.MethodDelete, path: configMapPath(i)}
+	}},
+}
+
+func list(name, about, path, accept, encoding string) workload {
+	return workload{name: name, about: about, ops: lists, workers: one, request: func(*settings, int) request {
+		return request{method: http.MethodGet, path: path, accept: accept, encoding: encoding}
+	}}
+}
+
+func mergePatch(i int, value string) request {
+	return request{method: http.MethodPatch, path: configMapPath(i), contentType: mediaMerge,
+		body: fmt.Appendf(nil, `{"data":{"other":%q}}`, value)}
+}
+
+// names are those of all workloads.
+func names() []string {
+	out := make([]string, len(workloads))
+	for i := range workloads {
+		out[i] = workloads[i].name
+	}
+	return out
+}

@@ -1,0 +1,202 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// view is how a request wants objects to be shown: in which media type, and as
+// themselves, as rows of a Table or as their metadata alone.
+type view struct {
+	media
+	codec *codec
+	// include is what a Table's rows carry besides their cells.
+	include metav1.IncludeObjectPolicy
+	// now is when ages are told.
+	now time.Time
+}
+
+// subject is what can be shown: an item with the encodings that it keeps, or a
+// bare object.
+type subject interface {
+	Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]byte, error)
+}
+
+// bare is an object that is not stored, encoded anew each time.
+type bare struct{ object api.Object }
+
+// Encoding implements subject.
+func (b bare) Encoding(_ int, encode func(api.Object) ([]byte, error)) ([]byte, error) {
+	return encode(b.object)
+}
+
+// subjects are the items of a list.
+type subjects interface {
+	len() int
+	at(i int) subject
+}
+
+// stored are subjects that are kept with their encodings, computed those that
+// are not.
+type (
+	stored   []*storage.Item
+	computed []api.Object
+)
+
+func (s stored) len() int           { return len(s) }
+func (s stored) at(i int) subject   { return s[i] }
+func (c computed) len() int         { return len(c) }
+func (c computed) at(i int) subject { return bare{c[i]} }
+
+// view finds out how the answer is to be shown.
+func (h *Handler) view(c *call, o offer) (view, error) {
+	m, err := negotiate(c.r, o)
+	if err != nil {
+		return view{}, err
+	}
+	v := view{media: m, codec: c.codec, include: metav1.IncludeMetadata}
+	if m.as == "" {
+		return v, nil
+	}
+	v.now = h.Now()
+	isList := c.info.Verb == api.VerbList || c.info.Verb == api.VerbDeleteCollection
+	switch {
+	case m.as == asPartialList && !isList:
+		return v, errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, internalPackage(c.Resource), c.Resource.Kind)
+	case m.as == asPartial && isList:
+		return v, errNotShown("you requested %s, but the requested object is a list (*%s.%sList)", m.as, internalPackage(c.Resource), c.Resource.Kind)
+	case m.as != asTable:
+		return v, nil
+	}
+	switch include := metav1.IncludeObjectPolicy(query(c.r).Get("includeObject")); include {
+	case "", metav1.IncludeMetadata:
+	case metav1.IncludeNone, metav1.IncludeObject:
+		v.include = include
+	default:
+		return v, apierrors.NewBadRequest(fmt.Sprintf(
+			"Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", include))
+	}
+	return v, nil
+}
+
+func errNotShown(format string, args ...any) error {
+	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, fmt.Sprintf(format, args...), nil)
+}
+
+func (v *view) asGroupVersion() string { return metav1.GroupName + "/" + v.asVersion }
+
+// proto gives the protobuf of one object with its envelope.
+func (v *view) proto(s subject) ([]byte, error) {
+	if v.as == "" {
+		raw, err := s.Encoding(v.codec.protoSlot, v.codec.encodeProto)
+		if err != nil {
+			return nil, err
+		}
+		return v.codec.envelope(raw), nil
+	}
+	raw, err := s.Encoding(partialProtoSlot, encodePartialProto)
+	if err != nil {
+		return nil, err
+	}
+	return proto.AppendRaw(nil, v.asGroupVersion(), asPartial, raw), nil
+}
+
+// appendJSON adds the JSON of one object, shown as wanted; first is whether it
+// is the first of its stream, of which a Table has the columns.
+func (v *view) appendJSON(b []byte, s subject, resourceVersion string, first bool) ([]byte, error) {
+	switch v.as {
+	case "":
+		full, err := s.Encoding(v.codec.jsonSlot, v.codec.encodeJSON)
+		return append(b, full...), err
+	case asTable:
+		b = v.appendTableHead(b, metav1.ListMeta{ResourceVersion: resourceVersion}, first)
+		b, err := v.appendRow(b, s)
+		return append(b, "]}"...), err
+	}
+	return v.appendPartial(b, s)
+}
+
+// appendListItem adds one item of a list; in a list of a kind's own, items go
+// without kind and version.
+func (v *view) appendListItem(b []byte, s subject) ([]byte, error) {
+	switch v.as {
+	case "":
+		full, err := s.Encoding(v.codec.jsonSlot, v.codec.encodeJSON)
+		if err != nil {
+			return b, err
+		}
+		return append(append(b, '{'), v.codec.listForm(full)...), nil
+	case asTable:
+		return v.appendRow(b, s)
+	}
+	return v.appendPartial(b, s)
+}
+
+// listKind is kind and version of a list.
+func (v *view) listKind() (kind, apiVersion string) {
+	if v.as == "" {
+		return v.codec.gvk.Kind + "List", v.codec.version.String()
+	}
+	return asPartialList, v.asGroupVersion()
+}
+
+// appendListHead adds a list up to its first item.
+func (v *view) appendListHead(b []byte, meta metav1.ListMeta) []byte {
+	if v.as == asTable {
+		return v.appendTableHead(b, meta, true)
+	}
+	b = append(b, objectHead(v.listKind())...)
+	b = append(append(b, `"metadata":`...), encodeListMeta(meta)...)
+	return append(b, `,"items":[`...)
+}
+
+func (v *view) appendPartial(b []byte, s subject) ([]byte, error) {
+	body, err := s.Encoding(partialSlot, encodePartial)
+	b = append(b, objectHead(asPartial, v.asGroupVersion())...)
+	return append(b, body...), err
+}
+
+// appendTableHead adds a Table up to its first row.
+func (v *view) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool) []byte {
+	b = append(b, objectHead(asTable, v.asGroupVersion())...)
+	b = append(append(b, `"metadata":`...), encodeListMeta(meta)...)
+	b = append(b, `,"columnDefinitions":`...)
+	if withColumns {
+		b = append(b, v.codec.columns...)
+	} else {
+		b = append(b, "null"...)
+	}
+	return append(b, `,"rows":[`...)
+}
+
+func (v *view) appendRow(b []byte, s subject) ([]byte, error) {
+	cells, err := s.Encoding(cellsSlot, v.codec.encodeCells)
+	if err != nil {
+		return b, err
+	}
+	b = appendCells(append(b, `{"cells":`...), cells, v.now)
+	b = append(b, `,"object":`...)
+	switch v.include {
+	case metav1.IncludeNone:
+		b = append(b, "null"...)
+	case metav1.IncludeObject:
+		full, err := s.Encoding(v.codec.jsonSlot, v.codec.encodeJSON)
+		if err != nil {
+			return b, err
+		}
+		b = append(b, full...)
+	default:
+		if b, err = v.appendPartial(b, s); err != nil {
+			return b, err
+		}
+	}
+	return append(b, '}'), nil
+}

@@ -1,0 +1,137 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// countingItem is an item that counts how often it is decoded.
+func countingItem(t *testing.T, decoded *atomic.Int32) *Item {
+	t.Helper()
+	cfg := configMaps()
+	value, err := cfg.Encode(configMap("a/x", "1", "k", "v"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode := cfg.Decode
+	cfg.Decode = func(b []byte) (api.Object, error) {
+		decoded.Add(1)
+		return decode(b)
+	}
+	return &Item{of: &kind{CollectionConfig: cfg, onError: func(*Item, error) {}}, key: "a/x", rev: 7, value: value}
+}
+
+func TestEncodingIsMadeOnce(t *testing.T) {
+	var decoded, made atomic.Int32
+	i := countingItem(t, &decoded)
+	var wg sync.WaitGroup
+	for n := range 30 {
+		wg.Go(func() {
+			slot := n % 3
+			got, err := i.Encoding(slot, func(o api.Object) ([]byte, error) {
+				made.Add(1)
+				return fmt.Appendf(nil, "%d %s", slot, o.GetResourceVersion()), nil
+			})
+			if err != nil || string(got) != fmt.Sprintf("%d 7", slot) {
+				t.Errorf("slot %d: %s %v", slot, got, err)
+			}
+		})
+	}
+	wg.Wait()
+	if made.Load() != 3 {
+		t.Errorf("made %d times", made.Load())
+	}
+	bad := errors.New("bad")
+	if _, err := i.Encoding(4, func(api.Object) ([]byte, error) { return nil, bad }); err != bad {
+		t.Error(err)
+	}
+	if _, err := i.Encoding(Slots, toJSON); err == nil {
+		t.Error("there is no such slot")
+	}
+}
+
+func TestObjectIsSharedWhileUsed(t *testing.T) {
+	var decoded atomic.Int32
+	i := countingItem(t, &decoded)
+	one, _ := i.Object()
+	two, _ := i.Object()
+	if one != two || i.Labels()["k"] != "v" || i.Fields() == nil {
+		t.Error("not shared")
+	}
+	runtime.GC()
+	runtime.GC()
+	if i.Labels()["k"] != "v" {
+		t.Error("labels are gone")
+	}
+	if three, err := i.Object(); err != nil || three.GetName() != "x" {
+		t.Error(err)
+	}
+	gone := i.at(9)
+	if o, _ := gone.Object(); o.GetResourceVersion() != "9" || gone.Labels()["k"] != "v" {
+		t.Error(o)
+	}
+}
+
+func TestWindow(t *testing.T) {
+	now := time.Unix(1000, 0)
+	w := window{span: time.Minute, limit: 1 << 20}
+	w.reset(10)
+	for rev := int64(11); rev <= 20; rev++ {
+		w.add(&transition{rev: rev}, now)
+		now = now.Add(10 * time.Second)
+		w.trim(now)
+	}
+	// Ten seconds apart, six are within the minute.
+	if len(w.changes) != 6 || w.since != 14 || w.bytes != 6*96 {
+		t.Errorf("%d changes since %d, %d bytes", len(w.changes), w.since, w.bytes)
+	}
+	if after := w.after(18); len(after) != 2 || after[0].rev != 19 {
+		t.Error(after)
+	}
+	w.extend(12, []*transition{{rev: 13}, {rev: 14}}, now)
+	if after := w.after(12); len(after) != 8 || after[0].rev != 13 || w.since != 12 {
+		t.Error(after)
+	}
+	w.limit = 3 * 96
+	w.trim(now)
+	if len(w.changes) != 3 || w.since != 17 {
+		t.Errorf("%d changes since %d", len(w.changes), w.since)
+	}
+}
+
+// TestShared checks that nobody gets an answer to a question that was asked
+// before his own.
+func TestShared(t *testing.T) {
+	var s shared
+	var wg, flights sync.WaitGroup
+	spawn := func(f func()) { flights.Go(f) }
+	var clock, asked atomic.Int64
+	ask := func() (int64, error) {
+		asked.Add(1)
+		now := clock.Load()
+		runtime.Gosched()
+		return now, nil
+	}
+	for range 8 {
+		wg.Go(func() {
+			for range 500 {
+				before := clock.Add(1)
+				if got, err := s.do(t.Context(), spawn, ask); err != nil || got < before {
+					t.Errorf("got %d after %d, %v", got, before, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	flights.Wait()
+	if asked.Load() > 8*500 {
+		t.Errorf("asked %d times", asked.Load())
+	}
+}
