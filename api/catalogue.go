@@ -132,6 +132,11 @@ func (c *Catalogue) Kind(gv schema.GroupVersion, kind string) (*Resource, *Versi
 // changed.
 func (c *Catalogue) Resources() []*Resource { return c.current.Load().resources }
 
+// State tells one set of resources from another: it is equal to what it was as
+// long as nothing was replaced. It is what documents made from a catalogue are
+// kept by.
+func (c *Catalogue) State() any { return c.current.Load() }
+
 // Groups are the served groups in the order of discovery, the core group (the
 // one with no name) first. The slice must not be changed.
 func (c *Catalogue) Groups() []Group { return c.current.Load().groups }

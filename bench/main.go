@@ -30,7 +30,6 @@ import (
 // settings are the flags.
 type settings struct {
 	binary, server, token, pids, run, durable string
-	profile                                   string
 	objects, ops, lists, workers              int
 	watchers, events, starts                  int
 }
@@ -50,7 +49,6 @@ func parseFlags() (*settings, error) {
 	flag.IntVar(&s.watchers, "watchers", 200, "watches of the fan-out")
 	flag.IntVar(&s.events, "events", 500, "events of the fan-out, each for every watch")
 	flag.IntVar(&s.starts, "starts", 7, "how often to start the server, for the median")
-	flag.StringVar(&s.profile, "profile", "", "workload during which to wait for Enter before and after, so that a profile can be taken")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return nil, fmt.Errorf("takes flags only, got %q", flag.Arg(0))

@@ -38,29 +38,25 @@ func load(ctx context.Context, s *settings, title string, server, floor *target,
 		if !slices.Contains(run, w.name) {
 			continue
 		}
-		if s.profile == w.name {
-			pause(server, "before")
-		}
 		measured, least, err := both(ctx, s, w, server, floor)
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
-		}
-		if s.profile == w.name {
-			pause(server, "after")
 		}
 		printRow(w, measured, least)
 	}
 	return nil
 }
 
-// prepare makes what the objects need around them.
+// prepare makes the namespace, unless it is there from a run before.
 func prepare(ctx context.Context, t *target) error {
-	for path, body := range map[string]string{
-		"/api/v1/namespaces": `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + namespace + `"}}`,
-	} {
-		if _, err := t.send(ctx, request{method: http.MethodPost, path: path, contentType: mediaJSON, body: []byte(body)}); err != nil {
-			return fmt.Errorf("preparing: %w", err)
-		}
+	_, err := t.send(ctx, request{method: http.MethodGet, path: namespaced})
+	if err == nil {
+		return nil
+	}
+	_, err = t.send(ctx, request{method: http.MethodPost, path: "/api/v1/namespaces", contentType: mediaJSON,
+		body: []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + namespace + `"}}`)})
+	if err != nil {
+		return fmt.Errorf("preparing: %w", err)
 	}
 	return nil
 }

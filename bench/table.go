@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -35,10 +33,4 @@ func valueAfter(head []byte, key string) string {
 		return ""
 	}
 	return string(value)
-}
-
-// pause waits for Enter.
-func pause(t *target, when string) {
-	fmt.Fprintf(os.Stderr, "%s the workload; the server is process %v. Enter goes on.", when, t.process.pids)
-	bufio.NewReader(os.Stdin).ReadString('\n') // whatever comes, or the end, goes on
 }

@@ -17,6 +17,7 @@ var (
 	token     = flag.String("token", "admin-token", "bearer token of an administrator of -server")
 	update    = flag.Bool("update", false, "rewrite the list of steps that differ")
 	differing = flag.String("differs", "testdata/differs.txt", "file that lists the steps that differ")
+	noAccount = flag.Bool("no-service-accounts", false, "-server makes no default service accounts: do not wait for them")
 	only      = flag.String("only", "", "replay only scenarios whose name contains this")
 )
 
@@ -59,7 +60,7 @@ func TestConversations(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Field management is still to come; the rest of an object is compared.
-	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, IgnoreKeys: []string{"managedFields"}}
+	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, IgnoreKeys: []string{"managedFields"}, NoServiceAccounts: *noAccount}
 	if r.Server == "" {
 		r.Server, r.NoServiceAccounts = start(t).URL, true
 	}

@@ -16,7 +16,9 @@
 //
 //	go test ./conformance -run TestConversations -update
 //
-// rewrites it. The conversations are kept compressed in testdata/conversations;
+// rewrites it. With -server URL and -token T the test takes a server that runs
+// already, instead of starting one, and with -v it prints the totals of each
+// group. The conversations are kept compressed in testdata/conversations;
 // go run ./conformance/internal/pack DIR packs those of DIR again. To replay by
 // hand, see conformance/cmd/replay.
 package conformance

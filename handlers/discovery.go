@@ -18,7 +18,9 @@ import (
 // discoveryRoutes adds the documents by which clients find out what is served.
 func (h *Handler) discoveryRoutes(m *mux.Router) {
 	for path, serve := range map[string]http.HandlerFunc{
-		"/api": h.serveAPIVersions, "/apis": h.serveGroups, "/apis/{group}": h.serveGroup,
+		"/api":           h.orAggregated(func(g api.Group) bool { return g.Name == "" }, h.serveAPIVersions),
+		"/apis":          h.orAggregated(func(g api.Group) bool { return g.Name != "" }, h.serveGroups),
+		"/apis/{group}":  h.serveGroup,
 		"/api/{version}": h.serveResources, "/apis/{group}/{version}": h.serveResources,
 	} {
 		m.HandleFunc(path, serve).Methods(http.MethodGet)

@@ -3,7 +3,6 @@ package handlers
 import (
 	"encoding/binary"
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -17,16 +16,11 @@ import (
 
 // eventStream writes the events of one watch.
 type eventStream struct {
-	w    http.ResponseWriter
-	out  *http.ResponseController
+	frames
 	view *view
 	buf  []byte
 	// begun is set after the first event.
 	begun bool
-}
-
-func newEventStream(c *call, v *view) *eventStream {
-	return &eventStream{w: c.w, out: http.NewResponseController(c.w), view: v}
 }
 
 var eventNames = map[storage.EventType]string{
@@ -35,17 +29,18 @@ var eventNames = map[storage.EventType]string{
 
 const eventError = "ERROR"
 
-// send writes events that arrived together with one write and one flush.
+// send writes events that arrived together.
 func (s *eventStream) send(events []storage.Event, now time.Time) error {
-	s.buf, s.view.now = s.buf[:0], now
+	s.view.now = now
 	for i := range events {
+		s.buf = s.buf[:0]
 		if err := s.append(&events[i]); err != nil {
 			return err
 		}
+		if err := s.event(s.buf); err != nil {
+			return err
+		}
 		s.begun = true
-	}
-	if _, err := s.w.Write(s.buf); err != nil {
-		return err
 	}
 	return s.flush()
 }
@@ -96,12 +91,10 @@ func (s *eventStream) fail(status *metav1.Status) {
 		s.beginJSON(eventError)
 		s.buf = append(append(s.buf, data...), "}\n"...)
 	}
-	if _, err := s.w.Write(s.buf); err == nil {
-		s.flush()
+	if s.event(s.buf) == nil {
+		_ = s.flush() // the last word; nobody is left to be told of its failure
 	}
 }
-
-func (s *eventStream) flush() error { return s.out.Flush() }
 
 func (s *eventStream) beginJSON(name string) {
 	s.buf = append(s.buf, `{"type":"`...)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
+	"github.com/gorilla/websocket"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
@@ -31,19 +31,29 @@ func (h *Handler) watch(c *call) error {
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
 	defer context.AfterFunc(h.ending, cancel)()
-	s := newEventStream(c, &v)
+	s := &eventStream{frames: newHTTPFrames(c.w), view: &v}
+	if websocket.IsWebSocketUpgrade(c.r) {
+		s.frames = newWebSocketFrames(c.w, c.r, v.format != formatProtobuf, cancel)
+	}
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
 	case apierrors.IsResourceExpired(err):
 		// A history that is gone is told of in the stream, where clients look.
-		s.begin()
+		if err := s.begin(v.streamContentType()); err != nil {
+			return nil
+		}
+		defer s.end()
 		s.fail(h.statusOf(c.r, err))
 		return nil
 	case err != nil:
 		return err
 	}
 	defer watcher.Stop()
-	s.begin()
+	if err := s.begin(v.streamContentType()); err != nil {
+		h.logger(c.r).Debug("watch did not begin", "error", err)
+		return nil
+	}
+	defer s.end()
 	for {
 		events, err := watcher.Next(ctx)
 		if err != nil {
@@ -103,11 +113,4 @@ func (h *Handler) watchTimeout(seconds *int64) time.Duration {
 		return time.Duration(min(*seconds, int64(24*time.Hour/time.Second))) * time.Second
 	}
 	return time.Duration(float64(h.MinRequestTimeout) * (1 + rand.Float64()))
-}
-
-// begin sends the header, so that the client knows that the watch is on.
-func (s *eventStream) begin() {
-	s.w.Header().Set("Content-Type", s.view.streamContentType())
-	s.w.WriteHeader(http.StatusOK)
-	s.flush()
 }

@@ -51,6 +51,10 @@ type Options struct {
 	// the files for TLS.
 	EtcdServers                           []string
 	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
+	// EtcdSnapshot (--etcd-snapshot) is a file that etcd's snapshots are saved
+	// to, compressed or not. The server starts with what it holds, in a data
+	// directory that has no data yet.
+	EtcdSnapshot string
 	// EtcdPrefix (--etcd-prefix) stands before all keys; empty means /registry.
 	EtcdPrefix string
 	// EtcdCompactionInterval (--etcd-compaction-interval) is how long history
@@ -131,6 +135,9 @@ func (o Options) Validate() error {
 	}
 	if len(o.EtcdServers) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "") {
 		fault("etcd-servers", "must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are")
+	}
+	if len(o.EtcdServers) > 0 && o.EtcdSnapshot != "" {
+		fault("etcd-snapshot", "cannot be together with --etcd-servers, it is read into the embedded etcd")
 	}
 	if !strings.HasPrefix(o.EtcdPrefix, "/") || o.EtcdPrefix == "/" {
 		fault("etcd-prefix", "%q must begin with a slash, and be more than that", o.EtcdPrefix)

@@ -182,6 +182,7 @@ func (s *Server) openStore(ctx context.Context) (*storage.Store, error) {
 	store, err := storage.Open(ctx, storage.Options{
 		Dir:                filepath.Join(s.o.Dir, "etcd"),
 		Ephemeral:          s.ephemeral,
+		SnapshotFile:       s.o.EtcdSnapshot,
 		Servers:            s.o.EtcdServers,
 		CAFile:             s.o.EtcdCAFile,
 		CertFile:           s.o.EtcdCertFile,
@@ -193,7 +194,11 @@ func (s *Server) openStore(ctx context.Context) (*storage.Store, error) {
 	if err == nil {
 		return store, nil
 	}
-	if len(s.o.EtcdServers) > 0 {
+	var snapshot *storage.SnapshotError
+	switch {
+	case errors.As(err, &snapshot):
+		return nil, fmt.Errorf("--etcd-snapshot: %w", err)
+	case len(s.o.EtcdServers) > 0:
 		return nil, fmt.Errorf("--etcd-servers: %w", err)
 	}
 	return nil, fmt.Errorf("--data-dir: %w", err)

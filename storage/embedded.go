@@ -4,27 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
-	"go.etcd.io/etcd/client/pkg/v3/types"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/config"
+	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
-	"go.etcd.io/etcd/server/v3/features"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 )
 
-// embedded is an etcd server of one member inside this process. It has no
-// listeners: package embed of etcd, which would open them, is not used.
+// embedded is an etcd server of one member inside this process. It listens
+// nowhere.
 type embedded struct {
 	dir       string
 	ephemeral bool
 	lock      *os.File
-	server    *etcdserver.EtcdServer
+	etcd      *embed.Etcd
+	server    *etcdserver.EtcdServer // of etcd
 	client    *clientv3.Client
 	acked     acked
 }
@@ -54,12 +54,17 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 		e.ephemeral = false // it is not ours
 		return e, err
 	}
+	if o.SnapshotFile != "" {
+		if err := restoreSnapshot(o.SnapshotFile, e.dir); err != nil {
+			return e, err
+		}
+	}
 	l := &launch{failed: make(chan error, 1), fatal: fatal}
 	defer l.over.Store(true)
-	if e.server, err = l.server(serverConfig(e.dir, o, newZap(o.Logger, l.onFatal, l.onPanic))); err != nil {
+	if e.etcd, err = l.server(embedConfig(e.dir, o, newZap(o.Logger, l.onFatal, l.onPanic))); err != nil {
 		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
 	}
-	e.server.Start()
+	e.server = e.etcd.Server
 	e.client = v3client.New(e.server)
 	e.client.KV = notingKV{e.client.KV, &e.acked}
 	e.client.Lease = notingLease{e.client.Lease, &e.acked}
@@ -78,33 +83,23 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 	return e, nil
 }
 
-// serverConfig is etcd's defaults but for: no waiting for peers that there are
-// none of, fewer log entries kept in memory for followers that there are none
-// of, and a larger quota. Clients and peers are told an address nobody listens on.
-func serverConfig(dir string, o *Options, logger *zap.Logger) config.ServerConfig {
-	const name = "default"
-	nowhere := types.MustNewURLs([]string{"http://127.0.0.1:0"})
-	return config.ServerConfig{
-		Name: name, DataDir: dir, Logger: logger,
-		ClientURLs: nowhere, PeerURLs: nowhere,
-		InitialPeerURLsMap:  types.URLsMap{name: nowhere},
-		InitialClusterToken: "etcd-cluster", NewCluster: true,
-		ServerFeatureGate: features.NewDefaultServerFeatureGate(name, logger),
-		V2Deprecation:     config.V2DeprDefault,
-		AuthToken:         "simple", BcryptCost: 10, TokenTTL: 300,
-		TickMs: 100, ElectionTicks: 10, InitialElectionTickAdvance: true, PreVote: true,
-		StrictReconfigCheck: true, MaxLearners: 1, Metrics: "basic",
-		SnapshotCount: 1000, SnapshotCatchUpEntries: 1000,
-		MaxSnapFiles: 5, MaxWALFiles: 5,
-		QuotaBackendBytes: o.QuotaBytes, MaxTxnOps: 128,
-		MaxRequestBytes: 1.5 * 1024 * 1024, MaxConcurrentStreams: 1 << 30,
-		UnsafeNoFsync:               o.Ephemeral,
-		WarningApplyDuration:        time.Second,
-		WarningUnaryRequestDuration: time.Second,
-		WatchProgressNotifyInterval: 10 * time.Minute,
-		DowngradeCheckTime:          5 * time.Second, CompactHashCheckTime: time.Minute,
-		BootstrapDefragThresholdMegabytes: 100,
-	}
+// embedConfig is etcd's defaults but for: no listeners, fewer log entries kept
+// in memory for followers that there are none of, and a larger quota. Clients
+// and peers are told an address nobody listens on.
+func embedConfig(dir string, o *Options, logger *zap.Logger) *embed.Config {
+	nowhere := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
+	c := embed.NewConfig()
+	c.Dir = dir
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger)
+	c.ListenClientUrls, c.ListenPeerUrls = nil, nil
+	c.AdvertiseClientUrls, c.AdvertisePeerUrls = nowhere, nowhere
+	c.InitialCluster = c.Name + "=" + nowhere[0].String()
+	c.SnapshotCount, c.SnapshotCatchUpEntries = 1000, 1000
+	c.QuotaBackendBytes = o.QuotaBytes
+	c.UnsafeNoFsync = o.Ephemeral
+	// What takes long on a loaded machine is not worth a warning each time.
+	c.WarningApplyDuration, c.WarningUnaryRequestDuration = time.Second, time.Second
+	return c
 }
 
 // elect makes the only member lead now, and returns when it has applied all
@@ -203,8 +198,8 @@ func (e *embedded) close() error {
 			errs = append(errs, err)
 		}
 	}
-	if e.server != nil {
-		e.server.Stop()
+	if e.etcd != nil {
+		e.etcd.Close()
 	}
 	if e.lock != nil {
 		errs = append(errs, e.lock.Close())

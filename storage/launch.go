@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"go.etcd.io/etcd/server/v3/config"
-	"go.etcd.io/etcd/server/v3/etcdserver"
+	"go.etcd.io/etcd/server/v3/embed"
 )
 
 // launch is the start of an etcd server. While it lasts, what etcd gives up
@@ -36,17 +35,17 @@ func (l *launch) onPanic(err error) {
 	l.onFatal(err)
 }
 
-// server makes the server. If that fails by a panic, goroutines of it stay
+// server makes and starts the server. If that fails by a panic, goroutines of it stay
 // behind.
-func (l *launch) server(cfg config.ServerConfig) (*etcdserver.EtcdServer, error) {
-	made := make(chan *etcdserver.EtcdServer, 1)
+func (l *launch) server(cfg *embed.Config) (*embed.Etcd, error) {
+	made := make(chan *embed.Etcd, 1)
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
 				l.onFatal(fmt.Errorf("%v", p))
 			}
 		}()
-		server, err := etcdserver.NewServer(cfg)
+		server, err := embed.StartEtcd(cfg)
 		if err != nil {
 			l.onFatal(err)
 			return

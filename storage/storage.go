@@ -42,6 +42,10 @@ type Options struct {
 	// Ephemeral: nothing is synced to disk and Dir is removed by Close.
 	Ephemeral bool
 
+	// SnapshotFile, when set, is an etcd snapshot to begin with: it is read into
+	// the embedded etcd, which must have no data yet.
+	SnapshotFile string
+
 	// Servers are the endpoints of an etcd cluster to use instead of an
 	// embedded one, with the files for TLS.
 	Servers                   []string

@@ -78,6 +78,23 @@ func TestWatchSelections(t *testing.T) {
 	}
 }
 
+// TestWatchFromAhead begins at a revision that the cache has not reached.
+func TestWatchFromAhead(t *testing.T) {
+	s, c := start(t, Options{})
+	x := create(t, c, "a/x", "1")
+	if _, err := c.Get(t.Context(), "a/x", Read{}); err != nil {
+		t.Fatal(err)
+	}
+	s.applyMu.Lock() // holds up the cache
+	x = update(t, c, x, "2")
+	w := watch(t, c, WatchOptions{Revision: x.Revision()})
+	s.applyMu.Unlock()
+	update(t, c, x, "3")
+	if got := see(t, next(t, w, 1)); got != "~a/x=3 " {
+		t.Error(got)
+	}
+}
+
 func TestBookmarks(t *testing.T) {
 	_, c := start(t, Options{})
 	w := watch(t, c, WatchOptions{Prefix: "b/", Bookmarks: true, BookmarkEvery: 20 * time.Millisecond})

@@ -13,7 +13,8 @@ import (
 type Watcher struct {
 	of      *Collection
 	opts    WatchOptions
-	indexed bool // opts.Field is one of the collection's indexes
+	after   int64 // no changes up to this revision, which the cache may not have reached yet
+	indexed bool  // opts.Field is one of the collection's indexes
 	unhook  func() bool
 	most    int // length of the queue
 
@@ -53,7 +54,7 @@ const (
 // newWatcher makes a watcher that has seen everything up to rev.
 func newWatcher(c *Collection, o WatchOptions, rev int64) *Watcher {
 	w := &Watcher{
-		of: c, opts: o, rev: rev, most: c.store.opts.WatchQueue,
+		of: c, opts: o, after: rev, rev: rev, most: c.store.opts.WatchQueue,
 		indexed: o.Field != "" && c.indexed(o.Field),
 		wake:    make(chan struct{}, 1), done: make(chan struct{}),
 		end: o.InitialEventsEnd,
@@ -207,6 +208,9 @@ func (w *Watcher) sendInitial() {
 // send adds the events for those changes that concern the selection.
 func (w *Watcher) send(batch []*transition) {
 	for _, t := range batch {
+		if t.rev <= w.after {
+			continue
+		}
 		before := t.prev != nil && w.selects(t.prev)
 		after := !t.deleted && w.selects(t.item)
 		e := Event{Item: t.item, Revision: t.rev}

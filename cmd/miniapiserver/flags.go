@@ -48,6 +48,7 @@ func flagGroups(s *settings) []group {
 func dataFlags(fs *pflag.FlagSet, s *settings) {
 	fs.StringVar(&s.Dir, "data-dir", ".miniapiserver", "Where data, certificates and admin.kubeconfig are kept.")
 	fs.BoolVar(&s.ephemeral, "ephemeral", false, "Keep everything in a temporary directory, sync nothing to disk, and leave nothing behind.")
+	fs.StringVar(&s.EtcdSnapshot, "etcd-snapshot", "", "`File` with a snapshot of an etcd, such as a cluster's backup, plain or compressed with gzip, to start with; --data-dir must hold no data yet.")
 	fs.StringSliceVar(&s.EtcdServers, "etcd-servers", nil, "etcd to use instead of the embedded one: `URLs`, comma separated.")
 	fs.StringVar(&s.EtcdCAFile, "etcd-cafile", "", "`File` with the CAs that the certificate of --etcd-servers is verified by.")
 	fs.StringVar(&s.EtcdCertFile, "etcd-certfile", "", "`File` with the client certificate for --etcd-servers.")

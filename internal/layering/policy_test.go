@@ -63,6 +63,9 @@ k8s.io/kube-aggregator/pkg/apis !< ALL but api, controllers;
 # objects that are there from the start.
 k8s.io/api !< ALL but api, server, controllers, admission, authn, authz, apf, conformance, bench;
 
+# Aggregated discovery is a form of answer, and no kind that is served.
+k8s.io/api/apidiscovery !< ALL but handlers, conformance;
+
 # Only storage knows that it is etcd: everybody else sees keys and revisions.
 go.etcd.io !< ALL but storage;
 

@@ -1,0 +1,235 @@
+package snapshot
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"reflect"
+	"sort"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+const (
+	snapshotFile = "testdata/kube-apiserver-1.36.snapshot.gz"
+	listsFile    = "testdata/lists.json.gz"
+)
+
+// list is what kube-apiserver answered to a list.
+type list struct {
+	Kind  string           `json:"kind"`
+	Items []map[string]any `json:"items"`
+}
+
+func readLists(t *testing.T) map[string]list {
+	t.Helper()
+	f, err := os.Open(listsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := map[string]list{}
+	if err := json.NewDecoder(z).Decode(&lists); err != nil {
+		t.Fatal(err)
+	}
+	return lists
+}
+
+// restored starts a server on the snapshot.
+func restored(t *testing.T, o server.Options) *server.Server {
+	t.Helper()
+	o.EtcdSnapshot = snapshotFile
+	return start(t, o)
+}
+
+func start(t *testing.T, o server.Options) *server.Server {
+	t.Helper()
+	s, err := server.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// client is an HTTP client with the administrator's access.
+type client struct {
+	t    *testing.T
+	url  string
+	http *http.Client
+}
+
+func newClient(t *testing.T, s *server.Server) *client {
+	t.Helper()
+	c, err := rest.HTTPClientFor(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdleConnections)
+	return &client{t, s.URL, c}
+}
+
+func (c *client) do(method, path, body string) (int, []byte) {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := c.http.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return resp.StatusCode, data
+}
+
+// TestServed lists every resource of the snapshot as kube-apiserver did.
+func TestServed(t *testing.T) {
+	c := newClient(t, restored(t, server.Options{}))
+	waiting := notServed()
+	for path, want := range readLists(t) {
+		t.Run(path, func(t *testing.T) {
+			code, body := c.do(http.MethodGet, path, "")
+			if why := waiting[path]; code == http.StatusNotFound && why != "" {
+				t.Skip(why)
+			}
+			if code != http.StatusOK {
+				t.Fatalf("%d %s", code, body)
+			}
+			var got list
+			if err := json.Unmarshal(body, &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.Kind != want.Kind {
+				t.Errorf("kind %s, want %s", got.Kind, want.Kind)
+			}
+			compareItems(t, got.Items, want.Items)
+		})
+	}
+}
+
+// notServed has the resources that this server does not serve yet, and why.
+func notServed() map[string]string {
+	return map[string]string{
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": "custom resources are not served",
+		"/apis/etcdref.parity.example/v1/refs":                    "custom resources are not served",
+		"/apis/apiregistration.k8s.io/v1/apiservices":             "aggregation is not served",
+	}
+}
+
+// compareItems compares lists that are in the same order.
+func compareItems(t *testing.T, got, want []map[string]any) {
+	t.Helper()
+	if g, w := names(got), names(want); !reflect.DeepEqual(g, w) {
+		t.Fatalf("got  %v\nwant %v", g, w)
+	}
+	for n := range want {
+		for _, d := range differences("", got[n], want[n]) {
+			t.Errorf("%s: %s", names(want)[n], d)
+		}
+	}
+}
+
+func names(items []map[string]any) []string {
+	var out []string
+	for _, i := range items {
+		m, _ := i["metadata"].(map[string]any)
+		out = append(out, fmt.Sprint(m["namespace"], "/", m["name"]))
+	}
+	return out
+}
+
+// differences says where two values differ, by path.
+func differences(path string, got, want any) []string {
+	g, ok1 := got.(map[string]any)
+	w, ok2 := want.(map[string]any)
+	if ok1 && ok2 {
+		keys := map[string]bool{}
+		for k := range g {
+			keys[k] = true
+		}
+		for k := range w {
+			keys[k] = true
+		}
+		var out []string
+		for k := range keys {
+			out = append(out, differences(path+"."+k, g[k], w[k])...)
+		}
+		sort.Strings(out)
+		return out
+	}
+	gl, ok1 := got.([]any)
+	wl, ok2 := want.([]any)
+	if ok1 && ok2 && len(gl) == len(wl) {
+		var out []string
+		for n := range wl {
+			out = append(out, differences(fmt.Sprintf("%s[%d]", path, n), gl[n], wl[n])...)
+		}
+		return out
+	}
+	if reflect.DeepEqual(got, want) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: got %s, want %s", path, short(got), short(want))}
+}
+
+func short(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	const most = 200
+	if len(b) > most {
+		b = append(b[:most], "..."...)
+	}
+	return string(b)
+}
+
+// TestRestartAfterRestore starts again on the directory that was made of the
+// snapshot: without it all is there, with it the start is refused.
+func TestRestartAfterRestore(t *testing.T) {
+	dir := t.TempDir()
+	s, err := server.Start(t.Context(), server.Options{Dir: dir, EtcdSnapshot: snapshotFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, body := newClient(t, s).do(http.MethodPost, "/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"after"}}`)
+	if code != http.StatusCreated {
+		t.Errorf("%d %s", code, body)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = server.Start(t.Context(), server.Options{Dir: dir, EtcdSnapshot: snapshotFile})
+	want := fmt.Sprintf("--etcd-snapshot: %s: the data directory %s/etcd holds data already, a snapshot is read into a new one", snapshotFile, dir)
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+	again := newClient(t, start(t, server.Options{Dir: dir}))
+	for _, path := range []string{"/api/v1/namespaces/default/configmaps/after", "/apis/rbac.authorization.k8s.io/v1/clusterroles/cluster-admin"} {
+		if code, body := again.do(http.MethodGet, path, ""); code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+// Command generate makes ../../definitions.zip, the OpenAPI definitions of the
+// Go types of k8s.io/api and k8s.io/apimachinery. It is run by go generate.
+//
+// What is known about a type stands in its comments and struct tags, which the
+// running program has no more. So it takes two steps: openapi-gen of
+// k8s.io/kube-openapi reads the sources and writes Go code that makes the
+// definitions, and a small program of that code and of package pack writes them
+// down as data. The code is compiled once and thrown away.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+const (
+	module = "github.com/miniapiserver/miniapiserver"
+	// The generated program stands in a directory that the go command leaves out
+	// of ./..., below the directory from which go generate runs.
+	scratch = "_definitions"
+	output  = "definitions.zip"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := generate(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "openapi/internal/generate:", err)
+		os.Exit(1)
+	}
+}
+
+// generate runs in the directory of package openapi.
+func generate(ctx context.Context) (err error) {
+	pkgs, err := modelPackages(ctx)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(scratch, 0o755); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	if err := runGenerator(ctx, pkgs); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(scratch, "main.go"), program(pkgs), 0o644); err != nil {
+		return err
+	}
+	_, err = command(ctx, "go", "run", "./"+scratch, output)
+	return err
+}
+
+// goPackage is a package with types that are served.
+type goPackage struct {
+	path string
+	// registers: it can add its kinds to a scheme.
+	registers bool
+}
+
+// modelPackages finds the packages whose types have names in OpenAPI, which a
+// marker in their sources tells.
+func modelPackages(ctx context.Context) ([]goPackage, error) {
+	list, err := command(ctx, "go", "list", "-e", "-f", "{{.ImportPath}} {{.Dir}}", "k8s.io/api/...", "k8s.io/apimachinery/pkg/...")
+	if err != nil {
+		return nil, err
+	}
+	var out []goPackage
+	for line := range strings.Lines(list) {
+		path, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		named, err := anyFileHas(dir, `\+k8s:openapi-model-package=`)
+		if err != nil {
+			return nil, err
+		}
+		if !named || strings.Contains(path, "testapigroup") {
+			continue
+		}
+		registers, err := anyFileHas(dir, `(?m)^\s*AddToScheme\s+=`)
+		if err != nil {
+			return nil, err
+		}
+		// Discovery documents have kinds, but in a scheme of their own.
+		out = append(out, goPackage{path, registers && !strings.Contains(path, "apidiscovery")})
+	}
+	if len(out) == 0 {
+		return nil, errors.New("no package has a +k8s:openapi-model-package marker")
+	}
+	return out, nil
+}
+
+// anyFileHas tells whether pattern is found in a Go source file in dir.
+func anyFileHas(dir, pattern string) (bool, error) {
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return false, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return false, err
+	}
+	for _, f := range files {
+		src, err := os.ReadFile(f)
+		if err != nil {
+			return false, err
+		}
+		if re.Match(src) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// runGenerator runs openapi-gen, in the version of the library.
+func runGenerator(ctx context.Context, pkgs []goPackage) error {
+	version, err := command(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kube-openapi")
+	if err != nil {
+		return err
+	}
+	args := []string{
+		"run", "k8s.io/kube-openapi/cmd/openapi-gen@" + strings.TrimSpace(version),
+		"--output-dir", scratch, "--output-pkg", module + "/openapi/" + scratch, "--output-file", "definitions.go",
+		"--go-header-file", os.DevNull,
+		// Faults of the types' API conventions, which are not ours to mend.
+		"--report-filename", filepath.Join(scratch, "report.txt"),
+	}
+	for _, p := range pkgs {
+		args = append(args, p.path)
+	}
+	if _, err := command(ctx, "go", args...); err != nil {
+		return err
+	}
+	// It names the package after its directory; a program must be called main.
+	file := filepath.Join(scratch, "definitions.go")
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	src = bytes.Replace(src, []byte("\npackage "+scratch+"\n"), []byte("\npackage main\n"), 1)
+	return os.WriteFile(file, src, 0o644)
+}
+
+// program is the main file beside the generated code.
+func program(pkgs []goPackage) []byte {
+	var imports, adders bytes.Buffer
+	for i, p := range pkgs {
+		if p.registers {
+			fmt.Fprintf(&imports, "\tp%d %q\n", i, p.path)
+			fmt.Fprintf(&adders, "\t\tp%d.AddToScheme,\n", i)
+		}
+	}
+	return fmt.Appendf(nil, `package main
+
+import (
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"%s/openapi/internal/pack"
+
+%s)
+
+func main() {
+	pack.Main(os.Args[1], GetOpenAPIDefinitions, []func(*runtime.Scheme) error{
+%s	})
+}
+`, module, &imports, &adders)
+}
+
+// command runs a program and returns what it printed.
+func command(ctx context.Context, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var out, fault bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &fault
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args[:min(len(args), 3)], " "), err, &fault)
+	}
+	return out.String(), nil
+}
