@@ -118,11 +118,9 @@ type Resource struct {
 	// clients may name is told by Version.FieldLabels.
 	Fields func(obj Object) map[string]string
 
-	// Columns are those of the Table that kubectl prints, with their descriptions,
-	// and Cells makes a row: one string, int64, bool or Elapsed for each column.
-	// It depends on nothing but the object. Nil means name and time of creation.
-	Columns []metav1.TableColumnDefinition
-	Cells   func(obj Object) []any
+	// Rows is how objects show as rows of the Table that kubectl prints. Nil means
+	// name and time of creation.
+	Rows *Table
 
 	// GracePeriodSeconds makes deletion graceful: given what the client asked
 	// for (nil: nothing), it returns how long the object stays, marked as

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,9 +25,9 @@ type codec struct {
 	head []byte
 	// jsonSlot and protoSlot are where an item keeps its encodings.
 	jsonSlot, protoSlot int
-	// columns is the JSON of the table's columns; cells makes a row.
-	columns []byte
-	cells   func(api.Object) []any
+	// table is how objects show as rows, columns the JSON of its columns.
+	table   *api.Table
+	columns func() []byte
 }
 
 // Slots of the encodings that are the same in all versions; those of the
@@ -49,16 +50,13 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 			slot = i
 		}
 	}
-	columns, cells := res.Table()
-	definitions, err := json.Marshal(columns)
-	if err != nil {
-		definitions = []byte("null") // strings and numbers have a JSON form
-	}
+	table := res.Table()
 	c := &codec{
 		resource: res, version: v, gvk: v.WithKind(res.Kind),
 		head:     objectHead(res.Kind, v.String()),
 		jsonSlot: versionSlots + 2*slot, protoSlot: versionSlots + 2*slot + 1,
-		columns: definitions, cells: cells,
+		table:   table,
+		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
 	}
 	actual, _ := h.codecs.LoadOrStore(v, c)
 	return actual.(*codec)
@@ -156,7 +154,22 @@ func (c *codec) envelope(raw []byte) []byte {
 }
 
 // encodeCells gives the kept form of the cells of an object's row.
-func (c *codec) encodeCells(obj api.Object) ([]byte, error) { return encodeCells(c.cells(obj)) }
+func (c *codec) encodeCells(obj api.Object) ([]byte, error) {
+	var conditions []metav1.TableRowCondition
+	if c.table.Conditions != nil {
+		conditions = c.table.Conditions(obj)
+	}
+	return encodeCells(c.table.Cells(obj), conditions)
+}
+
+// encodeColumns gives the JSON of a table's columns.
+func encodeColumns(columns []metav1.TableColumnDefinition) []byte {
+	data, err := json.Marshal(columns)
+	if err != nil {
+		return []byte("null") // strings and numbers have a JSON form
+	}
+	return data
+}
 
 // encodePartial gives an object's metadata as JSON, without the brace, kind and
 // version that stand before it.

@@ -20,8 +20,9 @@ import (
 // with numbers as varints. A hole is inside a string, so that what fills it
 // needs no quotes.
 
-// encodeCells makes the kept form of a row's cells.
-func encodeCells(cells []any) ([]byte, error) {
+// encodeCells makes the kept form of a row's cells, and of its conditions, which
+// stand beside them.
+func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, error) {
 	var head, text []byte
 	holes := 0
 	text = append(text, '[')
@@ -53,6 +54,13 @@ func encodeCells(cells []any) ([]byte, error) {
 		text = append(text, after[1:]...)
 	}
 	text = append(text, ']')
+	if len(conditions) > 0 {
+		value, err := json.Marshal(conditions)
+		if err != nil {
+			return nil, fmt.Errorf("encode conditions of a table row: %w", err)
+		}
+		text = append(append(text, `,"conditions":`...), value...)
+	}
 	out := binary.AppendUvarint(make([]byte, 0, len(head)+len(text)+binary.MaxVarintLen64), uint64(holes))
 	return append(append(out, head...), text...), nil
 }

@@ -170,7 +170,7 @@ func (v *view) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool)
 	b = append(append(b, `"metadata":`...), encodeListMeta(meta)...)
 	b = append(b, `,"columnDefinitions":`...)
 	if withColumns {
-		b = append(b, v.codec.columns...)
+		b = append(b, v.codec.columns()...)
 	} else {
 		b = append(b, "null"...)
 	}

@@ -11,6 +11,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -117,14 +118,14 @@ func anyFileHas(dir, pattern string) (bool, error) {
 	return false, nil
 }
 
-// runGenerator runs openapi-gen, in the version of the library.
+// runGenerator runs openapi-gen.
 func runGenerator(ctx context.Context, pkgs []goPackage) error {
-	version, err := command(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kube-openapi")
+	version, err := generatorVersion(ctx)
 	if err != nil {
 		return err
 	}
 	args := []string{
-		"run", "k8s.io/kube-openapi/cmd/openapi-gen@" + strings.TrimSpace(version),
+		"run", "k8s.io/kube-openapi/cmd/openapi-gen@" + version,
 		"--output-dir", scratch, "--output-pkg", module + "/openapi/" + scratch, "--output-file", "definitions.go",
 		"--go-header-file", os.DevNull,
 		// Faults of the types' API conventions, which are not ours to mend.
@@ -144,6 +145,30 @@ func runGenerator(ctx context.Context, pkgs []goPackage) error {
 	}
 	src = bytes.Replace(src, []byte("\npackage "+scratch+"\n"), []byte("\npackage main\n"), 1)
 	return os.WriteFile(file, src, 0o644)
+}
+
+// generatorVersion is that of the k8s.io/kube-openapi with which this release of
+// Kubernetes was made, as k8s.io/apimachinery tells: other versions say some
+// things differently.
+func generatorVersion(ctx context.Context) (string, error) {
+	file, err := command(ctx, "go", "list", "-m", "-f", "{{.GoMod}}", "k8s.io/apimachinery")
+	if err != nil {
+		return "", err
+	}
+	parsed, err := command(ctx, "go", "mod", "edit", "-json", strings.TrimSpace(file))
+	if err != nil {
+		return "", err
+	}
+	var mod struct{ Require []struct{ Path, Version string } }
+	if err := json.Unmarshal([]byte(parsed), &mod); err != nil {
+		return "", err
+	}
+	for _, r := range mod.Require {
+		if r.Path == "k8s.io/kube-openapi" {
+			return r.Version, nil
+		}
+	}
+	return "", errors.New("k8s.io/apimachinery does not require k8s.io/kube-openapi")
 }
 
 // program is the main file beside the generated code.

@@ -1,0 +1,228 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sort"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/miniapiserver/miniapiserver/server"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// stored is a value in etcd.
+type stored struct {
+	value   []byte
+	created int64
+}
+
+// readKeys returns all that is in an etcd, by key.
+func readKeys(t *testing.T, o storage.Options) map[string]stored {
+	t.Helper()
+	s, err := storage.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	resp, err := s.Client().Get(t.Context(), "/registry/", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]stored{}
+	for _, kv := range resp.Kvs {
+		keys[string(kv.Key)] = stored{kv.Value, kv.CreateRevision}
+	}
+	return keys
+}
+
+// place is where an object is served, and what it looks like there.
+type place struct {
+	collection string // the path to POST to
+	object     map[string]any
+	created    int64
+}
+
+// TestWritten makes every object of the snapshot anew, from what clients see of
+// it, and finds the same keys with the same content in etcd.
+func TestWritten(t *testing.T) {
+	want := readKeys(t, storage.Options{Ephemeral: true, SnapshotFile: snapshotFile})
+	places := placesOf(t, want)
+	dir := t.TempDir()
+	func() {
+		s, err := server.Start(t.Context(), server.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := s.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		c := newClient(t, s)
+		for _, p := range places {
+			c.make(p)
+		}
+	}()
+	got := readKeys(t, storage.Options{Dir: filepath.Join(dir, "etcd")})
+	compared := 0
+	for key, w := range want {
+		if why := notWritten(key); why != "" {
+			continue
+		}
+		g, ok := got[key]
+		if !ok {
+			t.Errorf("%s is not there", key)
+			continue
+		}
+		compared++
+		for _, d := range differences("", content(t, key, g.value), content(t, key, w.value)) {
+			t.Errorf("%s%s", key, d)
+		}
+	}
+	const least = 250
+	if compared < least {
+		t.Errorf("compared %d objects, there should be at least %d", compared, least)
+	}
+}
+
+// notWritten tells why a key need not be there.
+func notWritten(key string) string {
+	for prefix, why := range map[string]string{
+		"/registry/ranges/":                    "the allocators' own record, made of the services that are there",
+		"/registry/masterleases/":              "which kube-apiservers run",
+		"/registry/leases/kube-system/":        "which kube-apiservers run",
+		"/registry/apiextensions.k8s.io/":      "custom resources are not served",
+		"/registry/etcdref.parity.example/":    "custom resources are not served",
+		"/registry/apiregistration.k8s.io/":    "aggregation is not served",
+		"/registry/peerserverleases/":          "which kube-apiservers run",
+		"/registry/storageversionmigrations/":  "not served",
+		"/registry/configmaps/kube-system/ext": "the certificates of that server",
+	} {
+		if strings.HasPrefix(key, prefix) {
+			return why
+		}
+	}
+	return ""
+}
+
+// placesOf says how to make the objects of the snapshot again, in the order in
+// which they were made. An object that is served under two paths is made by the
+// one that is stored.
+func placesOf(t *testing.T, keys map[string]stored) []place {
+	t.Helper()
+	created := map[string]int64{}
+	for key, s := range keys {
+		if notWritten(key) != "" {
+			continue
+		}
+		obj, apiVersion := decode(t, key, s.value)
+		m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta := m["metadata"].(map[string]any)
+		created[fmt.Sprint(apiVersion, meta["uid"])] = s.created
+	}
+	var places []place
+	for path, l := range readLists(t) {
+		group, resource := filepath.Split(path)
+		apiVersion := strings.TrimPrefix(strings.TrimPrefix(strings.Trim(group, "/"), "apis/"), "api/")
+		for _, item := range l.Items {
+			meta := item["metadata"].(map[string]any)
+			rev, ok := created[fmt.Sprint(apiVersion, meta["uid"])]
+			if !ok {
+				continue
+			}
+			collection := path
+			if ns, ok := meta["namespace"]; ok {
+				collection = fmt.Sprint(group, "namespaces/", ns, "/", resource)
+			}
+			places = append(places, place{collection, item, rev})
+		}
+	}
+	sort.Slice(places, func(i, j int) bool { return places[i].created < places[j].created })
+	return places
+}
+
+// make creates an object, if it is not there already, and sets its status.
+func (c *client) make(p place) {
+	c.t.Helper()
+	meta := p.object["metadata"].(map[string]any)
+	name := fmt.Sprint(meta["name"])
+	status, hasStatus := p.object["status"]
+	for _, own := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink"} {
+		delete(meta, own)
+	}
+	code, body := c.do(http.MethodPost, p.collection, encode(c.t, p.object))
+	if code != http.StatusCreated && code != http.StatusConflict {
+		c.t.Errorf("%s/%s: %d %s", p.collection, name, code, body)
+		return
+	}
+	if !hasStatus {
+		return
+	}
+	code, body = c.do(http.MethodGet, p.collection+"/"+name+"/status", "")
+	if code == http.StatusNotFound {
+		return // there is no such subresource, and status came with the rest
+	}
+	var now map[string]any
+	if err := json.Unmarshal(body, &now); err != nil || code != http.StatusOK {
+		c.t.Fatalf("%d %v %s", code, err, body)
+	}
+	if len(differences("", now["status"], status)) == 0 {
+		return
+	}
+	now["status"] = status
+	if code, body := c.do(http.MethodPut, p.collection+"/"+name+"/status", encode(c.t, now)); code != http.StatusOK {
+		c.t.Errorf("status of %s/%s: %d %s", p.collection, name, code, body)
+	}
+}
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// decode reads a stored value with client-go's codec, which sets no defaults.
+func decode(t *testing.T, key string, value []byte) (runtime.Object, string) {
+	t.Helper()
+	obj, gvk, err := scheme.Codecs.UniversalDeserializer().Decode(value, nil, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", key, err)
+	}
+	apiVersion, _ := gvk.ToAPIVersionAndKind()
+	return obj, apiVersion
+}
+
+// content is what a value says, but for what differs from one creation to the
+// next.
+func content(t *testing.T, key string, value []byte) map[string]any {
+	t.Helper()
+	obj, apiVersion := decode(t, key, value)
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m["apiVersion"] = apiVersion
+	if meta, ok := m["metadata"].(map[string]any); ok {
+		for _, own := range []string{"uid", "creationTimestamp", "managedFields"} {
+			delete(meta, own)
+		}
+	}
+	return m
+}

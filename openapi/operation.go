@@ -1,0 +1,141 @@
+package openapi
+
+import (
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// operation is what one method does on a path.
+type operation struct {
+	// method in lower case, as documents have it.
+	method, id, description, tag string
+	// action is x-kubernetes-action, and kind what it is about; empty for what
+	// is not about a resource.
+	action   string
+	kind     *schema.GroupVersionKind
+	params   []parameter
+	body     *body
+	consumes []string
+	produces []string
+	// answers besides 401, which every operation may give.
+	answers []answer
+}
+
+// parameter is one in the path or in the query.
+type parameter struct {
+	name, in, kind, description string
+	required                    bool
+}
+
+// body is what is sent: the name of its definition.
+type body struct {
+	model    string
+	required bool
+}
+
+// answer is a status code and the name of the definition of what comes with it.
+type answer struct {
+	code  int
+	model string
+}
+
+// answers of one model under several codes.
+func answers(model string, codes ...int) []answer {
+	out := make([]answer, len(codes))
+	for i, code := range codes {
+		out[i] = answer{code, model}
+	}
+	return out
+}
+
+// Definitions that operations speak of.
+const (
+	modelMeta          = "io.k8s.apimachinery.pkg.apis.meta.v1."
+	modelDeleteOptions = modelMeta + "DeleteOptions"
+	modelPatch         = modelMeta + "Patch"
+	modelStatus        = modelMeta + "Status"
+	modelWatchEvent    = modelMeta + "WatchEvent"
+)
+
+// Media types. Functions, because they are lists and lists can be changed.
+func mediaTypes(custom bool) []string {
+	if custom {
+		return []string{"application/json", "application/yaml"}
+	}
+	return []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
+}
+
+func streamTypes(custom bool) []string {
+	if custom {
+		return mediaTypes(custom)
+	}
+	return append(mediaTypes(custom), "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+}
+
+func bodyTypes(custom bool) []string {
+	if custom {
+		return mediaTypes(custom)
+	}
+	return []string{"*/*"}
+}
+
+func patchTypes(custom bool) []string {
+	out := []string{"application/json-patch+json", "application/merge-patch+json"}
+	if !custom {
+		out = append(out, "application/strategic-merge-patch+json")
+	}
+	return append(out, "application/apply-patch+yaml")
+}
+
+// groupID is the name of a group within the ids of operations: "Core",
+// "RbacAuthorization".
+func groupID(group string) string {
+	if group == "" {
+		return "Core"
+	}
+	var out strings.Builder
+	for part := range strings.SplitSeq(strings.TrimSuffix(group, ".k8s.io"), ".") {
+		out.WriteString(title(part))
+	}
+	return out.String()
+}
+
+// versionTag is the tag of the operations of a group version: "core_v1".
+func versionTag(gv schema.GroupVersion) string { return groupTag(gv.Group) + "_" + gv.Version }
+
+func groupTag(group string) string {
+	id := groupID(group)
+	return strings.ToLower(id[:1]) + id[1:]
+}
+
+// title makes the first letter a capital.
+func title(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// withArticle puts an article before a kind, unless it looks like a plural.
+func withArticle(kind string) string {
+	switch {
+	case strings.HasSuffix(kind, "s") && !strings.HasSuffix(kind, "ss"):
+		return kind
+	case kind != "" && strings.ContainsRune("aeiou", rune(strings.ToLower(kind)[0])):
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// methodOf is the HTTP method of a verb of a subresource or of an object.
+func methodOf(verb string) string {
+	switch verb {
+	case "create":
+		return strings.ToLower(http.MethodPost)
+	case "update":
+		return strings.ToLower(http.MethodPut)
+	}
+	return verb
+}

@@ -1,0 +1,153 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// object is a JSON object. Its keys are written in order.
+type object = map[string]any
+
+// V3 writes the document in version 3 of OpenAPI, with the definitions of all
+// that it speaks of.
+func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
+	closure, err := defs.Closure(d.models()...)
+	if err != nil {
+		return nil, fmt.Errorf("document %s: %w", d.Name, err)
+	}
+	paths := make(object, len(d.paths))
+	for _, p := range d.paths {
+		paths[p.path] = p.v3()
+	}
+	head := object{"title": "Kubernetes", "version": info.Version}
+	if d.custom {
+		head = object{"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
+	}
+	var out bytes.Buffer
+	out.WriteString(`{"openapi":"3.0.0","info":`)
+	if err := appendJSON(&out, head); err != nil {
+		return nil, err
+	}
+	out.WriteString(`,"paths":`)
+	if err := appendJSON(&out, paths); err != nil {
+		return nil, err
+	}
+	out.WriteString(`,"components":{"schemas":`)
+	appendDefinitions(&out, closure, func(def Definition) []byte { return def.V3 })
+	if !d.custom {
+		out.WriteString(`,"securitySchemes":`)
+		if err := appendJSON(&out, securitySchemes()); err != nil {
+			return nil, err
+		}
+	}
+	out.WriteString("}}")
+	return out.Bytes(), nil
+}
+
+// appendJSON writes a value with its keys sorted and nothing escaped that needs
+// no escape.
+func appendJSON(out *bytes.Buffer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err
+	}
+	out.Truncate(out.Len() - 1) // the line break
+	return nil
+}
+
+// appendDefinitions writes an object of definitions, in their order.
+func appendDefinitions(out *bytes.Buffer, defs []Definition, form func(Definition) []byte) {
+	for i, def := range defs {
+		sep := byte(',')
+		if i == 0 {
+			sep = '{'
+		}
+		out.WriteByte(sep)
+		out.WriteString(strconv.Quote(def.Name))
+		out.WriteByte(':')
+		out.Write(form(def))
+	}
+	if len(defs) == 0 {
+		out.WriteByte('{')
+	}
+	out.WriteByte('}')
+}
+
+func securitySchemes() object {
+	return object{"BearerToken": object{
+		"description": "Bearer Token authentication", "in": "header", "name": "authorization", "type": "apiKey",
+	}}
+}
+
+func (p pathItem) v3() object {
+	out := object{}
+	for _, op := range p.ops {
+		out[op.method] = op.v3()
+	}
+	if len(p.params) > 0 {
+		out["parameters"] = paramsV3(p.params)
+	}
+	return out
+}
+
+func (op operation) v3() object {
+	out := op.common()
+	if len(op.params) > 0 {
+		out["parameters"] = paramsV3(op.params)
+	}
+	if op.body != nil {
+		content := object{"content": op.contentV3(op.consumes, op.body.model)}
+		if op.body.required {
+			content["required"] = true
+		}
+		out["requestBody"] = content
+	}
+	responses := object{}
+	for _, a := range op.answers {
+		responses[strconv.Itoa(a.code)] = object{
+			"description": http.StatusText(a.code),
+			"content":     op.contentV3(op.produces, a.model),
+		}
+	}
+	responses["401"] = object{"description": http.StatusText(http.StatusUnauthorized)}
+	out["responses"] = responses
+	return out
+}
+
+// common is what an operation has in both versions.
+func (op operation) common() object {
+	out := object{"operationId": op.id, "description": op.description, "tags": []string{op.tag}}
+	if op.action != "" {
+		out["x-kubernetes-action"] = op.action
+	}
+	if op.kind != nil {
+		out["x-kubernetes-group-version-kind"] = object{"group": op.kind.Group, "version": op.kind.Version, "kind": op.kind.Kind}
+	}
+	return out
+}
+
+func (op operation) contentV3(types []string, model string) object {
+	out := object{}
+	for _, t := range types {
+		out[t] = object{"schema": object{"$ref": refV3 + model}}
+	}
+	return out
+}
+
+func paramsV3(params []parameter) []object {
+	out := make([]object, len(params))
+	for i, p := range params {
+		out[i] = object{"name": p.name, "in": p.in, "schema": object{"type": p.kind, "uniqueItems": true}}
+		if p.description != "" {
+			out[i]["description"] = p.description
+		}
+		if p.required {
+			out[i]["required"] = true
+		}
+	}
+	return out
+}
