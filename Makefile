@@ -44,7 +44,7 @@ conformance: ## Replay the recorded conversations against a server in this proce
 .PHONY: bench
 bench: build ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
 	$(GO) run ./bench -binary $(BIN)
-	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api ./proto ./handlers
+	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api ./proto ./handlers ./server
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz test for FUZZTIME (default 30s).

@@ -36,7 +36,7 @@ func BuiltIn() []*Resource {
 		cronJob(),
 		job(),
 		// certificates.k8s.io
-		certificateSigningRequest(),
+		certificateSigningRequest(time.Now),
 		// coordination.k8s.io
 		lease(),
 		// discovery.k8s.io
@@ -47,7 +47,7 @@ func BuiltIn() []*Resource {
 		// networking.k8s.io
 		ingress(),
 		ingressClass(),
-		ipAddress(),
+		ipAddresses(),
 		networkPolicy(),
 		serviceCIDR(),
 		// node.k8s.io
@@ -63,7 +63,7 @@ func BuiltIn() []*Resource {
 		deviceClass(),
 		resourceClaim(),
 		resourceClaimTemplate(),
-		resourceSlice(),
+		resourceSlice(time.Now),
 		// scheduling.k8s.io
 		priorityClass(),
 		// storage.k8s.io

@@ -9,9 +9,15 @@ import (
 func clusterRole() *Resource {
 	return &Resource{
 		Name: "clusterroles", Singular: "clusterrole", Kind: "ClusterRole",
-		Versions:            readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
-		New:                 func() Object { return &rbacv1.ClusterRole{} },
-		Prefix:              "clusterroles",
+		Versions: readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
+		New:      func() Object { return &rbacv1.ClusterRole{} },
+		Prefix:   "clusterroles",
+		Default: func(obj Object) {
+			if r := obj.(*rbacv1.ClusterRole); len(r.Rules) == 0 {
+				r.Rules = nil
+			}
+		},
+		Validate:            rulesOf(clusterRoleRules),
 		AllowCreateOnUpdate: true,
 		ValidateName:        segmentName,
 	}

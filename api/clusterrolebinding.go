@@ -9,9 +9,19 @@ import (
 func clusterRoleBinding() *Resource {
 	return &Resource{
 		Name: "clusterrolebindings", Singular: "clusterrolebinding", Kind: "ClusterRoleBinding",
-		Versions:            readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
-		New:                 func() Object { return &rbacv1.ClusterRoleBinding{} },
-		Prefix:              "clusterrolebindings",
+		Versions: readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
+		New:      func() Object { return &rbacv1.ClusterRoleBinding{} },
+		Rows:     &Table{Columns: clusterRoleBindingColumns, Cells: clusterRoleBindingCells},
+		Prefix:   "clusterrolebindings",
+		Default: func(obj Object) {
+			b := obj.(*rbacv1.ClusterRoleBinding)
+			defaultRoleRef(&b.RoleRef, b.Subjects)
+		},
+		ValidateCreate: rulesOf(clusterRoleBindingRules),
+		ValidateUpdate: changesOf(func(at *place, is, was *rbacv1.ClusterRoleBinding) {
+			clusterRoleBindingRules(at, is)
+			sameRole(at, is.RoleRef, was.RoleRef)
+		}),
 		AllowCreateOnUpdate: true,
 		ValidateName:        segmentName,
 	}

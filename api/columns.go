@@ -18,6 +18,9 @@ type Table struct {
 	Cells func(obj Object) []any
 	// Conditions tells of objects that are done. Nil means that none ever is.
 	Conditions func(obj Object) []metav1.TableRowCondition
+	// Order compares objects for the order of rows in a list. Nil means that of
+	// the list itself.
+	Order func(a, b Object) int
 }
 
 // Elapsed is a table cell that tells how long ago something was. It is put into
@@ -99,4 +102,14 @@ func containersColumn() metav1.TableColumnDefinition {
 
 func imagesColumn() metav1.TableColumnDefinition {
 	return textColumn("Images", "Images referenced by each container in the template.")
+}
+
+// nameAndAge is the Table of kinds that have nothing else to show.
+func nameAndAge() *Table {
+	return &Table{
+		Columns: func() []metav1.TableColumnDefinition {
+			return []metav1.TableColumnDefinition{nameColumn(), ageColumn()}
+		},
+		Cells: func(obj Object) []any { return []any{obj.GetName(), Age(obj)} },
+	}
 }

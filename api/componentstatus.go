@@ -11,6 +11,7 @@ func componentStatus() *Resource {
 		Verbs:      []string{VerbGet, VerbList},
 		Versions:   served(corev1.SchemeGroupVersion),
 		New:        func() Object { return &corev1.ComponentStatus{} },
+		Rows:       &Table{Columns: componentStatusColumns, Cells: componentStatusCells},
 		Virtual:    &Virtual{Source: "componentstatuses"},
 		Deprecated: "v1 ComponentStatus is deprecated in v1.19+",
 	}

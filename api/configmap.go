@@ -18,6 +18,7 @@ func configMap() *Resource {
 		Namespaced:          true,
 		Versions:            served(corev1.SchemeGroupVersion),
 		New:                 func() Object { return &corev1.ConfigMap{} },
+		Rows:                &Table{Columns: configMapColumns, Cells: configMapCells},
 		Prefix:              "configmaps",
 		MetadataRevalidated: true,
 		Validate:            validateConfigMap,

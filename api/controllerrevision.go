@@ -8,9 +8,14 @@ import (
 func controllerRevision() *Resource {
 	return &Resource{
 		Name: "controllerrevisions", Singular: "controllerrevision", Kind: "ControllerRevision",
-		Namespaced: true,
-		Versions:   served(appsv1.SchemeGroupVersion),
-		New:        func() Object { return &appsv1.ControllerRevision{} },
-		Prefix:     "controllerrevisions",
+		Namespaced:          true,
+		Versions:            served(appsv1.SchemeGroupVersion),
+		New:                 func() Object { return &appsv1.ControllerRevision{} },
+		Rows:                &Table{Columns: controllerRevisionColumns, Cells: controllerRevisionCells},
+		Prefix:              "controllerrevisions",
+		MetadataRevalidated: true,
+		Validate:            rulesOf(revisionRules),
+		ValidateUpdate:      changesOf(revisionChanges),
+		WholeUpdate:         true,
 	}
 }

@@ -11,7 +11,11 @@ func csiDriver() *Resource {
 		Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver",
 		Versions:               served(storagev1.SchemeGroupVersion),
 		New:                    func() Object { return &storagev1.CSIDriver{} },
+		Rows:                   &Table{Columns: csiDriverColumns, Cells: csiDriverCells},
 		Prefix:                 "csidrivers",
+		Default:                defaultCSIDriver,
+		ValidateCreate:         rulesOf(csiDriverRules),
+		ValidateUpdate:         changesOf(csiDriverChanges),
 		ReturnDeletedObject:    true,
 		RequireResourceVersion: true,
 		// The generation is not set on create but counts some changes later.
@@ -23,5 +27,18 @@ func csiDriver() *Resource {
 				is.Generation = was.Generation + 1
 			}
 		},
+	}
+}
+
+func defaultCSIDriver(obj Object) {
+	s := &obj.(*storagev1.CSIDriver).Spec
+	setDefault(&s.AttachRequired, true)
+	setDefault(&s.PodInfoOnMount, false)
+	setDefault(&s.StorageCapacity, false)
+	setDefault(&s.FSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
+	setDefault(&s.RequiresRepublish, false)
+	setDefault(&s.SELinuxMount, false)
+	if len(s.VolumeLifecycleModes) == 0 {
+		s.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
 	}
 }

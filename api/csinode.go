@@ -9,9 +9,17 @@ import (
 func csiNode() *Resource {
 	return &Resource{
 		Name: "csinodes", Singular: "csinode", Kind: "CSINode",
-		Versions:               readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
-		New:                    func() Object { return &storagev1.CSINode{} },
-		Prefix:                 "csinodes",
+		Versions: readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
+		New:      func() Object { return &storagev1.CSINode{} },
+		Rows:     &Table{Columns: csiNodeColumns, Cells: csiNodeCells},
+		Prefix:   "csinodes",
+		Default: func(obj Object) {
+			if n := obj.(*storagev1.CSINode); len(n.Spec.Drivers) == 0 {
+				n.Spec.Drivers = nil
+			}
+		},
+		ValidateCreate:         rulesOf(csiNodeRules),
+		ValidateUpdate:         changesOf(csiNodeChanges),
 		ReturnDeletedObject:    true,
 		RequireResourceVersion: true,
 	}

@@ -13,6 +13,8 @@ func csiStorageCapacity() *Resource {
 		Versions:               readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
 		New:                    func() Object { return &storagev1.CSIStorageCapacity{} },
 		Prefix:                 "csistoragecapacities",
+		ValidateCreate:         rulesOf(csiStorageCapacityRules),
+		ValidateUpdate:         changesOf(csiStorageCapacityChanges),
 		RequireResourceVersion: true,
 	}
 }

@@ -10,15 +10,21 @@ import (
 func deployment() *Resource {
 	return &Resource{
 		Name: "deployments", Singular: "deployment", Kind: "Deployment",
-		ShortNames: []string{"deploy"},
-		Categories: []string{"all"},
-		Namespaced: true,
-		Versions:   served(appsv1.SchemeGroupVersion),
-		New:        func() Object { return &appsv1.Deployment{} },
-		Prefix:     "deployments",
-		Generation: true,
-		HasStatus:  true,
-		Default:    defaultDeployment,
+		ShortNames:           []string{"deploy"},
+		Categories:           []string{"all"},
+		Namespaced:           true,
+		Versions:             served(appsv1.SchemeGroupVersion),
+		New:                  func() Object { return &appsv1.Deployment{} },
+		Rows:                 &Table{Columns: deploymentColumns, Cells: deploymentCells},
+		Subresources:         []*Subresource{scaleDeployment()},
+		Prefix:               "deployments",
+		Generation:           true,
+		HasStatus:            true,
+		Default:              defaultDeployment,
+		Validate:             rulesOf(deploymentRules),
+		ValidateUpdate:       changesOf(deploymentChanges),
+		WholeUpdate:          true,
+		ValidateStatusUpdate: changesOf(deploymentStatusChanges),
 		// Annotations are copied to the ReplicaSets, so they count as well.
 		Changed: func(obj, old Object) bool {
 			return bodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetAnnotations(), old.GetAnnotations())
@@ -43,4 +49,13 @@ func defaultDeployment(obj Object) {
 	}
 	setDefault(&s.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
 	setDefault(&s.Strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+}
+
+// scaleDeployment is where the replicas of a Deployment are.
+func scaleDeployment() *Subresource {
+	return scale(scaled{
+		wanted:   func(obj Object) **int32 { return &obj.(*appsv1.Deployment).Spec.Replicas },
+		current:  func(obj Object) int32 { return obj.(*appsv1.Deployment).Status.Replicas },
+		selector: func(obj Object) (string, error) { return selectorText(obj.(*appsv1.Deployment).Spec.Selector) },
+	})
 }

@@ -11,7 +11,10 @@ func deviceClass() *Resource {
 		Name: "deviceclasses", Singular: "deviceclass", Kind: "DeviceClass",
 		Versions:            readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
 		New:                 func() Object { return &resourcev1.DeviceClass{} },
+		Rows:                nameAndAge(),
 		Prefix:              "deviceclasses",
+		ValidateCreate:      rulesOf(deviceClassRules),
+		ValidateUpdate:      changesOf(deviceClassChanges),
 		ReturnDeletedObject: true,
 		Generation:          true,
 	}

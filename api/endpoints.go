@@ -10,6 +10,7 @@ func endpoints() *Resource {
 		Namespaced:          true,
 		Versions:            served(corev1.SchemeGroupVersion),
 		New:                 func() Object { return &corev1.Endpoints{} },
+		Rows:                &Table{Columns: endpointsColumns, Cells: endpointsCells},
 		Prefix:              "services/endpoints",
 		AllowCreateOnUpdate: true,
 		Default:             defaultEndpoints,

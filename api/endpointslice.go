@@ -13,6 +13,7 @@ func endpointSlice() *Resource {
 		Namespaced: true,
 		Versions:   served(discoveryv1.SchemeGroupVersion),
 		New:        func() Object { return &discoveryv1.EndpointSlice{} },
+		Rows:       &Table{Columns: endpointSliceColumns, Cells: endpointSliceCells},
 		Prefix:     "endpointslices",
 		Generation: true,
 		Default:    defaultEndpointSlice,

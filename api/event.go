@@ -32,6 +32,7 @@ func event() *Resource {
 		Namespaced: true,
 		Versions:   versions,
 		New:        func() Object { return &corev1.Event{} },
+		Rows:       &Table{Columns: eventColumns, Cells: eventCells},
 		Prefix:     "events",
 		// Many writers of events put what no other server would take for a name.
 		ValidateName:        segmentName,

@@ -9,10 +9,15 @@ import (
 func flowSchema() *Resource {
 	return &Resource{
 		Name: "flowschemas", Singular: "flowschema", Kind: "FlowSchema",
-		Versions:   readable(served(flowcontrolv1.SchemeGroupVersion), flowcontrolv1beta3.SchemeGroupVersion),
-		New:        func() Object { return &flowcontrolv1.FlowSchema{} },
-		Prefix:     "flowschemas",
-		Generation: true,
-		HasStatus:  true,
+		Versions:             readable(served(flowcontrolv1.SchemeGroupVersion), flowcontrolv1beta3.SchemeGroupVersion),
+		New:                  func() Object { return &flowcontrolv1.FlowSchema{} },
+		Rows:                 &Table{Columns: flowSchemaColumns, Cells: flowSchemaCells, Order: flowSchemaOrder},
+		Prefix:               "flowschemas",
+		Default:              defaultFlowSchema,
+		Validate:             rulesOf(flowSchemaRules),
+		PrepareStatusUpdate:  keepMetadataOf,
+		ValidateStatusUpdate: changesOf(flowSchemaStatusRules),
+		Generation:           true,
+		HasStatus:            true,
 	}
 }

@@ -35,3 +35,14 @@ func bodyChanged(obj, old Object) bool {
 
 // never is the Changed of kinds whose generation is 1 for ever.
 func never(_, _ Object) bool { return false }
+
+// keepMetadataOf is for status subresources that leave all metadata alone but
+// who manages which fields.
+func keepMetadataOf(obj, old Object) {
+	managed := obj.GetManagedFields()
+	obj.SetLabels(old.GetLabels())
+	obj.SetAnnotations(old.GetAnnotations())
+	obj.SetFinalizers(old.GetFinalizers())
+	obj.SetOwnerReferences(old.GetOwnerReferences())
+	obj.SetManagedFields(managed)
+}

@@ -25,6 +25,7 @@ func horizontalPodAutoscaler() *Resource {
 			},
 		},
 		New:       func() Object { return &autoscalingv2.HorizontalPodAutoscaler{} },
+		Rows:      &Table{Columns: autoscalerColumns, Cells: autoscalerCells},
 		Prefix:    "horizontalpodautoscalers",
 		HasStatus: true,
 		Default:   defaultAutoscaler,

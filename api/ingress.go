@@ -12,6 +12,7 @@ func ingress() *Resource {
 		Namespaced: true,
 		Versions:   served(networkingv1.SchemeGroupVersion),
 		New:        func() Object { return &networkingv1.Ingress{} },
+		Rows:       &Table{Columns: ingressColumns, Cells: ingressCells},
 		Prefix:     "ingress",
 		Generation: true,
 		HasStatus:  true,

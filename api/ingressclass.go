@@ -11,6 +11,7 @@ func ingressClass() *Resource {
 		Name: "ingressclasses", Singular: "ingressclass", Kind: "IngressClass",
 		Versions:   readable(served(networkingv1.SchemeGroupVersion), networkingv1beta1.SchemeGroupVersion),
 		New:        func() Object { return &networkingv1.IngressClass{} },
+		Rows:       &Table{Columns: ingressClassColumns, Cells: ingressClassCells},
 		Prefix:     "ingressclasses",
 		Generation: true,
 	}

@@ -5,14 +5,17 @@ import (
 	networkingv1beta1 "k8s.io/api/networking/v1beta1"
 )
 
-// ipAddress is a service address that is taken.
-func ipAddress() *Resource {
+// ipAddresses is a service address that is taken.
+func ipAddresses() *Resource {
 	return &Resource{
 		Name: "ipaddresses", Singular: "ipaddress", Kind: "IPAddress",
 		ShortNames:          []string{"ip"},
 		Versions:            readable(served(networkingv1.SchemeGroupVersion), networkingv1beta1.SchemeGroupVersion),
 		New:                 func() Object { return &networkingv1.IPAddress{} },
+		Rows:                &Table{Columns: ipAddressColumns, Cells: ipAddressCells},
 		Prefix:              "ipaddresses",
+		ValidateCreate:      rulesOf(ipAddressRules),
+		ValidateUpdate:      changesOf(ipAddressChanges),
 		MetadataRevalidated: true,
 		ValidateName:        addressName,
 	}

@@ -198,7 +198,7 @@ func TestServiceKeepsAddresses(t *testing.T) {
 }
 
 func TestCertificateSigningRequestStampsUser(t *testing.T) {
-	r := certificateSigningRequest()
+	r := certificateSigningRequest(time.Now)
 	csr := &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{Username: "somebody else", Groups: []string{"x"}}}
 	r.StampUser(csr, &request.User{Name: "a", UID: "1", Extra: map[string][]string{"k": {"v"}}})
 	if s := csr.Spec; s.Username != "a" || s.UID != "1" || s.Groups != nil || s.Extra["k"][0] != "v" {

@@ -9,10 +9,16 @@ import (
 func lease() *Resource {
 	return &Resource{
 		Name: "leases", Singular: "lease", Kind: "Lease",
-		Namespaced:             true,
-		Versions:               readable(served(coordinationv1.SchemeGroupVersion), coordinationv1beta1.SchemeGroupVersion),
-		New:                    func() Object { return &coordinationv1.Lease{} },
-		Prefix:                 "leases",
+		Namespaced:    true,
+		Versions:      readable(served(coordinationv1.SchemeGroupVersion), coordinationv1beta1.SchemeGroupVersion),
+		New:           func() Object { return &coordinationv1.Lease{} },
+		Rows:          &Table{Columns: leaseColumns, Cells: leaseCells},
+		Prefix:        "leases",
+		PrepareCreate: func(obj Object) { dropElection(&obj.(*coordinationv1.Lease).Spec, nil) },
+		PrepareUpdate: func(obj, old Object) {
+			dropElection(&obj.(*coordinationv1.Lease).Spec, &old.(*coordinationv1.Lease).Spec)
+		},
+		Validate:               rulesOf(leaseRules),
 		AllowCreateOnUpdate:    true,
 		RequireResourceVersion: true,
 	}

@@ -8,11 +8,21 @@ import (
 func limitRange() *Resource {
 	return &Resource{
 		Name: "limitranges", Singular: "limitrange", Kind: "LimitRange",
-		ShortNames:          []string{"limits"},
-		Namespaced:          true,
-		Versions:            served(corev1.SchemeGroupVersion),
-		New:                 func() Object { return &corev1.LimitRange{} },
-		Prefix:              "limitranges",
+		ShortNames: []string{"limits"},
+		Namespaced: true,
+		Versions:   served(corev1.SchemeGroupVersion),
+		New:        func() Object { return &corev1.LimitRange{} },
+		Prefix:     "limitranges",
+		Default: func(obj Object) {
+			l := obj.(*corev1.LimitRange)
+			if len(l.Spec.Limits) == 0 {
+				l.Spec.Limits = nil
+			}
+			for i := range l.Spec.Limits {
+				defaultLimitItem(&l.Spec.Limits[i])
+			}
+		},
+		Validate:            rulesOf(limitRangeRules),
 		AllowCreateOnUpdate: true,
 	}
 }

@@ -21,6 +21,9 @@ func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	if r.Validate != nil {
 		errs = append(errs, r.Validate(obj)...)
 	}
+	if r.ValidateCreate != nil {
+		errs = append(errs, r.ValidateCreate(obj)...)
+	}
 	if len(errs) > 0 {
 		return errs
 	}
@@ -38,6 +41,12 @@ func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 	if v != nil && v.ValidateUpdate != nil {
 		errs = append(errs, v.ValidateUpdate(obj, old)...)
 	}
+	if r.WholeUpdate {
+		if r.MetadataRevalidated {
+			errs = append(errs, r.ValidateMetadata(obj)...)
+		}
+		return append(errs, r.ValidateUpdate(obj, old)...)
+	}
 	if r.ValidateUpdate != nil {
 		errs = append(errs, r.ValidateUpdate(obj, old)...)
 	}
@@ -50,12 +59,16 @@ func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 	return errs
 }
 
-// CheckStatusUpdate is CheckUpdate for the status subresource, where only the
-// metadata is checked so far.
+// CheckStatusUpdate is CheckUpdate for the status subresource, where nothing but
+// metadata and status can have changed.
 func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
 	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, segmentName, metadataPath())
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())...)
-	return append(errs, r.ValidateMetadataUpdate(obj, old)...)
+	errs = append(errs, r.ValidateMetadataUpdate(obj, old)...)
+	if r.ValidateStatusUpdate != nil {
+		errs = append(errs, r.ValidateStatusUpdate(obj, old)...)
+	}
+	return errs
 }
 
 // ValidateMetadata checks the metadata of a new object.

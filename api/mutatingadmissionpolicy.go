@@ -9,10 +9,18 @@ import (
 func mutatingAdmissionPolicy() *Resource {
 	return &Resource{
 		Name: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy",
-		Categories:             []string{"api-extensions"},
-		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
-		New:                    func() Object { return &admissionregistrationv1.MutatingAdmissionPolicy{} },
-		Prefix:                 "mutatingadmissionpolicies",
+		Categories: []string{"api-extensions"},
+		Versions:   readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		New:        func() Object { return &admissionregistrationv1.MutatingAdmissionPolicy{} },
+		Rows:       &Table{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
+		Prefix:     "mutatingadmissionpolicies",
+		Default: func(obj Object) {
+			s := &obj.(*admissionregistrationv1.MutatingAdmissionPolicy).Spec
+			setDefault(&s.FailurePolicy, admissionregistrationv1.Fail)
+			defaultMatchResources(s.MatchConstraints)
+		},
+		ValidateCreate:         rulesOf(mutatingPolicyRules),
+		ValidateUpdate:         changesOf(mutatingPolicyChanges),
 		Generation:             true,
 		RequireResourceVersion: true,
 		// kube-apiserver 1.36 still writes the version before.

@@ -9,10 +9,15 @@ import (
 func mutatingAdmissionPolicyBinding() *Resource {
 	return &Resource{
 		Name: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding",
-		Categories:             []string{"api-extensions"},
-		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
-		New:                    func() Object { return &admissionregistrationv1.MutatingAdmissionPolicyBinding{} },
-		Prefix:                 "mutatingadmissionpolicybindings",
+		Categories: []string{"api-extensions"},
+		Versions:   readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		New:        func() Object { return &admissionregistrationv1.MutatingAdmissionPolicyBinding{} },
+		Rows:       &Table{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
+		Prefix:     "mutatingadmissionpolicybindings",
+		Default: func(obj Object) {
+			defaultMatchResources(obj.(*admissionregistrationv1.MutatingAdmissionPolicyBinding).Spec.MatchResources)
+		},
+		Validate:               rulesOf(mutatingBindingRules),
 		Generation:             true,
 		RequireResourceVersion: true,
 		// kube-apiserver 1.36 still writes the version before.

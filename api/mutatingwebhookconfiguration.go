@@ -12,7 +12,11 @@ func mutatingWebhookConfiguration() *Resource {
 		Categories:             []string{"api-extensions"},
 		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
 		New:                    func() Object { return &admissionregistrationv1.MutatingWebhookConfiguration{} },
+		Rows:                   &Table{Columns: webhookColumns, Cells: mutatingWebhookCells},
 		Prefix:                 "mutatingwebhookconfigurations",
+		Default:                defaultMutatingWebhooks,
+		ValidateCreate:         rulesOf(mutatingWebhookRules),
+		ValidateUpdate:         changesOf(mutatingWebhookChanges),
 		Generation:             true,
 		RequireResourceVersion: true,
 	}

@@ -13,13 +13,22 @@ func namespace() *Resource {
 		Name: "namespaces", Singular: "namespace", Kind: "Namespace",
 		ShortNames: []string{"ns"},
 		// There is no deleting of all namespaces at once.
-		Verbs:         []string{VerbCreate, VerbDelete, VerbGet, VerbList, VerbPatch, VerbUpdate, VerbWatch},
-		Versions:      selectable(served(corev1.SchemeGroupVersion), nameLabel, "status.phase"),
-		New:           func() Object { return &corev1.Namespace{} },
-		Prefix:        "namespaces",
-		ValidateName:  labelName,
-		HasStatus:     true,
-		Default:       func(obj Object) { labelNamespace(obj.(*corev1.Namespace)) },
+		Verbs:                []string{VerbCreate, VerbDelete, VerbGet, VerbList, VerbPatch, VerbUpdate, VerbWatch},
+		Versions:             selectable(served(corev1.SchemeGroupVersion), nameLabel, "status.phase"),
+		New:                  func() Object { return &corev1.Namespace{} },
+		Rows:                 &Table{Columns: namespaceColumns, Cells: namespaceCells},
+		Subresources:         []*Subresource{finalizeNamespace()},
+		Prefix:               "namespaces",
+		ValidateStatusUpdate: changesOf(namespaceStatusRules),
+		ValidateName:         labelName,
+		HasStatus:            true,
+		Default: func(obj Object) {
+			ns := obj.(*corev1.Namespace)
+			labelNamespace(ns)
+			if ns.Status.Phase == "" {
+				ns.Status.Phase = corev1.NamespaceActive
+			}
+		},
 		PrepareCreate: prepareNamespace,
 		PrepareUpdate: prepareNamespaceUpdate,
 		Validate:      validateNamespace,
@@ -81,4 +90,16 @@ func validateNamespace(obj Object) field.ErrorList {
 		}
 	}
 	return errs
+}
+
+// finalizeNamespace is how whoever empties a namespace says that it is done.
+func finalizeNamespace() *Subresource {
+	return &Subresource{
+		Name: "finalize", Verbs: []string{VerbUpdate},
+		Keep: func(obj, old Object) {
+			ns := obj.(*corev1.Namespace)
+			ns.Status = old.(*corev1.Namespace).Status
+		},
+		Validate: func(obj, _ Object) field.ErrorList { return validateNamespace(obj) },
+	}
 }

@@ -12,6 +12,7 @@ func networkPolicy() *Resource {
 		Namespaced: true,
 		Versions:   served(networkingv1.SchemeGroupVersion),
 		New:        func() Object { return &networkingv1.NetworkPolicy{} },
+		Rows:       &Table{Columns: networkPolicyColumns, Cells: networkPolicyCells},
 		Prefix:     "networkpolicies",
 		Generation: true,
 	}

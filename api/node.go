@@ -10,15 +10,27 @@ import (
 func node() *Resource {
 	return &Resource{
 		Name: "nodes", Singular: "node", Kind: "Node",
-		ShortNames:          []string{"no"},
-		Versions:            selectable(served(corev1.SchemeGroupVersion), nameLabel, "spec.unschedulable"),
-		New:                 func() Object { return &corev1.Node{} },
-		Prefix:              "minions",
-		MetadataRevalidated: true,
-		HasStatus:           true,
+		ShortNames:     []string{"no"},
+		Versions:       selectable(served(corev1.SchemeGroupVersion), nameLabel, "spec.unschedulable"),
+		New:            func() Object { return &corev1.Node{} },
+		Rows:           &Table{Columns: nodeColumns, Cells: nodeCells},
+		Prefix:         "minions",
+		ValidateCreate: rulesOf(nodeRules),
+		ValidateUpdate: changesOf(func(at *place, is, was *corev1.Node) {
+			nodeRules(at, is)
+			nodeChanges(at, is, was)
+		}),
+		ValidateStatusUpdate: changesOf(nodeChanges),
+		ObjectWarnings:       nodeWarnings,
+		MetadataRevalidated:  true,
+		HasStatus:            true,
 		// A kubelet registers itself together with its status.
 		KeepStatusOnCreate: true,
-		Default:            func(obj Object) { alignPodCIDRs(&obj.(*corev1.Node).Spec) },
+		Default: func(obj Object) {
+			n := obj.(*corev1.Node)
+			alignPodCIDRs(&n.Spec)
+			defaultNodeStatus(&n.Status)
+		},
 		Fields: func(obj Object) map[string]string {
 			return map[string]string{"spec.unschedulable": strconv.FormatBool(obj.(*corev1.Node).Spec.Unschedulable)}
 		},

@@ -6,17 +6,24 @@ import corev1 "k8s.io/api/core/v1"
 func persistentVolumeClaim() *Resource {
 	return &Resource{
 		Name: "persistentvolumeclaims", Singular: "persistentvolumeclaim", Kind: "PersistentVolumeClaim",
-		ShortNames:          []string{"pvc"},
-		Namespaced:          true,
-		Versions:            served(corev1.SchemeGroupVersion),
-		New:                 func() Object { return &corev1.PersistentVolumeClaim{} },
-		Prefix:              "persistentvolumeclaims",
-		MetadataRevalidated: true,
-		ReturnDeletedObject: true,
-		HasStatus:           true,
-		PrepareCreate: func(obj Object) {
-			obj.(*corev1.PersistentVolumeClaim).Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimPending}
+		ShortNames:    []string{"pvc"},
+		Namespaced:    true,
+		Versions:      served(corev1.SchemeGroupVersion),
+		New:           func() Object { return &corev1.PersistentVolumeClaim{} },
+		Rows:          &Table{Columns: persistentVolumeClaimColumns, Cells: persistentVolumeClaimCells},
+		Prefix:        "persistentvolumeclaims",
+		PrepareCreate: func(obj Object) { prepareClaimSpec(&obj.(*corev1.PersistentVolumeClaim).Spec, nil) },
+		PrepareUpdate: func(obj, old Object) {
+			prepareClaimSpec(&obj.(*corev1.PersistentVolumeClaim).Spec, &old.(*corev1.PersistentVolumeClaim).Spec)
 		},
+		ValidateCreate:       rulesOf(claimRules),
+		ValidateUpdate:       changesOf(claimChanges),
+		ValidateStatusUpdate: changesOf(claimStatusRules),
+		ObjectWarnings:       claimWarnings,
+		MetadataRevalidated:  true,
+		ReturnDeletedObject:  true,
+		HasStatus:            true,
+		// The phase of a new claim is not stored, but a default of what is read.
 		Default: func(obj Object) { defaultClaim(obj.(*corev1.PersistentVolumeClaim)) },
 	}
 }
@@ -26,4 +33,8 @@ func defaultClaim(c *corev1.PersistentVolumeClaim) {
 		c.Status.Phase = corev1.ClaimPending
 	}
 	setDefault(&c.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	wholeMillis(c.Spec.Resources.Requests)
+	wholeMillis(c.Spec.Resources.Limits)
+	wholeMillis(c.Status.Capacity)
+	wholeMillis(c.Status.AllocatedResources)
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // pod is containers that run together on a node.
@@ -15,31 +16,81 @@ func pod() *Resource {
 	versions[0].FieldLabels["spec.host"] = "spec.nodeName"
 	return &Resource{
 		Name: "pods", Singular: "pod", Kind: "Pod",
-		ShortNames:          []string{"po"},
-		Categories:          []string{"all"},
-		Namespaced:          true,
-		Versions:            versions,
-		New:                 func() Object { return &corev1.Pod{} },
-		Prefix:              "pods",
-		ReturnDeletedObject: true,
-		Generation:          true,
-		HasStatus:           true,
-		Default:             defaultPod,
-		PrepareCreate:       preparePod,
-		PrepareStatusUpdate: preparePodStatus,
-		Fields:              podFields,
-		GracePeriodSeconds:  podGracePeriod,
+		ShortNames:           []string{"po"},
+		Categories:           []string{"all"},
+		Namespaced:           true,
+		Versions:             versions,
+		New:                  func() Object { return &corev1.Pod{} },
+		Rows:                 &Table{Columns: podColumns, Cells: podCells, Conditions: podConditions},
+		Prefix:               "pods",
+		ReturnDeletedObject:  true,
+		Subresources:         podSubresources(),
+		Generation:           true,
+		HasStatus:            true,
+		Default:              defaultPod,
+		PrepareCreate:        preparePod,
+		PrepareStatusUpdate:  preparePodStatus,
+		MetadataRevalidated:  true,
+		Validate:             validatePod,
+		ValidateUpdate:       validatePodUpdate,
+		WholeUpdate:          true,
+		ValidateStatusUpdate: validatePodStatus,
+		Fields:               podFields,
+		GracePeriodSeconds:   podGracePeriod,
 	}
 }
 
 func preparePod(obj Object) {
 	p := obj.(*corev1.Pod)
+	mergeLabelKeys(p)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podQOS(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
 			Message: "Scheduling is blocked due to non-empty scheduling gates",
 		}}
+	}
+}
+
+// mergeLabelKeys makes part of a selector what it takes from the labels of the pod
+// itself, so that schedulers need not know of it.
+func mergeLabelKeys(p *corev1.Pod) {
+	merge := func(s *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator) {
+		for _, key := range keys {
+			if value, ok := p.Labels[key]; ok && s != nil {
+				s.MatchExpressions = append(s.MatchExpressions,
+					metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}})
+			}
+		}
+	}
+	term := func(t *corev1.PodAffinityTerm) {
+		merge(t.LabelSelector, t.MatchLabelKeys, metav1.LabelSelectorOpIn)
+		merge(t.LabelSelector, t.MismatchLabelKeys, metav1.LabelSelectorOpNotIn)
+	}
+	if a := p.Spec.Affinity; a != nil {
+		podTerms(a, term)
+	}
+	for i := range p.Spec.TopologySpreadConstraints {
+		c := &p.Spec.TopologySpreadConstraints[i]
+		merge(c.LabelSelector, c.MatchLabelKeys, metav1.LabelSelectorOpIn)
+	}
+}
+
+// podTerms goes through all that a pod says of other pods.
+func podTerms(a *corev1.Affinity, visit func(t *corev1.PodAffinityTerm)) {
+	each := func(hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) {
+		for i := range hard {
+			visit(&hard[i])
+		}
+		for i := range soft {
+			visit(&soft[i].PodAffinityTerm)
+		}
+	}
+	if p := a.PodAffinity; p != nil {
+		each(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		each(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
 	}
 }
 

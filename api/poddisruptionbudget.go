@@ -13,6 +13,7 @@ func podDisruptionBudget() *Resource {
 		Namespaced:             true,
 		Versions:               readable(served(policyv1.SchemeGroupVersion), policyv1beta1.SchemeGroupVersion),
 		New:                    func() Object { return &policyv1.PodDisruptionBudget{} },
+		Rows:                   &Table{Columns: podDisruptionBudgetColumns, Cells: podDisruptionBudgetCells},
 		Prefix:                 "poddisruptionbudgets",
 		Generation:             true,
 		HasStatus:              true,

@@ -9,9 +9,13 @@ func podTemplate() *Resource {
 		Namespaced:          true,
 		Versions:            served(corev1.SchemeGroupVersion),
 		New:                 func() Object { return &corev1.PodTemplate{} },
+		Rows:                &Table{Columns: podTemplateColumns, Cells: podTemplateCells},
 		Prefix:              "podtemplates",
 		ReturnDeletedObject: true,
 		Generation:          true,
+		Validate:            rulesOf(podTemplateRules),
+		ValidateUpdate:      changesOf(podTemplateChanges),
+		WholeUpdate:         true,
 		Default:             func(obj Object) { defaultTemplate(&obj.(*corev1.PodTemplate).Template) },
 	}
 }

@@ -10,10 +10,13 @@ import (
 func priorityClass() *Resource {
 	return &Resource{
 		Name: "priorityclasses", Singular: "priorityclass", Kind: "PriorityClass",
-		ShortNames: []string{"pc"},
-		Versions:   readable(served(schedulingv1.SchemeGroupVersion), schedulingv1beta1.SchemeGroupVersion),
-		New:        func() Object { return &schedulingv1.PriorityClass{} },
-		Prefix:     "priorityclasses",
+		ShortNames:     []string{"pc"},
+		Versions:       readable(served(schedulingv1.SchemeGroupVersion), schedulingv1beta1.SchemeGroupVersion),
+		New:            func() Object { return &schedulingv1.PriorityClass{} },
+		Rows:           &Table{Columns: priorityClassColumns, Cells: priorityClassCells},
+		Prefix:         "priorityclasses",
+		ValidateCreate: rulesOf(priorityClassRules),
+		ValidateUpdate: changesOf(priorityClassChanges),
 		// Nothing in it can be changed that would count.
 		Generation: true,
 		Changed:    never,

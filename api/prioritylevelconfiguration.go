@@ -9,10 +9,15 @@ import (
 func priorityLevelConfiguration() *Resource {
 	return &Resource{
 		Name: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration", Kind: "PriorityLevelConfiguration",
-		Versions:   readable(served(flowcontrolv1.SchemeGroupVersion), flowcontrolv1beta3.SchemeGroupVersion),
-		New:        func() Object { return &flowcontrolv1.PriorityLevelConfiguration{} },
-		Prefix:     "prioritylevelconfigurations",
-		Generation: true,
-		HasStatus:  true,
+		Versions:             readable(served(flowcontrolv1.SchemeGroupVersion), flowcontrolv1beta3.SchemeGroupVersion),
+		New:                  func() Object { return &flowcontrolv1.PriorityLevelConfiguration{} },
+		Rows:                 &Table{Columns: priorityLevelConfigurationColumns, Cells: priorityLevelConfigurationCells},
+		Prefix:               "prioritylevelconfigurations",
+		Default:              defaultPriorityLevel,
+		Validate:             rulesOf(priorityLevelRules),
+		PrepareStatusUpdate:  keepMetadataOf,
+		ValidateStatusUpdate: changesOf(priorityLevelStatusRules),
+		Generation:           true,
+		HasStatus:            true,
 	}
 }

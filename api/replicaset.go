@@ -8,15 +8,22 @@ import (
 func replicaSet() *Resource {
 	return &Resource{
 		Name: "replicasets", Singular: "replicaset", Kind: "ReplicaSet",
-		ShortNames: []string{"rs"},
-		Categories: []string{"all"},
-		Namespaced: true,
-		Versions:   served(appsv1.SchemeGroupVersion),
-		New:        func() Object { return &appsv1.ReplicaSet{} },
-		Prefix:     "replicasets",
-		Generation: true,
-		HasStatus:  true,
-		Default:    defaultReplicaSet,
+		ShortNames:           []string{"rs"},
+		Categories:           []string{"all"},
+		Namespaced:           true,
+		Versions:             served(appsv1.SchemeGroupVersion),
+		New:                  func() Object { return &appsv1.ReplicaSet{} },
+		Rows:                 &Table{Columns: replicaSetColumns, Cells: replicaSetCells},
+		Subresources:         []*Subresource{scaleReplicaSet()},
+		Prefix:               "replicasets",
+		Generation:           true,
+		HasStatus:            true,
+		Default:              defaultReplicaSet,
+		MetadataRevalidated:  true,
+		Validate:             rulesOf(replicaSetRules),
+		ValidateUpdate:       changesOf(replicaSetChanges),
+		WholeUpdate:          true,
+		ValidateStatusUpdate: changesOf(replicaSetStatusChanges),
 	}
 }
 
@@ -24,4 +31,13 @@ func defaultReplicaSet(obj Object) {
 	s := &obj.(*appsv1.ReplicaSet).Spec
 	defaultTemplate(&s.Template)
 	setDefault(&s.Replicas, 1)
+}
+
+// scaleReplicaSet is where the replicas of a ReplicaSet are.
+func scaleReplicaSet() *Subresource {
+	return scale(scaled{
+		wanted:   func(obj Object) **int32 { return &obj.(*appsv1.ReplicaSet).Spec.Replicas },
+		current:  func(obj Object) int32 { return obj.(*appsv1.ReplicaSet).Status.Replicas },
+		selector: func(obj Object) (string, error) { return selectorText(obj.(*appsv1.ReplicaSet).Spec.Selector) },
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // replicationController is a number of equal pods, in the way of before
@@ -12,16 +13,23 @@ import (
 func replicationController() *Resource {
 	return &Resource{
 		Name: "replicationcontrollers", Singular: "replicationcontroller", Kind: "ReplicationController",
-		ShortNames:          []string{"rc"},
-		Categories:          []string{"all"},
-		Namespaced:          true,
-		Versions:            selectable(served(corev1.SchemeGroupVersion), nameLabel, namespaceLabel, "status.replicas"),
-		New:                 func() Object { return &corev1.ReplicationController{} },
-		Prefix:              "controllers",
-		MetadataRevalidated: true,
-		Generation:          true,
-		HasStatus:           true,
-		Default:             defaultReplicationController,
+		ShortNames:           []string{"rc"},
+		Categories:           []string{"all"},
+		Namespaced:           true,
+		Versions:             selectable(served(corev1.SchemeGroupVersion), nameLabel, namespaceLabel, "status.replicas"),
+		New:                  func() Object { return &corev1.ReplicationController{} },
+		Rows:                 &Table{Columns: replicationControllerColumns, Cells: replicationControllerCells},
+		Subresources:         []*Subresource{scaleReplicationController()},
+		Prefix:               "controllers",
+		MetadataRevalidated:  true,
+		Generation:           true,
+		OrphanByDefault:      true,
+		HasStatus:            true,
+		Default:              defaultReplicationController,
+		Validate:             rulesOf(replicationControllerRules),
+		ValidateUpdate:       changesOf(replicationControllerChanges),
+		WholeUpdate:          true,
+		ValidateStatusUpdate: changesOf(replicationControllerStatusChanges),
 		Fields: func(obj Object) map[string]string {
 			replicas := obj.(*corev1.ReplicationController).Status.Replicas
 			return map[string]string{"status.replicas": strconv.Itoa(int(replicas))}
@@ -43,4 +51,15 @@ func defaultReplicationController(obj Object) {
 	if len(c.Labels) == 0 {
 		c.Labels = maps.Clone(c.Spec.Template.Labels)
 	}
+}
+
+// scaleReplicationController is where the replicas of a ReplicationController are.
+func scaleReplicationController() *Subresource {
+	return scale(scaled{
+		wanted:  func(obj Object) **int32 { return &obj.(*corev1.ReplicationController).Spec.Replicas },
+		current: func(obj Object) int32 { return obj.(*corev1.ReplicationController).Status.Replicas },
+		selector: func(obj Object) (string, error) {
+			return labels.SelectorFromSet(obj.(*corev1.ReplicationController).Spec.Selector).String(), nil
+		},
+	})
 }

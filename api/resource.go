@@ -17,6 +17,8 @@
 package api
 
 import (
+	"context"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -87,6 +89,8 @@ type Resource struct {
 	// status is then dropped on create and update, unless KeepStatusOnCreate.
 	HasStatus          bool
 	KeepStatusOnCreate bool
+	// Subresources are the paths below an object besides status.
+	Subresources []*Subresource
 	// Generation: metadata.generation starts at 1 and counts changes of what is
 	// outside metadata and status, or those that Changed tells.
 	Generation bool
@@ -108,6 +112,15 @@ type Resource struct {
 	// metadata is checked for all kinds alike.
 	Validate       func(obj Object) field.ErrorList
 	ValidateUpdate func(obj, old Object) field.ErrorList
+	// WholeUpdate: ValidateUpdate checks all there is to check of an update, so
+	// that it can look at both objects for every rule and list faults in an order
+	// of its own. Validate is then for new objects only.
+	WholeUpdate bool
+	// ValidateCreate checks what only a new object must keep to, because it
+	// cannot be changed afterwards or because stored objects may be older than
+	// the rule. ValidateStatusUpdate checks a write of the status subresource.
+	ValidateCreate       func(obj Object) field.ErrorList
+	ValidateStatusUpdate func(obj, old Object) field.ErrorList
 	// MetadataRevalidated: an update checks metadata once more as a create does,
 	// so that its faults are listed once more among the causes.
 	MetadataRevalidated bool
@@ -133,6 +146,16 @@ type Resource struct {
 	// spec.finalizers). Nil means none.
 	HasFinalizers func(obj Object) bool
 
+	// Unowned are further fields, by subresource ("" is the object itself), that
+	// nobody comes to own by sending them, since they are not theirs to set there.
+	Unowned map[string][]string
+	// Allocate gives obj what no other object may have, just before it is stored;
+	// old is nil for a new object. Release gives it back when it is gone.
+	Allocate func(ctx context.Context, from Allocator, obj, old Object) error
+	Release  func(from Allocator, obj Object)
+	// OrphanByDefault: what an object owns stays when it is deleted, unless the
+	// client says otherwise.
+	OrphanByDefault bool
 	// ReturnDeletedObject: a DELETE that ends an object answers with its last
 	// state, and not with a Status.
 	ReturnDeletedObject bool

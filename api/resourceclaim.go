@@ -9,12 +9,18 @@ import (
 func resourceClaim() *Resource {
 	return &Resource{
 		Name: "resourceclaims", Singular: "resourceclaim", Kind: "ResourceClaim",
-		Namespaced:          true,
-		Versions:            readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
-		New:                 func() Object { return &resourcev1.ResourceClaim{} },
-		Prefix:              "resourceclaims",
-		MetadataRevalidated: true,
-		ReturnDeletedObject: true,
-		HasStatus:           true,
+		Namespaced:           true,
+		Versions:             readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
+		New:                  func() Object { return &resourcev1.ResourceClaim{} },
+		Rows:                 &Table{Columns: resourceClaimColumns, Cells: resourceClaimCells},
+		Prefix:               "resourceclaims",
+		Default:              func(obj Object) { defaultDeviceClaim(&obj.(*resourcev1.ResourceClaim).Spec.Devices) },
+		ValidateCreate:       rulesOf(resourceClaimRules),
+		ValidateUpdate:       changesOf(resourceClaimChanges),
+		PrepareStatusUpdate:  keepMetadataOf,
+		ValidateStatusUpdate: changesOf(resourceClaimStatusRules),
+		MetadataRevalidated:  true,
+		ReturnDeletedObject:  true,
+		HasStatus:            true,
 	}
 }

@@ -12,7 +12,11 @@ func resourceClaimTemplate() *Resource {
 		Namespaced:          true,
 		Versions:            readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
 		New:                 func() Object { return &resourcev1.ResourceClaimTemplate{} },
+		Rows:                nameAndAge(),
 		Prefix:              "resourceclaimtemplates",
+		Default:             func(obj Object) { defaultDeviceClaim(&obj.(*resourcev1.ResourceClaimTemplate).Spec.Spec.Devices) },
+		ValidateCreate:      rulesOf(resourceClaimTemplateRules),
+		ValidateUpdate:      changesOf(resourceClaimTemplateChanges),
 		ReturnDeletedObject: true,
 	}
 }

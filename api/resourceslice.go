@@ -3,13 +3,14 @@ package api
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	resourcev1 "k8s.io/api/resource/v1"
 	resourcev1beta2 "k8s.io/api/resource/v1beta2"
 )
 
 // resourceSlice is some of the devices that a driver has to give.
-func resourceSlice() *Resource {
+func resourceSlice(now func() time.Time) *Resource {
 	versions := selectable(served(resourcev1.SchemeGroupVersion), nameLabel,
 		resourcev1.ResourceSliceSelectorNodeName, resourcev1.ResourceSliceSelectorDriver)
 	versions[0].FieldLabelError = "field label not supported for " +
@@ -18,7 +19,12 @@ func resourceSlice() *Resource {
 		Name: "resourceslices", Singular: "resourceslice", Kind: "ResourceSlice",
 		Versions:            readable(versions, resourcev1beta2.SchemeGroupVersion),
 		New:                 func() Object { return &resourcev1.ResourceSlice{} },
+		Rows:                &Table{Columns: resourceSliceColumns, Cells: resourceSliceCells},
 		Prefix:              "resourceslices",
+		PrepareCreate:       func(obj Object) { stampTaints(obj, now()) },
+		PrepareUpdate:       func(obj, _ Object) { stampTaints(obj, now()) },
+		ValidateCreate:      rulesOf(resourceSliceRules),
+		ValidateUpdate:      changesOf(resourceSliceChanges),
 		ReturnDeletedObject: true,
 		Generation:          true,
 		ObjectWarnings:      driverNameWarning,

@@ -9,10 +9,16 @@ import (
 func role() *Resource {
 	return &Resource{
 		Name: "roles", Singular: "role", Kind: "Role",
-		Namespaced:          true,
-		Versions:            readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
-		New:                 func() Object { return &rbacv1.Role{} },
-		Prefix:              "roles",
+		Namespaced: true,
+		Versions:   readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
+		New:        func() Object { return &rbacv1.Role{} },
+		Prefix:     "roles",
+		Default: func(obj Object) {
+			if r := obj.(*rbacv1.Role); len(r.Rules) == 0 {
+				r.Rules = nil
+			}
+		},
+		Validate:            rulesOf(roleRules),
 		AllowCreateOnUpdate: true,
 		ValidateName:        segmentName,
 	}

@@ -9,10 +9,20 @@ import (
 func roleBinding() *Resource {
 	return &Resource{
 		Name: "rolebindings", Singular: "rolebinding", Kind: "RoleBinding",
-		Namespaced:          true,
-		Versions:            readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
-		New:                 func() Object { return &rbacv1.RoleBinding{} },
-		Prefix:              "rolebindings",
+		Namespaced: true,
+		Versions:   readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
+		New:        func() Object { return &rbacv1.RoleBinding{} },
+		Rows:       &Table{Columns: roleBindingColumns, Cells: roleBindingCells},
+		Prefix:     "rolebindings",
+		Default: func(obj Object) {
+			b := obj.(*rbacv1.RoleBinding)
+			defaultRoleRef(&b.RoleRef, b.Subjects)
+		},
+		ValidateCreate: rulesOf(roleBindingRules),
+		ValidateUpdate: changesOf(func(at *place, is, was *rbacv1.RoleBinding) {
+			roleBindingRules(at, is)
+			sameRole(at, is.RoleRef, was.RoleRef)
+		}),
 		AllowCreateOnUpdate: true,
 		ValidateName:        segmentName,
 	}

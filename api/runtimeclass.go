@@ -9,9 +9,20 @@ import (
 func runtimeClass() *Resource {
 	return &Resource{
 		Name: "runtimeclasses", Singular: "runtimeclass", Kind: "RuntimeClass",
-		Versions:               readable(served(nodev1.SchemeGroupVersion), nodev1beta1.SchemeGroupVersion),
-		New:                    func() Object { return &nodev1.RuntimeClass{} },
-		Prefix:                 "runtimeclasses",
+		Versions:       readable(served(nodev1.SchemeGroupVersion), nodev1beta1.SchemeGroupVersion),
+		New:            func() Object { return &nodev1.RuntimeClass{} },
+		Rows:           &Table{Columns: runtimeClassColumns, Cells: runtimeClassCells},
+		Prefix:         "runtimeclasses",
+		ValidateCreate: rulesOf(runtimeClassRules),
+		ValidateUpdate: changesOf(func(at *place, is, was *nodev1.RuntimeClass) {
+			runtimeClassRules(at, is)
+			fixed(at.of("handler"), is.Handler, was.Handler)
+		}),
+		Default: func(obj Object) {
+			if o := obj.(*nodev1.RuntimeClass).Overhead; o != nil {
+				wholeMillis(o.PodFixed)
+			}
+		},
 		AllowCreateOnUpdate:    true,
 		RequireResourceVersion: true,
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/tls"
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,9 @@ func secret() *Resource {
 		Namespaced:          true,
 		Versions:            selectable(served(corev1.SchemeGroupVersion), nameLabel, namespaceLabel, "type"),
 		New:                 func() Object { return &corev1.Secret{} },
+		Rows:                &Table{Columns: secretColumns, Cells: secretCells},
 		Prefix:              "secrets",
+		ObjectWarnings:      secretWarnings,
 		MetadataRevalidated: true,
 		Default:             defaultSecret,
 		Validate:            validateSecret,
@@ -117,4 +120,16 @@ func validateSecretUpdate(obj, old Object) field.ErrorList {
 		errs = append(errs, field.Forbidden(field.NewPath("data"), immutableMessage))
 	}
 	return errs
+}
+
+// secretWarnings tells of certificates that no server could use.
+func secretWarnings(obj Object) []string {
+	s := obj.(*corev1.Secret)
+	if s.Type != corev1.SecretTypeTLS || len(secretTypeData(s, nil)) > 0 {
+		return nil
+	}
+	if _, err := tls.X509KeyPair(s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]); err != nil {
+		return []string{err.Error()}
+	}
+	return nil
 }

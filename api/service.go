@@ -9,22 +9,27 @@ import (
 func service() *Resource {
 	return &Resource{
 		Name: "services", Singular: "service", Kind: "Service",
-		ShortNames:          []string{"svc"},
-		Categories:          []string{"all"},
-		Namespaced:          true,
-		Versions:            selectable(served(corev1.SchemeGroupVersion), nameLabel, namespaceLabel, "spec.clusterIP", "spec.type"),
-		New:                 func() Object { return &corev1.Service{} },
-		Prefix:              "services/specs",
-		MetadataRevalidated: true,
-		ReturnDeletedObject: true,
-		ValidateName:        labelName,
-		AllowCreateOnUpdate: true,
-		HasStatus:           true,
-		Default:             defaultService,
-		PrepareCreate:       func(obj Object) { alignClusterIPs(&obj.(*corev1.Service).Spec, nil) },
-		PrepareUpdate: func(obj, old Object) {
-			keepAddresses(&obj.(*corev1.Service).Spec, &old.(*corev1.Service).Spec)
-		},
+		ShortNames:           []string{"svc"},
+		Categories:           []string{"all"},
+		Namespaced:           true,
+		Versions:             selectable(served(corev1.SchemeGroupVersion), nameLabel, namespaceLabel, "spec.clusterIP", "spec.type"),
+		New:                  func() Object { return &corev1.Service{} },
+		Rows:                 &Table{Columns: serviceColumns, Cells: serviceCells},
+		Prefix:               "services/specs",
+		MetadataRevalidated:  true,
+		ReturnDeletedObject:  true,
+		ValidateName:         labelName,
+		AllowCreateOnUpdate:  true,
+		HasStatus:            true,
+		Default:              defaultService,
+		Allocate:             allocateService,
+		Release:              releaseService,
+		PrepareCreate:        func(obj Object) { alignClusterIPs(&obj.(*corev1.Service).Spec, nil) },
+		PrepareUpdate:        prepareServiceUpdate,
+		Validate:             rulesOf(newServiceRules),
+		ValidateUpdate:       changesOf(serviceChanges),
+		WholeUpdate:          true,
+		ValidateStatusUpdate: changesOf(serviceStatusChanges),
 		Fields: func(obj Object) map[string]string {
 			s := obj.(*corev1.Service)
 			return map[string]string{"spec.clusterIP": s.Spec.ClusterIP, "spec.type": string(s.Spec.Type)}
@@ -32,14 +37,20 @@ func service() *Resource {
 	}
 }
 
+func prepareServiceUpdate(obj, old Object) {
+	s, was := &obj.(*corev1.Service).Spec, &old.(*corev1.Service).Spec
+	keepAddresses(s, was)
+	dropUnneeded(s, was)
+	trimSecond(s, was)
+}
+
 func defaultService(obj Object) {
-	s := &obj.(*corev1.Service).Spec
+	svc := obj.(*corev1.Service)
+	s := &svc.Spec
 	if s.Type == "" {
 		s.Type = corev1.ServiceTypeClusterIP
 	}
-	if s.SessionAffinity == "" {
-		s.SessionAffinity = corev1.ServiceAffinityNone
-	}
+	defaultAffinity(s)
 	for i := range s.Ports {
 		p := &s.Ports[i]
 		if p.Protocol == "" {
@@ -49,8 +60,36 @@ func defaultService(obj Object) {
 			p.TargetPort = intstr.FromInt32(p.Port)
 		}
 	}
-	if s.Type != corev1.ServiceTypeExternalName {
+	if reachable(s) && s.ExternalTrafficPolicy == "" {
+		s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
+	}
+	if among(s.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer) {
 		setDefault(&s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
+	}
+	if s.Type != corev1.ServiceTypeLoadBalancer {
+		return
+	}
+	setDefault(&s.AllocateLoadBalancerNodePorts, true)
+	for i := range svc.Status.LoadBalancer.Ingress {
+		if in := &svc.Status.LoadBalancer.Ingress[i]; in.IP != "" {
+			setDefault(&in.IPMode, corev1.LoadBalancerIPModeVIP)
+		}
+	}
+}
+
+// defaultAffinity: clients stay with a pod for some hours, if at all.
+func defaultAffinity(s *corev1.ServiceSpec) {
+	switch s.SessionAffinity {
+	case "":
+		s.SessionAffinity = corev1.ServiceAffinityNone
+		s.SessionAffinityConfig = nil
+	case corev1.ServiceAffinityNone:
+		s.SessionAffinityConfig = nil
+	case corev1.ServiceAffinityClientIP:
+		if s.SessionAffinityConfig == nil || s.SessionAffinityConfig.ClientIP == nil || s.SessionAffinityConfig.ClientIP.TimeoutSeconds == nil {
+			timeout := corev1.DefaultClientIPServiceAffinitySeconds
+			s.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: &timeout}}
+		}
 	}
 }
 

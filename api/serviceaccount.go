@@ -12,8 +12,28 @@ func serviceAccount() *Resource {
 		Namespaced:          true,
 		Versions:            served(corev1.SchemeGroupVersion),
 		New:                 func() Object { return &corev1.ServiceAccount{} },
+		Rows:                nameAndAge(),
 		Prefix:              "serviceaccounts",
+		PrepareCreate:       func(obj Object) { keepSecretNames(obj.(*corev1.ServiceAccount)) },
+		PrepareUpdate:       func(obj, _ Object) { keepSecretNames(obj.(*corev1.ServiceAccount)) },
+		ObjectWarnings:      serviceAccountWarnings,
 		MetadataRevalidated: true,
 		ReturnDeletedObject: true,
 	}
+}
+
+// keepSecretNames drops what else is said of a secret: only its name counts.
+func keepSecretNames(a *corev1.ServiceAccount) {
+	for i := range a.Secrets {
+		a.Secrets[i] = corev1.ObjectReference{Name: a.Secrets[i].Name}
+	}
+}
+
+func serviceAccountWarnings(obj Object) []string {
+	const key = "kubernetes.io/enforce-mountable-secrets"
+	// Said when it is set, and an object that is new has no revision yet.
+	if _, ok := obj.GetAnnotations()[key]; !ok || obj.GetResourceVersion() != "" {
+		return nil
+	}
+	return []string{"metadata.annotations[" + key + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
 }

@@ -9,9 +9,12 @@ import (
 func serviceCIDR() *Resource {
 	return &Resource{
 		Name: "servicecidrs", Singular: "servicecidr", Kind: "ServiceCIDR",
-		Versions:  readable(served(networkingv1.SchemeGroupVersion), networkingv1beta1.SchemeGroupVersion),
-		New:       func() Object { return &networkingv1.ServiceCIDR{} },
-		Prefix:    "servicecidrs",
-		HasStatus: true,
+		Versions:       readable(served(networkingv1.SchemeGroupVersion), networkingv1beta1.SchemeGroupVersion),
+		New:            func() Object { return &networkingv1.ServiceCIDR{} },
+		Rows:           &Table{Columns: serviceCIDRColumns, Cells: serviceCIDRCells},
+		Prefix:         "servicecidrs",
+		ValidateCreate: rulesOf(serviceCIDRRules),
+		ValidateUpdate: changesOf(serviceCIDRChanges),
+		HasStatus:      true,
 	}
 }

@@ -8,15 +8,21 @@ import (
 func statefulSet() *Resource {
 	return &Resource{
 		Name: "statefulsets", Singular: "statefulset", Kind: "StatefulSet",
-		ShortNames: []string{"sts"},
-		Categories: []string{"all"},
-		Namespaced: true,
-		Versions:   served(appsv1.SchemeGroupVersion),
-		New:        func() Object { return &appsv1.StatefulSet{} },
-		Prefix:     "statefulsets",
-		Generation: true,
-		HasStatus:  true,
-		Default:    defaultStatefulSet,
+		ShortNames:           []string{"sts"},
+		Categories:           []string{"all"},
+		Namespaced:           true,
+		Versions:             served(appsv1.SchemeGroupVersion),
+		New:                  func() Object { return &appsv1.StatefulSet{} },
+		Rows:                 &Table{Columns: statefulSetColumns, Cells: statefulSetCells},
+		Subresources:         []*Subresource{scaleStatefulSet()},
+		Prefix:               "statefulsets",
+		Generation:           true,
+		HasStatus:            true,
+		Default:              defaultStatefulSet,
+		Validate:             rulesOf(statefulSetRules),
+		ValidateUpdate:       changesOf(statefulSetChanges),
+		WholeUpdate:          true,
+		ValidateStatusUpdate: changesOf(statefulSetStatusChanges),
 	}
 }
 
@@ -50,4 +56,13 @@ func defaultStatefulSet(obj Object) {
 		s.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{}
 	}
 	setDefault(&s.UpdateStrategy.RollingUpdate.Partition, 0)
+}
+
+// scaleStatefulSet is where the replicas of a StatefulSet are.
+func scaleStatefulSet() *Subresource {
+	return scale(scaled{
+		wanted:   func(obj Object) **int32 { return &obj.(*appsv1.StatefulSet).Spec.Replicas },
+		current:  func(obj Object) int32 { return obj.(*appsv1.StatefulSet).Status.Replicas },
+		selector: func(obj Object) (string, error) { return selectorText(obj.(*appsv1.StatefulSet).Spec.Selector) },
+	})
 }

@@ -13,7 +13,10 @@ func storageClass() *Resource {
 		ShortNames:          []string{"sc"},
 		Versions:            readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
 		New:                 func() Object { return &storagev1.StorageClass{} },
+		Rows:                &Table{Columns: storageClassColumns, Cells: storageClassCells},
 		Prefix:              "storageclasses",
+		ValidateCreate:      rulesOf(storageClassRules),
+		ValidateUpdate:      changesOf(storageClassChanges),
 		Default:             defaultStorageClass,
 		ReturnDeletedObject: true,
 	}

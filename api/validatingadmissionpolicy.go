@@ -9,10 +9,20 @@ import (
 func validatingAdmissionPolicy() *Resource {
 	return &Resource{
 		Name: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy",
-		Categories:             []string{"api-extensions"},
-		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
-		New:                    func() Object { return &admissionregistrationv1.ValidatingAdmissionPolicy{} },
-		Prefix:                 "validatingadmissionpolicies",
+		Categories: []string{"api-extensions"},
+		Versions:   readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		New:        func() Object { return &admissionregistrationv1.ValidatingAdmissionPolicy{} },
+		Rows:       &Table{Columns: validatingAdmissionPolicyColumns, Cells: validatingAdmissionPolicyCells},
+		Prefix:     "validatingadmissionpolicies",
+		Default: func(obj Object) {
+			s := &obj.(*admissionregistrationv1.ValidatingAdmissionPolicy).Spec
+			setDefault(&s.FailurePolicy, admissionregistrationv1.Fail)
+			defaultMatchResources(s.MatchConstraints)
+		},
+		ValidateCreate:         rulesOf(validatingPolicyRules),
+		ValidateUpdate:         changesOf(validatingPolicyChanges),
+		PrepareStatusUpdate:    keepMetadataOf,
+		ValidateStatusUpdate:   changesOf(validatingPolicyStatusRules),
 		Generation:             true,
 		HasStatus:              true,
 		RequireResourceVersion: true,

@@ -9,10 +9,15 @@ import (
 func validatingAdmissionPolicyBinding() *Resource {
 	return &Resource{
 		Name: "validatingadmissionpolicybindings", Singular: "validatingadmissionpolicybinding", Kind: "ValidatingAdmissionPolicyBinding",
-		Categories:             []string{"api-extensions"},
-		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
-		New:                    func() Object { return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{} },
-		Prefix:                 "validatingadmissionpolicybindings",
+		Categories: []string{"api-extensions"},
+		Versions:   readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		New:        func() Object { return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{} },
+		Rows:       &Table{Columns: policyBindingColumns, Cells: validatingAdmissionPolicyBindingCells},
+		Prefix:     "validatingadmissionpolicybindings",
+		Default: func(obj Object) {
+			defaultMatchResources(obj.(*admissionregistrationv1.ValidatingAdmissionPolicyBinding).Spec.MatchResources)
+		},
+		Validate:               rulesOf(validatingBindingRules),
 		Generation:             true,
 		RequireResourceVersion: true,
 	}

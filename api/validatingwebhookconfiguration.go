@@ -12,7 +12,11 @@ func validatingWebhookConfiguration() *Resource {
 		Categories:             []string{"api-extensions"},
 		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
 		New:                    func() Object { return &admissionregistrationv1.ValidatingWebhookConfiguration{} },
+		Rows:                   &Table{Columns: webhookColumns, Cells: validatingWebhookCells},
 		Prefix:                 "validatingwebhookconfigurations",
+		Default:                defaultValidatingWebhooks,
+		ValidateCreate:         rulesOf(validatingWebhookRules),
+		ValidateUpdate:         changesOf(validatingWebhookChanges),
 		Generation:             true,
 		RequireResourceVersion: true,
 	}

@@ -12,7 +12,10 @@ func volumeAttributesClass() *Resource {
 		ShortNames:          []string{"vac"},
 		Versions:            readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
 		New:                 func() Object { return &storagev1.VolumeAttributesClass{} },
+		Rows:                &Table{Columns: volumeAttributesClassColumns, Cells: volumeAttributesClassCells},
 		Prefix:              "volumeattributesclasses",
+		ValidateCreate:      rulesOf(volumeAttributesClassRules),
+		ValidateUpdate:      changesOf(volumeAttributesClassChanges),
 		ReturnDeletedObject: true,
 	}
 }

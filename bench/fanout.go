@@ -15,17 +15,16 @@ import (
 // watchQuery ends the query of a watch.
 const watchQuery = "watch=1"
 
-// fanout opens watches on the ConfigMaps, changes some of these and waits until
-// every watch has told of every change. Its operations are events on one watch;
-// its latencies are from a change to the last watch's event. For the floor,
-// answer is the size of an event.
+// fanout opens watches on the ConfigMaps, changes some of these, one right after
+// the other, and waits until every watch has told of every change. Its
+// operations are events on one watch; its latencies are from a change to the
+// last watch's event. For the floor, answer is the size of an event.
 func fanout(ctx context.Context, s *settings, t *target, answer int64) (*result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := &fan{target: t, left: make([]atomic.Int64, s.events), last: make([]chan struct{}, s.events)}
-	for i := range f.last {
+	f := &fan{target: t, left: make([]atomic.Int64, s.events), last: make([]time.Time, s.events)}
+	for i := range f.left {
 		f.left[i].Store(int64(s.watchers))
-		f.last[i] = make(chan struct{})
 	}
 	from, err := f.resourceVersion(ctx, answer)
 	if err != nil {
@@ -43,9 +42,7 @@ func fanout(ctx context.Context, s *settings, t *target, answer int64) (*result,
 		}
 		wg.Go(func() {
 			defer body.Close()
-			if err := f.read(bufio.NewReaderSize(body, 16<<10), answer); err != nil && ctx.Err() == nil {
-				errs <- err
-			}
+			errs <- f.read(bufio.NewReaderSize(body, 16<<10), answer)
 		})
 	}
 	return f.change(ctx, s, answer, errs)
@@ -55,8 +52,8 @@ func fanout(ctx context.Context, s *settings, t *target, answer int64) (*result,
 type fan struct {
 	target *target
 	bytes  atomic.Int64
-	left   []atomic.Int64  // by event: watches that have not told of it
-	last   []chan struct{} // by event: closed when all have
+	left   []atomic.Int64 // by event: watches that have not told of it
+	last   []time.Time    // by event: when all have
 }
 
 // resourceVersion is where the watches begin.
@@ -92,40 +89,48 @@ func (f *fan) read(body *bufio.Reader, size int64) error {
 		}
 		f.bytes.Add(n)
 		if f.left[i].Add(-1) == 0 {
-			close(f.last[i])
+			f.last[i] = time.Now()
 		}
 	}
 	return nil
 }
 
-// change makes the events one after the other.
+// change makes the events and waits for the watches, which say on errs that they
+// have told of all.
 func (f *fan) change(ctx context.Context, s *settings, answer int64, errs <-chan error) (*result, error) {
-	const within = 30 * time.Second
 	r := &result{ops: s.events * s.watchers}
 	before, err := f.target.process.cpu()
 	if err != nil {
 		return nil, err
 	}
-	latency := make([]time.Duration, s.events)
+	sent := make([]time.Time, s.events)
 	began := time.Now()
 	for i := range s.events {
 		p := mergePatch(i%s.objects, "fan-out "+strconv.Itoa(i))
 		p.answer = answer
-		sent := time.Now()
+		sent[i] = time.Now()
 		if _, err := f.target.send(ctx, p); err != nil {
 			return nil, err
 		}
+	}
+	const within = 30 * time.Second
+	timeout := time.After(within)
+	for range s.watchers {
 		select {
-		case <-f.last[i]:
 		case err := <-errs:
-			return nil, err
-		case <-time.After(within):
-			return nil, fmt.Errorf("event %d: not told by %d of %d watches within %v", i, f.left[i].Load(), s.watchers, within)
+			if err != nil {
+				return nil, err
+			}
+		case <-timeout:
+			return nil, fmt.Errorf("some watches have not told of all events within %v", within)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		latency[i] = time.Since(sent)
 	}
 	r.took, r.answers, r.bytes = time.Since(began), int64(r.ops), f.bytes.Load()
+	latency := make([]time.Duration, s.events)
+	for i := range latency {
+		latency[i] = f.last[i].Sub(sent[i])
+	}
 	return r, r.finish(f.target, before, latency)
 }

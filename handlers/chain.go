@@ -2,10 +2,13 @@ package handlers
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -22,6 +25,7 @@ const auditID = "Audit-ID"
 // of a reasonable size, and else a random one.
 func (h *Handler) identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		growStack()
 		id := r.Header.Get(auditID)
 		if id == "" || len(id) > 64 {
 			id = newRequestID()
@@ -32,12 +36,35 @@ func (h *Handler) identify(next http.Handler) http.Handler {
 	})
 }
 
+// growStack makes room on the stack for a whole request, at once and while there
+// is little to move. Every request of HTTP/2 begins in a new goroutine, whose
+// small stack would else be doubled and copied several times on the way down,
+// deeper each time; that was an eighth of what a get costs.
+//
+//go:noinline
+func growStack() {
+	var room [12 << 10]byte
+	runtime.KeepAlive(&room)
+}
+
+// newRequestID makes a random UUID. It names a request and is no secret.
 func newRequestID() string {
 	var b [16]byte
-	rand.Read(b[:])
+	binary.LittleEndian.PutUint64(b[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(b[8:], rand.Uint64())
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16])
+	var text [36]byte
+	at := 0
+	for i, end := range [...]int{4, 6, 8, 10, 16} {
+		start := (at - i) / 2
+		at += hex.Encode(text[at:], b[start:end])
+		if end < len(b) {
+			text[at] = '-'
+			at++
+		}
+	}
+	return string(text[:])
 }
 
 // recoverPanics turns a panic into a 500 for its request alone.
@@ -114,21 +141,31 @@ func (h *Handler) boundTime(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), h.timeoutOf(r))
+		timeout, err := h.timeoutOf(r)
+		if err != nil {
+			h.fail(w, r, err)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
 // timeoutOf is the server's bound, or less where the client asks for less.
-func (h *Handler) timeoutOf(r *http.Request) time.Duration {
-	if r.URL.RawQuery == "" {
-		return h.RequestTimeout
+func (h *Handler) timeoutOf(r *http.Request) (time.Duration, error) {
+	asked := query(r).Get("timeout")
+	if asked == "" {
+		return h.RequestTimeout, nil
 	}
-	if d, err := time.ParseDuration(r.URL.Query().Get("timeout")); err == nil && d > 0 && d < h.RequestTimeout {
-		return d
+	d, err := time.ParseDuration(asked)
+	if err != nil {
+		return 0, apierrors.NewBadRequest("invalid timeout specified in the request URL - " + err.Error())
 	}
-	return h.RequestTimeout
+	if d <= 0 || d > h.RequestTimeout {
+		d = h.RequestTimeout
+	}
+	return d, nil
 }
 
 // refuseWhileEnding lets no watch begin during shutdown.

@@ -25,6 +25,11 @@ type codec struct {
 	head []byte
 	// jsonSlot and protoSlot are where an item keeps its encodings.
 	jsonSlot, protoSlot int
+	// toJSON, toProto and toCells are the methods encodeJSON, encodeProto and
+	// encodeCells: a method value made for each item costs an allocation each.
+	toJSON, toProto, toCells func(api.Object) ([]byte, error)
+	// storedHead and storedTail are around what can be sent as it is stored.
+	storedHead, storedTail []byte
 	// table is how objects show as rows, columns the JSON of its columns.
 	table   *api.Table
 	columns func() []byte
@@ -58,6 +63,8 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 		table:   table,
 		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
 	}
+	c.toJSON, c.toProto, c.toCells = c.encodeJSON, c.encodeProto, c.encodeCells
+	c.storedHead, c.storedTail = storedHead(c), proto.AppendListTail(nil)
 	actual, _ := h.codecs.LoadOrStore(v, c)
 	return actual.(*codec)
 }

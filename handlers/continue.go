@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,8 +21,8 @@ type continueToken struct {
 	// Revision is that of the list; -1 in the token that is handed out when the
 	// revision is no longer there, to go on with whatever the state is then.
 	Revision int64 `json:"rv"`
-	// Start is the first key that may follow: the last key of the page before
-	// and a zero byte.
+	// Start is the first key that may follow, below the namespace when the list
+	// is of one: the last key of the page before and a zero byte.
 	Start string `json:"start"`
 }
 
@@ -41,13 +42,21 @@ func (t continueToken) String() string {
 }
 
 func (t *continueToken) read() storage.Read {
-	if t.Revision == anyRevision {
+	if t.Revision < 0 {
 		return storage.Read{Match: storage.Consistent}
 	}
 	return storage.Read{Match: storage.Exact, Revision: t.Revision}
 }
 
-func (t *continueToken) after() string { return strings.TrimSuffix(t.Start, "\x00") }
+// after is where the page before ended in a list below prefix.
+func (t *continueToken) after(prefix string) string {
+	return prefix + strings.TrimSuffix(t.Start, "\x00")
+}
+
+// tokenAfter is the token for what comes after key in a list below prefix.
+func tokenAfter(key, prefix string, revision int64) string {
+	return continueToken{Revision: revision, Start: strings.TrimPrefix(key, prefix) + "\x00"}.String()
+}
 
 // parseContinue reads a token; nil when there is none.
 func parseContinue(s, resourceVersion string) (*continueToken, error) {
@@ -75,7 +84,7 @@ func parseContinue(s, resourceVersion string) (*continueToken, error) {
 		return bad("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
 	case t.Start == "":
 		return bad("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
-	case strings.HasPrefix(t.Start, "/") || strings.Contains(t.Start, "../") || strings.HasSuffix(t.Start, "/.."):
+	case path.Clean("/"+t.Start) != "/"+t.Start: // no token of ours, and none is to lead out of the collection
 		return bad(fmt.Sprintf("continue key is not valid: %s", t.Start))
 	}
 	return &t, nil

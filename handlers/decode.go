@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,13 +30,25 @@ const maxBody = 3 << 20
 // scheme is where kube-apiserver says that it looked for a kind.
 const scheme = `in scheme "pkg/runtime/scheme.go:111"`
 
-// readBody reads the whole body, if it is not too large.
-func readBody(r *http.Request) ([]byte, error) {
-	if r.ContentLength > maxBody {
+// readBody reads the whole body, if it is not too large and comes in the time
+// that the request has.
+func (c *call) readBody() ([]byte, error) {
+	if c.r.ContentLength > maxBody {
 		return nil, errTooLarge("limit is %d", maxBody)
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	ctx, stopped := c.r.Context(), make(chan struct{})
+	keep := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		// Where a connection has no deadlines, whoever made it bounds its time.
+		_ = http.NewResponseController(c.w).SetReadDeadline(time.Unix(1, 0))
+	})
+	body, err := io.ReadAll(io.LimitReader(c.r.Body, maxBody+1))
+	if !keep() {
+		<-stopped // the connection is not ours after this request
+	}
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
 	case err != nil:
 		return nil, apierrors.NewBadRequest("cannot read the body: " + err.Error())
 	case len(body) > maxBody:
@@ -76,6 +90,9 @@ func parseBody(f format, data []byte) (body, error) {
 		return parseProtoBody(data)
 	case formatYAML:
 		b := body{}
+		if err := checkAliases(data); err != nil {
+			return b, err
+		}
 		if _, err := yaml.YAMLToJSONStrict(data); err != nil {
 			b.strict = append(b.strict, errors.New(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")))
 		}

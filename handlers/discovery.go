@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/gorilla/mux"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -116,6 +117,18 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 			Verbs: []string{api.VerbGet, api.VerbPatch, api.VerbUpdate},
 		})
 	}
+	for _, sub := range res.Subresources {
+		line := metav1.APIResource{Name: res.Name + "/" + sub.Name, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: slices.Clone(sub.Verbs)}
+		if sub.Kind != nil {
+			gv := sub.Kind.Versions[0]
+			line.Kind = sub.Kind.Kind
+			if gv.Group != res.Versions[0].Group {
+				line.Group, line.Version = gv.Group, gv.Version
+			}
+		}
+		out = append(out, line)
+	}
+	slices.SortFunc(out, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -13,8 +12,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// writeBody sends a whole answer.
+// writeBody sends a whole answer, compressed if that is worth it.
 func writeBody(w http.ResponseWriter, code int, contentType string, body []byte) {
+	if len(body) > gzipThreshold && compressible(w) {
+		if small, err := gzipWhole(body); err == nil {
+			body = small
+			setGzip(w.Header())
+		}
+	}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(code)
@@ -51,7 +56,7 @@ func (h *Handler) writeOne(w http.ResponseWriter, v *view, code int, s subject, 
 		return nil
 	}
 	if v.as == "" { // nothing is put together, so nothing is copied
-		data, err := s.Encoding(v.codec.jsonSlot, v.codec.encodeJSON)
+		data, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
 		if err != nil {
 			return err
 		}
@@ -80,88 +85,4 @@ func (h *Handler) writeStatus(w http.ResponseWriter, r *http.Request, m media, c
 		h.logger(r).Error("cannot encode a Status", "error", err)
 		http.Error(w, s.Message, code)
 	}
-}
-
-// listBuffers are for assembling lists. A buffer is written as a whole, since
-// every write below HTTP/2 costs a hand-over to the connection's goroutine.
-var listBuffers = sync.Pool{New: func() any { b := make([]byte, 0, listChunk+64<<10); return &b }}
-
-const listChunk = 512 << 10
-
-// writeList sends a list made of the bytes kept with its items.
-func (h *Handler) writeList(w http.ResponseWriter, v *view, meta metav1.ListMeta, items subjects) error {
-	if v.format == formatProtobuf {
-		return h.writeProtoList(w, v, meta, items)
-	}
-	if items.len() == 0 && v.as == asPartialList {
-		// The one list that kube-apiserver makes of no slice rather than an empty one.
-		head := v.appendListHead(nil, meta)
-		return h.writeJSON(w, v.media, http.StatusOK, append(head[:len(head)-1], "null}"...))
-	}
-	if v.format != formatJSON || v.pretty {
-		return h.writeWholeList(w, v, meta, items)
-	}
-	buf := listBuffers.Get().(*[]byte)
-	defer func() { *buf = (*buf)[:0]; listBuffers.Put(buf) }()
-	b := v.appendListHead((*buf)[:0], meta)
-	w.Header().Set("Content-Type", mediaJSON)
-	for i := range items.len() {
-		var err error
-		if i > 0 {
-			b = append(b, ',')
-		}
-		if b, err = v.appendListItem(b, items.at(i)); err != nil {
-			if i == 0 {
-				return err
-			}
-			panic(http.ErrAbortHandler) // a list cut off must not look whole
-		}
-		if len(b) >= listChunk {
-			if _, err := w.Write(b); err != nil {
-				return nil // the client is gone
-			}
-			b = b[:0]
-		}
-	}
-	b = append(b, "]}\n"...)
-	w.Write(b)
-	*buf = b
-	return nil
-}
-
-// writeWholeList is for formats that are made from the whole JSON.
-func (h *Handler) writeWholeList(w http.ResponseWriter, v *view, meta metav1.ListMeta, items subjects) error {
-	b := v.appendListHead(nil, meta)
-	for i := range items.len() {
-		var err error
-		if i > 0 {
-			b = append(b, ',')
-		}
-		if b, err = v.appendListItem(b, items.at(i)); err != nil {
-			return err
-		}
-	}
-	return h.writeJSON(w, v.media, http.StatusOK, append(b, "]}"...))
-}
-
-// writeProtoList sends the protobuf message of a list.
-func (h *Handler) writeProtoList(w http.ResponseWriter, v *view, meta metav1.ListMeta, items subjects) error {
-	slot, encode := v.codec.protoSlot, v.codec.encodeProto
-	if v.as != "" {
-		slot, encode = partialProtoSlot, encodePartialProto
-	}
-	raws := make([][]byte, items.len())
-	for i := range items.len() {
-		var err error
-		if raws[i], err = items.at(i).Encoding(slot, encode); err != nil {
-			return err
-		}
-	}
-	kind, apiVersion := v.listKind()
-	body, err := proto.AppendList(nil, apiVersion, kind, &meta, raws)
-	if err != nil {
-		return err
-	}
-	writeBody(w, http.StatusOK, mediaProtobuf, body)
-	return nil
 }

@@ -6,7 +6,8 @@
 // it; route.go finds resource and verb; read.go, write.go, patch.go and
 // watch.go are the verbs; negotiate.go, decode.go, encode.go and stream.go the
 // representations; errors.go is the one place where an error becomes a Status.
-// discovery.go, health.go and metrics.go serve what is not a resource.
+// discovery.go, openapi.go, health.go and metrics.go serve what is not a
+// resource.
 package handlers
 
 import (
@@ -30,6 +31,8 @@ type Handler struct {
 	metrics  *metrics
 	inflight inflight
 	codecs   sync.Map // *api.Version -> *codec
+	schemas  openAPIDocuments
+	parts    *partCache
 
 	// ending is done when shutdown begins; end makes it so.
 	ending context.Context
@@ -56,7 +59,7 @@ func New(c Config) (*Handler, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	h := &Handler{Config: c}
+	h := &Handler{Config: c, parts: newPartCache()}
 	h.ending, h.end = context.WithCancel(context.Background())
 	var err error
 	if h.metrics, err = newMetrics(c.Metrics, &h.inflight); err != nil {
@@ -99,6 +102,7 @@ func (h *Handler) BeginShutdown() { h.end() }
 func (h *Handler) routes() http.Handler {
 	m := mux.NewRouter().SkipClean(true).UseEncodedPath()
 	h.discoveryRoutes(m)
+	h.openAPIRoutes(m)
 	h.healthRoutes(m)
 	h.metricsRoutes(m)
 	m.NotFoundHandler = http.HandlerFunc(h.notFound)

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gorilla/mux"
@@ -50,12 +52,16 @@ func (h *Handler) shuttingDown() error {
 func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		excluded := q["exclude"]
+		unknown := map[string]bool{}
+		for _, name := range q["exclude"] {
+			unknown[name] = true
+		}
+		excluded := maps.Clone(unknown)
 		var out strings.Builder
 		var failed []string
 		for _, c := range checks {
-			if i := slices.Index(excluded, c.Name); i >= 0 {
-				excluded = slices.Delete(slices.Clone(excluded), i, i+1)
+			if excluded[c.Name] {
+				delete(unknown, c.Name)
 				fmt.Fprintf(&out, "[+]%s excluded: ok\n", c.Name)
 				continue
 			}
@@ -66,11 +72,12 @@ func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 			}
 			fmt.Fprintf(&out, "[+]%s ok\n", c.Name)
 		}
-		if len(excluded) > 0 {
-			for i := range excluded {
-				excluded[i] = fmt.Sprintf("%q", excluded[i])
+		if len(unknown) > 0 {
+			names := slices.Sorted(maps.Keys(unknown))
+			for i := range names {
+				names[i] = strconv.Quote(names[i])
 			}
-			fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(excluded, ","))
+			fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(names, ","))
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")

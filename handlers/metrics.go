@@ -83,7 +83,7 @@ func (m *metrics) of(k requestKind) *counted {
 func (h *Handler) measure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
-		sw := &responseWriter{ResponseWriter: w, scope: scope}
+		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r}
 		start := time.Now()
 		defer func() {
 			k := kindOfRequest(r, scope, sw.code)
@@ -100,6 +100,14 @@ func (h *Handler) measure(next http.Handler) http.Handler {
 		}()
 		next.ServeHTTP(sw, r)
 	})
+}
+
+// watching counts a watch while it is on; the caller calls what it returns at
+// the end.
+func (m *metrics) watching(info *request.Info) (done func()) {
+	gauge := m.longRunning.WithLabelValues("WATCH", info.Group, info.Version, info.Resource, info.Subresource, scopeLabel(info), "apiserver")
+	gauge.Inc()
+	return gauge.Dec
 }
 
 // levelRequests is the level at which every request is logged: --v=3.
@@ -123,23 +131,28 @@ func kindOfRequest(r *http.Request, scope *request.Scope, code int) requestKind 
 		return requestKind{verb: methodLabel(r.Method), code: code}
 	}
 	k := requestKind{verb: strings.ToUpper(info.Verb), group: info.Group, version: info.Version,
-		resource: info.Resource, subresource: info.Subresource, scope: "cluster", code: code}
+		resource: info.Resource, subresource: info.Subresource, scope: scopeLabel(info), code: code}
 	switch info.Verb {
 	case "create":
 		k.verb = "POST"
 	case "update":
 		k.verb = "PUT"
 	}
-	switch {
-	case info.Name != "" || info.Verb == "create" && info.Namespace == "":
-		k.scope = "resource"
-	case info.Namespace != "":
-		k.scope = "namespace"
-	}
 	if r.URL.RawQuery != "" && strings.Contains(r.URL.RawQuery, "dryRun=All") {
 		k.dryRun = "All"
 	}
 	return k
+}
+
+// scopeLabel tells whether a request is about one object, a namespace or all.
+func scopeLabel(info *request.Info) string {
+	switch {
+	case info.Name != "" || info.Verb == "create" && info.Namespace == "":
+		return "resource"
+	case info.Namespace != "":
+		return "namespace"
+	}
+	return "cluster"
 }
 
 func methodLabel(method string) string {

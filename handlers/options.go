@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -47,7 +49,7 @@ func parseResourceVersion(rv string) (int64, error) {
 	if err != nil {
 		return 0, field.Invalid(field.NewPath("resourceVersion"), rv, err.Error())
 	}
-	return int64(n), nil
+	return int64(min(n, math.MaxInt64)), nil // a future revision either way
 }
 
 func errResourceVersion(err error) error {
@@ -139,8 +141,11 @@ type writeOptions struct {
 
 func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOptions, error) {
 	q := query(c.r)
+	if q == nil && patchType != types.ApplyYAMLPatchType {
+		return writeOptions{WriteOptions: registry.WriteOptions{Manager: ssa.ManagerName("", c.r.UserAgent())}}, nil
+	}
 	if q == nil {
-		return writeOptions{}, nil
+		q = url.Values{}
 	}
 	var o metav1.PatchOptions
 	if err := metav1.Convert_url_Values_To_v1_PatchOptions(&q, &o, nil); err != nil {
@@ -159,14 +164,14 @@ func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOption
 		return writeOptions{}, err
 	}
 	return writeOptions{
-		WriteOptions: registry.WriteOptions{DryRun: len(o.DryRun) > 0},
+		WriteOptions: registry.WriteOptions{DryRun: len(o.DryRun) > 0, Manager: ssa.ManagerName(o.FieldManager, c.r.UserAgent())},
 		fieldManager: o.FieldManager, fieldValidation: o.FieldValidation, force: o.Force,
 	}, nil
 }
 
 // deleteOptions come from the body or, when that is empty, from the query.
 func (c *call) deleteOptions() (registry.DeleteOptions, error) {
-	data, err := readBody(c.r)
+	data, err := c.readBody()
 	if err != nil {
 		return registry.DeleteOptions{}, err
 	}
@@ -185,13 +190,18 @@ func (c *call) deleteOptions() (registry.DeleteOptions, error) {
 	if err := invalidOptions("DeleteOptions", metavalidation.ValidateDeleteOptions(&o)); err != nil {
 		return registry.DeleteOptions{}, err
 	}
-	if p := o.PropagationPolicy; p != nil && *p == metav1.DeletePropagationForeground {
-		return registry.DeleteOptions{}, statusError(http.StatusNotImplemented, "NotImplemented",
-			"propagationPolicy Foreground is not served: this server does not collect dependents; delete them first, or use Background", nil)
+	propagation := metav1.DeletionPropagation("")
+	switch {
+	case o.PropagationPolicy != nil:
+		propagation = *o.PropagationPolicy
+	case o.OrphanDependents != nil && *o.OrphanDependents:
+		propagation = metav1.DeletePropagationOrphan
+	case o.OrphanDependents != nil:
+		propagation = metav1.DeletePropagationBackground
 	}
 	return registry.DeleteOptions{
 		WriteOptions:       registry.WriteOptions{DryRun: len(o.DryRun) > 0},
-		GracePeriodSeconds: o.GracePeriodSeconds, Preconditions: o.Preconditions,
+		GracePeriodSeconds: o.GracePeriodSeconds, Preconditions: o.Preconditions, Propagation: propagation,
 	}, nil
 }
 

@@ -24,7 +24,22 @@ func (h *Handler) get(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.Sub != nil && c.Sub.Kind != nil {
+		return h.writeShown(c, &v, http.StatusOK, item)
+	}
 	return h.writeOne(c.w, &v, http.StatusOK, item, resourceVersion(item))
+}
+
+// writeShown sends an object in the kind of a subresource.
+func (h *Handler) writeShown(c *call, v *view, code int, item *storage.Item) error {
+	obj, err := item.Object()
+	if err != nil {
+		return err
+	}
+	if obj, err = c.Shown(obj); err != nil {
+		return err
+	}
+	return h.writeOne(c.w, v, code, bare{obj}, obj.GetResourceVersion())
 }
 
 func (h *Handler) list(c *call) error {
@@ -32,43 +47,68 @@ func (h *Handler) list(c *call) error {
 	if err != nil {
 		return err
 	}
+	opts, token, err := c.page()
+	if err != nil {
+		return err
+	}
+	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
+	if err != nil {
+		return errPage(token, err)
+	}
+	items, err := v.ordered(list.Items)
+	if err != nil {
+		return err
+	}
+	return h.writeList(c.w, &v, c.listMeta(list), items)
+}
+
+// page is what a list or a deletecollection is of: a page that begins where a
+// token says or, when that is nil, the first or only one.
+func (c *call) page() (registry.ListOptions, *continueToken, error) {
+	var page registry.ListOptions
 	o, err := c.listOptions()
 	if err != nil {
-		return err
+		return page, nil, err
 	}
-	selection, err := c.selection(o)
-	if err != nil {
-		return err
+	if page.Selection, err = c.selection(o); err != nil {
+		return page, nil, err
 	}
-	opts := registry.ListOptions{Selection: selection, Limit: max(o.Limit, 0)}
+	page.Limit = max(o.Limit, 0)
 	token, err := parseContinue(o.Continue, o.ResourceVersion)
 	switch {
 	case err != nil:
-		return err
+		return page, nil, err
 	case token != nil:
-		opts.Read, opts.After = token.read(), token.after()
-	default:
-		if opts.Read, err = listRead(o); err != nil {
-			return err
-		}
-		if opts.Read.Match == storage.Any {
-			opts.Limit = 0 // what the cache has anyway is not cut into pages
-		}
+		page.Read, page.After = token.read(), token.after(c.keyPrefix())
+		return page, token, nil
 	}
-	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
-	switch {
-	case token != nil && apierrors.IsResourceExpired(err):
-		return errContinueExpired(token)
-	case err != nil:
-		return err
+	page.Read, err = listRead(o)
+	if page.Read.Match == storage.Any {
+		page.Limit = 0 // what the cache has anyway is not cut into pages
 	}
-	return h.writeList(c.w, &v, listMeta(list), stored(list.Items))
+	return page, nil, err
 }
 
-func listMeta(list *storage.List) metav1.ListMeta {
+// errPage says what is wrong with a page that begins where token says.
+func errPage(token *continueToken, err error) error {
+	if token != nil && apierrors.IsResourceExpired(err) {
+		return errContinueExpired(token)
+	}
+	return err
+}
+
+// keyPrefix is what the keys of all objects that c is about begin with.
+func (c *call) keyPrefix() string {
+	if c.Namespace == "" {
+		return ""
+	}
+	return c.Namespace + "/"
+}
+
+func (c *call) listMeta(list *storage.List) metav1.ListMeta {
 	meta := metav1.ListMeta{ResourceVersion: strconv.FormatInt(list.Revision, 10)}
 	if list.Next != "" {
-		meta.Continue = continueToken{Revision: list.Revision, Start: list.Next + "\x00"}.String()
+		meta.Continue = tokenAfter(list.Next, c.keyPrefix(), list.Revision)
 		if list.Remaining >= 0 {
 			meta.RemainingItemCount = &list.Remaining
 		}

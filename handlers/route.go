@@ -19,6 +19,8 @@ type call struct {
 	w http.ResponseWriter
 	r *http.Request
 	registry.Target
+	// codec is for what goes in and out, which at some subresources is not an
+	// object of the resource.
 	codec *codec
 	info  *request.Info
 }
@@ -52,14 +54,14 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if !ok || len(info.Parts) > 3 {
 		return nil, errNoResource()
 	}
-	request.From(r.Context()).Routed = true
 	allowed := pathVerbs(res, info)
 	if len(allowed) == 0 {
 		return nil, errNoResource()
 	}
-	if !allows(res, allowed, verbOnPath(info, r.Method)) {
+	if verb := verbOnPath(info, r.Method); !contains(allowed, verb) || info.Subresource == "" && !has(res, verb) {
 		return nil, errMethod()
 	}
+	request.From(r.Context()).Routed = true
 	if info.Name != "" {
 		if faults := pathvalidation.IsValidPathSegmentName(info.Name); len(faults) > 0 {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", info.Name, faults[0]))
@@ -68,10 +70,14 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if res.Deprecated != "" {
 		request.From(r.Context()).Warn(res.Deprecated)
 	}
-	return &call{
-		w: w, r: r, info: info, codec: h.codec(res, v),
-		Target: registry.Target{Resource: res, Version: v, Namespace: namespaceOf(res, info), Name: info.Name, Status: info.Subresource == "status"},
-	}, nil
+	c := &call{w: w, r: r, info: info, codec: h.codec(res, v), Target: registry.Target{
+		Resource: res, Version: v, Namespace: namespaceOf(res, info), Name: info.Name,
+		Status: info.Subresource == "status", Sub: res.Subresource(info.Subresource),
+	}}
+	if c.Sub != nil && c.Sub.Kind != nil {
+		c.codec = h.codec(c.Sub.Kind, &c.Sub.Kind.Versions[0])
+	}
+	return c, nil
 }
 
 // namespaceOf is the namespace of what is asked for. In the path of a namespace
@@ -109,6 +115,9 @@ func pathVerbs(res *api.Resource, info *request.Info) []string {
 		}
 		return onStatus
 	case info.Subresource != "":
+		if s := res.Subresource(info.Subresource); s != nil && inNamespace == res.Namespaced {
+			return s.Verbs
+		}
 		return nil
 	case info.Name != "":
 		if res.Namespaced && !inNamespace {
@@ -136,12 +145,6 @@ func has(res *api.Resource, verb string) bool {
 		return true
 	}
 	return contains(res.Verbs, verb)
-}
-
-// allows tells whether a verb is one of the path's, and of the resource's.
-// Subresources have the verbs of their path whatever the resource has.
-func allows(res *api.Resource, path []string, verb string) bool {
-	return contains(path, verb) && (has(res, verb) || &path[0] == &onStatus[0])
 }
 
 func contains(list []string, s string) bool {
@@ -176,6 +179,9 @@ func (h *Handler) dispatch(c *call) error {
 	case api.VerbWatch:
 		return h.watch(c)
 	case api.VerbCreate:
+		if c.Sub != nil {
+			return h.post(c)
+		}
 		return h.create(c)
 	case api.VerbUpdate:
 		return h.update(c)

@@ -96,7 +96,7 @@ func (v *view) asGroupVersion() string { return metav1.GroupName + "/" + v.asVer
 // proto gives the protobuf of one object with its envelope.
 func (v *view) proto(s subject) ([]byte, error) {
 	if v.as == "" {
-		raw, err := s.Encoding(v.codec.protoSlot, v.codec.encodeProto)
+		raw, err := s.Encoding(v.codec.protoSlot, v.codec.toProto)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (v *view) proto(s subject) ([]byte, error) {
 func (v *view) appendJSON(b []byte, s subject, resourceVersion string, first bool) ([]byte, error) {
 	switch v.as {
 	case "":
-		full, err := s.Encoding(v.codec.jsonSlot, v.codec.encodeJSON)
+		full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
 		return append(b, full...), err
 	case asTable:
 		b = v.appendTableHead(b, metav1.ListMeta{ResourceVersion: resourceVersion}, first)
@@ -129,7 +129,7 @@ func (v *view) appendJSON(b []byte, s subject, resourceVersion string, first boo
 func (v *view) appendListItem(b []byte, s subject) ([]byte, error) {
 	switch v.as {
 	case "":
-		full, err := s.Encoding(v.codec.jsonSlot, v.codec.encodeJSON)
+		full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
 		if err != nil {
 			return b, err
 		}
@@ -178,7 +178,7 @@ func (v *view) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool)
 }
 
 func (v *view) appendRow(b []byte, s subject) ([]byte, error) {
-	cells, err := s.Encoding(cellsSlot, v.codec.encodeCells)
+	cells, err := s.Encoding(cellsSlot, v.codec.toCells)
 	if err != nil {
 		return b, err
 	}
@@ -188,7 +188,7 @@ func (v *view) appendRow(b []byte, s subject) ([]byte, error) {
 	case metav1.IncludeNone:
 		b = append(b, "null"...)
 	case metav1.IncludeObject:
-		full, err := s.Encoding(v.codec.jsonSlot, v.codec.encodeJSON)
+		full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
 		if err != nil {
 			return b, err
 		}

@@ -42,7 +42,7 @@ func (h *Handler) createVirtual(c *call, v *view) error {
 	if err != nil {
 		return err
 	}
-	data, err := readBody(c.r)
+	data, err := c.readBody()
 	if err != nil {
 		return err
 	}

@@ -31,9 +31,9 @@ func (h *Handler) watch(c *call) error {
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
 	defer context.AfterFunc(h.ending, cancel)()
-	s := &eventStream{frames: newHTTPFrames(c.w), view: &v}
+	s := &eventStream{frames: newHTTPFrames(c.w, h.RequestTimeout), view: &v}
 	if websocket.IsWebSocketUpgrade(c.r) {
-		s.frames = newWebSocketFrames(c.w, c.r, v.format != formatProtobuf, cancel)
+		s.frames = newWebSocketFrames(c.w, c.r, h.RequestTimeout, v.format != formatProtobuf, cancel)
 	}
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
@@ -49,15 +49,24 @@ func (h *Handler) watch(c *call) error {
 		return err
 	}
 	defer watcher.Stop()
+	defer h.metrics.watching(c.info)()
 	if err := s.begin(v.streamContentType()); err != nil {
 		h.logger(c.r).Debug("watch did not begin", "error", err)
 		return nil
 	}
 	defer s.end()
+	var pace pace
+	defer pace.stop()
 	for {
 		events, err := watcher.Next(ctx)
 		if err != nil {
-			if ctx.Err() == nil && !errors.Is(err, io.EOF) {
+			switch {
+			case ctx.Err() != nil, errors.Is(err, io.EOF):
+			case errors.Is(err, storage.ErrSlow):
+				// The client can go on from the last event it got, and need not list
+				// again as it would after an error.
+				h.logger(c.r).Info("watch ended: the client is too slow")
+			default:
 				s.fail(h.statusOf(c.r, h.Registry.StatusError(c.Target, err)))
 			}
 			return nil
@@ -66,6 +75,7 @@ func (h *Handler) watch(c *call) error {
 			h.logger(c.r).Debug("watch ended", "error", err)
 			return nil
 		}
+		pace.rest(ctx) // while more may come
 	}
 }
 

@@ -21,7 +21,7 @@ func (h *Handler) create(c *call) error {
 	if err != nil {
 		return err
 	}
-	data, err := readBody(c.r)
+	data, err := c.readBody()
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (h *Handler) update(c *call) error {
 	if err != nil {
 		return err
 	}
-	data, err := readBody(c.r)
+	data, err := c.readBody()
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,9 @@ func (h *Handler) update(c *call) error {
 	if err := c.checkName(obj); err != nil {
 		return err
 	}
-	replace := func(context.Context, api.Object) (api.Object, error) { return obj.DeepCopyObject().(api.Object), nil }
+	replace := func(_ context.Context, old api.Object) (api.Object, error) {
+		return c.Asked(old, obj.DeepCopyObject().(api.Object))
+	}
 	out, err := h.Registry.Update(c.r.Context(), c.Target, replace, registry.UpdateOptions{
 		WriteOptions: o.WriteOptions, CreateMissing: true, Replace: true,
 	})
@@ -83,10 +85,42 @@ func (h *Handler) writeOutcome(c *call, v *view, out registry.Outcome) error {
 	if out.Created {
 		code = http.StatusCreated
 	}
-	if out.Item != nil {
+	if out.Item != nil && (c.Sub == nil || c.Sub.Kind == nil) {
 		return h.writeOne(c.w, v, code, out.Item, resourceVersion(out.Item))
 	}
-	return h.writeOne(c.w, v, code, bare{out.Object}, out.Object.GetResourceVersion())
+	obj, err := c.Shown(out.Object)
+	if err != nil {
+		return err
+	}
+	return h.writeOne(c.w, v, code, bare{obj}, obj.GetResourceVersion())
+}
+
+// post does what is asked for at a subresource.
+func (h *Handler) post(c *call) error {
+	v, err := h.view(c, offerObject)
+	if err != nil {
+		return err
+	}
+	o, err := c.writeOptions("CreateOptions", "")
+	if err != nil {
+		return err
+	}
+	data, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	obj, err := h.decode(c.r, c.codec, data, o.fieldValidation)
+	if err != nil {
+		return err
+	}
+	if name := obj.GetName(); name != "" && name != c.Name {
+		return apierrors.NewBadRequest(fmt.Sprintf("name in URL does not match name in %s object", c.codec.gvk.Kind))
+	}
+	if err := h.Registry.Post(c.r.Context(), c.Target, obj, o.WriteOptions); err != nil {
+		return err
+	}
+	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, success(nil))
+	return nil
 }
 
 func (h *Handler) delete(c *call) error {
@@ -116,15 +150,7 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.listOptions()
-	if err != nil {
-		return err
-	}
-	selection, err := c.selection(o)
-	if err != nil {
-		return err
-	}
-	read, err := listRead(o)
+	page, token, err := c.page()
 	if err != nil {
 		return err
 	}
@@ -132,10 +158,9 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return err
 	}
-	items, revision, err := h.Registry.DeleteCollection(c.r.Context(), c.Target,
-		registry.ListOptions{Selection: selection, Read: read, Limit: max(o.Limit, 0)}, options)
+	items, revision, err := h.Registry.DeleteCollection(c.r.Context(), c.Target, page, options)
 	if err != nil {
-		return err
+		return errPage(token, err)
 	}
 	return h.writeList(c.w, &v, metav1.ListMeta{ResourceVersion: fmt.Sprint(revision)}, stored(items))
 }

@@ -95,8 +95,8 @@ func (d *Definitions) unpack(pkg string) (map[string]Definition, error) {
 		return nil, err
 	}
 	defer r.Close()
-	content, err := io.ReadAll(r)
-	if err != nil {
+	content := make([]byte, f.UncompressedSize64)
+	if _, err := io.ReadFull(r, content); err != nil {
 		return nil, err
 	}
 	types := map[string]Definition{}
@@ -108,20 +108,6 @@ func (d *Definitions) unpack(pkg string) (map[string]Definition, error) {
 		types[string(parts[0])] = Definition{Name: string(parts[0]), V3: parts[1], V2: parts[2]}
 	}
 	return types, nil
-}
-
-// Names lists the published types of one Go package, named as in the types'
-// names: "io.k8s.api.core.v1".
-func (d *Definitions) Names(pkg string) ([]string, error) {
-	if _, _, err := d.Get(pkg + "."); err != nil {
-		return nil, err
-	}
-	var out []string
-	for name := range d.packages[pkg] {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out, nil
 }
 
 // Closure finds definitions and everything that they refer to, sorted by name.

@@ -13,7 +13,8 @@
 // serves documents keeps what it wrote, in the form in which it serves it.
 //
 // Reading order: definitions.go, schema.go; resource.go, paths.go, operation.go,
-// parameters.go; document.go, v3.go, v2.go.
+// verbs.go, parameters.go; document.go, v3.go, v2.go, protobuf.go. What is
+// particular to custom resources is in custom.go.
 package openapi
 
 // Run from this directory: it takes the types from the versions of k8s.io/api

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"net/http"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -127,15 +126,4 @@ func withArticle(kind string) string {
 		return "an " + kind
 	}
 	return "a " + kind
-}
-
-// methodOf is the HTTP method of a verb of a subresource or of an object.
-func methodOf(verb string) string {
-	switch verb {
-	case "create":
-		return strings.ToLower(http.MethodPost)
-	case "update":
-		return strings.ToLower(http.MethodPut)
-	}
-	return verb
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,13 +16,13 @@ import (
 // all that they speak of.
 func V2(info Info, docs []Document, defs *Definitions) ([]byte, error) {
 	var models []string
-	shared := sharedParameters{byContent: map[string]string{}, byName: map[string]json.RawMessage{}}
+	shared := sharedParameters{}
 	paths := object{}
 	for _, d := range docs {
 		models = append(models, d.models()...)
 		for _, p := range d.paths {
 			var err error
-			if paths[p.path], err = p.v2(&shared); err != nil {
+			if paths[p.path], err = p.v2(shared); err != nil {
 				return nil, fmt.Errorf("document %s: %w", d.Name, err)
 			}
 		}
@@ -37,7 +38,7 @@ func V2(info Info, docs []Document, defs *Definitions) ([]byte, error) {
 		value any
 	}{
 		{"", object{"title": "Kubernetes", "version": info.Version}},
-		{"paths", paths}, {"parameters", shared.byName},
+		{"paths", paths}, {"parameters", shared},
 		{"securityDefinitions", securitySchemes()}, {"security", []object{{"BearerToken": []string{}}}},
 	} {
 		if part.key != "" {
@@ -53,7 +54,7 @@ func V2(info Info, docs []Document, defs *Definitions) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (p pathItem) v2(shared *sharedParameters) (object, error) {
+func (p pathItem) v2(shared sharedParameters) (object, error) {
 	out := object{}
 	for _, op := range p.ops {
 		o, err := op.v2(shared)
@@ -72,7 +73,7 @@ func (p pathItem) v2(shared *sharedParameters) (object, error) {
 	return out, nil
 }
 
-func (op operation) v2(shared *sharedParameters) (object, error) {
+func (op operation) v2(shared sharedParameters) (object, error) {
 	out := op.common()
 	out["schemes"] = []string{"https"}
 	out["consumes"], out["produces"] = op.consumes, op.produces
@@ -94,71 +95,71 @@ func (op operation) v2(shared *sharedParameters) (object, error) {
 	return out, nil
 }
 
-// paramsV2 are parameters, among which version 2 counts the body.
-func paramsV2(params []parameter, b *body, shared *sharedParameters) ([]object, error) {
-	var out []object
-	for _, p := range params {
-		o := object{"name": p.name, "in": p.in, "type": p.kind, "uniqueItems": true}
-		if p.description != "" {
-			o["description"] = p.description
-		}
-		if p.required {
-			o["required"] = true
-		}
-		// A name's description has the kind in it. The others are looked for in
-		// their place by kubectl, to find out what the server can do.
-		if p.name != "name" && p.name != "dryRun" && p.name != "fieldValidation" {
-			var err error
-			if o, err = shared.add(p.name, o); err != nil {
-				return nil, err
-			}
-		}
-		if b != nil && p.name > "body" {
-			body, err := b.v2(shared)
-			if err != nil {
-				return nil, err
-			}
-			out, b = append(out, body), nil
-		}
-		out = append(out, o)
-	}
-	if b == nil {
-		return out, nil
-	}
-	body, err := b.v2(shared)
-	return append(out, body), err
+// paramV2 is a parameter of version 2, or what refers to a shared one. The
+// order of the fields is that in which kube-apiserver writes them: it shows in
+// the names of shared parameters.
+type paramV2 struct {
+	Ref         string `json:"$ref,omitempty"`
+	UniqueItems bool   `json:"uniqueItems,omitempty"`
+	Type        string `json:"type,omitempty"`
+	Description string `json:"description,omitempty"`
+	Name        string `json:"name,omitempty"`
+	In          string `json:"in,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+	Schema      object `json:"schema,omitempty"`
 }
 
-func (b body) v2(shared *sharedParameters) (object, error) {
-	out := object{"name": "body", "in": "body", "schema": object{"$ref": refV2 + b.model}}
-	if b.required {
-		out["required"] = true
+// paramsV2 are parameters, among which version 2 counts the body.
+func paramsV2(params []parameter, b *body, shared sharedParameters) ([]paramV2, error) {
+	var all []paramV2
+	for _, p := range params {
+		all = append(all, paramV2{
+			UniqueItems: true, Type: p.kind, Description: p.description, Name: p.name, In: p.in, Required: p.required,
+		})
 	}
-	if !strings.HasPrefix(b.model, "io.k8s.apimachinery") {
-		return out, nil
+	if b != nil {
+		all = append(all, paramV2{Name: "body", In: "body", Required: b.required, Schema: object{"$ref": refV2 + b.model}})
 	}
-	return shared.add("body", out)
+	slices.SortStableFunc(all, func(a, b paramV2) int { return strings.Compare(a.Name, b.Name) })
+	for i, p := range all {
+		if !p.shareable() {
+			continue
+		}
+		var err error
+		if all[i], err = shared.add(p); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// shareable tells whether other operations may have the same parameter. Those
+// called name have a kind in their descriptions; by dryRun and fieldValidation
+// kubectl finds out, in their place, what the server can do.
+func (p paramV2) shareable() bool {
+	switch p.Name {
+	case "name", "dryRun", "fieldValidation":
+		return false
+	case "body":
+		ref, _ := p.Schema["$ref"].(string)
+		return strings.HasPrefix(ref, refV2+"io.k8s.apimachinery")
+	}
+	return true
 }
 
 // sharedParameters are those that many operations have, kept once. Their names
 // end in a hash of their content.
-type sharedParameters struct {
-	byContent map[string]string
-	byName    map[string]json.RawMessage
-}
+type sharedParameters map[string]paramV2
 
 // add keeps a parameter and gives what refers to it.
-func (s *sharedParameters) add(name string, param object) (object, error) {
-	var content bytes.Buffer
-	if err := appendJSON(&content, param); err != nil {
-		return nil, err
+func (s sharedParameters) add(p paramV2) (paramV2, error) {
+	content, err := json.Marshal(p)
+	if err != nil {
+		return p, err
 	}
-	key, ok := s.byContent[content.String()]
-	if !ok {
-		hash := fnv.New64()
-		hash.Write(content.Bytes())
-		key = name + "-" + base64.URLEncoding.EncodeToString(hash.Sum(nil)[:6])
-		s.byContent[content.String()], s.byName[key] = key, content.Bytes()
-	}
-	return object{"$ref": "#/parameters/" + key}, nil
+	hash := fnv.New64()
+	hash.Write(content)
+	name := p.Name + "-" + base64.URLEncoding.EncodeToString(hash.Sum(nil)[:6])
+	s[name] = p
+	return paramV2{Ref: "#/parameters/" + name}, nil
 }

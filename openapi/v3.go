@@ -18,15 +18,19 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("document %s: %w", d.Name, err)
 	}
+	head, schemes := object{"title": "Kubernetes", "version": info.Version}, securitySchemes()
+	if d.custom {
+		head, schemes = object{"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}, nil
+		if err := asToClients(closure); err != nil {
+			return nil, err
+		}
+	}
 	paths := make(object, len(d.paths))
 	for _, p := range d.paths {
 		paths[p.path] = p.v3()
 	}
-	head := object{"title": "Kubernetes", "version": info.Version}
-	if d.custom {
-		head = object{"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
-	}
 	var out bytes.Buffer
+	out.Grow(d.estimate(closure))
 	out.WriteString(`{"openapi":"3.0.0","info":`)
 	if err := appendJSON(&out, head); err != nil {
 		return nil, err
@@ -37,14 +41,27 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 	}
 	out.WriteString(`,"components":{"schemas":`)
 	appendDefinitions(&out, closure, func(def Definition) []byte { return def.V3 })
-	if !d.custom {
+	if schemes != nil {
 		out.WriteString(`,"securitySchemes":`)
-		if err := appendJSON(&out, securitySchemes()); err != nil {
+		if err := appendJSON(&out, schemes); err != nil {
 			return nil, err
 		}
 	}
 	out.WriteString("}}")
 	return out.Bytes(), nil
+}
+
+// estimate is how long a document becomes, more or less.
+func (d Document) estimate(closure []Definition) int {
+	const operation = 6 << 10
+	n := 1 << 10
+	for _, p := range d.paths {
+		n += len(p.ops) * operation
+	}
+	for _, def := range closure {
+		n += len(def.Name) + len(def.V3)
+	}
+	return n
 }
 
 // appendJSON writes a value with its keys sorted and nothing escaped that needs
@@ -100,7 +117,7 @@ func (op operation) v3() object {
 		out["parameters"] = paramsV3(op.params)
 	}
 	if op.body != nil {
-		content := object{"content": op.contentV3(op.consumes, op.body.model)}
+		content := object{"content": contentV3(op.consumes, op.body.model)}
 		if op.body.required {
 			content["required"] = true
 		}
@@ -110,7 +127,7 @@ func (op operation) v3() object {
 	for _, a := range op.answers {
 		responses[strconv.Itoa(a.code)] = object{
 			"description": http.StatusText(a.code),
-			"content":     op.contentV3(op.produces, a.model),
+			"content":     contentV3(op.produces, a.model),
 		}
 	}
 	responses["401"] = object{"description": http.StatusText(http.StatusUnauthorized)}
@@ -130,7 +147,7 @@ func (op operation) common() object {
 	return out
 }
 
-func (op operation) contentV3(types []string, model string) object {
+func contentV3(types []string, model string) object {
 	out := object{}
 	for _, t := range types {
 		out[t] = object{"schema": object{"$ref": refV3 + model}}

@@ -1,6 +1,7 @@
 package proto
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -15,7 +16,7 @@ const tail = "\x1a\x00\x22\x00"
 // its place.
 func Append(dst []byte, apiVersion, kind string, m Message) ([]byte, error) {
 	size := m.Size()
-	dst = appendHead(dst, apiVersion, kind, size)
+	dst = appendHead(dst, apiVersion, kind, size, size)
 	dst, err := appendMessage(dst, m, size)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", kind, err)
@@ -25,38 +26,16 @@ func Append(dst []byte, apiVersion, kind string, m Message) ([]byte, error) {
 
 // AppendRaw adds the envelope of a message that is encoded already.
 func AppendRaw(dst []byte, apiVersion, kind string, raw []byte) []byte {
-	dst = appendHead(dst, apiVersion, kind, len(raw))
+	dst = appendHead(dst, apiVersion, kind, len(raw), len(raw))
 	dst = append(dst, raw...)
 	return append(dst, tail...)
 }
 
-// AppendList adds the envelope of a list of kind, given the list's metadata (a
-// metav1.ListMeta) and its items, each of them encoded already and without an
-// envelope of its own.
-func AppendList(dst []byte, apiVersion, kind string, meta Message, items [][]byte) ([]byte, error) {
-	metaSize := meta.Size()
-	size := fieldSize(fieldListMeta, metaSize)
-	for _, item := range items {
-		size += fieldSize(fieldItems, len(item))
-	}
-	dst = appendHead(dst, apiVersion, kind, size)
-	dst = appendField(dst, fieldListMeta, metaSize)
-	dst, err := appendMessage(dst, meta, metaSize)
-	if err != nil {
-		return nil, fmt.Errorf("encode metadata of %s: %w", kind, err)
-	}
-	for _, item := range items {
-		dst = appendField(dst, fieldItems, len(item))
-		dst = append(dst, item...)
-	}
-	return append(dst, tail...), nil
-}
-
-// appendHead adds everything up to the message itself, and makes room for what
-// follows.
-func appendHead(dst []byte, apiVersion, kind string, rawSize int) []byte {
+// appendHead adds everything up to the message itself, which will have rawSize
+// bytes, and makes room for so many of them and the tail.
+func appendHead(dst []byte, apiVersion, kind string, rawSize, room int) []byte {
 	metaSize := fieldSize(fieldAPIVersion, len(apiVersion)) + fieldSize(fieldKind, len(kind))
-	dst = slices.Grow(dst, len(Prefix)+fieldSize(fieldTypeMeta, metaSize)+fieldSize(fieldRaw, rawSize)+len(tail))
+	dst = slices.Grow(dst, len(Prefix)+fieldSize(fieldTypeMeta, metaSize)+fieldSize(fieldRaw, 0)+binary.MaxVarintLen64+room+len(tail))
 	dst = append(dst, Prefix...)
 	dst = appendField(dst, fieldTypeMeta, metaSize)
 	dst = append(appendField(dst, fieldAPIVersion, len(apiVersion)), apiVersion...)

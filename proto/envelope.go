@@ -3,9 +3,10 @@
 // and version the enclosed bytes are of. Values in etcd, bodies of requests and
 // answers all have it.
 //
-// An Envelope is what was read; Append, AppendRaw and AppendList write one. The
-// enclosed message itself is the business of the generated types of k8s.io/api:
-// here it is bytes, which are neither looked into nor copied on reading.
+// An Envelope is what was read; Append and AppendRaw write one, and what
+// AppendListHead begins is one of a list. The enclosed message itself is the
+// business of the generated types of k8s.io/api: here it is bytes, which are
+// neither looked into nor copied on reading.
 package proto
 
 import (

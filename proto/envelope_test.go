@@ -98,10 +98,18 @@ func TestAppendList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := AppendList(nil, "v1", "ConfigMapList", &list.ListMeta, items)
+	size := 0
+	for _, raw := range items {
+		size += ItemSize(len(raw))
+	}
+	got, err := AppendListHead(nil, "v1", "ConfigMapList", &list.ListMeta, size)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, raw := range items {
+		got = AppendItem(got, raw)
+	}
+	got = AppendListTail(got)
 	if !bytes.Equal(got, want) {
 		t.Errorf("got %x, want %x", got, want)
 	}

@@ -31,6 +31,8 @@ const (
 type WriteOptions struct {
 	// DryRun does everything but store.
 	DryRun bool
+	// Manager is the name under which the fields that are written are owned.
+	Manager string
 }
 
 // Create stores a new object. obj is of the hub type and becomes the
@@ -54,9 +56,38 @@ func (r *Registry) Create(ctx context.Context, t Target, obj api.Object, o Write
 }
 
 func (r *Registry) createOnce(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
+	if err := setNamespace(t, obj); err != nil {
+		return Outcome{}, err
+	}
+	r.manage(t, nil, obj, o)
+	return r.createManaged(ctx, t, obj, o)
+}
+
+// createManaged creates an object whose managedFields are set.
+func (r *Registry) createManaged(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
+	if err := setNamespace(t, obj); err != nil {
+		return Outcome{}, err
+	}
+	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o.DryRun)
+	if err := r.mutate(ctx, a); err != nil {
+		return Outcome{}, err
+	}
 	if err := r.prepareCreate(ctx, t, obj); err != nil {
 		return Outcome{}, err
 	}
+	if err := r.validate(ctx, a); err != nil {
+		return Outcome{}, err
+	}
+	var out Outcome
+	err := r.allocate(ctx, t, obj, nil, o.DryRun, func() (err error) {
+		out, err = r.storeNew(ctx, t, obj, o)
+		return err
+	})
+	return out, err
+}
+
+// storeNew stores a new object that is ready for it.
+func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
 	c := r.collection(t.Resource)
 	if o.DryRun {
 		switch there, err := c.Get(ctx, t.Key(), storage.Read{}); {
@@ -75,6 +106,7 @@ func (r *Registry) createOnce(ctx context.Context, t Target, obj api.Object, o W
 	if err != nil {
 		return Outcome{}, r.StatusError(t, err)
 	}
+	obj.SetResourceVersion(strconv.FormatInt(item.Revision(), 10))
 	return Outcome{Object: obj, Item: item, Created: true}, nil
 }
 
@@ -95,13 +127,9 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
 		return errors.New("resourceVersion should not be set on objects to be created")
 	}
-	if err := setNamespace(t, obj); err != nil {
-		return err
-	}
 	obj.SetDeletionTimestamp(nil)
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetSelfLink("")
-	obj.SetManagedFields(nil)
 	obj.SetUID(newUID())
 	obj.SetCreationTimestamp(metav1.NewTime(r.o.Now().UTC()).Rfc3339Copy())
 	if t.Resource.Generation {

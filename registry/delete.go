@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,9 @@ type DeleteOptions struct {
 	// GracePeriodSeconds is what the client asked for; nil: nothing.
 	GracePeriodSeconds *int64
 	Preconditions      *metav1.Preconditions
+	// Propagation is what is to become of the objects that this one owns; empty
+	// leaves it to the finalizers that are there already, and then to the kind.
+	Propagation metav1.DeletionPropagation
 }
 
 // Delete removes the object that t names, or marks it as terminating where
@@ -44,7 +48,14 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	if err != nil {
 		return Outcome{}, err
 	}
+	a := r.attributes(ctx, t, api.VerbDelete, nil, old, o.DryRun)
+	if err := r.mutate(ctx, a); err != nil {
+		return Outcome{}, err
+	}
 	if err := deletePreconditions(t, old, o.Preconditions); err != nil {
+		return Outcome{}, err
+	}
+	if err := r.validate(ctx, a); err != nil {
 		return Outcome{}, err
 	}
 	var grace int64
@@ -56,12 +67,19 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		}
 		grace = t.Resource.GracePeriodSeconds(old, asked)
 	}
+	finalizers := propagated(t.Resource, old, o.Propagation)
 	obj, changed := r.terminating(t.Resource, old, grace)
-	if grace == 0 && !hasFinalizers(t.Resource, old) {
+	if !slices.Equal(finalizers, old.GetFinalizers()) {
+		if !changed {
+			obj, changed = old.DeepCopyObject().(api.Object), true
+		}
+		obj.SetFinalizers(finalizers)
+	}
+	if grace == 0 && !hasFinalizers(t.Resource, obj) {
 		if t.Resource.GracePeriodSeconds == nil {
 			obj = old
 		}
-		return r.finishDelete(ctx, c, item, obj, o.DryRun)
+		return r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
 	}
 	switch {
 	case !changed:
@@ -69,12 +87,31 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	case o.DryRun:
 		return Outcome{Object: obj}, nil
 	}
-	stored, err := c.Update(ctx, item, obj, r.ttl(t.Resource))
-	if err != nil {
-		return Outcome{}, err
+	return r.replace(ctx, t, c, item, obj)
+}
+
+// propagated are the finalizers with which an object is deleted: its own, and
+// the one by which the garbage collector is told what to do with what it owns.
+func propagated(res *api.Resource, obj api.Object, p metav1.DeletionPropagation) []string {
+	own := obj.GetFinalizers()
+	if p == "" {
+		switch {
+		case slices.Contains(own, metav1.FinalizerOrphanDependents), slices.Contains(own, metav1.FinalizerDeleteDependents):
+			return own
+		case res.OrphanByDefault:
+			p = metav1.DeletePropagationOrphan
+		}
 	}
-	after, err := stored.Object()
-	return Outcome{Object: after, Item: stored}, err
+	out := slices.DeleteFunc(slices.Clone(own), func(f string) bool {
+		return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
+	})
+	switch p {
+	case metav1.DeletePropagationOrphan:
+		out = append(out, metav1.FinalizerOrphanDependents)
+	case metav1.DeletePropagationForeground:
+		out = append(out, metav1.FinalizerDeleteDependents)
+	}
+	return out
 }
 
 // terminating returns a copy of old that is marked as being deleted, and
@@ -101,9 +138,9 @@ func (r *Registry) terminating(res *api.Resource, old api.Object, grace int64) (
 	return obj, true
 }
 
-// finishDelete takes the object out of storage. last is its last state, which
-// may differ from the one stored by what the same request changed.
-func (r *Registry) finishDelete(ctx context.Context, c *storage.Collection, item *storage.Item, last api.Object, dryRun bool) (Outcome, error) {
+// finishDelete takes the object out of storage. old is the object as stored,
+// which is shared, and last its last state: the same, or one of its own.
+func (r *Registry) finishDelete(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, old, last api.Object, dryRun bool) (Outcome, error) {
 	if dryRun {
 		return Outcome{Object: last, Deleted: true}, nil
 	}
@@ -111,7 +148,10 @@ func (r *Registry) finishDelete(ctx context.Context, c *storage.Collection, item
 	if err != nil {
 		return Outcome{}, err
 	}
-	if stored, err := item.Object(); err == nil && stored != last {
+	if err := r.release(ctx, t, last); err != nil {
+		return Outcome{}, err
+	}
+	if last != old {
 		last.SetResourceVersion(fmt.Sprint(gone.Revision()))
 		return Outcome{Object: last, Deleted: true}, nil
 	}

@@ -2,7 +2,9 @@ package registry
 
 import (
 	"context"
+	"errors"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -47,7 +49,11 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 	list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{
 		Read: o.Read, Prefix: scope.prefix, Key: scope.key, After: o.After, Limit: o.Limit, Filter: scope.filter,
 	})
-	if err != nil {
+	var compacted *storage.CompactedError
+	switch {
+	case errors.As(err, &compacted): // worded differently than for a watch
+		return nil, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	case err != nil:
 		return nil, r.StatusError(t, err)
 	}
 	return list, nil

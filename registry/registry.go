@@ -13,7 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -26,6 +29,12 @@ type Options struct {
 	EventTTL time.Duration
 	// EtcdPrefix is where the keys are, for messages that show a key.
 	EtcdPrefix string
+	// Schemas are what field management goes by; nil turns it off.
+	Schemas ssa.Schemas
+	// Admission is asked before anything is stored; nil admits everything.
+	Admission Admission
+	// Pools are what is handed out to objects that ask for it.
+	Pools Pools
 	// Virtual answers for resources that are computed, by the source that their
 	// api.Virtual names. A resource whose source is missing is not served.
 	Virtual map[string]Source
@@ -37,10 +46,16 @@ type Registry struct {
 	store     *storage.Store
 	catalogue *api.Catalogue
 	o         Options
+	fields    fieldManagers
 
 	mu          sync.RWMutex
 	collections map[*api.Resource]*storage.Collection
 }
+
+// SetAdmission makes a the admission of all writes from now on. It is for the
+// start, when admission needs the registry to read from and the registry
+// admission to write.
+func (r *Registry) SetAdmission(a Admission) { r.o.Admission = a }
 
 // New makes a Registry and gives every stored resource of the catalogue its
 // collection. It is called before the store is started.
@@ -51,7 +66,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 	if o.EtcdPrefix == "" {
 		o.EtcdPrefix = "/registry"
 	}
-	r := &Registry{store: store, catalogue: catalogue, o: o, collections: map[*api.Resource]*storage.Collection{}}
+	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas}, collections: map[*api.Resource]*storage.Collection{}}
 	for _, res := range catalogue.Resources() {
 		if res.Virtual != nil {
 			continue
@@ -95,8 +110,22 @@ type Target struct {
 	Namespace string
 	// Name is empty for a collection, and for a create.
 	Name string
-	// Status: the status subresource, and not the object itself.
+	// Status: the status subresource, and not the object itself. Sub: another
+	// subresource.
 	Status bool
+	Sub    *api.Subresource
+}
+
+// find looks up a resource in whichever version is preferred.
+func (r *Registry) find(gr schema.GroupResource) (*api.Resource, *api.Version, error) {
+	if g, ok := r.catalogue.Group(gr.Group); ok {
+		for _, gv := range g.Versions {
+			if res, v, ok := r.catalogue.Lookup(gv, gr.Resource); ok {
+				return res, v, nil
+			}
+		}
+	}
+	return nil, nil, fmt.Errorf("resource %s is not served", gr)
 }
 
 // Key is the key of the object that t names, within its collection.

@@ -28,6 +28,9 @@ type UpdateOptions struct {
 	// is then a precondition, and a resourceVersion may be demanded; with a
 	// patch, neither can be told from what the server put there.
 	Replace bool
+	// Applied: the change is an apply, which sets managedFields itself and may
+	// create objects of any kind.
+	Applied bool
 	// Whole: the change is the server's own, and may be of spec and status alike.
 	Whole bool
 }
@@ -61,14 +64,22 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 }
 
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
-	if !o.CreateMissing || !t.Resource.AllowCreateOnUpdate || t.Status {
+	if !o.CreateMissing || !t.Resource.AllowCreateOnUpdate && !o.Applied || t.Sub != nil {
 		return Outcome{}, r.StatusError(t, missing)
 	}
 	obj, err := change(ctx, nil)
 	if err != nil {
 		return Outcome{}, err
 	}
-	out, err := r.createOnce(ctx, t, obj, o.WriteOptions)
+	if o.Replace && obj.GetUID() != "" { // that of an object which is no more
+		return Outcome{}, r.preconditionError(t, "", string(obj.GetUID()))
+	}
+	obj.SetResourceVersion("") // kube-apiserver looks at it only where there is something to compare with
+	create := r.createOnce
+	if o.Applied {
+		create = r.createManaged
+	}
+	out, err := create(ctx, t, obj, o.WriteOptions)
 	if apierrors.IsAlreadyExists(err) {
 		return r.Update(ctx, t, change, o)
 	}
@@ -88,17 +99,36 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 	if err := r.checkPreconditions(t, obj, old, o); err != nil {
 		return Outcome{}, err
 	}
+	if !o.Applied {
+		r.manage(t, old, obj, o.WriteOptions)
+	}
+	a := r.attributes(ctx, t, api.VerbUpdate, obj, old, o.DryRun)
+	if err := r.mutate(ctx, a); err != nil {
+		return Outcome{}, err
+	}
 	if !o.Whole {
 		if err := r.prepareUpdate(ctx, t, obj, old); err != nil {
 			return Outcome{}, err
 		}
 	}
-	switch {
-	case finished(t.Resource, obj, old):
-		return r.finishDelete(ctx, c, item, obj, o.DryRun)
-	case o.DryRun:
-		return Outcome{Object: obj}, nil
+	if err := r.validate(ctx, a); err != nil {
+		return Outcome{}, err
 	}
+	if finished(t.Resource, obj, old) {
+		return r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
+	}
+	out := Outcome{Object: obj}
+	err = r.allocate(ctx, t, obj, old, o.DryRun, func() (err error) {
+		if !o.DryRun {
+			out, err = r.replace(ctx, t, c, item, obj)
+		}
+		return err
+	})
+	return out, err
+}
+
+// replace stores obj in the place of item.
+func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, obj api.Object) (Outcome, error) {
 	stored, err := c.Update(ctx, item, obj, r.ttl(t.Resource))
 	if err != nil {
 		return Outcome{}, err
@@ -111,7 +141,7 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 // what is there.
 func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOptions) error {
 	if o.Replace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
-		return r.preconditionError(t, old, string(obj.GetUID()))
+		return r.preconditionError(t, old.GetUID(), string(obj.GetUID()))
 	}
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {
@@ -142,6 +172,11 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 		if t.Resource.PrepareStatusUpdate != nil {
 			t.Resource.PrepareStatusUpdate(obj, old)
 		}
+	case t.Sub != nil && t.Sub.Keep != nil:
+		t.Sub.Keep(obj, old)
+		if t.Resource.Bumps(obj, old) {
+			obj.SetGeneration(old.GetGeneration() + 1)
+		}
 	default:
 		if t.Resource.HasStatus {
 			copyStatus(obj, old)
@@ -155,9 +190,15 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 	}
 	r.warn(ctx, t, obj)
 	var errs field.ErrorList
-	if t.Status {
+	switch {
+	case t.Status:
 		errs = t.Resource.CheckStatusUpdate(obj, old)
-	} else {
+	case t.Sub != nil && t.Sub.Keep != nil:
+		errs = t.Resource.ValidateMetadataUpdate(obj, old)
+		if t.Sub.Validate != nil {
+			errs = append(errs, t.Sub.Validate(obj, old)...)
+		}
+	default:
 		errs = t.Resource.CheckUpdate(t.Version, obj, old)
 	}
 	if len(errs) > 0 {
@@ -173,7 +214,6 @@ func keepMetadata(obj, old api.Object) {
 	obj.SetCreationTimestamp(old.GetCreationTimestamp())
 	obj.SetGeneration(old.GetGeneration())
 	obj.SetSelfLink(old.GetSelfLink())
-	obj.SetManagedFields(nil)
 	if obj.GetUID() == "" {
 		obj.SetUID(old.GetUID())
 	}

@@ -2,6 +2,7 @@ package request
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -39,20 +40,18 @@ func Parse(r *http.Request) Info {
 	if len(parts) < 3 || (parts[0] != "api" && parts[0] != "apis") {
 		return info
 	}
+	if parts[0] == "apis" && len(parts) < 4 {
+		return info
+	}
 	info.APIPrefix, parts = parts[0], parts[1:]
 	if info.APIPrefix == "apis" {
-		if len(parts) < 3 {
-			return info
-		}
 		info.Group, parts = parts[0], parts[1:]
 	}
 	info.IsResource, info.Version, parts = true, parts[0], parts[1:]
 	info.Verb = verbOf(r.Method)
 	if parts[0] == "watch" || parts[0] == "proxy" {
 		if len(parts) < 2 {
-			info.IsResource = false
-			info.Verb = strings.ToLower(r.Method)
-			return info
+			return Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method)}
 		}
 		info.Verb = parts[0]
 		info.WatchPath = parts[0] == "watch"
@@ -81,7 +80,7 @@ func Parse(r *http.Request) Info {
 		switch info.Verb {
 		case "get":
 			info.Verb = "list"
-			if isTrue(r.URL.Query().Get("watch")) {
+			if watchAsked(r.URL) {
 				info.Verb, info.Watch = "watch", true
 			}
 		case "delete":
@@ -107,7 +106,15 @@ func verbOf(method string) string {
 	return strings.ToLower(method)
 }
 
-func isTrue(v string) bool { return v == "1" || strings.EqualFold(v, "true") }
+// watchAsked tells whether a list is to be a watch. As with all parameters that
+// are true or false, any value but "0" and "false" means true.
+func watchAsked(u *url.URL) bool {
+	if u.RawQuery == "" {
+		return false
+	}
+	v, ok := u.Query()["watch"]
+	return ok && v[0] != "0" && !strings.EqualFold(v[0], "false")
+}
 
 func split(path string) []string {
 	path = strings.Trim(path, "/")

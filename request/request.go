@@ -36,7 +36,8 @@ type Scope struct {
 	Info Info
 	// User is who asks; nil until authentication has run.
 	User *User
-	// Routed tells that Info leads to a resource that is served.
+	// Routed tells that Info leads to a resource that is served, by a verb that
+	// it has: nothing of it is then made up by the client but names.
 	Routed bool
 
 	mu       sync.Mutex

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -24,7 +25,7 @@ func systemNamespaces() []string {
 
 // bootstrap makes the objects that clients take for granted, where they are
 // missing.
-func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Registry) error {
+func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Registry, p published) error {
 	ctx = request.With(ctx, &request.Scope{User: &request.User{
 		Name:   request.UserAPIServer,
 		Groups: []string{request.GroupMasters},
@@ -39,10 +40,30 @@ func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Regi
 		if _, err := reg.Get(ctx, target, storage.Read{Match: storage.Any}); err == nil {
 			continue
 		}
-		_, err := reg.Create(ctx, target, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, registry.WriteOptions{})
+		_, err := reg.Create(ctx, target, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, registry.WriteOptions{Manager: ownManager})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("namespace %s: %w", name, err)
 		}
 	}
-	return nil
+	p.catalogue, p.registry = catalogue, reg
+	return p.publish(ctx)
+}
+
+// namespaceReader reads namespaces for admission.
+func namespaceReader(catalogue *api.Catalogue, reg *registry.Registry) admission.Namespaces {
+	return func(ctx context.Context, name string) (*corev1.Namespace, error) {
+		res, version, ok := catalogue.Lookup(corev1.SchemeGroupVersion, "namespaces")
+		if !ok {
+			return nil, fmt.Errorf("the catalogue has no namespaces")
+		}
+		item, err := reg.Get(ctx, registry.Target{Resource: res, Version: version, Name: name}, storage.Read{})
+		if err != nil {
+			return nil, err
+		}
+		obj, err := item.Object()
+		if err != nil {
+			return nil, err
+		}
+		return obj.(*corev1.Namespace), nil
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // Options say how a server runs. The zero value is a server for a test: in a
@@ -61,9 +63,16 @@ type Options struct {
 	// is kept; 0 means for ever.
 	EtcdCompactionInterval time.Duration
 
+	// EtcdQuotaBytes (--quota-backend-bytes) bounds the database of the embedded
+	// etcd: beyond it nothing but reading and deleting works; 0 means 8 GiB.
+	EtcdQuotaBytes int64
+
 	// ServiceClusterIPRange (--service-cluster-ip-range) is one CIDR, or two of
-	// different families; empty means 10.0.0.0/24.
+	// different families; empty means 10.96.0.0/16.
 	ServiceClusterIPRange string
+	// ServiceNodePortRange (--service-node-port-range) is the first and the last
+	// port that services are given on nodes; zero means 30000-32767.
+	ServiceNodePortRange [2]int32
 	// RequestTimeout and MinRequestTimeout (--request-timeout,
 	// --min-request-timeout) bound requests, and watches that name no bound of
 	// their own; 0 means a minute and half an hour.
@@ -74,6 +83,10 @@ type Options struct {
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
 	// EventTTL (--event-ttl) is how long events live; 0 means an hour.
 	EventTTL time.Duration
+
+	// ControllersOff are the names of controllers that do not run
+	// (--controllers=-name).
+	ControllersOff []string
 
 	// Logger is told what happens; nil discards it.
 	Logger *slog.Logger
@@ -93,8 +106,11 @@ func (o Options) withDefaults() Options {
 	if o.EtcdPrefix == "" {
 		o.EtcdPrefix = "/registry"
 	}
+	if o.ServiceNodePortRange == [2]int32{} {
+		o.ServiceNodePortRange = [2]int32{30000, 32767}
+	}
 	if o.ServiceClusterIPRange == "" {
-		o.ServiceClusterIPRange = "10.0.0.0/24"
+		o.ServiceClusterIPRange = "10.96.0.0/16"
 	}
 	if o.RequestTimeout == 0 {
 		o.RequestTimeout = time.Minute
@@ -160,6 +176,7 @@ func (o Options) validateLimits() []error {
 		{"request-timeout", int64(o.RequestTimeout), o.RequestTimeout},
 		{"min-request-timeout", int64(o.MinRequestTimeout), o.MinRequestTimeout},
 		{"etcd-compaction-interval", int64(o.EtcdCompactionInterval), o.EtcdCompactionInterval},
+		{"quota-backend-bytes", o.EtcdQuotaBytes, o.EtcdQuotaBytes},
 		{"event-ttl", int64(o.EventTTL), o.EventTTL},
 		{"max-requests-inflight", int64(o.MaxRequestsInflight), o.MaxRequestsInflight},
 		{"max-mutating-requests-inflight", int64(o.MaxMutatingRequestsInflight), o.MaxMutatingRequestsInflight},
@@ -169,6 +186,17 @@ func (o Options) validateLimits() []error {
 		}
 	}
 	return errs
+}
+
+// pools are what services are given out of. The options are valid.
+func (o Options) pools() registry.Pools {
+	p := registry.Pools{FirstPort: o.ServiceNodePortRange[0], LastPort: o.ServiceNodePortRange[1]}
+	for text := range strings.SplitSeq(o.ServiceClusterIPRange, ",") {
+		if prefix, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
+			p.Addresses = append(p.Addresses, prefix.Masked())
+		}
+	}
+	return p
 }
 
 // serviceIPs returns the first address of each range of a

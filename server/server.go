@@ -25,6 +25,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -43,17 +44,18 @@ type Server struct {
 	// server it goes with the rest.
 	KubeconfigFile string
 
-	o          Options
-	logger     *slog.Logger
-	lock       *os.File
-	ephemeral  bool
-	admin      access
-	kubeconfig []byte
-	tls        *tls.Config
-	store      *storage.Store
-	handler    *handlers.Handler
-	servers    []*http.Server
-	idle       idleConns
+	o           Options
+	logger      *slog.Logger
+	lock        *os.File
+	ephemeral   bool
+	admin       access
+	kubeconfig  []byte
+	tls         *tls.Config
+	store       *storage.Store
+	handler     *handlers.Handler
+	controllers *controllers.Set
+	servers     []*http.Server
+	idle        idleConns
 
 	// lifetime ends when the server stops; the goroutines that wg counts end
 	// with it or with what they serve.

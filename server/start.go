@@ -14,7 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -128,6 +130,8 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	reg, err := registry.New(s.store, catalogue, registry.Options{
 		EtcdPrefix: s.o.EtcdPrefix,
 		EventTTL:   s.o.EventTTL,
+		Pools:      s.o.pools(),
+		Schemas:    schemas(catalogue),
 		Virtual:    map[string]registry.Source{"componentstatuses": newComponentStatuses(s.store.Healthy)},
 	})
 	if err != nil {
@@ -136,9 +140,10 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err := s.store.Start(ctx); err != nil {
 		return err
 	}
-	if err := bootstrap(ctx, catalogue, reg); err != nil {
+	if err := bootstrap(ctx, catalogue, reg, s.publication(l)); err != nil {
 		return err
 	}
+	reg.SetAdmission(admission.Chain{admission.NamespaceLifecycle(namespaceReader(catalogue, reg))})
 	s.handler, err = handlers.New(handlers.Config{
 		Catalogue:                   catalogue,
 		Registry:                    reg,
@@ -153,7 +158,13 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		Logger:                      s.logger,
 		Metrics:                     newMetrics(),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	s.controllers = controllers.Start(s.lifetime, controllers.Config{
+		Handler: s.handler, Registry: reg, Catalogue: catalogue, Logger: s.logger,
+	}, s.o.ControllersOff...)
+	return nil
 }
 
 // newMetrics is the server's own registry, with what there is to tell of the
@@ -189,6 +200,7 @@ func (s *Server) openStore(ctx context.Context) (*storage.Store, error) {
 		KeyFile:            s.o.EtcdKeyFile,
 		Prefix:             s.o.EtcdPrefix,
 		CompactionInterval: s.o.EtcdCompactionInterval,
+		QuotaBytes:         s.o.EtcdQuotaBytes,
 		Logger:             s.logger,
 	})
 	if err == nil {

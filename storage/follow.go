@@ -115,11 +115,25 @@ func (s *Store) reload() error {
 	return s.load(s.ctx)
 }
 
+// following is the one watch on etcd, as long as it lasts.
+type following struct {
+	ctx     context.Context
+	watcher clientv3.Watcher
+}
+
 // followOnce applies what one watch brings until that ends.
 func (s *Store) followOnce() error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.ctx))
 	defer cancel()
-	s.watchCtx.Store(&ctx)
+	// A watcher of its own has a connection of its own choice, and nothing of
+	// it is left when it ends.
+	f := &following{ctx: ctx, watcher: s.client}
+	if s.embedded == nil {
+		w := clientv3.NewWatcher(s.client)
+		defer w.Close()
+		f.watcher = w
+	}
+	s.following.Store(f)
 	s.cut.Store(&cancel)
 	// An embedded etcd is watched as a whole, so that the watch sees every
 	// revision there is.
@@ -128,10 +142,11 @@ func (s *Store) followOnce() error {
 		from, opts = s.opts.Prefix+"/", []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithProgressNotify()}
 	}
 	opts = append(opts, clientv3.WithRev(s.applied.current()+1), clientv3.WithCreatedNotify())
-	for resp := range s.client.Watch(ctx, from, opts...) {
+	for resp := range f.watcher.Watch(ctx, from, opts...) {
 		if err := resp.Err(); err != nil {
 			return err
 		}
+		s.silence.hear()
 		if resp.Created {
 			s.begun()
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -32,7 +31,9 @@ func dial(ctx context.Context, o *Options) (*clientv3.Client, error) {
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: o.Servers, TLS: config,
-		DialTimeout: 5 * time.Second, DialKeepAliveTime: 30 * time.Second, DialKeepAliveTimeout: 10 * time.Second,
+		// A connection that has gone silent is noticed within 15 seconds; gRPC
+		// does not ask more often than every 10.
+		DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 5 * time.Second,
 		DialOptions:        []grpc.DialOption{grpc.WithConnectParams(reconnect())},
 		MaxCallSendMsgSize: 64 << 20, // so that it is etcd that says what is too large
 		Logger:             newZap(o.Logger, func(error) {}, func(err error) { panic(err) }),
@@ -43,7 +44,11 @@ func dial(ctx context.Context, o *Options) (*clientv3.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := client.Get(ctx, o.Prefix+"/health"); err != nil {
-		return nil, errors.Join(fmt.Errorf("etcd at %s does not answer: %w", strings.Join(o.Servers, ","), err), client.Close())
+		_ = client.Close() // the first error is the one to tell of
+		if why := probe(ctx, o, config); why != nil {
+			return nil, fmt.Errorf("etcd does not answer: %w", why)
+		}
+		return nil, fmt.Errorf("etcd at %s does not answer: %w", strings.Join(o.Servers, ","), err)
 	}
 	return client, nil
 }

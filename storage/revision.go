@@ -80,7 +80,7 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return s.quorum.do(ctx, s.spawn, func() (int64, error) {
 		ctx, cancel := context.WithTimeout(s.ctx, quorumTimeout)
 		defer cancel()
-		return s.readRevision(ctx)
+		return hedged(ctx, s.spawn, hedgeAfter, s.readRevision)
 	})
 }
 
@@ -129,6 +129,12 @@ func (s *Store) caughtUp(ctx context.Context, rev int64) error {
 			return context.Cause(ctx)
 		}
 		s.requestProgress()
+		if s.silence.broken() {
+			s.log.Warn("the watch on etcd says nothing, beginning another")
+			if cut := s.cut.Load(); cut != nil {
+				(*cut)()
+			}
+		}
 	}
 }
 
@@ -138,11 +144,12 @@ const progressEvery = 50 * time.Millisecond
 func (s *Store) requestProgress() {
 	now := time.Now().UnixNano()
 	last := s.asked.Load()
-	ctx := s.watchCtx.Load()
-	if ctx == nil || now-last < int64(progressEvery)/2 || !s.asked.CompareAndSwap(last, now) {
+	f := s.following.Load()
+	if f == nil || now-last < int64(progressEvery)/2 || !s.asked.CompareAndSwap(last, now) {
 		return
 	}
-	if err := s.client.RequestProgress(*ctx); err != nil {
+	s.silence.ask()
+	if err := f.watcher.RequestProgress(f.ctx); err != nil {
 		s.log.Debug("asking etcd for progress", "error", err)
 	}
 }

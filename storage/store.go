@@ -40,8 +40,9 @@ type Store struct {
 	applied   progress      // the revision that all caches have reached
 	quorum    shared
 	asked     atomic.Int64 // when progress was last asked for
-	watchCtx  atomic.Pointer[context.Context]
+	following atomic.Pointer[following]
 	cut       atomic.Pointer[context.CancelFunc] // ends the current etcd watch
+	silence   silence                            // of that watch
 	leases    leases
 	compact   compactor    // of compactPeriodically alone
 	compacted atomic.Int64 // the oldest revision that etcd still has, as far as known

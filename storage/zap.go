@@ -35,6 +35,16 @@ func level(l zapcore.Level) slog.Level {
 	return slog.LevelDebug
 }
 
+// levelOf is level but for an error that is none: on its first start etcd tries
+// to note its version before its first write to disk, and does so a little
+// later.
+func levelOf(e zapcore.Entry) slog.Level {
+	if e.Message == "failed to update storage version" {
+		return slog.LevelDebug
+	}
+	return level(e.Level)
+}
+
 func (c *zapCore) With(fields []zapcore.Field) zapcore.Core {
 	return &zapCore{log: c.log, fields: append(c.fields[:len(c.fields):len(c.fields)], fields...)}
 }
@@ -47,7 +57,7 @@ func (c *zapCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.Chec
 }
 
 func (c *zapCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	c.log.Log(context.Background(), level(e.Level), "etcd: "+e.Message, attributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
+	c.log.Log(context.Background(), levelOf(e), "etcd: "+e.Message, attributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
 	return nil
 }
 

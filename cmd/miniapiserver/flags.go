@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -19,6 +20,8 @@ type settings struct {
 	ephemeral, anonymous, version, help bool
 	minRequestSeconds, verbosity        int
 	logFormat                           string
+	controllers                         []string
+	nodePorts                           string
 }
 
 // group is a part of the help.
@@ -41,6 +44,7 @@ func flagGroups(s *settings) []group {
 	servingFlags(in("Serving"), s)
 	accessFlags(in("Authentication"), s)
 	requestFlags(in("Requests"), s)
+	controllerFlags(in("Controllers"), s)
 	otherFlags(in("Logs and help"), s)
 	return groups
 }
@@ -55,6 +59,7 @@ func dataFlags(fs *pflag.FlagSet, s *settings) {
 	fs.StringVar(&s.EtcdKeyFile, "etcd-keyfile", "", "`File` with the key of --etcd-certfile.")
 	fs.StringVar(&s.EtcdPrefix, "etcd-prefix", "/registry", "What stands before all keys in etcd.")
 	fs.DurationVar(&s.EtcdCompactionInterval, "etcd-compaction-interval", 5*time.Minute, "How long history is kept in etcd; 0 means for ever.")
+	fs.Int64Var(&s.EtcdQuotaBytes, "quota-backend-bytes", 8<<30, "How many `bytes` the database of the embedded etcd may have; beyond it nothing but reading and deleting works.")
 	fs.DurationVar(&s.EventTTL, "event-ttl", time.Hour, "How long events are kept.")
 }
 
@@ -65,7 +70,8 @@ func servingFlags(fs *pflag.FlagSet, s *settings) {
 	fs.StringVar(&s.CertDir, "cert-dir", "", "`Directory` where the server keeps its CA and certificates (default: pki in --data-dir).")
 	fs.StringVar(&s.TLSCertFile, "tls-cert-file", "", "`File` with a certificate to serve with instead of the server's own, followed by its intermediates.")
 	fs.StringVar(&s.TLSKeyFile, "tls-private-key-file", "", "`File` with the key of --tls-cert-file.")
-	fs.StringVar(&s.ServiceClusterIPRange, "service-cluster-ip-range", "10.0.0.0/24", "`CIDR` that services get their addresses from, or two of different families.")
+	fs.StringVar(&s.nodePorts, "service-node-port-range", "30000-32767", "`First-last` port that services of type NodePort get on nodes.")
+	fs.StringVar(&s.ServiceClusterIPRange, "service-cluster-ip-range", "10.96.0.0/16", "`CIDR` that services get their addresses from, or two of different families.")
 }
 
 func accessFlags(fs *pflag.FlagSet, s *settings) {
@@ -81,12 +87,31 @@ func requestFlags(fs *pflag.FlagSet, s *settings) {
 	fs.IntVar(&s.MaxMutatingRequestsInflight, "max-mutating-requests-inflight", 200, "How many writing requests are served at a time; 0 means any number.")
 }
 
+func controllerFlags(fs *pflag.FlagSet, s *settings) {
+	fs.StringSliceVar(&s.controllers, "controllers", []string{"*"}, "Controllers that run inside the server: * for all, -`name` for all but that one ("+strings.Join(controllers.Names(), ", ")+").")
+}
+
 func otherFlags(fs *pflag.FlagSet, s *settings) {
 	fs.IntVarP(&s.verbosity, "v", "v", 0, "How much to log: 0 warnings, 2 what happens, 4 details.")
 	fs.StringVar(&s.logFormat, "logging-format", "text", "How to log: text or json.")
 	fs.StringVar(&s.logFormat, "log-format", "text", "Short for --logging-format.")
 	fs.BoolVar(&s.version, "version", false, "Print the version and exit.")
 	fs.BoolVarP(&s.help, "help", "h", false, "Print this and exit.")
+}
+
+// chooseControllers reads what --controllers turns off.
+func (s *settings) chooseControllers() error {
+	for _, c := range s.controllers {
+		name, off := strings.CutPrefix(c, "-")
+		switch {
+		case c == "*":
+		case off && slices.Contains(controllers.Names(), name):
+			s.ControllersOff = append(s.ControllersOff, name)
+		default:
+			return fmt.Errorf("--controllers: %q is neither * nor - and one of %s", c, strings.Join(controllers.Names(), ", "))
+		}
+	}
+	return nil
 }
 
 // parseFlags reads the command line. What it cannot read, or can see to be
@@ -110,6 +135,13 @@ func parseFlags(args []string) (*settings, []group, error) {
 	}
 	if !slices.Contains([]string{"text", "json"}, s.logFormat) {
 		return nil, nil, fmt.Errorf("--logging-format: %q is neither text nor json", s.logFormat)
+	}
+	r := &s.ServiceNodePortRange
+	if n, err := fmt.Sscanf(s.nodePorts+"\n", "%d-%d\n", &r[0], &r[1]); n != 2 || err != nil || r[0] < 1 || r[1] > 65535 || r[0] > r[1] {
+		return nil, nil, fmt.Errorf("--service-node-port-range: %q is not a range of ports such as 30000-32767", s.nodePorts)
+	}
+	if err := s.chooseControllers(); err != nil {
+		return nil, nil, err
 	}
 	if s.ephemeral {
 		if all.Changed("data-dir") {

@@ -77,12 +77,17 @@ type client struct {
 
 func newClient(t *testing.T, s *server.Server) *client {
 	t.Helper()
-	c, err := rest.HTTPClientFor(s.RESTConfig())
+	return newClientFor(t, s.RESTConfig())
+}
+
+func newClientFor(t *testing.T, config *rest.Config) *client {
+	t.Helper()
+	c, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.CloseIdleConnections)
-	return &client{t, s.URL, c}
+	return &client{t, config.Host, c}
 }
 
 func (c *client) do(method, path, body string) (int, []byte) {

@@ -45,7 +45,8 @@ func generate(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(scratch, 0o755); err != nil {
+	// One that was interrupted has left something behind.
+	if err := errors.Join(os.RemoveAll(scratch), os.Mkdir(scratch, 0o755)); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
@@ -159,7 +160,9 @@ func generatorVersion(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var mod struct{ Require []struct{ Path, Version string } }
+	var mod struct {
+		Require []struct{ Path, Version string }
+	}
 	if err := json.Unmarshal([]byte(parsed), &mod); err != nil {
 		return "", err
 	}

@@ -1,0 +1,232 @@
+package api
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+const (
+	legacySigner      = "kubernetes.io/legacy-unknown"
+	minCertificateAge = 600
+)
+
+func keyUsages() []certificatesv1.KeyUsage {
+	return []certificatesv1.KeyUsage{
+		certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth, certificatesv1.UsageCodeSigning,
+		certificatesv1.UsageContentCommitment, certificatesv1.UsageCRLSign, certificatesv1.UsageDataEncipherment,
+		certificatesv1.UsageDecipherOnly, certificatesv1.UsageDigitalSignature, certificatesv1.UsageEmailProtection,
+		certificatesv1.UsageEncipherOnly, certificatesv1.UsageIPsecEndSystem, certificatesv1.UsageIPsecTunnel,
+		certificatesv1.UsageIPsecUser, certificatesv1.UsageKeyAgreement, certificatesv1.UsageKeyEncipherment,
+		certificatesv1.UsageMicrosoftSGC, certificatesv1.UsageNetscapeSGC, certificatesv1.UsageOCSPSigning,
+		certificatesv1.UsageSMIME, certificatesv1.UsageServerAuth, certificatesv1.UsageSigning, certificatesv1.UsageTimestamping,
+	}
+}
+
+// signingRules are for a new request; changed ones keep what older servers let
+// pass.
+func signingRules(at *place, r *certificatesv1.CertificateSigningRequest) {
+	signingRulesFrom(at, r, nil)
+}
+
+func signingRulesFrom(at *place, r, old *certificatesv1.CertificateSigningRequest) {
+	spec := at.of("spec")
+	if err := requestFault(r.Spec.Request); err != nil {
+		spec.of("request").invalid(r.Spec.Request, err.Error())
+	}
+	usageRules(spec.of("usages"), r, old)
+	if signer := spec.of("signerName"); r.Spec.SignerName == legacySigner && (old == nil || old.Spec.SignerName != legacySigner) {
+		signer.invalid(r.Spec.SignerName, "the legacy signerName is not allowed via this API version")
+	} else {
+		signerRules(signer, r.Spec.SignerName)
+	}
+	if s := r.Spec.ExpirationSeconds; s != nil && *s < minCertificateAge {
+		spec.of("expirationSeconds").invalid(*s, "may not specify a duration less than 600 seconds (10 minutes)")
+	}
+	signingConditionRules(at.of("status").of("conditions"), r, old)
+	if old != nil && certificateFault(old.Status.Certificate) != nil {
+		return
+	}
+	if err := certificateFault(r.Status.Certificate); err != nil {
+		at.of("status").of("certificate").invalid("<certificate data>", err.Error())
+	}
+}
+
+func usageRules(at *place, r, old *certificatesv1.CertificateSigningRequest) {
+	if len(r.Spec.Usages) == 0 {
+		at.required("")
+	}
+	known := keyUsages()
+	stranger := func(u certificatesv1.KeyUsage) bool { return !slices.Contains(known, u) }
+	if old == nil || !slices.ContainsFunc(old.Spec.Usages, stranger) {
+		slices.Sort(known)
+		for i, u := range r.Spec.Usages {
+			oneOf(at.item(i), u, known...)
+		}
+	}
+	if old == nil {
+		var seen unique[certificatesv1.KeyUsage]
+		for i, u := range r.Spec.Usages {
+			seen.add(at.item(i), u)
+		}
+	}
+}
+
+// requestFault tells what is wrong with a PKCS#10 request.
+func requestFault(data []byte) error {
+	block, _ := pem.Decode(data)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return err
+	}
+	return request.CheckSignature()
+}
+
+// certificateFault tells what is wrong with the certificates that were issued.
+func certificateFault(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	found := false
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return fmt.Errorf("only CERTIFICATE PEM blocks are allowed, found %q", block.Type)
+		}
+		if len(block.Headers) != 0 {
+			return errors.New("no PEM block headers are permitted")
+		}
+		certificates, err := x509.ParseCertificates(block.Bytes)
+		if err != nil {
+			return err
+		}
+		if len(certificates) == 0 {
+			return errors.New("found CERTIFICATE PEM block containing 0 certificates")
+		}
+		found, data = true, rest
+	}
+	if !found {
+		return errors.New("must contain at least one CERTIFICATE PEM block")
+	}
+	return nil
+}
+
+// signerRules: a signer is called by a domain and a path in it.
+func signerRules(at *place, name string) {
+	if !required(at, name) {
+		return
+	}
+	domain, path, ok := strings.Cut(name, "/")
+	if !ok || strings.Contains(path, "/") {
+		at.invalid(name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
+		return
+	}
+	if len(domain) > validation.DNS1123SubdomainMaxLength {
+		at.tooLong(validation.DNS1123SubdomainMaxLength)
+	}
+	parts := strings.Split(domain, ".")
+	for _, part := range parts {
+		for _, fault := range dnsLabel(part) {
+			at.invalid(domain, fmt.Sprintf("validating label %q: %s", part, fault))
+		}
+	}
+	if len(parts) < 2 {
+		at.invalid(domain, "should be a domain with at least two segments separated by dots")
+	}
+	for _, part := range strings.Split(path, ".") {
+		for _, fault := range dnsSubdomain(part) {
+			at.invalid(path, fmt.Sprintf("validating label %q: %s", part, fault))
+		}
+	}
+	const longest = 2*validation.DNS1123SubdomainMaxLength + validation.DNS1123LabelMaxLength + 2
+	if len(name) > longest {
+		at.tooLong(longest)
+	}
+}
+
+func signingConditionRules(at *place, r, old *certificatesv1.CertificateSigningRequest) {
+	approved, denied := false, false
+	var seen unique[certificatesv1.RequestConditionType]
+	for i, c := range r.Status.Conditions {
+		at := at.item(i)
+		final := false
+		switch c.Type {
+		case "":
+			at.of("type").required("")
+		case certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			final = true
+		}
+		if final {
+			enum(at.of("status"), c.Status, corev1.ConditionTrue)
+		} else {
+			enum(at.of("status"), c.Status, corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown)
+		}
+		approved = approved || c.Type == certificatesv1.CertificateApproved
+		denied = denied || c.Type == certificatesv1.CertificateDenied
+		seen.add(at.of("type"), c.Type)
+		if approved && denied && (c.Type == certificatesv1.CertificateApproved || c.Type == certificatesv1.CertificateDenied) {
+			at.up.invalid(c.Type, "Approved and Denied conditions are mutually exclusive")
+		}
+	}
+}
+
+// signingAccess is which part of the status an update may change.
+type signingAccess struct {
+	approval, certificate bool
+}
+
+func signingChanges(access signingAccess) func(at *place, is, was *certificatesv1.CertificateSigningRequest) {
+	return func(at *place, is, was *certificatesv1.CertificateSigningRequest) {
+		signingRulesFrom(at, is, was)
+		conditions := at.of("status").of("conditions")
+		for _, t := range []certificatesv1.RequestConditionType{
+			certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed,
+		} {
+			final := t == certificatesv1.CertificateFailed
+			now, before := conditionsOf(is, t), conditionsOf(was, t)
+			switch {
+			case len(now) < len(before):
+				conditions.forbidden(fmt.Sprintf("updates may not remove a condition of type %q", t))
+			case final || access.approval || len(now) == 0 && len(before) == 0:
+			case len(now) > len(before):
+				conditions.forbidden(fmt.Sprintf("updates may not add a condition of type %q", t))
+			case !equality.Semantic.DeepEqual(now, before):
+				conditions.forbidden(fmt.Sprintf("updates may not modify a condition of type %q", t))
+			}
+		}
+		if bytes.Equal(is.Status.Certificate, was.Status.Certificate) {
+			return
+		}
+		switch certificate := at.of("status").of("certificate"); {
+		case !access.certificate:
+			certificate.forbidden("updates may not set certificate content")
+		case len(was.Status.Certificate) > 0:
+			certificate.forbidden("updates may not modify existing certificate content")
+		}
+	}
+}
+
+func conditionsOf(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) []certificatesv1.CertificateSigningRequestCondition {
+	var found []certificatesv1.CertificateSigningRequestCondition
+	for _, c := range r.Status.Conditions {
+		if c.Type == t {
+			found = append(found, c)
+		}
+	}
+	return found
+}

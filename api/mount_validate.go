@@ -1,0 +1,174 @@
+package api
+
+import (
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// mountRules are for the files of a container. Some faults are put down to the
+// list and not to the mount.
+func (c *podCheck) mountRules(at *place, ctr *corev1.Container) {
+	var paths unique[string]
+	for i := range ctr.VolumeMounts {
+		m, item := &ctr.VolumeMounts[i], at.item(i)
+		required(item.of("name"), m.Name)
+		volume := c.volume(m.Name)
+		if volume == nil {
+			item.of("name").notFound(m.Name)
+		}
+		required(item.of("mountPath"), m.MountPath)
+		if paths.has(m.MountPath) {
+			item.of("mountPath").invalid(m.MountPath, "must be unique")
+		}
+		paths.put(m.MountPath)
+		notDevice(item, m, ctr.VolumeDevices)
+		if volume != nil && volume.Image != nil {
+			wholeImage(item, m)
+		}
+		if m.SubPath != "" {
+			descendingPath(at.of("subPath"), m.SubPath)
+		}
+		if m.SubPathExpr != "" {
+			if m.SubPath != "" {
+				item.of("subPathExpr").invalid(m.SubPathExpr, "subPathExpr and subPath are mutually exclusive")
+			}
+			descendingPath(at.of("subPathExpr"), m.SubPathExpr)
+		}
+		if m.MountPropagation != nil {
+			propagationRules(at.of("mountPropagation"), *m.MountPropagation, ctr)
+		}
+		if m.RecursiveReadOnly != nil {
+			readOnlyRules(at.of("recursiveReadOnly"), m)
+		}
+	}
+}
+
+// volume finds a volume by its name, if it is without a fault.
+func (c *podCheck) volume(name string) *corev1.Volume {
+	for _, v := range c.volumes {
+		if v.Name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+func notDevice(at *place, m *corev1.VolumeMount, devices []corev1.VolumeDevice) {
+	for _, d := range devices {
+		if d.Name == m.Name {
+			at.of("name").invalid(m.Name, "must not already exist in volumeDevices")
+		}
+		if d.DevicePath == m.MountPath {
+			at.of("mountPath").invalid(m.MountPath, "must not already exist as a path in volumeDevices")
+		}
+	}
+}
+
+// wholeImage refused parts of an image before containers could have them.
+func wholeImage(at *place, m *corev1.VolumeMount) {
+	if m.SubPathExpr != "" {
+		at.of("subPathExpr").invalid(m.SubPathExpr, "not allowed in image volume sources")
+	}
+}
+
+func propagationRules(at *place, mode corev1.MountPropagationMode, ctr *corev1.Container) {
+	oneOf(at, mode, corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer, corev1.MountPropagationNone)
+	s := ctr.SecurityContext
+	if mode == corev1.MountPropagationBidirectional && (s == nil || s.Privileged == nil || !*s.Privileged) {
+		at.forbidden("Bidirectional mount propagation is available only to privileged containers")
+	}
+}
+
+func readOnlyRules(at *place, m *corev1.VolumeMount) {
+	mode := *m.RecursiveReadOnly
+	if !oneOf(at, mode, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyEnabled, corev1.RecursiveReadOnlyIfPossible) ||
+		mode == corev1.RecursiveReadOnlyDisabled {
+		return
+	}
+	if !m.ReadOnly {
+		at.forbidden("may only be specified when readOnly is true")
+	}
+	if m.MountPropagation != nil && *m.MountPropagation != corev1.MountPropagationNone {
+		at.forbidden("may only be specified when mountPropagation is None or not specified")
+	}
+}
+
+// deviceRules are for volumes that a container has as block devices.
+func (c *podCheck) deviceRules(at *place, ctr *corev1.Container) {
+	var names, paths unique[string]
+	for i := range ctr.VolumeDevices {
+		d, at := &ctr.VolumeDevices[i], at.item(i)
+		name, devicePath := at.of("name"), at.of("devicePath")
+		required(name, d.Name)
+		if names.has(d.Name) {
+			name.invalid(d.Name, "must be unique")
+		}
+		switch v := c.volume(d.Name); {
+		case v == nil:
+			name.notFound(d.Name)
+		case v.PersistentVolumeClaim == nil && v.Ephemeral == nil:
+			name.invalid(d.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
+		}
+		required(devicePath, d.DevicePath)
+		if paths.has(d.DevicePath) {
+			devicePath.invalid(d.DevicePath, "must be unique")
+		}
+		if d.DevicePath != "" && backsteps(d.DevicePath) {
+			devicePath.invalid(d.DevicePath, "can not contain backsteps ('..')")
+		} else {
+			paths.put(d.DevicePath)
+		}
+		for _, m := range ctr.VolumeMounts {
+			if m.Name == d.Name {
+				name.invalid(d.Name, "must not already exist in volumeMounts")
+			}
+			if m.MountPath == d.DevicePath {
+				devicePath.invalid(d.DevicePath, "must not already exist as a path in volumeMounts")
+			}
+		}
+		if d.Name != "" {
+			names.put(d.Name)
+		}
+	}
+}
+
+// backsteps tells whether a path goes up somewhere.
+func backsteps(p string) bool {
+	if !strings.Contains(p, "..") {
+		return false
+	}
+	for _, part := range strings.Split(p, "/") {
+		if part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// noBacksteps is for paths that stay where they begin.
+func noBacksteps(at *place, p string) bool {
+	if backsteps(p) {
+		at.invalid(p, "must not contain '..'")
+		return false
+	}
+	return true
+}
+
+// descendingPath is for paths below another.
+func descendingPath(at *place, p string) {
+	if path.IsAbs(p) {
+		at.invalid(p, "must be a relative path")
+	}
+	noBacksteps(at, p)
+}
+
+// localPath is for files of a volume that is put together here; names with two
+// dots in front are used for that.
+func localPath(at *place, p string) {
+	descendingPath(at, p)
+	if strings.HasPrefix(p, "..") && !strings.HasPrefix(p, "../") {
+		at.invalid(p, "must not start with '..'")
+	}
+}

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+)
+
+func mutatingPolicyRules(at *place, p *admissionv1.MutatingAdmissionPolicy) {
+	mutatingPolicyChanges(at, p, nil)
+}
+
+func mutatingPolicyChanges(at *place, is, was *admissionv1.MutatingAdmissionPolicy) {
+	at = at.of("spec")
+	s, scope := &is.Spec, celScope{params: is.Spec.ParamKind != nil}
+	policyTargetRules(at, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
+	if was == nil || !sameParamKind(s.ParamKind, was.Spec.ParamKind) || !slices.Equal(s.MatchConditions, was.Spec.MatchConditions) {
+		matchConditionRules(at.of("matchConditions"), s.MatchConditions, scope)
+	}
+	variableRules(at.of("variables"), s.Variables, &scope)
+	if len(s.Mutations) == 0 {
+		at.of("mutations").required("mutations must contain at least one item")
+	}
+	scope.patches = true
+	each(at.of("mutations"), s.Mutations, func(at *place, m *admissionv1.Mutation) { mutationRules(at, m, scope) })
+	reinvocation := at.of("reinvocationPolicy")
+	if s.ReinvocationPolicy == "" {
+		reinvocation.required("")
+	} else {
+		oneOf(reinvocation, s.ReinvocationPolicy, admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
+	}
+}
+
+// mutationRules: of the two ways to say what changes, the one is filled in that
+// the type names.
+func mutationRules(at *place, m *admissionv1.Mutation, scope celScope) {
+	apply, patch := at.of("applyConfiguration"), at.of("jsonPatch")
+	switch m.PatchType {
+	case admissionv1.PatchTypeApplyConfiguration:
+		if m.ApplyConfiguration == nil {
+			apply.required("must be specified when patchType is ApplyConfiguration")
+		} else {
+			mutationExpression(apply, m.ApplyConfiguration.Expression, scope, celObject)
+		}
+		if m.JSONPatch != nil {
+			patch.invalid("{jsonPatch}", "must not be specified when patchType is ApplyConfiguration")
+		}
+	case admissionv1.PatchTypeJSONPatch:
+		if m.JSONPatch == nil {
+			patch.required("must be specified when patchType is JSONPatch")
+		} else {
+			mutationExpression(patch, m.JSONPatch.Expression, scope, celPatches)
+		}
+		if m.ApplyConfiguration != nil {
+			apply.invalid("{applyConfiguration}", "must not be specified when patchType is JSONPatch")
+		}
+	default:
+		enum(at.of("patchType"), m.PatchType, admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch)
+	}
+}
+
+func mutationExpression(at *place, text string, scope celScope, result celResult) {
+	if strings.TrimSpace(text) == "" {
+		at.of("expression").required("expression is not specified")
+		return
+	}
+	celRules(at.of("expression"), text, text, scope, result)
+}
+
+func mutatingBindingRules(at *place, b *admissionv1.MutatingAdmissionPolicyBinding) {
+	bindingRules(at.of("spec"), b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+}

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// podLeniency is which rules are not held against a pod because the stored one
+// breaks them already: they are younger than some pods.
+type podLeniency struct {
+	selectors, nodeValues, spread, hugePages, tokenPaths, hostSysctls bool
+}
+
+// podFailings finds the younger rules that a stored pod breaks.
+func podFailings(s *corev1.PodSpec) podLeniency {
+	strict := podCheck{spec: s}
+	breaks := func(rules func(at *place)) bool { return len(check(rules)) > 0 }
+	var l podLeniency
+	if a := s.Affinity; a != nil {
+		l.selectors = breaks(func(at *place) {
+			podTerms(a, func(t *corev1.PodAffinityTerm) {
+				selectorRules(at, t.LabelSelector)
+				selectorRules(at, t.NamespaceSelector)
+			})
+		})
+		if n := a.NodeAffinity; n != nil && n.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+			l.nodeValues = breaks(func(at *place) {
+				nodeSelectorRules(at, n.RequiredDuringSchedulingIgnoredDuringExecution, false)
+			})
+		}
+	}
+	for i := range s.TopologySpreadConstraints {
+		l.spread = l.spread || breaks(func(at *place) { selectorRules(at, s.TopologySpreadConstraints[i].LabelSelector) })
+	}
+	if s.SecurityContext != nil && len(s.SecurityContext.Sysctls) > 0 {
+		l.hostSysctls = breaks(func(at *place) {
+			for _, sysctl := range s.SecurityContext.Sysctls {
+				at.add(strict.hostSysctl(at, sysctl.Name)...)
+			}
+		})
+	}
+	for i := range s.Volumes {
+		l.tokenPaths = l.tokenPaths || strayToken(s.Volumes[i].Projected)
+	}
+	for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
+		for i := range list {
+			l.hugePages = l.hugePages || oddPages(&list[i].Resources)
+		}
+	}
+	return l
+}
+
+func strayToken(p *corev1.ProjectedVolumeSource) bool {
+	if p == nil {
+		return false
+	}
+	for _, s := range p.Sources {
+		if t := s.ServiceAccountToken; t != nil && (strings.HasPrefix(t.Path, "/") || strings.HasPrefix(t.Path, "..") || backsteps(t.Path)) {
+			return true
+		}
+	}
+	return false
+}
+
+func oddPages(r *corev1.ResourceRequirements) bool {
+	var strict podCheck
+	return len(check(func(at *place) {
+		for _, list := range []corev1.ResourceList{r.Limits, r.Requests} {
+			for n, q := range list {
+				if hugePages(n) {
+					strict.hugePageRules(at, n, q)
+				}
+			}
+		}
+	})) > 0
+}

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// unknownClaim says besides which claims there are.
+func (c *podCheck) unknownClaim(at *place, name string) *field.Error {
+	err := field.NotFound(at.path(), name)
+	var names []string
+	for _, claim := range c.spec.ResourceClaims {
+		if claim.Name != "" && !slices.Contains(names, claim.Name) {
+			names = append(names, claim.Name)
+		}
+	}
+	slices.Sort(names)
+	err.Detail = "must be one of the names in pod.spec.resourceClaims which is empty"
+	if len(names) > 0 {
+		err.Detail = "must be one of the names in pod.spec.resourceClaims: " + strings.Join(names, ", ")
+	}
+	return err
+}
+
+// podResourceRules are for what a pod may use as a whole.
+func podResourceRules(at *place, s *corev1.PodSpec) {
+	if s.Resources == nil {
+		return
+	}
+	if s.Resources.Claims != nil {
+		at.of("claims").forbidden("claims cannot be set for Resources at pod-level")
+	}
+	c := podCheck{spec: s}
+	c.resourceRules(at, s.Resources, podResourceName)
+	c.claimRefRules(at.of("claims"), s.Resources.Claims)
+	podRequestsSuffice(at, s)
+}
+
+func podResourceName(at *place, name corev1.ResourceName) {
+	if resourceName(at, name) && name != corev1.ResourceCPU && name != corev1.ResourceMemory && !hugePages(name) {
+		oneOf(at, name, corev1.ResourceCPU, "hugepages-", corev1.ResourceMemory)
+	}
+}
+
+// podRequestsSuffice: what a pod asks for is enough for its containers.
+func podRequestsSuffice(at *place, s *corev1.PodSpec) {
+	total := containerRequests(s)
+	for _, name := range slices.Sorted(maps.Keys(total)) {
+		all, asked := total[name], s.Resources.Requests[name]
+		if all.Cmp(asked) > 0 {
+			at.of("requests").key(string(name)).invalid(asked.String(),
+				fmt.Sprintf("must be greater than or equal to aggregate container requests of %s", all.String()))
+		}
+	}
+	for i := range s.Containers {
+		for name, limit := range ordered(s.Containers[i].Resources.Limits) {
+			if most, ok := s.Resources.Limits[name]; ok && limit.Cmp(most) > 0 {
+				at.of("containers").item(i).key(string(name)).of("limits").invalid(limit.String(),
+					fmt.Sprintf("must be less than or equal to pod limits of %s", most.String()))
+			}
+		}
+	}
+}
+
+// containerRequests is what the containers of a pod need at one time: those that
+// stay all together, and of the others, which run one by one before them, the
+// most that any needs beside the sidecars started until then.
+func containerRequests(s *corev1.PodSpec) corev1.ResourceList {
+	total, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
+	for i := range s.Containers {
+		addAmounts(total, s.Containers[i].Resources.Requests)
+	}
+	for i := range s.InitContainers {
+		ctr := &s.InitContainers[i]
+		if sidecar(ctr) {
+			addAmounts(total, ctr.Resources.Requests)
+			addAmounts(sidecars, ctr.Resources.Requests)
+			raise(most, sidecars)
+			continue
+		}
+		now := sidecars.DeepCopy()
+		addAmounts(now, ctr.Resources.Requests)
+		raise(most, now)
+	}
+	raise(total, most)
+	return total
+}
+
+func addAmounts(sum, list corev1.ResourceList) {
+	for name, q := range list {
+		total := sum[name].DeepCopy()
+		total.Add(q)
+		sum[name] = total
+	}
+}
+
+// raise makes amounts at least those of list.
+func raise(amounts, list corev1.ResourceList) {
+	for name, q := range list {
+		if is, ok := amounts[name]; !ok || q.Cmp(is) > 0 {
+			amounts[name] = q.DeepCopy()
+		}
+	}
+}
+
+// overheadRules are for what a pod needs besides its containers: it is looked at
+// as if a container asked for it.
+func (c *podCheck) overheadRules(at *place, list corev1.ResourceList) {
+	if list == nil {
+		return
+	}
+	// The names stand below limits, although the field has no such part.
+	c.resourceRules(at, &corev1.ResourceRequirements{Limits: list}, containerResourceName)
+}

@@ -1,0 +1,219 @@
+package api
+
+import (
+	"fmt"
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// fixedPod is said of a change of anything else in the spec of a pod.
+const fixedPod = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`," +
+	"`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
+	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n"
+
+func validatePodUpdate(obj, old Object) field.ErrorList {
+	return check(func(at *place) {
+		is, was := obj.(*corev1.Pod), old.(*corev1.Pod)
+		podRules(at, is, was)
+		podAnnotationChanges(at.of("metadata").of("annotations"), is.Annotations, was.Annotations, &is.Spec)
+		podSpecChanges(at.of("spec"), &is.Spec, &was.Spec)
+	})
+}
+
+// podSpecChanges let little of a pod change once it is there.
+func podSpecChanges(at *place, is, was *corev1.PodSpec) {
+	if !sameContainers(at.of("containers"), is.Containers, was.Containers) ||
+		!sameContainers(at.of("initContainers"), is.InitContainers, was.InitContainers) ||
+		!deadlineChange(at.of("activeDeadlineSeconds"), is.ActiveDeadlineSeconds, was.ActiveDeadlineSeconds) {
+		return
+	}
+	tolerationsAdded(at.of("tolerations"), is.Tolerations, was.Tolerations)
+	gatesRemoved(at.of("schedulingGates"), is.SchedulingGates, was.SchedulingGates)
+	if equality.Semantic.DeepEqual(is, was) {
+		return
+	}
+	// What may change is put back, to see whether anything else did.
+	rest := is.DeepCopy()
+	for i := range rest.Containers {
+		rest.Containers[i].Image = was.Containers[i].Image
+	}
+	for i := range rest.InitContainers {
+		rest.InitContainers[i].Image = was.InitContainers[i].Image
+	}
+	rest.ActiveDeadlineSeconds = was.ActiveDeadlineSeconds
+	rest.SchedulingGates = was.SchedulingGates
+	rest.Tolerations = was.Tolerations
+	if g, p := rest.TerminationGracePeriodSeconds, was.TerminationGracePeriodSeconds; p != nil && *p < 0 && g != nil && *g == 1 {
+		rest.TerminationGracePeriodSeconds = p
+	}
+	if len(was.SchedulingGates) > 0 {
+		gatedChanges(at, rest, was)
+	}
+	if !equality.Semantic.DeepEqual(rest, was) {
+		at.forbidden(fixedPod + unnamedDiff(*was, *rest))
+	}
+}
+
+// sameContainers tells whether there is any use in looking further.
+func sameContainers(at *place, is, was []corev1.Container) bool {
+	if len(is) != len(was) {
+		at.forbidden("pod updates may not add or remove containers")
+		return false
+	}
+	for i := range is {
+		if is[i].Image == "" {
+			at.item(i).of("image").required("")
+		}
+		trimmedImage(at.item(i), is[i].Image)
+	}
+	return true
+}
+
+// deadlineChange lets a deadline be set and come closer.
+func deadlineChange(at *place, is, was *int64) bool {
+	switch {
+	case is == nil:
+		if was != nil {
+			at.invalid(nil, "must not update from a positive integer to nil value")
+		}
+	case *is < 0 || *is > math.MaxInt32:
+		return between(at, *is, 0, math.MaxInt32)
+	case was != nil && *was < *is:
+		at.invalid(*is, "must be less than or equal to previous value")
+		return false
+	}
+	return true
+}
+
+// tolerationsAdded lets tolerations be added, and last longer or shorter.
+func tolerationsAdded(at *place, is, was []corev1.Toleration) {
+	for _, old := range was {
+		found := false
+		for _, t := range is {
+			old.TolerationSeconds = t.TolerationSeconds
+			if equality.Semantic.DeepEqual(old, t) {
+				found = true
+				break
+			}
+		}
+		if !found {
+			at.forbidden("existing toleration can not be modified except its tolerationSeconds")
+			return
+		}
+	}
+	tolerationRules(at, is)
+}
+
+func gatesRemoved(at *place, is, was []corev1.PodSchedulingGate) {
+	var had unique[string]
+	for _, gate := range was {
+		had.put(gate.Name)
+	}
+	for i, gate := range is {
+		if !had.has(gate.Name) {
+			at.item(i).of("name").forbidden(fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name))
+		}
+	}
+}
+
+// gatedChanges let the choice of nodes become narrower as long as the pod is not
+// ready to be scheduled. What was allowed is put back into rest.
+func gatedChanges(at *place, rest, was *corev1.PodSpec) {
+	if !equality.Semantic.DeepEqual(rest.NodeSelector, was.NodeSelector) {
+		for key, value := range was.NodeSelector {
+			if now, ok := rest.NodeSelector[key]; !ok || now != value {
+				at.of("nodeSelector").invalid(rest.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")
+				break
+			}
+		}
+		rest.NodeSelector = was.NodeSelector
+	}
+	nodeAffinity := func(a *corev1.Affinity) *corev1.NodeAffinity {
+		if a == nil {
+			return nil
+		}
+		return a.NodeAffinity
+	}
+	now, before := nodeAffinity(rest.Affinity), nodeAffinity(was.Affinity)
+	if equality.Semantic.DeepEqual(now, before) {
+		return
+	}
+	termsNarrowed(at.of("affinity").of("nodeAffinity").of("requiredDuringSchedulingIgnoredDuringExecution").of("nodeSelectorTerms"),
+		requiredTerms(now), requiredTerms(before))
+	switch {
+	case rest.Affinity == nil:
+		rest.Affinity = &corev1.Affinity{NodeAffinity: before}
+	case was.Affinity == nil && rest.Affinity.PodAffinity == nil && rest.Affinity.PodAntiAffinity == nil:
+		rest.Affinity = nil
+	default:
+		rest.Affinity.NodeAffinity = before
+	}
+}
+
+func requiredTerms(n *corev1.NodeAffinity) []corev1.NodeSelectorTerm {
+	if n == nil || n.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return nil
+	}
+	return n.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+}
+
+// termsNarrowed: of several terms one has to match, so that another term makes
+// the choice wider; within a term all requirements have to.
+func termsNarrowed(at *place, is, was []corev1.NodeSelectorTerm) {
+	if len(was) == 0 {
+		return
+	}
+	if len(is) != len(was) {
+		at.invalid(unnamed(is), "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+		return
+	}
+	for i := range was {
+		empty := len(was[i].MatchExpressions)+len(was[i].MatchFields) == 0 && len(is[i].MatchExpressions)+len(is[i].MatchFields) > 0
+		if empty || !extends(is[i].MatchExpressions, was[i].MatchExpressions) || !extends(is[i].MatchFields, was[i].MatchFields) {
+			at.item(i).invalid(unnamed(is[i]), "only additions are allowed (no mutations or deletions)")
+		}
+	}
+}
+
+// extends tells whether a list begins with another one.
+func extends(is, was []corev1.NodeSelectorRequirement) bool {
+	return len(was) == 0 || len(is) >= len(was) && equality.Semantic.DeepEqual(is[:len(was)], was)
+}
+
+// validateEphemeralContainers: containers that look into a pod are added, and
+// stay as they are. Their order is no matter.
+func validateEphemeralContainers(obj, old Object) field.ErrorList {
+	return check(func(at *place) {
+		is, was := obj.(*corev1.Pod), old.(*corev1.Pod)
+		if _, ok := was.Annotations[mirrorAnnotation]; ok {
+			at.add(field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers"))
+			return
+		}
+		podRules(at, is, was)
+		podAnnotationChanges(at.of("metadata").of("annotations"), is.Annotations, was.Annotations, &is.Spec)
+		list := at.of("spec").of("ephemeralContainers")
+		for i := range was.Spec.EphemeralContainers {
+			old := &was.Spec.EphemeralContainers[i]
+			now := ephemeralContainer(is.Spec.EphemeralContainers, old.Name)
+			switch {
+			case now == nil:
+				list.forbidden(fmt.Sprintf("existing ephemeral containers %q may not be removed\n", old.Name))
+			case !equality.Semantic.DeepEqual(old, now):
+				list.forbidden(fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", old.Name, unnamedDiff(*old, *now)))
+			}
+		}
+	})
+}
+
+func ephemeralContainer(list []corev1.EphemeralContainer, name string) *corev1.EphemeralContainer {
+	// Of two with the same name, the later one counts.
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].Name == name {
+			return &list[i]
+		}
+	}
+	return nil
+}

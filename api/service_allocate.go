@@ -1,0 +1,231 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// allocateService gives a service the addresses and node ports that its type
+// calls for, and gives back those that it had and does not need any more. The
+// service was validated.
+func allocateService(ctx context.Context, from Allocator, obj, old Object) error {
+	svc := obj.(*corev1.Service)
+	var was corev1.ServiceSpec
+	if old != nil {
+		was = old.(*corev1.Service).Spec
+	}
+	chooseFamilies(from, &svc.Spec)
+	errs, err := takeAddresses(ctx, from, svc, &was)
+	if err == nil {
+		var more field.ErrorList
+		more, err = takePorts(ctx, from, svc, &was)
+		errs = append(errs, more...)
+	}
+	if err != nil {
+		return err
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
+	}
+	return nil
+}
+
+// releaseService gives back what a service that is gone had.
+func releaseService(from Allocator, obj Object) {
+	svc := obj.(*corev1.Service)
+	for _, ip := range addresses(&svc.Spec) {
+		from.FreeIP(ip, svc)
+	}
+	for _, p := range nodePorts(&svc.Spec) {
+		from.FreePort(p)
+	}
+}
+
+// chooseFamilies fills in which address families a service has.
+func chooseFamilies(from Allocator, s *corev1.ServiceSpec) {
+	if s.Type == corev1.ServiceTypeExternalName {
+		s.IPFamilies, s.IPFamilyPolicy = nil, nil
+		return
+	}
+	available := from.Families()
+	if s.IPFamilyPolicy == nil {
+		policy := corev1.IPFamilyPolicySingleStack
+		switch {
+		case len(s.IPFamilies) == 2 || len(s.ClusterIPs) == 2:
+			policy = corev1.IPFamilyPolicyRequireDualStack
+		case headless(s) && len(s.Selector) == 0 && len(s.IPFamilies) == 0:
+			policy = corev1.IPFamilyPolicyRequireDualStack // whoever writes its endpoints may have either
+		}
+		s.IPFamilyPolicy = &policy
+	}
+	for _, ip := range addresses(s) {
+		addFamily(s, familyOf(ip))
+	}
+	if len(s.IPFamilies) == 0 {
+		addFamily(s, available[0])
+	}
+	both := headless(s) && len(s.Selector) == 0 || len(available) > 1
+	if *s.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && both {
+		addFamily(s, "IPv4")
+		addFamily(s, "IPv6")
+	}
+}
+
+func addFamily(s *corev1.ServiceSpec, family string) {
+	if f := corev1.IPFamily(family); !slices.Contains(s.IPFamilies, f) {
+		s.IPFamilies = append(s.IPFamilies, f)
+	}
+}
+
+func familyOf(ip netip.Addr) string {
+	if ip.Is4() {
+		return "IPv4"
+	}
+	return "IPv6"
+}
+
+func headless(s *corev1.ServiceSpec) bool { return s.ClusterIP == corev1.ClusterIPNone }
+
+// addresses are the addresses that a service has.
+func addresses(s *corev1.ServiceSpec) []netip.Addr {
+	if s.Type == corev1.ServiceTypeExternalName {
+		return nil
+	}
+	var out []netip.Addr
+	for _, text := range s.ClusterIPs {
+		if ip, err := netip.ParseAddr(text); err == nil {
+			out = append(out, ip)
+		}
+	}
+	return out
+}
+
+// takeAddresses takes an address of each family, and frees those that were the
+// service's and are not any more.
+func takeAddresses(ctx context.Context, from Allocator, svc *corev1.Service, was *corev1.ServiceSpec) (field.ErrorList, error) {
+	s := &svc.Spec
+	had, have := addresses(was), addresses(s)
+	for _, ip := range had {
+		if !slices.Contains(have, ip) {
+			from.FreeIP(ip, svc)
+		}
+	}
+	if s.Type == corev1.ServiceTypeExternalName || headless(s) {
+		return nil, nil
+	}
+	at := field.NewPath("spec", "clusterIPs")
+	for i, family := range s.IPFamilies {
+		var asked netip.Addr
+		if i < len(have) {
+			asked = have[i]
+		}
+		if asked.IsValid() && slices.Contains(had, asked) {
+			continue
+		}
+		ip, err := from.TakeIP(ctx, string(family), asked, svc)
+		var taken *TakenError
+		if errors.As(err, &taken) {
+			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", asked, taken.Reason))}, nil
+		}
+		if err != nil {
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: %w", err))
+		}
+		if !asked.IsValid() {
+			s.ClusterIPs = append(s.ClusterIPs, ip.String())
+		}
+	}
+	s.ClusterIP = s.ClusterIPs[0]
+	return nil, nil
+}
+
+// TakenError tells why something that was asked for by name cannot be had.
+type TakenError struct{ Reason string }
+
+// Error implements error.
+func (e *TakenError) Error() string { return e.Reason }
+
+// wantsNodePorts tells whether a service is reached on ports of nodes.
+func wantsNodePorts(s *corev1.ServiceSpec) bool {
+	return s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeLoadBalancer &&
+		(s.AllocateLoadBalancerNodePorts == nil || *s.AllocateLoadBalancerNodePorts)
+}
+
+// nodePorts are the node ports that a service has, each once.
+func nodePorts(s *corev1.ServiceSpec) []int32 {
+	var out []int32
+	add := func(p int32) {
+		if p != 0 && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	for _, p := range s.Ports {
+		add(p.NodePort)
+	}
+	add(s.HealthCheckNodePort)
+	return out
+}
+
+// wantsHealthPort tells whether load balancers ask nodes for their health.
+func wantsHealthPort(s *corev1.ServiceSpec) bool {
+	return s.Type == corev1.ServiceTypeLoadBalancer && s.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// takePorts takes the node ports that are called for, and frees those that were
+// the service's and are not any more.
+func takePorts(ctx context.Context, from Allocator, svc *corev1.Service, was *corev1.ServiceSpec) (field.ErrorList, error) {
+	s := &svc.Spec
+	had := nodePorts(was)
+	mine := map[int32]corev1.Protocol{} // TCP and UDP may share a port of one service
+	take := func(port *int32, protocol corev1.Protocol, at *field.Path) (*field.Error, error) {
+		if used, ok := mine[*port]; ok && *port != 0 && used != protocol || *port != 0 && slices.Contains(had, *port) {
+			mine[*port] = protocol
+			return nil, nil
+		}
+		got, err := from.TakePort(ctx, *port)
+		var taken *TakenError
+		switch {
+		case errors.As(err, &taken):
+			return field.Invalid(at, *port, taken.Reason), nil
+		case err != nil:
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
+		}
+		*port, mine[got] = got, protocol
+		return nil, nil
+	}
+	var errs field.ErrorList
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		if p.NodePort == 0 && !wantsNodePorts(s) {
+			continue
+		}
+		bad, err := take(&p.NodePort, p.Protocol, field.NewPath("spec", "ports").Index(i).Child("nodePort"))
+		if err != nil {
+			return nil, err
+		}
+		if bad != nil {
+			errs = append(errs, bad)
+		}
+	}
+	if wantsHealthPort(s) {
+		bad, err := take(&s.HealthCheckNodePort, "", field.NewPath("spec", "healthCheckNodePort"))
+		if err != nil {
+			return nil, err
+		}
+		if bad != nil {
+			errs = append(errs, bad)
+		}
+	}
+	for _, port := range had {
+		if !slices.Contains(nodePorts(s), port) {
+			from.FreePort(port)
+		}
+	}
+	return errs, nil
+}

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Subresource is a path below an object: a part of it that is written on its
+// own, another kind that shows it, or something that can be done to it.
+type Subresource struct {
+	// Name is the last part of the path, Verbs what it answers.
+	Name  string
+	Verbs []string
+	// Kind is what goes in and out, when that is not the object itself. Only
+	// its names, first version and New are used.
+	Kind *Resource
+
+	// Keep puts back into obj whatever this path may not change, and Validate
+	// checks the rest. For paths that go without Kind.
+	Keep     func(obj, old Object)
+	Validate func(obj, old Object) field.ErrorList
+
+	// View shows an object as Kind, and Change makes of an object what was asked
+	// for in that kind. Whole: the change may be of spec and status alike.
+	View   func(obj Object) (Object, error)
+	Change func(obj, asked Object) (Object, error)
+	Whole  bool
+
+	// Act is what a POST does, when that is more than Change.
+	Act func(ctx context.Context, do Actions, name string, asked Object) error
+}
+
+// Actions are what Subresource.Act can do, in the namespace of the request and
+// in its name.
+type Actions interface {
+	// Get returns an object; it must not be changed.
+	Get(resource, group, name string) (Object, error)
+	// List returns all objects of a resource.
+	List(resource, group string) ([]Object, error)
+	// Update changes an object, with spec and status alike. Change may be
+	// called again when others write at the same time.
+	Update(resource, group, name string, change func(Object) (Object, error)) error
+	// Delete removes an object; options may be nil.
+	Delete(resource, group, name string, options *DeleteRequest) error
+	// DryRun tells that nothing is to be stored; the methods know.
+	DryRun() bool
+}
+
+// DeleteRequest is what a deletion asks for.
+type DeleteRequest struct {
+	GracePeriodSeconds *int64
+	// UID and ResourceVersion, when not empty, must be the object's.
+	UID, ResourceVersion string
+}
+
+// Subresource finds a subresource by its name.
+func (r *Resource) Subresource(name string) *Subresource {
+	for _, s := range r.Subresources {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// readWrite are the verbs of most subresources.
+func readWrite() []string { return []string{VerbGet, VerbPatch, VerbUpdate} }

@@ -1,0 +1,118 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.etcd.io/etcd/server/v3/embed"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// Processes that the tests kill are the test binary, told by the environment
+// what to be.
+const (
+	roleEnv   = "FAULTS_ROLE"
+	configEnv = "FAULTS_CONFIG"
+
+	roleMember = "member"
+	roleServer = "server"
+)
+
+func TestMain(m *testing.M) {
+	switch role := os.Getenv(roleEnv); role {
+	case "":
+		os.Exit(m.Run())
+	case roleMember:
+		end(runMember([]byte(os.Getenv(configEnv))))
+	case roleServer:
+		end(runServer([]byte(os.Getenv(configEnv))))
+	default:
+		end(fmt.Errorf("no role %s", role))
+	}
+}
+
+// end ends a process that was to run until it is killed.
+func end(err error) {
+	fmt.Fprintln(os.Stderr, "ended:", err)
+	os.Exit(1)
+}
+
+// child is a process that plays a role.
+func child(t *testing.T, role string, config any) *exec.Cmd {
+	t.Helper()
+	data, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), roleEnv+"="+role, configEnv+"="+string(data))
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// memberConfig is an etcd member.
+type memberConfig struct {
+	Name, Dir, ClientURL, PeerURL, Cluster string
+	Quota                                  int64
+}
+
+func runMember(data []byte) error {
+	var c memberConfig
+	if err := json.Unmarshal(data, &c); err != nil {
+		return err
+	}
+	clientURL, err := url.Parse(c.ClientURL)
+	if err != nil {
+		return err
+	}
+	peerURL, err := url.Parse(c.PeerURL)
+	if err != nil {
+		return err
+	}
+	cfg := embed.NewConfig()
+	cfg.Name, cfg.Dir, cfg.InitialCluster = c.Name, c.Dir, c.Cluster
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*clientURL}, []url.URL{*clientURL}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peerURL}, []url.URL{*peerURL}
+	cfg.LogLevel, cfg.UnsafeNoFsync = "panic", true
+	cfg.QuotaBackendBytes = c.Quota
+	e, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return err
+	}
+	return <-e.Err()
+}
+
+// runServer runs an API server on a directory, says where it is, and goes on
+// until it is killed.
+func runServer(data []byte) error {
+	var o server.Options
+	if err := json.Unmarshal(data, &o); err != nil {
+		return err
+	}
+	s, err := server.Start(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready", s.URL, s.Token)
+	<-s.Done()
+	return s.Err()
+}
+
+// factor makes tests longer.
+func factor() int {
+	if n, err := strconv.Atoi(os.Getenv("FAULTS_FACTOR")); err == nil && n > 0 {
+		return n
+	}
+	return 1
+}
+
+// patience bounds what a test waits for.
+const patience = 30 * time.Second

@@ -1,0 +1,38 @@
+package faults
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// TestSilentMember cuts the way to one member after the other, so that nothing
+// tells that anything is wrong but that no answers come. Consistent reads go on
+// through the other members long before the connection is given up.
+func TestSilentMember(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3, 0)
+	n := c.network()
+	_, tg := startServer(t, server.Options{EtcdServers: n.endpoints()})
+	makeNamespace(t, tg)
+	for i, p := range n {
+		p.set(silent, 0)
+		// A change that the server has not seen, so that its watch is needed.
+		if _, err := c.client.Put(t.Context(), "/registry/other", ""); err != nil {
+			t.Fatal(err)
+		}
+		const bound = 5 * time.Second
+		ctx, cancel := context.WithTimeout(t.Context(), bound)
+		began := time.Now()
+		a := tg.do(ctx, http.MethodGet, collection, nil)
+		cancel()
+		if a.code != http.StatusOK {
+			t.Errorf("without member %d: %d %s %v", i, a.code, a.body, a.err)
+		}
+		t.Logf("without member %d: a list takes %v", i, time.Since(began).Round(time.Millisecond))
+		p.set(passing, 0)
+	}
+}

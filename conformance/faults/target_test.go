@@ -1,0 +1,158 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// target is a server that clients talk to. Nothing is tried twice on their
+// behalf, since an answer to a second try says nothing about the first.
+type target struct {
+	mu   sync.Mutex
+	http *http.Client
+	url  string
+	// mortal: the server may be killed, so that connections may break.
+	mortal bool
+}
+
+// startServer starts a server in this process.
+func startServer(t *testing.T, o server.Options) (*server.Server, *target) {
+	t.Helper()
+	var s *server.Server
+	eventually(t, "the server starts", func(context.Context) (err error) {
+		s, err = server.Start(t.Context(), o)
+		return err
+	})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := s.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	tg := &target{}
+	tg.use(t, s.RESTConfig())
+	return s, tg
+}
+
+// use makes the target the server that a configuration leads to.
+func (tg *target) use(t *testing.T, config *rest.Config) {
+	t.Helper()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg.mu.Lock()
+	defer tg.mu.Unlock()
+	if tg.http != nil {
+		tg.http.CloseIdleConnections()
+	}
+	tg.http, tg.url = client, config.Host
+}
+
+// open sends a request; the caller closes the body of the answer.
+func (tg *target) open(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	var data []byte
+	if body != nil {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	tg.mu.Lock()
+	client, url := tg.http, tg.url
+	tg.mu.Unlock()
+	r, err := http.NewRequestWithContext(ctx, method, url+path, bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return client.Do(r)
+}
+
+// answer is what a request led to. A status of 0 means that there was none.
+type answer struct {
+	code   int
+	body   []byte
+	status metav1.Status // of a failure
+	err    error
+}
+
+func (tg *target) do(ctx context.Context, method, path string, body any) (a answer) {
+	resp, err := tg.open(ctx, method, path, body)
+	if err != nil {
+		return answer{err: err}
+	}
+	defer resp.Body.Close()
+	if a.body, a.err = io.ReadAll(resp.Body); a.err != nil {
+		return answer{err: a.err}
+	}
+	a.code = resp.StatusCode
+	if a.code >= http.StatusBadRequest {
+		if a.err = json.Unmarshal(a.body, &a.status); a.err == nil && (a.status.Reason == "" || a.status.Message == "" || int(a.status.Code) != a.code) {
+			a.err = fmt.Errorf("a failure without a clear Status: %d %s", a.code, a.body)
+		}
+	}
+	return a
+}
+
+// object is what the tests look at of a ConfigMap.
+type object struct {
+	Metadata metadata          `json:"metadata"`
+	Data     map[string]string `json:"data,omitempty"`
+}
+
+type metadata struct {
+	Name            string `json:"name"`
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	Continue        string `json:"continue,omitempty"`
+}
+
+func (m metadata) rev() int64 {
+	n, err := strconv.ParseInt(m.ResourceVersion, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+const valueKey = "v"
+
+func newObject(name, value string) object {
+	return object{Metadata: metadata{Name: name}, Data: map[string]string{valueKey: value}}
+}
+
+// list is what the tests look at of a ConfigMapList.
+type list struct {
+	Metadata metadata `json:"metadata"`
+	Items    []object `json:"items"`
+}
+
+const (
+	namespace  = "faults"
+	collection = "/api/v1/namespaces/" + namespace + "/configmaps"
+)
+
+// makeNamespace makes what the clients work in.
+func makeNamespace(t *testing.T, tg *target) {
+	t.Helper()
+	eventually(t, "the namespace is made", func(ctx context.Context) error {
+		a := tg.do(ctx, http.MethodPost, "/api/v1/namespaces", object{Metadata: metadata{Name: namespace}})
+		if a.code == http.StatusCreated || a.code == http.StatusConflict {
+			return nil
+		}
+		return fmt.Errorf("%d %s %w", a.code, a.body, a.err)
+	})
+}

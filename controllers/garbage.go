@@ -1,0 +1,249 @@
+package controllers
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+const collectorName = "generic-garbage-collector"
+
+// collector deletes objects whose owners are gone, and lets owners go that wait
+// for what they own. It follows all resources and keeps, as a hint, who owns
+// whom; what it does it decides on the live objects.
+type collector struct {
+	Config
+	client *Client
+	queue  workqueue.TypedRateLimitingInterface[types.UID]
+	graph  *graph
+}
+
+// collectors is how many objects are looked at at a time.
+const collectors = 4
+
+func newCollector(c Config) *collector {
+	return &collector{Config: c, client: newClient(c.Handler, collectorName),
+		queue: newQueue[types.UID](collectorName), graph: newGraph()}
+}
+
+// Name implements Controller.
+func (g *collector) Name() string { return collectorName }
+
+// Run implements Controller.
+func (g *collector) Run(ctx context.Context) {
+	defer context.AfterFunc(ctx, g.queue.ShutDown)()
+	var wg sync.WaitGroup
+	for _, res := range g.Catalogue.Resources() {
+		if answers(res, api.VerbDelete) && answers(res, api.VerbWatch) && !res.Expires {
+			wg.Go(func() { follow(ctx, g.Registry, res, g.note) })
+		}
+	}
+	for range collectors {
+		wg.Go(func() { work(ctx, g.Logger, g.queue, g.sync) })
+	}
+	wg.Wait()
+}
+
+// note takes a change into the graph and queues whom it may concern.
+func (g *collector) note(c change) {
+	for _, uid := range g.graph.note(c) {
+		g.queue.Add(uid)
+	}
+}
+
+// sync looks at one object: whether it may stay, and whether it waits for what
+// it owns.
+func (g *collector) sync(ctx context.Context, uid types.UID) (bool, error) {
+	n, ok := g.graph.node(uid)
+	if !ok {
+		return true, nil
+	}
+	obj, err := g.live(ctx, n.resource, n.namespace, n.name)
+	switch {
+	case err != nil:
+		return false, err
+	case obj == nil || obj.GetUID() != uid:
+		return true, nil // the graph will be told
+	}
+	if obj.GetDeletionTimestamp() == nil {
+		return g.judge(ctx, n, obj)
+	}
+	switch {
+	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
+		return true, g.orphan(ctx, n, obj)
+	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
+		return true, g.await(ctx, n, obj)
+	}
+	return true, nil
+}
+
+// live reads an object as it is now; nil when there is none.
+func (g *collector) live(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
+	item, err := g.Registry.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace, Name: name}, storage.Read{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return item.Object()
+}
+
+// judge deletes an object that has owners of which none is left, and drops
+// references to owners that are gone from one that has others.
+func (g *collector) judge(ctx context.Context, n node, obj api.Object) (bool, error) {
+	refs := obj.GetOwnerReferences()
+	if len(refs) == 0 {
+		return true, nil
+	}
+	var solid int
+	var waiting bool
+	var drop []types.UID
+	for _, ref := range refs {
+		owner, known, err := g.owner(ctx, n, ref)
+		switch {
+		case err != nil:
+			return false, err
+		case !known:
+			return true, nil // of a kind that is not served: not ours to judge
+		case owner == nil || owner.GetUID() != ref.UID:
+			drop = append(drop, ref.UID)
+		case awaits(owner) && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion:
+			waiting = true
+			drop = append(drop, ref.UID)
+		default:
+			solid++
+		}
+	}
+	switch {
+	case len(drop) == 0:
+		return true, nil
+	case solid > 0:
+		return true, g.dropOwners(ctx, n, obj, drop)
+	}
+	policy := metav1.DeletePropagationBackground
+	switch {
+	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
+		policy = metav1.DeletePropagationOrphan
+	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents), waiting && g.graph.owns(n.uid):
+		policy = metav1.DeletePropagationForeground
+	}
+	return true, g.delete(ctx, n, policy)
+}
+
+// owner reads the owner that a reference names; known is false when its kind is
+// not served, or cannot own an object of that scope.
+func (g *collector) owner(ctx context.Context, n node, ref metav1.OwnerReference) (obj api.Object, known bool, err error) {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return nil, false, nil
+	}
+	res, _, ok := g.Catalogue.Kind(gv, ref.Kind)
+	if !ok || res.Virtual != nil || res.Namespaced && n.namespace == "" {
+		return nil, false, nil
+	}
+	namespace := n.namespace
+	if !res.Namespaced {
+		namespace = ""
+	}
+	obj, err = g.live(ctx, res, namespace, ref.Name)
+	return obj, true, err
+}
+
+// awaits tells whether an object is kept until what it owns is gone.
+func awaits(obj api.Object) bool {
+	return obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents)
+}
+
+func (g *collector) delete(ctx context.Context, n node, policy metav1.DeletionPropagation) error {
+	err := g.client.do(ctx, http.MethodDelete, pathOf(n.resource, n.namespace, n.name), "application/json",
+		&metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &n.uid}}, nil)
+	return ignoreGone(err)
+}
+
+// ignoreGone is nil for an object that is gone, or another one by now.
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// dropOwners takes references out of an object.
+func (g *collector) dropOwners(ctx context.Context, n node, obj api.Object, owners []types.UID) error {
+	kept := slices.DeleteFunc(slices.Clone(obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool {
+		return slices.Contains(owners, r.UID)
+	})
+	return g.patch(ctx, n, obj, map[string]any{"ownerReferences": kept})
+}
+
+// dropFinalizer lets go of an object.
+func (g *collector) dropFinalizer(ctx context.Context, n node, obj api.Object, finalizer string) error {
+	kept := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool { return f == finalizer })
+	return g.patch(ctx, n, obj, map[string]any{"finalizers": kept})
+}
+
+// patch changes the metadata of an object, if it is still what was looked at.
+// Lists are replaced as a whole, which the resourceVersion makes safe.
+func (g *collector) patch(ctx context.Context, n node, obj api.Object, metadata map[string]any) error {
+	metadata["uid"], metadata["resourceVersion"] = obj.GetUID(), obj.GetResourceVersion()
+	err := g.client.do(ctx, http.MethodPatch, pathOf(n.resource, n.namespace, n.name), "application/merge-patch+json",
+		map[string]any{"metadata": metadata}, nil)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// orphan makes what an object owns its own master, and lets the object go.
+func (g *collector) orphan(ctx context.Context, n node, obj api.Object) error {
+	for _, d := range g.graph.dependents(n.uid) {
+		owned, err := g.live(ctx, d.resource, d.namespace, d.name)
+		if err != nil {
+			return err
+		}
+		if owned == nil || owned.GetUID() != d.uid {
+			continue
+		}
+		if err := g.dropOwners(ctx, d, owned, []types.UID{n.uid}); err != nil {
+			return err
+		}
+	}
+	return g.dropFinalizer(ctx, n, obj, metav1.FinalizerOrphanDependents)
+}
+
+// await deletes what an object owns, and lets the object go when nothing is
+// left that asked to be waited for.
+func (g *collector) await(ctx context.Context, n node, obj api.Object) error {
+	blocked := false
+	for _, d := range g.graph.dependents(n.uid) {
+		owned, err := g.live(ctx, d.resource, d.namespace, d.name)
+		if err != nil {
+			return err
+		}
+		if owned == nil || owned.GetUID() != d.uid {
+			continue
+		}
+		g.queue.Add(d.uid)
+		for _, ref := range owned.GetOwnerReferences() {
+			if ref.UID == n.uid && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
+				blocked = true
+			}
+		}
+	}
+	if blocked {
+		return nil // woken again when one of them goes
+	}
+	return g.dropFinalizer(ctx, n, obj, metav1.FinalizerDeleteDependents)
+}

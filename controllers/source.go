@@ -1,0 +1,121 @@
+package controllers
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// change is what a controller is told of an object.
+type change struct {
+	resource *api.Resource
+	object   api.Object
+	gone     bool
+}
+
+// follow tells of every object of a resource and of every change, until ctx is
+// done. Where the watch is lost it begins anew: what went away meanwhile is
+// told of as gone.
+func follow(ctx context.Context, reg *registry.Registry, res *api.Resource, tell func(change)) {
+	known := map[string]api.Object{}
+	for ctx.Err() == nil {
+		followOnce(ctx, reg, res, known, tell)
+		select {
+		case <-ctx.Done():
+		case <-time.After(firstRetry):
+		}
+	}
+}
+
+func followOnce(ctx context.Context, reg *registry.Registry, res *api.Resource, known map[string]api.Object, tell func(change)) {
+	t := registry.Target{Resource: res, Version: &res.Versions[0]}
+	w, err := reg.Watch(ctx, t, registry.WatchOptions{WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
+	if err != nil {
+		return
+	}
+	defer w.Stop()
+	seen := map[string]bool{}
+	for {
+		events, err := w.Next(ctx)
+		if err != nil {
+			return
+		}
+		for _, e := range events {
+			if e.Type == storage.Bookmark {
+				if e.End {
+					forgetUnseen(res, known, seen, tell)
+					seen = nil
+				}
+				continue
+			}
+			obj, err := e.Item.Object()
+			if err != nil {
+				continue // told of by the store
+			}
+			if seen != nil {
+				seen[e.Item.Key()] = true
+			}
+			gone := e.Type == storage.Deleted
+			if gone {
+				delete(known, e.Item.Key())
+			} else {
+				known[e.Item.Key()] = identity(obj)
+			}
+			tell(change{res, obj, gone})
+		}
+	}
+}
+
+// identity is as much of an object as is needed to tell that it is gone.
+func identity(obj api.Object) api.Object {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID()}}
+}
+
+func forgetUnseen(res *api.Resource, known map[string]api.Object, seen map[string]bool, tell func(change)) {
+	for key, obj := range known {
+		if !seen[key] {
+			delete(known, key)
+			tell(change{res, obj, true})
+		}
+	}
+}
+
+// pathOf is the path of an object, or of a collection when name is empty, in
+// the hub version of its resource.
+func pathOf(res *api.Resource, namespace, name string) string {
+	gv := res.Versions[0].GroupVersion
+	path := "/apis/" + gv.String()
+	if gv.Group == "" {
+		path = "/api/" + gv.Version
+	}
+	if res.Namespaced && namespace != "" {
+		path += "/namespaces/" + url.PathEscape(namespace)
+	}
+	path += "/" + res.Name
+	if name != "" {
+		path += "/" + url.PathEscape(name)
+	}
+	return path
+}
+
+// answers tells whether a resource is kept and answers a verb.
+func answers(res *api.Resource, verb string) bool {
+	if res.Virtual != nil {
+		return false
+	}
+	if res.Verbs == nil {
+		return true
+	}
+	for _, v := range res.Verbs {
+		if v == verb {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+package handlers
+
+import (
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// apply is a PATCH that says what a manager wants of an object.
+func (h *Handler) apply(c *call, v *view) error {
+	o, err := c.writeOptions("PatchOptions", types.ApplyYAMLPatchType)
+	if err != nil {
+		return err
+	}
+	data, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	patch, err := c.appliedObject(data, o.fieldValidation)
+	if err != nil {
+		return err
+	}
+	out, err := h.Registry.Apply(c.r.Context(), c.Target, patch, registry.ApplyOptions{
+		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force,
+	})
+	if err != nil {
+		return err
+	}
+	return h.writeOutcome(c, v, out)
+}
+
+// appliedObject reads what is applied, in YAML or JSON. Fields given twice are
+// for field validation to judge; unknown ones the merge finds.
+func (c *call) appliedObject(data []byte, fieldValidation string) (map[string]any, error) {
+	var patch map[string]any
+	if err := yaml.Unmarshal(data, &patch); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+	}
+	if fieldValidation != metav1.FieldValidationIgnore {
+		var strict map[string]any
+		if err := yaml.UnmarshalStrict(data, &strict); err != nil {
+			text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+			if fieldValidation == metav1.FieldValidationStrict {
+				return nil, apierrors.NewBadRequest("error strict decoding YAML: " + text)
+			}
+			request.From(c.r.Context()).Warn(text)
+		}
+	}
+	return patch, nil
+}

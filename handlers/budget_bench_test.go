@@ -1,0 +1,47 @@
+package handlers
+
+import (
+	"net/http"
+	"testing"
+)
+
+// TestAllocationBudget: how many objects a get or a list allocates depends
+// neither on how many items there are nor on how large they are.
+func TestAllocationBudget(t *testing.T) {
+	const tolerance = 12 // buffers that the pools had lost, and slices that grow by size
+	few, many, large := newBenched(t), newBenched(t), newBenched(t)
+	fill(t, few, 100, 10)
+	fill(t, many, 3000, 10)
+	fill(t, large, 100, 20000)
+	for _, c := range []struct {
+		name, path string
+		headers    []string
+		budget     float64
+	}{
+		{name: "get", path: "/cm-000007", budget: 40},
+		{name: "list", budget: 60},
+		{name: "page", path: "?limit=50", budget: 80},
+		{name: "protobuf", headers: []string{"Accept", mediaProtobuf}, budget: 80},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			allocated := func(h *Handler) float64 {
+				r := newRepeater(t, h, benchedMaps+c.path, c.headers...)
+				r.send(t) // makes what is kept
+				return testing.AllocsPerRun(20, func() { r.send(t) })
+			}
+			least := allocated(few)
+			t.Logf("%.0f objects of 100 small items", least)
+			if least > c.budget {
+				t.Errorf("%.0f objects, the budget is %.0f", least, c.budget)
+			}
+			if n := allocated(many); n > least+tolerance {
+				t.Errorf("%.0f objects of 100 items, but %.0f of 3000", least, n)
+			}
+			if n := allocated(large); n > least+tolerance {
+				t.Errorf("%.0f objects of small items, but %.0f of large ones", least, n)
+			}
+		})
+	}
+}
+
+var _ http.Flusher = (*sink)(nil)

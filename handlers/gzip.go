@@ -1,0 +1,139 @@
+package handlers
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"hash/crc32"
+	"net/http"
+	"sync"
+)
+
+// Large answers go out compressed to who accepts it. A gzip stream is a header,
+// blocks, and a checksum of all that was compressed. Blocks that refer to
+// nothing before them, and end at a whole byte, can be strung together in any
+// order, and the checksum of the whole be told from those of the parts. So a
+// part of an answer is compressed by itself, once, and kept (parts.go).
+
+const (
+	// gzipThreshold is the size from which answers are compressed:
+	// kube-apiserver's.
+	gzipThreshold = 128 << 10
+	encodingGzip  = "gzip"
+	// gzipHead says deflate, no name, no time, an unknown system.
+	gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+	// gzipLast is an empty block that is the last one.
+	gzipLast = "\x01\x00\x00\xff\xff"
+)
+
+// compressible tells whether an answer may be compressed.
+func compressible(w http.ResponseWriter) bool {
+	rw, ok := w.(*responseWriter)
+	return ok && acceptsGzip(rw.r)
+}
+
+func setGzip(header http.Header) {
+	header.Set("Content-Encoding", encodingGzip)
+	header.Add("Vary", "Accept-Encoding")
+}
+
+// gzipPart is a part of a stream: blocks and what they were before.
+type gzipPart struct {
+	blocks []byte
+	size   int
+	crc    uint32
+	shift  uint32 // what the part does to the checksum of what is before it
+}
+
+// deflater compresses one part at a time.
+type deflater struct {
+	w   *flate.Writer
+	out bytes.Buffer
+}
+
+// deflaters are kept, since each has tables of half a megabyte.
+var deflaters = sync.Pool{New: func() any {
+	d := &deflater{}
+	d.w, _ = flate.NewWriter(&d.out, flate.BestSpeed) // fails for levels that there are not
+	return d
+}}
+
+// compressPart makes a part. The level is kube-apiserver's.
+func compressPart(data []byte) (*gzipPart, error) {
+	d := deflaters.Get().(*deflater)
+	defer deflaters.Put(d)
+	d.out.Reset()
+	d.w.Reset(&d.out)
+	if _, err := d.w.Write(data); err != nil {
+		return nil, err
+	}
+	if err := d.w.Flush(); err != nil { // up to a whole byte
+		return nil, err
+	}
+	return &gzipPart{blocks: bytes.Clone(d.out.Bytes()), size: len(data), crc: crc32.ChecksumIEEE(data), shift: crcShift(len(data))}, nil
+}
+
+// gzipSum is the checksum of a stream as its parts are added.
+type gzipSum struct{ crc, size uint32 }
+
+// add adds a part to the stream, and returns b with its blocks.
+func (s *gzipSum) add(b []byte, p *gzipPart) []byte {
+	s.crc = crcMultiply(p.shift, s.crc) ^ p.crc
+	s.size += uint32(p.size)
+	return append(b, p.blocks...)
+}
+
+// end adds the end of the stream.
+func (s *gzipSum) end(b []byte) []byte {
+	b = append(b, gzipLast...)
+	b = binary.LittleEndian.AppendUint32(b, s.crc)
+	return binary.LittleEndian.AppendUint32(b, s.size)
+}
+
+// gzipWhole compresses a whole answer.
+func gzipWhole(data []byte) ([]byte, error) {
+	p, err := compressPart(data)
+	if err != nil {
+		return nil, err
+	}
+	var sum gzipSum
+	b := make([]byte, 0, len(gzipHead)+len(p.blocks)+len(gzipLast)+8)
+	return sum.end(sum.add(append(b, gzipHead...), p)), nil
+}
+
+// The checksum of gzip is a remainder of polynomials over GF(2), and that of two
+// texts, one after the other, is
+//
+//	crc(a b) = crc(a) * x^(8*len(b)) + crc(b)
+//
+// modulo the polynomial crc32.IEEE, whose bits stand in reverse: the highest bit
+// is that of x^0.
+
+// crcMultiply is the product of two polynomials.
+func crcMultiply(a, b uint32) uint32 {
+	var product uint32
+	for ; a != 0; a <<= 1 {
+		if a&(1<<31) != 0 {
+			product ^= b
+		}
+		low := b & 1
+		b >>= 1
+		if low != 0 {
+			b ^= crc32.IEEE
+		}
+	}
+	return product
+}
+
+// crcShift is x^(8*n).
+func crcShift(n int) uint32 {
+	const one, byX8 = 1 << 31, 1 << 23
+	result, factor := uint32(one), uint32(byX8)
+	for ; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			result = crcMultiply(result, factor)
+		}
+		factor = crcMultiply(factor, factor)
+	}
+	return result
+}

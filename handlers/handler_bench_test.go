@@ -1,0 +1,212 @@
+package handlers
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// everybody takes every request for one of an administrator.
+type everybody struct{}
+
+func (everybody) Authenticate(*http.Request) (*request.User, bool, error) {
+	return &request.User{Name: "bench", Groups: []string{request.GroupMasters}}, true, nil
+}
+
+var _ authn.Authenticator = everybody{}
+
+// newBenched makes a Handler on a store of its own, with the namespace "bench".
+func newBenched(tb testing.TB) *Handler {
+	tb.Helper()
+	ctx := tb.Context()
+	store, err := storage.Open(ctx, storage.Options{Ephemeral: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { store.Close() })
+	catalogue, err := api.New(api.BuiltIn()...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	reg, err := registry.New(store, catalogue, registry.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := store.Start(ctx); err != nil {
+		tb.Fatal(err)
+	}
+	h, err := New(Config{Catalogue: catalogue, Registry: reg, Authenticator: everybody{}, Authorizer: authz.Privileged(request.GroupMasters)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	do(tb, h, http.MethodPost, "/api/v1/namespaces", `{"metadata":{"name":"bench"}}`)
+	return h
+}
+
+const benchedMaps = "/api/v1/namespaces/bench/configmaps"
+
+// do sends a request without a network and returns the answer. Headers are names
+// and values in turn.
+func do(tb testing.TB, h *Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	tb.Helper()
+	r := httptest.NewRequestWithContext(tb.Context(), method, path, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code >= 300 {
+		tb.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	return w
+}
+
+// fill creates n ConfigMaps whose data is of so many bytes.
+func fill(tb testing.TB, h *Handler, n, size int) {
+	tb.Helper()
+	text := strings.Repeat("x", size)
+	const workers = 16
+	var wg sync.WaitGroup
+	for worker := range workers {
+		wg.Go(func() {
+			for i := worker; i < n; i += workers {
+				do(tb, h, http.MethodPost, benchedMaps, configMapJSON(i, text))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func configMapJSON(i int, text string) string {
+	return fmt.Sprintf(`{"metadata":{"name":"cm-%06d","labels":{"app":"bench","shard":"s%d"}},"data":{"key":"%s"}}`, i, i%100, text)
+}
+
+// sink is a client that reads everything and remembers nothing.
+type sink struct {
+	header http.Header
+	code   int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) WriteHeader(code int)        { s.code = code }
+func (s *sink) Write(b []byte) (int, error) { return len(b), nil }
+func (s *sink) Flush()                      {}
+
+// repeater sends the same request over and over, at no cost of its own.
+type repeater struct {
+	h    *Handler
+	r    *http.Request
+	body []byte
+	w    sink
+}
+
+func newRepeater(tb testing.TB, h *Handler, path string, headers ...string) *repeater {
+	r := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return &repeater{h: h, r: r, w: sink{header: http.Header{}}}
+}
+
+func (r *repeater) send(tb testing.TB) {
+	clear(r.w.header)
+	r.w.code = 0
+	if r.body != nil {
+		r.r.Body = io.NopCloser(bytes.NewReader(r.body))
+	}
+	r.h.ServeHTTP(&r.w, r.r)
+	if r.w.code >= 300 {
+		tb.Fatalf("%s: %d", r.r.URL, r.w.code)
+	}
+}
+
+func (r *repeater) run(b *testing.B) {
+	r.send(b) // makes what is kept
+	b.ReportAllocs()
+	for b.Loop() {
+		r.send(b)
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	h := newBenched(b)
+	fill(b, h, 100, 1000)
+	newRepeater(b, h, benchedMaps+"/cm-000007").run(b)
+}
+
+func BenchmarkList10k(b *testing.B) {
+	h := newBenched(b)
+	fill(b, h, 10000, 1000)
+	for _, bench := range []struct {
+		name, query string
+		headers     []string
+	}{
+		{name: "json"},
+		{name: "page", query: "?limit=500"},
+		{name: "protobuf", headers: []string{"Accept", mediaProtobuf}},
+		{name: "gzip", headers: []string{"Accept-Encoding", encodingGzip}},
+		{name: "label", query: "?labelSelector=shard%3Ds7"},
+		{name: "table", headers: []string{"Accept", "application/json;as=Table;g=meta.k8s.io;v=v1"}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			newRepeater(b, h, benchedMaps+bench.query, bench.headers...).run(b)
+		})
+	}
+}
+
+func BenchmarkCreate(b *testing.B) {
+	h := newBenched(b)
+	text := strings.Repeat("x", 1000)
+	r := newRepeater(b, h, benchedMaps)
+	r.r.Method = http.MethodPost
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		n++
+		r.body = []byte(configMapJSON(n, text))
+		r.send(b)
+	}
+}
+
+// BenchmarkWatchEvent is what one event costs one more watch, once its object is
+// encoded.
+func BenchmarkWatchEvent(b *testing.B) {
+	h := newBenched(b)
+	fill(b, h, 1, 1000)
+	configMaps, version, ok := h.Catalogue.Lookup(schema.GroupVersion{Version: "v1"}, "configmaps")
+	if !ok {
+		b.Fatal("there are no ConfigMaps")
+	}
+	target := registry.Target{Resource: configMaps, Version: version, Namespace: "bench", Name: "cm-000000"}
+	item, err := h.Registry.Get(b.Context(), target, storage.Read{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, f := range map[string]format{"json": formatJSON, "protobuf": formatProtobuf} {
+		b.Run(name, func(b *testing.B) {
+			s := &eventStream{frames: newHTTPFrames(&sink{header: http.Header{}}, time.Minute), view: &view{media: media{format: f}, codec: h.codec(configMaps, version)}}
+			events := []storage.Event{{Type: storage.Modified, Item: item, Revision: item.Revision()}}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.send(events, h.Now()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

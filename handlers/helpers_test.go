@@ -1,0 +1,125 @@
+package handlers
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// somebody takes every request for one of a user in the group that its header
+// Group names.
+type somebody struct{}
+
+func (somebody) Authenticate(r *http.Request) (*request.User, bool, error) {
+	return &request.User{Name: "somebody", Groups: []string{r.Header.Get("Group")}}, true, nil
+}
+
+// newHandler serves all kinds on a store of its own, to everybody in the groups
+// system:masters and testers.
+func newHandler(t testing.TB, change func(*Config)) *Handler {
+	t.Helper()
+	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	catalogue, err := api.New(api.BuiltIn()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.New(store, catalogue, registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Catalogue: catalogue, Registry: reg, Authenticator: somebody{}, Authorizer: authz.Privileged(request.GroupMasters)}
+	if change != nil {
+		change(&c)
+	}
+	h, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.BeginShutdown)
+	return h
+}
+
+const mapsPath = "/api/v1/namespaces/ns/configmaps"
+
+// send does a request without a network, as an administrator unless a header
+// says otherwise. Headers are names and values in turn.
+func send(t testing.TB, h *Handler, method, path string, body io.Reader, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, body)
+	r.Header.Set("Group", request.GroupMasters)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// sendText is send with a body of text.
+func sendText(t testing.TB, h *Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	return send(t, h, method, path, strings.NewReader(body), headers...)
+}
+
+// statusIn is the Status that an answer consists of.
+func statusIn(t testing.TB, w *httptest.ResponseRecorder) metav1.Status {
+	t.Helper()
+	var s metav1.Status
+	if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || s.Kind != "Status" {
+		t.Fatalf("%d %s is no Status (%v)", w.Code, w.Body, err)
+	}
+	if int(s.Code) != w.Code && s.Code != 0 {
+		t.Errorf("code %d in an answer with code %d", s.Code, w.Code)
+	}
+	return s
+}
+
+// addMaps creates ConfigMaps.
+func addMaps(t testing.TB, h *Handler, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if w := sendText(t, h, http.MethodPost, mapsPath, `{"metadata":{"name":"`+name+`"},"data":{"k":"v"}}`); w.Code != http.StatusCreated {
+			t.Fatalf("create: %d %s", w.Code, w.Body)
+		}
+	}
+}
+
+// codecFor makes a codec outside a server.
+func codecFor(t testing.TB, gv schema.GroupVersion, resource string) (*Handler, *codec) {
+	t.Helper()
+	catalogue, err := api.New(api.BuiltIn()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, v, ok := catalogue.Lookup(gv, resource)
+	if !ok {
+		t.Fatalf("%s is not served", resource)
+	}
+	h := &Handler{Config: Config{Catalogue: catalogue}}
+	return h, h.codec(res, v)
+}
+
+var coreV1 = corev1.SchemeGroupVersion

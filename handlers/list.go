@@ -1,0 +1,196 @@
+package handlers
+
+import (
+	"net/http"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// listEncoding is a list in one of the formats that are made item by item.
+type listEncoding interface {
+	head(b []byte) ([]byte, error)
+	item(b []byte, i int) ([]byte, error)
+	tail(b []byte) []byte
+}
+
+// listBuffers are for assembling lists. A buffer is written as a whole, since
+// every write below HTTP/2 costs a hand-over to the connection's goroutine.
+var listBuffers = sync.Pool{New: func() any { b := make([]byte, 0, listChunk+64<<10); return &b }}
+
+const listChunk = 256 << 10
+
+// writeList sends a list made of the bytes kept with its items.
+func (h *Handler) writeList(w http.ResponseWriter, v *view, meta metav1.ListMeta, items subjects) error {
+	switch {
+	case v.format == formatProtobuf:
+		return h.writeParts(w, v, &protoList{view: v, meta: meta, items: items}, items)
+	case items.len() == 0 && v.as == asPartialList:
+		// The one list that kube-apiserver makes of no slice rather than an empty one.
+		head := v.appendListHead(nil, meta)
+		return h.writeJSON(w, v.media, http.StatusOK, append(head[:len(head)-1], "null}"...))
+	case v.format != formatJSON || v.pretty:
+		return h.writeWholeList(w, v, &jsonList{view: v, meta: meta, items: items})
+	}
+	return h.writeParts(w, v, &jsonList{view: v, meta: meta, items: items, end: "]}\n"}, items)
+}
+
+// writeWholeList is for formats that are made from the whole JSON.
+func (h *Handler) writeWholeList(w http.ResponseWriter, v *view, l *jsonList) error {
+	b, err := l.head(nil)
+	for i := 0; i < l.items.len() && err == nil; i++ {
+		b, err = l.item(b, i)
+	}
+	if err != nil {
+		return err
+	}
+	return h.writeJSON(w, v.media, http.StatusOK, append(b, "]}"...))
+}
+
+// writeParts sends a list in as many writes as it needs.
+func (h *Handler) writeParts(w http.ResponseWriter, v *view, l listEncoding, items subjects) error {
+	buf := listBuffers.Get().(*[]byte)
+	defer listBuffers.Put(buf)
+	out := listOutput{w: w, contentType: v.contentType(), buf: buf}
+	b, err := l.head((*buf)[:0])
+	threshold := 0
+	if compressible(w) {
+		threshold = gzipThreshold
+	}
+	for i := 0; i < items.len() && err == nil; i++ {
+		b, err = l.item(b, i)
+		switch {
+		case err != nil:
+		case threshold > 0 && len(b) > threshold:
+			return h.writeGzipList(&out, v, l, items)
+		case len(b) >= listChunk:
+			b, err = out.send(b)
+		}
+	}
+	if err != nil {
+		return out.fail(err)
+	}
+	_, err = out.send(l.tail(b))
+	return out.fail(err)
+}
+
+// listOutput sends the chunks of a list.
+type listOutput struct {
+	w           http.ResponseWriter
+	contentType string
+	gzip        bool
+	begun, gone bool
+	buf         *[]byte // to be kept
+}
+
+// errGone: the client has left.
+type errGone struct{ error }
+
+// send writes b and returns it emptied.
+func (o *listOutput) send(b []byte) ([]byte, error) {
+	*o.buf = b[:0]
+	if !o.begun {
+		o.begun = true
+		o.w.Header().Set("Content-Type", o.contentType)
+		if o.gzip {
+			setGzip(o.w.Header())
+		}
+	}
+	if _, err := o.w.Write(b); err != nil {
+		return nil, errGone{err}
+	}
+	return b[:0], nil
+}
+
+// fail is what becomes of an error: an answer while there is none, and else the
+// end of the connection, for a list cut off must not look whole.
+func (o *listOutput) fail(err error) error {
+	switch err.(type) {
+	case nil, errGone:
+		return nil
+	}
+	if o.begun {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// jsonList is a list in JSON.
+type jsonList struct {
+	view  *view
+	meta  metav1.ListMeta
+	items subjects
+	end   string
+}
+
+func (l *jsonList) head(b []byte) ([]byte, error) { return l.view.appendListHead(b, l.meta), nil }
+
+func (l *jsonList) item(b []byte, i int) ([]byte, error) {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	return l.view.appendListItem(b, l.items.at(i))
+}
+
+func (l *jsonList) tail(b []byte) []byte { return append(b, l.end...) }
+
+// protoList is a list in protobuf.
+type protoList struct {
+	view  *view
+	meta  metav1.ListMeta
+	items subjects
+}
+
+func (l *protoList) head(b []byte) ([]byte, error) {
+	size := 0
+	for i := range l.items.len() {
+		n, err := l.view.protoSize(l.items.at(i))
+		if err != nil {
+			return b, err
+		}
+		size += proto.ItemSize(n)
+	}
+	kind, apiVersion := l.view.listKind()
+	return proto.AppendListHead(b, apiVersion, kind, &l.meta, size)
+}
+
+func (l *protoList) item(b []byte, i int) ([]byte, error) {
+	return l.view.appendProtoItem(b, l.items.at(i))
+}
+
+func (l *protoList) tail(b []byte) []byte { return proto.AppendListTail(b) }
+
+// protoSize is the size of an item's protobuf.
+func (v *view) protoSize(s subject) (int, error) {
+	if m, ok := v.storedProto(s); ok {
+		return m.size(), nil
+	}
+	raw, err := v.rawProto(s)
+	return len(raw), err
+}
+
+func (v *view) appendProtoItem(b []byte, s subject) ([]byte, error) {
+	if m, ok := v.storedProto(s); ok {
+		return m.append(proto.AppendItemHead(b, m.size())), nil
+	}
+	raw, err := v.rawProto(s)
+	return proto.AppendItem(b, raw), err
+}
+
+// rawProto is an item's protobuf without an envelope, kept with the item.
+func (v *view) rawProto(s subject) ([]byte, error) {
+	if v.as != "" {
+		return s.Encoding(partialProtoSlot, encodePartialProto)
+	}
+	return s.Encoding(v.codec.protoSlot, v.codec.toProto)
+}
+
+func (v *view) storedProto(s subject) (storedProto, bool) {
+	if item, ok := s.(*storage.Item); ok && v.as == "" {
+		return v.codec.storedProto(item)
+	}
+	return storedProto{}, false
+}

@@ -1,0 +1,164 @@
+package handlers
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/openapi"
+)
+
+// openAPIDocuments are the OpenAPI documents about a catalogue. They are made
+// when somebody asks, and kept compressed for as long as what they are about
+// stays in the catalogue: a change of one group version leaves the documents of
+// the others as they are. The zero value has none.
+type openAPIDocuments struct {
+	mu sync.Mutex
+	// made are those of version 3 by their name; whole is that of version 2.
+	made  map[string]*openAPIDocument
+	whole *openAPIDocument
+}
+
+// openAPIDocument is one document, with what it was made of.
+type openAPIDocument struct {
+	resources []*api.Resource
+	made      time.Time
+	hash      string
+	// json and protobuf are compressed; protobuf is made from json when it is
+	// first wanted, by toProtobuf.
+	json, protobuf []byte
+	toProtobuf     func([]byte) ([]byte, error)
+}
+
+// openAPIPart is what a document of version 3 is to be made of.
+type openAPIPart struct {
+	name      string
+	resources []*api.Resource
+	describe  func() openapi.Document
+}
+
+// openAPIParts are the documents that a catalogue gives.
+func openAPIParts(c *api.Catalogue) []openAPIPart {
+	out := []openAPIPart{
+		{name: "version", describe: openapi.ServerDocument},
+		{name: "apis", describe: openapi.GroupsDocument},
+	}
+	for _, g := range c.Groups() {
+		prefix := "apis/" + g.Name
+		if g.Name == "" {
+			prefix = "api"
+		}
+		out = append(out, openAPIPart{name: prefix, describe: func() openapi.Document { return openapi.GroupDocument(g.Name) }})
+		for _, gv := range g.Versions {
+			resources := c.In(gv)
+			out = append(out, openAPIPart{name: prefix + "/" + gv.Version, resources: resources, describe: func() openapi.Document {
+				return openapi.VersionDocument(gv, describeForOpenAPI(c, gv, resources))
+			}})
+		}
+	}
+	return out
+}
+
+// v3 gives all documents of version 3 by name, up to date.
+func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.Time) (map[string]*openAPIDocument, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := openAPIParts(c)
+	kept := make(map[string]*openAPIDocument, len(all))
+	var m *openAPIMaker
+	for _, p := range all {
+		if old := d.made[p.name]; old != nil && slices.Equal(old.resources, p.resources) {
+			kept[p.name] = old
+			continue
+		}
+		if m == nil {
+			var err error
+			if m, err = newOpenAPIMaker(version, now); err != nil {
+				return nil, err
+			}
+		}
+		doc, err := m.v3(p)
+		if err != nil {
+			return nil, err
+		}
+		kept[p.name] = doc
+	}
+	d.made = kept
+	return maps.Clone(kept), nil
+}
+
+// v3One gives one document of version 3, up to date; nil if there is none of
+// that name.
+func (d *openAPIDocuments) v3One(c *api.Catalogue, name, version string, now func() time.Time) (*openAPIDocument, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := openAPIParts(c)
+	i := slices.IndexFunc(all, func(p openAPIPart) bool { return p.name == name })
+	if i < 0 {
+		return nil, nil
+	}
+	if old := d.made[name]; old != nil && slices.Equal(old.resources, all[i].resources) {
+		return old, nil
+	}
+	m, err := newOpenAPIMaker(version, now)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := m.v3(all[i])
+	if err != nil {
+		return nil, err
+	}
+	if d.made == nil {
+		d.made = map[string]*openAPIDocument{}
+	}
+	d.made[name] = doc
+	return doc, nil
+}
+
+// v2 gives the document of version 2, up to date.
+func (d *openAPIDocuments) v2(c *api.Catalogue, version string, now func() time.Time) (*openAPIDocument, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	resources := c.Resources()
+	if d.whole != nil && slices.Equal(d.whole.resources, resources) {
+		return d.whole, nil
+	}
+	m, err := newOpenAPIMaker(version, now)
+	if err != nil {
+		return nil, err
+	}
+	var docs []openapi.Document
+	for _, p := range openAPIParts(c) {
+		docs = append(docs, p.describe())
+	}
+	content, err := openapi.V2(m.info, docs, m.defs)
+	if err != nil {
+		return nil, err
+	}
+	d.whole, err = m.document(content, resources, openapi.ProtobufV2)
+	return d.whole, err
+}
+
+// content is a document in one of its forms, compressed.
+func (d *openAPIDocuments) content(doc *openAPIDocument, contentType string) ([]byte, error) {
+	if contentType == "application/json" {
+		return doc.json, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if doc.protobuf != nil {
+		return doc.protobuf, nil
+	}
+	content, err := gunzip(doc.json)
+	if err != nil {
+		return nil, err
+	}
+	if content, err = doc.toProtobuf(content); err != nil {
+		return nil, err
+	}
+	p := &packer{}
+	doc.protobuf, err = p.pack(content)
+	return doc.protobuf, err
+}

@@ -1,0 +1,219 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	openapiv2 "github.com/google/gnostic-models/openapiv2"
+	openapiv3 "github.com/google/gnostic-models/openapiv3"
+	"github.com/gorilla/mux"
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/kube-openapi/pkg/spec3"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// openAPIServer serves the documents about resources.
+func openAPIServer(t testing.TB, resources ...*api.Resource) (*Handler, http.Handler) {
+	t.Helper()
+	catalogue, err := api.New(resources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &Handler{Config: Config{
+		Catalogue: catalogue, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Unix(1e9, 0) },
+		Version: version.Info{GitVersion: "v1.36.0"},
+	}}
+	m := mux.NewRouter().SkipClean(true).UseEncodedPath()
+	h.openAPIRoutes(m)
+	return h, m
+}
+
+// ask makes a request with headers, given as name and value by turns.
+func ask(server http.Handler, url string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, url, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	server.ServeHTTP(w, r)
+	return w
+}
+
+// index is where the index of version 3 says that documents are, by name.
+func index(t *testing.T, server http.Handler) map[string]string {
+	t.Helper()
+	var got struct {
+		Paths map[string]struct{ ServerRelativeURL string }
+	}
+	w := ask(server, "/openapi/v3")
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatalf("code %d: %v", w.Code, err)
+	}
+	out := map[string]string{}
+	for name, place := range got.Paths {
+		out[name] = place.ServerRelativeURL
+	}
+	return out
+}
+
+// Every document that the index names is well formed by the schema of OpenAPI,
+// refers to nothing that it does not hold, and has all paths of its resources.
+func TestOpenAPIDocuments(t *testing.T) {
+	h, server := openAPIServer(t, api.BuiltIn()...)
+	places := index(t, server)
+	ids := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(places)) {
+		content := ask(server, places[name]).Body.Bytes()
+		parsed, err := openapiv3.ParseDocument(content) // fails on what OpenAPI does not know
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var doc spec3.OpenAPI
+		if err := json.Unmarshal(content, &doc); err != nil {
+			t.Fatal(err)
+		}
+		checkReferences(t, name, content, doc.Components.Schemas)
+		for path, item := range doc.Paths.Paths {
+			for _, op := range []*spec3.Operation{item.Get, item.Put, item.Post, item.Delete, item.Patch} {
+				if op == nil {
+					continue
+				}
+				if other := ids[op.OperationId]; other != "" {
+					t.Errorf("%s: %s has the id %s of %s", name, path, op.OperationId, other)
+				}
+				ids[op.OperationId] = path
+			}
+		}
+		w := ask(server, "/openapi/v3/"+name, "Accept", openAPIv3Protobuf)
+		var decoded openapiv3.Document
+		if err := proto.Unmarshal(w.Body.Bytes(), &decoded); err != nil || !proto.Equal(&decoded, parsed) {
+			t.Errorf("%s: protobuf says something else; err %v", name, err)
+		}
+	}
+	for _, g := range h.Catalogue.Groups() {
+		for _, gv := range g.Versions {
+			for _, res := range h.Catalogue.In(gv) {
+				if !slices.ContainsFunc(slices.Collect(maps.Values(ids)), func(path string) bool { return strings.Contains(path, "/"+res.Name) }) {
+					t.Errorf("no path of %s in %s", res.Name, gv)
+				}
+			}
+		}
+	}
+}
+
+func checkReferences[T any](t *testing.T, name string, content []byte, schemas map[string]T) {
+	t.Helper()
+	const mark = `"$ref":"#/components/schemas/`
+	for rest := string(content); ; {
+		_, after, ok := strings.Cut(rest, mark)
+		if !ok {
+			return
+		}
+		ref, after, _ := strings.Cut(after, `"`)
+		if _, ok := schemas[ref]; !ok {
+			t.Errorf("%s: refers to %s", name, ref)
+		}
+		rest = after
+	}
+}
+
+func TestOpenAPIv2(t *testing.T) {
+	_, server := openAPIServer(t, api.BuiltIn()...)
+	w := ask(server, "/openapi/v2", "Accept", "application/json")
+	parsed, err := openapiv2.ParseDocument(w.Body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(w.Body.Bytes(), []byte("#/components/")) {
+		t.Error("it refers to places of version 3")
+	}
+	w = ask(server, "/openapi/v2", "Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+	var decoded openapiv2.Document
+	if err := proto.Unmarshal(w.Body.Bytes(), &decoded); err != nil || !proto.Equal(&decoded, parsed) {
+		t.Errorf("protobuf says something else; err %v", err)
+	}
+}
+
+// few are some resources, to be quick.
+func few() []*api.Resource {
+	return slices.DeleteFunc(api.BuiltIn(), func(r *api.Resource) bool { return r.Name != "configmaps" && r.Name != "leases" })
+}
+
+func TestServeOpenAPI(t *testing.T) {
+	_, server := openAPIServer(t, few()...)
+	place := index(t, server)["api/v1"]
+	etag := ask(server, place).Header().Get("Etag")
+	for _, c := range []struct {
+		name, url string
+		headers   []string
+		code      int
+		want      map[string]string
+	}{
+		{"index", "/openapi/v3", nil, 200, map[string]string{"Content-Type": "text/plain; charset=utf-8"}},
+		{"no hash", "/openapi/v3/api/v1", nil, 200, map[string]string{"Content-Type": "application/json", "Cache-Control": "", "Etag": etag}},
+		{"its hash", place, nil, 200, map[string]string{"Cache-Control": "public, immutable", "Expires": "Mon, 09 Sep 2002 01:46:40 GMT"}},
+		{"another hash", "/openapi/v3/api/v1?hash=A", nil, 301, map[string]string{"Location": place}},
+		{"not changed", place, []string{"If-None-Match", etag}, 304, nil},
+		{"gzip", place, []string{"Accept-Encoding", "gzip"}, 200, map[string]string{"Content-Encoding": "gzip"}},
+		{"no gzip", place, []string{"Accept-Encoding", "gzip;q=0, br"}, 200, map[string]string{"Content-Encoding": ""}},
+		{"version 3 as protobuf", place, []string{"Accept", openAPIv3Protobuf + ", */*"}, 200, map[string]string{"Content-Type": openAPIv3Protobuf}},
+		{"version 3 as protobuf of old", place, []string{"Accept", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"}, 200, map[string]string{"Content-Type": openAPIv3Protobuf}},
+		{"version 3 as something else", place, []string{"Accept", "application/xml"}, 406, nil},
+		{"unknown version", "/openapi/v3/apis/apps/v7", nil, 404, nil},
+		{"version 2", "/openapi/v2", nil, 200, map[string]string{"Content-Type": "application/json"}},
+		{"version 2, best offer", "/openapi/v2", []string{"Accept", "application/xml, application/json;q=0.1, " + openAPIv2Protobuf + ";q=0.5"}, 200, map[string]string{"Content-Type": openAPIv2Protobuf}},
+		{"version 2 as something else", "/openapi/v2", []string{"Accept", "application/xml"}, 406, nil},
+	} {
+		w := ask(server, c.url, c.headers...)
+		if w.Code != c.code {
+			t.Errorf("%s: code %d, want %d", c.name, w.Code, c.code)
+		}
+		for header, want := range c.want {
+			if got := w.Header().Get(header); got != want {
+				t.Errorf("%s: %s is %q, want %q", c.name, header, got, want)
+			}
+		}
+	}
+}
+
+// A change of one group leaves the documents of the others as they are.
+func TestOpenAPIFollowsTheCatalogue(t *testing.T) {
+	all := few()
+	h, server := openAPIServer(t, all...)
+	before := index(t, server)
+	kept := h.schemas.made["api/v1"]
+	if err := h.Catalogue.Replace(all[:1]...); err != nil {
+		t.Fatal(err)
+	}
+	if w := ask(server, "/openapi/v3/apis/coordination.k8s.io/v1"); w.Code != http.StatusNotFound {
+		t.Errorf("the document of a version that is gone: code %d", w.Code)
+	}
+	after := index(t, server)
+	if len(after) != len(before)-2 || after["api/v1"] != before["api/v1"] || h.schemas.made["api/v1"] != kept {
+		t.Errorf("before %v\nafter %v", before, after)
+	}
+	if bytes.Contains(ask(server, "/openapi/v2").Body.Bytes(), []byte("/apis/coordination")) {
+		t.Error("version 2 has what is gone")
+	}
+}
+
+func BenchmarkOpenAPIIndex(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		_, server := openAPIServer(b, api.BuiltIn()...)
+		if w := ask(server, "/openapi/v3"); w.Code != http.StatusOK {
+			b.Fatal(w.Code)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	openapiv2 "github.com/google/gnostic-models/openapiv2"
+	openapiv3 "github.com/google/gnostic-models/openapiv3"
+	"google.golang.org/protobuf/proto"
+)
+
+// ProtobufV3 gives a document of version 3 in the protobuf form that client-go
+// asks for.
+func ProtobufV3(document []byte) ([]byte, error) {
+	return inPieces(document, []string{"paths"}, []string{"components", "schemas"},
+		func(piece []byte, head bool) (proto.Message, error) {
+			m, err := openapiv3.ParseDocument(piece)
+			if err == nil && !head {
+				m.Openapi, m.Info = "", nil
+			}
+			return m, err
+		})
+}
+
+// ProtobufV2 does so for version 2.
+func ProtobufV2(document []byte) ([]byte, error) {
+	return inPieces(document, []string{"paths"}, []string{"definitions"},
+		func(piece []byte, head bool) (proto.Message, error) {
+			m, err := openapiv2.ParseDocument(piece)
+			if err == nil && !head {
+				m.Swagger, m.Info = "", nil
+			}
+			return m, err
+		})
+}
+
+// pieceSize is how many members of a large object are converted at a time.
+const pieceSize = 16
+
+// rawObject is a JSON object whose members are left as they are.
+type rawObject = map[string]json.RawMessage
+
+// inPieces converts a document whose large objects are those at two places,
+// some members at a time: the parser needs about 20 times the memory of what it
+// parses. That the pieces make up the whole is in the nature of protobuf, where
+// one message after the other is the two merged.
+func inPieces(document []byte, first, second []string, parse func(piece []byte, head bool) (proto.Message, error)) ([]byte, error) {
+	var whole rawObject
+	if err := json.Unmarshal(document, &whole); err != nil {
+		return nil, err
+	}
+	var out []byte
+	convert := func(o rawObject, head bool) error {
+		var piece bytes.Buffer
+		if err := appendJSON(&piece, o); err != nil {
+			return err
+		}
+		m, err := parse(piece.Bytes(), head)
+		if err != nil {
+			return err
+		}
+		out, err = proto.MarshalOptions{Deterministic: true}.MarshalAppend(out, m)
+		return err
+	}
+	large := make([]rawObject, 2)
+	for i, place := range [][]string{first, second} {
+		var err error
+		if large[i], err = cut(whole, place); err != nil {
+			return nil, err
+		}
+	}
+	if err := convert(whole, true); err != nil {
+		return nil, err
+	}
+	for i, place := range [][]string{first, second} {
+		for names := range slices.Chunk(slices.Sorted(maps.Keys(large[i])), pieceSize) {
+			members := rawObject{}
+			for _, name := range names {
+				members[name] = large[i][name]
+			}
+			piece, err := frame(whole, place, members)
+			if err != nil {
+				return nil, err
+			}
+			if err := convert(piece, false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// cut takes the members out of the object at a place, leaving it empty.
+func cut(o rawObject, place []string) (rawObject, error) {
+	var inner rawObject
+	if err := json.Unmarshal(o[place[0]], &inner); err != nil {
+		return nil, fmt.Errorf("%s: %w", place[0], err)
+	}
+	if len(place) == 1 {
+		o[place[0]] = json.RawMessage("{}")
+		return inner, nil
+	}
+	out, err := cut(inner, place[1:])
+	if err != nil {
+		return nil, err
+	}
+	o[place[0]], err = json.Marshal(inner)
+	return out, err
+}
+
+// frame is a document with nothing but members at a place and what no document
+// may lack.
+func frame(whole rawObject, place []string, members rawObject) (rawObject, error) {
+	out := rawObject{}
+	for _, key := range []string{"openapi", "swagger", "info", "paths"} {
+		if v, ok := whole[key]; ok {
+			out[key] = v
+		}
+	}
+	var inner any = members
+	for i := len(place) - 1; i > 0; i-- {
+		inner = map[string]any{place[i]: inner}
+	}
+	var raw bytes.Buffer
+	if err := appendJSON(&raw, inner); err != nil {
+		return nil, err
+	}
+	out[place[0]] = raw.Bytes()
+	return out, nil
+}

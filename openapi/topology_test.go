@@ -1,0 +1,155 @@
+package openapi
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+// models are the definitions of the kinds that kube-apiserver listed, by the
+// paths of the lists in testdata/objects.json.gz.
+func models(lists map[string]list) map[string]string {
+	out := map[string]string{}
+	for path, l := range lists {
+		parts := strings.Split(strings.Trim(path, "/"), "/")
+		group, version := "core", parts[1]
+		if parts[0] == "apis" {
+			group, version = strings.SplitN(parts[1], ".", 2)[0], parts[2]
+		}
+		if group == "apiextensions" || group == "apiregistration" || group == "etcdref" {
+			continue // their types are published elsewhere, or nowhere
+		}
+		out[path] = "io.k8s.api." + group + "." + version + "." + strings.TrimSuffix(l.Kind, "List")
+	}
+	return out
+}
+
+// list is what kube-apiserver answered on one path.
+type list struct {
+	Kind  string
+	Items []map[string]any
+}
+
+// The merge topology of every type that a served kind consists of is that which
+// kube-apiserver 1.36 publishes.
+func TestMergeTopology(t *testing.T) {
+	var want map[string]map[string]any
+	load(t, "merge-topology.json.gz", &want)
+	var lists map[string]list
+	load(t, "objects.json.gz", &lists)
+	var names []string
+	for _, model := range models(lists) {
+		names = append(names, model)
+	}
+	for name := range want {
+		if strings.HasPrefix(name, "io.k8s.api.") {
+			names = append(names, name)
+		}
+	}
+	defs, err := open(t).Closure(names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, def := range defs {
+		s, err := def.Schema()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, wanted := topology(s), want[def.Name]
+		if len(got) != 0 || len(wanted) != 0 {
+			if !sameTree(t, got, wanted) {
+				t.Errorf("%s: %v\nwant %v", def.Name, got, wanted)
+			}
+		}
+	}
+}
+
+// topology tells what a schema says about merging, in the form of the testdata.
+func topology(s *spec.Schema) map[string]any {
+	out := map[string]any{}
+	if own := extensions(s); len(own) > 0 {
+		out[""] = own
+	}
+	for name, p := range s.Properties {
+		if field := extensions(&p); len(field) > 0 {
+			out[name] = field
+		}
+	}
+	if unions, ok := s.Extensions["x-kubernetes-unions"]; ok {
+		out["unions"] = unions
+	}
+	return out
+}
+
+func extensions(s *spec.Schema) map[string]any {
+	out := map[string]any{}
+	for short, long := range map[string]string{
+		"listType": "list-type", "listMapKeys": "list-map-keys", "mapType": "map-type",
+		"patchStrategy": "patch-strategy", "patchMergeKey": "patch-merge-key",
+	} {
+		if v, ok := s.Extensions["x-kubernetes-"+long]; ok {
+			out[short] = v
+		}
+	}
+	return out
+}
+
+func sameTree(t *testing.T, a, b any) bool {
+	t.Helper()
+	var trees [2]any
+	for i, v := range []any{a, b} {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &trees[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return reflect.DeepEqual(trees[0], trees[1])
+}
+
+func TestParser(t *testing.T) {
+	const pod = "io.k8s.api.core.v1.Pod"
+	parser, err := open(t).Parser(pod, "io.k8s.api.core.v1.ConfigMap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse := func(model, yaml string) *typed.TypedValue {
+		t.Helper()
+		v, err := parser.Type(model).FromYAML(typed.YAMLObject(yaml))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	live := parse(pod, `{spec: {containers: [{name: a, image: one, ports: [{containerPort: 1, protocol: TCP}]}, {name: b, image: two}], tolerations: [{key: one}]}}`)
+	asked := parse(pod, `{spec: {containers: [{name: b, image: three}], tolerations: [{key: two}]}}`)
+	merged, err := live.Merge(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := parse(pod, `{spec: {containers: [{name: a, image: one, ports: [{containerPort: 1, protocol: TCP}]}, {name: b, image: three}], tolerations: [{key: two}]}}`)
+	if diff, err := want.Compare(merged); err != nil || !diff.IsSame() {
+		t.Errorf("merged is %v, err %v", merged.AsValue(), err)
+	}
+	if _, err := parser.Type(pod).FromYAML(`{spec: {containerz: []}}`); err == nil {
+		t.Error("an unknown field is no fault")
+	}
+}
+
+func BenchmarkParser(b *testing.B) {
+	for b.Loop() {
+		defs, err := Open()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := defs.Parser("io.k8s.api.core.v1.Pod"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"net/netip"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// Pools are what is handed out to objects.
+type Pools struct {
+	// Addresses are the ranges that services get theirs from, at most one of
+	// each family.
+	Addresses []netip.Prefix
+	// FirstPort and LastPort bound the node ports.
+	FirstPort, LastPort int32
+}
+
+// ownManager is the name under which the server itself owns fields.
+const ownManager = "kube-apiserver"
+
+// allocation implements api.Allocator for one write.
+type allocation struct {
+	r      *Registry
+	t      Target
+	dryRun bool
+	// undo gives back what was taken, free what is not needed any more.
+	undo, free []func(context.Context) error
+}
+
+// allocate runs store after everything was allocated for it, and gives back
+// what was for nothing.
+func (r *Registry) allocate(ctx context.Context, t Target, obj, old api.Object, dryRun bool, store func() error) error {
+	if t.Resource.Allocate == nil {
+		return store()
+	}
+	a := &allocation{r: r, t: t, dryRun: dryRun}
+	err := t.Resource.Allocate(ctx, a, obj, old)
+	if err == nil {
+		err = store()
+	}
+	if err != nil {
+		return joinErrors(err, a.run(ctx, a.undo))
+	}
+	return a.run(ctx, a.free)
+}
+
+// release gives back what a deleted object had.
+func (r *Registry) release(ctx context.Context, t Target, obj api.Object) error {
+	if t.Resource.Release == nil {
+		return nil
+	}
+	a := &allocation{r: r, t: t}
+	t.Resource.Release(a, obj)
+	return a.run(ctx, a.free)
+}
+
+// run does what must be done even if the client has gone away.
+func (a *allocation) run(ctx context.Context, steps []func(context.Context) error) error {
+	if a.dryRun {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	var first error
+	for _, step := range steps {
+		if err := step(ctx); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// joinErrors keeps a Status as it is, so that the client sees why its write
+// failed and not what came of it; that is mended by the repair loop.
+func joinErrors(err, cleanup error) error {
+	if _, ok := err.(apierrors.APIStatus); ok || cleanup == nil {
+		return err
+	}
+	return fmt.Errorf("%w (and then: %w)", err, cleanup)
+}
+
+// Families implements api.Allocator.
+func (a *allocation) Families() []string {
+	var out []string
+	for _, p := range a.r.o.Pools.Addresses {
+		out = append(out, family(p.Addr()))
+	}
+	return out
+}
+
+func family(ip netip.Addr) string {
+	if ip.Is4() {
+		return "IPv4"
+	}
+	return "IPv6"
+}
+
+func (a *allocation) pool(wanted string) (netip.Prefix, bool) {
+	for _, p := range a.r.o.Pools.Addresses {
+		if family(p.Addr()) == wanted {
+			return p, true
+		}
+	}
+	return netip.Prefix{}, false
+}
+
+// TakeIP implements api.Allocator.
+func (a *allocation) TakeIP(ctx context.Context, family string, asked netip.Addr, owner api.Object) (netip.Addr, error) {
+	pool, ok := a.pool(family)
+	if !ok {
+		return netip.Addr{}, fmt.Errorf("there are no addresses of family %s", family)
+	}
+	if asked.IsValid() {
+		if !pool.Contains(asked) {
+			return asked, &api.TakenError{Reason: fmt.Sprintf("provided IP (%s) is not in the valid range. The range of valid IPs is %s", asked, pool)}
+		}
+		err := a.claim(ctx, asked, owner)
+		if apierrors.IsAlreadyExists(err) {
+			return asked, &api.TakenError{Reason: "provided IP is already allocated"}
+		}
+		return asked, err
+	}
+	return a.takeAny(ctx, pool, owner)
+}
+
+// takeAny tries addresses beginning with a random one. The lowest of a pool are
+// left to those who ask for an address by name, until there are no others.
+func (a *allocation) takeAny(ctx context.Context, pool netip.Prefix, owner api.Object) (netip.Addr, error) {
+	size := poolSize(pool)
+	reserved := min(max(16, size/16), 256, size/2)
+	spans := [][2]int64{{reserved, size}, {0, reserved}}
+	for _, span := range spans {
+		n := span[1] - span[0]
+		if n <= 0 {
+			continue
+		}
+		start := randomBelow(int(n))
+		for i := range n {
+			ip := addressAt(pool, span[0]+(start+i)%n)
+			err := a.claim(ctx, ip, owner)
+			if !apierrors.IsAlreadyExists(err) {
+				return ip, err
+			}
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("range is full")
+}
+
+// poolSize is how many addresses of a pool can be handed out: not the network's
+// own, nor the broadcast address, and of a very large pool only the beginning.
+func poolSize(pool netip.Prefix) int64 {
+	bits := pool.Addr().BitLen() - pool.Bits()
+	if bits > 16 {
+		bits = 16
+	}
+	size := int64(1)<<bits - 1
+	if pool.Addr().Is4() {
+		size--
+	}
+	return size
+}
+
+// addressAt is the address of a pool with a number, from 0.
+func addressAt(pool netip.Prefix, n int64) netip.Addr {
+	base := new(big.Int).SetBytes(pool.Masked().Addr().AsSlice())
+	raw := make([]byte, pool.Addr().BitLen()/8)
+	new(big.Int).Add(base, big.NewInt(n+1)).FillBytes(raw)
+	ip, _ := netip.AddrFromSlice(raw)
+	return ip
+}
+
+func (a *allocation) addresses(ip netip.Addr) (Target, error) {
+	res, v, err := a.r.find(api.AddressResource())
+	return Target{Resource: res, Version: v, Name: ip.String()}, err
+}
+
+// claim makes the IPAddress object that says whose an address is.
+func (a *allocation) claim(ctx context.Context, ip netip.Addr, owner api.Object) error {
+	t, err := a.addresses(ip)
+	if err != nil {
+		return err
+	}
+	_, err = a.r.createOnce(ctx, t, api.TakenAddress(ip, a.t.Resource.Name, owner), WriteOptions{DryRun: a.dryRun, Manager: ownManager})
+	if err == nil {
+		a.undo = append(a.undo, func(ctx context.Context) error { return a.drop(ctx, ip) })
+	}
+	return err
+}
+
+func (a *allocation) drop(ctx context.Context, ip netip.Addr) error {
+	t, err := a.addresses(ip)
+	if err != nil {
+		return err
+	}
+	if _, err = a.r.Delete(ctx, t, DeleteOptions{}); apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// FreeIP implements api.Allocator.
+func (a *allocation) FreeIP(ip netip.Addr, _ api.Object) {
+	a.free = append(a.free, func(ctx context.Context) error { return a.drop(ctx, ip) })
+}
+
+// TakePort implements api.Allocator.
+func (a *allocation) TakePort(ctx context.Context, asked int32) (int32, error) {
+	first, last := a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort
+	if asked != 0 && (asked < first || asked > last) {
+		return 0, &api.TakenError{Reason: fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", first, last)}
+	}
+	var got int32
+	err := a.changePorts(ctx, func(used *big.Int) error {
+		if asked != 0 {
+			if used.Bit(int(asked-first)) == 1 {
+				return &api.TakenError{Reason: "provided port is already allocated"}
+			}
+			got = asked
+		} else if got = a.freePort(used); got == 0 {
+			return fmt.Errorf("range is full")
+		}
+		used.SetBit(used, int(got-first), 1)
+		return nil
+	})
+	if err == nil {
+		a.undo = append(a.undo, func(ctx context.Context) error { return a.dropPort(ctx, got) })
+	}
+	return got, err
+}
+
+// freePort is a free port, a random one; 0 when there is none.
+func (a *allocation) freePort(used *big.Int) int32 {
+	first := a.r.o.Pools.FirstPort
+	n := a.r.o.Pools.LastPort - first + 1
+	start := int32(randomBelow(int(n)))
+	for i := range n {
+		if at := (start + i) % n; used.Bit(int(at)) == 0 {
+			return first + at
+		}
+	}
+	return 0
+}
+
+// FreePort implements api.Allocator.
+func (a *allocation) FreePort(port int32) {
+	a.free = append(a.free, func(ctx context.Context) error { return a.dropPort(ctx, port) })
+}
+
+func (a *allocation) dropPort(ctx context.Context, port int32) error {
+	return a.changePorts(ctx, func(used *big.Int) error {
+		if at := int(port - a.r.o.Pools.FirstPort); at >= 0 {
+			used.SetBit(used, at, 0)
+		}
+		return nil
+	})
+}
+
+// changePorts changes which ports are taken: bit n stands for the port n above
+// the first.
+func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int) error) error {
+	for {
+		value, revision, err := a.r.store.Value(ctx, api.PortsKey)
+		if err != nil {
+			return err
+		}
+		used, err := api.DecodePorts(value)
+		if err != nil {
+			return err
+		}
+		if err := change(used); err != nil || a.dryRun {
+			return err
+		}
+		encoded, err := api.EncodePorts(a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort, used)
+		if err != nil {
+			return err
+		}
+		switch done, err := a.r.store.SetValue(ctx, api.PortsKey, revision, encoded); {
+		case err != nil:
+			return err
+		case done:
+			return nil
+		}
+	}
+}

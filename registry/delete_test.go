@@ -1,0 +1,177 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+func TestDelete(t *testing.T) {
+	r := newRegistry(t)
+	at := r.configMap(t, "x")
+	was := create(t, r, at, configMap("x", "1"))
+	if out, err := r.Delete(t.Context(), at, DeleteOptions{WriteOptions: WriteOptions{DryRun: true}}); err != nil || !out.Deleted || stored(t, r, at) == nil {
+		t.Errorf("dry run: %+v, %v", out, err)
+	}
+	out, err := r.Delete(t.Context(), at, DeleteOptions{})
+	if err != nil || !out.Deleted || out.Object.GetUID() != was.GetUID() || stored(t, r, at) != nil {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if _, err := r.Delete(t.Context(), at, DeleteOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestDeletePreconditions(t *testing.T) {
+	r := newRegistry(t)
+	at := r.configMap(t, "x")
+	was := create(t, r, at, configMap("x", "1"))
+	other, uid, version := types.UID("other"), was.GetUID(), was.GetResourceVersion()
+	one := "1"
+	for _, c := range []struct {
+		p    metav1.Preconditions
+		says string
+	}{
+		{metav1.Preconditions{UID: &other}, "the UID in the precondition (other) does not match"},
+		{metav1.Preconditions{UID: &uid, ResourceVersion: &one}, "the ResourceVersion in the precondition (1) does not match"},
+		{metav1.Preconditions{UID: &uid, ResourceVersion: &version}, ""},
+	} {
+		_, err := r.Delete(t.Context(), at, DeleteOptions{Preconditions: &c.p})
+		if c.says == "" && err != nil || c.says != "" && (!apierrors.IsConflict(err) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("want %q, got %v", c.says, err)
+		}
+	}
+}
+
+func TestDeleteWithFinalizers(t *testing.T) {
+	r := newRegistry(t)
+	at := r.configMap(t, "x")
+	create(t, r, at, configMap("x", "1", "example.com/stay"))
+	if out, err := r.Delete(t.Context(), at, DeleteOptions{WriteOptions: WriteOptions{DryRun: true}}); err != nil || out.Deleted || out.Object.GetDeletionTimestamp() == nil {
+		t.Errorf("dry run: %+v, %v", out, err)
+	}
+	if stored(t, r, at).GetDeletionTimestamp() != nil {
+		t.Error("the dry run marked it")
+	}
+	out, err := r.Delete(t.Context(), at, DeleteOptions{})
+	if err != nil || out.Deleted || out.Object.GetDeletionTimestamp() == nil || *out.Object.GetDeletionGracePeriodSeconds() != 0 {
+		t.Fatalf("got %+v, %v", out, err)
+	}
+	again, err := r.Delete(t.Context(), at, DeleteOptions{})
+	if err != nil || again.Object.GetResourceVersion() != out.Object.GetResourceVersion() {
+		t.Errorf("a second time it is changed: %+v, %v", again.Object, err)
+	}
+}
+
+// graceful is a kind that is deleted after a while.
+func graceful(t *testing.T, r *Registry) Target {
+	at := r.configMap(t, "x")
+	res := *at.Resource
+	res.GracePeriodSeconds = func(_ api.Object, asked *int64) int64 {
+		if asked != nil {
+			return *asked
+		}
+		return 30
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.collections[&res] = r.collections[at.Resource]
+	at.Resource = &res
+	return at
+}
+
+func TestDeleteGracefully(t *testing.T) {
+	r := newRegistry(t)
+	at := graceful(t, r)
+	create(t, r, at, configMap("x", "1"))
+	for _, c := range []struct {
+		asked, left int64
+		changed     bool
+	}{
+		{-2, 30, true}, // -2 stands for nothing asked
+		{40, 30, false},
+		{10, 10, true},
+		{10, 10, false},
+		{-1, 1, true},
+	} {
+		before := stored(t, r, at).GetResourceVersion()
+		var o DeleteOptions
+		if c.asked != -2 {
+			o.GracePeriodSeconds = &c.asked
+		}
+		out, err := r.Delete(t.Context(), at, o)
+		if err != nil || out.Deleted {
+			t.Fatalf("asked %d: %+v, %v", c.asked, out, err)
+		}
+		if left := *out.Object.GetDeletionGracePeriodSeconds(); left != c.left {
+			t.Errorf("asked %d: %d seconds are left", c.asked, left)
+		}
+		if want := noon.Add(time.Duration(c.left) * time.Second); !out.Object.GetDeletionTimestamp().Time.Equal(want) {
+			t.Errorf("asked %d: it goes at %s, want %s", c.asked, out.Object.GetDeletionTimestamp(), want)
+		}
+		if changed := out.Object.GetResourceVersion() != before; changed != c.changed {
+			t.Errorf("asked %d: changed is %t", c.asked, changed)
+		}
+	}
+	now := int64(0)
+	out, err := r.Delete(t.Context(), at, DeleteOptions{GracePeriodSeconds: &now})
+	if err != nil || !out.Deleted || *out.Object.GetDeletionGracePeriodSeconds() != 0 || stored(t, r, at) != nil {
+		t.Errorf("at once: %+v, %v", out, err)
+	}
+}
+
+func TestDeleteCollection(t *testing.T) {
+	r := newRegistry(t)
+	for i := range 6 {
+		obj := configMap(fmt.Sprint("m", i), "1")
+		obj.Labels = map[string]string{"even": fmt.Sprint(i%2 == 0)}
+		if i == 4 {
+			obj.Finalizers = []string{"example.com/stay"}
+		}
+		create(t, r, r.configMap(t, ""), obj)
+	}
+	all := r.configMap(t, "")
+	even := ListOptions{Selection: Selection{Labels: labels.SelectorFromSet(labels.Set{"even": "true"})}}
+	dry := DeleteOptions{WriteOptions: WriteOptions{DryRun: true}}
+	names := func(items []*storage.Item) (out []string) {
+		for _, i := range items {
+			out = append(out, i.Name())
+		}
+		return out
+	}
+	for _, o := range []DeleteOptions{dry, {}} {
+		items, _, err := r.DeleteCollection(t.Context(), all, even, o)
+		if err != nil || fmt.Sprint(names(items)) != "[m0 m2 m4]" {
+			t.Errorf("got %v, %v", names(items), err)
+		}
+	}
+	first := ListOptions{Limit: 1}
+	if items, _, err := r.DeleteCollection(t.Context(), all, first, DeleteOptions{}); err != nil || fmt.Sprint(names(items)) != "[m1]" {
+		t.Errorf("one page: %v, %v", names(items), err)
+	}
+	left, err := r.List(t.Context(), all, ListOptions{})
+	if err != nil || fmt.Sprint(names(left.Items)) != "[m3 m4 m5]" {
+		t.Errorf("left are %v, %v", names(left.Items), err)
+	}
+	other := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}
+	there := all
+	there.Namespace = "other"
+	create(t, r, there, &other)
+	if _, _, err := r.DeleteCollection(t.Context(), all, ListOptions{}, DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	there.Name = "x"
+	if stored(t, r, there) == nil {
+		t.Error("an object of another namespace is gone")
+	}
+}

@@ -1,0 +1,159 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+func TestSelection(t *testing.T) {
+	r := newRegistry(t)
+	for _, ns := range []string{"ns", "other"} {
+		for _, name := range []string{"a", "b"} {
+			at := r.configMap(t, "")
+			at.Namespace = ns
+			create(t, r, at, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"l": name}}})
+		}
+	}
+	for _, c := range []struct{ namespace, labels, fields, want string }{
+		{"", "", "", "[ns/a ns/b other/a other/b]"},
+		{"ns", "", "", "[ns/a ns/b]"},
+		{"", "l=a", "", "[ns/a other/a]"},
+		{"", "", "metadata.name=b", "[ns/b other/b]"},
+		{"", "", "metadata.namespace=other", "[other/a other/b]"},
+		{"", "", "metadata.namespace=other,metadata.name=a", "[other/a]"},
+		{"", "l=b", "metadata.namespace=other,metadata.name=a", "[]"},
+		{"ns", "", "metadata.namespace=other", "[]"},
+		{"ns", "", "metadata.namespace!=ns", "[]"},
+		{"ns", "", "metadata.name!=a", "[ns/b]"},
+		{"ns", "", "metadata.name=", "[]"},
+		{"ns", "l notin (a)", "", "[ns/b]"},
+		{"no", "", "", "[]"},
+		{"n", "", "", "[]"},
+	} {
+		at := r.configMap(t, "")
+		at.Namespace = c.namespace
+		byLabel, err := labels.Parse(c.labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byField, err := fields.ParseSelector(c.fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Selection{Labels: byLabel, Fields: byField}
+		list, err := r.List(t.Context(), at, ListOptions{Selection: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := []string{}
+		for _, i := range list.Items {
+			keys = append(keys, i.Key())
+		}
+		if got := fmt.Sprint(keys); got != c.want {
+			t.Errorf("%+v: list is %s", c, got)
+		}
+		if got := fmt.Sprint(watched(t, r, at, s, len(keys))); got != c.want {
+			t.Errorf("%+v: watch gives %s", c, got)
+		}
+	}
+}
+
+// watched are the keys of the first n events of a watch.
+func watched(t *testing.T, r *Registry, at Target, s Selection, n int) []string {
+	t.Helper()
+	w, err := r.Watch(t.Context(), at, WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	keys := []string{}
+	for {
+		events, err := w.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.End {
+				return keys
+			}
+			keys = append(keys, e.Item.Key())
+		}
+	}
+}
+
+func TestStatusErrors(t *testing.T) {
+	r := newRegistry(t)
+	at := r.configMap(t, "x")
+	item := func() *storage.Item {
+		create(t, r, at, configMap("x", "1"))
+		i, err := r.Get(t.Context(), at, storage.Read{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}()
+	for _, c := range []struct {
+		err    error
+		code   int32
+		reason metav1.StatusReason
+		retry  int32
+	}{
+		{storage.ErrNotFound, http.StatusNotFound, metav1.StatusReasonNotFound, 0},
+		{storage.ErrExists, http.StatusConflict, metav1.StatusReasonAlreadyExists, 0},
+		{&storage.ConflictError{Current: item}, http.StatusConflict, metav1.StatusReasonConflict, 0},
+		{&storage.FutureRevisionError{Wanted: 9, Current: 2}, http.StatusGatewayTimeout, metav1.StatusReasonTimeout, 1},
+		{&storage.CompactedError{Wanted: 1, Compacted: 2}, http.StatusGone, metav1.StatusReasonExpired, 0},
+		{storage.ErrUnavailable, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0},
+		{storage.ErrNoSpace, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0},
+		{storage.ErrClosed, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, 0},
+		{storage.ErrUnknownOutcome, http.StatusGatewayTimeout, metav1.StatusReasonTimeout, 1},
+		{apierrors.NewBadRequest("x"), http.StatusBadRequest, metav1.StatusReasonBadRequest, 0},
+	} {
+		for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
+			var known apierrors.APIStatus
+			if !errors.As(r.StatusError(at, err), &known) {
+				t.Errorf("%v is no Status", err)
+				continue
+			}
+			s := known.Status()
+			if s.Code != c.code || s.Reason != c.reason || retryAfter(s) != c.retry {
+				t.Errorf("%v is %d %s, to be tried again in %v", err, s.Code, s.Reason, s.Details)
+			}
+		}
+	}
+	for _, err := range []error{nil, storage.ErrTooLarge, storage.ErrSlow, context.Canceled} {
+		if got := r.StatusError(at, err); got != err {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+}
+
+func TestListOfCompactedRevision(t *testing.T) {
+	r := newRegistry(t)
+	create(t, r, r.configMap(t, ""), configMap("x", "1"))
+	_, err := r.List(t.Context(), r.configMap(t, ""), ListOptions{Read: storage.Read{Match: storage.Exact, Revision: 1 << 40}})
+	if !apierrors.IsTimeout(err) {
+		t.Errorf("a revision to come: %v", err)
+	}
+	if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		t.Errorf("the cause is missing: %v", err)
+	}
+}
+
+func retryAfter(s metav1.Status) int32 {
+	if s.Details == nil {
+		return 0
+	}
+	return s.Details.RetryAfterSeconds
+}

@@ -1,0 +1,244 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// Writers that race for one object each get their change in.
+func TestUpdateUnderConcurrency(t *testing.T) {
+	r := newRegistry(t)
+	at := r.configMap(t, "x")
+	create(t, r, at, configMap("x", ""))
+	const writers = 16
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			_, err := r.Update(t.Context(), at, changeBy(func(m *corev1.ConfigMap) {
+				m.Data["key"] += "x"
+				m.Data[fmt.Sprint("writer", i)] = "1"
+			}), UpdateOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	got := stored(t, r, at).(*corev1.ConfigMap)
+	if len(got.Data["key"]) != writers || len(got.Data) != writers+1 {
+		t.Errorf("got %v", got.Data)
+	}
+}
+
+// Of writers that name the version which they started from one succeeds.
+func TestUpdateOfOneVersion(t *testing.T) {
+	r := newRegistry(t)
+	at := r.configMap(t, "x")
+	was := create(t, r, at, configMap("x", ""))
+	errs := make([]error, 8)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			obj := configMap("x", fmt.Sprint(i))
+			obj.ResourceVersion = was.GetResourceVersion()
+			_, errs[i] = r.Update(t.Context(), at, replaceBy(obj), UpdateOptions{Replace: true})
+		})
+	}
+	wg.Wait()
+	succeeded := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			succeeded++
+		case !apierrors.IsConflict(err) || !strings.Contains(err.Error(), modified):
+			t.Error(err)
+		}
+	}
+	if succeeded != 1 {
+		t.Errorf("%d writers succeeded", succeeded)
+	}
+}
+
+func TestUpdatePreconditions(t *testing.T) {
+	r := newRegistry(t)
+	was := create(t, r, r.configMap(t, ""), configMap("x", "1"))
+	for _, c := range []struct {
+		name, uid, version string
+		is                 func(error) bool
+		says               string
+	}{
+		{"none", "", "", nil, ""},
+		{"zero", "", "0", nil, ""},
+		{"right uid", string(was.GetUID()), "", nil, ""},
+		{"wrong uid", "other", "", apierrors.IsConflict, "Precondition failed: UID in precondition: other, UID in object meta: " + string(was.GetUID())},
+		{"old version", "", "1", apierrors.IsConflict, modified},
+		{"no version", "", "new", apierrors.IsBadRequest, "invalid resource version"},
+	} {
+		for _, dryRun := range []bool{true, false} {
+			obj := configMap("x", "2")
+			obj.UID, obj.ResourceVersion = types.UID(c.uid), c.version
+			_, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(obj), UpdateOptions{Replace: true, WriteOptions: WriteOptions{DryRun: dryRun}})
+			if c.is == nil && err != nil || c.is != nil && (!c.is(err) || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("%s (dry run %t): %v", c.name, dryRun, err)
+			}
+		}
+	}
+	budget := r.at(t, policyv1.SchemeGroupVersion, "poddisruptionbudgets", "x")
+	create(t, r, budget, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}})
+	_, err := r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{Replace: true})
+	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be specified for an update") {
+		t.Errorf("a kind that must be told the version: %v", err)
+	}
+}
+
+func TestUpdateWithoutChangeKeepsTheVersion(t *testing.T) {
+	r := newRegistry(t)
+	was := create(t, r, r.configMap(t, ""), configMap("x", "1"))
+	out, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), UpdateOptions{Replace: true})
+	if err != nil || out.Object.GetResourceVersion() != was.GetResourceVersion() {
+		t.Errorf("got %v, %v; want version %s", out.Object, err, was.GetResourceVersion())
+	}
+}
+
+func TestUpdateDryRunChangesNothing(t *testing.T) {
+	r := newRegistry(t)
+	was := create(t, r, r.configMap(t, ""), configMap("x", "1"))
+	before, _ := r.store.Revision(t.Context())
+	out, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "2")), UpdateOptions{WriteOptions: WriteOptions{DryRun: true}})
+	if err != nil || out.Object.(*corev1.ConfigMap).Data["key"] != "2" || out.Object.GetResourceVersion() != was.GetResourceVersion() {
+		t.Errorf("got %v, %v", out.Object, err)
+	}
+	if after, _ := r.store.Revision(t.Context()); after != before {
+		t.Errorf("etcd went from revision %d to %d", before, after)
+	}
+}
+
+func TestStatusAndSpecAreApart(t *testing.T) {
+	r := newRegistry(t)
+	at := r.at(t, policyv1.SchemeGroupVersion, "poddisruptionbudgets", "x")
+	create(t, r, at, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}})
+	change := func(status bool) *policyv1.PodDisruptionBudget {
+		t.Helper()
+		to := at
+		to.Status = status
+		out, err := r.Update(t.Context(), to, changeBy(func(b *policyv1.PodDisruptionBudget) {
+			b.Labels = map[string]string{"status": fmt.Sprint(status)}
+			b.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"status": fmt.Sprint(status)}}
+			b.Status.CurrentHealthy++
+			b.Generation = 99
+		}), UpdateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Object.(*policyv1.PodDisruptionBudget)
+	}
+	got := change(false)
+	if got.Status.CurrentHealthy != 0 || got.Spec.Selector == nil || got.Generation != 2 {
+		t.Errorf("after an update: %+v", got)
+	}
+	got = change(true)
+	if got.Status.CurrentHealthy != 1 || got.Spec.Selector.MatchLabels["status"] != "false" || got.Generation != 2 || got.Labels["status"] != "true" {
+		t.Errorf("after an update of the status: %+v", got)
+	}
+	if got = change(false); got.Generation != 2 {
+		t.Errorf("generation counts what is no change of the spec: %d", got.Generation)
+	}
+}
+
+func TestUpdateOfWhatIsNotThere(t *testing.T) {
+	r := newRegistry(t)
+	o := UpdateOptions{CreateMissing: true, Replace: true}
+	if _, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), o); !apierrors.IsNotFound(err) {
+		t.Errorf("a kind that a PUT does not create: %v", err)
+	}
+	at := r.at(t, rbacv1.SchemeGroupVersion, "roles", "x")
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "gone"}}
+	if _, err := r.Update(t.Context(), at, replaceBy(role), o); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "UID in precondition: gone, UID in object meta: ") {
+		t.Errorf("the uid of what is gone: %v", err)
+	}
+	role.UID, role.ResourceVersion = "", "5"
+	dry := o
+	dry.DryRun = true
+	if out, err := r.Update(t.Context(), at, replaceBy(role), dry); err != nil || !out.Created || stored(t, r, at) != nil {
+		t.Errorf("dry run: %+v, %v", out, err)
+	}
+	if out, err := r.Update(t.Context(), at, replaceBy(role), o); err != nil || !out.Created || stored(t, r, at) == nil {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if out, err := r.Update(t.Context(), at, changeBy(func(*rbacv1.Role) {}), UpdateOptions{}); err != nil || out.Created {
+		t.Errorf("then it is there: %+v, %v", out, err)
+	}
+}
+
+// Those who create the same object by an update at the same time get along.
+func TestCreateOnUpdateUnderConcurrency(t *testing.T) {
+	r := newRegistry(t)
+	at := r.at(t, coordinationv1.SchemeGroupVersion, "leases", "x")
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	created := 0
+	for range 8 {
+		wg.Go(func() {
+			out, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
+				if old == nil {
+					return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, nil
+				}
+				return old, nil
+			}, UpdateOptions{CreateMissing: true})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+			}
+			if out.Created {
+				created++
+			}
+		})
+	}
+	wg.Wait()
+	if created != 1 {
+		t.Errorf("it was created %d times", created)
+	}
+}
+
+func TestUpdateTakesAwayTheLastFinalizer(t *testing.T) {
+	r := newRegistry(t)
+	at := r.configMap(t, "x")
+	create(t, r, at, configMap("x", "1", "example.com/a", "example.com/b"))
+	if _, err := r.Delete(t.Context(), at, DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	keep := func(names ...string) Change {
+		return changeBy(func(m *corev1.ConfigMap) { m.Finalizers = names })
+	}
+	if _, err := r.Update(t.Context(), at, keep("example.com/a", "example.com/c"), UpdateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("a finalizer was added while being deleted: %v", err)
+	}
+	if out, err := r.Update(t.Context(), at, keep("example.com/a"), UpdateOptions{}); err != nil || out.Deleted {
+		t.Errorf("one is left: %+v, %v", out, err)
+	}
+	if out, err := r.Update(t.Context(), at, keep(), UpdateOptions{WriteOptions: WriteOptions{DryRun: true}}); err != nil || !out.Deleted || stored(t, r, at) == nil {
+		t.Errorf("dry run: %+v, %v", out, err)
+	}
+	was := stored(t, r, at)
+	out, err := r.Update(t.Context(), at, keep(), UpdateOptions{})
+	if err != nil || !out.Deleted || stored(t, r, at) != nil {
+		t.Errorf("none is left: %+v, %v", out, err)
+	}
+	if out.Object.GetResourceVersion() <= was.GetResourceVersion() || len(was.GetFinalizers()) != 1 {
+		t.Errorf("its last state has version %s, and the one before %v", out.Object.GetResourceVersion(), was)
+	}
+}

@@ -1,0 +1,171 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// apiService is the name of the service by which pods reach the API, and of
+// what goes with it.
+const apiService = "kubernetes"
+
+// ownManager is the name under which the server itself owns fields.
+const ownManager = "kube-apiserver"
+
+// published is what clusters find the server by: the range of service
+// addresses, the service of the API itself, and where it is.
+type published struct {
+	catalogue *api.Catalogue
+	registry  *registry.Registry
+	ranges    []netip.Prefix
+	advertise netip.Addr
+	port      int32
+	now       func() time.Time
+}
+
+// publication is what this server publishes.
+func (s *Server) publication(l net.Listener) published {
+	return published{
+		ranges: s.o.pools().Addresses, advertise: advertised(net.ParseIP(s.o.BindAddress)),
+		port: int32(l.Addr().(*net.TCPAddr).Port), now: time.Now,
+	}
+}
+
+// publish makes what is missing. What is there stays: it may be another
+// server's, or be changed on purpose.
+func (p *published) publish(ctx context.Context) error {
+	ready := metav1.Condition{
+		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue, Reason: "",
+		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.NewTime(p.now()).Rfc3339Copy(),
+	}
+	cidr := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: apiService}}
+	for _, r := range p.ranges {
+		cidr.Spec.CIDRs = append(cidr.Spec.CIDRs, r.String())
+	}
+	made, err := p.make(ctx, networkingv1.SchemeGroupVersion, "servicecidrs", cidr)
+	if err == nil && made {
+		err = p.setReady(ctx, ready)
+	}
+	if err != nil {
+		return err
+	}
+	meta := metav1.ObjectMeta{Name: apiService, Namespace: metav1.NamespaceDefault}
+	service := &corev1.Service{ObjectMeta: *meta.DeepCopy(), Spec: corev1.ServiceSpec{
+		ClusterIP: p.ranges[0].Masked().Addr().Next().String(),
+		Type:      corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityNone,
+		Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt32(p.port)}},
+	}}
+	service.Labels = map[string]string{"provider": apiService, "component": "apiserver"}
+	if _, err := p.make(ctx, corev1.SchemeGroupVersion, "services", service); err != nil {
+		return err
+	}
+	return p.publishEndpoints(ctx, meta)
+}
+
+// publishEndpoints tells where the service leads. A server that can only be
+// reached from its own machine has no address to tell.
+func (p *published) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta) error {
+	if !p.advertise.IsValid() {
+		return nil
+	}
+	ip := p.advertise.String()
+	endpoints := &corev1.Endpoints{ObjectMeta: *meta.DeepCopy(), Subsets: []corev1.EndpointSubset{{
+		Addresses: []corev1.EndpointAddress{{IP: ip}},
+		Ports:     []corev1.EndpointPort{{Name: "https", Port: p.port, Protocol: corev1.ProtocolTCP}},
+	}}}
+	endpoints.Labels = map[string]string{"endpointslice.kubernetes.io/skip-mirror": "true"}
+	if _, err := p.make(ctx, corev1.SchemeGroupVersion, "endpoints", endpoints); err != nil {
+		return err
+	}
+	name, protocol, isReady := "https", corev1.ProtocolTCP, true
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: *meta.DeepCopy(), AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{ip}, Conditions: discoveryv1.EndpointConditions{Ready: &isReady}}},
+		Ports:     []discoveryv1.EndpointPort{{Name: &name, Port: &p.port, Protocol: &protocol}},
+	}
+	if p.advertise.Is6() {
+		slice.AddressType = discoveryv1.AddressTypeIPv6
+	}
+	slice.Labels = map[string]string{discoveryv1.LabelServiceName: apiService}
+	_, err := p.make(ctx, discoveryv1.SchemeGroupVersion, "endpointslices", slice)
+	return err
+}
+
+func (p *published) target(gv schema.GroupVersion, resource string) (registry.Target, error) {
+	res, v, ok := p.catalogue.Lookup(gv, resource)
+	if !ok {
+		return registry.Target{}, fmt.Errorf("the catalogue has no %s", resource)
+	}
+	return registry.Target{Resource: res, Version: v}, nil
+}
+
+// make creates an object where it is missing, and tells whether it was.
+func (p *published) make(ctx context.Context, gv schema.GroupVersion, resource string, obj api.Object) (bool, error) {
+	t, err := p.target(gv, resource)
+	if err != nil {
+		return false, err
+	}
+	t.Namespace, t.Name = obj.GetNamespace(), obj.GetName()
+	if _, err := p.registry.Get(ctx, t, storage.Read{Match: storage.Any}); err == nil {
+		return false, nil
+	}
+	if t.Resource.Default != nil {
+		t.Resource.Default(obj)
+	}
+	_, err = p.registry.Create(ctx, t, obj, registry.WriteOptions{Manager: ownManager})
+	if apierrors.IsAlreadyExists(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
+	}
+	return true, nil
+}
+
+func (p *published) setReady(ctx context.Context, ready metav1.Condition) error {
+	t, err := p.target(networkingv1.SchemeGroupVersion, "servicecidrs")
+	if err != nil {
+		return err
+	}
+	t.Name, t.Status = apiService, true
+	_, err = p.registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+		cidr := old.(*networkingv1.ServiceCIDR)
+		cidr.Status.Conditions = []metav1.Condition{ready}
+		return cidr, nil
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ownManager}, Whole: true})
+	return err
+}
+
+// advertised is the address by which other machines reach a server that is
+// bound to bind; not valid when there is none.
+func advertised(bind net.IP) netip.Addr {
+	if ip, ok := netip.AddrFromSlice(bind); ok && !ip.Unmap().IsLoopback() && !ip.IsUnspecified() {
+		return ip.Unmap()
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.Addr{}
+	}
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok {
+			if ip, ok := netip.AddrFromSlice(n.IP); ok && ip.Unmap().IsGlobalUnicast() {
+				return ip.Unmap()
+			}
+		}
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,282 @@
+package ssa
+
+import (
+	"reflect"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// Apply returns what live becomes when patch is applied to it: a new object of
+// the hub type, with its defaults and managedFields. live is nil when there is
+// no such object. patch is decoded JSON in the version of w, and stays as it
+// is. Fields that others own and that patch changes are a conflict, which is a
+// Status of its own, unless w.Force.
+func (m *Manager) Apply(live api.Object, patch map[string]any, w Write) (api.Object, error) {
+	v, err := m.own(w)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: patch}
+	if gvk := u.GroupVersionKind(); gvk != w.Version.WithKind(m.resource.Kind) {
+		return nil, apierrors.NewBadRequest("invalid object type: " + gvk.String())
+	}
+	a := &applying{m: m, v: v, w: w, live: live, patch: patch}
+	if live != nil {
+		if a.os, err = decode(live.GetManagedFields()); err != nil {
+			return nil, errorf("failed to decode managed fields: %w", err)
+		}
+	}
+	if err := a.prepare(); err != nil {
+		return nil, err
+	}
+	obj, os, err := a.applyOrMigrate()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.syncLastApplied(obj); err != nil {
+		return nil, err
+	}
+	obj.SetManagedFields(os.encode())
+	return obj, nil
+}
+
+// applying is one apply.
+type applying struct {
+	m     *Manager
+	v     *view
+	w     Write
+	live  api.Object
+	patch map[string]any
+	// os are the owners of live.
+	os owners
+	// before is live as plain JSON of version v, without managedFields.
+	before map[string]any
+	// fields are those of patch.
+	fields Set
+}
+
+// prepare checks the patch, and finds out what is there.
+func (a *applying) prepare() error {
+	var err error
+	if len(a.os) == 0 && a.live != nil {
+		first := a.w
+		first.Manager = beforeFirstApply
+		if a.os, err = a.m.update(nil, a.live, nil, first); err != nil {
+			return errorf("failed to create manager for existing fields: %w", err)
+		}
+	}
+	if meta, ok := a.patch["metadata"].(map[string]any); ok {
+		if _, ok := meta["managedFields"].([]any); ok {
+			return apierrors.NewBadRequest("metadata.managedFields must be nil")
+		}
+	}
+	if a.before, err = a.m.plain(a.v, a.live); err != nil {
+		return errorf("failed to convert live object (%s) to proper version: %w", a.name(), err)
+	}
+	if _, err := a.v.parse.FromUnstructured(a.patch); err != nil {
+		return errorf("failed to create typed patch object (%s): %w", a.name(), err)
+	}
+	if a.fields, err = a.v.root.fields(a.patch); err != nil {
+		return errorf("failed to get field set: %w", err)
+	}
+	a.fields, _ = minusTrees(a.fields, a.m.resets.of(a.w.Subresource))
+	a.os, err = a.m.reconcile(a.os)
+	return err
+}
+
+// beforeFirstApply is who owns all that there was when nobody was tracked.
+const beforeFirstApply = "before-first-apply"
+
+// name names the object in messages.
+func (a *applying) name() string {
+	u := &unstructured.Unstructured{Object: a.patch}
+	return u.GetNamespace() + "/" + u.GetName() + "; " + u.GroupVersionKind().String()
+}
+
+// run merges the patch. It leaves a as it was.
+func (a *applying) run(force bool) (api.Object, owners, error) {
+	os := slices.Clone(a.os)
+	merged, err := a.merge()
+	if err != nil {
+		return nil, nil, errorf("failed to merge config: %w", err)
+	}
+	o := owner{
+		manager: a.w.Manager, operation: metav1.ManagedFieldsOperationApply, subresource: a.w.Subresource,
+		apiVersion: a.w.Version.String(), fields: a.fields,
+	}
+	if o.manager == "" {
+		o.manager = unknownManager
+	}
+	var last *owner
+	if there := os.find(&o); there != nil {
+		before := *there
+		last, o.time = &before, before.time
+		*there = o
+	} else {
+		os = append(os, o)
+	}
+	if merged, err = a.prune(merged, os, last); err != nil {
+		return nil, nil, errorf("failed to prune fields: %w", err)
+	}
+	if os, err = a.settle(merged, os, &o, force); err != nil {
+		return nil, nil, err
+	}
+	if a.live != nil && equalJSON(a.before, merged) {
+		return a.live.DeepCopyObject().(api.Object), os, nil
+	}
+	if there := os.find(&o); there != nil {
+		there.time = stamp(a.w.Now)
+	}
+	obj, err := a.m.object(a.v, merged)
+	if err != nil {
+		return nil, nil, errorf("failed to convert new object (%s) to proper version: %w", a.name(), err)
+	}
+	return obj, os, nil
+}
+
+func (a *applying) merge() (map[string]any, error) {
+	merged, err := merge(a.v.root, a.before, a.patch)
+	if err != nil {
+		return nil, err
+	}
+	out, _ := merged.(map[string]any)
+	return out, nil
+}
+
+// settle takes from others what merged changes, or tells the conflicts.
+func (a *applying) settle(merged map[string]any, os owners, self *owner, force bool) (owners, error) {
+	d := &plainDifferences{a: a, merged: merged}
+	var conflicts conflicts
+	for i := range os {
+		if os[i].is(self) {
+			fields, _ := minus(os[i].fields, neverOwned)
+			os[i].set(fields)
+			continue
+		}
+		v, err := a.m.versionOf(&os[i])
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			os[i].set(nil)
+			continue
+		}
+		difference, err := d.at(v)
+		if err != nil {
+			return nil, err
+		}
+		if set := intersect(os[i].fields, difference, member); len(set) > 0 {
+			conflicts = append(conflicts, conflict{os[i], set})
+		}
+		os[i].take(difference)
+	}
+	if len(conflicts) > 0 && !force {
+		return nil, conflicts
+	}
+	return os.withoutEmpty(), nil
+}
+
+// plainDifferences is what an apply changes, as seen in every version.
+type plainDifferences struct {
+	a      *applying
+	merged map[string]any
+	found  []seen
+}
+
+func (d *plainDifferences) at(v *view) (Set, error) {
+	for _, s := range d.found {
+		if s.view == v {
+			return s.difference, nil
+		}
+	}
+	m := d.a.m
+	before, err := m.convert(d.a.before, d.a.v, v)
+	if err != nil {
+		return nil, errorf("failed to convert old object: %w", err)
+	}
+	after, err := m.convert(d.merged, d.a.v, v)
+	if err != nil {
+		return nil, errorf("failed to convert new object: %w", err)
+	}
+	_, difference, err := differ(v.root, without(before, "kind", "apiVersion"), without(after, "kind", "apiVersion"))
+	if err != nil {
+		return nil, errorf("failed to compare objects: %w", err)
+	}
+	difference, _ = minusTrees(difference, m.resets.of(d.a.w.Subresource))
+	d.found = append(d.found, seen{v, difference})
+	return difference, nil
+}
+
+// plain returns an object of the hub type, which may be nil, as plain JSON of
+// version v, without managedFields.
+func (m *Manager) plain(v *view, hub api.Object) (map[string]any, error) {
+	obj := v.empty
+	if hub != nil {
+		var err error
+		if obj, err = m.resource.As(v.version, hub); err != nil {
+			return nil, err
+		}
+	}
+	gvk := v.version.WithKind(m.resource.Kind)
+	var out map[string]any
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		out = ownable(u.Object)
+	} else {
+		bare := reflect.New(reflect.TypeOf(obj).Elem())
+		bare.Elem().Set(reflect.ValueOf(obj).Elem())
+		o := bare.Interface().(api.Object)
+		o.SetManagedFields(nil)
+		var err error
+		if out, err = runtime.DefaultUnstructuredConverter.ToUnstructured(o); err != nil {
+			return nil, err
+		}
+	}
+	out["kind"], out["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
+	return out, nil
+}
+
+// object makes an object of the hub type, with its defaults, of plain JSON.
+func (m *Manager) object(v *view, plain map[string]any) (api.Object, error) {
+	obj, err := m.versioned(v, plain)
+	if err != nil {
+		return nil, err
+	}
+	return m.resource.Decoded(v.version, obj)
+}
+
+// versioned makes an object of version v of plain JSON.
+func (m *Manager) versioned(v *view, plain map[string]any) (api.Object, error) {
+	if v.plan == nil {
+		return (&unstructured.Unstructured{Object: plain}).DeepCopy(), nil
+	}
+	obj := m.resource.NewOf(v.version)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plain, obj); err != nil {
+		return nil, err
+	}
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	return obj, nil
+}
+
+// convert returns plain JSON of version from as that of version to.
+func (m *Manager) convert(plain map[string]any, from, to *view) (map[string]any, error) {
+	if from == to {
+		return plain, nil
+	}
+	obj, err := m.versioned(from, plain)
+	if err != nil {
+		return nil, err
+	}
+	if from.version.ToHub != nil {
+		if obj, err = from.version.ToHub(obj); err != nil {
+			return nil, err
+		}
+	}
+	return m.plain(to, obj)
+}

@@ -1,0 +1,330 @@
+package ssa
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// differ returns how b differs from a, of which neither is left out of JSON:
+// whether the value itself changed, and the difference below it. It says what
+// differ says of the same values as plain JSON.
+func (p *plan) differ(a, b reflect.Value) (mark, Set, error) {
+	if p.leaf {
+		if p.equal(a, b) {
+			return 0, nil, nil
+		}
+		return member, nil, nil
+	}
+	a, nullA := p.deref(a)
+	b, nullB := p.deref(b)
+	switch {
+	case nullA && nullB:
+		return 0, nil, nil
+	case p.shape == shapeOwn:
+		return p.differOwn(a, b, nullA, nullB)
+	}
+	emptyA, emptyB := nullA || p.empty(a), nullB || p.empty(b)
+	if emptyA && emptyB {
+		// null and {} are told apart, as if they were scalars.
+		if nullA != nullB {
+			return member, nil, nil
+		}
+		return 0, nil, nil
+	}
+	var kids Set
+	var err error
+	switch {
+	case emptyA:
+		kids, err = p.wholeOf(b, member)
+	case emptyB:
+		kids, err = p.wholeOf(a, gone)
+	case p.shape == shapeStruct:
+		kids, err = p.differStruct(a, b)
+	case p.shape == shapeMap:
+		kids, err = p.differMap(a, b)
+	default:
+		kids, err = p.differList(a, b)
+	}
+	return 0, kids, err
+}
+
+// empty tells whether v, which is not null, has nothing in it.
+func (p *plan) empty(v reflect.Value) bool {
+	if p.shape != shapeStruct {
+		return v.Len() == 0
+	}
+	for i := range p.fields {
+		if _, ok := p.fields[i].get(v); ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *plan) differStruct(a, b reflect.Value) (Set, error) {
+	var out Set
+	for i := range p.fields {
+		f := &p.fields[i]
+		x, inA := f.get(a)
+		y, inB := f.get(b)
+		n := node{element: f.element}
+		var err error
+		switch {
+		case inA && inB:
+			n.mark, n.kids, err = f.plan.differ(x, y)
+		case inA:
+			n.mark = gone
+			n.kids, err = f.plan.whole(x, gone)
+		case inB:
+			n.mark = member
+			n.kids, err = f.plan.whole(y, member)
+		}
+		if err != nil {
+			return nil, errAt(f.element, err)
+		}
+		if n.mark != 0 || len(n.kids) > 0 {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+func (p *plan) differMap(a, b reflect.Value) (Set, error) {
+	if x, y, ok := stringMaps(a, b); ok {
+		return differStrings(x, y), nil
+	}
+	var out Set
+	add := func(n node, err error) error {
+		if err != nil {
+			return errAt(n.element, err)
+		}
+		if n.mark != 0 || len(n.kids) > 0 {
+			out = append(out, n)
+		}
+		return nil
+	}
+	for it := a.MapRange(); it.Next(); {
+		n := node{element: field(it.Key().String())}
+		var err error
+		if y := b.MapIndex(it.Key()); y.IsValid() {
+			n.mark, n.kids, err = p.elem.differ(it.Value(), y)
+		} else {
+			n.mark = gone
+			n.kids, err = p.elem.whole(it.Value(), gone)
+		}
+		if err := add(n, err); err != nil {
+			return nil, err
+		}
+	}
+	for it := b.MapRange(); it.Next(); {
+		if a.MapIndex(it.Key()).IsValid() {
+			continue
+		}
+		n := node{element: field(it.Key().String()), mark: member}
+		var err error
+		n.kids, err = p.elem.whole(it.Value(), member)
+		if err := add(n, err); err != nil {
+			return nil, err
+		}
+	}
+	return out.sorted(), nil
+}
+
+// stringMaps returns the two maps as what most maps are, labels and the like.
+func stringMaps(a, b reflect.Value) (x, y map[string]string, ok bool) {
+	if a.Type() != stringMap {
+		return nil, nil, false
+	}
+	return a.Interface().(map[string]string), b.Interface().(map[string]string), true
+}
+
+func differStrings(a, b map[string]string) Set {
+	var out Set
+	for name, x := range a {
+		if y, ok := b[name]; !ok {
+			out = append(out, node{element: field(name), mark: gone})
+		} else if x != y {
+			out = append(out, node{element: field(name), mark: member})
+		}
+	}
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			out = append(out, node{element: field(name), mark: member})
+		}
+	}
+	return out.sorted()
+}
+
+func (p *plan) differList(a, b reflect.Value) (Set, error) {
+	if p.equalList(a, b) {
+		return nil, nil
+	}
+	return differItems(itemsOf(a), itemsOf(b), p.items())
+}
+
+func itemsOf(v reflect.Value) []reflect.Value {
+	out := make([]reflect.Value, v.Len())
+	for i := range out {
+		out[i] = v.Index(i)
+	}
+	return out
+}
+
+// items says how to look at the items of a list.
+func (p *plan) items() itemOps[reflect.Value] {
+	return itemOps[reflect.Value]{
+		element: p.element,
+		differ:  p.elem.differ,
+		whole:   p.elem.whole,
+		equal:   p.elem.equal,
+	}
+}
+
+// element returns what item is called in the list of plan p.
+func (p *plan) element(item reflect.Value) (element, error) {
+	if len(p.keys) == 0 || p.elem.shape != shapeStruct {
+		v, err := p.elem.plain(item)
+		if err != nil {
+			return element{}, err
+		}
+		return p.t.list.element(v)
+	}
+	v, null := p.elem.deref(item)
+	if null {
+		return p.t.list.element(nil)
+	}
+	var room [96]byte
+	b := room[:0]
+	for i := range p.keys {
+		k := &p.keys[i]
+		lead := k.lead
+		if len(b) == 0 {
+			b = append(b, '{')
+			lead = lead[1:]
+		}
+		var ok bool
+		var err error
+		if b, ok, err = k.appendValue(b, lead, v); err != nil {
+			return element{}, err
+		}
+		if !ok && len(b) == 1 {
+			b = b[:0]
+		}
+	}
+	return p.t.list.keyElement(b)
+}
+
+// appendValue writes lead and the value of the key of v, or the one that stands
+// for it. ok is false when there is none.
+func (k *planKey) appendValue(b []byte, lead string, v reflect.Value) (out []byte, ok bool, err error) {
+	if k.field != nil {
+		if x, ok := k.field.get(v); ok {
+			b = append(b, lead...)
+			b, err = k.field.plan.appendScalar(b, x)
+			return b, true, err
+		}
+	}
+	if k.other == nil {
+		return b, false, nil
+	}
+	b, err = appendScalar(append(b, lead...), k.other)
+	return b, true, err
+}
+
+func (p *plan) appendScalar(b []byte, v reflect.Value) ([]byte, error) {
+	if p.shape == shapeScalar {
+		x, null := p.deref(v)
+		switch {
+		case null:
+			return append(b, "null"...), nil
+		case x.Kind() == reflect.String:
+			return appendString(b, x.String()), nil
+		case x.CanInt():
+			return strconv.AppendInt(b, x.Int(), 10), nil
+		}
+	}
+	x, err := p.plain(v)
+	if err != nil {
+		return nil, err
+	}
+	return appendScalar(b, x)
+}
+
+// whole returns all that is below a value that is added, or gone, marked m.
+func (p *plan) whole(v reflect.Value, m mark) (Set, error) {
+	if p.leaf {
+		return nil, nil
+	}
+	v, null := p.deref(v)
+	if null {
+		return nil, nil
+	}
+	return p.wholeOf(v, m)
+}
+
+func (p *plan) wholeOf(v reflect.Value, m mark) (Set, error) {
+	switch p.shape {
+	case shapeStruct:
+		return p.wholeStruct(v, m)
+	case shapeMap:
+		out := make(Set, 0, v.Len())
+		if x, _, ok := stringMaps(v, v); ok {
+			for name := range x {
+				out = append(out, node{element: field(name), mark: m})
+			}
+			return out.sorted(), nil
+		}
+		for it := v.MapRange(); it.Next(); {
+			n := node{element: field(it.Key().String()), mark: m}
+			var err error
+			if n.kids, err = p.elem.whole(it.Value(), m); err != nil {
+				return nil, errAt(n.element, err)
+			}
+			out = append(out, n)
+		}
+		return out.sorted(), nil
+	case shapeList:
+		return wholeItems(itemsOf(v), p.items(), m)
+	}
+	plain, err := ownPlain(v)
+	if err != nil {
+		return nil, err
+	}
+	return whole(p.t, plain, m)
+}
+
+func (p *plan) wholeStruct(v reflect.Value, m mark) (Set, error) {
+	var room [24]node
+	all := Set(room[:0])
+	for i := range p.fields {
+		f := &p.fields[i]
+		x, ok := f.get(v)
+		if !ok {
+			continue
+		}
+		kids, err := f.plan.whole(x, m)
+		if err != nil {
+			return nil, errAt(f.element, err)
+		}
+		all = append(all, node{f.element, m, kids})
+	}
+	return slices.Clone(all), nil
+}
+
+// differOwn compares values that say themselves what they are as JSON.
+func (p *plan) differOwn(a, b reflect.Value, nullA, nullB bool) (mark, Set, error) {
+	var x, y any
+	var err error
+	if !nullA {
+		if x, err = ownPlain(a); err != nil {
+			return 0, nil, err
+		}
+	}
+	if !nullB {
+		if y, err = ownPlain(b); err != nil {
+			return 0, nil, err
+		}
+	}
+	return differ(p.t, x, y)
+}

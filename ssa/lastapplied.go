@@ -1,0 +1,98 @@
+package ssa
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// kubectl and the annotation in which it keeps what it applied by itself. For
+// this manager alone the server knows of the annotation, so that an object can
+// go over from client-side to server-side apply and back.
+const (
+	kubectl               = "kubectl"
+	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
+)
+
+// applyOrMigrate applies the patch. Conflicts about fields that kubectl set
+// before by itself are none.
+func (a *applying) applyOrMigrate() (api.Object, owners, error) {
+	obj, os, err := a.run(a.w.Force)
+	var found conflicts
+	if !errors.As(err, &found) {
+		return obj, os, err
+	}
+	if a.w.Manager == kubectl {
+		if allowed, ok := a.lastApplied(); ok {
+			if found = found.without(allowed); len(found) == 0 {
+				return a.run(true)
+			}
+		}
+	}
+	return nil, nil, found.status()
+}
+
+// lastApplied returns the fields that kubectl applied by itself and that are as
+// it left them; ok is false when that cannot be told.
+func (a *applying) lastApplied() (fields Set, ok bool) {
+	if a.live == nil {
+		return nil, false
+	}
+	text := a.live.GetAnnotations()[lastAppliedAnnotation]
+	u := &unstructured.Unstructured{}
+	if text == "" || json.Unmarshal([]byte(text), u) != nil || u.GetAPIVersion() != a.w.Version.String() {
+		return nil, false
+	}
+	for _, object := range []map[string]any{a.before, u.Object} {
+		if _, err := a.v.parse.FromUnstructured(object); err != nil {
+			return nil, false
+		}
+	}
+	fields, err := a.v.root.fields(u.Object)
+	if err != nil {
+		return nil, false
+	}
+	_, difference, err := differ(a.v.root, u.Object, a.before)
+	if err != nil {
+		return nil, false
+	}
+	fields, _ = minus(fields, difference)
+	return fields, true
+}
+
+// syncLastApplied puts what was applied into the annotation of obj, if it has
+// one, unless there is no room for it.
+func (a *applying) syncLastApplied(obj api.Object) error {
+	annotations := obj.GetAnnotations()
+	if a.w.Manager != kubectl || annotations[lastAppliedAnnotation] == "" {
+		return nil
+	}
+	text, err := json.Marshal(withoutLastApplied(a.patch))
+	if err != nil {
+		return errorf("failed to build last-applied annotation: %w", err)
+	}
+	annotations = maps.Clone(annotations)
+	annotations[lastAppliedAnnotation] = string(text) + "\n"
+	if validation.ValidateAnnotationsSize(annotations) != nil {
+		delete(annotations, lastAppliedAnnotation)
+	}
+	obj.SetAnnotations(annotations)
+	return nil
+}
+
+func withoutLastApplied(patch map[string]any) map[string]any {
+	meta, _ := patch["metadata"].(map[string]any)
+	annotations, ok := meta["annotations"].(map[string]any)
+	if !ok {
+		return patch
+	}
+	patch, meta = without(patch), without(meta)
+	meta["annotations"] = without(annotations, lastAppliedAnnotation)
+	patch["metadata"] = meta
+	return patch
+}

@@ -1,0 +1,30 @@
+package ssa
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxManagerName is the most bytes that the name of a manager may have.
+const maxManagerName = 128
+
+// ManagerName is the name under which fields are owned: the fieldManager of the
+// request or, when it has none, what its User-Agent begins with.
+func ManagerName(fieldManager, userAgent string) string {
+	if fieldManager != "" {
+		return fieldManager
+	}
+	agent, _, _ := strings.Cut(userAgent, "/")
+	var b strings.Builder
+	for _, r := range agent {
+		if !unicode.IsPrint(r) {
+			continue
+		}
+		if b.Len()+utf8.RuneLen(r) > maxManagerName {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

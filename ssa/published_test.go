@@ -1,0 +1,83 @@
+package ssa
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// fill sets every field of v to something, once for each type on the way.
+func fill(v reflect.Value, on map[reflect.Type]bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if on[v.Type().Elem()] {
+			return
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), on)
+	case reflect.Struct:
+		if on[v.Type()] || shapeOf(v.Type()) == shapeOwn {
+			return
+		}
+		on[v.Type()] = true
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), on)
+			}
+		}
+		delete(on, v.Type())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), on)
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, on)
+		fill(value, on)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint8:
+		v.SetUint(1)
+	}
+}
+
+// TestPublished compares the topologies of the published schemas with those
+// that client-go carries, by what is owned of an object with every field set.
+func TestPublished(t *testing.T) {
+	catalogue, err := api.New(api.BuiltIn()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, carried := builtIn()
+	for _, res := range catalogue.Resources() {
+		for i := range res.Versions {
+			version := &res.Versions[i]
+			if version.NotServed || res.Virtual != nil {
+				continue
+			}
+			obj := res.NewOf(version)
+			fill(reflect.ValueOf(obj).Elem(), map[reflect.Type]bool{})
+			var got []Set
+			for _, schemas := range []Schemas{Published(catalogue), carried} {
+				v, err := New(res, schemas, nil).view(version.GroupVersion)
+				if err != nil || v == nil {
+					t.Fatalf("%s %s: %v", version, res.Kind, err)
+				}
+				s, err := v.differ(v.empty, obj)
+				if err != nil {
+					t.Fatalf("%s %s: %v", version, res.Kind, err)
+				}
+				got = append(got, s)
+			}
+			if a, b := string(got[0].appendJSON(nil)), string(got[1].appendJSON(nil)); a != b {
+				t.Errorf("%s %s: published\n%s\nclient-go\n%s", version, res.Kind, a, b)
+			}
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package ssa
+
+import "slices"
+
+// mark tells what is said of a node of a Set.
+type mark uint8
+
+const (
+	// member: the field belongs to the Set. In a difference: it was added or
+	// changed.
+	member mark = 1 << iota
+	// gone, in a difference alone: the field was removed.
+	gone
+)
+
+// node is a field of a Set, or the way to one.
+type node struct {
+	element
+	mark mark
+	kids Set
+}
+
+// Set is a set of fields: a tree, its nodes sorted by element. Every node is a
+// member or leads to one. Sets share their nodes and are never changed once
+// they were made.
+type Set []node
+
+// find returns the node of e; ok is false when there is none.
+func (s Set) find(e element) (n node, ok bool) {
+	i, ok := s.search(e)
+	if !ok {
+		return node{}, false
+	}
+	return s[i], true
+}
+
+func (s Set) search(e element) (int, bool) {
+	lo, hi := 0, len(s)
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		switch c := compareElements(s[mid].element, e); {
+		case c == 0:
+			return mid, true
+		case c < 0:
+			lo = mid + 1
+		default:
+			hi = mid
+		}
+	}
+	return lo, false
+}
+
+// put adds n to a set that is being made, joining it with what is there.
+func (s Set) put(n node) Set {
+	if len(s) == 0 || compareElements(s[len(s)-1].element, n.element) < 0 {
+		return append(s, n)
+	}
+	i, ok := s.search(n.element)
+	if ok {
+		s[i].mark |= n.mark
+		s[i].kids = union(s[i].kids, n.kids)
+		return s
+	}
+	s = append(s, node{})
+	copy(s[i+1:], s[i:])
+	s[i] = n
+	return s
+}
+
+// sorted puts the nodes of a set that is being made in order.
+func (s Set) sorted() Set {
+	slices.SortFunc(s, func(a, b node) int { return compareElements(a.element, b.element) })
+	return s
+}
+
+// union returns the members of a and those of b.
+func union(a, b Set) Set {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	out := make(Set, 0, max(len(a), len(b)))
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		switch c := compareElements(a[i].element, b[j].element); {
+		case c < 0:
+			out = append(out, a[i])
+			i++
+		case c > 0:
+			out = append(out, b[j])
+			j++
+		default:
+			out = append(out, node{a[i].element, a[i].mark | b[j].mark, union(a[i].kids, b[j].kids)})
+			i++
+			j++
+		}
+	}
+	return append(append(out, a[i:]...), b[j:]...)
+}
+
+// minus returns the members of a that are not in b; what is below a member of
+// b stays. changed is false when nothing was taken away, and a is returned.
+func minus(a, b Set) (out Set, changed bool) {
+	return filter(a, b, func(n, other node) (mark, Set) {
+		kids, _ := minus(n.kids, other.kids)
+		if other.mark != 0 {
+			return 0, kids
+		}
+		return n.mark, kids
+	})
+}
+
+// minusTrees is minus that takes away what is below the members of b, too.
+func minusTrees(a, b Set) (out Set, changed bool) {
+	return filter(a, b, func(n, other node) (mark, Set) {
+		if other.mark != 0 {
+			return 0, nil
+		}
+		kids, _ := minusTrees(n.kids, other.kids)
+		return n.mark, kids
+	})
+}
+
+// filter rewrites the nodes of a that b has, too. rest says what remains of n.
+func filter(a, b Set, rest func(n, other node) (mark, Set)) (out Set, changed bool) {
+	if len(b) == 0 {
+		return a, false
+	}
+	j := 0
+	for i, n := range a {
+		c := -1
+		for j < len(b) {
+			if c = compareElements(n.element, b[j].element); c <= 0 {
+				break
+			}
+			j++
+		}
+		if j == len(b) || c != 0 {
+			if changed {
+				out = append(out, n)
+			}
+			continue
+		}
+		m, kids := rest(n, b[j])
+		if m == n.mark && same(kids, n.kids) {
+			if changed {
+				out = append(out, n)
+			}
+			continue
+		}
+		if !changed {
+			changed = true
+			out = append(make(Set, 0, len(a)), a[:i]...)
+		}
+		if m != 0 || len(kids) > 0 {
+			out = append(out, node{n.element, m, kids})
+		}
+	}
+	if !changed {
+		return a, false
+	}
+	return out, true
+}
+
+// same tells whether two sets are one and the same, by identity.
+func same(a, b Set) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// intersect returns the members of a that b marks with any of m.
+func intersect(a, b Set, m mark) Set {
+	var out Set
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		switch c := compareElements(a[i].element, b[j].element); {
+		case c < 0:
+			i++
+		case c > 0:
+			j++
+		default:
+			n := node{element: a[i].element, kids: intersect(a[i].kids, b[j].kids, m)}
+			if b[j].mark&m != 0 {
+				n.mark = a[i].mark
+			}
+			if n.mark != 0 || len(n.kids) > 0 {
+				out = append(out, n)
+			}
+			i++
+			j++
+		}
+	}
+	return out
+}
+
+// marked returns the members of a difference that are marked with m, as a Set.
+func (s Set) marked(m mark) Set {
+	var out Set
+	changed := false
+	for i, n := range s {
+		kept := node{element: n.element, kids: n.kids.marked(m)}
+		if n.mark&m != 0 {
+			kept.mark = member
+		}
+		if !changed && (kept.mark != n.mark || !same(kept.kids, n.kids)) {
+			changed = true
+			out = append(make(Set, 0, len(s)), s[:i]...)
+		}
+		if changed && (kept.mark != 0 || len(kept.kids) > 0) {
+			out = append(out, kept)
+		}
+	}
+	if !changed {
+		return s
+	}
+	return out
+}
+
+// contains tells whether every member of b is a member of s.
+func (s Set) contains(b Set) bool {
+	rest, _ := minus(b, s)
+	return len(rest) == 0
+}
+
+// each calls f with every member of s, parents first. path is used again for
+// the next one.
+func (s Set) each(path []element, f func(path []element)) {
+	for _, n := range s {
+		if n.mark != 0 {
+			f(append(path, n.element))
+		}
+	}
+	for _, n := range s {
+		n.kids.each(append(path, n.element), f)
+	}
+}
+
+// paths makes a Set of paths given as names of fields.
+func paths(list ...[]string) Set {
+	var s Set
+	for _, p := range list {
+		var below Set
+		m := member
+		for i := len(p) - 1; i >= 0; i-- {
+			below, m = Set{{field(p[i]), m, below}}, 0
+		}
+		s = union(s, below)
+	}
+	return s
+}

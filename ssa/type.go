@@ -1,0 +1,150 @@
+package ssa
+
+import (
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/typed"
+)
+
+// Type is what the schema says of a value: for each form that it may have, how
+// far ownership goes into it. A Type is never changed once it was compiled.
+type Type struct {
+	scalar bool
+	// nullable: null stands for what is empty.
+	nullable bool
+	object   *objectType
+	list     *listType
+}
+
+// objectType is of values that are objects.
+type objectType struct {
+	// atomic: it is owned as a whole.
+	atomic bool
+	// fields are those that have a name in the schema; other tells of the rest,
+	// and is nil where there can be none.
+	fields map[string]*Type
+	other  *Type
+	// open: nothing is known but that there are fields of any kind.
+	open bool
+}
+
+// fieldType is the Type of the field called name, nil when it cannot be.
+func (o *objectType) fieldType(name string) (t *Type, named bool) {
+	if t, ok := o.fields[name]; ok {
+		return t, true
+	}
+	return o.other, false
+}
+
+// listType is of values that are lists.
+type listType struct {
+	atomic bool
+	// keys are the fields that tell items apart, in order; without any, the list
+	// is a set of scalars.
+	keys []listKey
+	item *Type
+}
+
+// listKey is a key field, with the value that stands for one that is missing.
+type listKey struct {
+	name  string
+	other any
+}
+
+// deducedType is the name of the type of which the schema says nothing.
+const deducedType = "__untyped_deduced_"
+
+// compiler makes Types of a schema, each once.
+type compiler struct {
+	schema *schema.Schema
+	named  map[typeName]*Type
+}
+
+// typeName is a named type, with what a reference to it adds.
+type typeName struct {
+	name         string
+	relationship schema.ElementRelationship
+	nullable     bool
+}
+
+// compile makes the Type of t.
+func compile(t typed.ParseableType) (*Type, error) {
+	c := &compiler{schema: t.Schema, named: map[typeName]*Type{}}
+	return c.ref(t.TypeRef)
+}
+
+func (c *compiler) ref(r schema.TypeRef) (*Type, error) {
+	if r.NamedType == nil {
+		t := &Type{}
+		return t, c.atom(t, r)
+	}
+	name := typeName{name: *r.NamedType, nullable: r.Nullable}
+	if r.ElementRelationship != nil {
+		name.relationship = *r.ElementRelationship
+	}
+	if t := c.named[name]; t != nil {
+		return t, nil
+	}
+	t := &Type{}
+	c.named[name] = t
+	return t, c.atom(t, r)
+}
+
+// atom fills in t. Types may contain themselves, so t is known before it is full.
+func (c *compiler) atom(t *Type, r schema.TypeRef) error {
+	a, ok := c.schema.Resolve(r)
+	if !ok {
+		return errorf("schema error: no type found matching: %v", *r.NamedType)
+	}
+	t.scalar, t.nullable = a.Scalar != nil, r.Nullable
+	var err error
+	if a.Map != nil {
+		if t.object, err = c.object(a.Map); err != nil {
+			return err
+		}
+	}
+	if a.List != nil {
+		t.list, err = c.list(a.List)
+	}
+	return err
+}
+
+func (c *compiler) object(m *schema.Map) (*objectType, error) {
+	o := &objectType{atomic: m.ElementRelationship == schema.Atomic, fields: make(map[string]*Type, len(m.Fields))}
+	for _, f := range m.Fields {
+		t, err := c.ref(f.Type)
+		if err != nil {
+			return nil, err
+		}
+		o.fields[f.Name] = t
+	}
+	e := m.ElementType
+	if e.NamedType == nil && e.Inlined == (schema.Atom{}) {
+		return o, nil
+	}
+	o.open = m.Fields == nil && (e.NamedType != nil && *e.NamedType == deducedType ||
+		e.NamedType == nil && e.Inlined.Scalar != nil && *e.Inlined.Scalar == schema.Untyped)
+	var err error
+	o.other, err = c.ref(e)
+	return o, err
+}
+
+func (c *compiler) list(l *schema.List) (*listType, error) {
+	t := &listType{atomic: l.ElementRelationship == schema.Atomic}
+	var err error
+	if t.item, err = c.ref(l.ElementType); err != nil || len(l.Keys) == 0 {
+		return t, err
+	}
+	item, ok := c.schema.Resolve(l.ElementType)
+	if !ok || item.Map == nil {
+		return nil, errorf("associative list may not have non-map types")
+	}
+	for _, name := range l.Keys {
+		f, _ := item.Map.FindField(name)
+		t.keys = append(t.keys, listKey{name, f.Default})
+	}
+	slices.SortFunc(t.keys, func(a, b listKey) int { return strings.Compare(a.name, b.name) })
+	return t, nil
+}

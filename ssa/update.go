@@ -1,0 +1,242 @@
+package ssa
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// unknownManager stands for a writer without a name.
+const unknownManager = "unknown"
+
+// neverOwned are fields that nobody comes to own by writing them.
+var neverOwned = paths(
+	[]string{"apiVersion"}, []string{"kind"}, []string{"metadata"},
+	[]string{"metadata", "name"}, []string{"metadata", "namespace"}, []string{"metadata", "creationTimestamp"},
+	[]string{"metadata", "selfLink"}, []string{"metadata", "uid"}, []string{"metadata", "clusterName"},
+	[]string{"metadata", "generation"}, []string{"metadata", "managedFields"}, []string{"metadata", "resourceVersion"},
+)
+
+// Update sets the managedFields of obj, which takes the place of live by any
+// write but an apply; live is nil for a create. Both are of the hub type. It is
+// called with the object as the request made it, before the server sets what it
+// owns. On an error, which is not the client's fault, obj is left without
+// managedFields and may be written all the same.
+func (m *Manager) Update(live, obj api.Object, w Write) error {
+	sent := obj.GetManagedFields()
+	obj.SetManagedFields(nil)
+	os := present(live, sent, w.Subresource != "")
+	if len(os) == 0 && live != nil && live.GetUID() != "" {
+		return nil
+	}
+	os, err := m.update(live, obj, os, w)
+	if err != nil {
+		return err
+	}
+	obj.SetManagedFields(os.encode())
+	return nil
+}
+
+// present reads the owners that an object has before it is written. They may be
+// set by who writes, but not through a subresource; what is missing or cannot
+// be read is as it was, and a list that is empty begins anew.
+func present(live api.Object, sent []metav1.ManagedFieldsEntry, subresource bool) owners {
+	var old []metav1.ManagedFieldsEntry
+	if live != nil {
+		old = live.GetManagedFields()
+	}
+	if !subresource {
+		if reset(sent) {
+			return nil
+		}
+		if os, err := decode(sent); err == nil && len(os) > 0 {
+			return os
+		}
+	}
+	os, err := decode(old)
+	if err != nil {
+		return nil
+	}
+	return os
+}
+
+// reset tells managedFields by which a client asks to forget them.
+func reset(entries []metav1.ManagedFieldsEntry) bool {
+	return entries != nil && len(entries) == 0 ||
+		len(entries) == 1 && entries[0] == metav1.ManagedFieldsEntry{}
+}
+
+// update makes the owners of obj from those of live.
+func (m *Manager) update(live, obj api.Object, os owners, w Write) (owners, error) {
+	v, err := m.own(w)
+	if err != nil {
+		return nil, err
+	}
+	d := &differences{manager: m, from: live, to: obj, subresource: w.Subresource}
+	if os, err = m.reconcile(os); err != nil {
+		return nil, err
+	}
+	difference, err := d.at(v)
+	if err != nil {
+		return nil, err
+	}
+	if os, err = d.takeAll(os); err != nil {
+		return nil, err
+	}
+	written, _ := minus(difference.marked(member), neverOwned)
+	if len(written) > 0 {
+		os = os.give(owner{
+			manager: w.Manager, operation: metav1.ManagedFieldsOperationUpdate, apiVersion: w.Version.String(),
+			subresource: w.Subresource, fields: written, time: stamp(w.Now),
+		})
+	}
+	return os.capped(), nil
+}
+
+// give adds what o has to what the same owner has already.
+func (os owners) give(o owner) owners {
+	if o.manager == "" {
+		o.manager = unknownManager
+	}
+	there := os.find(&o)
+	if there == nil {
+		return append(os, o)
+	}
+	there.set(union(o.fields, there.fields))
+	there.time = o.time
+	return os
+}
+
+// takeAll takes from every owner what has changed, as seen in the owner's
+// version. Owners that use a version which is not known are dropped, and so are
+// those that are left with nothing.
+func (d *differences) takeAll(os owners) (owners, error) {
+	for i := range os {
+		v, err := d.manager.versionOf(&os[i])
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			os[i].set(nil)
+			continue
+		}
+		difference, err := d.at(v)
+		if err != nil {
+			return nil, err
+		}
+		os[i].take(difference)
+	}
+	return os.withoutEmpty(), nil
+}
+
+// versionOf returns the version that o uses, nil when it is not known.
+func (m *Manager) versionOf(o *owner) (*view, error) {
+	gv, err := schema.ParseGroupVersion(o.apiVersion)
+	if err != nil {
+		return nil, err
+	}
+	return m.view(gv)
+}
+
+// differences is what changed, as seen in every version that is asked for.
+type differences struct {
+	manager     *Manager
+	from, to    api.Object
+	subresource string
+	found       []seen
+}
+
+type seen struct {
+	view       *view
+	difference Set
+}
+
+// at returns the difference as seen in version v, without what a write through
+// the subresource has no say in.
+func (d *differences) at(v *view) (Set, error) {
+	for _, s := range d.found {
+		if s.view == v {
+			return s.difference, nil
+		}
+	}
+	difference, err := d.find(v)
+	if err != nil {
+		return nil, err
+	}
+	difference, _ = minusTrees(difference, d.manager.resets.of(d.subresource))
+	d.found = append(d.found, seen{v, difference})
+	return difference, nil
+}
+
+func (d *differences) find(v *view) (Set, error) {
+	from, to := v.empty, v.empty
+	var err error
+	if d.from != nil {
+		if from, err = d.manager.resource.As(v.version, d.from); err != nil {
+			return nil, errorf("failed to convert live object: %w", err)
+		}
+	}
+	if to, err = d.manager.resource.As(v.version, d.to); err != nil {
+		return nil, errorf("failed to convert new object: %w", err)
+	}
+	return v.differ(from, to)
+}
+
+// ancientChanges is the name under which the oldest owners are put together.
+const ancientChanges = "ancient-changes"
+
+// maxUpdateOwners is how many owners may come from updates.
+const maxUpdateOwners = 10
+
+// capped puts the oldest owners from updates together, one for each version,
+// until there are few enough.
+func (os owners) capped() owners {
+	old := make([]owner, 0, len(os))
+	for _, o := range os {
+		if !o.applied() {
+			old = append(old, o)
+		}
+	}
+	over := len(old) - maxUpdateOwners
+	if over <= 0 {
+		return os
+	}
+	slices.SortFunc(old, func(a, b owner) int {
+		if c := a.seconds() - b.seconds(); c != 0 {
+			return int(c)
+		}
+		return strings.Compare(a.id(), b.id())
+	})
+	first := map[string]*owner{}
+	for i := range old {
+		o := &old[i]
+		if over == 0 {
+			break
+		}
+		if first[o.apiVersion] == nil {
+			first[o.apiVersion] = o
+			continue
+		}
+		os = os.merge(first[o.apiVersion], o)
+		over--
+	}
+	return os
+}
+
+// merge puts o into the ancient changes of its version, which first becomes
+// when there are none yet.
+func (os owners) merge(first, o *owner) owners {
+	bucket := owner{manager: ancientChanges, operation: metav1.ManagedFieldsOperationUpdate, apiVersion: o.apiVersion}
+	if os.find(&bucket) == nil {
+		there := os.find(first)
+		there.manager, there.subresource = ancientChanges, ""
+	}
+	there := os.find(&bucket)
+	there.set(union(o.fields, there.fields))
+	there.time = o.time
+	return slices.DeleteFunc(os, func(p owner) bool { return p.is(o) })
+}

@@ -1,0 +1,34 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Value reads what is under a key that belongs to no collection, below the
+// prefix, and its revision; 0 when there is nothing.
+func (s *Store) Value(ctx context.Context, key string) (value []byte, revision int64, err error) {
+	got, err := s.client.Get(ctx, s.opts.Prefix+"/"+key)
+	if err != nil {
+		return nil, 0, readError(err)
+	}
+	if len(got.Kvs) == 0 {
+		return nil, 0, nil
+	}
+	return got.Kvs[0].Value, got.Kvs[0].ModRevision, nil
+}
+
+// SetValue writes such a key if it is still at revision (0: if there is
+// nothing), and tells whether it was.
+func (s *Store) SetValue(ctx context.Context, key string, revision int64, value []byte) (bool, error) {
+	full := s.opts.Prefix + "/" + key
+	done, err := s.client.Txn(ctx).
+		If(clientv3.Compare(clientv3.ModRevision(full), "=", revision)).
+		Then(clientv3.OpPut(full, string(value))).Commit()
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", key, writeError(err))
+	}
+	return done.Succeeded, nil
+}
