@@ -28,7 +28,7 @@ func (h *Handler) apply(c *call, v *view) error {
 		return err
 	}
 	out, err := h.Registry.Apply(c.r.Context(), c.Target, patch, registry.ApplyOptions{
-		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force,
+		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force, Check: c.checkName,
 	})
 	if err != nil {
 		return err
@@ -46,12 +46,20 @@ func (c *call) appliedObject(data []byte, fieldValidation string) (map[string]an
 	if fieldValidation != metav1.FieldValidationIgnore {
 		var strict map[string]any
 		if err := yaml.UnmarshalStrict(data, &strict); err != nil {
-			text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 			if fieldValidation == metav1.FieldValidationStrict {
-				return nil, apierrors.NewBadRequest("error strict decoding YAML: " + text)
+				return nil, apierrors.NewBadRequest("error strict decoding YAML: " + err.Error())
 			}
-			request.From(c.r.Context()).Warn(text)
+			warnOfYAML(request.From(c.r.Context()), err)
 		}
 	}
 	return patch, nil
+}
+
+// warnOfYAML warns of each fault that YAML was found to have: they stand a line
+// each below a first one that says nothing.
+func warnOfYAML(scope *request.Scope, err error) {
+	_, faults, _ := strings.Cut(err.Error(), "\n")
+	for fault := range strings.SplitSeq(faults, "\n") {
+		scope.Warn(strings.TrimSpace(fault))
+	}
 }

@@ -76,6 +76,8 @@ type ApplyOptions struct {
 	WriteOptions
 	// Force takes fields from others who own them.
 	Force bool
+	// Check, when set, may refuse what comes out, before anything else looks at it.
+	Check func(api.Object) error
 }
 
 // Apply merges patch, which is decoded JSON in t's version, into the object
@@ -88,6 +90,10 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 	w := r.fieldWrite(t, o.Manager)
 	w.Force = o.Force
 	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-		return m.Apply(old, patch, w)
+		obj, err := m.Apply(old, patch, w)
+		if err == nil && o.Check != nil {
+			err = o.Check(obj)
+		}
+		return obj, err
 	}, UpdateOptions{WriteOptions: o.WriteOptions, CreateMissing: true, Applied: true})
 }

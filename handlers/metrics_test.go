@@ -1,0 +1,64 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// series counts the children of a metric.
+func series(t *testing.T, reg *prometheus.Registry, name string) (n int, text string) {
+	t.Helper()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return len(f.GetMetric()), fmt.Sprint(f.GetMetric())
+		}
+	}
+	return 0, ""
+}
+
+// TestMetricsAreBounded: clients cannot make up labels.
+func TestMetricsAreBounded(t *testing.T) {
+	h := newHandler(t, nil)
+	one := func(i int) {
+		x := fmt.Sprint("x", i)
+		for _, path := range []string{"/" + x, "/api/v1/" + x, "/apis/" + x + "/v1/pods", "/api/" + x + "/pods", mapsPath + "/" + x, mapsPath + "/a/" + x, mapsPath + "/a/b/" + x,
+			"/api/v1/namespaces/" + x + "/pods", mapsPath + "?dryRun=" + x, "/healthz/" + x} {
+			sendText(t, h, http.MethodGet, path, "")
+			sendText(t, h, "FETCH"+strings.ToUpper(x), path, "")
+		}
+	}
+	one(0)
+	before, _ := series(t, h.Metrics, "apiserver_request_total")
+	for i := range 5 {
+		one(i)
+	}
+	after, text := series(t, h.Metrics, "apiserver_request_total")
+	if after != before || before == 0 {
+		t.Errorf("from %d series to %d: %s", before, after, text)
+	}
+}
+
+func TestMetricsLabels(t *testing.T) {
+	h := newHandler(t, nil)
+	addMaps(t, h, "a")
+	sendText(t, h, http.MethodDelete, mapsPath+"/a?dryRun=All", "")
+	w := sendText(t, h, http.MethodGet, "/metrics", "")
+	for _, want := range []string{
+		`apiserver_request_total{code="201",component="apiserver",dry_run="",group="",resource="configmaps",scope="namespace",subresource="",verb="POST",version="v1"} 1`,
+		`apiserver_request_total{code="200",component="apiserver",dry_run="All",group="",resource="configmaps",scope="resource",subresource="",verb="DELETE",version="v1"} 1`,
+		`apiserver_request_duration_seconds_count{component="apiserver",dry_run="",group="",resource="configmaps",scope="namespace",subresource="",verb="POST",version="v1"} 1`,
+		`apiserver_current_inflight_requests{request_kind="readOnly"} 1`,
+	} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("there is no %s in\n%s", want, w.Body)
+		}
+	}
+}
