@@ -2,6 +2,7 @@ package api
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 )
 
@@ -9,9 +10,11 @@ import (
 func clusterRole() *Resource {
 	return &Resource{
 		Name: "clusterroles", Singular: "clusterrole", Kind: "ClusterRole",
-		Versions: readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
-		New:      func() Object { return &rbacv1.ClusterRole{} },
-		Prefix:   "clusterroles",
+		Versions: older(served(rbacv1.SchemeGroupVersion),
+			alike[rbacv1.ClusterRole, rbacv1beta1.ClusterRole](rbacv1beta1.SchemeGroupVersion),
+			alike[rbacv1.ClusterRole, rbacv1alpha1.ClusterRole](rbacv1alpha1.SchemeGroupVersion)),
+		New:    func() Object { return &rbacv1.ClusterRole{} },
+		Prefix: "clusterroles",
 		Default: func(obj Object) {
 			if r := obj.(*rbacv1.ClusterRole); len(r.Rules) == 0 {
 				r.Rules = nil

@@ -2,6 +2,7 @@ package api
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 )
 
@@ -9,10 +10,12 @@ import (
 func clusterRoleBinding() *Resource {
 	return &Resource{
 		Name: "clusterrolebindings", Singular: "clusterrolebinding", Kind: "ClusterRoleBinding",
-		Versions: readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
-		New:      func() Object { return &rbacv1.ClusterRoleBinding{} },
-		Rows:     &Table{Columns: clusterRoleBindingColumns, Cells: clusterRoleBindingCells},
-		Prefix:   "clusterrolebindings",
+		Versions: older(served(rbacv1.SchemeGroupVersion),
+			alike[rbacv1.ClusterRoleBinding, rbacv1beta1.ClusterRoleBinding](rbacv1beta1.SchemeGroupVersion),
+			alike[rbacv1.ClusterRoleBinding, rbacv1alpha1.ClusterRoleBinding](rbacv1alpha1.SchemeGroupVersion)),
+		New:    func() Object { return &rbacv1.ClusterRoleBinding{} },
+		Rows:   &Table{Columns: clusterRoleBindingColumns, Cells: clusterRoleBindingCells},
+		Prefix: "clusterrolebindings",
 		Default: func(obj Object) {
 			b := obj.(*rbacv1.ClusterRoleBinding)
 			defaultRoleRef(&b.RoleRef, b.Subjects)

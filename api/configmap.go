@@ -39,9 +39,6 @@ func validateConfigMap(obj Object) field.ErrorList {
 	}
 	for key, value := range cm.BinaryData {
 		errs = append(errs, dataKey(key, field.NewPath("binaryData"))...)
-		if _, ok := cm.Data[key]; ok {
-			errs = append(errs, field.Invalid(field.NewPath("binaryData").Key(key), key, "duplicate of key present in data"))
-		}
 		size += len(value)
 	}
 	if size > maxDataSize {

@@ -29,7 +29,7 @@ func TestBindingCells(t *testing.T) {
 func TestCertificateSigningRequestCells(t *testing.T) {
 	const spec = "spec: {request: AA==, signerName: example.com/s, username: u, expirationSeconds: 7200}\n"
 	const head = "a|60m|example.com/s|u|120m|"
-	testCells(t, certificateSigningRequest(time.Now), []cellsTest{
+	testCells(t, certificateSigningRequest(nil), []cellsTest{
 		{"bare", testMeta, "a|60m|<none>||<none>|Pending"},
 		{"pending", testMeta + spec, head + "Pending"},
 		{"approved", testMeta + spec + "status: {conditions: [{type: Approved, status: 'True'}]}", head + "Approved"},

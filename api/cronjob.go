@@ -12,7 +12,7 @@ func cronJob() *Resource {
 		ShortNames:     []string{"cj"},
 		Categories:     []string{"all"},
 		Namespaced:     true,
-		Versions:       readable(served(batchv1.SchemeGroupVersion), batchv1beta1.SchemeGroupVersion),
+		Versions:       older(served(batchv1.SchemeGroupVersion), alike[batchv1.CronJob, batchv1beta1.CronJob](batchv1beta1.SchemeGroupVersion)),
 		New:            func() Object { return &batchv1.CronJob{} },
 		Rows:           &Table{Columns: cronJobColumns, Cells: cronJobCells},
 		Prefix:         "cronjobs",

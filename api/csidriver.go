@@ -18,12 +18,10 @@ func csiDriver() *Resource {
 		ValidateUpdate:         changesOf(csiDriverChanges),
 		ReturnDeletedObject:    true,
 		RequireResourceVersion: true,
-		// The generation is not set on create but counts some changes later.
+		// The generation is not set on create but counts changes later.
 		PrepareUpdate: func(obj, old Object) {
 			is, was := obj.(*storagev1.CSIDriver), old.(*storagev1.CSIDriver)
-			if !equality.Semantic.DeepEqual(is.Spec.TokenRequests, was.Spec.TokenRequests) ||
-				!equality.Semantic.DeepEqual(is.Spec.RequiresRepublish, was.Spec.RequiresRepublish) ||
-				!equality.Semantic.DeepEqual(is.Spec.SELinuxMount, was.Spec.SELinuxMount) {
+			if !equality.Semantic.DeepEqual(is.Spec, was.Spec) {
 				is.Generation = was.Generation + 1
 			}
 		},

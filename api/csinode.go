@@ -9,7 +9,7 @@ import (
 func csiNode() *Resource {
 	return &Resource{
 		Name: "csinodes", Singular: "csinode", Kind: "CSINode",
-		Versions: readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
+		Versions: older(served(storagev1.SchemeGroupVersion), alike[storagev1.CSINode, storagev1beta1.CSINode](storagev1beta1.SchemeGroupVersion)),
 		New:      func() Object { return &storagev1.CSINode{} },
 		Rows:     &Table{Columns: csiNodeColumns, Cells: csiNodeCells},
 		Prefix:   "csinodes",

@@ -31,6 +31,7 @@ func daemonSet() *Resource {
 		PrepareCreate: func(obj Object) {
 			setTemplateGeneration(obj, max(1, templateGeneration(obj)))
 		},
+		PrepareStatusUpdate: func(obj, old Object) { setTemplateGeneration(obj, templateGeneration(old)) },
 		PrepareUpdate: func(obj, old Object) {
 			generation := templateGeneration(old)
 			if !equality.Semantic.DeepEqual(obj.(*appsv1.DaemonSet).Spec.Template, old.(*appsv1.DaemonSet).Spec.Template) {

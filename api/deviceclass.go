@@ -9,7 +9,8 @@ import (
 func deviceClass() *Resource {
 	return &Resource{
 		Name: "deviceclasses", Singular: "deviceclass", Kind: "DeviceClass",
-		Versions:            readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
+		Versions: older(served(resourcev1.SchemeGroupVersion),
+			alike[resourcev1.DeviceClass, resourcev1beta2.DeviceClass](resourcev1beta2.SchemeGroupVersion)),
 		New:                 func() Object { return &resourcev1.DeviceClass{} },
 		Rows:                nameAndAge(),
 		Prefix:              "deviceclasses",

@@ -10,13 +10,18 @@ import (
 func endpointSlice() *Resource {
 	return &Resource{
 		Name: "endpointslices", Singular: "endpointslice", Kind: "EndpointSlice",
-		Namespaced: true,
-		Versions:   served(discoveryv1.SchemeGroupVersion),
-		New:        func() Object { return &discoveryv1.EndpointSlice{} },
-		Rows:       &Table{Columns: endpointSliceColumns, Cells: endpointSliceCells},
-		Prefix:     "endpointslices",
-		Generation: true,
-		Default:    defaultEndpointSlice,
+		Namespaced:          true,
+		Versions:            served(discoveryv1.SchemeGroupVersion),
+		New:                 func() Object { return &discoveryv1.EndpointSlice{} },
+		Rows:                &Table{Columns: endpointSliceColumns, Cells: endpointSliceCells},
+		Prefix:              "endpointslices",
+		Validate:            rulesOf(endpointSliceRules),
+		ValidateUpdate:      changesOf(endpointSliceChanges),
+		WholeUpdate:         true,
+		MetadataRevalidated: true,
+		Generation:          true,
+		Default:             defaultEndpointSlice,
+		ObjectWarnings:      endpointSliceWarnings,
 		// Labels say which Service it belongs to, so they count as well.
 		Changed: func(obj, old Object) bool {
 			return bodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetLabels(), old.GetLabels())

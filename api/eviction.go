@@ -26,6 +26,9 @@ func eviction() *Subresource {
 	}
 }
 
+// severalBudgets is what a client is told of a pod that several budgets cover.
+const severalBudgets = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
 // Seconds after which a client may try an eviction again that was refused.
 const evictionRetry = 10
 
@@ -94,7 +97,7 @@ func budgetOf(do Actions, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.") //nolint:staticcheck // kube-apiserver's words
+			return nil, fmt.Errorf("%s", severalBudgets)
 		}
 		found = budget
 	}

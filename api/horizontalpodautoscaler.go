@@ -24,11 +24,15 @@ func horizontalPodAutoscaler() *Resource {
 				ToHub:        autoscalerFromV1, FromHub: autoscalerToV1,
 			},
 		},
-		New:       func() Object { return &autoscalingv2.HorizontalPodAutoscaler{} },
-		Rows:      &Table{Columns: autoscalerColumns, Cells: autoscalerCells},
-		Prefix:    "horizontalpodautoscalers",
-		HasStatus: true,
-		Default:   defaultAutoscaler,
+		New:                  func() Object { return &autoscalingv2.HorizontalPodAutoscaler{} },
+		Rows:                 &Table{Columns: autoscalerColumns, Cells: autoscalerCells},
+		Prefix:               "horizontalpodautoscalers",
+		Validate:             rulesOf(autoscalerRules),
+		ValidateUpdate:       changesOf(autoscalerChanges),
+		WholeUpdate:          true,
+		ValidateStatusUpdate: changesOf(autoscalerStatusChanges),
+		HasStatus:            true,
+		Default:              defaultAutoscaler,
 	}
 }
 
@@ -37,6 +41,9 @@ func defaultAutoscaler(obj Object) {
 	setDefault(&s.MinReplicas, 1)
 	if len(s.Metrics) == 0 {
 		s.Metrics = []autoscalingv2.MetricSpec{cpuMetric(defaultCPUUtilization)}
+	}
+	if s.Behavior != nil {
+		defaultBehavior(s.Behavior)
 	}
 }
 

@@ -8,13 +8,18 @@ import (
 func ingress() *Resource {
 	return &Resource{
 		Name: "ingresses", Singular: "ingress", Kind: "Ingress",
-		ShortNames: []string{"ing"},
-		Namespaced: true,
-		Versions:   served(networkingv1.SchemeGroupVersion),
-		New:        func() Object { return &networkingv1.Ingress{} },
-		Rows:       &Table{Columns: ingressColumns, Cells: ingressCells},
-		Prefix:     "ingress",
-		Generation: true,
-		HasStatus:  true,
+		ShortNames:           []string{"ing"},
+		Namespaced:           true,
+		Versions:             served(networkingv1.SchemeGroupVersion),
+		New:                  func() Object { return &networkingv1.Ingress{} },
+		Rows:                 &Table{Columns: ingressColumns, Cells: ingressCells},
+		Prefix:               "ingress",
+		Validate:             rulesOf(newIngressRules),
+		ValidateUpdate:       changesOf(ingressChanges),
+		WholeUpdate:          true,
+		ValidateStatusUpdate: changesOf(ingressStatusChanges),
+		MetadataRevalidated:  true,
+		Generation:           true,
+		HasStatus:            true,
 	}
 }

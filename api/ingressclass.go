@@ -9,10 +9,16 @@ import (
 func ingressClass() *Resource {
 	return &Resource{
 		Name: "ingressclasses", Singular: "ingressclass", Kind: "IngressClass",
-		Versions:   readable(served(networkingv1.SchemeGroupVersion), networkingv1beta1.SchemeGroupVersion),
-		New:        func() Object { return &networkingv1.IngressClass{} },
-		Rows:       &Table{Columns: ingressClassColumns, Cells: ingressClassCells},
-		Prefix:     "ingressclasses",
-		Generation: true,
+		Versions: older(served(networkingv1.SchemeGroupVersion),
+			alike[networkingv1.IngressClass, networkingv1beta1.IngressClass](networkingv1beta1.SchemeGroupVersion)),
+		New:                 func() Object { return &networkingv1.IngressClass{} },
+		Rows:                &Table{Columns: ingressClassColumns, Cells: ingressClassCells},
+		Prefix:              "ingressclasses",
+		Default:             defaultIngressClass,
+		Validate:            rulesOf(ingressClassRules),
+		ValidateUpdate:      changesOf(ingressClassChanges),
+		WholeUpdate:         true,
+		MetadataRevalidated: true,
+		Generation:          true,
 	}
 }

@@ -9,8 +9,9 @@ import (
 func ipAddresses() *Resource {
 	return &Resource{
 		Name: "ipaddresses", Singular: "ipaddress", Kind: "IPAddress",
-		ShortNames:          []string{"ip"},
-		Versions:            readable(served(networkingv1.SchemeGroupVersion), networkingv1beta1.SchemeGroupVersion),
+		ShortNames: []string{"ip"},
+		Versions: older(served(networkingv1.SchemeGroupVersion),
+			alike[networkingv1.IPAddress, networkingv1beta1.IPAddress](networkingv1beta1.SchemeGroupVersion)),
 		New:                 func() Object { return &networkingv1.IPAddress{} },
 		Rows:                &Table{Columns: ipAddressColumns, Cells: ipAddressCells},
 		Prefix:              "ipaddresses",

@@ -9,8 +9,9 @@ import (
 func lease() *Resource {
 	return &Resource{
 		Name: "leases", Singular: "lease", Kind: "Lease",
-		Namespaced:    true,
-		Versions:      readable(served(coordinationv1.SchemeGroupVersion), coordinationv1beta1.SchemeGroupVersion),
+		Namespaced: true,
+		Versions: older(served(coordinationv1.SchemeGroupVersion),
+			alike[coordinationv1.Lease, coordinationv1beta1.Lease](coordinationv1beta1.SchemeGroupVersion)),
 		New:           func() Object { return &coordinationv1.Lease{} },
 		Rows:          &Table{Columns: leaseColumns, Cells: leaseCells},
 		Prefix:        "leases",

@@ -2,6 +2,7 @@ package api
 
 import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
 	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
 )
 
@@ -10,10 +11,12 @@ func mutatingAdmissionPolicy() *Resource {
 	return &Resource{
 		Name: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy",
 		Categories: []string{"api-extensions"},
-		Versions:   readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
-		New:        func() Object { return &admissionregistrationv1.MutatingAdmissionPolicy{} },
-		Rows:       &Table{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
-		Prefix:     "mutatingadmissionpolicies",
+		Versions: older(served(admissionregistrationv1.SchemeGroupVersion),
+			alike[admissionregistrationv1.MutatingAdmissionPolicy, admissionregistrationv1beta1.MutatingAdmissionPolicy](admissionregistrationv1beta1.SchemeGroupVersion),
+			alike[admissionregistrationv1.MutatingAdmissionPolicy, admissionregistrationv1alpha1.MutatingAdmissionPolicy](admissionregistrationv1alpha1.SchemeGroupVersion)),
+		New:    func() Object { return &admissionregistrationv1.MutatingAdmissionPolicy{} },
+		Rows:   &Table{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
+		Prefix: "mutatingadmissionpolicies",
 		Default: func(obj Object) {
 			s := &obj.(*admissionregistrationv1.MutatingAdmissionPolicy).Spec
 			setDefault(&s.FailurePolicy, admissionregistrationv1.Fail)

@@ -9,8 +9,9 @@ import (
 func mutatingWebhookConfiguration() *Resource {
 	return &Resource{
 		Name: "mutatingwebhookconfigurations", Singular: "mutatingwebhookconfiguration", Kind: "MutatingWebhookConfiguration",
-		Categories:             []string{"api-extensions"},
-		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		Categories: []string{"api-extensions"},
+		Versions: older(served(admissionregistrationv1.SchemeGroupVersion),
+			alike[admissionregistrationv1.MutatingWebhookConfiguration, admissionregistrationv1beta1.MutatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		New:                    func() Object { return &admissionregistrationv1.MutatingWebhookConfiguration{} },
 		Rows:                   &Table{Columns: webhookColumns, Cells: mutatingWebhookCells},
 		Prefix:                 "mutatingwebhookconfigurations",

@@ -32,11 +32,7 @@ func namespace() *Resource {
 		PrepareCreate: prepareNamespace,
 		PrepareUpdate: prepareNamespaceUpdate,
 		Validate:      validateNamespace,
-		BeginDelete: func(obj Object) {
-			obj.(*corev1.Namespace).Status.Phase = corev1.NamespaceTerminating
-			// It stays until it is empty, however long that takes.
-			obj.SetDeletionGracePeriodSeconds(nil)
-		},
+		BeginDelete:   terminateNamespace,
 		HasFinalizers: func(obj Object) bool { return len(obj.(*corev1.Namespace).Spec.Finalizers) > 0 },
 		Fields: func(obj Object) map[string]string {
 			return map[string]string{"status.phase": string(obj.(*corev1.Namespace).Status.Phase)}
@@ -100,6 +96,13 @@ func finalizeNamespace() *Subresource {
 			ns := obj.(*corev1.Namespace)
 			ns.Status = old.(*corev1.Namespace).Status
 		},
-		Validate: func(obj, _ Object) field.ErrorList { return validateNamespace(obj) },
+		Validate: func(obj, _ Object) field.ErrorList {
+			ns, at := obj.(*corev1.Namespace), field.NewPath("spec", "finalizers")
+			names := make([]string, len(ns.Spec.Finalizers))
+			for i, name := range ns.Spec.Finalizers {
+				names[i] = string(name)
+			}
+			return finalizerNames(names, at)
+		},
 	}
 }

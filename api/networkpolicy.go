@@ -8,12 +8,16 @@ import (
 func networkPolicy() *Resource {
 	return &Resource{
 		Name: "networkpolicies", Singular: "networkpolicy", Kind: "NetworkPolicy",
-		ShortNames: []string{"netpol"},
-		Namespaced: true,
-		Versions:   served(networkingv1.SchemeGroupVersion),
-		New:        func() Object { return &networkingv1.NetworkPolicy{} },
-		Rows:       &Table{Columns: networkPolicyColumns, Cells: networkPolicyCells},
-		Prefix:     "networkpolicies",
-		Generation: true,
+		ShortNames:     []string{"netpol"},
+		Namespaced:     true,
+		Versions:       served(networkingv1.SchemeGroupVersion),
+		New:            func() Object { return &networkingv1.NetworkPolicy{} },
+		Rows:           &Table{Columns: networkPolicyColumns, Cells: networkPolicyCells},
+		Prefix:         "networkpolicies",
+		Default:        defaultNetworkPolicy,
+		Validate:       rulesOf(networkPolicyRules),
+		ValidateUpdate: changesOf(networkPolicyChanges),
+		WholeUpdate:    true,
+		Generation:     true,
 	}
 }

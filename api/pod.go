@@ -43,6 +43,9 @@ func pod() *Resource {
 func preparePod(obj Object) {
 	p := obj.(*corev1.Pod)
 	mergeLabelKeys(p)
+	if grace := p.Spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
+		p.Spec.TerminationGracePeriodSeconds = new(int64(1))
+	}
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podQOS(&p.Spec)}
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = []corev1.PodCondition{{

@@ -10,8 +10,9 @@ import (
 func priorityClass() *Resource {
 	return &Resource{
 		Name: "priorityclasses", Singular: "priorityclass", Kind: "PriorityClass",
-		ShortNames:     []string{"pc"},
-		Versions:       readable(served(schedulingv1.SchemeGroupVersion), schedulingv1beta1.SchemeGroupVersion),
+		ShortNames: []string{"pc"},
+		Versions: older(served(schedulingv1.SchemeGroupVersion),
+			alike[schedulingv1.PriorityClass, schedulingv1beta1.PriorityClass](schedulingv1beta1.SchemeGroupVersion)),
 		New:            func() Object { return &schedulingv1.PriorityClass{} },
 		Rows:           &Table{Columns: priorityClassColumns, Cells: priorityClassCells},
 		Prefix:         "priorityclasses",

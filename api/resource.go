@@ -198,6 +198,9 @@ type Version struct {
 	// without loss; nil means that the types are the same. They may share
 	// memory with what they are given and must not change it.
 	ToHub, FromHub func(Object) (Object, error)
+	// Deprecated is what clients of this version are told; nil when it is there to
+	// stay.
+	Deprecated *Deprecation
 	// FieldLabels maps the field selectors of this version to the labels of
 	// Resource.Fields, metadata.name and metadata.namespace included. Nil means
 	// these two alone.

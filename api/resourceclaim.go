@@ -9,8 +9,9 @@ import (
 func resourceClaim() *Resource {
 	return &Resource{
 		Name: "resourceclaims", Singular: "resourceclaim", Kind: "ResourceClaim",
-		Namespaced:           true,
-		Versions:             readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
+		Namespaced: true,
+		Versions: older(served(resourcev1.SchemeGroupVersion),
+			alike[resourcev1.ResourceClaim, resourcev1beta2.ResourceClaim](resourcev1beta2.SchemeGroupVersion)),
 		New:                  func() Object { return &resourcev1.ResourceClaim{} },
 		Rows:                 &Table{Columns: resourceClaimColumns, Cells: resourceClaimCells},
 		Prefix:               "resourceclaims",

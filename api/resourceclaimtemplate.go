@@ -9,8 +9,9 @@ import (
 func resourceClaimTemplate() *Resource {
 	return &Resource{
 		Name: "resourceclaimtemplates", Singular: "resourceclaimtemplate", Kind: "ResourceClaimTemplate",
-		Namespaced:          true,
-		Versions:            readable(served(resourcev1.SchemeGroupVersion), resourcev1beta2.SchemeGroupVersion),
+		Namespaced: true,
+		Versions: older(served(resourcev1.SchemeGroupVersion),
+			alike[resourcev1.ResourceClaimTemplate, resourcev1beta2.ResourceClaimTemplate](resourcev1beta2.SchemeGroupVersion)),
 		New:                 func() Object { return &resourcev1.ResourceClaimTemplate{} },
 		Rows:                nameAndAge(),
 		Prefix:              "resourceclaimtemplates",

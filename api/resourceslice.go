@@ -17,7 +17,7 @@ func resourceSlice(now func() time.Time) *Resource {
 		resourcev1.SchemeGroupVersion.WithKind("ResourceSlice").String() + ": %s"
 	return &Resource{
 		Name: "resourceslices", Singular: "resourceslice", Kind: "ResourceSlice",
-		Versions:            readable(versions, resourcev1beta2.SchemeGroupVersion),
+		Versions:            older(versions, alike[resourcev1.ResourceSlice, resourcev1beta2.ResourceSlice](resourcev1beta2.SchemeGroupVersion)),
 		New:                 func() Object { return &resourcev1.ResourceSlice{} },
 		Rows:                &Table{Columns: resourceSliceColumns, Cells: resourceSliceCells},
 		Prefix:              "resourceslices",

@@ -2,6 +2,7 @@ package api
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 )
 
@@ -10,9 +11,11 @@ func role() *Resource {
 	return &Resource{
 		Name: "roles", Singular: "role", Kind: "Role",
 		Namespaced: true,
-		Versions:   readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
-		New:        func() Object { return &rbacv1.Role{} },
-		Prefix:     "roles",
+		Versions: older(served(rbacv1.SchemeGroupVersion),
+			alike[rbacv1.Role, rbacv1beta1.Role](rbacv1beta1.SchemeGroupVersion),
+			alike[rbacv1.Role, rbacv1alpha1.Role](rbacv1alpha1.SchemeGroupVersion)),
+		New:    func() Object { return &rbacv1.Role{} },
+		Prefix: "roles",
 		Default: func(obj Object) {
 			if r := obj.(*rbacv1.Role); len(r.Rules) == 0 {
 				r.Rules = nil

@@ -2,6 +2,7 @@ package api
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 )
 
@@ -10,10 +11,12 @@ func roleBinding() *Resource {
 	return &Resource{
 		Name: "rolebindings", Singular: "rolebinding", Kind: "RoleBinding",
 		Namespaced: true,
-		Versions:   readable(served(rbacv1.SchemeGroupVersion), rbacv1beta1.SchemeGroupVersion),
-		New:        func() Object { return &rbacv1.RoleBinding{} },
-		Rows:       &Table{Columns: roleBindingColumns, Cells: roleBindingCells},
-		Prefix:     "rolebindings",
+		Versions: older(served(rbacv1.SchemeGroupVersion),
+			alike[rbacv1.RoleBinding, rbacv1beta1.RoleBinding](rbacv1beta1.SchemeGroupVersion),
+			alike[rbacv1.RoleBinding, rbacv1alpha1.RoleBinding](rbacv1alpha1.SchemeGroupVersion)),
+		New:    func() Object { return &rbacv1.RoleBinding{} },
+		Rows:   &Table{Columns: roleBindingColumns, Cells: roleBindingCells},
+		Prefix: "rolebindings",
 		Default: func(obj Object) {
 			b := obj.(*rbacv1.RoleBinding)
 			defaultRoleRef(&b.RoleRef, b.Subjects)

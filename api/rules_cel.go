@@ -139,13 +139,11 @@ func beyondUs(parsed *cel.Ast, issues *cel.Issues) bool {
 }
 
 func (s celScope) env() (*cel.Env, error) {
-	registry, err := types.NewRegistry()
-	if err != nil {
-		return nil, err
-	}
 	options := []cel.EnvOption{
-		cel.CustomTypeProvider(&celTypes{Provider: registry, scope: s}),
 		cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true),
+		func(e *cel.Env) (*cel.Env, error) {
+			return cel.CustomTypeProvider(&celTypes{Provider: e.CELTypeProvider(), scope: s})(e)
+		},
 	}
 	if s.device {
 		return cel.NewEnv(append(options, cel.Variable("device", cel.ObjectType(celDeviceType)))...)

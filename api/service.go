@@ -22,6 +22,7 @@ func service() *Resource {
 		AllowCreateOnUpdate:  true,
 		HasStatus:            true,
 		Default:              defaultService,
+		ObjectWarnings:       serviceWarnings,
 		Allocate:             allocateService,
 		Release:              releaseService,
 		PrepareCreate:        func(obj Object) { alignClusterIPs(&obj.(*corev1.Service).Spec, nil) },
@@ -39,6 +40,9 @@ func service() *Resource {
 
 func prepareServiceUpdate(obj, old Object) {
 	s, was := &obj.(*corev1.Service).Spec, &old.(*corev1.Service).Spec
+	if was.Type == corev1.ServiceTypeLoadBalancer && s.Type != was.Type {
+		obj.(*corev1.Service).Status.LoadBalancer = corev1.LoadBalancerStatus{}
+	}
 	keepAddresses(s, was)
 	dropUnneeded(s, was)
 	trimSecond(s, was)

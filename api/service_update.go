@@ -22,6 +22,9 @@ func dropUnneeded(s, old *corev1.ServiceSpec) {
 		if equality.Semantic.DeepEqual(s.IPFamilyPolicy, old.IPFamilyPolicy) {
 			s.IPFamilyPolicy = nil
 		}
+		if equality.Semantic.DeepEqual(s.InternalTrafficPolicy, old.InternalTrafficPolicy) {
+			s.InternalTrafficPolicy = nil
+		}
 	}
 	onNodes := func(s *corev1.ServiceSpec) bool {
 		return s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeLoadBalancer

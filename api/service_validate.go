@@ -41,7 +41,7 @@ func serviceRules(at *place, svc, was *corev1.Service) {
 		}
 	}
 	enum(spec.of("type"), s.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)
-	portNumbersOnce(spec.of("ports"), s)
+	portNumbersOnce(spec.of("ports"), s, was.Name == "")
 	sourceRangeRules(at, svc, was)
 	balancer := s.Type == corev1.ServiceTypeLoadBalancer
 	if s.AllocateLoadBalancerNodePorts != nil && !balancer {
@@ -208,7 +208,9 @@ func ordinaryAddress(at *place, value string) {
 }
 
 // portNumbersOnce: a number and a protocol lead to one place.
-func portNumbersOnce(at *place, s *corev1.ServiceSpec) {
+//
+// Of the ports of nodes, a new service's are looked at when they are taken.
+func portNumbersOnce(at *place, s *corev1.ServiceSpec, isNew bool) {
 	if s.Type == corev1.ServiceTypeClusterIP {
 		for i := range s.Ports {
 			if s.Ports[i].NodePort != 0 {
@@ -222,7 +224,7 @@ func portNumbersOnce(at *place, s *corev1.ServiceSpec) {
 	}
 	var ofNodes, own unique[key]
 	for i, p := range s.Ports {
-		if p.NodePort == 0 {
+		if p.NodePort == 0 || isNew && wantsNodePorts(s) {
 			continue
 		}
 		k := key{p.Protocol, p.NodePort}

@@ -9,7 +9,8 @@ import (
 func serviceCIDR() *Resource {
 	return &Resource{
 		Name: "servicecidrs", Singular: "servicecidr", Kind: "ServiceCIDR",
-		Versions:       readable(served(networkingv1.SchemeGroupVersion), networkingv1beta1.SchemeGroupVersion),
+		Versions: older(served(networkingv1.SchemeGroupVersion),
+			alike[networkingv1.ServiceCIDR, networkingv1beta1.ServiceCIDR](networkingv1beta1.SchemeGroupVersion)),
 		New:            func() Object { return &networkingv1.ServiceCIDR{} },
 		Rows:           &Table{Columns: serviceCIDRColumns, Cells: serviceCIDRCells},
 		Prefix:         "servicecidrs",

@@ -2,6 +2,7 @@ package api
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // statefulSet is pods with names and storage of their own.
@@ -45,6 +46,7 @@ func defaultStatefulSet(obj Object) {
 	}
 	for i := range s.VolumeClaimTemplates {
 		defaultClaim(&s.VolumeClaimTemplates[i])
+		s.VolumeClaimTemplates[i].TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}
 	}
 	if s.UpdateStrategy.Type == "" {
 		s.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType

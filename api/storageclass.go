@@ -10,8 +10,9 @@ import (
 func storageClass() *Resource {
 	return &Resource{
 		Name: "storageclasses", Singular: "storageclass", Kind: "StorageClass",
-		ShortNames:          []string{"sc"},
-		Versions:            readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
+		ShortNames: []string{"sc"},
+		Versions: older(served(storagev1.SchemeGroupVersion),
+			alike[storagev1.StorageClass, storagev1beta1.StorageClass](storagev1beta1.SchemeGroupVersion)),
 		New:                 func() Object { return &storagev1.StorageClass{} },
 		Rows:                &Table{Columns: storageClassColumns, Cells: storageClassCells},
 		Prefix:              "storageclasses",

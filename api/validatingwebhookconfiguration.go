@@ -9,8 +9,9 @@ import (
 func validatingWebhookConfiguration() *Resource {
 	return &Resource{
 		Name: "validatingwebhookconfigurations", Singular: "validatingwebhookconfiguration", Kind: "ValidatingWebhookConfiguration",
-		Categories:             []string{"api-extensions"},
-		Versions:               readable(served(admissionregistrationv1.SchemeGroupVersion), admissionregistrationv1beta1.SchemeGroupVersion),
+		Categories: []string{"api-extensions"},
+		Versions: older(served(admissionregistrationv1.SchemeGroupVersion),
+			alike[admissionregistrationv1.ValidatingWebhookConfiguration, admissionregistrationv1beta1.ValidatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
 		New:                    func() Object { return &admissionregistrationv1.ValidatingWebhookConfiguration{} },
 		Rows:                   &Table{Columns: webhookColumns, Cells: validatingWebhookCells},
 		Prefix:                 "validatingwebhookconfigurations",

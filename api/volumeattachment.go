@@ -2,6 +2,7 @@ package api
 
 import (
 	storagev1 "k8s.io/api/storage/v1"
+	storagev1alpha1 "k8s.io/api/storage/v1alpha1"
 	storagev1beta1 "k8s.io/api/storage/v1beta1"
 )
 
@@ -9,7 +10,9 @@ import (
 func volumeAttachment() *Resource {
 	return &Resource{
 		Name: "volumeattachments", Singular: "volumeattachment", Kind: "VolumeAttachment",
-		Versions:               readable(served(storagev1.SchemeGroupVersion), storagev1beta1.SchemeGroupVersion),
+		Versions: older(served(storagev1.SchemeGroupVersion),
+			alike[storagev1.VolumeAttachment, storagev1beta1.VolumeAttachment](storagev1beta1.SchemeGroupVersion),
+			alike[storagev1.VolumeAttachment, storagev1alpha1.VolumeAttachment](storagev1alpha1.SchemeGroupVersion)),
 		New:                    func() Object { return &storagev1.VolumeAttachment{} },
 		Rows:                   &Table{Columns: volumeAttachmentColumns, Cells: volumeAttachmentCells},
 		Prefix:                 "volumeattachments",

@@ -82,7 +82,7 @@ type listOutput struct {
 	w           http.ResponseWriter
 	contentType string
 	gzip        bool
-	begun, gone bool
+	begun       bool
 	buf         *[]byte // to be kept
 }
 

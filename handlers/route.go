@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -63,7 +63,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	}
 	request.From(r.Context()).Routed = true
 	if info.Name != "" {
-		if faults := pathvalidation.IsValidPathSegmentName(info.Name); len(faults) > 0 {
+		if faults := content.IsPathSegmentName(info.Name); len(faults) > 0 {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", info.Name, faults[0]))
 		}
 	}

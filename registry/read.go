@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -15,9 +16,6 @@ import (
 func (r *Registry) Get(ctx context.Context, t Target, read storage.Read) (*storage.Item, error) {
 	item, err := r.collection(t.Resource).Get(ctx, t.Key(), read)
 	if err != nil {
-		return nil, r.StatusError(t, err)
-	}
-	if _, err := item.Object(); err != nil {
 		return nil, r.StatusError(t, err)
 	}
 	return item, nil
@@ -123,15 +121,33 @@ func (s Selection) filter() func(*storage.Item) bool {
 	byField := s.Fields != nil && !s.Fields.Empty()
 	switch {
 	case byLabel && byField:
-		return func(i *storage.Item) bool {
-			return s.Labels.Matches(labels.Set(i.Labels())) && s.Fields.Matches(itemFields{i})
-		}
+		byLabel := labelFilter(s.Labels)
+		return func(i *storage.Item) bool { return byLabel(i) && s.Fields.Matches(itemFields{i}) }
 	case byLabel:
-		return func(i *storage.Item) bool { return s.Labels.Matches(labels.Set(i.Labels())) }
+		return labelFilter(s.Labels)
 	case byField:
 		return func(i *storage.Item) bool { return s.Fields.Matches(itemFields{i}) }
 	}
 	return nil
+}
+
+// labelFilter is what a label selector asks of an item. Of most items their
+// signature tells that they have not the labels that must have a certain value.
+func labelFilter(s labels.Selector) func(*storage.Item) bool {
+	must := labels.Set{}
+	requirements, _ := s.Requirements()
+	for _, r := range requirements {
+		switch r.Operator() {
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			if values := r.ValuesUnsorted(); len(values) == 1 {
+				must[r.Key()] = values[0]
+			}
+		}
+	}
+	signature := storage.LabelSignature(must)
+	return func(i *storage.Item) bool {
+		return i.MayHaveLabels(signature) && s.Matches(labels.Set(i.Labels()))
+	}
 }
 
 // itemFields are the selectable fields of an item, with the two that every

@@ -31,6 +31,8 @@ func TestValidate(t *testing.T) {
 		{Options{TLSKeyFile: "k"}, "--tls-cert-file: must be given together with --tls-private-key-file"},
 		{Options{EtcdServers: []string{"e"}, EtcdKeyFile: "k"}, "--etcd-certfile: must be given together with --etcd-keyfile"},
 		{Options{EtcdCAFile: "ca"}, "--etcd-servers: must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are"},
+		{Options{EtcdServers: []string{"e"}, EtcdSnapshot: "s"}, "--etcd-snapshot: cannot be together with --etcd-servers, it is read into the embedded etcd"},
+		{Options{EtcdQuotaBytes: -1}, "--quota-backend-bytes: -1 is below 0"},
 		{Options{EtcdPrefix: "registry"}, `--etcd-prefix: "registry" must begin with a slash, and be more than that`},
 		{Options{EtcdPrefix: "/"}, `--etcd-prefix: "/" must begin with a slash, and be more than that`},
 		{Options{ServiceClusterIPRange: "10.0.0.0"}, `--service-cluster-ip-range: "10.0.0.0" is not a CIDR such as 10.0.0.0/24`},

@@ -1,14 +1,11 @@
 package ssa
 
 import (
-	"reflect"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -86,7 +83,7 @@ func (a *applying) prepare() error {
 	if a.fields, err = a.v.root.fields(a.patch); err != nil {
 		return errorf("failed to get field set: %w", err)
 	}
-	a.fields, _ = minusTrees(a.fields, a.m.resets.of(a.w.Subresource))
+	a.fields, _ = minusTrees(a.fields, a.m.resets[a.w.Subresource])
 	a.os, err = a.m.reconcile(a.os)
 	return err
 }
@@ -209,74 +206,7 @@ func (d *plainDifferences) at(v *view) (Set, error) {
 	if err != nil {
 		return nil, errorf("failed to compare objects: %w", err)
 	}
-	difference, _ = minusTrees(difference, m.resets.of(d.a.w.Subresource))
+	difference, _ = minusTrees(difference, m.resets[d.a.w.Subresource])
 	d.found = append(d.found, seen{v, difference})
 	return difference, nil
-}
-
-// plain returns an object of the hub type, which may be nil, as plain JSON of
-// version v, without managedFields.
-func (m *Manager) plain(v *view, hub api.Object) (map[string]any, error) {
-	obj := v.empty
-	if hub != nil {
-		var err error
-		if obj, err = m.resource.As(v.version, hub); err != nil {
-			return nil, err
-		}
-	}
-	gvk := v.version.WithKind(m.resource.Kind)
-	var out map[string]any
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		out = ownable(u.Object)
-	} else {
-		bare := reflect.New(reflect.TypeOf(obj).Elem())
-		bare.Elem().Set(reflect.ValueOf(obj).Elem())
-		o := bare.Interface().(api.Object)
-		o.SetManagedFields(nil)
-		var err error
-		if out, err = runtime.DefaultUnstructuredConverter.ToUnstructured(o); err != nil {
-			return nil, err
-		}
-	}
-	out["kind"], out["apiVersion"] = gvk.Kind, gvk.GroupVersion().String()
-	return out, nil
-}
-
-// object makes an object of the hub type, with its defaults, of plain JSON.
-func (m *Manager) object(v *view, plain map[string]any) (api.Object, error) {
-	obj, err := m.versioned(v, plain)
-	if err != nil {
-		return nil, err
-	}
-	return m.resource.Decoded(v.version, obj)
-}
-
-// versioned makes an object of version v of plain JSON.
-func (m *Manager) versioned(v *view, plain map[string]any) (api.Object, error) {
-	if v.plan == nil {
-		return (&unstructured.Unstructured{Object: plain}).DeepCopy(), nil
-	}
-	obj := m.resource.NewOf(v.version)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plain, obj); err != nil {
-		return nil, err
-	}
-	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-	return obj, nil
-}
-
-// convert returns plain JSON of version from as that of version to.
-func (m *Manager) convert(plain map[string]any, from, to *view) (map[string]any, error) {
-	if from == to {
-		return plain, nil
-	}
-	obj, err := m.versioned(from, plain)
-	if err != nil {
-		return nil, err
-	}
-	if from.version.ToHub != nil {
-		if obj, err = from.version.ToHub(obj); err != nil {
-			return nil, err
-		}
-	}
-	return m.plain(to, obj)
 }

@@ -8,11 +8,12 @@
 // a Set whose members say how two objects differ.
 //
 // Read manager.go first: Update and Apply are the two things that happen to an
-// object. Both come down to the difference between what is there and what will
-// be, which every other owner loses and the writer gains. differ_go.go finds it
-// between Go objects by reflection, along a plan made once per type, since all
-// writes but applies need no more; differ.go finds it between plain JSON values,
-// for applies and custom resources.
+// object (update.go, apply.go). Both come down to the difference between what is
+// there and what will be, which every other owner loses and the writer gains.
+// differ_go.go finds it between Go objects by reflection, along a plan (plan.go)
+// made once per type, since all writes but applies need no more; differ.go finds
+// it between plain JSON values, for applies and custom resources. set.go is the
+// algebra of Sets, merge.go, fields.go, remove.go and prune.go what applies do.
 //
 // The behaviour is that of kube-apiserver's field manager, and the tests hold
 // it to k8s.io/apimachinery's managedfields over random histories.

@@ -225,3 +225,12 @@ func plainScalar(s string) (rest string, ok bool) {
 	}
 	return s[n:], true
 }
+
+// pathString spells a path as messages do.
+func pathString(path []element) string {
+	var b strings.Builder
+	for _, e := range path {
+		b.WriteString(e.String())
+	}
+	return b.String()
+}

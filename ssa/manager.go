@@ -20,7 +20,8 @@ type Schemas func(schema.GroupVersionKind) (t typed.ParseableType, ok bool)
 type Manager struct {
 	resource *api.Resource
 	schemas  Schemas
-	resets   Resets
+	// resets are those of every subresource that has any.
+	resets map[string]Set
 
 	mu    sync.Mutex
 	views map[schema.GroupVersion]*view
@@ -51,9 +52,14 @@ type Write struct {
 	Now time.Time
 }
 
-// New makes a Manager of res. Schemas are looked up when they are needed.
+// New makes a Manager of res. Schemas are looked up when they are needed, each
+// once.
 func New(res *api.Resource, schemas Schemas, resets Resets) *Manager {
-	return &Manager{resource: res, schemas: schemas, resets: resets, views: map[schema.GroupVersion]*view{}}
+	m := &Manager{resource: res, schemas: schemas, resets: map[string]Set{}, views: map[schema.GroupVersion]*view{}}
+	for subresource := range resets {
+		m.resets[subresource] = resets.of(subresource)
+	}
+	return m
 }
 
 // view returns the version gv of the resource; nil when it is not known, or has
@@ -71,6 +77,7 @@ func (m *Manager) view(gv schema.GroupVersion) (*view, error) {
 	gvk := gv.WithKind(m.resource.Kind)
 	parse, ok := m.schemas(gvk)
 	if !ok {
+		m.views[gv] = nil
 		return nil, nil
 	}
 	root, err := compile(parse)
@@ -101,7 +108,11 @@ func (v *view) differ(a, b api.Object) (Set, error) {
 		_, d, err := differ(v.root, content(a), content(b))
 		return d, err
 	}
-	_, d, err := v.plan.differ(reflect.ValueOf(a), reflect.ValueOf(b))
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	if want := reflect.PointerTo(v.plan.rt); x.Type() != want || y.Type() != want {
+		return nil, errorf("objects are %T and %T, not %v", a, b, want)
+	}
+	_, d, err := v.plan.differ(x, y)
 	return d, err
 }
 

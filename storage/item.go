@@ -24,6 +24,7 @@ type Item struct {
 	rev   int64
 	value []byte
 
+	signature atomic.Uint64 // of the labels; 0 until they were asked for
 	meta      atomic.Pointer[meta]
 	encodings atomic.Pointer[encoding]
 	mu        sync.Mutex // guards object, and the making of what the fields above hold
@@ -58,6 +59,7 @@ type encoding struct {
 func (i *Item) at(rev int64) *Item {
 	n := &Item{of: i.of, key: i.key, rev: rev, value: i.value}
 	n.meta.Store(i.meta.Load())
+	n.signature.Store(i.signature.Load())
 	return n
 }
 
@@ -138,8 +140,38 @@ func (i *Item) makeMeta(fields bool) *meta {
 			m.fields = i.of.Fields(obj)
 		}
 	}
+	i.signature.Store(LabelSignature(m.labels) | known)
 	i.meta.Store(m)
 	return m
+}
+
+// known is the bit of a signature that is set once it was made.
+const known = 1 << 63
+
+// LabelSignature has two bits for each label, chosen by its key and value. A set
+// of labels can be part of another only if its signature is.
+func LabelSignature(labels map[string]string) uint64 {
+	var bits uint64
+	for k, v := range labels {
+		const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+		h := uint64(offset)
+		for i := range len(k) {
+			h = (h ^ uint64(k[i])) * prime
+		}
+		h = (h ^ '=') * prime
+		for i := range len(v) {
+			h = (h ^ uint64(v[i])) * prime
+		}
+		bits |= 1<<(h>>32%63) | 1<<(h>>40%63)
+	}
+	return bits
+}
+
+// MayHaveLabels is false if the item cannot have all labels of a signature. It
+// looks at the item alone, where Labels follows pointers.
+func (i *Item) MayHaveLabels(signature uint64) bool {
+	s := i.signature.Load()
+	return s&signature == signature || s&known == 0
 }
 
 // Slots is the number of different encodings an item can hold.

@@ -18,7 +18,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	tuneMemory()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // run is the command; it returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {

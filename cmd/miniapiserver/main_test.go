@@ -217,6 +217,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 		{[]string{"--data-dir", used, "--secure-port", "0"}, "--data-dir: " + used + " is in use by another server"},
 		{[]string{"--ephemeral", "--secure-port", "0", "--tls-cert-file", junk, "--tls-private-key-file", junk}, "--tls-cert-file: " + junk + ": no PEM certificate found"},
 		{[]string{"--ephemeral", "--secure-port", "0", "--token-auth-file", junk}, "--token-auth-file: " + junk + ": line 1: "},
+		{[]string{"--ephemeral", "--secure-port", "0", "--etcd-snapshot", junk}, "--etcd-snapshot: " + junk + ": it is no etcd snapshot, or not a whole one: there is no checksum at its end"},
 		{[]string{"--ephemeral", "--secure-port", "0", "--client-ca-file", junk + "x"}, "--client-ca-file: stat " + junk + "x: no such file or directory"},
 	}
 	for _, c := range cases {

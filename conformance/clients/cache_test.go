@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -30,7 +31,7 @@ const (
 	label     = "churn"
 	// history is how long the server keeps any.
 	history  = 300 * time.Millisecond
-	patience = 30 * time.Second
+	patience = time.Minute
 )
 
 // view is one of the three ways in which a cache keeps objects: whole and
@@ -61,7 +62,7 @@ func views() []view {
 			l.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevisionList"))
 			return l
 		}, func(name, value string) client.Object {
-			return &appsv1.ControllerRevision{ObjectMeta: meta(name, value), Revision: int64(len(value))}
+			return &appsv1.ControllerRevision{ObjectMeta: meta(name, value), Data: runtime.RawExtension{Raw: []byte(`{}`)}, Revision: int64(len(value))}
 		}},
 	}
 }
@@ -116,7 +117,7 @@ func TestCache(t *testing.T) {
 	var wg sync.WaitGroup
 	var writes atomic.Int64
 	for _, v := range views() {
-		wg.Go(func() { churn(churning, direct, v, &writes) })
+		wg.Go(func() { churn(t, ctx, churning, direct, v, &writes) })
 	}
 	for range 3 * factor() {
 		pause(ctx, 2*time.Second)
@@ -189,10 +190,11 @@ func startCache(t *testing.T, ctx context.Context, config *rest.Config) (cache.C
 	return c, wg.Wait
 }
 
-// churn creates, changes and deletes objects until ctx is done.
-func churn(ctx context.Context, c client.Client, v view, writes *atomic.Int64) {
+// churn creates, changes and deletes objects until rest is done. A request that
+// was begun is waited for, so that nothing happens afterwards.
+func churn(t *testing.T, ctx, rest context.Context, c client.Client, v view, writes *atomic.Int64) {
 	const objects = 20
-	for n := 0; ctx.Err() == nil; n++ {
+	for n := 0; rest.Err() == nil; n++ {
 		o := v.made(fmt.Sprint("o", rand.IntN(objects)), strconv.Itoa(n))
 		var err error
 		switch rand.IntN(4) {
@@ -205,10 +207,13 @@ func churn(ctx context.Context, c client.Client, v view, writes *atomic.Int64) {
 		}
 		if err == nil {
 			writes.Add(1)
+		} else if apierrors.IsInvalid(err) {
+			t.Error(err)
+			return
 		} else if !apierrors.IsNotFound(err) {
-			pause(ctx, 50*time.Millisecond) // the server is away
+			pause(rest, 50*time.Millisecond) // the server is away
 		}
-		pause(ctx, 3*time.Millisecond)
+		pause(rest, 3*time.Millisecond)
 	}
 }
 

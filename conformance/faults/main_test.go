@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/goleak"
 
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -29,7 +30,7 @@ const (
 func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleEnv); role {
 	case "":
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	case roleMember:
 		end(runMember([]byte(os.Getenv(configEnv))))
 	case roleServer:

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Deprecation is what clients are told of something that they should no longer
+// use.
+type Deprecation struct {
+	// Warning goes into the Warning header.
+	Warning string
+	// RemovedRelease is the release of Kubernetes that does without it, such as
+	// "1.25"; empty when that is not known.
+	RemovedRelease string
+}
+
+// release is the release of Kubernetes whose catalogue this is.
+const (
+	releaseMajor = 1
+	releaseMinor = 36
+)
+
+// What published types of versions that were to go tell of it.
+type (
+	deprecatedType interface{ APILifecycleDeprecated() (major, minor int) }
+	removedType    interface{ APILifecycleRemoved() (major, minor int) }
+	replacedType   interface {
+		APILifecycleReplacement() schema.GroupVersionKind
+	}
+)
+
+// deprecationOf reads the deprecation of a version off its published type; nil
+// when it is not, or not yet, deprecated.
+func deprecationOf(gv schema.GroupVersion, obj Object) *Deprecation {
+	t, ok := obj.(deprecatedType)
+	if !ok {
+		return nil
+	}
+	major, minor := t.APILifecycleDeprecated()
+	if major == 0 && minor == 0 || major > releaseMajor || major == releaseMajor && minor > releaseMinor {
+		return nil
+	}
+	d := &Deprecation{Warning: fmt.Sprintf("%s %s is deprecated in v%d.%d+", gv, reflect.TypeOf(obj).Elem().Name(), major, minor)}
+	if t, ok := obj.(removedType); ok {
+		if major, minor := t.APILifecycleRemoved(); major != 0 || minor != 0 {
+			d.RemovedRelease = fmt.Sprintf("%d.%d", major, minor)
+			d.Warning += fmt.Sprintf(", unavailable in v%s+", d.RemovedRelease)
+		}
+	}
+	if t, ok := obj.(replacedType); ok {
+		if r := t.APILifecycleReplacement(); !r.Empty() {
+			d.Warning += fmt.Sprintf("; use %s %s", r.GroupVersion(), r.Kind)
+		}
+	}
+	return d
+}
+
+// DeprecatedIn is the deprecation of r, or of its version v; nil when there is
+// none.
+func (r *Resource) DeprecatedIn(v *Version) *Deprecation {
+	if v.Deprecated == nil && r.Deprecated != "" {
+		return &Deprecation{Warning: r.Deprecated}
+	}
+	return v.Deprecated
+}

@@ -1,0 +1,227 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+func TestAnswers(t *testing.T) {
+	h := newHandler(t, nil)
+	addMaps(t, h, "a")
+	large := `{"metadata":{"name":"l"},"data":{"k":"` + strings.Repeat("x", maxBody) + `"}}`
+	for _, c := range []struct {
+		request, body string
+		headers       []string
+		code          int
+		says          string
+	}{
+		// Paths and methods.
+		{"GET /nothing", "", nil, 404, "404 page not found"},
+		{"GET /api/v2/pods", "", nil, 404, "404 page not found"},
+		{"GET /api/v1/nothing", "", nil, 404, "the server could not find the requested resource"},
+		{"GET /api/v1/namespaces//configmaps", "", nil, 200, ""},
+		{"POST /api/v1/namespaces//configmaps", "{}", nil, 405, ""},
+		{"GET /api//v1/configmaps", "", nil, 404, ""},
+		{"GET " + mapsPath + "/a/status", "", nil, 404, ""},
+		{"GET " + mapsPath + "/a/b/c", "", nil, 404, ""},
+		{"GET " + mapsPath + "/%2e%2e", "", nil, 400, "Name parameter invalid"},
+		{"HEAD " + mapsPath, "", nil, 405, ""},
+		{"HEAD " + mapsPath + "/a", "", nil, 405, ""},
+		{"OPTIONS " + mapsPath, "", nil, 405, ""},
+		{"POST " + mapsPath + "/a", "", nil, 405, "the server does not allow this method"},
+		{"PUT " + mapsPath, "", nil, 405, ""},
+		{"POST /api/v1/configmaps", "{}", nil, 405, ""},
+		{"GET /api/v1/watch", "", nil, 404, ""},
+		{"DELETE /api/v1/watch/configmaps", "", nil, 405, ""},
+		{"GET /api/v1/proxy/namespaces/ns/pods/x", "", nil, 405, ""},
+		// Reading.
+		{"GET " + mapsPath + "/a", "", nil, 200, `{"kind":"ConfigMap","apiVersion":"v1",`},
+		{"GET " + mapsPath + "/b", "", nil, 404, `configmaps \"b\" not found`},
+		{"GET " + mapsPath + "/a?resourceVersion=99999999999", "", nil, 504, "Too large resource version"},
+		{"GET " + mapsPath + "/a?resourceVersion=18446744073709551615", "", nil, 504, "Too large resource version"},
+		{"GET " + mapsPath + "/a?resourceVersion=x", "", nil, 400, "invalid resource version"},
+		{"GET " + mapsPath + "/a", "", []string{"Accept", "text/html"}, 406, "406: Not Acceptable"},
+		{"GET " + mapsPath + "/a", "", []string{"Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}, 406, "is not a list"},
+		{"GET " + mapsPath, "", []string{"Accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}, 406, "is a list"},
+		{"GET " + mapsPath + "?includeObject=All", "", []string{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}, 400, "includeObject"},
+		// Writing.
+		{"POST " + mapsPath, `{"metadata":{"name":"a"}}`, nil, 409, "already exists"},
+		{"POST " + mapsPath, `{"metadata":{"name":"b","namespace":"other"}}`, nil, 400, "does not match the namespace"},
+		{"POST " + mapsPath + "?dryRun=Some", `{}`, nil, 422, "dryRun"},
+		{"POST " + mapsPath, large, nil, 413, "limit is 3145728"},
+		{"POST " + mapsPath, `{}`, []string{"Content-Type", "text/plain"}, 415, ""},
+		{"PUT " + mapsPath + "/a", `{"metadata":{"name":"b"}}`, nil, 400, "does not match the name on the URL"},
+		{"PUT " + mapsPath + "/a", `{}`, nil, 400, "name must be provided"},
+		{"PATCH " + mapsPath + "/a", `{}`, nil, 415, "415: Unsupported Media Type"},
+		{"PATCH " + mapsPath + "/a", `{"metadata":{"name":"b"}}`, []string{"Content-Type", "application/merge-patch+json"}, 400, ""},
+		{"PATCH " + mapsPath + "/a", `{"data":{"k":1}}`, []string{"Content-Type", "application/merge-patch+json"}, 422, "patch: Invalid value"},
+		{"PATCH " + mapsPath + "/a", `[null]`, []string{"Content-Type", "application/json-patch+json"}, 422, ""},
+		{"DELETE " + mapsPath + "/a", `{"preconditions":{"uid":"x"}}`, nil, 409, "UID in the precondition"},
+		{"DELETE " + mapsPath + "/a", `{"kind":"Pod","apiVersion":"v1"}`, nil, 400, ""},
+		{"DELETE " + mapsPath + "/a?propagationPolicy=None", ``, nil, 422, "propagationPolicy"},
+	} {
+		method, path, _ := strings.Cut(c.request, " ")
+		w := sendText(t, h, method, path, c.body, c.headers...)
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s: %d %.300s, want %d %q", c.request, w.Code, w.Body, c.code, c.says)
+		}
+	}
+	// The size of a body that does not say how long it is.
+	if w := send(t, h, http.MethodPost, mapsPath, io.MultiReader(strings.NewReader(large))); w.Code != 413 {
+		t.Errorf("a large body of unknown length: %d", w.Code)
+	}
+	if w := sendText(t, h, http.MethodGet, mapsPath+"/a", ""); !strings.Contains(w.Body.String(), `"data":{"k":"v"}`) {
+		t.Errorf("what was refused left its traces: %s", w.Body)
+	}
+}
+
+// page is what a client reads of a list.
+type page struct {
+	Metadata struct {
+		Continue           string
+		RemainingItemCount int
+	}
+	Items []struct{ Metadata struct{ Name string } }
+}
+
+func pageIn(t *testing.T, w *httptest.ResponseRecorder) (p page, names string) {
+	t.Helper()
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	for _, i := range p.Items {
+		names += i.Metadata.Name
+	}
+	return p, names
+}
+
+func TestPages(t *testing.T) {
+	h := newHandler(t, nil)
+	addMaps(t, h, "a", "b", "c", "d", "e")
+	for _, path := range []string{mapsPath, "/api/v1/configmaps"} {
+		first, names := pageIn(t, sendText(t, h, http.MethodGet, path+"?limit=2", ""))
+		if names != "ab" || first.Metadata.RemainingItemCount != 3 {
+			t.Errorf("%s: the first page is %s, %+v", path, names, first.Metadata)
+		}
+		addMaps(t, h, "bb"+path[len(path)-1:]) // pages show one state
+		second, names := pageIn(t, sendText(t, h, http.MethodGet, path+"?limit=2&continue="+first.Metadata.Continue, ""))
+		if names != "cd" {
+			t.Errorf("%s: the second page is %s", path, names)
+		}
+		if last, names := pageIn(t, sendText(t, h, http.MethodGet, path+"?continue="+second.Metadata.Continue, "")); names != "e" || last.Metadata.Continue != "" {
+			t.Errorf("%s: the last page is %s", path, names)
+		}
+		sendText(t, h, http.MethodDelete, mapsPath+"/bb"+path[len(path)-1:], "")
+	}
+	// A collection is deleted by the same pages.
+	first, _ := pageIn(t, sendText(t, h, http.MethodGet, mapsPath+"?limit=2", ""))
+	if _, names := pageIn(t, sendText(t, h, http.MethodDelete, mapsPath+"?limit=1&continue="+first.Metadata.Continue, "")); names != "c" {
+		t.Errorf("deleted %s", names)
+	}
+	if _, names := pageIn(t, sendText(t, h, http.MethodGet, mapsPath, "")); names != "abde" {
+		t.Errorf("left are %s", names)
+	}
+}
+
+// A body that does not come does not hold its request longer than others.
+func TestBodyThatStalls(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		h := newHandler(t, func(c *Config) { c.RequestTimeout = 200 * time.Millisecond })
+		s := serveOver(t, h, http2)
+		body, write := io.Pipe()
+		go write.Write([]byte(`{"metadata":`)) // and no more
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+mapsPath, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Group", request.GroupMasters)
+		answer, err := s.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.StatusCode != http.StatusGatewayTimeout {
+			t.Errorf("HTTP/2 %t: %s", http2, answer.Status)
+		}
+		answer.Body.Close()
+		write.Close()
+	}
+}
+
+func TestWarningsAreBounded(t *testing.T) {
+	h := newHandler(t, nil)
+	total := func(body string) (n, runes int) {
+		w := sendText(t, h, http.MethodPost, mapsPath+"?dryRun=All", body)
+		if w.Code != http.StatusCreated {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		for _, v := range w.Header().Values("Warning") {
+			runes += len([]rune(v))
+		}
+		return len(w.Header().Values("Warning")), runes
+	}
+	var fields strings.Builder
+	for i := range 90 {
+		fmt.Fprintf(&fields, `,"%d%s":1`, i, strings.Repeat("ü", 1000))
+	}
+	if n, _ := total(`{"metadata":{"name":"x"},"a":1,"b":2}`); n != 2 {
+		t.Errorf("two warnings are %d", n)
+	}
+	if n, runes := total(`{"metadata":{"name":"x"}` + fields.String() + `}`); n != 16 || runes > warningsTotal+n*20 {
+		t.Errorf("there are %d warnings of %d characters", n, runes)
+	}
+}
+
+func TestStrictPatches(t *testing.T) {
+	h := newHandler(t, nil)
+	addMaps(t, h, "a")
+	for _, c := range []struct{ kind, patch, says string }{
+		{"merge-patch", `{"data":{"d":"1","d":"2"}}`, `strict decoding error: duplicate field \"data.d\"`},
+		{"strategic-merge-patch", `{"bogus":1,"data":{"s":"1"}}`, `Invalid value: \"map[bogus:1 data:map[s:1]]\": strict decoding error: unknown field \"bogus\"`},
+		{"json-patch", `[{"op":"add","path":"/data/f","value":"1","value":"2"}]`, `strict decoding error: json patch duplicate field \"[0].value\"`},
+	} {
+		contentType := "application/" + c.kind + "+json"
+		w := sendText(t, h, http.MethodPatch, mapsPath+"/a?fieldValidation=Strict", c.patch, "Content-Type", contentType)
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s: %d %s", c.kind, w.Code, w.Body)
+		}
+		w = sendText(t, h, http.MethodPatch, mapsPath+"/a?dryRun=All", c.patch, "Content-Type", contentType)
+		if w.Code != 200 || len(w.Header().Values("Warning")) != 1 {
+			t.Errorf("%s: %d %s", c.kind, w.Code, w.Header())
+		}
+		if w = sendText(t, h, http.MethodPatch, mapsPath+"/a?dryRun=All&fieldValidation=Ignore", c.patch, "Content-Type", contentType); w.Header().Get("Warning") != "" {
+			t.Errorf("%s: warned of what is to be ignored", c.kind)
+		}
+	}
+}
+
+func TestAggregatedDiscovery(t *testing.T) {
+	h := newHandler(t, nil)
+	const accept = mediaJSON + aggregatedParam + "," + mediaJSON
+	for _, path := range []string{"/api", "/apis"} {
+		w := sendText(t, h, http.MethodGet, path, "", "Accept", accept)
+		etag := w.Header().Get("ETag")
+		if w.Code != 200 || w.Header().Get("Content-Type") != mediaJSON+aggregatedParam || !strings.Contains(w.Body.String(), aggregatedKind) || len(etag) != 130 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Header())
+		}
+		if w := sendText(t, h, http.MethodGet, path, "", "Accept", accept, "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+			t.Errorf("%s, not changed: %d %s", path, w.Code, w.Body)
+		}
+		for _, plain := range []string{"", mediaJSON, mediaJSON + ";q=1," + mediaJSON + aggregatedParam + ";q=0.5", strings.Replace(accept, "v=v2;", "v=v3;", 1)} {
+			if w := sendText(t, h, http.MethodGet, path, "", "Accept", plain); w.Code != 200 || strings.Contains(w.Body.String(), aggregatedKind) {
+				t.Errorf("%s for %q: %d %.100s", path, plain, w.Code, w.Body)
+			}
+		}
+		if vary := w.Header().Values("Vary"); !slices.Contains(vary, "Accept") {
+			t.Errorf("%s: Vary is %q", path, vary)
+		}
+	}
+}

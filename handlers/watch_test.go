@@ -1,0 +1,240 @@
+package handlers
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// event is what a client sees of a watch event.
+type event struct {
+	Type   string
+	Object struct {
+		Kind     string
+		Code     int
+		Metadata struct{ Name, ResourceVersion string }
+	}
+}
+
+// serveOver serves h over HTTP/1.1, or HTTP/2.
+func serveOver(t *testing.T, h http.Handler, http2 bool) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.EnableHTTP2 = http2
+	if http2 {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// open begins a watch.
+func open(t *testing.T, s *httptest.Server, query string) (*http.Response, *json.Decoder) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+mapsPath+"?watch=1&"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Group", request.GroupMasters)
+	answer, err := s.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { answer.Body.Close() })
+	return answer, json.NewDecoder(answer.Body)
+}
+
+func next(t *testing.T, d *json.Decoder) event {
+	t.Helper()
+	var e event
+	if err := d.Decode(&e); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// watches is how many are on.
+func watches(t *testing.T, h *Handler) string {
+	t.Helper()
+	_, text := series(t, h.Metrics, "apiserver_longrunning_requests")
+	return text
+}
+
+// eventually waits for something that happens in another goroutine.
+func eventually(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); !happened(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not happen", what)
+		}
+	}
+}
+
+func TestWatchOverHTTP(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
+			h := newHandler(t, nil)
+			addMaps(t, h, "a")
+			s := serveOver(t, h, http2)
+			answer, events := open(t, s, "allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan")
+			if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != mediaJSON || (answer.ProtoMajor == 2) != http2 {
+				t.Fatalf("%s %s %s", answer.Proto, answer.Status, answer.Header)
+			}
+			want := func(kind, name string) {
+				t.Helper()
+				if e := next(t, events); e.Type != kind || e.Object.Metadata.Name != name {
+					t.Errorf("got %+v, want %s of %q", e, kind, name)
+				}
+			}
+			want("ADDED", "a")
+			want("BOOKMARK", "")
+			addMaps(t, h, "b")
+			want("ADDED", "b")
+			sendText(t, h, http.MethodDelete, mapsPath+"/a", "")
+			want("DELETED", "a")
+			if got := watches(t, h); !strings.Contains(got, "gauge:{value:1}") {
+				t.Errorf("watches are %s", got)
+			}
+			answer.Body.Close() // the client leaves
+			eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
+
+			answer, _ = open(t, s, "resourceVersion=0")
+			h.BeginShutdown()
+			if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+				t.Errorf("shutdown does not end a watch cleanly: %v", err)
+			}
+		})
+	}
+}
+
+// A client that is there and reads nothing does not keep its watch for ever.
+func TestWatchOfStalledClient(t *testing.T) {
+	for _, socket := range []bool{false, true} {
+		t.Run(fmt.Sprint("WebSocket ", socket), func(t *testing.T) {
+			h := newHandler(t, func(c *Config) { c.RequestTimeout = 300 * time.Millisecond })
+			l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+			s := &http.Server{Handler: h}
+			go s.Serve(l)
+			t.Cleanup(func() { s.Close() })
+			client, server := net.Pipe() // no buffer: each write waits for a read
+			l.conns <- server
+			defer client.Close()
+			upgrade := ""
+			if socket {
+				upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MTIzNDU2Nzg5MDEyMzQ1Ng==\r\n"
+			}
+			fmt.Fprintf(client, "GET %s?watch=1 HTTP/1.1\r\nHost: x\r\nGroup: %s\r\n%s\r\n", mapsPath, request.GroupMasters, upgrade)
+			if _, err := http.ReadResponse(bufio.NewReader(client), nil); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the beginning of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:1}") })
+			addMaps(t, h, "a")
+			eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
+		})
+	}
+}
+
+// pipes is a listener for connections without a network.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+func TestWatchOverWebSocket(t *testing.T) {
+	h := newHandler(t, nil)
+	addMaps(t, h, "a")
+	s := serveOver(t, h, false)
+	for _, c := range []struct {
+		protocol string
+		kind     int
+	}{{"", websocket.TextMessage}, {protocolBinary, websocket.BinaryMessage}, {protocolBase64, websocket.TextMessage}} {
+		d := websocket.Dialer{}
+		if c.protocol != "" {
+			d.Subprotocols = []string{c.protocol}
+		}
+		conn, _, err := d.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+mapsPath+"?watch=1", http.Header{"Group": {request.GroupMasters}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, data, err := conn.ReadMessage()
+		if err != nil || kind != c.kind || conn.Subprotocol() != c.protocol {
+			t.Errorf("%q: a message of kind %d in %q, %v", c.protocol, kind, conn.Subprotocol(), err)
+		}
+		if c.protocol == protocolBase64 {
+			if data, err = base64.StdEncoding.DecodeString(string(data)); err != nil {
+				t.Error(err)
+			}
+		}
+		var e event
+		if err := json.Unmarshal(data, &e); err != nil || e.Type != "ADDED" || e.Object.Metadata.Name != "a" {
+			t.Errorf("%q: %s, %v", c.protocol, data, err)
+		}
+		conn.Close() // without a word, as a client that crashes
+		eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
+	}
+}
+
+func TestWatchOfGoneRevision(t *testing.T) {
+	h := newHandler(t, nil)
+	w := sendText(t, h, http.MethodGet, mapsPath+"?watch=1&resourceVersion=99999999&timeoutSeconds=1", "")
+	if w.Code != http.StatusOK && statusIn(t, w).Reason != "Timeout" {
+		t.Errorf("a revision to come: %d %s", w.Code, w.Body)
+	}
+	for path, want := range map[string]int{"?watch=1&resourceVersion=x": 400, "?watch=1&labelSelector=(": 400, "?watch=1&resourceVersionMatch=Exact": 422} {
+		if w := sendText(t, h, http.MethodGet, mapsPath+path, ""); w.Code != want {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+// Events that are large go out in pieces, and are not held on to.
+func TestFramesAreBounded(t *testing.T) {
+	w := httptest.NewRecorder()
+	f := newHTTPFrames(w, time.Minute)
+	if err := f.begin(mediaJSON); err != nil {
+		t.Fatal(err)
+	}
+	one := make([]byte, watchChunk/2)
+	for range 16 {
+		if err := f.event(one); err != nil {
+			t.Fatal(err)
+		}
+		if len(f.buf) >= watchChunk {
+			t.Fatalf("%d bytes wait", len(f.buf))
+		}
+	}
+	if err := f.event(make([]byte, 4*watchChunk)); err != nil || cap(f.buf) > 2*watchChunk {
+		t.Errorf("%d bytes are kept, %v", cap(f.buf), err)
+	}
+	if err := f.flush(); err != nil || w.Body.Len() != 12*watchChunk {
+		t.Errorf("%d bytes were written, %v", w.Body.Len(), err)
+	}
+}
