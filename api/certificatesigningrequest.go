@@ -4,7 +4,6 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/request"
@@ -14,9 +13,8 @@ import (
 func certificateSigningRequest(now func() time.Time) *Resource {
 	return &Resource{
 		Name: "certificatesigningrequests", Singular: "certificatesigningrequest", Kind: "CertificateSigningRequest",
-		ShortNames: []string{"csr"},
-		Versions: readable(selectable(served(certificatesv1.SchemeGroupVersion), nameLabel, "spec.signerName"),
-			certificatesv1beta1.SchemeGroupVersion),
+		ShortNames:           []string{"csr"},
+		Versions:             older(selectable(served(certificatesv1.SchemeGroupVersion), nameLabel, "spec.signerName"), csrV1beta1()),
 		New:                  func() Object { return &certificatesv1.CertificateSigningRequest{} },
 		Rows:                 &Table{Columns: certificateSigningRequestColumns, Cells: certificateSigningRequestCells},
 		Prefix:               "certificatesigningrequests",

@@ -2,7 +2,6 @@ package api
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
-	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 )
 
@@ -12,7 +11,7 @@ func clusterRoleBinding() *Resource {
 		Name: "clusterrolebindings", Singular: "clusterrolebinding", Kind: "ClusterRoleBinding",
 		Versions: older(served(rbacv1.SchemeGroupVersion),
 			alike[rbacv1.ClusterRoleBinding, rbacv1beta1.ClusterRoleBinding](rbacv1beta1.SchemeGroupVersion),
-			alike[rbacv1.ClusterRoleBinding, rbacv1alpha1.ClusterRoleBinding](rbacv1alpha1.SchemeGroupVersion)),
+			clusterRoleBindingV1alpha1()),
 		New:    func() Object { return &rbacv1.ClusterRoleBinding{} },
 		Rows:   &Table{Columns: clusterRoleBindingColumns, Cells: clusterRoleBindingCells},
 		Prefix: "clusterrolebindings",

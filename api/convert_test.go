@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"pgregory.net/rapid"
 )
 
@@ -30,6 +32,12 @@ func fill(t *rapid.T, v reflect.Value, path string) {
 		_ = x.String() // one that was parsed has its text too
 		return
 	case *[]metav1.ManagedFieldsEntry:
+		return
+	case *intstr.IntOrString:
+		*x = intstr.FromInt32(rapid.Int32().Draw(t, path))
+		return
+	case *runtime.RawExtension:
+		x.Raw = []byte(`{"a":1}`)
 		return
 	}
 	switch v.Kind() {
@@ -57,7 +65,7 @@ func fill(t *rapid.T, v reflect.Value, path string) {
 			for i := range n {
 				value := reflect.New(v.Type().Elem()).Elem()
 				fill(t, value, fmt.Sprint(path, i))
-				v.SetMapIndex(reflect.ValueOf(fmt.Sprint("k", i)), value)
+				v.SetMapIndex(reflect.ValueOf(fmt.Sprint("k", i)).Convert(v.Type().Key()), value)
 			}
 		}
 	case reflect.Struct:

@@ -2,6 +2,7 @@ package api
 
 import (
 	storagev1 "k8s.io/api/storage/v1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
@@ -9,7 +10,7 @@ import (
 func csiDriver() *Resource {
 	return &Resource{
 		Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver",
-		Versions:               served(storagev1.SchemeGroupVersion),
+		Versions:               older(served(storagev1.SchemeGroupVersion), alike[storagev1.CSIDriver, storagev1beta1.CSIDriver](storagev1beta1.SchemeGroupVersion)),
 		New:                    func() Object { return &storagev1.CSIDriver{} },
 		Rows:                   &Table{Columns: csiDriverColumns, Cells: csiDriverCells},
 		Prefix:                 "csidrivers",

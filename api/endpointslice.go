@@ -11,7 +11,7 @@ func endpointSlice() *Resource {
 	return &Resource{
 		Name: "endpointslices", Singular: "endpointslice", Kind: "EndpointSlice",
 		Namespaced:          true,
-		Versions:            served(discoveryv1.SchemeGroupVersion),
+		Versions:            older(served(discoveryv1.SchemeGroupVersion), endpointSliceV1beta1()),
 		New:                 func() Object { return &discoveryv1.EndpointSlice{} },
 		Rows:                &Table{Columns: endpointSliceColumns, Cells: endpointSliceCells},
 		Prefix:              "endpointslices",

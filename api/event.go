@@ -3,7 +3,6 @@ package api
 import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	eventsv1beta1 "k8s.io/api/events/v1beta1"
 )
 
 // event is a report of something that happened to an object. Two groups serve
@@ -17,11 +16,7 @@ func event() *Resource {
 			FieldLabels: eventsFieldLabels(), FieldLabelError: unsupportedField,
 			Validate: validateEvent, ValidateUpdate: validateEventUpdate,
 		},
-		{
-			// The same on the wire as v1.
-			GroupVersion: eventsv1beta1.SchemeGroupVersion, New: newEvent, ToHub: eventToCore, FromHub: eventFromCore,
-			NotServed: true,
-		},
+		eventV1beta1(),
 	}, nameLabel, namespaceLabel,
 		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
 		"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",

@@ -2,7 +2,6 @@ package api
 
 import (
 	policyv1 "k8s.io/api/policy/v1"
-	policyv1beta1 "k8s.io/api/policy/v1beta1"
 )
 
 // podDisruptionBudget is how many pods of a kind may be evicted at a time.
@@ -12,7 +11,7 @@ func podDisruptionBudget() *Resource {
 		ShortNames: []string{"pdb"},
 		Namespaced: true,
 		Versions: older(served(policyv1.SchemeGroupVersion),
-			alike[policyv1.PodDisruptionBudget, policyv1beta1.PodDisruptionBudget](policyv1beta1.SchemeGroupVersion)),
+			budgetV1beta1()),
 		New:                    func() Object { return &policyv1.PodDisruptionBudget{} },
 		Rows:                   &Table{Columns: podDisruptionBudgetColumns, Cells: podDisruptionBudgetCells},
 		Prefix:                 "poddisruptionbudgets",

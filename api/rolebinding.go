@@ -2,7 +2,6 @@ package api
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
-	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
 	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
 )
 
@@ -13,7 +12,7 @@ func roleBinding() *Resource {
 		Namespaced: true,
 		Versions: older(served(rbacv1.SchemeGroupVersion),
 			alike[rbacv1.RoleBinding, rbacv1beta1.RoleBinding](rbacv1beta1.SchemeGroupVersion),
-			alike[rbacv1.RoleBinding, rbacv1alpha1.RoleBinding](rbacv1alpha1.SchemeGroupVersion)),
+			roleBindingV1alpha1()),
 		New:    func() Object { return &rbacv1.RoleBinding{} },
 		Rows:   &Table{Columns: roleBindingColumns, Cells: roleBindingCells},
 		Prefix: "rolebindings",

@@ -69,15 +69,17 @@ func (p *place) key(key string) *place {
 	return &place{up: p, faults: p.faults, name: key, is: entryOf}
 }
 
-// path writes the place out. It is nil for the object as a whole.
+// path writes the place out. It is nil for the object as a whole. Names are
+// copied: the compiler sees then that nothing of a place outlives its rules, and
+// needs no memory for it.
 func (p *place) path() *field.Path {
 	switch p.is {
 	case member:
-		return p.up.path().Child(p.name)
+		return p.up.path().Child(strings.Clone(p.name))
 	case element:
 		return p.up.path().Index(p.index)
 	case entryOf:
-		return p.up.path().Key(p.name)
+		return p.up.path().Key(strings.Clone(p.name))
 	}
 	return nil
 }

@@ -90,12 +90,3 @@ func served(gvs ...schema.GroupVersion) []Version {
 	}
 	return versions
 }
-
-// readable adds versions that older servers wrote into etcd, and whose form is
-// that of the hub.
-func readable(versions []Version, gvs ...schema.GroupVersion) []Version {
-	for _, gv := range gvs {
-		versions = append(versions, Version{GroupVersion: gv, NotServed: true})
-	}
-	return versions
-}

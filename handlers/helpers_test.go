@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +37,7 @@ func (somebody) Authenticate(r *http.Request) (*request.User, bool, error) {
 // system:masters and testers.
 func newHandler(t testing.TB, change func(*Config)) *Handler {
 	t.Helper()
-	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
+	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true, FutureWait: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ type metrics struct {
 	total       *prometheus.CounterVec
 	duration    *prometheus.HistogramVec
 	longRunning *prometheus.GaugeVec
+	deprecated  *prometheus.GaugeVec
 	// known keeps the children of total and duration by what they count, since
 	// finding them by their labels costs more than counting.
 	known sync.Map // requestKind -> *counted
@@ -50,6 +51,9 @@ func newMetrics(reg *prometheus.Registry, in *inflight) (*metrics, error) {
 		longRunning: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
 			Help: "Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component. Not all requests are tracked this way.",
 		}, []string{"verb", "group", "version", "resource", "subresource", "scope", "component"}),
+		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
+			Help: "Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.",
+		}, []string{"group", "version", "resource", "subresource", "removed_release"}),
 	}
 	inflightGauge := func(kind string, value func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
@@ -57,7 +61,7 @@ func newMetrics(reg *prometheus.Registry, in *inflight) (*metrics, error) {
 			ConstLabels: prometheus.Labels{"request_kind": kind},
 		}, func() float64 { return float64(value()) })
 	}
-	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning,
+	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning, m.deprecated,
 		inflightGauge("readOnly", in.reading.Load), inflightGauge("mutating", in.mutating.Load)} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

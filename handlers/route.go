@@ -67,9 +67,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", info.Name, faults[0]))
 		}
 	}
-	if res.Deprecated != "" {
-		request.From(r.Context()).Warn(res.Deprecated)
-	}
+	h.tellDeprecated(r, res, v, info)
 	c := &call{w: w, r: r, info: info, codec: h.codec(res, v), Target: registry.Target{
 		Resource: res, Version: v, Namespace: namespaceOf(res, info), Name: info.Name,
 		Status: info.Subresource == "status", Sub: res.Subresource(info.Subresource),

@@ -6,6 +6,7 @@ package request
 
 import (
 	"context"
+	"maps"
 	"sync"
 )
 
@@ -40,8 +41,26 @@ type Scope struct {
 	// it has: nothing of it is then made up by the client but names.
 	Routed bool
 
-	mu       sync.Mutex
-	warnings []string
+	mu          sync.Mutex
+	warnings    []string
+	annotations map[string]string
+}
+
+// Annotate says something of the request for its audit event.
+func (s *Scope) Annotate(key, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.annotations == nil {
+		s.annotations = map[string]string{}
+	}
+	s.annotations[key] = value
+}
+
+// Annotations returns a copy of what was said of the request so far.
+func (s *Scope) Annotations() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.annotations)
 }
 
 // Warn adds a warning to the answer; one that is there already is not added

@@ -88,6 +88,10 @@ type Options struct {
 	// (--controllers=-name).
 	ControllersOff []string
 
+	// RuntimeConfig (--runtime-config) turns versions and resources on and off,
+	// as api.Enable tells: "api/beta": "true".
+	RuntimeConfig map[string]string
+
 	// Logger is told what happens; nil discards it.
 	Logger *slog.Logger
 }
@@ -160,6 +164,9 @@ func (o Options) Validate() error {
 	}
 	if _, err := serviceIPs(o.ServiceClusterIPRange); err != nil {
 		fault("service-cluster-ip-range", "%w", err)
+	}
+	if _, err := o.resources(); err != nil {
+		errs = append(errs, err)
 	}
 	errs = append(errs, o.validateLimits()...)
 	return errors.Join(errs...)

@@ -120,7 +120,11 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	catalogue, err := api.New(api.BuiltIn()...)
+	resources, err := s.o.resources()
+	if err != nil {
+		return err
+	}
+	catalogue, err := api.New(resources...)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,15 @@
 package ssa
 
 import (
+	"errors"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -252,13 +256,22 @@ func (b *both) agree(t rapidT, what string, got, want api.Object, err, wantErr e
 		t.Fatalf("%s: error %v, oracle says %v", what, err, wantErr)
 	}
 	if err != nil {
-		if !sameConflict(err, wantErr) {
-			t.Fatalf("%s: error\n%v\noracle says\n%v", what, err, wantErr)
+		diff := cmp.Diff(causes(wantErr), causes(err))
+		if diff == "" {
+			diff = cmp.Diff(lines(wantErr), lines(err))
+		}
+		if diff != "" {
+			t.Fatalf("%s: error\n%v\noracle says\n%v\n%s", what, err, wantErr, diff)
 		}
 		return
 	}
 	if diff := cmp.Diff(comparable(t, want), comparable(t, got)); diff != "" {
 		t.Fatalf("%s (-oracle +ssa):\n%s", what, diff)
+	}
+	if _, ok := got.(*unstructured.Unstructured); !ok {
+		if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
+			t.Fatalf("%s: fieldsV1 (-oracle +ssa):\n%s", what, diff)
+		}
 	}
 	if got.GetUID() == "" {
 		got.SetUID("u")
@@ -287,7 +300,35 @@ func stored(t rapidT, res *api.Resource, obj api.Object) api.Object {
 	return out
 }
 
-func sameConflict(a, b error) bool { return a.Error() == b.Error() }
+// lines are those of the message, sorted: some are in any order.
+func lines(err error) []string {
+	out := strings.Split(err.Error(), "\n")
+	slices.Sort(out)
+	return out
+}
+
+// causes are those of a Status, in the order of their text.
+func causes(err error) []string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return nil
+	}
+	var out []string
+	for _, c := range status.Status().Details.Causes {
+		out = append(out, string(c.Type)+" "+c.Message+" "+c.Field)
+	}
+	slices.Sort(out)
+	return append(out, string(status.Status().Reason))
+}
+
+// texts are the fieldsV1 of obj as they are written.
+func texts(obj api.Object) []string {
+	var out []string
+	for _, e := range obj.GetManagedFields() {
+		out = append(out, e.FieldsV1.GetRawString())
+	}
+	return out
+}
 
 func unstructuredOf(object map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object}

@@ -84,6 +84,7 @@ func requestFlags(fs *pflag.FlagSet, s *settings) {
 	fs.DurationVar(&s.RequestTimeout, "request-timeout", time.Minute, "How long a request may take that is not a watch.")
 	fs.IntVar(&s.minRequestSeconds, "min-request-timeout", 1800, "`Seconds` that a watch lasts at least when it names no timeout of its own.")
 	fs.IntVar(&s.MaxRequestsInflight, "max-requests-inflight", 400, "How many reading requests are served at a time; 0 means any number.")
+	fs.Var((*runtimeConfig)(&s.RuntimeConfig), "runtime-config", "What is served besides and instead of the stable versions: `key=value,...`, where keys are api/all, api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, and values true (may be left out) or false.")
 	fs.IntVar(&s.MaxMutatingRequestsInflight, "max-mutating-requests-inflight", 200, "How many writing requests are served at a time; 0 means any number.")
 }
 

@@ -1,0 +1,172 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Keys of a runtime configuration that are about many versions, those that are
+// looked at first before those that overrule them.
+const (
+	allVersions   = "api/all"
+	gaVersions    = "api/ga"
+	betaVersions  = "api/beta"
+	alphaVersions = "api/alpha"
+)
+
+// choices are what a runtime configuration says, by how much it is about.
+type choices struct {
+	all, ga, beta, alpha *bool
+	versions             map[schema.GroupVersion]bool
+	resources            map[schema.GroupVersionResource]bool
+}
+
+// Enable chooses what is served of resources. The keys of config are api/all,
+// api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, where
+// the core group is "api" or left out; the values are "true", which may be left
+// out, and "false". What is about less overrules what is about more. What is
+// not served can still be read from etcd.
+//
+// The result is copies where anything is different; resources are not changed.
+func Enable(resources []*Resource, config map[string]string) ([]*Resource, error) {
+	if len(config) == 0 {
+		return resources, nil
+	}
+	c, err := readChoices(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.known(resources); err != nil {
+		return nil, err
+	}
+	out := slices.Clone(resources)
+	for i, r := range out {
+		out[i] = c.apply(r)
+	}
+	return out, nil
+}
+
+func readChoices(config map[string]string) (*choices, error) {
+	c := &choices{versions: map[schema.GroupVersion]bool{}, resources: map[schema.GroupVersionResource]bool{}}
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		on, err := strconv.ParseBool(cmp.Or(config[key], "true"))
+		if err != nil {
+			return nil, fmt.Errorf("%s=%s: %q is neither true nor false", key, config[key], config[key])
+		}
+		switch key {
+		case allVersions:
+			c.all = &on
+		case gaVersions:
+			c.ga = &on
+		case betaVersions:
+			c.beta = &on
+		case alphaVersions:
+			c.alpha = &on
+		default:
+			if err := c.choose(key, on); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// choose reads a key that is about one version or one resource in it.
+func (c *choices) choose(key string, on bool) error {
+	parts := strings.Split(key, "/")
+	if len(parts) == 1 {
+		parts = []string{"", key}
+	}
+	if parts[0] == "api" {
+		parts[0] = ""
+	}
+	gv := schema.GroupVersion{Group: parts[0], Version: parts[1]}
+	switch {
+	case len(parts) == 2:
+		c.versions[gv] = on
+	case len(parts) == 3 && parts[2] != "":
+		c.resources[gv.WithResource(parts[2])] = on
+	default:
+		return fmt.Errorf("%q is none of api/all, api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE", key)
+	}
+	return nil
+}
+
+// known tells of what the configuration names and resources have not.
+func (c *choices) known(resources []*Resource) error {
+	versions, names := map[schema.GroupVersion]bool{}, map[schema.GroupVersionResource]bool{}
+	for _, r := range resources {
+		for _, v := range r.Versions {
+			versions[v.GroupVersion] = true
+			names[v.WithResource(r.Name)] = true
+		}
+	}
+	var missing []string
+	for gv := range c.versions {
+		if !versions[gv] {
+			missing = append(missing, "group version "+gv.String())
+		}
+	}
+	for gvr := range c.resources {
+		if !names[gvr] {
+			missing = append(missing, "resource "+gvr.GroupVersion().String()+"/"+gvr.Resource)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("there is no %s", strings.Join(missing, ", "))
+}
+
+// apply is r as it was chosen.
+func (c *choices) apply(r *Resource) *Resource {
+	out := r
+	for i, v := range r.Versions {
+		off := !c.serves(r.Name, &v)
+		if off == v.NotServed {
+			continue
+		}
+		if out == r {
+			changed := *r
+			changed.Versions = slices.Clone(r.Versions)
+			out = &changed
+		}
+		out.Versions[i].NotServed = off
+	}
+	return out
+}
+
+// serves tells whether a resource is to be served in v.
+func (c *choices) serves(name string, v *Version) bool {
+	on := !v.NotServed
+	for _, choice := range []*bool{c.all, c.stability(v.Version)} {
+		if choice != nil {
+			on = *choice
+		}
+	}
+	if choice, ok := c.versions[v.GroupVersion]; ok {
+		on = choice
+	}
+	if choice, ok := c.resources[v.WithResource(name)]; ok {
+		on = choice
+	}
+	return on
+}
+
+// stability is what was chosen for all versions that are as stable as one.
+func (c *choices) stability(of string) *bool {
+	switch {
+	case strings.Contains(of, "alpha"):
+		return c.alpha
+	case strings.Contains(of, "beta"):
+		return c.beta
+	}
+	return c.ga
+}
