@@ -22,9 +22,10 @@ build: ## Build bin/miniapiserver.
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/miniapiserver
 
 .PHONY: test
-test: ## Run all tests, and those with a real kubectl.
+test: ## Run all tests, those with a real kubectl and controller-runtime too.
 	$(GO) test ./...
 	cd conformance/kubectl && $(GO) test -count=1 ./...
+	cd conformance/clients && $(GO) test -count=1 ./...
 
 .PHONY: race
 race: ## Run the tests under the race detector.

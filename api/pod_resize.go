@@ -8,24 +8,18 @@ import (
 
 // validateResize: what a running pod uses may change within bounds.
 func validateResize(obj, old Object) field.ErrorList {
+	is, was := obj.(*corev1.Pod), old.(*corev1.Pod)
+	// These are refused as a whole, whatever else is wrong.
+	switch _, mirror := was.Annotations[mirrorAnnotation]; {
+	case mirror:
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
+	case was.Spec.OS != nil && was.Spec.OS.Name == corev1.Windows:
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
+	}
 	return check(func(at *place) {
-		is, was := obj.(*corev1.Pod), old.(*corev1.Pod)
 		podRules(at, is, was)
-		switch _, mirror := was.Annotations[mirrorAnnotation]; {
-		case mirror:
-			wholly(at, "static pods cannot be resized")
-			return
-		case was.Spec.OS != nil && was.Spec.OS.Name == corev1.Windows:
-			wholly(at, "windows pods cannot be resized")
-			return
-		}
 		resizeRules(at.of("spec"), is, was)
 	})
-}
-
-// wholly puts one fault in the place of all, about no field.
-func wholly(at *place, message string) {
-	*at.faults = field.ErrorList{field.Forbidden(field.NewPath(""), message)}
 }
 
 func resizeRules(at *place, is, was *corev1.Pod) {

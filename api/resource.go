@@ -146,9 +146,6 @@ type Resource struct {
 	// spec.finalizers). Nil means none.
 	HasFinalizers func(obj Object) bool
 
-	// Unowned are further fields, by subresource ("" is the object itself), that
-	// nobody comes to own by sending them, since they are not theirs to set there.
-	Unowned map[string][]string
 	// Allocate gives obj what no other object may have, just before it is stored;
 	// old is nil for a new object. Release gives it back when it is gone.
 	Allocate func(ctx context.Context, from Allocator, obj, old Object) error

@@ -30,8 +30,10 @@ import (
 
 // place is a field of an object under validation.
 type place struct {
-	up     *place
-	faults *field.ErrorList
+	up *place
+	// report takes a fault, or nil, and tells how many there are. It is a function,
+	// and no list, for the same reason that path copies names.
+	report func(fault *field.Error) int
 	name   string
 	index  int
 	is     placeKind
@@ -50,23 +52,28 @@ const (
 // check runs rules over an object and returns what they found.
 func check(rules func(at *place)) field.ErrorList {
 	var faults field.ErrorList
-	rules(&place{faults: &faults})
+	rules(&place{report: func(fault *field.Error) int {
+		if fault != nil {
+			faults = append(faults, fault)
+		}
+		return len(faults)
+	}})
 	return faults
 }
 
 // of is a member of the struct at p.
 func (p *place) of(name string) *place {
-	return &place{up: p, faults: p.faults, name: name, is: member}
+	return &place{up: p, report: p.report, name: name, is: member}
 }
 
 // item is an element of the list at p.
 func (p *place) item(i int) *place {
-	return &place{up: p, faults: p.faults, index: i, is: element}
+	return &place{up: p, report: p.report, index: i, is: element}
 }
 
 // key is an entry of the map at p.
 func (p *place) key(key string) *place {
-	return &place{up: p, faults: p.faults, name: key, is: entryOf}
+	return &place{up: p, report: p.report, name: key, is: entryOf}
 }
 
 // path writes the place out. It is nil for the object as a whole. Names are
@@ -85,13 +92,17 @@ func (p *place) path() *field.Path {
 }
 
 // add records faults that were found by other means.
-func (p *place) add(errs ...*field.Error) { *p.faults = append(*p.faults, errs...) }
+func (p *place) add(errs ...*field.Error) {
+	for _, err := range errs {
+		p.report(err)
+	}
+}
 
 // clean tells whether nothing was found so far, anywhere in the object.
-func (p *place) clean() bool { return len(*p.faults) == 0 }
+func (p *place) clean() bool { return p.report(nil) == 0 }
 
 // count is how many faults were found so far, anywhere in the object.
-func (p *place) count() int { return len(*p.faults) }
+func (p *place) count() int { return p.report(nil) }
 
 func (p *place) invalid(value any, detail string) { p.add(field.Invalid(p.path(), value, detail)) }
 func (p *place) required(detail string)           { p.add(field.Required(p.path(), detail)) }

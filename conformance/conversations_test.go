@@ -59,8 +59,7 @@ func TestConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Field management is still to come; the rest of an object is compared.
-	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, IgnoreKeys: []string{"managedFields"}, NoServiceAccounts: *noAccount}
+	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, NoServiceAccounts: *noAccount}
 	if r.Server == "" {
 		r.Server, r.NoServiceAccounts = start(t).URL, true
 	}

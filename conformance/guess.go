@@ -24,49 +24,37 @@ var re = regexp.MustCompile
 // better changes the line.
 var rules = []rule{
 	// What the server does not have at all shows in the request.
-	{reason: "waits: apply", request: re(`apply-patch`)},
-	{reason: "waits: crd", name: re(`^crd `)},
-	{reason: "waits: crd", name: re(`custom-resource`)},
+	{reason: "waits: crd", name: re(`^crd |custom-?resource`)},
 	{reason: "waits: crd", request: re(`/apis/(apiextensions|apiregistration)\.k8s\.io|\.parity\.example`)},
-	{reason: "waits: table", request: re(`as=(Table|PartialObjectMetadata)`)},
-	{reason: "waits: openapi", request: re(`/openapi/`)},
-	{reason: "waits: discovery", request: re(`as=APIGroupDiscoveryList`)},
-	{reason: "waits: discovery", request: re(`^(GET|HEAD) /(api(/v1)?|apis(/[^/ ]+){0,2})/?(\?\S*)? `)},
 	{reason: "waits: access", name: re(`^(authz|authn) `)},
-	{reason: "waits: access", request: re(`/apis/(authentication|authorization)\.k8s\.io/|/serviceaccounts/\S+/token`)},
+	{reason: "waits: access", request: re(`/apis/(authentication|authorization)\.k8s\.io|/serviceaccounts/\S+/token`)},
+	{reason: "waits: access", request: re(`/certificatesigningrequests`)},
 	{reason: "waits: access", some: re(`"?(Forbidden|Unauthorized)"?`)},
 	{reason: "waits: apf", name: re(`^flowcontrol `)},
 	{reason: "waits: apf", request: re(`/apis/flowcontrol\.`)},
-	{reason: "waits: admission", name: re(`^admission `)},
-
+	{reason: "waits: admission", name: re(`^admission |/(pvc-protection|kubectl-create-quota-pdb) `)},
 	{reason: "waits: deprecated versions", name: re(`deprecated-warnings|removed-`)},
-	{reason: "waits: controllers", name: re(`/gc-|/(namespace-(terminating|finalize|options)|default-service(-account)?|service-account-token-secret|controller-owner|kubectl-delete-cascade) `)},
-	{reason: "waits: admission", name: re(`/(pvc-protection|kubectl-create-quota-pdb) `)},
-	{reason: "waits: allocation", name: re(`/service-(ipaddress|node-port-conflict|type-changes) `)},
+	{reason: "waits: kubelet", request: re(`/(log|exec|attach|portforward|proxy)(/\S*)?(\?\S*)? `)},
 
-	{reason: "waits: controllers", request: re(`^DELETE \S+\?\S*(orphanDependents|propagationPolicy)=|^DELETE \S+/kube-root-ca\.crt`)},
-	{reason: "waits: admission", request: re(`fieldSelector=spec\.serviceAccountName`)},
+	// Objects that a cluster has from the start, and that are not made here.
+	{reason: "waits: service accounts", name: re(`/(default-service-account|service-account-token-secret) `)},
+	{reason: "waits: service accounts", some: re(`ca\.crt|kube-root-ca`)},
+	{reason: "waits: service accounts", request: re(`/serviceaccounts/default|/kube-root-ca\.crt|/configmaps `)},
+	{reason: "waits: default objects", request: re(`/(priorityclasses/system|leases|services/kubernetes)`)},
+
 	{reason: "stays: revision 1 is recent on a new server", name: re(`/informer-list-watch / watch-expired$`)},
+	{reason: "stays: another build has another version", every: re(`^body\.(git|build)\w+$`)},
+	{reason: "stays: a path that means nothing is not found, and no fault of the server", name: re(`/deprecated-paths / bare$`)},
 
 	// Then what differs.
-	{reason: "stays: another build has another version", every: re(`^body\.(git|build)\w+$`)},
-	{reason: "waits: managedFields", every: re(`managedFields|metadata\.generation$`), some: re(`managedFields`)},
-	{reason: "waits: managedFields", some: re(`managedFields: want`)},
-	{reason: "waits: managedFields", some: re(`^body: want .*managedFields:`)},
-	{reason: "waits: controllers", some: re(`ca\.crt`)},
-	{reason: "waits: dry run", request: re(`dryRun=`)},
-	{reason: "waits: field validation", request: re(`fieldValidation=`)},
-	{reason: "waits: field validation", every: re(`^headers\.warning$`), some: re(`unknown field|duplicate field`)},
-	{reason: "waits: subresources", request: re(`^\S+ \S+/(scale|binding|eviction|approval|finalize|ephemeralcontainers|resize|log|exec|attach|portforward|proxy)(/\S*)?(\?\S*)? `)},
-	{reason: "waits: strategic merge", request: re(`strategic-merge-patch`), some: re(`^(status: |body\.(spec|message|metadata|code))`)},
-	{reason: "waits: admission", every: re(`spec\.(tolerations|priority|preemptionPolicy|serviceAccount|serviceAccountName|volumes|containers\[\d+\]\.volumeMounts|imagePullSecrets)`)},
-	{reason: "waits: admission", name: re(`^delete .*/pod-`), some: re(`spec\.(priority|preemptionPolicy|serviceAccount)`)},
-	{reason: "waits: allocation", some: re(`clusterIP|nodePort|healthCheckNodePort|ipFamil|internalTrafficPolicy`)},
-	{reason: "waits: controllers", request: re(`^GET \S+/(serviceaccounts/default|configmaps/kube-root-ca\.crt|services/kubernetes|priorityclasses/system\S*|namespaces/\S+/(serviceaccounts|endpointslices))`)},
-	{reason: "waits: cache", name: re(`^(watch|storage) `)},
+	{reason: "waits: admission", some: re(`(tolerations|priority|preemptionPolicy|serviceAccount|serviceAccountName|volumes|volumeMounts|imagePullSecrets|taints|storageClassName): want`)},
+	{reason: "waits: admission", some: re(`metadata\.finalizers: want .*-protection`)},
+	{reason: "waits: admission", some: re(`serviceAccountName`)},
+	{reason: "waits: subresources", request: re(`^\S+ \S+/(scale|binding|eviction|approval|finalize|ephemeralcontainers|resize)(\?\S*)? `)},
+	{reason: "waits: managedFields", some: re(`managedFields`)},
 	{reason: "waits: validation", some: re(`^(status: want 422|body\.code: want 422|body\.details\.causes|body\.message: want "\S+ .*is invalid)`)},
-	{reason: "waits: defaults", every: re(`^(body|events\[\d+\]\.object)\.(items\[\d+\]\.)?(spec|parameters|volumeBindingMode|reclaimPolicy|webhooks|roleRef|subjects|globalDefault|preemptionPolicy|ports|type|allowVolumeExpansion)`), some: re(`got "<absent>"`)},
 	{reason: "waits: validation", name: re(`^validation `)},
+	{reason: "waits: defaults", some: re(`got "<absent>"`)},
 }
 
 // guess is the likely reason for a result to differ, or empty.

@@ -39,7 +39,6 @@ type codec struct {
 // versions follow them, two for each.
 const (
 	cellsSlot = iota
-	partialSlot
 	partialProtoSlot
 	versionSlots
 )
@@ -178,16 +177,7 @@ func encodeColumns(columns []metav1.TableColumnDefinition) []byte {
 	return data
 }
 
-// encodePartial gives an object's metadata as JSON, without the brace, kind and
-// version that stand before it.
-func encodePartial(obj api.Object) ([]byte, error) {
-	data, err := json.Marshal(partial(obj))
-	if err != nil {
-		return nil, fmt.Errorf("encode metadata: %w", err)
-	}
-	return data[1:], nil
-}
-
+// encodePartialProto gives an object's metadata as protobuf.
 func encodePartialProto(obj api.Object) ([]byte, error) {
 	raw, err := partial(obj).Marshal()
 	if err != nil {

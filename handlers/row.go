@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,26 +33,17 @@ func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, er
 		}
 		e, ok := cell.(api.Elapsed)
 		if !ok {
-			value, err := json.Marshal(cell)
-			if err != nil {
-				return nil, fmt.Errorf("encode table cell: %w", err)
+			var err error
+			if text, err = appendCell(text, cell); err != nil {
+				return nil, err
 			}
-			text = append(text, value...)
 			continue
 		}
-		before, err := json.Marshal(e.Before)
-		if err != nil {
-			return nil, fmt.Errorf("encode table cell: %w", err)
-		}
-		after, err := json.Marshal(e.After)
-		if err != nil {
-			return nil, fmt.Errorf("encode table cell: %w", err)
-		}
-		text = append(text, before[:len(before)-1]...)
+		text = appendText(append(text, '"'), e.Before)
 		head = binary.AppendUvarint(head, uint64(len(text)))
 		head = binary.AppendVarint(head, sinceNanos(e.Since))
 		holes++
-		text = append(text, after[1:]...)
+		text = append(appendText(text, e.After), '"')
 	}
 	text = append(text, ']')
 	if len(conditions) > 0 {
@@ -63,6 +55,38 @@ func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, er
 	}
 	out := binary.AppendUvarint(make([]byte, 0, len(head)+len(text)+binary.MaxVarintLen64), uint64(holes))
 	return append(append(out, head...), text...), nil
+}
+
+// appendCell adds the JSON of one cell.
+func appendCell(b []byte, cell any) ([]byte, error) {
+	switch v := cell.(type) {
+	case string:
+		return append(appendText(append(b, '"'), v), '"'), nil
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	}
+	value, err := json.Marshal(cell)
+	if err != nil {
+		return b, fmt.Errorf("encode table cell: %w", err)
+	}
+	return append(b, value...), nil
+}
+
+// appendText adds what stands between the quotes of a JSON string. Most cells
+// have nothing to be escaped.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, err := json.Marshal(s)
+			if err != nil {
+				return b // a string has a JSON form
+			}
+			return append(b, quoted[1:len(quoted)-1]...)
+		}
+	}
+	return append(b, s...)
 }
 
 // sinceNanos is a time as a number; 0 stands for the zero time.

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"time"
@@ -22,6 +23,8 @@ type view struct {
 	include metav1.IncludeObjectPolicy
 	// now is when ages are told.
 	now time.Time
+	// partialHead begins what shows metadata, made when it is first needed.
+	partialHead []byte
 }
 
 // subject is what can be shown: an item with the encodings that it keeps, or a
@@ -158,10 +161,52 @@ func (v *view) appendListHead(b []byte, meta metav1.ListMeta) []byte {
 	return append(b, `,"items":[`...)
 }
 
+// appendPartial adds an object's metadata in the kind that carries it. It is cut
+// out of the JSON of the whole, where it comes first after kind and version.
 func (v *view) appendPartial(b []byte, s subject) ([]byte, error) {
-	body, err := s.Encoding(partialSlot, encodePartial)
-	b = append(b, objectHead(asPartial, v.asGroupVersion())...)
-	return append(b, body...), err
+	full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
+	if err != nil {
+		return b, err
+	}
+	body := v.codec.listForm(full)
+	end := -1
+	if bytes.HasPrefix(body, metadataKey) {
+		end = objectEnd(body, len(metadataKey))
+	}
+	if end < 0 {
+		body = []byte(`"metadata":{}`)
+		end = len(body)
+	}
+	if v.partialHead == nil {
+		v.partialHead = objectHead(asPartial, v.asGroupVersion())
+	}
+	b = append(append(b, v.partialHead...), body[:end]...)
+	return append(b, '}'), nil
+}
+
+var metadataKey = []byte(`"metadata":`)
+
+// objectEnd is where the JSON object that begins at start ends; -1 if it does
+// not.
+func objectEnd(data []byte, start int) int {
+	depth := 0
+	for i := start; i < len(data); i++ {
+		switch data[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return -1
 }
 
 // appendTableHead adds a Table up to its first row.

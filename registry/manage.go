@@ -24,22 +24,8 @@ func (f *fieldManagers) of(res *api.Resource) *ssa.Manager {
 	if m, ok := f.managers.Load(res); ok {
 		return m.(*ssa.Manager)
 	}
-	m, _ := f.managers.LoadOrStore(res, ssa.New(res, f.schemas, resets(res)))
+	m, _ := f.managers.LoadOrStore(res, ssa.New(res, f.schemas, ssa.ResetsOf(res)))
 	return m.(*ssa.Manager)
-}
-
-// resets are the fields that nobody comes to own by sending them: status where
-// the object is written, and the rest where its status is.
-func resets(res *api.Resource) ssa.Resets {
-	out := ssa.Resets{}
-	if res.HasStatus && !res.KeepStatusOnCreate {
-		out[""] = []string{"status"}
-		out["status"] = []string{"spec"}
-	}
-	for sub, paths := range res.Unowned {
-		out[sub] = append(out[sub], paths...)
-	}
-	return out
 }
 
 // subresource is the name of the subresource that t names.
@@ -69,6 +55,13 @@ func (r *Registry) manage(t Target, live, obj api.Object, o WriteOptions) {
 	}
 	// An object without managedFields can be written all the same.
 	_ = m.Update(live, obj, r.fieldWrite(t, o.Manager))
+}
+
+// keepTimes takes back a change of nothing but times in managedFields.
+func (r *Registry) keepTimes(t Target, live, obj api.Object) {
+	if m := r.fields.of(t.Resource); m != nil {
+		m.KeepTimes(live, obj)
+	}
 }
 
 // ApplyOptions say how to apply.

@@ -116,7 +116,7 @@ type Target struct {
 	Sub    *api.Subresource
 }
 
-// find looks up a resource in whichever version is preferred.
+// find looks up a resource in whichever version is preferred, if any is served.
 func (r *Registry) find(gr schema.GroupResource) (*api.Resource, *api.Version, error) {
 	if g, ok := r.catalogue.Group(gr.Group); ok {
 		for _, gv := range g.Versions {
@@ -125,7 +125,13 @@ func (r *Registry) find(gr schema.GroupResource) (*api.Resource, *api.Version, e
 			}
 		}
 	}
-	return nil, nil, fmt.Errorf("resource %s is not served", gr)
+	// What clients are not offered is still there for the server itself.
+	for _, res := range r.catalogue.Resources() {
+		if v := &res.Versions[0]; res.Name == gr.Resource && v.Group == gr.Group {
+			return res, v, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("there is no resource %s", gr)
 }
 
 // Key is the key of the object that t names, within its collection.

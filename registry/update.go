@@ -114,6 +114,7 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 	if err := r.validate(ctx, a); err != nil {
 		return Outcome{}, err
 	}
+	r.keepTimes(t, old, obj)
 	if finished(t.Resource, obj, old) {
 		return r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
 	}

@@ -30,7 +30,7 @@ func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Regi
 		Name:   request.UserAPIServer,
 		Groups: []string{request.GroupMasters},
 	}})
-	resource, version, ok := catalogue.Lookup(corev1.SchemeGroupVersion, "namespaces")
+	resource, version, ok := find(catalogue, corev1.SchemeGroupVersion, "namespaces")
 	if !ok {
 		return fmt.Errorf("the catalogue has no namespaces")
 	}
@@ -51,8 +51,8 @@ func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Regi
 
 // namespaceReader reads namespaces for admission.
 func namespaceReader(catalogue *api.Catalogue, reg *registry.Registry) admission.Namespaces {
+	res, version, ok := find(catalogue, corev1.SchemeGroupVersion, "namespaces")
 	return func(ctx context.Context, name string) (*corev1.Namespace, error) {
-		res, version, ok := catalogue.Lookup(corev1.SchemeGroupVersion, "namespaces")
 		if !ok {
 			return nil, fmt.Errorf("the catalogue has no namespaces")
 		}

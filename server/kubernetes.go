@@ -106,7 +106,7 @@ func (p *published) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta
 }
 
 func (p *published) target(gv schema.GroupVersion, resource string) (registry.Target, error) {
-	res, v, ok := p.catalogue.Lookup(gv, resource)
+	res, v, ok := find(p.catalogue, gv, resource)
 	if !ok {
 		return registry.Target{}, fmt.Errorf("the catalogue has no %s", resource)
 	}

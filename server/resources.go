@@ -2,13 +2,11 @@ package server
 
 import (
 	"fmt"
-	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
-
-// needed is what the server itself makes objects of when it starts.
-func needed() []string { return []string{"namespaces", "services", "endpoints"} }
 
 // resources are the kinds, each in the versions that --runtime-config chooses.
 func (o Options) resources() ([]*api.Resource, error) {
@@ -16,16 +14,16 @@ func (o Options) resources() ([]*api.Resource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}
-	off := map[string]bool{}
-	for _, r := range resources {
-		if v := r.Versions[0]; v.Group == "" && v.NotServed {
-			off[r.Name] = true
-		}
-	}
-	for _, name := range needed() {
-		if off[name] {
-			return nil, fmt.Errorf("--runtime-config: %s of v1 cannot be off (api/v1=true turns them on): the server needs %s", name, strings.Join(needed(), ", "))
-		}
-	}
 	return resources, nil
+}
+
+// find looks up what the server itself needs, whether it is served to clients or
+// not.
+func find(c *api.Catalogue, gv schema.GroupVersion, name string) (*api.Resource, *api.Version, bool) {
+	for _, r := range c.Resources() {
+		if v := r.Version(gv); v != nil && r.Name == name {
+			return r, v, true
+		}
+	}
+	return nil, nil, false
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -135,7 +136,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		EtcdPrefix: s.o.EtcdPrefix,
 		EventTTL:   s.o.EventTTL,
 		Pools:      s.o.pools(),
-		Schemas:    schemas(catalogue),
+		Schemas:    ssa.Published(catalogue),
 		Virtual:    map[string]registry.Source{"componentstatuses": newComponentStatuses(s.store.Healthy)},
 	})
 	if err != nil {

@@ -300,8 +300,13 @@ func stored(t rapidT, res *api.Resource, obj api.Object) api.Object {
 	return out
 }
 
-// lines are those of the message, sorted: some are in any order.
+// lines are those of the message, sorted: some are in any order. What is wrong
+// with a patch is left out, of which structured-merge-diff tells one part or
+// another.
 func lines(err error) []string {
+	if text, _, ok := strings.Cut(err.Error(), "): "); ok && strings.HasPrefix(text, "failed to create typed patch object") {
+		return []string{text}
+	}
 	out := strings.Split(err.Error(), "\n")
 	slices.Sort(out)
 	return out

@@ -1,0 +1,62 @@
+// Package js has the JavaScript client of Kubernetes list, watch and patch.
+package js
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// TestJavaScriptClient runs client.js. It is skipped where Node.js is missing,
+// or where the client cannot be installed because there is no package registry
+// to be reached.
+func TestJavaScriptClient(t *testing.T) {
+	for _, command := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(command); err != nil {
+			t.Skipf("the JavaScript client needs %s, which is not installed", command)
+		}
+	}
+	if testing.Short() {
+		t.Skip("installs packages")
+	}
+	dir := t.TempDir()
+	for _, file := range []string{".npmrc", "package.json", "package-lock.json", "client.js"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	if out, err := command(ctx, dir, nil, "npm", "ci", "--ignore-scripts"); err != nil {
+		t.Skipf("npm ci: %v: %s", err, out)
+	}
+	s, err := server.Start(ctx, server.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Stop(context.WithoutCancel(ctx)); err != nil {
+			t.Error(err)
+		}
+	}()
+	if out, err := command(ctx, dir, []string{"KUBECONFIG=" + s.KubeconfigFile}, "node", "client.js"); err != nil {
+		t.Fatalf("node client.js: %v\n%s", err, out)
+	}
+}
+
+func command(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	return string(bytes.TrimSpace(out)), err
+}

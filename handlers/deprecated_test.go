@@ -1,0 +1,41 @@
+package handlers
+
+import (
+	"maps"
+	"net/http/httptest"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+func TestTellDeprecated(t *testing.T) {
+	h := newHandler(t, func(*Config) {})
+	res, v, ok := h.Catalogue.Kind(schema.GroupVersion{Group: "policy", Version: "v1beta1"}, "PodDisruptionBudget")
+	if !ok {
+		t.Fatal("policy/v1beta1 is not known")
+	}
+	scope := &request.Scope{Info: request.Info{Group: "policy", Version: "v1beta1", Resource: res.Name}}
+	r := httptest.NewRequest("GET", "/", nil)
+	r = r.WithContext(request.With(r.Context(), scope))
+	h.tellDeprecated(r, res, v, &scope.Info)
+	h.tellDeprecated(r, res, v, &scope.Info)
+	if w := scope.Warnings(); len(w) != 1 {
+		t.Errorf("warnings: %q", w)
+	}
+	if a := scope.Annotations(); !maps.Equal(a, map[string]string{"k8s.io/deprecated": "true", "k8s.io/removed-release": "1.25"}) {
+		t.Errorf("annotations: %v", a)
+	}
+	var m dto.Metric
+	if err := h.metrics.deprecated.WithLabelValues("policy", "v1beta1", res.Name, "", "1.25").Write(&m); err != nil || m.GetGauge().GetValue() != 1 {
+		t.Errorf("metric: %v, %v", &m, err)
+	}
+	other := &request.Scope{}
+	r = r.WithContext(request.With(r.Context(), other))
+	h.tellDeprecated(r, res, &res.Versions[0], &other.Info)
+	if len(other.Warnings()) != 0 || len(other.Annotations()) != 0 {
+		t.Error("policy/v1 is deprecated")
+	}
+}

@@ -1,0 +1,202 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// older is one kind in versions that are off by default.
+type olderKind struct {
+	kind, stable, resource, namespace, spec string
+	// versions and the field of the spec that tells that it is theirs.
+	versions map[string]string
+}
+
+func olderKinds() []olderKind {
+	return []olderKind{
+		{"PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", "default", `{"minAvailable":1,"selector":{"matchLabels":{"a":"b"}}}`,
+			map[string]string{"policy/v1beta1": `"minAvailable":1`}},
+		{"CronJob", "batch/v1", "cronjobs", "default",
+			`{"schedule":"0 * * * *","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}}`,
+			map[string]string{"batch/v1beta1": `"schedule":"0 * * * *"`}},
+		{"PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1", "prioritylevelconfigurations", "",
+			`{"type":"Limited","limited":{"nominalConcurrencyShares":0,"limitResponse":{"type":"Reject"}}}`,
+			map[string]string{
+				"flowcontrol.apiserver.k8s.io/v1beta3": `"flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares":"true"`,
+				"flowcontrol.apiserver.k8s.io/v1beta1": `"assuredConcurrencyShares":0`,
+			}},
+		{"Lease", "coordination.k8s.io/v1", "leases", "default", `{"holderIdentity":"me"}`,
+			map[string]string{"coordination.k8s.io/v1beta1": `"holderIdentity":"me"`}},
+	}
+}
+
+func (k olderKind) path(version string) string {
+	if k.namespace != "" {
+		return "/apis/" + version + "/namespaces/" + k.namespace + "/" + k.resource
+	}
+	return "/apis/" + version + "/" + k.resource
+}
+
+func (k olderKind) object(version, name string) string {
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":%s}`, version, k.kind, name, k.spec)
+}
+
+// send sends a request as the administrator.
+func send(t *testing.T, c *http.Client, s *Server, method, path, contentType, body string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.Token)
+	r.Header.Set("Content-Type", contentType)
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(data)
+}
+
+// specOf is the spec of an object, to compare with another's.
+func specOf(t *testing.T, object string) string {
+	t.Helper()
+	var o struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal([]byte(object), &o); err != nil {
+		t.Fatalf("%v: %s", err, object)
+	}
+	return string(o.Spec)
+}
+
+// One object is there in every version, and comes back whole from each.
+func TestOneObjectInManyVersions(t *testing.T) {
+	s := run(t, Options{RuntimeConfig: map[string]string{"api/beta": "true"}})
+	c := raw(t, s)
+	for _, k := range olderKinds() {
+		resp, made := send(t, c, s, http.MethodPost, k.path(k.stable), "application/json", k.object(k.stable, "o"))
+		if resp.StatusCode != http.StatusCreated {
+			t.Errorf("%s: %s", k.kind, made)
+			continue
+		}
+		if w := resp.Header.Values("Warning"); len(w) > 0 {
+			t.Errorf("%s in %s: warnings %q", k.kind, k.stable, w)
+		}
+		for version, field := range k.versions {
+			path := k.path(version) + "/o"
+			resp, shown := send(t, c, s, http.MethodGet, path, "", "")
+			if resp.StatusCode != http.StatusOK || !strings.Contains(shown, `"apiVersion":"`+version+`"`) || !strings.Contains(shown, field) {
+				t.Errorf("%s: %d %s", path, resp.StatusCode, shown)
+				continue
+			}
+			w := resp.Header.Values("Warning")
+			if len(w) != 1 || !strings.HasPrefix(w[0], `299 - "`+version+" "+k.kind+" is deprecated in v1.") {
+				t.Errorf("%s: warnings %q", path, w)
+			}
+			if resp, body := send(t, c, s, http.MethodPut, path, "application/json", shown); resp.StatusCode != http.StatusOK {
+				t.Errorf("PUT %s: %s", path, body)
+			}
+			patch := `{"metadata":{"labels":{"by":"patch"}}}`
+			if resp, body := send(t, c, s, http.MethodPatch, path, "application/merge-patch+json", patch); resp.StatusCode != http.StatusOK {
+				t.Errorf("PATCH %s: %s", path, body)
+			}
+			apply := k.path(version) + "/applied?fieldManager=m"
+			resp, body := send(t, c, s, http.MethodPatch, apply, "application/apply-patch+yaml", strings.Replace(k.object(version, "applied"), "nominalC", fieldOf(version), 1))
+			if resp.StatusCode/100 != 2 {
+				t.Errorf("apply %s: %s", apply, body)
+			}
+			if resp, body := send(t, c, s, http.MethodGet, k.path(version), "", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, field) {
+				t.Errorf("list %s: %s", k.path(version), body)
+			}
+		}
+		if _, again := send(t, c, s, http.MethodGet, k.path(k.stable)+"/o", "", ""); specOf(t, again) != specOf(t, made) {
+			t.Errorf("%s was %s\nand is %s", k.kind, made, again)
+		}
+	}
+	_, metrics := send(t, c, s, http.MethodGet, "/metrics", "", "")
+	if want := `apiserver_requested_deprecated_apis{group="policy",removed_release="1.25",resource="poddisruptionbudgets",subresource="",version="v1beta1"} 1`; !strings.Contains(metrics, want) {
+		t.Errorf("no metric %s", want)
+	}
+}
+
+// fieldOf is how the name of the shares begins in a version.
+func fieldOf(version string) string {
+	if strings.HasSuffix(version, "v1beta1") {
+		return "assuredC"
+	}
+	return "nominalC"
+}
+
+// What is off is nowhere to be seen; what is on is offered behind what is stable.
+func TestDiscoveryOfOlderVersions(t *testing.T) {
+	for _, on := range []bool{false, true} {
+		o := Options{}
+		if on {
+			o.RuntimeConfig = map[string]string{"api/beta": "true", "policy/v1": "true"}
+		}
+		s := run(t, o)
+		c := raw(t, s)
+		var group metav1.APIGroup
+		_, body := get(t, c, s.URL+"/apis/policy", s.Token)
+		if err := json.Unmarshal([]byte(body), &group); err != nil {
+			t.Fatal(err)
+		}
+		var versions []string
+		for _, v := range group.Versions {
+			versions = append(versions, v.Version)
+		}
+		want := []string{"v1"}
+		if on {
+			want = append(want, "v1beta1")
+		}
+		if !slices.Equal(versions, want) || group.PreferredVersion.Version != "v1" {
+			t.Errorf("on %t: %s", on, body)
+		}
+		status := http.StatusNotFound
+		if on {
+			status = http.StatusOK
+		}
+		for _, path := range []string{"/apis/policy/v1beta1", "/apis/policy/v1beta1/poddisruptionbudgets", "/openapi/v3/apis/policy/v1beta1"} {
+			if got, body := get(t, c, s.URL+path, s.Token); got != status {
+				t.Errorf("on %t: %s: %d %.300s", on, path, got, body)
+			}
+		}
+	}
+}
+
+// A server that serves little more than the core group starts.
+func TestOnlyCore(t *testing.T) {
+	s := run(t, Options{RuntimeConfig: map[string]string{"api/all": "false", "api/v1": "true"}})
+	c := raw(t, s)
+	if code, body := get(t, c, s.URL+"/api/v1/namespaces/default", s.Token); code != http.StatusOK {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, body := get(t, c, s.URL+"/apis/apps/v1/deployments", s.Token); code != http.StatusNotFound {
+		t.Errorf("%d %s", code, body)
+	}
+}
+
+func TestRuntimeConfigRefused(t *testing.T) {
+	for config, want := range map[string]string{
+		"foo/v1=true":   "--runtime-config: there is no group version foo/v1",
+		"api/all=maybe": `--runtime-config: api/all=maybe: "maybe" is neither true nor false`,
+	} {
+		key, value, _ := strings.Cut(config, "=")
+		err := Options{RuntimeConfig: map[string]string{key: value}}.Validate()
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v, want %q", config, err, want)
+		}
+	}
+}
