@@ -43,11 +43,11 @@ func parseSchedule(schedule string) error {
 	if strings.HasPrefix(schedule, "@") {
 		return parseDescriptor(schedule)
 	}
-	fields := strings.Fields(schedule)
-	if len(fields) != len(scheduleFields()) {
-		return fmt.Errorf("expected exactly %d fields, found %d: %v", len(scheduleFields()), len(fields), fields)
+	fields, wanted := strings.Fields(schedule), scheduleFields()
+	if len(fields) != len(wanted) {
+		return fmt.Errorf("expected exactly %d fields, found %d: %v", len(wanted), len(fields), fields)
 	}
-	for i, f := range scheduleFields() {
+	for i, f := range wanted {
 		for _, part := range strings.FieldsFunc(fields[i], func(r rune) bool { return r == ',' }) {
 			if err := f.parse(part); err != nil {
 				return err

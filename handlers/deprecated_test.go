@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/request"
@@ -28,9 +27,16 @@ func TestTellDeprecated(t *testing.T) {
 	if a := scope.Annotations(); !maps.Equal(a, map[string]string{"k8s.io/deprecated": "true", "k8s.io/removed-release": "1.25"}) {
 		t.Errorf("annotations: %v", a)
 	}
-	var m dto.Metric
-	if err := h.metrics.deprecated.WithLabelValues("policy", "v1beta1", res.Name, "", "1.25").Write(&m); err != nil || m.GetGauge().GetValue() != 1 {
-		t.Errorf("metric: %v, %v", &m, err)
+	families, err := h.Metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, f := range families {
+		found = found || f.GetName() == "apiserver_requested_deprecated_apis" && f.GetMetric()[0].GetGauge().GetValue() == 1
+	}
+	if !found {
+		t.Error("no metric")
 	}
 	other := &request.Scope{}
 	r = r.WithContext(request.With(r.Context(), other))

@@ -170,13 +170,14 @@ func (d *differences) at(v *view) (Set, error) {
 }
 
 func (d *differences) find(v *view) (Set, error) {
-	from, to := v.empty, v.empty
+	from := v.empty
 	var err error
 	if d.from != nil {
 		if from, err = d.manager.resource.As(v.version, d.from); err != nil {
 			return nil, errorf("failed to convert live object: %w", err)
 		}
 	}
+	var to api.Object
 	if to, err = d.manager.resource.As(v.version, d.to); err != nil {
 		return nil, errorf("failed to convert new object: %w", err)
 	}

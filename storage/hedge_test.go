@@ -77,12 +77,12 @@ func TestSilence(t *testing.T) {
 		}
 		s.ask()
 		for n, after := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
-			time.Sleep(after - 1)
+			time.Sleep(after - time.Nanosecond)
 			s.ask() // it is still the first question that counts
 			if s.broken() {
 				t.Errorf("%d: broken too early", n)
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			if !s.broken() || s.broken() {
 				t.Errorf("%d: not broken, or twice", n)
 			}

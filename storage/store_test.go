@@ -135,7 +135,7 @@ func TestRestart(t *testing.T) {
 	if _, err := c.Get(t.Context(), "a/x", Read{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("get after close: %v", err)
 	}
-	s, c = start(t, Options{Dir: dir})
+	_, c = start(t, Options{Dir: dir})
 	got, err := c.Get(t.Context(), "a/x", Read{})
 	if err != nil || got.Revision() != old.Revision() || value(t, got) != "2" {
 		t.Fatalf("%v %v", got, err)

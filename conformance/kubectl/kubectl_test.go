@@ -30,9 +30,6 @@ func TestSessions(t *testing.T) {
 			env.Defer(func() { _ = p.end(os.Kill) })
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("KUBECONFIG", p.kubeconfig())
-			// kubectl looks in OpenAPI documents whether the server validates
-			// fields. Until there are any, it has to be told not to ask.
-			env.Setenv("VALIDATE", "--validate=false")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"miniapiserver": control, "until": until},
