@@ -56,7 +56,7 @@ func TestRatchet(t *testing.T) {
 	apply := result("apply", diff)
 	apply.Step.Headers = map[string]string{"Content-Type": "application/apply-patch+yaml"}
 	later := []Result{apply, result("get", Difference{Path: "status"}), {Group: "g", Scenario: "other", Differences: []Difference{{Path: "status"}}}}
-	if got := fmt.Sprint(empty.Updated(later, nil).reasons); got != "map[g other / :"+unexplained+" g s / apply:waits: apply g s / get:waits: apply]" {
+	if got := fmt.Sprint(empty.Updated(later, nil).reasons); got != "map[g other / :"+unexplained+" g s / apply:waits: managedFields g s / get:waits: managedFields]" {
 		t.Error(got)
 	}
 	kept := r.Updated([]Result{result("differs", Difference{Path: "status"}), result("agrees")}, nil)
@@ -83,12 +83,12 @@ func TestGuess(t *testing.T) {
 		diff                             Difference
 		want                             string
 	}{
-		{"crud", "PATCH", "/api/v1/x", "application/apply-patch+yaml", Difference{}, "waits: apply"},
+		{"errors", "GET", "/apis/crds.parity.example", "", Difference{}, "waits: crd"},
 		{"authz", "GET", "/api/v1/pods", "", Difference{}, "waits: access"},
 		{"admission", "POST", "/api/v1/pods", "", Difference{}, "waits: admission"},
-		{"errors", "GET", "/apis/apps", "", Difference{}, "waits: discovery"},
-		{"errors", "GET", "/api/v1/configmaps", "", Difference{Path: "x"}, ""},
-		{"validation", "POST", "/apis/apps/v1/deployments", "", Difference{"body.spec.replicas", value(t, "1"), absent}, "waits: defaults"},
+		{"clients", "GET", "/api/v1/namespaces/n/pods/p/log", "", Difference{}, "waits: kubelet"},
+		{"errors", "GET", "/api/v1/secrets", "", Difference{Path: "x"}, ""},
+		{"patch", "POST", "/apis/apps/v1/deployments", "", Difference{"body.spec.replicas", value(t, "1"), absent}, "waits: defaults"},
 		{"patch", "POST", "/apis/apps/v1/deployments", "", Difference{"status", value(t, "422"), value(t, "201")}, "waits: validation"},
 		{"crud", "GET", "/api/v1/x", "", Difference{Path: "body.metadata.managedFields[0].time"}, "waits: managedFields"},
 		{"subresources", "PUT", "/apis/apps/v1/namespaces/n/deployments/d/scale", "", Difference{Path: "x"}, "waits: subresources"},

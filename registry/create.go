@@ -144,10 +144,11 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 	if t.Resource.PrepareCreate != nil {
 		t.Resource.PrepareCreate(obj)
 	}
-	r.warn(ctx, t, obj)
+	dedup(ctx, obj)
 	if errs := t.Resource.CheckCreate(t.Version, obj); len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
+	r.warn(ctx, t, obj)
 	return nil
 }
 
@@ -163,12 +164,16 @@ func setNamespace(t Target, obj api.Object) error {
 	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 }
 
-// warn mends what is tolerated, and says what is to be said of the object.
+// dedup mends what is tolerated, with a warning.
+func dedup(ctx context.Context, obj api.Object) {
+	for _, w := range api.DedupOwnerReferences(obj) {
+		request.From(ctx).Warn(w)
+	}
+}
+
+// warn says what is to be said of an object that is in order.
 func (r *Registry) warn(ctx context.Context, t Target, obj api.Object) {
 	scope := request.From(ctx)
-	for _, w := range api.DedupOwnerReferences(obj) {
-		scope.Warn(w)
-	}
 	if t.Resource.ObjectWarnings != nil {
 		for _, w := range t.Resource.ObjectWarnings(obj) {
 			scope.Warn(w)

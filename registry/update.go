@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -147,7 +148,9 @@ func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOpt
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {
 		if o.Replace && t.Resource.RequireResourceVersion {
-			return invalid(t, obj, field.ErrorList{
+			// Where a kind is named, kube-apiserver names the resource here.
+			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
+			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{
 				field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
 		}
 		return nil
@@ -189,7 +192,7 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 			obj.SetGeneration(old.GetGeneration() + 1)
 		}
 	}
-	r.warn(ctx, t, obj)
+	dedup(ctx, obj)
 	var errs field.ErrorList
 	switch {
 	case t.Status:
@@ -204,6 +207,9 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 	}
 	if len(errs) > 0 {
 		return invalid(t, obj, errs)
+	}
+	if !t.Status {
+		r.warn(ctx, t, obj)
 	}
 	return nil
 }
