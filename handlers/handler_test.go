@@ -26,7 +26,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		// Paths and methods.
 		{"GET /nothing", "", nil, 404, "404 page not found"},
-		{"GET /api/v2/pods", "", nil, 404, "404 page not found"},
+		{"GET /api/v2/pods", "", nil, 404, "the server could not find the requested resource"},
 		{"GET /api/v1/nothing", "", nil, 404, "the server could not find the requested resource"},
 		{"GET /api/v1/namespaces//configmaps", "", nil, 200, ""},
 		{"POST /api/v1/namespaces//configmaps", "{}", nil, 405, ""},

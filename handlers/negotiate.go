@@ -114,9 +114,10 @@ func errorMedia(r *http.Request) media {
 	if m, err := negotiate(r, offerDocument); err == nil {
 		return m
 	}
-	// The part that can be agreed on, without what it was to be shown as.
+	// A format that is known, if not for what was asked; not where it was asked
+	// for in another shape.
 	for _, c := range parseAccept(r.Header.Get("Accept")) {
-		if f, ok := formats[c.name]; ok {
+		if f, ok := formats[c.name]; ok && c.params["as"] == "" {
 			return media{format: f, pretty: prettyWanted(r)}
 		}
 	}

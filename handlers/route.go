@@ -32,24 +32,24 @@ func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, info *re
 		err = h.dispatch(c)
 	}
 	switch {
-	case errors.Is(err, errNoVersion):
+	case errors.Is(err, errNoGroup):
 		h.notFound(w, r)
 	case err != nil:
 		h.fail(w, r, err)
 	}
 }
 
-// errNoVersion: nothing is served under the group and version, so that the path
-// is as unknown as any other.
-var errNoVersion = errors.New("group version is not served")
+// errNoGroup: nothing is served under the group, so that the path is as unknown
+// as any other.
+var errNoGroup = errors.New("group is not served")
 
 // route looks up what info names. A path that no verb of the resource has is
 // unknown; one that only other verbs have does not allow the method.
 func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.Info) (*call, error) {
 	gv := schema.GroupVersion{Group: info.Group, Version: info.Version}
 	res, v, ok := h.Catalogue.Lookup(gv, info.Resource)
-	if !ok && len(h.Catalogue.In(gv)) == 0 {
-		return nil, errNoVersion
+	if _, known := h.Catalogue.Group(gv.Group); !ok && !known {
+		return nil, errNoGroup
 	}
 	if !ok || len(info.Parts) > 3 {
 		return nil, errNoResource()
