@@ -38,15 +38,7 @@ func (h *Handler) listVirtual(c *call, v *view) error {
 }
 
 func (h *Handler) createVirtual(c *call, v *view) error {
-	o, err := c.writeOptions("CreateOptions", "")
-	if err != nil {
-		return err
-	}
-	data, err := c.readBody()
-	if err != nil {
-		return err
-	}
-	obj, err := h.decode(c.r, c.codec, data, o.fieldValidation)
+	obj, o, err := h.sent(c, "CreateOptions")
 	if err != nil {
 		return err
 	}

@@ -12,20 +12,27 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
+// sent reads the options of a write, which are of a kind, and the object in its
+// body.
+func (h *Handler) sent(c *call, kind string) (api.Object, writeOptions, error) {
+	o, err := c.writeOptions(kind, "")
+	if err != nil {
+		return nil, o, err
+	}
+	data, err := c.readBody()
+	if err != nil {
+		return nil, o, err
+	}
+	obj, err := h.decode(c.r, c.codec, data, o.fieldValidation)
+	return obj, o, err
+}
+
 func (h *Handler) create(c *call) error {
 	v, err := h.view(c, offerObject)
 	if err != nil {
 		return err
 	}
-	o, err := c.writeOptions("CreateOptions", "")
-	if err != nil {
-		return err
-	}
-	data, err := c.readBody()
-	if err != nil {
-		return err
-	}
-	obj, err := h.decode(c.r, c.codec, data, o.fieldValidation)
+	obj, o, err := h.sent(c, "CreateOptions")
 	if err != nil {
 		return err
 	}
@@ -41,15 +48,7 @@ func (h *Handler) update(c *call) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.writeOptions("UpdateOptions", "")
-	if err != nil {
-		return err
-	}
-	data, err := c.readBody()
-	if err != nil {
-		return err
-	}
-	obj, err := h.decode(c.r, c.codec, data, o.fieldValidation)
+	obj, o, err := h.sent(c, "UpdateOptions")
 	if err != nil {
 		return err
 	}
@@ -101,15 +100,7 @@ func (h *Handler) post(c *call) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.writeOptions("CreateOptions", "")
-	if err != nil {
-		return err
-	}
-	data, err := c.readBody()
-	if err != nil {
-		return err
-	}
-	obj, err := h.decode(c.r, c.codec, data, o.fieldValidation)
+	obj, o, err := h.sent(c, "CreateOptions")
 	if err != nil {
 		return err
 	}
