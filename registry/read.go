@@ -45,7 +45,7 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 		scope.filter = func(*storage.Item) bool { return false }
 	}
 	list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{
-		Read: o.Read, Prefix: scope.prefix, Key: scope.key, After: o.After, Limit: o.Limit, Filter: scope.filter,
+		Read: o.Read, Prefix: scope.prefix, Key: scope.key, After: o.After, Limit: o.Limit, Labels: signature(o.Labels), Filter: scope.filter,
 	})
 	var compacted *storage.CompactedError
 	switch {
@@ -134,6 +134,18 @@ func (s Selection) filter() func(*storage.Item) bool {
 // labelFilter is what a label selector asks of an item. Of most items their
 // signature tells that they have not the labels that must have a certain value.
 func labelFilter(s labels.Selector) func(*storage.Item) bool {
+	must := signature(s)
+	return func(i *storage.Item) bool {
+		return i.MayHaveLabels(must) && s.Matches(labels.Set(i.Labels()))
+	}
+}
+
+// signature is that of the labels which a selector demands; 0 when it demands
+// none of a certain value.
+func signature(s labels.Selector) uint64 {
+	if s == nil || s.Empty() {
+		return 0
+	}
 	must := labels.Set{}
 	requirements, _ := s.Requirements()
 	for _, r := range requirements {
@@ -144,10 +156,7 @@ func labelFilter(s labels.Selector) func(*storage.Item) bool {
 			}
 		}
 	}
-	signature := storage.LabelSignature(must)
-	return func(i *storage.Item) bool {
-		return i.MayHaveLabels(signature) && s.Matches(labels.Set(i.Labels()))
-	}
+	return storage.LabelSignature(must)
 }
 
 // itemFields are the selectable fields of an item, with the two that every

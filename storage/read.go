@@ -139,14 +139,19 @@ func (s *state) list(of *kind, o *ListOptions) *List {
 		all = p.count()
 		l.Items = make([]*Item, 0, o.most(all))
 	}
-	p.ascend(func(i *Item) bool {
+	ascend := p.ascend
+	if o.Labels != 0 && p.t == s.items {
+		ascend = func(f func(*Item) bool) { s.digest().ascend(p, o.Labels, f) }
+	}
+	ascend(func(i *Item) bool {
+		if !plain && !o.keeps(i) {
+			return true
+		}
 		if o.Limit > 0 && int64(len(l.Items)) == o.Limit {
 			l.Next = l.Items[len(l.Items)-1].key
 			return false
 		}
-		if plain || o.keeps(i) {
-			l.Items = append(l.Items, i)
-		}
+		l.Items = append(l.Items, i)
 		return true
 	})
 	switch {

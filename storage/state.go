@@ -2,6 +2,7 @@ package storage
 
 import (
 	"strings"
+	"sync/atomic"
 
 	"github.com/tidwall/btree"
 )
@@ -15,6 +16,8 @@ type state struct {
 	rev     int64 // of the last change that is in it
 	items   *tree
 	indexes []*tree // one per CollectionConfig.Index, by value, NUL, key
+
+	digested atomic.Pointer[digest]
 }
 
 func newState(indexes int) *state {

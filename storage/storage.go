@@ -129,6 +129,9 @@ type ListOptions struct {
 	After string
 	// Limit is the most items to return; 0 means all.
 	Limit int64
+	// Labels is the signature of labels that the items must have; those that
+	// cannot have them are passed over before Filter is asked. 0 means none.
+	Labels uint64
 	// Filter drops items for which it is false; nil keeps all.
 	Filter func(*Item) bool
 }
