@@ -10,7 +10,7 @@ import (
 // together, for what a write costs (waking up, a frame of HTTP/2, a record of
 // TLS, a system call) is several times what an event does.
 const (
-	watchPace  = 10 * time.Millisecond
+	watchPace  = 20 * time.Millisecond
 	watchBurst = 20 * watchPace
 )
 
