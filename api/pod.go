@@ -36,6 +36,7 @@ func pod() *Resource {
 		WholeUpdate:          true,
 		ValidateStatusUpdate: validatePodStatus,
 		Fields:               podFields,
+		Indexed:              []string{"spec.nodeName"},
 		GracePeriodSeconds:   podGracePeriod,
 	}
 }

@@ -130,6 +130,9 @@ type Resource struct {
 	// can be selected is present, with an empty value if need be. Which of them
 	// clients may name is told by Version.FieldLabels.
 	Fields func(obj Object) map[string]string
+	// Indexed names those of Fields that lists and watches are often restricted
+	// to, so that they are found without looking at every object.
+	Indexed []string
 
 	// Rows is how objects show as rows of the Table that kubectl prints. Nil means
 	// name and time of creation.

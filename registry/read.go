@@ -45,7 +45,7 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 		scope.filter = func(*storage.Item) bool { return false }
 	}
 	list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{
-		Read: o.Read, Prefix: scope.prefix, Key: scope.key, After: o.After, Limit: o.Limit, Labels: signature(o.Labels), Filter: scope.filter,
+		Read: o.Read, Prefix: scope.prefix, Key: scope.key, Field: scope.field, Value: scope.value, After: o.After, Limit: o.Limit, Labels: signature(o.Labels), Filter: scope.filter,
 	})
 	var compacted *storage.CompactedError
 	switch {
@@ -72,6 +72,7 @@ func (r *Registry) Watch(ctx context.Context, t Target, o WatchOptions) (*storag
 	}
 	w := o.WatchOptions
 	w.Prefix, w.Key, w.Filter = scope.prefix, scope.key, scope.filter
+	w.Field, w.Value = scope.field, scope.value
 	watcher, err := r.collection(t.Resource).Watch(ctx, w)
 	if err != nil {
 		return nil, r.StatusError(t, err)
@@ -82,7 +83,9 @@ func (r *Registry) Watch(ctx context.Context, t Target, o WatchOptions) (*storag
 // scope is the part of a collection that storage need look at.
 type scope struct {
 	prefix, key string
-	filter      func(*storage.Item) bool
+	// field and value are of an indexed field that must have one value.
+	field, value string
+	filter       func(*storage.Item) bool
 }
 
 // scope narrows what t names by the selectors: requirements on name and
@@ -110,6 +113,14 @@ func (s Selection) scope(t Target) (sc scope, never bool) {
 	}
 	if name != "" && (namespace != "" || !t.Resource.Namespaced) {
 		sc.key = key(namespace, name)
+	}
+	if sc.key == "" && s.Fields != nil {
+		for _, field := range t.Resource.Indexed {
+			if v, ok := s.Fields.RequiresExactMatch(field); ok {
+				sc.field, sc.value = field, v
+				break
+			}
+		}
 	}
 	sc.filter = s.filter()
 	return sc, false

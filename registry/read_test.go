@@ -92,6 +92,56 @@ func watched(t *testing.T, r *Registry, at Target, s Selection, n int) []string 
 	}
 }
 
+// Pods of a node are found by an index: what it gives must be what a look at
+// every pod gives, page by page and to a watch.
+func TestSelectionByIndex(t *testing.T) {
+	r := newRegistry(t)
+	at := r.at(t, corev1.SchemeGroupVersion, "pods", "")
+	for i, node := range []string{"", "n1", "n2", "n1", "n10"} {
+		for _, ns := range []string{"ns", "other"} {
+			in := at
+			in.Namespace = ns
+			pod := &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i)},
+				Spec:       corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "c", Image: "i"}}},
+			}
+			in.Resource.Default(pod)
+			create(t, r, in, pod)
+		}
+	}
+	for _, c := range []struct{ namespace, fields, want string }{
+		{"", "spec.nodeName=n1", "[ns/p1 ns/p3 other/p1 other/p3]"},
+		{"ns", "spec.nodeName=n1", "[ns/p1 ns/p3]"},
+		{"ns", "spec.nodeName=", "[ns/p0]"},
+		{"ns", "spec.nodeName!=n1", "[ns/p0 ns/p2 ns/p4]"},
+		{"ns", "spec.nodeName=n1,metadata.name!=p1", "[ns/p3]"},
+		{"ns", "spec.nodeName=n1,metadata.name=p2", "[]"},
+		{"ns", "spec.nodeName=no", "[]"},
+	} {
+		at.Namespace = c.namespace
+		s := Selection{Fields: fields.ParseSelectorOrDie(c.fields)}
+		keys, after := []string{}, ""
+		for {
+			list, err := r.List(t.Context(), at, ListOptions{Selection: s, Limit: 1, After: after})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range list.Items {
+				keys = append(keys, i.Key())
+			}
+			if after = list.Next; after == "" {
+				break
+			}
+		}
+		if got := fmt.Sprint(keys); got != c.want {
+			t.Errorf("%+v: list is %s", c, got)
+		}
+		if got := fmt.Sprint(watched(t, r, at, s, len(keys))); got != c.want {
+			t.Errorf("%+v: watch gives %s", c, got)
+		}
+	}
+}
+
 func TestStatusErrors(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "x")

@@ -86,6 +86,7 @@ func (r *Registry) Add(res *api.Resource) error {
 		Encode: res.EncodeStored,
 		Decode: res.DecodeStored,
 		Fields: res.Fields,
+		Index:  res.Indexed,
 	})
 	if err != nil {
 		return fmt.Errorf("collection of %s: %w", res.Name, err)
