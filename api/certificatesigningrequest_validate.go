@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 const (
@@ -47,7 +45,7 @@ func signingRulesFrom(at *place, r, old *certificatesv1.CertificateSigningReques
 	if signer := spec.of("signerName"); r.Spec.SignerName == legacySigner && (old == nil || old.Spec.SignerName != legacySigner) {
 		signer.invalid(r.Spec.SignerName, "the legacy signerName is not allowed via this API version")
 	} else {
-		signerRules(signer, r.Spec.SignerName)
+		signerName(signer, r.Spec.SignerName)
 	}
 	if s := r.Spec.ExpirationSeconds; s != nil && *s < minCertificateAge {
 		spec.of("expirationSeconds").invalid(*s, "may not specify a duration less than 600 seconds (10 minutes)")
@@ -124,39 +122,6 @@ func certificateFault(data []byte) error {
 		return errors.New("must contain at least one CERTIFICATE PEM block")
 	}
 	return nil
-}
-
-// signerRules: a signer is called by a domain and a path in it.
-func signerRules(at *place, name string) {
-	if !required(at, name) {
-		return
-	}
-	domain, path, ok := strings.Cut(name, "/")
-	if !ok || strings.Contains(path, "/") {
-		at.invalid(name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
-		return
-	}
-	if len(domain) > validation.DNS1123SubdomainMaxLength {
-		at.tooLong(validation.DNS1123SubdomainMaxLength)
-	}
-	parts := strings.Split(domain, ".")
-	for _, part := range parts {
-		for _, fault := range dnsLabel(part) {
-			at.invalid(domain, fmt.Sprintf("validating label %q: %s", part, fault))
-		}
-	}
-	if len(parts) < 2 {
-		at.invalid(domain, "should be a domain with at least two segments separated by dots")
-	}
-	for _, part := range strings.Split(path, ".") {
-		for _, fault := range dnsSubdomain(part) {
-			at.invalid(path, fmt.Sprintf("validating label %q: %s", part, fault))
-		}
-	}
-	const longest = 2*validation.DNS1123SubdomainMaxLength + validation.DNS1123LabelMaxLength + 2
-	if len(name) > longest {
-		at.tooLong(longest)
-	}
 }
 
 func signingConditionRules(at *place, r, old *certificatesv1.CertificateSigningRequest) {
