@@ -6,7 +6,11 @@ import (
 )
 
 func replicaSetColumns() []metav1.TableColumnDefinition {
-	spec, status := appsv1.ReplicaSetSpec{}, appsv1.ReplicaSetStatus{}
+	return replicaColumns(appsv1.ReplicaSetSpec{}, appsv1.ReplicaSetStatus{})
+}
+
+// replicaColumns are of what keeps a number of pods of one kind.
+func replicaColumns(spec, status documented) []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
 		nameColumn(),
 		numberColumn("Desired", doc(spec, "replicas")),

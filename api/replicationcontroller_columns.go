@@ -7,17 +7,7 @@ import (
 )
 
 func replicationControllerColumns() []metav1.TableColumnDefinition {
-	spec, status := corev1.ReplicationControllerSpec{}, corev1.ReplicationControllerStatus{}
-	return []metav1.TableColumnDefinition{
-		nameColumn(),
-		numberColumn("Desired", doc(spec, "replicas")),
-		numberColumn("Current", doc(status, "replicas")),
-		numberColumn("Ready", doc(status, "readyReplicas")),
-		ageColumn(),
-		wide(containersColumn()),
-		wide(imagesColumn()),
-		wide(textColumn("Selector", doc(spec, "selector"))),
-	}
+	return replicaColumns(corev1.ReplicationControllerSpec{}, corev1.ReplicationControllerStatus{})
 }
 
 func replicationControllerCells(obj Object) []any {

@@ -208,17 +208,11 @@ func (g *collector) patch(ctx context.Context, n node, obj api.Object, metadata 
 
 // orphan makes what an object owns its own master, and lets the object go.
 func (g *collector) orphan(ctx context.Context, n node, obj api.Object) error {
-	for _, d := range g.graph.dependents(n.uid) {
-		owned, err := g.live(ctx, d.resource, d.namespace, d.name)
-		if err != nil {
-			return err
-		}
-		if owned == nil || owned.GetUID() != d.uid {
-			continue
-		}
-		if err := g.dropOwners(ctx, d, owned, []types.UID{n.uid}); err != nil {
-			return err
-		}
+	err := g.eachOwned(ctx, n, func(d node, owned api.Object) error {
+		return g.dropOwners(ctx, d, owned, []types.UID{n.uid})
+	})
+	if err != nil {
+		return err
 	}
 	return g.dropFinalizer(ctx, n, obj, metav1.FinalizerOrphanDependents)
 }
@@ -227,6 +221,23 @@ func (g *collector) orphan(ctx context.Context, n node, obj api.Object) error {
 // left that asked to be waited for.
 func (g *collector) await(ctx context.Context, n node, obj api.Object) error {
 	blocked := false
+	err := g.eachOwned(ctx, n, func(d node, owned api.Object) error {
+		g.queue.Add(d.uid)
+		for _, ref := range owned.GetOwnerReferences() {
+			if ref.UID == n.uid && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
+				blocked = true
+			}
+		}
+		return nil
+	})
+	if err != nil || blocked {
+		return err // blocked: woken again when one of them goes
+	}
+	return g.dropFinalizer(ctx, n, obj, metav1.FinalizerDeleteDependents)
+}
+
+// eachOwned calls do with what n owns and what is there still, until it fails.
+func (g *collector) eachOwned(ctx context.Context, n node, do func(node, api.Object) error) error {
 	for _, d := range g.graph.dependents(n.uid) {
 		owned, err := g.live(ctx, d.resource, d.namespace, d.name)
 		if err != nil {
@@ -235,15 +246,9 @@ func (g *collector) await(ctx context.Context, n node, obj api.Object) error {
 		if owned == nil || owned.GetUID() != d.uid {
 			continue
 		}
-		g.queue.Add(d.uid)
-		for _, ref := range owned.GetOwnerReferences() {
-			if ref.UID == n.uid && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
-				blocked = true
-			}
+		if err := do(d, owned); err != nil {
+			return err
 		}
 	}
-	if blocked {
-		return nil // woken again when one of them goes
-	}
-	return g.dropFinalizer(ctx, n, obj, metav1.FinalizerDeleteDependents)
+	return nil
 }

@@ -149,7 +149,9 @@ func (a *applying) merge() (map[string]any, error) {
 
 // settle takes from others what merged changes, or tells the conflicts.
 func (a *applying) settle(merged map[string]any, os owners, self *owner, force bool) (owners, error) {
-	d := &plainDifferences{a: a, merged: merged}
+	d := &differences{manager: a.m, subresource: a.w.Subresource, find: func(v *view) (Set, error) {
+		return a.difference(v, merged)
+	}}
 	var conflicts conflicts
 	for i := range os {
 		if os[i].is(self) {
@@ -157,17 +159,13 @@ func (a *applying) settle(merged map[string]any, os owners, self *owner, force b
 			os[i].set(fields)
 			continue
 		}
-		v, err := a.m.versionOf(&os[i])
+		difference, known, err := d.seenBy(&os[i])
 		if err != nil {
 			return nil, err
 		}
-		if v == nil {
+		if !known {
 			os[i].set(nil)
 			continue
-		}
-		difference, err := d.at(v)
-		if err != nil {
-			return nil, err
 		}
 		if set := intersect(os[i].fields, difference, member); len(set) > 0 {
 			conflicts = append(conflicts, conflict{os[i], set})
@@ -180,25 +178,13 @@ func (a *applying) settle(merged map[string]any, os owners, self *owner, force b
 	return os.withoutEmpty(), nil
 }
 
-// plainDifferences is what an apply changes, as seen in every version.
-type plainDifferences struct {
-	a      *applying
-	merged map[string]any
-	found  []seen
-}
-
-func (d *plainDifferences) at(v *view) (Set, error) {
-	for _, s := range d.found {
-		if s.view == v {
-			return s.difference, nil
-		}
-	}
-	m := d.a.m
-	before, err := m.convert(d.a.before, d.a.v, v)
+// difference is what merged changes, compared in version v.
+func (a *applying) difference(v *view, merged map[string]any) (Set, error) {
+	before, err := a.m.convert(a.before, a.v, v)
 	if err != nil {
 		return nil, errorf("failed to convert old object: %w", err)
 	}
-	after, err := m.convert(d.merged, d.a.v, v)
+	after, err := a.m.convert(merged, a.v, v)
 	if err != nil {
 		return nil, errorf("failed to convert new object: %w", err)
 	}
@@ -206,7 +192,5 @@ func (d *plainDifferences) at(v *view) (Set, error) {
 	if err != nil {
 		return nil, errorf("failed to compare objects: %w", err)
 	}
-	difference, _ = minusTrees(difference, m.resets[d.a.w.Subresource])
-	d.found = append(d.found, seen{v, difference})
 	return difference, nil
 }

@@ -73,7 +73,9 @@ func (m *Manager) update(live, obj api.Object, os owners, w Write) (owners, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &differences{manager: m, from: live, to: obj, subresource: w.Subresource}
+	d := &differences{manager: m, subresource: w.Subresource, find: func(v *view) (Set, error) {
+		return m.difference(v, live, obj)
+	}}
 	if os, err = m.reconcile(os); err != nil {
 		return nil, err
 	}
@@ -113,17 +115,13 @@ func (os owners) give(o owner) owners {
 // those that are left with nothing.
 func (d *differences) takeAll(os owners) (owners, error) {
 	for i := range os {
-		v, err := d.manager.versionOf(&os[i])
+		difference, known, err := d.seenBy(&os[i])
 		if err != nil {
 			return nil, err
 		}
-		if v == nil {
+		if !known {
 			os[i].set(nil)
 			continue
-		}
-		difference, err := d.at(v)
-		if err != nil {
-			return nil, err
 		}
 		os[i].take(difference)
 	}
@@ -139,11 +137,12 @@ func (m *Manager) versionOf(o *owner) (*view, error) {
 	return m.view(gv)
 }
 
-// differences is what changed, as seen in every version that is asked for.
+// differences is what a write changes, as seen in every version that is asked
+// for.
 type differences struct {
 	manager     *Manager
-	from, to    api.Object
 	subresource string
+	find        func(*view) (Set, error) // compares before and after in a version
 	found       []seen
 }
 
@@ -169,16 +168,28 @@ func (d *differences) at(v *view) (Set, error) {
 	return difference, nil
 }
 
-func (d *differences) find(v *view) (Set, error) {
+// seenBy returns the difference as seen in the version that o uses, if that is
+// known.
+func (d *differences) seenBy(o *owner) (difference Set, known bool, err error) {
+	v, err := d.manager.versionOf(o)
+	if v == nil || err != nil {
+		return nil, false, err
+	}
+	difference, err = d.at(v)
+	return difference, err == nil, err
+}
+
+// difference compares two objects, the first of which may be nil, in version v.
+func (m *Manager) difference(v *view, before, after api.Object) (Set, error) {
 	from := v.empty
 	var err error
-	if d.from != nil {
-		if from, err = d.manager.resource.As(v.version, d.from); err != nil {
+	if before != nil {
+		if from, err = m.resource.As(v.version, before); err != nil {
 			return nil, errorf("failed to convert live object: %w", err)
 		}
 	}
-	var to api.Object
-	if to, err = d.manager.resource.As(v.version, d.to); err != nil {
+	to, err := m.resource.As(v.version, after)
+	if err != nil {
 		return nil, errorf("failed to convert new object: %w", err)
 	}
 	return v.differ(from, to)
