@@ -30,6 +30,11 @@ func BuiltIn() []*Resource {
 		deployment(),
 		replicaSet(),
 		statefulSet(),
+		// authorization.k8s.io
+		localSubjectAccessReview(),
+		selfSubjectAccessReview(),
+		selfSubjectRulesReview(),
+		subjectAccessReview(),
 		// autoscaling
 		horizontalPodAutoscaler(),
 		// batch

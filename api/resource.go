@@ -173,14 +173,16 @@ type Resource struct {
 	Virtual *Virtual
 }
 
-// Virtual is a resource that is computed when asked for.
+// Virtual is a resource that is computed when asked for. What is created of it
+// is not kept: it is a question, which is answered at once, or asks to change
+// an object of another resource.
 type Virtual struct {
 	// Source names which of the server's own answers it is, for the server to
 	// put in: the catalogue knows the name only.
 	Source string
 	// Changes is the name of the resource of the same version whose object of
-	// the same name a created object asks to change; Change does so. What is
-	// created is not kept.
+	// the same name a created object asks to change; Change does so. Empty means
+	// that what is created is a question to the source.
 	Changes string
 	Change  func(obj, asked Object) (Object, error)
 }

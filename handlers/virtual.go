@@ -42,8 +42,12 @@ func (h *Handler) createVirtual(c *call, v *view) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Registry.VirtualCreate(c.r.Context(), c.Target, obj, o.WriteOptions); err != nil {
+	answer, err := h.Registry.VirtualCreate(c.r.Context(), c.Target, obj, o.WriteOptions)
+	switch {
+	case err != nil:
 		return err
+	case answer != nil:
+		return h.writeOne(c.w, v, http.StatusCreated, bare{answer}, answer.GetResourceVersion())
 	}
 	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, success(nil))
 	return nil

@@ -47,6 +47,7 @@ type Registry struct {
 	catalogue *api.Catalogue
 	o         Options
 	fields    fieldManagers
+	reviews   map[string]Review
 
 	mu          sync.RWMutex
 	collections map[*api.Resource]*storage.Collection

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
@@ -45,12 +48,57 @@ func (r *Registry) VirtualList(ctx context.Context, t Target) ([]api.Object, err
 	return s.List(ctx)
 }
 
-// VirtualCreate takes an object that is not kept: what it asks for is done to
-// the object of the same name of the resource that Virtual.Changes names.
-func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, o WriteOptions) error {
+// Review answers a question: an object of a virtual resource that a client
+// created. asked is of the hub type, was admitted and keeps to the rules of its
+// kind; it is the reviewer's to change. What is returned is what the client gets.
+// Who asks is in the scope of ctx.
+type Review func(ctx context.Context, t Target, asked api.Object) (api.Object, error)
+
+// SetReviews says who answers questions, by the source that their api.Virtual
+// names. It is for the start, since what answers may need the registry to read
+// from.
+func (r *Registry) SetReviews(reviews map[string]Review) { r.reviews = reviews }
+
+// VirtualCreate takes an object that is not kept. A question is answered with
+// an object; what asks to change another object is done, and the answer is nil.
+func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, o WriteOptions) (api.Object, error) {
 	if err := setNamespace(t, obj); err != nil {
-		return err
+		return nil, err
 	}
+	if t.Resource.Virtual.Changes == "" {
+		return r.review(ctx, t, obj, o)
+	}
+	return nil, r.changeOther(ctx, t, obj, o)
+}
+
+// review answers a question. It takes the way of a create, but for what is only
+// about objects that are stored.
+func (r *Registry) review(ctx context.Context, t Target, obj api.Object, o WriteOptions) (api.Object, error) {
+	answer, ok := r.reviews[t.Resource.Virtual.Source]
+	if !ok {
+		return nil, fmt.Errorf("nothing answers %s", t.Resource.Name)
+	}
+	r.manage(t, nil, obj, o)
+	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o.DryRun)
+	if err := r.mutate(ctx, a); err != nil {
+		return nil, err
+	}
+	dedup(ctx, obj)
+	if t.Resource.Validate != nil {
+		if errs := t.Resource.Validate(obj); len(errs) > 0 {
+			// Without a kind and a name: there is no object that is invalid.
+			return nil, apierrors.NewInvalid(schema.GroupKind{Group: t.Version.Group}, "", errs)
+		}
+	}
+	if err := r.validate(ctx, a); err != nil {
+		return nil, err
+	}
+	return answer(ctx, t, obj)
+}
+
+// changeOther does what a created object asks for to the object of the same
+// name of the resource that Virtual.Changes names.
+func (r *Registry) changeOther(ctx context.Context, t Target, obj api.Object, o WriteOptions) error {
 	v := t.Resource.Virtual
 	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, v.Changes)
 	if !ok {

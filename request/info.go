@@ -22,6 +22,9 @@ type Info struct {
 	// IsNamespace: Namespace is the name of the object itself, since the path
 	// leads to a namespace and not into one.
 	IsNamespace bool
+	// FieldSelector and LabelSelector are what a list, watch or deletecollection
+	// is restricted to, as text.
+	FieldSelector, LabelSelector string
 	// Parts is the path from the resource on, split at its slashes.
 	Parts []string
 	// Watch is set for a watch, whichever way it was asked for; WatchPath when

@@ -16,6 +16,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -149,11 +150,13 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	reg.SetAdmission(admission.Chain{admission.NamespaceLifecycle(namespaceReader(catalogue, reg))})
+	authorizer := newAuthorizer()
+	reg.SetReviews(authz.Reviews(authorizer))
 	s.handler, err = handlers.New(handlers.Config{
 		Catalogue:                   catalogue,
 		Registry:                    reg,
 		Authenticator:               authenticator,
-		Authorizer:                  newAuthorizer(),
+		Authorizer:                  authorizer,
 		Checks:                      s.checks(),
 		Version:                     Version(),
 		RequestTimeout:              s.o.RequestTimeout,

@@ -1,0 +1,86 @@
+package authz
+
+import (
+	"context"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// remembers is an authorizer that keeps what it was asked.
+type remembers struct {
+	says
+	user *request.User
+	info request.Info
+}
+
+func (r *remembers) Authorize(_ context.Context, user *request.User, info *request.Info) (Decision, string, error) {
+	r.user, r.info = user, *info
+	return r.decision, r.reason, r.err
+}
+
+func TestSubjectReview(t *testing.T) {
+	a := &remembers{says: says{decision: Deny, reason: "no"}}
+	asked := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: "bob", UID: "1", Groups: []string{"dev"}, Extra: map[string]authorizationv1.ExtraValue{"k": {"v"}},
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: "list", Group: "apps", Resource: "deployments", Subresource: "scale", Namespace: "ns", Name: "web",
+			FieldSelector: &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{
+				{Key: "metadata.name", Operator: metav1.FieldSelectorOpIn, Values: []string{"a=b"}},
+				{Key: "spec.x", Operator: metav1.FieldSelectorOpNotIn, Values: []string{"y"}},
+				{Key: "spec.x", Operator: "Like", Values: []string{"y"}}}},
+			LabelSelector: &authorizationv1.LabelSelectorAttributes{RawSelector: "a in (b"},
+		}}}
+	out, err := Reviews(a)["subjectaccessreviews"](t.Context(), registry.Target{}, asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := out.(*authorizationv1.SubjectAccessReview).Status
+	const faults = "spec.resourceAttributes.fieldSelector partially ignored due to parse error; spec.resourceAttributes.labelSelector ignored due to parse error"
+	if status.Allowed || !status.Denied || status.Reason != "no" || status.EvaluationError != faults {
+		t.Errorf("status %+v", status)
+	}
+	if a.user.Name != "bob" || a.user.UID != "1" || len(a.user.Groups) != 1 || a.user.Extra["k"][0] != "v" {
+		t.Errorf("user %+v", a.user)
+	}
+	i := a.info
+	if !i.IsResource || i.Verb != "list" || i.Group != "apps" || i.Version != "*" || i.Resource != "deployments" ||
+		i.Subresource != "scale" || i.Namespace != "ns" || i.Name != "web" {
+		t.Errorf("info %+v", i)
+	}
+	if i.FieldSelector != `metadata.name=a\=b,spec.x!=y` || i.LabelSelector != "" {
+		t.Errorf("selectors %q, %q", i.FieldSelector, i.LabelSelector)
+	}
+}
+
+func TestSelfReviews(t *testing.T) {
+	bob := &request.User{Name: "bob"}
+	ctx := request.With(t.Context(), &request.Scope{User: bob})
+	a := &remembers{says: says{decision: Allow}}
+	reviews := Reviews(Union{a})
+	path := &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"}
+	out, err := reviews["selfsubjectaccessreviews"](ctx, registry.Target{}, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{NonResourceAttributes: path}})
+	if err != nil || !out.(*authorizationv1.SelfSubjectAccessReview).Status.Allowed {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if a.user != bob || a.info.IsResource || a.info.Path != "/metrics" || a.info.Verb != "get" {
+		t.Errorf("asked of %+v %+v", a.user, a.info)
+	}
+	for name, asked := range map[string]*authorizationv1.SelfSubjectRulesReview{
+		"no namespace on request": {},
+		"":                        {Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: "x"}},
+	} {
+		out, err := reviews["selfsubjectrulesreviews"](ctx, registry.Target{}, asked)
+		switch {
+		case name != "" && (err == nil || err.Error() != name):
+			t.Errorf("got %v, want %s", err, name)
+		case name == "" && (err != nil || out.(*authorizationv1.SelfSubjectRulesReview).Status.ResourceRules == nil):
+			t.Errorf("got %+v, %v", out, err)
+		}
+	}
+}
