@@ -5,57 +5,60 @@ import (
 	"errors"
 	"fmt"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Namespaces reads a namespace, consistently; a NotFound Status when there is
-// none.
-type Namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
-
-// NamespaceLifecycle lets nothing be put into a namespace that is not there, or
+// namespaceLifecycle lets nothing be put into a namespace that is not there, or
 // that is being deleted, and keeps those that the system itself lives in.
-func NamespaceLifecycle(namespaces Namespaces) Plugin {
+func namespaceLifecycle(o *Objects) Plugin {
+	namespaces := namespacesOf(o)
 	return Plugin{
-		Name: "NamespaceLifecycle",
+		Handles: on(nil, writes()...),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			switch {
 			case a.Verb == api.VerbDelete && isNamespace(a) && immortal(a.Name):
 				return apierrors.NewForbidden(a.GroupResource(), a.Name, errors.New("this namespace may not be deleted"))
-			case a.Verb == api.VerbDelete || !a.Resource.Namespaced || a.Namespace == "" || asksForAccess(a):
+			case a.Verb == api.VerbDelete || !a.Resource.Namespaced || a.Namespace == "" || isAccessReview(a):
 				return nil
 			}
-			ns, err := namespaces(ctx, a.Namespace)
+			// Read as it is now, not as it was: nothing must get into a namespace
+			// after its content has begun to be deleted.
+			ns, err := namespaces.at(ctx, "", a.Namespace, storage.Read{})
 			if err != nil {
 				return err
 			}
 			if a.Verb != api.VerbCreate || ns.DeletionTimestamp == nil {
 				return nil
 			}
-			refusal := apierrors.NewForbidden(a.GroupResource(), a.Name,
-				fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.Namespace))
-			refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
-				Type:    corev1.NamespaceTerminatingCause,
-				Message: fmt.Sprintf("namespace %s is being terminated", a.Namespace),
-				Field:   "metadata.namespace",
-			})
-			return refusal
+			return terminatingNamespace(a)
 		},
 	}
+}
+
+func terminatingNamespace(a *registry.Attributes) error {
+	refusal := forbidden(a, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", a.Namespace))
+	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type:    corev1.NamespaceTerminatingCause,
+		Message: fmt.Sprintf("namespace %s is being terminated", a.Namespace),
+		Field:   "metadata.namespace",
+	})
+	return refusal
 }
 
 func isNamespace(a *registry.Attributes) bool {
 	return a.Resource.Kind == "Namespace" && a.Resource.Versions[0].Group == ""
 }
 
-// asksForAccess: what may be done in a namespace can be asked before it is there.
-func asksForAccess(a *registry.Attributes) bool {
-	return a.GroupResource() == authorizationv1.Resource("localsubjectaccessreviews")
+// isAccessReview tells of questions about a namespace that may be asked whether
+// or not it is there.
+func isAccessReview(a *registry.Attributes) bool {
+	return a.Resource.Name == "localsubjectaccessreviews" && a.Resource.Versions[0].Group == "authorization.k8s.io"
 }
 
 func immortal(name string) bool {

@@ -149,6 +149,10 @@ type Resource struct {
 	// spec.finalizers). Nil means none.
 	HasFinalizers func(obj Object) bool
 
+	// Kept tells why the object of a name cannot be deleted; nil when it can. It is
+	// not asked when a whole collection is deleted.
+	Kept func(name string) error
+
 	// Allocate gives obj what no other object may have, just before it is stored;
 	// old is nil for a new object. Release gives it back when it is gone.
 	Allocate func(ctx context.Context, from Allocator, obj, old Object) error

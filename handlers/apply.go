@@ -23,7 +23,7 @@ func (h *Handler) apply(c *call, v *view) error {
 	if err != nil {
 		return err
 	}
-	patch, err := c.appliedObject(data, o.fieldValidation)
+	patch, err := c.appliedObject(data, o.FieldValidation)
 	if err != nil {
 		return err
 	}

@@ -134,9 +134,7 @@ func listRead(o *internalversion.ListOptions) (storage.Read, error) {
 // writeOptions are what the writing verbs have in common.
 type writeOptions struct {
 	registry.WriteOptions
-	fieldManager    string
-	fieldValidation string
-	force           *bool
+	force *bool
 }
 
 func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOptions, error) {
@@ -164,8 +162,9 @@ func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOption
 		return writeOptions{}, err
 	}
 	return writeOptions{
-		WriteOptions: registry.WriteOptions{DryRun: len(o.DryRun) > 0, Manager: ssa.ManagerName(o.FieldManager, c.r.UserAgent())},
-		fieldManager: o.FieldManager, fieldValidation: o.FieldValidation, force: o.Force,
+		WriteOptions: registry.WriteOptions{DryRun: len(o.DryRun) > 0, Manager: ssa.ManagerName(o.FieldManager, c.r.UserAgent()),
+			FieldManager: o.FieldManager, FieldValidation: o.FieldValidation},
+		force: o.Force,
 	}, nil
 }
 

@@ -38,7 +38,7 @@ func (h *Handler) patch(c *call) error {
 	if err != nil {
 		return err
 	}
-	p := &patcher{h: h, c: c, parse: parse, data: data, fieldValidation: o.fieldValidation}
+	p := &patcher{h: h, c: c, parse: parse, data: data, fieldValidation: o.FieldValidation}
 	out, err := h.Registry.Update(c.r.Context(), c.Target, p.change, registry.UpdateOptions{WriteOptions: o.WriteOptions})
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func (h *Handler) sent(c *call, kind string) (api.Object, writeOptions, error) {
 	if err != nil {
 		return nil, o, err
 	}
-	obj, err := h.decode(c.r, c.codec, data, o.fieldValidation)
+	obj, err := h.decode(c.r, c.codec, data, o.FieldValidation)
 	return obj, o, err
 }
 

@@ -3,30 +3,99 @@ package registry
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
+// VerbConnect is the verb of admission for what leads a client to a pod, a node
+// or a service (exec, attach, proxy ...), whatever its HTTP method.
+const VerbConnect = "connect"
+
 // Attributes are what admission knows of a write.
 type Attributes struct {
-	// Verb is create, update or delete.
-	Verb            string
-	Resource        *api.Resource
-	Version         *api.Version
-	Subresource     string
+	// Verb is create, update, delete or connect.
+	Verb string
+	// Resource and Version are what the client asked for; the objects are of the
+	// hub, whose version is Resource.Versions[0].
+	Resource    *api.Resource
+	Version     *api.Version
+	Subresource string
+	// Kind is of what the client sends: of the resource or, at subresources that
+	// have one, of their own.
+	Kind schema.GroupVersionKind
+	// Name is empty while a name is still to be generated.
 	Namespace, Name string
-	// Object is what is to be stored, of the hub type; nil for a deletion. Old is
-	// what is stored, nil for a creation.
+	// Object is what is to be stored, of the hub type, or what is sent to a
+	// subresource of another kind; nil for a deletion. Old is what is stored, nil
+	// for a creation.
 	Object, Old api.Object
-	User        *request.User
-	DryRun      bool
+	// Connect are the options of a connection, in place of an object.
+	Connect runtime.Object
+	User    *request.User
+	DryRun  bool
+
+	scope    *request.Scope
+	write    WriteOptions
+	deletion *DeleteOptions
+	ends     []func(ctx context.Context, written bool)
 }
 
 // GroupResource names the resource in messages.
 func (a *Attributes) GroupResource() schema.GroupResource {
 	return schema.GroupResource{Group: a.Resource.Versions[0].Group, Resource: a.Resource.Name}
+}
+
+// Warn adds a warning to the answer.
+func (a *Attributes) Warn(text string) { a.scope.Warn(text) }
+
+// Annotate says something of the request for its audit event.
+func (a *Attributes) Annotate(key, value string) { a.scope.Annotate(key, value) }
+
+// AtEnd has f called when it is known whether the write took place. It is for
+// plugins that take something into account before the object is there.
+func (a *Attributes) AtEnd(f func(ctx context.Context, written bool)) { a.ends = append(a.ends, f) }
+
+// end tells how the write ended; a may be nil.
+func (a *Attributes) end(ctx context.Context, written bool) {
+	if a == nil || len(a.ends) == 0 {
+		return
+	}
+	ends := a.ends
+	a.ends = nil
+	ctx = context.WithoutCancel(ctx)
+	for _, f := range ends {
+		f(ctx, written)
+	}
+}
+
+// Options are those of the request, as a kind of meta.k8s.io: CreateOptions,
+// UpdateOptions (of a patch too) or DeleteOptions; nil for a connection.
+func (a *Attributes) Options() runtime.Object {
+	var dryRun []string
+	if a.DryRun {
+		dryRun = []string{metav1.DryRunAll}
+	}
+	kind := func(name string) metav1.TypeMeta {
+		return metav1.TypeMeta{Kind: name, APIVersion: metav1.SchemeGroupVersion.String()}
+	}
+	switch {
+	case a.Verb == api.VerbCreate:
+		return &metav1.CreateOptions{TypeMeta: kind("CreateOptions"), DryRun: dryRun, FieldManager: a.write.FieldManager, FieldValidation: a.write.FieldValidation}
+	case a.Verb == api.VerbUpdate:
+		return &metav1.UpdateOptions{TypeMeta: kind("UpdateOptions"), DryRun: dryRun, FieldManager: a.write.FieldManager, FieldValidation: a.write.FieldValidation}
+	case a.deletion != nil:
+		o := &metav1.DeleteOptions{TypeMeta: kind("DeleteOptions"), DryRun: dryRun,
+			GracePeriodSeconds: a.deletion.GracePeriodSeconds, Preconditions: a.deletion.Preconditions}
+		if p := a.deletion.Propagation; p != "" {
+			o.PropagationPolicy = &p
+		}
+		return o
+	}
+	return nil
 }
 
 // Admission is asked before anything is stored.
@@ -37,20 +106,22 @@ type Admission interface {
 	Validate(ctx context.Context, a *Attributes) error
 }
 
-// attributes describes a write to admission; nil when there is none to ask.
-func (r *Registry) attributes(ctx context.Context, t Target, verb string, obj, old api.Object, dryRun bool) *Attributes {
-	if r.o.Admission == nil {
+// attributes describes a write to admission; nil when there is nothing to ask.
+func (r *Registry) attributes(ctx context.Context, t Target, verb string, obj, old api.Object, o WriteOptions) *Attributes {
+	if r.o.Admission == nil || o.admitted {
 		return nil
 	}
+	scope := request.From(ctx)
 	a := &Attributes{
-		Verb: verb, Resource: t.Resource, Version: t.Version, Namespace: t.Namespace, Name: t.Name,
-		Object: obj, Old: old, User: request.From(ctx).User, DryRun: dryRun,
+		Verb: verb, Resource: t.Resource, Version: t.Version, Subresource: t.subresource(), Namespace: t.Namespace, Name: t.Name,
+		Kind:   t.Version.WithKind(t.Resource.Kind),
+		Object: obj, Old: old, User: scope.User, DryRun: o.DryRun, scope: scope, write: o,
 	}
-	switch {
-	case t.Status:
-		a.Subresource = "status"
-	case t.Sub != nil:
-		a.Subresource = t.Sub.Name
+	if t.Sub != nil && t.Sub.Kind != nil {
+		a.Kind = t.Sub.Kind.Versions[0].WithKind(t.Sub.Kind.Kind)
+	}
+	if a.User == nil {
+		a.User = &request.User{}
 	}
 	return a
 }
@@ -68,4 +139,51 @@ func (r *Registry) validate(ctx context.Context, a *Attributes) error {
 		return nil
 	}
 	return r.o.Admission.Validate(ctx, a)
+}
+
+// mutateUpdate has the new state of an object mutated, and returns it with what
+// admission knows. At a subresource that shows the object as another kind,
+// admission sees that kind, and what it makes of it is what is asked for.
+func (r *Registry) mutateUpdate(ctx context.Context, t Target, obj, old api.Object, o WriteOptions) (*Attributes, api.Object, error) {
+	a := r.attributes(ctx, t, api.VerbUpdate, obj, old, o)
+	if a == nil || t.Sub == nil || t.Sub.View == nil {
+		return a, obj, r.mutate(ctx, a)
+	}
+	var err error
+	if a.Object, err = t.Sub.View(obj); err != nil {
+		return nil, nil, err
+	}
+	if a.Old, err = t.Sub.View(old); err != nil {
+		return nil, nil, err
+	}
+	if err := r.mutate(ctx, a); err != nil {
+		return nil, nil, err
+	}
+	obj, err = t.Sub.Change(obj, a.Object)
+	return a, obj, err
+}
+
+// admitPost asks about what is sent to a subresource, or to a resource that is
+// not kept. What comes of it is part of the same request and not asked about
+// again.
+func (r *Registry) admitPost(ctx context.Context, t Target, asked api.Object, o WriteOptions) error {
+	a := r.attributes(ctx, t, api.VerbCreate, asked, nil, o)
+	if err := r.mutate(ctx, a); err != nil {
+		return err
+	}
+	return r.validate(ctx, a)
+}
+
+// Connect asks admission whether a connection to what t names may be made.
+// Options are those of the connection, such as a PodExecOptions.
+func (r *Registry) Connect(ctx context.Context, t Target, options runtime.Object) error {
+	a := r.attributes(ctx, t, VerbConnect, nil, nil, WriteOptions{})
+	if a == nil {
+		return nil
+	}
+	a.Connect = options
+	if err := r.mutate(ctx, a); err != nil {
+		return err
+	}
+	return r.validate(ctx, a)
 }

@@ -33,26 +33,18 @@ type WriteOptions struct {
 	DryRun bool
 	// Manager is the name under which the fields that are written are owned.
 	Manager string
+	// FieldManager and FieldValidation are what the client asked for in so many
+	// words. Admission is told of them.
+	FieldManager, FieldValidation string
+	// admitted: admission has been asked about what this write is a part of.
+	admitted bool
 }
 
 // Create stores a new object. obj is of the hub type and becomes the
 // registry's; t.Name is taken from it.
 func (r *Registry) Create(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
 	t.Name = obj.GetName()
-	generated := t.Name == "" && obj.GetGenerateName() != ""
-	for try := 1; ; try++ {
-		if generated {
-			t.Name = generateName(obj.GetGenerateName())
-			obj.SetName(t.Name)
-		}
-		out, err := r.createOnce(ctx, t, obj, o)
-		if !generated || !apierrors.IsAlreadyExists(err) {
-			return out, err
-		}
-		if try == nameTries {
-			return Outcome{}, t.nameTaken(obj.GetGenerateName())
-		}
-	}
+	return r.createOnce(ctx, t, obj, o)
 }
 
 func (r *Registry) createOnce(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
@@ -63,23 +55,46 @@ func (r *Registry) createOnce(ctx context.Context, t Target, obj api.Object, o W
 	return r.createManaged(ctx, t, obj, o)
 }
 
-// createManaged creates an object whose managedFields are set.
+// createManaged creates an object whose managedFields are set. Mutating
+// admission sees a name only if the client gave one: a generated one may turn
+// out to be taken, and be made again.
 func (r *Registry) createManaged(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
 	if err := setNamespace(t, obj); err != nil {
 		return Outcome{}, err
 	}
-	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o.DryRun)
+	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o)
 	if err := r.mutate(ctx, a); err != nil {
 		return Outcome{}, err
 	}
+	generated := obj.GetName() == "" && obj.GetGenerateName() != ""
+	for try := 1; ; try++ {
+		if generated {
+			t.Name = generateName(obj.GetGenerateName())
+			obj.SetName(t.Name)
+		}
+		out, err := r.createNamed(ctx, t, obj, a, o)
+		if !generated || !apierrors.IsAlreadyExists(err) {
+			return out, err
+		}
+		if try == nameTries {
+			return Outcome{}, t.nameTaken(obj.GetGenerateName())
+		}
+	}
+}
+
+// createNamed creates an object that mutating admission has seen.
+func (r *Registry) createNamed(ctx context.Context, t Target, obj api.Object, a *Attributes, o WriteOptions) (out Outcome, err error) {
 	if err := r.prepareCreate(ctx, t, obj); err != nil {
 		return Outcome{}, err
 	}
+	if a != nil {
+		a.Name = t.Name
+	}
+	defer func() { a.end(ctx, err == nil) }()
 	if err := r.validate(ctx, a); err != nil {
 		return Outcome{}, err
 	}
-	var out Outcome
-	err := r.allocate(ctx, t, obj, nil, o.DryRun, func() (err error) {
+	err = r.allocate(ctx, t, obj, nil, o.DryRun, func() (err error) {
 		out, err = r.storeNew(ctx, t, obj, o)
 		return err
 	})

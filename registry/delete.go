@@ -28,6 +28,15 @@ type DeleteOptions struct {
 // Delete removes the object that t names, or marks it as terminating where
 // finalizers or a grace period keep it for a while.
 func (r *Registry) Delete(ctx context.Context, t Target, o DeleteOptions) (Outcome, error) {
+	if t.Resource.Kept != nil {
+		if err := t.Resource.Kept(t.Name); err != nil {
+			return Outcome{}, apierrors.NewForbidden(t.groupResource(), t.Name, err)
+		}
+	}
+	return r.delete(ctx, t, o)
+}
+
+func (r *Registry) delete(ctx context.Context, t Target, o DeleteOptions) (Outcome, error) {
 	c := r.collection(t.Resource)
 	item, err := c.Get(ctx, t.Key(), storage.Read{})
 	for {
@@ -48,7 +57,10 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	if err != nil {
 		return Outcome{}, err
 	}
-	a := r.attributes(ctx, t, api.VerbDelete, nil, old, o.DryRun)
+	a := r.attributes(ctx, t, api.VerbDelete, nil, old, o.WriteOptions)
+	if a != nil {
+		a.deletion = &o
+	}
 	if err := r.mutate(ctx, a); err != nil {
 		return Outcome{}, err
 	}
@@ -204,7 +216,7 @@ func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptio
 	for _, item := range list.Items {
 		one := t
 		one.Namespace, one.Name = item.Namespace(), item.Name()
-		switch _, err := r.Delete(ctx, one, o); {
+		switch _, err := r.delete(ctx, one, o); {
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return nil, 0, err

@@ -44,6 +44,10 @@ func (r *Registry) Post(ctx context.Context, t Target, asked api.Object, o Write
 	if err := setNamespace(t, asked); err != nil {
 		return err
 	}
+	if err := r.admitPost(ctx, t, asked, o); err != nil {
+		return err
+	}
+	o.admitted = true
 	if t.Sub.Act != nil {
 		return t.Sub.Act(ctx, &actions{r: r, ctx: ctx, t: t, o: o}, t.Name, asked)
 	}

@@ -88,7 +88,7 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 }
 
 // updateOnce tries one compare-and-swap against item.
-func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (Outcome, error) {
+func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (out Outcome, err error) {
 	old, err := item.Object()
 	if err != nil {
 		return Outcome{}, err
@@ -103,8 +103,8 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 	if !o.Applied {
 		r.manage(t, old, obj, o.WriteOptions)
 	}
-	a := r.attributes(ctx, t, api.VerbUpdate, obj, old, o.DryRun)
-	if err := r.mutate(ctx, a); err != nil {
+	a, obj, err := r.mutateUpdate(ctx, t, obj, old, o.WriteOptions)
+	if err != nil {
 		return Outcome{}, err
 	}
 	if !o.Whole {
@@ -112,6 +112,7 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 			return Outcome{}, err
 		}
 	}
+	defer func() { a.end(ctx, err == nil) }()
 	if err := r.validate(ctx, a); err != nil {
 		return Outcome{}, err
 	}
@@ -119,7 +120,7 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 	if finished(t.Resource, obj, old) {
 		return r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
 	}
-	out := Outcome{Object: obj}
+	out = Outcome{Object: obj}
 	err = r.allocate(ctx, t, obj, old, o.DryRun, func() (err error) {
 		if !o.DryRun {
 			out, err = r.replace(ctx, t, c, item, obj)

@@ -79,7 +79,7 @@ func (r *Registry) review(ctx context.Context, t Target, obj api.Object, o Write
 		return nil, fmt.Errorf("nothing answers %s", t.Resource.Name)
 	}
 	r.manage(t, nil, obj, o)
-	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o.DryRun)
+	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o)
 	if err := r.mutate(ctx, a); err != nil {
 		return nil, err
 	}
@@ -99,6 +99,11 @@ func (r *Registry) review(ctx context.Context, t Target, obj api.Object, o Write
 // changeOther does what a created object asks for to the object of the same
 // name of the resource that Virtual.Changes names.
 func (r *Registry) changeOther(ctx context.Context, t Target, obj api.Object, o WriteOptions) error {
+	t.Name = obj.GetName()
+	if err := r.admitPost(ctx, t, obj, o); err != nil {
+		return err
+	}
+	o.admitted = true
 	v := t.Resource.Virtual
 	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, v.Changes)
 	if !ok {

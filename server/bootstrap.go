@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -30,40 +31,34 @@ func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Regi
 		Name:   request.UserAPIServer,
 		Groups: []string{request.GroupMasters},
 	}})
-	resource, version, ok := find(catalogue, corev1.SchemeGroupVersion, "namespaces")
-	if !ok {
-		return fmt.Errorf("the catalogue has no namespaces")
-	}
 	for _, name := range systemNamespaces() {
-		target := registry.Target{Resource: resource, Version: version, Name: name}
-		// Looked for in the cache first: a second start writes nothing.
-		if _, err := reg.Get(ctx, target, storage.Read{Match: storage.Any}); err == nil {
-			continue
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if err := ensure(ctx, catalogue, reg, corev1.SchemeGroupVersion, "namespaces", namespace); err != nil {
+			return err
 		}
-		_, err := reg.Create(ctx, target, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, registry.WriteOptions{Manager: ownManager})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("namespace %s: %w", name, err)
+	}
+	for _, class := range api.SystemPriorityClasses() {
+		if err := ensure(ctx, catalogue, reg, schedulingv1.SchemeGroupVersion, "priorityclasses", class); err != nil {
+			return err
 		}
 	}
 	p.catalogue, p.registry = catalogue, reg
 	return p.publish(ctx)
 }
 
-// namespaceReader reads namespaces for admission.
-func namespaceReader(catalogue *api.Catalogue, reg *registry.Registry) admission.Namespaces {
-	res, version, ok := find(catalogue, corev1.SchemeGroupVersion, "namespaces")
-	return func(ctx context.Context, name string) (*corev1.Namespace, error) {
-		if !ok {
-			return nil, fmt.Errorf("the catalogue has no namespaces")
-		}
-		item, err := reg.Get(ctx, registry.Target{Resource: res, Version: version, Name: name}, storage.Read{})
-		if err != nil {
-			return nil, err
-		}
-		obj, err := item.Object()
-		if err != nil {
-			return nil, err
-		}
-		return obj.(*corev1.Namespace), nil
+// ensure makes an object where it is missing.
+func ensure(ctx context.Context, catalogue *api.Catalogue, reg *registry.Registry, gv schema.GroupVersion, resource string, obj api.Object) error {
+	res, version, ok := find(catalogue, gv, resource)
+	if !ok {
+		return fmt.Errorf("the catalogue has no %s", resource)
 	}
+	target := registry.Target{Resource: res, Version: version, Name: obj.GetName()}
+	// Looked for in the cache first: a second start writes nothing.
+	if _, err := reg.Get(ctx, target, storage.Read{Match: storage.Any}); err == nil {
+		return nil
+	}
+	if _, err := reg.Create(ctx, target, obj, registry.WriteOptions{Manager: ownManager}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
+	}
+	return nil
 }

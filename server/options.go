@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -87,6 +88,19 @@ type Options struct {
 	// ControllersOff are the names of controllers that do not run
 	// (--controllers=-name).
 	ControllersOff []string
+
+	// EnableAdmissionPlugins and DisableAdmissionPlugins
+	// (--enable-admission-plugins, --disable-admission-plugins) are besides, and
+	// taken from, admission.DefaultNames.
+	EnableAdmissionPlugins, DisableAdmissionPlugins []string
+	// AdmissionConfigFile (--admission-control-config-file) has the plugins' own
+	// configurations.
+	AdmissionConfigFile string
+	// NotReadyTolerationSeconds and UnreachableTolerationSeconds
+	// (--default-not-ready-toleration-seconds,
+	// --default-unreachable-toleration-seconds) are how long pods stay on a node
+	// that fails, if they do not say themselves; nil means 300.
+	NotReadyTolerationSeconds, UnreachableTolerationSeconds *int64
 
 	// RuntimeConfig (--runtime-config) turns versions and resources on and off,
 	// as api.Enable tells: "api/beta": "true".
@@ -166,6 +180,9 @@ func (o Options) Validate() error {
 		fault("service-cluster-ip-range", "%w", err)
 	}
 	if _, err := o.resources(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := admission.CheckNames(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins); err != nil {
 		errs = append(errs, err)
 	}
 	errs = append(errs, o.validateLimits()...)

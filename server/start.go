@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
@@ -149,8 +148,12 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err := bootstrap(ctx, catalogue, reg, s.publication(l)); err != nil {
 		return err
 	}
-	reg.SetAdmission(admission.Chain{admission.NamespaceLifecycle(namespaceReader(catalogue, reg))})
-	authorizer := newAuthorizer()
+	metrics, authorizer := newMetrics(), newAuthorizer()
+	chain, err := s.newAdmission(catalogue, reg, authorizer, metrics)
+	if err != nil {
+		return err
+	}
+	reg.SetAdmission(chain)
 	reg.SetReviews(authz.Reviews(authorizer))
 	s.handler, err = handlers.New(handlers.Config{
 		Catalogue:                   catalogue,
@@ -164,7 +167,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		MaxRequestsInflight:         s.o.MaxRequestsInflight,
 		MaxMutatingRequestsInflight: s.o.MaxMutatingRequestsInflight,
 		Logger:                      s.logger,
-		Metrics:                     newMetrics(),
+		Metrics:                     metrics,
 	})
 	if err != nil {
 		return err

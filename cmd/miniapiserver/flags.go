@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -22,6 +23,7 @@ type settings struct {
 	logFormat                           string
 	controllers                         []string
 	nodePorts                           string
+	notReadySeconds, unreachableSeconds int64
 }
 
 // group is a part of the help.
@@ -44,6 +46,7 @@ func flagGroups(s *settings) []group {
 	servingFlags(in("Serving"), s)
 	accessFlags(in("Authentication"), s)
 	requestFlags(in("Requests"), s)
+	admissionFlags(in("Admission"), s)
 	controllerFlags(in("Controllers"), s)
 	otherFlags(in("Logs and help"), s)
 	return groups
@@ -86,6 +89,14 @@ func requestFlags(fs *pflag.FlagSet, s *settings) {
 	fs.IntVar(&s.MaxRequestsInflight, "max-requests-inflight", 400, "How many reading requests are served at a time; 0 means any number.")
 	fs.Var((*runtimeConfig)(&s.RuntimeConfig), "runtime-config", "What is served besides and instead of the stable versions: `key=value,...`, where keys are api/all, api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, and values true (may be left out) or false.")
 	fs.IntVar(&s.MaxMutatingRequestsInflight, "max-mutating-requests-inflight", 200, "How many writing requests are served at a time; 0 means any number.")
+}
+
+func admissionFlags(fs *pflag.FlagSet, s *settings) {
+	fs.StringSliceVar(&s.EnableAdmissionPlugins, "enable-admission-plugins", nil, "Admission plugins that run besides those that do by default ("+strings.Join(admission.DefaultNames(), ", ")+"): `names`, comma separated, of "+strings.Join(admission.Names(), ", ")+". Their order does not matter.")
+	fs.StringSliceVar(&s.DisableAdmissionPlugins, "disable-admission-plugins", nil, "Admission plugins that do not run though they are among the default ones: `names`, comma separated.")
+	fs.StringVar(&s.AdmissionConfigFile, "admission-control-config-file", "", "`File` with configurations of admission plugins.")
+	fs.Int64Var(&s.notReadySeconds, "default-not-ready-toleration-seconds", 300, "`Seconds` that pods stay on a node that is not ready, if they do not say themselves.")
+	fs.Int64Var(&s.unreachableSeconds, "default-unreachable-toleration-seconds", 300, "`Seconds` that pods stay on a node that cannot be reached, if they do not say themselves.")
 }
 
 func controllerFlags(fs *pflag.FlagSet, s *settings) {
@@ -152,6 +163,7 @@ func parseFlags(args []string) (*settings, []group, error) {
 	} else if s.Dir == "" {
 		return nil, nil, errors.New("--data-dir: must not be empty")
 	}
+	s.NotReadyTolerationSeconds, s.UnreachableTolerationSeconds = &s.notReadySeconds, &s.unreachableSeconds
 	s.NoAnonymous = !s.anonymous
 	s.MinRequestTimeout = time.Duration(s.minRequestSeconds) * time.Second
 	return s, groups, s.Validate()

@@ -1,0 +1,38 @@
+package admission
+
+import (
+	"context"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// defaultIngressClass gives ingresses that name no class the default one.
+func defaultIngressClass(o *Objects) Plugin {
+	classes := read[*networkingv1.IngressClass](o, networkingv1.Resource("ingressclasses"))
+	return Plugin{
+		Handles: on([]groupResource{networkingv1.Resource("ingresses")}, api.VerbCreate),
+		Mutate: func(ctx context.Context, a *registry.Attributes) error {
+			ingress := a.Object.(*networkingv1.Ingress)
+			if _, named := ingress.Annotations["kubernetes.io/ingress.class"]; named || ingress.Spec.IngressClassName != nil {
+				return nil
+			}
+			all, err := classes.list(ctx, "")
+			if err != nil {
+				return forbidden(a, err)
+			}
+			all = slices.DeleteFunc(all, func(c *networkingv1.IngressClass) bool {
+				return c.Annotations[networkingv1.AnnotationIsDefaultIngressClass] != "true"
+			})
+			if len(all) == 0 {
+				return nil
+			}
+			newest := slices.MinFunc(all, func(a, b *networkingv1.IngressClass) int { return newerFirst(a, b) })
+			ingress.Spec.IngressClassName = &newest.Name
+			return nil
+		},
+	}
+}

@@ -1,0 +1,110 @@
+package admission
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// limitRangerAnnotation says what was filled in.
+const limitRangerAnnotation = "kubernetes.io/limit-ranger"
+
+// limitRanger fills in what containers may use, and keeps pods and claims within
+// the limit ranges of their namespace.
+func limitRanger(o *Objects) Plugin {
+	ranges := read[*corev1.LimitRange](o, corev1.Resource("limitranges"))
+	each := func(do func(*corev1.LimitRange, api.Object) error) func(context.Context, *registry.Attributes) error {
+		return func(ctx context.Context, a *registry.Attributes) error {
+			if a.Old != nil && a.Old.GetDeletionTimestamp() != nil {
+				return nil
+			}
+			list, err := ranges.list(ctx, a.Namespace)
+			if err != nil {
+				return err
+			}
+			for _, r := range list {
+				if err := do(r, a.Object); err != nil {
+					return forbidden(a, err)
+				}
+			}
+			return nil
+		}
+	}
+	return Plugin{
+		Handles: []Handles{
+			{Verbs: []string{api.VerbCreate}, Resources: core("pods", "persistentvolumeclaims")},
+			{Verbs: []string{api.VerbUpdate}, Resources: core("pods/resize", "persistentvolumeclaims")},
+		},
+		Mutate:   each(fillLimits),
+		Validate: each(checkLimits),
+	}
+}
+
+// fillLimits gives containers the requests and limits that they do not have.
+func fillLimits(r *corev1.LimitRange, obj api.Object) error {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
+	for i := range r.Spec.Limits {
+		if l := &r.Spec.Limits[i]; l.Type == corev1.LimitTypeContainer {
+			setMissing(requests, l.DefaultRequest, true)
+			setMissing(limits, l.Default, true)
+		}
+	}
+	var told []string
+	for _, set := range []struct {
+		kind       string
+		containers []corev1.Container
+	}{{"container", pod.Spec.Containers}, {"init container", pod.Spec.InitContainers}} {
+		for i := range set.containers {
+			told = append(told, fillContainer(&set.containers[i], set.kind, requests, limits)...)
+		}
+	}
+	if len(told) > 0 {
+		if pod.Annotations == nil {
+			pod.Annotations = map[string]string{}
+		}
+		pod.Annotations[limitRangerAnnotation] = "LimitRanger plugin set: " + strings.Join(told, "; ")
+	}
+	return nil
+}
+
+// fillContainer tells what it filled in.
+func fillContainer(c *corev1.Container, kind string, requests, limits corev1.ResourceList) []string {
+	var told []string
+	fill := func(what string, list *corev1.ResourceList, from corev1.ResourceList) {
+		if len(from) == 0 {
+			return
+		}
+		if *list == nil {
+			*list = corev1.ResourceList{}
+		}
+		if names := setMissing(*list, from, false); len(names) > 0 {
+			told = append(told, strings.Join(names, ", ")+" "+what+" for "+kind+" "+c.Name)
+		}
+	}
+	fill("request", &c.Resources.Requests, requests)
+	fill("limit", &c.Resources.Limits, limits)
+	return told
+}
+
+// setMissing sets what list does not have, or everything, and returns the names
+// in order.
+func setMissing(list, from corev1.ResourceList, all bool) []string {
+	var names []string
+	for name, q := range from {
+		if _, there := list[name]; !there || all {
+			list[name] = q.DeepCopy()
+			names = append(names, string(name))
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,127 @@
+package admission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// checkLimits says which bounds of a limit range an object is not within.
+func checkLimits(r *corev1.LimitRange, obj api.Object) error {
+	var errs []error
+	for i := range r.Spec.Limits {
+		l := &r.Spec.Limits[i]
+		switch o := obj.(type) {
+		case *corev1.Pod:
+			errs = append(errs, podLimits(l, o)...)
+		case *corev1.PersistentVolumeClaim:
+			if l.Type == corev1.LimitTypePersistentVolumeClaim {
+				b := bounded{kind: l.Type, requests: o.Spec.Resources.Requests}
+				errs = b.each(errs, l.Min, b.min)
+				errs = b.each(errs, l.Max, b.maxRequest)
+			}
+		}
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod) (errs []error) {
+	switch l.Type {
+	case corev1.LimitTypeContainer:
+		for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+			for i := range list {
+				b := bounded{l.Type, list[i].Resources.Requests, list[i].Resources.Limits}
+				errs = append(errs, b.within(l)...)
+			}
+		}
+	case corev1.LimitTypePod:
+		b := bounded{l.Type, podResources(pod, requestsOf), podResources(pod, limitsOf)}
+		errs = b.within(l)
+	}
+	return errs
+}
+
+// bounded is what bounds are held against.
+type bounded struct {
+	kind             corev1.LimitType
+	requests, limits corev1.ResourceList
+}
+
+func (b bounded) within(l *corev1.LimitRangeItem) (errs []error) {
+	errs = b.each(errs, l.Min, b.min)
+	errs = b.each(errs, l.Max, b.max)
+	return b.each(errs, l.MaxLimitRequestRatio, b.ratio)
+}
+
+func (b bounded) each(errs []error, bounds corev1.ResourceList, check func(corev1.ResourceName, resource.Quantity) error) []error {
+	for _, name := range slices.Sorted(maps.Keys(bounds)) {
+		if err := check(name, bounds[name]); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+func (b bounded) min(name corev1.ResourceName, least resource.Quantity) error {
+	request, requested := b.requests[name]
+	limit, limited := b.limits[name]
+	said := fmt.Sprintf("minimum %s usage per %s is %s", name, b.kind, least.String())
+	switch {
+	case !requested:
+		return fmt.Errorf("%s.  No request is specified", said)
+	case request.Cmp(least) < 0:
+		return fmt.Errorf("%s, but request is %s", said, request.String())
+	case limited && limit.Cmp(least) < 0:
+		return fmt.Errorf("%s, but limit is %s", said, limit.String())
+	}
+	return nil
+}
+
+func (b bounded) max(name corev1.ResourceName, most resource.Quantity) error {
+	request, requested := b.requests[name]
+	limit, limited := b.limits[name]
+	said := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
+	switch {
+	case !limited:
+		return fmt.Errorf("%s.  No limit is specified", said)
+	case limit.Cmp(most) > 0:
+		return fmt.Errorf("%s, but limit is %s", said, limit.String())
+	case requested && request.Cmp(most) > 0:
+		return fmt.Errorf("%s, but request is %s", said, request.String())
+	}
+	return nil
+}
+
+// maxRequest is for what has no limits of its own.
+func (b bounded) maxRequest(name corev1.ResourceName, most resource.Quantity) error {
+	request, requested := b.requests[name]
+	said := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
+	switch {
+	case !requested:
+		return fmt.Errorf("%s.  No request is specified", said)
+	case request.Cmp(most) > 0:
+		return fmt.Errorf("%s, but request is %s", said, request.String())
+	}
+	return nil
+}
+
+func (b bounded) ratio(name corev1.ResourceName, most resource.Quantity) error {
+	request, limit := b.requests[name], b.limits[name]
+	said := fmt.Sprintf("%s max limit to request ratio per %s is %s", name, b.kind, most.String())
+	switch {
+	case request.Sign() == 0:
+		return fmt.Errorf("%s, but no request is specified or request is 0", said)
+	case limit.Sign() == 0:
+		return fmt.Errorf("%s, but no limit is specified or limit is 0", said)
+	}
+	if is := limit.AsApproximateFloat64() / request.AsApproximateFloat64(); is > most.AsApproximateFloat64() {
+		return fmt.Errorf("%s, but provided ratio is %f", said, is)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Config is what the chain is made from. Objects must be set.
+type Config struct {
+	// Enable and Disable are names of plugins that run besides, or do not run
+	// though they are among, those that run by default.
+	Enable, Disable []string
+	// Files are the plugins' own configurations, by their names.
+	Files map[string][]byte
+	// Objects is what plugins read.
+	Objects *Objects
+	// Allowed tells whether a user may do something, for plugins that ask for
+	// more than the request itself needs. Nil means that nobody may.
+	Allowed Allowed
+	// Plugins are made elsewhere; those of them that Enable or the defaults name
+	// run in their place.
+	Plugins []Plugin
+	// NotReadySeconds and UnreachableSeconds are for DefaultTolerationSeconds.
+	NotReadySeconds, UnreachableSeconds int64
+	// Metrics is where the chain's metrics are registered; may be nil.
+	Metrics prometheus.Registerer
+}
+
+// Allowed tells whether user may do what info asks.
+type Allowed func(ctx context.Context, user *request.User, info *request.Info) (bool, error)
+
+// entry is a plugin of this package: whether it runs unless it is disabled, and
+// how it is made. The file is its own part of --admission-control-config-file.
+type entry struct {
+	name      string
+	byDefault bool
+	make      func(c *Config, file []byte) (Plugin, error)
+}
+
+// plain is a plugin that has nothing to be made from.
+func plain(make func() Plugin) func(*Config, []byte) (Plugin, error) {
+	return func(*Config, []byte) (Plugin, error) { return make(), nil }
+}
+
+// reading is a plugin that reads objects.
+func reading(make func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
+	return func(c *Config, _ []byte) (Plugin, error) { return make(c.Objects), nil }
+}
+
+// asking is a plugin that asks who may do what.
+func asking(make func(*Objects, Allowed) Plugin) func(*Config, []byte) (Plugin, error) {
+	return func(c *Config, _ []byte) (Plugin, error) { return make(c.Objects, c.Allowed), nil }
+}
+
+// entries are all plugins in the order in which they run, which is
+// kube-apiserver's.
+func entries() []entry {
+	return []entry{
+		{"AlwaysAdmit", false, plain(alwaysAdmit)},
+		{"NamespaceLifecycle", true, reading(namespaceLifecycle)},
+		{"LimitRanger", true, reading(limitRanger)},
+		{"TaintNodesByCondition", true, plain(taintNodesByCondition)},
+		{"Priority", true, reading(priority)},
+		{"DefaultTolerationSeconds", true, defaultTolerationSeconds},
+		{"DefaultStorageClass", true, reading(defaultStorageClass)},
+		{"StorageObjectInUseProtection", true, plain(storageObjectInUseProtection)},
+		{"PersistentVolumeClaimResize", true, reading(persistentVolumeClaimResize)},
+		{"RuntimeClass", true, reading(runtimeClass)},
+		{"DefaultIngressClass", true, reading(defaultIngressClass)},
+		{"MutatingAdmissionPolicy", true, nil},
+		{"MutatingAdmissionWebhook", true, nil},
+		{"ValidatingAdmissionPolicy", true, nil},
+		{"ValidatingAdmissionWebhook", true, nil},
+		{"AlwaysDeny", false, plain(alwaysDeny)},
+	}
+}
+
+// New puts the chain together.
+func New(c Config) (*Chain, error) {
+	if err := CheckNames(c.Enable, c.Disable); err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(c.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	if c.Allowed == nil {
+		c.Allowed = func(context.Context, *request.User, *request.Info) (bool, error) { return false, nil }
+	}
+	var plugins []Plugin
+	for _, e := range entries() {
+		if !slices.Contains(c.Enable, e.name) && (!e.byDefault || slices.Contains(c.Disable, e.name)) {
+			continue
+		}
+		if e.make == nil {
+			if i := slices.IndexFunc(c.Plugins, func(p Plugin) bool { return p.Name == e.name }); i >= 0 {
+				plugins = append(plugins, c.Plugins[i])
+			}
+			continue
+		}
+		p, err := e.make(&c, c.Files[e.name])
+		if err != nil {
+			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", e.name, err)
+		}
+		p.Name = e.name
+		plugins = append(plugins, p)
+	}
+	return newChain(plugins, m), nil
+}
+
+// Names are those of all plugins, in the order in which they run.
+func Names() []string { return names(func(entry) bool { return true }) }
+
+// DefaultNames are those of the plugins that run unless they are disabled.
+func DefaultNames() []string { return names(func(e entry) bool { return e.byDefault }) }
+
+func names(which func(entry) bool) []string {
+	var out []string
+	for _, e := range entries() {
+		if which(e) {
+			out = append(out, e.name)
+		}
+	}
+	return out
+}
+
+// CheckNames says what is wrong with the names of plugins that are enabled and
+// disabled.
+func CheckNames(enable, disable []string) error {
+	known := Names()
+	var errs []error
+	for _, list := range []struct {
+		flag  string
+		names []string
+	}{{"enable-admission-plugins", enable}, {"disable-admission-plugins", disable}} {
+		for _, name := range list.names {
+			if !slices.Contains(known, name) {
+				errs = append(errs, fmt.Errorf("%s plugin %q is unknown", list.flag, name))
+			}
+		}
+	}
+	var both []string
+	for _, name := range enable {
+		if slices.Contains(disable, name) && !slices.Contains(both, name) {
+			both = append(both, name)
+		}
+	}
+	if slices.Sort(both); len(both) > 0 {
+		errs = append(errs, fmt.Errorf("%v in enable-admission-plugins and disable-admission-plugins overlapped", both))
+	}
+	return errors.Join(errs...)
+}

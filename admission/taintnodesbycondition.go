@@ -1,0 +1,28 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// taintNodesByCondition keeps pods off a new node until it is known to be ready.
+func taintNodesByCondition() Plugin {
+	return Plugin{
+		Handles: on(core("nodes"), api.VerbCreate),
+		Mutate: func(_ context.Context, a *registry.Attributes) error {
+			node := a.Object.(*corev1.Node)
+			taint := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}
+			for i := range node.Spec.Taints {
+				if node.Spec.Taints[i].MatchTaint(&taint) {
+					return nil
+				}
+			}
+			node.Spec.Taints = append(node.Spec.Taints, taint)
+			return nil
+		},
+	}
+}

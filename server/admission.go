@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// tolerationSeconds are what a pod is given by default.
+const tolerationSeconds = 300
+
+// newAdmission puts the plugins together that the options choose.
+func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, authorizer authz.Authorizer, metrics prometheus.Registerer) (*admission.Chain, error) {
+	files, err := admission.ReadConfigFile(s.o.AdmissionConfigFile)
+	if err != nil {
+		return nil, fmt.Errorf("--admission-control-config-file: %w", err)
+	}
+	return admission.New(admission.Config{
+		Enable:  s.o.EnableAdmissionPlugins,
+		Disable: s.o.DisableAdmissionPlugins,
+		Files:   files,
+		Objects: admission.NewObjects(catalogue, reg),
+		Allowed: func(ctx context.Context, user *request.User, info *request.Info) (bool, error) {
+			decision, _, err := authorizer.Authorize(ctx, user, info)
+			return decision == authz.Allow, err
+		},
+		NotReadySeconds:    secondsOr(s.o.NotReadyTolerationSeconds),
+		UnreachableSeconds: secondsOr(s.o.UnreachableTolerationSeconds),
+		Metrics:            metrics,
+	})
+}
+
+func secondsOr(s *int64) int64 {
+	if s == nil {
+		return tolerationSeconds
+	}
+	return *s
+}
