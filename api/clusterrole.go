@@ -15,11 +15,9 @@ func clusterRole() *Resource {
 			alike[rbacv1.ClusterRole, rbacv1alpha1.ClusterRole](rbacv1alpha1.SchemeGroupVersion)),
 		New:    func() Object { return &rbacv1.ClusterRole{} },
 		Prefix: "clusterroles",
-		Default: func(obj Object) {
-			if r := obj.(*rbacv1.ClusterRole); len(r.Rules) == 0 {
-				r.Rules = nil
-			}
-		},
+		// No rules are stored as none at all.
+		PrepareCreate:       func(obj Object) { noRules(&obj.(*rbacv1.ClusterRole).Rules) },
+		PrepareUpdate:       func(obj, _ Object) { noRules(&obj.(*rbacv1.ClusterRole).Rules) },
 		Validate:            rulesOf(clusterRoleRules),
 		AllowCreateOnUpdate: true,
 		ValidateName:        segmentName,

@@ -10,6 +10,7 @@ func controllerRevision() *Resource {
 		Name: "controllerrevisions", Singular: "controllerrevision", Kind: "ControllerRevision",
 		Namespaced:          true,
 		Versions:            served(appsv1.SchemeGroupVersion),
+		Gone:                gone("apps/v1beta1", "apps/v1beta2"),
 		New:                 func() Object { return &appsv1.ControllerRevision{} },
 		Rows:                &Table{Columns: controllerRevisionColumns, Cells: controllerRevisionCells},
 		Prefix:              "controllerrevisions",

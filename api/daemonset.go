@@ -17,6 +17,8 @@ func daemonSet() *Resource {
 		Categories:           []string{"all"},
 		Namespaced:           true,
 		Versions:             served(appsv1.SchemeGroupVersion),
+		Gone:                 gone("apps/v1beta2", "extensions/v1beta1"),
+		Complete:             func(obj Object) { setTemplateGeneration(obj, 0) },
 		New:                  func() Object { return &appsv1.DaemonSet{} },
 		Rows:                 &Table{Columns: daemonSetColumns, Cells: daemonSetCells},
 		Prefix:               "daemonsets",
@@ -62,6 +64,10 @@ func setTemplateGeneration(obj Object, generation int64) {
 }
 
 func defaultDaemonSet(obj Object) {
+	// There from the beginning, so that whoever writes the object owns it.
+	if _, ok := obj.GetAnnotations()[appsv1.DeprecatedTemplateGeneration]; !ok {
+		setTemplateGeneration(obj, 0)
+	}
 	s := &obj.(*appsv1.DaemonSet).Spec
 	defaultTemplate(&s.Template)
 	setDefault(&s.RevisionHistoryLimit, 10)

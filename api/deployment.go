@@ -14,6 +14,8 @@ func deployment() *Resource {
 		Categories:   []string{"all"},
 		Namespaced:   true,
 		Versions:     served(appsv1.SchemeGroupVersion),
+		Gone:         gone("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
+		Complete:     func(obj Object) { obj.(*appsv1.Deployment).Spec.Replicas = new(int32) },
 		New:          func() Object { return &appsv1.Deployment{} },
 		Rows:         &Table{Columns: deploymentColumns, Cells: deploymentCells},
 		Subresources: []*Subresource{scaleDeployment()},
@@ -56,6 +58,7 @@ func defaultDeployment(obj Object) {
 // scaleDeployment is where the replicas of a Deployment are.
 func scaleDeployment() *Subresource {
 	return scale(scaled{
+		replicas: appsReplicas(),
 		wanted:   func(obj Object) **int32 { return &obj.(*appsv1.Deployment).Spec.Replicas },
 		current:  func(obj Object) int32 { return obj.(*appsv1.Deployment).Status.Replicas },
 		selector: func(obj Object) (string, error) { return selectorText(obj.(*appsv1.Deployment).Spec.Selector) },

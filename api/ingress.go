@@ -11,6 +11,7 @@ func ingress() *Resource {
 		ShortNames:           []string{"ing"},
 		Namespaced:           true,
 		Versions:             served(networkingv1.SchemeGroupVersion),
+		Gone:                 gone("networking.k8s.io/v1beta1", "extensions/v1beta1"),
 		New:                  func() Object { return &networkingv1.Ingress{} },
 		Rows:                 &Table{Columns: ingressColumns, Cells: ingressCells},
 		Prefix:               "ingress",

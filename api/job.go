@@ -23,6 +23,7 @@ func job() *Resource {
 		Prefix:               "jobs",
 		Generation:           true,
 		OrphanByDefault:      true,
+		OrphanWarning:        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
 		HasStatus:            true,
 		Default:              defaultJob,
 		Validate:             rulesOf(jobRules),

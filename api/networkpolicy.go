@@ -11,6 +11,7 @@ func networkPolicy() *Resource {
 		ShortNames:     []string{"netpol"},
 		Namespaced:     true,
 		Versions:       served(networkingv1.SchemeGroupVersion),
+		Gone:           gone("extensions/v1beta1"),
 		New:            func() Object { return &networkingv1.NetworkPolicy{} },
 		Rows:           &Table{Columns: networkPolicyColumns, Cells: networkPolicyCells},
 		Prefix:         "networkpolicies",

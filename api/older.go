@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -61,4 +62,14 @@ func copying[From, To any, F pointer[From], T pointer[To]](rest func(to *To, fro
 		}
 		return T(to), nil
 	}
+}
+
+// gone reads the group versions that a kind was once served in.
+func gone(versions ...string) []schema.GroupVersion {
+	var out []schema.GroupVersion
+	for _, text := range versions {
+		group, version, _ := strings.Cut(text, "/")
+		out = append(out, schema.GroupVersion{Group: group, Version: version})
+	}
+	return out
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,34 +35,100 @@ func resizeRules(at *place, is, was *corev1.Pod) {
 	if !resizable(was) {
 		at.forbidden("Pod running on node without support for resize")
 	}
+	rest := is.Spec.DeepCopy()
+	if asks(is.Spec.Resources) || asks(was.Spec.Resources) {
+		podResize(at, rest, &was.Spec)
+	}
+	if len(was.Status.NodeAllocatableResourceClaimStatuses) > 0 {
+		at.forbidden("pods with node allocatable resource claims cannot be resized")
+	}
+	named := containersStay(at.of("containers"), is.Spec.Containers, was.Spec.Containers)
+	if !containersStay(at.of("initContainers"), is.Spec.InitContainers, was.Spec.InitContainers) || !named {
+		return
+	}
 	for i := range was.Spec.InitContainers {
-		if sidecar(&was.Spec.InitContainers[i]) {
-			containerResize(at.of("initContainers").item(i).of("resources"), &is.Spec.InitContainers[i], &was.Spec.InitContainers[i])
-		}
+		containerResize(at.of("initContainers").item(i).of("resources"), &is.Spec.InitContainers[i], &was.Spec.InitContainers[i])
 	}
 	for i := range was.Spec.Containers {
 		containerResize(at.of("containers").item(i).of("resources"), &is.Spec.Containers[i], &was.Spec.Containers[i])
 	}
-	rest := is.Spec.DeepCopy()
+	onlyCompute(at, rest, &was.Spec)
+}
+
+// containersStay refuses lists that are not of the same containers in the same
+// order.
+func containersStay(at *place, is, was []corev1.Container) bool {
+	if len(is) != len(was) {
+		at.forbidden(at.name + " may not be added or removed on resize")
+		return false
+	}
+	same := true
+	for i := range was {
+		if is[i].Name != was[i].Name {
+			at.item(i).of("name").forbidden(at.name + " may not be renamed or reordered on resize")
+			same = false
+		}
+	}
+	return same
+}
+
+// onlyCompute refuses what remains as a change of rest once what a resize may do
+// to containers is undone.
+func onlyCompute(at *place, rest, was *corev1.PodSpec) {
+	const only = "only cpu and memory resources are mutable"
 	for i := range rest.Containers {
-		putBackCompute(&rest.Containers[i], &was.Spec.Containers[i])
-		if !equality.Semantic.DeepEqual(rest.Containers[i], was.Spec.Containers[i]) {
-			at.forbidden("only cpu and memory resources are mutable")
+		putBackCompute(&rest.Containers[i], &was.Containers[i])
+		if !equality.Semantic.DeepEqual(rest.Containers[i], was.Containers[i]) {
+			at.forbidden(only)
 		}
 	}
 	for i := range rest.InitContainers {
-		ctr, old := &rest.InitContainers[i], &was.Spec.InitContainers[i]
-		message := "resources for non-sidecar init containers are immutable"
-		if sidecar(ctr) {
-			putBackCompute(ctr, old)
-			message = "only cpu and memory resources for sidecar containers are mutable"
-		}
+		ctr, old := &rest.InitContainers[i], &was.InitContainers[i]
+		changed := !equality.Semantic.DeepEqual(ctr, old)
+		putBackCompute(ctr, old)
 		if !equality.Semantic.DeepEqual(ctr, old) {
-			at.forbidden(message)
+			at.of("initContainers").item(i).forbidden("only cpu and memory resources for init or sidecar containers are mutable")
+		}
+		if changed && !sidecar(ctr) && slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
+			return p.RestartPolicy == corev1.RestartContainer
+		}) {
+			at.of("initContainers").item(i).forbidden("non-sidecar init containers with a resize policy of RestartContainer cannot be resized")
 		}
 	}
-	if at.clean() && !equality.Semantic.DeepEqual(*rest, was.Spec) {
-		at.forbidden("only cpu and memory resources are mutable")
+	if at.clean() && !equality.Semantic.DeepEqual(*rest, *was) {
+		at.forbidden(only)
+	}
+}
+
+// asks tells whether a pod says anything of what it may use as a whole.
+func asks(r *corev1.ResourceRequirements) bool { return r != nil && len(r.Requests)+len(r.Limits) > 0 }
+
+// podResize: what a pod may use as a whole may change as what its containers may
+// use. What may is undone in rest.
+func podResize(at *place, rest, was *corev1.PodSpec) {
+	if rest.Resources == nil {
+		if was.Resources != nil {
+			at.of("resources").forbidden("pod-level resources cannot be removed")
+		}
+		return
+	}
+	var old corev1.ResourceRequirements
+	if was.Resources != nil {
+		old = *was.Resources
+		if removed(rest.Resources.Requests, old.Requests) {
+			at.of("resources").of("requests").forbidden("pod-level resource requests cannot be removed")
+		}
+		if removed(rest.Resources.Limits, old.Limits) {
+			at.of("resources").of("limits").forbidden("pod-level resource limits cannot be removed")
+		}
+	}
+	rest.Resources.Requests = withoutCompute(rest.Resources.Requests, old.Requests)
+	rest.Resources.Limits = withoutCompute(rest.Resources.Limits, old.Limits)
+	if was.Resources == nil && !asks(rest.Resources) && len(rest.Resources.Claims) == 0 {
+		rest.Resources = nil
+	}
+	if !equality.Semantic.DeepEqual(rest.Resources, was.Resources) {
+		at.forbidden("only cpu and memory resources are mutable at pod-level")
 	}
 }
 
@@ -94,22 +162,27 @@ func removed(is, was corev1.ResourceList) bool {
 
 // putBackCompute undoes what a resize may do.
 func putBackCompute(ctr, old *corev1.Container) {
-	for _, l := range []struct{ list, old *corev1.ResourceList }{
-		{&ctr.Resources.Limits, &old.Resources.Limits}, {&ctr.Resources.Requests, &old.Resources.Requests},
-	} {
-		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-			q, ok := (*l.old)[name]
-			switch {
-			case !ok:
-				delete(*l.list, name)
-			case *l.list == nil:
-				*l.list = corev1.ResourceList{name: q}
-			default:
-				(*l.list)[name] = q
-			}
-		}
-		if *l.old == nil && len(*l.list) == 0 {
-			*l.list = nil
+	ctr.Resources = corev1.ResourceRequirements{
+		Limits:   withoutCompute(ctr.Resources.Limits, old.Resources.Limits),
+		Requests: withoutCompute(ctr.Resources.Requests, old.Resources.Requests),
+	}
+}
+
+// withoutCompute is a list with cpu and memory as they were.
+func withoutCompute(is, was corev1.ResourceList) corev1.ResourceList {
+	if is == nil && was == nil {
+		return nil
+	}
+	out := corev1.ResourceList{}
+	for name, q := range is {
+		if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+			out[name] = q
 		}
 	}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if q, ok := was[name]; ok {
+			out[name] = q
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,27 +22,35 @@ func podSubresources() []*Subresource {
 // that are added to look into it.
 func keepButEphemeralContainers(obj, old Object) {
 	pod := obj.(*corev1.Pod)
-	wanted := pod.Spec.EphemeralContainers
+	wanted, owners := pod.Spec.EphemeralContainers, pod.ManagedFields
 	old.(*corev1.Pod).DeepCopyInto(pod)
-	pod.Spec.EphemeralContainers = wanted
+	pod.Spec.EphemeralContainers, pod.ManagedFields = wanted, owners
 }
 
-// keepButResources lets nothing of a pod change but what its containers may use.
+// keepButResources lets nothing of a pod change but what it and its containers
+// may use. Containers that are not those that were there are left for validation
+// to refuse.
 func keepButResources(obj, old Object) {
-	pod := obj.(*corev1.Pod)
-	wanted := pod.Spec
-	old.(*corev1.Pod).DeepCopyInto(pod)
+	pod, was := obj.(*corev1.Pod), old.(*corev1.Pod)
+	if !sameNames(pod.Spec.Containers, was.Spec.Containers) || !sameNames(pod.Spec.InitContainers, was.Spec.InitContainers) {
+		return
+	}
+	wanted, owners := pod.Spec, pod.ManagedFields
+	was.DeepCopyInto(pod)
+	pod.ManagedFields, pod.Spec.Resources = owners, wanted.Resources
 	takeResources(pod.Spec.Containers, wanted.Containers)
 	takeResources(pod.Spec.InitContainers, wanted.InitContainers)
 }
 
-// takeResources gives containers the resources of those of the same name.
+// sameNames tells whether two lists are of containers of the same names, in the
+// same order.
+func sameNames(a, b []corev1.Container) bool {
+	return slices.EqualFunc(a, b, func(a, b corev1.Container) bool { return a.Name == b.Name })
+}
+
+// takeResources gives containers the resources of others, one by one.
 func takeResources(containers, wanted []corev1.Container) {
 	for i := range containers {
-		for _, w := range wanted {
-			if w.Name == containers[i].Name {
-				containers[i].Resources, containers[i].ResizePolicy = w.Resources, w.ResizePolicy
-			}
-		}
+		containers[i].Resources, containers[i].ResizePolicy = wanted[i].Resources, wanted[i].ResizePolicy
 	}
 }

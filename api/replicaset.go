@@ -12,6 +12,8 @@ func replicaSet() *Resource {
 		Categories:           []string{"all"},
 		Namespaced:           true,
 		Versions:             served(appsv1.SchemeGroupVersion),
+		Gone:                 gone("apps/v1beta2", "extensions/v1beta1"),
+		Complete:             func(obj Object) { obj.(*appsv1.ReplicaSet).Spec.Replicas = new(int32) },
 		New:                  func() Object { return &appsv1.ReplicaSet{} },
 		Rows:                 &Table{Columns: replicaSetColumns, Cells: replicaSetCells},
 		Subresources:         []*Subresource{scaleReplicaSet()},
@@ -36,6 +38,7 @@ func defaultReplicaSet(obj Object) {
 // scaleReplicaSet is where the replicas of a ReplicaSet are.
 func scaleReplicaSet() *Subresource {
 	return scale(scaled{
+		replicas: map[string]string{"apps/v1": replicasPath, "apps/v1beta2": replicasPath},
 		wanted:   func(obj Object) **int32 { return &obj.(*appsv1.ReplicaSet).Spec.Replicas },
 		current:  func(obj Object) int32 { return obj.(*appsv1.ReplicaSet).Status.Replicas },
 		selector: func(obj Object) (string, error) { return selectorText(obj.(*appsv1.ReplicaSet).Spec.Selector) },

@@ -56,8 +56,9 @@ func defaultReplicationController(obj Object) {
 // scaleReplicationController is where the replicas of a ReplicationController are.
 func scaleReplicationController() *Subresource {
 	return scale(scaled{
-		wanted:  func(obj Object) **int32 { return &obj.(*corev1.ReplicationController).Spec.Replicas },
-		current: func(obj Object) int32 { return obj.(*corev1.ReplicationController).Status.Replicas },
+		replicas: map[string]string{"v1": replicasPath},
+		wanted:   func(obj Object) **int32 { return &obj.(*corev1.ReplicationController).Spec.Replicas },
+		current:  func(obj Object) int32 { return obj.(*corev1.ReplicationController).Status.Replicas },
 		selector: func(obj Object) (string, error) {
 			return labels.SelectorFromSet(obj.(*corev1.ReplicationController).Spec.Selector).String(), nil
 		},

@@ -98,6 +98,11 @@ type Resource struct {
 	// Default fills in what a client may leave out. It runs on every object that
 	// was decoded, from a request or from etcd, after conversion to the hub.
 	Default func(obj Object)
+	// Complete fills in what even an empty object shows: a bookmark.
+	Complete func(obj Object)
+	// Gone are the group versions that the kind was once served in. Who sends an
+	// object of one is told so.
+	Gone []schema.GroupVersion
 	// StampUser records in a new object who asked for it, before PrepareCreate.
 	StampUser func(obj Object, user *request.User)
 	// PrepareCreate sets what the server owns in a new object, after status was
@@ -160,6 +165,8 @@ type Resource struct {
 	// OrphanByDefault: what an object owns stays when it is deleted, unless the
 	// client says otherwise.
 	OrphanByDefault bool
+	// OrphanWarning is said of that.
+	OrphanWarning string
 	// ReturnDeletedObject: a DELETE that ends an object answers with its last
 	// state, and not with a Status.
 	ReturnDeletedObject bool

@@ -16,13 +16,18 @@ func role() *Resource {
 			alike[rbacv1.Role, rbacv1alpha1.Role](rbacv1alpha1.SchemeGroupVersion)),
 		New:    func() Object { return &rbacv1.Role{} },
 		Prefix: "roles",
-		Default: func(obj Object) {
-			if r := obj.(*rbacv1.Role); len(r.Rules) == 0 {
-				r.Rules = nil
-			}
-		},
+		// No rules are stored as none at all.
+		PrepareCreate:       func(obj Object) { noRules(&obj.(*rbacv1.Role).Rules) },
+		PrepareUpdate:       func(obj, _ Object) { noRules(&obj.(*rbacv1.Role).Rules) },
 		Validate:            rulesOf(roleRules),
 		AllowCreateOnUpdate: true,
 		ValidateName:        segmentName,
+	}
+}
+
+// noRules makes an empty list one that is not there.
+func noRules(rules *[]rbacv1.PolicyRule) {
+	if len(*rules) == 0 {
+		*rules = nil
 	}
 }

@@ -15,16 +15,28 @@ type scaled struct {
 	wanted   func(obj Object) **int32
 	current  func(obj Object) int32
 	selector func(obj Object) (string, error)
+	// replicas is the path of wanted by apiVersion.
+	replicas map[string]string
 }
+
+// appsReplicas is where the kinds of the group apps keep what they are scaled
+// by, in versions that are no longer served as well: fields may be owned in them.
+func appsReplicas() map[string]string {
+	return map[string]string{"apps/v1": replicasPath, "apps/v1beta1": replicasPath, "apps/v1beta2": replicasPath}
+}
+
+const replicasPath = "spec.replicas"
 
 // scale is the subresource by which all kinds with replicas are scaled alike.
 func scale(of scaled) *Subresource {
 	return &Subresource{
 		Name: "scale", Verbs: readWrite(),
+		Replicas: of.replicas,
 		Kind: &Resource{
 			Name: "scale", Singular: "scale", Kind: "Scale",
 			Namespaced: true,
 			Versions:   served(autoscalingv1.SchemeGroupVersion),
+			Gone:       gone("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
 			New:        func() Object { return &autoscalingv1.Scale{} },
 			Rows:       &Table{Columns: scaleColumns, Cells: scaleCells},
 		},

@@ -13,6 +13,8 @@ func statefulSet() *Resource {
 		Categories:           []string{"all"},
 		Namespaced:           true,
 		Versions:             served(appsv1.SchemeGroupVersion),
+		Gone:                 gone("apps/v1beta1", "apps/v1beta2"),
+		Complete:             func(obj Object) { obj.(*appsv1.StatefulSet).Spec.Replicas = new(int32) },
 		New:                  func() Object { return &appsv1.StatefulSet{} },
 		Rows:                 &Table{Columns: statefulSetColumns, Cells: statefulSetCells},
 		Subresources:         []*Subresource{scaleStatefulSet()},
@@ -63,6 +65,7 @@ func defaultStatefulSet(obj Object) {
 // scaleStatefulSet is where the replicas of a StatefulSet are.
 func scaleStatefulSet() *Subresource {
 	return scale(scaled{
+		replicas: appsReplicas(),
 		wanted:   func(obj Object) **int32 { return &obj.(*appsv1.StatefulSet).Spec.Replicas },
 		current:  func(obj Object) int32 { return obj.(*appsv1.StatefulSet).Status.Replicas },
 		selector: func(obj Object) (string, error) { return selectorText(obj.(*appsv1.StatefulSet).Spec.Selector) },

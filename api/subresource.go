@@ -27,6 +27,11 @@ type Subresource struct {
 	Change func(obj, asked Object) (Object, error)
 	Whole  bool
 
+	// Replicas is where an object keeps what Kind shows as spec.replicas, as names
+	// with dots between them, by apiVersion of the object. Who writes Kind owns
+	// that field of the object, and who owns it owns that of Kind.
+	Replicas map[string]string
+
 	// Act is what a POST does, when that is more than Change.
 	Act func(ctx context.Context, do Actions, name string, asked Object) error
 }

@@ -49,16 +49,19 @@ func (c *call) appliedObject(data []byte, fieldValidation string) (map[string]an
 			if fieldValidation == metav1.FieldValidationStrict {
 				return nil, apierrors.NewBadRequest("error strict decoding YAML: " + err.Error())
 			}
-			warnOfYAML(request.From(c.r.Context()), err)
+			warnOf(request.From(c.r.Context()), err)
 		}
 	}
 	return patch, nil
 }
 
-// warnOfYAML warns of each fault that YAML was found to have: they stand a line
-// each below a first one that says nothing.
-func warnOfYAML(scope *request.Scope, err error) {
-	_, faults, _ := strings.Cut(err.Error(), "\n")
+// warnOf warns of a fault of a body. Those that YAML was found to have stand a
+// line each, below a first one that says nothing.
+func warnOf(scope *request.Scope, err error) {
+	_, faults, several := strings.Cut(err.Error(), "yaml: unmarshal errors:\n")
+	if !several {
+		faults = err.Error()
+	}
 	for fault := range strings.SplitSeq(faults, "\n") {
 		scope.Warn(strings.TrimSpace(fault))
 	}

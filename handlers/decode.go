@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,6 +171,9 @@ func (h *Handler) decode(r *http.Request, c *codec, data []byte, fieldValidation
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
 	}
+	if gv := b.gvk.GroupVersion(); b.gvk.Kind == c.gvk.Kind && slices.Contains(c.resource.Gone, gv) {
+		return nil, errOtherVersion(gv, c)
+	}
 	from, err := h.codecOfBody(c, &b)
 	if err != nil {
 		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
@@ -182,9 +186,13 @@ func (h *Handler) decode(r *http.Request, c *codec, data []byte, fieldValidation
 		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	if from != c {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", from.version, c.version))
+		return nil, errOtherVersion(from.version.GroupVersion, c)
 	}
 	return c.defaulted(obj)
+}
+
+func errOtherVersion(is schema.GroupVersion, c *codec) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", is, c.version))
 }
 
 // codecOfBody finds how to read a body, which may leave out its type or be of
@@ -253,7 +261,7 @@ func judgeStrict(scope *request.Scope, found []error, fieldValidation string) er
 	case metav1.FieldValidationIgnore:
 	default:
 		for _, err := range found {
-			scope.Warn(err.Error())
+			warnOf(scope, err)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func (h *Handler) patch(c *call) error {
 		return err
 	}
 	name, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
-	if types.PatchType(name) == types.ApplyYAMLPatchType && c.Sub == nil {
+	if types.PatchType(name) == types.ApplyYAMLPatchType {
 		return h.apply(c, &v)
 	}
 	parse, ok := patchTypes[types.PatchType(name)]

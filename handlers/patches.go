@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -67,10 +68,14 @@ func parseJSONPatch(data []byte) (*patch, error) {
 	if err := json.Unmarshal(data, &operations); err != nil {
 		return nil, errPatch(err)
 	}
-	null := json.RawMessage("null")
-	for _, op := range operations {
+	null, add := json.RawMessage("null"), json.RawMessage(`"add"`)
+	replaced := map[string]bool{}
+	for i, op := range operations {
 		if _, ok := op["value"]; !ok && op != nil {
 			op["value"] = &null
+		}
+		if ops[i].Op == "replace" && namesMember(ops[i].Path) {
+			op["op"], replaced[ops[i].Path] = &add, true
 		}
 	}
 	apply := func(old []byte, _ api.Object) ([]byte, error) {
@@ -78,11 +83,32 @@ func parseJSONPatch(data []byte) (*patch, error) {
 		options.AccumulatedCopySizeLimit = maxBody
 		out, err := operations.ApplyWithOptions(old, options)
 		if err != nil {
-			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", asReplace(err.Error(), replaced), 0, false)
 		}
 		return out, nil
 	}
 	return &patch{apply: apply, strict: strict}, nil
+}
+
+// namesMember tells whether a path can only lead to the member of an object: it
+// ends in no number. A replace of such a path adds what is not there, as it does
+// on kube-apiserver, where an add is the same as a replace for what is there.
+func namesMember(path string) bool {
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	return last != "" && last != "-" && strings.Trim(last, "-0123456789") != ""
+}
+
+// asReplace is the message about an add that was sent as a replace.
+func asReplace(message string, replaced map[string]bool) string {
+	for path := range replaced {
+		switch {
+		case strings.HasPrefix(message, fmt.Sprintf("add operation does not apply: doc is missing path: \"%s\": ", path)):
+			return fmt.Sprintf("replace operation does not apply: doc is missing path: %s: %v", path, jsonpatch.ErrMissing)
+		case strings.HasPrefix(message, fmt.Sprintf("error in add for path: '%s': ", path)):
+			return fmt.Sprintf("replace operation does not apply: doc is missing key: %s: %v", path, jsonpatch.ErrMissing)
+		}
+	}
+	return message
 }
 
 func parseMergePatch(data []byte) (*patch, error) {

@@ -37,6 +37,9 @@ func TestPatches(t *testing.T) {
 		{jsonPatch, `[{"op":"add","path":"/metadata/labels/b","value":"2"}]`, `"b":"2"`, ""},
 		{jsonPatch, `[{"op":"remove","path":"/spec/containers/0"}]`, `"d"`, `"c"`},
 		{jsonPatch, `[{"op":"test","path":"/kind","value":"Pod"},{"op":"replace","path":"/kind","value":null}]`, `"kind":null`, ""},
+		{jsonPatch, `[{"op":"replace","path":"/metadata/labels/b","value":"2"}]`, `"b":"2"`, ""}, // as if it were added
+		{jsonPatch, `[{"op":"replace","path":"/metadata/annotations/b","value":"2"}]`, "422", ""},
+		{jsonPatch, `[{"op":"replace","path":"/spec/containers/5","value":{}}]`, "422", ""},
 		{jsonPatch, `[]`, `"x"`, ""},
 		{jsonPatch, `[{"op":"test","path":"/kind","value":"Node"}]`, "422", ""},
 		{jsonPatch, `[{"op":"remove","path":"/nothing"}]`, "422", ""},

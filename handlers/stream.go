@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"strconv"
 	"time"
 
@@ -67,9 +68,17 @@ func (s *eventStream) append(e *storage.Event) error {
 // bookmark is an empty object with a resourceVersion.
 func bookmark(c *codec, e *storage.Event) subject {
 	obj := c.resource.New()
+	if c.resource.Complete != nil {
+		c.resource.Complete(obj)
+	}
 	obj.SetResourceVersion(strconv.FormatInt(e.Revision, 10))
 	if e.End {
-		obj.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+		annotations := maps.Clone(obj.GetAnnotations())
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[metav1.InitialEventsAnnotationKey] = "true"
+		obj.SetAnnotations(annotations)
 	}
 	return bare{obj}
 }

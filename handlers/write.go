@@ -10,6 +10,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // sent reads the options of a write, which are of a kind, and the object in its
@@ -123,6 +124,7 @@ func (h *Handler) delete(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.warnOfOrphans(o)
 	out, err := h.Registry.Delete(c.r.Context(), c.Target, o)
 	if err != nil {
 		return err
@@ -134,6 +136,14 @@ func (h *Handler) delete(c *call) error {
 		Name: c.Name, Group: c.Version.Group, Kind: c.Resource.Name, UID: out.Object.GetUID(),
 	}))
 	return nil
+}
+
+// warnOfOrphans tells what becomes of what an object owns, where the client said
+// nothing of it and may not expect that.
+func (c *call) warnOfOrphans(o registry.DeleteOptions) {
+	if c.Resource.OrphanWarning != "" && o.Propagation == "" {
+		request.From(c.r.Context()).Warn(c.Resource.OrphanWarning)
+	}
 }
 
 func (h *Handler) deleteCollection(c *call) error {
@@ -149,6 +159,7 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.warnOfOrphans(options)
 	items, revision, err := h.Registry.DeleteCollection(c.r.Context(), c.Target, page, options)
 	if err != nil {
 		return errPage(token, err)

@@ -33,9 +33,9 @@ type allocation struct {
 }
 
 // allocate runs store after everything was allocated for it, and gives back
-// what was for nothing.
+// what was for nothing. By way of a status nothing is handed out.
 func (r *Registry) allocate(ctx context.Context, t Target, obj, old api.Object, dryRun bool, store func() error) error {
-	if t.Resource.Allocate == nil {
+	if t.Resource.Allocate == nil || t.Status {
 		return store()
 	}
 	a := &allocation{r: r, t: t, dryRun: dryRun}

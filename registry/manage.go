@@ -54,7 +54,60 @@ func (r *Registry) manage(t Target, live, obj api.Object, o WriteOptions) {
 		return
 	}
 	// An object without managedFields can be written all the same.
+	if t.scales() && live != nil {
+		_ = r.manageScale(t, live, obj, o.Manager)
+		return
+	}
 	_ = m.Update(live, obj, r.fieldWrite(t, o.Manager))
+}
+
+// scales tells whether t names a subresource of another kind, which has fields
+// of its own with owners of their own.
+func (t Target) scales() bool { return t.Sub != nil && t.Sub.Replicas != nil }
+
+// scaleWrite is a write of the kind of the subresource that t names.
+func (r *Registry) scaleWrite(t Target, manager string) ssa.Write {
+	w := r.fieldWrite(t, manager)
+	w.Version = &t.Sub.Kind.Versions[0]
+	return w
+}
+
+// scaleOf returns obj as its scale, with the owners that its fields have there.
+func (t Target) scaleOf(obj api.Object) (api.Object, error) {
+	scale, err := t.Shown(obj)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := ssa.ScaleFields(obj.GetManagedFields(), t.Sub.Replicas)
+	scale.SetManagedFields(owners)
+	return scale, err
+}
+
+// manageScale notes in obj, which a write of its scale made of live, who owns
+// what of it.
+func (r *Registry) manageScale(t Target, live, obj api.Object, manager string) error {
+	obj.SetManagedFields(live.GetManagedFields())
+	before, err := t.scaleOf(live)
+	if err != nil {
+		return err
+	}
+	after, err := t.Shown(obj)
+	if err != nil {
+		return err
+	}
+	if err := r.fields.of(t.Sub.Kind).Update(before, after, r.scaleWrite(t, manager)); err != nil {
+		return err
+	}
+	return t.ownScale(obj, after)
+}
+
+// ownScale gives obj the owners that its scale has.
+func (t Target) ownScale(obj, scale api.Object) error {
+	owners, err := ssa.ParentFields(obj.GetManagedFields(), scale.GetManagedFields(), t.Version.String(), t.Sub.Replicas)
+	if err == nil {
+		obj.SetManagedFields(owners)
+	}
+	return err
 }
 
 // keepTimes takes back a change of nothing but times in managedFields.
@@ -76,17 +129,49 @@ type ApplyOptions struct {
 // Apply merges patch, which is decoded JSON in t's version, into the object
 // that t names, or creates it.
 func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o ApplyOptions) (Outcome, error) {
-	m := r.fields.of(t.Resource)
-	if m == nil {
+	if r.fields.of(t.Resource) == nil {
 		return Outcome{}, apierrors.NewBadRequest("this server does not manage fields, so it cannot apply")
 	}
+	change := r.applied
+	if t.scales() {
+		change = r.appliedScale
+	}
+	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+		return change(t, old, patch, o)
+	}, UpdateOptions{WriteOptions: o.WriteOptions, CreateMissing: true, Applied: true})
+}
+
+// applied is old with patch applied.
+func (r *Registry) applied(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
 	w := r.fieldWrite(t, o.Manager)
 	w.Force = o.Force
-	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-		obj, err := m.Apply(old, patch, w)
-		if err == nil && o.Check != nil {
-			err = o.Check(obj)
-		}
-		return obj, err
-	}, UpdateOptions{WriteOptions: o.WriteOptions, CreateMissing: true, Applied: true})
+	return r.merged(t.Resource, old, patch, w, o)
+}
+
+// appliedScale is old with patch applied to its scale.
+func (r *Registry) appliedScale(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
+	before, err := t.scaleOf(old)
+	if err != nil {
+		return nil, err
+	}
+	w := r.scaleWrite(t, o.Manager)
+	w.Force = o.Force
+	scale, err := r.merged(t.Sub.Kind, before, patch, w, o)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := t.Asked(old, scale)
+	if err != nil {
+		return nil, err
+	}
+	return obj, t.ownScale(obj, scale)
+}
+
+// merged is old, which is of a resource, with patch applied and looked at.
+func (r *Registry) merged(res *api.Resource, old api.Object, patch map[string]any, w ssa.Write, o ApplyOptions) (api.Object, error) {
+	obj, err := r.fields.of(res).Apply(old, patch, w)
+	if err == nil && o.Check != nil {
+		err = o.Check(obj)
+	}
+	return obj, err
 }

@@ -83,7 +83,7 @@ func (a *applying) prepare() error {
 	if a.fields, err = a.v.root.fields(a.patch); err != nil {
 		return errorf("failed to get field set: %w", err)
 	}
-	a.fields, _ = minusTrees(a.fields, a.m.resets[a.w.Subresource])
+	a.fields = a.m.written(a.fields, a.w.Subresource)
 	a.os, err = a.m.reconcile(a.os)
 	return err
 }
@@ -149,7 +149,7 @@ func (a *applying) merge() (map[string]any, error) {
 
 // settle takes from others what merged changes, or tells the conflicts.
 func (a *applying) settle(merged map[string]any, os owners, self *owner, force bool) (owners, error) {
-	d := &differences{manager: a.m, subresource: a.w.Subresource, find: func(v *view) (Set, error) {
+	d := &differences{manager: a.m, subresource: a.w.Subresource, core: a.w.Version.Group == "", find: func(v *view) (Set, error) {
 		return a.difference(v, merged)
 	}}
 	var conflicts conflicts

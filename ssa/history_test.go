@@ -182,8 +182,8 @@ func (b *both) step(t *rapid.T, looks func(*api.Version) map[string]doc) {
 		Manager: rapid.SampledFrom(b.managers).Draw(t, "manager"),
 		Force:   rapid.Bool().Draw(t, "force"),
 	}
-	if res.HasStatus && rapid.IntRange(0, 4).Draw(t, "status") == 0 {
-		w.Subresource = "status"
+	if subresources := writable(res); rapid.IntRange(0, 4).Draw(t, "part") == 0 && len(subresources) > 0 {
+		w.Subresource = rapid.SampledFrom(subresources).Draw(t, "subresource")
 	}
 	fields := looks(version)
 	patch := b.draw(t, fields, version)
@@ -203,6 +203,20 @@ func (b *both) step(t *rapid.T, looks func(*api.Version) map[string]doc) {
 		obj.SetAnnotations(map[string]string{lastAppliedAnnotation: string(text)})
 	}
 	b.update(t, obj, w)
+}
+
+// writable are the subresources by which an object is written.
+func writable(res *api.Resource) []string {
+	var out []string
+	if res.HasStatus {
+		out = append(out, "status")
+	}
+	for _, s := range res.Subresources {
+		if s.Keep != nil {
+			out = append(out, s.Name)
+		}
+	}
+	return out
 }
 
 // meddled is what a client may send for managedFields.
@@ -288,7 +302,7 @@ func TestHistories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			res := resource(t, name)
-			resets := Resets{"": {"status"}, "status": {"spec"}}
+			resets := ResetsOf(res)
 			m := New(res, schemas, resets)
 			rapid.Check(t, func(rt *rapid.T) {
 				b := newBoth(res, converter, schemas, resets)

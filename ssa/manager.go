@@ -22,6 +22,8 @@ type Manager struct {
 	schemas  Schemas
 	// resets are those of every subresource that has any.
 	resets map[string]Set
+	// reaches are those of every subresource that has a say in few fields.
+	reaches map[string]reach
 
 	mu    sync.Mutex
 	views map[schema.GroupVersion]*view
@@ -55,9 +57,15 @@ type Write struct {
 // New makes a Manager of res. Schemas are looked up when they are needed, each
 // once.
 func New(res *api.Resource, schemas Schemas, resets Resets) *Manager {
-	m := &Manager{resource: res, schemas: schemas, resets: map[string]Set{}, views: map[schema.GroupVersion]*view{}}
+	m := &Manager{
+		resource: res, schemas: schemas, views: map[schema.GroupVersion]*view{},
+		resets: map[string]Set{}, reaches: map[string]reach{},
+	}
 	for subresource := range resets {
 		m.resets[subresource] = resets.of(subresource)
+	}
+	for subresource, paths := range reaches[res.Name] {
+		m.reaches[subresource] = reachOf(paths)
 	}
 	return m
 }

@@ -15,11 +15,11 @@ import (
 // the definitions of the published types.
 func Published(c *api.Catalogue) Schemas {
 	return func(gvk schema.GroupVersionKind) (typed.ParseableType, bool) {
-		res, version, ok := c.Kind(gvk.GroupVersion(), gvk.Kind)
-		if !ok {
+		obj := published(c, gvk)
+		if obj == nil {
 			return typed.ParseableType{}, false
 		}
-		name := definitionName(reflect.TypeOf(res.NewOf(version)).Elem())
+		name := definitionName(reflect.TypeOf(obj).Elem())
 		defs, err := openapi.Open()
 		if err != nil {
 			return typed.ParseableType{}, false
@@ -31,6 +31,25 @@ func Published(c *api.Catalogue) Schemas {
 		t := parser.Type(name)
 		return t, t.IsValid()
 	}
+}
+
+// published returns an object of a kind, which may be that of a subresource; nil
+// when there is no such kind.
+func published(c *api.Catalogue, gvk schema.GroupVersionKind) api.Object {
+	if res, version, ok := c.Kind(gvk.GroupVersion(), gvk.Kind); ok {
+		return res.NewOf(version)
+	}
+	for _, res := range c.Resources() {
+		for _, sub := range res.Subresources {
+			if sub.Kind == nil || sub.Kind.Kind != gvk.Kind {
+				continue
+			}
+			if version := sub.Kind.Version(gvk.GroupVersion()); version != nil {
+				return sub.Kind.NewOf(version)
+			}
+		}
+	}
+	return nil
 }
 
 // definitionName is what the schema of a Go type is called: that of

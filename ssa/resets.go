@@ -22,15 +22,13 @@ func (r Resets) of(subresource string) Set {
 
 // unusual are the resets of resources that differ from the rule of ResetsOf.
 var unusual = map[string]Resets{
-	"certificatesigningrequests": {"status": {"spec", "status.conditions"}, "approval": {"spec", "status.certificate"}},
+	"certificatesigningrequests": {"": {"spec", "status"}, "status": {"spec", "status.conditions"}, "approval": {"spec", "status.certificate"}},
 	"customresourcedefinitions":  {"status": {"metadata", "spec"}},
 	"apiservices":                {"status": {"metadata", "spec"}},
 	"deployments":                {"status": {"metadata.labels", "spec"}},
 	"namespaces":                 {"finalize": {"status"}},
 	"pods": {
-		"status":              {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"},
-		"ephemeralcontainers": {"status"},
-		"resize":              {"status"},
+		"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"},
 	},
 	"validatingadmissionpolicies": {"status": {"metadata", "spec"}},
 	"volumeattachments":           {"status": {"metadata", "spec"}},
@@ -47,4 +45,58 @@ func ResetsOf(res *api.Resource) Resets {
 		r[subresource] = fields
 	}
 	return r
+}
+
+// reaches are the fields that some writes have a say in, where those that they
+// have none in would be too many to list. "*" stands for any item.
+var reaches = map[string]map[string][]string{
+	"pods": {"resize": {
+		"spec.containers.*.resources", "spec.containers.*.resizePolicy",
+		"spec.initContainers.*.resources", "spec.initContainers.*.resizePolicy",
+	}},
+}
+
+// reach is a tree of fields: what a write has a say in. An empty one stands for
+// all below it.
+type reach map[string]reach
+
+func reachOf(paths []string) reach {
+	out := reach{}
+	for _, path := range paths {
+		at := out
+		for name := range strings.SplitSeq(path, ".") {
+			if at[name] == nil {
+				at[name] = reach{}
+			}
+			at = at[name]
+		}
+	}
+	return out
+}
+
+// of returns the members of s that are in r, or on the way to it.
+func (r reach) of(s Set) Set {
+	if len(r) == 0 {
+		return s
+	}
+	var out Set
+	for _, n := range s {
+		below, ok := r["*"]
+		if n.kind == kindField && !ok {
+			below, ok = r[n.text]
+		}
+		if !ok {
+			continue
+		}
+		if n.kids = below.of(n.kids); n.mark != 0 || len(n.kids) > 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// written is what of s a write through a subresource has a say in.
+func (m *Manager) written(s Set, subresource string) Set {
+	s, _ = minusTrees(s, m.resets[subresource])
+	return m.reaches[subresource].of(s)
 }

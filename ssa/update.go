@@ -73,7 +73,7 @@ func (m *Manager) update(live, obj api.Object, os owners, w Write) (owners, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &differences{manager: m, subresource: w.Subresource, find: func(v *view) (Set, error) {
+	d := &differences{manager: m, subresource: w.Subresource, core: w.Version.Group == "", find: func(v *view) (Set, error) {
 		return m.difference(v, live, obj)
 	}}
 	if os, err = m.reconcile(os); err != nil {
@@ -142,6 +142,9 @@ func (m *Manager) versionOf(o *owner) (*view, error) {
 type differences struct {
 	manager     *Manager
 	subresource string
+	// core: the write is by way of the core group. It does not know of the versions
+	// of the others, nor they of its own.
+	core bool
 	find        func(*view) (Set, error) // compares before and after in a version
 	found       []seen
 }
@@ -163,7 +166,7 @@ func (d *differences) at(v *view) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	difference, _ = minusTrees(difference, d.manager.resets[d.subresource])
+	difference = d.manager.written(difference, d.subresource)
 	d.found = append(d.found, seen{v, difference})
 	return difference, nil
 }
@@ -172,7 +175,7 @@ func (d *differences) at(v *view) (Set, error) {
 // known.
 func (d *differences) seenBy(o *owner) (difference Set, known bool, err error) {
 	v, err := d.manager.versionOf(o)
-	if v == nil || err != nil {
+	if v == nil || err != nil || (v.version.Group == "") != d.core {
 		return nil, false, err
 	}
 	difference, err = d.at(v)
