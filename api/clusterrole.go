@@ -16,8 +16,8 @@ func clusterRole() *Resource {
 		New:    func() Object { return &rbacv1.ClusterRole{} },
 		Prefix: "clusterroles",
 		// No rules are stored as none at all.
-		PrepareCreate:       func(obj Object) { noRules(&obj.(*rbacv1.ClusterRole).Rules) },
-		PrepareUpdate:       func(obj, _ Object) { noRules(&obj.(*rbacv1.ClusterRole).Rules) },
+		PrepareCreate:       func(obj Object) { noItems(&obj.(*rbacv1.ClusterRole).Rules) },
+		PrepareUpdate:       func(obj, _ Object) { noItems(&obj.(*rbacv1.ClusterRole).Rules) },
 		Validate:            rulesOf(clusterRoleRules),
 		AllowCreateOnUpdate: true,
 		ValidateName:        segmentName,

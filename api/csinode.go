@@ -13,11 +13,9 @@ func csiNode() *Resource {
 		New:      func() Object { return &storagev1.CSINode{} },
 		Rows:     &Table{Columns: csiNodeColumns, Cells: csiNodeCells},
 		Prefix:   "csinodes",
-		Default: func(obj Object) {
-			if n := obj.(*storagev1.CSINode); len(n.Spec.Drivers) == 0 {
-				n.Spec.Drivers = nil
-			}
-		},
+		// No drivers are stored as none at all.
+		PrepareCreate:          func(obj Object) { noItems(&obj.(*storagev1.CSINode).Spec.Drivers) },
+		PrepareUpdate:          func(obj, _ Object) { noItems(&obj.(*storagev1.CSINode).Spec.Drivers) },
 		ValidateCreate:         rulesOf(csiNodeRules),
 		ValidateUpdate:         changesOf(csiNodeChanges),
 		ReturnDeletedObject:    true,

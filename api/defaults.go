@@ -15,3 +15,11 @@ func defaultSelector(s **metav1.LabelSelector) {
 		*s = &metav1.LabelSelector{}
 	}
 }
+
+// noItems makes an empty list one that is not there, as it comes back from
+// storage.
+func noItems[T any](list *[]T) {
+	if len(*list) == 0 {
+		*list = nil
+	}
+}

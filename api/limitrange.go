@@ -15,13 +15,13 @@ func limitRange() *Resource {
 		Prefix:     "limitranges",
 		Default: func(obj Object) {
 			l := obj.(*corev1.LimitRange)
-			if len(l.Spec.Limits) == 0 {
-				l.Spec.Limits = nil
-			}
 			for i := range l.Spec.Limits {
 				defaultLimitItem(&l.Spec.Limits[i])
 			}
 		},
+		// No limits are stored as none at all.
+		PrepareCreate:       func(obj Object) { noItems(&obj.(*corev1.LimitRange).Spec.Limits) },
+		PrepareUpdate:       func(obj, _ Object) { noItems(&obj.(*corev1.LimitRange).Spec.Limits) },
 		Validate:            rulesOf(limitRangeRules),
 		AllowCreateOnUpdate: true,
 	}

@@ -17,17 +17,10 @@ func role() *Resource {
 		New:    func() Object { return &rbacv1.Role{} },
 		Prefix: "roles",
 		// No rules are stored as none at all.
-		PrepareCreate:       func(obj Object) { noRules(&obj.(*rbacv1.Role).Rules) },
-		PrepareUpdate:       func(obj, _ Object) { noRules(&obj.(*rbacv1.Role).Rules) },
+		PrepareCreate:       func(obj Object) { noItems(&obj.(*rbacv1.Role).Rules) },
+		PrepareUpdate:       func(obj, _ Object) { noItems(&obj.(*rbacv1.Role).Rules) },
 		Validate:            rulesOf(roleRules),
 		AllowCreateOnUpdate: true,
 		ValidateName:        segmentName,
-	}
-}
-
-// noRules makes an empty list one that is not there.
-func noRules(rules *[]rbacv1.PolicyRule) {
-	if len(*rules) == 0 {
-		*rules = nil
 	}
 }
