@@ -11,6 +11,7 @@ const (
 	mediaJSON     = "application/json"
 	mediaProtobuf = "application/vnd.kubernetes.protobuf"
 	mediaMerge    = "application/merge-patch+json"
+	mediaApply    = "application/apply-patch+yaml"
 )
 
 // workload is a number of like requests.
@@ -63,6 +64,11 @@ var workloads = []workload{
 	}},
 	{name: "patch", about: "a merge patch", ops: singles, workers: many, request: func(s *settings, i int) request {
 		return mergePatch(i%s.objects, strconv.Itoa(i))
+	}},
+	{name: "apply", about: "a field by one manager", ops: singles, workers: many, request: func(s *settings, i int) request {
+		n := i % s.objects
+		return request{method: http.MethodPatch, path: configMapPath(n) + "?fieldManager=bench&force=true", contentType: mediaApply,
+			body: fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cm-%06d"},"data":{"applied":"a%d"}}`, n, i)}
 	}},
 	{name: "fanout", about: "an event to a watch", fanout: true},
 	{name: "delete", about: "a ConfigMap", ops: deletes, workers: many, request: func(_ *settings, i int) request {

@@ -122,13 +122,19 @@ func (c *codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
 		v = v.DeepCopyObject().(api.Object)
 		v.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	}
-	body, err := json.Marshal(v)
-	if err != nil {
+	scratch := scratches.Get().(*bytes.Buffer)
+	defer scratches.Put(scratch)
+	scratch.Reset()
+	if err := json.NewEncoder(scratch).Encode(v); err != nil {
 		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
 	}
-	out := make([]byte, 0, len(c.head)+len(body)-1)
-	return append(append(out, c.head...), body[1:]...), nil
+	body := scratch.Bytes()[1 : scratch.Len()-1] // without the first brace, and the end of the line
+	out := make([]byte, 0, len(c.head)+len(body))
+	return append(append(out, c.head...), body...), nil
 }
+
+// scratches are buffers for what is copied at once.
+var scratches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // listForm is the JSON of an object as it stands in a list: without its head.
 // The slice shares memory with full; the brace before it is the caller's.

@@ -12,6 +12,29 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
+// gathered is how much net/http gathers before it writes: two writes that fit
+// are one.
+const gathered = 4 << 10
+
+// writeLine sends a whole answer that has no end of line yet.
+func writeLine(w http.ResponseWriter, code int, contentType string, body []byte) {
+	if len(body) >= gathered {
+		writeBody(w, code, contentType, append(body[:len(body):len(body)], '\n'))
+		return
+	}
+	writeHead(w, code, contentType, len(body)+1)
+	w.Write(body) // a client that is gone needs no answer
+	w.Write(newline)
+}
+
+var newline = []byte{'\n'}
+
+func writeHead(w http.ResponseWriter, code int, contentType string, length int) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(length))
+	w.WriteHeader(code)
+}
+
 // writeBody sends a whole answer, compressed if that is worth it.
 func writeBody(w http.ResponseWriter, code int, contentType string, body []byte) {
 	if len(body) > gzipThreshold && compressible(w) {
@@ -20,9 +43,7 @@ func writeBody(w http.ResponseWriter, code int, contentType string, body []byte)
 			setGzip(w.Header())
 		}
 	}
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(code)
+	writeHead(w, code, contentType, len(body))
 	w.Write(body) // a client that is gone needs no answer
 }
 
@@ -39,7 +60,8 @@ func (h *Handler) writeJSON(w http.ResponseWriter, m media, code int, data []byt
 	case m.pretty:
 		data = append(indent(data), '\n')
 	default:
-		data = append(data[:len(data):len(data)], '\n')
+		writeLine(w, code, m.contentType(), data)
+		return nil
 	}
 	writeBody(w, code, m.contentType(), data)
 	return nil

@@ -88,6 +88,11 @@ func (p *patcher) change(ctx context.Context, old api.Object) (api.Object, error
 // the patch.
 func (p *patcher) decode(ctx context.Context, patch *patch, data []byte) (api.Object, error) {
 	c := p.c.codec
+	if len(patch.strict) == 0 {
+		if obj, ok := c.readExact(data, p.fieldValidation); ok {
+			return c.defaulted(obj)
+		}
+	}
 	unfit := func(err error) error {
 		shown := string(data)
 		if patch.shown != nil {

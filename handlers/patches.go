@@ -121,11 +121,7 @@ func parseMergePatch(data []byte) (*patch, error) {
 		return nil, apierrors.NewBadRequest("Invalid JSON Patch")
 	}
 	apply := func(old []byte, _ api.Object) ([]byte, error) {
-		out, err := jsonpatch.MergePatch(old, data)
-		if err != nil {
-			return nil, errPatch(err)
-		}
-		return out, nil
+		return mergeJSON(make([]byte, 0, len(old)+len(data)), old, data), nil
 	}
 	return &patch{apply: apply, strict: strict}, nil
 }
