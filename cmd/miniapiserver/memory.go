@@ -14,8 +14,8 @@ import (
 const (
 	smallHeap    = 24 << 20 // bytes in use of a server that just started
 	smallPercent = 50
-	room         = 48 << 20 // bytes
-	roomPercent  = 30       // of what is in use, besides
+	room         = 64 << 20 // bytes
+	roomPercent  = 25       // of what is in use, besides
 )
 
 // tuneMemory leaves the choice to who set GOGC.
