@@ -61,7 +61,7 @@ func TestConversations(t *testing.T) {
 	}
 	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, NoServiceAccounts: *noAccount}
 	if r.Server == "" {
-		r.Server, r.NoServiceAccounts = start(t).URL, true
+		r.Server = start(t).URL
 	}
 	r.Patience = func(name string, wanted time.Duration) time.Duration {
 		switch {

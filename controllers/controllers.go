@@ -1,5 +1,7 @@
 // Package controllers has the loops without which the API is not usable: they
-// empty namespaces that are being deleted and collect what owners leave behind.
+// empty namespaces that are being deleted, collect what owners leave behind,
+// give namespaces what pods need in them, and approve, sign and clean away
+// requests for certificates.
 //
 // A controller is a client like any other. It writes through the server's whole
 // chain, over an in-memory transport and under the identity that
@@ -9,8 +11,9 @@
 // what it is woken for is only a hint, and what it does follows from the state
 // that it finds.
 //
-// The nouns: a Controller has a name and runs; a Client sends its requests; a
-// Set is the controllers of one server, ended together.
+// The nouns: a Controller runs, and nearly every one is a loop, which has
+// sources of changes, makes keys of them, and works those off; a Client sends
+// its requests; a Set is the controllers of one server, ended together.
 package controllers
 
 import (
@@ -21,21 +24,40 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
-
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // Controller is one loop.
 type Controller interface {
-	// Name is by what it is turned off, and known in logs.
-	Name() string
 	// Run works until ctx is done.
 	Run(ctx context.Context)
 }
 
-// Config is what controllers need. All fields but Logger must be set.
+// entry is a controller that there is: by what name it is turned off, the name
+// that kube-controller-manager had for it before, and how it is made. What is
+// made can be nil, where the server lacks what it needs.
+type entry struct {
+	name, alias string
+	make        func(Config) Controller
+}
+
+// entries are all controllers, by name.
+func entries() []entry {
+	return []entry{
+		{clusterInfoName, "bootstrapsigner", newInfoSigner},
+		{approvingName, "csrapproving", newRequestApprover},
+		{cleaningName, "csrcleaner", newRequestCleaner},
+		{signingName, "csrsigning", newRequestSigner},
+		{collectorName, "garbagecollector", newCollector},
+		{namespacesName, "namespace", newNamespaces},
+		{rootCAName, "root-ca-cert-publisher", newRootCA},
+		{accountsName, "serviceaccount", newAccounts},
+		{tokenCleanerName, "tokencleaner", newTokenCleaner},
+	}
+}
+
+// Config is what controllers need. Handler, Registry and Catalogue must be set.
 type Config struct {
 	// Handler is the server's chain, which requests go through.
 	Handler   http.Handler
@@ -43,6 +65,14 @@ type Config struct {
 	Catalogue *api.Catalogue
 	Logger    *slog.Logger
 	Now       func() time.Time
+
+	// RootCA has the certificates by which pods verify the server; without it
+	// they are not told any.
+	RootCA []byte
+	// SigningCA signs requests for certificates, which last for SigningDuration
+	// unless they ask for less; 0 means a year. Without it none are signed.
+	SigningCA       func() (*CA, error)
+	SigningDuration time.Duration
 }
 
 // Set is a number of running controllers.
@@ -61,8 +91,11 @@ func Start(ctx context.Context, c Config, off ...string) *Set {
 	}
 	s := &Set{}
 	ctx, s.end = context.WithCancel(ctx)
-	for _, controller := range []Controller{newNamespaces(c), newCollector(c)} {
-		if !slices.Contains(off, controller.Name()) {
+	for _, e := range entries() {
+		if slices.Contains(off, e.name) {
+			continue
+		}
+		if controller := e.make(c); controller != nil {
 			s.wg.Go(func() { controller.Run(ctx) })
 		}
 	}
@@ -70,45 +103,27 @@ func Start(ctx context.Context, c Config, off ...string) *Set {
 }
 
 // Names are those of all controllers.
-func Names() []string { return []string{namespacesName, collectorName} }
+func Names() []string {
+	var names []string
+	for _, e := range entries() {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// Known returns the name of the controller that name means, which may be what
+// it was called before.
+func Known(name string) (string, bool) {
+	for _, e := range entries() {
+		if name == e.name || name == e.alias {
+			return e.name, true
+		}
+	}
+	return "", false
+}
 
 // Stop ends the controllers and returns when they have ended.
 func (s *Set) Stop() {
 	s.end()
 	s.wg.Wait()
-}
-
-// Work that fails is tried again after these times.
-const (
-	firstRetry = 5 * time.Millisecond
-	lastRetry  = 10 * time.Second
-)
-
-// newQueue makes a queue that holds each key once.
-func newQueue[K comparable](name string) workqueue.TypedRateLimitingInterface[K] {
-	return workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[K](firstRetry, lastRetry),
-		workqueue.TypedRateLimitingQueueConfig[K]{Name: name})
-}
-
-// work takes keys from a queue until it is shut down. A key for which sync
-// fails, or is not done, comes again later.
-func work[K comparable](ctx context.Context, log *slog.Logger, q workqueue.TypedRateLimitingInterface[K], sync func(context.Context, K) (bool, error)) {
-	for {
-		key, shutdown := q.Get()
-		if shutdown {
-			return
-		}
-		done, err := sync(ctx, key)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			log.Info("controller will try again", "key", key, "error", err)
-			q.AddRateLimited(key)
-		case !done && ctx.Err() == nil:
-			q.AddRateLimited(key)
-		default:
-			q.Forget(key)
-		}
-		q.Done(key)
-	}
 }

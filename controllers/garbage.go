@@ -4,20 +4,16 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-const collectorName = "generic-garbage-collector"
+const collectorName = "garbage-collector-controller"
 
 // collector deletes objects whose owners are gone, and lets owners go that wait
 // for what they own. It follows all resources and keeps, as a hint, who owns
@@ -25,87 +21,56 @@ const collectorName = "generic-garbage-collector"
 type collector struct {
 	Config
 	client *Client
-	queue  workqueue.TypedRateLimitingInterface[types.UID]
 	graph  *graph
+	loop   *loop[types.UID]
 }
 
 // collectors is how many objects are looked at at a time.
 const collectors = 4
 
-func newCollector(c Config) *collector {
-	return &collector{Config: c, client: newClient(c.Handler, collectorName),
-		queue: newQueue[types.UID](collectorName), graph: newGraph()}
-}
-
-// Name implements Controller.
-func (g *collector) Name() string { return collectorName }
-
-// Run implements Controller.
-func (g *collector) Run(ctx context.Context) {
-	defer context.AfterFunc(ctx, g.queue.ShutDown)()
-	var wg sync.WaitGroup
-	for _, res := range g.Catalogue.Resources() {
+func newCollector(c Config) Controller {
+	g := &collector{Config: c, client: newClient(c.Handler, "generic-garbage-collector"), graph: newGraph()}
+	g.loop = &loop[types.UID]{Config: c, name: collectorName, sync: g.sync, workers: collectors}
+	for _, res := range c.Catalogue.Resources() {
 		if answers(res, api.VerbDelete) && answers(res, api.VerbWatch) && !res.Expires {
-			wg.Go(func() { follow(ctx, g.Registry, res, g.note) })
+			g.loop.sources = append(g.loop.sources, source[types.UID]{resource: res, keys: g.graph.note})
 		}
 	}
-	for range collectors {
-		wg.Go(func() { work(ctx, g.Logger, g.queue, g.sync) })
-	}
-	wg.Wait()
-}
-
-// note takes a change into the graph and queues whom it may concern.
-func (g *collector) note(c change) {
-	for _, uid := range g.graph.note(c) {
-		g.queue.Add(uid)
-	}
+	return g.loop
 }
 
 // sync looks at one object: whether it may stay, and whether it waits for what
 // it owns.
-func (g *collector) sync(ctx context.Context, uid types.UID) (bool, error) {
+func (g *collector) sync(ctx context.Context, uid types.UID) (verdict, error) {
 	n, ok := g.graph.node(uid)
 	if !ok {
-		return true, nil
+		return done, nil
 	}
 	obj, err := g.live(ctx, n.resource, n.namespace, n.name)
 	switch {
 	case err != nil:
-		return false, err
+		return soon, err
 	case obj == nil || obj.GetUID() != uid:
-		return true, nil // the graph will be told
+		return done, nil // the graph will be told
 	}
 	if obj.GetDeletionTimestamp() == nil {
 		return g.judge(ctx, n, obj)
 	}
 	switch {
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
-		return true, g.orphan(ctx, n, obj)
+		return done, g.orphan(ctx, n, obj)
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
-		return true, g.await(ctx, n, obj)
+		return done, g.await(ctx, n, obj)
 	}
-	return true, nil
-}
-
-// live reads an object as it is now; nil when there is none.
-func (g *collector) live(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
-	item, err := g.Registry.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace, Name: name}, storage.Read{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return item.Object()
+	return done, nil
 }
 
 // judge deletes an object that has owners of which none is left, and drops
 // references to owners that are gone from one that has others.
-func (g *collector) judge(ctx context.Context, n node, obj api.Object) (bool, error) {
+func (g *collector) judge(ctx context.Context, n node, obj api.Object) (verdict, error) {
 	refs := obj.GetOwnerReferences()
 	if len(refs) == 0 {
-		return true, nil
+		return done, nil
 	}
 	var solid int
 	var waiting bool
@@ -114,9 +79,9 @@ func (g *collector) judge(ctx context.Context, n node, obj api.Object) (bool, er
 		owner, known, err := g.owner(ctx, n, ref)
 		switch {
 		case err != nil:
-			return false, err
+			return soon, err
 		case !known:
-			return true, nil // of a kind that is not served: not ours to judge
+			return done, nil // of a kind that is not served: not ours to judge
 		case owner == nil || owner.GetUID() != ref.UID:
 			drop = append(drop, ref.UID)
 		case awaits(owner) && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion:
@@ -128,9 +93,9 @@ func (g *collector) judge(ctx context.Context, n node, obj api.Object) (bool, er
 	}
 	switch {
 	case len(drop) == 0:
-		return true, nil
+		return done, nil
 	case solid > 0:
-		return true, g.dropOwners(ctx, n, obj, drop)
+		return done, g.dropOwners(ctx, n, obj, drop)
 	}
 	policy := metav1.DeletePropagationBackground
 	switch {
@@ -139,7 +104,7 @@ func (g *collector) judge(ctx context.Context, n node, obj api.Object) (bool, er
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents), waiting && g.graph.owns(n.uid):
 		policy = metav1.DeletePropagationForeground
 	}
-	return true, g.delete(ctx, n, policy)
+	return done, g.delete(ctx, n, policy)
 }
 
 // owner reads the owner that a reference names; known is false when its kind is
@@ -222,7 +187,7 @@ func (g *collector) orphan(ctx context.Context, n node, obj api.Object) error {
 func (g *collector) await(ctx context.Context, n node, obj api.Object) error {
 	blocked := false
 	err := g.eachOwned(ctx, n, func(d node, owned api.Object) error {
-		g.queue.Add(d.uid)
+		g.loop.queue.Add(d.uid)
 		for _, ref := range owned.GetOwnerReferences() {
 			if ref.UID == n.uid && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
 				blocked = true

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -26,64 +25,47 @@ const namespacesName = "namespace-controller"
 type namespaces struct {
 	Config
 	client *Client
-	queue  workqueue.TypedRateLimitingInterface[string]
 }
 
-func newNamespaces(c Config) *namespaces {
-	return &namespaces{Config: c, client: newClient(c.Handler, namespacesName), queue: newQueue[string](namespacesName)}
+func newNamespaces(c Config) Controller {
+	n := &namespaces{Config: c, client: newClient(c.Handler, namespacesName)}
+	return &loop[string]{Config: c, name: namespacesName, sync: n.sync, sources: []source[string]{{
+		resource: c.served(corev1.SchemeGroupVersion, "namespaces"),
+		keys: func(c change) []string {
+			if c.gone || c.object.GetDeletionTimestamp() == nil {
+				return nil
+			}
+			return nameOf(c)
+		},
+	}}}
 }
 
-// Name implements Controller.
-func (n *namespaces) Name() string { return namespacesName }
-
-// Run implements Controller.
-func (n *namespaces) Run(ctx context.Context) {
-	res, _, ok := n.Catalogue.Lookup(corev1.SchemeGroupVersion, "namespaces")
-	if !ok {
-		return
-	}
-	defer context.AfterFunc(ctx, n.queue.ShutDown)()
-	worked := make(chan struct{})
-	go func() { // ended by the queue
-		defer close(worked)
-		work(ctx, n.Logger, n.queue, n.sync)
-	}()
-	follow(ctx, n.Registry, res, func(c change) {
-		if !c.gone && c.object.GetDeletionTimestamp() != nil {
-			n.queue.Add(c.object.GetName())
-		}
-	})
-	n.queue.ShutDown()
-	<-worked
-}
-
-// sync takes a namespace one step further, and tells whether nothing is left to
-// do.
-func (n *namespaces) sync(ctx context.Context, name string) (bool, error) {
+// sync takes a namespace one step further.
+func (n *namespaces) sync(ctx context.Context, name string) (verdict, error) {
 	var ns corev1.Namespace
 	path := "/api/v1/namespaces/" + name
 	err := n.client.do(ctx, http.MethodGet, path, "", nil, &ns)
 	switch {
 	case apierrors.IsNotFound(err):
-		return true, nil
+		return done, nil
 	case err != nil:
-		return false, err
+		return soon, err
 	case ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes):
-		return true, nil
+		return done, nil
 	}
 	left, err := n.empty(ctx, name)
 	if condErr := n.tell(ctx, &ns, left, err); condErr != nil {
-		return false, errors.Join(err, condErr)
+		return soon, errors.Join(err, condErr)
 	}
 	if err != nil || left.any() {
-		return false, err
+		return soon, err
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	err = n.client.do(ctx, http.MethodPut, path+"/finalize", "application/json", &ns, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
-	return err == nil, err
+	return done, err
 }
 
 // leftover is what a namespace still holds.
@@ -102,12 +84,12 @@ func (n *namespaces) empty(ctx context.Context, name string) (leftover, error) {
 		if !res.Namespaced || !answers(res, api.VerbDeleteCollection) {
 			continue
 		}
-		items, err := n.items(ctx, res, name)
+		items, err := n.items(ctx, res, name, registry.Selection{})
 		if err == nil && slices.ContainsFunc(items, func(i *storage.Item) bool { return !deleting(i) }) {
 			err = n.client.do(ctx, http.MethodDelete, pathOf(res, name, ""), "application/json",
 				&metav1.DeleteOptions{PropagationPolicy: ptr(metav1.DeletePropagationBackground)}, nil)
 			if err == nil {
-				items, err = n.items(ctx, res, name)
+				items, err = n.items(ctx, res, name, registry.Selection{})
 			}
 		}
 		if err != nil {
@@ -117,14 +99,6 @@ func (n *namespaces) empty(ctx context.Context, name string) (leftover, error) {
 		left.add(res, items)
 	}
 	return left, errors.Join(errs...)
-}
-
-func (n *namespaces) items(ctx context.Context, res *api.Resource, namespace string) ([]*storage.Item, error) {
-	list, err := n.Registry.List(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace}, registry.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return list.Items, nil
 }
 
 func deleting(item *storage.Item) bool {

@@ -19,23 +19,26 @@ type change struct {
 	gone     bool
 }
 
-// follow tells of every object of a resource and of every change, until ctx is
-// done. Where the watch is lost it begins anew: what went away meanwhile is
+// watchAgain is how long after its end a watch is begun anew.
+const watchAgain = 5 * time.Millisecond
+
+// follow tells of every object that is selected and of every change, until ctx
+// is done. Where the watch is lost it begins anew: what went away meanwhile is
 // told of as gone.
-func follow(ctx context.Context, reg *registry.Registry, res *api.Resource, tell func(change)) {
+func follow(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, tell func(change)) {
 	known := map[string]api.Object{}
 	for ctx.Err() == nil {
-		followOnce(ctx, reg, res, known, tell)
+		followOnce(ctx, reg, t, s, known, tell)
 		select {
 		case <-ctx.Done():
-		case <-time.After(firstRetry):
+		case <-time.After(watchAgain):
 		}
 	}
 }
 
-func followOnce(ctx context.Context, reg *registry.Registry, res *api.Resource, known map[string]api.Object, tell func(change)) {
-	t := registry.Target{Resource: res, Version: &res.Versions[0]}
-	w, err := reg.Watch(ctx, t, registry.WatchOptions{WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
+func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, known map[string]api.Object, tell func(change)) {
+	res := t.Resource
+	w, err := reg.Watch(ctx, t, registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
 	if err != nil {
 		return
 	}

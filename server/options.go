@@ -101,6 +101,16 @@ type Options struct {
 	// --default-unreachable-toleration-seconds) are how long pods stay on a node
 	// that fails, if they do not say themselves; nil means 300.
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds *int64
+	// RootCAFile (--root-ca-file) has the certificates by which pods verify the
+	// server; empty means those of the server's own CA, or what it serves with.
+	RootCAFile string
+	// ClusterSigningCertFile and ClusterSigningKeyFile
+	// (--cluster-signing-cert-file, --cluster-signing-key-file) are a CA that
+	// signs requests for certificates; empty means the server's own.
+	ClusterSigningCertFile, ClusterSigningKeyFile string
+	// ClusterSigningDuration (--cluster-signing-duration) is how long what is
+	// signed lasts at most; 0 means a year.
+	ClusterSigningDuration time.Duration
 
 	// RuntimeConfig (--runtime-config) turns versions and resources on and off,
 	// as api.Enable tells: "api/beta": "true".
@@ -164,6 +174,9 @@ func (o Options) Validate() error {
 	if (o.TLSCertFile == "") != (o.TLSKeyFile == "") {
 		fault("tls-cert-file", "must be given together with --tls-private-key-file")
 	}
+	if (o.ClusterSigningCertFile == "") != (o.ClusterSigningKeyFile == "") {
+		fault("cluster-signing-cert-file", "must be given together with --cluster-signing-key-file")
+	}
 	if (o.EtcdCertFile == "") != (o.EtcdKeyFile == "") {
 		fault("etcd-certfile", "must be given together with --etcd-keyfile")
 	}
@@ -202,6 +215,7 @@ func (o Options) validateLimits() []error {
 		{"etcd-compaction-interval", int64(o.EtcdCompactionInterval), o.EtcdCompactionInterval},
 		{"quota-backend-bytes", o.EtcdQuotaBytes, o.EtcdQuotaBytes},
 		{"event-ttl", int64(o.EventTTL), o.EventTTL},
+		{"cluster-signing-duration", int64(o.ClusterSigningDuration), o.ClusterSigningDuration},
 		{"max-requests-inflight", int64(o.MaxRequestsInflight), o.MaxRequestsInflight},
 		{"max-mutating-requests-inflight", int64(o.MaxMutatingRequestsInflight), o.MaxMutatingRequestsInflight},
 	} {

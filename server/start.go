@@ -16,7 +16,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
-	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -172,10 +171,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	s.controllers = controllers.Start(s.lifetime, controllers.Config{
-		Handler: s.handler, Registry: reg, Catalogue: catalogue, Logger: s.logger,
-	}, s.o.ControllersOff...)
-	return nil
+	return s.startControllers(own, catalogue, reg)
 }
 
 // newMetrics is the server's own registry, with what there is to tell of the

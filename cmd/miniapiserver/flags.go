@@ -100,7 +100,11 @@ func admissionFlags(fs *pflag.FlagSet, s *settings) {
 }
 
 func controllerFlags(fs *pflag.FlagSet, s *settings) {
-	fs.StringSliceVar(&s.controllers, "controllers", []string{"*"}, "Controllers that run inside the server: * for all, -`name` for all but that one ("+strings.Join(controllers.Names(), ", ")+").")
+	fs.StringSliceVar(&s.controllers, "controllers", []string{"*"}, "Controllers that run inside the server: * for all, `name` for one, -name for all but that one ("+strings.Join(controllers.Names(), ", ")+").")
+	fs.StringVar(&s.RootCAFile, "root-ca-file", "", "`File` with the certificates by which pods verify the server, published in every namespace (default: the server's own CA).")
+	fs.StringVar(&s.ClusterSigningCertFile, "cluster-signing-cert-file", "", "`File` with the CA certificate that CertificateSigningRequests are signed by (default: the server's own CA).")
+	fs.StringVar(&s.ClusterSigningKeyFile, "cluster-signing-key-file", "", "`File` with the key of --cluster-signing-cert-file.")
+	fs.DurationVar(&s.ClusterSigningDuration, "cluster-signing-duration", 365*24*time.Hour, "How long certificates last at most that are signed for CertificateSigningRequests.")
 }
 
 func otherFlags(fs *pflag.FlagSet, s *settings) {
@@ -111,16 +115,28 @@ func otherFlags(fs *pflag.FlagSet, s *settings) {
 	fs.BoolVarP(&s.help, "help", "h", false, "Print this and exit.")
 }
 
-// chooseControllers reads what --controllers turns off.
+// chooseControllers reads what --controllers turns on and off.
 func (s *settings) chooseControllers() error {
+	chosen := map[string]bool{}
+	// Who only turns some off wants all others.
+	all := len(s.controllers) > 0 && !slices.ContainsFunc(s.controllers, func(c string) bool { return !strings.HasPrefix(c, "-") })
 	for _, c := range s.controllers {
+		if c == "*" {
+			all = true
+			continue
+		}
 		name, off := strings.CutPrefix(c, "-")
-		switch {
-		case c == "*":
-		case off && slices.Contains(controllers.Names(), name):
+		known, ok := controllers.Known(name)
+		if !ok {
+			return fmt.Errorf("--controllers: %q is none of %s", name, strings.Join(controllers.Names(), ", "))
+		}
+		if _, ok := chosen[known]; !ok { // what is said first counts
+			chosen[known] = !off
+		}
+	}
+	for _, name := range controllers.Names() {
+		if on, ok := chosen[name]; ok && !on || !ok && !all {
 			s.ControllersOff = append(s.ControllersOff, name)
-		default:
-			return fmt.Errorf("--controllers: %q is neither * nor - and one of %s", c, strings.Join(controllers.Names(), ", "))
 		}
 	}
 	return nil

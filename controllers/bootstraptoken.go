@@ -1,0 +1,57 @@
+package controllers
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// What a Secret with a bootstrap token is called and has in it.
+const (
+	bootstrapPrefix     = "bootstrap-token-"
+	bootstrapType       = "bootstrap.kubernetes.io/token"
+	bootstrapID         = "token-id"
+	bootstrapSecret     = "token-secret"
+	bootstrapExpiration = "expiration"
+	bootstrapSigning    = "usage-bootstrap-signing"
+)
+
+var bootstrapIDForm = regexp.MustCompile(`^[a-z0-9]{6}$`)
+
+// bootstrapTokens are the Secrets with bootstrap tokens.
+func bootstrapTokens[K comparable](secrets *api.Resource, keys func(change) []K) source[K] {
+	return source[K]{resource: secrets, namespace: metav1.NamespaceSystem, fields: bootstrapSelector(), keys: keys}
+}
+
+func bootstrapSelector() fields.Selector { return fields.OneTermEqualSelector("type", bootstrapType) }
+
+// signingToken returns the id of a token and the secret to sign with; ok is
+// false when the token is not one, or is not for signing.
+func signingToken(s *corev1.Secret, now time.Time) (id, secret string, ok bool) {
+	id, named := strings.CutPrefix(s.Name, bootstrapPrefix)
+	secret = string(s.Data[bootstrapSecret])
+	left, limited := tokenTime(s, now)
+	ok = named && bootstrapIDForm.MatchString(id) && string(s.Data[bootstrapID]) == id && secret != "" &&
+		string(s.Data[bootstrapSigning]) == "true" && (!limited || left > 0)
+	return id, secret, ok
+}
+
+// tokenTime is how long a token is still good; limited is false when that is for
+// ever. An expiration that cannot be read is over.
+func tokenTime(s *corev1.Secret, now time.Time) (left time.Duration, limited bool) {
+	text := string(s.Data[bootstrapExpiration])
+	if text == "" {
+		return 0, false
+	}
+	end, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0, true
+	}
+	return end.Sub(now), true
+}

@@ -1,0 +1,116 @@
+package controllers
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+)
+
+// signerRules returns what a signer of this server demands of a request before
+// it signs; ok is false for the names of other signers.
+func signerRules(signer string) (check func(*x509.CertificateRequest, []certificatesv1.KeyUsage) error, ok bool) {
+	switch signer {
+	case certificatesv1.KubeAPIServerClientSignerName:
+		return clientRules, true
+	case certificatesv1.KubeAPIServerClientKubeletSignerName:
+		return kubeletClientRules, true
+	case certificatesv1.KubeletServingSignerName:
+		return kubeletServingRules, true
+	case certificatesv1beta1.LegacyUnknownSignerName:
+		return func(*x509.CertificateRequest, []certificatesv1.KeyUsage) error { return nil }, true
+	}
+	return nil, false
+}
+
+// clientRules are for any client of the API.
+func clientRules(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
+	for _, u := range usages {
+		switch u {
+		case certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment:
+		default:
+			return fmt.Errorf("invalid usage for client certificate: %s", u)
+		}
+	}
+	if !slices.Contains(usages, certificatesv1.UsageClientAuth) {
+		return fmt.Errorf("missing required usage for client certificate: %s", certificatesv1.UsageClientAuth)
+	}
+	return nil
+}
+
+// kubeletClientRules are for a node as a client of the API.
+func kubeletClientRules(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
+	switch {
+	case !ofNodes(r):
+		return errNotNodes
+	case len(r.DNSNames) > 0:
+		return errors.New("DNS subjectAltNames are not allowed")
+	case len(r.EmailAddresses) > 0:
+		return errEmail
+	case len(r.IPAddresses) > 0:
+		return errors.New("IP subjectAltNames are not allowed")
+	case len(r.URIs) > 0:
+		return errURI
+	case !ofOneNode(r):
+		return errNotNode
+	}
+	return nodeUsages(usages, certificatesv1.UsageClientAuth)
+}
+
+// kubeletServingRules are for a node as a server.
+func kubeletServingRules(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
+	switch {
+	case !ofNodes(r):
+		return errNotNodes
+	case len(r.DNSNames) == 0 && len(r.IPAddresses) == 0:
+		return errors.New("DNS or IP subjectAltName is required")
+	case len(r.EmailAddresses) > 0:
+		return errEmail
+	case len(r.URIs) > 0:
+		return errURI
+	}
+	if err := nodeUsages(usages, certificatesv1.UsageServerAuth); err != nil {
+		return err
+	}
+	if !ofOneNode(r) {
+		return errNotNode
+	}
+	return nil
+}
+
+var (
+	errNotNodes = errors.New("subject organization is not system:nodes")
+	errNotNode  = errors.New("subject common name does not begin with system:node:")
+	errEmail    = errors.New("Email subjectAltNames are not allowed")
+	errURI      = errors.New("URI subjectAltNames are not allowed")
+)
+
+func ofNodes(r *x509.CertificateRequest) bool {
+	return slices.Equal(r.Subject.Organization, []string{"system:nodes"})
+}
+
+func ofOneNode(r *x509.CertificateRequest) bool {
+	return strings.HasPrefix(r.Subject.CommonName, "system:node:")
+}
+
+// nodeUsages demands the usages of a node's certificate, one of them particular
+// to its purpose. Keys that are not RSA encipher no others.
+func nodeUsages(usages []certificatesv1.KeyUsage, purpose certificatesv1.KeyUsage) error {
+	want := []certificatesv1.KeyUsage{purpose, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment}
+	have := slices.Compact(slices.Sorted(slices.Values(usages)))
+	slices.Sort(want)
+	for _, w := range [][]certificatesv1.KeyUsage{want, without(want, certificatesv1.UsageKeyEncipherment)} {
+		if slices.Equal(have, w) {
+			return nil
+		}
+	}
+	return fmt.Errorf("usages did not match %v", want)
+}
+
+func without(usages []certificatesv1.KeyUsage, u certificatesv1.KeyUsage) []certificatesv1.KeyUsage {
+	return slices.DeleteFunc(slices.Clone(usages), func(v certificatesv1.KeyUsage) bool { return v == u })
+}

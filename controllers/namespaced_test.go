@@ -1,0 +1,73 @@
+package controllers_test
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+var listAll = metav1.ListOptions{}
+
+// TestNamespaceIsFurnished looks at what a new namespace has in it, and that it
+// comes back.
+func TestNamespaceIsFurnished(t *testing.T) {
+	s, c := start(t, server.Options{})
+	ctx := t.Context()
+	const name = "new"
+	if _, err := c.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	accounts, maps := c.CoreV1().ServiceAccounts(name), c.CoreV1().ConfigMaps(name)
+	var account *corev1.ServiceAccount
+	getAccount := func(ctx context.Context) (ok bool, err error) {
+		account, err = accounts.Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, err
+	}
+	eventually(t, "default service account", getAccount)
+	was := account.UID
+	if err := accounts.Delete(ctx, "default", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "default service account again", getAccount)
+	if account.UID == was {
+		t.Error("the deleted service account is still there")
+	}
+
+	var published *corev1.ConfigMap
+	good := func(ctx context.Context) (ok bool, err error) {
+		published, err = maps.Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		return err == nil && len(published.Data) == 1 && published.Data["ca.crt"] == string(s.CA) && published.Annotations["kubernetes.io/description"] != "", err
+	}
+	eventually(t, "root certificates", good)
+	if fields := published.ManagedFields; len(fields) != 1 || fields[0].Manager != "kube-controller-manager" || fields[0].Operation != metav1.ManagedFieldsOperationUpdate {
+		t.Errorf("managed fields: %+v", fields)
+	}
+	spoilt := published.DeepCopy()
+	spoilt.Data, spoilt.Annotations = map[string]string{"ca.crt": "none", "other": "thing"}, nil
+	if _, err := maps.Update(ctx, spoilt, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "root certificates mended", good)
+	if err := maps.Delete(ctx, "kube-root-ca.crt", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "root certificates again", good)
+
+	if err := c.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "namespace gone", func(ctx context.Context) (bool, error) {
+		_, err := c.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		return gone(err)
+	})
+	for _, ns := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
+		eventually(t, ns, func(ctx context.Context) (bool, error) {
+			_, err := c.CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
+			return err == nil, err
+		})
+	}
+}

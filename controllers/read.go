@@ -1,0 +1,56 @@
+package controllers
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// served looks up a resource that controllers write to; nil when it is turned
+// off.
+func (c Config) served(gv schema.GroupVersion, resource string) *api.Resource {
+	res, _, ok := c.Catalogue.Lookup(gv, resource)
+	if !ok {
+		return nil
+	}
+	return res
+}
+
+// live reads an object as it is now; nil when there is none. It is shared and
+// must not be changed.
+func (c Config) live(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
+	item, err := c.Registry.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace, Name: name}, storage.Read{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return item.Object()
+}
+
+// get reads an object of a type; nil when there is none.
+func get[P interface {
+	*T
+	api.Object
+}, T any](ctx context.Context, c Config, res *api.Resource, namespace, name string) (P, error) {
+	obj, err := c.live(ctx, res, namespace, name)
+	if obj == nil || err != nil {
+		return nil, err
+	}
+	return obj.(P), nil
+}
+
+// items reads what is selected of a resource, as it is now.
+func (c Config) items(ctx context.Context, res *api.Resource, namespace string, s registry.Selection) ([]*storage.Item, error) {
+	list, err := c.Registry.List(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace}, registry.ListOptions{Selection: s})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}

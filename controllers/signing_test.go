@@ -1,0 +1,128 @@
+package controllers_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// request makes a PKCS#10 request, and the key that it is for, as PEM.
+func request(t *testing.T, template x509.CertificateRequest) (csr, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &template, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
+}
+
+func subject(cn string, o ...string) x509.CertificateRequest {
+	return x509.CertificateRequest{Subject: pkix.Name{CommonName: cn, Organization: o}}
+}
+
+func conditionOf(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
+	i := slices.IndexFunc(r.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool { return c.Type == t })
+	if i < 0 {
+		return nil
+	}
+	return &r.Status.Conditions[i]
+}
+
+// decide creates a request and approves or denies it.
+func decide(t *testing.T, c kubernetes.Interface, name string, spec certificatesv1.CertificateSigningRequestSpec, decision certificatesv1.RequestConditionType) {
+	t.Helper()
+	requests := c.CertificatesV1().CertificateSigningRequests()
+	r, err := requests.Create(t.Context(), &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Status.Conditions = append(r.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{Type: decision, Status: corev1.ConditionTrue, Reason: "Tested"})
+	if _, err := requests.UpdateApproval(t.Context(), name, r, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// settled waits until a request has a certificate or has failed.
+func settled(t *testing.T, c kubernetes.Interface, name string) *certificatesv1.CertificateSigningRequest {
+	t.Helper()
+	var r *certificatesv1.CertificateSigningRequest
+	eventually(t, name, func(ctx context.Context) (ok bool, err error) {
+		r, err = c.CertificatesV1().CertificateSigningRequests().Get(ctx, name, metav1.GetOptions{})
+		return err == nil && (len(r.Status.Certificate) > 0 || conditionOf(r, certificatesv1.CertificateFailed) != nil), err
+	})
+	return r
+}
+
+// TestSigning has a request signed for a client, who then is known by the
+// certificate; and has others fail or left alone.
+func TestSigning(t *testing.T) {
+	s, c := start(t, server.Options{})
+	csr, key := request(t, subject("ada", "analysts"))
+	hour := int32(3600)
+	client := []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature}
+	// What is denied, and what is for somebody else to sign, comes first, so that
+	// it was passed by when the last one is signed.
+	decide(t, c, "denied", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: client, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateDenied)
+	decide(t, c, "foreign", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: client, SignerName: "example.com/own"}, certificatesv1.CertificateApproved)
+	decide(t, c, "server", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageServerAuth}, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateApproved)
+	decide(t, c, "ada", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: client, ExpirationSeconds: &hour, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateApproved)
+
+	ada := settled(t, c, "ada")
+	if f := ada.ManagedFields; !slices.ContainsFunc(f, func(f metav1.ManagedFieldsEntry) bool {
+		return f.Manager == "kube-controller-manager" && f.Subresource == "status"
+	}) {
+		t.Errorf("managed fields: %+v", f)
+	}
+	block, more := pem.Decode(ada.Status.Certificate)
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil || len(more) > 0 {
+		t.Fatal(err, len(more))
+	}
+	if left := time.Until(certificate.NotAfter); left > time.Hour || left < time.Hour-time.Minute {
+		t.Errorf("lasts for %v", left)
+	}
+	who := clientFor(t, &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: s.CA, CertData: ada.Status.Certificate, KeyData: key}})
+	me, err := who.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err == nil && (me.Status.UserInfo.Username != "ada" || !slices.Contains(me.Status.UserInfo.Groups, "analysts")) {
+		t.Errorf("known as %+v", me.Status.UserInfo)
+	} else if err != nil && !strings.Contains(err.Error(), `User "ada"`) { // reviews are answered to those who may ask
+		t.Error(err)
+	}
+
+	failed := conditionOf(settled(t, c, "server"), certificatesv1.CertificateFailed)
+	if failed == nil || failed.Status != corev1.ConditionTrue || failed.Reason != "SignerValidationFailure" || failed.Message != "invalid usage for client certificate: server auth" {
+		t.Errorf("failed: %+v", failed)
+	}
+	for _, name := range []string{"denied", "foreign"} {
+		r, err := c.CertificatesV1().CertificateSigningRequests().Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || len(r.Status.Certificate) > 0 || len(r.Status.Conditions) != 1 {
+			t.Errorf("%s: %+v, %v", name, r.Status, err)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// startControllers runs the controllers with what they need of the options.
+func (s *Server) startControllers(own *certificates, catalogue *api.Catalogue, reg *registry.Registry) error {
+	rootCA, err := rootCA(s.o.RootCAFile, s.CA)
+	if err != nil {
+		return fmt.Errorf("--root-ca-file: %w", err)
+	}
+	signing, err := signingCA(s.o.ClusterSigningCertFile, s.o.ClusterSigningKeyFile, own.ca)
+	if err != nil {
+		return fmt.Errorf("--cluster-signing-cert-file, --cluster-signing-key-file: %w", err)
+	}
+	s.controllers = controllers.Start(s.lifetime, controllers.Config{
+		Handler: s.handler, Registry: reg, Catalogue: catalogue, Logger: s.logger,
+		RootCA: rootCA, SigningCA: signing, SigningDuration: s.o.ClusterSigningDuration,
+	}, s.o.ControllersOff...)
+	return nil
+}
+
+// rootCA is by what pods verify the server: what a file says, or what other
+// clients do it by.
+func rootCA(file string, verify []byte) ([]byte, error) {
+	if file == "" {
+		return verify, nil
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		_, err = authn.ParseCertificates(data)
+	}
+	return data, err
+}
+
+// signingCA returns what reads the CA that signs requests for certificates: that
+// of two files, as they are when it is needed, or the server's own.
+func signingCA(certFile, keyFile string, own *pair) (func() (*controllers.CA, error), error) {
+	if certFile == "" {
+		ca := &controllers.CA{Certificate: own.cert, Key: own.key}
+		return func() (*controllers.CA, error) { return ca, nil }, nil
+	}
+	read := func() (*controllers.CA, error) {
+		p, err := readPair(certFile, keyFile)
+		if err != nil {
+			return nil, err
+		}
+		return &controllers.CA{Certificate: p.cert, Key: p.key}, nil
+	}
+	_, err := read()
+	return read, err
+}
