@@ -303,7 +303,10 @@ func joined(errs []error) error {
 func summary(data []byte) string {
 	const most = 30
 	more := ""
-	if len(data) > most {
+	switch {
+	case len(data) == 0:
+		return "<empty>"
+	case len(data) > most:
 		data, more = data[:most], " ..."
 	}
 	if bytes.HasPrefix(data, []byte("{")) {
