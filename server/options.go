@@ -101,6 +101,7 @@ type Options struct {
 	// --default-unreachable-toleration-seconds) are how long pods stay on a node
 	// that fails, if they do not say themselves; nil means 300.
 	NotReadyTolerationSeconds, UnreachableTolerationSeconds *int64
+
 	// RootCAFile (--root-ca-file) has the certificates by which pods verify the
 	// server; empty means those of the server's own CA, or what it serves with.
 	RootCAFile string
