@@ -94,11 +94,6 @@ func TestSigning(t *testing.T) {
 	decide(t, c, "ada", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: client, ExpirationSeconds: &hour, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateApproved)
 
 	ada := settled(t, c, "ada")
-	if f := ada.ManagedFields; !slices.ContainsFunc(f, func(f metav1.ManagedFieldsEntry) bool {
-		return f.Manager == "kube-controller-manager" && f.Subresource == "status"
-	}) {
-		t.Errorf("managed fields: %+v", f)
-	}
 	block, more := pem.Decode(ada.Status.Certificate)
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil || len(more) > 0 {
