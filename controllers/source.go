@@ -3,9 +3,11 @@ package controllers
 import (
 	"context"
 	"net/url"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -26,7 +28,7 @@ const watchAgain = 5 * time.Millisecond
 // is done. Where the watch is lost it begins anew: what went away meanwhile is
 // told of as gone.
 func follow(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, tell func(change)) {
-	known := map[string]api.Object{}
+	known := map[string]types.UID{}
 	for ctx.Err() == nil {
 		followOnce(ctx, reg, t, s, known, tell)
 		select {
@@ -36,7 +38,7 @@ func follow(ctx context.Context, reg *registry.Registry, t registry.Target, s re
 	}
 }
 
-func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, known map[string]api.Object, tell func(change)) {
+func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, known map[string]types.UID, tell func(change)) {
 	res := t.Resource
 	w, err := reg.Watch(ctx, t, registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
 	if err != nil {
@@ -68,25 +70,31 @@ func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, 
 			if gone {
 				delete(known, e.Item.Key())
 			} else {
-				known[e.Item.Key()] = identity(obj)
+				known[e.Item.Key()] = obj.GetUID()
 			}
 			tell(change{res, obj, gone})
 		}
 	}
 }
 
-// identity is as much of an object as is needed to tell that it is gone.
-func identity(obj api.Object) api.Object {
-	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: obj.GetNamespace(), Name: obj.GetName(), UID: obj.GetUID()}}
-}
-
-func forgetUnseen(res *api.Resource, known map[string]api.Object, seen map[string]bool, tell func(change)) {
-	for key, obj := range known {
+// forgetUnseen tells of what is known, by key, and was not seen again.
+func forgetUnseen(res *api.Resource, known map[string]types.UID, seen map[string]bool, tell func(change)) {
+	for key, uid := range known {
 		if !seen[key] {
 			delete(known, key)
-			tell(change{res, obj, true})
+			tell(change{res, identity(key, uid), true})
 		}
 	}
+}
+
+// identity is as much of an object as is needed to tell that it is gone. Less
+// is kept, since there is one for every object.
+func identity(key string, uid types.UID) api.Object {
+	namespace, name, ok := strings.Cut(key, "/")
+	if !ok {
+		namespace, name = "", key
+	}
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}}
 }
 
 // pathOf is the path of an object, or of a collection when name is empty, in
