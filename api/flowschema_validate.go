@@ -13,7 +13,7 @@ import (
 func flowSchemaRules(at *place, f *flowcontrolv1.FlowSchema) {
 	spec := at.of("spec")
 	flowSchemaSpecRules(spec, f.Name, &f.Spec)
-	if want := mandatoryFlowSchema(f.Name); want != nil && !equality.Semantic.DeepEqual(f.Spec, *want) {
+	if want := MandatoryFlowSchema(f.Name); want != nil && !equality.Semantic.DeepEqual(f.Spec, *want) {
 		spec.invalid(unnamed(f.Spec), fmt.Sprintf("spec of '%s' must equal the fixed value", f.Name))
 	}
 	flowSchemaStatusRules(at, f, nil)
@@ -174,9 +174,9 @@ func flowSchemaStatusRules(at *place, f, _ *flowcontrolv1.FlowSchema) {
 	})
 }
 
-// mandatoryFlowSchema is the one form of the two flow schemas that no server can
-// do without.
-func mandatoryFlowSchema(name string) *flowcontrolv1.FlowSchemaSpec {
+// MandatoryFlowSchema is the one form of the two flow schemas that no server can
+// do without; nil for any other name.
+func MandatoryFlowSchema(name string) *flowcontrolv1.FlowSchemaSpec {
 	everything := func(groups ...string) []flowcontrolv1.PolicyRulesWithSubjects {
 		all := []string{"*"}
 		r := flowcontrolv1.PolicyRulesWithSubjects{

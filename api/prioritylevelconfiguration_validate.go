@@ -22,7 +22,7 @@ const (
 func priorityLevelRules(at *place, p *flowcontrolv1.PriorityLevelConfiguration) {
 	spec := at.of("spec")
 	priorityLevelSpecRules(spec, p.Name, &p.Spec)
-	if want := mandatoryPriorityLevel(p); want != nil && !equality.Semantic.DeepEqual(p.Spec, *want) {
+	if want := MandatoryPriorityLevel(p); want != nil && !equality.Semantic.DeepEqual(p.Spec, *want) {
 		spec.invalid(unnamed(p.Spec), fmt.Sprintf("spec of '%s' must equal the fixed value", p.Name))
 	}
 	priorityLevelStatusRules(at, p, nil)
@@ -128,9 +128,10 @@ func priorityLevelStatusRules(at *place, p, _ *flowcontrolv1.PriorityLevelConfig
 	})
 }
 
-// mandatoryPriorityLevel is the one form of the two levels that no server can do
-// without. How many seats the exempt one counts as having is free.
-func mandatoryPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration) *flowcontrolv1.PriorityLevelConfigurationSpec {
+// MandatoryPriorityLevel is the one form of the two levels that no server can do
+// without, which has p's name; nil for any other name. How many seats the exempt
+// one counts as having is free, and as in p.
+func MandatoryPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration) *flowcontrolv1.PriorityLevelConfigurationSpec {
 	switch p.Name {
 	case flowcontrolv1.PriorityLevelConfigurationNameExempt:
 		exempt := p.Spec.Exempt

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -179,8 +180,23 @@ func (h *Handler) refuseWhileEnding(next http.Handler) http.Handler {
 	})
 }
 
+// longRunning tells of requests whose end is up to the client: watches, and
+// those that are connected through to somewhere else.
 func longRunning(r *http.Request) bool {
-	return request.From(r.Context()).Info.Watch
+	info := &request.From(r.Context()).Info
+	return info.Watch || connects(info)
+}
+
+// connects tells of requests that lead a client to a pod, a node or a service.
+func connects(info *request.Info) bool {
+	if !info.IsResource {
+		return strings.HasPrefix(info.Path, "/debug/pprof/")
+	}
+	switch info.Subresource {
+	case "attach", "exec", "proxy", "log", "portforward":
+		return true
+	}
+	return info.Verb == "proxy"
 }
 
 func (h *Handler) logger(r *http.Request) *slog.Logger {

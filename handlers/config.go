@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
@@ -33,9 +34,15 @@ type Config struct {
 	// timeout is ended; the actual time is drawn between once and twice of it.
 	// 0 means half an hour.
 	MinRequestTimeout time.Duration
+	// Limiter decides when requests execute. Without one there are the plain
+	// bounds below.
+	Limiter *apf.Limiter
+	// Inflight counts the requests that are served; nil means one of its own. A
+	// Limiter counts with it too.
+	Inflight *apf.Inflight
 	// MaxRequestsInflight and MaxMutatingRequestsInflight bound how many
-	// requests that only read, and that write, are served at a time; more are
-	// answered 429. 0 means no bound.
+	// requests that only read, and that write, are served at a time where there
+	// is no Limiter; more are answered 429. 0 means no bound.
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
 	Logger                                           *slog.Logger
 	// Metrics is where the handlers register theirs and what /metrics shows.

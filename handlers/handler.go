@@ -21,18 +21,18 @@ import (
 	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Handler serves the API. It is safe for concurrent use.
 type Handler struct {
 	Config
-	chain    http.Handler
-	metrics  *metrics
-	inflight inflight
-	codecs   sync.Map // *api.Version -> *codec
-	schemas  openAPIDocuments
-	parts    *partCache
+	chain   http.Handler
+	metrics *metrics
+	codecs  sync.Map // *api.Version -> *codec
+	schemas openAPIDocuments
+	parts   *partCache
 
 	// ending is done when shutdown begins; end makes it so.
 	ending context.Context
@@ -59,10 +59,13 @@ func New(c Config) (*Handler, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Inflight == nil {
+		c.Inflight = apf.NewInflight(nil)
+	}
 	h := &Handler{Config: c, parts: newPartCache()}
 	h.ending, h.end = context.WithCancel(context.Background())
 	var err error
-	if h.metrics, err = newMetrics(c.Metrics, &h.inflight); err != nil {
+	if h.metrics, err = newMetrics(c.Metrics, c.Inflight); err != nil {
 		return nil, err
 	}
 	h.chain = h.build()
@@ -78,9 +81,9 @@ func (h *Handler) build() http.Handler {
 		h.recoverPanics,     // before anything that could panic
 		h.parse,             // once, for all that ask what the request is about
 		h.authenticate,      // who; before limits, which may depend on it
+		h.boundTime,         // what is allowed to begin must also end, and waits for a part of its time
 		h.limit,             // is there room; before authorization, which may be costly
 		h.authorize,         // may they; nothing below is reached without
-		h.boundTime,         // what is allowed to begin must also end
 		h.refuseWhileEnding, // long requests only begin while somebody would end them
 	}
 	var next http.Handler = h.routes()
@@ -105,6 +108,7 @@ func (h *Handler) routes() http.Handler {
 	h.openAPIRoutes(m)
 	h.healthRoutes(m)
 	h.metricsRoutes(m)
+	h.flowControlRoutes(m)
 	m.NotFoundHandler = http.HandlerFunc(h.notFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.methodNotAllowed)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

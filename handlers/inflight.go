@@ -1,53 +1,135 @@
 package handlers
 
 import (
+	"io"
 	"net/http"
-	"sync/atomic"
+	"slices"
+	"strconv"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"github.com/gorilla/mux"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
+	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// inflight counts the requests being served, by whether they change something.
-type inflight struct{ reading, mutating atomic.Int64 }
+// The headers that say how a request was classified, in the form in which
+// net/http keeps them.
+const (
+	flowSchemaHeader    = "X-Kubernetes-Pf-Flowschema-Uid"
+	priorityLevelHeader = "X-Kubernetes-Pf-Prioritylevel-Uid"
+)
 
-// limit bounds how many requests are served at a time. Watches do not count:
-// they cost little while nothing happens, and there may be many.
+// limit has requests wait until they may execute, and rejects what would wait
+// too long. A watch takes its place only until it has sent what it begins with;
+// what is connected through to somewhere else takes none.
 func (h *Handler) limit(next http.Handler) http.Handler {
+	if h.Limiter == nil {
+		return h.limitPlainly(next)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scope := request.From(r.Context())
+		info := &scope.Info
+		if connects(info) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ask := apf.Ask{User: scope.User, Info: info}
+		if info.Verb == "list" || info.Watch {
+			ask.List, ask.InitialEvents = listShape(r, info)
+		}
+		ticket, ok := h.Limiter.Begin(r.Context(), ask)
+		header := w.Header()
+		header[flowSchemaHeader], header[priorityLevelHeader] = ticket.FlowSchemaUID(), ticket.PriorityLevelUID()
+		if !ok {
+			h.Logger.Info("request rejected", "id", scope.ID, "reason", ticket.Reason)
+			tooMany(w, ticket.RetryAfter())
+			return
+		}
+		defer ticket.Done()
+		if info.Watch {
+			scope.Begun = ticket.Done
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// listShape is what decides how much a list takes, and whether a watch begins
+// with one. Parameters that are wrong are for the verb to refuse.
+func listShape(r *http.Request, info *request.Info) (shape apf.ListShape, initialEvents bool) {
+	shape.One = info.Name != ""
+	q := query(r)
+	if len(q) == 0 {
+		return shape, false
+	}
+	shape.Limit, _ = strconv.ParseInt(q.Get("limit"), 10, 64)
+	shape.Selects = q.Get("labelSelector") != "" || q.Get("fieldSelector") != ""
+	initialEvents, _ = strconv.ParseBool(q.Get("sendInitialEvents"))
+	return shape, initialEvents
+}
+
+// limitPlainly bounds how many requests are served at a time, and rejects more.
+func (h *Handler) limitPlainly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if longRunning(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		count, most := &h.inflight.reading, h.MaxRequestsInflight
-		if mutating(request.From(r.Context()).Info.Verb) {
-			count, most = &h.inflight.mutating, h.MaxMutatingRequestsInflight
+		scope := request.From(r.Context())
+		mutates, most := apf.Mutates(scope.Info.Verb), h.MaxRequestsInflight
+		if mutates {
+			most = h.MaxMutatingRequestsInflight
 		}
-		defer count.Add(-1)
-		if n := count.Add(1); most > 0 && n > int64(most) && !masters(request.From(r.Context()).User) {
-			h.fail(w, r, apierrors.NewTooManyRequests("Too many requests, please try again later.", 1))
+		defer h.Inflight.Done(mutates)
+		// Masters are exempt, so that a server which is kept busy can still be
+		// looked at.
+		if n := h.Inflight.Execute(mutates); most > 0 && n > most && !slices.Contains(scope.User.Groups, request.GroupMasters) {
+			tooMany(w, 1)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-func mutating(verb string) bool {
-	switch verb {
-	case "get", "list", "watch", "head", "options":
-		return false
-	}
-	return true
+// tooMany rejects a request, in plain text as kube-apiserver: who is overloaded
+// does not go into what the client accepts.
+func tooMany(w http.ResponseWriter, retryAfter int) {
+	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
+	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
 }
 
-// masters tells whether a user is exempt from limits, so that a server which is
-// kept busy can still be looked at.
-func masters(u *request.User) bool {
-	for _, g := range u.Groups {
-		if g == request.GroupMasters {
-			return true
+// watching counts a watch among those that writes wake.
+func (h *Handler) watching(c *call, o *internalversion.ListOptions) (end func()) {
+	if h.Limiter == nil {
+		return func() {}
+	}
+	var selected apf.Selected
+	if f := o.FieldSelector; f != nil {
+		selected.Name, _ = f.RequiresExactMatch("metadata.name")
+		for _, field := range c.Resource.Indexed {
+			if value, ok := f.RequiresExactMatch(field); ok {
+				selected.Value = value
+			}
 		}
 	}
-	return false
+	return h.Limiter.Watching(c.info, selected)
+}
+
+// flowControlRoutes adds what shows who waits for what.
+func (h *Handler) flowControlRoutes(m *mux.Router) {
+	if h.Limiter == nil {
+		return
+	}
+	dump := func(name string, write func(io.Writer, *http.Request) error) {
+		m.HandleFunc("/debug/api_priority_and_fairness/"+name, func(w http.ResponseWriter, r *http.Request) {
+			if err := write(w, r); err != nil {
+				h.logger(r).Debug("dump was not written", "error", err)
+			}
+		})
+	}
+	dump("dump_priority_levels", func(w io.Writer, _ *http.Request) error { return h.Limiter.DumpPriorityLevels(w) })
+	dump("dump_queues", func(w io.Writer, _ *http.Request) error { return h.Limiter.DumpQueues(w) })
+	dump("dump_requests", func(w io.Writer, r *http.Request) error {
+		return h.Limiter.DumpRequests(w, query(r).Get("includeRequestDetails") != "")
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -40,7 +41,7 @@ type counted struct {
 // durationBuckets are kube-apiserver's.
 var durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 
-func newMetrics(reg *prometheus.Registry, in *inflight) (*metrics, error) {
+func newMetrics(reg *prometheus.Registry, in *apf.Inflight) (*metrics, error) {
 	m := &metrics{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_total",
 			Help: "Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.",
@@ -55,14 +56,7 @@ func newMetrics(reg *prometheus.Registry, in *inflight) (*metrics, error) {
 			Help: "Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.",
 		}, []string{"group", "version", "resource", "subresource", "removed_release"}),
 	}
-	inflightGauge := func(kind string, value func() int64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
-			Help:        "Maximal number of currently used inflight request limit of this apiserver per request kind in last second.",
-			ConstLabels: prometheus.Labels{"request_kind": kind},
-		}, func() float64 { return float64(value()) })
-	}
-	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning, m.deprecated,
-		inflightGauge("readOnly", in.reading.Load), inflightGauge("mutating", in.mutating.Load)} {
+	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning, m.deprecated, in} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

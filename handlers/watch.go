@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -50,6 +51,7 @@ func (h *Handler) watch(c *call) error {
 	}
 	defer watcher.Stop()
 	defer h.metrics.watching(c.info)()
+	defer h.watching(c, o)()
 	if err := s.begin(v.streamContentType()); err != nil {
 		h.logger(c.r).Debug("watch did not begin", "error", err)
 		return nil
@@ -57,7 +59,12 @@ func (h *Handler) watch(c *call) error {
 	defer s.end()
 	var pace pace
 	defer pace.stop()
+	begun := request.From(c.r.Context()).Begun
 	for {
+		if begun != nil && watcher.Begun() {
+			begun()
+			begun = nil
+		}
 		events, err := watcher.Next(ctx)
 		if err != nil {
 			switch {

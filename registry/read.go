@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -19,6 +20,21 @@ func (r *Registry) Get(ctx context.Context, t Target, read storage.Read) (*stora
 		return nil, r.StatusError(t, err)
 	}
 	return item, nil
+}
+
+// Size is how many objects there are of a resource, and the bytes that they are
+// stored as; false for one that is not stored here.
+func (r *Registry) Size(gv schema.GroupVersion, resource string) (objects int, bytes int64, ok bool) {
+	res, _, ok := r.catalogue.Lookup(gv, resource)
+	if !ok {
+		return 0, 0, false
+	}
+	c := r.collection(res)
+	if c == nil {
+		return 0, 0, false
+	}
+	objects, bytes = c.Size()
+	return objects, bytes, true
 }
 
 // Selection picks objects out of a collection. Field labels are those of the

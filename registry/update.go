@@ -65,7 +65,7 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 }
 
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
-	if !o.CreateMissing || !t.Resource.AllowCreateOnUpdate && !o.Applied || t.Sub != nil {
+	if !o.CreateMissing || !t.Resource.AllowCreateOnUpdate && (!o.Applied || t.Status) || t.Sub != nil {
 		return Outcome{}, r.StatusError(t, missing)
 	}
 	obj, err := change(ctx, nil)

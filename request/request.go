@@ -40,6 +40,9 @@ type Scope struct {
 	// Routed tells that Info leads to a resource that is served, by a verb that
 	// it has: nothing of it is then made up by the client but names.
 	Routed bool
+	// Begun, where it is set, is to be called when a watch has sent what it
+	// begins with, and is no more than a connection.
+	Begun func()
 
 	mu          sync.Mutex
 	warnings    []string

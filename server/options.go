@@ -79,9 +79,13 @@ type Options struct {
 	// their own; 0 means a minute and half an hour.
 	RequestTimeout, MinRequestTimeout time.Duration
 	// MaxRequestsInflight and MaxMutatingRequestsInflight
-	// (--max-requests-inflight, --max-mutating-requests-inflight): 0 means no
-	// bound.
+	// (--max-requests-inflight, --max-mutating-requests-inflight): together they
+	// are the seats that priority and fairness shares out, 600 if both are 0.
+	// Without it each bounds requests of its kind, and 0 means no bound.
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
+	// NoPriorityAndFairness (--enable-priority-and-fairness=false) leaves it at
+	// the two bounds: what exceeds them is rejected, whoever it is from.
+	NoPriorityAndFairness bool
 	// EventTTL (--event-ttl) is how long events live; 0 means an hour.
 	EventTTL time.Duration
 

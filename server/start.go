@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -144,10 +145,18 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err := s.store.Start(ctx); err != nil {
 		return err
 	}
+	metrics, inflight := newMetrics(), apf.NewInflight(nil)
+	flow, err := s.newFlowControl(reg, catalogue, metrics, inflight)
+	if err != nil {
+		return err
+	}
 	if err := bootstrap(ctx, catalogue, reg, s.publication(l)); err != nil {
 		return err
 	}
-	metrics, authorizer := newMetrics(), newAuthorizer()
+	if err := flow.start(ctx); err != nil {
+		return err
+	}
+	authorizer := newAuthorizer()
 	chain, err := s.newAdmission(catalogue, reg, authorizer, metrics)
 	if err != nil {
 		return err
@@ -163,6 +172,8 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		Version:                     Version(),
 		RequestTimeout:              s.o.RequestTimeout,
 		MinRequestTimeout:           s.o.MinRequestTimeout,
+		Limiter:                     flow.limiter,
+		Inflight:                    inflight,
 		MaxRequestsInflight:         s.o.MaxRequestsInflight,
 		MaxMutatingRequestsInflight: s.o.MaxMutatingRequestsInflight,
 		Logger:                      s.logger,
@@ -171,6 +182,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
+	s.runFlowControl(flow)
 	return s.startControllers(own, catalogue, reg)
 }
 

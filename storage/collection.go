@@ -135,6 +135,15 @@ func (c *Collection) reuse(key string, kv *mvccpb.KeyValue) *Item {
 	return c.item(key, kv)
 }
 
+// Size is how many objects there are, and the bytes of their values, as far as
+// the cache knows.
+func (c *Collection) Size() (objects int, bytes int64) {
+	if st := c.current.Load(); st != nil {
+		return st.items.Len(), st.bytes
+	}
+	return 0, 0
+}
+
 // install makes st, which was read at rev, the content of the cache. Watchers
 // of what was there before end, for nobody knows what they missed.
 func (c *Collection) install(st *state, rev int64) {

@@ -16,6 +16,7 @@ type state struct {
 	rev     int64 // of the last change that is in it
 	items   *tree
 	indexes []*tree // one per CollectionConfig.Index, by value, NUL, key
+	bytes   int64   // of all values
 
 	digested atomic.Pointer[digest]
 }
@@ -30,7 +31,7 @@ func newState(indexes int) *state {
 
 // copy returns a state that can be changed independently.
 func (s *state) copy() *state {
-	c := &state{rev: s.rev, items: s.items.Copy()}
+	c := &state{rev: s.rev, items: s.items.Copy(), bytes: s.bytes}
 	if len(s.indexes) > 0 {
 		c.indexes = make([]*tree, len(s.indexes))
 		for n, t := range s.indexes {
@@ -43,6 +44,10 @@ func (s *state) copy() *state {
 // set puts item in the place of the previous one of its key, which it returns.
 func (s *state) set(item *Item) *Item {
 	prev, _ := s.items.Set(item.key, item)
+	s.bytes += int64(len(item.value))
+	if prev != nil {
+		s.bytes -= int64(len(prev.value))
+	}
 	for n, field := range item.of.Index {
 		key := indexKey(item, field)
 		if prev != nil {
@@ -59,6 +64,7 @@ func (s *state) set(item *Item) *Item {
 // state.
 func (s *state) load(item *Item) {
 	s.items.Load(item.key, item)
+	s.bytes += int64(len(item.value))
 	for n, field := range item.of.Index {
 		s.indexes[n].Set(indexKey(item, field), item)
 	}
@@ -70,6 +76,7 @@ func (s *state) remove(key string) *Item {
 	if !ok {
 		return nil
 	}
+	s.bytes -= int64(len(prev.value))
 	for n, field := range prev.of.Index {
 		s.indexes[n].Delete(indexKey(prev, field))
 	}

@@ -176,6 +176,10 @@ func (w *Watcher) ready() []Event {
 	return w.out
 }
 
+// Begun tells whether everything that the watch begins with, the state at its
+// start or the changes before it, has been returned. It is for the reader.
+func (w *Watcher) Begun() bool { return w.initial == nil && len(w.backlog) == 0 && !w.end }
+
 // over tells whether the watch has ended, by its deadline among others.
 func (w *Watcher) over() bool {
 	if d := w.opts.Deadline; !d.IsZero() && !time.Now().Before(d) {

@@ -19,6 +19,7 @@ import (
 type settings struct {
 	server.Options
 	ephemeral, anonymous, version, help bool
+	priorityAndFairness                 bool
 	minRequestSeconds, verbosity        int
 	logFormat                           string
 	controllers                         []string
@@ -86,9 +87,10 @@ func accessFlags(fs *pflag.FlagSet, s *settings) {
 func requestFlags(fs *pflag.FlagSet, s *settings) {
 	fs.DurationVar(&s.RequestTimeout, "request-timeout", time.Minute, "How long a request may take that is not a watch.")
 	fs.IntVar(&s.minRequestSeconds, "min-request-timeout", 1800, "`Seconds` that a watch lasts at least when it names no timeout of its own.")
-	fs.IntVar(&s.MaxRequestsInflight, "max-requests-inflight", 400, "How many reading requests are served at a time; 0 means any number.")
+	fs.IntVar(&s.MaxRequestsInflight, "max-requests-inflight", 400, "How many reading requests are served at a time; with --enable-priority-and-fairness, its sum with --max-mutating-requests-inflight is shared out.")
 	fs.Var((*runtimeConfig)(&s.RuntimeConfig), "runtime-config", "What is served besides and instead of the stable versions: `key=value,...`, where keys are api/all, api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, and values true (may be left out) or false.")
-	fs.IntVar(&s.MaxMutatingRequestsInflight, "max-mutating-requests-inflight", 200, "How many writing requests are served at a time; 0 means any number.")
+	fs.IntVar(&s.MaxMutatingRequestsInflight, "max-mutating-requests-inflight", 200, "How many writing requests are served at a time; with --enable-priority-and-fairness, see --max-requests-inflight.")
+	fs.BoolVar(&s.priorityAndFairness, "enable-priority-and-fairness", true, "Share out the server between priority levels, and have requests wait in fair queues; without it, requests beyond the two limits are rejected.")
 }
 
 func admissionFlags(fs *pflag.FlagSet, s *settings) {
@@ -181,6 +183,7 @@ func parseFlags(args []string) (*settings, []group, error) {
 	}
 	s.NotReadyTolerationSeconds, s.UnreachableTolerationSeconds = &s.notReadySeconds, &s.unreachableSeconds
 	s.NoAnonymous = !s.anonymous
+	s.NoPriorityAndFairness = !s.priorityAndFairness
 	s.MinRequestTimeout = time.Duration(s.minRequestSeconds) * time.Second
 	return s, groups, s.Validate()
 }

@@ -41,7 +41,7 @@ func TestHelpTellsOfEveryFlag(t *testing.T) {
 		"bind-address", "secure-port", "cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file",
 		"token-auth-file", "anonymous-auth", "etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 		"etcd-prefix", "etcd-compaction-interval", "service-cluster-ip-range", "request-timeout",
-		"min-request-timeout", "max-requests-inflight", "max-mutating-requests-inflight",
+		"min-request-timeout", "max-requests-inflight", "max-mutating-requests-inflight", "enable-priority-and-fairness",
 		"data-dir", "ephemeral", "insecure-port", "v", "logging-format", "version", "help",
 	} {
 		if !strings.Contains(out.String(), "--"+flag+" ") {

@@ -1,0 +1,241 @@
+package apf
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// classifier finds the flow schema of a request: the first that matches, by
+// precedence and then by name.
+//
+// Few requests are like the last one, and each must be matched, so that what can
+// be found by a map is: each subject and each verb has the set of those rules, of
+// all schemas, that it fits. The rules that both the user and the verb fit are
+// the intersection, in the order of precedence, and only those are looked at.
+type classifier struct {
+	rules []rule
+	// everybody has the rules for all users or groups; users and groups by name;
+	// accounts for all service accounts of a namespace.
+	everybody               bitset
+	users, groups, accounts map[string]bitset
+	verbs                   map[string]bitset
+	anyVerb                 bitset
+	// last is for what no schema matches, which catch-all should.
+	last *flowSchema
+}
+
+// rule is one of a schema, without its subjects.
+type rule struct {
+	schema    *flowSchema
+	resources []flowcontrolv1.ResourcePolicyRule
+	paths     []flowcontrolv1.NonResourcePolicyRule
+}
+
+// flowSchema is a schema as requests go by it.
+type flowSchema struct {
+	name     string
+	uid      []string // as the value of a header
+	by       flowcontrolv1.FlowDistinguisherMethodType
+	level    *level
+	stats    *flowStats
+	levelUID []string
+	hashed   bool // there is more than one queue to choose from
+}
+
+// bitset is a set of indexes into classifier.rules.
+type bitset []uint64
+
+func (b *bitset) add(i int) {
+	for len(*b) <= i/64 {
+		*b = append(*b, 0)
+	}
+	(*b)[i/64] |= 1 << (i % 64)
+}
+
+// word is 64 members of the set.
+func (b bitset) word(i int) uint64 {
+	if i < len(b) {
+		return b[i]
+	}
+	return 0
+}
+
+// byPrecedence is the order in which schemas are matched.
+func byPrecedence(a, b *flowcontrolv1.FlowSchema) int {
+	return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
+}
+
+func newClassifier() *classifier {
+	return &classifier{users: map[string]bitset{}, groups: map[string]bitset{}, accounts: map[string]bitset{}, verbs: map[string]bitset{}}
+}
+
+// add takes in a schema, which all before it precede.
+func (c *classifier) add(s *flowSchema, rules []flowcontrolv1.PolicyRulesWithSubjects) {
+	for _, r := range rules {
+		i := len(c.rules)
+		c.rules = append(c.rules, rule{s, r.ResourceRules, r.NonResourceRules})
+		for _, subject := range r.Subjects {
+			c.addSubject(i, subject)
+		}
+		for _, r := range r.ResourceRules {
+			c.addVerbs(i, r.Verbs)
+		}
+		for _, r := range r.NonResourceRules {
+			c.addVerbs(i, r.Verbs)
+		}
+	}
+	c.last = s
+}
+
+func (c *classifier) addSubject(i int, s flowcontrolv1.Subject) {
+	switch {
+	case s.User != nil:
+		c.addTo(c.users, i, s.User.Name)
+	case s.Group != nil:
+		c.addTo(c.groups, i, s.Group.Name)
+	case s.ServiceAccount != nil && s.ServiceAccount.Name == flowcontrolv1.NameAll:
+		add(c.accounts, i, s.ServiceAccount.Namespace)
+	case s.ServiceAccount != nil:
+		add(c.users, i, accountPrefix+s.ServiceAccount.Namespace+":"+s.ServiceAccount.Name)
+	}
+}
+
+func (c *classifier) addTo(sets map[string]bitset, i int, name string) {
+	if name == flowcontrolv1.NameAll {
+		c.everybody.add(i)
+		return
+	}
+	add(sets, i, name)
+}
+
+func (c *classifier) addVerbs(i int, verbs []string) {
+	for _, v := range verbs {
+		if v == flowcontrolv1.VerbAll {
+			c.anyVerb.add(i)
+			continue
+		}
+		add(c.verbs, i, v)
+	}
+}
+
+func add(sets map[string]bitset, i int, name string) {
+	b := sets[name]
+	b.add(i)
+	sets[name] = b
+}
+
+// accountPrefix is what the names of service accounts begin with, as users.
+const accountPrefix = "system:serviceaccount:"
+
+// match finds the schema of a request.
+func (c *classifier) match(u *request.User, info *request.Info) *flowSchema {
+	var room [16]bitset
+	fits := append(room[:0], c.everybody)
+	if b, ok := c.users[u.Name]; ok {
+		fits = append(fits, b)
+	}
+	for _, g := range u.Groups {
+		if b, ok := c.groups[g]; ok {
+			fits = append(fits, b)
+		}
+	}
+	if account, ok := strings.CutPrefix(u.Name, accountPrefix); ok {
+		if namespace, name, ok := strings.Cut(account, ":"); ok && name != "" && !strings.Contains(name, ":") {
+			fits = append(fits, c.accounts[namespace])
+		}
+	}
+	verb := c.verbs[info.Verb]
+	for i := 0; i*64 < len(c.rules); i++ {
+		var candidates uint64
+		for _, b := range fits {
+			candidates |= b.word(i)
+		}
+		candidates &= c.anyVerb.word(i) | verb.word(i)
+		for ; candidates != 0; candidates &= candidates - 1 {
+			if r := &c.rules[i*64+bits.TrailingZeros64(candidates)]; r.matches(info) {
+				return r.schema
+			}
+		}
+	}
+	return c.last
+}
+
+// matches tells whether what is asked for is among what the rule is about.
+func (r *rule) matches(info *request.Info) bool {
+	if info.IsResource {
+		for i := range r.resources {
+			if matchesResource(&r.resources[i], info) {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range r.paths {
+		if p := &r.paths[i]; has(p.Verbs, info.Verb) && slices.ContainsFunc(p.NonResourceURLs, func(pattern string) bool {
+			return matchesPath(pattern, info.Path)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+func matchesResource(r *flowcontrolv1.ResourcePolicyRule, info *request.Info) bool {
+	if !has(r.Verbs, info.Verb) || !has(r.APIGroups, info.Group) || !hasResource(r.Resources, info) {
+		return false
+	}
+	if info.Namespace == "" {
+		return r.ClusterScope
+	}
+	return has(r.Namespaces, info.Namespace)
+}
+
+// has tells whether a list has a value, or the star for all.
+func has(list []string, value string) bool {
+	for _, v := range list {
+		if v == value || v == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+func hasResource(list []string, info *request.Info) bool {
+	if info.Subresource == "" {
+		return has(list, info.Resource)
+	}
+	for _, v := range list {
+		if v == flowcontrolv1.ResourceAll {
+			return true
+		}
+		if resource, sub, ok := strings.Cut(v, "/"); ok && resource == info.Resource && sub == info.Subresource {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesPath: a star at the end stands for any rest.
+func matchesPath(pattern, path string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(path, prefix)
+	}
+	return pattern == path
+}
+
+// distinguisher is what tells the flow of a request from others of its schema.
+func (s *flowSchema) distinguisher(u *request.User, info *request.Info) string {
+	switch s.by {
+	case flowcontrolv1.FlowDistinguisherMethodByUserType:
+		return u.Name
+	case flowcontrolv1.FlowDistinguisherMethodByNamespaceType:
+		return info.Namespace
+	}
+	return ""
+}

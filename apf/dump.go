@@ -1,0 +1,169 @@
+package apf
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// table writes rows as kube-apiserver's dumps have them: aligned, with commas.
+type table struct{ w *tabwriter.Writer }
+
+func newTable(w io.Writer, columns ...string) table {
+	t := table{tabwriter.NewWriter(w, 8, 0, 1, ' ', 0)}
+	t.row(columns...)
+	return t
+}
+
+func (t table) row(cells ...string) { fmt.Fprintln(t.w, strings.Join(cells, ",\t")) }
+
+// inOrder are the names of all levels.
+func (l *Limiter) inOrder() []*level {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*level
+	for _, v := range l.levels {
+		all = append(all, v)
+	}
+	slices.SortFunc(all, func(a, b *level) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// DumpPriorityLevels writes a line for each level.
+func (l *Limiter) DumpPriorityLevels(w io.Writer) error {
+	t := newTable(w, "PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests", "ExecutingRequests",
+		"DispatchedRequests", "RejectedRequests", "TimedoutRequests", "CancelledRequests")
+	for _, v := range l.inOrder() {
+		s := v.set
+		s.mu.Lock()
+		active := 0
+		for _, q := range s.active {
+			if q.waiting.n > 0 {
+				active++
+			}
+		}
+		t.row(v.name, strconv.Itoa(active), strconv.FormatBool(s.idle()), strconv.FormatBool(v.quiescing.Load()),
+			strconv.Itoa(s.waiting), strconv.Itoa(s.executing), strconv.Itoa(s.stats.dispatches),
+			strconv.Itoa(s.stats.rejections), strconv.Itoa(s.stats.timeouts), strconv.Itoa(s.stats.cancellations))
+		s.mu.Unlock()
+	}
+	return t.w.Flush()
+}
+
+// mostDumped is how many queues of a level are dumped at most when there is
+// nothing in them: a level may be configured to have ten million.
+const mostDumped = 1 << 14
+
+// DumpQueues writes a line for each queue.
+func (l *Limiter) DumpQueues(w io.Writer) error {
+	t := newTable(w, "PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "NextDispatchR",
+		"InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum")
+	for _, v := range l.inOrder() {
+		for _, q := range v.set.allQueues(l.clock.Now()) {
+			t.row(v.name, strconv.Itoa(q.index), strconv.Itoa(q.waiting.n), strconv.Itoa(q.executing), strconv.Itoa(q.seatsInUse),
+				q.next.String(), strconv.Itoa(q.initialWaiting), strconv.Itoa(q.seatsWaiting), q.workWaiting.String())
+		}
+	}
+	return t.w.Flush()
+}
+
+// allQueues are copies of the queues, with those in which there is nothing.
+func (s *queueSet) allQueues(now time.Time) []queue {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pass(now)
+	var all []queue
+	for i := range min(s.how.deck, mostDumped) {
+		if s.queues[i] == nil {
+			all = append(all, queue{index: i, next: s.r})
+		}
+	}
+	for _, q := range s.active {
+		all = append(all, *q)
+	}
+	slices.SortFunc(all, func(a, b queue) int { return a.index - b.index })
+	return all
+}
+
+// DumpRequests writes a line for each request that waits or executes.
+func (l *Limiter) DumpRequests(w io.Writer, details bool) error {
+	columns := []string{"PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue", "FlowDistingsher", "ArriveTime",
+		"InitialSeats", "FinalSeats", "AdditionalLatency", "StartTime"}
+	if details {
+		columns = append(columns, "UserName", "Verb", "APIPath", "Namespace", "Name", "APIVersion", "Resource", "SubResource")
+	}
+	t := newTable(w, columns...)
+	for _, v := range l.inOrder() {
+		for _, r := range v.set.allRequests() {
+			t.row(append([]string{v.name}, r.cells(details)...)...)
+		}
+	}
+	return t.w.Flush()
+}
+
+// dumped is a request as it was when it was looked at.
+type dumped struct {
+	schema, distinguisher string
+	index, place          int // of its queue, and in it; -1 where there is none
+	width                 Width
+	arrived, started      time.Time
+	user                  *request.User
+	info                  *request.Info
+}
+
+func (t *Ticket) dump(place int) dumped {
+	d := dumped{schema: t.class.name, distinguisher: t.distinguisher, index: -1, place: place, width: t.width,
+		arrived: t.arrived, started: t.started, user: t.user, info: t.info}
+	if t.queue != nil {
+		d.index = t.queue.index
+	}
+	return d
+}
+
+// allRequests are copies of the requests: queue by queue those that wait and
+// those that execute, and then those that have no queue.
+func (s *queueSet) allRequests() []dumped {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []dumped
+	for _, q := range s.active {
+		place := 0
+		for r := q.waiting.first; r != nil; r = r.next {
+			all = append(all, r.dump(place))
+			place++
+		}
+	}
+	for r := s.running.first; r != nil; r = r.next {
+		all = append(all, r.dump(-1))
+	}
+	order := func(d dumped) uint { return uint(d.index) } // no queue comes last
+	slices.SortStableFunc(all, func(a, b dumped) int {
+		switch {
+		case order(a) < order(b):
+			return -1
+		case order(a) > order(b):
+			return 1
+		}
+		return 0
+	})
+	return all
+}
+
+func (d *dumped) cells(details bool) []string {
+	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+	cells := []string{d.schema, strconv.Itoa(d.index), strconv.Itoa(d.place), d.distinguisher, stamp(d.arrived),
+		strconv.Itoa(d.width.Initial), strconv.Itoa(d.width.Final), d.width.Extra.String(), stamp(d.started)}
+	if details {
+		gv := schema.GroupVersion{Group: d.info.Group, Version: d.info.Version}
+		cells = append(cells, d.user.Name, d.info.Verb, d.info.Path, d.info.Namespace, d.info.Name, gv.String(), d.info.Resource, d.info.Subresource)
+	}
+	return cells
+}
