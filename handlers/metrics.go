@@ -81,9 +81,10 @@ func (m *metrics) of(k requestKind) *counted {
 func (h *Handler) measure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
-		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r}
+		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r, timeout: h.RequestTimeout}
 		start := time.Now()
 		defer func() {
+			sw.end()
 			k := kindOfRequest(r, scope, sw.code)
 			c := h.metrics.of(k)
 			c.total.Inc()

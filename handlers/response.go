@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"time"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/net"
@@ -16,7 +17,15 @@ type responseWriter struct {
 	scope *request.Scope
 	r     *http.Request
 	code  int
+	// timeout is how long after the first large write a client may take to read
+	// the answer; a watch ends in other ways.
+	timeout time.Duration
+	bounded bool
 }
+
+// window is how much of an answer HTTP/2 takes before the client has read any:
+// what is less is written at once, whatever the client does.
+const window = 64 << 10
 
 // warningCode is "miscellaneous persistent warning", warningAgent nobody in
 // particular; client-go expects both.
@@ -69,7 +78,24 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	if w.code == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
+	if len(b) >= window && !w.bounded && !w.scope.Info.Watch {
+		w.bounded = true
+		w.writeUntil(time.Now().Add(w.timeout))
+	}
 	return w.ResponseWriter.Write(b)
+}
+
+// writeUntil bounds how long the client may leave an answer unread. Whoever made
+// a connection without deadlines bounds its time.
+func (w *responseWriter) writeUntil(t time.Time) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t)
+}
+
+// end leaves the connection as it was found, for its next request.
+func (w *responseWriter) end() {
+	if w.bounded && w.r.ProtoMajor == 1 {
+		w.writeUntil(time.Time{})
+	}
 }
 
 // Unwrap lets http.ResponseController find what the connection can do.

@@ -1,0 +1,46 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// TestUnreadAnswer: a client that asks for much and reads nothing does not keep
+// its request for longer than requests may take.
+func TestUnreadAnswer(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
+			ended := make(chan error, 1)
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				sw := &responseWriter{ResponseWriter: w, scope: &request.Scope{}, r: r, timeout: 50 * time.Millisecond}
+				defer sw.end()
+				var err error
+				for range 256 {
+					if _, err = sw.Write(make([]byte, 1<<20)); err != nil {
+						break
+					}
+				}
+				ended <- err
+			}))
+			s.EnableHTTP2 = http2
+			s.StartTLS()
+			defer s.Close()
+			answer, err := s.Client().Get(s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			if answer.ProtoAtLeast(2, 0) != http2 {
+				t.Errorf("this is %s", answer.Proto)
+			}
+			if err := <-ended; err == nil {
+				t.Error("all was written, to nobody")
+			}
+		})
+	}
+}
