@@ -62,14 +62,14 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		return nil, errMethod()
 	}
 	request.From(r.Context()).Routed = true
-	if info.Name != "" {
-		if faults := content.IsPathSegmentName(info.Name); len(faults) > 0 {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", info.Name, faults[0]))
+	if name := info.PathName(); name != "" {
+		if faults := content.IsPathSegmentName(name); len(faults) > 0 {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, faults[0]))
 		}
 	}
 	h.tellDeprecated(r, res, v, info)
 	c := &call{w: w, r: r, info: info, codec: h.codec(res, v), Target: registry.Target{
-		Resource: res, Version: v, Namespace: namespaceOf(res, info), Name: info.Name,
+		Resource: res, Version: v, Namespace: namespaceOf(res, info), Name: info.PathName(),
 		Status: info.Subresource == "status", Sub: res.Subresource(info.Subresource),
 	}}
 	if c.Sub != nil && c.Sub.Kind != nil {
@@ -103,7 +103,7 @@ func pathVerbs(res *api.Resource, info *request.Info) []string {
 	case inNamespace && !res.Namespaced:
 		return nil
 	case info.WatchPath:
-		if info.Subresource != "" || info.Name != "" && res.Namespaced && !inNamespace || !has(res, api.VerbWatch) {
+		if info.Subresource != "" || info.PathName() != "" && res.Namespaced && !inNamespace || !has(res, api.VerbWatch) {
 			return nil
 		}
 		return onWatchPath
@@ -117,7 +117,7 @@ func pathVerbs(res *api.Resource, info *request.Info) []string {
 			return s.Verbs
 		}
 		return nil
-	case info.Name != "":
+	case info.PathName() != "":
 		if res.Namespaced && !inNamespace {
 			return nil
 		}

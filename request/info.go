@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/fields"
 )
 
 // Info is what a method and a path ask for, parsed once.
@@ -19,6 +22,9 @@ type Info struct {
 	APIPrefix, Group, Version   string
 	Namespace                   string
 	Resource, Subresource, Name string
+	// In a list or a watch Name is that of the one object which its field selector
+	// picks; PathName is what the path has.
+
 	// IsNamespace: Namespace is the name of the object itself, since the path
 	// leads to a namespace and not into one.
 	IsNamespace bool
@@ -86,11 +92,46 @@ func Parse(r *http.Request) Info {
 			if watchAsked(r.URL) {
 				info.Verb, info.Watch = "watch", true
 			}
+			info.readSelectors(r.URL)
+			info.Name = pickedName(info.FieldSelector)
 		case "delete":
 			info.Verb = "deletecollection"
+			info.readSelectors(r.URL)
 		}
 	}
 	return info
+}
+
+// PathName is the name of the object that the path leads to, if it leads to one.
+func (i *Info) PathName() string {
+	if len(i.Parts) > 1 {
+		return i.Parts[1]
+	}
+	return ""
+}
+
+func (i *Info) readSelectors(u *url.URL) {
+	if !strings.Contains(u.RawQuery, "Selector") {
+		return
+	}
+	q := u.Query()
+	i.FieldSelector, i.LabelSelector = q.Get("fieldSelector"), q.Get("labelSelector")
+}
+
+// pickedName is the one name that a field selector allows, if it is such.
+func pickedName(selector string) string {
+	if !strings.Contains(selector, "metadata.name") {
+		return ""
+	}
+	s, err := fields.ParseSelector(selector)
+	if err != nil {
+		return ""
+	}
+	name, _ := s.RequiresExactMatch("metadata.name")
+	if len(content.IsPathSegmentName(name)) > 0 {
+		return ""
+	}
+	return name
 }
 
 func verbOf(method string) string {

@@ -64,6 +64,15 @@ func TestParse(t *testing.T) {
 		{"DELETE /apis/apps/v1/watch/deployments", Info{Verb: "watch", APIPrefix: "apis", Group: "apps", Version: "v1", Resource: "deployments", Watch: true, WatchPath: true}},
 		{"GET /api/v1/proxy/namespaces/ns/pods/p", Info{Verb: "proxy", APIPrefix: "api", Version: "v1", Namespace: "ns", Resource: "pods", Name: "p"}},
 
+		// Selectors, of which one for a name picks an object to ask permission for.
+		{"GET /api/v1/pods?labelSelector=a%3Db&fieldSelector=metadata.name%3Dp", Info{Verb: "list", APIPrefix: "api", Version: "v1", Resource: "pods", Name: "p", FieldSelector: "metadata.name=p", LabelSelector: "a=b"}},
+		{"GET /api/v1/pods?watch=1&fieldSelector=metadata.name%3Dp,spec.nodeName%3Dn", Info{Verb: "watch", APIPrefix: "api", Version: "v1", Resource: "pods", Name: "p", Watch: true, FieldSelector: "metadata.name=p,spec.nodeName=n"}},
+		{"GET /api/v1/pods?fieldSelector=metadata.name!%3Dp", Info{Verb: "list", APIPrefix: "api", Version: "v1", Resource: "pods", FieldSelector: "metadata.name!=p"}},
+		{"GET /api/v1/pods?fieldSelector=metadata.name%3Da/b", Info{Verb: "list", APIPrefix: "api", Version: "v1", Resource: "pods", FieldSelector: "metadata.name=a/b"}},
+		{"DELETE /api/v1/pods?fieldSelector=metadata.name%3Dp", Info{Verb: "deletecollection", APIPrefix: "api", Version: "v1", Resource: "pods", FieldSelector: "metadata.name=p"}},
+		{"GET /api/v1/watch/pods?fieldSelector=metadata.name%3Dp", Info{Verb: "watch", APIPrefix: "api", Version: "v1", Resource: "pods", Watch: true, WatchPath: true}},
+		{"GET /api/v1/nodes/n?fieldSelector=metadata.name%3Dp", Info{Verb: "get", APIPrefix: "api", Version: "v1", Resource: "nodes", Name: "n"}},
+
 		// Slashes where there should be none.
 		{"GET //api/v1/nodes//", Info{Verb: "list", APIPrefix: "api", Version: "v1", Resource: "nodes"}},
 		{"GET /api//v1/nodes", Info{Verb: "get", APIPrefix: "api", Resource: "v1", Name: "nodes"}},
@@ -97,6 +106,7 @@ func TestParseWatchOfNothing(t *testing.T) {
 func equal(a, b Info) bool {
 	return a.Verb == b.Verb && a.APIPrefix == b.APIPrefix && a.Group == b.Group && a.Version == b.Version &&
 		a.Namespace == b.Namespace && a.Resource == b.Resource && a.Subresource == b.Subresource && a.Name == b.Name &&
+		a.FieldSelector == b.FieldSelector && a.LabelSelector == b.LabelSelector &&
 		a.IsNamespace == b.IsNamespace && a.Watch == b.Watch && a.WatchPath == b.WatchPath
 }
 

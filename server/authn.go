@@ -35,8 +35,8 @@ func newAuthenticator(o *Options, ownCA []byte, adminToken string) (authn.Authen
 }
 
 // newAuthorizer decides what users may do.
-func newAuthorizer() authz.Authorizer {
-	return authz.Union{authz.Privileged(request.GroupMasters), authz.Public{}}
+func newAuthorizer(roles *authz.RBAC) authz.Authorizer {
+	return authz.Union{authz.Privileged(request.GroupMasters), roles}
 }
 
 // loadServing returns the pair to serve with, and what clients verify it by: a

@@ -156,12 +156,16 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err := flow.start(ctx); err != nil {
 		return err
 	}
-	authorizer := newAuthorizer()
+	roles, err := authz.NewRBAC(reg)
+	if err != nil {
+		return err
+	}
+	authorizer := newAuthorizer(roles)
 	chain, err := s.newAdmission(catalogue, reg, authorizer, metrics)
 	if err != nil {
 		return err
 	}
-	reg.SetAdmission(chain)
+	reg.SetAdmission(&authz.Escalation{Admission: chain, Authorizer: authorizer, Roles: roles})
 	reg.SetReviews(authz.Reviews(authorizer))
 	s.handler, err = handlers.New(handlers.Config{
 		Catalogue:                   catalogue,

@@ -25,6 +25,7 @@ type Collection struct {
 	current atomic.Pointer[state]
 
 	handoff handoff
+	written atomic.Int64 // the newest revision that a write through this store made
 	closed  atomic.Bool
 	extend  sync.Mutex // held while history is read from etcd
 
@@ -115,6 +116,16 @@ func (c *Collection) Close() {
 	}
 	c.closed.Store(true)
 	c.endWatches(ErrClosed)
+}
+
+// noteWritten notes the revision that a write made, if it made one.
+func (c *Collection) noteWritten(rev int64) {
+	for {
+		old := c.written.Load()
+		if rev <= old || c.written.CompareAndSwap(old, rev) {
+			return
+		}
+	}
 }
 
 func (c *Collection) badValue(i *Item, err error) {

@@ -97,6 +97,7 @@ func (c *Collection) commit(ctx context.Context, key string, guard clientv3.Cmp,
 		return nil, found(resp), nil
 	}
 	rev := resp.Header.Revision
+	c.noteWritten(rev)
 	return c.handoff.finish(key, rev, func() *Item {
 		return &Item{of: c.kind, key: key, rev: rev, value: value}
 	}), nil, nil

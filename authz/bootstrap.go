@@ -1,0 +1,239 @@
+package authz
+
+import (
+	"context"
+	_ "embed"
+	"maps"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+//go:embed bootstrap.txt
+var defaultsText string
+
+// autoUpdate is the annotation by which a default role or binding is kept up to
+// date; "false" leaves it to whoever changed it.
+const autoUpdate = rbacv1.AutoUpdateAnnotationKey
+
+// aggregateTo is the label by which a role becomes part of another, whose name
+// follows.
+const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
+
+// Defaults makes the roles and bindings that every cluster has from the start.
+func Defaults() []api.Object {
+	var out []api.Object
+	var rules *[]rbacv1.PolicyRule // of the role whose paragraph it is
+	for line := range strings.Lines(defaultsText) {
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0 || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, " "):
+			*rules = append(*rules, defaultRule(words))
+		case words[0] == "controller":
+			name := "system:controller:" + words[1]
+			role := &rbacv1.ClusterRole{ObjectMeta: defaultMeta("", name)}
+			out = append(out, role, &rbacv1.ClusterRoleBinding{
+				ObjectMeta: defaultMeta("", name), RoleRef: roleRef("ClusterRole", name), Subjects: defaultSubjects([]string{"account:" + words[1]}),
+			})
+			rules = &role.Rules
+		case words[0] == "clusterrole":
+			role := &rbacv1.ClusterRole{ObjectMeta: defaultMeta("", words[1])}
+			setAggregation(role, words[2:])
+			out, rules = append(out, role), &role.Rules
+		case words[0] == "role":
+			namespace, name, _ := strings.Cut(words[1], "/")
+			role := &rbacv1.Role{ObjectMeta: defaultMeta(namespace, name)}
+			out, rules = append(out, role), &role.Rules
+		case words[0] == "clusterrolebinding":
+			out = append(out, &rbacv1.ClusterRoleBinding{
+				ObjectMeta: defaultMeta("", words[1]), RoleRef: roleRef("ClusterRole", words[2]), Subjects: defaultSubjects(words[3:])})
+		case words[0] == "rolebinding":
+			namespace, name, _ := strings.Cut(words[1], "/")
+			out = append(out, &rbacv1.RoleBinding{
+				ObjectMeta: defaultMeta(namespace, name), RoleRef: roleRef("Role", words[2]), Subjects: defaultSubjects(words[3:])})
+		}
+	}
+	return out
+}
+
+func defaultMeta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: namespace, Name: name,
+		Labels:      map[string]string{"kubernetes.io/bootstrapping": "rbac-defaults"},
+		Annotations: map[string]string{autoUpdate: "true"},
+	}
+}
+
+func setAggregation(role *rbacv1.ClusterRole, words []string) {
+	for _, w := range words {
+		switch how, of, _ := strings.Cut(w, "="); how {
+		case "to":
+			role.Labels[aggregateTo+of] = "true"
+		case "gathers":
+			role.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{
+				{MatchLabels: map[string]string{aggregateTo + of: "true"}}}}
+		}
+	}
+}
+
+func defaultRule(words []string) rbacv1.PolicyRule {
+	list := func(i int) []string {
+		if i >= len(words) {
+			return nil
+		}
+		return strings.Split(words[i], ",")
+	}
+	if words[0] == "path" {
+		return rbacv1.PolicyRule{NonResourceURLs: list(1), Verbs: list(2)}
+	}
+	r := rbacv1.PolicyRule{APIGroups: list(0), Resources: list(1), Verbs: list(2), ResourceNames: list(3)}
+	for i, g := range r.APIGroups {
+		if g == "core" {
+			r.APIGroups[i] = ""
+		}
+	}
+	return r
+}
+
+func roleRef(kind, name string) rbacv1.RoleRef {
+	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
+}
+
+func defaultSubjects(words []string) (out []rbacv1.Subject) {
+	for _, w := range words {
+		switch kind, name, _ := strings.Cut(w, ":"); kind {
+		case "user":
+			out = append(out, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name})
+		case "group":
+			out = append(out, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: name})
+		case "account":
+			out = append(out, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceSystem, Name: name})
+		}
+	}
+	return out
+}
+
+// Reconcile brings those of the default roles and bindings that are there
+// already to what they are to be: rules and subjects that are missing are added
+// and what else there is stays. A binding of another role is made anew. Those
+// that are not there are left to the caller.
+func Reconcile(ctx context.Context, reg *registry.Registry, defaults []registry.Made, manager string) error {
+	for _, m := range defaults {
+		t := registry.Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
+		item, err := reg.Get(ctx, t, storage.Read{Match: storage.Any})
+		if err != nil {
+			continue
+		}
+		there, err := item.Object()
+		if err != nil {
+			return err
+		}
+		if there.GetAnnotations()[autoUpdate] == "false" {
+			continue
+		}
+		o := registry.WriteOptions{Manager: manager}
+		if otherRole(there, m.Object) {
+			if _, err := reg.Delete(ctx, t, registry.DeleteOptions{WriteOptions: o}); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+			continue
+		}
+		if equality.Semantic.DeepEqual(reconciled(there, m.Object), there) {
+			continue
+		}
+		_, err = reg.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+			return reconciled(old, m.Object), nil
+		}, registry.UpdateOptions{WriteOptions: o})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// reconciled is there with what it lacks of want.
+func reconciled(there, want api.Object) api.Object {
+	obj := there.DeepCopyObject().(api.Object)
+	obj.SetLabels(merged(want.GetLabels(), obj.GetLabels()))
+	obj.SetAnnotations(merged(want.GetAnnotations(), obj.GetAnnotations()))
+	switch obj := obj.(type) {
+	case *rbacv1.ClusterRole:
+		want := want.(*rbacv1.ClusterRole)
+		obj.Rules = append(obj.Rules, uncovered(obj.Rules, want.Rules)...)
+		obj.AggregationRule = withSelectors(obj.AggregationRule, want.AggregationRule)
+	case *rbacv1.Role:
+		obj.Rules = append(obj.Rules, uncovered(obj.Rules, want.(*rbacv1.Role).Rules)...)
+	case *rbacv1.ClusterRoleBinding:
+		obj.Subjects = withSubjects(obj.Subjects, want.(*rbacv1.ClusterRoleBinding).Subjects)
+	case *rbacv1.RoleBinding:
+		obj.Subjects = withSubjects(obj.Subjects, want.(*rbacv1.RoleBinding).Subjects)
+	}
+	return obj
+}
+
+func otherRole(there, want api.Object) bool {
+	switch there := there.(type) {
+	case *rbacv1.ClusterRoleBinding:
+		return there.RoleRef != want.(*rbacv1.ClusterRoleBinding).RoleRef
+	case *rbacv1.RoleBinding:
+		return there.RoleRef != want.(*rbacv1.RoleBinding).RoleRef
+	}
+	return false
+}
+
+// merged is want overruled by what is there.
+func merged(want, there map[string]string) map[string]string {
+	out := maps.Clone(want)
+	if out == nil {
+		return there
+	}
+	maps.Copy(out, there)
+	return out
+}
+
+func withSubjects(there, want []rbacv1.Subject) []rbacv1.Subject {
+	for _, s := range want {
+		if !slices.Contains(there, s) {
+			there = append(there, s)
+		}
+	}
+	return there
+}
+
+func withSelectors(there, want *rbacv1.AggregationRule) *rbacv1.AggregationRule {
+	if want == nil {
+		return there
+	}
+	if there == nil {
+		there = &rbacv1.AggregationRule{}
+	}
+	for _, s := range want.ClusterRoleSelectors {
+		if !slices.ContainsFunc(there.ClusterRoleSelectors, func(t metav1.LabelSelector) bool { return equality.Semantic.DeepEqual(s, t) }) {
+			there.ClusterRoleSelectors = append(there.ClusterRoleSelectors, s)
+		}
+	}
+	return there
+}
+
+// ResourceOf names the resource of a default role or binding.
+func ResourceOf(obj api.Object) schema.GroupResource {
+	switch obj.(type) {
+	case *rbacv1.ClusterRole:
+		return rbacv1.Resource("clusterroles")
+	case *rbacv1.Role:
+		return rbacv1.Resource("roles")
+	case *rbacv1.ClusterRoleBinding:
+		return rbacv1.Resource("clusterrolebindings")
+	}
+	return rbacv1.Resource("rolebindings")
+}

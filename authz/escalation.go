@@ -1,0 +1,160 @@
+package authz
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Escalation lets nobody give away what they do not have: a role may only be
+// written with permissions that who writes it has, and be bound by who has all
+// that it allows. Excepted are members of system:masters and who may escalate
+// the role, or bind it. It stands behind the admission that was configured, so
+// that it sees what is to be written, and cannot be turned off.
+type Escalation struct {
+	registry.Admission
+	Authorizer Authorizer
+	Roles      *RBAC
+}
+
+// Mutate implements registry.Admission.
+func (e *Escalation) Mutate(ctx context.Context, a *registry.Attributes) error {
+	if err := e.Admission.Mutate(ctx, a); err != nil {
+		return err
+	}
+	return e.check(ctx, a)
+}
+
+// check looks at a write once admission has made its changes, and before the
+// rules of the kind are looked at.
+func (e *Escalation) check(ctx context.Context, a *registry.Attributes) error {
+	if a.Object == nil || a.Subresource != "" || a.Resource.Versions[0].Group != rbacv1.GroupName {
+		return nil
+	}
+	user := request.From(ctx).User
+	if user != nil && slices.Contains(user.Groups, request.GroupMasters) || onlyForGarbage(a.Object, a.Old) {
+		return nil
+	}
+	var err error
+	switch obj := a.Object.(type) {
+	case *rbacv1.ClusterRole:
+		old, _ := a.Old.(*rbacv1.ClusterRole)
+		err = e.checkClusterRole(ctx, user, a, obj, old)
+	case *rbacv1.Role:
+		if !e.mayEscalate(ctx, user) {
+			err = e.confirm(ctx, user, a, obj.Rules)
+		}
+	case *rbacv1.ClusterRoleBinding:
+		err = e.checkBinding(ctx, user, a, obj.RoleRef, "")
+	case *rbacv1.RoleBinding:
+		err = e.checkBinding(ctx, user, a, obj.RoleRef, a.Namespace)
+	}
+	return err
+}
+
+// checkClusterRole: whoever sets which roles are gathered can gather anything.
+func (e *Escalation) checkClusterRole(ctx context.Context, user *request.User, a *registry.Attributes, role, old *rbacv1.ClusterRole) error {
+	if e.mayEscalate(ctx, user) {
+		return nil
+	}
+	if err := e.confirm(ctx, user, a, role.Rules); err != nil {
+		return err
+	}
+	if role.AggregationRule == nil && (old == nil || old.AggregationRule == nil) {
+		return nil
+	}
+	star := []string{"*"}
+	everything := []rbacv1.PolicyRule{{APIGroups: star, Resources: star, Verbs: star}, {NonResourceURLs: star, Verbs: star}}
+	if e.confirm(ctx, user, a, everything) != nil {
+		return forbidden(a, errors.New("must have cluster-admin privileges to use an aggregationRule"))
+	}
+	return nil
+}
+
+func (e *Escalation) checkBinding(ctx context.Context, user *request.User, a *registry.Attributes, role rbacv1.RoleRef, namespace string) error {
+	if e.mayBind(ctx, user, role, namespace) {
+		return nil
+	}
+	rules, err := e.Roles.rulesOf(ctx, role, namespace)
+	if err != nil {
+		return err
+	}
+	return e.confirm(ctx, user, a, rules)
+}
+
+// mayEscalate: the verb is asked for the role that the path names, which a
+// creation has not.
+func (e *Escalation) mayEscalate(ctx context.Context, user *request.User) bool {
+	info := &request.From(ctx).Info
+	if !info.IsResource || info.Group != rbacv1.GroupName || info.Resource != "roles" && info.Resource != "clusterroles" {
+		return false
+	}
+	return e.may(ctx, user, &request.Info{
+		Verb: "escalate", Group: info.Group, Resource: info.Resource, Namespace: info.Namespace, Name: info.PathName(),
+	})
+}
+
+func (e *Escalation) mayBind(ctx context.Context, user *request.User, role rbacv1.RoleRef, namespace string) bool {
+	info := &request.Info{Verb: "bind", Group: role.APIGroup, Namespace: namespace, Name: role.Name}
+	switch role.Kind {
+	case "ClusterRole":
+		info.Resource = "clusterroles"
+	case "Role":
+		info.Resource = "roles"
+	default:
+		return false
+	}
+	return e.may(ctx, user, info)
+}
+
+func (e *Escalation) may(ctx context.Context, user *request.User, info *request.Info) bool {
+	info.IsResource, info.Version = true, "*"
+	decision, _, _ := e.Authorizer.Authorize(ctx, user, info) // what cannot be found out is not allowed
+	return decision == Allow
+}
+
+// confirm refuses permissions that the user does not have.
+func (e *Escalation) confirm(ctx context.Context, user *request.User, a *registry.Attributes, wanted []rbacv1.PolicyRule) error {
+	if user == nil {
+		return forbidden(a, errors.New("no user on context"))
+	}
+	held, err := e.Roles.granted(ctx, user, a.Namespace)
+	missing := uncovered(held, wanted)
+	if len(missing) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
+		user.Name, user.Groups, describeRules(missing))
+	if err != nil {
+		message += fmt.Sprintf("; resolution errors: %v", []error{err})
+	}
+	return forbidden(a, errors.New(message))
+}
+
+func forbidden(a *registry.Attributes, err error) error {
+	return apierrors.NewForbidden(a.GroupResource(), a.Name, err)
+}
+
+// onlyForGarbage tells whether a change is of nothing but what garbage
+// collection goes by, so that an object can be let go of by who could not make it.
+func onlyForGarbage(obj, old api.Object) bool {
+	if old == nil {
+		return false
+	}
+	same := obj.DeepCopyObject().(api.Object)
+	same.SetOwnerReferences(old.GetOwnerReferences())
+	same.SetFinalizers(old.GetFinalizers())
+	same.SetSelfLink(old.GetSelfLink())
+	same.SetManagedFields(old.GetManagedFields())
+	same.GetObjectKind().SetGroupVersionKind(old.GetObjectKind().GroupVersionKind())
+	return equality.Semantic.DeepEqual(same, old)
+}
