@@ -30,10 +30,13 @@ const autoUpdate = rbacv1.AutoUpdateAnnotationKey
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 
 // Defaults makes the roles and bindings that every cluster has from the start.
-func Defaults() []api.Object {
+func Defaults() []api.Object { return readDefaults(defaultsText) }
+
+// readDefaults reads the form that bootstrap.txt tells of.
+func readDefaults(text string) []api.Object {
 	var out []api.Object
 	var rules *[]rbacv1.PolicyRule // of the role whose paragraph it is
-	for line := range strings.Lines(defaultsText) {
+	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 0 || strings.HasPrefix(line, "#"):

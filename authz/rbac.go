@@ -39,16 +39,17 @@ type rbacSource struct {
 
 // NewRBAC makes an authorizer that reads roles and bindings from reg.
 func NewRBAC(reg *registry.Registry) (*RBAC, error) {
-	r := &RBAC{index: newRBACIndex()}
+	x := newRBACIndex()
+	r := &RBAC{index: x}
 	for _, kind := range []struct {
 		resource string
 		reset    func()
 		take     func(storage.Step) error
 	}{
-		{"clusterroles", func() { r.index.clusterRoles = roleIndex{} }, func(s storage.Step) error { return r.index.clusterRoles.take(s) }},
-		{"roles", func() { r.index.roles = roleIndex{} }, func(s storage.Step) error { return r.index.roles.take(s) }},
-		{"clusterrolebindings", func() { r.index.clusterBindings = newBindingIndex() }, func(s storage.Step) error { return r.index.clusterBindings.take(s) }},
-		{"rolebindings", func() { r.index.bindings = newBindingIndex() }, func(s storage.Step) error { return r.index.bindings.take(s) }},
+		{"clusterroles", func() { x.clusterRoles.reset() }, x.clusterRoles.take},
+		{"roles", func() { x.roles.reset() }, x.roles.take},
+		{"clusterrolebindings", func() { x.resetBindings(&x.clusterBindings) }, func(s storage.Step) error { return x.takeBinding(&x.clusterBindings, s) }},
+		{"rolebindings", func() { x.resetBindings(&x.bindings) }, func(s storage.Step) error { return x.takeBinding(&x.bindings, s) }},
 	} {
 		cursor, err := reg.Cursor(schema.GroupResource{Group: rbacv1.GroupName, Resource: kind.resource})
 		if err != nil {
@@ -110,7 +111,10 @@ func (r *RBAC) Authorize(ctx context.Context, user *request.User, info *request.
 	}
 	index, unlock := r.lock(ctx)
 	defer unlock()
-	v := visit{index: index, user: user, namespace: info.Namespace}
+	v := visit{index: index, user: user, namespace: info.Namespace, about: aboutPaths}
+	if info.IsResource {
+		v.about = aboutResource(info.Resource)
+	}
 	var by *grant
 	v.each(func(g *grant, rules []rbacv1.PolicyRule) bool {
 		for i := range rules {
@@ -152,7 +156,7 @@ func (r *RBAC) granted(ctx context.Context, user *request.User, namespace string
 	index, unlock := r.lock(ctx)
 	defer unlock()
 	var all []rbacv1.PolicyRule
-	v := visit{index: index, user: user, namespace: namespace}
+	v := visit{index: index, user: user, namespace: namespace, about: aboutPaths | aboutEverything}
 	v.each(func(_ *grant, rules []rbacv1.PolicyRule) bool {
 		all = append(all, rules...)
 		return true
@@ -164,7 +168,7 @@ func (r *RBAC) granted(ctx context.Context, user *request.User, namespace string
 func (r *RBAC) rulesOf(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	index, unlock := r.lock(ctx)
 	defer unlock()
-	return index.rules(ref, namespace)
+	return index.rules(&ref, namespace)
 }
 
 // visit goes through what is granted to a user: cluster-wide and then in a
@@ -173,6 +177,8 @@ type visit struct {
 	index     *rbacIndex
 	user      *request.User
 	namespace string
+	// about leaves out the roles that have no rule about what is asked.
+	about uint64
 	// errs are of roles that are bound but not there.
 	errs []error
 }
@@ -185,25 +191,23 @@ func (v *visit) each(f func(*grant, []rbacv1.PolicyRule) bool) {
 }
 
 func (v *visit) in(bindings *bindingIndex, namespace string, f func(*grant, []rbacv1.PolicyRule) bool) bool {
-	if !v.grants(bindings.users[subjectKey{namespace, v.user.Name}], namespace, f) {
+	if !v.grants(bindings.users[subjectKey{namespace, v.user.Name}], f) {
 		return false
 	}
 	for _, group := range v.user.Groups {
-		if !v.grants(bindings.groups[subjectKey{namespace, group}], namespace, f) {
+		if !v.grants(bindings.groups[subjectKey{namespace, group}], f) {
 			return false
 		}
 	}
 	return true
 }
 
-func (v *visit) grants(grants []*grant, namespace string, f func(*grant, []rbacv1.PolicyRule) bool) bool {
+func (v *visit) grants(grants []*grant, f func(*grant, []rbacv1.PolicyRule) bool) bool {
 	for _, g := range grants {
-		rules, err := v.index.rules(g.role, namespace)
-		if err != nil {
-			v.errs = append(v.errs, err)
-			continue
-		}
-		if !f(g, rules) {
+		switch r := g.role; {
+		case r == nil || !r.there:
+			v.errs = append(v.errs, errNoRole(&g.ref))
+		case r.about&v.about != 0 && !f(g, r.rules):
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,17 +19,28 @@ import (
 // the cache is cut off.
 const catchUpTimeout = time.Second
 
-// rbacIndex is roles by their name, and bindings by whom they are for.
+// rbacIndex is roles by their key, and bindings by whom they are for.
 type rbacIndex struct {
 	clusterRoles, roles       roleIndex
 	clusterBindings, bindings bindingIndex
 }
 
-// roleIndex is the rules of roles by their key: "name" or "namespace/name".
-type roleIndex map[string][]rbacv1.PolicyRule
+// roleIndex is roles by their key: "name" or "namespace/name". It has those that
+// are there and those that are bound without being there.
+type roleIndex map[string]*role
+
+// role is what a decision needs of a role.
+type role struct {
+	rules []rbacv1.PolicyRule
+	// about tells what no rule can be about, so that most roles need no further
+	// look: see aboutResource.
+	about uint64
+	there bool
+	bound int // by how many grants
+}
 
 // bindingIndex is what is granted, by the name of a user or group and the
-// namespace where it is; and which subjects a binding has, by its key.
+// namespace where it is; and which grants a binding has, by its key.
 type bindingIndex struct {
 	users, groups map[subjectKey][]*grant
 	bindings      map[string][]*grant
@@ -39,7 +51,8 @@ type subjectKey struct{ namespace, name string }
 // grant is one subject of one binding. Grants are never changed.
 type grant struct {
 	binding string // its key
-	role    rbacv1.RoleRef
+	ref     rbacv1.RoleRef
+	role    *role // nil where ref is of no known kind
 	subject rbacv1.Subject
 	at      subjectKey
 	group   bool
@@ -54,27 +67,109 @@ func newBindingIndex() bindingIndex {
 	return bindingIndex{users: map[subjectKey][]*grant{}, groups: map[subjectKey][]*grant{}, bindings: map[string][]*grant{}}
 }
 
-// rules are those of a role that is bound in a namespace, or cluster-wide when
-// that is empty.
-func (x *rbacIndex) rules(ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+// in finds where a role is that is bound in a namespace, or cluster-wide when
+// that is empty; nil for a kind that is no role.
+func (x *rbacIndex) in(ref *rbacv1.RoleRef, namespace string) (roles roleIndex, key string) {
 	switch ref.Kind {
 	case "ClusterRole":
-		if rules, ok := x.clusterRoles[ref.Name]; ok {
-			return rules, nil
-		}
-		return nil, apierrors.NewNotFound(rbacv1.Resource("clusterrole"), ref.Name)
+		return x.clusterRoles, ref.Name
 	case "Role":
-		if rules, ok := x.roles[namespace+"/"+ref.Name]; ok {
-			return rules, nil
-		}
-		return nil, apierrors.NewNotFound(rbacv1.Resource("role"), ref.Name)
+		return x.roles, namespace + "/" + ref.Name
 	}
-	return nil, fmt.Errorf("unsupported role reference kind: %q", ref.Kind)
+	return nil, ""
+}
+
+// rules are those of a role that is bound in a namespace.
+func (x *rbacIndex) rules(ref *rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+	roles, key := x.in(ref, namespace)
+	if r := roles[key]; r != nil && r.there {
+		return r.rules, nil
+	}
+	return nil, errNoRole(ref)
+}
+
+func errNoRole(ref *rbacv1.RoleRef) error {
+	switch ref.Kind {
+	case "ClusterRole":
+		return apierrors.NewNotFound(rbacv1.Resource("clusterrole"), ref.Name)
+	case "Role":
+		return apierrors.NewNotFound(rbacv1.Resource("role"), ref.Name)
+	}
+	return fmt.Errorf("unsupported role reference kind: %q", ref.Kind)
+}
+
+// Bits of role.about: one for paths, and one of the others for each resource.
+const (
+	aboutPaths      = 1 << 63
+	aboutEverything = aboutPaths - 1
+)
+
+// aboutResource is the bit of a resource.
+func aboutResource(resource string) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a
+	for i := range len(resource) {
+		h = (h ^ uint64(resource[i])) * 1099511628211
+	}
+	return 1 << (h >> 32 % 63)
+}
+
+func aboutRules(rules []rbacv1.PolicyRule) (bits uint64) {
+	for i := range rules {
+		if len(rules[i].NonResourceURLs) > 0 {
+			bits |= aboutPaths
+		}
+		for _, pattern := range rules[i].Resources {
+			resource, _, _ := strings.Cut(pattern, "/")
+			if resource == "*" {
+				bits |= aboutEverything
+			} else {
+				bits |= aboutResource(resource)
+			}
+		}
+	}
+	return bits
+}
+
+// set makes rules those of a role.
+func (x roleIndex) set(key string, rules []rbacv1.PolicyRule) {
+	r := x.at(key)
+	r.rules, r.about, r.there = rules, aboutRules(rules), true
+}
+
+func (x roleIndex) at(key string) *role {
+	r := x[key]
+	if r == nil {
+		r = &role{}
+		x[key] = r
+	}
+	return r
+}
+
+// unset forgets a role.
+func (x roleIndex) unset(key string) {
+	if r := x[key]; r != nil {
+		r.rules, r.about, r.there = nil, 0, false
+		x.release(key, r)
+	}
+}
+
+// release drops what nobody needs.
+func (x roleIndex) release(key string, r *role) {
+	if !r.there && r.bound == 0 {
+		delete(x, key)
+	}
+}
+
+// reset forgets all roles.
+func (x roleIndex) reset() {
+	for key := range x {
+		x.unset(key)
+	}
 }
 
 // take takes in one change of a role.
 func (x roleIndex) take(s storage.Step) error {
-	delete(x, s.Item.Key())
+	x.unset(s.Item.Key())
 	if s.Gone {
 		return nil
 	}
@@ -84,20 +179,17 @@ func (x roleIndex) take(s storage.Step) error {
 	}
 	switch role := obj.(type) {
 	case *rbacv1.ClusterRole:
-		x[s.Item.Key()] = role.Rules
+		x.set(s.Item.Key(), role.Rules)
 	case *rbacv1.Role:
-		x[s.Item.Key()] = role.Rules
+		x.set(s.Item.Key(), role.Rules)
 	}
 	return nil
 }
 
 // take takes in one change of a binding.
-func (x *bindingIndex) take(s storage.Step) error {
+func (x *rbacIndex) takeBinding(of *bindingIndex, s storage.Step) error {
 	key := s.Item.Key()
-	for _, g := range x.bindings[key] {
-		x.drop(g)
-	}
-	delete(x.bindings, key)
+	x.unbind(of, key)
 	if s.Gone {
 		return nil
 	}
@@ -107,16 +199,22 @@ func (x *bindingIndex) take(s storage.Step) error {
 	}
 	switch b := obj.(type) {
 	case *rbacv1.ClusterRoleBinding:
-		x.add(key, "", b.RoleRef, b.Subjects)
+		x.bind(of, key, "", b.RoleRef, b.Subjects)
 	case *rbacv1.RoleBinding:
-		x.add(key, b.Namespace, b.RoleRef, b.Subjects)
+		x.bind(of, key, b.Namespace, b.RoleRef, b.Subjects)
 	}
 	return nil
 }
 
-func (x *bindingIndex) add(key, namespace string, role rbacv1.RoleRef, subjects []rbacv1.Subject) {
+// bind adds the grants of a binding.
+func (x *rbacIndex) bind(to *bindingIndex, key, namespace string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
+	var bound *role
+	if roles, roleKey := x.in(&ref, namespace); roles != nil {
+		bound = roles.at(roleKey)
+		defer roles.release(roleKey, bound)
+	}
 	for _, s := range subjects {
-		g := &grant{binding: key, role: role, subject: s, at: subjectKey{namespace, s.Name}}
+		g := &grant{binding: key, ref: ref, role: bound, subject: s, at: subjectKey{namespace, s.Name}}
 		switch s.Kind {
 		case rbacv1.GroupKind:
 			g.group = true
@@ -130,10 +228,32 @@ func (x *bindingIndex) add(key, namespace string, role rbacv1.RoleRef, subjects 
 		default:
 			continue
 		}
-		x.bindings[key] = append(x.bindings[key], g)
-		grants := x.of(g)
+		if bound != nil {
+			bound.bound++
+		}
+		to.bindings[key] = append(to.bindings[key], g)
+		grants := to.of(g)
 		at, _ := slices.BinarySearchFunc(grants[g.at], key, func(g *grant, key string) int { return cmp.Compare(g.binding, key) })
 		grants[g.at] = slices.Insert(grants[g.at], at, g)
+	}
+}
+
+// unbind drops the grants of a binding.
+func (x *rbacIndex) unbind(from *bindingIndex, key string) {
+	for _, g := range from.bindings[key] {
+		from.drop(g)
+		if roles, roleKey := x.in(&g.ref, g.at.namespace); roles != nil {
+			g.role.bound--
+			roles.release(roleKey, g.role)
+		}
+	}
+	delete(from.bindings, key)
+}
+
+// reset drops all bindings.
+func (x *rbacIndex) resetBindings(of *bindingIndex) {
+	for key := range of.bindings {
+		x.unbind(of, key)
 	}
 }
 
@@ -164,7 +284,7 @@ func (g *grant) reason() string {
 	if g.at.namespace != "" {
 		kind, name = "RoleBinding", g.binding[len(g.at.namespace)+1:]+"/"+g.at.namespace
 	}
-	s := fmt.Sprintf("RBAC: allowed by %s %q of %s %q to %s", kind, name, g.role.Kind, g.role.Name, describeSubject(&g.subject, g.at.namespace))
+	s := fmt.Sprintf("RBAC: allowed by %s %q of %s %q to %s", kind, name, g.ref.Kind, g.ref.Name, describeSubject(&g.subject, g.at.namespace))
 	g.said.Store(&s)
 	return s
 }

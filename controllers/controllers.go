@@ -1,7 +1,7 @@
 // Package controllers has the loops without which the API is not usable: they
 // empty namespaces that are being deleted, collect what owners leave behind,
 // give namespaces what pods need in them, and approve, sign and clean away
-// requests for certificates.
+// requests for certificates, and gather the rules of cluster roles.
 //
 // A controller is a client like any other. It writes through the server's whole
 // chain, over an in-memory transport and under the identity that
@@ -46,6 +46,7 @@ type entry struct {
 func entries() []entry {
 	return []entry{
 		{clusterInfoName, "bootstrapsigner", newInfoSigner},
+		{aggregationName, "clusterrole-aggregation", newAggregation},
 		{approvingName, "csrapproving", newRequestApprover},
 		{cleaningName, "csrcleaner", newRequestCleaner},
 		{signingName, "csrsigning", newRequestSigner},
