@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -19,11 +20,19 @@ func eviction() *Subresource {
 		Kind: &Resource{
 			Name: "evictions", Singular: "eviction", Kind: "Eviction",
 			Namespaced: true,
-			Versions:   served(policyv1.SchemeGroupVersion),
+			Versions:   evictionVersions(),
 			New:        func() Object { return &policyv1.Eviction{} },
 		},
 		Act: evict,
 	}
+}
+
+// evictionVersions are those that a client may send, whatever versions of its
+// group are served.
+func evictionVersions() []Version {
+	v1beta1 := alike[policyv1.Eviction, policyv1beta1.Eviction](policyv1beta1.SchemeGroupVersion)
+	v1beta1.Accepted, v1beta1.NotServed = true, true
+	return append(served(policyv1.SchemeGroupVersion), v1beta1)
 }
 
 // severalBudgets is what a client is told of a pod that several budgets cover.

@@ -12,8 +12,10 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	flowcontrolv1beta1 "k8s.io/api/flowcontrol/v1beta1"
 	flowcontrolv1beta3 "k8s.io/api/flowcontrol/v1beta3"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -65,6 +67,19 @@ func canonical(obj Object) {
 			// kube-apiserver refuses the zone here, and so do the rules of this kind.
 			delete(o.Endpoints[i].DeprecatedTopology, "topology.kubernetes.io/zone")
 		}
+	case *resourcev1.ResourceClaim:
+		canonicalRequests(o.Spec.Devices.Requests)
+	case *resourcev1.ResourceClaimTemplate:
+		canonicalRequests(o.Spec.Spec.Devices.Requests)
+	case *resourcev1.ResourceSlice:
+		if name := o.Spec.NodeName; name != nil {
+			*name += "n"
+		}
+		if all := o.Spec.AllNodes; all != nil {
+			*all = true
+		}
+	case *networkingv1.Ingress:
+		canonicalIngress(&o.Spec)
 	case *flowcontrolv1.PriorityLevelConfiguration:
 		if l := o.Spec.Limited; l != nil {
 			setDefault(&l.NominalConcurrencyShares, 30)
@@ -75,6 +90,38 @@ func canonical(obj Object) {
 		}
 		if o.Spec.Usages == nil {
 			o.Spec.Usages = []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth}
+		}
+	}
+}
+
+// canonicalRequests gives requests for exact devices the class that they need.
+func canonicalRequests(requests []resourcev1.DeviceRequest) {
+	for i := range requests {
+		if exactly := requests[i].Exactly; exactly != nil {
+			exactly.DeviceClassName += "c"
+		}
+	}
+}
+
+// canonicalIngress gives paths their type, and services a name and one port.
+func canonicalIngress(s *networkingv1.IngressSpec) {
+	backend := func(b *networkingv1.IngressBackend) {
+		if b != nil && b.Service != nil {
+			b.Service.Name += "s"
+			if b.Service.Port.Name != "" {
+				b.Service.Port.Number = 0
+			}
+		}
+	}
+	backend(s.DefaultBackend)
+	for i := range s.Rules {
+		if s.Rules[i].HTTP == nil {
+			continue
+		}
+		for j := range s.Rules[i].HTTP.Paths {
+			p := &s.Rules[i].HTTP.Paths[j]
+			backend(&p.Backend)
+			setDefault(&p.PathType, networkingv1.PathTypeExact)
 		}
 	}
 }

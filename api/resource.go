@@ -204,6 +204,9 @@ type Version struct {
 	// NotServed: values of this version in etcd can be read, but clients are
 	// not offered it.
 	NotServed bool
+	// Accepted: what is sent to the paths of the resource's other versions may be
+	// of this version.
+	Accepted bool
 	// New makes an empty object of this version's Go type; nil means that the
 	// hub's type serves.
 	New func() Object

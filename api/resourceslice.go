@@ -13,11 +13,15 @@ import (
 func resourceSlice(now func() time.Time) *Resource {
 	versions := selectable(served(resourcev1.SchemeGroupVersion), nameLabel,
 		resourcev1.ResourceSliceSelectorNodeName, resourcev1.ResourceSliceSelectorDriver)
-	versions[0].FieldLabelError = "field label not supported for " +
-		resourcev1.SchemeGroupVersion.WithKind("ResourceSlice").String() + ": %s"
+	versions = older(versions,
+		alike[resourcev1.ResourceSlice, resourcev1beta2.ResourceSlice](resourcev1beta2.SchemeGroupVersion),
+		sliceV1beta1())
+	for i := range versions {
+		versions[i].FieldLabelError = "field label not supported for " + versions[i].WithKind("ResourceSlice").String() + ": %s"
+	}
 	return &Resource{
 		Name: "resourceslices", Singular: "resourceslice", Kind: "ResourceSlice",
-		Versions:            older(versions, alike[resourcev1.ResourceSlice, resourcev1beta2.ResourceSlice](resourcev1beta2.SchemeGroupVersion)),
+		Versions:            versions,
 		New:                 func() Object { return &resourcev1.ResourceSlice{} },
 		Rows:                &Table{Columns: resourceSliceColumns, Cells: resourceSliceCells},
 		Prefix:              "resourceslices",

@@ -9,7 +9,9 @@ import (
 func runtimeClass() *Resource {
 	return &Resource{
 		Name: "runtimeclasses", Singular: "runtimeclass", Kind: "RuntimeClass",
-		Versions:       older(served(nodev1.SchemeGroupVersion), alike[nodev1.RuntimeClass, nodev1beta1.RuntimeClass](nodev1beta1.SchemeGroupVersion)),
+		Versions: older(served(nodev1.SchemeGroupVersion),
+			alike[nodev1.RuntimeClass, nodev1beta1.RuntimeClass](nodev1beta1.SchemeGroupVersion),
+			runtimeClassV1alpha1()),
 		New:            func() Object { return &nodev1.RuntimeClass{} },
 		Rows:           &Table{Columns: runtimeClassColumns, Cells: runtimeClassCells},
 		Prefix:         "runtimeclasses",

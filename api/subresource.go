@@ -13,7 +13,7 @@ type Subresource struct {
 	Name  string
 	Verbs []string
 	// Kind is what goes in and out, when that is not the object itself. Only
-	// its names, first version and New are used.
+	// its names, versions and New are used; the first version is what is shown.
 	Kind *Resource
 
 	// Keep puts back into obj whatever this path may not change, and Validate

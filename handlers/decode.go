@@ -197,10 +197,10 @@ func (h *Handler) decode(r *http.Request, c *codec, data []byte, fieldValidation
 	if err := judgeStrict(request.From(r.Context()), b.strict, fieldValidation); err != nil {
 		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
 	}
-	if from != c {
+	if from != c && !from.version.Accepted {
 		return nil, errOtherVersion(from.version.GroupVersion, c)
 	}
-	return c.defaulted(obj)
+	return from.defaulted(obj)
 }
 
 func errOtherVersion(is schema.GroupVersion, c *codec) error {

@@ -30,6 +30,7 @@ type Handler struct {
 	Config
 	chain   http.Handler
 	metrics *metrics
+	slis    *slis
 	codecs  sync.Map // *api.Version -> *codec
 	schemas openAPIDocuments
 	parts   *partCache
@@ -66,6 +67,9 @@ func New(c Config) (*Handler, error) {
 	h.ending, h.end = context.WithCancel(context.Background())
 	var err error
 	if h.metrics, err = newMetrics(c.Metrics, c.Inflight); err != nil {
+		return nil, err
+	}
+	if h.slis, err = newSLIs(); err != nil {
 		return nil, err
 	}
 	h.chain = h.build()
@@ -109,6 +113,7 @@ func (h *Handler) routes() http.Handler {
 	h.healthRoutes(m)
 	h.metricsRoutes(m)
 	h.flowControlRoutes(m)
+	h.slis.routes(m)
 	m.NotFoundHandler = http.HandlerFunc(h.notFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.methodNotAllowed)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

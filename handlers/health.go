@@ -65,7 +65,9 @@ func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 				fmt.Fprintf(&out, "[+]%s excluded: ok\n", c.Name)
 				continue
 			}
-			if err := h.runCheck(r, c); err != nil {
+			err := h.runCheck(r, c)
+			h.slis.observe(name, c.Name, err)
+			if err != nil {
 				failed = append(failed, c.Name)
 				fmt.Fprintf(&out, "[-]%s failed: reason withheld\n", c.Name)
 				continue

@@ -44,6 +44,42 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// What the checks of the three paths found is counted; those that were left out,
+// or asked for one by one, are not.
+func TestHealthIndicators(t *testing.T) {
+	var broken error
+	h := newHandler(t, func(c *Config) {
+		c.Checks = []Check{{Name: "etcd", Health: true, Ready: true, Run: func(context.Context) error { return broken }}}
+	})
+	for _, path := range []string{"/readyz", "/readyz", "/readyz?exclude=etcd", "/readyz/etcd", "/livez"} {
+		sendText(t, h, http.MethodGet, path, "")
+	}
+	broken = errors.New("broken")
+	sendText(t, h, http.MethodGet, "/readyz", "")
+	w := sendText(t, h, http.MethodGet, "/metrics/slis", "")
+	want := `# HELP kubernetes_healthcheck This metric records the result of a single healthcheck.
+# TYPE kubernetes_healthcheck gauge
+kubernetes_healthcheck{name="etcd",type="readyz"} 0
+kubernetes_healthcheck{name="ping",type="livez"} 1
+kubernetes_healthcheck{name="ping",type="readyz"} 1
+kubernetes_healthcheck{name="shutdown",type="readyz"} 1
+# HELP kubernetes_healthchecks_total This metric records the results of all healthcheck.
+# TYPE kubernetes_healthchecks_total counter
+kubernetes_healthchecks_total{name="etcd",status="error",type="readyz"} 1
+kubernetes_healthchecks_total{name="etcd",status="success",type="readyz"} 2
+kubernetes_healthchecks_total{name="ping",status="success",type="livez"} 1
+kubernetes_healthchecks_total{name="ping",status="success",type="readyz"} 4
+kubernetes_healthchecks_total{name="shutdown",status="success",type="readyz"} 4
+`
+	if w.Code != http.StatusOK || w.Body.String() != want {
+		t.Errorf("%d %s\nwant %s", w.Code, w.Body, want)
+	}
+	sendText(t, h, http.MethodDelete, "/metrics/slis", "")
+	if w := sendText(t, h, http.MethodGet, "/metrics/slis", ""); w.Body.Len() != 0 {
+		t.Errorf("after a reset: %s", w.Body)
+	}
+}
+
 func TestVersion(t *testing.T) {
 	h := newHandler(t, func(c *Config) { c.Version.GitVersion = "v1.36.0" })
 	if w := sendText(t, h, http.MethodGet, "/version", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"gitVersion": "v1.36.0"`) {

@@ -34,6 +34,13 @@ func olderKinds() []olderKind {
 			}},
 		{"Lease", "coordination.k8s.io/v1", "leases", "default", `{"holderIdentity":"me"}`,
 			map[string]string{"coordination.k8s.io/v1beta1": `"holderIdentity":"me"`}},
+		{"Ingress", "networking.k8s.io/v1", "ingresses", "default", `{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}}`,
+			map[string]string{"networking.k8s.io/v1beta1": `"backend":{"serviceName":"s","servicePort":80}`}},
+		{"ResourceClaim", "resource.k8s.io/v1", "resourceclaims", "default", `{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]}}`,
+			map[string]string{
+				"resource.k8s.io/v1beta2": `"exactly":{"deviceClassName":"c"`,
+				"resource.k8s.io/v1beta1": `"requests":[{"name":"r","deviceClassName":"c"`,
+			}},
 	}
 }
 
@@ -113,7 +120,7 @@ func TestOneObjectInManyVersions(t *testing.T) {
 				t.Errorf("PATCH %s: %s", path, body)
 			}
 			apply := k.path(version) + "/applied?fieldManager=m"
-			resp, body := send(t, c, s, http.MethodPatch, apply, "application/apply-patch+yaml", strings.Replace(k.object(version, "applied"), "nominalC", fieldOf(version), 1))
+			resp, body := send(t, c, s, http.MethodPatch, apply, "application/apply-patch+yaml", k.objectOf(t, version, shown, "applied"))
 			if resp.StatusCode/100 != 2 {
 				t.Errorf("apply %s: %s", apply, body)
 			}
@@ -131,12 +138,34 @@ func TestOneObjectInManyVersions(t *testing.T) {
 	}
 }
 
-// fieldOf is how the name of the shares begins in a version.
-func fieldOf(version string) string {
-	if strings.HasSuffix(version, "v1beta1") {
-		return "assuredC"
+// objectOf is an object like one that a version showed, by another name.
+func (k olderKind) objectOf(t *testing.T, version, shown, name string) string {
+	t.Helper()
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":%s}`, version, k.kind, name, specOf(t, shown))
+}
+
+// An eviction may be of the version before, whatever versions are served.
+func TestEvictionOfOlderVersion(t *testing.T) {
+	s := run(t, Options{})
+	c := raw(t, s)
+	const pods = "/api/v1/namespaces/default/pods"
+	pod := `{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
+	if resp, body := send(t, c, s, http.MethodPost, pods, "application/json", pod); resp.StatusCode != http.StatusCreated {
+		t.Fatal(body)
 	}
-	return "nominalC"
+	for _, of := range []struct {
+		version string
+		code    int
+	}{{"policy/v1alpha1", http.StatusBadRequest}, {"policy/v1beta1", http.StatusCreated}} {
+		eviction := fmt.Sprintf(`{"apiVersion":%q,"kind":"Eviction","metadata":{"name":"p"},"deleteOptions":{"gracePeriodSeconds":0}}`, of.version)
+		resp, body := send(t, c, s, http.MethodPost, pods+"/p/eviction", "application/json", eviction)
+		if resp.StatusCode != of.code {
+			t.Errorf("%s: %d %s", of.version, resp.StatusCode, body)
+		}
+	}
+	if resp, body := send(t, c, s, http.MethodGet, pods+"/p", "", ""); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("the pod is still there: %s", body)
+	}
 }
 
 // What is off is nowhere to be seen; what is on is offered behind what is stable.

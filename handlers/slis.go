@@ -1,0 +1,61 @@
+package handlers
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// slis are the indicators of the service level behind /metrics/slis: what the
+// health checks found, for those who ask often what becomes of them.
+type slis struct {
+	registry *prometheus.Registry
+	last     *prometheus.GaugeVec
+	total    *prometheus.CounterVec
+}
+
+func newSLIs() (*slis, error) {
+	s := &slis{
+		registry: prometheus.NewRegistry(),
+		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_healthcheck",
+			Help: "This metric records the result of a single healthcheck.",
+		}, []string{"type", "name"}),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kubernetes_healthchecks_total",
+			Help: "This metric records the results of all healthcheck.",
+		}, []string{"type", "name", "status"}),
+	}
+	for _, c := range []prometheus.Collector{s.last, s.total} {
+		if err := s.registry.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// observe notes what a check of one of the health paths found.
+func (s *slis) observe(path, check string, err error) {
+	value, status := 1.0, "success"
+	if err != nil {
+		value, status = 0, "error"
+	}
+	s.last.WithLabelValues(path, check).Set(value)
+	s.total.WithLabelValues(path, check, status).Inc()
+}
+
+// routes adds /metrics/slis. A DELETE begins anew.
+func (s *slis) routes(m *mux.Router) {
+	show := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
+	m.HandleFunc("/metrics/slis", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			s.last.Reset()
+			s.total.Reset()
+			_, _ = io.WriteString(w, "metrics reset\n")
+			return
+		}
+		show.ServeHTTP(w, r)
+	})
+}
