@@ -42,6 +42,9 @@ server < conformance, bench;
 # This package.
 NONE < internal/layering;
 
+# What tests of several packages use.
+NONE < internal/schematest;
+
 # The server machinery is what this project is; it is written here, not imported.
 k8s.io/kubernetes !< ALL;
 k8s.io/apiserver !< ALL;
