@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Rules and defaults that webhooks and admission policies have in common: what
@@ -140,12 +141,8 @@ func defaultMutatingWebhooks(obj Object) {
 	list := obj.(*admissionv1.MutatingWebhookConfiguration).Webhooks
 	for i := range list {
 		w := &list[i]
-		setDefault(&w.FailurePolicy, admissionv1.Fail)
-		setDefault(&w.MatchPolicy, admissionv1.Equivalent)
-		setDefault(&w.TimeoutSeconds, 10)
 		setDefault(&w.ReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
-		defaultSelector(&w.NamespaceSelector)
-		defaultSelector(&w.ObjectSelector)
+		defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.NamespaceSelector, &w.ObjectSelector)
 		defaultWebhookRules(w.Rules, &w.ClientConfig)
 	}
 }
@@ -154,12 +151,18 @@ func defaultValidatingWebhooks(obj Object) {
 	list := obj.(*admissionv1.ValidatingWebhookConfiguration).Webhooks
 	for i := range list {
 		w := &list[i]
-		setDefault(&w.FailurePolicy, admissionv1.Fail)
-		setDefault(&w.MatchPolicy, admissionv1.Equivalent)
-		setDefault(&w.TimeoutSeconds, 10)
-		defaultSelector(&w.NamespaceSelector)
-		defaultSelector(&w.ObjectSelector)
+		defaultWebhook(&w.FailurePolicy, &w.MatchPolicy, &w.TimeoutSeconds, &w.NamespaceSelector, &w.ObjectSelector)
 		defaultWebhookRules(w.Rules, &w.ClientConfig)
+	}
+}
+
+// defaultWebhook is for what webhooks of both kinds have.
+func defaultWebhook(failure **admissionv1.FailurePolicyType, match **admissionv1.MatchPolicyType, timeout **int32, selectors ...**metav1.LabelSelector) {
+	setDefault(failure, admissionv1.Fail)
+	setDefault(match, admissionv1.Equivalent)
+	setDefault(timeout, 10)
+	for _, s := range selectors {
+		defaultSelector(s)
 	}
 }
 

@@ -25,12 +25,9 @@ func validatingPolicyRules(at *place, p *admissionv1.ValidatingAdmissionPolicy) 
 // become wrong.
 func validatingPolicyChanges(at *place, is, was *admissionv1.ValidatingAdmissionPolicy) {
 	at = at.of("spec")
-	s, scope := &is.Spec, celScope{params: is.Spec.ParamKind != nil}
-	policyTargetRules(at, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
-	if was == nil || !sameParamKind(s.ParamKind, was.Spec.ParamKind) || !slices.Equal(s.MatchConditions, was.Spec.MatchConditions) {
-		matchConditionRules(at.of("matchConditions"), s.MatchConditions, scope)
-	}
-	variableRules(at.of("variables"), s.Variables, &scope)
+	s := &is.Spec
+	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
+	scope := policyRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		at.of("validations").required("validations or auditAnnotations must contain at least one item")
 		at.of("auditAnnotations").required("validations or auditAnnotations must contain at least one item")
@@ -46,6 +43,27 @@ func validatingPolicyChanges(at *place, is, was *admissionv1.ValidatingAdmission
 		auditAnnotationRules(at, is.Name, a, scope)
 		keys.add(at.of("key"), a.Key)
 	})
+}
+
+// policyHead is what policies of both kinds have.
+type policyHead struct {
+	failure    *admissionv1.FailurePolicyType
+	params     *admissionv1.ParamKind
+	match      *admissionv1.MatchResources
+	conditions []admissionv1.MatchCondition
+	variables  []admissionv1.Variable
+}
+
+// policyRules are for the head of a policy, and give what the expressions of the
+// rest can use. Conditions that are unchanged were good before.
+func policyRules(at *place, h *policyHead, unchanged bool) celScope {
+	scope := celScope{params: h.params != nil}
+	policyTargetRules(at, h.failure, h.params, h.match)
+	if !unchanged {
+		matchConditionRules(at.of("matchConditions"), h.conditions, scope)
+	}
+	variableRules(at.of("variables"), h.variables, &scope)
+	return scope
 }
 
 func sameParamKind(a, b *admissionv1.ParamKind) bool {

@@ -167,11 +167,16 @@ func flowAccountRules(at *place, a *flowcontrolv1.ServiceAccountSubject) {
 func flowSchemaStatusRules(at *place, f, _ *flowcontrolv1.FlowSchema) {
 	var types unique[flowcontrolv1.FlowSchemaConditionType]
 	each(at.of("status").of("conditions"), f.Status.Conditions, func(at *place, c *flowcontrolv1.FlowSchemaCondition) {
-		types.add(at.of("type"), c.Type)
-		if c.Type == "" {
-			at.of("type").required("must not be empty")
-		}
+		conditionType(at.of("type"), c.Type, &types)
 	})
+}
+
+// conditionType is given, and once.
+func conditionType[T ~string](at *place, t T, types *unique[T]) {
+	types.add(at, t)
+	if t == "" {
+		at.required("must not be empty")
+	}
 }
 
 // MandatoryFlowSchema is the one form of the two flow schemas that no server can

@@ -13,12 +13,9 @@ func mutatingPolicyRules(at *place, p *admissionv1.MutatingAdmissionPolicy) {
 
 func mutatingPolicyChanges(at *place, is, was *admissionv1.MutatingAdmissionPolicy) {
 	at = at.of("spec")
-	s, scope := &is.Spec, celScope{params: is.Spec.ParamKind != nil}
-	policyTargetRules(at, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
-	if was == nil || !sameParamKind(s.ParamKind, was.Spec.ParamKind) || !slices.Equal(s.MatchConditions, was.Spec.MatchConditions) {
-		matchConditionRules(at.of("matchConditions"), s.MatchConditions, scope)
-	}
-	variableRules(at.of("variables"), s.Variables, &scope)
+	s := &is.Spec
+	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
+	scope := policyRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
 	if len(s.Mutations) == 0 {
 		at.of("mutations").required("mutations must contain at least one item")
 	}

@@ -121,10 +121,7 @@ func handBits(deck, hand int32) int {
 func priorityLevelStatusRules(at *place, p, _ *flowcontrolv1.PriorityLevelConfiguration) {
 	var types unique[flowcontrolv1.PriorityLevelConfigurationConditionType]
 	each(at.of("status").of("conditions"), p.Status.Conditions, func(at *place, c *flowcontrolv1.PriorityLevelConfigurationCondition) {
-		types.add(at.of("type"), c.Type)
-		if c.Type == "" {
-			at.of("type").required("must not be empty")
-		}
+		conditionType(at.of("type"), c.Type, &types)
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,35 +23,12 @@ var notServed = []string{
 // TestAPIResources compares the rows of kubectl api-resources with those that
 // kubectl prints for kube-apiserver 1.36, in testdata/api-resources.golden.
 func TestAPIResources(t *testing.T) {
-	dir := t.TempDir()
-	p := &process{binary: build(t), dir: filepath.Join(dir, "data"), log: filepath.Join(dir, "server.log")}
-	if err := p.start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := p.end(os.Interrupt); err != nil {
-			t.Error(err)
-		}
-	}()
-	bin := filepath.Join(dir, "kubectl")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, bin); err != nil {
-		t.Fatal(err)
-	}
-	c := exec.CommandContext(t.Context(), bin, "api-resources", "--output=wide", "--sort-by=name", "--no-headers")
-	c.Env = append(os.Environ(), "HOME="+dir, "KUBECONFIG="+p.kubeconfig())
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out := newKubectl(t).output("api-resources", "--output=wide", "--sort-by=name", "--no-headers")
 	recorded, err := os.ReadFile(filepath.Join("testdata", "api-resources.golden"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	compareRows(t, rows(recorded), rows(out))
+	compareRows(t, rows(recorded), rows([]byte(out)))
 }
 
 // rows are the lines of a table, each with its fields one space apart.

@@ -11,6 +11,6 @@
 //	until FILE REGEXP               wait until a file matches
 //
 // It is a module of its own, so that kubectl's dependencies do not become the
-// server's. TestAPIResources compares what kubectl api-resources prints with
-// what it prints for kube-apiserver.
+// server's. TestAPIResources and TestTables compare what kubectl api-resources
+// and kubectl get print with what they print for kube-apiserver.
 package kubectl

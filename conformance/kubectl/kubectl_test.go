@@ -21,6 +21,10 @@ func TestMain(m *testing.M) {
 // TestSessions runs the scripts.
 func TestSessions(t *testing.T) {
 	binary := build(t)
+	snapshot, err := filepath.Abs(snapshotFile)
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
@@ -30,6 +34,7 @@ func TestSessions(t *testing.T) {
 			env.Defer(func() { _ = p.end(os.Kill) })
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("KUBECONFIG", p.kubeconfig())
+			env.Setenv("SNAPSHOT", snapshot)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"miniapiserver": control, "until": until},
