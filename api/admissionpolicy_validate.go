@@ -27,7 +27,7 @@ func validatingPolicyChanges(at *place, is, was *admissionv1.ValidatingAdmission
 	at = at.of("spec")
 	s := &is.Spec
 	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
-	scope := policyRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
+	scope := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		at.of("validations").required("validations or auditAnnotations must contain at least one item")
 		at.of("auditAnnotations").required("validations or auditAnnotations must contain at least one item")
@@ -54,9 +54,9 @@ type policyHead struct {
 	variables  []admissionv1.Variable
 }
 
-// policyRules are for the head of a policy, and give what the expressions of the
+// policyHeadRules are for the head of a policy, and give what the expressions of the
 // rest can use. Conditions that are unchanged were good before.
-func policyRules(at *place, h *policyHead, unchanged bool) celScope {
+func policyHeadRules(at *place, h *policyHead, unchanged bool) celScope {
 	scope := celScope{params: h.params != nil}
 	policyTargetRules(at, h.failure, h.params, h.match)
 	if !unchanged {
