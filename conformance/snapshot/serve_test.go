@@ -51,13 +51,13 @@ func readLists(t *testing.T) map[string]list {
 func restored(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
 	o.EtcdSnapshot = snapshotFile
-	// It would put this server's authority in the place of the snapshot's.
-	o.ControllersOff = append(o.ControllersOff, "root-ca-certificate-publisher-controller")
 	return start(t, o)
 }
 
 func start(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
+	// It would put this server's authority in the place of the snapshot's.
+	o.ControllersOff = append(o.ControllersOff, "root-ca-certificate-publisher-controller")
 	s, err := server.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
