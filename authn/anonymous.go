@@ -2,24 +2,34 @@ package authn
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// WithAnonymous lets requests that carry no credential in as system:anonymous.
-// A credential that is not good stays an error: whoever sends one means to be
-// somebody.
-func WithAnonymous(known Authenticator) Authenticator { return orAnonymous{known} }
+// WithAnonymous lets requests that carry no credential in as system:anonymous;
+// where paths are given, only those to one of them. A credential that is not
+// good stays an error: whoever sends one means to be somebody.
+func WithAnonymous(known Authenticator, paths ...string) Authenticator {
+	return orAnonymous{known, paths}
+}
 
-type orAnonymous struct{ known Authenticator }
+type orAnonymous struct {
+	known Authenticator
+	paths []string
+}
 
-func (o orAnonymous) Authenticate(r *http.Request) (*request.User, bool, error) {
-	user, ok, err := o.known.Authenticate(r)
+func (o orAnonymous) Authenticate(r *http.Request) (Identity, bool, error) {
+	id, ok, err := o.known.Authenticate(r)
 	if ok || err != nil {
-		return user, ok, err
+		return id, ok, err
 	}
-	return &request.User{
+	if len(o.paths) > 0 && (r.URL == nil || !slices.Contains(o.paths, r.URL.Path)) {
+		return Identity{}, false, nil
+	}
+	audiences, _ := audiencesIn(r.Context())
+	return Identity{Audiences: audiences, User: &request.User{
 		Name:   request.UserAnonymous,
 		Groups: []string{request.GroupUnauthenticated},
-	}, true, nil
+	}}, true, nil
 }

@@ -11,52 +11,69 @@ import (
 
 // Token is one way of knowing whose a bearer token is.
 type Token interface {
-	// AuthenticateToken returns the user and true; or false where the token is
-	// none of this kind; or an error where it is one of this kind that is not
-	// good.
-	AuthenticateToken(ctx context.Context, token string) (*request.User, bool, error)
+	// AuthenticateToken returns whose it is and true; or false where the token
+	// is none of this kind; or an error where it is one of this kind that is not
+	// good. It must be safe for concurrent use.
+	AuthenticateToken(ctx context.Context, token string) (Identity, bool, error)
 }
 
-// Bearer is the method of "Authorization: Bearer TOKEN". It asks each kind of
-// token in order. A token that none of them knows is an error: who sends one
-// means to be somebody, and must not silently become nobody.
-type Bearer []Token
+// Tokens asks several kinds of tokens in order.
+type Tokens []Token
+
+// AuthenticateToken implements Token. What one kind finds wrong with the token
+// does not keep a later one from knowing it.
+func (t Tokens) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
+	var errs []error
+	for _, kind := range t {
+		id, ok, err := kind.AuthenticateToken(ctx, token)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case ok:
+			return id, true, nil
+		}
+	}
+	return Identity{}, false, aggregate(errs)
+}
+
+// Bearer is the method of "Authorization: Bearer TOKEN". A token that its kinds
+// do not know is an error: who sends one means to be somebody, and must not
+// silently become nobody.
+type Bearer struct{ Tokens Token }
 
 // errBadToken is about a token that is nobody's.
 var errBadToken = errors.New("invalid bearer token")
 
 // Authenticate looks up the bearer token of r.
-func (b Bearer) Authenticate(r *http.Request) (*request.User, bool, error) {
-	token, ok := bearerToken(r.Header.Get("Authorization"))
-	if !ok {
-		return nil, false, nil
-	}
-	var errs []error
-	for _, kind := range b {
-		user, ok, err := kind.AuthenticateToken(r.Context(), token)
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case ok:
-			// Nothing further in has any use for the secret: it must not reach
-			// logs, audit events or a proxied backend.
-			r.Header.Del("Authorization")
-			return user, true, nil
+func (b Bearer) Authenticate(r *http.Request) (Identity, bool, error) {
+	token, spaced := bearerToken(r.Header.Get("Authorization"))
+	if token == "" {
+		if spaced {
+			request.From(r.Context()).Warn("the provided Authorization header contains extra space before the bearer token, and is ignored")
 		}
+		return Identity{}, false, nil
 	}
-	if len(errs) == 0 {
-		return nil, false, errBadToken
+	id, ok, err := b.Tokens.AuthenticateToken(r.Context(), token)
+	switch {
+	case err != nil:
+		return Identity{}, false, err
+	case !ok:
+		return Identity{}, false, errBadToken
 	}
-	return nil, false, errors.Join(errs...)
+	// Nothing further in has any use for the secret: it must not reach logs,
+	// audit events or a proxied backend.
+	r.Header.Del("Authorization")
+	return id, true, nil
 }
 
 // bearerToken reads the token out of an Authorization header. A header of
-// another scheme carries none, and neither does an empty token.
-func bearerToken(header string) (string, bool) {
+// another scheme carries none, and neither does one in which more than one space
+// stands before it.
+func bearerToken(header string) (token string, spaced bool) {
 	scheme, rest, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if !strings.EqualFold(scheme, "bearer") {
 		return "", false
 	}
-	token, _, _ := strings.Cut(rest, " ")
-	return token, token != ""
+	token, _, more := strings.Cut(rest, " ")
+	return token, more && token == ""
 }

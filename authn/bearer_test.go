@@ -12,8 +12,8 @@ import (
 // brokenTokens is a kind of token whose look-up fails.
 type brokenTokens struct{ err error }
 
-func (b brokenTokens) AuthenticateToken(context.Context, string) (*request.User, bool, error) {
-	return nil, false, b.err
+func (b brokenTokens) AuthenticateToken(context.Context, string) (Identity, bool, error) {
+	return Identity{}, false, b.err
 }
 
 func tokens(t *testing.T) TokenFile {
@@ -44,13 +44,13 @@ func TestBearerHeader(t *testing.T) {
 	for _, c := range cases {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Authorization", c.header)
-		user, ok, err := Bearer{tokens(t)}.Authenticate(r)
+		id, ok, err := Bearer{tokens(t)}.Authenticate(r)
 		if (err != nil) != c.bad || ok != (c.user != "") {
 			t.Errorf("%q: got ok %v, error %v", c.header, ok, err)
 			continue
 		}
-		if ok && user.Name != c.user {
-			t.Errorf("%q: got user %q", c.header, user.Name)
+		if ok && id.User.Name != c.user {
+			t.Errorf("%q: got user %q", c.header, id.User.Name)
 		}
 		if ok && r.Header.Get("Authorization") != "" {
 			t.Errorf("%q: the token is still in the request", c.header)
@@ -62,11 +62,11 @@ func TestBearerAsksOn(t *testing.T) {
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("Authorization", "Bearer good")
 	down := errors.New("issuer is down")
-	if _, ok, err := (Bearer{brokenTokens{down}, tokens(t)}).Authenticate(r); !ok || err != nil {
+	if _, ok, err := (Bearer{Tokens{brokenTokens{down}, tokens(t)}}).Authenticate(r); !ok || err != nil {
 		t.Errorf("a later kind of token knows it: got ok %v, error %v", ok, err)
 	}
 	r.Header.Set("Authorization", "Bearer other")
-	if _, _, err := (Bearer{brokenTokens{down}, tokens(t)}).Authenticate(r); !errors.Is(err, down) {
+	if _, _, err := (Bearer{Tokens{brokenTokens{down}, tokens(t)}}).Authenticate(r); !errors.Is(err, down) {
 		t.Errorf("nobody knows it: got error %v, want %v", err, down)
 	}
 }

@@ -80,14 +80,12 @@ func (t TokenFile) Add(token string, user *request.User) {
 }
 
 // AuthenticateToken looks the token up in the table.
-func (t TokenFile) AuthenticateToken(_ context.Context, token string) (*request.User, bool, error) {
+func (t TokenFile) AuthenticateToken(_ context.Context, token string) (Identity, bool, error) {
 	user, ok := t[sha256.Sum256([]byte(token))]
 	if !ok {
-		return nil, false, nil
+		return Identity{}, false, nil
 	}
-	// The table is read by many requests at a time; what they get is theirs.
-	mine := *user
-	return &mine, true, nil
+	return Identity{User: user}, true, nil
 }
 
 func userOf(record []string) (*request.User, error) {

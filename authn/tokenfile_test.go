@@ -31,9 +31,9 @@ func TestReadTokenFile(t *testing.T) {
 		"bob-token":   {Name: "bob"},
 	}
 	for token, user := range want {
-		got, ok, err := table.AuthenticateToken(t.Context(), token)
-		if !ok || err != nil || !reflect.DeepEqual(got, user) {
-			t.Errorf("%s: got %+v, %v, %v; want %+v", token, got, ok, err, user)
+		id, ok, err := table.AuthenticateToken(t.Context(), token)
+		if !ok || err != nil || !reflect.DeepEqual(id.User, user) {
+			t.Errorf("%s: got %+v, %v, %v; want %+v", token, id, ok, err, user)
 		}
 	}
 	for _, token := range []string{"", "admin", "admin-toke", "admin-token ", "alice-uid"} {

@@ -21,11 +21,10 @@ func WithTrusted(ctx context.Context, user *request.User) context.Context {
 type Trusted struct{}
 
 // Authenticate returns the user that WithTrusted put there.
-func (Trusted) Authenticate(r *http.Request) (*request.User, bool, error) {
+func (Trusted) Authenticate(r *http.Request) (Identity, bool, error) {
 	user, ok := r.Context().Value(trustedKey{}).(*request.User)
 	if !ok {
-		return nil, false, nil
+		return Identity{}, false, nil
 	}
-	mine := *user
-	return &mine, true, nil
+	return Identity{User: user}, true, nil
 }

@@ -1,9 +1,10 @@
 package authn
 
 import (
-	"errors"
 	"net/http"
 	"slices"
+
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -14,18 +15,28 @@ import (
 type Union []Authenticator
 
 // Authenticate asks the methods about r.
-func (u Union) Authenticate(r *http.Request) (*request.User, bool, error) {
+func (u Union) Authenticate(r *http.Request) (Identity, bool, error) {
 	var errs []error
 	for _, method := range u {
-		user, ok, err := method.Authenticate(r)
+		id, ok, err := method.Authenticate(r)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
 		case ok:
-			return authenticated(user), true, nil
+			id.User = authenticated(id.User)
+			return id, true, nil
 		}
 	}
-	return nil, false, errors.Join(errs...)
+	return Identity{}, false, aggregate(errs)
+}
+
+// aggregate makes one error of several. Its text is kube-apiserver's, which
+// TokenReviews show: "[one, other]", each once.
+func aggregate(errs []error) error {
+	if all := utilerrors.NewAggregate(errs); all != nil {
+		return all
+	}
+	return nil
 }
 
 // authenticated adds the group that all known users are in. The anonymous user

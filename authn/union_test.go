@@ -16,8 +16,8 @@ type answer struct {
 	err  error
 }
 
-func (a answer) Authenticate(*http.Request) (*request.User, bool, error) {
-	return a.user, a.user != nil, a.err
+func (a answer) Authenticate(*http.Request) (Identity, bool, error) {
+	return Identity{User: a.user}, a.user != nil, a.err
 }
 
 func TestUnion(t *testing.T) {
@@ -42,12 +42,12 @@ func TestUnion(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			user, ok, err := c.union.Authenticate(httptest.NewRequest("GET", "/", nil))
+			id, ok, err := c.union.Authenticate(httptest.NewRequest("GET", "/", nil))
 			if ok != (c.user != "") || !errors.Is(err, c.err) {
 				t.Fatalf("got %v, error %v", ok, err)
 			}
-			if ok && (user.Name != c.user || !reflect.DeepEqual(user.Groups, c.groups)) {
-				t.Errorf("got %+v", user)
+			if ok && (id.User.Name != c.user || !reflect.DeepEqual(id.User.Groups, c.groups)) {
+				t.Errorf("got %+v", id.User)
 			}
 		})
 	}
@@ -70,15 +70,15 @@ func TestAnonymous(t *testing.T) {
 		if c.token != "" {
 			r.Header.Set("Authorization", "Bearer "+c.token)
 		}
-		user, ok, err := method.Authenticate(r)
+		id, ok, err := method.Authenticate(r)
 		if c.user == "" {
-			if ok || err == nil || user != nil {
-				t.Errorf("token %q: got %+v, %v; a bad token must be an error and never anonymous", c.token, user, err)
+			if ok || err == nil || id.User != nil {
+				t.Errorf("token %q: got %+v, %v; a bad token must be an error and never anonymous", c.token, id, err)
 			}
 			continue
 		}
-		if !ok || err != nil || user.Name != c.user || user.Groups[len(user.Groups)-1] != c.group {
-			t.Errorf("token %q: got %+v, %v", c.token, user, err)
+		if !ok || err != nil || id.User.Name != c.user || id.User.Groups[len(id.User.Groups)-1] != c.group {
+			t.Errorf("token %q: got %+v, %v", c.token, id, err)
 		}
 	}
 }
@@ -91,8 +91,8 @@ func TestTrusted(t *testing.T) {
 		t.Errorf("not trusted: got %v, %v", ok, err)
 	}
 	trusted := r.WithContext(WithTrusted(r.Context(), &request.User{Name: "local", Groups: []string{"system:masters"}}))
-	user, ok, err := method.Authenticate(trusted)
-	if !ok || err != nil || user.Name != "local" || len(user.Groups) != 2 {
-		t.Errorf("trusted: got %+v, %v, %v", user, ok, err)
+	id, ok, err := method.Authenticate(trusted)
+	if !ok || err != nil || id.User.Name != "local" || len(id.User.Groups) != 2 {
+		t.Errorf("trusted: got %+v, %v, %v", id, ok, err)
 	}
 }

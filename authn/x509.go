@@ -5,10 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/http"
-	"sync"
-	"time"
 
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -21,105 +18,21 @@ const extraCredentialID = "authentication.kubernetes.io/credential-id"
 // uid.
 const uidOID = "1.3.6.1.4.1.57683.2"
 
-// maxVerified bounds how many certificates are remembered as good.
-const maxVerified = 1024
-
 // X509 is the method of TLS client certificates: the common name is the user,
 // organisations are the groups.
-type X509 struct {
-	cas *CAFile
-	now func() time.Time
-
-	// Checking a signature takes longer than serving a read, so chains that
-	// were found good are remembered, until one of their certificates expires
-	// or the CAs change.
-	mu         sync.Mutex
-	verified   map[[sha256.Size]byte]verified
-	generation int
-}
-
-type verified struct {
-	user  *request.User
-	until time.Time
-}
+type X509 struct{ chains *chains[*request.User] }
 
 // NewX509 returns the method that accepts certificates of the given CAs.
-func NewX509(cas *CAFile) *X509 {
-	return &X509{cas: cas, now: time.Now, verified: map[[sha256.Size]byte]verified{}}
-}
+func NewX509(cas *CAFile) *X509 { return &X509{newChains(cas, userOfCertificate)} }
 
 // Authenticate verifies the client certificate of r's connection. One without a
 // common name is no credential.
-func (x *X509) Authenticate(r *http.Request) (*request.User, bool, error) {
+func (x *X509) Authenticate(r *http.Request) (Identity, bool, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
-		return nil, false, nil
+		return Identity{}, false, nil
 	}
-	chain := r.TLS.PeerCertificates
-	pool, generation := x.cas.Pool()
-	sum, now := sumOf(chain), x.now()
-	if user, ok := x.known(sum, now, generation); ok {
-		return user, user != nil, nil
-	}
-	until, err := verify(chain, pool, now)
-	if err != nil {
-		return nil, false, err
-	}
-	user, err := userOfCertificate(chain[0])
-	if err != nil {
-		return nil, false, err
-	}
-	x.remember(sum, verified{user, until}, generation)
-	return copyOf(user), user != nil, nil
-}
-
-// known returns the user of a chain that was found good before, who is nil for
-// one without a name.
-func (x *X509) known(sum [sha256.Size]byte, now time.Time, generation int) (*request.User, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	v, ok := x.verified[sum]
-	if !ok || x.generation != generation || now.After(v.until) {
-		return nil, false
-	}
-	return copyOf(v.user), true
-}
-
-func (x *X509) remember(sum [sha256.Size]byte, v verified, generation int) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if generation < x.generation {
-		return
-	}
-	if x.generation != generation || len(x.verified) >= maxVerified {
-		clear(x.verified)
-		x.generation = generation
-	}
-	x.verified[sum] = v
-}
-
-// verify checks that a chain leads to one of the CAs and is meant for clients.
-// It returns when it ends to be good.
-func verify(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) (time.Time, error) {
-	intermediates := x509.NewCertPool()
-	for _, c := range chain[1:] {
-		intermediates.AddCert(c)
-	}
-	found, err := chain[0].Verify(x509.VerifyOptions{
-		Roots:         roots,
-		Intermediates: intermediates,
-		CurrentTime:   now,
-		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	})
-	if err != nil {
-		return time.Time{}, fmt.Errorf("verifying client certificate SN=%d: %w", chain[0].SerialNumber, err)
-	}
-	until := chain[0].NotAfter
-	for _, c := range found[0] {
-		if c.NotAfter.Before(until) {
-			until = c.NotAfter
-		}
-	}
-	return until, nil
+	user, err := x.chains.check(r.TLS.PeerCertificates)
+	return Identity{User: user}, user != nil && err == nil, err
 }
 
 func userOfCertificate(c *x509.Certificate) (*request.User, error) {
@@ -155,21 +68,4 @@ func uidOf(c *x509.Certificate) (string, error) {
 		uid, found = value, true
 	}
 	return uid, nil
-}
-
-func sumOf(chain []*x509.Certificate) (sum [sha256.Size]byte) {
-	h := sha256.New()
-	for _, c := range chain {
-		h.Write(c.Raw)
-	}
-	h.Sum(sum[:0])
-	return sum
-}
-
-func copyOf(user *request.User) *request.User {
-	if user == nil {
-		return nil
-	}
-	mine := *user
-	return &mine
 }

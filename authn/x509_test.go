@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // issuer is a CA of a test.
@@ -93,7 +95,8 @@ func TestX509User(t *testing.T) {
 	uid := pkix.AttributeTypeAndValue{Type: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}, Value: "42"}
 	cert := ca.client(t, pkix.Name{CommonName: "jane", Organization: []string{"dev", "ops"}, ExtraNames: []pkix.AttributeTypeAndValue{uid}})
 	for range 2 { // the second is from memory
-		user, ok, err := x.Authenticate(with(cert))
+		id, ok, err := x.Authenticate(with(cert))
+		user := id.User
 		if !ok || err != nil {
 			t.Fatalf("got %v, %v", ok, err)
 		}
@@ -128,9 +131,9 @@ func TestX509Refuses(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			user, ok, err := x.Authenticate(c.r)
-			if ok || user != nil || (err != nil) != c.bad {
-				t.Errorf("got %+v, %v, %v", user, ok, err)
+			id, ok, err := x.Authenticate(c.r)
+			if ok || id.User != nil || (err != nil) != c.bad {
+				t.Errorf("got %+v, %v, %v", id, ok, err)
 			}
 		})
 	}
@@ -143,7 +146,7 @@ func TestX509ForgetsExpired(t *testing.T) {
 	if _, ok, err := x.Authenticate(with(cert)); !ok || err != nil {
 		t.Fatalf("got %v, %v", ok, err)
 	}
-	x.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	x.chains.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
 	if _, ok, err := x.Authenticate(with(cert)); ok || err == nil {
 		t.Errorf("a certificate that expired since is still accepted: %v, %v", ok, err)
 	}
@@ -152,10 +155,10 @@ func TestX509ForgetsExpired(t *testing.T) {
 func TestX509MemoryIsBounded(t *testing.T) {
 	x := newX509(t, newIssuer(t))
 	for i := range 3 * maxVerified {
-		x.remember([32]byte{byte(i), byte(i >> 8)}, verified{}, 1)
+		x.chains.remember([32]byte{byte(i), byte(i >> 8)}, verified[*request.User]{}, 1)
 	}
-	if len(x.verified) > maxVerified {
-		t.Errorf("%d certificates remembered", len(x.verified))
+	if len(x.chains.verified) > maxVerified {
+		t.Errorf("%d certificates remembered", len(x.chains.verified))
 	}
 }
 

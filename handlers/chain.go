@@ -97,27 +97,6 @@ func (h *Handler) parse(next http.Handler) http.Handler {
 	})
 }
 
-// authenticate finds out who asks. Without a good credential the request ends
-// here.
-func (h *Handler) authenticate(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scope := request.From(r.Context())
-		if h.Authenticator != nil {
-			user, ok, err := h.Authenticator.Authenticate(r)
-			if err != nil {
-				h.Logger.Info("authentication failed", "id", scope.ID, "error", err)
-			} else if ok {
-				scope.User = user
-				r.Header.Del("Authorization") // nothing below has any use for the secret
-				next.ServeHTTP(w, r)
-				return
-			}
-		}
-		err := apierrors.NewUnauthorized("Unauthorized")
-		h.fail(w, r, err)
-	})
-}
-
 // authorize asks whether the user may.
 func (h *Handler) authorize(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

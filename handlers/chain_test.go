@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -28,7 +29,7 @@ func behind(t *testing.T, next http.HandlerFunc, change func(*Config)) http.Hand
 		t.Fatal(err)
 	}
 	var handler http.Handler = next
-	for _, step := range []func(http.Handler) http.Handler{full.authorize, full.limit, full.boundTime, full.authenticate, full.parse, full.recoverPanics, full.measure, full.identify} {
+	for _, step := range []func(http.Handler) http.Handler{full.authorize, full.limit, full.boundTime, full.impersonate, full.authenticate, full.parse, full.recoverPanics, full.measure, full.identify} {
 		handler = step(handler)
 	}
 	return handler
@@ -160,8 +161,8 @@ func TestWhoMayNot(t *testing.T) {
 
 type nobody struct{}
 
-func (nobody) Authenticate(*http.Request) (*request.User, bool, error) {
-	return nil, false, errors.New("bad token")
+func (nobody) Authenticate(*http.Request) (authn.Identity, bool, error) {
+	return authn.Identity{}, false, errors.New("bad token")
 }
 
 func TestRequestIDs(t *testing.T) {

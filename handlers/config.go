@@ -22,7 +22,10 @@ type Config struct {
 	Registry  *registry.Registry
 	// Authenticator finds out who asks; nil refuses everybody with 401.
 	Authenticator authn.Authenticator
-	Authorizer    authz.Authorizer
+	// ProxyHeaders are what authenticating proxies say users by. They are taken
+	// out of every request, whoever sent them.
+	ProxyHeaders authn.ProxyHeaders
+	Authorizer   authz.Authorizer
 	// Checks are the health checks behind /healthz, /livez and /readyz, in the
 	// order in which they are reported. "ping" is always there.
 	Checks []Check

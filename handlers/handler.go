@@ -85,6 +85,7 @@ func (h *Handler) build() http.Handler {
 		h.recoverPanics,     // before anything that could panic
 		h.parse,             // once, for all that ask what the request is about
 		h.authenticate,      // who; before limits, which may depend on it
+		h.impersonate,       // as whom; what follows is about the one that is acted as
 		h.boundTime,         // what is allowed to begin must also end, and waits for a part of its time
 		h.limit,             // is there room; before authorization, which may be costly
 		h.authorize,         // may they; nothing below is reached without

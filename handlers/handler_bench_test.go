@@ -25,8 +25,8 @@ import (
 // everybody takes every request for one of an administrator.
 type everybody struct{}
 
-func (everybody) Authenticate(*http.Request) (*request.User, bool, error) {
-	return &request.User{Name: "bench", Groups: []string{request.GroupMasters}}, true, nil
+func (everybody) Authenticate(*http.Request) (authn.Identity, bool, error) {
+	return authn.Identity{User: &request.User{Name: "bench", Groups: []string{request.GroupMasters}}}, true, nil
 }
 
 var _ authn.Authenticator = everybody{}

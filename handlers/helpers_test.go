@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -29,8 +30,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // Group names.
 type somebody struct{}
 
-func (somebody) Authenticate(r *http.Request) (*request.User, bool, error) {
-	return &request.User{Name: "somebody", Groups: []string{r.Header.Get("Group")}}, true, nil
+func (somebody) Authenticate(r *http.Request) (authn.Identity, bool, error) {
+	return authn.Identity{User: &request.User{Name: "somebody", Groups: []string{r.Header.Get("Group")}}}, true, nil
 }
 
 // newHandler serves all kinds on a store of its own, to everybody in the groups

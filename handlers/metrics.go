@@ -18,10 +18,13 @@ import (
 
 // metrics are the server's own, with kube-apiserver's names and labels.
 type metrics struct {
-	total       *prometheus.CounterVec
-	duration    *prometheus.HistogramVec
-	longRunning *prometheus.GaugeVec
-	deprecated  *prometheus.GaugeVec
+	total          *prometheus.CounterVec
+	duration       *prometheus.HistogramVec
+	longRunning    *prometheus.GaugeVec
+	deprecated     *prometheus.GaugeVec
+	authentication *authenticationMetrics
+	// impersonation counts who wants to be somebody else.
+	impersonation *impersonationMetrics
 	// known keeps the children of total and duration by what they count, since
 	// finding them by their labels costs more than counting.
 	known sync.Map // requestKind -> *counted
@@ -61,7 +64,12 @@ func newMetrics(reg *prometheus.Registry, in *apf.Inflight) (*metrics, error) {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
-	return m, nil
+	var err error
+	if m.authentication, err = newAuthenticationMetrics(reg); err != nil {
+		return nil, err
+	}
+	m.impersonation, err = newImpersonationMetrics(reg)
+	return m, err
 }
 
 func (m *metrics) of(k requestKind) *counted {

@@ -37,6 +37,9 @@ type Scope struct {
 	Info Info
 	// User is who asks; nil until authentication has run.
 	User *User
+	// Impersonator is who sent the request, where User is whom he wants to be
+	// for it; nil for those who act as themselves.
+	Impersonator *User
 	// Routed tells that Info leads to a resource that is served, by a verb that
 	// it has: nothing of it is then made up by the client but names.
 	Routed bool

@@ -19,7 +19,7 @@ func newAuthenticator(o *Options, ownCA []byte, adminToken string) (authn.Authen
 	}
 	own := authn.TokenFile{}
 	own.Add(adminToken, &request.User{Name: adminName, Groups: []string{request.GroupMasters}})
-	tokens := authn.Bearer{own}
+	tokens := authn.Tokens{own}
 	if o.TokenFile != "" {
 		file, err := authn.ReadTokenFile(o.TokenFile)
 		if err != nil {
@@ -27,7 +27,7 @@ func newAuthenticator(o *Options, ownCA []byte, adminToken string) (authn.Authen
 		}
 		tokens = append(tokens, file)
 	}
-	known := authn.Union{authn.Trusted{}, authn.NewX509(cas), tokens}
+	known := authn.Union{authn.Trusted{}, authn.NewX509(cas), authn.Bearer{Tokens: tokens}}
 	if o.NoAnonymous {
 		return known, nil
 	}

@@ -1,0 +1,81 @@
+package authn
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"unicode/utf8"
+)
+
+// protocolPrefix begins the WebSocket subprotocol that carries a token.
+const protocolPrefix = "base64url.bearer.authorization.k8s.io."
+
+var protocolHeader = textproto.CanonicalMIMEHeaderKey("Sec-WebSocket-Protocol")
+
+// WebSocket is the method of browsers, which can set no header of a WebSocket
+// but its subprotocols: one of them carries the bearer token. Another must be
+// there too, for the server to choose.
+type WebSocket struct{ Tokens Token }
+
+// Authenticate looks up the token among the subprotocols of r.
+func (s WebSocket) Authenticate(r *http.Request) (Identity, bool, error) {
+	if len(r.Header[protocolHeader]) == 0 || !isWebSocket(r) {
+		return Identity{}, false, nil
+	}
+	token, others, err := tokenAmong(r.Header[protocolHeader])
+	if err != nil || token == "" {
+		return Identity{}, false, err
+	}
+	if len(others) == 0 {
+		return Identity{}, false, errors.New("missing additional subprotocol")
+	}
+	id, ok, err := s.Tokens.AuthenticateToken(r.Context(), token)
+	switch {
+	case err != nil:
+		return Identity{}, false, err
+	case !ok:
+		return Identity{}, false, errBadToken
+	}
+	r.Header.Set(protocolHeader, strings.Join(others, ","))
+	return id, true, nil
+}
+
+func isWebSocket(r *http.Request) bool {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return false
+	}
+	for part := range strings.SplitSeq(r.Header.Get("Connection"), ",") {
+		if strings.EqualFold(strings.TrimSpace(part), "upgrade") {
+			return true
+		}
+	}
+	return false
+}
+
+// tokenAmong tells the token from the subprotocols that are meant for others.
+func tokenAmong(headers []string) (token string, others []string, err error) {
+	found := false
+	for protocol := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		protocol = strings.TrimSpace(protocol)
+		encoded, ok := strings.CutPrefix(protocol, protocolPrefix)
+		if !ok {
+			others = append(others, protocol)
+			continue
+		}
+		if found {
+			return "", nil, errors.New("multiple base64.bearer.authorization tokens specified")
+		}
+		found = true
+		decoded, err := base64.RawURLEncoding.DecodeString(encoded)
+		if err != nil {
+			return "", nil, errors.New("invalid base64.bearer.authorization token encoding")
+		}
+		if !utf8.Valid(decoded) {
+			return "", nil, errors.New("invalid base64.bearer.authorization token")
+		}
+		token = string(decoded)
+	}
+	return token, others, nil
+}

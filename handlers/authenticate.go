@@ -1,0 +1,140 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// usualProxyHeaders are what most authenticating proxies use; they go whether
+// this server has been told of any or not.
+func usualProxyHeaders() authn.ProxyHeaders {
+	return authn.ProxyHeaders{
+		Users: []string{"X-Remote-User"}, UIDs: []string{"X-Remote-Uid"},
+		Groups: []string{"X-Remote-Group"}, Extra: []string{"X-Remote-Extra-"},
+	}
+}
+
+// authenticate finds out who asks. Without a good credential the request ends
+// here.
+func (h *Handler) authenticate(next http.Handler) http.Handler {
+	usual := usualProxyHeaders()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scope := request.From(r.Context())
+		user, err := h.whoSent(r)
+		if err != nil {
+			h.Logger.Info("authentication failed", "id", scope.ID, "error", err)
+		}
+		if user == nil {
+			endUnknown(w, r)
+			h.fail(w, r, apierrors.NewUnauthorized("Unauthorized"))
+			return
+		}
+		scope.User = user
+		r.Header.Del("Authorization") // nothing below has any use for the secret
+		usual.Clear(r.Header)
+		h.ProxyHeaders.Clear(r.Header)
+		if user.Name == request.UserAnonymous || slices.Contains(user.Groups, request.GroupUnauthenticated) {
+			endUnknown(w, r)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// whoSent asks the authenticator; nil is nobody.
+func (h *Handler) whoSent(r *http.Request) (*request.User, error) {
+	if h.Authenticator == nil {
+		return nil, nil
+	}
+	start := time.Now()
+	id, ok, err := h.Authenticator.Authenticate(r)
+	result := resultSuccess
+	switch {
+	case err != nil:
+		result = resultError
+	case !ok:
+		result = resultFailure
+	default:
+		h.metrics.authentication.of(id.User.Name).Inc()
+	}
+	m := &h.metrics.authentication.results[result]
+	m.attempts.Inc()
+	m.duration.Observe(time.Since(start).Seconds())
+	if err != nil || !ok {
+		return nil, err
+	}
+	return id.User, nil
+}
+
+// endUnknown has the connection end after this answer when nobody known sent
+// the request: HTTP/2 lets whoever is on a connection do much at little cost.
+func endUnknown(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 2 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// Results of authentication, as metrics call them.
+const (
+	resultSuccess = iota
+	resultFailure
+	resultError
+)
+
+// authenticationMetrics have kube-apiserver's names and labels.
+type authenticationMetrics struct {
+	results [3]struct {
+		attempts prometheus.Counter
+		duration prometheus.Observer
+	}
+	users map[string]prometheus.Counter
+}
+
+// Kinds of users that are counted apart from those that are known by name.
+const (
+	userByEmail = "email_id"
+	userOther   = "other"
+)
+
+func newAuthenticationMetrics(reg *prometheus.Registry) (*authenticationMetrics, error) {
+	users := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
+		Help: "Counter of authenticated requests broken out by username."}, []string{"username"})
+	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_attempts",
+		Help: "Counter of authenticated attempts."}, []string{"result"})
+	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds",
+		Help: "Authentication duration in seconds broken out by result.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"result"})
+	for _, c := range []prometheus.Collector{users, attempts, duration} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	m := &authenticationMetrics{users: map[string]prometheus.Counter{}}
+	for result, label := range []string{resultSuccess: "success", resultFailure: "failure", resultError: "error"} {
+		m.results[result].attempts = attempts.WithLabelValues(label)
+		m.results[result].duration = duration.WithLabelValues(label)
+	}
+	for _, name := range []string{"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default", userByEmail, userOther} {
+		m.users[name] = users.WithLabelValues(name)
+	}
+	return m, nil
+}
+
+// of is the counter of a user's requests: there are as many users as clients
+// care to be, so most are counted together.
+func (m *authenticationMetrics) of(user string) prometheus.Counter {
+	if c, ok := m.users[user]; ok {
+		return c
+	}
+	if strings.Contains(user, "@") {
+		return m.users[userByEmail]
+	}
+	return m.users[userOther]
+}

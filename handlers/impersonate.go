@@ -1,0 +1,108 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Headers by which a user asks to be somebody else for one request.
+const (
+	impersonateUser  = "Impersonate-User"
+	impersonateUID   = "Impersonate-Uid"
+	impersonateGroup = "Impersonate-Group"
+	impersonateExtra = "Impersonate-Extra-"
+)
+
+// impersonate makes the user whom the request names its user, if the one who
+// sent it may. Below this step nothing tells such a request from one of that
+// user's own, but for Scope.Impersonator.
+func (h *Handler) impersonate(next http.Handler) http.Handler {
+	modes := newImpersonationModes(h.Authorizer, h.metrics.impersonation)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		wanted, err := wantedUser(r.Header)
+		if err != nil {
+			h.fail(w, r, err)
+			return
+		}
+		if wanted == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		scope, start := request.From(r.Context()), time.Now()
+		user, mode, err := modes.user(r.Context(), scope, wanted)
+		if err != nil {
+			h.metrics.impersonation.attempt("", "denied", time.Since(start))
+			h.fail(w, r, err)
+			return
+		}
+		h.metrics.impersonation.attempt(mode, "allowed", time.Since(start))
+		h.Logger.Debug("impersonating", "id", scope.ID, "user", scope.User.Name, "as", user.Name)
+		scope.Impersonator, scope.User = scope.User, user
+		clearHeaders(r.Header, impersonateUser, impersonateUID, impersonateGroup)
+		clearPrefixed(r.Header, impersonateExtra)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// wantedUser reads the headers; nil when they name nobody.
+func wantedUser(header http.Header) (*request.User, error) {
+	name, uid, groups := header.Get(impersonateUser), header.Get(impersonateUID), header[impersonateGroup]
+	extra, hasExtra := wantedExtra(header)
+	if name != "" {
+		return &request.User{Name: name, UID: uid, Groups: slices.Clone(groups), Extra: extra}, nil
+	}
+	if uid == "" && len(groups) == 0 && !hasExtra {
+		return nil, nil
+	}
+	return nil, apierrors.NewBadRequest(fmt.Sprintf(
+		"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a user name", name, uid, groups, extra))
+}
+
+// wantedExtra reads the headers of further attributes, whose keys are
+// percent-encoded and in lower case, as header names know no case.
+func wantedExtra(header http.Header) (extra map[string][]string, found bool) {
+	for name, values := range header {
+		if !strings.HasPrefix(name, impersonateExtra) {
+			continue
+		}
+		found = true
+		if len(values) == 0 {
+			continue
+		}
+		key := strings.ToLower(name[len(impersonateExtra):])
+		if decoded, err := url.PathUnescape(key); err == nil {
+			key = decoded
+		}
+		if extra == nil {
+			extra = map[string][]string{}
+		}
+		extra[key] = append(extra[key], values...)
+	}
+	return extra, found
+}
+
+func clearHeaders(header http.Header, names ...string) {
+	for _, name := range names {
+		header.Del(name)
+	}
+}
+
+func clearPrefixed(header http.Header, prefix string) {
+	for name := range header {
+		if len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
+			delete(header, name)
+		}
+	}
+}
+
+// errNobodyAsks: a request whose user is not known cannot become another's.
+var errNobodyAsks = errors.New("no user found for the request")

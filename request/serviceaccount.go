@@ -1,0 +1,54 @@
+package request
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+)
+
+// Names of service accounts as users, and of the groups that they are in.
+const (
+	serviceAccountPrefix = "system:serviceaccount:"
+	// GroupServiceAccounts has all service accounts as its members.
+	GroupServiceAccounts = "system:serviceaccounts"
+)
+
+// ServiceAccountName is the name that a service account has as a user.
+func ServiceAccountName(namespace, name string) string {
+	return serviceAccountPrefix + namespace + ":" + name
+}
+
+// ServiceAccountGroups are the groups of the service accounts of a namespace,
+// but for the one of all who are known.
+func ServiceAccountGroups(namespace string) []string {
+	return []string{GroupServiceAccounts, GroupServiceAccounts + ":" + namespace}
+}
+
+// SplitServiceAccountName reads what ServiceAccountName writes; ok is false for
+// a user who is no service account.
+func SplitServiceAccountName(user string) (namespace, name string, ok bool) {
+	rest, ok := strings.CutPrefix(user, serviceAccountPrefix)
+	if !ok {
+		return "", "", false
+	}
+	namespace, name, ok = strings.Cut(rest, ":")
+	if !ok || len(validation.ValidateNamespaceName(namespace, false)) > 0 || len(validation.ValidateServiceAccountName(name, false)) > 0 {
+		return "", "", false
+	}
+	return namespace, name, true
+}
+
+// nodePrefix begins the names of kubelets as users.
+const nodePrefix = "system:node:"
+
+// GroupNodes has all kubelets as its members.
+const GroupNodes = "system:nodes"
+
+// SplitNodeName reads the name of the node out of that of its kubelet's user.
+func SplitNodeName(user string) (node string, ok bool) {
+	node, ok = strings.CutPrefix(user, nodePrefix)
+	if !ok || len(validation.NameIsDNSSubdomain(node, false)) > 0 {
+		return "", false
+	}
+	return node, true
+}
