@@ -56,7 +56,7 @@ func readPair(certFile, keyFile string) (*pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", certFile, err)
 	}
-	key, err := parseKey(keyPEM)
+	key, err := authn.ParsePrivateKey(keyPEM)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", keyFile, err)
 	}
@@ -65,37 +65,6 @@ func readPair(certFile, keyFile string) (*pair, error) {
 		return nil, errMismatch
 	}
 	return &pair{cert: certs[0], key: key, certPEM: certPEM, keyPEM: keyPEM}, nil
-}
-
-// parseKey reads the first private key of a PEM file, in any of the usual
-// forms.
-func parseKey(data []byte) (crypto.Signer, error) {
-	for {
-		var block *pem.Block
-		if block, data = pem.Decode(data); block == nil {
-			return nil, errors.New("no PEM private key found")
-		}
-		var key any
-		var err error
-		switch block.Type {
-		case "EC PRIVATE KEY":
-			key, err = x509.ParseECPrivateKey(block.Bytes)
-		case "RSA PRIVATE KEY":
-			key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
-		case "PRIVATE KEY":
-			key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-		default:
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		signer, ok := key.(crypto.Signer)
-		if !ok {
-			return nil, fmt.Errorf("a key of type %T cannot sign", key)
-		}
-		return signer, nil
-	}
 }
 
 // make signs a certificate and writes the pair. A key of nil makes a new one; a
@@ -112,7 +81,7 @@ func (p *pki) make(name string, template *x509.Certificate, keyPEM []byte) (*pai
 		}
 		keyPEM = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	}
-	key, err := parseKey(keyPEM)
+	key, err := authn.ParsePrivateKey(keyPEM)
 	if err != nil {
 		return nil, err
 	}
