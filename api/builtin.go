@@ -30,6 +30,9 @@ func BuiltIn() []*Resource {
 		deployment(),
 		replicaSet(),
 		statefulSet(),
+		// authentication.k8s.io
+		selfSubjectReview(),
+		tokenReview(),
 		// authorization.k8s.io
 		localSubjectAccessReview(),
 		selfSubjectAccessReview(),

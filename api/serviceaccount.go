@@ -17,6 +17,7 @@ func serviceAccount() *Resource {
 		PrepareCreate:       func(obj Object) { keepSecretNames(obj.(*corev1.ServiceAccount)) },
 		PrepareUpdate:       func(obj, _ Object) { keepSecretNames(obj.(*corev1.ServiceAccount)) },
 		ObjectWarnings:      serviceAccountWarnings,
+		Subresources:        []*Subresource{tokenRequest()},
 		MetadataRevalidated: true,
 		ReturnDeletedObject: true,
 	}

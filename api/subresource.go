@@ -32,6 +32,10 @@ type Subresource struct {
 	// that field of the object, and who owns it owns that of Kind.
 	Replicas map[string]string
 
+	// Source names which of the server's own answers a POST gets, which is a
+	// question in the form of Kind, as Virtual.Source does for resources.
+	Source string
+
 	// Act is what a POST does, when that is more than Change.
 	Act func(ctx context.Context, do Actions, name string, asked Object) error
 }

@@ -16,6 +16,11 @@ func WithTrusted(ctx context.Context, user *request.User) context.Context {
 	return context.WithValue(ctx, trustedKey{}, user)
 }
 
+// untrusted returns ctx without what WithTrusted put there.
+func untrusted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, trustedKey{}, nil)
+}
+
 // Trusted is the method of requests that came in by a trusted way. It stands
 // first in a Union: whatever credential such a request carries does not count.
 type Trusted struct{}

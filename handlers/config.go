@@ -26,6 +26,9 @@ type Config struct {
 	// out of every request, whoever sent them.
 	ProxyHeaders authn.ProxyHeaders
 	Authorizer   authz.Authorizer
+	// Issuer is published for those who check tokens of service accounts
+	// themselves; nil means not at all.
+	Issuer *authn.Discovery
 	// Checks are the health checks behind /healthz, /livez and /readyz, in the
 	// order in which they are reported. "ping" is always there.
 	Checks []Check

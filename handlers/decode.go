@@ -309,6 +309,9 @@ func summary(data []byte) string {
 	case len(data) > most:
 		data, more = data[:most], " ..."
 	}
+	if len(data) == 0 {
+		return "<empty>"
+	}
 	if bytes.HasPrefix(data, []byte("{")) {
 		return string(data) + more
 	}

@@ -112,6 +112,7 @@ func (h *Handler) routes() http.Handler {
 	h.discoveryRoutes(m)
 	h.openAPIRoutes(m)
 	h.healthRoutes(m)
+	h.issuerRoutes(m)
 	h.metricsRoutes(m)
 	h.flowControlRoutes(m)
 	h.slis.routes(m)

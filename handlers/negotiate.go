@@ -70,6 +70,8 @@ type offer struct {
 	// stream: the answer is a watch. documents: it is no object of the
 	// catalogue, and shown as itself only.
 	stream, documents bool
+	// noTable: it is an answer to a question, which has no columns.
+	noTable bool
 }
 
 var (
@@ -86,6 +88,7 @@ var (
 		byParameters: mediaJSON + ";stream=watch, " + mediaProtobuf + ";stream=watch",
 		stream:       true,
 	}
+	offerAnswer   = offer{byName: offerObject.byName, byParameters: offerObject.byParameters, noTable: true}
 	offerDocument = offer{byName: offerObject.byName, byParameters: offerObject.byParameters, documents: true}
 )
 
@@ -195,7 +198,7 @@ func (o offer) shows(m media, group string) bool {
 	case "":
 		return true
 	case asTable:
-		if m.format == formatProtobuf {
+		if m.format == formatProtobuf || o.noTable {
 			return false
 		}
 	case asPartial, asPartialList:

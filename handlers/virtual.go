@@ -10,7 +10,11 @@ import (
 
 // serveVirtual answers for a resource that is not stored.
 func (h *Handler) serveVirtual(c *call) error {
-	v, err := h.view(c, offerObject)
+	offered := offerObject
+	if c.info.Verb == api.VerbCreate {
+		offered = offerAnswer
+	}
+	v, err := h.view(c, offered)
 	if err != nil {
 		return err
 	}

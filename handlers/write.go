@@ -106,7 +106,7 @@ func keepCells(c *codec, item *storage.Item) {
 
 // post does what is asked for at a subresource.
 func (h *Handler) post(c *call) error {
-	v, err := h.view(c, offerObject)
+	v, err := h.view(c, offerAnswer)
 	if err != nil {
 		return err
 	}
@@ -114,11 +114,15 @@ func (h *Handler) post(c *call) error {
 	if err != nil {
 		return err
 	}
-	if name := obj.GetName(); name != "" && name != c.Name {
+	if name := obj.GetName(); name != "" && name != c.Name && c.Sub.Source == "" {
 		return apierrors.NewBadRequest(fmt.Sprintf("name in URL does not match name in %s object", c.codec.gvk.Kind))
 	}
-	if err := h.Registry.Post(c.r.Context(), c.Target, obj, o.WriteOptions); err != nil {
+	answer, err := h.Registry.Post(c.r.Context(), c.Target, obj, o.WriteOptions)
+	switch {
+	case err != nil:
 		return err
+	case answer != nil:
+		return h.writeOne(c.w, &v, http.StatusCreated, bare{answer}, answer.GetResourceVersion())
 	}
 	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, success(nil))
 	return nil

@@ -175,7 +175,10 @@ func setNamespace(t Target, obj api.Object) error {
 	switch ns := obj.GetNamespace(); {
 	case !t.Resource.Namespaced && ns == "", ns == t.Namespace:
 		return nil
-	case t.Resource.Namespaced && ns == "":
+	case !t.Resource.Namespaced:
+		obj.SetNamespace("")
+		return nil
+	case ns == "":
 		obj.SetNamespace(t.Namespace)
 		return nil
 	}

@@ -39,22 +39,30 @@ func (t Target) Asked(old, asked api.Object) (api.Object, error) {
 	return obj, nil
 }
 
-// Post does what a POST to the subresource that t names asks for.
-func (r *Registry) Post(ctx context.Context, t Target, asked api.Object, o WriteOptions) error {
+// Post does what a POST to the subresource that t names asks for. A question is
+// answered with an object; of anything else the answer is nil.
+func (r *Registry) Post(ctx context.Context, t Target, asked api.Object, o WriteOptions) (api.Object, error) {
 	if err := setNamespace(t, asked); err != nil {
-		return err
+		return nil, err
+	}
+	if t.Sub.Source != "" {
+		// About an object that is not there, nothing else is of interest.
+		if _, err := r.Get(ctx, t, storage.Read{}); err != nil {
+			return nil, err
+		}
+		return r.answer(ctx, t, t.Sub.Kind, t.Sub.Source, asked, o)
 	}
 	if err := r.admitPost(ctx, t, asked, o); err != nil {
-		return err
+		return nil, err
 	}
 	o.admitted = true
 	if t.Sub.Act != nil {
-		return t.Sub.Act(ctx, &actions{r: r, ctx: ctx, t: t, o: o}, t.Name, asked)
+		return nil, t.Sub.Act(ctx, &actions{r: r, ctx: ctx, t: t, o: o}, t.Name, asked)
 	}
 	_, err := r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		return t.Sub.Change(old, asked)
 	}, UpdateOptions{WriteOptions: o, Whole: t.Sub.Whole})
-	return err
+	return nil, err
 }
 
 // actions implements api.Actions for one request.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
 // Source computes the objects of a virtual resource.
@@ -66,28 +67,35 @@ func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, 
 		return nil, err
 	}
 	if t.Resource.Virtual.Changes == "" {
-		return r.review(ctx, t, obj, o)
+		return r.answer(ctx, t, t.Resource, t.Resource.Virtual.Source, obj, o)
 	}
 	return nil, r.changeOther(ctx, t, obj, o)
 }
 
-// review answers a question. It takes the way of a create, but for what is only
-// about objects that are stored.
-func (r *Registry) review(ctx context.Context, t Target, obj api.Object, o WriteOptions) (api.Object, error) {
-	answer, ok := r.reviews[t.Resource.Virtual.Source]
+// answer answers a question of a kind. It takes the way of a create, but for what
+// is only about objects that are stored.
+func (r *Registry) answer(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object, o WriteOptions) (api.Object, error) {
+	answer, ok := r.reviews[source]
 	if !ok {
-		return nil, fmt.Errorf("nothing answers %s", t.Resource.Name)
+		return nil, fmt.Errorf("nothing answers %s", kind.Name)
 	}
-	r.manage(t, nil, obj, o)
+	if m := r.fields.of(kind); m != nil && o.Manager != "" {
+		_ = m.Update(nil, obj, ssa.Write{Version: &kind.Versions[0], Subresource: t.subresource(), Manager: o.Manager, Now: r.o.Now()})
+	}
 	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o)
 	if err := r.mutate(ctx, a); err != nil {
 		return nil, err
 	}
 	dedup(ctx, obj)
-	if t.Resource.Validate != nil {
-		if errs := t.Resource.Validate(obj); len(errs) > 0 {
-			// Without a kind and a name: there is no object that is invalid.
-			return nil, apierrors.NewInvalid(schema.GroupKind{Group: t.Version.Group}, "", errs)
+	if kind.Validate != nil {
+		if errs := kind.Validate(obj); len(errs) > 0 {
+			// Without a name, as there is no object that is invalid; and without a
+			// kind, unless it is one that the path does not tell.
+			gk := schema.GroupKind{Group: kind.Versions[0].Group}
+			if t.Sub != nil {
+				gk.Kind = kind.Kind
+			}
+			return nil, apierrors.NewInvalid(gk, "", errs)
 		}
 	}
 	if err := r.validate(ctx, a); err != nil {

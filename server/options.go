@@ -50,6 +50,9 @@ type Options struct {
 	// credential with 401.
 	NoAnonymous bool
 
+	// Authentication says how else users are known.
+	Authentication Authentication
+
 	// EtcdServers (--etcd-servers) are used instead of the embedded etcd, with
 	// the files for TLS.
 	EtcdServers                           []string
@@ -203,6 +206,7 @@ func (o Options) Validate() error {
 	if err := admission.CheckNames(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, o.Authentication.validate()...)
 	errs = append(errs, o.validateLimits()...)
 	return errors.Join(errs...)
 }

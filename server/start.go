@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -117,10 +118,6 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	authenticator, err := newAuthenticator(&s.o, own.ca.certPEM, s.Token)
-	if err != nil {
-		return err
-	}
 	resources, err := s.o.resources()
 	if err != nil {
 		return err
@@ -166,11 +163,19 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	reg.SetAdmission(&authz.Escalation{Admission: chain, Authorizer: authorizer, Roles: roles})
-	reg.SetReviews(authz.Reviews(authorizer))
+	known, err := s.newIdentities(catalogue, reg, own.ca.certPEM, metrics)
+	if err != nil {
+		return err
+	}
+	reviews := authz.Reviews(authorizer)
+	maps.Copy(reviews, known.reviews(&s.o))
+	reg.SetReviews(reviews)
 	s.handler, err = handlers.New(handlers.Config{
 		Catalogue:                   catalogue,
 		Registry:                    reg,
-		Authenticator:               authenticator,
+		Authenticator:               known,
+		ProxyHeaders:                known.headers,
+		Issuer:                      known.discovery(&s.o, s.URL),
 		Authorizer:                  authorizer,
 		Checks:                      s.checks(),
 		Version:                     Version(),

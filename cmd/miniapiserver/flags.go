@@ -25,6 +25,8 @@ type settings struct {
 	controllers                         []string
 	nodePorts                           string
 	notReadySeconds, unreachableSeconds int64
+	// afterwards is done when all flags are read.
+	afterwards []func()
 }
 
 // group is a part of the help.
@@ -76,12 +78,6 @@ func servingFlags(fs *pflag.FlagSet, s *settings) {
 	fs.StringVar(&s.TLSKeyFile, "tls-private-key-file", "", "`File` with the key of --tls-cert-file.")
 	fs.StringVar(&s.nodePorts, "service-node-port-range", "30000-32767", "`First-last` port that services of type NodePort get on nodes.")
 	fs.StringVar(&s.ServiceClusterIPRange, "service-cluster-ip-range", "10.96.0.0/16", "`CIDR` that services get their addresses from, or two of different families.")
-}
-
-func accessFlags(fs *pflag.FlagSet, s *settings) {
-	fs.BoolVar(&s.anonymous, "anonymous-auth", true, "Take requests without a credential for system:anonymous, rather than refuse them.")
-	fs.StringVar(&s.ClientCAFile, "client-ca-file", "", "`File` with CAs of client certificates that are accepted besides the server's own; read again when it changes.")
-	fs.StringVar(&s.TokenFile, "token-auth-file", "", "CSV `file` of bearer tokens: token,user name,user uid,\"group1,group2\".")
 }
 
 func requestFlags(fs *pflag.FlagSet, s *settings) {
@@ -184,6 +180,9 @@ func parseFlags(args []string) (*settings, []group, error) {
 	s.NotReadyTolerationSeconds, s.UnreachableTolerationSeconds = &s.notReadySeconds, &s.unreachableSeconds
 	s.NoAnonymous = !s.anonymous
 	s.NoPriorityAndFairness = !s.priorityAndFairness
+	for _, do := range s.afterwards {
+		do()
+	}
 	s.MinRequestTimeout = time.Duration(s.minRequestSeconds) * time.Second
 	return s, groups, s.Validate()
 }

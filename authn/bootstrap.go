@@ -1,0 +1,112 @@
+package authn
+
+import (
+	"context"
+	"crypto/subtle"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// BootstrapTokens is the kind of the tokens by which nodes join: each is a Secret
+// in kube-system that says for how long and for what it is good.
+type BootstrapTokens struct {
+	Objects Lookup
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Forms of a token and of the groups that it may put its user into.
+var (
+	bootstrapToken = regexp.MustCompile(`^([a-z0-9]{6})\.([a-z0-9]{16})$`)
+	bootstrapGroup = regexp.MustCompile(`^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$`)
+)
+
+// groupBootstrappers has all users of bootstrap tokens as its members.
+const groupBootstrappers = "system:bootstrappers"
+
+// Keys of the data of these Secrets.
+const (
+	bootstrapID         = "token-id"
+	bootstrapSecret     = "token-secret"
+	bootstrapExpiration = "expiration"
+	bootstrapForAuth    = "usage-bootstrap-authentication"
+	bootstrapGroups     = "auth-extra-groups"
+)
+
+// AuthenticateToken looks for the Secret of the token. What is wrong with a
+// Secret is nobody's business who only has a token.
+func (b *BootstrapTokens) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
+	parts := bootstrapToken.FindStringSubmatch(token)
+	if parts == nil {
+		return Identity{}, false, nil
+	}
+	id, key := parts[1], parts[2]
+	obj, err := b.Objects(ctx, "secrets", metav1.NamespaceSystem, "bootstrap-token-"+id, false)
+	if apierrors.IsNotFound(err) {
+		return Identity{}, false, nil
+	}
+	if err != nil {
+		return Identity{}, false, err
+	}
+	secret, ok := obj.(*corev1.Secret)
+	if !ok || !b.good(secret, id, key) {
+		return Identity{}, false, nil
+	}
+	groups, ok := bootstrapGroupsOf(secret)
+	if !ok {
+		return Identity{}, false, nil
+	}
+	return Identity{User: &request.User{Name: "system:bootstrap:" + id, Groups: groups}}, true, nil
+}
+
+// good tells whether the Secret is that of a token, and lets it be used.
+func (b *BootstrapTokens) good(secret *corev1.Secret, id, key string) bool {
+	switch {
+	case secret.Type != "bootstrap.kubernetes.io/token", secret.DeletionTimestamp != nil:
+		return false
+	case subtle.ConstantTimeCompare(secret.Data[bootstrapSecret], []byte(key)) != 1:
+		return false
+	case string(secret.Data[bootstrapID]) != id, string(secret.Data[bootstrapForAuth]) != "true":
+		return false
+	}
+	return !b.expired(string(secret.Data[bootstrapExpiration]))
+}
+
+// expired tells whether a time is over; one that cannot be read is.
+func (b *BootstrapTokens) expired(expiration string) bool {
+	if expiration == "" {
+		return false
+	}
+	now := time.Now
+	if b.Now != nil {
+		now = b.Now
+	}
+	at, err := time.Parse(time.RFC3339, expiration)
+	return err != nil || !now().Before(at)
+}
+
+// bootstrapGroupsOf are the groups of a token's user, sorted; ok is false where
+// the Secret names one that it must not.
+func bootstrapGroupsOf(secret *corev1.Secret) (groups []string, ok bool) {
+	groups = []string{groupBootstrappers}
+	named := string(secret.Data[bootstrapGroups])
+	if named == "" {
+		return groups, true
+	}
+	for group := range strings.SplitSeq(named, ",") {
+		if !bootstrapGroup.MatchString(group) {
+			return nil, false
+		}
+		groups = append(groups, group)
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups), true
+}

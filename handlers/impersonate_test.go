@@ -1,0 +1,197 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// permissions allow what they name: "verb resource[.group][/subresource] [namespace/]name",
+// for anybody; "*" allows everything that is no impersonation.
+type permissions []string
+
+func (p permissions) Authorize(_ context.Context, _ *request.User, info *request.Info) (authz.Decision, string, error) {
+	asked := fmt.Sprintf("%s %s", info.Verb, info.Resource)
+	if info.Group != "" {
+		asked += "." + info.Group
+	}
+	if info.Subresource != "" {
+		asked += "/" + info.Subresource
+	}
+	asked += " "
+	if info.Namespace != "" {
+		asked += info.Namespace + "/"
+	}
+	asked += info.Name
+	if slices.Contains(p, asked) || slices.Contains(p, "*") && !strings.HasPrefix(info.Verb, "impersonate") {
+		return authz.Allow, "", nil
+	}
+	return authz.NoOpinion, "", nil
+}
+
+// fixed takes every request for one of a user's.
+type fixed struct{ user *request.User }
+
+func (f fixed) Authenticate(*http.Request) (authn.Identity, bool, error) {
+	return authn.Identity{User: f.user}, true, nil
+}
+
+// impersonated is who a request is served as, or the message of the refusal.
+func impersonated(t *testing.T, asker *request.User, allowed permissions, headers ...string) (user, impersonator *request.User, refusal string) {
+	t.Helper()
+	handler := behind(t, func(w http.ResponseWriter, r *http.Request) {
+		scope := request.From(r.Context())
+		user, impersonator = scope.User, scope.Impersonator
+		for name := range r.Header {
+			if strings.HasPrefix(name, "Impersonate") {
+				t.Errorf("%s is still there", name)
+			}
+		}
+	}, func(c *Config) {
+		c.Authenticator, c.Authorizer, c.Metrics = fixed{asker}, allowed, prometheus.NewRegistry()
+	})
+	r := httptest.NewRequest(http.MethodGet, mapsPath, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		s := statusIn(t, w)
+		return nil, nil, fmt.Sprint(s.Code, " ", s.Message)
+	}
+	return user, impersonator, ""
+}
+
+func TestImpersonation(t *testing.T) {
+	bob := &request.User{Name: "bob", Groups: []string{"system:authenticated"}}
+	pod := &request.User{Name: "system:serviceaccount:ns:agent", Extra: map[string][]string{extraNodeName: {"n1"}}}
+	onMaps := "impersonate-on:%s:list configmaps ns/"
+	on := func(mode string) string { return fmt.Sprintf(onMaps, mode) }
+	const (
+		user, group, uid = impersonateUser, impersonateGroup, impersonateUID
+		auth             = ".authentication.k8s.io"
+	)
+	for _, c := range []struct {
+		name    string
+		asker   *request.User
+		allowed permissions
+		headers []string
+		want    *request.User
+		refusal string
+	}{
+		{name: "nobody asked for", want: bob},
+		{name: "group alone", headers: []string{group, "dev"}, refusal: `400 requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"dev"}, Extra:map[string][]string(nil)} without impersonating a user name`},
+		{name: "uid alone", headers: []string{uid, "7"}, refusal: `400 requested &user.DefaultInfo{Name:"", UID:"7", Groups:[]string(nil), Extra:map[string][]string(nil)} without impersonating a user name`},
+
+		{name: "legacy user", allowed: permissions{"impersonate users jane"}, headers: []string{user, "jane"}, want: &request.User{Name: "jane", Groups: []string{"system:authenticated"}}},
+		{name: "legacy with all", headers: []string{user, "jane", group, "dev", group, "ops", uid, "7", "Impersonate-Extra-Acme.com%2Fproject", "x", "Impersonate-Extra-Scopes", "view"},
+			allowed: permissions{"impersonate users jane", "impersonate groups dev", "impersonate groups ops", "impersonate uids" + auth + " 7", "impersonate userextras" + auth + "/acme.com/project x", "impersonate userextras" + auth + "/scopes view"},
+			want:    &request.User{Name: "jane", UID: "7", Groups: []string{"dev", "ops", "system:authenticated"}, Extra: map[string][]string{"acme.com/project": {"x"}, "scopes": {"view"}}}},
+		{name: "legacy masters", allowed: permissions{"impersonate users jane", "impersonate groups system:masters"}, headers: []string{user, "jane", group, "system:masters"},
+			want: &request.User{Name: "jane", Groups: []string{"system:masters", "system:authenticated"}}},
+		{name: "legacy account", allowed: permissions{"impersonate serviceaccounts kube-system/default"}, headers: []string{user, "system:serviceaccount:kube-system:default"},
+			want: &request.User{Name: "system:serviceaccount:kube-system:default", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"}}},
+		{name: "legacy account with groups", allowed: permissions{"impersonate serviceaccounts kube-system/default", "impersonate groups dev"}, headers: []string{user, "system:serviceaccount:kube-system:default", group, "dev"},
+			want: &request.User{Name: "system:serviceaccount:kube-system:default", Groups: []string{"dev", "system:authenticated"}}},
+		{name: "legacy anonymous", allowed: permissions{"impersonate users system:anonymous"}, headers: []string{user, "system:anonymous"},
+			want: &request.User{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}},
+		{name: "legacy unauthenticated", allowed: permissions{"impersonate users jane", "impersonate groups system:unauthenticated"}, headers: []string{user, "jane", group, "system:unauthenticated"},
+			want: &request.User{Name: "jane", Groups: []string{"system:unauthenticated"}}},
+		{name: "legacy node is a user", allowed: permissions{"impersonate users system:node:n1"}, headers: []string{user, "system:node:n1"},
+			want: &request.User{Name: "system:node:n1", Groups: []string{"system:authenticated"}}},
+
+		{name: "nothing allowed", headers: []string{user, "jane"},
+			refusal: `403 configmaps is forbidden: User "bob" cannot impersonate-on:user-info:list resource "configmaps" in API group "" in the namespace "ns"`},
+		{name: "account, nothing allowed", headers: []string{user, "system:serviceaccount:ns:a"},
+			refusal: `403 configmaps is forbidden: User "bob" cannot impersonate-on:serviceaccount:list resource "configmaps" in API group "" in the namespace "ns"`},
+		{name: "node with groups is neither node nor user", headers: []string{user, "system:node:n1", group, "x"},
+			refusal: `403 users "system:node:n1" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the cluster scope`},
+		{name: "one group not allowed", allowed: permissions{"impersonate users jane", "impersonate groups dev"}, headers: []string{user, "jane", group, "dev", group, "ops"},
+			refusal: `403 configmaps is forbidden: User "bob" cannot impersonate-on:user-info:list resource "configmaps" in API group "" in the namespace "ns"`},
+
+		{name: "user-info", allowed: permissions{on("user-info"), "impersonate:user-info users" + auth + " jane"}, headers: []string{user, "jane"},
+			want: &request.User{Name: "jane", Groups: []string{"system:authenticated"}}},
+		{name: "user-info, not on this", allowed: permissions{"impersonate:user-info users" + auth + " jane"}, headers: []string{user, "jane"},
+			refusal: `403 configmaps is forbidden: User "bob" cannot impersonate-on:user-info:list resource "configmaps" in API group "" in the namespace "ns"`},
+		{name: "user-info, not him", allowed: permissions{on("user-info")}, headers: []string{user, "jane"},
+			refusal: `403 users.authentication.k8s.io "jane" is forbidden: User "bob" cannot impersonate:user-info resource "users" in API group "authentication.k8s.io" at the cluster scope`},
+		{name: "user-info, masters", allowed: permissions{on("user-info"), "impersonate:user-info users" + auth + " jane", "impersonate:user-info groups" + auth + " system:masters"}, headers: []string{user, "jane", group, "system:masters"},
+			refusal: `403 groups.authentication.k8s.io "system:masters" is forbidden: User "bob" cannot impersonate:user-info resource "groups" in API group "authentication.k8s.io" at the cluster scope: impersonating the system:masters group is not allowed`},
+		{name: "user-info, many groups at once", allowed: permissions{on("user-info"), "impersonate:user-info users" + auth + " jane", "impersonate:user-info groups" + auth + " *"},
+			headers: []string{user, "jane", group, "a", group, "b", group, "c", group, "d"}, want: &request.User{Name: "jane", Groups: []string{"a", "b", "c", "d", "system:authenticated"}}},
+		{name: "user-info, bad extra", allowed: permissions{on("user-info"), "impersonate:user-info users" + auth + " jane"}, headers: []string{user, "jane", "Impersonate-Extra-Scopes", "view"},
+			refusal: `403 userextras.authentication.k8s.io is forbidden: User "bob" cannot impersonate:user-info resource "userextras" in API group "authentication.k8s.io" at the cluster scope: impersonating an invalid key in extra is not allowed: extra.key: Invalid value: "scopes": must be a domain-prefixed path (such as "acme.io/foo")`},
+		{name: "serviceaccount", allowed: permissions{on("serviceaccount"), "impersonate:serviceaccount serviceaccounts" + auth + " ns/a"}, headers: []string{user, "system:serviceaccount:ns:a"},
+			want: &request.User{Name: "system:serviceaccount:ns:a", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"}}},
+		{name: "arbitrary-node", allowed: permissions{on("arbitrary-node"), "impersonate:arbitrary-node nodes" + auth + " n1"}, headers: []string{user, "system:node:n1"},
+			want: &request.User{Name: "system:node:n1", Groups: []string{"system:nodes", "system:authenticated"}}},
+		{name: "associated-node", asker: pod, allowed: permissions{on("associated-node"), "impersonate:associated-node nodes" + auth + " *"}, headers: []string{user, "system:node:n1"},
+			want: &request.User{Name: "system:node:n1", Groups: []string{"system:nodes", "system:authenticated"}}},
+		{name: "associated-node, another's", asker: pod, allowed: permissions{on("associated-node"), "impersonate:associated-node nodes" + auth + " *"}, headers: []string{user, "system:node:n2"},
+			refusal: `403 configmaps is forbidden: User "system:serviceaccount:ns:agent" cannot impersonate-on:arbitrary-node:list resource "configmaps" in API group "" in the namespace "ns"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asker := c.asker
+			if asker == nil {
+				asker = bob
+			}
+			got, impersonator, refusal := impersonated(t, asker, append(c.allowed, "*"), c.headers...)
+			if refusal != c.refusal {
+				t.Fatalf("got %s\nwant %s", refusal, c.refusal)
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v", got)
+			}
+			if len(c.headers) > 0 && got != nil && impersonator.Name != asker.Name {
+				t.Errorf("by %+v", impersonator)
+			}
+		})
+	}
+}
+
+// What was allowed last is tried first, so that its refusals are the ones that
+// are told of.
+func TestImpersonationRemembersMode(t *testing.T) {
+	modes := newImpersonationModes(permissions{"impersonate users jane"}, behindMetrics(t))
+	scope := &request.Scope{User: &request.User{Name: "bob"}, Info: request.Info{IsResource: true, Verb: "list", Version: "v1", Resource: "configmaps"}}
+	refusal := func() string {
+		_, _, err := modes.user(t.Context(), scope, &request.User{Name: "june"})
+		return err.Error()
+	}
+	if got := refusal(); !strings.Contains(got, "impersonate-on:user-info") {
+		t.Errorf("got %s", got)
+	}
+	if _, mode, err := modes.user(t.Context(), scope, &request.User{Name: "jane"}); err != nil || mode != modeLegacy {
+		t.Errorf("got %s, %v", mode, err)
+	}
+	if got := refusal(); !strings.HasPrefix(got, `users "june" is forbidden`) {
+		t.Errorf("got %s", got)
+	}
+	for i := range maxLastModes {
+		modes.remember(fmt.Sprint(i), 0)
+	}
+	if len(modes.last) > maxLastModes {
+		t.Errorf("%d users are remembered", len(modes.last))
+	}
+}
+
+func behindMetrics(t *testing.T) *impersonationMetrics {
+	t.Helper()
+	m, err := newImpersonationMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
