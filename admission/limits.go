@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
+	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
@@ -41,7 +42,7 @@ func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod) (errs []error) {
 			}
 		}
 	case corev1.LimitTypePod:
-		b := bounded{l.Type, podResources(pod, requestsOf), podResources(pod, limitsOf)}
+		b := bounded{l.Type, quota.Pod(pod, quota.Requests), quota.Pod(pod, quota.Limits)}
 		errs = b.within(l)
 	}
 	return errs

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -28,6 +29,9 @@ type Config struct {
 	Plugins []Plugin
 	// NotReadySeconds and UnreachableSeconds are for DefaultTolerationSeconds.
 	NotReadySeconds, UnreachableSeconds int64
+	// Ledger is where ResourceQuota notes what it charges; nil makes one that
+	// nobody else reads.
+	Ledger *quota.Ledger
 	// Metrics is where the chain's metrics are registered; may be nil.
 	Metrics prometheus.Registerer
 }
@@ -66,6 +70,7 @@ func entries() []entry {
 		{"NamespaceLifecycle", true, reading(namespaceLifecycle)},
 		{"LimitRanger", true, reading(limitRanger)},
 		{"TaintNodesByCondition", true, plain(taintNodesByCondition)},
+		{"PodSecurity", true, newPodSecurity},
 		{"Priority", true, reading(priority)},
 		{"DefaultTolerationSeconds", true, defaultTolerationSeconds},
 		{"DefaultStorageClass", true, reading(defaultStorageClass)},
@@ -77,6 +82,7 @@ func entries() []entry {
 		{"MutatingAdmissionWebhook", true, nil},
 		{"ValidatingAdmissionPolicy", true, nil},
 		{"ValidatingAdmissionWebhook", true, nil},
+		{"ResourceQuota", true, newResourceQuota},
 		{"AlwaysDeny", false, plain(alwaysDeny)},
 	}
 }

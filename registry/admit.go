@@ -108,7 +108,7 @@ type Admission interface {
 
 // attributes describes a write to admission; nil when there is nothing to ask.
 func (r *Registry) attributes(ctx context.Context, t Target, verb string, obj, old api.Object, o WriteOptions) *Attributes {
-	if r.o.Admission == nil || o.admitted {
+	if r.o.Admission == nil || o.Admitted {
 		return nil
 	}
 	scope := request.From(ctx)

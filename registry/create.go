@@ -36,8 +36,8 @@ type WriteOptions struct {
 	// FieldManager and FieldValidation are what the client asked for in so many
 	// words. Admission is told of them.
 	FieldManager, FieldValidation string
-	// admitted: admission has been asked about what this write is a part of.
-	admitted bool
+	// Admitted: admission has been asked about what this write is a part of.
+	Admitted bool
 }
 
 // Create stores a new object. obj is of the hub type and becomes the

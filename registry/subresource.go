@@ -55,7 +55,7 @@ func (r *Registry) Post(ctx context.Context, t Target, asked api.Object, o Write
 	if err := r.admitPost(ctx, t, asked, o); err != nil {
 		return nil, err
 	}
-	o.admitted = true
+	o.Admitted = true
 	if t.Sub.Act != nil {
 		return nil, t.Sub.Act(ctx, &actions{r: r, ctx: ctx, t: t, o: o}, t.Name, asked)
 	}

@@ -111,7 +111,7 @@ func (r *Registry) changeOther(ctx context.Context, t Target, obj api.Object, o 
 	if err := r.admitPost(ctx, t, obj, o); err != nil {
 		return err
 	}
-	o.admitted = true
+	o.Admitted = true
 	v := t.Resource.Virtual
 	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, v.Changes)
 	if !ok {

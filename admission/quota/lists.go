@@ -1,0 +1,77 @@
+package quota
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// add adds more to sum.
+func add(sum, more corev1.ResourceList) {
+	for name, q := range more {
+		is, ok := sum[name]
+		if !ok {
+			sum[name] = q.DeepCopy()
+			continue
+		}
+		is = is.DeepCopy()
+		is.Add(q)
+		sum[name] = is
+	}
+}
+
+// subtract takes less off sum, which may become negative.
+func subtract(sum, less corev1.ResourceList) {
+	for name, q := range less {
+		is, ok := sum[name]
+		if !ok {
+			is = resource.Quantity{Format: q.Format}
+		}
+		is = is.DeepCopy()
+		is.Sub(q)
+		sum[name] = is
+	}
+}
+
+// raise brings sum up to what it is below of.
+func raise(sum, of corev1.ResourceList) {
+	for name, q := range of {
+		if is, ok := sum[name]; !ok || q.Cmp(is) > 0 {
+			sum[name] = q.DeepCopy()
+		}
+	}
+}
+
+// mask is what of list has one of names.
+func mask(list corev1.ResourceList, names []corev1.ResourceName) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for _, name := range names {
+		if q, ok := list[name]; ok {
+			out[name] = q
+		}
+	}
+	return out
+}
+
+// Show writes amounts as messages have them: "pods=1,secrets=2".
+func Show(list corev1.ResourceList) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		q := list[name]
+		parts = append(parts, string(name)+"="+q.String())
+	}
+	return strings.Join(parts, ",")
+}
+
+// showNames writes names as messages have them.
+func showNames(names []corev1.ResourceName) string {
+	names = slices.Sorted(slices.Values(names))
+	parts := make([]string, len(names))
+	for i, n := range names {
+		parts[i] = string(n)
+	}
+	return strings.Join(parts, ",")
+}

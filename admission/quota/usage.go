@@ -1,0 +1,147 @@
+// Package quota says what objects use of a ResourceQuota: which names of its
+// limits an object counts for, how much, and whether the scopes are about it.
+//
+// The admission plugin ResourceQuota and the controller that keeps the status of
+// quotas both go by it; a Ledger is what they share of writes under way.
+package quota
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// plainCounts are counted by their plain names too: "secrets" is
+// "count/secrets".
+var plainCounts = []string{"configmaps", "resourcequotas", "replicationcontrollers", "secrets"}
+
+// Names of quotas for claims of a class end with these, behind the class.
+const (
+	storageClassSuffix = ".storageclass.storage.k8s.io/"
+	deviceClassSuffix  = ".deviceclass.resource.k8s.io/devices"
+)
+
+// Usage is what obj, of resource gr, uses of the quotas of its namespace.
+func Usage(gr schema.GroupResource, obj api.Object, now time.Time) corev1.ResourceList {
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		return podUsage(o, now)
+	case *corev1.Service:
+		return serviceUsage(o)
+	case *corev1.PersistentVolumeClaim:
+		return claimUsage(o)
+	case *resourcev1.ResourceClaim:
+		return deviceUsage(o)
+	}
+	used := corev1.ResourceList{countName(gr): one()}
+	if gr.Group == "" && slices.Contains(plainCounts, gr.Resource) {
+		used[corev1.ResourceName(gr.Resource)] = one()
+	}
+	return used
+}
+
+// countName is the name under which all objects of a resource are counted.
+func countName(gr schema.GroupResource) corev1.ResourceName {
+	return corev1.ResourceName("count/" + gr.String())
+}
+
+// Concerns tells whether a name of a quota is about objects of a resource.
+func Concerns(name corev1.ResourceName, gr schema.GroupResource) bool {
+	if name == countName(gr) {
+		return true
+	}
+	s := string(name)
+	switch gr {
+	case corev1.Resource("pods"):
+		return podNames(name)
+	case corev1.Resource("services"):
+		return name == corev1.ResourceServices || name == corev1.ResourceServicesNodePorts || name == corev1.ResourceServicesLoadBalancers
+	case corev1.Resource("persistentvolumeclaims"):
+		return name == corev1.ResourcePersistentVolumeClaims || name == corev1.ResourceRequestsStorage || strings.Contains(s, storageClassSuffix)
+	case resourcev1.Resource("resourceclaims"):
+		return strings.HasSuffix(s, deviceClassSuffix)
+	}
+	return gr.Group == "" && slices.Contains(plainCounts, gr.Resource) && s == gr.Resource
+}
+
+func serviceUsage(s *corev1.Service) corev1.ResourceList {
+	count := func(n int) resource.Quantity { return *resource.NewQuantity(int64(n), resource.DecimalSI) }
+	used := corev1.ResourceList{
+		"count/services": one(), corev1.ResourceServices: one(),
+		corev1.ResourceServicesLoadBalancers: count(0), corev1.ResourceServicesNodePorts: count(0),
+	}
+	switch s.Spec.Type {
+	case corev1.ServiceTypeNodePort:
+		used[corev1.ResourceServicesNodePorts] = count(len(s.Spec.Ports))
+	case corev1.ServiceTypeLoadBalancer:
+		used[corev1.ResourceServicesLoadBalancers] = one()
+		ports := len(s.Spec.Ports)
+		if allocate := s.Spec.AllocateLoadBalancerNodePorts; allocate != nil && !*allocate {
+			ports = 0
+			for i := range s.Spec.Ports {
+				if s.Spec.Ports[i].NodePort != 0 {
+					ports++
+				}
+			}
+		}
+		used[corev1.ResourceServicesNodePorts] = count(ports)
+	}
+	return used
+}
+
+func claimUsage(c *corev1.PersistentVolumeClaim) corev1.ResourceList {
+	used := corev1.ResourceList{"count/persistentvolumeclaims": one(), corev1.ResourcePersistentVolumeClaims: one()}
+	class := ""
+	if c.Spec.StorageClassName != nil {
+		class = *c.Spec.StorageClassName
+	}
+	if old, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+		class = old
+	}
+	prefix := corev1.ResourceName(class + storageClassSuffix)
+	if class != "" {
+		used[prefix+"persistentvolumeclaims"] = one()
+	}
+	if size, ok := c.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
+		// What was once granted may still be there while a claim shrinks back.
+		if granted, ok := c.Status.AllocatedResources[corev1.ResourceStorage]; ok && granted.Cmp(size) > 0 {
+			size = granted
+		}
+		used[corev1.ResourceRequestsStorage] = size
+		if class != "" {
+			used[prefix+"requests.storage"] = size
+		}
+	}
+	return used
+}
+
+// deviceUsage counts the devices that a claim asks for by their class. Of
+// alternatives, of which one will be taken, the largest counts.
+func deviceUsage(c *resourcev1.ResourceClaim) corev1.ResourceList {
+	used := corev1.ResourceList{countName(resourcev1.Resource("resourceclaims")): one()}
+	count := func(class string, mode resourcev1.DeviceAllocationMode, n int64) corev1.ResourceList {
+		if mode == resourcev1.DeviceAllocationModeAll {
+			n = resourcev1.AllocationResultsMaxSize
+		}
+		return corev1.ResourceList{corev1.ResourceName(class + deviceClassSuffix): *resource.NewQuantity(n, resource.DecimalSI)}
+	}
+	for i := range c.Spec.Devices.Requests {
+		r := &c.Spec.Devices.Requests[i]
+		largest := corev1.ResourceList{}
+		if e := r.Exactly; e != nil {
+			largest = count(e.DeviceClassName, e.AllocationMode, e.Count)
+		}
+		for _, a := range r.FirstAvailable {
+			raise(largest, count(a.DeviceClassName, a.AllocationMode, a.Count))
+		}
+		add(used, largest)
+	}
+	return used
+}

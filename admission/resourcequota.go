@@ -1,0 +1,197 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/admission/quota"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// newResourceQuota charges writes to the quotas of their namespace, in their
+// status in the store, and refuses those that a quota has no room for.
+func newResourceQuota(c *Config, file []byte) (Plugin, error) {
+	limited, err := readQuotaConfig(file)
+	if err != nil {
+		return Plugin{}, err
+	}
+	r := &resourceQuota{
+		quotas: read[*corev1.ResourceQuota](c.Objects, corev1.Resource("resourcequotas")),
+		ledger: c.Ledger, limited: limited, turns: turns{busy: map[string]*turn{}},
+	}
+	if r.ledger == nil {
+		r.ledger = quota.NewLedger()
+	}
+	return Plugin{
+		Handles: []Handles{
+			{Verbs: []string{api.VerbCreate}},
+			{Verbs: []string{api.VerbUpdate}, Resources: core("pods/resize", "services", "persistentvolumeclaims")},
+		},
+		Validate: r.validate,
+	}, nil
+}
+
+type resourceQuota struct {
+	quotas  *reader[*corev1.ResourceQuota]
+	ledger  *quota.Ledger
+	limited []limitedResource
+	turns   turns
+}
+
+func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) error {
+	gr := a.GroupResource()
+	if a.Namespace == "" || a.Resource.Virtual != nil || a.Subresource != "" && a.Subresource != "resize" || quota.Ignored(gr) {
+		return nil
+	}
+	quotas, err := r.quotas.list(ctx, a.Namespace)
+	if err != nil {
+		return fmt.Errorf("error resolving quota: %w", err)
+	}
+	limited := limitedFor(r.limited, gr)
+	if len(quotas) == 0 && len(limited) == 0 {
+		return nil
+	}
+	charge, err := quota.NewCharge(gr, a.Object, a.Old, time.Now())
+	if err != nil {
+		return forbidden(a, err)
+	}
+	add, err := r.check(a, charge, quotas, limited)
+	if err != nil || len(add) == 0 || a.DryRun {
+		return err
+	}
+	w := &waiter{charge: charge, quotas: add, decided: make(chan struct{})}
+	r.ledger.Begin(a.Namespace, charge)
+	namespace := a.Namespace
+	a.AtEnd(func(_ context.Context, written bool) { r.ledger.End(namespace, charge, written) })
+	r.turns.take(a.Namespace, w, func(all []*waiter) { r.settle(context.WithoutCancel(ctx), namespace, all) })
+	if w.err != nil {
+		return forbidden(a, w.err)
+	}
+	return w.failure
+}
+
+// check holds a charge against quotas as the cache has them, and returns the
+// names of those that it has to be added to. Most of what is refused is so here,
+// without a write.
+func (r *resourceQuota) check(a *registry.Attributes, charge *quota.Charge, quotas []*corev1.ResourceQuota, limited []limitedResource) ([]string, error) {
+	var add []string
+	if len(limited) > 0 {
+		if err := covered(charge, quotas, limited); err != nil {
+			return nil, forbidden(a, err)
+		}
+	}
+	for _, q := range quotas {
+		more, err := charge.Check(q)
+		if err != nil {
+			return nil, forbidden(a, err)
+		}
+		if len(more) > 0 {
+			add = append(add, q.Name)
+		}
+	}
+	return add, nil
+}
+
+// quotaTime bounds how long charging may take.
+const quotaTime = 10 * time.Second
+
+// settle adds what waiters ask for to the quotas of a namespace: of each quota
+// once, for as many waiters as it has room for. The registry's compare-and-swap
+// calls the change again when somebody else has written to the quota meanwhile.
+func (r *resourceQuota) settle(ctx context.Context, namespace string, all []*waiter) {
+	ctx, cancel := context.WithTimeout(ctx, quotaTime)
+	defer cancel()
+	var names []string
+	for _, w := range all {
+		names = append(names, w.quotas...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		t := r.quotas.target
+		t.Namespace, t.Name, t.Status = namespace, name, true
+		refused := map[*waiter]error{}
+		_, err := r.quotas.registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+			clear(refused)
+			q := old.(*corev1.ResourceQuota)
+			for _, w := range all {
+				if w.refused() || !slices.Contains(w.quotas, name) {
+					continue
+				}
+				more, err := w.charge.Check(q)
+				if err != nil {
+					refused[w] = err
+				} else if len(more) > 0 {
+					quota.Apply(q, more)
+				}
+			}
+			return q, nil
+		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: "kube-apiserver", Admitted: true}})
+		for _, w := range all {
+			switch {
+			case !slices.Contains(w.quotas, name) || w.refused():
+			case refused[w] != nil:
+				w.err = refused[w]
+			case err != nil && !isNotFound(err): // a quota that is gone limits nothing
+				w.failure = err
+			}
+		}
+	}
+}
+
+// covered tells whether what may only be used under a quota is under one.
+func covered(charge *quota.Charge, quotas []*corev1.ResourceQuota, limited []limitedResource) error {
+	restricted := map[corev1.ResourceName]bool{}
+	scopes := map[corev1.ResourceQuotaScope]bool{}
+	for _, q := range quotas {
+		names, err := charge.Covers(q)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			restricted[name] = true
+		}
+		for _, s := range quota.Scopes(&q.Spec) {
+			if in, err := quota.InScope(s, charge.Object); err == nil && in {
+				scopes[s.ScopeName] = true
+			}
+		}
+	}
+	var names, uncovered []string
+	for _, l := range limited {
+		for _, name := range charge.Names() {
+			contained := slices.ContainsFunc(l.MatchContains, func(part string) bool { return strings.Contains(string(name), part) })
+			if contained && !restricted[name] {
+				names = append(names, string(name))
+			}
+		}
+		for _, s := range l.MatchScopes {
+			if in, err := quota.InScope(s, charge.Object); err == nil && in && !scopes[s.ScopeName] {
+				uncovered = append(uncovered, fmt.Sprintf("{%s %s %v}", s.ScopeName, s.Operator, s.Values))
+			}
+		}
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		return fmt.Errorf("insufficient quota to consume: %s", strings.Join(slices.Compact(names), ","))
+	}
+	if len(uncovered) > 0 {
+		return fmt.Errorf("insufficient quota to match these scopes: [%s]", strings.Join(uncovered, " "))
+	}
+	return nil
+}
+
+func limitedFor(all []limitedResource, gr schema.GroupResource) (out []limitedResource) {
+	for _, l := range all {
+		if l.APIGroup == gr.Group && l.Resource == gr.Resource {
+			out = append(out, l)
+		}
+	}
+	return out
+}
