@@ -69,6 +69,7 @@ func entries() []entry {
 		{"AlwaysAdmit", false, plain(alwaysAdmit)},
 		{"NamespaceLifecycle", true, reading(namespaceLifecycle)},
 		{"LimitRanger", true, reading(limitRanger)},
+		{"ServiceAccount", true, reading(serviceAccount)},
 		{"TaintNodesByCondition", true, plain(taintNodesByCondition)},
 		{"PodSecurity", true, newPodSecurity},
 		{"Priority", true, reading(priority)},

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,14 +68,16 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 		return err
 	}
 	w := &waiter{charge: charge, quotas: add, decided: make(chan struct{})}
-	r.ledger.Begin(a.Namespace, charge)
 	namespace := a.Namespace
-	a.AtEnd(func(_ context.Context, written bool) { r.ledger.End(namespace, charge, written) })
 	r.turns.take(a.Namespace, w, func(all []*waiter) { r.settle(context.WithoutCancel(ctx), namespace, all) })
-	if w.err != nil {
+	switch {
+	case w.err != nil:
 		return forbidden(a, w.err)
+	case w.failure != nil:
+		return w.failure
 	}
-	return w.failure
+	a.AtEnd(func(_ context.Context, written bool) { r.ledger.End(namespace, charge, written) })
+	return nil
 }
 
 // check holds a charge against quotas as the cache has them, and returns the
@@ -99,6 +102,9 @@ func (r *resourceQuota) check(a *registry.Attributes, charge *quota.Charge, quot
 	return add, nil
 }
 
+// errUncharged: a quota is left as it is.
+var errUncharged = errors.New("nothing is charged")
+
 // quotaTime bounds how long charging may take.
 const quotaTime = 10 * time.Second
 
@@ -108,6 +114,7 @@ const quotaTime = 10 * time.Second
 func (r *resourceQuota) settle(ctx context.Context, namespace string, all []*waiter) {
 	ctx, cancel := context.WithTimeout(ctx, quotaTime)
 	defer cancel()
+	defer r.ledger.Hold(namespace)()
 	var names []string
 	for _, w := range all {
 		names = append(names, w.quotas...)
@@ -119,6 +126,7 @@ func (r *resourceQuota) settle(ctx context.Context, namespace string, all []*wai
 		refused := map[*waiter]error{}
 		_, err := r.quotas.registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 			clear(refused)
+			charged := false
 			q := old.(*corev1.ResourceQuota)
 			for _, w := range all {
 				if w.refused() || !slices.Contains(w.quotas, name) {
@@ -129,7 +137,11 @@ func (r *resourceQuota) settle(ctx context.Context, namespace string, all []*wai
 					refused[w] = err
 				} else if len(more) > 0 {
 					quota.Apply(q, more)
+					charged = true
 				}
+			}
+			if !charged {
+				return nil, errUncharged
 			}
 			return q, nil
 		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: "kube-apiserver", Admitted: true}})
@@ -138,9 +150,17 @@ func (r *resourceQuota) settle(ctx context.Context, namespace string, all []*wai
 			case !slices.Contains(w.quotas, name) || w.refused():
 			case refused[w] != nil:
 				w.err = refused[w]
-			case err != nil && !isNotFound(err): // a quota that is gone limits nothing
+			case err != nil && !isNotFound(err) && !errors.Is(err, errUncharged): // a quota that is gone limits nothing
 				w.failure = err
 			}
+		}
+	}
+	for _, w := range all {
+		switch {
+		case !w.refused():
+			r.ledger.Begin(namespace, w.charge)
+		case w.failure != nil || len(w.quotas) > 1: // some quota may have been charged
+			r.ledger.Recount(namespace)
 		}
 	}
 }

@@ -51,13 +51,15 @@ func (t *turns) take(namespace string, w *waiter, settle func([]*waiter)) {
 	all := now.waiting
 	now.waiting = nil
 	t.mu.Unlock()
-	defer t.pass(namespace, now)
-	settle(all)
-	for _, other := range all {
-		if other != w {
-			close(other.decided)
+	defer func() {
+		for _, other := range all {
+			if other != w {
+				close(other.decided)
+			}
 		}
-	}
+		t.pass(namespace, now)
+	}()
+	settle(all)
 }
 
 // pass lets the next one lead, if there is one.

@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
@@ -52,6 +53,7 @@ func entries() []entry {
 		{signingName, "csrsigning", newRequestSigner},
 		{collectorName, "garbagecollector", newCollector},
 		{namespacesName, "namespace", newNamespaces},
+		{quotasName, "resourcequota", newQuotas},
 		{rootCAName, "root-ca-cert-publisher", newRootCA},
 		{accountsName, "serviceaccount", newAccounts},
 		{tokenCleanerName, "tokencleaner", newTokenCleaner},
@@ -74,6 +76,8 @@ type Config struct {
 	// unless they ask for less; 0 means a year. Without it none are signed.
 	SigningCA       func() (*CA, error)
 	SigningDuration time.Duration
+	// Ledger has what admission charges to quotas; nil is one of nothing.
+	Ledger *quota.Ledger
 }
 
 // Set is a number of running controllers.

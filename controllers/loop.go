@@ -21,6 +21,8 @@ type loop[K comparable] struct {
 	sources []source[K]
 	// sync does what there is to do about a key, and says what is left.
 	sync func(context.Context, K) (verdict, error)
+	// also, when set, queues keys by other signs than sources, until ctx is done.
+	also func(ctx context.Context, queue workqueue.TypedInterface[K])
 	// workers is how many keys are worked on at a time; 0 means one.
 	workers int
 	// pace is how long after a failure a key is tried again; zero means quick.
@@ -73,6 +75,9 @@ func (l *loop[K]) Run(ctx context.Context) {
 		if s.resource != nil {
 			wg.Go(func() { s.feed(ctx, l.Registry, l.queue) })
 		}
+	}
+	if l.also != nil {
+		wg.Go(func() { l.also(ctx, l.queue) })
 	}
 	log := l.Logger.With("controller", l.name)
 	for range max(l.workers, 1) {

@@ -130,3 +130,34 @@ func answers(res *api.Resource, verb string) bool {
 	}
 	return false
 }
+
+// wake tells of changes of a resource, without decoding what has changed. After
+// the watch was lost, and at the beginning, it tells that anything may have.
+func wake(ctx context.Context, reg *registry.Registry, res *api.Resource, changed func(storage.Event), anything func()) {
+	t := registry.Target{Resource: res, Version: &res.Versions[0]}
+	for ctx.Err() == nil {
+		if w, err := reg.Watch(ctx, t, registry.WatchOptions{}); err == nil {
+			anything()
+			wakeUntilLost(ctx, w, changed)
+			w.Stop()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(watchAgain):
+		}
+	}
+}
+
+func wakeUntilLost(ctx context.Context, w *storage.Watcher, changed func(storage.Event)) {
+	for {
+		events, err := w.Next(ctx)
+		if err != nil {
+			return
+		}
+		for _, e := range events {
+			if e.Type != storage.Bookmark {
+				changed(e)
+			}
+		}
+	}
+}

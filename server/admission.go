@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -17,7 +18,7 @@ import (
 const tolerationSeconds = 300
 
 // newAdmission puts the plugins together that the options choose.
-func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, authorizer authz.Authorizer, metrics prometheus.Registerer) (*admission.Chain, error) {
+func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, authorizer authz.Authorizer, metrics prometheus.Registerer, ledger *quota.Ledger) (*admission.Chain, error) {
 	files, err := admission.ReadConfigFile(s.o.AdmissionConfigFile)
 	if err != nil {
 		return nil, fmt.Errorf("--admission-control-config-file: %w", err)
@@ -33,6 +34,7 @@ func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, 
 		},
 		NotReadySeconds:    secondsOr(s.o.NotReadyTolerationSeconds),
 		UnreachableSeconds: secondsOr(s.o.UnreachableTolerationSeconds),
+		Ledger:             ledger,
 		Metrics:            metrics,
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
@@ -11,7 +12,7 @@ import (
 )
 
 // startControllers runs the controllers with what they need of the options.
-func (s *Server) startControllers(own *certificates, catalogue *api.Catalogue, reg *registry.Registry) error {
+func (s *Server) startControllers(own *certificates, catalogue *api.Catalogue, reg *registry.Registry, ledger *quota.Ledger) error {
 	rootCA, err := rootCA(s.o.RootCAFile, s.CA)
 	if err != nil {
 		return fmt.Errorf("--root-ca-file: %w", err)
@@ -23,6 +24,7 @@ func (s *Server) startControllers(own *certificates, catalogue *api.Catalogue, r
 	s.controllers = controllers.Start(s.lifetime, controllers.Config{
 		Handler: s.handler, Registry: reg, Catalogue: catalogue, Logger: s.logger,
 		RootCA: rootCA, SigningCA: signing, SigningDuration: s.o.ClusterSigningDuration,
+		Ledger: ledger,
 	}, s.o.ControllersOff...)
 	return nil
 }

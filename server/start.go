@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
@@ -157,8 +158,8 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	authorizer := newAuthorizer(roles)
-	chain, err := s.newAdmission(catalogue, reg, authorizer, metrics)
+	authorizer, ledger := newAuthorizer(roles), quota.NewLedger()
+	chain, err := s.newAdmission(catalogue, reg, authorizer, metrics, ledger)
 	if err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	s.runFlowControl(flow)
-	return s.startControllers(own, catalogue, reg)
+	return s.startControllers(own, catalogue, reg, ledger)
 }
 
 // newMetrics is the server's own registry, with what there is to tell of the

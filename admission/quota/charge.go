@@ -16,13 +16,16 @@ type Charge struct {
 	Resource schema.GroupResource
 	// Object is what is to be stored, Old what it replaces; nil for a new object.
 	Object, Old api.Object
+	// Name is the object's, and Replaces the resourceVersion of Old, as they are
+	// when the write is charged.
+	Name, Replaces string
 	// more is what the write adds, without what stays as it is.
 	more corev1.ResourceList
 }
 
 // NewCharge works out what a write adds. It fails for a negative amount.
 func NewCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Charge, error) {
-	c := &Charge{Resource: gr, Object: obj, Old: old, more: Usage(gr, obj, now)}
+	c := &Charge{Resource: gr, Object: obj, Old: old, Name: obj.GetName(), more: Usage(gr, obj, now)}
 	var negative []corev1.ResourceName
 	for name, q := range c.more {
 		if q.Sign() < 0 {
@@ -33,6 +36,7 @@ func NewCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Ch
 		return nil, fmt.Errorf("quota usage is negative for resource(s): %s", showNames(negative))
 	}
 	if old != nil {
+		c.Replaces = old.GetResourceVersion()
 		subtract(c.more, Usage(gr, old, now))
 	}
 	for name, q := range c.more {

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"hash/maphash"
 	"sync"
 )
 
@@ -13,6 +14,10 @@ type Ledger struct {
 	pending map[string]map[*Charge]struct{}
 	// failed has the namespaces where something was charged for and not written.
 	failed chan string
+
+	// turns are mutexes of namespaces, several of which share one.
+	seed  maphash.Seed
+	turns [64]sync.Mutex
 }
 
 // failures is how many failed writes are remembered. If there are more, they are
@@ -21,10 +26,20 @@ const failures = 1024
 
 // NewLedger makes an empty one.
 func NewLedger() *Ledger {
-	return &Ledger{pending: map[string]map[*Charge]struct{}{}, failed: make(chan string, failures)}
+	return &Ledger{pending: map[string]map[*Charge]struct{}{}, failed: make(chan string, failures), seed: maphash.MakeSeed()}
 }
 
-// Begin notes a charge; it is called before the charge is added to a quota.
+// Hold keeps what quotas of a namespace have been charged and what is pending the
+// same thing, until release is called: who charges holds it from before the
+// quotas are written until all that was charged is noted; who counts, while it
+// reads a quota and what is pending.
+func (l *Ledger) Hold(namespace string) (release func()) {
+	turn := &l.turns[maphash.String(l.seed, namespace)%uint64(len(l.turns))]
+	turn.Lock()
+	return turn.Unlock
+}
+
+// Begin notes a charge that was added to quotas. The namespace is held.
 func (l *Ledger) Begin(namespace string, c *Charge) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,16 +57,20 @@ func (l *Ledger) End(namespace string, c *Charge, written bool) {
 		delete(l.pending, namespace)
 	}
 	l.mu.Unlock()
-	if written {
-		return
+	if !written {
+		l.Recount(namespace)
 	}
+}
+
+// Recount asks for the quotas of a namespace to be counted again.
+func (l *Ledger) Recount(namespace string) {
 	select {
 	case l.failed <- namespace:
 	default:
 	}
 }
 
-// Pending are the charges of a namespace.
+// Pending are the charges of a namespace, which is held.
 func (l *Ledger) Pending(namespace string) []*Charge {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,5 +81,6 @@ func (l *Ledger) Pending(namespace string) []*Charge {
 	return out
 }
 
-// Failed gives the namespaces whose quotas have been charged for nothing.
+// Failed gives the namespaces whose quotas must be counted again, since they
+// have been charged for nothing.
 func (l *Ledger) Failed() <-chan string { return l.failed }
