@@ -7,6 +7,8 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 // Rules and defaults that webhooks and admission policies have in common: what
@@ -107,18 +109,22 @@ func namedRuleRules(at *place, r *admissionv1.NamedRuleWithOperations) {
 	operationRules(at, &r.RuleWithOperations)
 }
 
-func matchConditionRules(at *place, list []admissionv1.MatchCondition, scope celScope) {
+func matchConditionRules(at *place, list []admissionv1.MatchCondition, params bool) {
+	var c *expression.Compiler
 	if len(list) > maxMatchConditions {
 		at.tooMany(len(list), maxMatchConditions)
 	}
 	var names unique[string]
-	each(at, list, func(at *place, c *admissionv1.MatchCondition) {
-		if text := strings.TrimSpace(c.Expression); required(at.of("expression"), text) {
-			celRules(at.of("expression"), text, text, scope, celBool)
+	each(at, list, func(at *place, m *admissionv1.MatchCondition) {
+		if text := strings.TrimSpace(m.Expression); required(at.of("expression"), text) {
+			if c == nil {
+				c = expression.NewCompiler(expression.Scope{Params: params})
+			}
+			celRules(at.of("expression"), text, c.Compile(text, expression.Bool()))
 		}
-		needs(at.of("name"), c.Name, qualifiedName)
-		if c.Name != "" {
-			names.add(at.of("name"), c.Name)
+		needs(at.of("name"), m.Name, qualifiedName)
+		if m.Name != "" {
+			names.add(at.of("name"), m.Name)
 		}
 	})
 }

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 const (
@@ -27,20 +28,20 @@ func validatingPolicyChanges(at *place, is, was *admissionv1.ValidatingAdmission
 	at = at.of("spec")
 	s := &is.Spec
 	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
-	scope := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
+	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		at.of("validations").required("validations or auditAnnotations must contain at least one item")
 		at.of("auditAnnotations").required("validations or auditAnnotations must contain at least one item")
 		return
 	}
-	each(at.of("validations"), s.Validations, func(at *place, v *admissionv1.Validation) { validationRules(at, v, scope) })
+	each(at.of("validations"), s.Validations, func(at *place, v *admissionv1.Validation) { validationRules(at, v, c) })
 	audits := at.of("auditAnnotations")
 	if len(s.AuditAnnotations) > maxAuditAnnotations {
 		audits.invalid(unnamed(s.AuditAnnotations), fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))
 	}
 	var keys unique[string]
 	each(audits, s.AuditAnnotations, func(at *place, a *admissionv1.AuditAnnotation) {
-		auditAnnotationRules(at, is.Name, a, scope)
+		auditAnnotationRules(at, is.Name, a, c)
 		keys.add(at.of("key"), a.Key)
 	})
 }
@@ -54,16 +55,16 @@ type policyHead struct {
 	variables  []admissionv1.Variable
 }
 
-// policyHeadRules are for the head of a policy, and give what the expressions of the
-// rest can use. Conditions that are unchanged were good before.
-func policyHeadRules(at *place, h *policyHead, unchanged bool) celScope {
-	scope := celScope{params: h.params != nil}
+// policyHeadRules are for the head of a policy, and give what compiles the
+// expressions of the rest. Conditions that are unchanged were good before.
+func policyHeadRules(at *place, h *policyHead, unchanged bool) *expression.Compiler {
 	policyTargetRules(at, h.failure, h.params, h.match)
 	if !unchanged {
-		matchConditionRules(at.of("matchConditions"), h.conditions, scope)
+		matchConditionRules(at.of("matchConditions"), h.conditions, h.params != nil)
 	}
-	variableRules(at.of("variables"), h.variables, &scope)
-	return scope
+	c := expression.NewCompiler(expression.Scope{Params: h.params != nil, Variables: true})
+	variableRules(at.of("variables"), h.variables, c)
+	return c
 }
 
 func sameParamKind(a, b *admissionv1.ParamKind) bool {
@@ -119,10 +120,7 @@ func joinedFaults(at *place, value, before string, faults []string) {
 }
 
 // variableRules let each variable use those before it.
-func variableRules(at *place, list []admissionv1.Variable, scope *celScope) {
-	if len(list) > 0 {
-		scope.variables = map[string]*cel.Type{}
-	}
+func variableRules(at *place, list []admissionv1.Variable, c *expression.Compiler) {
 	each(at, list, func(at *place, v *admissionv1.Variable) {
 		switch {
 		case strings.TrimSpace(v.Name) == "":
@@ -134,22 +132,22 @@ func variableRules(at *place, list []admissionv1.Variable, scope *celScope) {
 			at.of("expression").required("expression is not specified")
 			return
 		}
-		scope.declare(v.Name, celRules(at.of("expression"), v.Expression, v.Expression, *scope, celAny))
+		celRules(at.of("expression"), v.Expression, c.Declare(v.Name, v.Expression))
 	})
 }
 
-func validationRules(at *place, v *admissionv1.Validation, scope celScope) {
+func validationRules(at *place, v *admissionv1.Validation, c *expression.Compiler) {
 	if strings.TrimSpace(v.Expression) == "" {
 		at.of("expression").required("expression is not specified")
 	} else {
-		celRules(at.of("expression"), v.Expression, v.Expression, scope, celBool)
+		celRules(at.of("expression"), v.Expression, c.Compile(v.Expression, expression.Bool()))
 	}
 	switch at := at.of("messageExpression"); {
 	case v.MessageExpression == "":
 	case strings.TrimSpace(v.MessageExpression) == "":
 		at.invalid(v.MessageExpression, "must be non-empty if specified")
 	default:
-		celRules(at, v.MessageExpression, v.MessageExpression, scope.withoutAuthorizer(), celString)
+		celRules(at, v.MessageExpression, c.CompileMessage(v.MessageExpression, expression.String()))
 	}
 	switch text := strings.TrimSpace(v.Message); {
 	case v.Message != "" && text == "":
@@ -162,7 +160,7 @@ func validationRules(at *place, v *admissionv1.Validation, scope celScope) {
 	optionalEnum(at.of("reason"), v.Reason, metav1.StatusReasonForbidden, metav1.StatusReasonInvalid, metav1.StatusReasonRequestEntityTooLarge)
 }
 
-func auditAnnotationRules(at *place, policy string, a *admissionv1.AuditAnnotation, scope celScope) {
+func auditAnnotationRules(at *place, policy string, a *admissionv1.AuditAnnotation, c *expression.Compiler) {
 	if policy == "" {
 		at.of("key").invalid(a.Key, "requires metadata.name be non-empty")
 	} else {
@@ -175,7 +173,7 @@ func auditAnnotationRules(at *place, policy string, a *admissionv1.AuditAnnotati
 	case len(text) > maxAuditAnnotationValue:
 		value.required(fmt.Sprintf("must not exceed %d bytes in length", maxAuditAnnotationValue))
 	default:
-		celRules(value, a.ValueExpression, text, scope, celStringOrNull)
+		celRules(value, a.ValueExpression, c.Compile(text, expression.StringOrNull()))
 	}
 }
 

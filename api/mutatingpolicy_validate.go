@@ -4,7 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/cel-go/cel"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
 func mutatingPolicyRules(at *place, p *admissionv1.MutatingAdmissionPolicy) {
@@ -15,12 +18,11 @@ func mutatingPolicyChanges(at *place, is, was *admissionv1.MutatingAdmissionPoli
 	at = at.of("spec")
 	s := &is.Spec
 	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
-	scope := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
+	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
 	if len(s.Mutations) == 0 {
 		at.of("mutations").required("mutations must contain at least one item")
 	}
-	scope.patches = true
-	each(at.of("mutations"), s.Mutations, func(at *place, m *admissionv1.Mutation) { mutationRules(at, m, scope) })
+	each(at.of("mutations"), s.Mutations, func(at *place, m *admissionv1.Mutation) { mutationRules(at, m, c) })
 	reinvocation := at.of("reinvocationPolicy")
 	if s.ReinvocationPolicy == "" {
 		reinvocation.required("")
@@ -31,14 +33,14 @@ func mutatingPolicyChanges(at *place, is, was *admissionv1.MutatingAdmissionPoli
 
 // mutationRules: of the two ways to say what changes, the one is filled in that
 // the type names.
-func mutationRules(at *place, m *admissionv1.Mutation, scope celScope) {
+func mutationRules(at *place, m *admissionv1.Mutation, c *expression.Compiler) {
 	apply, patch := at.of("applyConfiguration"), at.of("jsonPatch")
 	switch m.PatchType {
 	case admissionv1.PatchTypeApplyConfiguration:
 		if m.ApplyConfiguration == nil {
 			apply.required("must be specified when patchType is ApplyConfiguration")
 		} else {
-			mutationExpression(apply, m.ApplyConfiguration.Expression, scope, celObject)
+			mutationExpression(apply, m.ApplyConfiguration.Expression, c, expression.ApplyConfiguration())
 		}
 		if m.JSONPatch != nil {
 			patch.invalid("{jsonPatch}", "must not be specified when patchType is ApplyConfiguration")
@@ -47,7 +49,7 @@ func mutationRules(at *place, m *admissionv1.Mutation, scope celScope) {
 		if m.JSONPatch == nil {
 			patch.required("must be specified when patchType is JSONPatch")
 		} else {
-			mutationExpression(patch, m.JSONPatch.Expression, scope, celPatches)
+			mutationExpression(patch, m.JSONPatch.Expression, c, expression.Patches())
 		}
 		if m.ApplyConfiguration != nil {
 			apply.invalid("{applyConfiguration}", "must not be specified when patchType is JSONPatch")
@@ -57,12 +59,12 @@ func mutationRules(at *place, m *admissionv1.Mutation, scope celScope) {
 	}
 }
 
-func mutationExpression(at *place, text string, scope celScope, result celResult) {
+func mutationExpression(at *place, text string, c *expression.Compiler, results []*cel.Type) {
 	if strings.TrimSpace(text) == "" {
 		at.of("expression").required("expression is not specified")
 		return
 	}
-	celRules(at.of("expression"), text, text, scope, result)
+	celRules(at.of("expression"), text, c.CompileMutation(text, results))
 }
 
 func mutatingBindingRules(at *place, b *admissionv1.MutatingAdmissionPolicyBinding) {

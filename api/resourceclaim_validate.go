@@ -141,7 +141,7 @@ func deviceSelectorRules(at *place, list []resourcev1.DeviceSelector, stored boo
 		case len(s.CEL.Expression) > resourcev1.CELSelectorExpressionMaxLength:
 			expression.tooLong(resourcev1.CELSelectorExpressionMaxLength)
 		default:
-			celRules(expression, s.CEL.Expression, s.CEL.Expression, celScope{device: true}, celBool)
+			deviceExpressionRules(expression, s.CEL.Expression)
 		}
 	})
 }

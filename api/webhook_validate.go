@@ -110,7 +110,7 @@ func webhookRules(at *place, list []webhook, lenient webhookLeniency) {
 		optionalEnum(at.of("reinvocationPolicy"), w.reinvocation, admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
 		webhookClientRules(at.of("clientConfig"), w.client)
 		if !lenient.conditions {
-			matchConditionRules(at.of("matchConditions"), w.matchCondition, celScope{})
+			matchConditionRules(at.of("matchConditions"), w.matchCondition, false)
 		}
 		reviewVersionRules(at.of("admissionReviewVersions"), w.versions, lenient.versions)
 		if !lenient.names && w.name != "" {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -36,6 +37,10 @@ func (r *Registry) Size(gv schema.GroupVersion, resource string) (objects int, b
 	objects, bytes = c.Size()
 	return objects, bytes, true
 }
+
+// State tells one content of a resource's cache from another: it is equal to
+// what it was as long as no object changed.
+func (r *Registry) State(res *api.Resource) any { return r.collection(res).State() }
 
 // Selection picks objects out of a collection. Field labels are those of the
 // hub version.

@@ -155,6 +155,10 @@ func (c *Collection) Size() (objects int, bytes int64) {
 	return 0, 0
 }
 
+// State tells one content of the cache from another: it is equal to what it was
+// as long as nothing changed. It is what is made from all objects is kept by.
+func (c *Collection) State() any { return c.current.Load() }
+
 // install makes st, which was read at rev, the content of the cache. Watchers
 // of what was there before end, for nobody knows what they missed.
 func (c *Collection) install(st *state, rev int64) {
