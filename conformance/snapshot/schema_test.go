@@ -41,8 +41,7 @@ func TestSchemas(t *testing.T) {
 					t.Errorf("%s %s: %v", version, names(got.Items)[n], err)
 				}
 			}
-			// Old signing requests are cleaned away.
-			if len(got.Items) == 0 && r.Name != "componentstatuses" && r.Name != "certificatesigningrequests" {
+			if len(got.Items) == 0 && r.Name != "componentstatuses" {
 				t.Errorf("%s: no %s", version, r.Name)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -56,8 +57,7 @@ func restored(t *testing.T, o server.Options) *server.Server {
 
 func start(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
-	// It would put this server's authority in the place of the snapshot's.
-	o.ControllersOff = append(o.ControllersOff, "root-ca-certificate-publisher-controller")
+	o.ControllersOff = controllers.Names() // what is there is to stay as it is
 	s, err := server.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
