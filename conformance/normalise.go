@@ -24,6 +24,7 @@ var rewrites = []struct {
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "<time>"},
 	{regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]*`), "<jwt>"},
 	{regexp.MustCompile(`\b(kube-api-access)-[a-z0-9]{5}\b`), "${1}-<generated>"},
+	{regexp.MustCompile(`(?m)^( *- )\d+[smhd](\d+[smhd])?$`), "${1}<age>"}, // a cell of a table in YAML
 	{regexp.MustCompile(`(?i)(resource ?version[\\" ]*(?:in record \()?[:=]?[\\" ]*|revision |current: |` +
 		`too old resource version: \d+ \(|RV )(\d+)`), "${1}<rv>"},
 }

@@ -29,6 +29,7 @@ func TestValue(t *testing.T) {
 		{`{"resourceVersion":""}`, `{"resourceVersion":""}`},
 		{`{"continue":"x","clusterIP":"10.0.0.1"}`, `{"continue":"<continue>","clusterIP":"<ip>"}`},
 		{`{"clusterIP":"None","clusterIPs":["10.0.0.1","None"]}`, `{"clusterIP":"None","clusterIPs":["<ip>","None"]}`},
+		{`"rows:\n- cells:\n  - cm\n  - 1\n  - 0s\n"`, `"rows:\n- cells:\n  - cm\n  - 1\n  - <age>\n"`},
 		{`{"cells":["5 (6y325d ago)"]}`, `{"cells":["5 (<age> ago)"]}`},
 		{`{"cells":["a",3,"5d","2m3s","<unknown>"]}`, `{"cells":["a",3,"<age>","<age>","<age>"]}`},
 		{`{"generateName":"a-","name":"a-x1"}`, `{"generateName":"a-","name":"a-<generated>"}`},
