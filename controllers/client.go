@@ -25,7 +25,8 @@ type Client struct {
 	user    *request.User
 }
 
-// newClient makes a client for the controller of a name.
+// newClient makes a client for the controller of a name, who is a service
+// account.
 func newClient(handler http.Handler, name string) *Client {
 	return &Client{handler: handler, user: &request.User{
 		Name: "system:serviceaccount:kube-system:" + name,
@@ -33,6 +34,15 @@ func newClient(handler http.Handler, name string) *Client {
 			"system:serviceaccounts", "system:serviceaccounts:kube-system", request.GroupAuthenticated,
 			request.GroupMasters, // what the roles of these accounts allow is not known to the authorizers yet
 		},
+	}}
+}
+
+// managerClient makes a client for what kube-controller-manager does as itself:
+// who sees to service accounts is none.
+func managerClient(handler http.Handler) *Client {
+	return &Client{handler: handler, user: &request.User{
+		Name:   "system:kube-controller-manager",
+		Groups: []string{request.GroupAuthenticated, request.GroupMasters},
 	}}
 }
 

@@ -56,6 +56,7 @@ func entries() []entry {
 		{quotasName, "resourcequota", newQuotas},
 		{rootCAName, "root-ca-cert-publisher", newRootCA},
 		{accountsName, "serviceaccount", newAccounts},
+		{tokenSecretsName, "serviceaccount-token", newTokenSecrets},
 		{tokenCleanerName, "tokencleaner", newTokenCleaner},
 	}
 }
@@ -78,6 +79,8 @@ type Config struct {
 	SigningDuration time.Duration
 	// Ledger has what admission charges to quotas; nil is one of nothing.
 	Ledger *quota.Ledger
+	// Tokens signs those in Secrets; without it there are none.
+	Tokens TokenSigner
 }
 
 // Set is a number of running controllers.
