@@ -4,29 +4,26 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// startControllers runs the controllers with what they need of the options.
-func (s *Server) startControllers(own *certificates, catalogue *api.Catalogue, reg *registry.Registry, ledger *quota.Ledger) error {
-	rootCA, err := rootCA(s.o.RootCAFile, s.CA)
-	if err != nil {
-		return fmt.Errorf("--root-ca-file: %w", err)
-	}
-	signing, err := signingCA(s.o.ClusterSigningCertFile, s.o.ClusterSigningKeyFile, own.ca)
-	if err != nil {
-		return fmt.Errorf("--cluster-signing-cert-file, --cluster-signing-key-file: %w", err)
-	}
-	s.controllers = controllers.Start(s.lifetime, controllers.Config{
+// controllersConfig is what controllers need, with what the options say of it.
+func (s *Server) controllersConfig(own *certificates, catalogue *api.Catalogue, reg *registry.Registry) (controllers.Config, error) {
+	c := controllers.Config{
 		Handler: s.handler, Registry: reg, Catalogue: catalogue, Logger: s.logger,
-		RootCA: rootCA, SigningCA: signing, SigningDuration: s.o.ClusterSigningDuration,
-		Ledger: ledger,
-	}, s.o.ControllersOff...)
-	return nil
+		SigningDuration: s.o.ClusterSigningDuration,
+	}
+	var err error
+	if c.RootCA, err = rootCA(s.o.RootCAFile, s.CA); err != nil {
+		return c, fmt.Errorf("--root-ca-file: %w", err)
+	}
+	if c.SigningCA, err = signingCA(s.o.ClusterSigningCertFile, s.o.ClusterSigningKeyFile, own.ca); err != nil {
+		return c, fmt.Errorf("--cluster-signing-cert-file, --cluster-signing-key-file: %w", err)
+	}
+	return c, nil
 }
 
 // rootCA is by what pods verify the server: what a file says, or what other

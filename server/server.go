@@ -53,6 +53,7 @@ type Server struct {
 	tls         *tls.Config
 	store       *storage.Store
 	handler     *handlers.Handler
+	loops       controllers.Config // what the controllers need
 	controllers *controllers.Set
 	servers     []*http.Server
 	idle        idleConns

@@ -19,6 +19,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -68,6 +69,8 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	s.serve(secure, insecure)
+	// What they do first need not be waited for.
+	s.controllers = controllers.Start(s.lifetime, s.loops, s.o.ControllersOff...)
 	return nil
 }
 
@@ -193,7 +196,9 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	s.runFlowControl(flow)
-	return s.startControllers(own, catalogue, reg, ledger)
+	s.loops, err = s.controllersConfig(own, catalogue, reg)
+	s.loops.Ledger, s.loops.Tokens = ledger, known.issuer
+	return err
 }
 
 // newMetrics is the server's own registry, with what there is to tell of the
