@@ -8,6 +8,9 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,8 +26,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// request makes a PKCS#10 request, and the key that it is for, as PEM.
-func request(t *testing.T, template x509.CertificateRequest) (csr, key []byte) {
+// newRequest makes a PKCS#10 request, and the key that it is for, as PEM.
+func newRequest(t *testing.T, template x509.CertificateRequest) (csr, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -83,7 +86,7 @@ func settled(t *testing.T, c kubernetes.Interface, name string) *certificatesv1.
 // certificate; and has others fail or left alone.
 func TestSigning(t *testing.T) {
 	s, c := start(t, server.Options{})
-	csr, key := request(t, subject("ada", "analysts"))
+	csr, key := newRequest(t, subject("ada", "analysts"))
 	hour := int32(3600)
 	client := []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature}
 	// What is denied, and what is for somebody else to sign, comes first, so that
@@ -118,6 +121,91 @@ func TestSigning(t *testing.T) {
 		r, err := c.CertificatesV1().CertificateSigningRequests().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil || len(r.Status.Certificate) > 0 || len(r.Status.Conditions) != 1 {
 			t.Errorf("%s: %+v, %v", name, r.Status, err)
+		}
+	}
+}
+
+// authority makes a CA and writes it into two files.
+func authority(t *testing.T, name, certFile, keyFile string) *x509.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour), KeyUsage: x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "EC PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
+// TestSigningFiles signs by a CA of files, which is replaced while the server
+// runs, and publishes root certificates of a file.
+func TestSigningFiles(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key")
+	first := authority(t, "first", certFile, keyFile)
+	_, c := start(t, server.Options{ClusterSigningCertFile: certFile, ClusterSigningKeyFile: keyFile, ClusterSigningDuration: 2 * time.Hour, RootCAFile: certFile})
+	published, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "root certificates", func(ctx context.Context) (bool, error) {
+		cm, err := c.CoreV1().ConfigMaps("default").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		return err == nil && cm.Data["ca.crt"] == string(published), err
+	})
+	csr, _ := newRequest(t, subject("ada"))
+	signedBy := func(name string, ca *x509.Certificate) {
+		t.Helper()
+		day := int32(86400)
+		decide(t, c, name, certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth},
+			ExpirationSeconds: &day, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateApproved)
+		block, _ := pem.Decode(settled(t, c, name).Status.Certificate)
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cert.CheckSignatureFrom(ca); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left := time.Until(cert.NotAfter); left > 2*time.Hour || left < 2*time.Hour-time.Minute {
+			t.Errorf("%s lasts for %v", name, left)
+		}
+	}
+	signedBy("one", first)
+	signedBy("two", authority(t, "second", certFile, keyFile))
+}
+
+// TestBadFiles: what cannot be read is told of at the start, with its flag.
+func TestBadFiles(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	for flag, o := range map[string]server.Options{
+		"--root-ca-file":                                      {RootCAFile: none},
+		"--cluster-signing-cert-file":                         {ClusterSigningCertFile: none, ClusterSigningKeyFile: none},
+		"--cluster-signing-cert-file: must be given together": {ClusterSigningKeyFile: none},
+		"--cluster-signing-duration":                          {ClusterSigningDuration: -1},
+	} {
+		s, err := server.Start(t.Context(), o)
+		if err == nil {
+			_ = s.Stop(t.Context())
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), flag) {
+			t.Errorf("%s: %v", flag, err)
 		}
 	}
 }

@@ -7,8 +7,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// contextName is the cluster and the context of kubeconfig files.
-const contextName = "miniapiserver"
+// What kubeconfig files call the cluster, as others do who make them, and the
+// context.
+const (
+	clusterName = "kubernetes"
+	contextName = "miniapiserver"
+)
 
 // access is what a client needs in order to reach the server as its
 // administrator.
@@ -26,7 +30,7 @@ func (a access) kubeconfig() ([]byte, error) {
 	out, err := yaml.Marshal(clientcmd.Config{
 		Kind:       "Config",
 		APIVersion: "v1",
-		Clusters: []clientcmd.NamedCluster{{Name: contextName, Cluster: clientcmd.Cluster{
+		Clusters: []clientcmd.NamedCluster{{Name: clusterName, Cluster: clientcmd.Cluster{
 			Server:                   a.url,
 			TLSServerName:            a.serverName,
 			CertificateAuthorityData: a.ca,
@@ -36,7 +40,7 @@ func (a access) kubeconfig() ([]byte, error) {
 			ClientKeyData:         a.key,
 		}}},
 		Contexts: []clientcmd.NamedContext{{Name: contextName, Context: clientcmd.Context{
-			Cluster:  contextName,
+			Cluster:  clusterName,
 			AuthInfo: adminName,
 		}}},
 		CurrentContext: contextName,

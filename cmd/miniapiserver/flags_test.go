@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/controllers"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -32,6 +35,37 @@ func TestParseFlags(t *testing.T) {
 	}
 }
 
+func TestControllersFlag(t *testing.T) {
+	all := controllers.Names()
+	but := func(names ...string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(n string) bool { return slices.Contains(names, n) })
+	}
+	const namespace, signing = "namespace-controller", "certificatesigningrequest-signing-controller"
+	for value, off := range map[string][]string{
+		"*":                              {},
+		"*,bootstrapsigner,tokencleaner": {},
+		"-" + signing:                    {signing},
+		"*,-csrsigning,-namespace":       {signing, namespace},
+		namespace + ",csrsigning":        but(namespace, signing),
+		"-namespace,namespace":           but(),
+		"*,-namespace,namespace":         {namespace},
+		"":                               all,
+	} {
+		s, _, err := parseFlags([]string{"--controllers=" + value})
+		if err != nil {
+			t.Errorf("%s: %v", value, err)
+			continue
+		}
+		slices.Sort(s.ControllersOff)
+		if slices.Sort(off); !slices.Equal(s.ControllersOff, off) {
+			t.Errorf("%q turns off %q, want %q", value, s.ControllersOff, off)
+		}
+	}
+	if _, _, err := parseFlags([]string{"--controllers=*,-nothing"}); err == nil || !strings.HasPrefix(err.Error(), `--controllers: "nothing" is none of `) {
+		t.Errorf("of a name that there is not: %v", err)
+	}
+}
+
 func TestHelpTellsOfEveryFlag(t *testing.T) {
 	var out bytes.Buffer
 	if code := run([]string{"--help"}, &out, &out); code != 0 {
@@ -39,6 +73,7 @@ func TestHelpTellsOfEveryFlag(t *testing.T) {
 	}
 	for _, flag := range []string{
 		"bind-address", "secure-port", "cert-dir", "tls-cert-file", "tls-private-key-file", "client-ca-file",
+		"controllers", "root-ca-file", "cluster-signing-cert-file", "cluster-signing-key-file", "cluster-signing-duration",
 		"token-auth-file", "anonymous-auth", "etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 		"etcd-prefix", "etcd-compaction-interval", "service-cluster-ip-range", "request-timeout",
 		"min-request-timeout", "max-requests-inflight", "max-mutating-requests-inflight", "enable-priority-and-fairness",
