@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,11 +47,11 @@ func kubeletClientRules(r *x509.CertificateRequest, usages []certificatesv1.KeyU
 	case !ofNodes(r):
 		return errNotNodes
 	case len(r.DNSNames) > 0:
-		return errors.New("DNS subjectAltNames are not allowed")
+		return errDNS
 	case len(r.EmailAddresses) > 0:
 		return errEmail
 	case len(r.IPAddresses) > 0:
-		return errors.New("IP subjectAltNames are not allowed")
+		return errIP
 	case len(r.URIs) > 0:
 		return errURI
 	case !ofOneNode(r):
@@ -67,7 +66,7 @@ func kubeletServingRules(r *x509.CertificateRequest, usages []certificatesv1.Key
 	case !ofNodes(r):
 		return errNotNodes
 	case len(r.DNSNames) == 0 && len(r.IPAddresses) == 0:
-		return errors.New("DNS or IP subjectAltName is required")
+		return errNoHost
 	case len(r.EmailAddresses) > 0:
 		return errEmail
 	case len(r.URIs) > 0:
@@ -82,11 +81,20 @@ func kubeletServingRules(r *x509.CertificateRequest, usages []certificatesv1.Key
 	return nil
 }
 
-var (
-	errNotNodes = errors.New("subject organization is not system:nodes")
-	errNotNode  = errors.New("subject common name does not begin with system:node:")
-	errEmail    = errors.New("Email subjectAltNames are not allowed")
-	errURI      = errors.New("URI subjectAltNames are not allowed")
+// broken is a rule that a request breaks, as it is told to clients.
+type broken string
+
+// Error implements error.
+func (b broken) Error() string { return string(b) }
+
+const (
+	errNotNodes broken = "subject organization is not system:nodes"
+	errNotNode  broken = "subject common name does not begin with system:node:"
+	errNoHost   broken = "DNS or IP subjectAltName is required"
+	errDNS      broken = "DNS subjectAltNames are not allowed"
+	errIP       broken = "IP subjectAltNames are not allowed"
+	errEmail    broken = "Email subjectAltNames are not allowed"
+	errURI      broken = "URI subjectAltNames are not allowed"
 )
 
 func ofNodes(r *x509.CertificateRequest) bool {

@@ -126,9 +126,5 @@ func work[K comparable](ctx context.Context, log *slog.Logger, q workqueue.Typed
 func nameOf(c change) []string      { return []string{c.object.GetName()} }
 func namespaceOf(c change) []string { return []string{c.object.GetNamespace()} }
 
-func pathKey(c change) []string {
-	return []string{c.object.GetNamespace() + "/" + c.object.GetName()}
-}
-
 // named selects by name.
 func named(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
