@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -45,6 +47,16 @@ func clientFor(t *testing.T, config *rest.Config) *kubernetes.Clientset {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// whoami asks the server whom it takes a client for.
+func whoami(t *testing.T, c kubernetes.Interface) string {
+	t.Helper()
+	me, err := c.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return me.Status.UserInfo.Username
 }
 
 // eventually waits until holds, and fails the test if it never does. What is not
