@@ -37,6 +37,10 @@ type Allocator interface {
 // a port when its bit is set in the value under PortsKey.
 const PortsKey = "ranges/servicenodeports"
 
+// AddressManager is who manages the objects of AddressResource that say whose
+// an address is.
+const AddressManager = "ipallocator.k8s.io"
+
 // AddressResource is where taken addresses are.
 func AddressResource() schema.GroupResource {
 	return schema.GroupResource{Group: networkingv1.GroupName, Resource: "ipaddresses"}
@@ -46,8 +50,8 @@ func AddressResource() schema.GroupResource {
 func TakenAddress(ip netip.Addr, resource string, owner Object) Object {
 	return &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{Name: ip.String(), Labels: map[string]string{
-			"ipaddress.kubernetes.io/ip-family":  familyOf(ip),
-			"ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+			"ipaddress.kubernetes.io/ip-family": familyOf(ip),
+			networkingv1.LabelManagedBy:         AddressManager,
 		}},
 		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{
 			Resource: resource, Namespace: owner.GetNamespace(), Name: owner.GetName()}},

@@ -18,6 +18,7 @@ package api
 
 import (
 	"context"
+	"net/netip"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -162,6 +163,8 @@ type Resource struct {
 	// old is nil for a new object. Release gives it back when it is gone.
 	Allocate func(ctx context.Context, from Allocator, obj, old Object) error
 	Release  func(from Allocator, obj Object)
+	// Held tells what Allocate gave to an object.
+	Held func(obj Object) (ips []netip.Addr, ports []int32)
 	// OrphanByDefault: what an object owns stays when it is deleted, unless the
 	// client says otherwise.
 	OrphanByDefault bool

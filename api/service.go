@@ -1,6 +1,8 @@
 package api
 
 import (
+	"net/netip"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -9,21 +11,25 @@ import (
 func service() *Resource {
 	return &Resource{
 		Name: "services", Singular: "service", Kind: "Service",
-		ShortNames:           []string{"svc"},
-		Categories:           []string{"all"},
-		Namespaced:           true,
-		Versions:             selectable(served(corev1.SchemeGroupVersion), nameLabel, namespaceLabel, "spec.clusterIP", "spec.type"),
-		New:                  func() Object { return &corev1.Service{} },
-		Rows:                 &Table{Columns: serviceColumns, Cells: serviceCells},
-		Prefix:               "services/specs",
-		MetadataRevalidated:  true,
-		ReturnDeletedObject:  true,
-		ValidateName:         labelName,
-		AllowCreateOnUpdate:  true,
-		HasStatus:            true,
-		Default:              defaultService,
-		ObjectWarnings:       serviceWarnings,
-		Allocate:             allocateService,
+		ShortNames:          []string{"svc"},
+		Categories:          []string{"all"},
+		Namespaced:          true,
+		Versions:            selectable(served(corev1.SchemeGroupVersion), nameLabel, namespaceLabel, "spec.clusterIP", "spec.type"),
+		New:                 func() Object { return &corev1.Service{} },
+		Rows:                &Table{Columns: serviceColumns, Cells: serviceCells},
+		Prefix:              "services/specs",
+		MetadataRevalidated: true,
+		ReturnDeletedObject: true,
+		ValidateName:        labelName,
+		AllowCreateOnUpdate: true,
+		HasStatus:           true,
+		Default:             defaultService,
+		ObjectWarnings:      serviceWarnings,
+		Allocate:            allocateService,
+		Held: func(obj Object) ([]netip.Addr, []int32) {
+			s := &obj.(*corev1.Service).Spec
+			return addresses(s), nodePorts(s)
+		},
 		Release:              releaseService,
 		PrepareCreate:        func(obj Object) { alignClusterIPs(&obj.(*corev1.Service).Spec, nil) },
 		PrepareUpdate:        prepareServiceUpdate,

@@ -271,7 +271,8 @@ func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int)
 		if err != nil {
 			return err
 		}
-		if err := change(used); err != nil || a.dryRun {
+		before := new(big.Int).Set(used)
+		if err := change(used); err != nil || a.dryRun || used.Cmp(before) == 0 {
 			return err
 		}
 		encoded, err := api.EncodePorts(a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort, used)

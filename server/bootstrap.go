@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -26,10 +27,7 @@ func systemNamespaces() []string {
 // bootstrap makes the objects that clients take for granted, where they are
 // missing.
 func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Registry, p published) error {
-	ctx = request.With(ctx, &request.Scope{User: &request.User{
-		Name:   request.UserAPIServer,
-		Groups: []string{request.GroupMasters},
-	}})
+	ctx = asServer(ctx)
 	var made []registry.Made
 	add := func(gr schema.GroupResource, obj api.Object) error {
 		res, err := reg.Find(gr)
@@ -61,3 +59,14 @@ func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Regi
 	p.catalogue, p.registry = catalogue, reg
 	return p.publish(ctx)
 }
+
+// asServer is a context for what the server writes by itself.
+func asServer(ctx context.Context) context.Context {
+	return request.With(ctx, &request.Scope{User: &request.User{
+		Name:   request.UserAPIServer,
+		Groups: []string{request.GroupMasters},
+	}})
+}
+
+// repairInterval is how often allocations are looked at.
+const repairInterval = 3 * time.Minute

@@ -196,6 +196,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	s.runFlowControl(flow)
+	s.wg.Go(func() { reg.NewRepairer(s.logger).Run(asServer(s.lifetime), repairInterval) })
 	s.loops, err = s.controllersConfig(own, catalogue, reg)
 	s.loops.Ledger, s.loops.Tokens = ledger, known.issuer
 	return err

@@ -1,0 +1,254 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net/netip"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// What is handed out is marked as taken before the object that it is for is
+// stored, and given back after the object is gone. A server that dies in between
+// leaves something that belongs to nobody; and what other hands did to the store
+// may have left objects with what is not marked as theirs.
+
+const (
+	// leakRounds is how often a port is found with nobody before it is given back:
+	// the object that it is for may be on its way.
+	leakRounds = 3
+	// leakAge is how old the mark of an address must be for the same reason: more
+	// than a request may take.
+	leakAge = time.Minute
+)
+
+// Repairer makes what is marked as taken agree with what objects have.
+type Repairer struct {
+	r      *Registry
+	logger *slog.Logger
+	// suspects are ports that nobody has, with how often they were found so.
+	suspects map[int32]int
+}
+
+// NewRepairer makes a Repairer that tells logger what it mends.
+func (r *Registry) NewRepairer(logger *slog.Logger) *Repairer {
+	return &Repairer{r: r, logger: logger, suspects: map[int32]int{}}
+}
+
+// Run repairs at once, and again after each interval, until ctx is done.
+func (p *Repairer) Run(ctx context.Context, interval time.Duration) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		if err := p.Repair(ctx); err != nil && ctx.Err() == nil {
+			p.logger.Warn("allocations were not all repaired", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Repair looks at everything once.
+func (p *Repairer) Repair(ctx context.Context) error {
+	return errors.Join(p.repairPorts(ctx), p.repairAddresses(ctx))
+}
+
+// holding is an object that has addresses and ports.
+type holding struct {
+	resource *api.Resource
+	object   api.Object
+	ips      []netip.Addr
+	ports    []int32
+}
+
+// holdings are all objects that something was handed out to, as of now.
+func (p *Repairer) holdings(ctx context.Context) ([]holding, error) {
+	var out []holding
+	for _, res := range p.r.catalogue.Resources() {
+		if res.Held == nil {
+			continue
+		}
+		list, err := p.r.List(ctx, Target{Resource: res, Version: &res.Versions[0]}, ListOptions{Read: storage.Read{Match: storage.Consistent}})
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range list.Items {
+			obj, err := item.Object()
+			if err != nil {
+				return nil, err
+			}
+			h := holding{resource: res, object: obj}
+			if h.ips, h.ports = res.Held(obj); len(h.ips)+len(h.ports) > 0 {
+				out = append(out, h)
+			}
+		}
+	}
+	return out, nil
+}
+
+// repairPorts makes the stored set of ports that of the objects. What is taken
+// is read before the objects are: a port that is taken later changes it, so that
+// the write fails and all is read again.
+func (p *Repairer) repairPorts(ctx context.Context) error {
+	first, last := p.r.o.Pools.FirstPort, p.r.o.Pools.LastPort
+	if last == 0 {
+		return nil
+	}
+	a := &allocation{r: p.r}
+	var suspects map[int32]int
+	err := a.changePorts(ctx, func(used *big.Int) error {
+		holdings, err := p.holdings(ctx)
+		if err != nil {
+			return err
+		}
+		held := map[int32]bool{}
+		for _, h := range holdings {
+			for _, port := range h.ports {
+				held[port] = true
+				if port >= first && port <= last && used.Bit(int(port-first)) == 0 {
+					p.log("a node port was not marked as taken", h.object, "port", port)
+					used.SetBit(used, int(port-first), 1)
+				}
+			}
+		}
+		suspects = map[int32]int{}
+		for port := first; port <= last; port++ {
+			switch {
+			case used.Bit(int(port-first)) == 0 || held[port]:
+			case p.suspects[port]+1 >= leakRounds:
+				p.logger.Warn("a node port that nobody has is given back", "port", port)
+				used.SetBit(used, int(port-first), 0)
+			default:
+				suspects[port] = p.suspects[port] + 1
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		p.suspects = suspects
+	}
+	return err
+}
+
+// repairAddresses makes an IPAddress of each address that an object has, and
+// deletes those that no object has.
+func (p *Repairer) repairAddresses(ctx context.Context) error {
+	res, version, err := p.r.find(api.AddressResource())
+	if err != nil {
+		return err
+	}
+	t := Target{Resource: res, Version: version}
+	marks, err := p.marks(ctx, t)
+	if err != nil {
+		return err
+	}
+	holdings, err := p.holdings(ctx)
+	if err != nil {
+		return err
+	}
+	owners := map[netip.Addr][]holding{}
+	for _, h := range holdings {
+		for _, ip := range h.ips {
+			owners[ip] = append(owners[ip], h)
+		}
+	}
+	var errs []error
+	for ip, hs := range owners {
+		if len(hs) > 1 {
+			p.log("an address is that of several", hs[1].object, "address", ip)
+		}
+		errs = append(errs, p.mark(ctx, t, ip, hs, marks[ip]))
+	}
+	for ip, mark := range marks {
+		if len(owners[ip]) == 0 && p.r.o.Now().Sub(mark.CreationTimestamp.Time) > leakAge {
+			p.log("an address that nobody has is given back", mark, "address", ip)
+			errs = append(errs, p.unmark(ctx, t, mark))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// marks are the IPAddress objects that this server and its like made.
+func (p *Repairer) marks(ctx context.Context, t Target) (map[netip.Addr]*networkingv1.IPAddress, error) {
+	list, err := p.r.List(ctx, t, ListOptions{Read: storage.Read{Match: storage.Consistent}})
+	if err != nil {
+		return nil, err
+	}
+	out := map[netip.Addr]*networkingv1.IPAddress{}
+	for _, item := range list.Items {
+		obj, err := item.Object()
+		if err != nil {
+			return nil, err
+		}
+		mark, ok := obj.(*networkingv1.IPAddress)
+		if !ok {
+			return nil, fmt.Errorf("%T where addresses are", obj)
+		}
+		ip, err := netip.ParseAddr(mark.Name)
+		if err == nil && mark.Labels[networkingv1.LabelManagedBy] == api.AddressManager {
+			out[ip] = mark
+		}
+	}
+	return out, nil
+}
+
+// mark marks ip as that of the first of its owners, unless it is that of any.
+func (p *Repairer) mark(ctx context.Context, t Target, ip netip.Addr, owners []holding, there *networkingv1.IPAddress) error {
+	a := &allocation{r: p.r, t: Target{Resource: owners[0].resource}}
+	if _, ok := a.pool(family(ip)); !ok {
+		p.log("an address is of no range", owners[0].object, "address", ip)
+		return nil
+	}
+	if there != nil {
+		for _, h := range owners {
+			if refers(there, h) {
+				return nil
+			}
+		}
+		if err := p.unmark(ctx, t, there); err != nil {
+			return err
+		}
+	}
+	err := a.claim(ctx, ip, owners[0].object)
+	if apierrors.IsAlreadyExists(err) { // somebody else's, or just made
+		return nil
+	}
+	if err == nil {
+		p.log("an address was not marked as taken", owners[0].object, "address", ip)
+	}
+	return err
+}
+
+func refers(mark *networkingv1.IPAddress, h holding) bool {
+	ref := mark.Spec.ParentRef
+	return ref != nil && ref.Group == h.resource.Versions[0].Group && ref.Resource == h.resource.Name &&
+		ref.Namespace == h.object.GetNamespace() && ref.Name == h.object.GetName()
+}
+
+// unmark deletes a mark, if it is still the one that was looked at.
+func (p *Repairer) unmark(ctx context.Context, t Target, mark *networkingv1.IPAddress) error {
+	t.Name = mark.Name
+	uid, revision := types.UID(mark.UID), mark.ResourceVersion
+	_, err := p.r.Delete(ctx, t, DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+func (p *Repairer) log(message string, obj api.Object, more ...any) {
+	p.logger.Warn(message, append([]any{"namespace", obj.GetNamespace(), "name", obj.GetName()}, more...)...)
+}

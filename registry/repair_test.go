@@ -1,0 +1,190 @@
+package registry
+
+import (
+	"context"
+	"log/slog"
+	"math/big"
+	"net/netip"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// allocating is a registry with something to hand out, a clock of its own, and a
+// Repairer.
+func allocating(t *testing.T) (*Registry, *Repairer, *time.Time) {
+	t.Helper()
+	r, now := newRegistry(t), noon
+	r.o.Now = func() time.Time { return now }
+	r.o.Pools = Pools{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}, FirstPort: 30000, LastPort: 30100}
+	return r, r.NewRepairer(slog.New(slog.DiscardHandler)), &now
+}
+
+func (r *Registry) service(t *testing.T, name string) Target {
+	return r.at(t, corev1.SchemeGroupVersion, "services", name)
+}
+
+func (r *Registry) address(t *testing.T, ip string) Target {
+	return r.at(t, networkingv1.SchemeGroupVersion, "ipaddresses", ip)
+}
+
+// nodePortService is stored with an address and a port.
+func nodePortService(t *testing.T, r *Registry, name string) *corev1.Service {
+	t.Helper()
+	at := r.service(t, name)
+	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}}
+	at.Resource.Default(svc)
+	return create(t, r, at, svc).(*corev1.Service)
+}
+
+// takenPorts are the ports that are marked as taken.
+func takenPorts(t *testing.T, r *Registry) []int32 {
+	t.Helper()
+	value, _, err := r.store.Value(t.Context(), api.PortsKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := api.DecodePorts(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []int32
+	for i := range used.BitLen() {
+		if used.Bit(i) == 1 {
+			out = append(out, r.o.Pools.FirstPort+int32(i))
+		}
+	}
+	return out
+}
+
+func setPort(t *testing.T, r *Registry, port int32, taken uint) {
+	t.Helper()
+	err := (&allocation{r: r}).changePorts(t.Context(), func(used *big.Int) error {
+		used.SetBit(used, int(port-r.o.Pools.FirstPort), taken)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func repair(t *testing.T, p *Repairer) {
+	t.Helper()
+	if err := p.Repair(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A port that nobody has is given back when it was found so often enough; one
+// that is on its way to an object is not.
+func TestRepairLeakedPorts(t *testing.T) {
+	r, p, _ := allocating(t)
+	svc := nodePortService(t, r, "x")
+	mine := svc.Spec.Ports[0].NodePort
+	leaked := r.o.Pools.FirstPort
+	if mine == leaked {
+		leaked++
+	}
+	setPort(t, r, leaked, 1)
+	for round := 1; round < leakRounds; round++ {
+		repair(t, p)
+		if got := takenPorts(t, r); len(got) != 2 {
+			t.Fatalf("round %d: %v are taken, want %d and %d", round, got, mine, leaked)
+		}
+	}
+	repair(t, p)
+	if got := takenPorts(t, r); len(got) != 1 || got[0] != mine {
+		t.Errorf("%v are taken, want %d", got, mine)
+	}
+	// What comes to be used in between is not suspected any more.
+	setPort(t, r, leaked, 1)
+	repair(t, p)
+	setPort(t, r, leaked, 0)
+	repair(t, p)
+	setPort(t, r, leaked, 1)
+	repair(t, p)
+	repair(t, p)
+	if got := takenPorts(t, r); len(got) != 2 {
+		t.Errorf("%v are taken, want %d and %d", got, mine, leaked)
+	}
+}
+
+// A port that a service has is taken, whatever the store says.
+func TestRepairMissingPort(t *testing.T) {
+	r, p, _ := allocating(t)
+	port := nodePortService(t, r, "x").Spec.Ports[0].NodePort
+	setPort(t, r, port, 0)
+	repair(t, p)
+	if got := takenPorts(t, r); len(got) != 1 || got[0] != port {
+		t.Errorf("%v are taken, want %d", got, port)
+	}
+}
+
+func TestRepairAddresses(t *testing.T) {
+	r, p, now := allocating(t)
+	svc := nodePortService(t, r, "x")
+	mine := r.address(t, svc.Spec.ClusterIP)
+	lost, foreign := r.address(t, "10.0.0.250"), r.address(t, "10.0.0.251")
+	gone := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: "ns"}}
+	create(t, r, lost, api.TakenAddress(netip.MustParseAddr(lost.Name), "services", gone))
+	create(t, r, foreign, &networkingv1.IPAddress{ObjectMeta: metav1.ObjectMeta{Name: foreign.Name},
+		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Group: "example.com", Resource: "gateways", Name: "g"}}})
+	if _, err := r.Delete(t.Context(), mine, DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	repair(t, p)
+	if stored(t, r, mine) == nil {
+		t.Error("the address of a service is not marked as taken again")
+	}
+	if stored(t, r, lost) == nil {
+		t.Error("an address that may be on its way to a service was given back")
+	}
+	*now = now.Add(leakAge + time.Second)
+	repair(t, p)
+	if stored(t, r, lost) != nil {
+		t.Error("an address that nobody has is still taken")
+	}
+	if stored(t, r, foreign) == nil {
+		t.Error("an address of somebody else was given back")
+	}
+	if stored(t, r, mine) == nil {
+		t.Error("the address of a service was given back")
+	}
+}
+
+// An address that is marked as another's becomes that of the service that has it.
+func TestRepairAddressOfAnother(t *testing.T) {
+	r, p, _ := allocating(t)
+	svc := nodePortService(t, r, "x")
+	at := r.address(t, svc.Spec.ClusterIP)
+	if _, err := r.Delete(t.Context(), at, DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	gone := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: "ns"}}
+	create(t, r, at, api.TakenAddress(netip.MustParseAddr(at.Name), "services", gone))
+	repair(t, p)
+	if got := stored(t, r, at).(*networkingv1.IPAddress).Spec.ParentRef; got.Name != "x" {
+		t.Errorf("the address is that of %v", got)
+	}
+}
+
+// Run repairs when it starts, and ends with its context.
+func TestRepairerRuns(t *testing.T) {
+	r, p, _ := allocating(t)
+	port := nodePortService(t, r, "x").Spec.Ports[0].NodePort
+	setPort(t, r, port, 0)
+	ctx, end := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); p.Run(ctx, time.Hour) }()
+	for len(takenPorts(t, r)) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	end()
+	<-done
+}
