@@ -14,6 +14,7 @@ func cronJob() *Resource {
 		Namespaced:     true,
 		Versions:       older(served(batchv1.SchemeGroupVersion), alike[batchv1.CronJob, batchv1beta1.CronJob](batchv1beta1.SchemeGroupVersion)),
 		New:            func() Object { return &batchv1.CronJob{} },
+		ObjectWarnings: cronJobWarnings,
 		Rows:           &Table{Columns: cronJobColumns, Cells: cronJobCells},
 		Prefix:         "cronjobs",
 		Generation:     true,

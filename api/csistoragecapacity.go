@@ -15,6 +15,7 @@ func csiStorageCapacity() *Resource {
 			alike[storagev1.CSIStorageCapacity, storagev1beta1.CSIStorageCapacity](storagev1beta1.SchemeGroupVersion),
 			alike[storagev1.CSIStorageCapacity, storagev1alpha1.CSIStorageCapacity](storagev1alpha1.SchemeGroupVersion)),
 		New:                    func() Object { return &storagev1.CSIStorageCapacity{} },
+		ObjectWarnings:         capacityWarnings,
 		Prefix:                 "csistoragecapacities",
 		ValidateCreate:         rulesOf(csiStorageCapacityRules),
 		ValidateUpdate:         changesOf(csiStorageCapacityChanges),

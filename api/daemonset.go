@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -20,6 +21,7 @@ func daemonSet() *Resource {
 		Gone:                 gone("apps/v1beta2", "extensions/v1beta1"),
 		Complete:             func(obj Object) { setTemplateGeneration(obj, 0) },
 		New:                  func() Object { return &appsv1.DaemonSet{} },
+		ObjectWarnings:       templateWarnings(func(obj Object) *corev1.PodTemplateSpec { return &obj.(*appsv1.DaemonSet).Spec.Template }, "spec", "template"),
 		Rows:                 &Table{Columns: daemonSetColumns, Cells: daemonSetCells},
 		Prefix:               "daemonsets",
 		MetadataRevalidated:  true,

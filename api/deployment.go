@@ -2,6 +2,7 @@ package api
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -10,19 +11,20 @@ import (
 func deployment() *Resource {
 	return &Resource{
 		Name: "deployments", Singular: "deployment", Kind: "Deployment",
-		ShortNames:   []string{"deploy"},
-		Categories:   []string{"all"},
-		Namespaced:   true,
-		Versions:     served(appsv1.SchemeGroupVersion),
-		Gone:         gone("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
-		Complete:     func(obj Object) { obj.(*appsv1.Deployment).Spec.Replicas = new(int32) },
-		New:          func() Object { return &appsv1.Deployment{} },
-		Rows:         &Table{Columns: deploymentColumns, Cells: deploymentCells},
-		Subresources: []*Subresource{scaleDeployment()},
-		Prefix:       "deployments",
-		Generation:   true,
-		HasStatus:    true,
-		Default:      defaultDeployment,
+		ShortNames:     []string{"deploy"},
+		Categories:     []string{"all"},
+		Namespaced:     true,
+		Versions:       served(appsv1.SchemeGroupVersion),
+		Gone:           gone("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
+		Complete:       func(obj Object) { obj.(*appsv1.Deployment).Spec.Replicas = new(int32) },
+		New:            func() Object { return &appsv1.Deployment{} },
+		ObjectWarnings: templateWarnings(func(obj Object) *corev1.PodTemplateSpec { return &obj.(*appsv1.Deployment).Spec.Template }, "spec", "template"),
+		Rows:           &Table{Columns: deploymentColumns, Cells: deploymentCells},
+		Subresources:   []*Subresource{scaleDeployment()},
+		Prefix:         "deployments",
+		Generation:     true,
+		HasStatus:      true,
+		Default:        defaultDeployment,
 		// Labels are for those who own the object, not for those who report.
 		PrepareStatusUpdate:  func(obj, old Object) { obj.SetLabels(old.GetLabels()) },
 		Validate:             rulesOf(deploymentRules),

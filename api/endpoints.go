@@ -10,6 +10,7 @@ func endpoints() *Resource {
 		Namespaced:          true,
 		Versions:            served(corev1.SchemeGroupVersion),
 		New:                 func() Object { return &corev1.Endpoints{} },
+		ObjectWarnings:      endpointsWarnings,
 		Rows:                &Table{Columns: endpointsColumns, Cells: endpointsCells},
 		Prefix:              "services/endpoints",
 		Validate:            rulesOf(endpointsRules),

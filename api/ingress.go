@@ -13,6 +13,7 @@ func ingress() *Resource {
 		Versions:             older(served(networkingv1.SchemeGroupVersion), ingressV1beta1()),
 		Gone:                 gone("extensions/v1beta1"),
 		New:                  func() Object { return &networkingv1.Ingress{} },
+		ObjectWarnings:       ingressWarnings,
 		Rows:                 &Table{Columns: ingressColumns, Cells: ingressCells},
 		Prefix:               "ingress",
 		Validate:             rulesOf(newIngressRules),

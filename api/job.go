@@ -19,6 +19,7 @@ func job() *Resource {
 		Namespaced:           true,
 		Versions:             labels,
 		New:                  func() Object { return &batchv1.Job{} },
+		ObjectWarnings:       jobWarnings,
 		Rows:                 &Table{Columns: jobColumns, Cells: jobCells},
 		Prefix:               "jobs",
 		Generation:           true,

@@ -13,6 +13,7 @@ func networkPolicy() *Resource {
 		Versions:       served(networkingv1.SchemeGroupVersion),
 		Gone:           gone("extensions/v1beta1"),
 		New:            func() Object { return &networkingv1.NetworkPolicy{} },
+		ObjectWarnings: networkPolicyWarnings,
 		Rows:           &Table{Columns: networkPolicyColumns, Cells: networkPolicyCells},
 		Prefix:         "networkpolicies",
 		Default:        defaultNetworkPolicy,

@@ -103,7 +103,7 @@ func defaultNodeStatus(s *corev1.NodeStatus) {
 	wholeMillis(s.Allocatable)
 }
 
-func nodeWarnings(obj Object) []string {
+func nodeWarnings(obj, _ Object) []string {
 	n := obj.(*corev1.Node)
 	var warnings []string
 	if n.Spec.ConfigSource != nil {

@@ -102,7 +102,7 @@ func notSupported[T ~string](at *place, value any, valid ...T) {
 }
 
 // persistentVolumeWarnings are about sources that no longer work.
-func persistentVolumeWarnings(obj Object) []string {
+func persistentVolumeWarnings(obj, _ Object) []string {
 	v := obj.(*corev1.PersistentVolume)
 	s := &v.Spec
 	var warnings []string
@@ -128,7 +128,15 @@ func persistentVolumeWarnings(obj Object) []string {
 			warnings = append(warnings, fmt.Sprintf("spec.%s: deprecated in v%s, non-functional in v%s+", w.field, w.old, w.ended))
 		}
 	}
-	return warnings
+	if s.NodeAffinity == nil || s.NodeAffinity.Required == nil {
+		return warnings
+	}
+	return append(warnings, warn(func(at *place) {
+		terms := at.of("spec").of("nodeAffinity").of("required").of("nodeSelectorTerms")
+		for i := range s.NodeAffinity.Required.NodeSelectorTerms {
+			nodeTermWarnings(terms.item(i), &s.NodeAffinity.Required.NodeSelectorTerms[i], false)
+		}
+	})...)
 }
 
 const storageClassWarning = `metadata.annotations[` + corev1.BetaStorageClassAnnotation + `]: deprecated since v1.8; use "storageClassName" attribute instead`

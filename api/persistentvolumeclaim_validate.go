@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -105,21 +104,24 @@ func claimResourceName(at *place, name corev1.ResourceName) {
 	}
 }
 
-func claimWarnings(obj Object) []string {
+func claimWarnings(obj, _ Object) []string {
 	c := obj.(*corev1.PersistentVolumeClaim)
-	var warnings []string
-	if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
-		warnings = append(warnings, storageClassWarning)
-	}
-	for _, f := range []struct {
-		name string
-		list corev1.ResourceList
-	}{{"requests", c.Spec.Resources.Requests}, {"limits", c.Spec.Resources.Limits}} {
-		if value, ok := f.list[corev1.ResourceStorage]; ok && value.MilliValue()%1000 != 0 {
-			warnings = append(warnings, fmt.Sprintf("spec.resources.%s[storage]: fractional byte value %q is invalid, must be an integer", f.name, value.String()))
+	return warn(func(at *place) {
+		if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+			at.warnings([]string{storageClassWarning})
 		}
+		claimSpecWarnings(at.of("spec"), &c.Spec)
+	})
+}
+
+// claimSpecWarnings are about a claim, or what claims are to be made of.
+func claimSpecWarnings(at *place, s *corev1.PersistentVolumeClaimSpec) {
+	if value, ok := s.Resources.Requests[corev1.ResourceStorage]; ok {
+		wholeByte(at.of("resources").of("requests").key("storage"), value)
 	}
-	return warnings
+	if value, ok := s.Resources.Limits[corev1.ResourceStorage]; ok {
+		wholeByte(at.of("resources").of("limits").key("storage"), value)
+	}
 }
 
 // prepareClaimSpec makes the two fields for what a volume is filled from the

@@ -21,6 +21,7 @@ func pod() *Resource {
 		Namespaced:           true,
 		Versions:             versions,
 		New:                  func() Object { return &corev1.Pod{} },
+		ObjectWarnings:       podWarnings,
 		Rows:                 &Table{Columns: podColumns, Cells: podCells, Conditions: podConditions},
 		Prefix:               "pods",
 		ReturnDeletedObject:  true,

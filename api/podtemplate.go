@@ -9,6 +9,7 @@ func podTemplate() *Resource {
 		Namespaced:          true,
 		Versions:            served(corev1.SchemeGroupVersion),
 		New:                 func() Object { return &corev1.PodTemplate{} },
+		ObjectWarnings:      templateWarnings(func(obj Object) *corev1.PodTemplateSpec { return &obj.(*corev1.PodTemplate).Template }, "template"),
 		Rows:                &Table{Columns: podTemplateColumns, Cells: podTemplateCells},
 		Prefix:              "podtemplates",
 		ReturnDeletedObject: true,

@@ -2,6 +2,7 @@ package api
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // replicaSet is a number of equal pods.
@@ -15,6 +16,7 @@ func replicaSet() *Resource {
 		Gone:                 gone("apps/v1beta2", "extensions/v1beta1"),
 		Complete:             func(obj Object) { obj.(*appsv1.ReplicaSet).Spec.Replicas = new(int32) },
 		New:                  func() Object { return &appsv1.ReplicaSet{} },
+		ObjectWarnings:       templateWarnings(func(obj Object) *corev1.PodTemplateSpec { return &obj.(*appsv1.ReplicaSet).Spec.Template }, "spec", "template"),
 		Rows:                 &Table{Columns: replicaSetColumns, Cells: replicaSetCells},
 		Subresources:         []*Subresource{scaleReplicaSet()},
 		Prefix:               "replicasets",

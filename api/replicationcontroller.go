@@ -18,6 +18,7 @@ func replicationController() *Resource {
 		Namespaced:           true,
 		Versions:             selectable(served(corev1.SchemeGroupVersion), nameLabel, namespaceLabel, "status.replicas"),
 		New:                  func() Object { return &corev1.ReplicationController{} },
+		ObjectWarnings:       replicationControllerWarnings,
 		Rows:                 &Table{Columns: replicationControllerColumns, Cells: replicationControllerCells},
 		Subresources:         []*Subresource{scaleReplicationController()},
 		Prefix:               "controllers",

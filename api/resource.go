@@ -178,9 +178,11 @@ type Resource struct {
 	Expires bool
 
 	// Warnings are said in Warning headers of every request to the resource
-	// or, when they depend on the object, of writes of it.
+	// or, when they depend on the object, of writes of it; old is nil for a new
+	// object. StatusWarnings are those of writes of its status.
 	Deprecated     string
-	ObjectWarnings func(obj Object) []string
+	ObjectWarnings func(obj, old Object) []string
+	StatusWarnings func(obj Object) []string
 
 	// Virtual answers instead of storage, for a resource that is computed and
 	// not stored. Nil means that it is stored.

@@ -46,7 +46,7 @@ func resourceSlice(now func() time.Time) *Resource {
 	}
 }
 
-func driverNameWarning(obj Object) []string {
+func driverNameWarning(obj, _ Object) []string {
 	driver := obj.(*resourcev1.ResourceSlice).Spec.Driver
 	if driver == strings.ToLower(driver) {
 		return nil

@@ -53,7 +53,7 @@ func checkAnything(t *rapid.T, r *Resource) {
 	}
 	_ = r.CheckStatusUpdate(is, was).ToAggregate()
 	if r.ObjectWarnings != nil {
-		r.ObjectWarnings(is)
+		r.ObjectWarnings(is, was)
 	}
 	for _, s := range r.Subresources {
 		if s.Keep != nil {

@@ -13,6 +13,7 @@ func runtimeClass() *Resource {
 			alike[nodev1.RuntimeClass, nodev1beta1.RuntimeClass](nodev1beta1.SchemeGroupVersion),
 			runtimeClassV1alpha1()),
 		New:            func() Object { return &nodev1.RuntimeClass{} },
+		ObjectWarnings: runtimeClassWarnings,
 		Rows:           &Table{Columns: runtimeClassColumns, Cells: runtimeClassCells},
 		Prefix:         "runtimeclasses",
 		ValidateCreate: rulesOf(runtimeClassRules),

@@ -123,7 +123,7 @@ func validateSecretUpdate(obj, old Object) field.ErrorList {
 }
 
 // secretWarnings tells of certificates that no server could use.
-func secretWarnings(obj Object) []string {
+func secretWarnings(obj, _ Object) []string {
 	s := obj.(*corev1.Secret)
 	if s.Type != corev1.SecretTypeTLS || len(secretTypeData(s, nil)) > 0 {
 		return nil

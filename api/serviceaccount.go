@@ -30,10 +30,9 @@ func keepSecretNames(a *corev1.ServiceAccount) {
 	}
 }
 
-func serviceAccountWarnings(obj Object) []string {
+func serviceAccountWarnings(obj, old Object) []string {
 	const key = "kubernetes.io/enforce-mountable-secrets"
-	// Said when it is set, and an object that is new has no revision yet.
-	if _, ok := obj.GetAnnotations()[key]; !ok || obj.GetResourceVersion() != "" {
+	if _, ok := obj.GetAnnotations()[key]; !ok || old != nil {
 		return nil
 	}
 	return []string{"metadata.annotations[" + key + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}

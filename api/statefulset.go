@@ -16,6 +16,7 @@ func statefulSet() *Resource {
 		Gone:                 gone("apps/v1beta1", "apps/v1beta2"),
 		Complete:             func(obj Object) { obj.(*appsv1.StatefulSet).Spec.Replicas = new(int32) },
 		New:                  func() Object { return &appsv1.StatefulSet{} },
+		ObjectWarnings:       statefulSetWarnings,
 		Rows:                 &Table{Columns: statefulSetColumns, Cells: statefulSetCells},
 		Subresources:         []*Subresource{scaleStatefulSet()},
 		Prefix:               "statefulsets",

@@ -14,6 +14,7 @@ func storageClass() *Resource {
 		Versions: older(served(storagev1.SchemeGroupVersion),
 			alike[storagev1.StorageClass, storagev1beta1.StorageClass](storagev1beta1.SchemeGroupVersion)),
 		New:                 func() Object { return &storagev1.StorageClass{} },
+		ObjectWarnings:      storageClassWarnings,
 		Rows:                &Table{Columns: storageClassColumns, Cells: storageClassCells},
 		Prefix:              "storageclasses",
 		ValidateCreate:      rulesOf(storageClassRules),

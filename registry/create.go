@@ -166,7 +166,7 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 	if errs := t.Resource.CheckCreate(t.Version, obj); len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
-	r.warn(ctx, t, obj)
+	r.warn(ctx, t, obj, nil)
 	return nil
 }
 
@@ -193,12 +193,16 @@ func dedup(ctx context.Context, obj api.Object) {
 }
 
 // warn says what is to be said of an object that is in order.
-func (r *Registry) warn(ctx context.Context, t Target, obj api.Object) {
-	scope := request.From(ctx)
-	if t.Resource.ObjectWarnings != nil {
-		for _, w := range t.Resource.ObjectWarnings(obj) {
-			scope.Warn(w)
-		}
+func (r *Registry) warn(ctx context.Context, t Target, obj, old api.Object) {
+	var warnings []string
+	switch {
+	case t.Status && t.Resource.StatusWarnings != nil:
+		warnings = t.Resource.StatusWarnings(obj)
+	case !t.Status && (t.Sub == nil || t.Sub.Keep == nil) && t.Resource.ObjectWarnings != nil:
+		warnings = t.Resource.ObjectWarnings(obj, old)
+	}
+	for _, w := range warnings {
+		request.From(ctx).Warn(w)
 	}
 }
 

@@ -209,9 +209,7 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 	if len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
-	if !t.Status {
-		r.warn(ctx, t, obj)
-	}
+	r.warn(ctx, t, obj, old)
 	return nil
 }
 
