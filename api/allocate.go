@@ -58,6 +58,30 @@ func TakenAddress(ip netip.Addr, resource string, owner Object) Object {
 	}
 }
 
+// Claim is what an object of AddressResource says: whose an address is.
+type Claim struct {
+	IP                               netip.Addr
+	Group, Resource, Namespace, Name string
+}
+
+// ClaimOf reads an object that TakenAddress made, here or in a server of the same
+// kind; ok is false for all others.
+func ClaimOf(obj Object) (c Claim, ok bool) {
+	taken, ok := obj.(*networkingv1.IPAddress)
+	if !ok || taken.Labels[networkingv1.LabelManagedBy] != AddressManager {
+		return c, false
+	}
+	ip, err := netip.ParseAddr(taken.Name)
+	if err != nil {
+		return c, false
+	}
+	c.IP = ip
+	if ref := taken.Spec.ParentRef; ref != nil {
+		c.Group, c.Resource, c.Namespace, c.Name = ref.Group, ref.Resource, ref.Namespace, ref.Name
+	}
+	return c, true
+}
+
 // DecodePorts reads which ports are taken: bit n is the port n above the first.
 // An empty value means none.
 func DecodePorts(value []byte) (*big.Int, error) {

@@ -3,16 +3,13 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/big"
 	"net/netip"
 	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -143,7 +140,7 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 	return err
 }
 
-// repairAddresses makes an IPAddress of each address that an object has, and
+// repairAddresses makes an object for each address that an object has, and
 // deletes those that no object has.
 func (p *Repairer) repairAddresses(ctx context.Context) error {
 	res, version, err := p.r.find(api.AddressResource())
@@ -173,40 +170,41 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 		errs = append(errs, p.mark(ctx, t, ip, hs, marks[ip]))
 	}
 	for ip, mark := range marks {
-		if len(owners[ip]) == 0 && p.r.o.Now().Sub(mark.CreationTimestamp.Time) > leakAge {
-			p.log("an address that nobody has is given back", mark, "address", ip)
-			errs = append(errs, p.unmark(ctx, t, mark))
+		if len(owners[ip]) == 0 && p.r.o.Now().Sub(mark.object.GetCreationTimestamp().Time) > leakAge {
+			p.log("an address that nobody has is given back", mark.object, "address", ip)
+			errs = append(errs, p.unmark(ctx, t, mark.object))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// marks are the IPAddress objects that this server and its like made.
-func (p *Repairer) marks(ctx context.Context, t Target) (map[netip.Addr]*networkingv1.IPAddress, error) {
+// addressMark is an object that says whose an address is.
+type addressMark struct {
+	api.Claim
+	object api.Object
+}
+
+// marks are those that this server and its like made.
+func (p *Repairer) marks(ctx context.Context, t Target) (map[netip.Addr]*addressMark, error) {
 	list, err := p.r.List(ctx, t, ListOptions{Read: storage.Read{Match: storage.Consistent}})
 	if err != nil {
 		return nil, err
 	}
-	out := map[netip.Addr]*networkingv1.IPAddress{}
+	out := map[netip.Addr]*addressMark{}
 	for _, item := range list.Items {
 		obj, err := item.Object()
 		if err != nil {
 			return nil, err
 		}
-		mark, ok := obj.(*networkingv1.IPAddress)
-		if !ok {
-			return nil, fmt.Errorf("%T where addresses are", obj)
-		}
-		ip, err := netip.ParseAddr(mark.Name)
-		if err == nil && mark.Labels[networkingv1.LabelManagedBy] == api.AddressManager {
-			out[ip] = mark
+		if claim, ok := api.ClaimOf(obj); ok {
+			out[claim.IP] = &addressMark{claim, obj}
 		}
 	}
 	return out, nil
 }
 
 // mark marks ip as that of the first of its owners, unless it is that of any.
-func (p *Repairer) mark(ctx context.Context, t Target, ip netip.Addr, owners []holding, there *networkingv1.IPAddress) error {
+func (p *Repairer) mark(ctx context.Context, t Target, ip netip.Addr, owners []holding, there *addressMark) error {
 	a := &allocation{r: p.r, t: Target{Resource: owners[0].resource}}
 	if _, ok := a.pool(family(ip)); !ok {
 		p.log("an address is of no range", owners[0].object, "address", ip)
@@ -214,11 +212,11 @@ func (p *Repairer) mark(ctx context.Context, t Target, ip netip.Addr, owners []h
 	}
 	if there != nil {
 		for _, h := range owners {
-			if refers(there, h) {
+			if there.isOf(h) {
 				return nil
 			}
 		}
-		if err := p.unmark(ctx, t, there); err != nil {
+		if err := p.unmark(ctx, t, there.object); err != nil {
 			return err
 		}
 	}
@@ -232,16 +230,15 @@ func (p *Repairer) mark(ctx context.Context, t Target, ip netip.Addr, owners []h
 	return err
 }
 
-func refers(mark *networkingv1.IPAddress, h holding) bool {
-	ref := mark.Spec.ParentRef
-	return ref != nil && ref.Group == h.resource.Versions[0].Group && ref.Resource == h.resource.Name &&
-		ref.Namespace == h.object.GetNamespace() && ref.Name == h.object.GetName()
+func (m *addressMark) isOf(h holding) bool {
+	return m.Group == h.resource.Versions[0].Group && m.Resource == h.resource.Name &&
+		m.Namespace == h.object.GetNamespace() && m.Name == h.object.GetName()
 }
 
 // unmark deletes a mark, if it is still the one that was looked at.
-func (p *Repairer) unmark(ctx context.Context, t Target, mark *networkingv1.IPAddress) error {
-	t.Name = mark.Name
-	uid, revision := types.UID(mark.UID), mark.ResourceVersion
+func (p *Repairer) unmark(ctx context.Context, t Target, mark api.Object) error {
+	t.Name = mark.GetName()
+	uid, revision := mark.GetUID(), mark.GetResourceVersion()
 	_, err := p.r.Delete(ctx, t, DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
