@@ -67,9 +67,7 @@ func (s *queueSet) execute(now time.Time, r *Ticket) {
 	if q := r.queue; q != nil {
 		// S = max(R at the arrival, F of the one before)
 		q.next = max(q.next, r.arrivalR) + r.width.estimate()
-		before := r.width.seats()
 		r.width = r.width.within(s.limit)
-		s.asked += r.width.seats() - before
 		q.executing++
 		q.seatsInUse += r.width.seats()
 	}

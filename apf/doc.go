@@ -36,16 +36,18 @@
 // and to send whole packets in the order of F keeps each queue within one packet
 // of what sending bits in turn would have given it.
 //
-// A server differs from a line in three ways. Its capacity is C seats, which
-// work at the same time; a request of width w that takes time d is work of w·d
-// seat-seconds. So R is measured in seat-seconds per queue, and grows with
+// A server differs from a line in three ways. Its capacity is a number of seats,
+// which work at the same time; a request of width w that takes time d is work of
+// w·d seat-seconds. So R is measured in seat-seconds per queue, and grows with
 //
-//	dR/dt = min(C, seats that are asked for) / N
+//	dR/dt = seats in use / N
 //
-// where N counts queues of which some request waits or executes, and those who
-// ask for less than there is make time pass as slowly as they use it. Second,
-// requests execute side by side: a queue is busy with several. And third, nobody
-// knows d beforehand. So each queue keeps one number, the S of its next request:
+// where N counts queues of which some request waits or executes. It is the seats
+// in use and not those that there are, for a seat may be free though somebody
+// waits: for two. Were R to count it, it would run ahead of what anybody got, and
+// who came last would be taken for one who had got more. Second, requests execute
+// side by side: a queue is busy with several. And third, nobody knows d
+// beforehand. So each queue keeps one number, the S of its next request:
 //
 //   - when a request comes to an idle queue, S becomes R(now);
 //   - when a request is dispatched, S grows by its estimated work w·G, with a

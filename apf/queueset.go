@@ -52,7 +52,6 @@ type queueSet struct {
 
 	waiting, executing       int // requests
 	seatsWaiting, seatsInUse int
-	asked                    int // seats that the requests of queues wait for or occupy
 	running                  requestList
 
 	stats setStats
@@ -177,7 +176,7 @@ func (s *queueSet) pass(now time.Time) {
 	}
 	s.last = now
 	if n := len(s.active); n > 0 {
-		s.r += workOf(min(s.asked, max(s.limit, 1)), d) / work(n)
+		s.r += workOf(s.seatsInUse, d) / work(n)
 		if s.r > epoch {
 			s.beginEpoch()
 		}
@@ -231,7 +230,6 @@ func (s *queueSet) enqueue(r *Ticket, index int) {
 	q.push(r)
 	s.waiting++
 	s.seatsWaiting += r.width.seats()
-	s.asked += r.width.seats()
 	s.stats.enqueued(r, q.waiting.n)
 }
 
@@ -278,7 +276,6 @@ func (s *queueSet) abandon(now time.Time, r *Ticket, reason string) bool {
 		return false
 	}
 	s.unqueue(r)
-	s.asked -= r.width.seats()
 	s.rest(r.queue)
 	r.state = refused
 	s.stats.left(r, now, false)
@@ -335,7 +332,6 @@ func (s *queueSet) vacate(now time.Time, r *Ticket) {
 	s.running.remove(r)
 	s.stats.vacated(r)
 	if q := r.queue; q != nil {
-		s.asked -= r.width.seats()
 		q.executing--
 		q.seatsInUse -= r.width.seats()
 		s.rest(q)
