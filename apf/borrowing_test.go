@@ -1,0 +1,323 @@
+package apf
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+func TestShareOut(t *testing.T) {
+	for _, c := range []struct {
+		seats    float64
+		shares   []share
+		want     []float64
+		multiple float64
+	}{
+		{10, []share{{0, 10, 5}, {0, 10, 5}}, []float64{5, 5}, 1},
+		{20, []share{{0, 100, 5}, {0, 100, 15}}, []float64{5, 15}, 1},
+		{40, []share{{0, 100, 5}, {0, 100, 15}}, []float64{10, 30}, 2},
+		{20, []share{{8, 100, 5}, {0, 100, 15}}, []float64{8, 12}, 0.8},   // one is at its least
+		{40, []share{{0, 100, 5}, {0, 20, 15}}, []float64{20, 20}, 4},     // one is at its most
+		{10, []share{{0, 10, 0}, {0, 10, 5}}, []float64{0.002, 9.998}, 2}, // one wants nothing
+		{15, []share{{0, 10, 0}, {0, 10, 5}}, []float64{5, 10}, 5000},     // and gets what is left
+		{7, []share{{3, 3, 1}, {4, 9, 1}}, []float64{3, 4}, math.NaN()},   // no choice
+		{12, []share{{3, 3, 1}, {4, 9, 1}}, []float64{3, 9}, math.NaN()},  // no choice
+		{6.999, []share{{3, 3, 1}, {4, 9, 1}}, nil, 0},                    // too few
+		{12.001, []share{{3, 3, 1}, {4, 9, 1}}, nil, 0},                   // too many
+		{5, []share{{3, 2, 1}}, nil, 0},                                   // bounds that cannot be
+		{0, nil, nil, 0},
+	} {
+		got, multiple, err := shareOut(c.seats, c.shares)
+		if (err != nil) != (c.want == nil) {
+			t.Errorf("%v of %v: %v", c.shares, c.seats, err)
+			continue
+		}
+		for i := range c.want {
+			if math.Abs(got[i]-c.want[i]) > 0.01 {
+				t.Errorf("%v of %v: got %v, want %v", c.shares, c.seats, got, c.want)
+			}
+		}
+		if !math.IsNaN(c.multiple) && math.Abs(multiple-c.multiple) > 0.01 {
+			t.Errorf("%v of %v: the multiple is %v, want %v", c.shares, c.seats, multiple, c.multiple)
+		}
+	}
+}
+
+// TestShareOutIsFair: all seats are given, within the bounds, and nobody who
+// could have more has a smaller multiple of its target than another who could
+// have less.
+func TestShareOutIsFair(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var shares []share
+		var least, most float64
+		for range rapid.IntRange(1, 8).Draw(t, "shares") {
+			s := share{least: rapid.Float64Range(0, 50).Draw(t, "least"), target: rapid.Float64Range(0, 100).Draw(t, "target")}
+			s.most = s.least + rapid.Float64Range(0, 100).Draw(t, "room")
+			least, most = least+s.least, most+s.most
+			shares = append(shares, s)
+		}
+		seats := least + (most-least)*rapid.Float64Range(0, 1).Draw(t, "part")
+		got, _, err := shareOut(seats, shares)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum float64
+		const tolerance = 1e-6
+		for i, g := range got {
+			sum += g
+			if g < shares[i].least-tolerance || g > shares[i].most+tolerance {
+				t.Fatalf("%v is out of the bounds of %+v", g, shares[i])
+			}
+			for j, h := range got {
+				wantsMore := g < shares[i].most-tolerance
+				hasSpare := h > shares[j].least+tolerance
+				if a, b := g/max(shares[i].target, leastTarget), h/max(shares[j].target, leastTarget); wantsMore && hasSpare && a < b-1e-3*max(1, b) {
+					t.Fatalf("%+v has %v, and %+v has %v", shares[i], g, shares[j], h)
+				}
+			}
+		}
+		if math.Abs(sum-seats) > 1e-3 {
+			t.Fatalf("%v of %v seats are given", sum, seats)
+		}
+	})
+}
+
+// TestBorrowing: a level that needs more gets what others do not use, and they
+// get it back when they need it.
+func TestBorrowing(t *testing.T) {
+	clock := newFakeClock()
+	l := newDefault(t, Options{Seats: 600, Clock: clock})
+	seatsOf := func(level string) int { return l.levels[level].seats }
+	nominal := func(level string) int { return l.levels[level].nominal }
+	if n := nominal("workload-low"); n != 245 { // ceil(600*100/245)
+		t.Errorf("workload-low has %d nominal seats", n)
+	}
+	// Many people want more seats than global-default has.
+	var all []*begun
+	for i := range 400 {
+		all = append(all, begin(t.Context(), l, fmt.Sprint("user-", i)))
+	}
+	eventually(t, "they wait or execute", func() bool {
+		s := l.levels["global-default"].set
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.waiting+s.executing == 400
+	})
+	period := func() {
+		clock.advance(adjustEvery)
+		l.mu.Lock()
+		l.adjust(clock.Now())
+		l.mu.Unlock()
+	}
+	period()
+	period()
+	if has, most := seatsOf("global-default"), nominal("global-default"); has < 3*most {
+		t.Errorf("global-default has %d seats, and %d nominal ones", has, most)
+	}
+	sum := 0
+	for name, v := range l.levels {
+		if v.seats < v.least {
+			t.Errorf("%s has lent too much: %d of at least %d", name, v.seats, v.least)
+		}
+		sum += v.seats
+	}
+	if sum > l.seats+len(l.levels) {
+		t.Errorf("%d seats of %d", sum, l.seats)
+	}
+	for _, b := range all { // those who wait are let in as others end
+		<-b.done
+		if !b.ok {
+			t.Fatalf("rejected: %s", b.ticket.Reason)
+		}
+		b.ticket.Done()
+	}
+	// Nobody asks for anything for a while: what is lent comes back slowly.
+	for range 200 {
+		period()
+	}
+	if has := seatsOf("global-default"); has > 2*nominal("global-default") {
+		t.Errorf("global-default still has %d seats", has)
+	}
+}
+
+func TestNoBorrowingBeyondTheLimit(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		seats  int
+		levels []borrower
+		want   []int
+	}{
+		{"demand is what decides", 20, []borrower{
+			{bounds: bounds{10, 2, 100}, outlook: outlook{most: 2, smoothed: 2}},
+			{bounds: bounds{10, 10, 100}, outlook: outlook{most: 90, smoothed: 90}},
+		}, []int{2, 18}},
+		{"borrowing is limited", 20, []borrower{
+			{bounds: bounds{10, 2, 100}, outlook: outlook{most: 2, smoothed: 2}},
+			{bounds: bounds{10, 10, 15}, outlook: outlook{most: 90, smoothed: 90}},
+		}, []int{5, 15}},
+		{"nobody may have what is left", 40, []borrower{
+			{bounds: bounds{10, 2, 12}}, {bounds: bounds{10, 10, 15}},
+		}, []int{12, 15}},
+		{"the exempt take theirs first", 20, []borrower{
+			{bounds: bounds{8, 4, 100}, outlook: outlook{most: 50}, exempt: true},
+			{bounds: bounds{12, 6, 100}, outlook: outlook{most: 50, smoothed: 50}},
+		}, []int{8, 12}},
+		{"the exempt lend", 20, []borrower{
+			{bounds: bounds{8, 4, 100}, exempt: true},
+			{bounds: bounds{12, 6, 100}, outlook: outlook{most: 50, smoothed: 50}},
+		}, []int{4, 16}},
+		{"not enough for what is needed", 12, []borrower{
+			{bounds: bounds{10, 4, 100}, outlook: outlook{most: 10}},
+			{bounds: bounds{10, 4, 100}, outlook: outlook{most: 10}},
+		}, []int{6, 6}},
+		{"not even for the least", 6, []borrower{
+			{bounds: bounds{10, 4, 100}}, {bounds: bounds{10, 4, 100}},
+		}, []int{4, 4}},
+	} {
+		var all []*borrower
+		for i := range c.levels {
+			all = append(all, &c.levels[i])
+		}
+		adjust(c.seats, all)
+		for i, b := range all {
+			if b.seats != c.want[i] {
+				t.Errorf("%s: level %d has %d seats, want %d", c.name, i, b.seats, c.want[i])
+			}
+		}
+	}
+}
+
+func TestDemand(t *testing.T) {
+	var d demand
+	d.pass(2, 3*time.Second)
+	d.pass(6, time.Second)
+	d.see(9)
+	was := d.take(4)
+	if was.mean() != 3 || math.Abs(was.deviation()-math.Sqrt(3)) > 1e-9 || was.most != 9 {
+		t.Errorf("mean %v, deviation %v, most %d", was.mean(), was.deviation(), was.most)
+	}
+	if d.most != 4 || d.over != 0 || d.mean() != 0 || d.deviation() != 0 {
+		t.Errorf("begins with %+v", d)
+	}
+	var o outlook
+	o.update(was)
+	high := o.smoothed
+	quiet := demand{over: 10 * time.Second}
+	for range 30 {
+		o.update(quiet)
+	}
+	if math.Abs(high-3-math.Sqrt(3)) > 1e-9 || o.smoothed > 0.51*high || o.smoothed < 0.49*high {
+		t.Errorf("smoothed from %v to %v in five minutes", high, o.smoothed)
+	}
+}
+
+func TestWidths(t *testing.T) {
+	many := Objects{Count: 5000, Bytes: 5000 * 2000}
+	for _, c := range []struct {
+		have  Objects
+		shape ListShape
+		most  int
+		want  int
+	}{
+		{Objects{}, ListShape{}, 100, 1},
+		{many, ListShape{}, 100, 10},                          // what is held at once is bounded
+		{many, ListShape{}, 3, 3},                             // the level's bound
+		{many, ListShape{One: true}, 100, 1},                  // one object
+		{many, ListShape{Limit: 100}, 100, 2},                 // a page
+		{many, ListShape{Limit: 100, Selects: true}, 100, 10}, // that must be looked for
+		{Objects{Count: 10, Bytes: 10 * 30_000}, ListShape{}, 100, 3},
+		{Objects{Count: 10, Bytes: 10 * 30_000}, ListShape{Limit: 500}, 100, 3},
+	} {
+		if got := listWidth(c.have, c.shape, c.most); got != (Width{Initial: c.want}) {
+			t.Errorf("%+v %+v: %+v, want %d seats", c.have, c.shape, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		watchers, most int
+		want           Width
+	}{
+		{0, 100, Width{Initial: 1}}, {9, 100, Width{Initial: 1}},
+		{10, 100, Width{1, 1, 5 * time.Millisecond}},
+		{45, 100, Width{1, 5, 5 * time.Millisecond}},
+		{200, 100, Width{1, 10, 10 * time.Millisecond}}, // fewer for longer
+		{200, 4, Width{1, 4, 25 * time.Millisecond}},
+	} {
+		if got := writeWidth(c.watchers, c.most); got != c.want {
+			t.Errorf("%d watchers, at most %d: %+v, want %+v", c.watchers, c.most, got, c.want)
+		}
+	}
+	if w := (Width{1, 8, 10 * time.Millisecond}).within(4); w != (Width{1, 4, 20 * time.Millisecond}) {
+		t.Errorf("within 4: %+v", w)
+	}
+}
+
+func TestWatchers(t *testing.T) {
+	var w watchers
+	pods := func(namespace, name string) *request.Info {
+		return &request.Info{IsResource: true, Resource: "pods", Namespace: namespace, Name: name}
+	}
+	var ends []func()
+	for _, c := range []struct {
+		info     *request.Info
+		selected Selected
+	}{
+		{pods("", ""), Selected{}}, {pods("ns", ""), Selected{}}, {pods("ns", ""), Selected{}}, {pods("other", ""), Selected{}},
+		{pods("ns", ""), Selected{Name: "a"}}, {pods("", ""), Selected{Value: "node-1"}}, {pods("", ""), Selected{Value: "node-2"}}, {pods("", ""), Selected{Value: "node-2"}},
+	} {
+		ends = append(ends, w.add(c.info, c.selected))
+	}
+	// All, two of the namespace, and an average of one and a half of the nodes.
+	for name, want := range map[string]int{"a": 6, "b": 5} {
+		if n := w.of(pods("ns", name)); n != want {
+			t.Errorf("%d for %s, want %d", n, name, want)
+		}
+	}
+	if n := w.of(&request.Info{IsResource: true, Resource: "nodes", Name: "a"}); n != 0 {
+		t.Errorf("%d for a node", n)
+	}
+	for _, end := range ends {
+		end()
+		end()
+	}
+	if len(w.count) != 0 || len(w.chosen) != 0 {
+		t.Errorf("left over: %v %v", w.count, w.chosen)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	var r retryTracker
+	now := beginning
+	second := func(rejections int) int {
+		for range rejections {
+			r.rejected("level", now)
+		}
+		now = now.Add(time.Second)
+		return r.after("level")
+	}
+	if n := r.after("level"); n != 1 {
+		t.Errorf("begins with %d", n)
+	}
+	for range 200 {
+		second(100)
+	}
+	if n := r.after("level"); n != longestRetry {
+		t.Errorf("%d seconds when many are rejected", n)
+	}
+	if n := r.after("other"); n != 1 {
+		t.Errorf("%d seconds in another level", n)
+	}
+	for range 400 { // one every ten seconds
+		second(0)
+		if now.Unix()%10 == 0 {
+			second(1)
+		}
+	}
+	if n := r.after("level"); n != 1 {
+		t.Errorf("%d seconds when few are rejected", n)
+	}
+}
