@@ -91,7 +91,7 @@ func TestShareOutIsFair(t *testing.T) {
 // get it back when they need it.
 func TestBorrowing(t *testing.T) {
 	clock := newFakeClock()
-	l := newDefault(t, Options{Seats: 600, Clock: clock})
+	l := newDefault(t, Options{Seats: 600, Clock: clock, WaitLimit: time.Minute})
 	seatsOf := func(level string) int { return l.levels[level].seats }
 	nominal := func(level string) int { return l.levels[level].nominal }
 	if n := nominal("workload-low"); n != 245 { // ceil(600*100/245)
