@@ -36,8 +36,8 @@ type Config struct {
 	Metrics prometheus.Registerer
 }
 
-// Allowed tells whether user may do what info asks.
-type Allowed func(ctx context.Context, user *request.User, info *request.Info) (bool, error)
+// Allowed tells whether user may do what info asks, and if not, why.
+type Allowed func(ctx context.Context, user *request.User, info *request.Info) (ok bool, reason string, err error)
 
 // entry is a plugin of this package: whether it runs unless it is disabled, and
 // how it is made. The file is its own part of --admission-control-config-file.
@@ -67,18 +67,32 @@ func asking(make func(*Objects, Allowed) Plugin) func(*Config, []byte) (Plugin, 
 func entries() []entry {
 	return []entry{
 		{"AlwaysAdmit", false, plain(alwaysAdmit)},
+		{"NamespaceAutoProvision", false, reading(namespaceAutoProvision)},
 		{"NamespaceLifecycle", true, reading(namespaceLifecycle)},
+		{"NamespaceExists", false, reading(namespaceExists)},
+		{"LimitPodHardAntiAffinityTopology", false, plain(limitPodHardAntiAffinityTopology)},
 		{"LimitRanger", true, reading(limitRanger)},
 		{"ServiceAccount", true, reading(serviceAccount)},
 		{"TaintNodesByCondition", true, plain(taintNodesByCondition)},
+		{"AlwaysPullImages", false, plain(alwaysPullImages)},
 		{"PodSecurity", true, newPodSecurity},
+		{"PodNodeSelector", false, podNodeSelector},
 		{"Priority", true, reading(priority)},
 		{"DefaultTolerationSeconds", true, defaultTolerationSeconds},
+		{"PodTolerationRestriction", false, podTolerationRestriction},
+		{"ExtendedResourceToleration", false, plain(extendedResourceToleration)},
 		{"DefaultStorageClass", true, reading(defaultStorageClass)},
 		{"StorageObjectInUseProtection", true, plain(storageObjectInUseProtection)},
+		{"OwnerReferencesPermissionEnforcement", false, asking(ownerReferencesPermissionEnforcement)},
 		{"PersistentVolumeClaimResize", true, reading(persistentVolumeClaimResize)},
 		{"RuntimeClass", true, reading(runtimeClass)},
+		{"CertificateApproval", true, asking(certificateApproval)},
+		{"CertificateSigning", true, asking(certificateSigning)},
+		{"ClusterTrustBundleAttest", true, asking(clusterTrustBundleAttest)},
+		{"CertificateSubjectRestriction", true, plain(certificateSubjectRestriction)},
 		{"DefaultIngressClass", true, reading(defaultIngressClass)},
+		{"DenyServiceExternalIPs", false, plain(denyServiceExternalIPs)},
+		{"PodTopologyLabels", true, reading(podTopologyLabels)},
 		{"MutatingAdmissionPolicy", true, nil},
 		{"MutatingAdmissionWebhook", true, nil},
 		{"ValidatingAdmissionPolicy", true, nil},
@@ -98,7 +112,7 @@ func New(c Config) (*Chain, error) {
 		return nil, err
 	}
 	if c.Allowed == nil {
-		c.Allowed = func(context.Context, *request.User, *request.Info) (bool, error) { return false, nil }
+		c.Allowed = func(context.Context, *request.User, *request.Info) (bool, string, error) { return false, "", nil }
 	}
 	var plugins []Plugin
 	for _, e := range entries() {

@@ -40,6 +40,10 @@ func bind(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (Object, error) {
 		p.Annotations = map[string]string{}
 	}
 	maps.Copy(p.Annotations, b.Annotations)
+	if len(b.Labels) > 0 && p.Labels == nil { // such as those that tell of the node
+		p.Labels = map[string]string{}
+	}
+	maps.Copy(p.Labels, b.Labels)
 	setPodCondition(p, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at})
 	return p, nil
 }

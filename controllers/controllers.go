@@ -53,6 +53,8 @@ func entries() []entry {
 		{signingName, "csrsigning", newRequestSigner},
 		{collectorName, "garbagecollector", newCollector},
 		{namespacesName, "namespace", newNamespaces},
+		{volumeProtectionName, "pv-protection", newVolumeProtection},
+		{claimProtectionName, "pvc-protection", newClaimProtection},
 		{quotasName, "resourcequota", newQuotas},
 		{rootCAName, "root-ca-cert-publisher", newRootCA},
 		{accountsName, "serviceaccount", newAccounts},

@@ -28,9 +28,9 @@ func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, 
 		Disable: s.o.DisableAdmissionPlugins,
 		Files:   files,
 		Objects: admission.NewObjects(catalogue, reg),
-		Allowed: func(ctx context.Context, user *request.User, info *request.Info) (bool, error) {
-			decision, _, err := authorizer.Authorize(ctx, user, info)
-			return decision == authz.Allow, err
+		Allowed: func(ctx context.Context, user *request.User, info *request.Info) (bool, string, error) {
+			decision, reason, err := authorizer.Authorize(ctx, user, info)
+			return decision == authz.Allow, reason, err
 		},
 		NotReadySeconds:    secondsOr(s.o.NotReadyTolerationSeconds),
 		UnreachableSeconds: secondsOr(s.o.UnreachableTolerationSeconds),

@@ -66,7 +66,7 @@ func podUsage(pod *corev1.Pod, now time.Time) corev1.ResourceList {
 		case isCompute(name), strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
 			used[name] = q
 			used["requests."+name] = q
-		case isExtended(name):
+		case IsExtended(name):
 			used["requests."+name] = q
 		}
 	}
@@ -93,8 +93,8 @@ func isCompute(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage
 }
 
-// isExtended tells of resources that are somebody else's.
-func isExtended(name corev1.ResourceName) bool {
+// IsExtended tells of resources that are somebody else's.
+func IsExtended(name corev1.ResourceName) bool {
 	s := string(name)
 	return strings.Contains(s, "/") && !strings.Contains(s, corev1.ResourceDefaultNamespacePrefix) && !strings.HasPrefix(s, corev1.DefaultResourceRequestsPrefix)
 }
@@ -111,7 +111,7 @@ func podNames(name corev1.ResourceName) bool {
 	}
 	request, ok := strings.CutPrefix(s, corev1.DefaultResourceRequestsPrefix)
 	of := corev1.ResourceName(request)
-	return ok && (isCompute(of) || strings.HasPrefix(request, corev1.ResourceHugePagesPrefix) || isExtended(of))
+	return ok && (isCompute(of) || strings.HasPrefix(request, corev1.ResourceHugePagesPrefix) || IsExtended(of))
 }
 
 // podConstraint: where a quota is about CPU or memory, every container must say

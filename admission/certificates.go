@@ -1,0 +1,97 @@
+package admission
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// maySigner tells whether a user may do something in the name of a signer: of
+// this one, or of all of its domain.
+func (allowed Allowed) maySigner(ctx context.Context, user *request.User, verb, signer string) bool {
+	domain, _, _ := strings.Cut(signer, "/")
+	for _, name := range []string{signer, domain + "/*"} {
+		ok, _, err := allowed(ctx, user, &request.Info{
+			IsResource: true, Verb: verb, Group: certificatesv1.GroupName, Version: "*", Resource: "signers", Name: name,
+		})
+		if err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+func signingRequests(subresource string) []groupResource {
+	return []groupResource{certificatesv1.Resource("certificatesigningrequests" + subresource)}
+}
+
+// certificateApproval lets requests be approved only by who may for their
+// signer.
+func certificateApproval(_ *Objects, allowed Allowed) Plugin {
+	return Plugin{
+		Handles: on(signingRequests("/approval"), api.VerbUpdate),
+		Validate: func(ctx context.Context, a *registry.Attributes) error {
+			signer := a.Old.(*certificatesv1.CertificateSigningRequest).Spec.SignerName
+			if allowed.maySigner(ctx, a.User, "approve", signer) {
+				return nil
+			}
+			return forbid(a, "user not permitted to approve requests with signerName %q", signer)
+		},
+	}
+}
+
+// certificateSigning lets certificates be issued only by who may for the signer.
+func certificateSigning(_ *Objects, allowed Allowed) Plugin {
+	return Plugin{
+		Handles: on(signingRequests("/status"), api.VerbUpdate),
+		Validate: func(ctx context.Context, a *registry.Attributes) error {
+			old, is := a.Old.(*certificatesv1.CertificateSigningRequest), a.Object.(*certificatesv1.CertificateSigningRequest)
+			same := bytes.Equal(old.Status.Certificate, is.Status.Certificate) && equality.Semantic.DeepEqual(old.Status.Conditions, is.Status.Conditions)
+			if same || allowed.maySigner(ctx, a.User, "sign", old.Spec.SignerName) {
+				return nil
+			}
+			return forbid(a, "user not permitted to sign requests with signerName %q", old.Spec.SignerName)
+		},
+	}
+}
+
+// certificateSubjectRestriction lets nobody have a client certificate for the
+// group that may do everything.
+func certificateSubjectRestriction() Plugin {
+	return Plugin{
+		Handles: on(signingRequests(""), api.VerbCreate),
+		Validate: func(_ context.Context, a *registry.Attributes) error {
+			csr := a.Object.(*certificatesv1.CertificateSigningRequest)
+			if csr.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
+				return nil
+			}
+			parsed, err := parseSigningRequest(csr.Spec.Request)
+			switch {
+			case err != nil:
+				return forbid(a, "failed to parse CSR: %w", err)
+			case slices.Contains(parsed.Subject.Organization, request.GroupMasters):
+				return forbid(a, "use of %s signer with %s group is not allowed", certificatesv1.KubeAPIServerClientSignerName, request.GroupMasters)
+			}
+			return nil
+		},
+	}
+}
+
+func parseSigningRequest(data []byte) (*x509.CertificateRequest, error) {
+	block, _ := pem.Decode(data)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	return x509.ParseCertificateRequest(block.Bytes)
+}

@@ -1,0 +1,30 @@
+package admission
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// limitPodHardAntiAffinityTopology lets pods keep others off their node, but not
+// off a whole zone.
+func limitPodHardAntiAffinityTopology() Plugin {
+	return Plugin{
+		Handles: on(core("pods"), api.VerbCreate, api.VerbUpdate),
+		Validate: func(_ context.Context, a *registry.Attributes) error {
+			affinity := a.Object.(*corev1.Pod).Spec.Affinity
+			if affinity == nil || affinity.PodAntiAffinity == nil {
+				return nil
+			}
+			for _, term := range affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+				if term.TopologyKey != corev1.LabelHostname {
+					return forbid(a, "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed", term.TopologyKey, corev1.LabelHostname)
+				}
+			}
+			return nil
+		},
+	}
+}

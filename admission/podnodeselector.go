@@ -1,0 +1,97 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+const (
+	nodeSelectorAnnotation = "scheduler.alpha.kubernetes.io/node-selector"
+	// clusterNodeSelector, in place of a namespace, is for those that say nothing.
+	clusterNodeSelector = "clusterDefaultNodeSelector"
+)
+
+// podNodeSelector keeps the pods of a namespace to the nodes that its annotation
+// selects, and to labels that the configuration lists for it.
+func podNodeSelector(c *Config, file []byte) (Plugin, error) {
+	var config struct {
+		Selectors map[string]string `json:"podNodeSelectorPluginConfig"`
+	}
+	if err := yaml.Unmarshal(file, &config); err != nil {
+		return Plugin{}, err
+	}
+	listed := map[string]labels.Set{}
+	for namespace, text := range config.Selectors {
+		set, err := labels.ConvertSelectorToLabelsMap(text)
+		if err != nil {
+			return Plugin{}, fmt.Errorf("%s: %w", namespace, err)
+		}
+		listed[namespace] = set
+	}
+	namespaces := namespacesOf(c.Objects)
+	selector := func(ctx context.Context, a *registry.Attributes) (labels.Set, error) {
+		ns, err := namespaces.get(ctx, "", a.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if text, ok := ns.Annotations[nodeSelectorAnnotation]; ok {
+			return labels.ConvertSelectorToLabelsMap(text)
+		}
+		return listed[clusterNodeSelector], nil
+	}
+	fits := func(a *registry.Attributes, pod *corev1.Pod, wanted labels.Set) error {
+		if labels.Conflicts(wanted, pod.Spec.NodeSelector) {
+			return forbid(a, "pod node label selector conflicts with its namespace node label selector")
+		}
+		return nil
+	}
+	return Plugin{
+		Handles: on(core("pods"), api.VerbCreate),
+		Mutate: func(ctx context.Context, a *registry.Attributes) error {
+			pod := a.Object.(*corev1.Pod)
+			wanted, err := selector(ctx, a)
+			if err == nil {
+				err = fits(a, pod, wanted)
+			}
+			if err != nil || len(wanted) == 0 {
+				return err
+			}
+			merged := maps.Clone(map[string]string(wanted))
+			maps.Copy(merged, pod.Spec.NodeSelector)
+			pod.Spec.NodeSelector = merged
+			return nil
+		},
+		Validate: func(ctx context.Context, a *registry.Attributes) error {
+			pod := a.Object.(*corev1.Pod)
+			wanted, err := selector(ctx, a)
+			if err == nil {
+				err = fits(a, pod, wanted)
+			}
+			if err == nil && !within(pod.Spec.NodeSelector, listed[a.Namespace]) {
+				err = forbid(a, "pod node label selector labels conflict with its namespace whitelist")
+			}
+			return err
+		},
+	}, nil
+}
+
+// within tells whether all of set is listed; where nothing is, everything may be.
+func within(set, listed labels.Set) bool {
+	if len(listed) == 0 {
+		return true
+	}
+	for key, value := range set {
+		if is, ok := listed[key]; !ok || is != value {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,56 @@
+package admission
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// podTopologyLabels tells pods the region and zone of the node that they are put
+// on, as labels.
+func podTopologyLabels(o *Objects) Plugin {
+	nodes := nodesOf(o)
+	label := func(ctx context.Context, obj api.Object, node string) error {
+		n, err := nodes.get(ctx, "", node)
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil // the pod may well be there before the node
+		case err != nil:
+			return err
+		}
+		labels := obj.GetLabels()
+		for _, key := range []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion} {
+			value, ok := n.Labels[key]
+			if !ok {
+				continue
+			}
+			if labels == nil {
+				labels = map[string]string{}
+			}
+			labels[key] = value
+		}
+		obj.SetLabels(labels)
+		return nil
+	}
+	return Plugin{
+		Handles: on(core("pods", "pods/binding", "bindings"), api.VerbCreate),
+		Mutate: func(ctx context.Context, a *registry.Attributes) error {
+			switch obj := a.Object.(type) {
+			case *corev1.Binding:
+				if obj.Target.Kind == "" || strings.EqualFold(obj.Target.Kind, "Node") {
+					return label(ctx, obj, obj.Target.Name)
+				}
+			case *corev1.Pod:
+				if obj.Spec.NodeName != "" {
+					return label(ctx, obj, obj.Spec.NodeName)
+				}
+			}
+			return nil
+		},
+	}
+}
