@@ -79,3 +79,53 @@ var labelOperators = map[metav1.LabelSelectorOperator]selection.Operator{
 	metav1.LabelSelectorOpExists:       selection.Exists,
 	metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
 }
+
+// fieldRequirements is the other way round, for those who are asked; nil when
+// there is nothing that can be told.
+func fieldRequirements(text string) *authorizationv1.FieldSelectorAttributes {
+	parsed, err := fields.ParseSelector(text)
+	if err != nil || text == "" {
+		return nil
+	}
+	out := &authorizationv1.FieldSelectorAttributes{}
+	for _, r := range parsed.Requirements() {
+		operator := metav1.FieldSelectorOpIn
+		if r.Operator == selection.NotEquals {
+			operator = metav1.FieldSelectorOpNotIn
+		}
+		out.Requirements = append(out.Requirements, metav1.FieldSelectorRequirement{Key: r.Field, Operator: operator, Values: []string{r.Value}})
+	}
+	if len(out.Requirements) == 0 {
+		return nil
+	}
+	return out
+}
+
+func labelRequirements(text string) *authorizationv1.LabelSelectorAttributes {
+	parsed, err := labels.Parse(text)
+	if err != nil || text == "" {
+		return nil
+	}
+	out := &authorizationv1.LabelSelectorAttributes{}
+	requirements, _ := parsed.Requirements()
+	for _, r := range requirements {
+		one := metav1.LabelSelectorRequirement{Key: r.Key(), Values: r.Values().List()}
+		switch r.Operator() {
+		case selection.In, selection.Equals, selection.DoubleEquals:
+			one.Operator = metav1.LabelSelectorOpIn
+		case selection.NotIn, selection.NotEquals:
+			one.Operator = metav1.LabelSelectorOpNotIn
+		case selection.Exists:
+			one.Operator, one.Values = metav1.LabelSelectorOpExists, nil
+		case selection.DoesNotExist:
+			one.Operator, one.Values = metav1.LabelSelectorOpDoesNotExist, nil
+		default:
+			continue // there is no word for more and less
+		}
+		out.Requirements = append(out.Requirements, one)
+	}
+	if len(out.Requirements) == 0 {
+		return nil
+	}
+	return out
+}

@@ -107,8 +107,10 @@ func (h *Handler) authorize(next http.Handler) http.Handler {
 			return
 		}
 		if err != nil {
-			h.Logger.Info("authorization failed", "id", scope.ID, "error", err)
-			reason = err.Error()
+			h.Logger.Error("authorization failed", "id", scope.ID, "error", err)
+			escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+			http.Error(w, escape.Replace(fmt.Sprintf("Internal Server Error: %q: %v", r.URL.RequestURI(), err)), http.StatusInternalServerError)
+			return
 		}
 		h.fail(w, r, authz.Forbidden(scope.User, &scope.Info, reason))
 	})

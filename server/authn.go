@@ -15,7 +15,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
-	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -189,11 +188,6 @@ func noteUse(catalogue *api.Catalogue, reg *registry.Registry) func(context.Cont
 			return old, nil
 		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ownManager}})
 	}
-}
-
-// newAuthorizer decides what users may do.
-func newAuthorizer(roles *authz.RBAC) authz.Authorizer {
-	return authz.Union{authz.Privileged(request.GroupMasters), roles}
 }
 
 // loadServing returns the pair to serve with, and what clients verify it by: a

@@ -52,6 +52,8 @@ type Options struct {
 
 	// Authentication says how else users are known.
 	Authentication Authentication
+	// Authorization says who decides what they may do.
+	Authorization Authorization
 
 	// EtcdServers (--etcd-servers) are used instead of the embedded etcd, with
 	// the files for TLS.
@@ -207,6 +209,7 @@ func (o Options) Validate() error {
 		errs = append(errs, err)
 	}
 	errs = append(errs, o.Authentication.validate()...)
+	errs = append(errs, o.Authorization.validate()...)
 	errs = append(errs, o.validateLimits()...)
 	return errors.Join(errs...)
 }

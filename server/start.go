@@ -157,21 +157,21 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err := flow.start(ctx); err != nil {
 		return err
 	}
-	roles, err := authz.NewRBAC(reg)
+	access, err := newAccessControl(&s.o, reg, metrics)
 	if err != nil {
 		return err
 	}
-	authorizer, ledger := newAuthorizer(roles), quota.NewLedger()
-	chain, err := s.newAdmission(catalogue, reg, authorizer, metrics, ledger)
+	ledger := quota.NewLedger()
+	chain, err := s.newAdmission(catalogue, reg, access.decide, metrics, ledger)
 	if err != nil {
 		return err
 	}
-	reg.SetAdmission(&authz.Escalation{Admission: chain, Authorizer: authorizer, Roles: roles})
+	reg.SetAdmission(&authz.Escalation{Admission: chain, Authorizer: access.decide, Roles: access.roles})
 	known, err := s.newIdentities(catalogue, reg, own.ca.certPEM, metrics)
 	if err != nil {
 		return err
 	}
-	reviews := authz.Reviews(authorizer)
+	reviews := authz.Reviews(access.decide)
 	maps.Copy(reviews, known.reviews(&s.o))
 	reg.SetReviews(reviews)
 	s.handler, err = handlers.New(handlers.Config{
@@ -180,7 +180,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		Authenticator:               known,
 		ProxyHeaders:                known.headers,
 		Issuer:                      known.discovery(&s.o, s.URL),
-		Authorizer:                  authorizer,
+		Authorizer:                  access.forRequests,
 		Checks:                      s.checks(),
 		Version:                     Version(),
 		RequestTimeout:              s.o.RequestTimeout,

@@ -48,6 +48,7 @@ func flagGroups(s *settings) []group {
 	dataFlags(in("Data"), s)
 	servingFlags(in("Serving"), s)
 	accessFlags(in("Authentication"), s)
+	authorizationFlags(in("Authorization"), s)
 	requestFlags(in("Requests"), s)
 	admissionFlags(in("Admission"), s)
 	controllerFlags(in("Controllers"), s)

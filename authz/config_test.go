@@ -1,0 +1,195 @@
+package authz
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	authorizationv1beta1 "k8s.io/api/authorization/v1beta1"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// hook is a webhook that answers what it is told to, and remembers the question.
+type hook struct {
+	asked  atomic.Int32
+	last   []byte
+	status authorizationv1.SubjectAccessReviewStatus
+	code   int
+}
+
+func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.asked.Add(1)
+	buf := make([]byte, 1<<16)
+	n, _ := r.Body.Read(buf)
+	h.last = buf[:n]
+	if h.code != 0 {
+		w.WriteHeader(h.code)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(authorizationv1.SubjectAccessReview{Status: h.status})
+}
+
+func newBuilder(t *testing.T, h http.Handler) *Builder {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	metrics, err := NewMetrics(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Builder{RBAC: rbacOf(someRoles), Node: &Node{}, Metrics: metrics, Logger: slog.New(slog.DiscardHandler),
+		Dial: func(file string) (*http.Client, string, error) {
+			if file != "hook" {
+				return nil, "", errors.New("no such file")
+			}
+			return server.Client(), server.URL, nil
+		}}
+}
+
+const hookChoice = `
+- type: Webhook
+  name: hook
+  webhook:
+    timeout: 3s
+    subjectAccessReviewVersion: v1
+    matchConditionSubjectAccessReviewVersion: v1
+    failurePolicy: Deny
+    authorizedTTL: 5m
+    unauthorizedTTL: 30s
+    connectionInfo: {type: KubeConfigFile, kubeConfigFile: hook}
+    matchConditions:
+    - expression: has(request.resourceAttributes)
+    - expression: request.resourceAttributes.namespace != 'kube-system' && !('system:nodes' in request.groups)
+`
+
+func configFile(t *testing.T, authorizers string) string {
+	return writeFile(t, "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers:"+authorizers)
+}
+
+func TestWebhook(t *testing.T) {
+	h := &hook{}
+	a, err := newBuilder(t, h).BuildFile(configFile(t, hookChoice))
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := &request.User{Name: "jane", UID: "7", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"v"}}}
+	ask := func(path string) (Decision, string, error) {
+		info := request.Parse(httptest.NewRequest("GET", path, nil))
+		return a.Authorize(t.Context(), user, &info)
+	}
+	h.status = authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "because"}
+	for range 2 { // the second time from what is kept
+		if got, reason, err := ask("/api/v1/namespaces/ns/pods?fieldSelector=spec.nodeName%3Dn&labelSelector=a+in+(b,c)"); got != Allow || reason != "because" || err != nil {
+			t.Errorf("allowed: %v, %q, %v", got, reason, err)
+		}
+	}
+	if n := h.asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	const question = `"spec":{"resourceAttributes":{"namespace":"ns","verb":"list","version":"v1","resource":"pods",` +
+		`"fieldSelector":{"requirements":[{"key":"spec.nodeName","operator":"In","values":["n"]}]},` +
+		`"labelSelector":{"requirements":[{"key":"a","operator":"In","values":["b","c"]}]}},` +
+		`"user":"jane","groups":["dev"],"extra":{"k":["v"]},"uid":"7"}`
+	if !strings.Contains(string(h.last), question) || !strings.Contains(string(h.last), `"apiVersion":"authorization.k8s.io/v1"`) {
+		t.Errorf("asked %s", h.last)
+	}
+	for _, path := range []string{"/metrics", "/api/v1/namespaces/kube-system/pods"} { // conditions keep these out
+		if got, _, err := ask(path); got != NoOpinion || err != nil {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+	h.status = authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "no"}
+	if got, reason, err := ask("/api/v1/namespaces/ns/secrets"); got != Deny || reason != "no" || err != nil {
+		t.Errorf("denied: %v, %q, %v", got, reason, err)
+	}
+	h.status.Allowed = true
+	if got, _, err := ask("/api/v1/namespaces/ns/configmaps"); got != Deny || err == nil {
+		t.Errorf("a contradiction: %v, %v", got, err)
+	}
+	h.code = http.StatusForbidden
+	if got, _, err := ask("/api/v1/namespaces/ns/events"); got != Deny || err == nil {
+		t.Errorf("a failure: %v, %v", got, err)
+	}
+	if n := h.asked.Load(); n != 4 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+func TestWebhookRetriesAndVersion(t *testing.T) {
+	h := &hook{code: http.StatusInternalServerError}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	w := NewWebhook(WebhookConfig{Client: server.Client(), URL: server.URL, V1beta1: true, Backoff: time.Microsecond})
+	info := request.Info{Verb: "get", Path: "/x"}
+	if got, _, err := w.Authorize(t.Context(), &request.User{Groups: []string{"g"}}, &info); got != NoOpinion || err == nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if n := h.asked.Load(); n != webhookTries {
+		t.Errorf("%d tries", n)
+	}
+	var q authorizationv1beta1.SubjectAccessReview
+	if err := json.Unmarshal(h.last, &q); err != nil || q.APIVersion != "authorization.k8s.io/v1beta1" || q.Spec.Groups[0] != "g" || q.Spec.NonResourceAttributes.Path != "/x" {
+		t.Errorf("asked %s: %v", h.last, err)
+	}
+}
+
+func TestConfigurationFaults(t *testing.T) {
+	b := newBuilder(t, &hook{})
+	for authorizers, fault := range map[string]string{
+		" []":                                "at least one",
+		"\n- {type: RBAC}":                   "authorizers[0].name: Required",
+		"\n- {type: Magic, name: a}":         "authorizers[0].type: Unsupported",
+		"\n- {type: RBAC, name: a, more: 1}": "unknown field",
+		"\n- {type: Webhook, name: a}":       "webhook: Required",
+		"\n- {type: ABAC, name: a}":          "--authorization-policy-file",
+		"\n- {type: RBAC, name: a}\n- {type: Node, name: a}":                                      "authorizers[1].name: Duplicate",
+		"\n- {type: RBAC, name: a}\n- {type: RBAC, name: b}":                                      "authorizers[1].type: Duplicate",
+		strings.Replace(hookChoice, "Deny", "Allow", 1):                                           "failurePolicy",
+		strings.Replace(hookChoice, "kubeConfigFile: hook", "kubeConfigFile: none", 1):            "no such file",
+		strings.Replace(hookChoice, "has(request.resourceAttributes)", "request.nothing == 1", 1): "compilation failed",
+		strings.Replace(hookChoice, "has(request.resourceAttributes)", "request.user", 1):         "must evaluate to bool",
+	} {
+		if _, err := b.BuildFile(configFile(t, authorizers)); err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("%s: got %v, want %s", authorizers, err, fault)
+		}
+	}
+}
+
+// A file that changes is read again; one that is no good then changes nothing.
+func TestReload(t *testing.T) {
+	file := configFile(t, "\n- {type: AlwaysDeny, name: a}")
+	a, err := newBuilder(t, &hook{}).BuildFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	a.now = func() time.Time { return now }
+	for _, step := range []struct {
+		content string
+		want    Decision
+	}{
+		{"", NoOpinion},
+		{"apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: [{type: AlwaysAllow, name: a}]", Allow},
+		{"{", Allow},
+		{"apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\nauthorizers: [{type: AlwaysDeny, name: deny}]", NoOpinion},
+	} {
+		if step.content != "" {
+			if err := os.WriteFile(file, []byte(step.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(2 * time.Second)
+		if got, _, err := a.Authorize(t.Context(), &request.User{Name: "x"}, &request.Info{}); got != step.want || err != nil {
+			t.Errorf("%q: got %v, %v", step.content, got, err)
+		}
+	}
+}

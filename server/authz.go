@@ -1,0 +1,63 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// access control of a server: who decides, and the roles that some decide by.
+type accessControl struct {
+	// decide is the authorizers, and forRequests those with what counts requests.
+	decide, forRequests authz.Authorizer
+	roles               *authz.RBAC
+}
+
+// newAccessControl puts the authorizers together that the options choose.
+func newAccessControl(o *Options, reg *registry.Registry, registerer prometheus.Registerer) (*accessControl, error) {
+	metrics, err := authz.NewMetrics(registerer)
+	if err != nil {
+		return nil, err
+	}
+	roles, err := authz.NewRBAC(reg)
+	if err != nil {
+		return nil, err
+	}
+	builder := &authz.Builder{
+		RBAC: roles, Node: authz.NewNode(reg), Metrics: metrics, PolicyFile: o.Authorization.PolicyFile,
+		Dial: dialWebhook, Logger: o.Logger,
+	}
+	c := &accessControl{roles: roles}
+	if o.Authorization.ConfigFile != "" {
+		if c.decide, err = builder.BuildFile(o.Authorization.ConfigFile); err != nil {
+			return nil, fmt.Errorf("--authorization-config: %w", err)
+		}
+	} else if c.decide, err = builder.Build(o.Authorization.authorizers()); err != nil {
+		return nil, fmt.Errorf("--authorization-mode: %w", err)
+	}
+	c.forRequests = metrics.Attempts(c.decide)
+	return c, nil
+}
+
+// dialWebhook reads a file in the form of a kubeconfig.
+func dialWebhook(file string) (*http.Client, string, error) {
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, "", err
+	}
+	if config.Host == "" {
+		return nil, "", errors.New(file + " names no server")
+	}
+	config.Timeout = 30 * time.Second
+	client, err := rest.HTTPClientFor(config)
+	return client, config.Host, err
+}
