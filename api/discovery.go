@@ -21,6 +21,10 @@ type Group struct {
 // Preferred is the version that clients with no opinion should use.
 func (g Group) Preferred() schema.GroupVersion { return g.Versions[0] }
 
+// Kubernetes tells a group of Kubernetes itself from one that arrived at run
+// time.
+func (g Group) Kubernetes() bool { return groupRank(g.Name) < groupRank("\x00") }
+
 // groupRank is the place of a group in discovery: built-in groups in the order
 // that kube-apiserver gives them by their priorities, all others behind them.
 func groupRank(name string) int {

@@ -83,6 +83,10 @@ func apiGroup(g api.Group) metav1.APIGroup {
 func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 	gv := schema.GroupVersion{Group: mux.Vars(r)["group"], Version: mux.Vars(r)["version"]}
 	resources := h.Catalogue.In(gv)
+	if g, ok := h.Catalogue.Group(gv.Group); len(resources) == 0 && ok && g.Kubernetes() {
+		h.fail(w, r, errNoResource())
+		return
+	}
 	if len(resources) == 0 {
 		h.notFound(w, r)
 		return
