@@ -241,3 +241,28 @@ func TestKubernetesService(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPodInNewNamespace creates pods in namespaces that have only just been
+// created: their default service account is waited for.
+func TestPodInNewNamespace(t *testing.T) {
+	_, c := startWith(t, server.Options{})
+	ctx := t.Context()
+	var longest time.Duration
+	for i := range 50 {
+		name := fmt.Sprint("new-", i)
+		if _, err := c.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now()
+		pod, err := c.CoreV1().Pods(name).Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "c:1"}}}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if pod.Spec.ServiceAccountName != "default" {
+			t.Errorf("%s: service account %q", name, pod.Spec.ServiceAccountName)
+		}
+		longest = max(longest, time.Since(before))
+	}
+	t.Logf("at most %v", longest)
+}
