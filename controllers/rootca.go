@@ -29,10 +29,11 @@ type rootCA struct {
 	Config
 	client                 *Client
 	namespaces, configMaps *api.Resource
+	mending                mending
 }
 
 func newRootCA(c Config) Controller {
-	r := &rootCA{Config: c, client: newClient(c.Handler, "root-ca-cert-publisher"),
+	r := &rootCA{Config: c, mending: mending{}, client: newClient(c.Handler, "root-ca-cert-publisher"),
 		namespaces: c.served(corev1.SchemeGroupVersion, "namespaces"),
 		configMaps: c.served(corev1.SchemeGroupVersion, "configmaps")}
 	if r.namespaces == nil || r.configMaps == nil || len(c.RootCA) == 0 {
@@ -48,6 +49,7 @@ func newRootCA(c Config) Controller {
 func (r *rootCA) sync(ctx context.Context, name string) (verdict, error) {
 	ns, err := get[*corev1.Namespace](ctx, r.Config, r.namespaces, "", name)
 	if err != nil || !active(ns) {
+		delete(r.mending, name)
 		return done, err
 	}
 	have, err := get[*corev1.ConfigMap](ctx, r.Config, r.configMaps, name, rootCAConfigMap)
@@ -64,6 +66,9 @@ func (r *rootCA) sync(ctx context.Context, name string) (verdict, error) {
 	}
 	if maps.Equal(have.Data, data) && have.Annotations[aboutRootCA] != "" {
 		return done, nil
+	}
+	if left := r.mending.left(name, r.Now()); left != done {
+		return left, nil
 	}
 	mended := have.DeepCopy()
 	mended.Data = data

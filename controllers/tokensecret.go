@@ -31,6 +31,8 @@ type tokenSecrets struct {
 	client            *Client
 	accounts, secrets *api.Resource
 
+	mending mending
+
 	mu sync.Mutex
 	// of has the Secrets of each account that is asked for, there or not, and
 	// accountOf what a Secret asks for.
@@ -42,7 +44,7 @@ type tokenSecrets struct {
 type tokenSecret struct{ namespace, name, account string }
 
 func newTokenSecrets(c Config) Controller {
-	t := &tokenSecrets{Config: c, client: managerClient(c.Handler), of: map[types.NamespacedName]map[string]bool{}, accountOf: map[types.NamespacedName]string{},
+	t := &tokenSecrets{Config: c, client: managerClient(c.Handler), mending: mending{}, of: map[types.NamespacedName]map[string]bool{}, accountOf: map[types.NamespacedName]string{},
 
 		accounts: c.served(corev1.SchemeGroupVersion, "serviceaccounts"), secrets: c.served(corev1.SchemeGroupVersion, "secrets")}
 	if t.accounts == nil || t.secrets == nil || c.Tokens == nil {
@@ -102,6 +104,7 @@ func (t *tokenSecrets) sync(ctx context.Context, key tokenSecret) (verdict, erro
 		return done, err
 	}
 	if secret == nil {
+		delete(t.mending, key.namespace+"/"+key.name)
 		return done, t.dropReference(ctx, key)
 	}
 	if secret.Type != corev1.SecretTypeServiceAccountToken {
@@ -116,11 +119,11 @@ func (t *tokenSecrets) sync(ctx context.Context, key tokenSecret) (verdict, erro
 			&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &secret.UID}}, nil)
 		return done, ignoreGone(err)
 	}
-	return done, t.fill(ctx, account, secret)
+	return t.fill(ctx, account, secret)
 }
 
 // fill puts into a Secret what is missing.
-func (t *tokenSecrets) fill(ctx context.Context, account *corev1.ServiceAccount, secret *corev1.Secret) error {
+func (t *tokenSecrets) fill(ctx context.Context, account *corev1.ServiceAccount, secret *corev1.Secret) (verdict, error) {
 	filled := secret.DeepCopy()
 	if filled.Data == nil {
 		filled.Data = map[string][]byte{}
@@ -135,19 +138,22 @@ func (t *tokenSecrets) fill(ctx context.Context, account *corev1.ServiceAccount,
 	if len(filled.Data[corev1.ServiceAccountTokenKey]) == 0 {
 		token, err := t.Tokens.SecretToken(account, secret)
 		if err != nil {
-			return err
+			return done, err
 		}
 		filled.Data[corev1.ServiceAccountTokenKey], missing = []byte(token), true
 	}
 	if !missing {
-		return nil
+		return done, nil
+	}
+	if left := t.mending.left(secret.Namespace+"/"+secret.Name, t.Now()); left != done {
+		return left, nil
 	}
 	filled.Annotations[corev1.ServiceAccountUIDKey] = string(account.UID)
 	err := t.client.do(ctx, http.MethodPut, pathOf(t.secrets, secret.Namespace, secret.Name), "application/json", filled, nil)
 	if apierrors.IsNotFound(err) {
-		return nil
+		err = nil
 	}
-	return err
+	return done, err
 }
 
 // dropReference has an account forget a Secret that is gone.
