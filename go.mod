@@ -3,6 +3,7 @@ module github.com/miniapiserver/miniapiserver
 go 1.26.0
 
 require (
+	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/evanphx/json-patch/v5 v5.9.11
 	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/google/cel-go v0.26.1

@@ -2,6 +2,7 @@ package authn
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -53,5 +54,42 @@ func (m *TokenMetrics) stale() {
 func (m *TokenMetrics) valid() {
 	if m != nil {
 		m.validTokens.Inc()
+	}
+}
+
+// looked counts a look into a cache; fetched, a question to others, of which
+// inFlight are on and blocked wait for the same.
+func (m *TokenMetrics) looked(hit bool, took time.Duration) {
+	if m == nil {
+		return
+	}
+	status := "miss"
+	if hit {
+		status = "hit"
+	}
+	m.requests.WithLabelValues(status).Inc()
+	m.duration.WithLabelValues(status).Observe(took.Seconds())
+}
+
+func (m *TokenMetrics) fetched(ok bool) {
+	if m == nil {
+		return
+	}
+	status := "error"
+	if ok {
+		status = "ok"
+	}
+	m.fetches.WithLabelValues(status).Inc()
+}
+
+func (m *TokenMetrics) inFlight(n float64) {
+	if m != nil {
+		m.active.WithLabelValues("in_flight").Add(n)
+	}
+}
+
+func (m *TokenMetrics) blocked(n float64) {
+	if m != nil {
+		m.active.WithLabelValues("blocked").Add(n)
 	}
 }

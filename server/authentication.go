@@ -43,6 +43,19 @@ type Authentication struct {
 	// Secrets in kube-system by which nodes join.
 	NoBootstrapTokens bool
 
+	// ConfigFile (--authentication-config) is an AuthenticationConfiguration,
+	// read again when it changes; OIDC is what there was before it.
+	ConfigFile string
+	OIDC       OIDC
+
+	// WebhookFile (--authentication-token-webhook-config-file) is a kubeconfig of
+	// a server that knows tokens, WebhookVersion
+	// (--authentication-token-webhook-version) that of the TokenReviews that it
+	// is sent, v1beta1 or v1, and WebhookTTL
+	// (--authentication-token-webhook-cache-ttl) how long answers are remembered.
+	WebhookFile, WebhookVersion string
+	WebhookTTL                  time.Duration
+
 	// ProxyCAFile and the names (--requestheader-client-ca-file,
 	// --requestheader-allowed-names) tell the authenticating proxies that are
 	// believed what they say in the headers (--requestheader-username-headers,
@@ -116,7 +129,7 @@ func (a Authentication) validate() []error {
 			}
 		}
 	}
-	return errs
+	return append(errs, a.validateOthers()...)
 }
 
 // validIssuer: what looks like a URL must be one.

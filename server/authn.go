@@ -27,6 +27,8 @@ type identities struct {
 	issuer  *authn.Issuer
 	lookup  authn.Lookup
 	headers authn.ProxyHeaders
+	// anonymous is what a configuration says of requests without a credential.
+	anonymous *authn.AnonymousConfig
 }
 
 // newIdentities decides by what users are known. The order is kube-apiserver's:
@@ -61,8 +63,15 @@ func (s *Server) newIdentities(catalogue *api.Catalogue, reg *registry.Registry,
 	}
 	methods = append(methods, authn.NewX509(cas), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
 	id.Authenticator = methods
-	if !o.NoAnonymous {
-		id.Authenticator = authn.WithAnonymous(methods)
+	paths, anonymous := []string(nil), !o.NoAnonymous
+	if id.anonymous != nil {
+		if o.NoAnonymous {
+			return nil, errors.New("--anonymous-auth: cannot be set where --authentication-config says what is anonymous")
+		}
+		paths, anonymous = id.anonymous.AnonymousPaths()
+	}
+	if anonymous {
+		id.Authenticator = authn.WithAnonymous(methods, paths...)
 	}
 	return id, nil
 }
@@ -95,7 +104,11 @@ func (s *Server) newTokens(id *identities, catalogue *api.Catalogue, reg *regist
 	if !o.Authentication.NoBootstrapTokens {
 		tokens = append(tokens, authn.ForServer(audiences, &authn.BootstrapTokens{Objects: id.lookup}))
 	}
-	return tokens, nil
+	others, err := s.otherTokens(id, counts)
+	if err != nil {
+		return nil, err
+	}
+	return append(tokens, others...), nil
 }
 
 // readKeys reads the keys of service accounts. Without one to sign by, the

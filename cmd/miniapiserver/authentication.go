@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/spf13/pflag"
 
 	"github.com/miniapiserver/miniapiserver/server"
@@ -17,7 +19,25 @@ func accessFlags(fs *pflag.FlagSet, s *settings) {
 	s.turnOff(fs, &a.NoBootstrapTokens, "enable-bootstrap-token-auth", "Take the Secrets of type bootstrap.kubernetes.io/token in kube-system for bearer tokens.")
 	s.turnOff(fs, &a.NoLookup, "service-account-lookup", "Take tokens of Secrets only as long as the Secret is there.")
 	s.turnOff(fs, &a.NoExtension, "service-account-extend-token-expiration", "Let the tokens that pods have mounted be good for a year, though they should be renewed within an hour, and count those that are not.")
+	oidcFlags(fs, a)
 	proxyFlags(fs, a)
+}
+
+// oidcFlags are about tokens that others issue or know.
+func oidcFlags(fs *pflag.FlagSet, a *server.Authentication) {
+	fs.StringVar(&a.ConfigFile, "authentication-config", "", "`File` with an AuthenticationConfiguration of apiserver.config.k8s.io: issuers of tokens and what is made of their claims; read again when it changes.")
+	fs.StringVar(&a.OIDC.IssuerURL, "oidc-issuer-url", "", "https `URL` of an OpenID Connect issuer whose tokens are believed.")
+	fs.StringVar(&a.OIDC.ClientID, "oidc-client-id", "", "`Name` that tokens of --oidc-issuer-url must be meant for.")
+	fs.StringVar(&a.OIDC.CAFile, "oidc-ca-file", "", "`File` with the CAs that --oidc-issuer-url is verified by (default: those of this machine).")
+	fs.StringVar(&a.OIDC.UsernameClaim, "oidc-username-claim", "sub", "`Claim` that is the user's name.")
+	fs.StringVar(&a.OIDC.UsernamePrefix, "oidc-username-prefix", "", "What stands before the user's name; - for nothing (default: the issuer and #, unless the claim is email).")
+	fs.StringVar(&a.OIDC.GroupsClaim, "oidc-groups-claim", "", "`Claim` that is the user's groups.")
+	fs.StringVar(&a.OIDC.GroupsPrefix, "oidc-groups-prefix", "", "What stands before the names of groups.")
+	fs.StringToStringVar(&a.OIDC.RequiredClaims, "oidc-required-claim", nil, "`Claim=value` that tokens must have; may be given several times.")
+	fs.StringSliceVar(&a.OIDC.Algorithms, "oidc-signing-algs", []string{"RS256"}, "`Algorithms` that tokens may be signed by.")
+	fs.StringVar(&a.WebhookFile, "authentication-token-webhook-config-file", "", "`File` in the form of a kubeconfig that says where a webhook is that knows tokens.")
+	fs.StringVar(&a.WebhookVersion, "authentication-token-webhook-version", "v1beta1", "`Version` of the TokenReviews that the webhook gets: v1beta1 or v1.")
+	fs.DurationVar(&a.WebhookTTL, "authentication-token-webhook-cache-ttl", 2*time.Minute, "How long answers of the webhook are remembered.")
 }
 
 // accountFlags are about tokens of service accounts.

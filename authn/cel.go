@@ -1,0 +1,177 @@
+package authn
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/ext"
+)
+
+// expressions compiles what an AuthenticationConfiguration says in CEL. Claims
+// can be of any type; a user is as TokenReviews show him.
+type expressions struct {
+	claims, user func() (*cel.Env, error)
+}
+
+// celUser is a user in expressions.
+type celUser struct {
+	Username string              `cel:"username"`
+	UID      string              `cel:"uid"`
+	Groups   []string            `cel:"groups"`
+	Extra    map[string][]string `cel:"extra"`
+}
+
+// newExpressions makes the environments when the first expression needs them.
+func newExpressions() *expressions {
+	return &expressions{
+		claims: sync.OnceValues(func() (*cel.Env, error) {
+			return environment(cel.Variable("claims", cel.MapType(cel.StringType, cel.DynType)))
+		}),
+		user: sync.OnceValues(func() (*cel.Env, error) {
+			return environment(ext.NativeTypes(reflect.TypeFor[celUser](), ext.ParseStructTags(true)), cel.Variable("user", cel.ObjectType("authn.celUser")))
+		}),
+	}
+}
+
+// environment has the functions of CEL and of its extensions for strings, lists
+// and sets.
+func environment(more ...cel.EnvOption) (*cel.Env, error) {
+	options := []cel.EnvOption{
+		cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true),
+		cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(),
+		ext.Strings(ext.StringsVersion(2)), ext.Lists(), ext.Sets(), ext.TwoVarComprehensions(),
+	}
+	return cel.NewEnv(append(options, more...)...)
+}
+
+// expression is one that compiles.
+type expression struct {
+	text    string
+	program cel.Program
+	tree    *ast.AST
+}
+
+// costLimit bounds what one expression may do.
+const costLimit = 10_000_000
+
+// compile makes a program of text, which must come to one of the types; none
+// means any.
+func compile(env func() (*cel.Env, error), text string, results ...*cel.Type) (*expression, error) {
+	e, err := env()
+	if err != nil {
+		return nil, fmt.Errorf("unexpected error loading CEL environment: %w", err)
+	}
+	tree, issues := e.Compile(text)
+	if issues != nil && issues.Err() != nil {
+		return nil, fmt.Errorf("compilation failed: %s", issues.String())
+	}
+	if err := comesTo(tree.OutputType(), results); err != nil {
+		return nil, err
+	}
+	program, err := e.Program(tree, cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(costLimit))
+	if err != nil {
+		return nil, fmt.Errorf("program instantiation failed: %w", err)
+	}
+	return &expression{text: text, program: program, tree: tree.NativeRep()}, nil
+}
+
+func comesTo(is *cel.Type, results []*cel.Type) error {
+	for _, result := range results {
+		if is.IsExactType(result) {
+			return nil
+		}
+	}
+	switch len(results) {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("must evaluate to %v", results[0])
+	}
+	return fmt.Errorf("must evaluate to one of %v", results)
+}
+
+// value is what the expression comes to.
+func (e *expression) value(variable string, of any) (ref.Val, error) {
+	v, _, err := e.program.Eval(map[string]any{variable: of})
+	if err != nil {
+		return nil, fmt.Errorf("expression '%s' resulted in error: %w", e.text, err)
+	}
+	return v, nil
+}
+
+// holds tells whether the expression is true.
+func (e *expression) holds(variable string, of any) (bool, error) {
+	v, err := e.value(variable, of)
+	if err != nil {
+		return false, err
+	}
+	return v == types.True, nil
+}
+
+// uses tells whether the expression reads a field of a variable, in one of the
+// ways in which fields are read.
+func (e *expression) uses(variable, field string) bool {
+	found := false
+	ast.PostOrderVisit(e.tree.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		switch x.Kind() {
+		case ast.SelectKind:
+			s := x.AsSelect()
+			found = found || s.FieldName() == field && isIdent(s.Operand(), variable)
+		case ast.CallKind:
+			c := x.AsCall()
+			if c.FunctionName() == "_?._" && len(c.Args()) == 2 && isIdent(c.Args()[0], variable) && c.Args()[1].Kind() == ast.LiteralKind {
+				found = found || c.Args()[1].AsLiteral().Value() == field
+			}
+		}
+	}))
+	return found
+}
+
+func isIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }
+
+// stringsOf reads a string or a list of strings; null and what is empty is
+// none.
+func stringsOf(v ref.Val) ([]string, error) {
+	switch v := v.(type) {
+	case types.String:
+		if v == "" {
+			return nil, nil
+		}
+		return []string{string(v)}, nil
+	case types.Null:
+		return nil, nil
+	case traits.Lister:
+		var out []string
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			item := it.Next()
+			s, ok := item.(types.String)
+			if !ok {
+				return nil, fmt.Errorf("expression must return a string or a list of strings, got a list with %s", item.Type().TypeName())
+			}
+			if s != "" {
+				out = append(out, string(s))
+			}
+		}
+		return out, nil
+	}
+	return nil, fmt.Errorf("expression must return a string or a list of strings, got %s", v.Type().TypeName())
+}
+
+// text1 is the one string that an expression comes to.
+func (e *expression) text1(claims map[string]any) (string, error) {
+	v, err := e.value("claims", claims)
+	if err != nil {
+		return "", err
+	}
+	s, ok := v.(types.String)
+	if !ok {
+		return "", fmt.Errorf("claim expression must return a string, got %s", v.Type().TypeName())
+	}
+	return string(s), nil
+}

@@ -1,0 +1,372 @@
+package authn
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// safeAlgorithms are those by which tokens of other issuers may be signed.
+var safeAlgorithms = []string{
+	oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.RS256, oidc.RS384, oidc.RS512,
+}
+
+// SafeAlgorithms are the names of those by which tokens of other issuers may be
+// signed.
+func SafeAlgorithms() []string { return slices.Clone(safeAlgorithms) }
+
+// SignedBy returns j with the algorithms by which its tokens may be signed.
+func (j JWT) SignedBy(algorithms []string) JWT {
+	j.algorithms = algorithms
+	return j
+}
+
+// oidcTokens is the kind of the tokens of one OpenID Connect issuer. Its keys
+// are found at the issuer, which need not be there when the server starts.
+type oidcTokens struct {
+	config JWT
+	rules  rules
+	client *http.Client
+	logger *slog.Logger
+	// verifier is nil until the issuer was found.
+	verifier atomic.Pointer[oidc.IDTokenVerifier]
+}
+
+func newOIDCTokens(config JWT, r rules, logger *slog.Logger) (*oidcTokens, error) {
+	o := &oidcTokens{config: config, rules: r, logger: logger}
+	var roots *x509.CertPool
+	if ca := config.Issuer.CertificateAuthority; ca != "" {
+		certs, err := ParseCertificates([]byte(ca))
+		if err != nil {
+			return nil, err
+		}
+		roots = x509.NewCertPool()
+		for _, c := range certs {
+			roots.AddCert(c)
+		}
+	}
+	var transport http.RoundTripper = &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 10 * time.Second,
+		IdleConnTimeout:     90 * time.Second,
+		ForceAttemptHTTP2:   true,
+	}
+	if d := config.Issuer.DiscoveryURL; d != "" {
+		at, err := url.Parse(d)
+		if err != nil {
+			return nil, err
+		}
+		transport = elsewhere{transport, strings.TrimSuffix(config.Issuer.URL, "/") + wellKnown, at}
+	}
+	o.client = &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	return o, nil
+}
+
+const wellKnown = "/.well-known/openid-configuration"
+
+// elsewhere gets one document from another address.
+type elsewhere struct {
+	http.RoundTripper
+	document string
+	at       *url.URL
+}
+
+// RoundTrip implements http.RoundTripper.
+func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet && r.URL.String() == e.document {
+		r = r.Clone(r.Context())
+		r.Host, r.URL = "", e.at
+	}
+	return e.RoundTripper.RoundTrip(r)
+}
+
+// Times between two attempts to find an issuer.
+const (
+	firstDiscovery = 500 * time.Millisecond
+	lastDiscovery  = 10 * time.Second
+)
+
+// discover finds the issuer, trying until ctx is done. Its keys are read with
+// ctx too, later.
+func (o *oidcTokens) discover(ctx context.Context) {
+	for wait := firstDiscovery; ; wait = min(2*wait, lastDiscovery) {
+		err := o.discoverOnce(ctx)
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			o.logger.Warn("the issuer of tokens is not to be found", "issuer", o.config.Issuer.URL, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (o *oidcTokens) discoverOnce(ctx context.Context) error {
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, o.client), o.config.Issuer.URL)
+	if err != nil {
+		return err
+	}
+	algorithms := o.config.algorithms
+	if algorithms == nil {
+		algorithms = safeAlgorithms
+	}
+	// The library knows of one audience, and there may be several.
+	o.verifier.Store(provider.VerifierContext(oidc.ClientContext(ctx, o.client), &oidc.Config{
+		SkipClientIDCheck: true, SupportedSigningAlgs: algorithms,
+	}))
+	return nil
+}
+
+// claims are those of a token, each as it stands there.
+type claims map[string]json.RawMessage
+
+func (c claims) read(name string, into any) error {
+	value, ok := c[name]
+	if !ok {
+		return errors.New("claim not present")
+	}
+	return json.Unmarshal(value, into)
+}
+
+// AuthenticateToken implements Token.
+func (o *oidcTokens) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
+	if issuer, ok := claimedIssuer(token); !ok || issuer != o.config.Issuer.URL {
+		return Identity{}, false, nil
+	}
+	verifier := o.verifier.Load()
+	if verifier == nil {
+		return Identity{}, false, errors.New("oidc: authenticator not initialized")
+	}
+	verified, err := verifier.Verify(ctx, token)
+	if err != nil {
+		return Identity{}, false, fmt.Errorf("oidc: verify token: %w", err)
+	}
+	if len(intersect(o.config.Issuer.Audiences, verified.Audience)) == 0 {
+		return Identity{}, false, fmt.Errorf("oidc: verify token: oidc: expected audience in %q got %q",
+			slices.Sorted(slices.Values(o.config.Issuer.Audiences)), verified.Audience)
+	}
+	c := claims{}
+	if err := verified.Claims(&c); err != nil {
+		return Identity{}, false, fmt.Errorf("oidc: parse claims: %w", err)
+	}
+	user, err := o.user(c)
+	if err != nil {
+		return Identity{}, false, fmt.Errorf("oidc: %w", err)
+	}
+	return Identity{User: user}, true, nil
+}
+
+// user is what the claims make.
+func (o *oidcTokens) user(c claims) (*request.User, error) {
+	values, err := o.values(c)
+	if err != nil {
+		return nil, err
+	}
+	u := &request.User{}
+	if u.Name, err = o.username(c, values); err != nil {
+		return nil, err
+	}
+	if u.Groups, err = o.groups(c, values); err != nil {
+		return nil, err
+	}
+	if u.UID, err = o.uid(c, values); err != nil {
+		return nil, err
+	}
+	if u.Extra, err = o.extra(c, values); err != nil {
+		return nil, err
+	}
+	if err := o.required(c); err != nil {
+		return nil, err
+	}
+	if err := allHold(o.rules.claims, "claims", values); err != nil {
+		return nil, fmt.Errorf("error evaluating claim validation expression: %w", err)
+	}
+	shown := &celUser{Username: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
+	if err := allHold(o.rules.user, "user", shown); err != nil {
+		return nil, fmt.Errorf("error evaluating user info validation rule: %w", err)
+	}
+	return u, nil
+}
+
+// values are the claims as expressions see them; nil if there are none to see
+// them.
+func (o *oidcTokens) values(c claims) (map[string]any, error) {
+	r := &o.rules
+	if r.username == nil && r.groups == nil && r.uid == nil && len(r.extra) == 0 && len(r.claims) == 0 {
+		return nil, nil
+	}
+	out := make(map[string]any, len(c))
+	for name, raw := range c {
+		var value any
+		if err := json.Unmarshal(raw, &value); err != nil {
+			return nil, fmt.Errorf("parse claim %s: %w", name, err)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+func allHold(rules []ruleExpression, variable string, of any) error {
+	for _, r := range rules {
+		ok, err := r.holds(variable, of)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("validation expression '%s' failed: %s", r.text, r.message)
+		}
+	}
+	return nil
+}
+
+// emailClaim is the claim that counts only where the issuer does not say that it
+// was not verified.
+const emailClaim = "email"
+
+func (o *oidcTokens) username(c claims, values map[string]any) (string, error) {
+	m := &o.config.ClaimMappings.Username
+	if o.rules.username != nil {
+		name, err := o.rules.username.text1(values)
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("error evaluating username claim expression: %w", err)
+		case name == "":
+			return "", errors.New("empty username via CEL expression is not allowed")
+		}
+		return name, nil
+	}
+	var name string
+	if err := c.read(m.Claim, &name); err != nil {
+		return "", fmt.Errorf("parse username claims %q: %w", m.Claim, err)
+	}
+	if _, said := c["email_verified"]; said && m.Claim == emailClaim {
+		verified := false
+		if err := c.read("email_verified", &verified); err != nil {
+			return "", fmt.Errorf("parse 'email_verified' claim: %w", err)
+		}
+		if !verified {
+			return "", errors.New("email not verified")
+		}
+	}
+	return m.prefix() + name, nil
+}
+
+func (m *PrefixedMapping) prefix() string {
+	if m.Prefix == nil {
+		return ""
+	}
+	return *m.Prefix
+}
+
+func (o *oidcTokens) groups(c claims, values map[string]any) ([]string, error) {
+	m := &o.config.ClaimMappings.Groups
+	if o.rules.groups != nil {
+		v, err := o.rules.groups.value("claims", values)
+		if err == nil {
+			var groups []string
+			if groups, err = stringsOf(v); err == nil {
+				return groups, nil
+			}
+		}
+		return nil, fmt.Errorf("error evaluating group claim expression: %w", err)
+	}
+	raw, ok := c[m.Claim]
+	if m.Claim == "" || !ok {
+		return nil, nil
+	}
+	var groups []string
+	if json.Unmarshal(raw, &groups) != nil {
+		var one string // some issuers give a role
+		if err := json.Unmarshal(raw, &one); err != nil {
+			return nil, fmt.Errorf("parse groups claim %q: %w", m.Claim, err)
+		}
+		groups = []string{one}
+	}
+	for i := range groups {
+		groups[i] = m.prefix() + groups[i]
+	}
+	return groups, nil
+}
+
+func (o *oidcTokens) uid(c claims, values map[string]any) (string, error) {
+	if o.rules.uid != nil {
+		uid, err := o.rules.uid.text1(values)
+		if err != nil {
+			return "", fmt.Errorf("error evaluating uid claim expression: %w", err)
+		}
+		return uid, nil
+	}
+	claim := o.config.ClaimMappings.UID.Claim
+	if claim == "" {
+		return "", nil
+	}
+	var uid string
+	if err := c.read(claim, &uid); err != nil {
+		return "", fmt.Errorf("parse uid claim %q: %w", claim, err)
+	}
+	return uid, nil
+}
+
+func (o *oidcTokens) extra(c claims, values map[string]any) (map[string][]string, error) {
+	extra := map[string][]string{}
+	var id string
+	if c.read("jti", &id) == nil && id != "" {
+		extra[extraCredentialID] = []string{"JTI=" + id}
+	}
+	for _, x := range o.rules.extra {
+		v, err := x.value("claims", values)
+		if err != nil {
+			return nil, err
+		}
+		list, err := stringsOf(v)
+		if err != nil {
+			return nil, fmt.Errorf("error evaluating extra claim expression: %s: %w", x.text, err)
+		}
+		if len(list) > 0 {
+			extra[x.key] = list
+		}
+	}
+	if len(extra) == 0 {
+		return nil, nil
+	}
+	return extra, nil
+}
+
+// required checks the claims that must have a value.
+func (o *oidcTokens) required(c claims) error {
+	for _, rule := range o.config.ClaimRules {
+		if rule.Claim == "" {
+			continue
+		}
+		if _, ok := c[rule.Claim]; !ok {
+			return fmt.Errorf("required claim %s not present in ID token", rule.Claim)
+		}
+		var value string
+		if err := c.read(rule.Claim, &value); err != nil {
+			return fmt.Errorf("parse claim %s: %w", rule.Claim, err)
+		}
+		if value != rule.RequiredValue {
+			return fmt.Errorf("required claim %s value does not match. Got = %s, want = %s", rule.Claim, value, rule.RequiredValue)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package authn
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// reviewer is a webhook over mutual TLS that does what a test says.
+type reviewerServer struct {
+	*Webhook
+	asked  atomic.Int32
+	answer atomic.Pointer[func(http.ResponseWriter, *http.Request, *authenticationv1.TokenReview)]
+}
+
+func newReviewer(t *testing.T) *reviewerServer {
+	t.Helper()
+	ca := newIssuer(t)
+	s := &reviewerServer{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.asked.Add(1)
+		var review authenticationv1.TokenReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 || r.Method != http.MethodPost || r.URL.Path != "/review" {
+			t.Errorf("got %s %s", r.Method, r.URL)
+		}
+		(*s.answer.Load())(w, r, &review)
+	}))
+	certificate, key := ca.sign(t, x509.Certificate{Subject: pkix.Name{CommonName: "webhook"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.cert)
+	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{certificate.Raw}, PrivateKey: key}}}
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	client, clientKey := ca.sign(t, x509.Certificate{Subject: pkix.Name{CommonName: "api"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{client.Raw}, PrivateKey: clientKey}}}}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		server.Close()
+	})
+	s.Webhook = &Webhook{Client: &http.Client{Transport: transport}, URL: server.URL + "/review", Audiences: []string{"api"}, Backoff: time.Millisecond}
+	return s
+}
+
+func (s *reviewerServer) answers(f func(http.ResponseWriter, *http.Request, *authenticationv1.TokenReview)) {
+	s.answer.Store(&f)
+}
+
+// says answers with a status.
+func (s *reviewerServer) says(status authenticationv1.TokenReviewStatus) {
+	s.answers(func(w http.ResponseWriter, _ *http.Request, review *authenticationv1.TokenReview) {
+		review.Spec, review.Status = authenticationv1.TokenReviewSpec{}, status
+		_ = json.NewEncoder(w).Encode(review)
+	})
+}
+
+func TestWebhook(t *testing.T) {
+	jane := authenticationv1.UserInfo{Username: "jane", UID: "7", Groups: []string{"dev"}, Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}}
+	for _, c := range []struct {
+		name      string
+		v1beta1   bool
+		wanted    []string
+		status    authenticationv1.TokenReviewStatus
+		audiences []string // nil: not known
+		err       string
+	}{
+		{name: "known", status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane}, audiences: []string{"api"}},
+		{name: "v1beta1", v1beta1: true, status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane}, audiences: []string{"api"}},
+		{name: "not known", status: authenticationv1.TokenReviewStatus{}},
+		{name: "why not", status: authenticationv1.TokenReviewStatus{Error: "expired"}, err: "expired"},
+		{name: "for us", status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane, Audiences: []string{"x", "api"}}, audiences: []string{"api"}},
+		{name: "for others", status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane, Audiences: []string{"x"}}},
+		{name: "asked for others", wanted: []string{"x"}, status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane, Audiences: []string{"x"}}, audiences: []string{"x"}},
+		{name: "asked for others, said nothing", wanted: []string{"x"}, status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane}},
+		{name: "nobody's", status: authenticationv1.TokenReviewStatus{Authenticated: true}, err: "not whose it is"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newReviewer(t)
+			s.V1beta1 = c.v1beta1
+			s.says(c.status)
+			ctx := t.Context()
+			if c.wanted != nil {
+				ctx = WithAudiences(ctx, c.wanted)
+			}
+			id, ok, err := s.AuthenticateToken(ctx, "secret-token")
+			if ok != (c.audiences != nil) || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Fatalf("got %v, %v", ok, err)
+			}
+			want := Identity{User: &request.User{Name: "jane", UID: "7", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"v"}}}, Audiences: c.audiences}
+			if ok && !reflect.DeepEqual(id, want) {
+				t.Errorf("got %+v", id)
+			}
+		})
+	}
+}
+
+// A webhook that fails, hangs or lies lets nobody in.
+func TestWebhookFailures(t *testing.T) {
+	text := func(code int, body string) func(http.ResponseWriter, *http.Request, *authenticationv1.TokenReview) {
+		return func(w http.ResponseWriter, _ *http.Request, _ *authenticationv1.TokenReview) {
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		answer func(http.ResponseWriter, *http.Request, *authenticationv1.TokenReview)
+		asked  int32
+		err    string
+	}{
+		{"fails", text(500, "no"), webhookAttempts, "the webhook answered 500"},
+		{"refuses", text(403, "no"), 1, "the webhook answered 403"},
+		{"no JSON", text(200, "secret-token"), 1, "is no TokenReview"},
+		{"another kind", text(200, `{"apiVersion":"v1","kind":"Secret","status":{"authenticated":true,"user":{"username":"root"}}}`), 1, "not a TokenReview"},
+		{"another version", text(200, `{"apiVersion":"authentication.k8s.io/v1beta1","kind":"TokenReview","status":{"authenticated":true,"user":{"username":"root"}}}`), 1, "not a TokenReview of authentication.k8s.io/v1"},
+		{"too long", text(200, `{"kind":"`+strings.Repeat("x", maxWebhookBody)+`"}`), 1, "is no TokenReview"},
+		{"hangs", func(_ http.ResponseWriter, r *http.Request, _ *authenticationv1.TokenReview) { <-r.Context().Done() }, 1, "context deadline exceeded"},
+		{"hangs up", func(http.ResponseWriter, *http.Request, *authenticationv1.TokenReview) { panic(http.ErrAbortHandler) }, webhookAttempts, "EOF"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newReviewer(t)
+			s.Timeout = 2 * time.Second
+			if c.name == "hangs" {
+				s.Timeout = 100 * time.Millisecond
+			}
+			s.answers(c.answer)
+			id, ok, err := s.AuthenticateToken(t.Context(), "secret-token")
+			if ok || id.User != nil || err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Fatalf("got %+v, %v, %v", id.User, ok, err)
+			}
+			if strings.Contains(err.Error(), "secret-token") {
+				t.Errorf("the error holds the token: %v", err)
+			}
+			if got := s.asked.Load(); got != c.asked {
+				t.Errorf("asked %d times", got)
+			}
+		})
+	}
+	t.Run("comes back", func(t *testing.T) {
+		s := newReviewer(t)
+		s.answers(func(w http.ResponseWriter, _ *http.Request, review *authenticationv1.TokenReview) {
+			if s.asked.Load() < 3 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			review.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: "jane"}}
+			_ = json.NewEncoder(w).Encode(review)
+		})
+		if _, ok, err := s.AuthenticateToken(t.Context(), "t"); !ok || err != nil {
+			t.Errorf("got %v, %v", ok, err)
+		}
+	})
+}
+
+func TestCached(t *testing.T) {
+	s := newReviewer(t)
+	s.says(authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: "jane"}})
+	c := Cached(s, time.Minute, nil).(*cache)
+	clock := time.Now()
+	c.now = func() time.Time { return clock }
+	ask := func(ctx context.Context, token string, want bool, asked int32) {
+		t.Helper()
+		_, ok, err := c.AuthenticateToken(ctx, token)
+		if ok != want || err != nil || s.asked.Load() != asked {
+			t.Errorf("got %v, %v after %d questions, want %v after %d", ok, err, s.asked.Load(), want, asked)
+		}
+	}
+	ask(t.Context(), "a", true, 1)
+	ask(t.Context(), "a", true, 1)
+	ask(t.Context(), "b", true, 2)
+	ask(WithAudiences(t.Context(), []string{"api"}), "a", true, 3)
+	clock = clock.Add(time.Minute)
+	ask(t.Context(), "a", true, 4)
+	s.says(authenticationv1.TokenReviewStatus{})
+	ask(t.Context(), "c", false, 5)
+	ask(t.Context(), "c", false, 6) // what is not known is asked again
+	if _, ok := Cached(s, 0, nil).(*reviewerServer); !ok {
+		t.Error("0 does not turn it off")
+	}
+}
+
+// slow is a kind of token that takes its time.
+type slow struct {
+	asked   atomic.Int32
+	release chan struct{}
+}
+
+func (s *slow) AuthenticateToken(ctx context.Context, _ string) (Identity, bool, error) {
+	s.asked.Add(1)
+	select {
+	case <-s.release:
+		return Identity{User: &request.User{Name: "jane"}}, true, nil
+	case <-ctx.Done():
+		return Identity{}, false, ctx.Err()
+	}
+}
+
+func TestCachedAsksOnce(t *testing.T) {
+	s := &slow{release: make(chan struct{})}
+	c := Cached(s, time.Minute, nil)
+	const many = 10
+	results := make(chan bool, many)
+	for range many {
+		go func() {
+			_, ok, _ := c.AuthenticateToken(t.Context(), "t")
+			results <- ok
+		}()
+	}
+	for s.asked.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := c.AuthenticateToken(gone, "t"); !errors.Is(err, context.Canceled) {
+		t.Errorf("who went away waits: %v", err)
+	}
+	close(s.release)
+	for range many {
+		if !<-results {
+			t.Error("not known")
+		}
+	}
+	if s.asked.Load() != 1 {
+		t.Errorf("asked %d times", s.asked.Load())
+	}
+}
