@@ -4,13 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
-
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/miniapiserver/miniapiserver/authn"
 )
@@ -39,7 +35,7 @@ func (s *Server) otherTokens(id *identities, counts *authn.TokenMetrics) (authn.
 		tokens = append(tokens, authn.Cached(authn.ForServer(a.audiences(), others), authn.UsualTTL, counts))
 	}
 	if a.WebhookFile != "" {
-		client, url, err := dialTokenWebhook(a.WebhookFile)
+		client, url, err := dialWebhook(a.WebhookFile)
 		if err != nil {
 			return nil, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 		}
@@ -47,20 +43,6 @@ func (s *Server) otherTokens(id *identities, counts *authn.TokenMetrics) (authn.
 		tokens = append(tokens, authn.Cached(webhook, a.WebhookTTL, counts))
 	}
 	return tokens, nil
-}
-
-// dialTokenWebhook reads a kubeconfig file: where the webhook is, and by which
-// credentials it is asked.
-func dialTokenWebhook(path string) (*http.Client, string, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		return nil, "", err
-	}
-	if config.Host == "" {
-		return nil, "", fmt.Errorf("%s names no server", path)
-	}
-	client, err := rest.HTTPClientFor(config)
-	return client, config.Host, err
 }
 
 // config is the AuthenticationConfiguration of the file, or one that means what
