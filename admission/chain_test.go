@@ -22,7 +22,7 @@ func about(t testing.TB, verb, resource string, obj, old api.Object) *registry.A
 	for _, r := range api.BuiltIn() {
 		if r.Name == name && r.Versions[0].Group == "" {
 			return &registry.Attributes{Verb: verb, Resource: r, Version: &r.Versions[0], Subresource: sub,
-				Namespace: "ns", Name: "x", Object: obj, Old: old, User: &request.User{Name: "somebody"}}
+				Namespace: "ns", Name: "x", Object: obj, Old: old, User: &request.User{Name: "somebody"}, Scope: &request.Scope{}}
 		}
 	}
 	t.Fatalf("there is no %s", name)

@@ -37,8 +37,9 @@ type Attributes struct {
 	Connect runtime.Object
 	User    *request.User
 	DryRun  bool
+	// Scope is that of the request, where warnings and annotations go.
+	Scope *request.Scope
 
-	scope    *request.Scope
 	write    WriteOptions
 	deletion *DeleteOptions
 	ends     []func(ctx context.Context, written bool)
@@ -50,10 +51,10 @@ func (a *Attributes) GroupResource() schema.GroupResource {
 }
 
 // Warn adds a warning to the answer.
-func (a *Attributes) Warn(text string) { a.scope.Warn(text) }
+func (a *Attributes) Warn(text string) { a.Scope.Warn(text) }
 
 // Annotate says something of the request for its audit event.
-func (a *Attributes) Annotate(key, value string) { a.scope.Annotate(key, value) }
+func (a *Attributes) Annotate(key, value string) { a.Scope.Annotate(key, value) }
 
 // AtEnd has f called when it is known whether the write took place. It is for
 // plugins that take something into account before the object is there.
@@ -115,7 +116,7 @@ func (r *Registry) attributes(ctx context.Context, t Target, verb string, obj, o
 	a := &Attributes{
 		Verb: verb, Resource: t.Resource, Version: t.Version, Subresource: t.subresource(), Namespace: t.Namespace, Name: t.Name,
 		Kind:   t.Version.WithKind(t.Resource.Kind),
-		Object: obj, Old: old, User: scope.User, DryRun: o.DryRun, scope: scope, write: o,
+		Object: obj, Old: old, User: scope.User, DryRun: o.DryRun, Scope: scope, write: o,
 	}
 	if t.Sub != nil && t.Sub.Kind != nil {
 		a.Kind = t.Sub.Kind.Versions[0].WithKind(t.Sub.Kind.Kind)
