@@ -30,8 +30,6 @@ var rules = []rule{
 	{reason: "waits: access", request: re(`/apis/(authentication|authorization)\.k8s\.io|/serviceaccounts/\S+/token`)},
 	{reason: "waits: access", request: re(`/certificatesigningrequests`)},
 	{reason: "waits: access", some: re(`"?(Forbidden|Unauthorized)"?`)},
-	{reason: "waits: apf", name: re(`^flowcontrol `)},
-	{reason: "waits: apf", request: re(`/apis/flowcontrol\.`)},
 	{reason: "waits: admission", name: re(`^admission |/(pvc-protection|kubectl-create-quota-pdb) `)},
 	{reason: "waits: deprecated versions", name: re(`deprecated-warnings|removed-`)},
 	{reason: "waits: kubelet", request: re(`/(log|exec|attach|portforward|proxy)(/\S*)?(\?\S*)? `)},
