@@ -134,12 +134,18 @@ func (c *Chain) of(a *registry.Attributes) *steps {
 	return c.others[a.Verb]
 }
 
-// Mutate implements registry.Admission.
+// Mutate implements registry.Admission. Plugins are run a second time when one
+// of them changed what others have seen.
 func (c *Chain) Mutate(ctx context.Context, a *registry.Attributes) error {
-	if s := c.of(a); s != nil {
-		return s.mutate.run(ctx, a)
+	s := c.of(a)
+	if s == nil {
+		return nil
 	}
-	return nil
+	err := s.mutate.run(ctx, a)
+	if err == nil && a.BeginRerun() {
+		err = s.mutate.run(ctx, a)
+	}
+	return err
 }
 
 // Validate implements registry.Admission.

@@ -112,3 +112,35 @@ func TestForbiddenNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestRerun: plugins run twice when one asks for it, and not more often.
+func TestRerun(t *testing.T) {
+	m, err := newMetrics(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ran []string
+	asks := func(a *registry.Attributes) {
+		if a.Kept("asks") == nil {
+			a.Keep("asks", true)
+		}
+		a.Again()
+	}
+	c := newChain([]Plugin{
+		{Name: "First", Handles: on(nil, api.VerbCreate), Mutate: func(_ context.Context, a *registry.Attributes) error {
+			ran = append(ran, fmt.Sprint("first ", a.Rerun()))
+			return nil
+		}},
+		{Name: "Asks", Handles: on(nil, api.VerbCreate), Mutate: func(_ context.Context, a *registry.Attributes) error {
+			ran = append(ran, fmt.Sprint("asks ", a.Kept("asks")))
+			asks(a)
+			return nil
+		}},
+	}, m)
+	if err := c.Mutate(t.Context(), about(t, api.VerbCreate, "pods", &corev1.Pod{}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(ran, ", "); got != "first false, asks <nil>, first true, asks true" {
+		t.Error(got)
+	}
+}

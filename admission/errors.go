@@ -25,6 +25,9 @@ func forbidden(a *registry.Attributes, err error) *apierrors.StatusError {
 	return apierrors.NewForbidden(a.GroupResource(), name, err)
 }
 
+// Forbidden is the answer of a plugin that is made elsewhere.
+func Forbidden(a *registry.Attributes, err error) *apierrors.StatusError { return forbidden(a, err) }
+
 func forbid(a *registry.Attributes, format string, args ...any) error {
 	return forbidden(a, fmt.Errorf(format, args...))
 }

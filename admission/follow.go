@@ -71,6 +71,7 @@ type Followed[T api.Object, V any] struct {
 	make    func(T) V
 	mu      sync.Mutex // held while current is replaced
 	current atomic.Pointer[Made[V]]
+	nothing Made[V] // when there is no such resource
 }
 
 // Made is what was made of the objects as they were at some time, in the order
@@ -95,7 +96,7 @@ func Follow[T api.Object, V any](o *Objects, gr schema.GroupResource, make func(
 // Now is what is made of the objects that the cache has.
 func (f *Followed[T, V]) Now(ctx context.Context) (*Made[V], error) {
 	if f.from.missing != nil {
-		return &Made[V]{}, nil
+		return &f.nothing, nil
 	}
 	state := f.from.registry.State(f.from.target.Resource)
 	if m := f.current.Load(); m != nil && m.state == state {

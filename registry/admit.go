@@ -43,6 +43,9 @@ type Attributes struct {
 	write    WriteOptions
 	deletion *DeleteOptions
 	ends     []func(ctx context.Context, written bool)
+
+	again, rerun bool
+	kept         map[any]any
 }
 
 // GroupResource names the resource in messages.
@@ -59,6 +62,34 @@ func (a *Attributes) Annotate(key, value string) { a.Scope.Annotate(key, value) 
 // AtEnd has f called when it is known whether the write took place. It is for
 // plugins that take something into account before the object is there.
 func (a *Attributes) AtEnd(f func(ctx context.Context, written bool)) { a.ends = append(a.ends, f) }
+
+// Again asks that mutating plugins are run once more after all were, for the
+// object is not any more what those before saw. They are run twice at most.
+func (a *Attributes) Again() { a.again = true }
+
+// Rerun tells whether mutating plugins are run for the second time.
+func (a *Attributes) Rerun() bool { return a.rerun }
+
+// BeginRerun tells whether mutating plugins are to be run once more, and begins
+// that.
+func (a *Attributes) BeginRerun() bool {
+	if !a.again || a.rerun {
+		return false
+	}
+	a.rerun = true
+	return true
+}
+
+// Keep keeps what a plugin wants to know when it is run again; key is its own.
+func (a *Attributes) Keep(key, value any) {
+	if a.kept == nil {
+		a.kept = map[any]any{}
+	}
+	a.kept[key] = value
+}
+
+// Kept is what was kept under key; nil if nothing was.
+func (a *Attributes) Kept(key any) any { return a.kept[key] }
 
 // end tells how the write ended; a may be nil.
 func (a *Attributes) end(ctx context.Context, written bool) {
