@@ -1,13 +1,10 @@
 package handlers
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +13,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
 
 // maxPatchOperations bounds a JSON patch.
@@ -63,52 +61,18 @@ func parseJSONPatch(data []byte) (*patch, error) {
 	if len(ops) > maxPatchOperations {
 		return nil, errTooLarge("The allowed maximum operations in a JSON patch is %d, got %d", maxPatchOperations, len(ops))
 	}
-	// Not DecodePatch, which refuses more than is to be refused at this point.
-	var operations jsonpatch.Patch
-	if err := json.Unmarshal(data, &operations); err != nil {
+	decoded, err := jsonpatch.Decode(data)
+	if err != nil {
 		return nil, errPatch(err)
 	}
-	null, add := json.RawMessage("null"), json.RawMessage(`"add"`)
-	replaced := map[string]bool{}
-	for i, op := range operations {
-		if _, ok := op["value"]; !ok && op != nil {
-			op["value"] = &null
-		}
-		if ops[i].Op == "replace" && namesMember(ops[i].Path) {
-			op["op"], replaced[ops[i].Path] = &add, true
-		}
-	}
 	apply := func(old []byte, _ api.Object) ([]byte, error) {
-		options := jsonpatch.NewApplyOptions()
-		options.AccumulatedCopySizeLimit = maxBody
-		out, err := operations.ApplyWithOptions(old, options)
+		out, err := decoded.Apply(old, maxBody)
 		if err != nil {
-			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", asReplace(err.Error(), replaced), 0, false)
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 		}
 		return out, nil
 	}
 	return &patch{apply: apply, strict: strict}, nil
-}
-
-// namesMember tells whether a path can only lead to the member of an object: it
-// ends in no number. A replace of such a path adds what is not there, as it does
-// on kube-apiserver, where an add is the same as a replace for what is there.
-func namesMember(path string) bool {
-	last := path[strings.LastIndexByte(path, '/')+1:]
-	return last != "" && last != "-" && strings.Trim(last, "-0123456789") != ""
-}
-
-// asReplace is the message about an add that was sent as a replace.
-func asReplace(message string, replaced map[string]bool) string {
-	for path := range replaced {
-		switch {
-		case strings.HasPrefix(message, fmt.Sprintf("add operation does not apply: doc is missing path: \"%s\": ", path)):
-			return fmt.Sprintf("replace operation does not apply: doc is missing path: %s: %v", path, jsonpatch.ErrMissing)
-		case strings.HasPrefix(message, fmt.Sprintf("error in add for path: '%s': ", path)):
-			return fmt.Sprintf("replace operation does not apply: doc is missing key: %s: %v", path, jsonpatch.ErrMissing)
-		}
-	}
-	return message
 }
 
 func parseMergePatch(data []byte) (*patch, error) {

@@ -23,6 +23,9 @@ type DeleteOptions struct {
 	// Propagation is what is to become of the objects that this one owns; empty
 	// leaves it to the finalizers that are there already, and then to the kind.
 	Propagation metav1.DeletionPropagation
+
+	// collection: whoever asked named no object.
+	collection bool
 }
 
 // Delete removes the object that t names, or marks it as terminating where
@@ -60,6 +63,9 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	a := r.attributes(ctx, t, api.VerbDelete, nil, old, o.WriteOptions)
 	if a != nil {
 		a.deletion = &o
+		if o.collection {
+			a.Name = ""
+		}
 	}
 	if err := r.mutate(ctx, a); err != nil {
 		return Outcome{}, err
@@ -212,6 +218,7 @@ func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptio
 	if err != nil {
 		return nil, 0, err
 	}
+	o.collection = true
 	deleted := make([]*storage.Item, 0, len(list.Items))
 	for _, item := range list.Items {
 		one := t

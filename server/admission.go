@@ -7,11 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/match"
+	"github.com/miniapiserver/miniapiserver/admission/policy"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
 // tolerationSeconds are what a pod is given by default.
@@ -23,15 +26,32 @@ func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, 
 	if err != nil {
 		return nil, fmt.Errorf("--admission-control-config-file: %w", err)
 	}
+	allowed := func(ctx context.Context, user *request.User, info *request.Info) (bool, string, error) {
+		decision, reason, err := authorizer.Authorize(ctx, user, info)
+		return decision == authz.Allow, reason, err
+	}
+	objects := admission.NewObjects(catalogue, reg)
+	conditions, err := match.NewMetrics(metrics)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := policy.Plugins(policy.Config{
+		Objects:    objects,
+		Authorizer: allowed,
+		Schemas:    ssa.Published(catalogue),
+		Conditions: conditions,
+		Metrics:    metrics,
+	})
+	if err != nil {
+		return nil, err
+	}
 	return admission.New(admission.Config{
-		Enable:  s.o.EnableAdmissionPlugins,
-		Disable: s.o.DisableAdmissionPlugins,
-		Files:   files,
-		Objects: admission.NewObjects(catalogue, reg),
-		Allowed: func(ctx context.Context, user *request.User, info *request.Info) (bool, string, error) {
-			decision, reason, err := authorizer.Authorize(ctx, user, info)
-			return decision == authz.Allow, reason, err
-		},
+		Enable:             s.o.EnableAdmissionPlugins,
+		Disable:            s.o.DisableAdmissionPlugins,
+		Files:              files,
+		Objects:            objects,
+		Plugins:            policies,
+		Allowed:            allowed,
 		NotReadySeconds:    secondsOr(s.o.NotReadyTolerationSeconds),
 		UnreachableSeconds: secondsOr(s.o.UnreachableTolerationSeconds),
 		Ledger:             ledger,

@@ -108,13 +108,27 @@ func (r *Request) as(f Form, hub api.Object) (runtime.Object, error) {
 	return r.Resource.As(f.version, hub)
 }
 
-// ToHub makes the hub's form, with its defaults, of an object of form f. The
-// object must not be used any more.
-func (r *Request) ToHub(f Form, obj api.Object) (api.Object, error) {
-	if f.version == nil {
-		return obj, nil
+// Replace makes an object of form f what the request is about, in the place of
+// the one that it is about now. The object must not be used any more.
+func (r *Request) Replace(f Form, obj api.Object) error {
+	if f.version != nil {
+		hub, err := r.Resource.Decoded(f.version, obj)
+		if err != nil {
+			return err
+		}
+		obj = hub
 	}
-	return r.Resource.Decoded(f.version, obj)
+	is, becomes := reflect.ValueOf(r.Object), reflect.ValueOf(obj)
+	if is.Type() != becomes.Type() {
+		return fmt.Errorf("%T cannot become %T", r.Object, obj)
+	}
+	if _, ok := obj.(*unstructured.Unstructured); !ok {
+		obj.GetObjectKind().SetGroupVersionKind(r.Object.GetObjectKind().GroupVersionKind())
+	}
+	// Others hold the pointer already.
+	is.Elem().Set(becomes.Elem())
+	r.views = nil
+	return nil
 }
 
 // New makes an empty object of form f, for a request that has an object.
@@ -136,8 +150,15 @@ func (r *Request) As(f Form) (map[string]any, error) {
 	return m, nil
 }
 
-// Changed is to be called when admission has changed the object.
-func (r *Request) Changed() { r.views = nil }
+// Shown is an object of a resource in one of its versions, as expressions see
+// objects. It must not be changed.
+func Shown(res *api.Resource, v *api.Version, hub api.Object) (any, error) {
+	obj, err := res.As(v, hub)
+	if err != nil {
+		return nil, err
+	}
+	return untyped(obj, v.WithKind(res.Kind))
+}
 
 // view is a request in one form, as expressions see it.
 type view struct {

@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/google/cel-go/cel"
@@ -137,17 +136,4 @@ func wrongResult(t *cel.Type, results []*cel.Type) string {
 		return fmt.Sprintf("must evaluate to %v but got %v", results[0], t)
 	}
 	return fmt.Sprintf("must evaluate to one of %v but got %v", results, t)
-}
-
-// ErrorKind is what metrics call an error of compiling or evaluating.
-func ErrorKind(err error) string {
-	switch {
-	case err == nil:
-		return "no_error"
-	case errors.Is(err, apicel.ErrCompilation):
-		return "compile_error"
-	case errors.Is(err, apicel.ErrOutOfBudget):
-		return "out_of_budget"
-	}
-	return "invalid_error"
 }

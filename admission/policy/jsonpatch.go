@@ -1,0 +1,115 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"google.golang.org/protobuf/types/known/structpb"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	celmutation "k8s.io/apiserver/pkg/cel/mutation"
+	"k8s.io/apiserver/pkg/cel/mutation/dynamic"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
+)
+
+// maxCopied bounds what the copies of a patch may add up to.
+const maxCopied = 3 << 20
+
+// applyPatches applies the JSON patch that an expression says. When one of its
+// tests fails, nothing is changed.
+func applyPatches(t *target, change ref.Val) (api.Object, error) {
+	patch, err := patchOf(change)
+	if err != nil {
+		return nil, err
+	}
+	is, err := t.As(t.form)
+	if err != nil {
+		return nil, err
+	}
+	before, err := json.Marshal(is)
+	if err != nil {
+		return nil, fmt.Errorf("failed to create JSON patch: %w", err)
+	}
+	after, err := patch.Apply(before, maxCopied)
+	switch {
+	case errors.Is(err, jsonpatch.ErrTestFailed):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("JSON Patch: %w", err)
+	}
+	obj := t.New(t.form)
+	strict, err := kjson.UnmarshalStrict(after, obj)
+	if err == nil && len(strict) > 0 {
+		err = runtime.NewStrictDecodingError(strict)
+	}
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return obj, nil
+}
+
+// patchOf makes a JSON patch of a list of JSONPatch.
+func patchOf(v ref.Val) (*jsonpatch.Patch, error) {
+	list, ok := v.(traits.Lister)
+	if !ok {
+		return nil, errors.New("type mismatch: JSONPatchType.expression should evaluate to array")
+	}
+	var ops []operation
+	for it := list.Iterator(); it.HasNext() == types.True; {
+		op, err := operationOf(it.Next())
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	text, err := json.Marshal(ops)
+	if err != nil {
+		return nil, err
+	}
+	return jsonpatch.Decode(text)
+}
+
+// operation is one of a JSON patch. Without a value there is none, and not null.
+type operation struct {
+	Op    string          `json:"op"`
+	Path  string          `json:"path"`
+	From  string          `json:"from,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+func operationOf(v ref.Val) (op operation, err error) {
+	native, err := v.ConvertToNative(reflect.TypeFor[*celmutation.JSONPatchVal]())
+	if err != nil {
+		return op, fmt.Errorf("type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch: %w", err)
+	}
+	from, ok := native.(*celmutation.JSONPatchVal)
+	if !ok {
+		return op, fmt.Errorf("type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch, got element of %T", native)
+	}
+	op = operation{Op: from.Op, Path: from.Path, From: from.From}
+	if from.Val == nil {
+		return op, nil
+	}
+	if obj, ok := from.Val.(*dynamic.ObjectVal); ok {
+		if err := obj.CheckTypeNamesMatchFieldPathNames(); err != nil {
+			return op, fmt.Errorf("type mismatch: %w", err)
+		}
+	}
+	const unfit = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: %w"
+	value, err := from.Val.ConvertToNative(reflect.TypeFor[*structpb.Value]())
+	if err != nil {
+		return op, fmt.Errorf(unfit, err)
+	}
+	if op.Value, err = json.Marshal(value); err != nil {
+		return op, fmt.Errorf(unfit, err)
+	}
+	return op, nil
+}

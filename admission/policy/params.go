@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/match"
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// param is one parameter: an object as expressions see it. The zero value is
+// none, with which a policy is evaluated too.
+type param struct {
+	namespace, name string
+	value           any // nil or map[string]any
+}
+
+// params reads the parameters of policies.
+type params struct{ objects *admission.Objects }
+
+// known tells why the parameters of a policy cannot be there.
+func (p params) known(h *head) error {
+	if h.params == nil {
+		return nil
+	}
+	if _, _, ok := p.objects.Kind(*h.params); !ok {
+		return fmt.Errorf("failed to find resource referenced by paramKind: '%v'", *h.params)
+	}
+	return nil
+}
+
+// of are the parameters with which a policy is evaluated for a request in a
+// namespace, once for each; none at all when none is there and that is allowed.
+func (p params) of(ctx context.Context, h *head, b *binding, in string) ([]param, error) {
+	if h.params == nil || b.ref == nil {
+		return []param{{}}, nil
+	}
+	res, v, ok := p.objects.Kind(*h.params)
+	if !ok {
+		return nil, fmt.Errorf("paramKind kind `%v` not known", *h.params)
+	}
+	switch {
+	case !res.Namespaced && b.ref.Namespace != "":
+		return nil, errors.New("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+	case !res.Namespaced:
+		in = ""
+	case b.ref.Namespace != "":
+		in = b.ref.Namespace
+	case in == "":
+		return nil, errors.New("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+	}
+	objects, err := p.find(ctx, res, b, in)
+	if err != nil {
+		return nil, err
+	}
+	if len(objects) == 0 && b.ref.ParameterNotFoundAction != nil && *b.ref.ParameterNotFoundAction == admissionv1.DenyAction {
+		return nil, errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")
+	}
+	list := make([]param, len(objects))
+	for i, hub := range objects {
+		value, err := match.Shown(res, v, hub)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = param{hub.GetNamespace(), hub.GetName(), value}
+	}
+	return list, nil
+}
+
+// find reads the objects that a binding refers to.
+func (p params) find(ctx context.Context, res *api.Resource, b *binding, in string) ([]api.Object, error) {
+	switch {
+	case b.ref.Name != "":
+		obj, err := p.objects.Get(ctx, res, in, b.ref.Name)
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return []api.Object{obj}, err
+	case b.selector == nil && b.err == nil:
+		return nil, errors.New("one of name or selector must be provided")
+	case b.err != nil:
+		return nil, b.err
+	}
+	return p.objects.List(ctx, res, in, b.selector)
+}
