@@ -3,6 +3,8 @@ package ssa
 import (
 	"reflect"
 	"strings"
+	"sync"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
@@ -13,16 +15,27 @@ import (
 
 // Published finds the schemas of the kinds of a catalogue that have Go types, in
 // the definitions of the published types.
+//
+// What was unpacked of these is kept until the garbage collector takes it: kinds
+// are mostly asked for together, at the start, and seldom later.
 func Published(c *api.Catalogue) Schemas {
+	var mu sync.Mutex
+	var kept weak.Pointer[openapi.Definitions]
 	return func(gvk schema.GroupVersionKind) (typed.ParseableType, bool) {
 		obj := published(c, gvk)
 		if obj == nil {
 			return typed.ParseableType{}, false
 		}
 		name := definitionName(reflect.TypeOf(obj).Elem())
-		defs, err := openapi.Open()
-		if err != nil {
-			return typed.ParseableType{}, false
+		mu.Lock()
+		defer mu.Unlock()
+		defs := kept.Value()
+		if defs == nil {
+			var err error
+			if defs, err = openapi.Open(); err != nil {
+				return typed.ParseableType{}, false
+			}
+			kept = weak.Make(defs)
 		}
 		parser, err := defs.Parser(name)
 		if err != nil {
