@@ -41,6 +41,11 @@ type Options struct {
 	// TLSCertFile and TLSKeyFile (--tls-cert-file, --tls-private-key-file) are
 	// served instead of a certificate of the server's own CA.
 	TLSCertFile, TLSKeyFile string
+	// TLSMinVersion (--tls-min-version) is VersionTLS12, as is empty, or
+	// VersionTLS13; TLSCipherSuites (--tls-cipher-suites) are the suites of TLS
+	// 1.2 by name, empty meaning Go's choice.
+	TLSMinVersion   string
+	TLSCipherSuites []string
 	// ClientCAFile (--client-ca-file) has CAs whose client certificates are
 	// accepted besides those of the server's own CA.
 	ClientCAFile string
@@ -208,6 +213,7 @@ func (o Options) Validate() error {
 	if err := admission.CheckNames(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, o.validateTLS()...)
 	errs = append(errs, o.Authentication.validate()...)
 	errs = append(errs, o.Authorization.validate()...)
 	errs = append(errs, o.validateLimits()...)

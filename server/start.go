@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -274,11 +273,15 @@ func (s *Server) loadCredentials(l net.Listener) (*certificates, error) {
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := serving.tls()
+	certFile, keyFile := s.o.TLSCertFile, s.o.TLSKeyFile
+	if certFile == "" {
+		certFile, keyFile = filepath.Join(s.o.CertDir, "apiserver.crt"), filepath.Join(s.o.CertDir, "apiserver.key")
+	}
+	certificate, err := newServingCertificate(serving, certFile, keyFile, s.logger)
 	if err != nil {
 		return nil, fmt.Errorf("--tls-cert-file: %w", err)
 	}
-	s.tls = tlsConfig(certificate)
+	s.tls = tlsConfig(&s.o, certificate)
 	host, port := localHost(bind), l.Addr().(*net.TCPAddr).Port
 	s.admin = access{
 		url:        "https://" + net.JoinHostPort(host, strconv.Itoa(port)),
@@ -304,15 +307,4 @@ func localHost(bind net.IP) string {
 		return "127.0.0.1"
 	}
 	return "::1"
-}
-
-// tlsConfig asks for client certificates but has them judged by authn, which
-// answers a bad one with a Status and not with a broken connection.
-func tlsConfig(c tls.Certificate) *tls.Config {
-	return &tls.Config{
-		Certificates: []tls.Certificate{c},
-		MinVersion:   tls.VersionTLS12,
-		ClientAuth:   tls.RequestClientCert,
-		NextProtos:   []string{"h2", "http/1.1"},
-	}
 }

@@ -1,0 +1,151 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// tlsConfig asks for client certificates but has them judged by authn, which
+// answers a bad one with a Status and not with a broken connection. The options
+// are valid.
+func tlsConfig(o *Options, certificate *servingCertificate) *tls.Config {
+	version, _ := tlsVersion(o.TLSMinVersion)
+	suites, _ := cipherSuites(o.TLSCipherSuites)
+	return &tls.Config{
+		GetCertificate: certificate.get,
+		MinVersion:     version,
+		CipherSuites:   suites,
+		ClientAuth:     tls.RequestClientCert,
+		NextProtos:     []string{"h2", "http/1.1"},
+	}
+}
+
+// tlsVersion reads a version by kube-apiserver's name for it. What is older than
+// 1.2 is served to nobody.
+func tlsVersion(name string) (uint16, error) {
+	switch name {
+	case "", "VersionTLS12":
+		return tls.VersionTLS12, nil
+	case "VersionTLS13":
+		return tls.VersionTLS13, nil
+	case "VersionTLS10", "VersionTLS11":
+		return 0, fmt.Errorf("%s is not safe, must be VersionTLS12 or VersionTLS13", name)
+	}
+	return 0, fmt.Errorf("unknown tls version %q, must be VersionTLS12 or VersionTLS13", name)
+}
+
+// cipherSuites reads the names of suites; none means Go's choice.
+func cipherSuites(names []string) ([]uint16, error) {
+	known := map[string]uint16{
+		"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305":   tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+		"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305": tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+	}
+	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
+		known[suite.Name] = suite.ID
+	}
+	var ids []uint16
+	for _, name := range names {
+		id, ok := known[name]
+		if !ok {
+			return nil, fmt.Errorf("cipher suite %s is not supported or doesn't exist", name)
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// validateTLS says what is wrong with the flags about TLS.
+func (o Options) validateTLS() []error {
+	var errs []error
+	version, err := tlsVersion(o.TLSMinVersion)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("--tls-min-version: %w", err))
+	}
+	suites, err := cipherSuites(o.TLSCipherSuites)
+	switch {
+	case err != nil:
+		errs = append(errs, fmt.Errorf("--tls-cipher-suites: %w", err))
+	case len(suites) > 0 && version < tls.VersionTLS13 && !forHTTP2(suites):
+		errs = append(errs, errors.New("--tls-cipher-suites: HTTP/2 needs TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 among them"))
+	}
+	return errs
+}
+
+func forHTTP2(suites []uint16) bool {
+	return slices.Contains(suites, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) || slices.Contains(suites, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
+}
+
+// servingRecheck is how old the last look at the files may be when somebody
+// connects.
+const servingRecheck = time.Second
+
+// servingCertificate is what the server shows to clients: that of two files,
+// read again when they change. Files that cannot be read, or do not belong
+// together, leave it as it was: they may be in the middle of a change.
+type servingCertificate struct {
+	certFile, keyFile string
+	logger            *slog.Logger
+	now               func() time.Time
+
+	mu      sync.Mutex
+	current *tls.Certificate
+	seen    string
+	checked time.Time
+}
+
+func newServingCertificate(p *pair, certFile, keyFile string, logger *slog.Logger) (*servingCertificate, error) {
+	c, err := p.tls()
+	if err != nil {
+		return nil, err
+	}
+	s := &servingCertificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now, current: &c}
+	s.seen, s.checked = s.state(), s.now()
+	return s, nil
+}
+
+// get is tls.Config.GetCertificate.
+func (s *servingCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.now(); now.Sub(s.checked) >= servingRecheck {
+		s.checked = now
+		s.reload()
+	}
+	return s.current, nil
+}
+
+// reload reads the files if they are others than were seen last.
+func (s *servingCertificate) reload() {
+	state := s.state()
+	if state == s.seen {
+		return
+	}
+	p, err := readPair(s.certFile, s.keyFile)
+	if err == nil {
+		var c tls.Certificate
+		if c, err = p.tls(); err == nil {
+			s.current, s.seen = &c, state
+			s.logger.Info("serving certificate changed", "file", s.certFile)
+			return
+		}
+	}
+	s.logger.Warn("keeping the serving certificate as it was", "err", err)
+}
+
+// state tells the files from what they were before.
+func (s *servingCertificate) state() string {
+	var b strings.Builder
+	for _, path := range []string{s.certFile, s.keyFile} {
+		if info, err := os.Stat(path); err == nil {
+			fmt.Fprint(&b, info.ModTime().UnixNano(), info.Size(), ";")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestValidateTLS(t *testing.T) {
+	for _, c := range []struct {
+		version string
+		suites  []string
+		want    string
+	}{
+		{"", nil, ""},
+		{"VersionTLS13", []string{"TLS_AES_128_GCM_SHA256"}, ""},
+		{"VersionTLS12", []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305"}, ""},
+		{"VersionTLS11", nil, "--tls-min-version: VersionTLS11 is not safe"},
+		{"1.2", nil, `--tls-min-version: unknown tls version "1.2"`},
+		{"", []string{"NOPE"}, "--tls-cipher-suites: cipher suite NOPE is not supported or doesn't exist"},
+		{"", []string{"TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"}, "--tls-cipher-suites: HTTP/2 needs"},
+	} {
+		err := Options{TLSMinVersion: c.version, TLSCipherSuites: c.suites}.Validate()
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%+v: got %v", c, err)
+		}
+	}
+}
+
+// handshake connects by a version of TLS, and returns what it came to.
+func handshake(s *Server, version uint16) (tls.ConnectionState, error) {
+	c, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: version})
+	if err != nil {
+		return tls.ConnectionState{}, err
+	}
+	defer c.Close()
+	return c.ConnectionState(), nil
+}
+
+func TestTLSOptions(t *testing.T) {
+	s := run(t, Options{TLSCipherSuites: []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}})
+	if state, err := handshake(s, tls.VersionTLS12); err != nil || state.CipherSuite != tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 {
+		t.Errorf("TLS 1.2: got %s, %v", tls.CipherSuiteName(state.CipherSuite), err)
+	}
+	if _, err := handshake(s, tls.VersionTLS11); err == nil {
+		t.Error("TLS 1.1 is served")
+	}
+	s = run(t, Options{TLSMinVersion: "VersionTLS13"})
+	if _, err := handshake(s, tls.VersionTLS12); err == nil {
+		t.Error("TLS 1.2 is served")
+	}
+	if _, err := handshake(s, tls.VersionTLS13); err != nil {
+		t.Errorf("TLS 1.3: %v", err)
+	}
+}
+
+func TestServingCertificateReloads(t *testing.T) {
+	dir := t.TempDir()
+	p := pki{dir: dir, now: time.Now()}
+	made := func(name, common string) *pair {
+		t.Helper()
+		pair, err := p.make(name, &x509.Certificate{Subject: pkix.Name{CommonName: common}, NotAfter: time.Now().Add(time.Hour)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pair
+	}
+	first := made("tls", "first")
+	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	s, err := newServingCertificate(first, certFile, keyFile, Options{}.withDefaults().Logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := time.Now()
+	s.now = func() time.Time { return clock }
+	shown := func() string {
+		t.Helper()
+		clock = clock.Add(servingRecheck)
+		c, err := s.get(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := x509.ParseCertificate(c.Certificate[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leaf.Subject.CommonName
+	}
+	if got := shown(); got != "first" {
+		t.Errorf("got %s", got)
+	}
+	other := made("other", "second")
+	// The key alone is half of a change.
+	if err := os.WriteFile(keyFile, other.keyPEM, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(); got != "first" {
+		t.Errorf("in the middle of a change: got %s", got)
+	}
+	if err := os.WriteFile(certFile, other.certPEM, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(); got != "second" {
+		t.Errorf("after the change: got %s", got)
+	}
+}
