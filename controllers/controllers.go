@@ -55,6 +55,7 @@ func entries() []entry {
 		{namespacesName, "namespace", newNamespaces},
 		{volumeProtectionName, "pv-protection", newVolumeProtection},
 		{claimProtectionName, "pvc-protection", newClaimProtection},
+		{classProtectionName, classProtectionName, newClassProtection},
 		{quotasName, "resourcequota", newQuotas},
 		{rootCAName, "root-ca-cert-publisher", newRootCA},
 		{accountsName, "serviceaccount", newAccounts},

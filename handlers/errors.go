@@ -61,6 +61,13 @@ func success(details *metav1.StatusDetails) *metav1.Status {
 	}
 }
 
+// created is the Status of a POST that has nothing else to answer with.
+func created() *metav1.Status {
+	s := success(nil)
+	s.Code = http.StatusCreated
+	return s
+}
+
 func statusError(code int, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
 	return &apierrors.StatusError{ErrStatus: *newStatus(code, reason, message, details)}
 }

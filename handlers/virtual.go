@@ -53,6 +53,6 @@ func (h *Handler) createVirtual(c *call, v *view) error {
 	case answer != nil:
 		return h.writeOne(c.w, v, http.StatusCreated, bare{answer}, answer.GetResourceVersion())
 	}
-	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, success(nil))
+	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, created())
 	return nil
 }

@@ -124,7 +124,7 @@ func (h *Handler) post(c *call) error {
 	case answer != nil:
 		return h.writeOne(c.w, &v, http.StatusCreated, bare{answer}, answer.GetResourceVersion())
 	}
-	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, success(nil))
+	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, created())
 	return nil
 }
 

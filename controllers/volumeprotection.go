@@ -1,0 +1,26 @@
+package controllers
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+const volumeProtectionName = "persistentvolume-protection-controller"
+
+// newVolumeProtection keeps volumes that are bound to claims.
+func newVolumeProtection(c Config) Controller {
+	volumes := c.served(corev1.SchemeGroupVersion, "persistentvolumes")
+	if volumes == nil {
+		return nil
+	}
+	p := &protection{Config: c, client: newClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: admission.PVProtection}
+	p.used = func(_ context.Context, obj api.Object) (bool, error) {
+		return obj.(*corev1.PersistentVolume).Status.Phase == corev1.VolumeBound, nil
+	}
+	return &loop[objectName]{Config: c, name: volumeProtectionName, sync: p.sync,
+		sources: []source[objectName]{{resource: volumes, keys: keyOf}}}
+}
