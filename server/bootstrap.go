@@ -26,8 +26,8 @@ func systemNamespaces() []string {
 
 // bootstrap makes the objects that clients take for granted, where they are
 // missing.
-func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Registry, p published) error {
-	ctx = asServer(ctx)
+func bootstrap(ctx context.Context, p *published) error {
+	ctx, reg := asServer(ctx), p.registry
 	var made []registry.Made
 	add := func(gr schema.GroupResource, obj api.Object) error {
 		res, err := reg.Find(gr)
@@ -56,7 +56,6 @@ func bootstrap(ctx context.Context, catalogue *api.Catalogue, reg *registry.Regi
 	if err := reg.CreateMissing(ctx, made, ownManager); err != nil {
 		return fmt.Errorf("default objects: %w", err)
 	}
-	p.catalogue, p.registry = catalogue, reg
 	return p.publish(ctx)
 }
 

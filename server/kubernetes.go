@@ -39,8 +39,9 @@ type published struct {
 }
 
 // publication is what this server publishes.
-func (s *Server) publication(l net.Listener) published {
-	return published{
+func (s *Server) publication(catalogue *api.Catalogue, reg *registry.Registry, l net.Listener) *published {
+	return &published{
+		catalogue: catalogue, registry: reg,
 		ranges: s.o.pools().Addresses, advertise: advertised(net.ParseIP(s.o.BindAddress)),
 		port: int32(l.Addr().(*net.TCPAddr).Port), now: time.Now,
 	}

@@ -150,8 +150,16 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	if err := bootstrap(ctx, catalogue, reg, s.publication(l)); err != nil {
+	published := s.publication(catalogue, reg, l)
+	if err := bootstrap(ctx, published); err != nil {
 		return err
+	}
+	self, err := newIdentity(published, s.logger)
+	if err == nil {
+		err = self.renew(asServer(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("the server's lease: %w", err)
 	}
 	if err := flow.start(ctx); err != nil {
 		return err
@@ -195,6 +203,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	s.runFlowControl(flow)
+	s.wg.Go(func() { self.run(asServer(s.lifetime)) })
 	s.wg.Go(func() { reg.NewRepairer(s.logger).Run(asServer(s.lifetime), repairInterval) })
 	s.loops, err = s.controllersConfig(own, catalogue, reg)
 	s.loops.Ledger, s.loops.Tokens = ledger, known.issuer

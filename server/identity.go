@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"log/slog"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// A server is known to others by a lease, which it renews for as long as it
+// runs.
+const (
+	identityLabel   = "apiserver.kubernetes.io/identity"
+	peerAnnotation  = "kubernetes.io/peer-advertise-address"
+	identitySeconds = 3600
+	renewInterval   = 10 * time.Second
+)
+
+// identity keeps the lease of one server.
+type identity struct {
+	*published
+	logger             *slog.Logger
+	host, name, holder string
+}
+
+func newIdentity(p *published, logger *slog.Logger) (*identity, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	name := identityName(host)
+	return &identity{published: p, logger: logger, host: host, name: name, holder: name + "_" + string(uuid.NewUUID())}, nil
+}
+
+// identityName is the name of the lease of the server of a host: a digest of
+// the host's name and of what kind of server it is, each after its length.
+func identityName(host string) string {
+	var b []byte
+	for _, part := range []string{host, ownManager} {
+		b = append(binary.BigEndian.AppendUint16(b, uint16(len(part))), part...)
+	}
+	sum := sha256.Sum256(b)
+	return "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
+}
+
+// run renews the lease until ctx is done. What goes wrong is logged, and tried
+// again at the next time.
+func (i *identity) run(ctx context.Context) {
+	tick := time.NewTicker(renewInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := i.renew(ctx); err != nil && ctx.Err() == nil {
+			i.logger.Warn("the server's lease is not renewed", "lease", i.name, "error", err)
+		}
+	}
+}
+
+// renew takes the lease, or makes it.
+func (i *identity) renew(ctx context.Context) error {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: i.name, Namespace: metav1.NamespaceSystem}}
+	i.sign(lease)
+	made, err := i.make(ctx, coordinationv1.SchemeGroupVersion, "leases", lease)
+	if err != nil || made {
+		return err
+	}
+	t, err := i.target(coordinationv1.SchemeGroupVersion, "leases")
+	if err != nil {
+		return err
+	}
+	t.Namespace, t.Name = lease.Namespace, lease.Name
+	_, err = i.registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+		i.sign(old.(*coordinationv1.Lease))
+		return old, nil
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ownManager}})
+	if apierrors.IsNotFound(err) {
+		return nil // it is made the next time
+	}
+	return err
+}
+
+// sign says in a lease that this server runs now.
+func (i *identity) sign(l *coordinationv1.Lease) {
+	if l.Labels == nil {
+		l.Labels = map[string]string{}
+	}
+	l.Labels[identityLabel], l.Labels[corev1.LabelHostname] = ownManager, i.host
+	if i.advertise.IsValid() {
+		if l.Annotations == nil {
+			l.Annotations = map[string]string{}
+		}
+		l.Annotations[peerAnnotation] = netip.AddrPortFrom(i.advertise, uint16(i.port)).String()
+	}
+	seconds, now := int32(identitySeconds), metav1.NewMicroTime(i.now())
+	l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds, l.Spec.RenewTime = &i.holder, &seconds, &now
+}

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// TestIdentity: a server is known by its lease, which a later one of the same
+// host takes over.
+func TestIdentity(t *testing.T) {
+	dir := t.TempDir()
+	holder := func() string {
+		s, err := Start(t.Context(), Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := s.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+		client := kubernetes.NewForConfigOrDie(s.RESTConfig())
+		leases, err := client.CoordinationV1().Leases(metav1.NamespaceSystem).List(t.Context(), metav1.ListOptions{LabelSelector: identityLabel + "=kube-apiserver"})
+		if err != nil || len(leases.Items) != 1 {
+			t.Fatalf("%v %v", leases, err)
+		}
+		lease := leases.Items[0]
+		if lease.Spec.LeaseDurationSeconds == nil || *lease.Spec.LeaseDurationSeconds != 3600 || lease.Spec.RenewTime == nil || lease.Labels["kubernetes.io/hostname"] == "" {
+			t.Errorf("%+v", lease)
+		}
+		name, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
+		if name != lease.Name {
+			t.Errorf("%s holds %s", *lease.Spec.HolderIdentity, lease.Name)
+		}
+		return *lease.Spec.HolderIdentity
+	}
+	if first, second := holder(), holder(); first == second {
+		t.Errorf("two servers are both %s", first)
+	}
+}
+
+func TestIdentityName(t *testing.T) {
+	// As kube-apiserver names the lease of a host that is called vm.
+	if got, want := identityName("vm"), "apiserver-wlv32tlttr4jl3gtroqexyxapa"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
