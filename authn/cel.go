@@ -2,7 +2,6 @@ package authn
 
 import (
 	"fmt"
-	"reflect"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -10,7 +9,12 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	"github.com/google/cel-go/ext"
+	"k8s.io/apimachinery/pkg/util/version"
+	apicel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	expr "github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // expressions compiles what an AuthenticationConfiguration says in CEL. Claims
@@ -19,35 +23,52 @@ type expressions struct {
 	claims, user func() (*cel.Env, error)
 }
 
-// celUser is a user in expressions.
-type celUser struct {
-	Username string              `cel:"username"`
-	UID      string              `cel:"uid"`
-	Groups   []string            `cel:"groups"`
-	Extra    map[string][]string `cel:"extra"`
-}
-
 // newExpressions makes the environments when the first expression needs them.
 func newExpressions() *expressions {
 	return &expressions{
 		claims: sync.OnceValues(func() (*cel.Env, error) {
-			return environment(cel.Variable("claims", cel.MapType(cel.StringType, cel.DynType)))
+			return celEnvironment(cel.Variable("claims", cel.MapType(cel.StringType, cel.DynType)))
 		}),
 		user: sync.OnceValues(func() (*cel.Env, error) {
-			return environment(ext.NativeTypes(reflect.TypeFor[celUser](), ext.ParseStructTags(true)), cel.Variable("user", cel.ObjectType("authn.celUser")))
+			user := userType()
+			return celEnvironment(cel.Variable("user", user.CelType()), user)
 		}),
 	}
 }
 
-// environment has the functions of CEL and of its extensions for strings, lists
-// and sets.
-func environment(more ...cel.EnvOption) (*cel.Env, error) {
-	options := []cel.EnvOption{
-		cel.HomogeneousAggregateLiterals(), cel.EagerlyValidateDeclarations(true), cel.DefaultUTCTimeZone(true),
-		cel.CrossTypeNumericComparisons(true), cel.OptionalTypes(),
-		ext.Strings(ext.StringsVersion(2)), ext.Lists(), ext.Sets(), ext.TwoVarComprehensions(),
+// celEnvironment has the functions of Kubernetes and one variable.
+func celEnvironment(variable cel.EnvOption, declared ...*apicel.DeclType) (*cel.Env, error) {
+	set, err := expr.Base().Extend(environment.VersionedOptions{
+		IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: []cel.EnvOption{variable}, DeclTypes: declared,
+	})
+	if err != nil {
+		return nil, err
 	}
-	return cel.NewEnv(append(options, more...)...)
+	return set.Env(environment.StoredExpressions)
+}
+
+// userType is a user in expressions.
+func userType() *apicel.DeclType {
+	list := apicel.NewListType(apicel.StringType, -1)
+	fields := map[string]*apicel.DeclField{}
+	for name, t := range map[string]*apicel.DeclType{
+		"username": apicel.StringType, "uid": apicel.StringType, "groups": list, "extra": apicel.NewMapType(apicel.StringType, list, -1),
+	} {
+		fields[name] = apicel.NewDeclField(name, t, false, nil, nil)
+	}
+	return apicel.NewObjectType("kubernetes.UserInfo", fields)
+}
+
+// celUser is what expressions see of a user.
+func celUser(u *request.User) map[string]any {
+	groups, extra := u.Groups, u.Extra
+	if groups == nil {
+		groups = []string{}
+	}
+	if extra == nil {
+		extra = map[string][]string{}
+	}
+	return map[string]any{"username": u.Name, "uid": u.UID, "groups": groups, "extra": extra}
 }
 
 // expression is one that compiles.

@@ -200,8 +200,7 @@ func (o *oidcTokens) user(c claims) (*request.User, error) {
 	if err := allHold(o.rules.claims, "claims", values); err != nil {
 		return nil, fmt.Errorf("error evaluating claim validation expression: %w", err)
 	}
-	shown := &celUser{Username: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
-	if err := allHold(o.rules.user, "user", shown); err != nil {
+	if err := allHold(o.rules.user, "user", celUser(u)); err != nil {
 		return nil, fmt.Errorf("error evaluating user info validation rule: %w", err)
 	}
 	return u, nil

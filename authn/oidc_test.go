@@ -172,6 +172,7 @@ func TestOIDCUser(t *testing.T) {
     - {key: acme.com/none, valueExpression: 'claims.?none.orValue("")'}
   userValidationRules:
   - {expression: '!user.username.startsWith("system:")', message: reserved}
+  - {expression: 'user.username.find("^[a-z]+") == "acme" && user.uid == "u"', message: acme}
   - {expression: 'user.groups.all(g, g != "role:root") && user.extra["acme.com/org"][0] == "acme"', message: no root}
 `, want: &request.User{Name: "acme:jane", Groups: []string{"role:a", "role:", "role:b"}, UID: "u", Extra: map[string][]string{"acme.com/org": {"acme"}}}},
 		{name: "email", claims: map[string]any{"email": "j@x", "email_verified": true}, more: "  claimMappings:\n    username: {claim: email, prefix: \"\"}\n", want: &request.User{Name: "j@x"}},

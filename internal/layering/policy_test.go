@@ -53,7 +53,7 @@ k8s.io/kube-aggregator !< ALL;
 k8s.io/component-base !< ALL;
 
 # CEL function libraries are the field's own, and independent of the machinery.
-k8s.io/apiserver/pkg/cel !< ALL but api, admission;
+k8s.io/apiserver/pkg/cel !< ALL but api, admission, authn;
 
 # What the authorizer library of CEL asks through: an interface and a record.
 k8s.io/apiserver/pkg/authorization/authorizer !< ALL but admission;
