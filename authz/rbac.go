@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -28,6 +30,8 @@ type RBAC struct {
 	mu      sync.RWMutex
 	index   *rbacIndex
 	sources []rbacSource
+	// cutOff is until when nobody waits for the cache, since it did not come.
+	cutOff atomic.Int64
 }
 
 // rbacSource is one of the kinds that the index is made of.
@@ -82,18 +86,23 @@ func (r *RBAC) behind() bool {
 }
 
 // catchUp takes in what has changed. When the cache does not get a write that is
-// known of, the decision is made by what there is: the cache may be cut off from
-// etcd, and then nothing newer is to be had.
+// known of, decisions are made by what there is: the cache is cut off from etcd
+// then, and nothing newer is to be had. Not everybody waits for that.
 func (r *RBAC) catchUp(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
-	defer cancel()
+	if time.Now().UnixNano() > r.cutOff.Load() {
+		ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
+		for _, s := range r.sources {
+			if s.cursor.Wait(ctx) != nil && context.Cause(ctx) == context.DeadlineExceeded {
+				r.cutOff.Store(time.Now().Add(catchUpTimeout).UnixNano())
+				break
+			}
+		}
+		cancel()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sources {
-		steps, all, err := s.cursor.Next(ctx)
-		if err != nil {
-			continue
-		}
+		steps, all := s.cursor.Next()
 		if all {
 			s.reset()
 		}

@@ -99,9 +99,13 @@ func (h *Handler) parse(next http.Handler) http.Handler {
 
 // authorize asks whether the user may.
 func (h *Handler) authorize(next http.Handler) http.Handler {
+	authorizer := h.Authorizer
+	if h.Decisions != nil {
+		authorizer = h.Decisions.Attempts(authorizer)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
-		decision, reason, err := h.Authorizer.Authorize(r.Context(), scope.User, &scope.Info)
+		decision, reason, err := authorizer.Authorize(r.Context(), scope.User, &scope.Info)
 		if decision == authz.Allow {
 			next.ServeHTTP(w, r)
 			return

@@ -26,6 +26,9 @@ type Config struct {
 	// out of every request, whoever sent them.
 	ProxyHeaders authn.ProxyHeaders
 	Authorizer   authz.Authorizer
+	// Decisions counts what the Authorizer says of requests, and how long that
+	// takes; nil counts nothing.
+	Decisions *authz.Metrics
 	// Issuer is published for those who check tokens of service accounts
 	// themselves; nil means not at all.
 	Issuer *authn.Discovery

@@ -14,11 +14,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// access control of a server: who decides, and the roles that some decide by.
+// accessControl is the access control of a server: who decides, and the roles that some decide by.
 type accessControl struct {
-	// decide is the authorizers, and forRequests those with what counts requests.
-	decide, forRequests authz.Authorizer
-	roles               *authz.RBAC
+	decide  authz.Authorizer
+	roles   *authz.RBAC
+	metrics *authz.Metrics
 }
 
 // newAccessControl puts the authorizers together that the options choose.
@@ -35,7 +35,7 @@ func newAccessControl(o *Options, reg *registry.Registry, registerer prometheus.
 		RBAC: roles, Node: authz.NewNode(reg), Metrics: metrics, PolicyFile: o.Authorization.PolicyFile,
 		Dial: dialWebhook, Logger: o.Logger,
 	}
-	c := &accessControl{roles: roles}
+	c := &accessControl{roles: roles, metrics: metrics}
 	if o.Authorization.ConfigFile != "" {
 		if c.decide, err = builder.BuildFile(o.Authorization.ConfigFile); err != nil {
 			return nil, fmt.Errorf("--authorization-config: %w", err)
@@ -43,7 +43,6 @@ func newAccessControl(o *Options, reg *registry.Registry, registerer prometheus.
 	} else if c.decide, err = builder.Build(o.Authorization.authorizers()); err != nil {
 		return nil, fmt.Errorf("--authorization-mode: %w", err)
 	}
-	c.forRequests = metrics.Attempts(c.decide)
 	return c, nil
 }
 

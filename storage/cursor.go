@@ -22,26 +22,30 @@ type Step struct {
 	Gone bool
 }
 
-// Behind tells whether there is something for Next to tell or to wait for. It
-// costs next to nothing.
+// Behind tells whether there is something for Next to tell or for Wait to wait
+// for. It costs next to nothing.
 func (u *Cursor) Behind() bool {
 	return u.c.current.Load() != u.seen || u.c.written.Load() > u.c.store.applied.current()
 }
 
-// Next waits until the cache has all writes that were acknowledged through this
-// store before the call, and returns what changed since the last call, in order.
-// With all set the steps are everything there is: what was there before is void.
-func (u *Cursor) Next(ctx context.Context) (steps []Step, all bool, err error) {
-	if written := u.c.written.Load(); written > u.c.store.applied.current() {
-		if err := u.c.store.caughtUp(ctx, written); err != nil {
-			return nil, false, err
-		}
+// Wait returns when the cache has all writes of the collection that were
+// acknowledged through this store before the call. It may be called at any time.
+func (u *Cursor) Wait(ctx context.Context) error {
+	written := u.c.written.Load()
+	if written <= u.c.store.applied.current() {
+		return nil
 	}
+	return u.c.store.caughtUp(ctx, written)
+}
+
+// Next returns what changed in the cache since the last call, in order. With all
+// set the steps are everything there is: what was there before is void.
+func (u *Cursor) Next() (steps []Step, all bool) {
 	u.c.mu.Lock()
 	defer u.c.mu.Unlock()
 	now := u.c.current.Load()
 	if now == u.seen {
-		return nil, false, nil
+		return nil, false
 	}
 	before := u.seen
 	u.seen = now
@@ -50,10 +54,10 @@ func (u *Cursor) Next(ctx context.Context) (steps []Step, all bool, err error) {
 			steps = append(steps, Step{Item: i})
 			return true
 		})
-		return steps, true, nil
+		return steps, true
 	}
 	for _, t := range u.c.window.after(before.rev) {
 		steps = append(steps, Step{Item: t.item, Gone: t.deleted})
 	}
-	return steps, false, nil
+	return steps, false
 }

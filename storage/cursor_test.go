@@ -12,10 +12,10 @@ import (
 // everything.
 func story(t *testing.T, u *Cursor) string {
 	t.Helper()
-	steps, all, err := u.Next(t.Context())
-	if err != nil {
+	if err := u.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	steps, all := u.Next()
 	var words []string
 	if all {
 		words = append(words, "all:")
