@@ -2,6 +2,7 @@ package apf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -217,11 +218,14 @@ func (k *Keeper) sync(ctx context.Context) (time.Duration, error) {
 		known[l.Name] = sound(l) == nil
 	}
 	updates, wait := k.statusUpdates(schemas, known)
-	err = registry.Together(len(updates), func(i int) error { return k.writeStatus(ctx, updates[i]) })
-	if wait {
-		return statusPause + rand.N(statusPause), err
+	var errs []error
+	for _, u := range updates {
+		errs = append(errs, k.writeStatus(ctx, u))
 	}
-	return 0, err
+	if wait {
+		return statusPause + rand.N(statusPause), errors.Join(errs...)
+	}
+	return 0, errors.Join(errs...)
 }
 
 // listOf reads all objects of a resource as they are now.

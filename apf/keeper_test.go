@@ -132,7 +132,7 @@ func TestEnsure(t *testing.T) {
 	for range 3 {
 		other, _ := k.another()
 		wg.Go(func() {
-			if err := other.Ensure(t.Context()); err != nil {
+			if err := other.Bootstrap(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})

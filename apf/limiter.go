@@ -186,11 +186,7 @@ func (l *Limiter) reapAfter(t *Ticket) {
 
 // widthOf estimates how much of the server a request takes.
 func (l *Limiter) widthOf(a *Ask, t *Ticket) Width {
-	level := t.class.level
-	if level.exempt {
-		return Width{Initial: 1}
-	}
-	most := int(level.most.Load())
+	most := int(t.class.level.most.Load())
 	if most == 0 {
 		most = maxListSeats
 	}

@@ -45,20 +45,44 @@ func named(t registry.Target, name string) registry.Target {
 	return t
 }
 
+// Bootstrap is Ensure for the start of a server: what is missing is made at once,
+// before there is any admission to ask.
+func (k *Keeper) Bootstrap(ctx context.Context) error {
+	ctx = k.asServer(ctx)
+	all := k.wanted()
+	var missing []registry.Made
+	var there []wanted
+	for _, w := range all {
+		_, err := k.reg.Get(ctx, w.target, storage.Read{Match: storage.Any})
+		switch {
+		case err == nil:
+			there = append(there, w)
+		case apierrors.IsNotFound(err):
+			missing = append(missing, registry.Made{Resource: w.target.Resource, Object: w.object})
+		default:
+			return err
+		}
+	}
+	if err := k.reg.CreateMissing(ctx, missing, producer); err != nil {
+		return err
+	}
+	return k.maintain(ctx, there, all)
+}
+
 // Ensure makes the objects that are missing, mends those that are the servers'
 // to mend, and removes those that an older server suggested. Several servers may
 // do so at the same time.
 func (k *Keeper) Ensure(ctx context.Context) error {
-	ctx = k.asServer(ctx)
 	all := k.wanted()
-	err := registry.Together(len(all), func(i int) error {
-		if err := k.ensure(ctx, all[i]); err != nil {
-			return fmt.Errorf("%s %s: %w", all[i].target.Resource.Name, all[i].target.Name, err)
+	return k.maintain(k.asServer(ctx), all, all)
+}
+
+// maintain looks after some of all objects, and removes what is not among all.
+func (k *Keeper) maintain(ctx context.Context, some, all []wanted) error {
+	for _, w := range some {
+		if err := k.ensure(ctx, w); err != nil {
+			return fmt.Errorf("%s %s: %w", w.target.Resource.Name, w.target.Name, err)
 		}
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	return k.removeObsolete(ctx, all)
 }

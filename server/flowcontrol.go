@@ -50,7 +50,7 @@ func (s *Server) newFlowControl(reg *registry.Registry, catalogue *api.Catalogue
 
 // start makes the objects that are missing, and goes by those that there are.
 func (f *flowControl) start(ctx context.Context) error {
-	if err := f.keeper.Ensure(ctx); err != nil {
+	if err := f.keeper.Bootstrap(ctx); err != nil {
 		return fmt.Errorf("flow control: %w", err)
 	}
 	if err := f.keeper.Configure(ctx); err != nil {
