@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +28,9 @@ type Config struct {
 	// Plugins are made elsewhere; those of them that Enable or the defaults name
 	// run in their place.
 	Plugins []Plugin
+	// Dial returns a client and a URL for the server that a kubeconfig file
+	// names, for plugins that ask others.
+	Dial func(kubeconfig string) (client *http.Client, url string, err error)
 	// NotReadySeconds and UnreachableSeconds are for DefaultTolerationSeconds.
 	NotReadySeconds, UnreachableSeconds int64
 	// Ledger is where ResourceQuota notes what it charges; nil makes one that
@@ -76,6 +80,7 @@ func entries() []entry {
 		{"NodeRestriction", false, reading(nodeRestriction)},
 		{"TaintNodesByCondition", true, plain(taintNodesByCondition)},
 		{"AlwaysPullImages", false, plain(alwaysPullImages)},
+		{"ImagePolicyWebhook", false, imagePolicyWebhook},
 		{"PodSecurity", true, newPodSecurity},
 		{"PodNodeSelector", false, podNodeSelector},
 		{"Priority", true, reading(priority)},

@@ -1,0 +1,132 @@
+package quota
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+func amounts(pairs ...string) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for i := 0; i < len(pairs); i += 2 {
+		out[corev1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
+	}
+	return out
+}
+
+func container(name string, requests, limits corev1.ResourceList) corev1.Container {
+	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}}
+}
+
+// TestPod: containers add up, init containers do not, sidecars do.
+func TestPod(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	sidecar := container("s", amounts("cpu", "1"), nil)
+	sidecar.RestartPolicy = &always
+	for _, tt := range []struct {
+		spec corev1.PodSpec
+		want string
+	}{
+		{corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil), container("b", amounts("cpu", "2"), nil)}}, "cpu=3"},
+		{corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)},
+			InitContainers: []corev1.Container{container("i", amounts("cpu", "4"), nil), container("j", amounts("cpu", "2"), nil)}}, "cpu=4"},
+		{corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)}, InitContainers: []corev1.Container{sidecar}}, "cpu=2"},
+		{corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)},
+			InitContainers: []corev1.Container{sidecar, container("i", amounts("cpu", "4"), nil)}}, "cpu=5"},
+		{corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)},
+			Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "9")}}, "cpu=9"},
+	} {
+		if got := Show(Pod(&corev1.Pod{Spec: tt.spec}, Requests)); got != tt.want {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
+	}
+}
+
+// TestCheck holds writes against quotas.
+func TestCheck(t *testing.T) {
+	pod := func(change func(*corev1.Pod)) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Status: corev1.PodStatus{QOSClass: corev1.PodQOSBestEffort},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{container("main", nil, nil)}}}
+		if change != nil {
+			change(p)
+		}
+		return p
+	}
+	claim := func(size string) *corev1.PersistentVolumeClaim {
+		class := "fast"
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}, Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: &class, Resources: corev1.VolumeResourceRequirements{Requests: amounts("storage", size)}}}
+	}
+	pods, claims := corev1.Resource("pods"), corev1.Resource("persistentvolumeclaims")
+	for _, tt := range []struct {
+		gr          schema.GroupResource
+		object, old api.Object
+		hard, used  corev1.ResourceList
+		scopes      []corev1.ResourceQuotaScope
+		want        string
+	}{
+		{pods, pod(nil), nil, amounts("pods", "2"), amounts("pods", "1"), nil, "pods=1"},
+		{pods, pod(nil), nil, amounts("pods", "1"), amounts("pods", "1"), nil, "exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"},
+		{pods, pod(nil), nil, amounts("pods", "1"), nil, nil, "status unknown for quota: q, resources: pods"},
+		{pods, pod(nil), nil, amounts("services", "0"), amounts("services", "0"), nil, ""},
+		{pods, pod(nil), nil, amounts("cpu", "1", "limits.memory", "1"), amounts("cpu", "0", "limits.memory", "0"), nil,
+			"failed quota: q: must specify cpu for: main; limits.memory for: main"},
+		{pods, pod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), nil, amounts("pods", "0", "count/pods", "1"), amounts("pods", "0", "count/pods", "0"), nil, "count/pods=1"},
+		{pods, pod(nil), nil, amounts("pods", "1"), amounts("pods", "1"), []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotBestEffort}, ""},
+		{pods, pod(nil), nil, amounts("pods", "1"), amounts("pods", "0"), []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotTerminating}, "pods=1"},
+		{pods, pod(func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Requests = amounts("example.com/gpu", "2") }), nil,
+			amounts("requests.example.com/gpu", "1"), amounts("requests.example.com/gpu", "0"), nil,
+			"exceeded quota: q, requested: requests.example.com/gpu=2, used: requests.example.com/gpu=0, limited: requests.example.com/gpu=1"},
+		{claims, claim("2Gi"), claim("1Gi"), amounts("requests.storage", "5Gi", "persistentvolumeclaims", "1"), amounts("requests.storage", "1Gi", "persistentvolumeclaims", "1"), nil, "requests.storage=1Gi"},
+		{claims, claim("1Gi"), claim("2Gi"), amounts("requests.storage", "0"), amounts("requests.storage", "2Gi"), nil, "requests.storage=-1Gi"},
+		{claims, claim("2Gi"), nil, amounts("fast.storageclass.storage.k8s.io/requests.storage", "1Gi"), amounts("fast.storageclass.storage.k8s.io/requests.storage", "0"), nil,
+			"exceeded quota: q, requested: fast.storageclass.storage.k8s.io/requests.storage=2Gi, used: fast.storageclass.storage.k8s.io/requests.storage=0, limited: fast.storageclass.storage.k8s.io/requests.storage=1Gi"},
+		{claims, claim("2Gi"), nil, amounts("slow.storageclass.storage.k8s.io/requests.storage", "1Gi"), amounts("slow.storageclass.storage.k8s.io/requests.storage", "0"), nil, ""},
+		{schema.GroupResource{Group: "apps", Resource: "deployments"}, pod(nil), nil, nil, nil, nil, ""},
+	} {
+		q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: tt.hard, Scopes: tt.scopes},
+			Status: corev1.ResourceQuotaStatus{Hard: tt.hard, Used: tt.used}}
+		c, err := NewCharge(tt.gr, tt.object, tt.old, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		more, err := c.Check(q)
+		got := Show(more)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s under %s: %s, want %s", tt.gr, Show(tt.hard), got, tt.want)
+		}
+	}
+}
+
+// TestSelects: a scope's selector of class names.
+func TestSelects(t *testing.T) {
+	for _, tt := range []struct {
+		operator corev1.ScopeSelectorOperator
+		values   []string
+		class    string
+		want     bool
+	}{
+		{corev1.ScopeSelectorOpExists, nil, "high", true},
+		{corev1.ScopeSelectorOpExists, nil, "", false},
+		{corev1.ScopeSelectorOpDoesNotExist, nil, "", true},
+		{corev1.ScopeSelectorOpIn, []string{"high"}, "high", true},
+		{corev1.ScopeSelectorOpIn, []string{"high"}, "low", false},
+		{corev1.ScopeSelectorOpNotIn, []string{"high"}, "low", true},
+		{corev1.ScopeSelectorOpNotIn, []string{"high"}, "", true},
+	} {
+		s := corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: tt.operator, Values: tt.values}
+		pod := &corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: tt.class}}
+		if got, err := InScope(s, pod); err != nil || got != tt.want {
+			t.Errorf("%s %v of %q: %t, %v", tt.operator, tt.values, tt.class, got, err)
+		}
+	}
+}
