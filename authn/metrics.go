@@ -7,13 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TokenMetrics counts tokens, under kube-apiserver's names. A nil one counts
+// TokenMetrics counts credentials, tokens above all, under kube-apiserver's names. A nil one counts
 // nothing.
 type TokenMetrics struct {
 	legacyTokens, staleTokens, validTokens prometheus.Counter
 	requests, fetches                      *prometheus.CounterVec
 	duration                               *prometheus.HistogramVec
 	active                                 *prometheus.GaugeVec
+	certificates                           prometheus.Histogram
 }
 
 // NewTokenMetrics registers the metrics.
@@ -31,12 +32,22 @@ func NewTokenMetrics(reg *prometheus.Registry) (*TokenMetrics, error) {
 		duration:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_token_cache_request_duration_seconds"}, status),
 		active:       prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "authentication_token_cache_active_fetch_count"}, status),
 	}
-	for _, c := range []prometheus.Collector{m.legacyTokens, m.staleTokens, m.validTokens, m.requests, m.fetches, m.duration, m.active} {
+	m.certificates = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds",
+		Help:    "Distribution of the remaining lifetime on the certificate used to authenticate a request.",
+		Buckets: []float64{0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000}})
+	for _, c := range []prometheus.Collector{m.certificates, m.legacyTokens, m.staleTokens, m.validTokens, m.requests, m.fetches, m.duration, m.active} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}
 	return m, nil
+}
+
+// certificate counts a client certificate by how long it is still good.
+func (m *TokenMetrics) certificate(left time.Duration) {
+	if m != nil {
+		m.certificates.Observe(left.Seconds())
+	}
 }
 
 func (m *TokenMetrics) legacy() {

@@ -20,10 +20,15 @@ const uidOID = "1.3.6.1.4.1.57683.2"
 
 // X509 is the method of TLS client certificates: the common name is the user,
 // organisations are the groups.
-type X509 struct{ chains *chains[*request.User] }
+type X509 struct {
+	// Metrics counts; nil counts nothing.
+	Metrics *TokenMetrics
+
+	chains *chains[*request.User]
+}
 
 // NewX509 returns the method that accepts certificates of the given CAs.
-func NewX509(cas *CAFile) *X509 { return &X509{newChains(cas, userOfCertificate)} }
+func NewX509(cas *CAFile) *X509 { return &X509{chains: newChains(cas, userOfCertificate)} }
 
 // Authenticate verifies the client certificate of r's connection. One without a
 // common name is no credential.
@@ -32,6 +37,9 @@ func (x *X509) Authenticate(r *http.Request) (Identity, bool, error) {
 		return Identity{}, false, nil
 	}
 	user, err := x.chains.check(r.TLS.PeerCertificates)
+	if err == nil {
+		x.Metrics.certificate(r.TLS.PeerCertificates[0].NotAfter.Sub(x.chains.now()))
+	}
 	return Identity{User: user}, user != nil && err == nil, err
 }
 

@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`authentication_attempts{result="error"} `, `authenticated_user_requests{username="other"} `, `apiserver_impersonation_attempts_total{decision="denied",mode=""} `} {
+	for _, want := range []string{`apiserver_client_certificate_expiration_seconds_count `, `authentication_attempts{result="error"} `, `authenticated_user_requests{username="other"} `, `apiserver_impersonation_attempts_total{decision="denied",mode=""} `} {
 		if !bytes.Contains(metrics, []byte(want)) {
 			t.Errorf("metrics have no %s", want)
 		}

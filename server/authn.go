@@ -57,11 +57,17 @@ func (s *Server) newIdentities(catalogue *api.Catalogue, reg *registry.Registry,
 	if err != nil {
 		return nil, fmt.Errorf("--client-ca-file: %w", err)
 	}
-	tokens, err := s.newTokens(id, catalogue, reg, metrics)
+	counts, err := authn.NewTokenMetrics(metrics)
 	if err != nil {
 		return nil, err
 	}
-	methods = append(methods, authn.NewX509(cas), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
+	tokens, err := s.newTokens(id, catalogue, reg, counts)
+	if err != nil {
+		return nil, err
+	}
+	certificates := authn.NewX509(cas)
+	certificates.Metrics = counts
+	methods = append(methods, certificates, authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
 	id.Authenticator = methods
 	paths, anonymous := []string(nil), !o.NoAnonymous
 	if id.anonymous != nil {
@@ -78,12 +84,8 @@ func (s *Server) newIdentities(catalogue *api.Catalogue, reg *registry.Registry,
 
 // newTokens are the kinds of bearer tokens, in the order in which they are
 // asked.
-func (s *Server) newTokens(id *identities, catalogue *api.Catalogue, reg *registry.Registry, metrics *prometheus.Registry) (authn.Tokens, error) {
+func (s *Server) newTokens(id *identities, catalogue *api.Catalogue, reg *registry.Registry, counts *authn.TokenMetrics) (authn.Tokens, error) {
 	o, audiences := &s.o, s.o.Authentication.audiences()
-	counts, err := authn.NewTokenMetrics(metrics)
-	if err != nil {
-		return nil, err
-	}
 	var tokens authn.Tokens
 	if o.TokenFile != "" {
 		file, err := authn.ReadTokenFile(o.TokenFile)
