@@ -1,0 +1,103 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// recorder is an Admission that notes what it is asked.
+type recorder struct {
+	asked  []string
+	mutate func(*Attributes)
+	refuse error
+	ended  []bool
+}
+
+func (r *recorder) note(phase string, a *Attributes) {
+	r.asked = append(r.asked, fmt.Sprintf("%s %s %s/%s %q %T", phase, a.Verb, a.Resource.Name, a.Subresource, a.Name, a.Object))
+}
+
+func (r *recorder) Mutate(_ context.Context, a *Attributes) error {
+	r.note("mutate", a)
+	if r.mutate != nil {
+		r.mutate(a)
+	}
+	return nil
+}
+
+func (r *recorder) Validate(_ context.Context, a *Attributes) error {
+	r.note("validate", a)
+	a.AtEnd(func(_ context.Context, written bool) { r.ended = append(r.ended, written) })
+	return r.refuse
+}
+
+// TestAdmissionSeam: what admission sees of writes, and that it is told how they
+// ended.
+func TestAdmissionSeam(t *testing.T) {
+	r := newRegistry(t)
+	rec := &recorder{}
+	r.SetAdmission(rec)
+	at := r.configMap(t, "")
+	out, err := r.Create(t.Context(), at, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}, WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(`[mutate create configmaps/ "" *v1.ConfigMap validate create configmaps/ %q *v1.ConfigMap]`, out.Object.GetName())
+	if got := fmt.Sprint(rec.asked); got != want || fmt.Sprint(rec.ended) != "[true]" {
+		t.Errorf("a generated name: %s, ended %v", got, rec.ended)
+	}
+	rec.asked, rec.ended, rec.refuse = nil, nil, errors.New("no")
+	if _, err := r.Create(t.Context(), r.configMap(t, "a"), configMap("a", "1"), WriteOptions{}); err == nil || fmt.Sprint(rec.ended) != "[false]" {
+		t.Errorf("refused: %v, ended %v", err, rec.ended)
+	}
+	rec.refuse = nil
+	if _, err := r.Create(t.Context(), r.configMap(t, "a"), configMap("a", "1"), WriteOptions{Admitted: true}); err != nil || len(rec.asked) != 2 {
+		t.Errorf("part of what was admitted: %v, %v", err, rec.asked)
+	}
+	if err := r.Connect(t.Context(), r.at(t, corev1.SchemeGroupVersion, "pods", "p"), &corev1.PodExecOptions{}); err != nil {
+		t.Error(err)
+	}
+	if last := rec.asked[len(rec.asked)-1]; last != `validate connect pods/ "p" <nil>` {
+		t.Error(last)
+	}
+}
+
+// TestAdmissionOfScale: a subresource of another kind is seen as that kind, and
+// what admission makes of it counts.
+func TestAdmissionOfScale(t *testing.T) {
+	r := newRegistry(t)
+	at := r.at(t, appsv1.SchemeGroupVersion, "deployments", "d")
+	one := int32(1)
+	create(t, r, at, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "d"}, Spec: appsv1.DeploymentSpec{
+		Replicas: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst, TerminationGracePeriodSeconds: new(int64),
+			Containers: []corev1.Container{{Name: "main", Image: "image", ImagePullPolicy: corev1.PullAlways, TerminationMessagePolicy: corev1.TerminationMessageReadFile}}}},
+		Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
+	}})
+	rec := &recorder{mutate: func(a *Attributes) {
+		if s, ok := a.Object.(*autoscalingv1.Scale); ok && a.Kind.Kind == "Scale" && a.Old.(*autoscalingv1.Scale).Spec.Replicas == 1 {
+			s.Spec.Replicas *= 2
+		}
+	}}
+	r.SetAdmission(rec)
+	at.Sub = at.Resource.Subresource("scale")
+	out, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
+		return at.Asked(old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
+	}, UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := *out.Object.(*appsv1.Deployment).Spec.Replicas; got != 6 {
+		t.Errorf("%d replicas, want what admission made of them: 6; asked %v", got, rec.asked)
+	}
+}
