@@ -69,6 +69,13 @@ func (r *Registry) createManaged(ctx context.Context, t Target, obj api.Object, 
 	if err := r.mutate(ctx, a); err != nil {
 		return Outcome{}, err
 	}
+	// What admission made of the object says where it is to be.
+	if name := obj.GetName(); name != "" {
+		t.Name = name
+	}
+	if err := setNamespace(t, obj); err != nil {
+		return Outcome{}, err
+	}
 	generated := obj.GetName() == "" && obj.GetGenerateName() != ""
 	for try := 1; ; try++ {
 		if generated {

@@ -10,6 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/admission/policy"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
+	"github.com/miniapiserver/miniapiserver/admission/webhook"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -45,12 +46,24 @@ func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, 
 	if err != nil {
 		return nil, err
 	}
+	s.webhooks, err = webhook.New(webhook.Config{
+		Registry:   reg,
+		Objects:    objects,
+		Authorizer: allowed,
+		Files:      files,
+		Endpoints:  s.o.AggregatorRouting,
+		Conditions: conditions,
+		Metrics:    metrics,
+	})
+	if err != nil {
+		return nil, err
+	}
 	return admission.New(admission.Config{
 		Enable:             s.o.EnableAdmissionPlugins,
 		Disable:            s.o.DisableAdmissionPlugins,
 		Files:              files,
 		Objects:            objects,
-		Plugins:            policies,
+		Plugins:            append(policies, s.webhooks.Plugins()...),
 		Allowed:            allowed,
 		Dial:               dialWebhook,
 		NotReadySeconds:    secondsOr(s.o.NotReadyTolerationSeconds),

@@ -110,6 +110,10 @@ type Options struct {
 	// AdmissionConfigFile (--admission-control-config-file) has the plugins' own
 	// configurations.
 	AdmissionConfigFile string
+	// AggregatorRouting (--enable-aggregator-routing) calls services, such as those
+	// of admission webhooks, at one of their endpoints and not at the cluster's
+	// address, for a machine on which that leads nowhere.
+	AggregatorRouting bool
 	// NotReadyTolerationSeconds and UnreachableTolerationSeconds
 	// (--default-not-ready-toleration-seconds,
 	// --default-unreachable-toleration-seconds) are how long pods stay on a node

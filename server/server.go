@@ -25,6 +25,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/miniapiserver/miniapiserver/admission/webhook"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -55,6 +56,7 @@ type Server struct {
 	handler     *handlers.Handler
 	loops       controllers.Config // what the controllers need
 	controllers *controllers.Set
+	webhooks    *webhook.Webhooks
 	servers     []*http.Server
 	idle        idleConns
 

@@ -39,6 +39,9 @@ func (s *Server) stop(ctx context.Context) {
 	}
 	s.end()
 	s.wg.Wait()
+	if s.webhooks != nil {
+		s.webhooks.Close()
+	}
 	if s.store != nil {
 		if err := s.store.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("closing the store: %w", err))

@@ -86,9 +86,9 @@ func (r *Request) form(v *api.Version) Form {
 // their own.
 func (r *Request) ownKind() bool { return r.Kind.Kind != r.Resource.Kind || r.Connect != nil }
 
-// objects are those of the request in a form, the new one and the old one; nil
-// where there is none.
-func (r *Request) objects(f Form) (obj, old runtime.Object, err error) {
+// Objects are those of the request in a form, the new one and the old one; nil
+// where there is none. They must not be changed.
+func (r *Request) Objects(f Form) (obj, old runtime.Object, err error) {
 	if r.Connect != nil {
 		return r.Connect, nil, nil
 	}
@@ -176,7 +176,7 @@ func (r *Request) view(f Form) *view {
 		}
 	}
 	v := &view{form: f}
-	obj, old, err := r.objects(f)
+	obj, old, err := r.Objects(f)
 	if err == nil {
 		v.object, err = untyped(obj, f.Kind)
 	}

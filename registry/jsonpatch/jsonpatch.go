@@ -47,6 +47,9 @@ func Decode(data []byte) (*Patch, error) {
 	return p, nil
 }
 
+// Len is how many operations the patch has.
+func (p *Patch) Len() int { return len(p.operations) }
+
 // namesMember tells whether a path can only lead to the member of an object: it
 // ends in no number. A replace of such a path adds what is not there, as it does
 // on kube-apiserver, where an add is the same as a replace for what is there.

@@ -1,0 +1,231 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Bounds of what is kept and read.
+const (
+	maxClients      = 200
+	maxAnswer       = 8 << 20 // a patch that replaces the largest object, in base64
+	maxAnswerShown  = 2048
+	idlePerHost     = 25
+	idleTimeout     = 90 * time.Second
+	handshakeWithin = 10 * time.Second
+	userAgent       = "kube-apiserver-admission"
+)
+
+// clients keeps a client per endpoint, the last ones that were used.
+type clients struct {
+	users    users
+	resolver *resolver
+
+	// lifetime ends dials that nobody waits for any more.
+	lifetime context.Context
+	end      context.CancelFunc
+
+	mu    sync.Mutex
+	kept  map[endpointKey]*client
+	order []endpointKey // the least recently made first
+}
+
+// endpointKey is what a client is kept by.
+type endpointKey struct {
+	url, ca string
+	service bool
+}
+
+func newClients(u users, r *resolver) *clients {
+	c := &clients{users: u, resolver: r, kept: map[endpointKey]*client{}}
+	c.lifetime, c.end = context.WithCancel(context.Background())
+	return c
+}
+
+// close ends all connections that are not in use, and all that are being made.
+func (c *clients) close() {
+	c.end()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, known := range c.kept {
+		known.transport.CloseIdleConnections()
+	}
+	clear(c.kept)
+	c.order = nil
+}
+
+// client calls one endpoint.
+type client struct {
+	http      *http.Client
+	transport *http.Transport
+	user      *user
+}
+
+func (c *clients) of(e *endpoint) (*client, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
+	key := endpointKey{e.url, e.ca, e.service != nil}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.kept[key]; known != nil {
+		return known, nil
+	}
+	made, err := c.make(e)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.order) >= maxClients {
+		c.kept[c.order[0]].transport.CloseIdleConnections()
+		delete(c.kept, c.order[0])
+		c.order = c.order[1:]
+	}
+	c.kept[key], c.order = made, append(c.order, key)
+	return made, nil
+}
+
+func (c *clients) make(e *endpoint) (*client, error) {
+	u := c.users.find(e.host)
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if u.certificate != nil {
+		config.Certificates = []tls.Certificate{*u.certificate}
+	}
+	if e.ca != "" {
+		pool, err := rootCAs([]byte(e.ca))
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = pool
+	}
+	// HTTP/1.1, as kube-apiserver does: connections are then shared out among the
+	// instances behind an address.
+	t := &http.Transport{
+		TLSClientConfig: config, TLSHandshakeTimeout: handshakeWithin,
+		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{},
+		MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleTimeout,
+		DialContext: c.dial(e),
+	}
+	if e.service == nil {
+		t.Proxy = http.ProxyFromEnvironment
+	} else {
+		config.ServerName = e.service.serverName()
+	}
+	return &client{http: &http.Client{Transport: t}, transport: t, user: u}, nil
+}
+
+// dial connects, to what a service stands for if it is one.
+func (c *clients) dial(e *endpoint) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.lifetime, cancel)()
+		if e.service != nil && address == e.host {
+			var err error
+			if address, err = c.resolver.resolve(ctx, e.service); err != nil {
+				return nil, err
+			}
+		}
+		var d net.Dialer
+		return d.DialContext(ctx, network, address)
+	}
+}
+
+func rootCAs(data []byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	if pool.AppendCertsFromPEM(data) {
+		return pool, nil
+	}
+	fault := func() error {
+		for rest := data; len(rest) > 0; {
+			var block *pem.Block
+			if block, rest = pem.Decode(rest); block == nil {
+				return errors.New("unable to parse bytes as PEM block")
+			}
+			if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
+				continue
+			}
+			if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+				return fmt.Errorf("failed to parse certificate: %w", err)
+			}
+		}
+		return errors.New("no valid certificate authority data seen")
+	}
+	return nil, fmt.Errorf("unable to load root certificates: %w", fault())
+}
+
+// post sends a review and returns the body of the answer. An answer that is not
+// one of success is an error, and a Status.
+func (c *client) post(ctx context.Context, e *endpoint, body []byte) ([]byte, error) {
+	target := e.url
+	if deadline, ok := ctx.Deadline(); ok {
+		if left := time.Until(deadline); left > 0 {
+			target += "?timeout=" + ((left + time.Second - 1) / time.Second * time.Second).String()
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", "application/json, */*")
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", userAgent)
+	if err := c.user.sign(r); err != nil {
+		return nil, err
+	}
+	w, err := c.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(w.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("unexpected error when reading response body. Please retry. Original error: %w", err)
+	case len(data) > maxAnswer:
+		return nil, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+	case w.StatusCode < http.StatusOK || w.StatusCode > http.StatusPartialContent:
+		return nil, unsuccessful(w, data)
+	case len(data) == 0:
+		return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", w.StatusCode, w.Header.Get("Content-Type"))
+	}
+	return data, nil
+}
+
+// unsuccessful is the error that an answer tells of: the Status that it holds
+// or else one about its text.
+func unsuccessful(w *http.Response, body []byte) error {
+	after, _ := strconv.Atoi(w.Header.Get("Retry-After"))
+	message := "unknown"
+	if isText(w.Header.Get("Content-Type")) {
+		message = strings.TrimSpace(string(body[:min(len(body), maxAnswerShown)]))
+	}
+	if s := statusIn(body); s != nil && s.Status != metav1.StatusSuccess {
+		return apierrors.FromObject(s)
+	}
+	return apierrors.NewGenericServerResponse(w.StatusCode, http.MethodPost, schema.GroupResource{}, "", message, after, true)
+}
+
+func isText(contentType string) bool {
+	if contentType == "" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && strings.HasPrefix(media, "text/")
+}

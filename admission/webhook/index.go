@@ -1,0 +1,85 @@
+package webhook
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// catchUpTimeout bounds how long a write waits for the cache to have the last
+// configuration.
+const catchUpTimeout = time.Second
+
+// index has the hooks of all configurations of a kind. Whoever asks first after a
+// configuration was written takes it in, so that a write is judged by every hook
+// that was written through this server before it.
+type index[T api.Object] struct {
+	compile func(T) []*hook
+
+	// mu guards the rest; the cursor is asked for news under it.
+	mu      sync.RWMutex
+	cursor  *storage.Cursor
+	configs map[string][]*hook
+	// hooks are those of all configurations, ordered by their names. The slice
+	// is replaced and never changed.
+	hooks []*hook
+}
+
+func newIndex[T api.Object](reg *registry.Registry, gr schema.GroupResource, compile func(T) []*hook) (*index[T], error) {
+	cursor, err := reg.Cursor(gr)
+	if err != nil {
+		return nil, err
+	}
+	return &index[T]{compile: compile, cursor: cursor, configs: map[string][]*hook{}}, nil
+}
+
+// now are the hooks there are.
+func (x *index[T]) now(ctx context.Context) []*hook {
+	x.mu.RLock()
+	hooks, behind := x.hooks, x.cursor.Behind()
+	x.mu.RUnlock()
+	if !behind {
+		return hooks
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
+	defer cancel()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	// Where nothing newer is to be had, what there is decides.
+	if steps, all, err := x.cursor.Next(ctx); err == nil && (all || len(steps) > 0) {
+		x.take(steps, all)
+	}
+	return x.hooks
+}
+
+func (x *index[T]) take(steps []storage.Step, all bool) {
+	if all {
+		clear(x.configs)
+	}
+	for _, s := range steps {
+		name := s.Item.Name()
+		if s.Gone {
+			delete(x.configs, name)
+			continue
+		}
+		obj, err := s.Item.Object()
+		config, ok := obj.(T)
+		if err != nil || !ok {
+			continue // storage has told of it
+		}
+		x.configs[name] = x.compile(config)
+	}
+	var hooks []*hook
+	for _, name := range slices.Sorted(maps.Keys(x.configs)) {
+		hooks = append(hooks, x.configs[name]...)
+	}
+	x.hooks = hooks
+}

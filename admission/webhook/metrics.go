@@ -1,0 +1,78 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are kube-apiserver's about webhooks, by its names.
+type metrics struct {
+	seconds                       *prometheus.HistogramVec
+	requests, rejections, opening *prometheus.CounterVec
+}
+
+// Types of admission, as metrics name them. Match conditions know the second by
+// another name.
+const (
+	typeAdmit      = "admit"
+	typeValidating = "validating"
+	typeValidate   = "validate"
+)
+
+// maxCodeLabel bounds codes in labels.
+const maxCodeLabel = 600
+
+// newMetrics registers the metrics; reg may be nil.
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_webhook_admission_duration_seconds", Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
+			Help: "Admission webhook latency histogram in seconds, identified by name and broken out for each operation and API resource and type (validate or admit).",
+		}, []string{"name", "type", "operation", "rejected"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_request_total",
+			Help: "Admission webhook request total, identified by name and broken out for each admission type (validating or admit) and operation. Additional labels specify whether the request was rejected or not and an HTTP status code. Codes greater than 600 are truncated to 600, to keep the metrics cardinality bounded.",
+		}, []string{"name", "type", "operation", "code", "rejected"}),
+		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_rejection_count",
+			Help: "Admission webhook rejection count, identified by name and broken out for each admission type (validating or admit) and operation. Additional labels specify an error type (calling_webhook_error or apiserver_internal_error if an error occurred; no_error otherwise) and optionally a non-zero rejection code if the webhook rejects the request with an HTTP status code (honored by the apiserver when the code is greater or equal to 400). Codes greater than 600 are truncated to 600, to keep the metrics cardinality bounded.",
+		}, []string{"name", "type", "operation", "error_type", "rejection_code"}),
+		opening: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_admission_webhook_fail_open_count",
+			Help: "Admission webhook fail open count, identified by name and broken out for each admission type (validating or admit).",
+		}, []string{"name", "type"}),
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.seconds, m.requests, m.rejections, m.opening} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics of webhooks: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// called counts a call of a hook and what came of it.
+func (m *metrics) called(h *hook, kind, operation string, d time.Duration, err error) {
+	code, errorType, rejected := int32(0), "apiserver_internal_error", true
+	var call *callError
+	var no refusal
+	switch {
+	case err == nil:
+		code, rejected = 200, false
+	case errors.As(err, &call):
+		code, errorType, rejected = call.code, "calling_webhook_error", !h.ignore
+	case errors.As(err, &no):
+		code, errorType = no.ErrStatus.Code, "no_error"
+	}
+	label := strconv.Itoa(int(min(code, maxCodeLabel)))
+	if rejected {
+		m.rejections.WithLabelValues(h.name, kind, operation, errorType, label).Inc()
+	}
+	m.seconds.WithLabelValues(h.name, kind, operation, strconv.FormatBool(rejected)).Observe(d.Seconds())
+	m.requests.WithLabelValues(h.name, kind, operation, label, strconv.FormatBool(rejected)).Inc()
+}
+
+// failedOpen counts a hook that could not be asked and need not be.
+func (m *metrics) failedOpen(h *hook, kind string) { m.opening.WithLabelValues(h.name, kind).Inc() }

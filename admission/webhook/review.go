@@ -1,0 +1,221 @@
+package webhook
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionv1beta1 "k8s.io/api/admission/v1beta1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/admission/match"
+)
+
+// reviewKind is the kind of what hooks are sent and answer with.
+const reviewKind = "AdmissionReview"
+
+// newDecoder reads answers of hooks as kube-apiserver does, with its messages.
+func newDecoder() (runtime.Decoder, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(admissionv1.AddToScheme(scheme), admissionv1beta1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	return serializer.NewCodecFactory(scheme).UniversalDeserializer(), nil
+}
+
+// describe is what a hook is told of a request in a form, all but the uid.
+func describe(r *match.Request, f match.Form) (*admissionv1.AdmissionRequest, error) {
+	obj, old, err := r.Objects(f)
+	if err != nil {
+		return nil, err
+	}
+	asked := r.Asked()
+	q := &admissionv1.AdmissionRequest{
+		Kind: metav1.GroupVersionKind(f.Kind), Resource: metav1.GroupVersionResource(f.Resource), SubResource: r.Subresource,
+		RequestKind: pointer(metav1.GroupVersionKind(asked.Kind)), RequestResource: pointer(metav1.GroupVersionResource(asked.Resource)), RequestSubResource: r.Subresource,
+		Name: r.Name, Namespace: r.In, Operation: admissionv1.Operation(r.Operation()), DryRun: &r.DryRun,
+		UserInfo: authenticationv1.UserInfo{Username: r.User.Name, UID: r.User.UID, Groups: r.User.Groups},
+	}
+	for key, values := range r.User.Extra {
+		if q.UserInfo.Extra == nil {
+			q.UserInfo.Extra = map[string]authenticationv1.ExtraValue{}
+		}
+		q.UserInfo.Extra[key] = values
+	}
+	if q.Object.Raw, err = encode(obj, f.Kind); err != nil {
+		return nil, err
+	}
+	if q.OldObject.Raw, err = encode(old, f.Kind); err != nil {
+		return nil, err
+	}
+	if options := r.Options(); options != nil {
+		q.Options.Raw, err = json.Marshal(options)
+	}
+	return q, err
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// encode makes JSON of an object, with its kind; nil for none.
+func encode(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
+	if obj == nil {
+		return nil, nil
+	}
+	if obj.GetObjectKind().GroupVersionKind() == kind {
+		return json.Marshal(obj)
+	}
+	if u, ok := obj.(*unstructured.Unstructured); ok || !obj.GetObjectKind().GroupVersionKind().Empty() {
+		if ok {
+			obj = &unstructured.Unstructured{Object: shallow(u.Object)}
+		} else {
+			obj = obj.DeepCopyObject()
+		}
+		obj.GetObjectKind().SetGroupVersionKind(kind)
+		return json.Marshal(obj)
+	}
+	rest, err := json.Marshal(obj)
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Appendf(nil, `{"kind":%q,"apiVersion":%q`, kind.Kind, kind.GroupVersion())
+	if !bytes.Equal(rest, []byte("{}")) {
+		head = append(head, ',')
+	}
+	return append(head, rest[1:]...), nil
+}
+
+func shallow(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m)+2)
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+// review is a question to a hook in the version of AdmissionReview that it
+// prefers among those that are known.
+func review(h *hook, q *admissionv1.AdmissionRequest) (body []byte, answer runtime.Object, uid types.UID, err error) {
+	uid = newUID()
+	sent := *q
+	sent.UID = uid
+	for _, version := range h.versions {
+		kind := metav1.TypeMeta{Kind: reviewKind, APIVersion: admissionv1.GroupName + "/" + version}
+		switch version {
+		case admissionv1.SchemeGroupVersion.Version:
+			body, err = json.Marshal(&admissionv1.AdmissionReview{TypeMeta: kind, Request: &sent})
+			return body, &admissionv1.AdmissionReview{}, uid, err
+		case admissionv1beta1.SchemeGroupVersion.Version:
+			body, err = json.Marshal(&admissionv1beta1.AdmissionReview{TypeMeta: kind, Request: beta(&sent)})
+			return body, &admissionv1beta1.AdmissionReview{}, uid, err
+		}
+	}
+	return nil, nil, "", errors.New("webhook does not accept known AdmissionReview versions (v1, v1beta1)")
+}
+
+func beta(q *admissionv1.AdmissionRequest) *admissionv1beta1.AdmissionRequest {
+	return &admissionv1beta1.AdmissionRequest{
+		UID: q.UID, Kind: q.Kind, Resource: q.Resource, SubResource: q.SubResource,
+		RequestKind: q.RequestKind, RequestResource: q.RequestResource, RequestSubResource: q.RequestSubResource,
+		Name: q.Name, Namespace: q.Namespace, Operation: admissionv1beta1.Operation(q.Operation), UserInfo: q.UserInfo,
+		Object: q.Object, OldObject: q.OldObject, DryRun: q.DryRun, Options: q.Options,
+	}
+}
+
+func newUID() types.UID {
+	var b [16]byte
+	rand.Read(b[:]) //nolint:errcheck // it does not fail
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16]))
+}
+
+// answer is what a hook said, whatever the version it said it in.
+type answer struct {
+	allowed     bool
+	patch       []byte
+	patchType   admissionv1.PatchType
+	result      *metav1.Status
+	annotations map[string]string
+	warnings    []string
+}
+
+// read decodes the body of an answer into the version that was asked in.
+func read(d runtime.Decoder, body []byte, into runtime.Object) error {
+	got, _, err := d.Decode(body, nil, into)
+	switch {
+	case err != nil:
+		return err
+	case got == into:
+		return nil
+	}
+	return fmt.Errorf("unable to convert %T to %T", got, into)
+}
+
+// verify checks an answer to question uid. Answers in v1beta1 were never checked
+// but for their being there.
+func verify(obj runtime.Object, uid types.UID, mutating bool) (*answer, error) {
+	switch w := obj.(type) {
+	case *admissionv1.AdmissionReview:
+		return verifyV1(w, uid, mutating)
+	case *admissionv1beta1.AdmissionReview:
+		r := w.Response
+		if r == nil {
+			return nil, errAbsent()
+		}
+		a := &answer{allowed: r.Allowed, result: r.Result, annotations: r.AuditAnnotations, warnings: r.Warnings}
+		if mutating && len(r.Patch) > 0 {
+			a.patch, a.patchType = r.Patch, admissionv1.PatchTypeJSONPatch
+		}
+		return a, nil
+	}
+	return nil, fmt.Errorf("unexpected response type %T", obj)
+}
+
+func errAbsent() error { return errors.New("webhook response was absent") }
+
+func verifyV1(w *admissionv1.AdmissionReview, uid types.UID, mutating bool) (*answer, error) {
+	r := w.Response
+	if r == nil {
+		return nil, errAbsent()
+	}
+	if r.UID != uid {
+		return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, r.UID)
+	}
+	if want := admissionv1.SchemeGroupVersion.WithKind(reviewKind); w.GroupVersionKind() != want {
+		return nil, fmt.Errorf("expected webhook response of %v, got %v", want, w.GroupVersionKind())
+	}
+	a := &answer{allowed: r.Allowed, result: r.Result, annotations: r.AuditAnnotations, warnings: r.Warnings}
+	patched, typed := len(r.Patch) > 0, r.PatchType != nil
+	switch {
+	case !mutating && patched:
+		return nil, errors.New("validating webhook may not return response.patch")
+	case !mutating && typed:
+		return nil, errors.New("validating webhook may not return response.patchType")
+	case patched && !typed:
+		return nil, errors.New("webhook returned response.patch but not response.patchType")
+	case typed && !patched:
+		return nil, errors.New("webhook returned response.patchType but not response.patch")
+	case typed:
+		if a.patch, a.patchType = r.Patch, *r.PatchType; a.patchType == "" {
+			return nil, fmt.Errorf("webhook returned invalid response.patchType of %q", a.patchType)
+		}
+	}
+	return a, nil
+}
+
+// statusIn is the Status that a body holds; nil if it is something else.
+func statusIn(body []byte) *metav1.Status {
+	s := &metav1.Status{}
+	if json.Unmarshal(body, s) != nil || s.Kind != "Status" || s.APIVersion != "v1" {
+		return nil
+	}
+	return s
+}
