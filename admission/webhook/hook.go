@@ -145,7 +145,8 @@ func endpointOf(c *admissionv1.WebhookClientConfig) endpoint {
 	case c.URL != nil:
 		u, err := url.Parse(*c.URL)
 		if err != nil {
-			e.err = fmt.Errorf("Unparsable URL: %v", err) //nolint:staticcheck // kube-apiserver's words
+			//lint:ignore ST1005 kube-apiserver's words
+			e.err = fmt.Errorf("Unparsable URL: %w", err)
 			return e
 		}
 		e.host = u.Host

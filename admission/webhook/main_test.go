@@ -47,6 +47,8 @@ type fixture struct {
 // start runs a server.
 func start(t *testing.T, o server.Options) *fixture {
 	t.Helper()
+	// It writes config maps of its own.
+	o.ControllersOff = []string{"root-ca-certificate-publisher-controller"}
 	srv, err := server.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func beta(q *admissionv1.AdmissionRequest) *admissionv1beta1.AdmissionRequest {
 
 func newUID() types.UID {
 	var b [16]byte
-	rand.Read(b[:]) //nolint:errcheck // it does not fail
+	rand.Read(b[:])
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16]))
 }

@@ -187,7 +187,8 @@ func (c *caller) ask(ctx context.Context, h *hook, a *registry.Attributes, q *ad
 	switch {
 	case !a.DryRun:
 	case h.quiet == nil:
-		return nil, &callError{hook: h.name, reason: errors.New("Webhook SideEffects is nil"), code: 400} //nolint:staticcheck // kube-apiserver's words
+		//lint:ignore ST1005 kube-apiserver's words
+		return nil, &callError{hook: h.name, reason: errors.New("Webhook SideEffects is nil"), code: 400}
 	case !*h.quiet:
 		return nil, noDryRun(h.name)
 	}

@@ -1,0 +1,210 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+type mutator = func(*admissionregistrationv1.MutatingWebhook)
+
+// again has a hook asked once more when the object changes after it.
+func again(w *admissionregistrationv1.MutatingWebhook) {
+	w.ReinvocationPolicy = pointer(admissionregistrationv1.IfNeededReinvocationPolicy)
+}
+
+// configMapIn is the object of a question.
+func configMapIn(t testing.TB, q *admissionv1.AdmissionRequest) *corev1.ConfigMap {
+	t.Helper()
+	cm := &corev1.ConfigMap{}
+	if err := json.Unmarshal(q.Object.Raw, cm); err != nil {
+		t.Error(err)
+	}
+	return cm
+}
+
+// TestPatches: what patches do to objects, and what is wrong with some.
+func TestPatches(t *testing.T) {
+	f := start(t, server.Options{})
+	const internal = "500 InternalError: Internal error occurred: "
+	for i, tt := range []struct{ name, patch, want, warning string }{
+		{"add", `[{"op":"add","path":"/data","value":{"k":"v"}}]`, "ok map[k:v]", ""},
+		{"nothing", `[]`, "ok map[]", ""},
+		{"test fails", `[{"op":"test","path":"/kind","value":"Pod"}]`, internal + "testing value /kind failed: test failed", ""},
+		{"missing", `[{"op":"remove","path":"/no"}]`, internal + "error in remove for path: '/no': Unable to remove nonexistent key: no: missing value", ""},
+		{"no patch", `{}`, internal + "json: cannot unmarshal object into Go value of type []struct { Op string; Path string }", ""},
+		{"of another type", `[{"op":"add","path":"/data","value":{"k":[1]}}]`, internal + "json: cannot unmarshal array into Go struct field ConfigMap.data of type string", ""},
+		{"of another kind", `[{"op":"add","path":"/kind","value":"Pod"}]`, internal + "converting /v1, Kind=Pod to /v1, Kind=ConfigMap: unknown conversion", ""},
+		{"not valid", `[{"op":"add","path":"/data","value":{"/":"v"}}]`, `422 Invalid: ConfigMap "a" is invalid: data[/]: Invalid value: "/": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`, ""},
+		{"of the namespace", `[{"op":"add","path":"/metadata/namespace","value":"default"}]`, "400 BadRequest: the namespace of the provided object does not match the namespace sent on the request", ""},
+		{"of managedFields", `[{"op":"add","path":"/metadata/managedFields","value":[{"manager":"x","operation":"Magic"}]}]`, "ok map[]", ".metadata.managedFields was in an invalid state after admission"},
+		{"of too many operations", "[" + strings.Repeat(`{"op":"test","path":"/kind","value":"ConfigMap"},`, 10000) + `{"op":"test","path":"/kind","value":"ConfigMap"}]`, internal + "the allowed maximum operations in a JSON patch is 10000, got 10001", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := f.sub(t, fmt.Sprintf("patches-%d", i))
+			f.mutating("h.example.com", f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+				if q.Operation == admissionv1.Delete {
+					return allow()
+				}
+				return patch("%s", tt.patch)
+			}))
+			cm, err := f.create("a", metav1.CreateOptions{})
+			got := outcome(err)
+			if err == nil {
+				got += fmt.Sprintf(" %v", cm.Data)
+			}
+			if got != tt.want {
+				t.Errorf("\n got %s\nwant %s", got, tt.want)
+			}
+			if w := fmt.Sprint(f.warnings.take()); !strings.Contains(w, tt.warning) || w != "[]" && tt.warning == "" {
+				t.Errorf("warnings: %s", w)
+			}
+		})
+	}
+}
+
+// TestPatchOfDeletion: there is nothing to change.
+func TestPatchOfDeletion(t *testing.T) {
+	f := start(t, server.Options{})
+	if _, err := f.create("a", metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.mutating("h.example.com", f.answering(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		return patch(`[{"op":"add","path":"/data","value":{}}]`)
+	}))
+	err := f.client.CoreV1().ConfigMaps(f.ns).Delete(t.Context(), "a", metav1.DeleteOptions{})
+	if got := outcome(err); got != `500 InternalError: Internal error occurred: admission webhook "h.example.com" attempted to modify the object, which is not supported for this operation` {
+		t.Error(got)
+	}
+}
+
+// TestReinvocation: who is asked again when the object changes after he was
+// asked, and what each sees.
+func TestReinvocation(t *testing.T) {
+	f := start(t, server.Options{})
+	for i, tt := range []struct {
+		name  string
+		hooks []mutator // a, b and c
+		acts  string    // those that change something when they are asked first
+		want  string
+	}{
+		{"nobody changes anything", []mutator{again, again, again}, "", "a b c"},
+		{"the last changes something", []mutator{again, again, again}, "c", "a b c a b"},
+		{"the first changes something", []mutator{again, again, again}, "a", "a b c"},
+		{"only who wants to is asked", []mutator{nil, again, nil}, "c", "a b c b"},
+		{"nobody wants to", []mutator{nil, nil, nil}, "abc", "a b c"},
+		{"each changes something", []mutator{again, again, again}, "abc", "a b c a b"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := f.sub(t, fmt.Sprintf("reinvocation-%d", i))
+			var order []string
+			for n, change := range tt.hooks {
+				name := string(rune('a' + n))
+				s := f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+					first := !slices.Contains(order, name)
+					order = append(order, name)
+					if first && strings.Contains(tt.acts, name) {
+						if configMapIn(t, q).Data == nil {
+							return patch(`[{"op":"add","path":"/data","value":{%q:"1"}}]`, name)
+						}
+						return patch(`[{"op":"add","path":"/data/%s","value":"1"}]`, name)
+					}
+					return allow()
+				})
+				var changes []mutator
+				if change != nil {
+					changes = append(changes, change)
+				}
+				f.mutating(name+".example.com", s, changes...)
+			}
+			if _, err := f.create("x", metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(order, " "); got != tt.want {
+				t.Errorf("asked are %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestOrder: what mutating hooks made of the object is what built-in plugins and
+// validating hooks see; validating hooks are asked at once.
+func TestOrder(t *testing.T) {
+	f := start(t, server.Options{})
+	f.mutating("b.example.com", f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		return patch(`[{"op":"add","path":"/data/b","value":%q}]`, configMapIn(t, q).Data["a"]+"b")
+	}))
+	f.mutating("a.example.com", f.answering(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		return patch(`[{"op":"add","path":"/data","value":{"a":"a"}}]`)
+	}))
+	both := make(chan struct{})
+	seen := make(chan string, 2)
+	for _, name := range []string{"c.example.com", "d.example.com"} {
+		f.validating(name, f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+			seen <- fmt.Sprint(configMapIn(t, q).Data)
+			select { // neither answers before the other is asked
+			case both <- struct{}{}:
+			case <-both:
+			}
+			return allow()
+		}))
+	}
+	cm, err := f.create("x", metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []string{fmt.Sprint(cm.Data), <-seen, <-seen} {
+		if got != "map[a:a b:ab]" {
+			t.Error(got)
+		}
+	}
+}
+
+// TestChangedName: a hook that generates names decides where the object is.
+func TestChangedName(t *testing.T) {
+	f := start(t, server.Options{})
+	f.mutating("h.example.com", f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		return patch(`[{"op":"add","path":"/metadata/name","value":"made"}]`)
+	}))
+	maps := f.client.CoreV1().ConfigMaps(f.ns)
+	if _, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := maps.Get(t.Context(), "made", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestApplyThroughHooks: what a hook adds stays when the same is applied again.
+func TestApplyThroughHooks(t *testing.T) {
+	f := start(t, server.Options{})
+	f.mutating("h.example.com", f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		return patch(`[{"op":"add","path":"/metadata/labels","value":{"seen":"yes"}}]`)
+	}))
+	var versions []string
+	for range 2 {
+		cm, err := f.client.CoreV1().ConfigMaps(f.ns).Patch(context.Background(), "a", types.ApplyPatchType,
+			[]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}`), metav1.PatchOptions{FieldManager: "me"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(cm.Labels, cm.Data) != "map[seen:yes] map[k:v]" {
+			t.Error(cm.Labels, cm.Data)
+		}
+		versions = append(versions, cm.ResourceVersion)
+	}
+	if versions[0] != versions[1] {
+		t.Error("an apply that changes nothing writes", versions)
+	}
+}
