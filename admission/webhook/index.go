@@ -49,12 +49,13 @@ func (x *index[T]) now(ctx context.Context) []*hook {
 	if !behind {
 		return hooks
 	}
+	// Where nothing newer is to be had, what there is decides.
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
-	defer cancel()
+	_ = x.cursor.Wait(ctx)
+	cancel()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	// Where nothing newer is to be had, what there is decides.
-	if steps, all, err := x.cursor.Next(ctx); err == nil && (all || len(steps) > 0) {
+	if steps, all := x.cursor.Next(); all || len(steps) > 0 {
 		x.take(steps, all)
 	}
 	return x.hooks
