@@ -7,8 +7,9 @@ import (
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -21,7 +22,14 @@ type param struct {
 }
 
 // params reads the parameters of policies.
-type params struct{ objects *admission.Objects }
+type params struct{ objects objects }
+
+// objects is what parameters are read from: admission.Objects.
+type objects interface {
+	Kind(kind schema.GroupVersionKind) (*api.Resource, *api.Version, bool)
+	Get(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error)
+	List(ctx context.Context, res *api.Resource, namespace string, selector labels.Selector) ([]api.Object, error)
+}
 
 // known tells why the parameters of a policy cannot be there.
 func (p params) known(h *head) error {

@@ -1,0 +1,236 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+const (
+	anyDeployment = `matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}]}`
+	anyPod        = `matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}]}`
+)
+
+// validatingPolicy is a policy p with a binding b, whose spec may say more.
+func validatingPolicy(spec string, binding ...string) string {
+	return `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  ` + strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  ") + `
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: b}
+spec:
+  policyName: p
+  validationActions: [Deny]
+  ` + strings.ReplaceAll(strings.Join(binding, "\n"), "\n", "\n  ")
+}
+
+func deployment(spec string) string {
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: prod}\nspec: " + spec
+}
+
+func pod(metadata, spec string) string {
+	return "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: prod" + metadata + "}\nspec: {containers: [{name: a, image: registry.example/a:1" + spec + "}]}"
+}
+
+const replicaLimit = `
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: replica-limit, namespace: limits, labels: {tier: low}}
+data: {max: "3"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: replica-limit-high, namespace: limits, labels: {tier: high}}
+data: {max: "100"}`
+
+// TestValidating: policies like those that the documentation of Kubernetes has
+// refuse what they should, with kube-apiserver's messages, and nothing else.
+func TestValidating(t *testing.T) {
+	limited := anyDeployment + `
+paramKind: {apiVersion: v1, kind: ConfigMap}
+validations: [{expression: "object.spec.replicas <= int(params.data.max)", messageExpression: "'object.spec.replicas must be no greater than ' + params.data.max", reason: Forbidden}]`
+	const denied = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "
+	for _, tt := range []struct {
+		name, policies, user, old string
+		cases                     [][2]string // an object, and what comes of it
+	}{
+		{"replicas", validatingPolicy(anyDeployment + "\nvalidations: [{expression: object.spec.replicas <= 5}]"), "", "", [][2]string{
+			{deployment("{replicas: 5}"), ""},
+			{deployment("{replicas: 6}"), "422 " + denied + "failed expression: object.spec.replicas <= 5"},
+			{pod("", ""), ""},
+		}},
+		{"in some namespaces", validatingPolicy(anyDeployment+"\nvalidations: [{expression: 'false', message: elsewhere}]", "matchResources: {namespaceSelector: {matchLabels: {environment: test}}}"), "", "", [][2]string{
+			{deployment("{}"), ""},
+			{strings.Replace(deployment("{}"), "prod", "test", 1), "422 " + denied + "elsewhere"},
+		}},
+		{"by a parameter", validatingPolicy(limited, "paramRef: {name: replica-limit, namespace: limits, parameterNotFoundAction: Deny}") + replicaLimit, "", "", [][2]string{
+			{deployment("{replicas: 3}"), ""},
+			{deployment("{replicas: 4}"), "403 " + denied + "object.spec.replicas must be no greater than 3"},
+		}},
+		{"by all parameters", validatingPolicy(limited, "paramRef: {selector: {matchExpressions: [{key: tier, operator: Exists}]}, namespace: limits, parameterNotFoundAction: Deny}") + replicaLimit, "", "", [][2]string{
+			{deployment("{replicas: 3}"), ""},
+			{deployment("{replicas: 50}"), "403 " + denied + "object.spec.replicas must be no greater than 3"},
+		}},
+		{"missing parameter denies", validatingPolicy(limited, "paramRef: {name: nosuch, namespace: limits, parameterNotFoundAction: Deny}"), "", "", [][2]string{
+			{deployment("{replicas: 1}"), "422 " + denied + "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"},
+		}},
+		{"missing parameter allows", validatingPolicy(limited, "paramRef: {name: nosuch, namespace: limits, parameterNotFoundAction: Allow}"), "", "", [][2]string{
+			{deployment("{replicas: 1000}"), ""},
+		}},
+		{"no such kind of parameters", validatingPolicy(strings.Replace(limited, "kind: ConfigMap", "kind: NoSuch", 1), "paramRef: {name: nosuch, parameterNotFoundAction: Allow}"), "", "", [][2]string{
+			{deployment("{replicas: 1}"), "422 ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: '/v1, Kind=NoSuch'"},
+		}},
+		{"no reference to a parameter", validatingPolicy(anyDeployment + "\nparamKind: {apiVersion: v1, kind: ConfigMap}\nvalidations: [{expression: params == null}]"), "", "", [][2]string{
+			{deployment("{}"), ""},
+		}},
+		{"image registries by variables", validatingPolicy(anyDeployment + `
+variables:
+- {name: environment, expression: "'environment' in namespaceObject.metadata.labels ? namespaceObject.metadata.labels['environment'] : 'prod'"}
+- {name: exempt, expression: "'exempt' in object.metadata.?labels.orValue({})"}
+- {name: containers, expression: "object.spec.template.spec.containers"}
+- {name: foreign, expression: "variables.containers.filter(c, !c.image.startsWith(variables.environment + '.registry/')).map(c, c.name)"}
+validations: [{expression: "variables.exempt || variables.foreign.size() == 0", messageExpression: "'foreign: ' + variables.foreign.join(', ')"}]`), "", "", [][2]string{
+			{deployment("{template: {spec: {containers: [{name: a, image: prod.registry/a}]}}}"), ""},
+			{deployment("{template: {spec: {containers: [{name: a, image: prod.registry/a}, {name: b, image: docker.io/b}, {name: c, image: c}]}}}"), "422 " + denied + "foreign: b, c"},
+		}},
+		{"pods like restricted ones", validatingPolicy(anyPod + `
+validations:
+- {expression: "!has(object.spec.hostNetwork) || !object.spec.hostNetwork", message: no host network}
+- {expression: "object.spec.containers.all(c, has(c.securityContext) && has(c.securityContext.runAsNonRoot) && c.securityContext.runAsNonRoot)", message: containers must not run as root}
+- {expression: "object.spec.containers.all(c, !c.image.endsWith(':latest'))", message: tags}
+- {expression: "object.spec.containers.all(c, has(c.resources) && has(c.resources.limits) && quantity(c.resources.limits.memory).isLessThan(quantity('1Gi')))", message: too much memory, reason: RequestEntityTooLarge}`), "", "", [][2]string{
+			{pod("", ", securityContext: {runAsNonRoot: true}, resources: {limits: {memory: 512Mi}}"), ""},
+			{pod("", ", securityContext: {runAsNonRoot: true}, resources: {limits: {memory: 2Gi}}"), "413 " + denied + "too much memory"},
+			{pod("", ""), "422 " + denied + "containers must not run as root"},
+		}},
+		{"unchangeable", validatingPolicy(anyDeployment + "\nvalidations: [{expression: oldObject == null || object.spec.replicas >= oldObject.spec.replicas, message: only up}]"), "", deployment("{replicas: 3}"), [][2]string{
+			{deployment("{replicas: 3}"), ""},
+			{deployment("{replicas: 2}"), "422 " + denied + "only up"},
+		}},
+		{"who breaks the glass", validatingPolicy(anyDeployment + `
+matchConditions: [{name: not-admins, expression: "!authorizer.requestResource.check('delete').allowed()"}]
+validations: [{expression: "authorizer.serviceAccount('a', 'b').group('').resource('breakglass').check('get').allowed()"}, {expression: "'admins' in request.userInfo.?groups.orValue([])", message: admins only}]`), "", "", [][2]string{
+			{deployment("{}"), "422 " + denied + "admins only"},
+		}},
+		{"admins break the glass", validatingPolicy(anyDeployment + "\nmatchConditions: [{name: not-admins, expression: \"!authorizer.requestResource.check('delete').allowed()\"}]\nvalidations: [{expression: 'false'}]"), "root/admins", "", [][2]string{
+			{deployment("{}"), ""},
+		}},
+		{"functions of Kubernetes", validatingPolicy(anyDeployment + `
+validations:
+- {expression: "isURL('https://a/b') && url('https://a:80/b').getPort() == '80' && 'a1b2'.findAll('[0-9]') == ['1', '2'] && [1, 2].sum() == 3 && [3, 1].max() == 3 && [1, 2].isSorted()"}
+- {expression: "ip('10.0.0.1').family() == 4 && cidr('10.0.0.0/8').containsIP('10.0.0.1') && sets.contains([1, 2], [1]) && isQuantity('1Ki') && semver('1.2.3').major() == 1"}
+- {expression: "'%s is %d'.format(['a', 1]) == 'a is 1' && !format.dns1123Label().validate('ok').hasValue() && [1, 2, 2].distinct() == [1, 2] && {'a': 1}.all(k, v, v == 1)"}`), "", "", [][2]string{
+			{deployment("{}"), ""},
+		}},
+		{"errors", validatingPolicy(anyDeployment + "\nvalidations: [{expression: object.spec.nosuch == 1}]"), "", "", [][2]string{
+			{deployment("{}"), "422 " + denied + "expression 'object.spec.nosuch == 1' resulted in error: no such key: nosuch"},
+		}},
+		{"errors are ignored", validatingPolicy(anyDeployment + "\nfailurePolicy: Ignore\nvalidations: [{expression: object.spec.nosuch == 1}, {expression: object.spec.replicas != 7}]"), "", "", [][2]string{
+			{deployment("{}"), ""},
+			{deployment("{replicas: 7}"), "422 " + denied + "failed expression: object.spec.replicas != 7"},
+		}},
+		{"one expression is too dear", validatingPolicy(anyDeployment + "\nvariables: [{name: many, expression: '[0,1,2,3,4,5,6,7,8,9]'}]\nvalidations: [{expression: '" + dear(6) + "'}]"), "", "", [][2]string{
+			{deployment("{}"), "422 " + denied + "expression '" + dear(6) + "' resulted in error: operation cancelled: actual cost limit exceeded"},
+		}},
+		{"all expressions are too dear", validatingPolicy(anyDeployment + "\nvariables: [{name: many, expression: '[0,1,2,3,4,5,6,7,8,9]'}]\nvalidations: [" + strings.Repeat("{expression: '"+dear(5)+"'},", 40) + "]"), "", "", [][2]string{
+			{deployment("{}"), "422 " + denied + "validation failed due to running out of cost budget, no further validation rules will be run"},
+		}},
+		{"message of many lines", validatingPolicy(anyDeployment + "\nvalidations: [{expression: 'false', message: plain, messageExpression: \"'a\\\\nb'\"}]"), "", "", [][2]string{
+			{deployment("{}"), "422 " + denied + "plain"},
+		}},
+		{"annotations that fail", validatingPolicy(anyDeployment + "\nauditAnnotations: [{key: a, valueExpression: string(object.spec.nosuch)}]"), "", "", [][2]string{
+			{deployment("{}"), "422 " + denied + "expression 'string(object.spec.nosuch)' resulted in error: no such key: nosuch"},
+		}},
+		{"policies themselves", validatingPolicy("matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}\nvalidations: [{expression: 'false'}]"), "", "", [][2]string{
+			{"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: a}", ""},
+			{"apiVersion: authorization.k8s.io/v1\nkind: SubjectAccessReview", ""},
+			{"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}", "422 " + denied + "failed expression: false"},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newCluster(t, tt.policies)
+			for _, is := range tt.cases {
+				if got := answer(t, c.validator.validate(t.Context(), c.write(t, tt.user, is[0], tt.old))); got != is[1] {
+					t.Errorf("%s\n got %s\nwant %s", is[0], got, is[1])
+				}
+			}
+		})
+	}
+}
+
+// dear is an expression of ten to the depth steps.
+func dear(depth int) string {
+	return strings.Repeat("variables.many.all(x, ", depth) + "true" + strings.Repeat(")", depth)
+}
+
+// answer is code and message, without what every refusal begins with.
+func answer(t testing.TB, err error) string {
+	t.Helper()
+	if err == nil {
+		return ""
+	}
+	status, ok := err.(*apierrors.StatusError)
+	if !ok {
+		t.Fatalf("%T: %v", err, err)
+	}
+	message := status.ErrStatus.Message
+	if _, after, ok := strings.Cut(message, " is forbidden: "); ok {
+		message = after
+	}
+	if causes := status.ErrStatus.Details.Causes; len(causes) == 0 || causes[0].Message != message {
+		t.Errorf("causes: %v", causes)
+	}
+	return strings.TrimPrefix(statusCode(status.ErrStatus.Code)+message, "")
+}
+
+func statusCode(code int32) string {
+	return map[int32]string{403: "403 ", 413: "413 ", 422: "422 ", 500: "500 "}[code]
+}
+
+// TestNotes: annotations for the audit event.
+func TestNotes(t *testing.T) {
+	var ns notes
+	ns.add("a", "1")
+	ns.add("a", "1")
+	ns.add("a", "2")
+	if got := strings.Join(ns["a"], ", "); got != "1, 2" {
+		t.Error(got)
+	}
+}
+
+// TestNoPolicies: a write costs nothing to speak of when there are none.
+func TestNoPolicies(t *testing.T) {
+	c := newCluster(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}")
+	a := c.write(t, "", pod("", ""), "")
+	if n := testing.AllocsPerRun(100, func() {
+		if c.validator.validate(t.Context(), a) != nil || c.mutator.mutate(t.Context(), a) != nil {
+			t.Error("refused")
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkValidating is one matching policy with three expressions on a pod.
+func BenchmarkValidating(b *testing.B) {
+	c := newCluster(b, validatingPolicy(anyPod+`
+variables: [{name: containers, expression: "object.spec.containers"}]
+validations:
+- {expression: "variables.containers.all(c, c.image.startsWith('registry.example/'))"}
+- {expression: "!has(object.spec.hostNetwork) || !object.spec.hostNetwork"}
+- {expression: "'app' in object.metadata.labels"}`))
+	a := c.write(b, "", `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: prod, labels: {app: web, tier: front}}, spec: {serviceAccountName: a, containers: [
+{name: a, image: "registry.example/a:1", ports: [{containerPort: 80}], env: [{name: A, value: b}, {name: C, value: d}], resources: {limits: {cpu: "1", memory: 1Gi}, requests: {cpu: "1", memory: 1Gi}}, readinessProbe: {httpGet: {path: /, port: 80}}, volumeMounts: [{name: v, mountPath: /v}]},
+{name: b, image: "registry.example/b:1", securityContext: {runAsNonRoot: true}}], volumes: [{name: v, emptyDir: {}}]}}`, "")
+	for b.Loop() {
+		if err := c.validator.validate(b.Context(), a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
