@@ -1,7 +1,8 @@
 // Package controllers has the loops without which the API is not usable: they
 // empty namespaces that are being deleted, collect what owners leave behind,
 // give namespaces what pods need in them, and approve, sign and clean away
-// requests for certificates, and gather the rules of cluster roles.
+// requests for certificates, gather the rules of cluster roles, and tell what is
+// wrong with policies.
 //
 // A controller is a client like any other. It writes through the server's whole
 // chain, over an in-memory transport and under the identity that
@@ -61,6 +62,7 @@ func entries() []entry {
 		{accountsName, "serviceaccount", newAccounts},
 		{tokenSecretsName, "serviceaccount-token", newTokenSecrets},
 		{tokenCleanerName, "tokencleaner", newTokenCleaner},
+		{policyStatusName, "validatingadmissionpolicy-status", newPolicyStatus},
 	}
 }
 

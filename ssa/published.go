@@ -22,11 +22,10 @@ func Published(c *api.Catalogue) Schemas {
 	var mu sync.Mutex
 	var kept weak.Pointer[openapi.Definitions]
 	return func(gvk schema.GroupVersionKind) (typed.ParseableType, bool) {
-		obj := published(c, gvk)
-		if obj == nil {
+		name, ok := Definition(c, gvk)
+		if !ok {
 			return typed.ParseableType{}, false
 		}
-		name := definitionName(reflect.TypeOf(obj).Elem())
 		mu.Lock()
 		defer mu.Unlock()
 		defs := kept.Value()
@@ -44,6 +43,16 @@ func Published(c *api.Catalogue) Schemas {
 		t := parser.Type(name)
 		return t, t.IsValid()
 	}
+}
+
+// Definition is what the schema of a kind is called among the definitions of the
+// published types.
+func Definition(c *api.Catalogue, gvk schema.GroupVersionKind) (name string, ok bool) {
+	obj := published(c, gvk)
+	if obj == nil {
+		return "", false
+	}
+	return definitionName(reflect.TypeOf(obj).Elem()), true
 }
 
 // published returns an object of a kind, which may be that of a subresource; nil

@@ -26,8 +26,8 @@ type head struct {
 	conditions *match.Conditions
 }
 
-// spec is where a head comes from.
-type spec struct {
+// source is where a head comes from.
+type source struct {
 	name       string
 	match      *admissionv1.MatchResources
 	params     *admissionv1.ParamKind
@@ -37,7 +37,7 @@ type spec struct {
 }
 
 // compile compiles what policies of both kinds have.
-func (s *spec) compile(m *match.Metrics) head {
+func (s *source) compile(m *match.Metrics) head {
 	h := head{name: s.name, ignore: s.failure != nil && *s.failure == admissionv1.Ignore}
 	if s.match == nil { // which cannot be written
 		s.match = &admissionv1.MatchResources{}

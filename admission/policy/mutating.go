@@ -38,7 +38,7 @@ func compileMutating(m *match.Metrics) func(*admissionv1.MutatingAdmissionPolicy
 	return timed(m, func(p *admissionv1.MutatingAdmissionPolicy) *mutating {
 		s := &p.Spec
 		out := &mutating{
-			head:  (&spec{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy, s.Variables, s.MatchConditions}).compile(m),
+			head:  (&source{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy, s.Variables, s.MatchConditions}).compile(m),
 			again: s.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy,
 		}
 		for _, m := range s.Mutations {

@@ -40,7 +40,7 @@ type audit struct {
 func compileValidating(m *match.Metrics) func(*admissionv1.ValidatingAdmissionPolicy) *validating {
 	return timed(m, func(p *admissionv1.ValidatingAdmissionPolicy) *validating {
 		s := &p.Spec
-		v := &validating{head: (&spec{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy, s.Variables, s.MatchConditions}).compile(m)}
+		v := &validating{head: (&source{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy, s.Variables, s.MatchConditions}).compile(m)}
 		for i := range s.Validations {
 			v.validations = append(v.validations, v.validation(&s.Validations[i]))
 		}

@@ -1,0 +1,63 @@
+package expression
+
+import (
+	"github.com/google/cel-go/cel"
+	"k8s.io/apimachinery/pkg/util/version"
+	apicel "k8s.io/apiserver/pkg/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/apiserver/pkg/cel/library"
+)
+
+// TypeChecker tells what is wrong with expressions when the types of the objects
+// that they refer to are known. It is not safe for concurrent use.
+type TypeChecker struct {
+	env      *cel.Env
+	declared map[string]*cel.Type
+}
+
+// NewTypeChecker is for expressions about objects of one type. The types of object
+// and of parameters may be nil where they are not known.
+func NewTypeChecker(object, params *apicel.DeclType, hasParams bool) (*TypeChecker, error) {
+	request, namespace := requestType(), namespaceType()
+	declared := []*apicel.DeclType{request, namespace}
+	var vars []cel.EnvOption
+	of := func(t *apicel.DeclType, names ...string) {
+		is := cel.DynType
+		if t != nil {
+			declared, is = append(declared, t), t.CelType()
+		}
+		for _, name := range names {
+			vars = append(vars, cel.Variable(name, is))
+		}
+	}
+	of(object, Object, OldObject)
+	if hasParams {
+		of(params, Params)
+	}
+	vars = append(vars, cel.Variable(NamespaceObject, namespace.CelType()), cel.Variable(Request, request.CelType()),
+		cel.Variable(Authorizer, library.AuthorizerType), cel.Variable(RequestResourceAuthorizer, library.ResourceCheckType))
+	set, err := Base().Extend(environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: vars, DeclTypes: declared})
+	if err != nil {
+		return nil, err
+	}
+	c := &TypeChecker{declared: map[string]*cel.Type{}}
+	c.env, err = withVariables(set.StoredExpressionsEnv(), c.declared)
+	return c, err
+}
+
+// Declare adds a variable, which what is checked later may use.
+func (c *TypeChecker) Declare(name, text string) {
+	var t *cel.Type
+	if checked, issues := c.env.Compile(text); issues == nil {
+		t = checked.OutputType()
+	}
+	c.declared[name] = declaredAs(t)
+}
+
+// Check returns what is wrong with an expression; empty when nothing is.
+func (c *TypeChecker) Check(text string) string {
+	if _, issues := c.env.Compile(text); issues != nil {
+		return issues.String()
+	}
+	return ""
+}
