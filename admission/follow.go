@@ -29,6 +29,10 @@ func (o *Objects) Kind(kind schema.GroupVersionKind) (*api.Resource, *api.Versio
 	return res, v, ok && res.Virtual == nil
 }
 
+// Kinds tells one set of kinds from another: it is equal to what it was as long as
+// the catalogue stays the same.
+func (o *Objects) Kinds() any { return o.catalogue.State() }
+
 // Lookup finds a served resource by its name in paths.
 func (o *Objects) Lookup(r schema.GroupVersionResource) (*api.Resource, *api.Version, bool) {
 	return o.catalogue.Lookup(r.GroupVersion(), r.Resource)

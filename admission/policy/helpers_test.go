@@ -97,7 +97,7 @@ func newCluster(t testing.TB, text string) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shared{params: params{objects}, metrics: m, schemas: ssa.Published(c.catalogue),
+	s := &shared{params: params{objects}, metrics: m, schemas: &knownSchemas{find: ssa.Published(c.catalogue), state: c.catalogue.State},
 		namespaces: func(_ context.Context, name string) (*corev1.Namespace, error) {
 			return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"environment": name}}}, nil
 		},

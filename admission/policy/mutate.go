@@ -194,7 +194,7 @@ func (q *mutations) invoke(ctx context.Context, inv *invocation, in *match.Input
 	before := q.r.Object.DeepCopyObject()
 	for i := range inv.policy.mutations {
 		begin := time.Now()
-		err := inv.policy.mutations[i].run(ctx, inv.policy, in, q.schemas)
+		err := inv.policy.mutations[i].run(ctx, inv.policy, in, q.schemas.of)
 		q.metrics.mutated(time.Since(begin), inv.policy.name, inv.binding.name, err)
 		var status *apierrors.StatusError
 		switch {

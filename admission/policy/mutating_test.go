@@ -139,3 +139,14 @@ func TestReinvocation(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkMutating is one matching policy that merges a label into a pod.
+func BenchmarkMutating(b *testing.B) {
+	c := newCluster(b, mutatingPolicy("m", anyPod+"\n"+apply(`Object{metadata: Object.metadata{labels: {'a': 'b'}}}`)))
+	a := c.write(b, "", pod("", ""), "")
+	for b.Loop() {
+		if err := c.mutator.mutate(b.Context(), a); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -32,7 +32,7 @@ type shared struct {
 	namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
 	params     params
 	ask        match.Authorizer
-	schemas    ssa.Schemas
+	schemas    *knownSchemas
 	metrics    *metrics
 }
 
@@ -42,7 +42,8 @@ func Plugins(c Config) ([]admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{namespaces: c.Objects.Namespaces(), params: params{c.Objects}, ask: c.Authorizer, schemas: c.Schemas, metrics: m}
+	s := &shared{namespaces: c.Objects.Namespaces(), params: params{c.Objects}, ask: c.Authorizer, metrics: m,
+		schemas: &knownSchemas{find: c.Schemas, state: c.Objects.Kinds}}
 	v := &validator{shared: s, hooks: hooks[*validating]{
 		policies: admission.Follow(c.Objects, admissionv1.Resource("validatingadmissionpolicies"), compileValidating(c.Conditions)).Now,
 		bindings: admission.Follow(c.Objects, admissionv1.Resource("validatingadmissionpolicybindings"), bindingOfValidating).Now,
