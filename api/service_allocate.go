@@ -21,12 +21,14 @@ func allocateService(ctx context.Context, from Allocator, obj, old Object) error
 	if old != nil {
 		was = old.(*corev1.Service).Spec
 	}
-	chooseFamilies(from, &svc.Spec)
-	errs, err := takeAddresses(ctx, from, svc, &was)
-	if err == nil {
-		var more field.ErrorList
-		more, err = takePorts(ctx, from, svc, &was)
-		errs = append(errs, more...)
+	errs, err := chooseFamilies(from, &svc.Spec), error(nil)
+	if len(errs) == 0 {
+		errs, err = takeAddresses(ctx, from, svc, &was)
+		if err == nil {
+			var more field.ErrorList
+			more, err = takePorts(ctx, from, svc, &was)
+			errs = append(errs, more...)
+		}
 	}
 	if err != nil {
 		return err
@@ -48,34 +50,83 @@ func releaseService(from Allocator, obj Object) {
 	}
 }
 
-// chooseFamilies fills in which address families a service has.
-func chooseFamilies(from Allocator, s *corev1.ServiceSpec) {
+// chooseFamilies fills in which address families a service has, or tells what
+// it asks for that there is not.
+func chooseFamilies(from Allocator, s *corev1.ServiceSpec) field.ErrorList {
 	if s.Type == corev1.ServiceTypeExternalName {
 		s.IPFamilies, s.IPFamilyPolicy = nil, nil
-		return
+		return nil
 	}
 	available := from.Families()
+	// Whoever writes the endpoints of such a service may have either.
+	free := headless(s) && len(s.Selector) == 0
 	if s.IPFamilyPolicy == nil {
-		policy := corev1.IPFamilyPolicySingleStack
-		switch {
-		case len(s.IPFamilies) == 2 || len(s.ClusterIPs) == 2:
-			policy = corev1.IPFamilyPolicyRequireDualStack
-		case headless(s) && len(s.Selector) == 0 && len(s.IPFamilies) == 0:
-			policy = corev1.IPFamilyPolicyRequireDualStack // whoever writes its endpoints may have either
-		}
-		s.IPFamilyPolicy = &policy
+		s.IPFamilyPolicy = new(inferredPolicy(s, free))
 	}
-	for _, ip := range addresses(s) {
-		addFamily(s, familyOf(ip))
+	if errs := namedFamilies(s, available); len(errs) > 0 {
+		return errs
+	}
+	if !free {
+		if errs := knownFamilies(s, available); len(errs) > 0 {
+			return errs
+		}
 	}
 	if len(s.IPFamilies) == 0 {
 		addFamily(s, available[0])
 	}
-	both := headless(s) && len(s.Selector) == 0 || len(available) > 1
-	if *s.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && both {
+	if *s.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && (free || len(available) > 1) {
 		addFamily(s, "IPv4")
 		addFamily(s, "IPv6")
 	}
+	return nil
+}
+
+// inferredPolicy is the policy of a service that names none.
+func inferredPolicy(s *corev1.ServiceSpec, free bool) corev1.IPFamilyPolicy {
+	if len(s.IPFamilies) == 2 || len(s.ClusterIPs) == 2 || free && len(s.IPFamilies) == 0 {
+		return corev1.IPFamilyPolicyRequireDualStack
+	}
+	return corev1.IPFamilyPolicySingleStack
+}
+
+// namedFamilies adds the families of the addresses that a service names.
+func namedFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorList) {
+	at := field.NewPath("spec")
+	if *s.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {
+		for _, list := range []struct {
+			name string
+			size int
+		}{{"clusterIPs", len(s.ClusterIPs)}, {"ipFamilies", len(s.IPFamilies)}} {
+			if list.size == 2 {
+				errs = append(errs, field.Invalid(at.Child("ipFamilyPolicy"), s.IPFamilyPolicy,
+					fmt.Sprintf("must be RequireDualStack or PreferDualStack when multiple '%s' are specified", list.name)))
+			}
+		}
+	}
+	for i, ip := range addresses(s) {
+		switch family := familyOf(ip); {
+		case i < len(s.IPFamilies): // validation has compared them
+		case !slices.Contains(available, family):
+			errs = append(errs, field.Invalid(at.Child("clusterIPs").Index(i), s.ClusterIPs, family+" is not configured on this cluster"))
+		default:
+			addFamily(s, family)
+		}
+	}
+	return errs
+}
+
+// knownFamilies refuses families that there are no addresses of.
+func knownFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorList) {
+	at := field.NewPath("spec")
+	if *s.IPFamilyPolicy == corev1.IPFamilyPolicyRequireDualStack && len(available) < 2 {
+		errs = append(errs, field.Invalid(at.Child("ipFamilyPolicy"), s.IPFamilyPolicy, "this cluster is not configured for dual-stack services"))
+	}
+	for i, family := range s.IPFamilies {
+		if !slices.Contains(available, string(family)) {
+			errs = append(errs, field.Invalid(at.Child("ipFamilies").Index(i), family, "not configured on this cluster"))
+		}
+	}
+	return errs
 }
 
 func addFamily(s *corev1.ServiceSpec, family string) {

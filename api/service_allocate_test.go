@@ -1,0 +1,66 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// families are those that there are addresses of.
+type families struct {
+	Allocator
+	list []string
+}
+
+func (f families) Families() []string { return f.list }
+
+func TestChooseFamilies(t *testing.T) {
+	v4, v6 := corev1.IPv4Protocol, corev1.IPv6Protocol
+	single, prefer, require := corev1.IPFamilyPolicySingleStack, corev1.IPFamilyPolicyPreferDualStack, corev1.IPFamilyPolicyRequireDualStack
+	one, both := []string{"IPv4"}, []string{"IPv4", "IPv6"}
+	const none = corev1.ClusterIPNone
+	for _, c := range []struct {
+		name      string
+		available []string
+		spec      corev1.ServiceSpec
+		want      string // policy and families, or the errors
+	}{
+		{"nothing said", one, corev1.ServiceSpec{}, "SingleStack IPv4"},
+		{"nothing said, two ranges", both, corev1.ServiceSpec{}, "SingleStack IPv4"},
+		{"prefer", one, corev1.ServiceSpec{IPFamilyPolicy: &prefer}, "PreferDualStack IPv4"},
+		{"prefer, two ranges", both, corev1.ServiceSpec{IPFamilyPolicy: &prefer}, "PreferDualStack IPv4 IPv6"},
+		{"the other family", both, corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v6}}, "SingleStack IPv6"},
+		{"an address of the other family", both, corev1.ServiceSpec{ClusterIPs: []string{"fd00::1"}}, "SingleStack IPv6"},
+		{"a family that is not there", one, corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v6}},
+			`spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster`},
+		{"an address that is not there", one, corev1.ServiceSpec{ClusterIPs: []string{"fd00::1"}},
+			`spec.clusterIPs[0]: Invalid value: ["fd00::1"]: IPv6 is not configured on this cluster`},
+		{"require", one, corev1.ServiceSpec{IPFamilyPolicy: &require},
+			`spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services`},
+		{"two families", one, corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4, v6}},
+			`spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services; ` +
+				`spec.ipFamilies[1]: Invalid value: "IPv6": not configured on this cluster`},
+		{"two families of one", both, corev1.ServiceSpec{IPFamilyPolicy: &single, IPFamilies: []corev1.IPFamily{v4, v6}},
+			`spec.ipFamilyPolicy: Invalid value: "SingleStack": must be RequireDualStack or PreferDualStack when multiple 'ipFamilies' are specified`},
+		{"no address and no selector", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}}, "RequireDualStack IPv4 IPv6"},
+		{"no address, the other family", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}, IPFamilies: []corev1.IPFamily{v6}}, "SingleStack IPv6"},
+		{"no address but a selector", one, corev1.ServiceSpec{ClusterIP: none, ClusterIPs: []string{none}, Selector: map[string]string{"a": "b"}, IPFamilies: []corev1.IPFamily{v6}},
+			`spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster`},
+	} {
+		var got []string
+		for _, err := range chooseFamilies(families{list: c.available}, &c.spec) {
+			got = append(got, err.Error())
+		}
+		text := strings.Join(got, "; ")
+		if len(got) == 0 {
+			text = string(*c.spec.IPFamilyPolicy)
+			for _, f := range c.spec.IPFamilies {
+				text += " " + string(f)
+			}
+		}
+		if text != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, text, c.want)
+		}
+	}
+}
