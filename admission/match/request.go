@@ -21,6 +21,9 @@ type Request struct {
 	// In is the namespace of the object, or its name if it is a namespace itself.
 	In string
 
+	// Shapes, when set, has objects converted only as far as expressions look.
+	Shapes *Shapes
+
 	namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
 	namespace  *corev1.Namespace
 	shown      map[string]any // the namespace, as expressions see it
@@ -142,12 +145,13 @@ func (r *Request) New(f Form) api.Object {
 // As is the new object in form f, with its kind, as JSON values. It must not be
 // changed.
 func (r *Request) As(f Form) (map[string]any, error) {
-	v := r.view(f)
-	if v.err != nil {
-		return nil, v.err
+	obj, _, err := r.Objects(f)
+	if err != nil {
+		return nil, err
 	}
-	m, _ := v.object.(map[string]any)
-	return m, nil
+	v, err := untyped(obj, f.Kind)
+	m, _ := v.(map[string]any)
+	return m, err
 }
 
 // Shown is an object of a resource in one of its versions, as expressions see
@@ -163,7 +167,7 @@ func Shown(res *api.Resource, v *api.Version, hub api.Object) (any, error) {
 // view is a request in one form, as expressions see it.
 type view struct {
 	form        Form
-	object, old any // nil or map[string]any
+	object, old any // nil or what expressions see as a map
 	err         error
 	request     map[string]any
 }
@@ -178,10 +182,10 @@ func (r *Request) view(f Form) *view {
 	v := &view{form: f}
 	obj, old, err := r.Objects(f)
 	if err == nil {
-		v.object, err = untyped(obj, f.Kind)
+		v.object, err = r.Shapes.show(obj, f.Kind)
 	}
 	if err == nil {
-		v.old, err = untyped(old, f.Kind)
+		v.old, err = r.Shapes.show(old, f.Kind)
 	}
 	v.err = err
 	r.views = append(r.views, v)

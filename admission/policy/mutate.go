@@ -59,7 +59,7 @@ func (m *mutator) mutate(ctx context.Context, a *registry.Attributes) error {
 	if err != nil || len(list) == 0 || exempt(a) || a.Object == nil {
 		return err
 	}
-	run := &mutations{mutator: m, r: match.NewRequest(a, m.namespaces), ask: match.NewAsker(m.ask)}
+	run := &mutations{mutator: m, r: m.request(a), ask: match.NewAsker(m.ask)}
 	run.find(ctx, list)
 	if len(run.invocations) > 0 {
 		if err := run.all(ctx); err != nil {

@@ -34,6 +34,14 @@ type shared struct {
 	ask        match.Authorizer
 	schemas    *knownSchemas
 	metrics    *metrics
+	shapes     match.Shapes
+}
+
+// request is what policies see of a write.
+func (s *shared) request(a *registry.Attributes) *match.Request {
+	r := match.NewRequest(a, s.namespaces)
+	r.Shapes = &s.shapes
+	return r
 }
 
 // Plugins makes both plugins.

@@ -36,7 +36,7 @@ func (v *validator) validate(ctx context.Context, a *registry.Attributes) error 
 	if err != nil || len(list) == 0 || exempt(a) {
 		return err
 	}
-	r := match.NewRequest(a, v.namespaces)
+	r := v.request(a)
 	one := asking{validator: v, r: r, ask: match.NewAsker(v.ask)}
 	for i := range list {
 		if err := one.policy(ctx, &list[i]); err != nil {

@@ -129,6 +129,16 @@ validations:
 - {expression: "'%s is %d'.format(['a', 1]) == 'a is 1' && !format.dns1123Label().validate('ok').hasValue() && [1, 2, 2].distinct() == [1, 2] && {'a': 1}.all(k, v, v == 1)"}`), "", "", [][2]string{
 			{deployment("{}"), ""},
 		}},
+		{"objects are maps", validatingPolicy(anyDeployment + `
+validations:
+- {expression: "object == object && object != null && object.metadata != object.spec && object.metadata in [object.metadata]"}
+- {expression: "size(object.metadata) >= 2 && object.metadata.exists(k, k == 'name') && 'name' in object.metadata && !('nosuch' in object.metadata)"}
+- {expression: "object.metadata['name'] == 'web' && type(object.spec) == map && object.?metadata.?labels.orValue({}) == {}"}
+- {expression: "object.spec.template.spec.containers.map(c, c)[0].name == 'a' && object.spec.template.spec.containers[0] == object.spec.template.spec.containers[0]"}
+- {expression: "object.spec.template.spec.containers[0].resources.limits.cpu == '500m' && object.spec.template.spec.containers[0].ports[0].containerPort == 80"}
+- {expression: "!has(object.metadata.creationTimestamp) && object.spec.strategy.rollingUpdate.maxSurge == '25%'"}`), "", "", [][2]string{
+			{deployment("{template: {spec: {containers: [{name: a, image: b, ports: [{containerPort: 80}], resources: {limits: {cpu: 500m}}}]}}}"), ""},
+		}},
 		{"errors", validatingPolicy(anyDeployment + "\nvalidations: [{expression: object.spec.nosuch == 1}]"), "", "", [][2]string{
 			{deployment("{}"), "422 " + denied + "expression 'object.spec.nosuch == 1' resulted in error: no such key: nosuch"},
 		}},
