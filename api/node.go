@@ -24,6 +24,7 @@ func node() *Resource {
 		ObjectWarnings:       nodeWarnings,
 		MetadataRevalidated:  true,
 		HasStatus:            true,
+		Subresources:         []*Subresource{nodeProxy()},
 		// A kubelet registers itself together with its status.
 		KeepStatusOnCreate: true,
 		Default: func(obj Object) {

@@ -10,12 +10,12 @@ import (
 // podSubresources are the ways in which others than a pod's owner change it.
 func podSubresources() []*Subresource {
 	kind := binding(time.Now)
-	return []*Subresource{
-		{Name: "binding", Verbs: []string{VerbCreate}, Kind: kind, Change: kind.Virtual.Change, Whole: true},
-		{Name: "ephemeralcontainers", Verbs: readWrite(), Keep: keepButEphemeralContainers, Validate: validateEphemeralContainers},
+	return append(podConnections(),
+		&Subresource{Name: "binding", Verbs: []string{VerbCreate}, Kind: kind, Change: kind.Virtual.Change, Whole: true},
+		&Subresource{Name: "ephemeralcontainers", Verbs: readWrite(), Keep: keepButEphemeralContainers, Validate: validateEphemeralContainers},
 		eviction(),
-		{Name: "resize", Verbs: readWrite(), Keep: keepButResources, Validate: validateResize},
-	}
+		&Subresource{Name: "resize", Verbs: readWrite(), Keep: keepButResources, Validate: validateResize},
+	)
 }
 
 // keepButEphemeralContainers lets nothing of a pod change but the containers

@@ -23,6 +23,7 @@ func service() *Resource {
 		ValidateName:        labelName,
 		AllowCreateOnUpdate: true,
 		HasStatus:           true,
+		Subresources:        []*Subresource{serviceProxy()},
 		Default:             defaultService,
 		ObjectWarnings:      serviceWarnings,
 		Allocate:            allocateService,

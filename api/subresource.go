@@ -36,6 +36,9 @@ type Subresource struct {
 	// question in the form of Kind, as Virtual.Source does for resources.
 	Source string
 
+	// Connection leads the client on to somewhere else, in place of all of these.
+	Connection *Connection
+
 	// Act is what a POST does, when that is more than Change.
 	Act func(ctx context.Context, do Actions, name string, asked Object) error
 }

@@ -32,7 +32,6 @@ var rules = []rule{
 	{reason: "waits: access", some: re(`"?(Forbidden|Unauthorized)"?`)},
 	{reason: "waits: admission", name: re(`^admission |/(pvc-protection|kubectl-create-quota-pdb) `)},
 	{reason: "waits: deprecated versions", name: re(`deprecated-warnings|removed-`)},
-	{reason: "waits: kubelet", request: re(`/(log|exec|attach|portforward|proxy)(/\S*)?(\?\S*)? `)},
 
 	// Objects that a cluster has from the start, and that are not made here.
 	{reason: "waits: service accounts", name: re(`/(default-service-account|service-account-token-secret) `)},

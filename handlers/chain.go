@@ -154,7 +154,7 @@ func (h *Handler) timeoutOf(r *http.Request) (time.Duration, error) {
 	return d, nil
 }
 
-// refuseWhileEnding lets no watch begin during shutdown.
+// refuseWhileEnding lets nothing that lasts begin during shutdown.
 func (h *Handler) refuseWhileEnding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.ending.Err() != nil && longRunning(r) {

@@ -12,6 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -54,6 +55,11 @@ type Config struct {
 	// is no Limiter; more are answered 429. 0 means no bound.
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
 	Logger                                           *slog.Logger
+	// Kubelets and Proxy are how connections to kubelets, pods and services are
+	// made. Nil means a Proxy of its own, which shows kubelets no certificate and
+	// believes theirs.
+	Kubelets api.Kubelets
+	Proxy    *proxy.Proxy
 	// Metrics is where the handlers register theirs and what /metrics shows.
 	Metrics *prometheus.Registry
 	// Now is the clock; nil means time.Now.

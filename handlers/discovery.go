@@ -123,6 +123,9 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 	}
 	for _, sub := range res.Subresources {
 		line := metav1.APIResource{Name: res.Name + "/" + sub.Name, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: slices.Clone(sub.Verbs)}
+		if sub.Connects() && sub.Connection.Kind != "" {
+			line.Kind = sub.Connection.Kind
+		}
 		if sub.Kind != nil {
 			gv := sub.Kind.Versions[0]
 			line.Kind = sub.Kind.Kind

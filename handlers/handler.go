@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/apf"
+	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -62,6 +63,9 @@ func New(c Config) (*Handler, error) {
 	}
 	if c.Inflight == nil {
 		c.Inflight = apf.NewInflight(nil)
+	}
+	if c.Proxy == nil {
+		c.Proxy = proxy.New(proxy.Config{})
 	}
 	h := &Handler{Config: c, parts: newPartCache()}
 	h.ending, h.end = context.WithCancel(context.Background())

@@ -109,10 +109,16 @@ func (h *Handler) measure(next http.Handler) http.Handler {
 	})
 }
 
-// watching counts a watch while it is on; the caller calls what it returns at
-// the end.
-func (m *metrics) watching(info *request.Info) (done func()) {
-	gauge := m.longRunning.WithLabelValues("WATCH", info.Group, info.Version, info.Resource, info.Subresource, scopeLabel(info), "apiserver")
+// Verbs of requests that last as long as their clients like.
+const (
+	labelWatch   = "WATCH"
+	labelConnect = "CONNECT"
+)
+
+// lasting counts such a request while it is on; the caller calls what it returns
+// at the end.
+func (m *metrics) lasting(verb string, info *request.Info) (done func()) {
+	gauge := m.longRunning.WithLabelValues(verb, info.Group, info.Version, info.Resource, info.Subresource, scopeLabel(info), "apiserver")
 	gauge.Inc()
 	return gauge.Dec
 }
@@ -144,6 +150,9 @@ func kindOfRequest(r *http.Request, scope *request.Scope, code int) requestKind 
 		k.verb = "POST"
 	case "update":
 		k.verb = "PUT"
+	}
+	if connects(info) {
+		k.verb = labelConnect
 	}
 	if r.URL.RawQuery != "" && strings.Contains(r.URL.RawQuery, "dryRun=All") {
 		k.dryRun = "All"

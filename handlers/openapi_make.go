@@ -118,6 +118,12 @@ func describe(res *api.Resource, gv schema.GroupVersion, model string) openapi.R
 	}
 	for _, sub := range res.Subresources {
 		s := openapi.Subresource{Name: sub.Name, Kind: gv.WithKind(res.Kind), Model: model, Verbs: sub.Verbs}
+		if c := sub.Connection; c != nil {
+			s.Options, s.Connects, s.Path = c.Empty, c.Kind != "", c.Style == api.Web
+			if c.Kind != "" {
+				s.Kind.Kind = c.Kind
+			}
+		}
 		if sub.Kind != nil {
 			v := &sub.Kind.Versions[0]
 			s.Kind, s.Model = v.WithKind(sub.Kind.Kind), modelOf(sub.Kind, v)

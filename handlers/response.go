@@ -78,7 +78,7 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	if w.code == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	if len(b) >= window && !w.bounded && !w.scope.Info.Watch {
+	if len(b) >= window && !w.bounded && !w.scope.Info.Watch && !connects(&w.scope.Info) {
 		w.bounded = true
 		w.writeUntil(time.Now().Add(w.timeout))
 	}

@@ -51,7 +51,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if _, known := h.Catalogue.Group(gv.Group); !ok && !known {
 		return nil, errNoGroup
 	}
-	if !ok || len(info.Parts) > 3 {
+	if !ok || len(info.Parts) > 3 && !passesOn(res.Subresource(info.Subresource)) {
 		return nil, errNoResource()
 	}
 	allowed := pathVerbs(res, info)
@@ -59,7 +59,9 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		return nil, errNoResource()
 	}
 	if verb := verbOnPath(info, r.Method); !contains(allowed, verb) || info.Subresource == "" && !has(res, verb) {
-		return nil, errMethod()
+		if !passesOn(res.Subresource(info.Subresource)) || r.Method != http.MethodHead && r.Method != http.MethodOptions {
+			return nil, errMethod()
+		}
 	}
 	request.From(r.Context()).Routed = true
 	if name := info.PathName(); name != "" {
@@ -168,6 +170,9 @@ func verbOnPath(info *request.Info, method string) string {
 func (h *Handler) dispatch(c *call) error {
 	if c.Resource.Virtual != nil {
 		return h.serveVirtual(c)
+	}
+	if c.Sub.Connects() {
+		return h.connect(c)
 	}
 	switch c.info.Verb {
 	case api.VerbGet:

@@ -50,7 +50,7 @@ func (h *Handler) watch(c *call) error {
 		return err
 	}
 	defer watcher.Stop()
-	defer h.metrics.watching(c.info)()
+	defer h.metrics.lasting(labelWatch, c.info)()
 	defer h.watching(c, o)()
 	if err := s.begin(v.streamContentType()); err != nil {
 		h.logger(c.r).Debug("watch did not begin", "error", err)

@@ -89,6 +89,7 @@ func (d Document) models() []string {
 			}
 		}
 	}
+	delete(seen, modelText)
 	out := make([]string, 0, len(seen))
 	for name := range seen {
 		out = append(out, name)

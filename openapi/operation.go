@@ -56,6 +56,8 @@ const (
 	modelPatch         = modelMeta + "Patch"
 	modelStatus        = modelMeta + "Status"
 	modelWatchEvent    = modelMeta + "WatchEvent"
+	// modelText stands for a string, which needs no definition.
+	modelText = ""
 )
 
 // Media types. Functions, because they are lists and lists can be changed.

@@ -17,6 +17,9 @@ func query(options documented, without ...string) []parameter {
 	var out []parameter
 	docs := options.SwaggerDoc()
 	t := reflect.TypeOf(options)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -77,6 +80,10 @@ func namespaceParam() parameter {
 
 func nameParam(kind string) parameter {
 	return parameter{name: "name", in: "path", kind: "string", required: true, description: "name of the " + kind}
+}
+
+func pathParam() parameter {
+	return parameter{name: "path", in: "path", kind: "string", required: true, description: "path to the resource"}
 }
 
 // lift takes out of the operations of a path the parameters that all of them

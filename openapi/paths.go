@@ -46,6 +46,9 @@ func (d describer) paths() []pathItem {
 	}
 	for _, s := range d.Subresources {
 		out = append(out, item(object+"/"+s.Name, d.subresourceOperations(s)...)...)
+		if s.Path {
+			out = append(out, item(object+"/"+s.Name+"/{path}", d.connectOperations(s, "WithPath", pathParam())...)...)
+		}
 	}
 	if !d.has("watch") || d.Custom {
 		return out

@@ -28,4 +28,8 @@ type Subresource struct {
 	Model string
 	// Verbs are of create, get, patch and update.
 	Verbs []string
+	// Options are the parameters of a subresource that gives text. Connects: it
+	// leads on to somewhere else; Path: with any method and any path below it.
+	Options        any
+	Connects, Path bool
 }

@@ -87,7 +87,7 @@ func (op operation) v2(shared sharedParameters) (object, error) {
 	responses := object{}
 	for _, a := range op.answers {
 		responses[strconv.Itoa(a.code)] = object{
-			"description": http.StatusText(a.code), "schema": object{"$ref": refV2 + a.model},
+			"description": http.StatusText(a.code), "schema": schemaOf(refV2, a.model),
 		}
 	}
 	responses["401"] = object{"description": http.StatusText(http.StatusUnauthorized)}

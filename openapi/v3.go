@@ -147,10 +147,18 @@ func (op operation) common() object {
 	return out
 }
 
+// schemaOf refers to a definition, or is that of a string.
+func schemaOf(ref, model string) object {
+	if model == modelText {
+		return object{"type": "string"}
+	}
+	return object{"$ref": ref + model}
+}
+
 func contentV3(types []string, model string) object {
 	out := object{}
 	for _, t := range types {
-		out[t] = object{"schema": object{"$ref": refV3 + model}}
+		out[t] = object{"schema": schemaOf(refV3, model)}
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package openapi
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // collectionOperations are those on the path of the objects of a namespace, or
 // of all objects of a resource that has no namespaces.
@@ -88,6 +91,9 @@ func (d describer) patch(id, description, model string) operation {
 
 // subresourceOperations are those on a path below an object.
 func (d describer) subresourceOperations(s Subresource) []operation {
+	if s.Connects {
+		return d.connectOperations(s, "")
+	}
 	var out []operation
 	suffix := title(s.Name)
 	for _, verb := range s.Verbs {
@@ -111,9 +117,40 @@ func (d describer) subresourceOperations(s Subresource) []operation {
 		default:
 			continue
 		}
+		if o, ok := s.Options.(documented); ok {
+			op.params = append(op.params, query(o)...)
+			op.answers = answers(modelText, http.StatusOK)
+			op.produces = append([]string{"text/plain"}, op.produces...)
+		}
 		kind := s.Kind
 		op.kind = &kind
 		out = append(out, d.named(op))
+	}
+	return out
+}
+
+// connectOperations are those of a subresource that leads on to somewhere else.
+func (d describer) connectOperations(s Subresource, suffix string, params ...parameter) []operation {
+	methods := []string{"get", "post"}
+	if s.Path {
+		methods = []string{"delete", "get", "head", "options", "patch", "post", "put"}
+	}
+	if o, ok := s.Options.(documented); ok {
+		params = append(params, query(o)...)
+	}
+	var out []operation
+	for _, method := range methods {
+		kind := s.Kind
+		op := operation{
+			method: method, action: "connect", kind: &kind, tag: versionTag(d.gv),
+			id:          d.id("connect", title(method), title(s.Name)+suffix),
+			description: "connect " + strings.ToUpper(method) + " requests to " + s.Name + " of " + d.Kind,
+			consumes:    []string{"*/*"}, produces: []string{"*/*"},
+			answers: answers(modelText, http.StatusOK),
+		}
+		op.params = append(op.params, params...)
+		op.params = append(op.params, nameParam(s.Kind.Kind))
+		out = append(out, d.scoped(op))
 	}
 	return out
 }

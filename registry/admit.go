@@ -214,6 +214,9 @@ func (r *Registry) Connect(ctx context.Context, t Target, options runtime.Object
 		return nil
 	}
 	a.Connect = options
+	if t.Sub.Connects() && t.Sub.Connection.Kind != "" {
+		a.Kind.Kind = t.Sub.Connection.Kind
+	}
 	if err := r.mutate(ctx, a); err != nil {
 		return err
 	}

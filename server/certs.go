@@ -27,9 +27,10 @@ const (
 const adminName = "kubernetes-admin"
 
 // certificates are those of the server's own making, each in two files of a
-// directory: ca, apiserver (what it serves with) and admin (a client).
+// directory: ca, apiserver (what it serves with), admin (a client) and
+// apiserver-kubelet-client (itself, as kubelets know it).
 type certificates struct {
-	ca, serving, admin *pair
+	ca, serving, admin, kubelets *pair
 }
 
 // loadCertificates reads the certificates of dir, and makes those that are
@@ -63,7 +64,15 @@ func loadCertificates(dir string, names sans, now time.Time, durable bool) (*cer
 	if err != nil {
 		return nil, err
 	}
-	return &certificates{ca: ca, serving: serving, admin: admin}, nil
+	kubelets, err := p.loadLeaf("apiserver-kubelet-client", &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "kube-apiserver-kubelet-client", Organization: []string{request.GroupMasters}},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &certificates{ca: ca, serving: serving, admin: admin, kubelets: kubelets}, nil
 }
 
 // pki is a directory of certificates and the CA that signs them.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -99,6 +100,25 @@ type Options struct {
 	// EventTTL (--event-ttl) is how long events live; 0 means an hour.
 	EventTTL time.Duration
 
+	// KubeletCertFile, KubeletKeyFile and KubeletCAFile
+	// (--kubelet-client-certificate, --kubelet-client-key,
+	// --kubelet-certificate-authority) are what the server shows to kubelets, and
+	// what it knows them by. Without the first it shows a certificate of its own
+	// CA; without the last it believes whoever answers.
+	KubeletCertFile, KubeletKeyFile, KubeletCAFile string
+	// KubeletAddressTypes (--kubelet-preferred-address-types) are those of a
+	// node's addresses by which its kubelet is reached, the best first; none means
+	// Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP.
+	KubeletAddressTypes []string
+	// KubeletPort (--kubelet-port) is that of kubelets whose node does not tell
+	// it; 0 means 10250. KubeletTimeout (--kubelet-timeout) bounds how long
+	// connecting to one takes; 0 means five seconds.
+	KubeletPort    int
+	KubeletTimeout time.Duration
+	// Dial makes the connections to kubelets, pods and services; nil means
+	// directly.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
 	// ControllersOff are the names of controllers that do not run
 	// (--controllers=-name).
 	ControllersOff []string
@@ -162,6 +182,12 @@ func (o Options) withDefaults() Options {
 	if o.RequestTimeout == 0 {
 		o.RequestTimeout = time.Minute
 	}
+	if len(o.KubeletAddressTypes) == 0 {
+		o.KubeletAddressTypes = []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}
+	}
+	if o.KubeletPort == 0 {
+		o.KubeletPort = 10250
+	}
 	if o.EventTTL == 0 {
 		o.EventTTL = time.Hour
 	}
@@ -195,6 +221,12 @@ func (o Options) Validate() error {
 	}
 	if (o.ClusterSigningCertFile == "") != (o.ClusterSigningKeyFile == "") {
 		fault("cluster-signing-cert-file", "must be given together with --cluster-signing-key-file")
+	}
+	if (o.KubeletCertFile == "") != (o.KubeletKeyFile == "") {
+		fault("kubelet-client-certificate", "must be given together with --kubelet-client-key")
+	}
+	if o.KubeletPort < 0 || o.KubeletPort > 65535 {
+		fault("kubelet-port", "%d is not a port (1 to 65535)", o.KubeletPort)
 	}
 	if (o.EtcdCertFile == "") != (o.EtcdKeyFile == "") {
 		fault("etcd-certfile", "must be given together with --etcd-keyfile")
@@ -236,6 +268,7 @@ func (o Options) validateLimits() []error {
 		{"min-request-timeout", int64(o.MinRequestTimeout), o.MinRequestTimeout},
 		{"etcd-compaction-interval", int64(o.EtcdCompactionInterval), o.EtcdCompactionInterval},
 		{"quota-backend-bytes", o.EtcdQuotaBytes, o.EtcdQuotaBytes},
+		{"kubelet-timeout", int64(o.KubeletTimeout), o.KubeletTimeout},
 		{"event-ttl", int64(o.EventTTL), o.EventTTL},
 		{"cluster-signing-duration", int64(o.ClusterSigningDuration), o.ClusterSigningDuration},
 		{"max-requests-inflight", int64(o.MaxRequestsInflight), o.MaxRequestsInflight},

@@ -28,6 +28,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/webhook"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
+	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -54,6 +55,7 @@ type Server struct {
 	tls         *tls.Config
 	store       *storage.Store
 	handler     *handlers.Handler
+	proxy       *proxy.Proxy
 	loops       controllers.Config // what the controllers need
 	controllers *controllers.Set
 	webhooks    *webhook.Webhooks

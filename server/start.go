@@ -178,6 +178,9 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
+	if s.proxy, err = newConnections(&s.o, own); err != nil {
+		return err
+	}
 	reviews := authz.Reviews(access.decide)
 	maps.Copy(reviews, known.reviews(&s.o))
 	reg.SetReviews(reviews)
@@ -197,6 +200,8 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 		Inflight:                    inflight,
 		MaxRequestsInflight:         s.o.MaxRequestsInflight,
 		MaxMutatingRequestsInflight: s.o.MaxMutatingRequestsInflight,
+		Kubelets:                    api.Kubelets{AddressTypes: s.o.KubeletAddressTypes, Port: int32(s.o.KubeletPort)},
+		Proxy:                       s.proxy,
 		Logger:                      s.logger,
 		Metrics:                     metrics,
 	})

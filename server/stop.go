@@ -34,6 +34,9 @@ func (s *Server) stop(ctx context.Context) {
 		s.handler.BeginShutdown()
 	}
 	errs = append(errs, s.stopServing(ctx))
+	if s.proxy != nil {
+		s.proxy.Close()
+	}
 	if s.controllers != nil {
 		s.controllers.Stop()
 	}

@@ -50,6 +50,7 @@ func flagGroups(s *settings) []group {
 	accessFlags(in("Authentication"), s)
 	authorizationFlags(in("Authorization"), s)
 	requestFlags(in("Requests"), s)
+	kubeletFlags(in("Kubelets"), s)
 	admissionFlags(in("Admission"), s)
 	controllerFlags(in("Controllers"), s)
 	otherFlags(in("Logs and help"), s)
@@ -90,6 +91,16 @@ func requestFlags(fs *pflag.FlagSet, s *settings) {
 	fs.Var((*runtimeConfig)(&s.RuntimeConfig), "runtime-config", "What is served besides and instead of the stable versions: `key=value,...`, where keys are api/all, api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, and values true (may be left out) or false.")
 	fs.IntVar(&s.MaxMutatingRequestsInflight, "max-mutating-requests-inflight", 200, "How many writing requests are served at a time; with --enable-priority-and-fairness, see --max-requests-inflight.")
 	fs.BoolVar(&s.priorityAndFairness, "enable-priority-and-fairness", true, "Share out the server between priority levels, and have requests wait in fair queues; without it, requests beyond the two limits are rejected.")
+}
+
+// kubeletFlags are about where logs, exec, attach, port-forward and proxy lead.
+func kubeletFlags(fs *pflag.FlagSet, s *settings) {
+	fs.StringVar(&s.KubeletCertFile, "kubelet-client-certificate", "", "`File` with the certificate that is shown to kubelets (default: one of the server's own CA, apiserver-kubelet-client.crt in --cert-dir).")
+	fs.StringVar(&s.KubeletKeyFile, "kubelet-client-key", "", "`File` with the private key of --kubelet-client-certificate.")
+	fs.StringVar(&s.KubeletCAFile, "kubelet-certificate-authority", "", "`File` with the CAs that kubelets are known by; without one, whoever answers is believed.")
+	fs.StringSliceVar(&s.KubeletAddressTypes, "kubelet-preferred-address-types", []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}, "`Types` of the addresses of nodes by which kubelets are reached, the best first.")
+	fs.IntVar(&s.KubeletPort, "kubelet-port", 10250, "`Port` of kubelets whose node does not tell it.")
+	fs.DurationVar(&s.KubeletTimeout, "kubelet-timeout", 5*time.Second, "How long connecting to a kubelet may take.")
 }
 
 func admissionFlags(fs *pflag.FlagSet, s *settings) {

@@ -1,0 +1,106 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/gorilla/websocket"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+)
+
+// passesOn tells of subresources that take any request with any path below them.
+func passesOn(s *api.Subresource) bool { return s.Connects() && s.Connection.Style == api.Web }
+
+// connect leads the client on to a kubelet, a pod or a service.
+func (h *Handler) connect(c *call) error {
+	to := c.Sub.Connection
+	options, err := to.Options(query(c.r), c.rest())
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	at, err := h.Registry.Locate(c.r.Context(), c.Target, options, h.Kubelets)
+	if err != nil {
+		return err
+	}
+	if at == nil {
+		c.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	ctx, cancel := context.WithCancel(c.r.Context())
+	defer cancel()
+	defer context.AfterFunc(h.ending, cancel)()
+	c.r = c.r.WithContext(ctx)
+	defer h.metrics.lasting(labelConnect, c.info)()
+	if to.Style == api.Text {
+		return h.serveText(c, at, cancel)
+	}
+	fail := func(err error) { h.fail(c.w, c.r, err) }
+	switch {
+	case to.Style == api.Ports && proxy.WantsTunnel(c.r):
+		h.Proxy.Tunnel(c.w, c.r, at, fail)
+	case to.Style == api.Web || proxy.WantsUpgrade(c.r):
+		h.Proxy.Forward(c.w, c.r, at, to.Style == api.Web, fail)
+	default:
+		return apierrors.NewBadRequest("Upgrade request required")
+	}
+	return nil
+}
+
+// rest is the path below the subresource, which begins with a slash unless
+// there is nothing at all.
+func (c *call) rest() string {
+	rest := strings.Join(c.info.Parts[3:], "/")
+	if rest != "" {
+		rest = "/" + rest
+	}
+	if strings.HasSuffix(c.info.Path, "/") && !strings.HasSuffix(rest, "/") {
+		rest += "/"
+	}
+	return rest
+}
+
+// serveText passes on what a kubelet has to say, to a WebSocket if the client
+// wants it there.
+func (h *Handler) serveText(c *call, at *api.Location, gone context.CancelFunc) error {
+	body, err := h.Proxy.Open(c.r.Context(), at, schema.GroupResource{Resource: c.Resource.Name + "/" + c.Sub.Name}, c.Name)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if websocket.IsWebSocketUpgrade(c.r) {
+		frames := newWebSocketFrames(c.w, c.r, h.RequestTimeout, false, gone)
+		if err := frames.begin(""); err != nil {
+			h.logger(c.r).Debug("log was not begun", "error", err)
+			return nil
+		}
+		defer frames.end()
+		// An empty message says that the connection is made.
+		if err := frames.event(nil); err == nil {
+			err = proxy.Copy(frames.event, body)
+			h.logger(c.r).Debug("log ended", "error", err)
+		}
+		return nil
+	}
+	c.w.Header().Set("Content-Type", "text/plain")
+	c.w.WriteHeader(http.StatusOK)
+	out := http.NewResponseController(c.w)
+	write := c.w.Write
+	if at.Follow {
+		if err := out.Flush(); err != nil {
+			return nil
+		}
+		write = func(b []byte) (int, error) {
+			n, err := c.w.Write(b)
+			return n, errors.Join(err, out.Flush())
+		}
+	}
+	err = proxy.Copy(func(b []byte) error { _, err := write(b); return err }, body)
+	h.logger(c.r).Debug("log ended", "error", err)
+	return nil
+}

@@ -1,0 +1,151 @@
+// Package proxy leads clients of the server on to kubelets, pods and what
+// services stand for: requests of HTTP as they are, the text of a log, and
+// streams, whose connections are upgraded on both sides and then passed through.
+//
+// It is a part of handlers, which finds out where a connection leads and whether
+// it may be made. Reading order: proxy.go has whom it speaks to; forward.go
+// requests and upgrades, with rewrite.go for what names their paths; text.go
+// logs; tunnel.go and channels.go what clients send over WebSockets and kubelets
+// take as SPDY.
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// Config is how the other side is spoken to. The zero value works.
+type Config struct {
+	// Certificate is what is shown to kubelets; nil means nothing.
+	Certificate func() (*tls.Certificate, error)
+	// Roots are what kubelets are known by; nil believes every certificate, as
+	// kube-apiserver does that was told of none.
+	Roots *x509.CertPool
+	// Timeout bounds how long a connection to a kubelet takes to be made; 0 means
+	// five seconds.
+	Timeout time.Duration
+	// Dial makes connections; nil means net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Lookup finds the addresses of a name; nil means those of the system.
+	Lookup func(ctx context.Context, host string) ([]net.IPAddr, error)
+	// Logger is told of connections that break; nil means nobody.
+	Logger *slog.Logger
+}
+
+// Proxy makes connections for clients. It is safe for concurrent use.
+type Proxy struct {
+	// kubelets are spoken to as who the server is, unverified whatever they are,
+	// others as nobody in particular.
+	kubelets, unverified, others *http.Transport
+	lookup                       func(ctx context.Context, host string) ([]net.IPAddr, error)
+	logger                       *slog.Logger
+}
+
+// What Go and kube-apiserver allow idle connections and handshakes.
+const (
+	idleTimeout = 90 * time.Second
+	maxIdle     = 25
+	keepAlive   = 30 * time.Second
+)
+
+// New makes a Proxy.
+func New(c Config) *Proxy {
+	if c.Timeout == 0 {
+		c.Timeout = 5 * time.Second
+	}
+	if c.Dial == nil {
+		c.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: keepAlive}).DialContext
+	}
+	if c.Lookup == nil {
+		c.Lookup = net.DefaultResolver.LookupIPAddr
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	transport := func(t *tls.Config) *http.Transport {
+		t.MinVersion = tls.VersionTLS12
+		return &http.Transport{
+			DialContext:         c.Dial,
+			TLSClientConfig:     t,
+			TLSHandshakeTimeout: 10 * time.Second,
+			IdleConnTimeout:     idleTimeout,
+			MaxIdleConnsPerHost: maxIdle,
+			// What is passed on is passed on as it is.
+			DisableCompression: true,
+			// An upgrade is a matter of HTTP/1.1.
+			Protocols: http1(),
+		}
+	}
+	kubelet := func(unverified bool) *http.Transport {
+		t := &tls.Config{RootCAs: c.Roots, InsecureSkipVerify: unverified}
+		if c.Certificate != nil {
+			t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.Certificate() }
+		}
+		out := transport(t)
+		out.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+			defer cancel()
+			return c.Dial(ctx, network, address)
+		}
+		return out
+	}
+	return &Proxy{
+		kubelets:   kubelet(c.Roots == nil),
+		unverified: kubelet(true),
+		// Pods and services have certificates of nobody that the server knows.
+		others: transport(&tls.Config{InsecureSkipVerify: true}),
+		lookup: c.Lookup, logger: c.Logger,
+	}
+}
+
+func http1() *http.Protocols {
+	var p http.Protocols
+	p.SetHTTP1(true)
+	return &p
+}
+
+// Close ends the connections that wait for another request.
+func (p *Proxy) Close() {
+	for _, t := range []*http.Transport{p.kubelets, p.unverified, p.others} {
+		t.CloseIdleConnections()
+	}
+}
+
+// transport is how a location is spoken to.
+func (p *Proxy) transport(at *api.Location) *http.Transport {
+	switch {
+	case at.Kubelet && at.Unverified:
+		return p.unverified
+	case at.Kubelet:
+		return p.kubelets
+	}
+	return p.others
+}
+
+// guard refuses names that lead to where no pod is: this machine, or its link.
+func (p *Proxy) guard(ctx context.Context, at *api.Location) error {
+	if !at.Guarded {
+		return nil
+	}
+	found, err := p.lookup(ctx, at.URL.Hostname())
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("no addresses for hostname")
+	}
+	for _, a := range found {
+		if !a.IP.IsGlobalUnicast() {
+			return fmt.Errorf("address not allowed")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package registry
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Locate says where the connection that t names leads to, once admission has let
+// it pass; nil where there is nothing yet. What is only read is as free as a get.
+func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object, kubelets api.Kubelets) (*api.Location, error) {
+	if t.Sub.Connection.Kind != "" {
+		if err := r.Connect(ctx, t, options); err != nil {
+			return nil, err
+		}
+	}
+	near := &api.Neighbours{Kubelets: kubelets, Get: func(resource, name string) (api.Object, error) {
+		res, version, err := r.find(schema.GroupResource{Resource: resource})
+		if err != nil {
+			return nil, err
+		}
+		other := Target{Resource: res, Version: version, Name: name}
+		if res.Namespaced {
+			other.Namespace = t.Namespace
+		}
+		item, err := r.Get(ctx, other, storage.Read{})
+		if err != nil {
+			return nil, err
+		}
+		return item.Object()
+	}}
+	return t.Sub.Connection.Locate(near, t.Name, options)
+}
