@@ -205,6 +205,10 @@ func (i *Item) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]by
 	return data, nil
 }
 
+// forgetEncodings gives back the memory of encodings. They are made again when
+// they are asked for.
+func (i *Item) forgetEncodings() { i.encodings.Store(nil) }
+
 func (i *Item) find(slot int) *encoding {
 	e := i.encodings.Load()
 	for e != nil && e.slot != slot {

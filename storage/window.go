@@ -58,9 +58,17 @@ func (t *transition) cost() int64 {
 	return n
 }
 
+// encodedChanges is for how many changes the states before them keep how they
+// were encoded: watches that are behind by no more find it. Older ones are
+// encoded again if somebody asks for them, which is seldom.
+const encodedChanges = 1024
+
 func (w *window) add(t *transition, now time.Time) {
 	w.changes, w.times = append(w.changes, t), append(w.times, now)
 	w.bytes += t.cost()
+	if n := len(w.changes) - 1 - encodedChanges; n >= 0 && w.changes[n].prev != nil {
+		w.changes[n].prev.forgetEncodings()
+	}
 }
 
 // trim drops what is too old or too much.

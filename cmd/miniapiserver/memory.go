@@ -8,14 +8,14 @@ import (
 )
 
 // What the collector lets gather beside what is in use, before it runs again. A
-// server that has little to keep stays small; one that works gets room, so that
-// the same objects are not looked through again and again; and one that keeps
-// much, its caches, does not get the same amount of garbage beside them.
+// server that has little to keep stays small. One that works gets room, so that
+// the same objects are not looked through again and again, and where it keeps
+// much, its caches, less beside them than Go would give.
 const (
 	smallHeap    = 24 << 20 // bytes in use of a server that just started
 	smallPercent = 50
-	room         = 64 << 20 // bytes
-	roomPercent  = 25       // of what is in use, besides
+	room         = 64 << 20 // bytes, or
+	roomPercent  = 30       // of what is in use, if that is more
 )
 
 // tuneMemory leaves the choice to who set GOGC.
@@ -38,5 +38,5 @@ func gcPercent(inUse uint64) int {
 	if inUse <= smallHeap {
 		return smallPercent
 	}
-	return roomPercent + int(100*room/inUse)
+	return max(roomPercent, int(100*room/inUse))
 }

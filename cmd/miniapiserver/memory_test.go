@@ -8,9 +8,9 @@ func TestGCPercent(t *testing.T) {
 	for _, c := range []struct{ inUse, least, most uint64 }{ // in MB
 		{4, 1, 3},
 		{24, 10, 13},
-		{50, 60, 90},
-		{200, 100, 130},
-		{4000, 1000, 1100},
+		{50, 60, 65},
+		{200, 60, 65},
+		{4000, 1190, 1210},
 	} {
 		gathers := c.inUse * uint64(gcPercent(c.inUse<<20)) / 100
 		if gathers < c.least || gathers > c.most {
