@@ -1,0 +1,255 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+type validator = func(*admissionregistrationv1.ValidatingWebhook)
+
+func (f *fixture) dryCreate() string {
+	_, err := f.create("a", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return outcome(err)
+}
+
+// allowing is a server that allows everything.
+func (f *fixture) allowing() *hookServer {
+	return f.answering(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse { return allow() })
+}
+
+// TestConnections: what clients are told of hooks that cannot be reached.
+func TestConnections(t *testing.T) {
+	f := start(t, server.Options{})
+	good := f.allowing()
+	hung := f.serve(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then is it noticed that the client goes
+		<-r.Context().Done()
+	})
+	post := failed + `failed to call webhook: Post "https://HOST/hook?timeout=%ds": `
+	for i, tt := range []struct {
+		name   string
+		server *hookServer
+		change validator
+		want   string
+	}{
+		{"fine", good, func(*admissionregistrationv1.ValidatingWebhook) {}, "ok"},
+		{"nobody vouches", good, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.CABundle = nil },
+			fmt.Sprintf(post, 10) + "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
+		{"for another name", good, func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ClientConfig.URL = pointer(strings.Replace(*w.ClientConfig.URL, "127.0.0.1", "localhost", 1))
+		}, failed + `failed to call webhook: Post "https://localhost:PORT/hook?timeout=10s": tls: failed to verify certificate: x509: certificate is not valid for any names, but wanted to match localhost`},
+		{"hung", hung, func(w *admissionregistrationv1.ValidatingWebhook) { w.TimeoutSeconds = pointer(int32(1)) },
+			fmt.Sprintf(post, 1) + "context deadline exceeded"},
+		{"hung and ignored", hung, func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.TimeoutSeconds, w.FailurePolicy = pointer(int32(1)), pointer(admissionregistrationv1.Ignore)
+		}, "ok"},
+		{"a bundle that is none", good, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.CABundle = []byte("no PEM") },
+			failed + "could not get REST client: unable to load root certificates: unable to parse bytes as PEM block"},
+		{"only new versions", good, func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.AdmissionReviewVersions = []string{"v9", "v1"}
+		}, "ok"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := f.sub(t, fmt.Sprintf("connections-%d", i))
+			f.validating("h.example.com", tt.server, tt.change)
+			u, _ := url.Parse(tt.server.url)
+			if got := strings.ReplaceAll(f.dryCreate(), "localhost:"+u.Port(), "localhost:PORT"); got != tt.want {
+				t.Errorf("\n got %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestServices: hooks behind services, by their names, and what is told of
+// services that lead nowhere.
+func TestServices(t *testing.T) {
+	f := start(t, server.Options{})
+	routed := start(t, server.Options{AggregatorRouting: true})
+	s := f.serve(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != fmt.Sprintf("hook.ns.svc:%s", strings.Split(r.Host, ":")[1]) || r.URL.Path != "/p" {
+			t.Errorf("asked for %s%s", r.Host, r.URL)
+		}
+		http.Error(w, "reached", http.StatusTeapot)
+	}, "hook.ns.svc")
+	u, _ := url.Parse(s.url)
+	number, _ := strconv.Atoi(u.Port())
+	port := int32(number)
+	for _, svc := range []*corev1.Service{
+		{ObjectMeta: metav1.ObjectMeta{Name: "hook"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "headless"}, Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Port: port}}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "other-port"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "empty"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: port}}}},
+	} {
+		for _, f := range []*fixture{f, routed} {
+			if _, err := f.client.CoreV1().Services("ns").Create(t.Context(), svc.DeepCopy(), metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, tt := range []struct {
+		name, want string
+		routed     bool
+	}{
+		{"hook", `the server responded with the status code 418 but did not return more information`, false},
+		{"hook", `unsupported service type "ExternalName"`, true},
+		{"headless", `cannot route to service with ClusterIP "None"`, false},
+		{"other-port", fmt.Sprintf(`no service port %d found for service "other-port"`, port), false},
+		{"empty", `no endpoints available for service "empty"`, true},
+		{"none", `service "none" not found`, false},
+	} {
+		f := map[bool]*fixture{false: f, true: routed}[tt.routed].sub(t, fmt.Sprintf("services-%d", i))
+		f.validating("h.example.com", s, func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.ClientConfig.URL = nil
+			w.ClientConfig.Service = &admissionregistrationv1.ServiceReference{Namespace: "ns", Name: tt.name, Path: pointer("/p"), Port: &port}
+		})
+		want := failed + "failed to call webhook: "
+		if i > 0 {
+			want += fmt.Sprintf(`Post "https://%s.ns.svc:%d/p?timeout=10s": `, tt.name, port)
+		}
+		if got := f.dryCreate(); got != want+tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, want+tt.want)
+		}
+	}
+}
+
+// TestCredentials: the server shows to hooks what the file of its administrator
+// says.
+func TestCredentials(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	cert, ca := certify(t, "client")
+	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("client.crt", string(ca))
+	write("client.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
+	token := write("token", "first\n")
+	kubeconfig := write("kubeconfig", `
+apiVersion: v1
+kind: Config
+users:
+- {name: "127.0.0.1", user: {token: wrong}}
+- {name: "*", user: {tokenFile: token, client-certificate: client.crt, client-key: client.key}}
+`)
+	f := start(t, server.Options{AdmissionConfigFile: write("admission.yaml", fmt.Sprintf(`
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: ValidatingAdmissionWebhook
+  configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: %q}
+`, kubeconfig))})
+	var shown []string
+	s := f.serve(func(w http.ResponseWriter, r *http.Request) {
+		shown = append(shown, fmt.Sprint(r.Header.Get("Authorization"), " ", len(r.TLS.PeerCertificates), " ", r.UserAgent()))
+		http.Error(w, "no", http.StatusForbidden)
+	})
+	f.validating("h.example.com", s)
+	f.dryCreate()
+	if err := os.WriteFile(token, []byte("second"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.dryCreate()
+	if got := fmt.Sprintf("%q", shown); got != `["Bearer first 1 kube-apiserver-admission" "Bearer second 1 kube-apiserver-admission"]` {
+		t.Error(got)
+	}
+}
+
+// TestBadCredentials: a server with a file that makes no sense does not start.
+func TestBadCredentials(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "admission.yaml")
+	if err := os.WriteFile(path, []byte(`{apiVersion: apiserver.config.k8s.io/v1, kind: AdmissionConfiguration, plugins: [
+{name: MutatingAdmissionWebhook, configuration: {apiVersion: apiserver.config.k8s.io/v1, kind: WebhookAdmissionConfiguration, kubeConfigFile: here}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv, err := server.Start(t.Context(), server.Options{AdmissionConfigFile: path})
+	if err == nil {
+		_ = srv.Stop(context.Background())
+	}
+	if err == nil || err.Error() != `couldn't init admission plugin "MutatingAdmissionWebhook": kubeConfigFile must be an absolute file path: here` {
+		t.Error(err)
+	}
+}
+
+// TestStartWithHungHooks: hooks that are about everything and never answer keep
+// no server from starting, nor from stopping, and can be taken away.
+func TestStartWithHungHooks(t *testing.T) {
+	o := server.Options{Dir: t.TempDir()}
+	helper := &fixture{T: t}
+	var calls atomic.Int32
+	hung := helper.serve(func(_ http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	everything := admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{"*"},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*/*"}},
+	}
+	run := func(do func(f *fixture)) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		srv, err := server.Start(ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &fixture{T: t, server: srv, warnings: &warnings{}, ns: "default"}
+		f.client = f.as(srv.RESTConfig())
+		do(f)
+		if err := srv.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	configs := func(f *fixture) {
+		quiet, fail := pointer(admissionregistrationv1.SideEffectClassNone), pointer(admissionregistrationv1.Fail)
+		_, err := f.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
+			ObjectMeta: metav1.ObjectMeta{Name: "all"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "all.example.com", ClientConfig: hung.config(), FailurePolicy: fail,
+				Rules: []admissionregistrationv1.RuleWithOperations{everything}, SideEffects: quiet, TimeoutSeconds: pointer(int32(30)), AdmissionReviewVersions: []string{"v1"}}}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(configs)
+	run(func(f *fixture) {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := f.client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err == nil {
+			t.Error("the hook was not asked")
+		}
+		if err := f.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(t.Context(), "all", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+		if _, err := f.create("a", metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	if calls.Load() == 0 {
+		t.Error("the hook was not asked")
+	}
+}
