@@ -42,6 +42,8 @@ func (h *Handler) connect(c *call) error {
 	}
 	fail := func(err error) { h.fail(c.w, c.r, err) }
 	switch {
+	case to.Style == api.Streams && proxy.WantsChannels(c.r):
+		h.Proxy.Channels(c.w, c.r, at)
 	case to.Style == api.Ports && proxy.WantsTunnel(c.r):
 		h.Proxy.Tunnel(c.w, c.r, at, fail)
 	case to.Style == api.Web || proxy.WantsUpgrade(c.r):

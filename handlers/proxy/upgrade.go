@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -67,7 +68,16 @@ func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, at *api.Location,
 
 // stream is an upgraded connection as a net.Conn. It has no deadlines: it ends
 // when it is closed.
-type stream struct{ io.ReadWriteCloser }
+type stream struct {
+	io.ReadWriteCloser
+	once sync.Once
+}
+
+// Close implements net.Conn. It may be called by everybody who is done with it.
+func (s *stream) Close() error {
+	s.once.Do(func() { _ = s.ReadWriteCloser.Close() }) // what was not sent is lost either way
+	return nil
+}
 
 func (*stream) LocalAddr() net.Addr              { return &net.TCPAddr{} }
 func (*stream) RemoteAddr() net.Addr             { return &net.TCPAddr{} }

@@ -1,0 +1,262 @@
+package handlers
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/tools/remotecommand"
+	clientspdy "k8s.io/client-go/transport/spdy"
+	"k8s.io/client-go/util/exec"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+)
+
+// containers is a kubelet whose one command says its arguments and what it reads,
+// and whose pods listen to anything.
+func containers(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("command") == "refused" {
+		http.Error(w, "no such container", http.StatusNotFound)
+		return
+	}
+	forward := strings.HasPrefix(r.URL.Path, "/portForward/")
+	protocol := "v4.channel.k8s.io"
+	if forward {
+		protocol = "portforward.k8s.io"
+	}
+	if _, err := httpstream.Handshake(r, w, []string{protocol}); err != nil {
+		return
+	}
+	opened := make(chan httpstream.Stream, 16)
+	conn := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(s httpstream.Stream, replied <-chan struct{}) error {
+		opened <- s
+		return nil
+	})
+	if conn == nil {
+		return
+	}
+	defer conn.Close()
+	if forward {
+		forwardPorts(conn, opened)
+		return
+	}
+	streams := map[string]httpstream.Stream{}
+	q := r.URL.Query()
+	want := 1 + len(q["input"]) + len(q["output"]) + len(q["error"])
+	if q.Get("tty") == "1" {
+		want += 1 - len(q["error"])
+	}
+	for len(streams) < want {
+		select {
+		case s := <-opened:
+			streams[s.Headers().Get("streamType")] = s
+		case <-conn.CloseChan():
+			return
+		}
+	}
+	execute(q["command"], streams)
+}
+
+func execute(command []string, streams map[string]httpstream.Stream) {
+	out := streams["stdout"]
+	fmt.Fprint(out, strings.Join(command, " "), ": ")
+	if resize := streams["resize"]; resize != nil {
+		var size [64]byte
+		n, _ := resize.Read(size[:])
+		fmt.Fprintf(out, "%s", size[:n])
+	}
+	if in := streams["stdin"]; in != nil {
+		_, _ = io.Copy(out, in)
+	}
+	if e := streams["stderr"]; e != nil {
+		fmt.Fprint(e, "a fault")
+		e.Close()
+	}
+	out.Close()
+	if command[0] == "fail" {
+		fmt.Fprint(streams["error"], `{"status":"Failure","reason":"NonZeroExitCode","message":"exit status 3","details":{"causes":[{"reason":"ExitCode","message":"3"}]}}`)
+	} else {
+		fmt.Fprint(streams["error"], `{"status":"Success"}`)
+	}
+	streams["error"].Close()
+}
+
+// forwardPorts says the port of each connection, and then what comes over it.
+func forwardPorts(conn httpstream.Connection, opened <-chan httpstream.Stream) {
+	for {
+		select {
+		case s := <-opened:
+			if s.Headers().Get("streamType") == "data" {
+				fmt.Fprintf(s, "port %s: ", s.Headers().Get("port"))
+				_, _ = io.Copy(s, s)
+			}
+			s.Close()
+		case <-conn.CloseChan():
+			return
+		}
+	}
+}
+
+type sizes chan remotecommand.TerminalSize
+
+func (s sizes) Next() *remotecommand.TerminalSize {
+	size, ok := <-s
+	if !ok {
+		return nil
+	}
+	return &size
+}
+
+func TestExec(t *testing.T) {
+	settle(t)
+	_, front := newCluster(t, containers)
+	config := &rest.Config{Host: front.URL}
+	const path = "/api/v1/namespaces/ns/pods/p/exec?stdout=1&"
+	executors := map[string]func(u *url.URL) (remotecommand.Executor, error){
+		"SPDY": func(u *url.URL) (remotecommand.Executor, error) {
+			return remotecommand.NewSPDYExecutor(config, "POST", u)
+		},
+		"WebSocket": func(u *url.URL) (remotecommand.Executor, error) {
+			return remotecommand.NewWebSocketExecutor(config, "GET", u.String())
+		},
+	}
+	for name, dial := range executors {
+		run := func(query string, o remotecommand.StreamOptions) (string, string, error) {
+			u, err := url.Parse(front.URL + path + query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			executor, err := dial(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out, faults bytes.Buffer
+			o.Stdout = &out
+			if strings.Contains(query, "stderr") {
+				o.Stderr = &faults
+			}
+			err = executor.StreamWithContext(t.Context(), o)
+			return out.String(), faults.String(), err
+		}
+		large := strings.Repeat("0123456789", 50_000)
+		if out, faults, err := run("stdin=1&stderr=1&command=cat&command=-", remotecommand.StreamOptions{Stdin: strings.NewReader(large)}); out != "cat -: "+large || faults != "a fault" || err != nil {
+			t.Errorf("%s: %d bytes, %q, %v", name, len(out), faults, err)
+		}
+		var exit exec.CodeExitError
+		_, _, err := run("command=fail", remotecommand.StreamOptions{})
+		if e, ok := err.(exec.CodeExitError); ok {
+			exit = e
+		}
+		if exit.Code != 3 {
+			t.Errorf("%s: %v, want exit code 3", name, err)
+		}
+		size := make(sizes)
+		go func() { size <- remotecommand.TerminalSize{Width: 80, Height: 24}; close(size) }()
+		if out, _, err := run("tty=1&command=sh", remotecommand.StreamOptions{Tty: true, TerminalSizeQueue: size}); !strings.Contains(out, `"Width":80,"Height":24`) || err != nil {
+			t.Errorf("%s: resized: %q, %v", name, out, err)
+		}
+		if _, _, err := run("command=refused", remotecommand.StreamOptions{}); err == nil || !strings.Contains(err.Error(), "no such container") {
+			t.Errorf("%s: refused: %v", name, err)
+		}
+	}
+}
+
+// TestExecEnds leaves a process that would wait for ever.
+func TestExecEnds(t *testing.T) {
+	settle(t)
+	gone := make(chan struct{})
+	_, front := newCluster(t, func(w http.ResponseWriter, r *http.Request) {
+		defer close(gone)
+		containers(w, r)
+	})
+	at := "ws" + strings.TrimPrefix(front.URL, "http") + "/api/v1/namespaces/ns/pods/p/exec?stdin=1&stdout=1&command=cat"
+	dialer := websocket.Dialer{Subprotocols: []string{"v5.channel.k8s.io"}}
+	conn, _, err := dialer.Dial(at, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\x01", "\x01cat: "} {
+		if _, data, err := conn.ReadMessage(); string(data) != want {
+			t.Errorf("%q (%v), want %q", data, err, want)
+		}
+	}
+	conn.Close()
+	<-gone
+}
+
+// settle waits, when the test is over, until no goroutine of it is left. SPDY
+// takes its time to see that a connection was closed on both sides.
+func settle(t *testing.T) {
+	t.Cleanup(func() {
+		var err error
+		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+			if err = goleak.Find(); err == nil {
+				return
+			}
+		}
+		t.Error(err)
+	})
+}
+
+func TestPortForward(t *testing.T) {
+	settle(t)
+	_, front := newCluster(t, containers)
+	config := &rest.Config{Host: front.URL}
+	u, err := url.Parse(front.URL + "/api/v1/namespaces/ns/pods/p/portforward")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, upgrade, err := clientspdy.RoundTripperFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tunnel, err := portforward.NewSPDYOverWebsocketDialerForStreaming(u, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, dialer := range map[string]httpstream.Dialer{
+		"SPDY":      clientspdy.NewDialerForStreaming(upgrade, &http.Client{Transport: transport}, "POST", u),
+		"WebSocket": tunnel,
+	} {
+		stop, ready := make(chan struct{}), make(chan struct{})
+		f, err := portforward.NewForStreaming(dialer, []string{"0:8080"}, stop, ready, io.Discard, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() { ended <- f.ForwardPorts() }()
+		select {
+		case <-ready:
+		case err := <-ended:
+			t.Fatalf("%s: %v", name, err)
+		}
+		ports, err := f.GetPorts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, "hello")
+		_ = conn.(*net.TCPConn).CloseWrite()
+		if text, err := io.ReadAll(conn); string(text) != "port 8080: hello" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+		conn.Close()
+		close(stop)
+		if err := <-ended; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
