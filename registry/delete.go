@@ -97,7 +97,21 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		if t.Resource.GracePeriodSeconds == nil {
 			obj = old
 		}
-		return r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
+		if obj == old || o.DryRun {
+			return r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
+		}
+		// Who watches is told that there is no grace left before the object goes.
+		marked, err := r.replace(ctx, t, c, item, obj)
+		if err != nil {
+			return Outcome{}, err
+		}
+		out, err := r.finishDelete(ctx, t, c, marked.Item, marked.Object, marked.Object, false)
+		if errors.Is(err, storage.ErrNotFound) {
+			// Somebody else was told, and was faster.
+			marked.Deleted = true
+			return marked, nil
+		}
+		return out, err
 	}
 	switch {
 	case !changed:

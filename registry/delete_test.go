@@ -123,10 +123,31 @@ func TestDeleteGracefully(t *testing.T) {
 			t.Errorf("asked %d: changed is %t", c.asked, changed)
 		}
 	}
+	seen, err := r.Watch(t.Context(), at, WatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer seen.Stop()
 	now := int64(0)
 	out, err := r.Delete(t.Context(), at, DeleteOptions{GracePeriodSeconds: &now})
 	if err != nil || !out.Deleted || *out.Object.GetDeletionGracePeriodSeconds() != 0 || stored(t, r, at) != nil {
 		t.Errorf("at once: %+v, %v", out, err)
+	}
+	var types []storage.EventType
+	for len(types) < 2 {
+		events, err := seen.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			types = append(types, e.Type)
+			if obj, err := e.Item.Object(); err != nil || *obj.GetDeletionGracePeriodSeconds() != 0 {
+				t.Errorf("an event of %v, %v", obj, err)
+			}
+		}
+	}
+	if types[0] != storage.Modified || types[1] != storage.Deleted {
+		t.Errorf("got events %v", types)
 	}
 }
 
