@@ -271,3 +271,26 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("refused with %d", answer.StatusCode)
 	}
 }
+
+// TestConnectDescribed looks for connections where clients find out about them.
+func TestConnectDescribed(t *testing.T) {
+	h := newHandler(t, nil)
+	for path, wants := range map[string][]string{
+		"/api/v1": {
+			`{"name":"pods/exec","singularName":"","namespaced":true,"kind":"PodExecOptions","verbs":["create","get"]}`,
+			`{"name":"pods/log","singularName":"","namespaced":true,"kind":"Pod","verbs":["get"]}`,
+			`{"name":"nodes/proxy","singularName":"","namespaced":false,"kind":"NodeProxyOptions","verbs":["create","delete","get","patch","update"]}`,
+		},
+		"/openapi/v3/api/v1": {
+			`"operationId":"connectCoreV1PostNamespacedPodExec"`, `"operationId":"connectCoreV1OptionsNodeProxyWithPath"`,
+			`"operationId":"readCoreV1NamespacedPodLog"`, `"name":"tailLines"`, `"/api/v1/namespaces/{namespace}/services/{name}/proxy/{path}"`,
+		},
+	} {
+		w := send(t, h, http.MethodGet, path, nil)
+		for _, want := range wants {
+			if !strings.Contains(w.Body.String(), want) {
+				t.Errorf("%s has no %s", path, want)
+			}
+		}
+	}
+}
