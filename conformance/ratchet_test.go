@@ -86,7 +86,7 @@ func TestGuess(t *testing.T) {
 		{"errors", "GET", "/apis/crds.parity.example", "", Difference{}, "waits: crd"},
 		{"authz", "GET", "/api/v1/pods", "", Difference{}, "waits: access"},
 		{"admission", "POST", "/api/v1/pods", "", Difference{}, "waits: admission"},
-		{"clients", "GET", "/api/v1/namespaces/n/pods/p/log", "", Difference{}, "waits: kubelet"},
+
 		{"errors", "GET", "/api/v1/secrets", "", Difference{Path: "x"}, ""},
 		{"patch", "POST", "/apis/apps/v1/deployments", "", Difference{"body.spec.replicas", value(t, "1"), absent}, "waits: defaults"},
 		{"patch", "POST", "/apis/apps/v1/deployments", "", Difference{"status", value(t, "422"), value(t, "201")}, "waits: validation"},

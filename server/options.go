@@ -117,7 +117,7 @@ type Options struct {
 	KubeletTimeout time.Duration
 	// Dial makes the connections to kubelets, pods and services; nil means
 	// directly.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 
 	// ControllersOff are the names of controllers that do not run
 	// (--controllers=-name).

@@ -58,12 +58,16 @@ func hedged(ctx context.Context, spawn func(func()), after time.Duration, ask fu
 // silence finds a watch that says nothing although it was asked how far it is.
 type silence struct {
 	asked atomic.Int64 // when it was first asked without an answer, in ns since 1970, or 0
-	bound atomic.Int64 // how long it may say nothing then, in ns
+	found atomic.Int64 // how often in a row it said nothing for too long
 }
 
+// What takes the place of a silent watch may lead to the same member again, as
+// requests go around, so the first few have the least time each. Then each has
+// twice as long as the one before, for it may be etcd that is slow.
 const (
-	silenceLeast = time.Second
-	silenceMost  = 30 * time.Second
+	silenceLeast  = time.Second
+	silenceMost   = 30 * time.Second
+	silencesAlike = 4
 )
 
 // ask notes that the watch was asked.
@@ -72,17 +76,21 @@ func (s *silence) ask() { s.asked.CompareAndSwap(0, time.Now().UnixNano()) }
 // hear notes that the watch said something.
 func (s *silence) hear() {
 	s.asked.Store(0)
-	s.bound.Store(int64(silenceLeast))
+	s.found.Store(0)
 }
 
-// broken tells, once, whether the watch has said nothing for too long. What
-// takes its place then has twice as long, for it may be etcd that is slow.
+// bound is how long the watch may say nothing.
+func (s *silence) bound() time.Duration {
+	doublings := min(max(0, s.found.Load()-silencesAlike+1), 5)
+	return min(silenceLeast<<doublings, silenceMost)
+}
+
+// broken tells, once, whether the watch has said nothing for too long.
 func (s *silence) broken() bool {
-	asked, bound := s.asked.Load(), max(s.bound.Load(), int64(silenceLeast))
-	now := time.Now().UnixNano()
-	if asked == 0 || now-asked < bound || !s.asked.CompareAndSwap(asked, now) {
+	asked, now := s.asked.Load(), time.Now().UnixNano()
+	if asked == 0 || now-asked < int64(s.bound()) || !s.asked.CompareAndSwap(asked, now) {
 		return false
 	}
-	s.bound.Store(min(2*bound, int64(silenceMost)))
+	s.found.Add(1)
 	return true
 }
