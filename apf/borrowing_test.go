@@ -2,6 +2,7 @@ package apf
 
 import (
 	"fmt"
+	"sync"
 	"math"
 	"testing"
 	"time"
@@ -129,13 +130,18 @@ func TestBorrowing(t *testing.T) {
 	if sum > l.seats+len(l.levels) {
 		t.Errorf("%d seats of %d", sum, l.seats)
 	}
-	for _, b := range all { // those who wait are let in as others end
-		<-b.done
-		if !b.ok {
-			t.Fatalf("rejected: %s", b.ticket.Reason)
-		}
-		b.ticket.Done()
+	var wg sync.WaitGroup
+	for _, b := range all { // those who wait are let in as others end, in whatever order
+		wg.Go(func() {
+			<-b.done
+			if !b.ok {
+				t.Errorf("rejected: %s", b.ticket.Reason)
+				return
+			}
+			b.ticket.Done()
+		})
 	}
+	wg.Wait()
 	// Nobody asks for anything for a while: what is lent comes back slowly.
 	for range 200 {
 		period()
