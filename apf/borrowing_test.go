@@ -2,8 +2,8 @@ package apf
 
 import (
 	"fmt"
-	"sync"
 	"math"
+	"sync"
 	"testing"
 	"time"
 
