@@ -118,7 +118,7 @@ func TestFull(t *testing.T) {
 	big := strings.Repeat("x", 200<<10)
 	last := create(t, c, "a/x", big)
 	var err error
-	for n := 0; n < 100 && err == nil; n++ {
+	for n := 0; n < 5000 && err == nil; n++ { // etcd notices a while after it was written
 		var i *Item
 		if i, err = c.Update(t.Context(), last, configMap("a/x", fmt.Sprint(n, big)), 0); err == nil {
 			last = i
