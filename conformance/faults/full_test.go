@@ -20,7 +20,7 @@ const quota = 4 << 20
 func fill(t *testing.T, tg *target) (n int) {
 	t.Helper()
 	big := strings.Repeat("x", 100<<10)
-	for ; n < 100; n++ {
+	for ; n < 2000; n++ { // etcd notices a while after it was written
 		a := tg.do(t.Context(), http.MethodPost, collection, newObject(fmt.Sprint("k", n), big))
 		if a.code == http.StatusCreated {
 			continue
