@@ -16,7 +16,6 @@ import (
 var notServed = []string{
 	"apiextensions.k8s.io/v1",
 	"apiregistration.k8s.io/v1",
-	"authentication.k8s.io/v1",
 }
 
 // TestAPIResources compares the rows of kubectl api-resources with those that
