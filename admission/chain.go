@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -102,7 +103,7 @@ func (m *metrics) steps(plugins []Plugin, verb string, matches func(Handles) boo
 	s := &steps{mutate: phase{done: m.phase(verb, "admit")}, validate: phase{done: m.phase(verb, "validate")}}
 	for _, p := range plugins {
 		for _, h := range p.Handles {
-			if !contains(h.Verbs, verb) || !matches(h) {
+			if !slices.Contains(h.Verbs, verb) || !matches(h) {
 				continue
 			}
 			if p.Mutate != nil {
@@ -115,15 +116,6 @@ func (m *metrics) steps(plugins []Plugin, verb string, matches func(Handles) boo
 		}
 	}
 	return s
-}
-
-func contains[T comparable](list []T, v T) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
 }
 
 // of finds the plugins for a; nil when there are none.
