@@ -17,9 +17,13 @@ import (
 // what the server itself makes at its start.
 func (r *Registry) CreateMissing(ctx context.Context, objects []Made, manager string) error {
 	var missing []Made
+	// The cache will do, once it has what was deleted just before: a second start
+	// writes nothing.
+	var read storage.Read
 	for _, m := range objects {
-		// The cache will do: a second start writes nothing.
-		if _, err := r.Get(ctx, m.target(), storage.Read{Match: storage.Any}); err != nil {
+		_, err := r.Get(ctx, m.target(), read)
+		read.Match = storage.Any
+		if err != nil {
 			missing = append(missing, m)
 		}
 	}
