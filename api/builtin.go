@@ -24,6 +24,8 @@ func BuiltIn() []*Resource {
 		secret(),
 		service(),
 		serviceAccount(),
+		// apiextensions.k8s.io
+		customResourceDefinition(time.Now),
 		// apps
 		controllerRevision(),
 		daemonSet(),

@@ -69,6 +69,12 @@ type documented interface{ SwaggerDoc() map[string]string }
 // doc is the description of one field.
 func doc(of documented, field string) string { return of.SwaggerDoc()[field] }
 
+// NameColumn is the first column of nearly all kinds.
+func NameColumn() metav1.TableColumnDefinition { return nameColumn() }
+
+// AgeDescription is what is said of the time of creation.
+func AgeDescription() string { return doc(metav1.ObjectMeta{}, "creationTimestamp") }
+
 func nameColumn() metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: "Name", Type: "string", Format: "name", Description: doc(metav1.ObjectMeta{}, "name")}
 }

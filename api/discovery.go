@@ -23,7 +23,10 @@ func (g Group) Preferred() schema.GroupVersion { return g.Versions[0] }
 
 // Kubernetes tells a group of Kubernetes itself from one that arrived at run
 // time.
-func (g Group) Kubernetes() bool { return groupRank(g.Name) < groupRank("\x00") }
+func (g Group) Kubernetes() bool { return KubernetesGroup(g.Name) }
+
+// KubernetesGroup tells whether a group is one of Kubernetes itself.
+func KubernetesGroup(name string) bool { return groupRank(name) < groupRank("\x00") }
 
 // groupRank is the place of a group in discovery: built-in groups in the order
 // that kube-apiserver gives them by their priorities, all others behind them.

@@ -130,7 +130,7 @@ func (c *choices) apply(r *Resource) *Resource {
 	out := r
 	for i, v := range r.Versions {
 		off := !c.serves(r.Name, &v)
-		if off == v.NotServed {
+		if off == v.NotServed || v.StoredOnly {
 			continue
 		}
 		if out == r {

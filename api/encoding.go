@@ -25,6 +25,13 @@ func (r *Resource) EncodeStored(obj Object) ([]byte, error) {
 	if obj.GetResourceVersion() != "" || obj.GetSelfLink() != "" {
 		obj = withoutVersion(obj)
 	}
+	if r.StoredJSON {
+		value, err := r.encodeStoredJSON(obj)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", r.Name, err)
+		}
+		return value, nil
+	}
 	m, ok := obj.(ProtoObject)
 	if !ok {
 		return nil, fmt.Errorf("encode %s: %T has no protobuf form", r.Name, obj)
@@ -34,6 +41,22 @@ func (r *Resource) EncodeStored(obj Object) ([]byte, error) {
 		return nil, fmt.Errorf("encode %s: %w", r.Name, err)
 	}
 	return value, nil
+}
+
+func (r *Resource) encodeStoredJSON(obj Object) ([]byte, error) {
+	gv := r.StoredVersion()
+	if v := r.Version(gv); v != nil {
+		var err error
+		if obj, err = r.As(v, obj); err != nil {
+			return nil, err
+		}
+	}
+	if want := gv.WithKind(r.Kind); obj.GetObjectKind().GroupVersionKind() != want {
+		obj = obj.DeepCopyObject().(Object)
+		obj.GetObjectKind().SetGroupVersionKind(want)
+	}
+	value, err := json.Marshal(obj)
+	return append(value, '\n'), err
 }
 
 func withoutVersion(obj Object) Object {
@@ -96,7 +119,9 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 	if err := json.Unmarshal(value, obj); err != nil {
 		return nil, nil, err
 	}
-	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	if !r.Untyped {
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
 	return v, obj, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Bumps tells whether the difference between obj and old counts in
@@ -20,6 +21,9 @@ func (r *Resource) Bumps(obj, old Object) bool {
 
 // bodyChanged compares what is outside metadata and status.
 func bodyChanged(obj, old Object) bool {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return contentChanged(u.Object, old.(*unstructured.Unstructured).Object)
+	}
 	a, b := reflect.ValueOf(obj).Elem(), reflect.ValueOf(old).Elem()
 	for i := range a.NumField() {
 		switch a.Type().Field(i).Name {
@@ -28,6 +32,22 @@ func bodyChanged(obj, old Object) bool {
 		}
 		if !equality.Semantic.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
 			return true
+		}
+	}
+	return false
+}
+
+// contentChanged is bodyChanged for what has no Go type.
+func contentChanged(is, was map[string]any) bool {
+	for _, m := range []map[string]any{is, was} {
+		for name := range m {
+			switch name {
+			case "apiVersion", "kind", "metadata", "status":
+				continue
+			}
+			if !equality.Semantic.DeepEqual(is[name], was[name]) {
+				return true
+			}
 		}
 	}
 	return false

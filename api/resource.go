@@ -59,7 +59,9 @@ type Resource struct {
 	// Name is the plural name in paths: "pods". Singular, Kind and ShortNames
 	// are the other names clients know it by; Categories are the groups of
 	// kubectl such as "all".
-	Name, Singular, Kind   string
+	Name, Singular, Kind string
+	// ListKind is the kind of lists; empty means Kind with List behind it.
+	ListKind               string
 	ShortNames, Categories []string
 	// Namespaced tells whether objects live in a namespace.
 	Namespaced bool
@@ -76,6 +78,12 @@ type Resource struct {
 	// Stored is the group and version that kube-apiserver writes into the value
 	// in etcd; the zero value means that of Versions[0].
 	Stored schema.GroupVersion
+	// StoredJSON: values in etcd are JSON and not protobuf.
+	StoredJSON bool
+	// Untyped: the hub, and every version, is *unstructured.Unstructured: kinds
+	// that arrive at run time have no Go type. Kind and apiVersion are then part
+	// of the object.
+	Untyped bool
 
 	// ValidateName tells what is wrong with a name, one message per fault. With
 	// prefix set the name is a generateName and more will follow it. Nil means
@@ -155,6 +163,9 @@ type Resource struct {
 	// spec.finalizers). Nil means none.
 	HasFinalizers func(obj Object) bool
 
+	// Refuses tells why a verb is not answered for a while; nil when it is.
+	Refuses func(verb string) error
+
 	// Kept tells why the object of a name cannot be deleted; nil when it can. It is
 	// not asked when a whole collection is deleted.
 	Kept func(name string) error
@@ -209,6 +220,8 @@ type Version struct {
 	// NotServed: values of this version in etcd can be read, but clients are
 	// not offered it.
 	NotServed bool
+	// StoredOnly: nobody can turn such a version on.
+	StoredOnly bool
 	// Accepted: what is sent to the paths of the resource's other versions may be
 	// of this version.
 	Accepted bool
@@ -222,6 +235,12 @@ type Version struct {
 	// Deprecated is what clients of this version are told; nil when it is there to
 	// stay.
 	Deprecated *Deprecation
+	// OpenAPI, for what has no Go type, gives the schema of its objects as a
+	// document of OpenAPI 3 has it.
+	OpenAPI func() ([]byte, error)
+	// Prune, for what has no Go type, drops from an object what the version does
+	// not know, and returns the paths of that.
+	Prune func(obj Object) (unknown []string)
 	// FieldLabels maps the field selectors of this version to the labels of
 	// Resource.Fields, metadata.name and metadata.namespace included. Nil means
 	// these two alone.

@@ -27,35 +27,65 @@ func appsReplicas() map[string]string {
 
 const replicasPath = "spec.replicas"
 
-// scale is the subresource by which all kinds with replicas are scaled alike.
+// scale is the subresource by which all built-in kinds with replicas are scaled
+// alike.
 func scale(of scaled) *Subresource {
+	return Scale(true, Scaling{
+		Replicas: of.replicas,
+		Wanted: func(obj Object) (n int32, err error) {
+			if p := *of.wanted(obj); p != nil {
+				n = *p
+			}
+			return n, nil
+		},
+		SetWanted: func(obj Object, n int32) error {
+			*of.wanted(obj) = &n
+			return nil
+		},
+		Status: func(obj Object) (autoscalingv1.ScaleStatus, error) {
+			selector, err := of.selector(obj)
+			return autoscalingv1.ScaleStatus{Replicas: of.current(obj), Selector: selector}, err
+		},
+	})
+}
+
+// Scaling is what the subresource scale needs to know of a kind.
+type Scaling struct {
+	// Replicas is Subresource.Replicas.
+	Replicas map[string]string
+	// Wanted and SetWanted are about the number of replicas that is asked for,
+	// Status tells what there is.
+	Wanted    func(obj Object) (int32, error)
+	SetWanted func(obj Object, n int32) error
+	Status    func(obj Object) (autoscalingv1.ScaleStatus, error)
+}
+
+// Scale makes the subresource scale of a kind.
+func Scale(namespaced bool, of Scaling) *Subresource {
 	return &Subresource{
 		Name: "scale", Verbs: readWrite(),
-		Replicas: of.replicas,
+		Replicas: of.Replicas,
 		Kind: &Resource{
 			Name: "scale", Singular: "scale", Kind: "Scale",
-			Namespaced: true,
+			Namespaced: namespaced,
 			Versions:   served(autoscalingv1.SchemeGroupVersion),
 			Gone:       gone("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
 			New:        func() Object { return &autoscalingv1.Scale{} },
 			Rows:       &Table{Columns: scaleColumns, Cells: scaleCells},
 		},
 		View: func(obj Object) (Object, error) {
-			selector, err := of.selector(obj)
+			status, err := of.Status(obj)
 			if err != nil {
 				return nil, err
 			}
-			s := &autoscalingv1.Scale{
+			n, err := of.Wanted(obj)
+			return &autoscalingv1.Scale{
 				ObjectMeta: metav1.ObjectMeta{
 					Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
 					ResourceVersion: obj.GetResourceVersion(), CreationTimestamp: obj.GetCreationTimestamp(),
 				},
-				Status: autoscalingv1.ScaleStatus{Replicas: of.current(obj), Selector: selector},
-			}
-			if n := *of.wanted(obj); n != nil {
-				s.Spec.Replicas = *n
-			}
-			return s, nil
+				Spec: autoscalingv1.ScaleSpec{Replicas: n}, Status: status,
+			}, err
 		},
 		Change: func(obj, asked Object) (Object, error) {
 			n := asked.(*autoscalingv1.Scale).Spec.Replicas
@@ -63,8 +93,7 @@ func scale(of scaled) *Subresource {
 				return nil, errors.NewInvalid(schema.GroupKind{Group: autoscalingv1.GroupName, Kind: "Scale"}, asked.GetName(), field.ErrorList{
 					field.Invalid(field.NewPath("spec", "replicas"), n, "must be greater than or equal to 0")})
 			}
-			*of.wanted(obj) = &n
-			return obj, nil
+			return obj, of.SetWanted(obj, n)
 		},
 	}
 }

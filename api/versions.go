@@ -14,6 +14,14 @@ func (r *Resource) Answers() []string {
 	return r.Verbs
 }
 
+// KindOfList is the kind of lists of r.
+func (r *Resource) KindOfList() string {
+	if r.ListKind == "" {
+		return r.Kind + "List"
+	}
+	return r.ListKind
+}
+
 // Hub is the group and version of the hub type.
 func (r *Resource) Hub() schema.GroupVersion { return r.Versions[0].GroupVersion }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -118,6 +119,9 @@ func (c *codec) encodeJSON(obj api.Object) ([]byte, error) {
 }
 
 func (c *codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
+	if u, ok := v.(*unstructured.Unstructured); ok {
+		return c.encodeContent(u.Object)
+	}
 	if !v.GetObjectKind().GroupVersionKind().Empty() {
 		v = v.DeepCopyObject().(api.Object)
 		v.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
@@ -131,6 +135,45 @@ func (c *codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
 	body := scratch.Bytes()[1 : scratch.Len()-1] // without the first brace, and the end of the line
 	out := make([]byte, 0, len(c.head)+len(body))
 	return append(append(out, c.head...), body...), nil
+}
+
+// encodeContent is encodeVersionedJSON for what has no Go type, in the same
+// order: kind and apiVersion, metadata, and the rest.
+func (c *codec) encodeContent(content map[string]any) ([]byte, error) {
+	rest := make(map[string]any, len(content))
+	for name, value := range content {
+		switch name {
+		case "kind", "apiVersion", "metadata":
+		default:
+			rest[name] = value
+		}
+	}
+	meta, err := json.Marshal(content["metadata"])
+	if err != nil {
+		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
+	}
+	body, err := json.Marshal(rest)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
+	}
+	out := make([]byte, 0, len(c.head)+len(metadataKey)+len(meta)+len(body))
+	out = append(append(append(out, c.head...), metadataKey...), meta...)
+	if len(rest) > 0 {
+		out = append(out, ',')
+	}
+	return append(out, body[1:]...), nil
+}
+
+// Forget drops the codecs of a resource that is no more.
+func (h *Handler) Forget(res *api.Resource) {
+	for i := range res.Versions {
+		h.codecs.Delete(&res.Versions[i])
+	}
+	for _, sub := range res.Subresources {
+		if sub.Kind != nil {
+			h.codecs.Delete(&sub.Kind.Versions[0])
+		}
+	}
 }
 
 // scratches are buffers for what is copied at once.

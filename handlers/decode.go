@@ -174,6 +174,9 @@ func (h *Handler) decode(r *http.Request, c *codec, data []byte, fieldValidation
 	if err != nil {
 		return nil, err
 	}
+	if c.resource.Untyped {
+		return h.decodeUntyped(r, c, f, data, fieldValidation)
+	}
 	if f == formatJSON {
 		if obj, ok := c.readExact(data, fieldValidation); ok {
 			return c.defaulted(obj)

@@ -70,6 +70,8 @@ type offer struct {
 	// stream: the answer is a watch. documents: it is no object of the
 	// catalogue, and shown as itself only.
 	stream, documents bool
+	// noProto: it has no protobuf form.
+	noProto bool
 	// noTable: it is an answer to a question, which has no columns.
 	noTable bool
 }
@@ -91,6 +93,17 @@ var (
 	offerAnswer   = offer{byName: offerObject.byName, byParameters: offerObject.byParameters, noTable: true}
 	offerDocument = offer{byName: offerObject.byName, byParameters: offerObject.byParameters, documents: true}
 )
+
+// untyped is the same offer of what has no Go type, and so no protobuf form.
+func (o offer) untyped() offer {
+	o.noProto = true
+	o.byName = mediaJSON + ", " + mediaYAML + ", " + mediaProtobuf
+	o.byParameters = o.byName
+	if o.stream {
+		o.byParameters = mediaJSON + ";stream=watch, " + mediaProtobuf + ";stream=watch"
+	}
+	return o
+}
 
 // negotiate picks the format of the answer from the Accept header.
 func negotiate(r *http.Request, o offer) (media, error) {
@@ -189,6 +202,9 @@ func (c clause) match(o offer) (media, bool) {
 		return m, false
 	}
 	m.as, m.asVersion = c.params["as"], c.params["v"]
+	if o.noProto && m.format == formatProtobuf && m.as == "" {
+		return m, false
+	}
 	return m, o.shows(m, c.params["g"])
 }
 

@@ -27,6 +27,9 @@ func (h *Handler) patch(c *call) error {
 		return h.apply(c, &v)
 	}
 	parse, ok := patchTypes[types.PatchType(name)]
+	if types.PatchType(name) == types.StrategicMergePatchType && c.codec.resource.Untyped {
+		ok = false // it goes by Go types
+	}
 	if err != nil || !ok {
 		return statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
 	}
@@ -88,19 +91,15 @@ func (p *patcher) change(ctx context.Context, old api.Object) (api.Object, error
 // the patch.
 func (p *patcher) decode(ctx context.Context, patch *patch, data []byte) (api.Object, error) {
 	c := p.c.codec
+	if c.resource.Untyped {
+		return p.decodeUntyped(ctx, patch, data)
+	}
 	if len(patch.strict) == 0 {
 		if obj, ok := c.readExact(data, p.fieldValidation); ok {
 			return c.defaulted(obj)
 		}
 	}
-	unfit := func(err error) error {
-		shown := string(data)
-		if patch.shown != nil {
-			shown = patch.shown()
-		}
-		return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
-			field.Invalid(field.NewPath("patch"), shown, err.Error())})
-	}
+	unfit := func(err error) error { return patch.unfit(data, err) }
 	b, err := parseBody(formatJSON, data)
 	if err != nil {
 		return nil, unfit(err)
@@ -116,6 +115,16 @@ func (p *patcher) decode(ctx context.Context, patch *patch, data []byte) (api.Ob
 		return nil, unfit(err)
 	}
 	return c.defaulted(obj)
+}
+
+// unfit is the answer to a patch that led to what does not fit the kind.
+func (p *patch) unfit(data []byte, err error) error {
+	shown := string(data)
+	if p.shown != nil {
+		shown = p.shown()
+	}
+	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+		field.Invalid(field.NewPath("patch"), shown, err.Error())})
 }
 
 // errUnpatchable tells what is wrong with a kind that a patch changed.

@@ -51,6 +51,9 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if _, known := h.Catalogue.Group(gv.Group); !ok && !known {
 		return nil, errNoGroup
 	}
+	if !ok && !api.KubernetesGroup(gv.Group) {
+		return nil, errNoGroup // of groups that arrived at run time, nothing more is known
+	}
 	if !ok || len(info.Parts) > 3 && !passesOn(res.Subresource(info.Subresource)) {
 		return nil, errNoResource()
 	}
@@ -61,6 +64,11 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if verb := verbOnPath(info, r.Method); !contains(allowed, verb) || info.Subresource == "" && !has(res, verb) {
 		if !passesOn(res.Subresource(info.Subresource)) || r.Method != http.MethodHead && r.Method != http.MethodOptions {
 			return nil, errMethod()
+		}
+	}
+	if res.Refuses != nil {
+		if err := res.Refuses(info.Verb); err != nil {
+			return nil, err
 		}
 	}
 	request.From(r.Context()).Routed = true

@@ -61,6 +61,9 @@ func (c computed) at(i int) subject { return bare{c[i]} }
 
 // view finds out how the answer is to be shown.
 func (h *Handler) view(c *call, o offer) (view, error) {
+	if c.codec.resource.Untyped {
+		o = o.untyped()
+	}
 	m, err := negotiate(c.r, o)
 	if err != nil {
 		return view{}, err
@@ -136,6 +139,9 @@ func (v *view) appendListItem(b []byte, s subject) ([]byte, error) {
 		if err != nil {
 			return b, err
 		}
+		if v.codec.resource.Untyped {
+			return append(b, full...), nil // such items do without nothing
+		}
 		return append(append(b, '{'), v.codec.listForm(full)...), nil
 	case asTable:
 		return v.appendRow(b, s)
@@ -146,7 +152,7 @@ func (v *view) appendListItem(b []byte, s subject) ([]byte, error) {
 // listKind is kind and version of a list.
 func (v *view) listKind() (kind, apiVersion string) {
 	if v.as == "" {
-		return v.codec.gvk.Kind + "List", v.codec.version.String()
+		return v.codec.resource.KindOfList(), v.codec.version.String()
 	}
 	return asPartialList, v.asGroupVersion()
 }
@@ -158,6 +164,9 @@ func (v *view) appendListHead(b []byte, meta metav1.ListMeta) []byte {
 	}
 	b = append(b, objectHead(v.listKind())...)
 	b = append(append(b, `"metadata":`...), encodeListMeta(meta)...)
+	if v.as == "" && v.codec.resource.Untyped && meta.Continue == "" {
+		b = append(b[:len(b)-1], `,"continue":""}`...)
+	}
 	return append(b, `,"items":[`...)
 }
 

@@ -85,9 +85,9 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		}
 		grace = t.Resource.GracePeriodSeconds(old, asked)
 	}
-	finalizers := propagated(t.Resource, old, o.Propagation)
 	obj, changed := r.terminating(t.Resource, old, grace)
-	if !slices.Equal(finalizers, old.GetFinalizers()) {
+	finalizers := propagated(t.Resource, obj, o.Propagation)
+	if !slices.Equal(finalizers, obj.GetFinalizers()) {
 		if !changed {
 			obj, changed = old.DeepCopyObject().(api.Object), true
 		}

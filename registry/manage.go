@@ -28,6 +28,16 @@ func (f *fieldManagers) of(res *api.Resource) *ssa.Manager {
 	return m.(*ssa.Manager)
 }
 
+// forget drops what is kept of a resource that is no more.
+func (f *fieldManagers) forget(res *api.Resource) {
+	f.managers.Delete(res)
+	for _, sub := range res.Subresources {
+		if sub.Kind != nil {
+			f.managers.Delete(sub.Kind)
+		}
+	}
+}
+
 // subresource is the name of the subresource that t names.
 func (t Target) subresource() string {
 	switch {

@@ -30,10 +30,10 @@ func (r *Registry) Size(gv schema.GroupVersion, resource string) (objects int, b
 	if !ok {
 		return 0, 0, false
 	}
-	c := r.collection(res)
-	if c == nil {
+	if res.Virtual != nil {
 		return 0, 0, false
 	}
+	c := r.collection(res)
 	objects, bytes = c.Size()
 	return objects, bytes, true
 }

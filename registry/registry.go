@@ -49,6 +49,9 @@ type Registry struct {
 	fields    fieldManagers
 	reviews   map[string]Review
 
+	// removed stands for the collection of what was taken away.
+	removed *storage.Collection
+
 	mu          sync.RWMutex
 	collections map[*api.Resource]*storage.Collection
 }
@@ -68,6 +71,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 		o.EtcdPrefix = "/registry"
 	}
 	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas}, collections: map[*api.Resource]*storage.Collection{}}
+	r.removed = store.Removed()
 	for _, res := range catalogue.Resources() {
 		if res.Virtual != nil {
 			continue
@@ -98,10 +102,28 @@ func (r *Registry) Add(res *api.Resource) error {
 	return nil
 }
 
+// Remove takes a resource away: its watches end, and nothing of it is kept. What
+// is in etcd stays.
+func (r *Registry) Remove(res *api.Resource) {
+	r.mu.Lock()
+	c := r.collections[res]
+	delete(r.collections, res)
+	r.mu.Unlock()
+	r.fields.forget(res)
+	if c != nil {
+		c.Close()
+	}
+}
+
+// collection is where the objects of a resource are. Of one that was taken away
+// while a request was on its way, it is one where nothing is.
 func (r *Registry) collection(res *api.Resource) *storage.Collection {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.collections[res]
+	if c := r.collections[res]; c != nil {
+		return c
+	}
+	return r.removed
 }
 
 // Target says which objects a request is about.

@@ -1,7 +1,10 @@
 package registry
 
 import (
+	"maps"
 	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -16,6 +19,10 @@ func fieldsOf(obj api.Object) (v reflect.Value, status reflect.Value) {
 
 // resetStatus empties the status of obj.
 func resetStatus(obj api.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		delete(u.Object, "status")
+		return
+	}
 	if _, status := fieldsOf(obj); status.IsValid() {
 		status.SetZero()
 	}
@@ -23,6 +30,10 @@ func resetStatus(obj api.Object) {
 
 // copyStatus gives obj the status of from, sharing its memory.
 func copyStatus(obj, from api.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		setOrDelete(u.Object, "status", from.(*unstructured.Unstructured).Object)
+		return
+	}
 	_, to := fieldsOf(obj)
 	_, status := fieldsOf(from)
 	if to.IsValid() {
@@ -30,8 +41,24 @@ func copyStatus(obj, from api.Object) {
 	}
 }
 
+// setOrDelete makes a field of m what it is in from.
+func setOrDelete(m map[string]any, name string, from map[string]any) {
+	if v, ok := from[name]; ok {
+		m[name] = v
+	} else {
+		delete(m, name)
+	}
+}
+
 // takeAllButStatus makes obj what old is, apart from status and metadata.
 func takeAllButStatus(obj, old api.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		all := maps.Clone(old.(*unstructured.Unstructured).Object)
+		setOrDelete(all, "metadata", u.Object)
+		setOrDelete(all, "status", u.Object)
+		u.Object = all
+		return
+	}
 	v, status := fieldsOf(obj)
 	was, _ := fieldsOf(old)
 	meta := v.FieldByName("ObjectMeta").Interface()

@@ -213,7 +213,10 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	s.wg.Go(func() { reg.NewRepairer(s.logger).Run(asServer(s.lifetime), repairInterval) })
 	s.loops, err = s.controllersConfig(own, catalogue, reg)
 	s.loops.Ledger, s.loops.Tokens = ledger, known.issuer
-	return err
+	if err != nil {
+		return err
+	}
+	return s.serveCustomKinds(ctx)
 }
 
 // newMetrics is the server's own registry, with what there is to tell of the

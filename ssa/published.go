@@ -13,8 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
-// Published finds the schemas of the kinds of a catalogue that have Go types, in
-// the definitions of the published types.
+// Published finds the schemas of the kinds of a catalogue: of those that have Go
+// types in the definitions of the published types, of others in what they bring.
 //
 // What was unpacked of these is kept until the garbage collector takes it: kinds
 // are mostly asked for together, at the start, and seldom later.
@@ -22,9 +22,13 @@ func Published(c *api.Catalogue) Schemas {
 	var mu sync.Mutex
 	var kept weak.Pointer[openapi.Definitions]
 	return func(gvk schema.GroupVersionKind) (typed.ParseableType, bool) {
-		name, ok := Definition(c, gvk)
-		if !ok {
+		obj, custom := published(c, gvk)
+		if obj == nil {
 			return typed.ParseableType{}, false
+		}
+		name := definitionName(reflect.TypeOf(obj).Elem())
+		if custom != nil {
+			name = "custom." + gvk.Group + "." + gvk.Version + "." + gvk.Kind
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -35,6 +39,13 @@ func Published(c *api.Catalogue) Schemas {
 				return typed.ParseableType{}, false
 			}
 			kept = weak.Make(defs)
+		}
+		if custom != nil {
+			content, err := custom()
+			if err != nil {
+				return typed.ParseableType{}, false
+			}
+			defs.Add(openapi.Definition{Name: name, V3: content})
 		}
 		parser, err := defs.Parser(name)
 		if err != nil {
@@ -48,18 +59,18 @@ func Published(c *api.Catalogue) Schemas {
 // Definition is what the schema of a kind is called among the definitions of the
 // published types.
 func Definition(c *api.Catalogue, gvk schema.GroupVersionKind) (name string, ok bool) {
-	obj := published(c, gvk)
-	if obj == nil {
+	obj, custom := published(c, gvk)
+	if obj == nil || custom != nil {
 		return "", false
 	}
 	return definitionName(reflect.TypeOf(obj).Elem()), true
 }
 
 // published returns an object of a kind, which may be that of a subresource; nil
-// when there is no such kind.
-func published(c *api.Catalogue, gvk schema.GroupVersionKind) api.Object {
+// when there is no such kind. What has no Go type brings its schema.
+func published(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Object, custom func() ([]byte, error)) {
 	if res, version, ok := c.Kind(gvk.GroupVersion(), gvk.Kind); ok {
-		return res.NewOf(version)
+		return res.NewOf(version), version.OpenAPI
 	}
 	for _, res := range c.Resources() {
 		for _, sub := range res.Subresources {
@@ -67,11 +78,11 @@ func published(c *api.Catalogue, gvk schema.GroupVersionKind) api.Object {
 				continue
 			}
 			if version := sub.Kind.Version(gvk.GroupVersion()); version != nil {
-				return sub.Kind.NewOf(version)
+				return sub.Kind.NewOf(version), nil
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // definitionName is what the schema of a Go type is called: that of

@@ -118,6 +118,16 @@ func (c *Collection) Close() {
 	c.endWatches(ErrClosed)
 }
 
+// Removed is a collection that was closed: whatever is asked of it fails with
+// ErrClosed.
+func (s *Store) Removed() *Collection {
+	c := &Collection{store: s}
+	c.kind = &kind{onError: c.badValue}
+	c.closed.Store(true)
+	c.ended = ErrClosed
+	return c
+}
+
 // noteWritten notes the revision that a write made, if it made one.
 func (c *Collection) noteWritten(rev int64) {
 	for {

@@ -20,6 +20,9 @@ import (
 // what they were when Create returns; the object that it made, as it is
 // stored, is that of the returned item.
 func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl time.Duration) (*Item, error) {
+	if c.closed.Load() {
+		return nil, ErrClosed
+	}
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
@@ -81,7 +84,7 @@ func unchanged(full string, old *Item) clientv3.Cmp {
 // commit runs the transaction: op if guard holds, else a read of the key. It
 // returns the item with value that op made, or what the key holds instead.
 func (c *Collection) commit(ctx context.Context, key string, guard clientv3.Cmp, op clientv3.Op, value []byte) (*Item, *mvccpb.KeyValue, error) {
-	if c.store.ctx.Err() != nil {
+	if c.store.ctx.Err() != nil || c.closed.Load() {
 		return nil, nil, ErrClosed
 	}
 	c.handoff.begin(key)

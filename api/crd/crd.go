@@ -1,0 +1,186 @@
+// Package crd makes kinds at run time: Compile turns a CustomResourceDefinition
+// into the value that package api has one file for each built-in kind of, and
+// from there on nothing knows the difference.
+//
+// Objects are *unstructured.Unstructured, in the version that is stored. What
+// the schema of a version does to them is done by package structural; object.go
+// has what is generic about them, columns.go and scale.go what a definition may
+// add.
+package crd
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/structural"
+)
+
+// Kind is what a definition is compiled to.
+type Kind struct {
+	Resource *api.Resource
+	// Terminating is set when objects are being deleted with their kind: no new
+	// ones are made.
+	Terminating atomic.Bool
+	// Schemas are those of the versions.
+	Schemas map[schema.GroupVersion]*structural.Schema
+}
+
+// Compile makes the kind that a definition describes. Names are those that were
+// accepted.
+func Compile(d *apiextensionsv1.CustomResourceDefinition) (*Kind, error) {
+	names := d.Status.AcceptedNames
+	stored := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	if stored < 0 {
+		return nil, fmt.Errorf("%s: no version is stored", d.Name)
+	}
+	k := &Kind{Schemas: map[schema.GroupVersion]*structural.Schema{}}
+	hub := schema.GroupVersion{Group: d.Spec.Group, Version: d.Spec.Versions[stored].Name}
+	gvk := hub.WithKind(names.Kind)
+	res := &api.Resource{
+		Name: names.Plural, Singular: names.Singular, Kind: names.Kind, ListKind: names.ListKind,
+		ShortNames: names.ShortNames, Categories: names.Categories,
+		Namespaced: d.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		Prefix:     d.Spec.Group + "/" + names.Plural,
+		StoredJSON: true, Untyped: true,
+		Generation: true, RequireResourceVersion: true, MetadataRevalidated: true,
+		New: func() api.Object {
+			u := &unstructured.Unstructured{}
+			u.SetGroupVersionKind(gvk)
+			return u
+		},
+	}
+	res.Refuses = func(verb string) error {
+		if verb != api.VerbCreate || !k.Terminating.Load() {
+			return nil
+		}
+		err := apierrors.NewMethodNotSupported(schema.GroupResource{Group: d.Spec.Group, Resource: names.Plural}, verb)
+		err.ErrStatus.Message = verb + " not allowed while custom resource definition is terminating"
+		return err
+	}
+	for _, v := range d.Spec.Versions {
+		s, err := schemaOf(d, &v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
+		}
+		version := versionOf(schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}, gvk, &v, s)
+		k.Schemas[version.GroupVersion] = s
+		if v.Storage {
+			version.New, version.ToHub, version.FromHub = nil, nil, nil
+			res.Default = func(obj api.Object) { complete(contentOf(obj), s) }
+			res.Rows = columnsOf(v.AdditionalPrinterColumns)
+			res.Versions = slices.Insert(res.Versions, 0, version)
+		} else {
+			res.Versions = append(res.Versions, version)
+		}
+		parts(res, &v)
+	}
+	if !res.HasStatus {
+		res.Changed = anythingChanged
+	}
+	k.Resource = res
+	return k, nil
+}
+
+// schemaOf compiles the schema of a version; nil where all fields are kept.
+func schemaOf(d *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) (*structural.Schema, error) {
+	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+		keep := true
+		return structural.New(&apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep})
+	}
+	props := v.Schema.OpenAPIV3Schema
+	if d.Spec.PreserveUnknownFields {
+		props = props.DeepCopy()
+		keep := true
+		props.XPreserveUnknownFields = &keep
+	}
+	return structural.New(props)
+}
+
+// parts are what a version adds to a kind. Versions share subresources.
+func parts(res *api.Resource, v *apiextensionsv1.CustomResourceDefinitionVersion) {
+	for _, f := range v.SelectableFields {
+		addField(res, f.JSONPath)
+	}
+	if v.Subresources == nil {
+		return
+	}
+	if v.Subresources.Status != nil {
+		res.HasStatus = true
+	}
+	if s := v.Subresources.Scale; s != nil && res.Subresource("scale") == nil {
+		res.Subresources = append(res.Subresources, scaleOf(res, v.Name, s))
+	}
+}
+
+// anythingChanged compares all but metadata, for kinds whose status is a field
+// like any other.
+func anythingChanged(obj, old api.Object) bool {
+	is, was := contentOf(obj), contentOf(old)
+	for _, m := range []map[string]any{is, was} {
+		for name := range m {
+			if name != "metadata" && name != "apiVersion" && name != "kind" && !equality.Semantic.DeepEqual(is[name], was[name]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// complete drops what the schema does not know, and fills in its defaults.
+func complete(content map[string]any, s *structural.Schema) {
+	s.Prune(content)
+	s.Default(content)
+}
+
+func contentOf(obj api.Object) map[string]any { return obj.(*unstructured.Unstructured).Object }
+
+// versionOf makes a version. What converts is for all but the hub: objects are
+// taken over as they are, but for what their version does not know.
+func versionOf(gv schema.GroupVersion, hub schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {
+	validate := func(obj api.Object) field.ErrorList { return s.Validate(nil, contentOf(obj)) }
+	own := gv.WithKind(hub.Kind)
+	return api.Version{
+		GroupVersion: gv, NotServed: !v.Served, Deprecated: deprecationOf(gv, hub.Kind, v),
+		New: func() api.Object {
+			u := &unstructured.Unstructured{}
+			u.SetGroupVersionKind(own)
+			return u
+		},
+		ToHub: func(obj api.Object) (api.Object, error) {
+			u := obj.DeepCopyObject().(*unstructured.Unstructured)
+			complete(u.Object, s)
+			u.SetGroupVersionKind(hub)
+			return u, nil
+		},
+		FromHub: func(obj api.Object) (api.Object, error) {
+			u := obj.DeepCopyObject().(*unstructured.Unstructured)
+			u.SetGroupVersionKind(own)
+			s.Prune(u.Object)
+			return u, nil
+		},
+		OpenAPI:     func() ([]byte, error) { return openAPIOf(own, s) },
+		Prune:       func(obj api.Object) []string { return s.Prune(contentOf(obj)) },
+		FieldLabels: labelsOf(v), FieldLabelError: "field label not supported: %s",
+		Validate:       validate,
+		ValidateUpdate: func(obj, _ api.Object) field.ErrorList { return validate(obj) },
+	}
+}
+
+func deprecationOf(gv schema.GroupVersion, kind string, v *apiextensionsv1.CustomResourceDefinitionVersion) *api.Deprecation {
+	switch {
+	case !v.Deprecated:
+		return nil
+	case v.DeprecationWarning != nil:
+		return &api.Deprecation{Warning: *v.DeprecationWarning}
+	}
+	return &api.Deprecation{Warning: fmt.Sprintf("%s %s is deprecated", gv, kind)}
+}

@@ -1,0 +1,259 @@
+package structural
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// A schema is structural when the shape of objects can be read off its outer
+// part alone, and what combines schemas (allOf, anyOf, oneOf, not) does no more
+// than restrict values.
+
+// level is what a schema is of.
+type level int
+
+const (
+	levelRoot level = iota
+	levelItem
+	levelField
+)
+
+type shaper struct{ checker }
+
+// structure checks the outer part.
+func (c *shaper) structure(s *props, l level, path *field.Path) {
+	if s == nil {
+		return
+	}
+	c.children(s, path)
+	intOrString := s.XIntOrString
+	preserve := s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
+	if intOrString && preserve {
+		c.invalid(path.Child("x-kubernetes-preserve-unknown-fields"), preserve, "must be false if x-kubernetes-int-or-string is true")
+	}
+	if intOrString && s.XEmbeddedResource {
+		c.invalid(path.Child("x-kubernetes-embedded-resource"), true, "must be false if x-kubernetes-int-or-string is true")
+	}
+	c.values(s, intOrString && anyOfTypes(s.AnyOf), intOrString && len(s.AllOf) > 0 && anyOfTypes(s.AllOf[0].AnyOf), l, path)
+	c.rootType(s, l, preserve, path)
+	if s.XEmbeddedResource && s.AdditionalProperties != nil {
+		c.forbid(path.Child("additionalProperties"), "must not be used if x-kubernetes-embedded-resource is set")
+	}
+	if l == levelRoot || s.XEmbeddedResource {
+		c.metadata(s, path)
+	}
+	if s.XEmbeddedResource && !preserve && len(s.Properties) == 0 {
+		c.require(path.Child("properties"), "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields")
+	}
+	c.setItems(s, path)
+}
+
+func (c *shaper) children(s *props, path *field.Path) {
+	if s.Items != nil {
+		c.structure(s.Items.Schema, levelItem, path.Child("items"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		sub := s.Properties[name]
+		c.structure(&sub, levelField, path.Child("properties").Key(name))
+	}
+	if s.AdditionalProperties != nil {
+		c.structure(s.AdditionalProperties.Schema, levelField, path.Child("additionalProperties"))
+	}
+}
+
+func (c *shaper) rootType(s *props, l level, preserve bool, path *field.Path) {
+	switch {
+	case s.XEmbeddedResource && s.Type != "object":
+		c.typed(s, "object", path, "if x-kubernetes-embedded-resource is true")
+	case s.Type == "" && !s.XIntOrString && !preserve:
+		c.require(path.Child("type"), map[level]string{
+			levelRoot:  "must not be empty at the root",
+			levelItem:  "must not be empty for specified array items",
+			levelField: "must not be empty for specified object fields",
+		}[l])
+	}
+	if l == levelRoot && s.Type != "" && s.Type != "object" {
+		c.invalid(path.Child("type"), s.Type, "must be object at the root")
+	}
+	if l == levelRoot && s.AdditionalProperties != nil {
+		c.forbid(path.Child("additionalProperties"), "must not be used at the root")
+	}
+}
+
+// metadata checks that what every object has is not restricted, but for names.
+func (c *shaper) metadata(s *props, path *field.Path) {
+	for _, name := range []string{"kind", "apiVersion"} {
+		if f, ok := s.Properties[name]; ok && f.Type != "string" {
+			c.invalid(path.Child("properties").Key(name).Child("type"), f.Type, "must be string")
+		}
+	}
+	meta, ok := s.Properties["metadata"]
+	if !ok {
+		return
+	}
+	at := path.Child("properties").Key("metadata")
+	if meta.Type != "object" {
+		c.invalid(at.Child("type"), meta.Type, "must be object")
+	}
+	rest := *meta.DeepCopy()
+	rest.Type, rest.Default, rest.Description = "", nil, ""
+	delete(rest.Properties, "name")
+	delete(rest.Properties, "generateName")
+	if len(rest.Properties) == 0 {
+		rest.Properties = nil
+	}
+	if !isZero(rest) {
+		c.forbid(at, "must not specify anything other than name and generateName, but metadata is implicitly specified")
+	}
+}
+
+// setItems checks that items of a set are owned as a whole.
+func (c *shaper) setItems(s *props, path *field.Path) {
+	if listType(s) != "set" || s.Items == nil || s.Items.Schema == nil {
+		return
+	}
+	const why = "must be atomic as item of a list with x-kubernetes-list-type=set"
+	item, at := s.Items.Schema, path.Child("items")
+	switch item.Type {
+	case "object":
+		if item.XMapType == nil || *item.XMapType != "atomic" {
+			c.invalid(at.Child("x-kubernetes-map-type"), item.XMapType, why)
+		}
+	case "array":
+		if listType(item) != "atomic" {
+			c.invalid(at.Child("x-kubernetes-list-type"), item.XListType, why)
+		}
+	}
+}
+
+// values checks the schemas that are combined. Those by which an integer or a
+// string is said are let be.
+func (c *shaper) values(s *props, skipAnyOf, skipFirst bool, l level, path *field.Path) {
+	if !skipAnyOf {
+		for i := range s.AnyOf {
+			c.nested(&s.AnyOf[i], false, l, path.Child("anyOf").Index(i))
+		}
+	}
+	for i := range s.AllOf {
+		c.nested(&s.AllOf[i], skipFirst && i == 0, l, path.Child("allOf").Index(i))
+	}
+	for i := range s.OneOf {
+		c.nested(&s.OneOf[i], false, l, path.Child("oneOf").Index(i))
+	}
+	if s.Not != nil {
+		c.nested(s.Not, false, l, path.Child("not"))
+	}
+}
+
+func (c *shaper) nested(s *props, skipAnyOf bool, l level, path *field.Path) {
+	if s == nil {
+		return
+	}
+	c.values(s, skipAnyOf, false, l, path)
+	if s.Items != nil {
+		c.nested(s.Items.Schema, false, levelItem, path.Child("items"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		sub := s.Properties[name]
+		c.nested(&sub, false, levelField, path.Child("properties").Key(name))
+	}
+	for _, w := range []struct {
+		name, must string
+		used       bool
+	}{
+		{"type", "empty", s.Type != ""},
+		{"title", "empty", s.Title != ""},
+		{"description", "empty", s.Description != ""},
+		{"default", "undefined", s.Default != nil},
+		{"additionalProperties", "undefined", s.AdditionalProperties != nil},
+		{"nullable", "false", s.Nullable},
+		{"x-kubernetes-preserve-unknown-fields", "false", s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields},
+		{"x-kubernetes-embedded-resource", "false", s.XEmbeddedResource},
+		{"x-kubernetes-int-or-string", "false", s.XIntOrString},
+		{"x-kubernetes-list-map-keys", "empty", len(s.XListMapKeys) > 0},
+		{"x-kubernetes-list-type", "undefined", s.XListType != nil},
+		{"x-kubernetes-map-type", "undefined", s.XMapType != nil},
+	} {
+		if w.used {
+			c.forbid(path.Child(w.name), "must be "+w.must+" to be structural")
+		}
+	}
+	if _, ok := s.Properties["metadata"]; ok && l == levelRoot {
+		c.forbid(path.Child("properties").Key("metadata"), "must not be specified in a nested context")
+	}
+}
+
+// anyOfTypes tells of the one list of types that a value which is an integer or
+// a string may have.
+func anyOfTypes(list []props) bool {
+	return len(list) == 2 && onlyType(list[0], "integer") && onlyType(list[1], "string")
+}
+
+func onlyType(s props, name string) bool {
+	is := s.Type == name
+	s.Type = ""
+	return is && isZero(s)
+}
+
+// complete checks that all that is restricted by combination is in the outer part
+// too.
+func (c *shaper) complete(v, s *props, sPath, vPath *field.Path, nested bool) {
+	for _, l := range combined(v) {
+		for i := range l.schemas {
+			c.completeNested(&l.schemas[i], s, sPath, vPath.Child(l.name).Index(i))
+		}
+	}
+	if v.Not != nil {
+		c.completeNested(v.Not, s, sPath, vPath.Child("not"))
+	}
+	if nested {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
+		sub := v.Properties[name]
+		at := sPath.Child("properties").Key(name)
+		c.complete(&sub, &sub, at, at, false)
+	}
+	if v.Items != nil && v.Items.Schema != nil {
+		c.complete(v.Items.Schema, v.Items.Schema, sPath.Child("items"), sPath.Child("items"), false)
+	}
+	if v.AdditionalProperties != nil && v.AdditionalProperties.Schema != nil {
+		at := sPath.Child("additionalProperties")
+		c.complete(v.AdditionalProperties.Schema, v.AdditionalProperties.Schema, at, at, false)
+	}
+}
+
+func (c *shaper) completeNested(v, s *props, sPath, vPath *field.Path) {
+	if v == nil {
+		return
+	}
+	if s == nil {
+		c.require(sPath, because(vPath))
+		return
+	}
+	c.complete(v, s, sPath, vPath, true)
+	if v.Items != nil {
+		var items *props
+		if s.Items != nil {
+			items = s.Items.Schema
+		}
+		c.completeNested(v.Items.Schema, items, sPath.Child("items"), vPath.Child("items"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
+		sub := v.Properties[name]
+		at := sPath.Child("properties").Key(name)
+		if outer, ok := s.Properties[name]; ok {
+			c.completeNested(&sub, &outer, at, vPath.Child("properties").Key(name))
+		} else {
+			c.require(at, because(vPath.Child("properties").Key(name)))
+		}
+	}
+}
+
+// isZero tells of a schema that says nothing.
+func isZero(s props) bool {
+	return equality.Semantic.DeepEqual(s, props{})
+}

@@ -1,0 +1,361 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/crd"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// CustomKinds brings the kinds that CustomResourceDefinitions describe into the
+// catalogue and takes them away again, and writes into the definitions how it
+// stands. It is no controller that can be turned off: without it a definition
+// has no meaning.
+//
+// A kind is in the catalogue before its definition says that it is established,
+// so that who reads that can use it at once.
+type CustomKinds struct {
+	Config
+	definitions registry.Target
+	builtIn     []*api.Resource
+	forget      func(*api.Resource)
+	loop        *loop[string]
+
+	mu    sync.Mutex
+	kinds map[string]*customKind // by the name of the definition
+}
+
+// customKind is one that is in the catalogue, with what it was made of.
+type customKind struct {
+	*crd.Kind
+	spec  apiextensionsv1.CustomResourceDefinitionSpec
+	names apiextensionsv1.CustomResourceDefinitionNames
+}
+
+type definition = apiextensionsv1.CustomResourceDefinition
+
+// NewCustomKinds makes it; nil if there are no definitions in the catalogue. Forget
+// is told of resources that are no more.
+func NewCustomKinds(c Config, forget func(*api.Resource)) *CustomKinds {
+	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, api.CustomResourceDefinitions)
+	if !ok {
+		return nil
+	}
+	k := &CustomKinds{
+		Config: c, definitions: registry.Target{Resource: res, Version: version},
+		builtIn: slices.Clone(c.Catalogue.Resources()), forget: forget, kinds: map[string]*customKind{},
+	}
+	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, sources: []source[string]{{
+		resource: res, keys: k.affected,
+	}}}
+	return k
+}
+
+// Load brings the kinds that are established, at the start.
+func (k *CustomKinds) Load(ctx context.Context) error {
+	list, err := k.list(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if !isTrue(d, apiextensionsv1.Established) {
+			continue
+		}
+		if err := k.install(d); err != nil {
+			k.Logger.Error("a custom kind cannot be served", "definition", d.Name, "error", err)
+		}
+	}
+	return nil
+}
+
+// Run follows the definitions until ctx is done.
+func (k *CustomKinds) Run(ctx context.Context) { k.loop.Run(ctx) }
+
+// affected are the definitions that a change is about: those of the same group,
+// which may want the same names, where one is gone or changed its own.
+func (k *CustomKinds) affected(c change) []string {
+	names := []string{c.object.GetName()}
+	d, ok := c.object.(*definition)
+	if ok && !c.gone {
+		return names
+	}
+	list, err := k.list(context.Background())
+	if err != nil {
+		return names
+	}
+	for _, other := range list {
+		if (!ok || other.Spec.Group == d.Spec.Group) && !isTrue(other, apiextensionsv1.NamesAccepted) {
+			names = append(names, other.Name)
+		}
+	}
+	return names
+}
+
+func (k *CustomKinds) list(ctx context.Context) ([]*definition, error) {
+	l, err := k.Registry.List(ctx, k.definitions, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*definition, 0, len(l.Items))
+	for _, item := range l.Items {
+		obj, err := item.Object()
+		if err != nil {
+			continue // told of by the store
+		}
+		out = append(out, obj.(*definition))
+	}
+	return out, nil
+}
+
+// sync takes one definition a step further.
+func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
+	ctx = request.With(ctx, &request.Scope{User: &request.User{Name: request.UserAPIServer, Groups: []string{request.GroupMasters}}})
+	t := k.definitions
+	t.Name = name
+	item, err := k.Registry.Get(ctx, t, storage.Read{})
+	if apierrors.IsNotFound(err) {
+		return done, k.remove(name)
+	}
+	if err != nil {
+		return soon, err
+	}
+	obj, err := item.Object()
+	if err != nil {
+		return done, err
+	}
+	d := obj.(*definition)
+	if d.DeletionTimestamp != nil && slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		return k.cleanUp(ctx, d)
+	}
+	want := d.DeepCopy()
+	others, err := k.list(ctx)
+	if err != nil {
+		return soon, err
+	}
+	k.judge(want, others)
+	if isTrue(want, apiextensionsv1.Established) {
+		if err := k.install(want); err != nil {
+			return done, err
+		}
+	}
+	return done, k.tell(ctx, d, want.Status)
+}
+
+// tell writes a status, if it is another one.
+func (k *CustomKinds) tell(ctx context.Context, d *definition, want apiextensionsv1.CustomResourceDefinitionStatus) error {
+	if equality.Semantic.DeepEqual(d.Status, want) {
+		return nil
+	}
+	t := k.definitions
+	t.Name, t.Status = d.Name, true
+	return k.change(ctx, t, d, func(now *definition) { now.Status = want })
+}
+
+// change changes a definition that is still as it was.
+func (k *CustomKinds) change(ctx context.Context, t registry.Target, d *definition, change func(*definition)) error {
+	_, err := k.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+		now := old.(*definition)
+		now.ResourceVersion = d.ResourceVersion
+		change(now)
+		return now, nil
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: "kube-apiserver"}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // the change that came between is looked at next
+	}
+	return err
+}
+
+// install puts the kind of a definition into the catalogue, or a new one in the
+// place of what it was before.
+func (k *CustomKinds) install(d *definition) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was := k.kinds[d.Name]
+	if was != nil && equality.Semantic.DeepEqual(was.spec, d.Spec) && equality.Semantic.DeepEqual(was.names, d.Status.AcceptedNames) {
+		return nil
+	}
+	compiled, err := crd.Compile(d)
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		k.Registry.Remove(was.Resource)
+	}
+	if err := k.Registry.Add(compiled.Resource); err != nil {
+		return err
+	}
+	k.kinds[d.Name] = &customKind{compiled, *d.Spec.DeepCopy(), *d.Status.AcceptedNames.DeepCopy()}
+	if err := k.publish(); err != nil {
+		delete(k.kinds, d.Name)
+		k.Registry.Remove(compiled.Resource)
+		return err
+	}
+	if was != nil {
+		k.forget(was.Resource)
+	}
+	return nil
+}
+
+// remove takes the kind of a definition that is gone out of the catalogue, and
+// ends its watches.
+func (k *CustomKinds) remove(name string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was := k.kinds[name]
+	if was == nil {
+		return nil
+	}
+	delete(k.kinds, name)
+	err := k.publish()
+	k.Registry.Remove(was.Resource)
+	k.forget(was.Resource)
+	return err
+}
+
+// publish makes the catalogue what it is to be; k.mu is held.
+func (k *CustomKinds) publish() error {
+	all := slices.Clone(k.builtIn)
+	for _, name := range slices.Sorted(maps.Keys(k.kinds)) {
+		all = append(all, k.kinds[name].Resource)
+	}
+	return k.Catalogue.Replace(all...)
+}
+
+// cleanUp deletes the objects of a definition that is being deleted, and lets
+// it go when there are none left.
+func (k *CustomKinds) cleanUp(ctx context.Context, d *definition) (verdict, error) {
+	k.mu.Lock()
+	kind := k.kinds[d.Name]
+	k.mu.Unlock()
+	if kind != nil {
+		kind.Terminating.Store(true)
+		left, err := k.deleteAll(ctx, kind.Resource)
+		if err != nil {
+			return soon, err
+		}
+		if left > 0 {
+			return soon, k.terminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress",
+				"CustomResource deletion is in progress")
+		}
+	}
+	t := k.definitions
+	t.Name = d.Name
+	return done, k.change(ctx, t, d, func(now *definition) {
+		now.Finalizers = slices.DeleteFunc(now.Finalizers, func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
+	})
+}
+
+func (k *CustomKinds) terminating(ctx context.Context, d *definition, status apiextensionsv1.ConditionStatus, reason, message string) error {
+	want := *d.Status.DeepCopy()
+	want.Conditions = api.SetDefinitionCondition(want.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,
+	}, k.Now())
+	return k.tell(ctx, d, want)
+}
+
+// deleteAll deletes all objects of a kind, and tells how many are left.
+func (k *CustomKinds) deleteAll(ctx context.Context, res *api.Resource) (left int, err error) {
+	t := registry.Target{Resource: res, Version: &res.Versions[0]}
+	items, _, err := k.Registry.DeleteCollection(ctx, t, registry.ListOptions{}, registry.DeleteOptions{
+		Propagation: metav1.DeletePropagationBackground,
+	})
+	if err != nil || len(items) == 0 {
+		return 0, err
+	}
+	list, err := k.Registry.List(ctx, t, registry.ListOptions{})
+	if err != nil {
+		return 0, err
+	}
+	return len(list.Items), nil
+}
+
+func isTrue(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {
+	return slices.ContainsFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == t && c.Status == apiextensionsv1.ConditionTrue
+	})
+}
+
+// judge sets names and conditions of d beside the others that there are.
+func (k *CustomKinds) judge(d *definition, others []*definition) {
+	set := func(t apiextensionsv1.CustomResourceDefinitionConditionType, ok bool, reason, message string) {
+		status := apiextensionsv1.ConditionFalse
+		if ok {
+			status = apiextensionsv1.ConditionTrue
+		}
+		d.Status.Conditions = api.SetDefinitionCondition(d.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
+			Type: t, Status: status, Reason: reason, Message: message,
+		}, k.Now())
+	}
+	reason, message := acceptNames(d, others)
+	if reason == "" {
+		set(apiextensionsv1.NamesAccepted, true, "NoConflicts", "no conflicts found")
+	} else {
+		set(apiextensionsv1.NamesAccepted, false, reason, message)
+	}
+	switch {
+	case isTrue(d, apiextensionsv1.Established): // and stays so
+	case reason == "":
+		set(apiextensionsv1.Established, true, "InitialNamesAccepted", "the initial names have been accepted")
+	default:
+		set(apiextensionsv1.Established, false, "NotAccepted", "not all names are accepted")
+	}
+	if needed, status, reason, message := api.DefinitionApproval(d); needed {
+		set(apiextensionsv1.KubernetesAPIApprovalPolicyConformant, status == apiextensionsv1.ConditionTrue, reason, message)
+	}
+	if d.Spec.PreserveUnknownFields {
+		set(apiextensionsv1.NonStructuralSchema, true, "Violations", "spec.preserveUnknownFields: Invalid value: true: must be false")
+	}
+}
+
+// acceptNames gives d those of its names that nobody else of its group has, and
+// tells of the last that somebody has.
+func acceptNames(d *definition, others []*definition) (reason, message string) {
+	names, kinds := map[string]bool{}, map[string]bool{}
+	for _, o := range others {
+		if o.Spec.Group != d.Spec.Group || o.Name == d.Name {
+			continue
+		}
+		a := o.Status.AcceptedNames
+		for _, n := range append([]string{a.Plural, a.Singular}, a.ShortNames...) {
+			names[n] = n != ""
+		}
+		kinds[a.Kind], kinds[a.ListKind] = a.Kind != "", a.ListKind != ""
+	}
+	asked, accepted := d.Spec.Names, &d.Status.AcceptedNames
+	refuse := func(why, name string) { reason, message = why, fmt.Sprintf("%q is already in use", name) }
+	take := func(taken map[string]bool, to *string, name, why string) {
+		if taken[name] {
+			refuse(why, name)
+			return
+		}
+		*to = name
+	}
+	take(names, &accepted.Plural, asked.Plural, "PluralConflict")
+	take(names, &accepted.Singular, asked.Singular, "SingularConflict")
+	free := true
+	for _, n := range asked.ShortNames {
+		if names[n] {
+			refuse("ShortNamesConflict", n)
+			free = false
+		}
+	}
+	if free {
+		accepted.ShortNames = asked.ShortNames
+	}
+	take(kinds, &accepted.Kind, asked.Kind, "KindConflict")
+	take(kinds, &accepted.ListKind, asked.ListKind, "ListKindConflict")
+	accepted.Categories = asked.Categories
+	return reason, message
+}

@@ -1,0 +1,142 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Objects of kinds without a Go type are decoded as they come. Only metadata has
+// a type; of the rest, the schema says what is unknown.
+
+// decodeUntyped is decode for such kinds.
+func (h *Handler) decodeUntyped(r *http.Request, c *codec, f format, data []byte, fieldValidation string) (api.Object, error) {
+	b, err := parseBody(f, data)
+	unrecognized := func(err error) error {
+		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
+	}
+	switch {
+	case err != nil:
+		return nil, unrecognized(err)
+	case b.proto:
+		return nil, cannotHandle(b.gvk, c.gvk.Kind, errors.New("this kind has no protobuf form"))
+	case b.gvk.Kind == "":
+		return nil, unrecognized(runtime.NewMissingKindErr(string(b.data)))
+	}
+	u, err := b.content(c, fieldValidation)
+	if err != nil {
+		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
+	}
+	if err := judgeStrict(request.From(r.Context()), b.strict, fieldValidation); err != nil {
+		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
+	}
+	if gv := b.gvk.GroupVersion(); gv != c.version.GroupVersion {
+		return nil, errOtherVersion(gv, c)
+	}
+	if b.gvk.Kind != c.gvk.Kind {
+		return nil, apierrors.NewInvalid(b.gvk.GroupKind(), u.GetName(), field.ErrorList{
+			field.Invalid(field.NewPath("kind"), b.gvk.Kind, "must be "+c.gvk.Kind)})
+	}
+	return c.defaulted(u)
+}
+
+// content reads a body, and notes in it what is there twice or unknown.
+func (b *body) content(c *codec, fieldValidation string) (*unstructured.Unstructured, error) {
+	var content map[string]any
+	strict, err := kjson.UnmarshalStrict(b.data, &content)
+	if err != nil {
+		return nil, err
+	}
+	unknown, err := coerceMetadata(content)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	pruned := c.version.Prune(u)
+	if fieldValidation == metav1.FieldValidationIgnore {
+		return u, nil
+	}
+	b.strict = append(append(b.strict, strict...), unknown...)
+	for _, path := range pruned {
+		b.strict = append(b.strict, fmt.Errorf("unknown field %q", path))
+	}
+	return u, nil
+}
+
+// coerceMetadata makes metadata what its type can hold, and tells of fields that
+// it has not.
+func coerceMetadata(content map[string]any) (unknown []error, err error) {
+	was, ok := content["metadata"]
+	if !ok || was == nil {
+		content["metadata"] = map[string]any{}
+		return nil, nil
+	}
+	data, err := json.Marshal(was)
+	if err != nil {
+		return nil, err
+	}
+	var meta metav1.ObjectMeta
+	strict, err := kjson.UnmarshalStrict(data, &meta)
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range strict {
+		text := strings.Replace(err.Error(), `unknown field "`, `unknown field "metadata.`, 1)
+		unknown = append(unknown, errors.New(text))
+	}
+	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta)
+	if err != nil {
+		return nil, err
+	}
+	if meta.CreationTimestamp.IsZero() {
+		delete(out, "creationTimestamp")
+	}
+	content["metadata"] = out
+	return unknown, nil
+}
+
+// decodeUntyped is decode for such kinds.
+func (p *patcher) decodeUntyped(ctx context.Context, patch *patch, data []byte) (api.Object, error) {
+	c := p.c.codec
+	b, err := parseBody(formatJSON, data)
+	if err != nil {
+		return nil, patch.unfit(data, err)
+	}
+	u, err := b.content(c, p.fieldValidation)
+	if err != nil {
+		return nil, patch.unfit(data, err)
+	}
+	if err := judgeStrict(request.From(ctx), append(patch.strict, b.strict...), p.fieldValidation); err != nil {
+		return nil, patch.unfit(data, err)
+	}
+	if b.gvk != c.gvk {
+		return nil, errChangedKind(c.gvk, b.gvk, u.GetName())
+	}
+	return c.defaulted(u)
+}
+
+// errChangedKind tells of a patch that made another kind of an object.
+func errChangedKind(want, is schema.GroupVersionKind, name string) error {
+	var errs field.ErrorList
+	if is.Kind != want.Kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), is.Kind, "must be "+want.Kind))
+	}
+	if is.GroupVersion() != want.GroupVersion() {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), is.GroupVersion().String(), "must be "+want.GroupVersion().String()))
+	}
+	return apierrors.NewInvalid(want.GroupKind(), name, errs)
+}

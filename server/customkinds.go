@@ -1,0 +1,31 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/controllers"
+)
+
+// serveCustomKinds puts the kinds that arrived at run time into the catalogue,
+// and from then on follows what becomes of them.
+func (s *Server) serveCustomKinds(ctx context.Context) error {
+	c := s.loops
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	kinds := controllers.NewCustomKinds(c, s.handler.Forget)
+	if kinds == nil {
+		return nil // they are turned off
+	}
+	if err := kinds.Load(ctx); err != nil {
+		return fmt.Errorf("custom kinds: %w", err)
+	}
+	s.wg.Go(func() { kinds.Run(s.lifetime) })
+	return nil
+}
