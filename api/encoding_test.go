@@ -59,7 +59,10 @@ func TestStoredBytes(t *testing.T) {
 		}
 		seen[r] = true
 		// Not DecodeStored: it fills in defaults, some of which are not stored.
-		_, obj, err := r.decodeStored(value)
+		v, obj, err := r.decodeStored(value)
+		if err == nil {
+			obj, err = v.toHub(obj)
+		}
 		if err != nil {
 			t.Errorf("%s: %v", key, err)
 			continue

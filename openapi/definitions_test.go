@@ -76,7 +76,8 @@ func TestDefinitionsAreWellFormed(t *testing.T) {
 		if !sameJSON(t, again, def.V3) {
 			t.Errorf("%s: parsed and written it is\n%s\nand not\n%s", def.Name, again, def.V3)
 		}
-		if !json.Valid(def.V2) || bytes.Contains(def.V2, []byte(refV3)) || bytes.Contains(def.V2, []byte(`"oneOf"`)) {
+		if !json.Valid(def.V2) || bytes.Contains(def.V2, []byte(refV3)) ||
+			bytes.Contains(def.V2, []byte(`"oneOf"`)) && !strings.HasSuffix(def.Name, ".JSONSchemaProps") { // which has a field of that name
 			t.Errorf("%s: not of version 2: %s", def.Name, def.V2)
 		}
 		v2 := references(bytes.ReplaceAll(def.V2, []byte(refV2), []byte(refV3)))

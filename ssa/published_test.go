@@ -58,8 +58,8 @@ func TestPublished(t *testing.T) {
 	for _, res := range catalogue.Resources() {
 		for i := range res.Versions {
 			version := &res.Versions[i]
-			if version.NotServed || res.Virtual != nil {
-				continue
+			if version.NotServed || res.Virtual != nil || version.Group == "apiextensions.k8s.io" {
+				continue // client-go carries no types that are published elsewhere
 			}
 			obj := res.NewOf(version)
 			fill(reflect.ValueOf(obj).Elem(), map[reflect.Type]bool{})
