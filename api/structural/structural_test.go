@@ -1,0 +1,120 @@
+package structural
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func schemaOf(t *testing.T, text string) *Schema {
+	t.Helper()
+	var p props
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func objectOf(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestPrune(t *testing.T) {
+	s := schemaOf(t, `{"type":"object","properties":{"spec":{"type":"object","properties":{
+		"a":{"type":"string"},
+		"free":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"k":{"type":"object"}}},
+		"l":{"type":"array","items":{"type":"object","properties":{"c":{"type":"string"}}}},
+		"m":{"type":"object","additionalProperties":{"type":"object","properties":{"d":{"type":"string"}}}},
+		"e":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"x":{"type":"string"}}}}}}}`)
+	obj := objectOf(t, `{"apiVersion":"g/v1","kind":"K","metadata":{"name":"n"},"top":1,"spec":{"a":"1","zz":1,
+		"free":{"any":[1],"k":{"zz":1}},"l":[{"c":"1"},{"zz":1}],"m":{"q":{"d":"1","zz":1}},
+		"e":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"x":"1","zz":1}}}`)
+	want := []string{"spec.e.zz", "spec.free.k.zz", "spec.l[1].zz", "spec.m.q.zz", "spec.zz", "top"}
+	if got := s.Prune(obj); !reflect.DeepEqual(got, want) {
+		t.Errorf("dropped %q, want %q", got, want)
+	}
+	left := objectOf(t, `{"apiVersion":"g/v1","kind":"K","metadata":{"name":"n"},"spec":{"a":"1",
+		"free":{"any":[1],"k":{}},"l":[{"c":"1"},{}],"m":{"q":{"d":"1"}},
+		"e":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"x":"1"}}}`)
+	if !reflect.DeepEqual(obj, left) {
+		t.Errorf("left %v, want %v", obj, left)
+	}
+	if again := s.Prune(obj); len(again) > 0 {
+		t.Errorf("dropped again: %q", again)
+	}
+}
+
+func TestDefault(t *testing.T) {
+	s := schemaOf(t, `{"type":"object","properties":{"spec":{"type":"object","default":{},"properties":{
+		"a":{"type":"string","default":"x"},
+		"n":{"type":"string","nullable":true,"default":"y"},
+		"l":{"type":"array","items":{"type":"object","properties":{"c":{"type":"integer","default":1}}}}}}}}`)
+	for in, want := range map[string]string{
+		`{}`:                          `{"spec":{"a":"x","n":"y"}}`,
+		`{"spec":{"a":null}}`:         `{"spec":{"a":"x","n":"y"}}`,
+		`{"spec":{"n":null}}`:         `{"spec":{"a":"x","n":null}}`,
+		`{"spec":{"l":[{}],"a":"b"}}`: `{"spec":{"a":"b","l":[{"c":1}],"n":"y"}}`,
+	} {
+		obj := objectOf(t, in)
+		s.Default(obj)
+		got, err := json.Marshal(obj)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: got %s, want %s (%v)", in, got, want, err)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	s := schemaOf(t, `{"type":"object","properties":{"p":{"x-kubernetes-int-or-string":true},
+		"e":{"type":"string","enum":["a","b"]},"i":{"type":"integer","minimum":3},"l":{"type":"array","maxItems":1}}}`)
+	for in, want := range map[string]string{
+		`{"p":1,"e":"a","i":3}`: "",
+		`{"p":"x"}`:             "",
+		`{"p":true}`:            `p: Invalid value: "boolean": p in body must be of type integer,string: "boolean"`,
+		`{"e":"c"}`:             `e: Unsupported value: "c": supported values: "a", "b"`,
+		`{"i":1}`:               `i: Invalid value: 1: i in body should be greater than or equal to 3`,
+		`{"l":[1,2]}`:           `l: Too many: 2: must have at most 1 item`,
+	} {
+		got := ""
+		if err := s.Validate(nil, objectOf(t, in)).ToAggregate(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"type":"object"}`: "",
+		`{}`:                `s.type: Required value: must not be empty at the root`,
+		`{"type":"object","properties":{"a":{"type":"string","default":1}}}`: `s.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer"`,
+		`{"type":"object","anyOf":[{"type":"object"}]}`:                      `s.anyOf[0].type: Forbidden: must be empty to be structural`,
+		`{"type":"object","x-kubernetes-validations":[{"rule":"true"}]}`:     `s.x-kubernetes-validations: Forbidden: this server does not evaluate validation rules of custom resources yet`,
+		`{"type":"object","anyOf":[{"properties":{"a":{"minimum":1}}}]}`:     `s.properties[a]: Required value: because it is defined in s.anyOf[0].properties[a]`,
+	} {
+		var p props
+		if err := json.Unmarshal([]byte(in), &p); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := Check(&p, field.NewPath("s")).ToAggregate(); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s:\n got %q\nwant %q", in, got, want)
+		}
+	}
+}
