@@ -59,6 +59,9 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	}
 	allowed := pathVerbs(res, info)
 	if len(allowed) == 0 {
+		if res.Untyped && info.Subresource == "" {
+			return nil, errNoGroup // the path is of another scope
+		}
 		return nil, errNoResource()
 	}
 	if verb := verbOnPath(info, r.Method); !contains(allowed, verb) || info.Subresource == "" && !has(res, verb) {
