@@ -3,6 +3,8 @@
 package schematest
 
 import (
+	"slices"
+
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 	"k8s.io/kube-openapi/pkg/validation/validate"
@@ -28,11 +30,17 @@ func (v *Validator) Validate(object any) error {
 }
 
 // expand puts what a schema refers to in the place of the reference, because the
-// validator does not follow any. No served kind contains itself.
-func expand(schemas map[string]*spec.Schema, s *spec.Schema) *spec.Schema {
+// validator does not follow any. Where a definition comes inside itself again,
+// anything goes.
+func expand(schemas map[string]*spec.Schema, s *spec.Schema, inside ...string) *spec.Schema {
 	if ref := s.Ref.String(); ref != "" {
-		return expand(schemas, schemas[ref[len(refPrefix):]])
+		name := ref[len(refPrefix):]
+		if slices.Contains(inside, name) {
+			return &spec.Schema{}
+		}
+		return expand(schemas, schemas[name], append(slices.Clip(inside), name)...)
 	}
+	part := func(p *spec.Schema) *spec.Schema { return expand(schemas, p, inside...) }
 	c := *s
 	c.Nullable = true // null means not set
 	if c.Format == "int-or-string" {
@@ -40,17 +48,17 @@ func expand(schemas map[string]*spec.Schema, s *spec.Schema) *spec.Schema {
 	}
 	c.Properties = map[string]spec.Schema{}
 	for name, p := range s.Properties {
-		c.Properties[name] = *expand(schemas, &p)
+		c.Properties[name] = *part(&p)
 	}
 	c.AllOf = nil
-	for _, part := range s.AllOf {
-		c.AllOf = append(c.AllOf, *expand(schemas, &part))
+	for _, p := range s.AllOf {
+		c.AllOf = append(c.AllOf, *part(&p))
 	}
 	if s.Items != nil && s.Items.Schema != nil {
-		c.Items = &spec.SchemaOrArray{Schema: expand(schemas, s.Items.Schema)}
+		c.Items = &spec.SchemaOrArray{Schema: part(s.Items.Schema)}
 	}
 	if p := s.AdditionalProperties; p != nil && p.Schema != nil {
-		c.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: expand(schemas, p.Schema)}
+		c.AdditionalProperties = &spec.SchemaOrBool{Allows: true, Schema: part(p.Schema)}
 	}
 	return &c
 }
