@@ -11,7 +11,9 @@ func (a *applying) prune(merged map[string]any, os owners, last *owner) (map[str
 	if err != nil || v == nil {
 		return merged, err
 	}
-	if v == a.v && a.fields.contains(last.fields) {
+	// Nothing was given up. Where a write owns items without their keys, an item
+	// goes all the same when nobody else owns its key.
+	if v == a.v && a.fields.contains(last.fields) && a.m.reaches[a.w.Subresource] == nil {
 		return merged, nil
 	}
 	if merged, err = a.m.convert(merged, a.v, v); err != nil {
