@@ -91,7 +91,8 @@ func writeError(err error) error {
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return ErrTooLarge
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+		// Before it proposes, or after it applied what made it full.
+		return fmt.Errorf("%w: %w: %w", ErrNoSpace, ErrUnknownOutcome, err)
 	case errors.Is(err, rpctypes.ErrLeaseNotFound), errors.Is(err, rpctypes.ErrNoLeader), errors.Is(err, rpctypes.ErrTooManyRequests),
 		errors.Is(err, rpctypes.ErrNotCapable):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -124,7 +124,7 @@ func TestFull(t *testing.T) {
 			last = i
 		}
 	}
-	if !errors.Is(err, ErrNoSpace) || errors.Is(err, ErrUnknownOutcome) {
+	if !errors.Is(err, ErrNoSpace) || !errors.Is(err, ErrUnknownOutcome) {
 		t.Fatalf("at the quota: %v", err)
 	}
 	if _, err := c.Get(t.Context(), "a/x", Read{}); err != nil {
