@@ -4,24 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-
-	"github.com/miniapiserver/miniapiserver/admission/quota"
-	"github.com/miniapiserver/miniapiserver/apf"
-	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
-	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -113,121 +103,6 @@ func (s *Server) listenInsecure() (net.Listener, error) {
 		s.InsecureURL = "http://" + l.Addr().String()
 	}
 	return l, err
-}
-
-// assemble makes everything that stands behind the listeners.
-func (s *Server) assemble(ctx context.Context, l net.Listener) error {
-	own, err := s.loadCredentials(l)
-	if err != nil {
-		return err
-	}
-	resources, err := s.o.resources()
-	if err != nil {
-		return err
-	}
-	catalogue, err := api.New(resources...)
-	if err != nil {
-		return err
-	}
-	if s.store, err = s.openStore(ctx); err != nil {
-		return err
-	}
-	reg, err := registry.New(s.store, catalogue, registry.Options{
-		EtcdPrefix: s.o.EtcdPrefix,
-		EventTTL:   s.o.EventTTL,
-		Pools:      s.o.pools(),
-		Schemas:    ssa.Published(catalogue),
-		Virtual:    map[string]registry.Source{"componentstatuses": newComponentStatuses(s.store.Healthy)},
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.store.Start(ctx); err != nil {
-		return err
-	}
-	metrics, inflight := newMetrics(), apf.NewInflight(nil)
-	flow, err := s.newFlowControl(reg, catalogue, metrics, inflight)
-	if err != nil {
-		return err
-	}
-	published := s.publication(catalogue, reg, l)
-	if err := bootstrap(ctx, published); err != nil {
-		return err
-	}
-	self, err := newIdentity(published, s.logger)
-	if err == nil {
-		err = self.renew(asServer(ctx))
-	}
-	if err != nil {
-		return fmt.Errorf("the server's lease: %w", err)
-	}
-	if err := flow.start(ctx); err != nil {
-		return err
-	}
-	access, err := newAccessControl(&s.o, reg, metrics)
-	if err != nil {
-		return err
-	}
-	ledger := quota.NewLedger()
-	chain, err := s.newAdmission(catalogue, reg, access.decide, metrics, ledger)
-	if err != nil {
-		return err
-	}
-	reg.SetAdmission(&authz.Escalation{Admission: chain, Authorizer: access.decide, Roles: access.roles})
-	known, err := s.newIdentities(catalogue, reg, own.ca.certPEM, metrics)
-	if err != nil {
-		return err
-	}
-	if s.proxy, err = newConnections(&s.o, own); err != nil {
-		return err
-	}
-	reviews := authz.Reviews(access.decide)
-	maps.Copy(reviews, known.reviews(&s.o))
-	reg.SetReviews(reviews)
-	s.handler, err = handlers.New(handlers.Config{
-		Catalogue:                   catalogue,
-		Registry:                    reg,
-		Authenticator:               known,
-		ProxyHeaders:                known.headers,
-		Issuer:                      known.discovery(&s.o, s.URL),
-		Authorizer:                  access.decide,
-		Decisions:                   access.metrics,
-		Checks:                      s.checks(),
-		Version:                     Version(),
-		RequestTimeout:              s.o.RequestTimeout,
-		MinRequestTimeout:           s.o.MinRequestTimeout,
-		Limiter:                     flow.limiter,
-		Inflight:                    inflight,
-		MaxRequestsInflight:         s.o.MaxRequestsInflight,
-		MaxMutatingRequestsInflight: s.o.MaxMutatingRequestsInflight,
-		Kubelets:                    api.Kubelets{AddressTypes: s.o.KubeletAddressTypes, Port: int32(s.o.KubeletPort)},
-		Proxy:                       s.proxy,
-		Logger:                      s.logger,
-		Metrics:                     metrics,
-	})
-	if err != nil {
-		return err
-	}
-	s.runFlowControl(flow)
-	s.wg.Go(func() { self.run(asServer(s.lifetime)) })
-	s.wg.Go(func() { reg.NewRepairer(s.logger).Run(asServer(s.lifetime), repairInterval) })
-	s.loops, err = s.controllersConfig(own, catalogue, reg)
-	s.loops.Ledger, s.loops.Tokens = ledger, known.issuer
-	if err != nil {
-		return err
-	}
-	return s.serveCustomKinds(ctx)
-}
-
-// newMetrics is the server's own registry, with what there is to tell of the
-// process. In a process with several servers, that is the same from each.
-func newMetrics() *prometheus.Registry {
-	metrics := prometheus.NewRegistry()
-	metrics.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
-	return metrics
 }
 
 // openStore starts the embedded etcd or connects to another one.

@@ -1,0 +1,176 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/miniapiserver/miniapiserver/admission/quota"
+	"github.com/miniapiserver/miniapiserver/apf"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/handlers"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/ssa"
+)
+
+// parts is what a server is put together of. Each step uses what the steps
+// before it made.
+type parts struct {
+	*Server
+	metrics  *prometheus.Registry
+	inflight *apf.Inflight
+	ledger   *quota.Ledger
+
+	own       *certificates
+	catalogue *api.Catalogue
+	reg       *registry.Registry
+	flow      flowControl
+	self      *identity
+	access    *accessControl
+	known     *identities
+}
+
+// assemble makes everything that stands behind the listeners.
+func (s *Server) assemble(ctx context.Context, l net.Listener) error {
+	p := &parts{Server: s, metrics: newMetrics(), inflight: apf.NewInflight(nil), ledger: quota.NewLedger()}
+	var err error
+	if p.own, err = s.loadCredentials(l); err != nil {
+		return err
+	}
+	if err := p.keep(ctx); err != nil {
+		return err
+	}
+	if err := p.populate(ctx, l); err != nil {
+		return err
+	}
+	if err := p.guard(); err != nil {
+		return err
+	}
+	if err := p.answer(); err != nil {
+		return err
+	}
+	if err := p.tend(); err != nil {
+		return err
+	}
+	return s.serveCustomKinds(ctx)
+}
+
+// keep makes what keeps objects: the store, and the registry of the kinds that
+// there are.
+func (p *parts) keep(ctx context.Context) error {
+	resources, err := p.o.resources()
+	if err != nil {
+		return err
+	}
+	if p.catalogue, err = api.New(resources...); err != nil {
+		return err
+	}
+	if p.store, err = p.openStore(ctx); err != nil {
+		return err
+	}
+	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{
+		EtcdPrefix: p.o.EtcdPrefix,
+		EventTTL:   p.o.EventTTL,
+		Pools:      p.o.pools(),
+		Schemas:    ssa.Published(p.catalogue),
+		Virtual:    map[string]registry.Source{"componentstatuses": newComponentStatuses(p.store.Healthy)},
+	})
+	if err != nil {
+		return err
+	}
+	return p.store.Start(ctx)
+}
+
+// populate makes the objects that every server has, and starts what follows
+// some of them.
+func (p *parts) populate(ctx context.Context, l net.Listener) (err error) {
+	if p.flow, err = p.newFlowControl(p.reg, p.catalogue, p.metrics, p.inflight); err != nil {
+		return err
+	}
+	published := p.publication(p.catalogue, p.reg, l)
+	if err := bootstrap(ctx, published); err != nil {
+		return err
+	}
+	p.self, err = newIdentity(published, p.logger)
+	if err == nil {
+		err = p.self.renew(asServer(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("the server's lease: %w", err)
+	}
+	return p.flow.start(ctx)
+}
+
+// guard makes what decides who may do what, and what objects have to be like.
+func (p *parts) guard() (err error) {
+	if p.access, err = newAccessControl(&p.o, p.reg, p.metrics); err != nil {
+		return err
+	}
+	chain, err := p.newAdmission(p.catalogue, p.reg, p.access.decide, p.metrics, p.ledger)
+	if err != nil {
+		return err
+	}
+	p.reg.SetAdmission(&authz.Escalation{Admission: chain, Authorizer: p.access.decide, Roles: p.access.roles})
+	if p.known, err = p.newIdentities(p.catalogue, p.reg, p.own.ca.certPEM, p.metrics); err != nil {
+		return err
+	}
+	reviews := authz.Reviews(p.access.decide)
+	maps.Copy(reviews, p.known.reviews(&p.o))
+	p.reg.SetReviews(reviews)
+	return nil
+}
+
+// answer makes what answers requests.
+func (p *parts) answer() (err error) {
+	if p.proxy, err = newConnections(&p.o, p.own); err != nil {
+		return err
+	}
+	p.handler, err = handlers.New(handlers.Config{
+		Catalogue:                   p.catalogue,
+		Registry:                    p.reg,
+		Authenticator:               p.known,
+		ProxyHeaders:                p.known.headers,
+		Issuer:                      p.known.discovery(&p.o, p.URL),
+		Authorizer:                  p.access.decide,
+		Decisions:                   p.access.metrics,
+		Checks:                      p.checks(),
+		Version:                     Version(),
+		RequestTimeout:              p.o.RequestTimeout,
+		MinRequestTimeout:           p.o.MinRequestTimeout,
+		Limiter:                     p.flow.limiter,
+		Inflight:                    p.inflight,
+		MaxRequestsInflight:         p.o.MaxRequestsInflight,
+		MaxMutatingRequestsInflight: p.o.MaxMutatingRequestsInflight,
+		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort)},
+		Proxy:                       p.proxy,
+		Logger:                      p.logger,
+		Metrics:                     p.metrics,
+	})
+	return err
+}
+
+// tend starts what works beside requests; controllers are only made ready.
+func (p *parts) tend() (err error) {
+	p.runFlowControl(p.flow)
+	p.wg.Go(func() { p.self.run(asServer(p.lifetime)) })
+	p.wg.Go(func() { p.reg.NewRepairer(p.logger).Run(asServer(p.lifetime), repairInterval) })
+	p.loops, err = p.controllersConfig(p.own, p.catalogue, p.reg)
+	p.loops.Ledger, p.loops.Tokens = p.ledger, p.known.issuer
+	return err
+}
+
+// newMetrics is the server's own registry, with what there is to tell of the
+// process. In a process with several servers, that is the same from each.
+func newMetrics() *prometheus.Registry {
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return metrics
+}
