@@ -21,6 +21,7 @@ require (
 	k8s.io/apimachinery v0.36.6
 	k8s.io/apiserver v0.36.6
 	k8s.io/client-go v0.36.6
+	k8s.io/kube-aggregator v0.36.6
 	k8s.io/pod-security-admission v0.36.6
 	k8s.io/streaming v0.36.6
 	pgregory.net/rapid v1.3.0

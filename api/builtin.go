@@ -26,6 +26,8 @@ func BuiltIn() []*Resource {
 		serviceAccount(),
 		// apiextensions.k8s.io
 		customResourceDefinition(time.Now),
+		// apiregistration.k8s.io
+		apiService(time.Now),
 		// apps
 		controllerRevision(),
 		daemonSet(),

@@ -25,43 +25,10 @@ func (g Group) Preferred() schema.GroupVersion { return g.Versions[0] }
 // time.
 func (g Group) Kubernetes() bool { return KubernetesGroup(g.Name) }
 
-// KubernetesGroup tells whether a group is one of Kubernetes itself.
-func KubernetesGroup(name string) bool { return groupRank(name) < groupRank("\x00") }
-
-// groupRank is the place of a group in discovery: built-in groups in the order
-// that kube-apiserver gives them by their priorities, all others behind them.
-func groupRank(name string) int {
-	order := [...]string{
-		"",
-		"apiregistration.k8s.io",
-		"apps",
-		"events.k8s.io",
-		"authentication.k8s.io",
-		"authorization.k8s.io",
-		"autoscaling",
-		"batch",
-		"certificates.k8s.io",
-		"networking.k8s.io",
-		"policy",
-		"rbac.authorization.k8s.io",
-		"storage.k8s.io",
-		"admissionregistration.k8s.io",
-		"apiextensions.k8s.io",
-		"scheduling.k8s.io",
-		"coordination.k8s.io",
-		"node.k8s.io",
-		"discovery.k8s.io",
-		"resource.k8s.io",
-		"flowcontrol.apiserver.k8s.io",
-	}
-	if i := slices.Index(order[:], name); i >= 0 {
-		return i
-	}
-	return len(order)
-}
-
-// arrange sorts what is served for discovery: groups by rank and name, versions
-// with the newest stable one first, resources by name.
+// arrange sorts what is served for discovery: groups and versions by priority,
+// then groups by name and versions with the newest stable one first, and
+// resources by name. The core group, which has a document of its own, is the
+// first.
 func arrange(resources []*Resource) ([]Group, map[schema.GroupVersion][]*Resource) {
 	lists := map[schema.GroupVersion][]*Resource{}
 	for _, r := range resources {
@@ -79,12 +46,15 @@ func arrange(resources []*Resource) ([]Group, map[schema.GroupVersion][]*Resourc
 	var groups []Group
 	for name, versions := range byGroup {
 		slices.SortFunc(versions, func(a, b schema.GroupVersion) int {
-			return version.CompareKubeAwareVersionStrings(b.Version, a.Version)
+			return cmp.Or(cmp.Compare(PriorityOf(b).Version, PriorityOf(a).Version), version.CompareKubeAwareVersionStrings(b.Version, a.Version))
 		})
 		groups = append(groups, Group{Name: name, Versions: versions})
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(groupRank(a.Name), groupRank(b.Name)), cmp.Compare(a.Name, b.Name))
+		if a.Name == "" || b.Name == "" {
+			return cmp.Compare(a.Name, b.Name)
+		}
+		return cmp.Or(cmp.Compare(groupPriority(b.Name), groupPriority(a.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	return groups, lists
 }

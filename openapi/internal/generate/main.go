@@ -1,5 +1,5 @@
 // Command generate makes ../../definitions.zip, the OpenAPI definitions of the
-// Go types of k8s.io/api, k8s.io/apimachinery and apiextensions. It is run by go generate.
+// Go types of k8s.io/api, k8s.io/apimachinery, apiextensions and apiregistration. It is run by go generate.
 //
 // What is known about a type stands in its comments and struct tags, which the
 // running program has no more. So it takes two steps: openapi-gen of
@@ -71,7 +71,7 @@ type goPackage struct {
 // marker in their sources tells.
 func modelPackages(ctx context.Context) ([]goPackage, error) {
 	list, err := command(ctx, "go", "list", "-e", "-f", "{{.ImportPath}} {{.Dir}}", "k8s.io/api/...", "k8s.io/apimachinery/pkg/...",
-		"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1")
+		"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1")
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,103 @@
+package api
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// Priority says where a group version stands in discovery: the group among
+// others, by the highest of its versions, and the version in its group. What
+// is higher comes first. Numbers of what is built in are kube-apiserver's.
+type Priority struct{ Group, Version int32 }
+
+// PriorityOf is the priority of a group version that this server serves itself.
+func PriorityOf(gv schema.GroupVersion) Priority {
+	group := groupPriority(gv.Group)
+	if group == 0 {
+		return Priority{Group: 1000, Version: 100}
+	}
+	return Priority{group, versionPriority(gv)}
+}
+
+// KubernetesGroup tells a group of Kubernetes itself from one that arrived at
+// run time.
+func KubernetesGroup(name string) bool { return groupPriority(name) != 0 }
+
+// RegistrationGroup is the group of APIServices, which stands before all others
+// that have a name and for which there is none.
+const RegistrationGroup = "apiregistration.k8s.io"
+
+func groupPriority(name string) int32 {
+	switch name {
+	case RegistrationGroup:
+		return 20001
+	case "":
+		return 18000
+	case "apps":
+		return 17800
+	case "events.k8s.io":
+		return 17750
+	case "authentication.k8s.io":
+		return 17700
+	case "authorization.k8s.io":
+		return 17600
+	case "autoscaling":
+		return 17500
+	case "batch":
+		return 17400
+	case "certificates.k8s.io":
+		return 17300
+	case "networking.k8s.io":
+		return 17200
+	case "policy":
+		return 17100
+	case "rbac.authorization.k8s.io":
+		return 17000
+	case "storage.k8s.io":
+		return 16800
+	case "admissionregistration.k8s.io", "apiextensions.k8s.io":
+		return 16700
+	case "scheduling.k8s.io":
+		return 16600
+	case "coordination.k8s.io":
+		return 16500
+	case "node.k8s.io":
+		return 16300
+	case "discovery.k8s.io", "resource.k8s.io":
+		return 16200
+	case "flowcontrol.apiserver.k8s.io":
+		return 16100
+	}
+	return 0
+}
+
+// versionPriority is that of a built-in version: mostly the same for versions
+// that are as stable.
+func versionPriority(gv schema.GroupVersion) int32 {
+	for _, v := range [...]struct {
+		group, version string
+		priority       int32
+	}{
+		{"", "v1", 1},
+		{"admissionregistration.k8s.io", "v1beta1", 12},
+		{"admissionregistration.k8s.io", "v1alpha1", 9},
+		{"autoscaling", "v2", 30},
+		{"coordination.k8s.io", "v1beta1", 13},
+		{"discovery.k8s.io", "v1beta1", 12},
+		{"events.k8s.io", "v1beta1", 5},
+		{"flowcontrol.apiserver.k8s.io", "v1", 21},
+		{"flowcontrol.apiserver.k8s.io", "v1beta3", 18},
+		{"flowcontrol.apiserver.k8s.io", "v1beta2", 15},
+		{"flowcontrol.apiserver.k8s.io", "v1beta1", 12},
+		{"resource.k8s.io", "v1", 21},
+		{"resource.k8s.io", "v1beta2", 15},
+	} {
+		if v.group == gv.Group && v.version == gv.Version {
+			return v.priority
+		}
+	}
+	switch gv.Version {
+	case "v1":
+		return 15
+	case "v1alpha1":
+		return 1
+	}
+	return 9
+}
