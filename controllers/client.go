@@ -45,6 +45,14 @@ func managerClient(handler http.Handler) *Client {
 	}}
 }
 
+// serverName is under what name the server itself owns fields.
+const serverName = "kube-apiserver"
+
+// asServer is a context for what the server writes by itself.
+func asServer(ctx context.Context) context.Context {
+	return request.With(ctx, &request.Scope{User: &request.User{Name: request.UserAPIServer, Groups: []string{request.GroupMasters}}})
+}
+
 // do sends a request and reads the answer into out, unless that is nil. An
 // answer that is a failure comes back as *apierrors.StatusError.
 func (c *Client) do(ctx context.Context, method, path, contentType string, body, out any) error {

@@ -88,6 +88,17 @@ type Config struct {
 	Tokens TokenSigner
 }
 
+// complete fills in what may be left out.
+func (c Config) complete() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
 // Set is a number of running controllers.
 type Set struct {
 	end context.CancelFunc
@@ -96,12 +107,7 @@ type Set struct {
 
 // Start runs all controllers but those that off names.
 func Start(ctx context.Context, c Config, off ...string) *Set {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
+	c = c.complete()
 	s := &Set{}
 	ctx, s.end = context.WithCancel(ctx)
 	for _, e := range entries() {

@@ -15,7 +15,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/crd"
 	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -49,6 +48,7 @@ type definition = apiextensionsv1.CustomResourceDefinition
 // NewCustomKinds makes it; nil if there are no definitions in the catalogue. Forget
 // is told of resources that are no more.
 func NewCustomKinds(c Config, forget func(*api.Resource)) *CustomKinds {
+	c = c.complete()
 	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, api.CustomResourceDefinitions)
 	if !ok {
 		return nil
@@ -121,7 +121,7 @@ func (k *CustomKinds) list(ctx context.Context) ([]*definition, error) {
 
 // sync takes one definition a step further.
 func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
-	ctx = request.With(ctx, &request.Scope{User: &request.User{Name: request.UserAPIServer, Groups: []string{request.GroupMasters}}})
+	ctx = asServer(ctx)
 	t := k.definitions
 	t.Name = name
 	item, err := k.Registry.Get(ctx, t, storage.Read{})
@@ -170,7 +170,7 @@ func (k *CustomKinds) change(ctx context.Context, t registry.Target, d *definiti
 		now.ResourceVersion = d.ResourceVersion
 		change(now)
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: "kube-apiserver"}})
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverName}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil // the change that came between is looked at next
 	}

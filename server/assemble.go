@@ -57,7 +57,10 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err := p.tend(); err != nil {
 		return err
 	}
-	return s.serveCustomKinds(ctx)
+	if err := s.serveCustomKinds(ctx); err != nil {
+		return err
+	}
+	return s.keepLocalServices(ctx)
 }
 
 // keep makes what keeps objects: the store, and the registry of the kinds that

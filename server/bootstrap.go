@@ -9,9 +9,11 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -41,6 +43,11 @@ func bootstrap(ctx context.Context, p *published) error {
 	}
 	for _, class := range api.SystemPriorityClasses() {
 		if err := add(schedulingv1.Resource("priorityclasses"), class); err != nil {
+			return err
+		}
+	}
+	for _, a := range controllers.BuiltInServices(p.catalogue) {
+		if err := add(apiregistrationv1.Resource(api.APIServices), a); err != nil {
 			return err
 		}
 	}
