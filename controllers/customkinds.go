@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/crd"
@@ -39,6 +40,7 @@ type CustomKinds struct {
 // customKind is one that is in the catalogue, with what it was made of.
 type customKind struct {
 	*crd.Kind
+	uid   types.UID // of the definition
 	spec  apiextensionsv1.CustomResourceDefinitionSpec
 	names apiextensionsv1.CustomResourceDefinitionNames
 }
@@ -183,7 +185,9 @@ func (k *CustomKinds) install(d *definition) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	was := k.kinds[d.Name]
-	if was != nil && equality.Semantic.DeepEqual(was.spec, d.Spec) && equality.Semantic.DeepEqual(was.names, d.Status.AcceptedNames) {
+	// A definition that was deleted and made again is another one, also if
+	// nothing was seen of what was between.
+	if was != nil && was.uid == d.UID && equality.Semantic.DeepEqual(was.spec, d.Spec) && equality.Semantic.DeepEqual(was.names, d.Status.AcceptedNames) {
 		return nil
 	}
 	compiled, err := crd.Compile(d)
@@ -196,7 +200,7 @@ func (k *CustomKinds) install(d *definition) error {
 	if err := k.Registry.Add(compiled.Resource); err != nil {
 		return err
 	}
-	k.kinds[d.Name] = &customKind{compiled, *d.Spec.DeepCopy(), *d.Status.AcceptedNames.DeepCopy()}
+	k.kinds[d.Name] = &customKind{compiled, d.UID, *d.Spec.DeepCopy(), *d.Status.AcceptedNames.DeepCopy()}
 	if err := k.publish(); err != nil {
 		delete(k.kinds, d.Name)
 		k.Registry.Remove(compiled.Resource)

@@ -1,0 +1,71 @@
+package controllers_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// TestDefinitionMadeAgain deletes a definition and makes it again at once, over
+// and over: its kind serves as soon as it says so, whatever was seen of what was
+// between.
+func TestDefinitionMadeAgain(t *testing.T) {
+	s, _ := start(t, server.Options{})
+	h, err := rest.HTTPClientFor(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.CloseIdleConnections)
+	client, err := dynamic.NewForConfigAndClient(s.RESTConfig(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	definition, widget := &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	for text, to := range map[string]*unstructured.Unstructured{
+		`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},
+			"spec":{"group":"example.com","scope":"Cluster","names":{"kind":"Widget","plural":"widgets"},
+			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`: definition,
+		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"one"}}`: widget,
+	} {
+		if err := json.Unmarshal([]byte(text), &to.Object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	for range 20 {
+		eventually(t, "the definition is made again", func(ctx context.Context) (bool, error) {
+			_, err := definitions.Create(ctx, definition, metav1.CreateOptions{})
+			return !apierrors.IsAlreadyExists(err), nil
+		})
+		eventually(t, "the definition is established", func(ctx context.Context) (bool, error) {
+			d, err := definitions.Get(ctx, "widgets.example.com", metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			conditions, _, _ := unstructured.NestedSlice(d.Object, "status", "conditions") // null at first
+			return slices.ContainsFunc(conditions, func(c any) bool {
+				m := c.(map[string]any)
+				return m["type"] == "Established" && m["status"] == "True"
+			}), nil
+		})
+		widgets := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"})
+		if _, err := widgets.Create(ctx, widget, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := definitions.Delete(ctx, "widgets.example.com", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
