@@ -1,0 +1,29 @@
+package crds
+
+import (
+	"testing"
+	"time"
+)
+
+// TestProjects installs what projects publish and uses it.
+func TestProjects(t *testing.T) {
+	dirs, c := downloaded(t), newClients(t)
+	for _, p := range projects() {
+		t.Run(p.name, func(t *testing.T) {
+			dir, known := dirs[p.module], newRatchet(t, p.name)
+			all := c.ready(t.Context(), t, definitionsOf(t, dir, p), known)
+			began := time.Now()
+			c.create(t.Context(), t, all)
+			made := c.apply(t.Context(), t, all)
+			t.Logf("%d definitions twice in %v", len(all), time.Since(began).Round(time.Millisecond))
+			for _, d := range made {
+				discovered(t, c, d, known)
+				shown(t, c, d, known)
+			}
+			if len(p.examples) > 0 {
+				examples(t, c, dir, p, made)
+			}
+			known.close(t)
+		})
+	}
+}

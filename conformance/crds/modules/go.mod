@@ -1,0 +1,18 @@
+// The modules whose definitions and examples the tests of the directory above
+// read. Nothing is built of them and they import nothing of each other, so that
+// go mod tidy is not for this file: go get changes a version, and go mod download
+// notes its checksum.
+module github.com/miniapiserver/miniapiserver/conformance/crds/modules
+
+go 1.26.3
+
+require (
+	github.com/argoproj/argo-cd/v3 v3.5.7
+	github.com/cert-manager/cert-manager v1.21.2
+	github.com/fluxcd/kustomize-controller v1.9.6
+	github.com/fluxcd/source-controller v1.9.6
+	github.com/prometheus-operator/prometheus-operator v0.85.0
+	istio.io/api v1.31.1
+	sigs.k8s.io/cluster-api v1.14.2
+	sigs.k8s.io/gateway-api v1.6.3
+)

@@ -1,0 +1,51 @@
+package crds
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// downloaded are the directories of the modules that modules/go.mod names, by
+// module path.
+func downloaded(t *testing.T) map[string]string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "go", "mod", "download", "-json")
+	c.Dir = "modules"
+	var said bytes.Buffer
+	c.Stderr = &said
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("go mod download: %v\n%s%s", err, out, &said)
+	}
+	dirs := map[string]string{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var m struct{ Path, Dir string }
+		switch err := d.Decode(&m); {
+		case errors.Is(err, io.EOF):
+			return dirs
+		case err != nil:
+			t.Fatalf("go mod download: %v\n%s", err, out)
+		}
+		dirs[m.Path] = m.Dir
+	}
+}
+
+// files are those of a module that match one of the patterns, of which each
+// must match some.
+func files(t *testing.T, dir string, patterns []string) []string {
+	t.Helper()
+	var all []string
+	for _, p := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(p)))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: no file matches %s (%v)", dir, p, err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}

@@ -1,0 +1,72 @@
+package crds
+
+// project is where to find what a project publishes; all patterns are of files
+// in its module.
+type project struct {
+	name, module string
+	// definitions are its CustomResourceDefinitions.
+	definitions []string
+	// examples are files with objects, of the project's own kinds and others:
+	// manifests, and texts with YAML in them. Those meant to be invalid are among
+	// them.
+	examples []string
+}
+
+// projects are in the order in which they are installed: the second of
+// gateway-api's channels is an upgrade of the first.
+func projects() []project {
+	return []project{
+		{
+			name: "gateway-api-standard", module: "sigs.k8s.io/gateway-api",
+			definitions: []string{"config/crd/standard/gateway*.yaml"},
+			examples:    []string{"examples/standard/*.yaml", "examples/standard/*/*.yaml", "hack/invalid-examples/standard/*/*.yaml"},
+		},
+		{
+			name: "gateway-api-experimental", module: "sigs.k8s.io/gateway-api",
+			definitions: []string{"config/crd/experimental/gateway*.yaml"},
+			examples: []string{
+				"examples/experimental/*.yaml", "examples/experimental/*/*.yaml", "examples/experimental/*/*/*.yaml",
+				"hack/invalid-examples/experimental/*/*.yaml",
+			},
+		},
+		{
+			name: "cert-manager", module: "github.com/cert-manager/cert-manager",
+			definitions: []string{"deploy/crds/*.yaml"},
+			examples:    []string{"test/fixtures/*.yaml", "design/*.md"},
+		},
+		{
+			name: "prometheus-operator", module: "github.com/prometheus-operator/prometheus-operator",
+			definitions: []string{"example/prometheus-operator-crd/*.yaml"},
+			examples:    []string{"example/*/*.yaml", "example/*/*/*.yaml"},
+		},
+		{
+			name: "istio", module: "istio.io/api",
+			definitions: []string{"kubernetes/customresourcedefinitions.gen.yaml"},
+			examples:    []string{"*/*/*.proto"},
+		},
+		{
+			name: "cluster-api", module: "sigs.k8s.io/cluster-api",
+			definitions: []string{
+				"core/config/crd/bases/*.yaml", "bootstrap/kubeadm/config/crd/bases/*.yaml",
+				"controlplane/kubeadm/config/crd/bases/*.yaml", "cmd/clusterctl/config/crd/bases/*.yaml",
+				"util/test/builder/crd/*.yaml",
+			},
+			examples: []string{"docs/book/src/*/*.md", "docs/book/src/*/*/*.md", "docs/book/src/*/*/*/*.md", "docs/proposals/*.md"},
+		},
+		{
+			name: "argo-cd", module: "github.com/argoproj/argo-cd/v3",
+			definitions: []string{"manifests/crds/*-crd.yaml"},
+			examples:    []string{"applicationset/examples/*/*.yaml", "docs/operator-manual/*.yaml", "docs/*/*.md"},
+		},
+		{
+			name: "flux-source", module: "github.com/fluxcd/source-controller",
+			definitions: []string{"config/crd/bases/*.yaml"},
+			examples:    []string{"config/samples/*.yaml", "config/testdata/*/*.yaml", "docs/spec/*/*.md"},
+		},
+		{
+			name: "flux-kustomize", module: "github.com/fluxcd/kustomize-controller",
+			definitions: []string{"config/crd/bases/*.yaml"},
+			examples:    []string{"config/samples/*.yaml", "config/testdata/*/*.yaml", "docs/spec/*/*.md"},
+		},
+	}
+}
