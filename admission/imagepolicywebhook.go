@@ -1,12 +1,10 @@
 package admission
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/review"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -25,9 +24,7 @@ const (
 	imageAnnotationPart = ".image-policy.k8s.io/"
 	imageAuditPrefix    = "imagepolicywebhook.image-policy.k8s.io/"
 
-	imageAttempts  = 5
-	imageTimeout   = 10 * time.Second
-	maxImageAnswer = 1 << 20
+	imageTimeout = 10 * time.Second
 	// mostImageAnswers is how many answers are remembered.
 	mostImageAnswers = 1024
 )
@@ -123,12 +120,12 @@ func (p *imagePolicy) question(a *registry.Attributes, pod *corev1.Pod) imagepol
 
 // ask takes an answer that is still good, or gets one.
 func (p *imagePolicy) ask(ctx context.Context, spec imagepolicyv1alpha1.ImageReviewSpec) (imagepolicyv1alpha1.ImageReviewStatus, error) {
-	review := imagepolicyv1alpha1.ImageReview{
+	question := imagepolicyv1alpha1.ImageReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: imagepolicyv1alpha1.SchemeGroupVersion.String(), Kind: "ImageReview"}, Spec: spec,
 	}
-	body, err := json.Marshal(review)
+	body, err := json.Marshal(question)
 	if err != nil {
-		return review.Status, err
+		return question.Status, err
 	}
 	p.mu.Lock()
 	known, ok := p.answers[string(body)]
@@ -136,13 +133,16 @@ func (p *imagePolicy) ask(ctx context.Context, spec imagepolicyv1alpha1.ImageRev
 	if ok && p.now().Before(known.until) {
 		return known.status, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
-	defer cancel()
-	status, err := p.post(ctx, body)
-	if err == nil {
-		p.remember(string(body), status)
+	server := review.Server{Client: p.client, URL: p.url, Timeout: imageTimeout, Backoff: p.config.retryBackoff}
+	var answer imagepolicyv1alpha1.ImageReview
+	err = server.Ask(ctx, body, &answer)
+	if refused := (*review.StatusError)(nil); errors.As(err, &refused) {
+		err = fmt.Errorf("error contacting webhook: %d", refused.Code)
 	}
-	return status, err
+	if err == nil {
+		p.remember(string(body), answer.Status)
+	}
+	return answer.Status, err
 }
 
 func (p *imagePolicy) remember(question string, status imagepolicyv1alpha1.ImageReviewStatus) {
@@ -156,50 +156,4 @@ func (p *imagePolicy) remember(question string, status imagepolicyv1alpha1.Image
 		clear(p.answers) // asked again, which is slower and as good
 	}
 	p.answers[question] = imageAnswer{status, p.now().Add(ttl)}
-}
-
-// post asks until there is an answer or no time is left. What the backend
-// refuses to look at is not asked again.
-func (p *imagePolicy) post(ctx context.Context, body []byte) (status imagepolicyv1alpha1.ImageReviewStatus, err error) {
-	wait := p.config.retryBackoff
-	for try := 1; ; try++ {
-		var again bool
-		if status, again, err = p.postOnce(ctx, body); err == nil || !again || try == imageAttempts {
-			return status, err
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return status, err
-		case <-timer.C:
-		}
-		wait = wait * 3 / 2
-	}
-}
-
-func (p *imagePolicy) postOnce(ctx context.Context, body []byte) (status imagepolicyv1alpha1.ImageReviewStatus, again bool, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
-	if err != nil {
-		return status, false, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json")
-	w, err := p.client.Do(r)
-	if err != nil {
-		return status, true, err
-	}
-	defer w.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(w.Body, maxImageAnswer))
-	switch {
-	case err != nil:
-		return status, true, err
-	case w.StatusCode < 200 || w.StatusCode >= 300:
-		return status, w.StatusCode >= 500 || w.StatusCode == http.StatusTooManyRequests, fmt.Errorf("error contacting webhook: %d", w.StatusCode)
-	}
-	var review imagepolicyv1alpha1.ImageReview
-	if err := json.Unmarshal(data, &review); err != nil {
-		return status, false, fmt.Errorf("answer of the webhook: %w", err)
-	}
-	return review.Status, false, nil
 }

@@ -1,13 +1,11 @@
 package authn
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	authenticationv1beta1 "k8s.io/api/authentication/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/internal/review"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -33,13 +32,9 @@ type Webhook struct {
 	Timeout, Backoff time.Duration
 }
 
-// Attempts of one review, and how much of an answer is read.
 const (
-	webhookAttempts = 5
-	webhookGrowth   = 1.5
-	webhookTimeout  = 10 * time.Second
-	webhookBackoff  = 500 * time.Millisecond
-	maxWebhookBody  = 1 << 20
+	webhookTimeout = 10 * time.Second
+	webhookBackoff = 500 * time.Millisecond
 )
 
 // AuthenticateToken asks about the token.
@@ -77,7 +72,6 @@ func (w *Webhook) AuthenticateToken(ctx context.Context, token string) (Identity
 	return Identity{User: user, Audiences: audiences}, true, nil
 }
 
-// review posts a review, again if there is hope that it helps.
 func (w *Webhook) review(ctx context.Context, spec authenticationv1.TokenReviewSpec) (*authenticationv1.TokenReviewStatus, error) {
 	version := authenticationv1.SchemeGroupVersion
 	if w.V1beta1 {
@@ -89,56 +83,13 @@ func (w *Webhook) review(ctx context.Context, spec authenticationv1.TokenReviewS
 	if err != nil {
 		return nil, err
 	}
-	timeout, wait := w.Timeout, w.Backoff
-	if timeout == 0 {
-		timeout = webhookTimeout
+	server := review.Server{Client: w.Client, URL: w.URL, Timeout: cmp.Or(w.Timeout, webhookTimeout), Backoff: cmp.Or(w.Backoff, webhookBackoff)}
+	var answer authenticationv1.TokenReview
+	if err := server.Ask(ctx, body, &answer); err != nil {
+		return nil, fmt.Errorf("token review: %w", err)
 	}
-	if wait == 0 {
-		wait = webhookBackoff
+	if answer.APIVersion != version.String() || answer.Kind != "TokenReview" {
+		return nil, fmt.Errorf("token review: the webhook answered with a %s of %s, not a TokenReview of %s", answer.Kind, answer.APIVersion, version)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	for attempt := 1; ; attempt++ {
-		status, again, err := w.post(ctx, body, version.String())
-		if err == nil || !again || attempt == webhookAttempts {
-			return status, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(wait + time.Duration(rand.Float64()*0.2*float64(wait))):
-		}
-		wait = time.Duration(float64(wait) * webhookGrowth)
-	}
-}
-
-// post does one attempt; again tells whether another may help.
-func (w *Webhook) post(ctx context.Context, body []byte, version string) (status *authenticationv1.TokenReviewStatus, again bool, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
-	if err != nil {
-		return nil, false, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, */*")
-	resp, err := w.Client.Do(r)
-	if err != nil {
-		return nil, ctx.Err() == nil, fmt.Errorf("token review: %w", err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxWebhookBody))
-	if err != nil {
-		return nil, ctx.Err() == nil, fmt.Errorf("token review: %w", err)
-	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		busy := resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests
-		return nil, busy, fmt.Errorf("token review: the webhook answered %s", resp.Status)
-	}
-	var review authenticationv1.TokenReview
-	if err := json.Unmarshal(data, &review); err != nil {
-		return nil, false, errors.New("token review: the webhook's answer is no TokenReview")
-	}
-	if review.APIVersion != version || review.Kind != "TokenReview" {
-		return nil, false, fmt.Errorf("token review: the webhook answered with a %s of %s, not a TokenReview of %s", review.Kind, review.APIVersion, version)
-	}
-	return &review.Status, false, nil
+	return &answer.Status, nil
 }

@@ -15,6 +15,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	authorizationv1beta1 "k8s.io/api/authorization/v1beta1"
 
+	"github.com/miniapiserver/miniapiserver/internal/review"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -133,7 +134,7 @@ func TestWebhookRetriesAndVersion(t *testing.T) {
 	if got, _, err := w.Authorize(t.Context(), &request.User{Groups: []string{"g"}}, &info); got != NoOpinion || err == nil {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if n := h.asked.Load(); n != webhookTries {
+	if n := h.asked.Load(); n != review.Attempts {
 		t.Errorf("%d tries", n)
 	}
 	var q authorizationv1beta1.SubjectAccessReview

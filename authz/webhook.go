@@ -1,13 +1,10 @@
 package authz
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/cache"
 
+	"github.com/miniapiserver/miniapiserver/internal/review"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -49,8 +47,6 @@ type Webhook struct {
 const (
 	webhookAnswers  = 8192
 	webhookQuestion = 10000
-	webhookTries    = 5
-	webhookBody     = 1 << 20
 )
 
 // NewWebhook makes a Webhook.
@@ -82,7 +78,7 @@ func (w *Webhook) Authorize(ctx context.Context, user *request.User, info *reque
 	if kept, ok := w.answers.Get(string(key)); ok {
 		return decided(kept.(*authorizationv1.SubjectAccessReviewStatus))
 	}
-	status, err := w.askPatiently(ctx, spec)
+	status, err := w.ask(ctx, spec)
 	if err != nil {
 		return w.onFailure(err)
 	}
@@ -120,63 +116,25 @@ func decided(s *authorizationv1.SubjectAccessReviewStatus) (Decision, string, er
 	return NoOpinion, s.Reason, nil
 }
 
-// askPatiently tries again where the other server may be better the next time.
-func (w *Webhook) askPatiently(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (*authorizationv1.SubjectAccessReviewStatus, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.Timeout)
-	defer cancel()
-	pause := w.Backoff
-	for try := 1; ; try++ {
-		status, again, err := w.ask(ctx, spec)
-		if err == nil || !again || try == webhookTries {
-			return status, err
-		}
-		select {
-		case <-time.After(pause + time.Duration(rand.Float64()*0.2*float64(pause))):
-		case <-ctx.Done():
-			return nil, err
-		}
-		pause = pause * 3 / 2
-	}
-}
-
-// ask asks once; again tells that it may be worth to ask once more.
-func (w *Webhook) ask(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (status *authorizationv1.SubjectAccessReviewStatus, again bool, err error) {
+// ask puts a question to the other server.
+func (w *Webhook) ask(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (*authorizationv1.SubjectAccessReviewStatus, error) {
 	body, err := json.Marshal(w.question(spec))
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
-	if err != nil {
-		return nil, false, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, */*")
-	resp, err := w.Client.Do(r)
-	if err != nil {
-		return nil, ctx.Err() == nil, err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, webhookBody))
-	switch {
-	case err != nil:
-		return nil, ctx.Err() == nil, err
-	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError:
-		return nil, true, fmt.Errorf("the authorization webhook answered %s", resp.Status)
-	case resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated:
-		return nil, false, fmt.Errorf("the authorization webhook answered %s", resp.Status)
-	}
+	server := review.Server{Client: w.Client, URL: w.URL, Timeout: w.Timeout, Backoff: w.Backoff}
 	var answer struct {
 		APIVersion string                                     `json:"apiVersion"`
 		Kind       string                                     `json:"kind"`
 		Status     *authorizationv1.SubjectAccessReviewStatus `json:"status"`
 	}
-	if err := json.Unmarshal(data, &answer); err != nil {
-		return nil, false, fmt.Errorf("the authorization webhook's answer: %w", err)
+	if err := server.Ask(ctx, body, &answer); err != nil {
+		return nil, fmt.Errorf("subject access review: %w", err)
 	}
 	if answer.Kind != "" && answer.Kind != "SubjectAccessReview" || answer.Status == nil {
-		return nil, false, fmt.Errorf("the authorization webhook answered no SubjectAccessReview but %s %q", answer.APIVersion, answer.Kind)
+		return nil, fmt.Errorf("the authorization webhook answered no SubjectAccessReview but %s %q", answer.APIVersion, answer.Kind)
 	}
-	return answer.Status, false, nil
+	return answer.Status, nil
 }
 
 // question is the object to send.

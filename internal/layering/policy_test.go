@@ -42,6 +42,9 @@ server < conformance, bench;
 # This package.
 NONE < internal/layering;
 
+# What those ask who let another server decide.
+NONE < internal/review < admission, authn, authz;
+
 # What tests of several packages use.
 NONE < internal/schematest;
 
