@@ -55,13 +55,18 @@ func webVerbs() []string {
 	return []string{VerbCreate, VerbDelete, VerbGet, VerbPatch, VerbUpdate}
 }
 
+// streams are what a client wants of those of a process.
+func (q *queryReader) streams(stdin, stdout, stderr, tty *bool) {
+	q.flag("stdin", stdin)
+	q.flag("stdout", stdout)
+	q.flag("stderr", stderr)
+	q.flag("tty", tty)
+}
+
 func attachOptions(query url.Values, _ string) (runtime.Object, error) {
 	var o corev1.PodAttachOptions
 	q := queryReader{query: query}
-	q.flag("stdin", &o.Stdin)
-	q.flag("stdout", &o.Stdout)
-	q.flag("stderr", &o.Stderr)
-	q.flag("tty", &o.TTY)
+	q.streams(&o.Stdin, &o.Stdout, &o.Stderr, &o.TTY)
 	q.text("container", &o.Container)
 	return &o, q.err
 }
@@ -69,10 +74,7 @@ func attachOptions(query url.Values, _ string) (runtime.Object, error) {
 func execOptions(query url.Values, _ string) (runtime.Object, error) {
 	var o corev1.PodExecOptions
 	q := queryReader{query: query}
-	q.flag("stdin", &o.Stdin)
-	q.flag("stdout", &o.Stdout)
-	q.flag("stderr", &o.Stderr)
-	q.flag("tty", &o.TTY)
+	q.streams(&o.Stdin, &o.Stdout, &o.Stderr, &o.TTY)
 	q.text("container", &o.Container)
 	o.Command = query["command"]
 	return &o, q.err

@@ -22,8 +22,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// newRequest makes a PKCS#10 request, and the key that it is for, as PEM.
-func newRequest(t *testing.T, template x509.CertificateRequest) (csr, key []byte) {
+// NewRequest makes a PKCS#10 request, and the key that it is for, as PEM.
+func NewRequest(t *testing.T, template x509.CertificateRequest) (csr, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -41,12 +41,13 @@ func newRequest(t *testing.T, template x509.CertificateRequest) (csr, key []byte
 		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
 }
 
-func subject(cn string, o ...string) x509.CertificateRequest {
+// Subject is a request in somebody's name.
+func Subject(cn string, o ...string) x509.CertificateRequest {
 	return x509.CertificateRequest{Subject: pkix.Name{CommonName: cn, Organization: o}}
 }
 
 func TestSignerRules(t *testing.T) {
-	node := subject("system:node:n", "system:nodes")
+	node := Subject("system:node:n", "system:nodes")
 	with := func(r x509.CertificateRequest, change func(*x509.CertificateRequest)) x509.CertificateRequest {
 		change(&r)
 		return r
@@ -70,18 +71,18 @@ func TestSignerRules(t *testing.T) {
 		usages  usages
 		want    string
 	}{
-		{api, subject("ada"), usages{client}, ""},
-		{api, subject("ada"), usages{encipher, signature, client}, ""},
-		{api, with(subject("ada"), dns), usages{client}, ""},
-		{api, subject("ada"), usages{signature}, "missing required usage for client certificate: client auth"},
-		{api, subject("ada"), usages{client, serving}, "invalid usage for client certificate: server auth"},
+		{api, Subject("ada"), usages{client}, ""},
+		{api, Subject("ada"), usages{encipher, signature, client}, ""},
+		{api, with(Subject("ada"), dns), usages{client}, ""},
+		{api, Subject("ada"), usages{signature}, "missing required usage for client certificate: client auth"},
+		{api, Subject("ada"), usages{client, serving}, "invalid usage for client certificate: server auth"},
 		{kubelet, node, usages{signature, client}, ""},
 		{kubelet, node, usages{client, encipher, signature, client}, ""},
 		{kubelet, node, usages{client}, "usages did not match [client auth digital signature key encipherment]"},
 		{kubelet, node, usages{client, signature, serving}, "usages did not match [client auth digital signature key encipherment]"},
-		{kubelet, subject("system:node:n"), usages{signature, client}, "subject organization is not system:nodes"},
-		{kubelet, subject("system:node:n", "system:nodes", "system:masters"), usages{signature, client}, "subject organization is not system:nodes"},
-		{kubelet, subject("n", "system:nodes"), usages{signature, client}, "subject common name does not begin with system:node:"},
+		{kubelet, Subject("system:node:n"), usages{signature, client}, "subject organization is not system:nodes"},
+		{kubelet, Subject("system:node:n", "system:nodes", "system:masters"), usages{signature, client}, "subject organization is not system:nodes"},
+		{kubelet, Subject("n", "system:nodes"), usages{signature, client}, "subject common name does not begin with system:node:"},
 		{kubelet, with(node, dns), usages{signature, client}, "DNS subjectAltNames are not allowed"},
 		{kubelet, with(node, email), usages{signature, client}, "Email subjectAltNames are not allowed"},
 		{kubelet, with(node, ip), usages{signature, client}, "IP subjectAltNames are not allowed"},
@@ -92,8 +93,8 @@ func TestSignerRules(t *testing.T) {
 		{server, with(with(node, dns), email), usages{signature, serving}, "Email subjectAltNames are not allowed"},
 		{server, with(with(node, dns), uri), usages{signature, serving}, "URI subjectAltNames are not allowed"},
 		{server, with(node, dns), usages{signature, client}, "usages did not match [digital signature key encipherment server auth]"},
-		{server, with(subject("n", "system:nodes"), dns), usages{signature, serving}, "subject common name does not begin with system:node:"},
-		{legacy, with(subject("any"), uri), usages{certificatesv1.UsageCodeSigning}, ""},
+		{server, with(Subject("n", "system:nodes"), dns), usages{signature, serving}, "subject common name does not begin with system:node:"},
+		{legacy, with(Subject("any"), uri), usages{certificatesv1.UsageCodeSigning}, ""},
 	} {
 		check, ok := signerRules(c.signer)
 		if !ok {
@@ -136,7 +137,7 @@ func TestCertificate(t *testing.T) {
 	ca := &CA{Key: caKey, Certificate: &x509.Certificate{
 		Subject: pkix.Name{CommonName: "ca"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(100 * time.Hour), IsCA: true, BasicConstraintsValid: true,
 	}}
-	data, _ := newRequest(t, x509.CertificateRequest{Subject: pkix.Name{CommonName: "ada"}, DNSNames: []string{"a.example"},
+	data, _ := NewRequest(t, x509.CertificateRequest{Subject: pkix.Name{CommonName: "ada"}, DNSNames: []string{"a.example"},
 		ExtraExtensions: []pkix.Extension{{Id: []int{2, 5, 29, 19}, Critical: true, Value: []byte{0x30, 0x03, 0x01, 0x01, 0xff}}}}) // asks to be a CA
 	csr, err := parseRequest(data)
 	if err != nil {
@@ -212,7 +213,7 @@ func TestUsefulUntil(t *testing.T) {
 // expiring makes a certificate that ends then.
 func expiring(t *testing.T, end time.Time) []byte {
 	t.Helper()
-	csr, _ := newRequest(t, subject("x"))
+	csr, _ := NewRequest(t, Subject("x"))
 	parsed, err := parseRequest(csr)
 	if err != nil {
 		t.Fatal(err)

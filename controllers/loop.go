@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/util/workqueue"
 
@@ -50,6 +51,18 @@ const (
 	// it takes longer to look again.
 	soon verdict = -1
 )
+
+// afterWrite is the verdict when an object was to be changed: if somebody else did
+// that first, it is looked at again.
+func afterWrite(err error) (verdict, error) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return done, nil
+	case apierrors.IsConflict(err):
+		return soon, nil
+	}
+	return done, err
+}
 
 // pace bounds how long after a failure a key is tried again: the first time, and
 // at most.

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -43,13 +41,7 @@ func (p *protection) sync(ctx context.Context, key objectName) (verdict, error) 
 		obj.SetFinalizers(append(obj.GetFinalizers(), p.finalizer))
 	}
 	err = p.client.do(ctx, http.MethodPut, pathOf(p.resource, key.namespace, key.name), "application/json", obj, nil)
-	switch {
-	case apierrors.IsNotFound(err):
-		return done, nil
-	case apierrors.IsConflict(err):
-		return soon, nil
-	}
-	return done, err
+	return afterWrite(err)
 }
 
 // all are the keys of a resource in a namespace, as the cache has them.

@@ -153,13 +153,7 @@ func (q *quotas) sync(ctx context.Context, key objectName) (verdict, error) {
 	}
 	is.Status = wanted
 	err = q.client.do(ctx, http.MethodPut, pathOf(q.resource, key.namespace, key.name)+"/status", "application/json", is, nil)
-	switch {
-	case apierrors.IsNotFound(err):
-		return done, nil
-	case apierrors.IsConflict(err):
-		return soon, nil
-	}
-	return done, err
+	return afterWrite(err)
 }
 
 func (q *quotas) read(ctx context.Context, key objectName) (api.Object, error) {

@@ -22,31 +22,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/server"
 )
-
-// newRequest makes a PKCS#10 request, and the key that it is for, as PEM.
-func newRequest(t *testing.T, template x509.CertificateRequest) (csr, key []byte) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &template, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
-}
-
-func subject(cn string, o ...string) x509.CertificateRequest {
-	return x509.CertificateRequest{Subject: pkix.Name{CommonName: cn, Organization: o}}
-}
 
 func conditionOf(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
 	i := slices.IndexFunc(r.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool { return c.Type == t })
@@ -85,7 +63,7 @@ func settled(t *testing.T, c kubernetes.Interface, name string) *certificatesv1.
 // certificate; and has others fail or left alone.
 func TestSigning(t *testing.T) {
 	s, c := start(t, server.Options{})
-	csr, key := newRequest(t, subject("ada", "analysts"))
+	csr, key := controllers.NewRequest(t, controllers.Subject("ada", "analysts"))
 	hour := int32(3600)
 	client := []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature}
 	// What is denied, and what is for somebody else to sign, comes first, so that
@@ -165,7 +143,7 @@ func TestSigningFiles(t *testing.T) {
 		cm, err := c.CoreV1().ConfigMaps("default").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
 		return err == nil && cm.Data["ca.crt"] == string(published), err
 	})
-	csr, _ := newRequest(t, subject("ada"))
+	csr, _ := controllers.NewRequest(t, controllers.Subject("ada"))
 	signedBy := func(name string, ca *x509.Certificate) {
 		t.Helper()
 		day := int32(86400)

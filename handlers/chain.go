@@ -2,11 +2,8 @@ package handlers
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -29,7 +26,7 @@ func (h *Handler) identify(next http.Handler) http.Handler {
 		growStack()
 		id := r.Header.Get(auditID)
 		if id == "" || len(id) > 64 {
-			id = newRequestID()
+			id = request.NewUUID()
 		}
 		w.Header().Set(auditID, id)
 		w.Header().Set("Cache-Control", "no-cache, private")
@@ -46,26 +43,6 @@ func (h *Handler) identify(next http.Handler) http.Handler {
 func growStack() {
 	var room [12 << 10]byte
 	runtime.KeepAlive(&room)
-}
-
-// newRequestID makes a random UUID. It names a request and is no secret.
-func newRequestID() string {
-	var b [16]byte
-	binary.LittleEndian.PutUint64(b[:8], rand.Uint64())
-	binary.LittleEndian.PutUint64(b[8:], rand.Uint64())
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	var text [36]byte
-	at := 0
-	for i, end := range [...]int{4, 6, 8, 10, 16} {
-		start := (at - i) / 2
-		at += hex.Encode(text[at:], b[start:end])
-		if end < len(b) {
-			text[at] = '-'
-			at++
-		}
-	}
-	return string(text[:])
 }
 
 // recoverPanics turns a panic into a 500 for its request alone.

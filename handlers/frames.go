@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 )
 
 // frames carry the events of a watch to the client.
@@ -132,7 +134,7 @@ func (f *wsFrames) begin(string) error {
 		// Credentials come in headers, which another site's page cannot set.
 		CheckOrigin: func(*http.Request) bool { return true },
 	}
-	conn, err := upgrader.Upgrade(innermost(f.w), f.r, nil)
+	conn, err := upgrader.Upgrade(proxy.Innermost(f.w), f.r, nil)
 	if err != nil {
 		return fmt.Errorf("upgrade to WebSocket: %w", err)
 	}
@@ -171,15 +173,4 @@ func (f *wsFrames) end() {
 	_ = f.conn.WriteMessage(websocket.CloseMessage, bye) // a courtesy to who may be gone
 	f.conn.Close()
 	f.reader.Wait()
-}
-
-// innermost is the writer that the HTTP server made, which can be hijacked.
-func innermost(w http.ResponseWriter) http.ResponseWriter {
-	for {
-		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
-		if !ok {
-			return w
-		}
-		w = u.Unwrap()
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"math/big"
 	"strconv"
 
@@ -155,7 +154,7 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 	obj.SetDeletionTimestamp(nil)
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetSelfLink("")
-	obj.SetUID(newUID())
+	obj.SetUID(types.UID(request.NewUUID()))
 	obj.SetCreationTimestamp(metav1.NewTime(r.o.Now().UTC()).Rfc3339Copy())
 	if t.Resource.Generation {
 		obj.SetGeneration(1)
@@ -232,13 +231,4 @@ func randomBelow(n int) int64 {
 	// rand.Reader does not fail: it ends the process rather than return an error.
 	v, _ := rand.Int(rand.Reader, big.NewInt(int64(n)))
 	return v.Int64()
-}
-
-// newUID makes a random (version 4) UUID.
-func newUID() types.UID {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16]))
 }

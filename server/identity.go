@@ -15,10 +15,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // A server is known to others by a lease, which it renews for as long as it
@@ -43,7 +43,7 @@ func newIdentity(p *published, logger *slog.Logger) (*identity, error) {
 		return nil, err
 	}
 	name := identityName(host)
-	return &identity{published: p, logger: logger, host: host, name: name, holder: name + "_" + string(uuid.NewUUID())}, nil
+	return &identity{published: p, logger: logger, host: host, name: name, holder: name + "_" + request.NewUUID()}, nil
 }
 
 // identityName is the name of the lease of the server of a host: a digest of

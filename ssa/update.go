@@ -144,9 +144,9 @@ type differences struct {
 	subresource string
 	// core: the write is by way of the core group. It does not know of the versions
 	// of the others, nor they of its own.
-	core bool
-	find        func(*view) (Set, error) // compares before and after in a version
-	found       []seen
+	core  bool
+	find  func(*view) (Set, error) // compares before and after in a version
+	found []seen
 }
 
 type seen struct {

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // reviewKind is the kind of what hooks are sent and answer with.
@@ -104,7 +104,7 @@ func shallow(m map[string]any) map[string]any {
 // review is a question to a hook in the version of AdmissionReview that it
 // prefers among those that are known.
 func review(h *hook, q *admissionv1.AdmissionRequest) (body []byte, answer runtime.Object, uid types.UID, err error) {
-	uid = newUID()
+	uid = types.UID(request.NewUUID())
 	sent := *q
 	sent.UID = uid
 	for _, version := range h.versions {
@@ -128,13 +128,6 @@ func beta(q *admissionv1.AdmissionRequest) *admissionv1beta1.AdmissionRequest {
 		Name: q.Name, Namespace: q.Namespace, Operation: admissionv1beta1.Operation(q.Operation), UserInfo: q.UserInfo,
 		Object: q.Object, OldObject: q.OldObject, DryRun: q.DryRun, Options: q.Options,
 	}
-}
-
-func newUID() types.UID {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16]))
 }
 
 // answer is what a hook said, whatever the version it said it in.

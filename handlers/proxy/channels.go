@@ -51,7 +51,7 @@ func WantsChannels(r *http.Request) bool {
 // Channels connects a WebSocket to a process, to which the kubelet leads by SPDY.
 // Once the WebSocket is there, what goes wrong is told over it.
 func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, at *api.Location) {
-	conn, err := upgrader(channelProtocol).Upgrade(innermost(w), r, nil)
+	conn, err := upgrader(channelProtocol).Upgrade(Innermost(w), r, nil)
 	if err != nil {
 		p.logger.Debug("streams were not begun", "error", err)
 		return // the client was told

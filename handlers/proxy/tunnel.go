@@ -48,7 +48,7 @@ func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, at *api.Location,
 		return
 	}
 	defer backend.Close()
-	conn, err := upgrader(tunnelPrefix+protocol).Upgrade(innermost(w), r, nil)
+	conn, err := upgrader(tunnelPrefix+protocol).Upgrade(Innermost(w), r, nil)
 	if err != nil {
 		p.logger.Debug("tunnel was not begun", "error", err)
 		return // the client was told
@@ -82,8 +82,8 @@ func fromMessages(to io.Writer, conn *websocket.Conn) error {
 	}
 }
 
-// innermost is the writer that the HTTP server made, which can be hijacked.
-func innermost(w http.ResponseWriter) http.ResponseWriter {
+// Innermost is the writer that the HTTP server made, which can be hijacked.
+func Innermost(w http.ResponseWriter) http.ResponseWriter {
 	for {
 		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
 		if !ok {
