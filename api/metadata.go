@@ -74,17 +74,20 @@ func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
 // ValidateMetadata checks the metadata of a new object.
 func (r *Resource) ValidateMetadata(obj Object) field.ErrorList {
 	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, r.validateName, metadataPath())
-	return append(errs, checkFinalizers(obj)...)
+	return append(errs, r.checkFinalizers(obj)...)
 }
 
 // ValidateMetadataUpdate checks that metadata changed only where it may.
 func (r *Resource) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
 	errs := validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())
-	return append(errs, checkFinalizers(obj)...)
+	return append(errs, r.checkFinalizers(obj)...)
 }
 
 // checkFinalizers refuses names without a domain that are not Kubernetes' own.
-func checkFinalizers(obj Object) field.ErrorList {
+func (r *Resource) checkFinalizers(obj Object) field.ErrorList {
+	if r.LooseFinalizers {
+		return nil
+	}
 	return finalizerNames(obj.GetFinalizers(), metadataPath().Child("finalizers"))
 }
 

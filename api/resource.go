@@ -138,6 +138,8 @@ type Resource struct {
 	// MetadataRevalidated: an update checks metadata once more as a create does,
 	// so that its faults are listed once more among the causes.
 	MetadataRevalidated bool
+	// LooseFinalizers: finalizers need no domain in their names.
+	LooseFinalizers bool
 
 	// Fields gives the selectable fields besides metadata.name and
 	// metadata.namespace, by their label in the hub version. Every label that
@@ -163,8 +165,8 @@ type Resource struct {
 	// spec.finalizers). Nil means none.
 	HasFinalizers func(obj Object) bool
 
-	// Refuses tells why a verb is not answered for a while; nil when it is.
-	Refuses func(verb string) error
+	// RefusesNew tells why no objects are made for a while; nil when they are.
+	RefusesNew func() error
 
 	// Kept tells why the object of a name cannot be deleted; nil when it can. It is
 	// not asked when a whole collection is deleted.

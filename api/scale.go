@@ -58,13 +58,17 @@ type Scaling struct {
 	Wanted    func(obj Object) (int32, error)
 	SetWanted func(obj Object, n int32) error
 	Status    func(obj Object) (autoscalingv1.ScaleStatus, error)
+	// OwnRules: SetWanted and the kind's validation say what may be asked for.
+	OwnRules bool
+	// Unreadable tells why an object cannot be shown; nil means that all can.
+	Unreadable func(obj Object) error
 }
 
 // Scale makes the subresource scale of a kind.
 func Scale(namespaced bool, of Scaling) *Subresource {
 	return &Subresource{
 		Name: "scale", Verbs: readWrite(),
-		Replicas: of.Replicas,
+		Replicas: of.Replicas, Unreadable: of.Unreadable,
 		Kind: &Resource{
 			Name: "scale", Singular: "scale", Kind: "Scale",
 			Namespaced: namespaced,
@@ -89,7 +93,7 @@ func Scale(namespaced bool, of Scaling) *Subresource {
 		},
 		Change: func(obj, asked Object) (Object, error) {
 			n := asked.(*autoscalingv1.Scale).Spec.Replicas
-			if n < 0 {
+			if n < 0 && !of.OwnRules {
 				return nil, errors.NewInvalid(schema.GroupKind{Group: autoscalingv1.GroupName, Kind: "Scale"}, asked.GetName(), field.ErrorList{
 					field.Invalid(field.NewPath("spec", "replicas"), n, "must be greater than or equal to 0")})
 			}

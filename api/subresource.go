@@ -26,6 +26,9 @@ type Subresource struct {
 	View   func(obj Object) (Object, error)
 	Change func(obj, asked Object) (Object, error)
 	Whole  bool
+	// Unreadable tells why a GET cannot show an object, which a write may mend;
+	// nil means that all can be shown.
+	Unreadable func(obj Object) error
 
 	// Replicas is where an object keeps what Kind shows as spec.replicas, as names
 	// with dots between them, by apiVersion of the object. Who writes Kind owns

@@ -12,6 +12,8 @@ import (
 	"k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
@@ -107,7 +109,7 @@ func (h *Handler) aggregateGroup(g api.Group) v2.APIGroupDiscovery {
 	for _, gv := range g.Versions {
 		version := v2.APIVersionDiscovery{Version: gv.Version, Freshness: v2.DiscoveryFreshnessCurrent}
 		for _, res := range h.Catalogue.In(gv) {
-			version.Resources = append(version.Resources, aggregateResource(res))
+			version.Resources = append(version.Resources, aggregateResource(gv, res))
 		}
 		group.Versions = append(group.Versions, version)
 	}
@@ -116,8 +118,15 @@ func (h *Handler) aggregateGroup(g api.Group) v2.APIGroupDiscovery {
 
 // aggregateResource tells of a resource what apiResources tells, with its
 // subresources below it.
-func aggregateResource(res *api.Resource) v2.APIResourceDiscovery {
+func aggregateResource(gv schema.GroupVersion, res *api.Resource) v2.APIResourceDiscovery {
 	lines := apiResources(res)
+	if res.Untyped {
+		for i := range lines {
+			if lines[i].Group == "" {
+				lines[i].Group, lines[i].Version = gv.Group, gv.Version
+			}
+		}
+	}
 	out := v2.APIResourceDiscovery{
 		Resource: res.Name, SingularResource: res.Singular, Scope: v2.ScopeCluster,
 		ResponseKind: responseKind(&lines[0]), Verbs: lines[0].Verbs, ShortNames: res.ShortNames, Categories: res.Categories,
@@ -135,7 +144,7 @@ func aggregateResource(res *api.Resource) v2.APIResourceDiscovery {
 }
 
 // responseKind leaves out group and version where they are those of the
-// document around it.
+// document around it, but not for kinds that arrived at run time.
 func responseKind(line *metav1.APIResource) *metav1.GroupVersionKind {
 	return &metav1.GroupVersionKind{Group: line.Group, Version: line.Version, Kind: line.Kind}
 }

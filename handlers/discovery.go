@@ -135,7 +135,9 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 		}
 		out = append(out, line)
 	}
-	slices.SortFunc(out, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
+	if !res.Untyped {
+		slices.SortFunc(out, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
+	}
 	return out
 }
 

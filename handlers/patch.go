@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,9 @@ func (h *Handler) patch(c *call) error {
 	if types.PatchType(name) == types.StrategicMergePatchType && c.codec.resource.Untyped {
 		ok = false // it goes by Go types
 	}
+	if c.codec.resource.Untyped && (err != nil || !ok) {
+		return errMediaType(types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType)
+	}
 	if err != nil || !ok {
 		return statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
 	}
@@ -47,6 +51,16 @@ func (h *Handler) patch(c *call) error {
 		return err
 	}
 	return h.writeOutcome(c, &v, out)
+}
+
+// errMediaType is the answer to a body in none of the forms that there are.
+func errMediaType(known ...types.PatchType) error {
+	names := make([]string, len(known))
+	for i, t := range known {
+		names[i] = string(t)
+	}
+	return statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+		"the body of the request was in an unknown format - accepted media types include: "+strings.Join(names, ", "), nil)
 }
 
 // patcher makes the new state of an object by a patch.

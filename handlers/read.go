@@ -36,6 +36,11 @@ func (h *Handler) writeShown(c *call, v *view, code int, item *storage.Item) err
 	if err != nil {
 		return err
 	}
+	if c.Sub.Unreadable != nil {
+		if err := c.Sub.Unreadable(obj); err != nil {
+			return apierrors.NewInternalError(err)
+		}
+	}
 	if obj, err = c.Shown(obj); err != nil {
 		return err
 	}

@@ -59,19 +59,11 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	}
 	allowed := pathVerbs(res, info)
 	if len(allowed) == 0 {
-		if res.Untyped && info.Subresource == "" {
-			return nil, errNoGroup // the path is of another scope
-		}
-		return nil, errNoResource()
+		return nil, errUnknownPath(res, v, info)
 	}
 	if verb := verbOnPath(info, r.Method); !contains(allowed, verb) || info.Subresource == "" && !has(res, verb) {
 		if !passesOn(res.Subresource(info.Subresource)) || r.Method != http.MethodHead && r.Method != http.MethodOptions {
-			return nil, errMethod()
-		}
-	}
-	if res.Refuses != nil {
-		if err := res.Refuses(info.Verb); err != nil {
-			return nil, err
+			return nil, errVerb(res, v, info)
 		}
 	}
 	request.From(r.Context()).Routed = true
@@ -89,6 +81,28 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		c.codec = h.codec(c.Sub.Kind, &c.Sub.Kind.Versions[0])
 	}
 	return c, nil
+}
+
+// errUnknownPath is the answer to a path of a form that res does not serve. Of
+// custom kinds those of another scope are unknown as any other, and an object
+// without a subresource counts as one that is missing.
+func errUnknownPath(res *api.Resource, v *api.Version, info *request.Info) error {
+	inNamespace := info.Namespace != "" && !info.IsNamespace
+	switch {
+	case !res.Untyped:
+		return errNoResource()
+	case info.Subresource == "" || inNamespace != res.Namespaced:
+		return errNoGroup
+	}
+	return apierrors.NewNotFound(schema.GroupResource{Group: v.Group, Resource: res.Name}, info.PathName())
+}
+
+// errVerb is the answer to a method that a path does not have.
+func errVerb(res *api.Resource, v *api.Version, info *request.Info) error {
+	if res.Untyped && info.Subresource != "" {
+		return apierrors.NewMethodNotSupported(schema.GroupResource{Group: v.Group, Resource: res.Name}, info.Verb)
+	}
+	return errMethod()
 }
 
 // namespaceOf is the namespace of what is asked for. In the path of a namespace

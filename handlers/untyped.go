@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,7 +67,14 @@ func (b *body) content(c *codec, fieldValidation string) (*unstructured.Unstruct
 		return nil, err
 	}
 	u := &unstructured.Unstructured{Object: content}
-	pruned := c.version.Prune(u)
+	var pruned []string
+	switch {
+	case b.gvk.Group != c.gvk.Group || b.gvk.Kind != c.gvk.Kind: // no schema says what it has
+	case b.gvk.Version != c.gvk.Version:
+		pruned = allFields(content)
+	default:
+		pruned = c.version.Prune(u)
+	}
 	if fieldValidation == metav1.FieldValidationIgnore {
 		return u, nil
 	}
@@ -75,6 +83,18 @@ func (b *body) content(c *codec, fieldValidation string) (*unstructured.Unstruct
 		b.strict = append(b.strict, fmt.Errorf("unknown field %q", path))
 	}
 	return u, nil
+}
+
+// allFields are the fields that only a schema could know.
+func allFields(content map[string]any) []string {
+	var out []string
+	for name := range content {
+		if name != "apiVersion" && name != "kind" && name != "metadata" {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // coerceMetadata makes metadata what its type can hold, and tells of fields that
@@ -138,5 +158,5 @@ func errChangedKind(want, is schema.GroupVersionKind, name string) error {
 	if is.GroupVersion() != want.GroupVersion() {
 		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), is.GroupVersion().String(), "must be "+want.GroupVersion().String()))
 	}
-	return apierrors.NewInvalid(want.GroupKind(), name, errs)
+	return apierrors.NewInvalid(is.GroupKind(), name, errs)
 }

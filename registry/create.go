@@ -64,6 +64,11 @@ func (r *Registry) createManaged(ctx context.Context, t Target, obj api.Object, 
 	if err := setNamespace(t, obj); err != nil {
 		return Outcome{}, err
 	}
+	if t.Resource.RefusesNew != nil {
+		if err := t.Resource.RefusesNew(); err != nil {
+			return Outcome{}, apierrors.NewForbidden(t.groupResource(), t.Name, err)
+		}
+	}
 	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o)
 	if err := r.mutate(ctx, a); err != nil {
 		return Outcome{}, err

@@ -15,7 +15,7 @@ import (
 // column is one that a definition asks for.
 type column struct {
 	apiextensionsv1.CustomResourceColumnDefinition
-	path *jsonpath.JSONPath // nil where the path cannot be read
+	path *jsonpath.JSONPath
 }
 
 // columnsOf is how objects show as rows: their name and what a version asks for,
@@ -29,10 +29,11 @@ func columnsOf(asked []apiextensionsv1.CustomResourceColumnDefinition) *api.Tabl
 	columns := make([]column, len(asked))
 	for i, a := range asked {
 		p := jsonpath.New(a.Name).AllowMissingKeys(true)
-		columns[i] = column{CustomResourceColumnDefinition: a}
-		if p.Parse("{"+a.JSONPath+"}") == nil {
-			columns[i].path = p
+		if p.Parse("{"+a.JSONPath+"}") != nil {
+			columns = columns[:i] // nothing behind it is shown either
+			break
 		}
+		columns[i] = column{a, p}
 	}
 	return &api.Table{
 		Columns: func() []metav1.TableColumnDefinition {
@@ -60,16 +61,19 @@ func columnsOf(asked []apiextensionsv1.CustomResourceColumnDefinition) *api.Tabl
 
 // cell is what an object shows in a column; nil where it has nothing there.
 func (c *column) cell(content map[string]any) any {
-	if c.path == nil {
-		return nil
-	}
 	found, err := c.path.FindResults(content)
 	if err != nil || len(found) == 0 || len(found[0]) == 0 {
 		return nil
 	}
 	if c.Type == "string" {
+		// Of what a path finds, the first counts, and shows as the value that it is
+		// and not as what holds it.
+		first := found[0][0]
+		if first.Kind() == reflect.Interface {
+			first = first.Elem()
+		}
 		var text bytes.Buffer
-		if c.path.PrintResults(&text, found[0]) != nil {
+		if c.path.PrintResults(&text, []reflect.Value{first}) != nil {
 			return nil
 		}
 		return text.String()
@@ -106,6 +110,9 @@ func plain(kind string, v reflect.Value) any {
 		text, ok := value.(string)
 		if !ok {
 			return nil
+		}
+		if text == "" {
+			return api.Elapsed{}
 		}
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {

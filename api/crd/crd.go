@@ -9,13 +9,13 @@
 package crd
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -52,26 +52,26 @@ func Compile(d *apiextensionsv1.CustomResourceDefinition) (*Kind, error) {
 		Prefix:     d.Spec.Group + "/" + names.Plural,
 		StoredJSON: true, Untyped: true,
 		Generation: true, RequireResourceVersion: true, MetadataRevalidated: true,
+		Verbs: verbsOf(d),
 		New: func() api.Object {
 			u := &unstructured.Unstructured{}
 			u.SetGroupVersionKind(gvk)
 			return u
 		},
+		ObjectWarnings: finalizerWarnings, LooseFinalizers: true,
 	}
-	res.Refuses = func(verb string) error {
-		if verb != api.VerbCreate || !k.Terminating.Load() {
+	res.RefusesNew = func() error {
+		if !k.Terminating.Load() {
 			return nil
 		}
-		err := apierrors.NewMethodNotSupported(schema.GroupResource{Group: d.Spec.Group, Resource: names.Plural}, verb)
-		err.ErrStatus.Message = verb + " not allowed while custom resource definition is terminating"
-		return err
+		return errors.New("create not allowed while custom resource definition is terminating")
 	}
 	for _, v := range d.Spec.Versions {
 		s, err := schemaOf(d, &v)
 		if err != nil {
 			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
 		}
-		version := versionOf(schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}, gvk, &v, s)
+		version := versionOf(d, gvk, &v, s)
 		k.Schemas[version.GroupVersion] = s
 		if v.Storage {
 			version.New, version.ToHub, version.FromHub = nil, nil, nil
@@ -145,11 +145,18 @@ func contentOf(obj api.Object) map[string]any { return obj.(*unstructured.Unstru
 
 // versionOf makes a version. What converts is for all but the hub: objects are
 // taken over as they are, but for what their version does not know.
-func versionOf(gv schema.GroupVersion, hub schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {
-	validate := func(obj api.Object) field.ErrorList { return s.Validate(nil, contentOf(obj)) }
+func versionOf(d *apiextensionsv1.CustomResourceDefinition, hub schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {
+	validate := func(obj api.Object) field.ErrorList {
+		errs := s.Validate(nil, contentOf(obj))
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			errs = append(errs, scaleFaults(v.Subresources.Scale, contentOf(obj), true)...)
+		}
+		return errs
+	}
+	gv := schema.GroupVersion{Group: hub.Group, Version: v.Name}
 	own := gv.WithKind(hub.Kind)
 	return api.Version{
-		GroupVersion: gv, NotServed: !v.Served, Deprecated: deprecationOf(gv, hub.Kind, v),
+		GroupVersion: gv, NotServed: !v.Served, Deprecated: deprecationOf(d, v),
 		New: func() api.Object {
 			u := &unstructured.Unstructured{}
 			u.SetGroupVersionKind(own)
@@ -175,12 +182,9 @@ func versionOf(gv schema.GroupVersion, hub schema.GroupVersionKind, v *apiextens
 	}
 }
 
-func deprecationOf(gv schema.GroupVersion, kind string, v *apiextensionsv1.CustomResourceDefinitionVersion) *api.Deprecation {
-	switch {
-	case !v.Deprecated:
-		return nil
-	case v.DeprecationWarning != nil:
-		return &api.Deprecation{Warning: *v.DeprecationWarning}
-	}
-	return &api.Deprecation{Warning: fmt.Sprintf("%s %s is deprecated", gv, kind)}
+// verbsOf are the verbs of a kind, in the order in which kube-apiserver tells
+// them. What is being deleted is not written any more.
+func verbsOf(d *apiextensionsv1.CustomResourceDefinition) []string {
+	verbs := []string{api.VerbDelete, api.VerbDeleteCollection, api.VerbGet, api.VerbList, api.VerbPatch, api.VerbCreate, api.VerbUpdate, api.VerbWatch}
+	return verbs
 }
