@@ -23,21 +23,21 @@ func definitionRules(at *place, d *definition) {
 	if d.Name != d.Spec.Names.Plural+"."+d.Spec.Group {
 		at.of("metadata").of("name").invalid(d.Name, `must be spec.names.plural+"."+spec.group`)
 	}
-	definitionBody(at, d)
+	definitionBody(at, d, conversionLeniency{ca: true})
 	if preserves(d) {
 		mustNotPreserve(at)
 	}
 }
 
-func definitionBody(at *place, d *definition) {
-	definitionSpec(at.of("spec"), d)
+func definitionBody(at *place, d *definition, lenient conversionLeniency) {
+	definitionSpec(at.of("spec"), d, lenient)
 	definitionNames(at.of("status").of("acceptedNames"), &d.Status.AcceptedNames)
 	storedVersions(at.of("status").of("storedVersions"), d)
 	approval(at.of("metadata").of("annotations").key(apiextensionsv1.KubeAPIApprovedAnnotation), d)
 }
 
 func definitionChanges(at *place, is, was *definition) {
-	definitionBody(at, is)
+	definitionBody(at, is, lenientConversion(was))
 	spec := at.of("spec")
 	if established(was) {
 		fixed(spec.of("scope"), is.Spec.Scope, was.Spec.Scope)
@@ -67,7 +67,7 @@ func mustNotPreserve(at *place) {
 		"cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")
 }
 
-func definitionSpec(at *place, d *definition) {
+func definitionSpec(at *place, d *definition, lenient conversionLeniency) {
 	s := &d.Spec
 	switch group := at.of("group"); {
 	case s.Group == "":
@@ -93,7 +93,7 @@ func definitionSpec(at *place, d *definition) {
 	definitionNames(names, &s.Names)
 	// What all versions have in common is shown as that of the kind.
 	versionParts(at, same, "validation", hasStatus(s.Versions), preserves(d))
-	conversionRules(at.of("conversion"), s.Conversion)
+	conversionRules(at.of("conversion"), s.Conversion, lenient)
 }
 
 // parts are what versions may have each for itself or in common.
@@ -324,20 +324,5 @@ func approval(at *place, d *definition) {
 		at.required(message)
 	case "InvalidAnnotation":
 		at.invalid(d.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation], message)
-	}
-}
-
-func conversionRules(at *place, c *apiextensionsv1.CustomResourceConversion) {
-	if c == nil {
-		return
-	}
-	if !enum(at.of("strategy"), c.Strategy, apiextensionsv1.NoneConverter, apiextensionsv1.WebhookConverter) {
-		return
-	}
-	switch {
-	case c.Strategy == apiextensionsv1.WebhookConverter:
-		at.of("strategy").forbidden("this server does not convert custom resources by webhooks yet")
-	case c.Webhook != nil && c.Webhook.ClientConfig != nil:
-		at.of("webhookClientConfig").forbidden("should not be set when strategy is not set to Webhook")
 	}
 }
