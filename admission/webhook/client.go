@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -20,6 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
 // Bounds of what is kept and read.
@@ -36,7 +35,7 @@ const (
 // clients keeps a client per endpoint, the last ones that were used.
 type clients struct {
 	users    users
-	resolver *resolver
+	resolver *services.Resolver
 
 	// lifetime ends dials that nobody waits for any more.
 	lifetime context.Context
@@ -53,7 +52,7 @@ type endpointKey struct {
 	service bool
 }
 
-func newClients(u users, r *resolver) *clients {
+func newClients(u users, r *services.Resolver) *clients {
 	c := &clients{users: u, resolver: r, kept: map[endpointKey]*client{}}
 	c.lifetime, c.end = context.WithCancel(context.Background())
 	return c
@@ -108,7 +107,7 @@ func (c *clients) make(e *endpoint) (*client, error) {
 		config.Certificates = []tls.Certificate{*u.certificate}
 	}
 	if e.ca != "" {
-		pool, err := rootCAs([]byte(e.ca))
+		pool, err := services.Roots([]byte(e.ca))
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +124,7 @@ func (c *clients) make(e *endpoint) (*client, error) {
 	if e.service == nil {
 		t.Proxy = http.ProxyFromEnvironment
 	} else {
-		config.ServerName = e.service.serverName()
+		config.ServerName = e.service.ServerName()
 	}
 	return &client{http: &http.Client{Transport: t}, transport: t, user: u}, nil
 }
@@ -137,37 +136,15 @@ func (c *clients) dial(e *endpoint) func(context.Context, string, string) (net.C
 		defer cancel()
 		defer context.AfterFunc(c.lifetime, cancel)()
 		if e.service != nil && address == e.host {
-			var err error
-			if address, err = c.resolver.resolve(ctx, e.service); err != nil {
+			leads, err := c.resolver.Resolve(ctx, *e.service)
+			if err != nil {
 				return nil, err
 			}
+			address = leads.Dial
 		}
 		var d net.Dialer
 		return d.DialContext(ctx, network, address)
 	}
-}
-
-func rootCAs(data []byte) (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	if pool.AppendCertsFromPEM(data) {
-		return pool, nil
-	}
-	fault := func() error {
-		for rest := data; len(rest) > 0; {
-			var block *pem.Block
-			if block, rest = pem.Decode(rest); block == nil {
-				return errors.New("unable to parse bytes as PEM block")
-			}
-			if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
-				continue
-			}
-			if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-				return fmt.Errorf("failed to parse certificate: %w", err)
-			}
-		}
-		return errors.New("no valid certificate authority data seen")
-	}
-	return nil, fmt.Errorf("unable to load root certificates: %w", fault())
 }
 
 // post sends a review and returns the body of the answer. An answer that is not

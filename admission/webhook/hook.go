@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
 // hook is one webhook of a configuration, compiled. It is safe for concurrent
@@ -44,14 +45,9 @@ type endpoint struct {
 	// host is that of the credentials: with the port.
 	host string
 	// service is set where the host is to be looked up as one.
-	service *serviceRef
+	service *services.Reference
 	ca      string
 	err     error
-}
-
-type serviceRef struct {
-	namespace, name string
-	port            int32
 }
 
 // fields are what the two kinds of webhooks have alike.
@@ -132,15 +128,15 @@ func endpointOf(c *admissionv1.WebhookClientConfig) endpoint {
 	e := endpoint{ca: string(c.CABundle)}
 	switch {
 	case c.Service != nil:
-		s := &serviceRef{c.Service.Namespace, c.Service.Name, httpsPort}
+		s := &services.Reference{Namespace: c.Service.Namespace, Name: c.Service.Name, Port: httpsPort}
 		if c.Service.Port != nil {
-			s.port = *c.Service.Port
+			s.Port = *c.Service.Port
 		}
 		p := "/"
 		if c.Service.Path != nil {
 			p = path.Join(p, *c.Service.Path)
 		}
-		e.service, e.host = s, net.JoinHostPort(s.serverName(), strconv.Itoa(int(s.port)))
+		e.service, e.host = s, net.JoinHostPort(s.ServerName(), strconv.Itoa(int(s.Port)))
 		e.url = (&url.URL{Scheme: "https", Host: e.host, Path: p}).String()
 	case c.URL != nil:
 		u, err := url.Parse(*c.URL)
@@ -159,6 +155,3 @@ func endpointOf(c *admissionv1.WebhookClientConfig) endpoint {
 	}
 	return e
 }
-
-// serverName is what the certificate of a service is for.
-func (s *serviceRef) serverName() string { return s.name + "." + s.namespace + ".svc" }

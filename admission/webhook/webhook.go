@@ -17,6 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
 // Names of the plugins.
@@ -77,7 +78,7 @@ func New(c Config) (*Webhooks, error) {
 		if err != nil {
 			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin.name, err)
 		}
-		*plugin.to = &caller{clients: newClients(known, &resolver{c.Objects, c.Endpoints}), decoder: decoder, mutating: plugin.name == mutatingName}
+		*plugin.to = &caller{clients: newClients(known, &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}), decoder: decoder, mutating: plugin.name == mutatingName}
 	}
 	if w.hooks.mutating, err = newIndex(c.Registry, admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
 		func(o *admissionregistrationv1.MutatingWebhookConfiguration) []*hook {

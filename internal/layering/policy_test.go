@@ -27,11 +27,15 @@ api < ssa, storage;
 # What a verb means.
 ssa, storage < registry;
 
-# What stands before a verb: who, whether, when, and what is remembered of it.
-registry < admission, authn, authz, apf, audit;
+# Where services lead, which whoever calls programs behind them has to know.
+registry < registry/services;
+
+# What stands before a verb: who, whether, when, and what is remembered of it;
+# and who else serves a part of the API.
+registry/services < admission, authn, authz, apf, audit, aggregation;
 
 # What clients meet, and clients of our own.
-admission, authn, authz, apf, audit < handlers, controllers;
+admission, authn, authz, apf, audit, aggregation < handlers, controllers;
 
 # What puts it all together, and the commands. cmd is flags and nothing else.
 handlers, controllers < server < cmd;
@@ -62,18 +66,18 @@ k8s.io/apiserver/pkg/cel !< ALL but api, admission, authn;
 k8s.io/apiserver/pkg/authorization/authorizer !< ALL but admission;
 
 # Types of custom kinds and aggregation, published nowhere else. Kinds are named
-# in the catalogue, and by the loops whose business a certain kind is.
+# in the catalogue, and by those whose business a certain kind is.
 k8s.io/apiextensions-apiserver/pkg/apis !< ALL but api, controllers;
-k8s.io/kube-aggregator/pkg/apis !< ALL but api, controllers, server;
+k8s.io/kube-aggregator/pkg/apis !< ALL but api, aggregation, controllers, server;
 
 # Generic code names no kind: what is particular to one is in its file in api.
 # Loops, and the parts that evaluate objects of a certain kind (roles, policies,
 # flow schemas ...), are about a kind by their nature, and server makes the
 # objects that are there from the start.
-k8s.io/api !< ALL but api, server, controllers, admission, authn, authz, apf, conformance, bench;
+k8s.io/api !< ALL but api, registry/services, server, controllers, admission, authn, authz, apf, conformance, bench;
 
 # Aggregated discovery is a form of answer, and no kind that is served.
-k8s.io/api/apidiscovery !< ALL but handlers, conformance;
+k8s.io/api/apidiscovery !< ALL but handlers, aggregation, conformance;
 
 # Only storage knows that it is etcd: everybody else sees keys and revisions.
 go.etcd.io !< ALL but storage;

@@ -1,0 +1,205 @@
+// Package services finds where the services of a cluster lead, for those parts of
+// the server that call programs behind them: webhooks, and other API servers.
+package services
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Reference names a port of a service.
+type Reference struct {
+	Namespace, Name string
+	Port            int32
+}
+
+// ServerName is what the certificate of the service is for.
+func (s Reference) ServerName() string { return s.Name + "." + s.Namespace + ".svc" }
+
+// Address is where a service leads.
+type Address struct {
+	// Host is the address that the cluster knows, and Dial the one to connect to,
+	// both with the port.
+	Host, Dial string
+}
+
+// Resolver finds addresses of services, as the caches have them.
+type Resolver struct {
+	Registry *registry.Registry
+	// Endpoints: an endpoint is picked instead of the cluster's address. Without
+	// it, the cluster's address is still taken for one of its endpoints where
+	// there is one, as kube-proxy does on machines of a cluster, of which this
+	// need not be one.
+	Endpoints bool
+}
+
+// Resolve finds where a service leads.
+func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
+	svc, err := r.Service(ctx, s)
+	if err != nil {
+		return Address{}, err
+	}
+	switch svc.Spec.Type {
+	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
+	case corev1.ServiceTypeExternalName:
+		if !r.Endpoints {
+			return same(net.JoinHostPort(svc.Spec.ExternalName, strconv.Itoa(int(s.Port)))), nil
+		}
+		fallthrough
+	default:
+		return Address{}, fmt.Errorf("unsupported service type %q", svc.Spec.Type)
+	}
+	if !r.Endpoints && svc.Spec.Type == corev1.ServiceTypeClusterIP && svc.Spec.ClusterIP == corev1.ClusterIPNone {
+		return Address{}, errors.New(`cannot route to service with ClusterIP "None"`)
+	}
+	p := PortOf(svc, s.Port)
+	if p == nil {
+		return Address{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", s.Port, svc.Name))
+	}
+	slices, err := r.Slices(ctx, s)
+	if err != nil {
+		return Address{}, err
+	}
+	ready := readyAddresses(slices, p.Name)
+	switch host := net.JoinHostPort(svc.Spec.ClusterIP, strconv.Itoa(int(p.Port))); {
+	case r.Endpoints && len(ready) == 0:
+		return Address{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", svc.Name))
+	case r.Endpoints:
+		return same(ready[rand.IntN(len(ready))]), nil
+	case len(ready) == 0:
+		return same(host), nil
+	default:
+		return Address{Host: host, Dial: ready[rand.IntN(len(ready))]}, nil
+	}
+}
+
+func same(address string) Address { return Address{Host: address, Dial: address} }
+
+// PortOf finds a port of a service by its number; nil if it has none such.
+func PortOf(svc *corev1.Service, number int32) *corev1.ServicePort {
+	for i := range svc.Spec.Ports {
+		if p := &svc.Spec.Ports[i]; p.Port == number {
+			return p
+		}
+	}
+	return nil
+}
+
+// Service is the service that is named. It must not be changed.
+func (r *Resolver) Service(ctx context.Context, s Reference) (*corev1.Service, error) {
+	res, err := r.Registry.Find(corev1.Resource("services"))
+	if err != nil {
+		return nil, err
+	}
+	t := registry.Target{Resource: res, Version: &res.Versions[0], Namespace: s.Namespace, Name: s.Name}
+	// What the cache does not have is looked for in the store.
+	item, err := r.Registry.Get(ctx, t, storage.Read{Match: storage.Any})
+	if apierrors.IsNotFound(err) {
+		item, err = r.Registry.Get(ctx, t, storage.Read{})
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		// kube-apiserver names the kind here, and not the resource.
+		return nil, apierrors.NewNotFound(corev1.Resource("service"), s.Name)
+	case err != nil:
+		return nil, err
+	}
+	obj, err := item.Object()
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.Service), nil
+}
+
+// Slices are those that have the endpoints of a service.
+func (r *Resolver) Slices(ctx context.Context, s Reference) ([]*discoveryv1.EndpointSlice, error) {
+	res, err := r.Registry.Find(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"})
+	if err != nil {
+		return nil, err
+	}
+	t := registry.Target{Resource: res, Version: &res.Versions[0], Namespace: s.Namespace}
+	list, err := r.Registry.List(ctx, t, registry.ListOptions{
+		Selection: registry.Selection{Labels: labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: s.Name})},
+		Read:      storage.Read{Match: storage.Any},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*discoveryv1.EndpointSlice, len(list.Items))
+	for i, item := range list.Items {
+		var obj api.Object
+		if obj, err = item.Object(); err != nil {
+			return nil, err
+		}
+		out[i] = obj.(*discoveryv1.EndpointSlice)
+	}
+	return out, nil
+}
+
+// readyAddresses are those of endpoints that are ready, with the port of a name.
+func readyAddresses(slices []*discoveryv1.EndpointSlice, port string) []string {
+	var out []string
+	for _, slice := range slices {
+		for _, p := range slice.Ports {
+			if p.Port == nil || portName(p.Name) != port {
+				continue
+			}
+			for _, e := range slice.Endpoints {
+				if e.Conditions.Ready != nil && !*e.Conditions.Ready {
+					continue
+				}
+				for _, a := range e.Addresses {
+					out = append(out, net.JoinHostPort(a, strconv.Itoa(int(*p.Port))))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func portName(name *string) string {
+	if name == nil {
+		return ""
+	}
+	return *name
+}
+
+// Roots reads the certificates by which a server is known.
+func Roots(data []byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	if pool.AppendCertsFromPEM(data) {
+		return pool, nil
+	}
+	fault := func() error {
+		for rest := data; len(rest) > 0; {
+			var block *pem.Block
+			if block, rest = pem.Decode(rest); block == nil {
+				return errors.New("unable to parse bytes as PEM block")
+			}
+			if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
+				continue
+			}
+			if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+				return fmt.Errorf("failed to parse certificate: %w", err)
+			}
+		}
+		return errors.New("no valid certificate authority data seen")
+	}
+	return nil, fmt.Errorf("unable to load root certificates: %w", fault())
+}
