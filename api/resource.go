@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/openapi"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -237,9 +238,9 @@ type Version struct {
 	// Deprecated is what clients of this version are told; nil when it is there to
 	// stay.
 	Deprecated *Deprecation
-	// OpenAPI, for what has no Go type, gives the schema of its objects as a
-	// document of OpenAPI 3 has it.
-	OpenAPI func() ([]byte, error)
+	// OpenAPI, for what has no Go type, gives the definitions of its objects and of
+	// lists of them.
+	OpenAPI func() ([]openapi.Definition, error)
 	// Prune, for what has no Go type, drops from an object what the version does
 	// not know, and returns the paths of that.
 	Prune func(obj Object) (unknown []string)

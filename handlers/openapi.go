@@ -135,7 +135,7 @@ func openAPIContentType(w http.ResponseWriter, r *http.Request, protobuf string)
 // serveOpenAPIDocument sends a document, compressed if the client can take it so:
 // that is how it is kept.
 func (h *Handler) serveOpenAPIDocument(w http.ResponseWriter, r *http.Request, doc *openAPIDocument, contentType string) {
-	body, err := h.schemas.content(doc, contentType)
+	body, err := h.schemas.content(doc, contentType, h.Version.GitVersion)
 	if err != nil {
 		h.openAPIFailed(w, r, err)
 		return

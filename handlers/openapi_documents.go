@@ -26,9 +26,11 @@ type openAPIDocument struct {
 	resources []*api.Resource
 	made      time.Time
 	hash      string
-	// json and protobuf are compressed; protobuf is made from json when it is
-	// first wanted, by toProtobuf.
+	// json and protobuf are compressed. They are made when they are first wanted:
+	// json of what describe tells, unless it is there from the start, and protobuf
+	// from json, by toProtobuf.
 	json, protobuf []byte
+	describe       func() openapi.Document
 	toProtobuf     func([]byte) ([]byte, error)
 }
 
@@ -50,12 +52,16 @@ func openAPIParts(c *api.Catalogue) []openAPIPart {
 		if g.Name == "" {
 			prefix = "api"
 		}
-		out = append(out, openAPIPart{name: prefix, describe: func() openapi.Document { return openapi.GroupDocument(g.Name) }})
+		published := false
 		for _, gv := range g.Versions {
 			resources := c.In(gv)
+			published = published || slices.ContainsFunc(resources, func(r *api.Resource) bool { return !r.Untyped })
 			out = append(out, openAPIPart{name: prefix + "/" + gv.Version, resources: resources, describe: func() openapi.Document {
-				return openapi.VersionDocument(gv, describeForOpenAPI(c, gv, resources))
+				return openapi.VersionDocument(gv, describeForOpenAPI(gv, resources))
 			}})
+		}
+		if published { // kube-apiserver has none of groups that are custom
+			out = append(out, openAPIPart{name: prefix, describe: func() openapi.Document { return openapi.GroupDocument(g.Name) }})
 		}
 	}
 	return out
@@ -129,25 +135,26 @@ func (d *openAPIDocuments) v2(c *api.Catalogue, version string, now func() time.
 	if err != nil {
 		return nil, err
 	}
-	var docs []openapi.Document
-	for _, p := range openAPIParts(c) {
-		docs = append(docs, p.describe())
-	}
-	content, err := openapi.V2(m.info, docs, m.defs)
-	if err != nil {
-		return nil, err
-	}
-	d.whole, err = m.document(content, resources, openapi.ProtobufV2)
+	d.whole, err = m.v2(c)
 	return d.whole, err
 }
 
 // content is a document in one of its forms, compressed.
-func (d *openAPIDocuments) content(doc *openAPIDocument, contentType string) ([]byte, error) {
+func (d *openAPIDocuments) content(doc *openAPIDocument, contentType, version string) ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if doc.json == nil {
+		m, err := newOpenAPIMaker(version, nil)
+		if err == nil {
+			err = m.write(doc)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if contentType == "application/json" {
 		return doc.json, nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if doc.protobuf != nil {
 		return doc.protobuf, nil
 	}

@@ -5,6 +5,9 @@ import (
 	"compress/gzip"
 	"crypto/sha512"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,21 +30,55 @@ func newOpenAPIMaker(version string, now func() time.Time) (*openAPIMaker, error
 	return &openAPIMaker{info: openapi.Info{Version: version}, defs: defs, now: now}, err
 }
 
-// v3 makes a document of version 3.
+// v3 makes a document of version 3. One about custom kinds is written when it is
+// asked for: there may be thousands, and every client asks for the hashes of all.
 func (m *openAPIMaker) v3(p openAPIPart) (*openAPIDocument, error) {
-	content, err := p.describe().V3(m.info, m.defs)
+	d := p.describe()
+	doc := &openAPIDocument{resources: p.resources, made: m.now(), describe: p.describe, toProtobuf: openapi.ProtobufV3}
+	if d.Custom() {
+		digest, err := d.Digest(m.info)
+		doc.hash = fmt.Sprintf("%X", digest)
+		return doc, err
+	}
+	content, err := d.V3(m.info, m.defs)
 	if err != nil {
 		return nil, err
 	}
-	return m.document(content, p.resources, openapi.ProtobufV3)
+	doc.hash = hashOf(content)
+	doc.json, err = m.pack(content)
+	return doc, err
 }
 
-func (m *openAPIMaker) document(content []byte, resources []*api.Resource, toProtobuf func([]byte) ([]byte, error)) (*openAPIDocument, error) {
-	packed, err := m.pack(content)
+// write writes what v3 put off.
+func (m *openAPIMaker) write(doc *openAPIDocument) error {
+	content, err := doc.describe().V3(m.info, m.defs)
+	if err != nil {
+		return err
+	}
+	doc.json, err = m.pack(content)
+	return err
+}
+
+// v2 makes the document of version 2.
+func (m *openAPIMaker) v2(c *api.Catalogue) (*openAPIDocument, error) {
+	parts := openAPIParts(c)
+	slices.SortFunc(parts, func(a, b openAPIPart) int { return strings.Compare(a.name+"/", b.name+"/") })
+	hash := sha512.New()
+	packed, err := m.packed(func(out io.Writer) error {
+		return openapi.V2(io.MultiWriter(out, hash), m.info, func(yield func(openapi.Document) bool) {
+			for _, p := range parts {
+				if !yield(p.describe()) {
+					return
+				}
+			}
+		}, m.defs)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &openAPIDocument{resources: resources, made: m.now(), hash: hashOf(content), json: packed, toProtobuf: toProtobuf}, nil
+	return &openAPIDocument{
+		resources: c.Resources(), made: m.now(), hash: fmt.Sprintf("%X", hash.Sum(nil)), json: packed, toProtobuf: openapi.ProtobufV2,
+	}, nil
 }
 
 // hashOf is the name of a content.
@@ -54,6 +91,14 @@ type packer struct {
 }
 
 func (p *packer) pack(content []byte) ([]byte, error) {
+	return p.packed(func(out io.Writer) error {
+		_, err := out.Write(content)
+		return err
+	})
+}
+
+// packed compresses what write writes.
+func (p *packer) packed(write func(io.Writer) error) ([]byte, error) {
 	p.out.Reset()
 	if p.writer == nil {
 		// The fastest level: these documents repeat themselves so much that the
@@ -66,7 +111,7 @@ func (p *packer) pack(content []byte) ([]byte, error) {
 	} else {
 		p.writer.Reset(&p.out)
 	}
-	if _, err := p.writer.Write(content); err != nil {
+	if err := write(p.writer); err != nil {
 		return nil, err
 	}
 	if err := p.writer.Close(); err != nil {
@@ -76,14 +121,13 @@ func (p *packer) pack(content []byte) ([]byte, error) {
 }
 
 // describeForOpenAPI tells package openapi what it has to know about resources.
-func describeForOpenAPI(c *api.Catalogue, gv schema.GroupVersion, resources []*api.Resource) []openapi.Resource {
+func describeForOpenAPI(gv schema.GroupVersion, resources []*api.Resource) []openapi.Resource {
 	var out []openapi.Resource
 	for _, res := range resources {
-		_, v, ok := c.Lookup(gv, res.Name)
-		if !ok {
-			continue // the catalogue has just changed; the next to ask sees it so
-		}
-		if model := modelOf(res, v); model != "" {
+		v := res.Version(gv)
+		if v.OpenAPI != nil {
+			out = append(out, describeCustom(res, v))
+		} else if model := modelOf(res, v); model != "" {
 			out = append(out, describe(res, gv, model))
 		}
 	}
@@ -101,6 +145,19 @@ func modelOf(res *api.Resource, v *api.Version) string {
 		return named.OpenAPIModelName()
 	}
 	return ""
+}
+
+// describeCustom describes what has no Go type. kube-apiserver says that all
+// operations on it are about its own kind, those on scale too.
+func describeCustom(res *api.Resource, v *api.Version) openapi.Resource {
+	own := v.WithKind(res.Kind)
+	out := describe(res, v.GroupVersion, openapi.CustomName(own))
+	out.ListModel = openapi.CustomName(v.WithKind(res.ListKind))
+	out.Custom, out.Definitions, out.Verbs = true, v.OpenAPI, api.AllVerbs
+	for i := range out.Subresources {
+		out.Subresources[i].Kind = own
+	}
+	return out
 }
 
 func describe(res *api.Resource, gv schema.GroupVersion, model string) openapi.Resource {

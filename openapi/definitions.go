@@ -6,6 +6,7 @@ import (
 	_ "embed" // for the archive
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -58,11 +59,17 @@ func Open() (*Definitions, error) {
 	return d, nil
 }
 
-// Add puts definitions beside those of the published types, or in their place.
-func (d *Definitions) Add(defs ...Definition) {
-	for _, def := range defs {
-		d.added[def.Name] = def
+// With is the same with some more, which take precedence. What either unpacks,
+// both have.
+func (d *Definitions) With(defs ...Definition) *Definitions {
+	if len(defs) == 0 {
+		return d
 	}
+	out := &Definitions{files: d.files, packages: d.packages, added: maps.Clone(d.added)}
+	for _, def := range defs {
+		out.added[def.Name] = def
+	}
+	return out
 }
 
 // Get finds a definition by its name.

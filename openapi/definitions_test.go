@@ -123,7 +123,7 @@ func TestGet(t *testing.T) {
 		"io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime":    true,
 		"io.k8s.apimachinery.pkg.apis.testapigroup.v1.Carp": false,
 	} {
-		defs.Add(Definition{Name: "com.example.v1.Widget", V3: []byte(`{"type":"object"}`), V2: []byte(`{"type":"object"}`)})
+		defs = defs.With(Definition{Name: "com.example.v1.Widget", V3: []byte(`{"type":"object"}`), V2: []byte(`{"type":"object"}`)})
 		def, ok, err := defs.Get(name)
 		if err != nil || ok != want || ok && def.Name != name {
 			t.Errorf("%q: found %v (%q), err %v", name, ok, def.Name, err)
@@ -133,7 +133,7 @@ func TestGet(t *testing.T) {
 
 func TestClosureNamesWhatIsMissing(t *testing.T) {
 	defs := open(t)
-	defs.Add(Definition{Name: "com.example.Widget", V3: []byte(`{"$ref":"#/components/schemas/com.example.Gone"}`)})
+	defs = defs.With(Definition{Name: "com.example.Widget", V3: []byte(`{"$ref":"#/components/schemas/com.example.Gone"}`)})
 	_, err := defs.Closure("com.example.Widget")
 	if err == nil || !strings.Contains(err.Error(), `"com.example.Gone"`) {
 		t.Errorf("err %v", err)

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +18,8 @@ type Document struct {
 	// introduce themselves otherwise.
 	custom bool
 	paths  []pathItem
+	// resources are what it tells about, if anything.
+	resources []Resource
 }
 
 // Info is what documents say about the server.
@@ -31,7 +34,7 @@ func VersionDocument(gv schema.GroupVersion, resources []Resource) Document {
 	if gv.Group == "" {
 		root = "/api/" + gv.Version
 	}
-	d := Document{Name: root[1:], custom: len(resources) > 0}
+	d := Document{Name: root[1:], custom: len(resources) > 0, resources: resources}
 	for _, r := range resources {
 		d.custom = d.custom && r.Custom
 		d.paths = append(d.paths, describer{r, gv, root}.paths()...)
@@ -74,6 +77,22 @@ func self(id, description, tag, model string) operation {
 		consumes: mediaTypes(false), produces: mediaTypes(false),
 		answers: answers(model, http.StatusOK),
 	}
+}
+
+// definitions are those that resources bring with them.
+func (d Document) definitions() ([]Definition, error) {
+	var out []Definition
+	for _, r := range d.resources {
+		if r.Definitions == nil {
+			continue
+		}
+		defs, err := r.Definitions()
+		if err != nil {
+			return nil, fmt.Errorf("definitions of %s: %w", r.Model, err)
+		}
+		out = append(out, defs...)
+	}
+	return out, nil
 }
 
 // models are the names of the definitions that the document speaks of.

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -29,7 +30,7 @@ func TestCustomDocument(t *testing.T) {
 		if err := encoder.Encode(want.Components.Schemas[name]); err != nil {
 			t.Fatal(err)
 		}
-		defs.Add(Definition{Name: name, V3: []byte(strings.TrimSpace(compact.String()))})
+		defs = defs.With(Definition{Name: name, V3: []byte(strings.TrimSpace(compact.String()))})
 	}
 	got, err := VersionDocument(schema.GroupVersion{Group: "kzkzh.parity.example", Version: "v1"}, []Resource{{
 		Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: everyVerb(),
@@ -119,14 +120,15 @@ func TestOperations(t *testing.T) {
 
 // Shared parameters of version 2 are called as kube-apiserver calls them.
 func TestSharedParameters(t *testing.T) {
-	content, err := V2(Info{}, []Document{VersionDocument(schema.GroupVersion{Version: "v1"}, []Resource{pods()})}, open(t))
-	if err != nil {
+	var content bytes.Buffer
+	docs := slices.Values([]Document{VersionDocument(schema.GroupVersion{Version: "v1"}, []Resource{pods()})})
+	if err := V2(&content, Info{}, docs, open(t)); err != nil {
 		t.Fatal(err)
 	}
 	var doc struct {
 		Parameters map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(content, &doc); err != nil {
+	if err := json.Unmarshal(content.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"namespace-vgWSWtn3", "pretty-tJGM1-ng", "allowWatchBookmarks-HC2hJt-J", "body-78PwaGsr"} {

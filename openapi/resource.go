@@ -15,7 +15,10 @@ type Resource struct {
 	DeleteReturnsObject bool
 	// Custom: a resource of a CustomResourceDefinition, which kube-apiserver
 	// documents more tersely.
-	Custom       bool
+	Custom bool
+	// Definitions gives those of Model and ListModel where they are not among the
+	// published types.
+	Definitions  func() ([]Definition, error) `json:"-"`
 	Subresources []Subresource
 }
 

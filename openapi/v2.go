@@ -1,11 +1,15 @@
 package openapi
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"io"
+	"iter"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,45 +17,101 @@ import (
 )
 
 // V2 writes documents as one of version 2 of OpenAPI, with the definitions of
-// all that they speak of.
-func V2(info Info, docs []Document, defs *Definitions) ([]byte, error) {
-	var models []string
-	shared := sharedParameters{}
-	paths := object{}
-	for _, d := range docs {
-		models = append(models, d.models()...)
-		for _, p := range d.paths {
-			var err error
-			if paths[p.path], err = p.v2(shared); err != nil {
-				return nil, fmt.Errorf("document %s: %w", d.Name, err)
-			}
-		}
+// all that they speak of. Documents come in the order of their paths. It is big where there are many custom kinds, so it is
+// written piece by piece, and what a custom kind brings is made when its turn
+// comes.
+func V2(out io.Writer, info Info, docs iter.Seq[Document], defs *Definitions) error {
+	w := &writerV2{out: bufio.NewWriter(out), shared: sharedParameters{}, models: map[string]bool{}, defs: defs}
+	w.text(`{"swagger":"2.0","info":`)
+	w.json(object{"title": "Kubernetes", "version": info.Version})
+	w.text(`,"paths":{`)
+	for d := range docs {
+		w.document(d)
 	}
-	closure, err := defs.Closure(models...)
-	if err != nil {
-		return nil, err
+	w.text(`},"parameters":`)
+	w.json(w.shared)
+	w.text(`,"securityDefinitions":`)
+	w.json(securitySchemes())
+	w.text(`,"security":`)
+	w.json([]object{{"BearerToken": []string{}}})
+	w.text(`,"definitions":{`)
+	w.definitions()
+	w.text(`}}`)
+	w.note(w.out.Flush())
+	return w.err
+}
+
+// writerV2 writes a document of version 2. After an error it does nothing.
+type writerV2 struct {
+	out    *bufio.Writer
+	err    error
+	shared sharedParameters
+	// models are the names of the definitions to write, own those that resources
+	// brought with them.
+	models map[string]bool
+	own    []Definition
+	paths  bool // there was one
+	defs   *Definitions
+}
+
+func (w *writerV2) note(err error) {
+	if w.err == nil {
+		w.err = err
 	}
-	var out bytes.Buffer
-	out.WriteString(`{"swagger":"2.0","info":`)
-	for _, part := range []struct {
-		key   string
-		value any
-	}{
-		{"", object{"title": "Kubernetes", "version": info.Version}},
-		{"paths", paths}, {"parameters", shared},
-		{"securityDefinitions", securitySchemes()}, {"security", []object{{"BearerToken": []string{}}}},
-	} {
-		if part.key != "" {
-			fmt.Fprintf(&out, ",%q:", part.key)
+}
+
+func (w *writerV2) text(s string) {
+	_, err := w.out.WriteString(s)
+	w.note(err)
+}
+
+func (w *writerV2) json(v any) {
+	var piece bytes.Buffer
+	w.note(appendJSON(&piece, v))
+	_, err := w.out.Write(piece.Bytes())
+	w.note(err)
+}
+
+// document writes the paths of one document, and keeps what it speaks of.
+func (w *writerV2) document(d Document) {
+	for _, p := range d.paths {
+		if w.paths {
+			w.text(",")
 		}
-		if err := appendJSON(&out, part.value); err != nil {
-			return nil, err
+		w.paths = true
+		item, err := p.v2(w.shared)
+		if err != nil {
+			w.note(fmt.Errorf("document %s: %w", d.Name, err))
+			return
 		}
+		w.text(strconv.Quote(p.path) + ":")
+		w.json(item)
 	}
-	out.WriteString(`,"definitions":`)
-	appendDefinitions(&out, closure, func(def Definition) []byte { return def.V2 })
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	for _, name := range d.models() {
+		w.models[name] = true
+	}
+	own, err := d.definitions()
+	w.note(err)
+	for _, def := range own {
+		for _, name := range references(def.V3) {
+			w.models[name] = true
+		}
+		w.own = append(w.own, Definition{Name: def.Name, V2: def.V2})
+	}
+}
+
+func (w *writerV2) definitions() {
+	closure, err := w.defs.With(w.own...).Closure(slices.Collect(maps.Keys(w.models))...)
+	w.note(err)
+	for i, def := range closure {
+		var piece bytes.Buffer
+		if i > 0 {
+			piece.WriteByte(',')
+		}
+		appendDefinition(&piece, def.Name, def.V2)
+		_, err := w.out.Write(piece.Bytes())
+		w.note(err)
+	}
 }
 
 func (p pathItem) v2(shared sharedParameters) (object, error) {

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"crypto/sha512"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,7 +15,11 @@ type object = map[string]any
 // V3 writes the document in version 3 of OpenAPI, with the definitions of all
 // that it speaks of.
 func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
-	closure, err := defs.Closure(d.models()...)
+	own, err := d.definitions()
+	if err != nil {
+		return nil, err
+	}
+	closure, err := defs.With(own...).Closure(d.models()...)
 	if err != nil {
 		return nil, fmt.Errorf("document %s: %w", d.Name, err)
 	}
@@ -40,7 +45,14 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 		return nil, err
 	}
 	out.WriteString(`,"components":{"schemas":`)
-	appendDefinitions(&out, closure, func(def Definition) []byte { return def.V3 })
+	out.WriteByte('{')
+	for i, def := range closure {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		appendDefinition(&out, def.Name, def.V3)
+	}
+	out.WriteByte('}')
 	if schemes != nil {
 		out.WriteString(`,"securitySchemes":`)
 		if err := appendJSON(&out, schemes); err != nil {
@@ -50,6 +62,27 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 	out.WriteString("}}")
 	return out.Bytes(), nil
 }
+
+// Digest tells in short what V3 makes the document of: as long as it stays the
+// same, so does the document. It takes much less than the document does.
+func (d Document) Digest(info Info) ([sha512.Size]byte, error) {
+	own, err := d.definitions()
+	if err != nil {
+		return [sha512.Size]byte{}, err
+	}
+	hash := sha512.New()
+	if err := json.NewEncoder(hash).Encode([]any{info, d.Name, d.resources}); err != nil {
+		return [sha512.Size]byte{}, err
+	}
+	for _, def := range own {
+		fmt.Fprintf(hash, "%q %d ", def.Name, len(def.V3))
+		hash.Write(def.V3)
+	}
+	return [sha512.Size]byte(hash.Sum(nil)), nil
+}
+
+// Custom tells that all that the document is about are custom kinds.
+func (d Document) Custom() bool { return d.custom }
 
 // estimate is how long a document becomes, more or less.
 func (d Document) estimate(closure []Definition) int {
@@ -76,22 +109,11 @@ func appendJSON(out *bytes.Buffer, v any) error {
 	return nil
 }
 
-// appendDefinitions writes an object of definitions, in their order.
-func appendDefinitions(out *bytes.Buffer, defs []Definition, form func(Definition) []byte) {
-	for i, def := range defs {
-		sep := byte(',')
-		if i == 0 {
-			sep = '{'
-		}
-		out.WriteByte(sep)
-		out.WriteString(strconv.Quote(def.Name))
-		out.WriteByte(':')
-		out.Write(form(def))
-	}
-	if len(defs) == 0 {
-		out.WriteByte('{')
-	}
-	out.WriteByte('}')
+// appendDefinition writes a definition as a member of an object.
+func appendDefinition(out *bytes.Buffer, name string, content []byte) {
+	out.WriteString(strconv.Quote(name))
+	out.WriteByte(':')
+	out.Write(content)
 }
 
 func securitySchemes() object {

@@ -28,7 +28,7 @@ func Published(c *api.Catalogue) Schemas {
 		}
 		name := definitionName(reflect.TypeOf(obj).Elem())
 		if custom != nil {
-			name = "custom." + gvk.Group + "." + gvk.Version + "." + gvk.Kind
+			name = openapi.CustomName(gvk)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -41,11 +41,11 @@ func Published(c *api.Catalogue) Schemas {
 			kept = weak.Make(defs)
 		}
 		if custom != nil {
-			content, err := custom()
+			own, err := custom()
 			if err != nil {
 				return typed.ParseableType{}, false
 			}
-			defs.Add(openapi.Definition{Name: name, V3: content})
+			defs = defs.With(own...)
 		}
 		parser, err := defs.Parser(name)
 		if err != nil {
@@ -68,7 +68,7 @@ func Definition(c *api.Catalogue, gvk schema.GroupVersionKind) (name string, ok 
 
 // published returns an object of a kind, which may be that of a subresource; nil
 // when there is no such kind. What has no Go type brings its schema.
-func published(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Object, custom func() ([]byte, error)) {
+func published(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Object, custom func() ([]openapi.Definition, error)) {
 	if res, version, ok := c.Kind(gvk.GroupVersion(), gvk.Kind); ok {
 		return res.NewOf(version), version.OpenAPI
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/structural"
+	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
 // Kind is what a definition is compiled to.
@@ -72,6 +73,7 @@ func Compile(d *apiextensionsv1.CustomResourceDefinition) (*Kind, error) {
 			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
 		}
 		version := versionOf(d, gvk, &v, s)
+		version.OpenAPI = func() ([]openapi.Definition, error) { return definitionsOf(&d.Spec, names, &v) }
 		k.Schemas[version.GroupVersion] = s
 		if v.Storage {
 			version.New, version.ToHub, version.FromHub = nil, nil, nil
@@ -174,7 +176,6 @@ func versionOf(d *apiextensionsv1.CustomResourceDefinition, hub schema.GroupVers
 			s.Prune(u.Object)
 			return u, nil
 		},
-		OpenAPI:     func() ([]byte, error) { return openAPIOf(own, s) },
 		Prune:       func(obj api.Object) []string { return s.Prune(contentOf(obj)) },
 		FieldLabels: labelsOf(v), FieldLabelError: "field label not supported: %s",
 		Validate:       validate,

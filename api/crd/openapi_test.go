@@ -1,0 +1,57 @@
+package crd
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// What is published of a definition that has one of everything is what
+// kube-apiserver 1.36 makes of it, which testdata/openapi.json holds.
+func TestPublishedSchemas(t *testing.T) {
+	data, err := os.ReadFile("testdata/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(data, &d); err != nil {
+		t.Fatal(err)
+	}
+	before := d.DeepCopy()
+	if data, err = os.ReadFile("testdata/openapi.json"); err != nil {
+		t.Fatal(err)
+	}
+	var want, got struct{ V2, V3 map[string]any }
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	got.V2, got.V3 = map[string]any{}, map[string]any{}
+	for _, v := range d.Spec.Versions {
+		defs, err := definitionsOf(&d.Spec, d.Spec.Names, &v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, def := range defs {
+			got.V2[def.Name], got.V3[def.Name] = decoded(t, def.V2), decoded(t, def.V3)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		is, err := json.MarshalIndent(got, "", " ")
+		t.Errorf("got %s %v", is, err)
+	}
+	if !reflect.DeepEqual(&d, before) {
+		t.Error("publishing changed the definition")
+	}
+}
+
+func decoded(t *testing.T, data []byte) (v any) {
+	t.Helper()
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	return v
+}
