@@ -241,9 +241,15 @@ type Version struct {
 	// OpenAPI, for what has no Go type, gives the definitions of its objects and of
 	// lists of them.
 	OpenAPI func() ([]openapi.Definition, error)
-	// Prune, for what has no Go type, drops from an object what the version does
-	// not know, and returns the paths of that.
-	Prune func(obj Object) (unknown []string)
+	// Coerce, for what has no Go type, drops from an object that was sent what the
+	// version does not know, and returns the paths of that. It refuses what cannot
+	// be what the version has.
+	Coerce func(obj Object) (unknown []string, err error)
+	// Check, for what has no Go type, checks all of an object of the hub's type but
+	// its metadata. Old is what is in its place, nil for a new object; status is set
+	// when nothing but status can have changed. What is let be since it was so
+	// before goes to the warnings of ctx.
+	Check func(ctx context.Context, obj, old Object, status bool) field.ErrorList
 	// FieldLabels maps the field selectors of this version to the labels of
 	// Resource.Fields, metadata.name and metadata.namespace included. Nil means
 	// these two alone.

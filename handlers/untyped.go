@@ -73,7 +73,9 @@ func (b *body) content(c *codec, fieldValidation string) (*unstructured.Unstruct
 	case b.gvk.Version != c.gvk.Version:
 		pruned = allFields(content)
 	default:
-		pruned = c.version.Prune(u)
+		if pruned, err = c.version.Coerce(u); err != nil {
+			return nil, err
+		}
 	}
 	if fieldValidation == metav1.FieldValidationIgnore {
 		return u, nil

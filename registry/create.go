@@ -174,11 +174,19 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 		t.Resource.PrepareCreate(obj)
 	}
 	dedup(ctx, obj)
-	if errs := t.Resource.CheckCreate(t.Version, obj); len(errs) > 0 {
+	if errs := append(t.Resource.CheckCreate(t.Version, obj), untyped(ctx, t, obj, nil)...); len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
 	r.warn(ctx, t, obj, nil)
 	return nil
+}
+
+// untyped checks what is particular to a kind that arrived at run time.
+func untyped(ctx context.Context, t Target, obj, old api.Object) field.ErrorList {
+	if t.Version == nil || t.Version.Check == nil {
+		return nil
+	}
+	return t.Version.Check(ctx, obj, old, t.Status)
 }
 
 // setNamespace gives obj the namespace of the URL, and refuses another one.

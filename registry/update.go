@@ -206,6 +206,7 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 	default:
 		errs = t.Resource.CheckUpdate(t.Version, obj, old)
 	}
+	errs = append(errs, untyped(ctx, t, obj, old)...)
 	if len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}

@@ -9,6 +9,7 @@
 package crd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/structural"
 	"github.com/miniapiserver/miniapiserver/openapi"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Kind is what a definition is compiled to.
@@ -67,11 +69,13 @@ func Compile(d *apiextensionsv1.CustomResourceDefinition) (*Kind, error) {
 		}
 		return errors.New("create not allowed while custom resource definition is terminating")
 	}
+	var made []*structural.Schema
 	for _, v := range d.Spec.Versions {
-		s, err := schemaOf(d, &v)
+		s, err := schemaOf(d, &v, made)
 		if err != nil {
 			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
 		}
+		made = append(made, s)
 		version := versionOf(d, gvk, &v, s)
 		version.OpenAPI = func() ([]openapi.Definition, error) { return definitionsOf(&d.Spec, names, &v) }
 		k.Schemas[version.GroupVersion] = s
@@ -92,17 +96,20 @@ func Compile(d *apiextensionsv1.CustomResourceDefinition) (*Kind, error) {
 	return k, nil
 }
 
-// schemaOf compiles the schema of a version; nil where all fields are kept.
-func schemaOf(d *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) (*structural.Schema, error) {
-	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-		keep := true
-		return structural.New(&apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep})
+// schemaOf compiles the schema of a version, if it is not one of those that were
+// made for others.
+func schemaOf(d *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion, made []*structural.Schema) (*structural.Schema, error) {
+	keep := true
+	props := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep}
+	if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
+		props = v.Schema.OpenAPIV3Schema
+		if d.Spec.PreserveUnknownFields {
+			props = props.DeepCopy()
+			props.XPreserveUnknownFields = &keep
+		}
 	}
-	props := v.Schema.OpenAPIV3Schema
-	if d.Spec.PreserveUnknownFields {
-		props = props.DeepCopy()
-		keep := true
-		props.XPreserveUnknownFields = &keep
+	if i := slices.IndexFunc(made, func(s *structural.Schema) bool { return s.Same(props) }); i >= 0 {
+		return made[i], nil
 	}
 	return structural.New(props)
 }
@@ -148,16 +155,9 @@ func contentOf(obj api.Object) map[string]any { return obj.(*unstructured.Unstru
 // versionOf makes a version. What converts is for all but the hub: objects are
 // taken over as they are, but for what their version does not know.
 func versionOf(d *apiextensionsv1.CustomResourceDefinition, hub schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {
-	validate := func(obj api.Object) field.ErrorList {
-		errs := s.Validate(nil, contentOf(obj))
-		if v.Subresources != nil && v.Subresources.Scale != nil {
-			errs = append(errs, scaleFaults(v.Subresources.Scale, contentOf(obj), true)...)
-		}
-		return errs
-	}
 	gv := schema.GroupVersion{Group: hub.Group, Version: v.Name}
 	own := gv.WithKind(hub.Kind)
-	return api.Version{
+	version := api.Version{
 		GroupVersion: gv, NotServed: !v.Served, Deprecated: deprecationOf(d, v),
 		New: func() api.Object {
 			u := &unstructured.Unstructured{}
@@ -176,11 +176,36 @@ func versionOf(d *apiextensionsv1.CustomResourceDefinition, hub schema.GroupVers
 			s.Prune(u.Object)
 			return u, nil
 		},
-		Prune:       func(obj api.Object) []string { return s.Prune(contentOf(obj)) },
+		Coerce:      func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
 		FieldLabels: labelsOf(v), FieldLabelError: "field label not supported: %s",
-		Validate:       validate,
-		ValidateUpdate: func(obj, _ api.Object) field.ErrorList { return validate(obj) },
 	}
+	version.Check = func(ctx context.Context, obj, old api.Object, status bool) field.ErrorList {
+		w := structural.Write{Status: status, Tolerate: func(err error) { request.From(ctx).Warn(err.Error()) }}
+		var err error
+		if w.Is, err = inVersion(gv, hub, version.FromHub, obj); err == nil && old != nil {
+			w.Was, err = inVersion(gv, hub, version.FromHub, old)
+		}
+		if err != nil {
+			return field.ErrorList{field.InternalError(nil, err)}
+		}
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			w.Also = scaleFaults(v.Subresources.Scale, w.Is, !status)
+		}
+		return s.Validate(ctx, w)
+	}
+	return version
+}
+
+// inVersion is the content of an object of the hub as a version has it.
+func inVersion(gv schema.GroupVersion, hub schema.GroupVersionKind, from func(api.Object) (api.Object, error), obj api.Object) (map[string]any, error) {
+	if gv == hub.GroupVersion() {
+		return contentOf(obj), nil
+	}
+	obj, err := from(obj)
+	if err != nil {
+		return nil, err
+	}
+	return contentOf(obj), nil
 }
 
 // verbsOf are the verbs of a kind, in the order in which kube-apiserver tells

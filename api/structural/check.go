@@ -4,31 +4,69 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
-
-type props = apiextensionsv1.JSONSchemaProps
 
 // Check tells what is wrong with the schema of a version, which stands at path.
 func Check(s *props, path *field.Path) field.ErrorList {
 	c := &checker{}
-	c.schema(s, path, place{root: true})
-	shape := &shaper{}
-	shape.structure(s, levelRoot, path)
-	shape.complete(s, s, path, path, false)
-	slices.SortStableFunc(shape.errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
-	errs := append(c.errs, shape.errs...)
-	if len(shape.errs) > 0 {
-		return errs
+	in := place{root: true}
+	var errs field.ErrorList
+	if representable(s) {
+		errs = checkShape(s, path)
+		if len(errs) == 0 {
+			errs = checkDefaults(s, path)
+		}
+		if len(errs) == 0 {
+			in.rules = c.ruled(s)
+		}
 	}
-	return append(errs, checkDefaults(s, path, true)...)
+	c.schema(s, path, in)
+	errs = append(append(errs, c.errs...), c.ruleErrs...)
+	if c.total.sum > totalLimit {
+		errs = append(errs, c.total.errors(path)...)
+	}
+	if len(errs) == 0 {
+		if _, err := compile(s); err != nil {
+			errs = append(errs, field.Invalid(path, "", err.Error()))
+		}
+	}
+	return errs
+}
+
+// representable tells whether a schema has nothing that cannot be said in its
+// structural form. What is wrong otherwise, the checker finds.
+func representable(s *props) bool {
+	if s == nil {
+		return true
+	}
+	if s.ID != "" || s.Schema != "" || s.Ref != nil || len(s.PatternProperties) > 0 || len(s.Dependencies) > 0 ||
+		s.AdditionalItems != nil || len(s.Definitions) > 0 || s.Items != nil && len(s.Items.JSONSchemas) > 0 ||
+		s.XPreserveUnknownFields != nil && !*s.XPreserveUnknownFields {
+		return false
+	}
+	for _, sub := range s.Properties {
+		if !representable(&sub) {
+			return false
+		}
+	}
+	for _, l := range combined(s) {
+		if slices.ContainsFunc(l.schemas, func(sub props) bool { return !representable(&sub) }) {
+			return false
+		}
+	}
+	return representable(s.Not) && (s.Items == nil || representable(s.Items.Schema)) &&
+		(s.AdditionalProperties == nil || representable(s.AdditionalProperties.Schema))
 }
 
 // checker goes over all schemas that there are, for what none may say.
-type checker struct{ errs field.ErrorList }
+type checker struct {
+	errs field.ErrorList
+	// ruleErrs are about what expressions come to, and total is what they cost.
+	ruleErrs field.ErrorList
+	total    totalCost
+}
 
 // place is where in an object a schema is for.
 type place struct {
@@ -37,6 +75,11 @@ type place struct {
 	// that is that there may be no defaults.
 	meta      bool
 	noDefault string
+	// apart is a schema around whose parts cannot be found again after a change;
+	// nil when there is none.
+	apart *field.Path
+	// rules is what rules may refer to; nil where they are not compiled.
+	rules *ruled
 }
 
 func (c *checker) forbid(at *field.Path, why string) {
@@ -64,19 +107,26 @@ func (c *checker) schema(s *props, path *field.Path, in place) {
 	if s == nil {
 		return
 	}
+	before := len(c.errs)
 	c.words(s, path, in)
 	c.below(s, path, in)
 	c.extensions(s, path)
 	c.mapList(s, path)
 	c.keys(s, path)
-	if len(s.XValidations) > 0 {
-		// Who installs rules counts on them: better no kind than one without.
-		c.forbid(path.Child("x-kubernetes-validations"), "this server does not evaluate validation rules of custom resources yet")
+	if len(s.XValidations) == 0 {
+		return
+	}
+	c.ruleTexts(s, path.Child("x-kubernetes-validations"))
+	if len(c.errs) == before && in.rules != nil {
+		c.compileRules(s, path.Child("x-kubernetes-validations"), in)
 	}
 }
 
 // words checks for keywords of JSON schema that are not supported.
 func (c *checker) words(s *props, path *field.Path, in place) {
+	if types := []string{"array", "boolean", "integer", "number", "object", "string"}; s.Type != "" && !slices.Contains(types, s.Type) {
+		c.errs = append(c.errs, field.NotSupported(path.Child("type"), s.Type, types))
+	}
 	if s.Default != nil && in.noDefault != "" {
 		c.forbid(path.Child("default"), "must not be set "+in.noDefault)
 	}
@@ -95,11 +145,8 @@ func (c *checker) words(s *props, path *field.Path, in place) {
 			c.forbid(path.Child(w.name), w.name+" is not supported")
 		}
 	}
-	switch types := []string{"array", "boolean", "integer", "number", "object", "string"}; {
-	case s.Type == "null":
+	if s.Type == "null" {
 		c.forbid(path.Child("type"), "type cannot be set to null, use nullable as an alternative")
-	case s.Type != "" && !slices.Contains(types, s.Type):
-		c.errs = append(c.errs, field.NotSupported(path.Child("type"), s.Type, types))
 	}
 	if s.Items != nil && len(s.Items.JSONSchemas) > 0 {
 		c.forbid(path.Child("items"), "items must be a schema object and not an array")
@@ -115,21 +162,30 @@ func (c *checker) words(s *props, path *field.Path, in place) {
 // below checks the schemas inside of one.
 func (c *checker) below(s *props, path *field.Path, in place) {
 	inner := in
-	inner.root = false
+	inner.root, inner.rules = false, nil
 	if a := s.AdditionalProperties; a != nil {
 		if len(s.Properties) > 0 && (!a.Allows || a.Schema != nil) {
 			c.forbid(path.Child("additionalProperties"), "additionalProperties and properties are mutual exclusive")
 		}
-		c.schema(a.Schema, path.Child("additionalProperties"), inner)
+		at := inner
+		if in.meta {
+			at.noDefault = "inside additionalProperties applying to object metadata"
+		}
+		at.rules = in.rules.values(s)
+		c.schema(a.Schema, path.Child("additionalProperties"), at)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		sub, at := s.Properties[name], inner
+		if s.XMapType != nil && *s.XMapType != "granular" && *s.XMapType != "atomic" && at.apart == nil {
+			at.apart = path
+		}
 		if (in.root || s.XEmbeddedResource) && isMeta(name) {
 			at.meta = true
 			if in.root {
 				at.noDefault = "in top-level " + name
 			}
 		}
+		at.rules = in.rules.field(s, name)
 		c.schema(&sub, path.Child("properties").Key(name), at)
 	}
 	c.schema(s.Not, path.Child("not"), inner)
@@ -138,12 +194,30 @@ func (c *checker) below(s *props, path *field.Path, in place) {
 			c.schema(&l.schemas[i], path.Child(l.name).Index(i), inner)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Definitions)) {
+		sub := s.Definitions[name]
+		c.schema(&sub, path.Child("definitions").Key(name), inner)
+	}
 	if s.Items != nil {
-		c.schema(s.Items.Schema, path.Child("items"), inner)
+		if listType(s) != "map" && inner.apart == nil {
+			inner.apart = path
+		}
+		at := inner
+		at.rules = in.rules.items(s)
+		c.schema(s.Items.Schema, path.Child("items"), at)
 		for i := range s.Items.JSONSchemas {
 			c.schema(&s.Items.JSONSchemas[i], path.Child("items").Index(i), inner)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.Dependencies)) {
+		c.schema(s.Dependencies[name].Schema, path.Child("dependencies").Key(name), in.without())
+	}
+}
+
+// without is a place in which rules are not compiled.
+func (in place) without() place {
+	in.root, in.rules = false, nil
+	return in
 }
 
 func isMeta(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
@@ -169,10 +243,12 @@ func (c *checker) extensions(s *props, path *field.Path) {
 		}
 	}
 	if s.XListType != nil {
-		types := []string{"atomic", "set", "map"}
 		if s.Type != "array" {
 			c.typed(s, "array", path, "if x-kubernetes-list-type is specified")
-		} else if !slices.Contains(types, *s.XListType) {
+		} else {
+			c.setItems(s, path)
+		}
+		if types := []string{"atomic", "set", "map"}; !slices.Contains(types, *s.XListType) {
 			c.errs = append(c.errs, field.NotSupported(path.Child("x-kubernetes-list-type"), *s.XListType, types))
 		}
 	}
@@ -184,6 +260,22 @@ func (c *checker) extensions(s *props, path *field.Path) {
 		case *s.XListType != "map":
 			c.invalid(at, *s.XListType, why)
 		}
+	}
+}
+
+// setItems checks that items of a set are owned as a whole.
+func (c *checker) setItems(s *props, path *field.Path) {
+	if listType(s) != "set" || s.Items == nil || s.Items.Schema == nil {
+		return
+	}
+	const why = "must be atomic as item of a list with x-kubernetes-list-type=set"
+	item, at := s.Items.Schema, path.Child("items")
+	// kube-apiserver shows the type of the list in both cases.
+	switch {
+	case item.Type == "object" && (item.XMapType == nil || *item.XMapType != "atomic"):
+		c.invalid(at.Child("x-kubernetes-map-type"), item.XListType, why)
+	case item.Type == "array" && item.XListType != nil && *item.XListType != "atomic":
+		c.invalid(at.Child("x-kubernetes-list-type"), item.XListType, why)
 	}
 }
 
@@ -256,51 +348,6 @@ func (c *checker) keys(s *props, path *field.Path) {
 			c.forbid(at.Child("properties").Key(key).Child("nullable"), "this property is in x-kubernetes-list-map-keys, so it cannot be nullable")
 		}
 	}
-}
-
-// checkDefaults checks that defaults are values that the schema has.
-func checkDefaults(s *props, path *field.Path, root bool) field.ErrorList {
-	if s == nil {
-		return nil
-	}
-	errs := checkDefault(s, path)
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		sub := s.Properties[name]
-		if root && isMeta(name) {
-			continue // there are none
-		}
-		errs = append(errs, checkDefaults(&sub, path.Child("properties").Key(name), false)...)
-	}
-	if s.Items != nil {
-		errs = append(errs, checkDefaults(s.Items.Schema, path.Child("items"), false)...)
-	}
-	if s.AdditionalProperties != nil {
-		errs = append(errs, checkDefaults(s.AdditionalProperties.Schema, path.Child("additionalProperties"), false)...)
-	}
-	return errs
-}
-
-func checkDefault(s *props, path *field.Path) field.ErrorList {
-	if s.Default == nil {
-		return nil
-	}
-	at := path.Child("default")
-	compiled, err := New(s)
-	if err != nil {
-		return field.ErrorList{field.Invalid(at, string(s.Default.Raw), err.Error())}
-	}
-	value := compiled.root.value
-	if value == nil && !s.Nullable {
-		return nil // counts as none
-	}
-	p := pruner{}
-	p.value(cloneValue(value), compiled.root, "")
-	if len(p.dropped) > 0 {
-		return field.ErrorList{field.Invalid(at, value, "must not have unknown fields")}
-	}
-	filled := cloneValue(value)
-	fill(filled, compiled.root)
-	return compiled.Validate(at, filled)
 }
 
 // because is how completeness tells which schema asks for another.

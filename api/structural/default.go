@@ -3,45 +3,37 @@ package structural
 import "k8s.io/apimachinery/pkg/runtime"
 
 // Default fills in what the schema has defaults for. A null where none may be
-// gives way to the default, and vanishes where there is none but one of its kind
-// is declared.
+// gives way to the default, and vanishes where there is none.
 func (s *Schema) Default(object map[string]any) {
-	dropNulls(object, s.root)
-	fill(object, s.root)
+	n := s.shape()
+	dropNulls(object, n)
+	fill(object, n)
 }
 
+// fill fills in defaults below n. Nulls without a default were dropped before, but
+// for items of lists.
 func fill(v any, n *node) {
-	if n == nil {
+	if n == nil || !n.defaults {
 		return
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, f := range n.fields {
-			if _, there := v[name]; !there && f.set {
+			if value, there := v[name]; f.value != nil && (!there || value == nil && !f.nullable) {
 				v[name] = cloneValue(f.value)
 			}
-			if value, there := v[name]; there {
-				fill(value, f)
-			}
 		}
-		if n.values != nil {
-			for name, value := range v {
-				if n.fields[name] != nil {
-					continue
-				}
-				if value == nil && n.values.set && !n.values.nullable {
-					value = cloneValue(n.values.value)
-					v[name] = value
-				}
-				fill(value, n.values)
+		for name, value := range v {
+			f := n.field(name)
+			if value == nil && f != nil && !f.nullable && f.value != nil {
+				value = cloneValue(f.value)
+				v[name] = value
 			}
+			fill(value, f)
 		}
 	case []any:
-		if n.items == nil {
-			return
-		}
 		for i, value := range v {
-			if value == nil && n.items.set && !n.items.nullable {
+			if value == nil && n.items != nil && !n.items.nullable && n.items.value != nil {
 				v[i] = cloneValue(n.items.value)
 			}
 			fill(v[i], n.items)
@@ -49,7 +41,7 @@ func fill(v any, n *node) {
 	}
 }
 
-// dropNulls takes out nulls of fields that must not be null and have a default.
+// dropNulls takes out nulls of fields that must not be null and have no default.
 func dropNulls(v any, n *node) {
 	if n == nil {
 		return
@@ -57,18 +49,13 @@ func dropNulls(v any, n *node) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, value := range v {
-			f := n.fields[name]
-			if f == nil {
-				f = n.values
-			}
-			if f == nil {
+			if f := n.field(name); f == nil {
 				continue
-			}
-			if value == nil && !f.nullable && n.fields[name] != nil {
+			} else if value == nil && !f.nullable && f.value == nil {
 				delete(v, name)
-				continue
+			} else {
+				dropNulls(value, f)
 			}
-			dropNulls(value, f)
 		}
 	case []any:
 		for _, value := range v {

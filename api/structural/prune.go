@@ -1,17 +1,48 @@
 package structural
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 )
 
 // Prune drops from an object the fields of which the schema does not know, and
-// returns their paths, sorted. What every object has is known.
-func (s *Schema) Prune(object map[string]any) (unknown []string) {
+// of embedded metadata what does not fit. What every object has is known.
+func (s *Schema) Prune(object map[string]any) {
+	n := s.shape()
+	prune(object, n, true)
+	if n.embeds {
+		// It is lenient, and does not fail.
+		_ = (&coercer{lenient: true}).coerce(nil, object, n)
+	}
+}
+
+// Coerce is Prune for an object that somebody sends. It tells the paths of what it
+// dropped, and refuses embedded metadata that does not fit.
+func (s *Schema) Coerce(object map[string]any) (unknown []string, err error) {
+	n := s.shape()
+	unknown = prune(object, n, true)
+	if !n.embeds {
+		return unknown, nil
+	}
+	dropNulls(object, n)
+	c := &coercer{}
+	if fault := c.coerce(nil, object, n); fault != nil {
+		return nil, fault
+	}
+	slices.Sort(c.unknown)
+	return append(unknown, c.unknown...), nil
+}
+
+// prune prunes a value, which is an object with kind and metadata if whole is set,
+// and returns the paths of what it dropped.
+func prune(v any, n *node, whole bool) []string {
 	p := pruner{}
-	p.object(object, s.root, "", true)
-	slices.SortFunc(p.dropped, cmp.Compare[string])
+	if m, ok := v.(map[string]any); ok && whole {
+		p.object(m, n, "", true)
+	} else {
+		p.value(v, n, "")
+	}
+	slices.Sort(p.dropped)
 	return p.dropped
 }
 

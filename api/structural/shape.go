@@ -1,8 +1,11 @@
 package structural
 
 import (
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -22,6 +25,16 @@ const (
 )
 
 type shaper struct{ checker }
+
+// checkShape tells, in the order of their text, what keeps a schema from being
+// structural.
+func checkShape(s *props, path *field.Path) field.ErrorList {
+	c := &shaper{}
+	c.structure(s, levelRoot, path)
+	c.complete(s, s, path, path)
+	slices.SortStableFunc(c.errs, func(a, b *field.Error) int { return strings.Compare(a.Error(), b.Error()) })
+	return c.errs
+}
 
 // structure checks the outer part.
 func (c *shaper) structure(s *props, l level, path *field.Path) {
@@ -43,15 +56,17 @@ func (c *shaper) structure(s *props, l level, path *field.Path) {
 		c.forbid(path.Child("additionalProperties"), "must not be used if x-kubernetes-embedded-resource is set")
 	}
 	if l == levelRoot || s.XEmbeddedResource {
-		c.metadata(s, path)
+		c.metadata(s, l, path)
 	}
 	if s.XEmbeddedResource && !preserve && len(s.Properties) == 0 {
 		c.require(path.Child("properties"), "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields")
 	}
-	c.setItems(s, path)
 }
 
 func (c *shaper) children(s *props, path *field.Path) {
+	if s.Type == "array" && (s.Items == nil || s.Items.Schema == nil) {
+		c.require(path.Child("items"), "must be specified")
+	}
 	if s.Items != nil {
 		c.structure(s.Items.Schema, levelItem, path.Child("items"))
 	}
@@ -84,7 +99,7 @@ func (c *shaper) rootType(s *props, l level, preserve bool, path *field.Path) {
 }
 
 // metadata checks that what every object has is not restricted, but for names.
-func (c *shaper) metadata(s *props, path *field.Path) {
+func (c *shaper) metadata(s *props, l level, path *field.Path) {
 	for _, name := range []string{"kind", "apiVersion"} {
 		if f, ok := s.Properties[name]; ok && f.Type != "string" {
 			c.invalid(path.Child("properties").Key(name).Child("type"), f.Type, "must be string")
@@ -98,8 +113,11 @@ func (c *shaper) metadata(s *props, path *field.Path) {
 	if meta.Type != "object" {
 		c.invalid(at.Child("type"), meta.Type, "must be object")
 	}
+	if l != levelRoot {
+		return
+	}
 	rest := *meta.DeepCopy()
-	rest.Type, rest.Default, rest.Description = "", nil, ""
+	rest.Type, rest.Default = "", nil
 	delete(rest.Properties, "name")
 	delete(rest.Properties, "generateName")
 	if len(rest.Properties) == 0 {
@@ -107,25 +125,6 @@ func (c *shaper) metadata(s *props, path *field.Path) {
 	}
 	if !isZero(rest) {
 		c.forbid(at, "must not specify anything other than name and generateName, but metadata is implicitly specified")
-	}
-}
-
-// setItems checks that items of a set are owned as a whole.
-func (c *shaper) setItems(s *props, path *field.Path) {
-	if listType(s) != "set" || s.Items == nil || s.Items.Schema == nil {
-		return
-	}
-	const why = "must be atomic as item of a list with x-kubernetes-list-type=set"
-	item, at := s.Items.Schema, path.Child("items")
-	switch item.Type {
-	case "object":
-		if item.XMapType == nil || *item.XMapType != "atomic" {
-			c.invalid(at.Child("x-kubernetes-map-type"), item.XMapType, why)
-		}
-	case "array":
-		if listType(item) != "atomic" {
-			c.invalid(at.Child("x-kubernetes-list-type"), item.XListType, why)
-		}
 	}
 }
 
@@ -145,6 +144,11 @@ func (c *shaper) values(s *props, skipAnyOf, skipFirst bool, l level, path *fiel
 	}
 	if s.Not != nil {
 		c.nested(s.Not, false, l, path.Child("not"))
+	}
+	if s.Pattern != "" {
+		if _, err := regexp.Compile(s.Pattern); err != nil {
+			c.invalid(path.Child("pattern"), s.Pattern, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err))
+		}
 	}
 }
 
@@ -176,12 +180,13 @@ func (c *shaper) nested(s *props, skipAnyOf bool, l level, path *field.Path) {
 		{"x-kubernetes-list-map-keys", "empty", len(s.XListMapKeys) > 0},
 		{"x-kubernetes-list-type", "undefined", s.XListType != nil},
 		{"x-kubernetes-map-type", "undefined", s.XMapType != nil},
+		{"x-kubernetes-validations", "empty", len(s.XValidations) > 0},
 	} {
 		if w.used {
 			c.forbid(path.Child(w.name), "must be "+w.must+" to be structural")
 		}
 	}
-	if _, ok := s.Properties["metadata"]; ok && l == levelRoot {
+	if _, ok := s.Properties["metadata"]; ok {
 		c.forbid(path.Child("properties").Key("metadata"), "must not be specified in a nested context")
 	}
 }
@@ -198,31 +203,16 @@ func onlyType(s props, name string) bool {
 	return is && isZero(s)
 }
 
-// complete checks that all that is restricted by combination is in the outer part
-// too.
-func (c *shaper) complete(v, s *props, sPath, vPath *field.Path, nested bool) {
+// complete checks that all that is restricted by the combinations of the root is in
+// the outer part too. Those further inside are not looked at, as in kube-apiserver.
+func (c *shaper) complete(v, s *props, sPath, vPath *field.Path) {
+	if v.Not != nil {
+		c.completeNested(v.Not, s, sPath, vPath.Child("not"))
+	}
 	for _, l := range combined(v) {
 		for i := range l.schemas {
 			c.completeNested(&l.schemas[i], s, sPath, vPath.Child(l.name).Index(i))
 		}
-	}
-	if v.Not != nil {
-		c.completeNested(v.Not, s, sPath, vPath.Child("not"))
-	}
-	if nested {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.Properties)) {
-		sub := v.Properties[name]
-		at := sPath.Child("properties").Key(name)
-		c.complete(&sub, &sub, at, at, false)
-	}
-	if v.Items != nil && v.Items.Schema != nil {
-		c.complete(v.Items.Schema, v.Items.Schema, sPath.Child("items"), sPath.Child("items"), false)
-	}
-	if v.AdditionalProperties != nil && v.AdditionalProperties.Schema != nil {
-		at := sPath.Child("additionalProperties")
-		c.complete(v.AdditionalProperties.Schema, v.AdditionalProperties.Schema, at, at, false)
 	}
 }
 
@@ -234,7 +224,7 @@ func (c *shaper) completeNested(v, s *props, sPath, vPath *field.Path) {
 		c.require(sPath, because(vPath))
 		return
 	}
-	c.complete(v, s, sPath, vPath, true)
+	c.complete(v, s, sPath, vPath)
 	if v.Items != nil {
 		var items *props
 		if s.Items != nil {

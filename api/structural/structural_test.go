@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -24,7 +25,7 @@ func schemaOf(t *testing.T, text string) *Schema {
 func objectOf(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var m map[string]any
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
+	if err := utiljson.Unmarshal([]byte(text), &m); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -41,8 +42,8 @@ func TestPrune(t *testing.T) {
 		"free":{"any":[1],"k":{"zz":1}},"l":[{"c":"1"},{"zz":1}],"m":{"q":{"d":"1","zz":1}},
 		"e":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"x":"1","zz":1}}}`)
 	want := []string{"spec.e.zz", "spec.free.k.zz", "spec.l[1].zz", "spec.m.q.zz", "spec.zz", "top"}
-	if got := s.Prune(obj); !reflect.DeepEqual(got, want) {
-		t.Errorf("dropped %q, want %q", got, want)
+	if got, err := s.Coerce(obj); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("dropped %q, want %q (%v)", got, want, err)
 	}
 	left := objectOf(t, `{"apiVersion":"g/v1","kind":"K","metadata":{"name":"n"},"spec":{"a":"1",
 		"free":{"any":[1],"k":{}},"l":[{"c":"1"},{}],"m":{"q":{"d":"1"}},
@@ -50,8 +51,8 @@ func TestPrune(t *testing.T) {
 	if !reflect.DeepEqual(obj, left) {
 		t.Errorf("left %v, want %v", obj, left)
 	}
-	if again := s.Prune(obj); len(again) > 0 {
-		t.Errorf("dropped again: %q", again)
+	if again, err := s.Coerce(obj); err != nil || len(again) > 0 {
+		t.Errorf("dropped again: %q (%v)", again, err)
 	}
 }
 
@@ -87,7 +88,7 @@ func TestValidate(t *testing.T) {
 		`{"l":[1,2]}`:           `l: Too many: 2: must have at most 1 item`,
 	} {
 		got := ""
-		if err := s.Validate(nil, objectOf(t, in)).ToAggregate(); err != nil {
+		if err := s.Validate(t.Context(), Write{Is: objectOf(t, in)}).ToAggregate(); err != nil {
 			got = err.Error()
 		}
 		if got != want {
@@ -102,7 +103,6 @@ func TestCheck(t *testing.T) {
 		`{}`:                `s.type: Required value: must not be empty at the root`,
 		`{"type":"object","properties":{"a":{"type":"string","default":1}}}`: `s.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer"`,
 		`{"type":"object","anyOf":[{"type":"object"}]}`:                      `s.anyOf[0].type: Forbidden: must be empty to be structural`,
-		`{"type":"object","x-kubernetes-validations":[{"rule":"true"}]}`:     `s.x-kubernetes-validations: Forbidden: this server does not evaluate validation rules of custom resources yet`,
 		`{"type":"object","anyOf":[{"properties":{"a":{"minimum":1}}}]}`:     `s.properties[a]: Required value: because it is defined in s.anyOf[0].properties[a]`,
 	} {
 		var p props

@@ -1,25 +1,139 @@
 package structural
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// Validate tells what of an object, or of a value below path, breaks the schema.
-func (s *Schema) Validate(path *field.Path, value any) field.ErrorList {
-	result := s.validator().Validate(value)
+// Write is what is validated.
+type Write struct {
+	// Is is the object, and Was what is in its place; nil when it is new.
+	Is, Was map[string]any
+	// Status: nothing but status can have changed.
+	Status bool
+	// Tolerate is told of faults that are let be since they were there before; nil
+	// when nobody wants to know.
+	Tolerate func(error)
+	// Also is what else is wrong with the object, which has its place between
+	// faults of values and others.
+	Also field.ErrorList
+}
+
+const unchecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+
+// Validate tells what of an object breaks the schema.
+func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
+	n := s.shape()
+	var was *pair
+	if w.Was != nil {
+		was = &pair{is: w.Is, was: w.Was, node: n}
+	}
+	errs := s.values(w, was)
+	errs = append(errs, w.Also...)
+	if !w.Status {
+		errs = append(errs, checkEmbedded(nil, w.Is, n)...)
+	}
+	if twice := checkLists(nil, w.Is, n); len(twice) > 0 && (w.Was == nil || len(checkLists(nil, w.Was, n)) == 0) {
+		errs = append(errs, twice...)
+	}
+	r := s.rules()
+	if r == nil {
+		return errs
+	}
+	if slices.ContainsFunc(errs, blocks) {
+		return append(errs, field.Invalid(nil, nil, unchecked))
+	}
+	return append(errs, evaluate(ctx, r, nil, w, was)...)
+}
+
+// evaluate runs all rules about an object.
+func evaluate(ctx context.Context, r *rules, path *field.Path, w Write, was *pair) field.ErrorList {
+	e := &evaluation{ctx: ctx, left: Budget, tolerate: w.Tolerate}
+	if e.tolerate == nil {
+		e.tolerate = func(error) {}
+	}
+	var before any
+	if w.Was != nil {
+		before = w.Was
+	}
+	e.validate(r, path, w.Is, before, change{at: was})
+	return e.errs
+}
+
+// blocks tells of faults after which rules cannot be relied on.
+func blocks(err *field.Error) bool {
+	switch err.Type {
+	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+		return true
+	}
+	return false
+}
+
+// values checks what JSON schema says of values.
+func (s *Schema) values(w Write, was *pair) field.ErrorList {
+	if !w.Status {
+		return s.validator().check(nil, w.Is, was)
+	}
+	status, ok := w.Is["status"]
+	v := s.status()
+	if !ok || v == nil {
+		return nil
+	}
+	return v.check(field.NewPath("status"), status, was.field("status"))
+}
+
+// validator is the library's, with the schema that it is made of.
+type validator struct {
+	schema *spec.Schema
+	plain  *validate.SchemaValidator
+}
+
+func newValidator(p *props) *validator {
+	s := openAPI(p)
+	return &validator{s, validate.NewSchemaValidator(s, nil, "", strfmt.Default)}
+}
+
+// check checks a value. What is wrong with it already is let be, if was tells what
+// it was before.
+func (v *validator) check(path *field.Path, value any, was *pair) field.ErrorList {
+	result := v.plain.Validate(value)
+	if !result.IsValid() && was != nil {
+		result = (&ratchet{pair: was, schema: v.schema, root: v.schema}).Validate(value)
+	}
 	if result.IsValid() {
 		return nil
 	}
-	var errs field.ErrorList
+	// The library goes over maps as they come.
+	slices.SortStableFunc(result.Errors, func(a, b error) int { return strings.Compare(placeOf(a), placeOf(b)) })
+	errs := make(field.ErrorList, 0, len(result.Errors))
 	for _, err := range result.Errors {
 		errs = append(errs, fieldError(path, err))
 	}
 	return errs
+}
+
+// placeOf is what a fault is about. Some have it in their text alone: first, and
+// in quotes, or last.
+func placeOf(err error) string {
+	var fault *openapierrors.Validation
+	if errors.As(err, &fault) {
+		return strings.TrimPrefix(fault.Name, ".")
+	}
+	text := err.Error()
+	if rest, ok := strings.CutPrefix(text, `"`); ok {
+		place, _, _ := strings.Cut(rest, `"`)
+		return place
+	}
+	return text[strings.LastIndex(text, " ")+1:]
 }
 
 // fieldError says a fault that the validator found in the words of the API.
@@ -28,8 +142,8 @@ func fieldError(path *field.Path, err error) *field.Error {
 	if !errors.As(err, &fault) {
 		return field.Invalid(path, "", err.Error())
 	}
-	if name := strings.TrimPrefix(fault.Name, "."); name != "" {
-		path = path.Child(name)
+	if fault.Name != "" && fault.Name != "." {
+		path = path.Child(strings.TrimPrefix(fault.Name, "."))
 	}
 	var value any = ""
 	if fault.Value != nil {

@@ -1,0 +1,83 @@
+package structural
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// openAPI is a schema in the form that the validator reads, without what it does
+// not look at.
+func openAPI(p *props) *spec.Schema {
+	if p == nil {
+		return nil
+	}
+	s := &spec.Schema{SchemaProps: spec.SchemaProps{
+		Nullable: p.Nullable, Format: p.Format, Pattern: p.Pattern,
+		Maximum: p.Maximum, ExclusiveMaximum: p.ExclusiveMaximum, Minimum: p.Minimum, ExclusiveMinimum: p.ExclusiveMinimum,
+		MaxLength: p.MaxLength, MinLength: p.MinLength, MaxItems: p.MaxItems, MinItems: p.MinItems, UniqueItems: p.UniqueItems,
+		MultipleOf: p.MultipleOf, MaxProperties: p.MaxProperties, MinProperties: p.MinProperties, Required: p.Required,
+		AllOf: openAPIs(p.AllOf), OneOf: openAPIs(p.OneOf), AnyOf: openAPIs(p.AnyOf), Not: openAPI(p.Not),
+	}}
+	if p.Type != "" {
+		s.Type = spec.StringOrArray{p.Type}
+	}
+	if p.XIntOrString {
+		s.Type = spec.StringOrArray{"integer", "string"}
+	}
+	if !known(s.Type, p.Format) {
+		s.Format = ""
+	}
+	for _, e := range p.Enum {
+		if v, err := decode(e.Raw); err == nil { // it was read before
+			s.Enum = append(s.Enum, v)
+		}
+	}
+	if len(p.Properties) > 0 {
+		s.Properties = make(map[string]spec.Schema, len(p.Properties))
+		for name, sub := range p.Properties {
+			s.Properties[name] = *openAPI(&sub)
+		}
+	}
+	if a := p.AdditionalProperties; a != nil {
+		s.AdditionalProperties = &spec.SchemaOrBool{Allows: a.Allows, Schema: openAPI(a.Schema)}
+	}
+	if p.Items != nil {
+		s.Items = &spec.SchemaOrArray{Schema: openAPI(p.Items.Schema)}
+	}
+	return s
+}
+
+func openAPIs(list []props) []spec.Schema {
+	var out []spec.Schema
+	for i := range list {
+		out = append(out, *openAPI(&list[i]))
+	}
+	return out
+}
+
+// known tells of formats by which values of a type are judged. Others are for
+// people.
+func known(kind spec.StringOrArray, format string) bool {
+	is := ""
+	if len(kind) == 1 {
+		is = kind[0]
+	}
+	switch is {
+	case "", "string":
+		return slices.Contains(textFormats(), strings.ReplaceAll(format, "-", ""))
+	case "integer":
+		return format == "int32" || format == "int64"
+	case "number":
+		return format == "float" || format == "double"
+	}
+	return false
+}
+
+// textFormats are those of texts, without dashes.
+func textFormats() []string {
+	return []string{"bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid", "uuid3", "uuid4", "uuid5",
+		"isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor", "rgbcolor", "byte", "password", "date", "duration", "datetime",
+		"k8sshortname", "k8slongname"}
+}
