@@ -276,7 +276,7 @@ func TestOverload(t *testing.T) {
 	o := newOverloaded(t)
 	// What else the machine does may come between; and in its first ten seconds,
 	// before seats are lent, the level has two of its own for all of them.
-	const tries = 3
+	const tries = 6
 	for try := 1; ; try++ {
 		before := heap()
 		calm := o.measure(t)
