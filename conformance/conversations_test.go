@@ -93,8 +93,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// again replays the scenarios that are not as the ratchet says, with less going
-// on beside them, and returns what came of their steps.
+// again replays the scenarios that are not as the ratchet says, one by one, and returns what came of their steps.
 func again(t *testing.T, r Replayer, ratchet Ratchet, files []File, results []Result) map[string]Result {
 	t.Helper()
 	type key struct{ group, scenario string }
@@ -114,7 +113,9 @@ func again(t *testing.T, r Replayer, ratchet Ratchet, files []File, results []Re
 		}
 		some = append(some, chosen)
 	}
-	r.Parallel = 8
+	if r.Parallel = 1; *update {
+		r.Parallel = 8 // there may be many
+	}
 	second := map[string]Result{}
 	results, err := r.Run(t.Context(), some)
 	if err != nil {
