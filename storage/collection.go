@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Collection is the keys of one resource: reads of it come from its cache,
@@ -42,7 +41,7 @@ type Collection struct {
 // change is an event of etcd for a key of the collection.
 type change struct {
 	key string
-	kv  *clientv3.Event
+	kv  *mvccpb.Event
 }
 
 // Collection registers a collection. Before Start it costs nothing; after it
@@ -217,7 +216,7 @@ func (c *Collection) apply(batch []change) {
 
 func (c *Collection) transition(ch change) *transition {
 	rev := ch.kv.Kv.ModRevision
-	if ch.kv.Type == clientv3.EventTypeDelete {
+	if ch.kv.Type == mvccpb.Event_DELETE {
 		prev := c.working.remove(ch.key)
 		if prev == nil {
 			return nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -83,7 +84,7 @@ func (s *Store) agree(ctx context.Context, rev int64) (bool, error) {
 		return true, nil
 	}
 	s.compact.version = 0
-	if kv := found(resp); kv != nil {
+	if kv := found((*pb.TxnResponse)(resp)); kv != nil {
 		s.compact.version = kv.Version
 		if rev, err := strconv.ParseInt(string(kv.Value), 10, 64); err == nil {
 			s.noteCompaction(rev)

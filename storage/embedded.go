@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"go.etcd.io/raft/v3/raftpb"
 	"go.uber.org/zap"
 )
@@ -25,6 +27,7 @@ type embedded struct {
 	lock      *os.File
 	etcd      *embed.Etcd
 	server    *etcdserver.EtcdServer // of etcd
+	kv        pb.KVServer            // of server
 	client    *clientv3.Client
 	acked     acked
 }
@@ -65,6 +68,7 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
 	}
 	e.server = e.etcd.Server
+	e.kv = v3rpc.NewQuotaKVServer(e.server)
 	e.client = v3client.New(e.server)
 	e.client.KV = notingKV{e.client.KV, &e.acked}
 	e.client.Lease = notingLease{e.client.Lease, &e.acked}

@@ -115,7 +115,7 @@ func (s *Store) reload() error {
 	return s.load(s.ctx)
 }
 
-// following is the one watch on etcd, as long as it lasts.
+// following is the one watch on an etcd that is not embedded, as long as it lasts.
 type following struct {
 	ctx     context.Context
 	watcher clientv3.Watcher
@@ -125,24 +125,17 @@ type following struct {
 func (s *Store) followOnce() error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.ctx))
 	defer cancel()
+	s.cut.Store(&cancel)
+	if s.embedded != nil {
+		return s.embedded.follow(ctx, s)
+	}
 	// A watcher of its own has a connection of its own choice, and nothing of
 	// it is left when it ends.
-	f := &following{ctx: ctx, watcher: s.client}
-	if s.embedded == nil {
-		w := clientv3.NewWatcher(s.client)
-		defer w.Close()
-		f.watcher = w
-	}
+	f := &following{ctx: ctx, watcher: clientv3.NewWatcher(s.client)}
+	defer f.watcher.Close()
 	s.following.Store(f)
-	s.cut.Store(&cancel)
-	// An embedded etcd is watched as a whole, so that the watch sees every
-	// revision there is.
-	from, opts := "\x00", []clientv3.OpOption{clientv3.WithFromKey()}
-	if s.embedded == nil {
-		from, opts = s.opts.Prefix+"/", []clientv3.OpOption{clientv3.WithPrefix(), clientv3.WithProgressNotify()}
-	}
-	opts = append(opts, clientv3.WithRev(s.applied.current()+1), clientv3.WithCreatedNotify())
-	for resp := range f.watcher.Watch(ctx, from, opts...) {
+	for resp := range f.watcher.Watch(ctx, s.opts.Prefix+"/", clientv3.WithPrefix(), clientv3.WithProgressNotify(),
+		clientv3.WithRev(s.applied.current()+1), clientv3.WithCreatedNotify()) {
 		if err := resp.Err(); err != nil {
 			return err
 		}
@@ -150,7 +143,14 @@ func (s *Store) followOnce() error {
 		if resp.Created {
 			s.begun()
 		}
-		s.apply(&resp)
+		if resp.IsProgressNotify() {
+			s.applied.advance(resp.Header.Revision)
+		}
+		events := make([]*mvccpb.Event, len(resp.Events))
+		for i, e := range resp.Events {
+			events[i] = (*mvccpb.Event)(e)
+		}
+		s.apply(events)
 	}
 	return context.Cause(ctx)
 }
@@ -164,26 +164,22 @@ func (s *Store) begun() {
 	}
 }
 
-// apply takes in one response of the watch. Its events are complete for the
-// revisions it spans; that of the last one is reached once all collections
-// have published theirs.
-func (s *Store) apply(resp *clientv3.WatchResponse) {
-	if resp.IsProgressNotify() {
-		s.applied.advance(resp.Header.Revision)
-		return
-	}
-	if len(resp.Events) == 0 {
+// apply takes in events of the watch, which are complete for the revisions that
+// they span; that of the last one is reached once all collections have published
+// theirs.
+func (s *Store) apply(events []*mvccpb.Event) {
+	if len(events) == 0 {
 		return
 	}
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
-	if len(resp.Events) == 1 { // nearly always
-		if c, key := s.route(resp.Events[0].Kv.Key); c != nil {
-			c.apply([]change{{key: key, kv: resp.Events[0]}})
+	if len(events) == 1 { // nearly always
+		if c, key := s.route(events[0].Kv.Key); c != nil {
+			c.apply([]change{{key: key, kv: events[0]}})
 		}
 	} else {
 		batches := map[*Collection][]change{}
-		for _, e := range resp.Events {
+		for _, e := range events {
 			if c, key := s.route(e.Kv.Key); c != nil {
 				batches[c] = append(batches[c], change{key: key, kv: e})
 			}
@@ -192,7 +188,7 @@ func (s *Store) apply(resp *clientv3.WatchResponse) {
 			c.apply(batch)
 		}
 	}
-	s.applied.advance(resp.Events[len(resp.Events)-1].Kv.ModRevision)
+	s.applied.advance(events[len(events)-1].Kv.ModRevision)
 }
 
 // fullKey is the key in etcd.

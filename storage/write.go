@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -30,12 +31,11 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 	if err != nil {
 		return nil, err
 	}
-	full := c.fullKey(key)
-	put, err := c.put(ctx, full, value, ttl)
+	lease, err := c.lease(ctx, ttl)
 	if err != nil {
 		return nil, err
 	}
-	item, _, err := c.commit(ctx, key, clientv3.Compare(clientv3.ModRevision(full), "=", 0), put, value)
+	item, _, err := c.commit(ctx, key, &write{value: value, lease: lease})
 	if err == nil && item == nil {
 		return nil, ErrExists
 	}
@@ -51,15 +51,14 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl 
 	if err != nil {
 		return nil, err
 	}
-	full := c.fullKey(old.key)
 	if bytes.Equal(value, old.value) {
 		return c.verify(ctx, old)
 	}
-	put, err := c.put(ctx, full, value, ttl)
+	lease, err := c.lease(ctx, ttl)
 	if err != nil {
 		return nil, err
 	}
-	item, current, err := c.commit(ctx, old.key, unchanged(full, old), put, value)
+	item, current, err := c.commit(ctx, old.key, &write{at: old.rev, value: value, lease: lease})
 	if err == nil && item == nil {
 		return nil, c.conflict(old.key, current)
 	}
@@ -69,44 +68,67 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl 
 // Delete removes old, with the errors of Update. The item that it returns is
 // the last state as of the deletion.
 func (c *Collection) Delete(ctx context.Context, old *Item) (*Item, error) {
-	full := c.fullKey(old.key)
-	item, current, err := c.commit(ctx, old.key, unchanged(full, old), clientv3.OpDelete(full), old.value)
+	item, current, err := c.commit(ctx, old.key, &write{at: old.rev, remove: true, value: old.value})
 	if err == nil && item == nil {
 		return nil, c.conflict(old.key, current)
 	}
 	return item, err
 }
 
-func unchanged(full string, old *Item) clientv3.Cmp {
-	return clientv3.Compare(clientv3.ModRevision(full), "=", old.rev)
+// write is a transaction about one key: it is put or removed if it is at a
+// revision, and else read.
+type write struct {
+	key    string // in etcd
+	at     int64  // 0: it is not there
+	remove bool
+	value  []byte // to put or, when removed, what was there
+	lease  clientv3.LeaseID
 }
 
-// commit runs the transaction: op if guard holds, else a read of the key. It
-// returns the item with value that op made, or what the key holds instead.
-func (c *Collection) commit(ctx context.Context, key string, guard clientv3.Cmp, op clientv3.Op, value []byte) (*Item, *mvccpb.KeyValue, error) {
+// commit runs w on the key and returns the item that it made, or what the key
+// holds instead.
+func (c *Collection) commit(ctx context.Context, key string, w *write) (*Item, *mvccpb.KeyValue, error) {
 	if c.store.ctx.Err() != nil || c.closed.Load() {
 		return nil, nil, ErrClosed
 	}
+	w.key = c.fullKey(key)
 	c.handoff.begin(key)
-	resp, err := c.store.client.Txn(ctx).If(guard).Then(op).Else(clientv3.OpGet(c.fullKey(key))).Commit()
-	if err != nil || !resp.Succeeded {
+	rev, current, err := c.store.transact(ctx, w)
+	if err != nil || rev == 0 {
 		c.handoff.finish(key, 0, nil)
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			c.store.leases.forget() // etcd lost it; the next write gets another
 		}
-		if err != nil {
-			return nil, nil, writeError(err)
-		}
-		return nil, found(resp), nil
+		return nil, current, writeError(err)
 	}
-	rev := resp.Header.Revision
 	c.noteWritten(rev)
 	return c.handoff.finish(key, rev, func() *Item {
-		return &Item{of: c.kind, key: key, rev: rev, value: value}
+		return &Item{of: c.kind, key: key, rev: rev, value: w.value}
 	}), nil, nil
 }
 
-func found(resp *clientv3.TxnResponse) *mvccpb.KeyValue {
+// transact returns the revision that w made or, with 0, what the key holds if it
+// is not as w wants it.
+func (s *Store) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyValue, error) {
+	if s.embedded != nil {
+		return s.embedded.transact(ctx, w)
+	}
+	op := clientv3.OpDelete(w.key)
+	if !w.remove {
+		op = clientv3.OpPut(w.key, string(w.value), clientv3.WithLease(w.lease))
+	}
+	guard := clientv3.Compare(clientv3.ModRevision(w.key), "=", w.at)
+	resp, err := s.client.Txn(ctx).If(guard).Then(op).Else(clientv3.OpGet(w.key)).Commit()
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case resp.Succeeded:
+		return resp.Header.Revision, nil, nil
+	}
+	return 0, found((*pb.TxnResponse)(resp)), nil
+}
+
+func found(resp *pb.TxnResponse) *mvccpb.KeyValue {
 	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
 	}
@@ -119,14 +141,15 @@ func (c *Collection) verify(ctx context.Context, old *Item) (*Item, error) {
 		return nil, ErrClosed
 	}
 	full := c.fullKey(old.key)
-	resp, err := c.store.client.Txn(ctx).If(unchanged(full, old)).Else(clientv3.OpGet(full)).Commit()
+	guard := clientv3.Compare(clientv3.ModRevision(full), "=", old.rev)
+	resp, err := c.store.client.Txn(ctx).If(guard).Else(clientv3.OpGet(full)).Commit()
 	if err != nil {
 		return nil, c.storedError(ctx, err, 0)
 	}
 	if resp.Succeeded {
 		return old, nil
 	}
-	return nil, c.conflict(old.key, found(resp))
+	return nil, c.conflict(old.key, found((*pb.TxnResponse)(resp)))
 }
 
 func (c *Collection) conflict(key string, current *mvccpb.KeyValue) error {
@@ -136,15 +159,12 @@ func (c *Collection) conflict(key string, current *mvccpb.KeyValue) error {
 	return &ConflictError{Current: c.item(key, current)}
 }
 
-func (c *Collection) put(ctx context.Context, full string, value []byte, ttl time.Duration) (clientv3.Op, error) {
+// lease is that of keys with a TTL; 0 means none.
+func (c *Collection) lease(ctx context.Context, ttl time.Duration) (clientv3.LeaseID, error) {
 	if ttl <= 0 {
-		return clientv3.OpPut(full, string(value)), nil
+		return 0, nil
 	}
-	lease, err := c.store.leases.get(ctx, c.store, ttl)
-	if err != nil {
-		return clientv3.Op{}, err
-	}
-	return clientv3.OpPut(full, string(value), clientv3.WithLease(lease)), nil
+	return c.store.leases.get(ctx, c.store, ttl)
 }
 
 // encode makes the stored value, without what is not stored.
