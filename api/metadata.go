@@ -27,7 +27,21 @@ func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	if len(errs) > 0 {
 		return errs
 	}
-	return validation.ValidateObjectMetaAccessor(obj, r.Namespaced, segmentName, metadataPath())
+	return checkSegments(obj)
+}
+
+// checkSegments checks that the names in metadata, which is right otherwise, can
+// stand in a path.
+func checkSegments(obj Object) (errs field.ErrorList) {
+	if prefix := obj.GetGenerateName(); prefix != "" {
+		for _, fault := range segmentName(prefix, true) {
+			errs = append(errs, field.Invalid(metadataPath().Child("generateName"), prefix, fault))
+		}
+	}
+	for _, fault := range segmentName(obj.GetName(), false) {
+		errs = append(errs, field.Invalid(metadataPath().Child("name"), obj.GetName(), fault))
+	}
+	return errs
 }
 
 // CheckUpdate tells all that is wrong with obj in the place of old. obj must
@@ -36,8 +50,7 @@ func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 // into a message from them says each once.
 func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, segmentName, metadataPath())
-	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())...)
-	errs = append(errs, r.ValidateMetadataUpdate(obj, old)...)
+	errs = append(errs, r.validateMetadataUpdateTwice(obj, old)...)
 	if v != nil && v.ValidateUpdate != nil {
 		errs = append(errs, v.ValidateUpdate(obj, old)...)
 	}
@@ -63,8 +76,7 @@ func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 // metadata and status can have changed.
 func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
 	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, segmentName, metadataPath())
-	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())...)
-	errs = append(errs, r.ValidateMetadataUpdate(obj, old)...)
+	errs = append(errs, r.validateMetadataUpdateTwice(obj, old)...)
 	if r.ValidateStatusUpdate != nil {
 		errs = append(errs, r.ValidateStatusUpdate(obj, old)...)
 	}
@@ -83,9 +95,16 @@ func (r *Resource) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
 	return append(errs, r.checkFinalizers(obj)...)
 }
 
+// validateMetadataUpdateTwice says what kube-apiserver's rules for all kinds find
+// and then those of the kind, which are the same but for finalizers.
+func (r *Resource) validateMetadataUpdateTwice(obj, old Object) field.ErrorList {
+	errs := validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())
+	return slices.Concat(errs, errs, r.checkFinalizers(obj))
+}
+
 // checkFinalizers refuses names without a domain that are not Kubernetes' own.
 func (r *Resource) checkFinalizers(obj Object) field.ErrorList {
-	if r.LooseFinalizers {
+	if r.LooseFinalizers || len(obj.GetFinalizers()) == 0 {
 		return nil
 	}
 	return finalizerNames(obj.GetFinalizers(), metadataPath().Child("finalizers"))

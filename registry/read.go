@@ -78,6 +78,13 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 	return list, nil
 }
 
+// Empty tells whether there are no objects of a resource, as far as the cache
+// knows.
+func (r *Registry) Empty(res *api.Resource) bool {
+	n, _ := r.collection(res).Size()
+	return n == 0
+}
+
 // WatchOptions says what of a collection to watch. The fields of
 // storage.WatchOptions that Selection and Target determine are filled in.
 type WatchOptions struct {

@@ -16,18 +16,36 @@ import (
 // transact runs w as the server's own handler of requests would.
 func (e *embedded) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyValue, error) {
 	key := []byte(w.key)
-	request := &pb.TxnRequest{
-		Compare: []*pb.Compare{{Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: key,
-			TargetUnion: &pb.Compare_ModRevision{ModRevision: w.at}}},
-		Failure: []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: key}}}},
-	}
+	// The messages are one allocation, as they live and die together.
+	m := &struct {
+		request pb.TxnRequest
+		guard   pb.Compare
+		at      pb.Compare_ModRevision
+		put     pb.PutRequest
+		remove  pb.DeleteRangeRequest
+		read    pb.RangeRequest
+		then    pb.RequestOp
+		or      pb.RequestOp
+		guards  [1]*pb.Compare
+		ops     [2]*pb.RequestOp
+	}{}
+	m.at.ModRevision = w.at
+	m.guard.Result, m.guard.Target, m.guard.Key, m.guard.TargetUnion = pb.Compare_EQUAL, pb.Compare_MOD, key, &m.at
+	m.guards[0], m.ops[0], m.ops[1] = &m.guard, &m.then, &m.or
+	m.request.Compare, m.request.Success = m.guards[:], m.ops[:1]
 	if w.remove {
-		request.Success = []*pb.RequestOp{{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: key}}}}
+		m.remove.Key = key
+		m.then.Request = &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &m.remove}
 	} else {
-		put := &pb.PutRequest{Key: key, Value: w.value, Lease: int64(w.lease)}
-		request.Success = []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: put}}}
+		m.put.Key, m.put.Value, m.put.Lease = key, w.value, int64(w.lease)
+		m.then.Request = &pb.RequestOp_RequestPut{RequestPut: &m.put}
 	}
-	resp, err := e.kv.Txn(ctx, request)
+	if w.at != 0 { // who creates does not ask what is there instead
+		m.read.Key = key
+		m.or.Request = &pb.RequestOp_RequestRange{RequestRange: &m.read}
+		m.request.Failure = m.ops[1:]
+	}
+	resp, err := e.kv.Txn(ctx, &m.request)
 	if err != nil {
 		return 0, nil, clientv3.ContextError(ctx, err)
 	}

@@ -76,7 +76,7 @@ func (c *Collection) Delete(ctx context.Context, old *Item) (*Item, error) {
 }
 
 // write is a transaction about one key: it is put or removed if it is at a
-// revision, and else read.
+// revision, and else, unless it was to be created, read.
 type write struct {
 	key    string // in etcd
 	at     int64  // 0: it is not there
@@ -129,8 +129,10 @@ func (s *Store) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyValue
 }
 
 func found(resp *pb.TxnResponse) *mvccpb.KeyValue {
-	if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
-		return kvs[0]
+	if len(resp.Responses) > 0 {
+		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
+			return kvs[0]
+		}
 	}
 	return nil
 }
