@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"math/big"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -130,7 +131,8 @@ func TestRepairAddresses(t *testing.T) {
 	r, p, now := allocating(t)
 	svc := nodePortService(t, r, "x")
 	mine := r.address(t, svc.Spec.ClusterIP)
-	lost, foreign := r.address(t, "10.0.0.250"), r.address(t, "10.0.0.251")
+	others := slices.DeleteFunc([]string{"10.0.0.250", "10.0.0.251", "10.0.0.252"}, func(a string) bool { return a == svc.Spec.ClusterIP })
+	lost, foreign := r.address(t, others[0]), r.address(t, others[1])
 	gone := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: "ns"}}
 	create(t, r, lost, api.TakenAddress(netip.MustParseAddr(lost.Name), "services", gone))
 	create(t, r, foreign, &networkingv1.IPAddress{ObjectMeta: metav1.ObjectMeta{Name: foreign.Name},
