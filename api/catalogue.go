@@ -73,7 +73,20 @@ func (c *Catalogue) Replace(resources ...*Resource) error {
 }
 
 func (i *index) add(r *Resource) error {
-	for n := range r.Versions {
+	if len(r.Forms) > 0 {
+		for _, form := range r.Forms {
+			if err := i.addVersions(form, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return i.addVersions(r, len(r.Versions))
+}
+
+// addVersions adds the first versions of a resource.
+func (i *index) addVersions(r *Resource, first int) error {
+	for n := range first {
 		v := &r.Versions[n]
 		kind, name := nameKey{v.GroupVersion, r.Kind}, nameKey{v.GroupVersion, r.Name}
 		if _, ok := i.kinds[kind]; ok {

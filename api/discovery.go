@@ -32,9 +32,9 @@ func (g Group) Kubernetes() bool { return KubernetesGroup(g.Name) }
 func arrange(resources []*Resource) ([]Group, map[schema.GroupVersion][]*Resource) {
 	lists := map[schema.GroupVersion][]*Resource{}
 	for _, r := range resources {
-		for _, v := range r.Versions {
-			if !v.NotServed {
-				lists[v.GroupVersion] = append(lists[v.GroupVersion], r)
+		for i := range r.Versions {
+			if v := &r.Versions[i]; !v.NotServed {
+				lists[v.GroupVersion] = append(lists[v.GroupVersion], r.form(v))
 			}
 		}
 	}

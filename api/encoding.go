@@ -68,11 +68,18 @@ func withoutVersion(obj Object) Object {
 
 // DecodeStored reads a value from etcd, protobuf or JSON, in any version that r
 // has, and returns it as an object of the hub type with its defaults. Kind and
-// apiVersion of the result are empty.
+// apiVersion of the result are empty. What has no Go type stays in the version
+// that it was stored in, for Read to convert.
 func (r *Resource) DecodeStored(value []byte) (Object, error) {
 	v, obj, err := r.decodeStored(value)
 	if err != nil {
 		return nil, fmt.Errorf("decode %s: %w", r.Name, err)
+	}
+	if r.Untyped {
+		if form := r.form(v); form.Default != nil {
+			form.Default(obj)
+		}
+		return obj, nil
 	}
 	hub, err := r.Decoded(v, obj)
 	if err != nil {

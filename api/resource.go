@@ -85,6 +85,21 @@ type Resource struct {
 	// that arrive at run time have no Go type. Kind and apiVersion are then part
 	// of the object.
 	Untyped bool
+	// Forms, of a kind without a Go type, are the resource as each of its versions
+	// has it, one after the other: the hub of a form is its version, and what it
+	// serves, requires and shows is the version's. The resource in whose version
+	// objects are stored stands for all of them wherever resources are listed, and
+	// is one of them. Form is the place of a resource among its forms.
+	Forms []*Resource
+	Form  int
+	// Read makes of stored objects, each in the version that it was stored in,
+	// objects of the hub, and Store of an object of the hub what is stored. They
+	// return what needs no change as it is, and change nothing. Nil means that
+	// objects are stored, and read, as the hub has them. Remote: that takes
+	// another server, and nobody should be kept waiting for it by a lock.
+	Read   func(ctx context.Context, stored []Object) ([]Object, error)
+	Store  func(ctx context.Context, obj Object) (Object, error)
+	Remote bool
 
 	// ValidateName tells what is wrong with a name, one message per fault. With
 	// prefix set the name is a generateName and more will follow it. Nil means

@@ -43,6 +43,16 @@ func (r *Resource) Version(gv schema.GroupVersion) *Version {
 	return nil
 }
 
+// form is r as version v, which is one of its own, has it.
+func (r *Resource) form(v *Version) *Resource {
+	for _, f := range r.Forms {
+		if f.Hub() == v.GroupVersion {
+			return f
+		}
+	}
+	return r
+}
+
 // NewOf makes an empty object of the Go type of v.
 func (r *Resource) NewOf(v *Version) Object {
 	if v.New == nil {

@@ -190,7 +190,7 @@ func (k *CustomKinds) install(d *definition) error {
 	if was != nil && was.uid == d.UID && equality.Semantic.DeepEqual(was.spec, d.Spec) && equality.Semantic.DeepEqual(was.names, d.Status.AcceptedNames) {
 		return nil
 	}
-	compiled, err := crd.Compile(d)
+	compiled, err := crd.Compile(d, nil)
 	if err != nil {
 		return err
 	}

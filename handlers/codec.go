@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -24,8 +25,8 @@ type codec struct {
 	// head begins the JSON of every object: kind and apiVersion, which items of
 	// a list go without.
 	head []byte
-	// jsonSlot and protoSlot are where an item keeps its encodings.
-	jsonSlot, protoSlot int
+	// These are where an item keeps its encodings.
+	jsonSlot, protoSlot, cellsSlot, partialProtoSlot int
 	// toJSON, toProto and toCells are the methods encodeJSON, encodeProto and
 	// encodeCells: a method value made for each item costs an allocation each.
 	toJSON, toProto, toCells func(api.Object) ([]byte, error)
@@ -37,7 +38,8 @@ type codec struct {
 }
 
 // Slots of the encodings that are the same in all versions; those of the
-// versions follow them, two for each.
+// versions follow them, two for each. Of kinds without a Go type nothing is the
+// same in all versions.
 const (
 	cellsSlot = iota
 	partialProtoSlot
@@ -60,8 +62,13 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 		resource: res, version: v, gvk: v.WithKind(res.Kind),
 		head:     objectHead(res.Kind, v.String()),
 		jsonSlot: versionSlots + 2*slot, protoSlot: versionSlots + 2*slot + 1,
+		cellsSlot: cellsSlot, partialProtoSlot: partialProtoSlot,
 		table:   table,
 		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
+	}
+	if res.Untyped {
+		const each = 3 // there is no protobuf of the whole
+		c.jsonSlot, c.cellsSlot, c.partialProtoSlot = each*res.Form, each*res.Form+1, each*res.Form+2
 	}
 	c.toJSON, c.toProto, c.toCells = c.encodeJSON, c.encodeProto, c.encodeCells
 	c.storedHead, c.storedTail = storedHead(c), proto.AppendListTail(nil)
@@ -76,6 +83,13 @@ func objectHead(kind, apiVersion string) []byte {
 
 // versioned converts from the hub.
 func (c *codec) versioned(obj api.Object) (api.Object, error) {
+	if c.resource.Read != nil {
+		out, err := c.resource.Read(context.Background(), []api.Object{obj})
+		if err != nil {
+			return nil, err
+		}
+		return out[0], nil
+	}
 	if c.version.FromHub == nil {
 		return obj, nil
 	}
@@ -166,6 +180,13 @@ func (c *codec) encodeContent(content map[string]any) ([]byte, error) {
 
 // Forget drops the codecs of a resource that is no more.
 func (h *Handler) Forget(res *api.Resource) {
+	for _, form := range res.Forms {
+		h.forget(form)
+	}
+	h.forget(res)
+}
+
+func (h *Handler) forget(res *api.Resource) {
 	for i := range res.Versions {
 		h.codecs.Delete(&res.Versions[i])
 	}
@@ -210,6 +231,12 @@ func (c *codec) envelope(raw []byte) []byte {
 
 // encodeCells gives the kept form of the cells of an object's row.
 func (c *codec) encodeCells(obj api.Object) ([]byte, error) {
+	if c.resource.Read != nil {
+		var err error
+		if obj, err = c.versioned(obj); err != nil {
+			return nil, err
+		}
+	}
 	var conditions []metav1.TableRowCondition
 	if c.table.Conditions != nil {
 		conditions = c.table.Conditions(obj)

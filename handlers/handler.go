@@ -33,6 +33,8 @@ type Handler struct {
 	metrics *metrics
 	slis    *slis
 	codecs  sync.Map // *api.Version -> *codec
+
+	conversions conversions
 	schemas openAPIDocuments
 	parts   *partCache
 

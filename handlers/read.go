@@ -27,15 +27,20 @@ func (h *Handler) get(c *call) error {
 	if c.Sub != nil && c.Sub.Kind != nil {
 		return h.writeShown(c, &v, http.StatusOK, item)
 	}
-	return h.writeOne(c.w, &v, http.StatusOK, item, resourceVersion(item))
+	s, err := h.subject(c.r.Context(), c.Target, c.codec, item)
+	if err != nil {
+		return err
+	}
+	return h.writeOne(c.w, &v, http.StatusOK, s, resourceVersion(item))
 }
 
 // writeShown sends an object in the kind of a subresource.
 func (h *Handler) writeShown(c *call, v *view, code int, item *storage.Item) error {
-	obj, err := item.Object()
+	all, err := c.Objects(c.r.Context(), item)
 	if err != nil {
 		return err
 	}
+	obj := all[0]
 	if c.Sub.Unreadable != nil {
 		if err := c.Sub.Unreadable(obj); err != nil {
 			return apierrors.NewInternalError(err)
@@ -61,6 +66,9 @@ func (h *Handler) list(c *call) error {
 		return errPage(token, err)
 	}
 	items, err := v.ordered(list.Items)
+	if err == nil && c.Resource.Remote {
+		items, err = h.subjects(c.r.Context(), c.Target, c.codec, list.Items)
+	}
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (v *view) proto(s subject) ([]byte, error) {
 		}
 		return v.codec.envelope(raw), nil
 	}
-	raw, err := s.Encoding(partialProtoSlot, encodePartialProto)
+	raw, err := s.Encoding(v.codec.partialProtoSlot, encodePartialProto)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (v *view) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool)
 }
 
 func (v *view) appendRow(b []byte, s subject) ([]byte, error) {
-	cells, err := s.Encoding(cellsSlot, v.codec.toCells)
+	cells, err := s.Encoding(v.codec.cellsSlot, v.codec.toCells)
 	if err != nil {
 		return b, err
 	}

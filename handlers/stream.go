@@ -19,7 +19,9 @@ import (
 type eventStream struct {
 	frames
 	view *view
-	buf  []byte
+	// subject is what an event is shown by.
+	subject func(*storage.Item) (subject, error)
+	buf     []byte
 	// begun is set after the first event.
 	begun bool
 }
@@ -46,19 +48,28 @@ func (s *eventStream) send(events []storage.Event, now time.Time) error {
 	return s.flush()
 }
 
+// unshownError tells that an event could not be brought into the form that the
+// client asked for.
+type unshownError struct{ error }
+
 // append adds one event to the buffer: a line of JSON, or a protobuf WatchEvent
 // after its length.
 func (s *eventStream) append(e *storage.Event) error {
 	var object subject = e.Item
-	if e.Type == storage.Bookmark {
+	var err error
+	switch {
+	case e.Type == storage.Bookmark:
 		object = bookmark(s.view.codec, e)
+	case s.subject != nil:
+		if object, err = s.subject(e.Item); err != nil {
+			return &unshownError{err}
+		}
 	}
 	if s.view.format == formatProtobuf {
 		data, err := s.view.proto(object)
 		s.appendProto(eventNames[e.Type], data)
 		return err
 	}
-	var err error
 	s.beginJSON(eventNames[e.Type])
 	s.buf, err = s.view.appendJSON(s.buf, object, strconv.FormatInt(e.Revision, 10), !s.begun)
 	s.buf = append(s.buf, "}\n"...)

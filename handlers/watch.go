@@ -36,6 +36,9 @@ func (h *Handler) watch(c *call) error {
 	if websocket.IsWebSocketUpgrade(c.r) {
 		s.frames = newWebSocketFrames(c.w, c.r, h.RequestTimeout, v.format != formatProtobuf, cancel)
 	}
+	if c.Resource.Remote {
+		s.subject = func(item *storage.Item) (subject, error) { return h.subject(ctx, c.Target, c.codec, item) }
+	}
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
 	case apierrors.IsResourceExpired(err):
@@ -78,7 +81,17 @@ func (h *Handler) watch(c *call) error {
 			}
 			return nil
 		}
-		if err := s.send(events, h.Now()); err != nil {
+		if c.Resource.Remote {
+			err = h.convertAll(ctx, c, events)
+		}
+		if err == nil {
+			err = s.send(events, h.Now())
+		}
+		var unshown *unshownError
+		if errors.As(err, &unshown) && ctx.Err() == nil {
+			s.fail(h.statusOf(c.r, unshown.error))
+		}
+		if err != nil {
 			h.logger(c.r).Debug("watch ended", "error", err)
 			return nil
 		}

@@ -101,7 +101,7 @@ func (h *Handler) writeOutcome(c *call, v *view, out registry.Outcome) error {
 // are small and made in less than a microsecond; the first table after many
 // writes would have to decode all that was written.
 func keepCells(c *codec, item *storage.Item) {
-	_, _ = item.Encoding(cellsSlot, c.toCells) // whoever needs them is told what is wrong
+	_, _ = item.Encoding(c.cellsSlot, c.toCells) // whoever needs them is told what is wrong
 }
 
 // post does what is asked for at a subresource.
@@ -177,5 +177,9 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return errPage(token, err)
 	}
-	return h.writeList(c.w, &v, metav1.ListMeta{ResourceVersion: fmt.Sprint(revision)}, stored(items))
+	shown, err := h.subjects(c.r.Context(), c.Target, c.codec, items)
+	if err != nil {
+		return err
+	}
+	return h.writeList(c.w, &v, metav1.ListMeta{ResourceVersion: fmt.Sprint(revision)}, shown)
 }

@@ -125,15 +125,25 @@ func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o Wri
 		case !errors.Is(err, storage.ErrNotFound):
 			return Outcome{}, r.StatusError(t, err)
 		}
-		return Outcome{Object: obj, Created: true}, nil
+		obj, err := t.asIfStored(ctx, obj)
+		return Outcome{Object: obj, Created: true}, err
 	}
-	item, err := c.Create(ctx, t.Key(), obj, r.ttl(t.Resource))
+	stored, err := t.stored(ctx, obj)
+	if err != nil {
+		return Outcome{}, err
+	}
+	item, err := c.Create(ctx, t.Key(), stored, r.ttl(t.Resource))
 	if errors.Is(err, storage.ErrExists) {
 		there, _ := c.Get(ctx, t.Key(), storage.Read{})
 		return Outcome{}, r.taken(t, there)
 	}
 	if err != nil {
 		return Outcome{}, r.StatusError(t, err)
+	}
+	if t.Resource.Read != nil {
+		out, err := t.outcome(ctx, item)
+		out.Created = true
+		return out, err
 	}
 	obj.SetResourceVersion(strconv.FormatInt(item.Revision(), 10))
 	return Outcome{Object: obj, Item: item, Created: true}, nil

@@ -56,7 +56,7 @@ func (r *Registry) delete(ctx context.Context, t Target, o DeleteOptions) (Outco
 }
 
 func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, o DeleteOptions) (Outcome, error) {
-	old, err := item.Object()
+	old, err := t.object(ctx, item)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -114,6 +114,8 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		return out, err
 	}
 	switch {
+	case !changed && t.Resource.Read != nil:
+		return Outcome{Object: old}, nil
 	case !changed:
 		return Outcome{Object: old, Item: item}, nil
 	case o.DryRun:
@@ -187,8 +189,9 @@ func (r *Registry) finishDelete(ctx context.Context, t Target, c *storage.Collec
 		last.SetResourceVersion(fmt.Sprint(gone.Revision()))
 		return Outcome{Object: last, Deleted: true}, nil
 	}
-	after, err := gone.Object()
-	return Outcome{Object: after, Item: gone, Deleted: true}, err
+	out, err := t.outcome(ctx, gone)
+	out.Deleted = true
+	return out, err
 }
 
 // finished tells whether an update took away the last thing that kept an object

@@ -85,7 +85,6 @@ func graceful(t *testing.T, r *Registry) Target {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.collections[&res] = r.collections[at.Resource]
 	at.Resource = &res
 	return at
 }

@@ -30,6 +30,13 @@ func (f *fieldManagers) of(res *api.Resource) *ssa.Manager {
 
 // forget drops what is kept of a resource that is no more.
 func (f *fieldManagers) forget(res *api.Resource) {
+	for _, form := range res.Forms {
+		f.forgetForm(form)
+	}
+	f.forgetForm(res)
+}
+
+func (f *fieldManagers) forgetForm(res *api.Resource) {
 	f.managers.Delete(res)
 	for _, sub := range res.Subresources {
 		if sub.Kind != nil {

@@ -53,7 +53,7 @@ type Registry struct {
 	removed *storage.Collection
 
 	mu          sync.RWMutex
-	collections map[*api.Resource]*storage.Collection
+	collections map[string]*storage.Collection // by prefix
 }
 
 // SetAdmission makes a the admission of all writes from now on. It is for the
@@ -70,7 +70,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 	if o.EtcdPrefix == "" {
 		o.EtcdPrefix = "/registry"
 	}
-	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas}, collections: map[*api.Resource]*storage.Collection{}}
+	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas}, collections: map[string]*storage.Collection{}}
 	r.removed = store.Removed()
 	for _, res := range catalogue.Resources() {
 		if res.Virtual != nil {
@@ -98,7 +98,7 @@ func (r *Registry) Add(res *api.Resource) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.collections[res] = c
+	r.collections[res.Prefix] = c
 	return nil
 }
 
@@ -106,8 +106,8 @@ func (r *Registry) Add(res *api.Resource) error {
 // is in etcd stays.
 func (r *Registry) Remove(res *api.Resource) {
 	r.mu.Lock()
-	c := r.collections[res]
-	delete(r.collections, res)
+	c := r.collections[res.Prefix]
+	delete(r.collections, res.Prefix)
 	r.mu.Unlock()
 	r.fields.forget(res)
 	if c != nil {
@@ -120,7 +120,7 @@ func (r *Registry) Remove(res *api.Resource) {
 func (r *Registry) collection(res *api.Resource) *storage.Collection {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if c := r.collections[res]; c != nil {
+	if c := r.collections[res.Prefix]; c != nil {
 		return c
 	}
 	return r.removed

@@ -89,7 +89,7 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 
 // updateOnce tries one compare-and-swap against item.
 func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (out Outcome, err error) {
-	old, err := item.Object()
+	old, err := t.object(ctx, item)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -120,11 +120,12 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 	if finished(t.Resource, obj, old) {
 		return r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
 	}
-	out = Outcome{Object: obj}
 	err = r.allocate(ctx, t, obj, old, o.DryRun, func() (err error) {
-		if !o.DryRun {
-			out, err = r.replace(ctx, t, c, item, obj)
+		if o.DryRun {
+			out.Object, err = t.asIfStored(ctx, obj)
+			return err
 		}
+		out, err = r.replace(ctx, t, c, item, obj)
 		return err
 	})
 	return out, err
@@ -132,12 +133,15 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 
 // replace stores obj in the place of item.
 func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, obj api.Object) (Outcome, error) {
-	stored, err := c.Update(ctx, item, obj, r.ttl(t.Resource))
+	stored, err := t.stored(ctx, obj)
 	if err != nil {
 		return Outcome{}, err
 	}
-	after, err := stored.Object()
-	return Outcome{Object: after, Item: stored}, err
+	after, err := c.Update(ctx, item, stored, r.ttl(t.Resource))
+	if err != nil {
+		return Outcome{}, err
+	}
+	return t.outcome(ctx, after)
 }
 
 // checkPreconditions compares what the new state says it was made from with

@@ -175,7 +175,7 @@ func (i *Item) MayHaveLabels(signature uint64) bool {
 }
 
 // Slots is the number of different encodings an item can hold.
-const Slots = 32
+const Slots = 1024
 
 // Encoding returns the encoding with the number slot, 0 to Slots-1. It is made
 // by encode from the object when it is first asked for, and kept; encode must
@@ -203,6 +203,30 @@ func (i *Item) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]by
 	data = data[:len(data):len(data)]
 	i.encodings.Store(&encoding{slot: slot, data: data, next: i.encodings.Load()})
 	return data, nil
+}
+
+// Kept is an encoding that the item holds; nil if it holds none of the number.
+func (i *Item) Kept(slot int) []byte {
+	if e := i.find(slot); e != nil {
+		return e.data
+	}
+	return nil
+}
+
+// Keep has the item hold an encoding that was made elsewhere, unless there is
+// one already, and returns the one that it holds.
+func (i *Item) Keep(slot int, data []byte) []byte {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if e := i.find(slot); e != nil {
+		return e.data
+	}
+	if slot < 0 || slot >= Slots {
+		return data
+	}
+	data = data[:len(data):len(data)]
+	i.encodings.Store(&encoding{slot: slot, data: data, next: i.encodings.Load()})
+	return data
 }
 
 // forgetEncodings gives back the memory of encodings. They are made again when

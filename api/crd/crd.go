@@ -2,10 +2,11 @@
 // into the value that package api has one file for each built-in kind of, and
 // from there on nothing knows the difference.
 //
-// Objects are *unstructured.Unstructured, in the version that is stored. What
-// the schema of a version does to them is done by package structural; object.go
-// has what is generic about them, columns.go and scale.go what a definition may
-// add.
+// Objects are *unstructured.Unstructured and say which version they have. A kind
+// is made once for each of its versions (a form, api.Resource.Forms), and
+// convert.go leads from one to the other. What the schema of a version does to
+// objects is done by package structural; columns.go, fields.go and scale.go have
+// what a definition may add.
 package crd
 
 import (
@@ -29,6 +30,7 @@ import (
 
 // Kind is what a definition is compiled to.
 type Kind struct {
+	// Resource is the form of the version that is stored, with all others.
 	Resource *api.Resource
 	// Terminating is set when objects are being deleted with their kind: no new
 	// ones are made.
@@ -38,16 +40,38 @@ type Kind struct {
 }
 
 // Compile makes the kind that a definition describes. Names are those that were
-// accepted.
-func Compile(d *apiextensionsv1.CustomResourceDefinition) (*Kind, error) {
-	names := d.Status.AcceptedNames
-	stored := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
-	if stored < 0 {
+// accepted. Remotes makes what converts objects by a webhook.
+func Compile(d *apiextensionsv1.CustomResourceDefinition, remotes func(*apiextensionsv1.CustomResourceDefinition) Remote) (*Kind, error) {
+	k := &Kind{Schemas: map[schema.GroupVersion]*structural.Schema{}}
+	var made []*structural.Schema
+	forms := make([]*api.Resource, 0, len(d.Spec.Versions))
+	for i := range d.Spec.Versions {
+		v := &d.Spec.Versions[i]
+		s, err := schemaOf(d, v, made)
+		if err != nil {
+			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
+		}
+		made = append(made, s)
+		gv := schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}
+		k.Schemas[gv] = s
+		form := k.form(d, gv, v, s)
+		forms = append(forms, form)
+		if v.Storage {
+			k.Resource = form
+		}
+	}
+	if k.Resource == nil {
 		return nil, fmt.Errorf("%s: no version is stored", d.Name)
 	}
-	k := &Kind{Schemas: map[schema.GroupVersion]*structural.Schema{}}
-	hub := schema.GroupVersion{Group: d.Spec.Group, Version: d.Spec.Versions[stored].Name}
-	gvk := hub.WithKind(names.Kind)
+	c := &conversion{group: d.Spec.Group, kind: k, remote: remoteOf(d, remotes)}
+	c.connect(k.Resource, forms)
+	return k, nil
+}
+
+// form is the resource as one of its versions has it.
+func (k *Kind) form(d *apiextensionsv1.CustomResourceDefinition, gv schema.GroupVersion, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) *api.Resource {
+	names := d.Status.AcceptedNames
+	gvk := gv.WithKind(names.Kind)
 	res := &api.Resource{
 		Name: names.Plural, Singular: names.Singular, Kind: names.Kind, ListKind: names.ListKind,
 		ShortNames: names.ShortNames, Categories: names.Categories,
@@ -55,45 +79,34 @@ func Compile(d *apiextensionsv1.CustomResourceDefinition) (*Kind, error) {
 		Prefix:     d.Spec.Group + "/" + names.Plural,
 		StoredJSON: true, Untyped: true,
 		Generation: true, RequireResourceVersion: true, MetadataRevalidated: true,
-		Verbs: verbsOf(d),
+		Verbs:    verbsInOrder(),
+		Versions: []api.Version{versionOf(d, gvk, v, s)},
 		New: func() api.Object {
 			u := &unstructured.Unstructured{}
 			u.SetGroupVersionKind(gvk)
 			return u
 		},
+		Default:        func(obj api.Object) { complete(contentOf(obj), s) },
+		Rows:           columnsOf(v.AdditionalPrinterColumns),
+		Fields:         fieldsOf(d),
 		ObjectWarnings: finalizerWarnings, LooseFinalizers: true,
+		RefusesNew: func() error {
+			if !k.Terminating.Load() {
+				return nil
+			}
+			return errors.New("create not allowed while custom resource definition is terminating")
+		},
 	}
-	res.RefusesNew = func() error {
-		if !k.Terminating.Load() {
-			return nil
+	if sub := v.Subresources; sub != nil {
+		res.HasStatus = sub.Status != nil
+		if sub.Scale != nil {
+			res.Subresources = append(res.Subresources, scaleOf(res, d, sub.Scale))
 		}
-		return errors.New("create not allowed while custom resource definition is terminating")
-	}
-	var made []*structural.Schema
-	for _, v := range d.Spec.Versions {
-		s, err := schemaOf(d, &v, made)
-		if err != nil {
-			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
-		}
-		made = append(made, s)
-		version := versionOf(d, gvk, &v, s)
-		version.OpenAPI = func() ([]openapi.Definition, error) { return definitionsOf(&d.Spec, names, &v) }
-		k.Schemas[version.GroupVersion] = s
-		if v.Storage {
-			version.New, version.ToHub, version.FromHub = nil, nil, nil
-			res.Default = func(obj api.Object) { complete(contentOf(obj), s) }
-			res.Rows = columnsOf(v.AdditionalPrinterColumns)
-			res.Versions = slices.Insert(res.Versions, 0, version)
-		} else {
-			res.Versions = append(res.Versions, version)
-		}
-		parts(res, &v)
 	}
 	if !res.HasStatus {
 		res.Changed = anythingChanged
 	}
-	k.Resource = res
-	return k, nil
+	return res
 }
 
 // schemaOf compiles the schema of a version, if it is not one of those that were
@@ -112,22 +125,6 @@ func schemaOf(d *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.Cu
 		return made[i], nil
 	}
 	return structural.New(props)
-}
-
-// parts are what a version adds to a kind. Versions share subresources.
-func parts(res *api.Resource, v *apiextensionsv1.CustomResourceDefinitionVersion) {
-	for _, f := range v.SelectableFields {
-		addField(res, f.JSONPath)
-	}
-	if v.Subresources == nil {
-		return
-	}
-	if v.Subresources.Status != nil {
-		res.HasStatus = true
-	}
-	if s := v.Subresources.Scale; s != nil && res.Subresource("scale") == nil {
-		res.Subresources = append(res.Subresources, scaleOf(res, v.Name, s))
-	}
 }
 
 // anythingChanged compares all but metadata, for kinds whose status is a field
@@ -152,65 +149,30 @@ func complete(content map[string]any, s *structural.Schema) {
 
 func contentOf(obj api.Object) map[string]any { return obj.(*unstructured.Unstructured).Object }
 
-// versionOf makes a version. What converts is for all but the hub: objects are
-// taken over as they are, but for what their version does not know.
-func versionOf(d *apiextensionsv1.CustomResourceDefinition, hub schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {
-	gv := schema.GroupVersion{Group: hub.Group, Version: v.Name}
-	own := gv.WithKind(hub.Kind)
-	version := api.Version{
-		GroupVersion: gv, NotServed: !v.Served, Deprecated: deprecationOf(d, v),
-		New: func() api.Object {
-			u := &unstructured.Unstructured{}
-			u.SetGroupVersionKind(own)
-			return u
+// versionOf makes a version, all but what leads to the others.
+func versionOf(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {
+	return api.Version{
+		GroupVersion: own.GroupVersion(), NotServed: !v.Served, Deprecated: deprecationOf(d, v),
+		OpenAPI: func() ([]openapi.Definition, error) { return definitionsOf(&d.Spec, d.Status.AcceptedNames, v) },
+		Coerce:  func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
+		Check: func(ctx context.Context, obj, old api.Object, status bool) field.ErrorList {
+			w := structural.Write{
+				Is: contentOf(obj), Status: status, Tolerate: func(err error) { request.From(ctx).Warn(err.Error()) },
+			}
+			if old != nil {
+				w.Was = contentOf(old)
+			}
+			if v.Subresources != nil && v.Subresources.Scale != nil {
+				w.Also = scaleFaults(v.Subresources.Scale, w.Is, !status)
+			}
+			return s.Validate(ctx, w)
 		},
-		ToHub: func(obj api.Object) (api.Object, error) {
-			u := obj.DeepCopyObject().(*unstructured.Unstructured)
-			complete(u.Object, s)
-			u.SetGroupVersionKind(hub)
-			return u, nil
-		},
-		FromHub: func(obj api.Object) (api.Object, error) {
-			u := obj.DeepCopyObject().(*unstructured.Unstructured)
-			u.SetGroupVersionKind(own)
-			s.Prune(u.Object)
-			return u, nil
-		},
-		Coerce:      func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
 		FieldLabels: labelsOf(v), FieldLabelError: "field label not supported: %s",
 	}
-	version.Check = func(ctx context.Context, obj, old api.Object, status bool) field.ErrorList {
-		w := structural.Write{Status: status, Tolerate: func(err error) { request.From(ctx).Warn(err.Error()) }}
-		var err error
-		if w.Is, err = inVersion(gv, hub, version.FromHub, obj); err == nil && old != nil {
-			w.Was, err = inVersion(gv, hub, version.FromHub, old)
-		}
-		if err != nil {
-			return field.ErrorList{field.InternalError(nil, err)}
-		}
-		if v.Subresources != nil && v.Subresources.Scale != nil {
-			w.Also = scaleFaults(v.Subresources.Scale, w.Is, !status)
-		}
-		return s.Validate(ctx, w)
-	}
-	return version
 }
 
-// inVersion is the content of an object of the hub as a version has it.
-func inVersion(gv schema.GroupVersion, hub schema.GroupVersionKind, from func(api.Object) (api.Object, error), obj api.Object) (map[string]any, error) {
-	if gv == hub.GroupVersion() {
-		return contentOf(obj), nil
-	}
-	obj, err := from(obj)
-	if err != nil {
-		return nil, err
-	}
-	return contentOf(obj), nil
-}
-
-// verbsOf are the verbs of a kind, in the order in which kube-apiserver tells
-// them. What is being deleted is not written any more.
-func verbsOf(d *apiextensionsv1.CustomResourceDefinition) []string {
-	verbs := []string{api.VerbDelete, api.VerbDeleteCollection, api.VerbGet, api.VerbList, api.VerbPatch, api.VerbCreate, api.VerbUpdate, api.VerbWatch}
-	return verbs
+// verbsInOrder are the verbs of custom kinds, in the order in which
+// kube-apiserver tells them.
+func verbsInOrder() []string {
+	return []string{api.VerbDelete, api.VerbDeleteCollection, api.VerbGet, api.VerbList, api.VerbPatch, api.VerbCreate, api.VerbUpdate, api.VerbWatch}
 }

@@ -20,18 +20,26 @@ func labelsOf(v *apiextensionsv1.CustomResourceDefinitionVersion) map[string]str
 	return out
 }
 
-// addField makes a field selectable.
-func addField(res *api.Resource, path string) {
-	label := strings.TrimPrefix(path, ".")
-	names, before := strings.Split(label, "."), res.Fields
-	res.Fields = func(obj api.Object) map[string]string {
-		out := map[string]string{}
-		if before != nil {
-			out = before(obj)
+// fieldsOf gives the fields by which any version can be selected, of an object
+// in whichever it has.
+func fieldsOf(d *apiextensionsv1.CustomResourceDefinition) func(api.Object) map[string]string {
+	paths := map[string][]string{}
+	for _, v := range d.Spec.Versions {
+		for _, f := range v.SelectableFields {
+			label := strings.TrimPrefix(f.JSONPath, ".")
+			paths[label] = strings.Split(label, ".")
 		}
-		out[label] = ""
-		if v, ok, err := unstructured.NestedFieldNoCopy(contentOf(obj), names...); ok && err == nil && v != nil {
-			out[label] = fmt.Sprint(v)
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return func(obj api.Object) map[string]string {
+		out := make(map[string]string, len(paths))
+		for label, names := range paths {
+			out[label] = ""
+			if v, ok, err := unstructured.NestedFieldNoCopy(contentOf(obj), names...); ok && err == nil && v != nil {
+				out[label] = fmt.Sprint(v)
+			}
 		}
 		return out
 	}

@@ -19,15 +19,14 @@ const unset = math.MinInt32
 
 // scaleOf is the subresource by which objects are scaled, at the places that a
 // version names.
-func scaleOf(res *api.Resource, version string, s *apiextensionsv1.CustomResourceSubresourceScale) *api.Subresource {
+func scaleOf(res *api.Resource, d *apiextensionsv1.CustomResourceDefinition, s *apiextensionsv1.CustomResourceSubresourceScale) *api.Subresource {
 	wanted, current := pathOf(s.SpecReplicasPath), pathOf(s.StatusReplicasPath)
 	var selector []string
 	if s.LabelSelectorPath != nil {
 		selector = pathOf(*s.LabelSelectorPath)
 	}
-	group, _, _ := strings.Cut(res.Prefix, "/")
 	return api.Scale(res.Namespaced, api.Scaling{
-		Replicas: map[string]string{group + "/" + version: strings.Join(wanted, ".")},
+		Replicas: replicasOf(d),
 		OwnRules: true,
 		Wanted: func(obj api.Object) (int32, error) {
 			n, ok, err := unstructured.NestedInt64(contentOf(obj), wanted...)
@@ -61,6 +60,18 @@ func scaleOf(res *api.Resource, version string, s *apiextensionsv1.CustomResourc
 			return st, nil
 		},
 	})
+}
+
+// replicasOf tells where the versions of a definition keep what they are scaled
+// by.
+func replicasOf(d *apiextensionsv1.CustomResourceDefinition) map[string]string {
+	out := map[string]string{}
+	for _, v := range d.Spec.Versions {
+		if v.Subresources != nil && v.Subresources.Scale != nil {
+			out[d.Spec.Group+"/"+v.Name] = strings.TrimPrefix(v.Subresources.Scale.SpecReplicasPath, ".")
+		}
+	}
+	return out
 }
 
 // scaleFaults are the faults of the numbers that objects are scaled by. Those of

@@ -1,0 +1,160 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Where another server converts objects between the versions of their kind,
+// items are converted before they are shown: many with one call, and without
+// holding what others wait for. What comes of it is kept with the item, so that
+// each is converted once for all who read or watch it.
+
+// remote is an item in the version of a request.
+type remote struct {
+	item *storage.Item
+	// object is what was made of it; json, where that was made before, what is
+	// kept of it.
+	object api.Object
+	json   []byte
+}
+
+// Encoding implements subject.
+func (r *remote) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]byte, error) {
+	if data := r.item.Kept(slot); data != nil {
+		return data, nil
+	}
+	if r.object == nil {
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(r.json); err != nil {
+			return nil, fmt.Errorf("decode what was converted: %w", err)
+		}
+		r.object = u
+	}
+	data, err := encode(r.object)
+	if err != nil {
+		return nil, err
+	}
+	return r.item.Keep(slot, data), nil
+}
+
+type remotes []remote
+
+func (r remotes) len() int         { return len(r) }
+func (r remotes) at(i int) subject { return &r[i] }
+
+// subjects are items as t's version has them.
+func (h *Handler) subjects(ctx context.Context, t registry.Target, c *codec, items []*storage.Item) (subjects, error) {
+	if !t.Resource.Remote {
+		return stored(items), nil
+	}
+	out := make(remotes, len(items))
+	var missing []*storage.Item
+	var places []int
+	for i, item := range items {
+		out[i] = remote{item: item, json: item.Kept(c.jsonSlot)}
+		if out[i].json == nil {
+			missing, places = append(missing, item), append(places, i)
+		}
+	}
+	switch len(missing) {
+	case 0:
+		return out, nil
+	case 1:
+		done, err := h.conversions.join(ctx, conversionKey{missing[0], c.jsonSlot})
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		if out[places[0]].json = missing[0].Kept(c.jsonSlot); out[places[0]].json != nil {
+			return out, nil
+		}
+	}
+	objects, err := t.Objects(ctx, missing...)
+	if err != nil {
+		return nil, err
+	}
+	for i, place := range places {
+		r := &out[place]
+		r.object = objects[i]
+		if _, err := r.Encoding(c.jsonSlot, c.toJSON); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// subject is one item as t's version has it.
+func (h *Handler) subject(ctx context.Context, t registry.Target, c *codec, item *storage.Item) (subject, error) {
+	if !t.Resource.Remote {
+		return item, nil
+	}
+	all, err := h.subjects(ctx, t, c, []*storage.Item{item})
+	if err != nil {
+		return nil, err
+	}
+	return all.at(0), nil
+}
+
+// conversions are those of single items that are under way: of an event, many
+// who watch want the same at the same time.
+type conversions struct {
+	mu  sync.Mutex
+	all map[conversionKey]chan struct{}
+}
+
+type conversionKey struct {
+	item *storage.Item
+	slot int
+}
+
+// join waits until nobody else converts what key names. The caller may then do
+// so, and calls done after it.
+func (c *conversions) join(ctx context.Context, key conversionKey) (done func(), err error) {
+	for {
+		c.mu.Lock()
+		other := c.all[key]
+		if other == nil {
+			if c.all == nil {
+				c.all = map[conversionKey]chan struct{}{}
+			}
+			own := make(chan struct{})
+			c.all[key] = own
+			c.mu.Unlock()
+			return func() {
+				c.mu.Lock()
+				delete(c.all, key)
+				c.mu.Unlock()
+				close(own)
+			}, nil
+		}
+		c.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// convertAll has the items of events that arrived together converted with one
+// call.
+func (h *Handler) convertAll(ctx context.Context, c *call, events []storage.Event) error {
+	items := make([]*storage.Item, 0, len(events))
+	for i := range events {
+		if events[i].Type != storage.Bookmark {
+			items = append(items, events[i].Item)
+		}
+	}
+	if _, err := h.subjects(ctx, c.Target, c.codec, items); err != nil {
+		return &unshownError{err}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package registry
+
+import (
+	"context"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Objects of kinds without a Go type are stored in one version, or still in one
+// that was stored before, and every verb is about objects in the version of its
+// request. These are the two places where one becomes the other.
+
+// Objects are items as objects of the hub of t's resource, which must not be
+// changed.
+func (t Target) Objects(ctx context.Context, items ...*storage.Item) ([]api.Object, error) {
+	out := make([]api.Object, len(items))
+	for i, item := range items {
+		obj, err := item.Object()
+		if err != nil {
+			return nil, err
+		}
+		out[i] = obj
+	}
+	if t.Resource.Read == nil {
+		return out, nil
+	}
+	return t.Resource.Read(ctx, out)
+}
+
+// object is Objects for one.
+func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, error) {
+	obj, err := item.Object()
+	if err != nil || t.Resource.Read == nil {
+		return obj, err
+	}
+	out, err := t.Resource.Read(ctx, []api.Object{obj})
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// stored is an object of the hub as it is stored.
+func (t Target) stored(ctx context.Context, obj api.Object) (api.Object, error) {
+	if t.Resource.Store == nil {
+		return obj, nil
+	}
+	return t.Resource.Store(ctx, obj)
+}
+
+// asIfStored is obj as it would be read after it was stored, for a dry run.
+func (t Target) asIfStored(ctx context.Context, obj api.Object) (api.Object, error) {
+	if t.Resource.Store == nil {
+		return obj, nil
+	}
+	stored, err := t.Resource.Store(ctx, obj)
+	if err != nil {
+		return nil, err
+	}
+	out, err := t.Resource.Read(ctx, []api.Object{stored})
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// outcome is what is stored after a write. Where that is not of the version of
+// the request, the item shows nothing that the client may see.
+func (t Target) outcome(ctx context.Context, item *storage.Item) (Outcome, error) {
+	obj, err := item.Object()
+	if err != nil || t.Resource.Read == nil {
+		return Outcome{Object: obj, Item: item}, err
+	}
+	out, err := t.Resource.Read(ctx, []api.Object{obj})
+	if err != nil {
+		return Outcome{}, err
+	}
+	if out[0] != obj {
+		item = nil
+	}
+	return Outcome{Object: out[0], Item: item}, nil
+}
