@@ -51,7 +51,8 @@ func (r *Resource) encodeStoredJSON(obj Object) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if want := gv.WithKind(r.Kind); obj.GetObjectKind().GroupVersionKind() != want {
+	// What has no Go type says itself which version it has.
+	if want := gv.WithKind(r.Kind); !r.Untyped && obj.GetObjectKind().GroupVersionKind() != want {
 		obj = obj.DeepCopyObject().(Object)
 		obj.GetObjectKind().SetGroupVersionKind(want)
 	}

@@ -194,21 +194,39 @@ func (k *CustomKinds) install(d *definition) error {
 	if err != nil {
 		return err
 	}
+	is := &customKind{compiled, d.UID, *d.Spec.DeepCopy(), *d.Status.AcceptedNames.DeepCopy()}
+	if was != nil && was.uid == d.UID {
+		return k.replace(d.Name, was, is)
+	}
 	if was != nil {
 		k.Registry.Remove(was.Resource)
+		k.forget(was.Resource)
 	}
 	if err := k.Registry.Add(compiled.Resource); err != nil {
 		return err
 	}
-	k.kinds[d.Name] = &customKind{compiled, d.UID, *d.Spec.DeepCopy(), *d.Status.AcceptedNames.DeepCopy()}
+	k.kinds[d.Name] = is
 	if err := k.publish(); err != nil {
 		delete(k.kinds, d.Name)
 		k.Registry.Remove(compiled.Resource)
 		return err
 	}
-	if was != nil {
-		k.forget(was.Resource)
+	return nil
+}
+
+// replace puts a kind into the place of what it was before the definition
+// changed. There is no moment without it: from the new catalogue on, requests are
+// as the kind is now, on objects that are read so from the next line on. k.mu is
+// held.
+func (k *CustomKinds) replace(name string, was, is *customKind) error {
+	is.Terminating.Store(was.Terminating.Load())
+	k.kinds[name] = is
+	if err := k.publish(); err != nil {
+		k.kinds[name] = was
+		return err
 	}
+	k.Registry.Replace(was.Resource, is.Resource)
+	k.forget(was.Resource)
 	return nil
 }
 

@@ -86,13 +86,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 // Add gives a stored resource its collection. After the store was started it
 // returns when the resource can be served.
 func (r *Registry) Add(res *api.Resource) error {
-	c, err := r.store.Collection(storage.CollectionConfig{
-		Prefix: res.Prefix,
-		Encode: res.EncodeStored,
-		Decode: res.DecodeStored,
-		Fields: res.Fields,
-		Index:  res.Indexed,
-	})
+	c, err := r.store.Collection(collectionConfig(res))
 	if err != nil {
 		return fmt.Errorf("collection of %s: %w", res.Name, err)
 	}
@@ -100,6 +94,24 @@ func (r *Registry) Add(res *api.Resource) error {
 	defer r.mu.Unlock()
 	r.collections[res.Prefix] = c
 	return nil
+}
+
+func collectionConfig(res *api.Resource) storage.CollectionConfig {
+	return storage.CollectionConfig{
+		Prefix: res.Prefix,
+		Encode: res.EncodeStored,
+		Decode: res.DecodeStored,
+		Fields: res.Fields,
+		Index:  res.Indexed,
+	}
+}
+
+// Replace puts a resource in the place of what it was before, with the same
+// objects. Watches end; all other requests go on, also those that began with the
+// resource as it was.
+func (r *Registry) Replace(was, is *api.Resource) {
+	r.collection(is).Reconfigure(collectionConfig(is))
+	r.fields.forget(was)
 }
 
 // Remove takes a resource away: its watches end, and nothing of it is kept. What

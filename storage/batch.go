@@ -52,7 +52,7 @@ func (s *Store) CreateAll(ctx context.Context, objects []New) error {
 	for i, n := range objects {
 		n.In.noteWritten(rev)
 		n.In.handoff.finish(n.Key, rev, func() *Item {
-			return &Item{of: n.In.kind, key: n.Key, rev: rev, value: values[i]}
+			return &Item{of: n.In.kind(), key: n.Key, rev: rev, value: values[i]}
 		})
 	}
 	switch {

@@ -16,8 +16,10 @@ import (
 // writes go to etcd.
 type Collection struct {
 	store  *Store
-	kind   *kind
 	prefix string // of its keys in etcd, with the slash
+
+	// settings are what its items share. Who asks twice may get two answers.
+	settings atomic.Pointer[kind]
 
 	// current is what reads read. It is published before the store's applied
 	// revision is, and complete up to the larger of that and its own.
@@ -52,7 +54,7 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 		return nil, errors.New("storage: a collection needs a prefix, Encode and Decode")
 	}
 	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/"}
-	c.kind = &kind{CollectionConfig: cfg, onError: c.badValue}
+	c.settings.Store(&kind{CollectionConfig: cfg, onError: c.badValue})
 	c.window = window{span: s.opts.CompactionInterval, limit: s.opts.WindowBytes}
 	if c.window.span == 0 {
 		c.window.span = 5 * time.Minute
@@ -84,7 +86,7 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 // Changes that come meanwhile wait, and are applied on top if they are newer
 // than what was read.
 func (c *Collection) load() error {
-	fresh := newState(len(c.kind.Index))
+	fresh := newState(len(c.kind().Index))
 	rev, err := c.store.scan(c.store.ctx, c.prefix, 0, func(kv *mvccpb.KeyValue) {
 		fresh.load(c.item(string(kv.Key[len(c.prefix):]), kv))
 	})
@@ -110,8 +112,8 @@ func (c *Collection) load() error {
 func (c *Collection) Close() {
 	c.store.applyMu.Lock()
 	defer c.store.applyMu.Unlock()
-	if c.store.routes[c.kind.Prefix] == c {
-		delete(c.store.routes, c.kind.Prefix)
+	if c.store.routes[c.kind().Prefix] == c {
+		delete(c.store.routes, c.kind().Prefix)
 	}
 	c.closed.Store(true)
 	c.endWatches(ErrClosed)
@@ -121,10 +123,40 @@ func (c *Collection) Close() {
 // ErrClosed.
 func (s *Store) Removed() *Collection {
 	c := &Collection{store: s}
-	c.kind = &kind{onError: c.badValue}
+	c.settings.Store(&kind{onError: c.badValue})
 	c.closed.Store(true)
 	c.ended = ErrClosed
 	return c
+}
+
+func (c *Collection) kind() *kind { return c.settings.Load() }
+
+// Reconfigure has objects encoded, decoded and indexed in another way from now
+// on; the prefix stays. What was made of items is forgotten, and watches end, for
+// what they showed was made in the old way. Reads and writes go on meanwhile.
+func (c *Collection) Reconfigure(cfg CollectionConfig) {
+	c.store.applyMu.Lock()
+	defer c.store.applyMu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cfg.Prefix = c.kind().Prefix
+	k := &kind{CollectionConfig: cfg, onError: c.badValue}
+	c.settings.Store(k)
+	if c.working == nil {
+		return
+	}
+	fresh := newState(len(cfg.Index))
+	c.working.items.Scan(func(_ string, i *Item) bool {
+		fresh.load(&Item{of: k, key: i.key, rev: i.rev, value: i.value})
+		return true
+	})
+	fresh.rev = c.working.rev
+	c.working = fresh
+	c.window.reset(fresh.rev)
+	c.kept = nil
+	c.handoff.reset()
+	c.fanout.end(nil)
+	c.current.Store(fresh.copy())
 }
 
 // noteWritten notes the revision that a write made, if it made one.
@@ -142,7 +174,7 @@ func (c *Collection) badValue(i *Item, err error) {
 }
 
 func (c *Collection) item(key string, kv *mvccpb.KeyValue) *Item {
-	return &Item{of: c.kind, key: key, rev: kv.ModRevision, value: kv.Value}
+	return &Item{of: c.kind(), key: key, rev: kv.ModRevision, value: kv.Value}
 }
 
 // reuse returns the item that the cache has if it is that of kv.

@@ -21,7 +21,7 @@ const loadPage = 1000
 func (s *Store) load(ctx context.Context) error {
 	fresh := map[*Collection]*state{}
 	for _, c := range s.routes {
-		fresh[c] = newState(len(c.kind.Index))
+		fresh[c] = newState(len(c.kind().Index))
 	}
 	rev, err := s.scan(ctx, s.opts.Prefix+"/", 0, func(kv *mvccpb.KeyValue) {
 		if c, key := s.route(kv.Key); c != nil {

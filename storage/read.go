@@ -30,7 +30,7 @@ func (c *Collection) List(ctx context.Context, o ListOptions) (*List, error) {
 	if st == nil {
 		return c.listStored(ctx, &o, rev)
 	}
-	l := st.list(c.kind, &o)
+	l := st.list(c.kind(), &o)
 	l.Revision = rev
 	if l.Next != "" {
 		c.keep(rev, st)
@@ -49,7 +49,7 @@ func (c *Collection) view(ctx context.Context, r Read) (*state, int64, error) {
 	}
 	st, rev := c.latest()
 	if st == nil {
-		return nil, 0, fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.kind.Prefix)
+		return nil, 0, fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.kind().Prefix)
 	}
 	if r.Match == Exact && (r.Revision < st.rev || r.Revision > rev) {
 		return c.stateAt(r.Revision), r.Revision, nil

@@ -94,7 +94,7 @@ func (c *Collection) watchable() error {
 	case c.ended != nil:
 		return c.ended
 	case c.working == nil:
-		return fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.kind.Prefix)
+		return fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.kind().Prefix)
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (c *Collection) history(ctx context.Context, rev, end int64) ([]*transition
 	defer cancel()
 	// Metadata of its own gives the watch a stream of its own, so that the
 	// progress asked for is that of this watch.
-	ctx = metadata.AppendToOutgoingContext(ctx, "history", fmt.Sprint(c.kind.Prefix, rev))
+	ctx = metadata.AppendToOutgoingContext(ctx, "history", fmt.Sprint(c.kind().Prefix, rev))
 	watch := c.store.client.Watch(ctx, c.prefix, clientv3.WithPrefix(), clientv3.WithPrevKV(),
 		clientv3.WithRev(rev+1), clientv3.WithCreatedNotify())
 	tick := time.NewTicker(progressEvery)
@@ -190,4 +190,4 @@ func (h *past) add(e *clientv3.Event) {
 }
 
 // indexed tells whether a field is one of those with an index.
-func (c *Collection) indexed(field string) bool { return slices.Contains(c.kind.Index, field) }
+func (c *Collection) indexed(field string) bool { return slices.Contains(c.kind().Index, field) }

@@ -199,7 +199,7 @@ func (w *Watcher) sendInitial() {
 		Prefix: w.opts.Prefix, Key: w.opts.Key, Field: w.opts.Field, Value: w.opts.Value,
 		After: w.from, Limit: initialBatch, Filter: w.opts.Filter,
 	}
-	page := w.initial.list(w.of.kind, &o)
+	page := w.initial.list(w.of.kind(), &o)
 	for _, i := range page.Items {
 		w.out = append(w.out, Event{Type: Added, Item: i, Revision: i.rev})
 	}

@@ -103,7 +103,7 @@ func (c *Collection) commit(ctx context.Context, key string, w *write) (*Item, *
 	}
 	c.noteWritten(rev)
 	return c.handoff.finish(key, rev, func() *Item {
-		return &Item{of: c.kind, key: key, rev: rev, value: w.value}
+		return &Item{of: c.kind(), key: key, rev: rev, value: w.value}
 	}), nil, nil
 }
 
@@ -174,11 +174,11 @@ func (c *Collection) encode(obj api.Object) ([]byte, error) {
 	rev, link := obj.GetResourceVersion(), obj.GetSelfLink()
 	obj.SetResourceVersion("")
 	obj.SetSelfLink("")
-	value, err := c.kind.Encode(obj)
+	value, err := c.kind().Encode(obj)
 	obj.SetResourceVersion(rev)
 	obj.SetSelfLink(link)
 	if err != nil {
-		return nil, fmt.Errorf("storage: encoding an object of %s: %w", c.kind.Prefix, err)
+		return nil, fmt.Errorf("storage: encoding an object of %s: %w", c.kind().Prefix, err)
 	}
 	return value, nil
 }
