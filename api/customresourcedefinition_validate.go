@@ -23,21 +23,42 @@ func definitionRules(at *place, d *definition) {
 	if d.Name != d.Spec.Names.Plural+"."+d.Spec.Group {
 		at.of("metadata").of("name").invalid(d.Name, `must be spec.names.plural+"."+spec.group`)
 	}
-	definitionBody(at, d, conversionLeniency{ca: true})
+	definitionBody(at, d, earlier{lenient: conversionLeniency{ca: true}})
 	if preserves(d) {
 		mustNotPreserve(at)
 	}
 }
 
-func definitionBody(at *place, d *definition, lenient conversionLeniency) {
-	definitionSpec(at.of("spec"), d, lenient)
+// earlier is what is known of a definition before it was changed.
+type earlier struct {
+	lenient conversionLeniency
+	schemas []*apiextensionsv1.JSONSchemaProps
+}
+
+// has tells of a schema that there was already. To check one is much work, for
+// the expressions in it above all.
+func (e earlier) has(s *apiextensionsv1.JSONSchemaProps) bool {
+	return slices.ContainsFunc(e.schemas, func(was *apiextensionsv1.JSONSchemaProps) bool { return equality.Semantic.DeepEqual(s, was) })
+}
+
+func schemasOf(d *definition) (out []*apiextensionsv1.JSONSchemaProps) {
+	for _, v := range d.Spec.Versions {
+		if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil && !preserves(d) {
+			out = append(out, v.Schema.OpenAPIV3Schema)
+		}
+	}
+	return out
+}
+
+func definitionBody(at *place, d *definition, was earlier) {
+	definitionSpec(at.of("spec"), d, was)
 	definitionNames(at.of("status").of("acceptedNames"), &d.Status.AcceptedNames)
 	storedVersions(at.of("status").of("storedVersions"), d)
 	approval(at.of("metadata").of("annotations").key(apiextensionsv1.KubeAPIApprovedAnnotation), d)
 }
 
 func definitionChanges(at *place, is, was *definition) {
-	definitionBody(at, is, lenientConversion(was))
+	definitionBody(at, is, earlier{lenientConversion(was), schemasOf(was)})
 	spec := at.of("spec")
 	if established(was) {
 		fixed(spec.of("scope"), is.Spec.Scope, was.Spec.Scope)
@@ -67,7 +88,7 @@ func mustNotPreserve(at *place) {
 		"cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")
 }
 
-func definitionSpec(at *place, d *definition, lenient conversionLeniency) {
+func definitionSpec(at *place, d *definition, was earlier) {
 	s := &d.Spec
 	switch group := at.of("group"); {
 	case s.Group == "":
@@ -84,7 +105,7 @@ func definitionSpec(at *place, d *definition, lenient conversionLeniency) {
 			at.of("versions").item(i).of("schema").of("openAPIV3Schema").required("schemas are required")
 		}
 	}
-	definitionVersions(at.of("versions"), s.Versions, same, preserves(d))
+	definitionVersions(at.of("versions"), s.Versions, same, preserves(d), was)
 	names := at.of("names")
 	required(names.of("plural"), s.Names.Plural)
 	required(names.of("singular"), s.Names.Singular)
@@ -92,8 +113,8 @@ func definitionSpec(at *place, d *definition, lenient conversionLeniency) {
 	required(names.of("listKind"), s.Names.ListKind)
 	definitionNames(names, &s.Names)
 	// What all versions have in common is shown as that of the kind.
-	versionParts(at, same, "validation", hasStatus(s.Versions), preserves(d))
-	conversionRules(at.of("conversion"), s.Conversion, lenient)
+	versionParts(at, same, "validation", hasStatus(s.Versions), preserves(d), was)
+	conversionRules(at.of("conversion"), s.Conversion, was.lenient)
 }
 
 // parts are what versions may have each for itself or in common.
@@ -155,7 +176,7 @@ func hasStatus(versions []definitionVersion) bool {
 	return slices.ContainsFunc(versions, func(v definitionVersion) bool { return v.Subresources != nil && v.Subresources.Status != nil })
 }
 
-func definitionVersions(at *place, versions []definitionVersion, same parts, preserve bool) {
+func definitionVersions(at *place, versions []definitionVersion, same parts, preserve bool, was earlier) {
 	stored, names, twice := 0, map[string]bool{}, false
 	for i := range versions {
 		v := &versions[i]
@@ -168,7 +189,7 @@ func definitionVersions(at *place, versions []definitionVersion, same parts, pre
 			at.item(i).of("name").invalid(v.Name, strings.Join(faults, ","))
 		}
 		deprecationRules(at.item(i).of("deprecationWarning"), v)
-		versionParts(at.item(i), partsOf(v).without(same), "schema", v.Subresources != nil && v.Subresources.Status != nil, preserve)
+		versionParts(at.item(i), partsOf(v).without(same), "schema", v.Subresources != nil && v.Subresources.Status != nil, preserve, was)
 	}
 	if twice {
 		at.invalid(unnamed(versions), "must contain unique version names")
@@ -195,9 +216,9 @@ func deprecationRules(at *place, v *definitionVersion) {
 }
 
 // versionParts checks what versions have; schema is the name of its place.
-func versionParts(at *place, p parts, schema string, status, preserve bool) {
+func versionParts(at *place, p parts, schema string, status, preserve bool, was earlier) {
 	if p.schema != nil && p.schema.OpenAPIV3Schema != nil {
-		schemaRules(at.of(schema).of("openAPIV3Schema"), p.schema.OpenAPIV3Schema, status, preserve)
+		schemaRules(at.of(schema).of("openAPIV3Schema"), p.schema.OpenAPIV3Schema, status, preserve || was.has(p.schema.OpenAPIV3Schema))
 	}
 	if p.sub != nil && p.sub.Scale != nil {
 		scaleRules(at.of("subresources").of("scale"), p.sub.Scale)
@@ -214,7 +235,9 @@ var atRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "Excl
 	"MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Enum", "Items", "Properties", "ExternalDocs", "Example",
 	"XPreserveUnknownFields", "XValidations"}
 
-func schemaRules(at *place, s *apiextensionsv1.JSONSchemaProps, status, preserve bool) {
+// schemaRules are those of a schema. One that is settled is none that is gone by, or
+// was accepted before.
+func schemaRules(at *place, s *apiextensionsv1.JSONSchemaProps, status, settled bool) {
 	if status {
 		v := reflect.ValueOf(s).Elem()
 		for i := range v.NumField() {
@@ -235,8 +258,8 @@ func schemaRules(at *place, s *apiextensionsv1.JSONSchemaProps, status, preserve
 	if s.Nullable {
 		at.of("nullable").forbidden("nullable cannot be true at the root")
 	}
-	if preserve {
-		return // such kinds have no schema that is gone by
+	if settled {
+		return
 	}
 	at.add(structural.Check(s, at.path())...)
 }

@@ -15,6 +15,7 @@
 package structural
 
 import (
+	"bytes"
 	"encoding/json"
 	"sync"
 
@@ -36,7 +37,7 @@ type Schema struct {
 
 // New compiles a schema, which must have been checked.
 func New(p *props) (*Schema, error) {
-	text, err := json.Marshal(p)
+	text, err := textOf(p)
 	if err != nil {
 		return nil, err
 	}
@@ -45,15 +46,15 @@ func New(p *props) (*Schema, error) {
 	}
 	s := &Schema{text: text}
 	s.shape = sync.OnceValue(func() *node {
-		n, err := compile(s.Props())
+		n, err := compile(s.props())
 		if err != nil {
 			return &node{} // it was compiled before
 		}
 		return n
 	})
-	s.validator = sync.OnceValue(func() *validator { return newValidator(s.Props()) })
+	s.validator = sync.OnceValue(func() *validator { return newValidator(s.props()) })
 	s.status = sync.OnceValue(func() *validator {
-		if status, ok := s.Props().Properties["status"]; ok {
+		if status, ok := s.props().Properties["status"]; ok {
 			return newValidator(&status)
 		}
 		return nil
@@ -62,16 +63,41 @@ func New(p *props) (*Schema, error) {
 	return s, nil
 }
 
-// Props makes the published form.
-func (s *Schema) Props() *props {
+// props is the published form, but for what is for people.
+func (s *Schema) props() *props {
 	p := &props{}
 	// It is what was marshalled.
 	_ = json.Unmarshal(s.text, p)
 	return p
 }
 
-// Same tells whether a schema is that of p, whose text is compared.
+// Same tells whether a schema is that of p.
 func (s *Schema) Same(p *props) bool {
-	text, err := json.Marshal(p)
-	return err == nil && string(text) == string(s.text)
+	text, err := textOf(p)
+	return err == nil && bytes.Equal(text, s.text)
+}
+
+// textOf is a schema as it is kept: without descriptions, which are most of it.
+func textOf(p *props) ([]byte, error) { return json.Marshal(terse(p)) }
+
+// terse is p without what is for people. It shares what it can with p.
+func terse(p *props) *props {
+	if p == nil {
+		return nil
+	}
+	out := *p
+	out.Title, out.Description, out.Example, out.ExternalDocs = "", "", nil, nil
+	if p.Properties != nil {
+		out.Properties = make(map[string]props, len(p.Properties))
+		for name, sub := range p.Properties {
+			out.Properties[name] = *terse(&sub)
+		}
+	}
+	if p.Items != nil {
+		out.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: terse(p.Items.Schema)}
+	}
+	if a := p.AdditionalProperties; a != nil {
+		out.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: a.Allows, Schema: terse(a.Schema)}
+	}
+	return &out
 }

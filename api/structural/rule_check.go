@@ -173,17 +173,18 @@ func (c *checker) compileRules(s *props, path *field.Path, in place) {
 		fail("internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations")
 		return
 	}
-	compiled, err := in.rules.scope.compileOwn(in.rules.node)
-	if err != nil {
-		fail(err.Error())
-		return
-	}
 	times := uint64(maxRequest / (in.rules.scope.t.MinSerializedSize + 1)) // and a comma
 	if in.rules.times != nil {
 		times = *in.rules.times
 	}
-	for i := range compiled {
-		c.rule(&compiled[i], path.Index(i), times, in.apart)
+	i := 0
+	for r, err := range in.rules.scope.each(in.rules.node) {
+		if err != nil {
+			fail(err.Error())
+			return
+		}
+		c.rule(r, path.Index(i), times, in.apart)
+		i++
 	}
 }
 

@@ -2,6 +2,7 @@ package structural
 
 import (
 	"errors"
+	"iter"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -176,37 +177,52 @@ func (in scope) compile(n *node, whole bool) *rules {
 
 // compileOwn compiles the rules about the value itself.
 func (in scope) compileOwn(n *node) ([]rule, error) {
-	if in.t == nil {
-		return nil, errors.New("failed to convert to declType for CEL validation rules")
-	}
-	var envs [2]*cel.Env // the second is for rules for which there may be nothing before
-	envFor := func(optional bool) (env *cel.Env, err error) {
-		is := in.t.CelType()
-		was, at := is, 0
-		if optional {
-			was, at = types.NewOptionalType(is), 1
-		}
-		if envs[at] == nil {
-			envs[at], err = in.env.Extend(cel.Variable(self, is), cel.Variable(oldSelf, was))
-		}
-		return envs[at], err
-	}
-	out := make([]rule, len(n.rules))
-	for i := range n.rules {
-		r := &out[i]
-		r.said = n.rules[i].said
-		env, err := envFor(r.optional())
+	out := make([]rule, 0, len(n.rules))
+	for r, err := range in.each(n) {
 		if err != nil {
 			return nil, err
 		}
-		r.compile(env, in.t)
-		if r.program != nil && r.said.FieldPath != "" {
-			if path, err := pathBelow(r.said.FieldPath, n); err == nil {
-				r.path = path.String()
+		out = append(out, *r)
+	}
+	return out, nil
+}
+
+// each compiles one rule after the other, up to an error.
+func (in scope) each(n *node) iter.Seq2[*rule, error] {
+	return func(yield func(*rule, error) bool) {
+		var envs [2]*cel.Env // the second is for rules for which there may be nothing before
+		for i := range n.rules {
+			r := &rule{said: n.rules[i].said}
+			env, err := in.envFor(r, &envs)
+			if err == nil {
+				r.compile(env, in.t)
+			}
+			if r.program != nil && r.said.FieldPath != "" {
+				if path, err := pathBelow(r.said.FieldPath, n); err == nil {
+					r.path = path.String()
+				}
+			}
+			if !yield(r, err) || err != nil {
+				return
 			}
 		}
 	}
-	return out, nil
+}
+
+// envFor is the language for a rule; envs are those that were made.
+func (in scope) envFor(r *rule, envs *[2]*cel.Env) (env *cel.Env, err error) {
+	if in.t == nil {
+		return nil, errors.New("failed to convert to declType for CEL validation rules")
+	}
+	is := in.t.CelType()
+	was, at := is, 0
+	if r.optional() {
+		was, at = types.NewOptionalType(is), 1
+	}
+	if envs[at] == nil {
+		envs[at], err = in.env.Extend(cel.Variable(self, is), cel.Variable(oldSelf, was))
+	}
+	return envs[at], err
 }
 
 // compile compiles a rule about values of a type.
