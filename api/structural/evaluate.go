@@ -44,24 +44,24 @@ func (e *evaluation) validate(r *rules, path *field.Path, is, was any, c change)
 		if r.items == nil {
 			return
 		}
-		before, _ := was.([]any)
-		items := common.MakeMapList(view{r.node}, before)
+		find := func(any) any { return nil }
+		if before, ok := was.([]any); ok {
+			find = common.MakeMapList(view{r.node}, before).Get
+		}
 		for i := range is {
-			if e.left < 0 {
-				return
-			}
-			e.validate(r.items, path.Index(i), is[i], items.Get(is[i]), c.index(i))
+			e.validate(r.items, path.Index(i), is[i], find(is[i]), c.index(i))
 		}
 	case map[string]any:
 		before, _ := was.(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(is)) {
-			if e.left < 0 {
-				return
-			}
-			if r.values != nil {
+		if r.values != nil {
+			for _, name := range slices.Sorted(maps.Keys(is)) {
 				e.validate(r.values, path.Key(name), is[name], before[name], c.key(name))
-			} else if below := r.fields[name]; below != nil {
-				e.validate(below, path.Child(name), is[name], before[name], c.key(name))
+			}
+			return
+		}
+		for _, name := range r.names {
+			if v, ok := is[name]; ok {
+				e.validate(r.fields[name], path.Child(name), v, before[name], c.key(name))
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package structural
 import (
 	"errors"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
@@ -60,6 +62,7 @@ type rules struct {
 	own    []rule
 	err    error
 	fields map[string]*rules
+	names  []string // of fields, sorted
 	values *rules
 	items  *rules
 }
@@ -172,6 +175,7 @@ func (in scope) compile(n *node, whole bool) *rules {
 		}
 		r.fields[name] = below.compile(f, f.embedded)
 	}
+	r.names = slices.Sorted(maps.Keys(r.fields))
 	return r
 }
 

@@ -95,16 +95,20 @@ func (s *Schema) values(w Write, was *pair) field.ErrorList {
 type validator struct {
 	schema *spec.Schema
 	plain  *validate.SchemaValidator
+	quick  *quick
 }
 
 func newValidator(p *props) *validator {
 	s := openAPI(p)
-	return &validator{s, validate.NewSchemaValidator(s, nil, "", strfmt.Default)}
+	return &validator{s, validate.NewSchemaValidator(s, nil, "", strfmt.Default), newQuick(s)}
 }
 
 // check checks a value. What is wrong with it already is let be, if was tells what
 // it was before.
 func (v *validator) check(path *field.Path, value any, was *pair) field.ErrorList {
+	if v.quick.ok(value) {
+		return nil
+	}
 	result := v.plain.Validate(value)
 	if !result.IsValid() && was != nil {
 		result = (&ratchet{pair: was, schema: v.schema, root: v.schema}).Validate(value)
