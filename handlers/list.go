@@ -23,6 +23,21 @@ var listBuffers = sync.Pool{New: func() any { b := make([]byte, 0, listChunk+64<
 
 const listChunk = 256 << 10
 
+// touch is called before the i-th item of a list is copied, and looks at that and
+// the next ones at once (see storage.Touch).
+func (v *view) touch(items subjects, i int) {
+	const together = 64
+	s, ok := items.(stored)
+	if !ok || i%together != 0 {
+		return
+	}
+	slot := v.codec.jsonSlot
+	if v.format == formatProtobuf {
+		slot = -1 // the value itself
+	}
+	storage.Touch(s[i:min(i+together, len(s))], slot)
+}
+
 // writeList sends a list made of the bytes kept with its items.
 func (h *Handler) writeList(w http.ResponseWriter, v *view, meta metav1.ListMeta, items subjects) error {
 	switch {
@@ -61,6 +76,7 @@ func (h *Handler) writeParts(w http.ResponseWriter, v *view, l listEncoding, ite
 		threshold = gzipThreshold
 	}
 	for i := 0; i < items.len() && err == nil; i++ {
+		v.touch(items, i)
 		b, err = l.item(b, i)
 		switch {
 		case err != nil:
@@ -147,6 +163,7 @@ type protoList struct {
 func (l *protoList) head(b []byte) ([]byte, error) {
 	size := 0
 	for i := range l.items.len() {
+		l.view.touch(l.items, i)
 		n, err := l.view.protoSize(l.items.at(i))
 		if err != nil {
 			return b, err
