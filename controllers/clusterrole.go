@@ -18,16 +18,16 @@ import (
 
 const aggregationName = "clusterrole-aggregation-controller"
 
-// aggregation gives cluster roles that gather others the rules of those. A
+// roleGatherer gives cluster roles that gather others the rules of those. A
 // change of any cluster role may be one of what any of them gathers.
-type aggregation struct {
+type roleGatherer struct {
 	Config
 	client *Client
 	roles  *api.Resource
 }
 
 func newAggregation(c Config) Controller {
-	a := &aggregation{Config: c, client: newClient(c.Handler, aggregationName), roles: c.served(rbacv1.SchemeGroupVersion, "clusterroles")}
+	a := &roleGatherer{Config: c, client: newClient(c.Handler, aggregationName), roles: c.served(rbacv1.SchemeGroupVersion, "clusterroles")}
 	if a.roles == nil {
 		return nil
 	}
@@ -37,7 +37,7 @@ func newAggregation(c Config) Controller {
 
 // sync looks at all roles, once for all changes that came meanwhile. What a role
 // gathered may be gathered by another, which its change will bring about.
-func (a *aggregation) sync(ctx context.Context, _ string) (verdict, error) {
+func (a *roleGatherer) sync(ctx context.Context, _ string) (verdict, error) {
 	items, err := a.items(ctx, a.roles, "", registry.Selection{})
 	if err != nil {
 		return done, err
@@ -94,7 +94,7 @@ func gathered(role *rbacv1.ClusterRole, roles []*rbacv1.ClusterRole) ([]rbacv1.P
 
 // apply makes rules those of a role. The controller owns them, whoever else
 // says so.
-func (a *aggregation) apply(ctx context.Context, name string, rules []rbacv1.PolicyRule) error {
+func (a *roleGatherer) apply(ctx context.Context, name string, rules []rbacv1.PolicyRule) error {
 	path := pathOf(a.roles, "", name) + "?force=true&fieldManager=" + aggregationName
 	err := a.client.do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", map[string]any{
 		"apiVersion": rbacv1.SchemeGroupVersion.String(), "kind": "ClusterRole",

@@ -29,7 +29,7 @@ const (
 // aggregated is one such document with its encodings, made once for each state
 // of the catalogue.
 type aggregated struct {
-	state       any
+	state       discoveryState
 	json, proto []byte
 	etag        string
 }
@@ -49,9 +49,15 @@ func aggregatedWanted(r *http.Request) (format, bool) {
 	return formatJSON, false
 }
 
-// orAggregated serves the aggregated document of the groups that belong to a
-// path, or what next serves to clients that do not ask for it.
-func (h *Handler) orAggregated(belongs func(api.Group) bool, next http.HandlerFunc) http.HandlerFunc {
+// discoveryState is what an aggregated document was made of.
+type discoveryState struct {
+	catalogue any
+	remotes   uint64
+}
+
+// orAggregated serves the aggregated document of the core group, or of all others,
+// or what next serves to clients that do not ask for it.
+func (h *Handler) orAggregated(core bool, next http.HandlerFunc) http.HandlerFunc {
 	var kept atomic.Pointer[aggregated]
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
@@ -61,9 +67,9 @@ func (h *Handler) orAggregated(belongs func(api.Group) bool, next http.HandlerFu
 			return
 		}
 		doc := kept.Load()
-		if state := h.Catalogue.State(); doc == nil || doc.state != state {
+		if state := (discoveryState{h.Catalogue.State(), h.Remotes.State()}); doc == nil || doc.state != state {
 			var err error
-			if doc, err = h.aggregate(state, belongs); err != nil {
+			if doc, err = h.aggregate(state, core); err != nil {
 				h.fail(w, r, err)
 				return
 			}
@@ -82,12 +88,15 @@ func (h *Handler) orAggregated(belongs func(api.Group) bool, next http.HandlerFu
 	}
 }
 
-func (h *Handler) aggregate(state any, belongs func(api.Group) bool) (*aggregated, error) {
+func (h *Handler) aggregate(state discoveryState, core bool) (*aggregated, error) {
 	list := &v2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: aggregatedKind, APIVersion: v2.SchemeGroupVersion.String()}}
 	for _, g := range h.Catalogue.Groups() {
-		if belongs(g) {
+		if (g.Name == "") == core {
 			list.Items = append(list.Items, h.aggregateGroup(g))
 		}
+	}
+	if !core {
+		list.Items = h.Remotes.Merge(list.Items)
 	}
 	data, err := json.Marshal(list)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
@@ -60,6 +61,10 @@ type Config struct {
 	// believes theirs.
 	Kubelets api.Kubelets
 	Proxy    *proxy.Proxy
+	// Remotes are the servers that serve group versions in the place of this one;
+	// nil means none. RemoteRedirects lets them lead clients elsewhere.
+	Remotes         *aggregation.Services
+	RemoteRedirects bool
 	// Metrics is where the handlers register theirs and what /metrics shows.
 	Metrics *prometheus.Registry
 	// Now is the clock; nil means time.Now.

@@ -19,8 +19,8 @@ import (
 // discoveryRoutes adds the documents by which clients find out what is served.
 func (h *Handler) discoveryRoutes(m *mux.Router) {
 	for path, serve := range map[string]http.HandlerFunc{
-		"/api":           h.orAggregated(func(g api.Group) bool { return g.Name == "" }, h.serveAPIVersions),
-		"/apis":          h.orAggregated(func(g api.Group) bool { return g.Name != "" }, h.serveGroups),
+		"/api":           h.orAggregated(true, h.serveAPIVersions),
+		"/apis":          h.orAggregated(false, h.serveGroups),
 		"/apis/{group}":  h.serveGroup,
 		"/api/{version}": h.serveResources, "/apis/{group}/{version}": h.serveResources,
 	} {
@@ -52,7 +52,7 @@ func joinHostPort(host, port string) string {
 
 func (h *Handler) serveGroups(w http.ResponseWriter, r *http.Request) {
 	list := &metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
-	for _, g := range h.Catalogue.Groups() {
+	for _, g := range h.Remotes.Groups(h.Catalogue.Groups()) {
 		if g.Name != "" {
 			list.Groups = append(list.Groups, apiGroup(g))
 		}
@@ -61,8 +61,9 @@ func (h *Handler) serveGroups(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) serveGroup(w http.ResponseWriter, r *http.Request) {
-	g, ok := h.Catalogue.Group(mux.Vars(r)["group"])
-	if !ok || g.Name == "" {
+	name := mux.Vars(r)["group"]
+	g, ok := h.Catalogue.Group(name)
+	if g, ok = h.Remotes.Group(name, g, ok); !ok || g.Name == "" {
 		h.notFound(w, r)
 		return
 	}

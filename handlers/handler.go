@@ -111,8 +111,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain.Se
 // begin. Other requests are served as before.
 func (h *Handler) BeginShutdown() { h.end() }
 
-// routes is what stands behind the chain: resources by one map lookup, and the
-// few other paths by mux.
+// routes is what stands behind the chain: what other servers serve, resources by
+// one map lookup, and the few other paths by mux.
 func (h *Handler) routes() http.Handler {
 	m := mux.NewRouter().SkipClean(true).UseEncodedPath()
 	h.discoveryRoutes(m)
@@ -125,6 +125,10 @@ func (h *Handler) routes() http.Handler {
 	m.NotFoundHandler = http.HandlerFunc(h.notFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.methodNotAllowed)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if remote := h.Remotes.At(r.URL.Path); remote != nil {
+			h.serveRemote(w, r, remote)
+			return
+		}
 		if info := &request.From(r.Context()).Info; info.IsResource {
 			h.serveResource(w, r, info)
 			return

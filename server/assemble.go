@@ -13,6 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -27,6 +28,7 @@ type parts struct {
 	ledger   *quota.Ledger
 
 	own       *certificates
+	trust     controllers.Trust
 	catalogue *api.Catalogue
 	reg       *registry.Registry
 	flow      flowControl
@@ -60,7 +62,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err := s.serveCustomKinds(ctx); err != nil {
 		return err
 	}
-	return s.keepLocalServices(ctx)
+	return p.aggregate(ctx)
 }
 
 // keep makes what keeps objects: the store, and the registry of the kinds that
@@ -95,7 +97,9 @@ func (p *parts) populate(ctx context.Context, l net.Listener) (err error) {
 	if p.flow, err = p.newFlowControl(p.reg, p.catalogue, p.metrics, p.inflight); err != nil {
 		return err
 	}
+	p.trust = p.trustIn(p.own)
 	published := p.publication(p.catalogue, p.reg, l)
+	published.trust = p.trust
 	if err := bootstrap(ctx, published); err != nil {
 		return err
 	}
@@ -133,6 +137,9 @@ func (p *parts) answer() (err error) {
 	if p.proxy, err = newConnections(&p.o, p.own); err != nil {
 		return err
 	}
+	if p.remotes, err = p.newRemotes(); err != nil {
+		return err
+	}
 	p.handler, err = handlers.New(handlers.Config{
 		Catalogue:                   p.catalogue,
 		Registry:                    p.reg,
@@ -151,6 +158,8 @@ func (p *parts) answer() (err error) {
 		MaxMutatingRequestsInflight: p.o.MaxMutatingRequestsInflight,
 		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort)},
 		Proxy:                       p.proxy,
+		Remotes:                     p.remotes,
+		RemoteRedirects:             p.o.AggregatorRedirects,
 		Logger:                      p.logger,
 		Metrics:                     p.metrics,
 	})

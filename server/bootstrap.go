@@ -51,6 +51,9 @@ func bootstrap(ctx context.Context, p *published) error {
 			return err
 		}
 	}
+	if err := add(corev1.Resource("configmaps"), controllers.ExtensionInfo(p.trust, p.now())); err != nil {
+		return err
+	}
 	others := len(made)
 	for _, obj := range authz.Defaults() {
 		if err := add(authz.ResourceOf(obj), obj); err != nil {

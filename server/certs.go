@@ -27,10 +27,14 @@ const (
 const adminName = "kubernetes-admin"
 
 // certificates are those of the server's own making, each in two files of a
-// directory: ca, apiserver (what it serves with), admin (a client) and
-// apiserver-kubelet-client (itself, as kubelets know it).
+// directory: ca, apiserver (what it serves with), admin (a client),
+// apiserver-kubelet-client (itself, as kubelets know it) and front-proxy-client
+// (itself, as other API servers know it), which has a CA of its own,
+// front-proxy-ca: whoever shows a certificate of that one is believed whatever he
+// says of users.
 type certificates struct {
 	ca, serving, admin, kubelets *pair
+	proxyCA, proxy               *pair
 }
 
 // loadCertificates reads the certificates of dir, and makes those that are
@@ -41,7 +45,7 @@ func loadCertificates(dir string, names sans, now time.Time, durable bool) (*cer
 		return nil, err
 	}
 	p := pki{dir: dir, now: now, durable: durable}
-	ca, err := p.loadCA()
+	ca, err := p.loadCA("ca", "miniapiserver-ca")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +76,24 @@ func loadCertificates(dir string, names sans, now time.Time, durable bool) (*cer
 	if err != nil {
 		return nil, err
 	}
-	return &certificates{ca: ca, serving: serving, admin: admin, kubelets: kubelets}, nil
+	c := &certificates{ca: ca, serving: serving, admin: admin, kubelets: kubelets}
+	return c, c.loadProxy(pki{dir: dir, now: now, durable: durable})
+}
+
+// frontProxyName is who the server is to other API servers.
+const frontProxyName = "front-proxy-client"
+
+func (c *certificates) loadProxy(p pki) (err error) {
+	if c.proxyCA, err = p.loadCA("front-proxy-ca", "front-proxy-ca"); err != nil {
+		return err
+	}
+	p.ca = c.proxyCA
+	c.proxy, err = p.loadLeaf(frontProxyName, &x509.Certificate{
+		Subject:     pkix.Name{CommonName: frontProxyName},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	return err
 }
 
 // pki is a directory of certificates and the CA that signs them.
@@ -83,12 +104,12 @@ type pki struct {
 	ca      *pair
 }
 
-// loadCA returns the CA. One at its end gets a new certificate for the same
-// key, so that what it signed stays good.
-func (p *pki) loadCA() (*pair, error) {
-	ca, err := p.read("ca")
+// loadCA returns the CA called name. One at its end gets a new certificate for the
+// same key, so that what it signed stays good.
+func (p *pki) loadCA(name, subject string) (*pair, error) {
+	ca, err := p.read(name)
 	if errors.Is(err, errMismatch) {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(p.dir, "ca.crt"), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(p.dir, name+".crt"), err)
 	}
 	if err != nil {
 		return nil, err
@@ -100,8 +121,8 @@ func (p *pki) loadCA() (*pair, error) {
 	if ca != nil {
 		key = ca.keyPEM
 	}
-	return p.make("ca", &x509.Certificate{
-		Subject:               pkix.Name{CommonName: "miniapiserver-ca"},
+	return p.make(name, &x509.Certificate{
+		Subject:               pkix.Name{CommonName: subject},
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,

@@ -55,7 +55,7 @@ func TestCertificateFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "pki")
 	load(t, dir, testNames(), time.Now())
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 8 {
+	if err != nil || len(entries) != 12 {
 		t.Fatalf("got %v, %v", entries, err)
 	}
 	for _, e := range entries {

@@ -20,16 +20,3 @@ func (s *Server) serveCustomKinds(ctx context.Context) error {
 	s.wg.Go(func() { kinds.Run(s.lifetime) })
 	return nil
 }
-
-// keepLocalServices keeps the APIServices of what the server serves itself.
-func (s *Server) keepLocalServices(ctx context.Context) error {
-	local := controllers.NewLocalServices(s.loops)
-	if local == nil {
-		return nil // they are turned off
-	}
-	if err := local.Load(ctx); err != nil {
-		return fmt.Errorf("local APIServices: %w", err)
-	}
-	s.wg.Go(func() { local.Run(s.lifetime) })
-	return nil
-}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -35,6 +36,7 @@ type published struct {
 	ranges    []netip.Prefix
 	advertise netip.Addr
 	port      int32
+	trust     controllers.Trust
 	now       func() time.Time
 }
 

@@ -134,6 +134,14 @@ type Options struct {
 	// of admission webhooks, at one of their endpoints and not at the cluster's
 	// address, for a machine on which that leads nowhere.
 	AggregatorRouting bool
+	// ProxyClientCertFile and ProxyClientKeyFile (--proxy-client-cert-file,
+	// --proxy-client-key-file) are who the server is to the API servers that
+	// APIServices lead to; read again when they change. Empty means a certificate
+	// of the server's own making.
+	ProxyClientCertFile, ProxyClientKeyFile string
+	// AggregatorRedirects (--aggregator-reject-forwarding-redirect=false) lets these
+	// servers lead clients elsewhere.
+	AggregatorRedirects bool
 	// NotReadyTolerationSeconds and UnreachableTolerationSeconds
 	// (--default-not-ready-toleration-seconds,
 	// --default-unreachable-toleration-seconds) are how long pods stay on a node
@@ -221,6 +229,9 @@ func (o Options) Validate() error {
 	}
 	if (o.ClusterSigningCertFile == "") != (o.ClusterSigningKeyFile == "") {
 		fault("cluster-signing-cert-file", "must be given together with --cluster-signing-key-file")
+	}
+	if (o.ProxyClientCertFile == "") != (o.ProxyClientKeyFile == "") {
+		fault("proxy-client-cert-file", "must be given together with --proxy-client-key-file")
 	}
 	if (o.KubeletCertFile == "") != (o.KubeletKeyFile == "") {
 		fault("kubelet-client-certificate", "must be given together with --kubelet-client-key")

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/admission/webhook"
+	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
@@ -56,6 +57,7 @@ type Server struct {
 	store       *storage.Store
 	handler     *handlers.Handler
 	proxy       *proxy.Proxy
+	remotes     *aggregation.Services
 	loops       controllers.Config // what the controllers need
 	controllers *controllers.Set
 	webhooks    *webhook.Webhooks

@@ -42,6 +42,9 @@ func (s *Server) stop(ctx context.Context) {
 	}
 	s.end()
 	s.wg.Wait()
+	if s.remotes != nil {
+		s.remotes.Close()
+	}
 	if s.webhooks != nil {
 		s.webhooks.Close()
 	}

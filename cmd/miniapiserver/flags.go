@@ -107,7 +107,10 @@ func admissionFlags(fs *pflag.FlagSet, s *settings) {
 	fs.StringSliceVar(&s.EnableAdmissionPlugins, "enable-admission-plugins", nil, "Admission plugins that run besides those that do by default ("+strings.Join(admission.DefaultNames(), ", ")+"): `names`, comma separated, of "+strings.Join(admission.Names(), ", ")+". Their order does not matter.")
 	fs.StringSliceVar(&s.DisableAdmissionPlugins, "disable-admission-plugins", nil, "Admission plugins that do not run though they are among the default ones: `names`, comma separated.")
 	fs.StringVar(&s.AdmissionConfigFile, "admission-control-config-file", "", "`File` with configurations of admission plugins.")
-	fs.BoolVar(&s.AggregatorRouting, "enable-aggregator-routing", false, "Call the services of admission webhooks at one of their endpoints instead of their cluster address.")
+	fs.BoolVar(&s.AggregatorRouting, "enable-aggregator-routing", false, "Call services, of admission webhooks and other API servers, at one of their endpoints instead of their cluster address.")
+	fs.StringVar(&s.ProxyClientCertFile, "proxy-client-cert-file", "", "`File` with the certificate that is shown to the API servers of APIServices (default: one of a CA of its own, front-proxy-client.crt in --cert-dir).")
+	fs.StringVar(&s.ProxyClientKeyFile, "proxy-client-key-file", "", "`File` with the private key of --proxy-client-cert-file.")
+	s.turnOff(fs, &s.AggregatorRedirects, "aggregator-reject-forwarding-redirect", "Answer with an error where an API server of an APIService leads clients elsewhere.")
 	fs.Int64Var(&s.notReadySeconds, "default-not-ready-toleration-seconds", 300, "`Seconds` that pods stay on a node that is not ready, if they do not say themselves.")
 	fs.Int64Var(&s.unreachableSeconds, "default-unreachable-toleration-seconds", 300, "`Seconds` that pods stay on a node that cannot be reached, if they do not say themselves.")
 }

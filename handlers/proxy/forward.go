@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -41,7 +43,6 @@ func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, at *api.Location
 		fail(apierrors.NewBadRequest(err.Error()))
 		return
 	}
-	upgrade := WantsUpgrade(r)
 	target := at.URL
 	if target.Scheme == "" {
 		target.Scheme = "http"
@@ -49,16 +50,37 @@ func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, at *api.Location
 	if web {
 		target.RawQuery = r.URL.RawQuery
 	}
-	if !upgrade && redirectedToRoot(w, r, target.Path) {
+	if !WantsUpgrade(r) && redirectedToRoot(w, r, target.Path) {
 		return
 	}
+	p.Pass(w, r, &Backend{URL: target, Host: r.Host, Transport: p.transport(at)}, fail)
+}
+
+// Backend is a server that a request is passed on to.
+type Backend struct {
+	URL url.URL
+	// Host is by what name it is asked.
+	Host      string
+	Transport http.RoundTripper
+	// Say, if it is set, changes the headers that it is sent.
+	Say func(http.Header)
+	// NoRedirects: it must not lead clients elsewhere.
+	NoRedirects bool
+}
+
+// Pass is Forward for any server.
+func (p *Proxy) Pass(w http.ResponseWriter, r *http.Request, b *Backend, fail func(error)) {
+	upgrade, prefix := WantsUpgrade(r), prefixOf(r.URL.Path, b.URL.Path)
 	out := &httputil.ReverseProxy{
-		Transport:     p.transport(at),
+		Transport:     b.Transport,
 		FlushInterval: flushInterval,
 		ErrorLog:      slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
 		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.Out.URL, pr.Out.Host = &target, pr.In.Host
-			forwarded(pr, prefixOf(pr.In.URL.Path, at.URL.Path), upgrade)
+			pr.Out.URL, pr.Out.Host = &b.URL, b.Host
+			forwarded(pr, prefix, upgrade)
+			if b.Say != nil {
+				b.Say(pr.Out.Header)
+			}
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { fail(failure(err, upgrade)) },
 	}
@@ -66,10 +88,26 @@ func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, at *api.Location
 	if !upgrade {
 		out.ModifyResponse = func(answer *http.Response) error {
 			dropCORS(answer.Header)
-			return rewrite(answer, r, prefixOf(r.URL.Path, at.URL.Path))
+			if b.NoRedirects && leadsElsewhere(answer) {
+				refuseRedirect(answer)
+				return nil
+			}
+			return rewrite(answer, r, prefix)
 		}
 	}
 	out.ServeHTTP(w, r)
+}
+
+func leadsElsewhere(answer *http.Response) bool {
+	return answer.StatusCode >= 300 && answer.StatusCode < 400 && answer.Header.Get("Location") != ""
+}
+
+// refuseRedirect puts an error in the place of a redirect.
+func refuseRedirect(answer *http.Response) {
+	const text = "the backend attempted to redirect this request, which is not permitted"
+	_ = answer.Body.Close() // nobody reads it
+	answer.StatusCode, answer.Header = http.StatusBadGateway, http.Header{}
+	answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 }
 
 // redirectedToRoot sends a browser that asks for no path at all to the path "/",

@@ -74,7 +74,7 @@ k8s.io/kube-aggregator/pkg/apis !< ALL but api, aggregation, controllers, server
 # Loops, and the parts that evaluate objects of a certain kind (roles, policies,
 # flow schemas ...), are about a kind by their nature, and server makes the
 # objects that are there from the start.
-k8s.io/api !< ALL but api, registry/services, server, controllers, admission, authn, authz, apf, conformance, bench;
+k8s.io/api !< ALL but api, registry/services, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
 
 # Aggregated discovery is a form of answer, and no kind that is served.
 k8s.io/api/apidiscovery !< ALL but handlers, aggregation, conformance;

@@ -1,0 +1,47 @@
+package aggregation
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics tell which APIServices are not available.
+type Metrics struct {
+	unavailable *prometheus.GaugeVec
+	became      *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics; reg may be nil.
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		unavailable: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "aggregator_unavailable_apiservice",
+			Help: "Gauge of APIServices which are marked as unavailable broken down by APIService name."}, []string{"name"}),
+		became: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "aggregator_unavailable_apiservice_total",
+			Help: "Counter of APIServices which are marked as unavailable broken down by APIService name and reason."}, []string{"name", "reason"}),
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.unavailable, m.became} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics of aggregation: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// Tell notes whether an APIService is available.
+func (m *Metrics) Tell(name string, available bool) {
+	value := 1.0
+	if available {
+		value = 0
+	}
+	m.unavailable.WithLabelValues(name).Set(value)
+}
+
+// Lost counts one that was available before.
+func (m *Metrics) Lost(name, reason string) { m.became.WithLabelValues(name, reason).Inc() }
+
+// Forget drops what is told of an APIService that is no more.
+func (m *Metrics) Forget(name string) { m.unavailable.DeleteLabelValues(name) }

@@ -1,0 +1,54 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/aggregation"
+	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// remoteDiscoveryTimeout bounds how long clients wait for what a remote server
+// tells of a group version, for which they ask many servers before they do
+// anything else.
+const remoteDiscoveryTimeout = 5 * time.Second
+
+// serveRemote passes a request on to the server that serves its group version.
+func (h *Handler) serveRemote(w http.ResponseWriter, r *http.Request, to *aggregation.Remote) {
+	scope := request.From(r.Context())
+	if !to.Available() {
+		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+		return
+	}
+	transport, err := to.Transport(proxy.WantsUpgrade(r))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	host, err := to.Host(r.Context())
+	if err != nil {
+		h.logger(r).Info("the service of a remote server cannot be found", "apiservice", to.Name, "error", err)
+		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(h.ending, cancel)()
+	if !scope.Info.IsResource && strings.Count(strings.Trim(scope.Info.Path, "/"), "/") == 2 {
+		var done context.CancelFunc
+		ctx, done = context.WithTimeout(ctx, remoteDiscoveryTimeout)
+		defer done()
+	}
+	h.Proxy.Pass(w, r.WithContext(ctx), &proxy.Backend{
+		URL:  url.URL{Scheme: "https", Host: host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery},
+		Host: host, Transport: transport, NoRedirects: !h.RemoteRedirects,
+		Say: func(header http.Header) {
+			aggregation.SayUser(header, scope.User)
+			header.Set(auditID, scope.ID)
+		},
+	}, func(err error) { http.Error(w, err.Error(), http.StatusServiceUnavailable) })
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/miniapiserver/miniapiserver/aggregation"
+	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/registry/services"
+)
+
+// newRemotes is how group versions are found that other servers serve.
+func (p *parts) newRemotes() (*aggregation.Services, error) {
+	certificate, err := p.proxyCertificate()
+	if err != nil {
+		return nil, err
+	}
+	return aggregation.New(aggregation.Config{
+		Registry: p.reg, Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting},
+		Certificate: certificate, Dial: p.o.Dial,
+	})
+}
+
+// proxyCertificate is who the server is to other API servers.
+func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
+	shown, certFile, keyFile := p.own.proxy, p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile
+	var err error
+	if certFile == "" {
+		certFile, keyFile = filepath.Join(p.o.CertDir, frontProxyName+".crt"), filepath.Join(p.o.CertDir, frontProxyName+".key")
+	} else if shown, err = readPair(certFile, keyFile); err != nil {
+		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+	}
+	certificate, err := newServingCertificate(shown, certFile, keyFile, p.logger)
+	if err != nil {
+		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+	}
+	return func() (*tls.Certificate, error) { return certificate.get(nil) }, nil
+}
+
+// trustIn is what other API servers are told to believe: proxies as they were given
+// or else, if the certificate of this server is of its own making, that one. Files
+// that cannot be read are told of where users are known by them.
+func (s *Server) trustIn(own *certificates) controllers.Trust {
+	a := &s.o.Authentication
+	t := controllers.Trust{ClientCA: own.ca.certPEM}
+	if s.o.ClientCAFile != "" {
+		more, _ := os.ReadFile(s.o.ClientCAFile)
+		t.ClientCA = slices.Concat(t.ClientCA, more)
+	}
+	switch {
+	case a.ProxyCAFile != "":
+		t.ProxyCA, _ = os.ReadFile(a.ProxyCAFile)
+		t.Names, t.UserHeaders, t.UIDHeaders = a.ProxyNames, a.ProxyUserHeaders, a.ProxyUIDHeaders
+		t.GroupHeaders, t.ExtraPrefixes = a.ProxyGroupHeaders, a.ProxyPrefixes
+	case s.o.ProxyClientCertFile == "":
+		t.ProxyCA, t.Names = own.proxyCA.certPEM, []string{frontProxyName}
+		t.UserHeaders, t.GroupHeaders, t.ExtraPrefixes = []string{"X-Remote-User"}, []string{"X-Remote-Group"}, []string{"X-Remote-Extra-"}
+	}
+	return t
+}
+
+// aggregate keeps what there is to keep of APIServices: those of what the server
+// serves itself, what becomes of those of others, and what others are told.
+func (p *parts) aggregate(ctx context.Context) error {
+	if e := controllers.NewExtensions(p.loops, p.trust); e != nil {
+		p.wg.Go(func() { e.Run(p.lifetime) })
+	}
+	local := controllers.NewLocalServices(p.loops)
+	if local == nil {
+		return nil // APIServices are turned off
+	}
+	if err := local.Load(ctx); err != nil {
+		return fmt.Errorf("local APIServices: %w", err)
+	}
+	metrics, err := aggregation.NewMetrics(p.metrics)
+	if err != nil {
+		return err
+	}
+	remote := controllers.NewRemoteServices(p.loops, p.remotes, metrics)
+	p.wg.Go(func() { local.Run(p.lifetime) })
+	p.wg.Go(func() { remote.Run(p.lifetime) })
+	return nil
+}
