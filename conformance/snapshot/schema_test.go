@@ -20,6 +20,9 @@ func TestSchemas(t *testing.T) {
 	c := newClient(t, restored(t, server.Options{RuntimeConfig: map[string]string{"api/all": "true"}}))
 	resources, objects := 0, 0
 	for _, version := range c.versions() {
+		if version == "/apis/etcdref.aggr.example/v1" {
+			continue // of another server, which is not there
+		}
 		var served metav1.APIResourceList
 		c.get(version, &served)
 		var doc spec3.OpenAPI
