@@ -67,7 +67,7 @@ func (h *Handler) orAggregated(core bool, next http.HandlerFunc) http.HandlerFun
 			return
 		}
 		doc := kept.Load()
-		if state := (discoveryState{h.Catalogue.State(), h.Remotes.State()}); doc == nil || doc.state != state {
+		if state := (discoveryState{h.Catalogue.State(), h.Aggregation.State()}); doc == nil || doc.state != state {
 			var err error
 			if doc, err = h.aggregate(state, core); err != nil {
 				h.fail(w, r, err)
@@ -96,7 +96,7 @@ func (h *Handler) aggregate(state discoveryState, core bool) (*aggregated, error
 		}
 	}
 	if !core {
-		list.Items = h.Remotes.Merge(list.Items)
+		list.Items = h.Aggregation.Merge(list.Items)
 	}
 	data, err := json.Marshal(list)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // anything else.
 const remoteDiscoveryTimeout = 5 * time.Second
 
-// serveRemote passes a request on to the server that serves its group version.
-func (h *Handler) serveRemote(w http.ResponseWriter, r *http.Request, to *aggregation.Remote) {
+// serveElsewhere passes a request on to the server that serves its group version.
+func (h *Handler) serveElsewhere(w http.ResponseWriter, r *http.Request, to *aggregation.Remote) {
 	scope := request.From(r.Context())
 	if !to.Available() {
 		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
@@ -45,7 +45,7 @@ func (h *Handler) serveRemote(w http.ResponseWriter, r *http.Request, to *aggreg
 	}
 	h.Proxy.Pass(w, r.WithContext(ctx), &proxy.Backend{
 		URL:  url.URL{Scheme: "https", Host: host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery},
-		Host: host, Transport: transport, NoRedirects: !h.RemoteRedirects,
+		Host: host, Transport: transport, NoRedirects: !h.AggregationRedirects,
 		Say: func(header http.Header) {
 			aggregation.SayUser(header, scope.User)
 			header.Set(auditID, scope.ID)

@@ -61,10 +61,10 @@ type Config struct {
 	// believes theirs.
 	Kubelets api.Kubelets
 	Proxy    *proxy.Proxy
-	// Remotes are the servers that serve group versions in the place of this one;
-	// nil means none. RemoteRedirects lets them lead clients elsewhere.
-	Remotes         *aggregation.Services
-	RemoteRedirects bool
+	// Aggregation knows the servers that serve group versions in the place of this one;
+	// nil means none. AggregationRedirects lets them lead clients elsewhere.
+	Aggregation          *aggregation.Services
+	AggregationRedirects bool
 	// Metrics is where the handlers register theirs and what /metrics shows.
 	Metrics *prometheus.Registry
 	// Now is the clock; nil means time.Now.

@@ -52,7 +52,7 @@ func joinHostPort(host, port string) string {
 
 func (h *Handler) serveGroups(w http.ResponseWriter, r *http.Request) {
 	list := &metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
-	for _, g := range h.Remotes.Groups(h.Catalogue.Groups()) {
+	for _, g := range h.Aggregation.Groups(h.Catalogue.Groups()) {
 		if g.Name != "" {
 			list.Groups = append(list.Groups, apiGroup(g))
 		}
@@ -63,7 +63,7 @@ func (h *Handler) serveGroups(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) serveGroup(w http.ResponseWriter, r *http.Request) {
 	name := mux.Vars(r)["group"]
 	g, ok := h.Catalogue.Group(name)
-	if g, ok = h.Remotes.Group(name, g, ok); !ok || g.Name == "" {
+	if g, ok = h.Aggregation.Group(name, g, ok); !ok || g.Name == "" {
 		h.notFound(w, r)
 		return
 	}

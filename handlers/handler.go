@@ -125,8 +125,8 @@ func (h *Handler) routes() http.Handler {
 	m.NotFoundHandler = http.HandlerFunc(h.notFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.methodNotAllowed)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if remote := h.Remotes.At(r.URL.Path); remote != nil {
-			h.serveRemote(w, r, remote)
+		if remote := h.Aggregation.At(r.URL.Path); remote != nil {
+			h.serveElsewhere(w, r, remote)
 			return
 		}
 		if info := &request.From(r.Context()).Info; info.IsResource {

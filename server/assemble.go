@@ -158,8 +158,8 @@ func (p *parts) answer() (err error) {
 		MaxMutatingRequestsInflight: p.o.MaxMutatingRequestsInflight,
 		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort)},
 		Proxy:                       p.proxy,
-		Remotes:                     p.remotes,
-		RemoteRedirects:             p.o.AggregatorRedirects,
+		Aggregation:                 p.remotes,
+		AggregationRedirects:        p.o.AggregatorRedirects,
 		Logger:                      p.logger,
 		Metrics:                     p.metrics,
 	})
