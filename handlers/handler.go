@@ -35,8 +35,8 @@ type Handler struct {
 	codecs  sync.Map // *api.Version -> *codec
 
 	conversions conversions
-	schemas openAPIDocuments
-	parts   *partCache
+	schemas     openAPIDocuments
+	parts       *partCache
 
 	// ending is done when shutdown begins; end makes it so.
 	ending context.Context
