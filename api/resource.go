@@ -232,6 +232,16 @@ type Virtual struct {
 	Change  func(obj, asked Object) (Object, error)
 }
 
+// Write is an object that is to be stored, as Version.Check sees it.
+type Write struct {
+	// Old is what is in the object's place, nil when it is new.
+	Object, Old Object
+	// Status: nothing but status can have changed.
+	Status bool
+	// Found is what is wrong with it already.
+	Found field.ErrorList
+}
+
 // Version is one group and version under which a resource is served.
 type Version struct {
 	schema.GroupVersion
@@ -260,11 +270,9 @@ type Version struct {
 	// version does not know, and returns the paths of that. It refuses what cannot
 	// be what the version has.
 	Coerce func(obj Object) (unknown []string, err error)
-	// Check, for what has no Go type, checks all of an object of the hub's type but
-	// its metadata. Old is what is in its place, nil for a new object; status is set
-	// when nothing but status can have changed. What is let be since it was so
-	// before goes to the warnings of ctx.
-	Check func(ctx context.Context, obj, old Object, status bool) field.ErrorList
+	// Check, for what has no Go type, checks all of an object but its metadata. What
+	// is let be since it was so before goes to the warnings of ctx.
+	Check func(ctx context.Context, w Write) field.ErrorList
 	// FieldLabels maps the field selectors of this version to the labels of
 	// Resource.Fields, metadata.name and metadata.namespace included. Nil means
 	// these two alone.

@@ -184,19 +184,20 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 		t.Resource.PrepareCreate(obj)
 	}
 	dedup(ctx, obj)
-	if errs := append(t.Resource.CheckCreate(t.Version, obj), untyped(ctx, t, obj, nil)...); len(errs) > 0 {
+	if errs := untyped(ctx, t, obj, nil, t.Resource.CheckCreate(t.Version, obj)); len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
 	r.warn(ctx, t, obj, nil)
 	return nil
 }
 
-// untyped checks what is particular to a kind that arrived at run time.
-func untyped(ctx context.Context, t Target, obj, old api.Object) field.ErrorList {
+// untyped adds to what was found to be wrong what is particular to a kind that
+// arrived at run time.
+func untyped(ctx context.Context, t Target, obj, old api.Object, found field.ErrorList) field.ErrorList {
 	if t.Version == nil || t.Version.Check == nil {
-		return nil
+		return found
 	}
-	return t.Version.Check(ctx, obj, old, t.Status)
+	return append(found, t.Version.Check(ctx, api.Write{Object: obj, Old: old, Status: t.Status, Found: found})...)
 }
 
 // setNamespace gives obj the namespace of the URL, and refuses another one.

@@ -155,15 +155,16 @@ func versionOf(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVers
 		GroupVersion: own.GroupVersion(), NotServed: !v.Served, Deprecated: deprecationOf(d, v),
 		OpenAPI: func() ([]openapi.Definition, error) { return definitionsOf(&d.Spec, d.Status.AcceptedNames, v) },
 		Coerce:  func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
-		Check: func(ctx context.Context, obj, old api.Object, status bool) field.ErrorList {
+		Check: func(ctx context.Context, asked api.Write) field.ErrorList {
 			w := structural.Write{
-				Is: contentOf(obj), Status: status, Tolerate: func(err error) { request.From(ctx).Warn(err.Error()) },
+				Is: contentOf(asked.Object), Status: asked.Status, Found: asked.Found,
+				Tolerate: func(err error) { request.From(ctx).Warn(err.Error()) },
 			}
-			if old != nil {
-				w.Was = contentOf(old)
+			if asked.Old != nil {
+				w.Was = contentOf(asked.Old)
 			}
 			if v.Subresources != nil && v.Subresources.Scale != nil {
-				w.Also = scaleFaults(v.Subresources.Scale, w.Is, !status)
+				w.Also = scaleFaults(v.Subresources.Scale, w.Is, !asked.Status)
 			}
 			return s.Validate(ctx, w)
 		},

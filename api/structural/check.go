@@ -19,7 +19,7 @@ func Check(s *props, path *field.Path) field.ErrorList {
 			errs = checkDefaults(s, path)
 		}
 		if len(errs) == 0 {
-			in.rules = c.ruled(s)
+			in.rules = c.ruled(s, path)
 		}
 	}
 	c.schema(s, path, in)

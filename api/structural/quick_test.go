@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"pgregory.net/rapid"
 )
 
@@ -38,6 +39,15 @@ func drawSchema(t *rapid.T, depth int) map[string]any {
 	some("minProperties", 1)
 	some("required", []any{"a"}, []any{"b"})
 	some("x-kubernetes-int-or-string", true)
+	some("x-kubernetes-list-type", "set", "map", "atomic")
+	some("x-kubernetes-list-map-keys", []any{"a"}, []any{"a", "b"})
+	some("x-kubernetes-embedded-resource", true)
+	some("x-kubernetes-preserve-unknown-fields", true)
+	some("default", "a", int64(1), map[string]any{"a": "b"}, []any{})
+	some("x-kubernetes-validations", []any{map[string]any{"rule": "self == self"}},
+		[]any{map[string]any{"rule": "self == oldSelf", "fieldPath": ".a", "reason": "FieldValueDuplicate"}},
+		[]any{map[string]any{"rule": "size(self) > 0", "messageExpression": "'no' + 'ne'"}, map[string]any{"rule": "!oldSelf.hasValue()", "optionalOldSelf": true}},
+		[]any{map[string]any{"rule": "self.a == 'b'"}, map[string]any{"rule": "self.all(x, x == 'a')"}, map[string]any{"rule": "self["}})
 	if depth == 0 {
 		return s
 	}
@@ -128,6 +138,45 @@ func TestQuickAgrees(t *testing.T) {
 	if passed == 0 {
 		t.Error("nothing passed")
 	}
+}
+
+// TestAnySchema takes objects through schemas that nobody checked, as they may
+// stand in etcd: nothing may crash.
+func TestAnySchema(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data, err := json.Marshal(drawSchema(t, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p props
+		if err := json.Unmarshal(data, &p); err != nil {
+			t.Skip(err)
+		}
+		faults := Check(&p, field.NewPath("s"))
+		s, err := New(&p)
+		if err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		object := func() map[string]any {
+			out := map[string]any{"kind": "K", "apiVersion": "g/v1"}
+			for _, name := range []string{"a", "b", "status"} {
+				out[name] = drawValue(t, 2)
+			}
+			return out
+		}
+		is, was := object(), object()
+		_, refused := s.Coerce(is)
+		s.Default(is)
+		for _, w := range []Write{{Is: is}, {Is: is, Was: was}, {Is: is, Was: is}, {Is: is, Was: was, Status: true}} {
+			s.Validate(t.Context(), w)
+		}
+		if refused != nil || len(faults) > 0 {
+			return
+		}
+		if unknown, err := s.Coerce(is); err != nil || len(unknown) > 0 {
+			t.Fatalf("%s: after it was pruned and defaulted there is %q (%v)", data, unknown, err)
+		}
+	})
 }
 
 // TestQuick checks that what is in order is passed quickly: otherwise quick would

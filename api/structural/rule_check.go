@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -31,16 +32,20 @@ type ruled struct {
 	times *uint64
 }
 
-// ruled begins at the root of a schema; nil when there are no rules.
-func (c *checker) ruled(s *props) *ruled {
+// ruled begins at the root of a schema; nil when there are no rules that could be
+// compiled.
+func (c *checker) ruled(s *props, path *field.Path) *ruled {
 	n, err := compile(s)
 	if err != nil || !n.hasRules() {
 		return nil
 	}
 	once := uint64(1)
-	r := &ruled{node: n, whole: true, times: &once}
-	r.scope, _ = scopeOf(n, true) // tried again where it is needed
-	return r
+	in, err := scopeOf(n, true)
+	if err != nil {
+		c.ruleErrs = append(c.ruleErrs, field.Forbidden(path, err.Error()))
+		return nil
+	}
+	return &ruled{node: n, whole: true, times: &once, scope: in}
 }
 
 // part is a schema inside of one, which is s.
@@ -110,6 +115,12 @@ func multiply(a, b uint64) uint64 {
 
 // ruleTexts checks what is said of rules, but for expressions.
 func (c *checker) ruleTexts(s *props, path *field.Path) {
+	shape := sync.OnceValue(func() *node {
+		if n, err := compile(s); err == nil && representable(s) {
+			return n
+		}
+		return nil // which is told of
+	})
 	reasons := []apiextensionsv1.FieldValueErrorReason{apiextensionsv1.FieldValueDuplicate, apiextensionsv1.FieldValueForbidden,
 		apiextensionsv1.FieldValueInvalid, apiextensionsv1.FieldValueRequired}
 	for i := range s.XValidations {
@@ -131,26 +142,24 @@ func (c *checker) ruleTexts(s *props, path *field.Path) {
 		if r.Reason != nil && !slices.Contains(reasons, *r.Reason) {
 			c.errs = append(c.errs, field.NotSupported(at.Child("reason"), *r.Reason, reasons))
 		}
-		c.rulePath(s, r.FieldPath, at.Child("fieldPath"))
+		if r.FieldPath != "" {
+			c.rulePath(shape(), r.FieldPath, at.Child("fieldPath"))
+		}
 	}
 }
 
 // breaks tells of line breaks, as the expression language has them.
 func breaks(text string) bool { return strings.ContainsAny(text, "\n\r") }
 
-func (c *checker) rulePath(s *props, path string, at *field.Path) {
-	if path == "" {
-		return
-	}
+func (c *checker) rulePath(n *node, path string, at *field.Path) {
 	if strings.TrimSpace(path) == "" {
 		c.invalid(at, path, "must be non-empty if specified")
 	}
 	if breaks(path) {
 		c.invalid(at, path, "must not contain line breaks")
 	}
-	n, err := compile(s)
-	if err != nil || !representable(s) {
-		return // which is told of
+	if n == nil {
+		return
 	}
 	if _, err := pathBelow(path, n); err != nil {
 		c.invalid(at, path, "must be a valid path")

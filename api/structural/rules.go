@@ -102,8 +102,33 @@ type scope struct {
 	env *cel.Env
 }
 
+// maxPaths bounds the paths of all that rules can refer to, together, which the
+// libraries of types keep: some thousand times what real kinds have. Otherwise a
+// schema of a few megabytes, deep and with long names, would need gigabytes.
+const maxPaths = 16 << 20
+
+var errTooDeep = errors.New("the schema is nested too deeply for validation rules")
+
+// pathsOf is the length of the paths of n, whose own is given, and of all below it.
+func pathsOf(n *node, own int) int {
+	if n == nil || own > maxPaths {
+		return own
+	}
+	sum := own + pathsOf(n.items, own+len(".@idx")) + pathsOf(n.values, own+len(".@elem"))
+	for name, f := range n.fields {
+		if sum > maxPaths {
+			break
+		}
+		sum += pathsOf(f, own+1+len(name))
+	}
+	return sum
+}
+
 // scopeOf makes the scope of a schema that is not part of another one.
 func scopeOf(n *node, whole bool) (scope, error) {
+	if pathsOf(n, len(selfType)) > maxPaths {
+		return scope{}, errTooDeep
+	}
 	t := common.SchemaDeclType(viewOf(n), whole)
 	if t == nil {
 		return scope{}, nil

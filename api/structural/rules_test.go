@@ -3,8 +3,11 @@ package structural
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -122,5 +125,44 @@ func TestCheckRules(t *testing.T) {
 		if got := strings.Join(got, "\n"); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", in, got, want)
 		}
+	}
+}
+
+// TestConcurrent takes objects through one schema at the same time: all that is
+// made when it is first needed is made once.
+func TestConcurrent(t *testing.T) {
+	s := schemaOf(t, routes)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			var object map[string]any
+			if err := utiljson.Unmarshal([]byte(strings.Replace(route, `"/a/b"`, `"a"`, 1)), &object); err != nil {
+				t.Error(err)
+				return
+			}
+			s.Default(object)
+			errs := s.Validate(t.Context(), Write{Is: object})
+			if len(errs) != 1 || errs[0].Detail != "value must be an absolute path" {
+				t.Errorf("got %v", errs)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestDeepSchema checks that a schema that would need gigabytes is refused.
+func TestDeepSchema(t *testing.T) {
+	const depth = 2000
+	text := strings.Repeat(`{"type":"object","properties":{"`+strings.Repeat("a", 300)+`":`, depth) + `{"type":"string"}` + strings.Repeat("}}", depth)
+	var p props
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	if errs := Check(&p, field.NewPath("s")); len(errs) > 0 {
+		t.Errorf("without rules: %v", errs)
+	}
+	p.XValidations = apiextensionsv1.ValidationRules{{Rule: "true"}}
+	if got, want := Check(&p, field.NewPath("s")).ToAggregate(), "s: Forbidden: "+errTooDeep.Error(); got == nil || got.Error() != want {
+		t.Errorf("got %v, want %s", got, want)
 	}
 }

@@ -23,9 +23,9 @@ type Write struct {
 	// Tolerate is told of faults that are let be since they were there before; nil
 	// when nobody wants to know.
 	Tolerate func(error)
-	// Also is what else is wrong with the object, which has its place between
-	// faults of values and others.
-	Also field.ErrorList
+	// Found is what is wrong with its metadata, and Also what else is wrong, which
+	// has its place between faults of values and others.
+	Found, Also field.ErrorList
 }
 
 const unchecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
@@ -49,7 +49,7 @@ func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
 	if r == nil {
 		return errs
 	}
-	if slices.ContainsFunc(errs, blocks) {
+	if slices.ContainsFunc(w.Found, blocks) || slices.ContainsFunc(errs, blocks) {
 		return append(errs, field.Invalid(nil, nil, unchecked))
 	}
 	return append(errs, evaluate(ctx, r, nil, w, was)...)
