@@ -18,6 +18,7 @@ type Catalogue struct {
 
 // index is one state of a catalogue. It is never changed.
 type index struct {
+	replaced  chan struct{} // closed when another one is in its place
 	resources []*Resource
 	names     map[nameKey]entry
 	kinds     map[nameKey]entry
@@ -50,6 +51,7 @@ func New(resources ...*Resource) (*Catalogue, error) {
 // as it was.
 func (c *Catalogue) Replace(resources ...*Resource) error {
 	i := &index{
+		replaced:  make(chan struct{}),
 		resources: slices.Clone(resources),
 		names:     map[nameKey]entry{},
 		kinds:     map[nameKey]entry{},
@@ -68,7 +70,9 @@ func (c *Catalogue) Replace(resources ...*Resource) error {
 		}
 	}
 	i.groups, i.lists = arrange(i.resources)
-	c.current.Store(i)
+	if was := c.current.Swap(i); was != nil {
+		close(was.replaced)
+	}
 	return nil
 }
 
@@ -144,6 +148,13 @@ func (c *Catalogue) Kind(gv schema.GroupVersion, kind string) (*Resource, *Versi
 // Resources are all that the catalogue holds, each once. The slice must not be
 // changed.
 func (c *Catalogue) Resources() []*Resource { return c.current.Load().resources }
+
+// Follow returns all resources, as Resources does, and a channel that is closed
+// when there are others.
+func (c *Catalogue) Follow() ([]*Resource, <-chan struct{}) {
+	i := c.current.Load()
+	return i.resources, i.replaced
+}
 
 // State tells one set of resources from another: it is equal to what it was as
 // long as nothing was replaced. It is what documents made from a catalogue are

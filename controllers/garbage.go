@@ -9,8 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 const collectorName = "garbage-collector-controller"
@@ -30,13 +32,27 @@ const collectors = 4
 
 func newCollector(c Config) Controller {
 	g := &collector{Config: c, client: newClient(c.Handler, "generic-garbage-collector"), graph: newGraph()}
-	g.loop = &loop[types.UID]{Config: c, name: collectorName, sync: g.sync, workers: collectors}
-	for _, res := range c.Catalogue.Resources() {
-		if answers(res, api.VerbDelete) && answers(res, api.VerbWatch) && !res.Expires {
-			g.loop.sources = append(g.loop.sources, source[types.UID]{resource: res, keys: g.graph.note})
+	g.loop = &loop[types.UID]{Config: c, name: collectorName, sync: g.sync, also: g.watchAll, workers: collectors}
+	return g.loop
+}
+
+// watchAll queues what changes concern until ctx is done.
+func (g *collector) watchAll(ctx context.Context, queue workqueue.TypedInterface[types.UID]) {
+	note := func(c change) {
+		for _, uid := range g.graph.note(c) {
+			queue.Add(uid)
 		}
 	}
-	return g.loop
+	everyKind{
+		catalogue: g.Catalogue,
+		wants: func(res *api.Resource) bool {
+			return answers(res, api.VerbDelete) && answers(res, api.VerbWatch) && !res.Expires
+		},
+		follow: func(ctx context.Context, res *api.Resource, k known) {
+			follow(ctx, g.Registry, registry.Target{Resource: res, Version: &res.Versions[0]}, registry.Selection{}, k, note)
+		},
+		gone: func(res *api.Resource, k known) { forgetUnseen(res, k, nil, note) },
+	}.run(ctx)
 }
 
 // sync looks at one object: whether it may stay, and whether it waits for what

@@ -52,7 +52,7 @@ func (g *graph) note(c change) []types.UID {
 		g.link(uid, n.owners)
 	}
 	var concerned []types.UID
-	if len(n.owners) > 0 && (was.uid == "" || !slices.Equal(was.owners, n.owners) || g.missing(n.owners)) {
+	if len(n.owners) > 0 && (was.resource != n.resource || !slices.Equal(was.owners, n.owners) || g.missing(n.owners)) {
 		concerned = append(concerned, uid)
 	}
 	if c.object.GetDeletionTimestamp() != nil && waitsForDependents(c.object) {

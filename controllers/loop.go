@@ -102,7 +102,7 @@ func (l *loop[K]) Run(ctx context.Context) {
 // feed queues the keys of what changes until ctx is done.
 func (s *source[K]) feed(ctx context.Context, reg *registry.Registry, queue workqueue.TypedInterface[K]) {
 	t := registry.Target{Resource: s.resource, Version: &s.resource.Versions[0], Namespace: s.namespace}
-	follow(ctx, reg, t, registry.Selection{Fields: s.fields}, func(c change) {
+	follow(ctx, reg, t, registry.Selection{Fields: s.fields}, known{}, func(c change) {
 		for _, key := range s.keys(c) {
 			queue.Add(key)
 		}

@@ -53,13 +53,19 @@ type quotaQueue = workqueue.TypedInterface[objectName]
 func (q *quotas) watchAll(ctx context.Context, queue quotaQueue) {
 	var wg sync.WaitGroup
 	wg.Go(func() { q.again(ctx, queue) })
-	for _, res := range q.Catalogue.Resources() {
-		gr := schema.GroupResource{Group: res.Versions[0].Group, Resource: res.Name}
-		if res.Namespaced && answers(res, api.VerbWatch) && !quota.Ignored(gr) {
-			wg.Go(func() { q.watch(ctx, queue, res, gr) })
-		}
-	}
+	everyKind{
+		catalogue: q.Catalogue,
+		wants: func(res *api.Resource) bool {
+			return res.Namespaced && answers(res, api.VerbWatch) && !quota.Ignored(groupResource(res))
+		},
+		follow: func(ctx context.Context, res *api.Resource, _ known) { q.watch(ctx, queue, res, groupResource(res)) },
+		gone:   func(*api.Resource, known) { q.count(ctx, queue, "") },
+	}.run(ctx)
 	wg.Wait()
+}
+
+func groupResource(res *api.Resource) schema.GroupResource {
+	return schema.GroupResource{Group: res.Versions[0].Group, Resource: res.Name}
 }
 
 // watch counts the quotas of a namespace again when something there has become
@@ -168,7 +174,7 @@ func (q *quotas) read(ctx context.Context, key objectName) (api.Object, error) {
 func (q *quotas) usage(ctx context.Context, is *corev1.ResourceQuota, pending []*quota.Charge) (*quota.Count, error) {
 	count := quota.NewCount(is, q.Now())
 	for _, res := range q.Catalogue.Resources() {
-		gr := schema.GroupResource{Group: res.Versions[0].Group, Resource: res.Name}
+		gr := groupResource(res)
 		if !res.Namespaced || res.Virtual != nil || quota.Ignored(gr) || !count.Begin(gr) {
 			continue
 		}

@@ -24,13 +24,15 @@ type change struct {
 // watchAgain is how long after its end a watch is begun anew.
 const watchAgain = 5 * time.Millisecond
 
+// known is what somebody was told of that is there, by key.
+type known map[string]types.UID
+
 // follow tells of every object that is selected and of every change, until ctx
 // is done. Where the watch is lost it begins anew: what went away meanwhile is
 // told of as gone.
-func follow(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, tell func(change)) {
-	known := map[string]types.UID{}
+func follow(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k known, tell func(change)) {
 	for ctx.Err() == nil {
-		followOnce(ctx, reg, t, s, known, tell)
+		followOnce(ctx, reg, t, s, k, tell)
 		select {
 		case <-ctx.Done():
 		case <-time.After(watchAgain):
@@ -38,7 +40,7 @@ func follow(ctx context.Context, reg *registry.Registry, t registry.Target, s re
 	}
 }
 
-func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, known map[string]types.UID, tell func(change)) {
+func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k known, tell func(change)) {
 	res := t.Resource
 	w, err := reg.Watch(ctx, t, registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
 	if err != nil {
@@ -54,7 +56,7 @@ func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, 
 		for _, e := range events {
 			if e.Type == storage.Bookmark {
 				if e.End {
-					forgetUnseen(res, known, seen, tell)
+					forgetUnseen(res, k, seen, tell)
 					seen = nil
 				}
 				continue
@@ -68,20 +70,20 @@ func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, 
 			}
 			gone := e.Type == storage.Deleted
 			if gone {
-				delete(known, e.Item.Key())
+				delete(k, e.Item.Key())
 			} else {
-				known[e.Item.Key()] = obj.GetUID()
+				k[e.Item.Key()] = obj.GetUID()
 			}
 			tell(change{res, obj, gone})
 		}
 	}
 }
 
-// forgetUnseen tells of what is known, by key, and was not seen again.
-func forgetUnseen(res *api.Resource, known map[string]types.UID, seen map[string]bool, tell func(change)) {
-	for key, uid := range known {
+// forgetUnseen tells of what is known and was not seen again.
+func forgetUnseen(res *api.Resource, k known, seen map[string]bool, tell func(change)) {
+	for key, uid := range k {
 		if !seen[key] {
-			delete(known, key)
+			delete(k, key)
 			tell(change{res, identity(key, uid), true})
 		}
 	}

@@ -152,7 +152,7 @@ func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOpt
 	}
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {
-		if o.Replace && t.Resource.RequireResourceVersion {
+		if o.Replace && t.Sub == nil && t.Resource.RequireResourceVersion {
 			// Where a kind is named, kube-apiserver names the resource here.
 			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
 			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{

@@ -102,6 +102,11 @@ func TestUpdatePreconditions(t *testing.T) {
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be specified for an update") {
 		t.Errorf("a kind that must be told the version: %v", err)
 	}
+	budget.Sub = &api.Subresource{Name: "scale"}
+	_, err = r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{Replace: true})
+	if err != nil {
+		t.Errorf("a subresource of it, which need not be: %v", err)
+	}
 }
 
 func TestUpdateWithoutChangeKeepsTheVersion(t *testing.T) {
