@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -128,8 +129,15 @@ func (c clients) use(ctx context.Context, t *testing.T, k kind, u *unstructured.
 	applied, err := api.Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: "kubectl", Force: true})
 	if err != nil {
 		t.Errorf("apply %s: %v", what, err)
+		applied = made
 	} else if applied.GetGeneration() != made.GetGeneration() {
 		t.Errorf("apply %s: it is the same, and has generation %d after %d", what, applied.GetGeneration(), made.GetGeneration())
+	}
+	if len(applied.GetFinalizers()) > 0 { // nobody is there who would take them away
+		_, err := api.Patch(ctx, u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err != nil {
+			t.Errorf("patch %s: %v", what, err)
+		}
 	}
 	if err := api.Delete(ctx, u.GetName(), metav1.DeleteOptions{}); err != nil {
 		t.Errorf("delete %s: %v", what, err)
