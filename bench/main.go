@@ -31,7 +31,7 @@ import (
 type settings struct {
 	binary, server, token, pids, run, durable string
 	objects, ops, lists, workers              int
-	watchers, events, starts                  int
+	watchers, events, starts, crds            int
 }
 
 func parseFlags() (*settings, error) {
@@ -48,6 +48,7 @@ func parseFlags() (*settings, error) {
 	flag.IntVar(&s.workers, "c", 16, "concurrent requests of workloads about single objects")
 	flag.IntVar(&s.watchers, "watchers", 200, "watches of the fan-out")
 	flag.IntVar(&s.events, "events", 500, "events of the fan-out, each for every watch")
+	flag.IntVar(&s.crds, "crds", 1000, "definitions of custom kinds")
 	flag.IntVar(&s.starts, "starts", 7, "how often to start the server, for the median")
 	flag.Parse()
 	if flag.NArg() > 0 {

@@ -64,9 +64,9 @@ func prepare(ctx context.Context, t *target) error {
 // both measures w on the server and then on the floor, which answers as often
 // and with as many bytes.
 func both(ctx context.Context, s *settings, w *workload, server, floor *target) (measured, least *result, err error) {
-	if w.fanout {
-		if measured, err = fanout(ctx, s, server, 0); err == nil {
-			least, err = fanout(ctx, s, floor, measured.bytes/max(measured.answers, 1))
+	if w.own != nil {
+		if measured, err = w.own(ctx, s, server, 0); err == nil {
+			least, err = w.own(ctx, s, floor, measured.bytes/max(measured.answers, 1))
 		}
 		return measured, least, err
 	}

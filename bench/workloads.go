@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -23,8 +24,9 @@ type workload struct {
 	request func(s *settings, i int) request
 	// pages: an operation goes on with continue tokens until the list is whole.
 	pages bool
-	// fanout: an operation is an event to one of many watches (fanout.go).
-	fanout bool
+	// own measures in a way of its own: fanout.go, crds.go. For the floor, answer is
+	// the size of an answer.
+	own func(ctx context.Context, s *settings, t *target, answer int64) (*result, error)
 }
 
 // Numbers of operations and of workers.
@@ -70,9 +72,22 @@ var workloads = []workload{
 		return request{method: http.MethodPatch, path: configMapPath(n) + "?fieldManager=bench&force=true", contentType: mediaApply,
 			body: fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cm-%06d"},"data":{"applied":"a%d"}}`, n, i)}
 	}},
-	{name: "fanout", about: "an event to a watch", fanout: true},
+	{name: "fanout", about: "an event to a watch", own: fanout},
 	{name: "delete", about: "a ConfigMap", ops: deletes, workers: many, request: func(_ *settings, i int) request {
 		return request{method: http.MethodDelete, path: configMapPath(i)}
+	}},
+	{name: "crds", about: "a definition", own: crds},
+	{name: "createcr", about: "a custom object of 1 KB", ops: objects, workers: many, request: func(_ *settings, i int) request {
+		return request{method: http.MethodPost, path: customPath(0), contentType: mediaJSON, body: custom(i)}
+	}},
+	{name: "getcr", about: "a custom object", ops: singles, workers: many, request: func(s *settings, i int) request {
+		return request{method: http.MethodGet, path: customPath(0) + fmt.Sprintf("/cr-%06d", i%s.objects), accept: mediaJSON}
+	}},
+	list("listcr", "all custom objects", customPath(0), mediaJSON, ""),
+	{name: "patchcr", about: "a custom object", ops: singles, workers: many, request: func(s *settings, i int) request {
+		n := i % s.objects
+		return request{method: http.MethodPatch, path: customPath(0) + fmt.Sprintf("/cr-%06d", n), contentType: mediaMerge,
+			body: fmt.Appendf(nil, `{"spec":{"owner":"owner-%d"}}`, i)}
 	}},
 }
 

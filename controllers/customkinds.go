@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -32,6 +31,7 @@ type CustomKinds struct {
 	builtIn     []*api.Resource
 	forget      func(*api.Resource)
 	loop        *loop[string]
+	names       kindNames
 
 	mu    sync.Mutex
 	kinds map[string]*customKind // by the name of the definition
@@ -40,9 +40,11 @@ type CustomKinds struct {
 // customKind is one that is in the catalogue, with what it was made of.
 type customKind struct {
 	*crd.Kind
-	uid   types.UID // of the definition
-	spec  apiextensionsv1.CustomResourceDefinitionSpec
-	names apiextensionsv1.CustomResourceDefinitionNames
+	// uid and generation are those of the definition: they tell which spec it had,
+	// without keeping that.
+	uid        types.UID
+	generation int64
+	names      apiextensionsv1.CustomResourceDefinitionNames
 }
 
 type definition = apiextensionsv1.CustomResourceDefinition
@@ -59,6 +61,7 @@ func NewCustomKinds(c Config, forget func(*api.Resource)) *CustomKinds {
 		Config: c, definitions: registry.Target{Resource: res, Version: version},
 		builtIn: slices.Clone(c.Catalogue.Resources()), forget: forget, kinds: map[string]*customKind{},
 	}
+	k.names.cursor = c.Registry.CursorOf(res)
 	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, sources: []source[string]{{
 		resource: res, keys: k.affected,
 	}}}
@@ -93,16 +96,10 @@ func (k *CustomKinds) affected(c change) []string {
 	if ok && !c.gone {
 		return names
 	}
-	list, err := k.list(context.Background())
-	if err != nil {
-		return names
+	if !ok {
+		return append(names, k.names.waiting(true, "")...)
 	}
-	for _, other := range list {
-		if (!ok || other.Spec.Group == d.Spec.Group) && !isTrue(other, apiextensionsv1.NamesAccepted) {
-			names = append(names, other.Name)
-		}
-	}
-	return names
+	return append(names, k.names.waiting(false, d.Spec.Group)...)
 }
 
 func (k *CustomKinds) list(ctx context.Context) ([]*definition, error) {
@@ -142,11 +139,11 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
 		return k.cleanUp(ctx, d)
 	}
 	want := d.DeepCopy()
-	others, err := k.list(ctx)
+	reason, message, err := k.names.give(ctx, want)
 	if err != nil {
 		return soon, err
 	}
-	k.judge(want, others)
+	k.judge(want, reason, message)
 	if isTrue(want, apiextensionsv1.Established) {
 		if err := k.install(want); err != nil {
 			return done, err
@@ -187,14 +184,14 @@ func (k *CustomKinds) install(d *definition) error {
 	was := k.kinds[d.Name]
 	// A definition that was deleted and made again is another one, also if
 	// nothing was seen of what was between.
-	if was != nil && was.uid == d.UID && equality.Semantic.DeepEqual(was.spec, d.Spec) && equality.Semantic.DeepEqual(was.names, d.Status.AcceptedNames) {
+	if was != nil && was.uid == d.UID && was.generation == d.Generation && equality.Semantic.DeepEqual(was.names, d.Status.AcceptedNames) {
 		return nil
 	}
 	compiled, err := crd.Compile(d, nil)
 	if err != nil {
 		return err
 	}
-	is := &customKind{compiled, d.UID, *d.Spec.DeepCopy(), *d.Status.AcceptedNames.DeepCopy()}
+	is := &customKind{compiled, d.UID, d.Generation, *d.Status.AcceptedNames.DeepCopy()}
 	if was != nil && was.uid == d.UID {
 		return k.replace(d.Name, was, is)
 	}
@@ -309,8 +306,9 @@ func isTrue(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionTy
 	})
 }
 
-// judge sets names and conditions of d beside the others that there are.
-func (k *CustomKinds) judge(d *definition, others []*definition) {
+// judge sets the conditions of d, of whose names reason tells why it was not given
+// one.
+func (k *CustomKinds) judge(d *definition, reason, message string) {
 	set := func(t apiextensionsv1.CustomResourceDefinitionConditionType, ok bool, reason, message string) {
 		status := apiextensionsv1.ConditionFalse
 		if ok {
@@ -320,7 +318,6 @@ func (k *CustomKinds) judge(d *definition, others []*definition) {
 			Type: t, Status: status, Reason: reason, Message: message,
 		}, k.Now())
 	}
-	reason, message := acceptNames(d, others)
 	if reason == "" {
 		set(apiextensionsv1.NamesAccepted, true, "NoConflicts", "no conflicts found")
 	} else {
@@ -339,45 +336,4 @@ func (k *CustomKinds) judge(d *definition, others []*definition) {
 	if d.Spec.PreserveUnknownFields {
 		set(apiextensionsv1.NonStructuralSchema, true, "Violations", "spec.preserveUnknownFields: Invalid value: true: must be false")
 	}
-}
-
-// acceptNames gives d those of its names that nobody else of its group has, and
-// tells of the last that somebody has.
-func acceptNames(d *definition, others []*definition) (reason, message string) {
-	names, kinds := map[string]bool{}, map[string]bool{}
-	for _, o := range others {
-		if o.Spec.Group != d.Spec.Group || o.Name == d.Name {
-			continue
-		}
-		a := o.Status.AcceptedNames
-		for _, n := range append([]string{a.Plural, a.Singular}, a.ShortNames...) {
-			names[n] = n != ""
-		}
-		kinds[a.Kind], kinds[a.ListKind] = a.Kind != "", a.ListKind != ""
-	}
-	asked, accepted := d.Spec.Names, &d.Status.AcceptedNames
-	refuse := func(why, name string) { reason, message = why, fmt.Sprintf("%q is already in use", name) }
-	take := func(taken map[string]bool, to *string, name, why string) {
-		if taken[name] {
-			refuse(why, name)
-			return
-		}
-		*to = name
-	}
-	take(names, &accepted.Plural, asked.Plural, "PluralConflict")
-	take(names, &accepted.Singular, asked.Singular, "SingularConflict")
-	free := true
-	for _, n := range asked.ShortNames {
-		if names[n] {
-			refuse("ShortNamesConflict", n)
-			free = false
-		}
-	}
-	if free {
-		accepted.ShortNames = asked.ShortNames
-	}
-	take(kinds, &accepted.Kind, asked.Kind, "KindConflict")
-	take(kinds, &accepted.ListKind, asked.ListKind, "ListKindConflict")
-	accepted.Categories = asked.Categories
-	return reason, message
 }

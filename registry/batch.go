@@ -80,8 +80,11 @@ func (r *Registry) Cursor(gr schema.GroupResource) (*storage.Cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.collection(res).Cursor(), nil
+	return r.CursorOf(res), nil
 }
+
+// CursorOf is Cursor for a resource that is at hand.
+func (r *Registry) CursorOf(res *api.Resource) *storage.Cursor { return r.collection(res).Cursor() }
 
 // Find finds a stored resource whether it is served or not.
 func (r *Registry) Find(gr schema.GroupResource) (*api.Resource, error) {

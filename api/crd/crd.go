@@ -24,7 +24,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/structural"
-	"github.com/miniapiserver/miniapiserver/openapi"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -45,9 +44,11 @@ func Compile(d *apiextensionsv1.CustomResourceDefinition, remotes func(*apiexten
 	k := &Kind{Schemas: map[schema.GroupVersion]*structural.Schema{}}
 	var made []*structural.Schema
 	forms := make([]*api.Resource, 0, len(d.Spec.Versions))
+	whole := d.Spec.Versions
+	d = withoutSchemas(d)
 	for i := range d.Spec.Versions {
 		v := &d.Spec.Versions[i]
-		s, err := schemaOf(d, v, made)
+		s, err := schemaOf(d, &whole[i], made)
 		if err != nil {
 			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
 		}
@@ -55,6 +56,9 @@ func Compile(d *apiextensionsv1.CustomResourceDefinition, remotes func(*apiexten
 		gv := schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}
 		k.Schemas[gv] = s
 		form := k.form(d, gv, v, s)
+		if form.Versions[0].OpenAPI, err = publishing(d, v, &whole[i]); err != nil {
+			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
+		}
 		forms = append(forms, form)
 		if v.Storage {
 			k.Resource = form
@@ -66,6 +70,17 @@ func Compile(d *apiextensionsv1.CustomResourceDefinition, remotes func(*apiexten
 	c := &conversion{group: d.Spec.Group, kind: k, remote: remoteOf(d, remotes)}
 	c.connect(k.Resource, forms)
 	return k, nil
+}
+
+// withoutSchemas is as much of a definition as its kind keeps. Schemas are by far
+// the most of it, and are kept in smaller forms.
+func withoutSchemas(d *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+	out := *d
+	out.Spec.Versions = slices.Clone(d.Spec.Versions)
+	for i := range out.Spec.Versions {
+		out.Spec.Versions[i].Schema = nil
+	}
+	return &out
 }
 
 // form is the resource as one of its versions has it.
@@ -153,8 +168,7 @@ func contentOf(obj api.Object) map[string]any { return obj.(*unstructured.Unstru
 func versionOf(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {
 	return api.Version{
 		GroupVersion: own.GroupVersion(), NotServed: !v.Served, Deprecated: deprecationOf(d, v),
-		OpenAPI: func() ([]openapi.Definition, error) { return definitionsOf(&d.Spec, d.Status.AcceptedNames, v) },
-		Coerce:  func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
+		Coerce: func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
 		Check: func(ctx context.Context, asked api.Write) field.ErrorList {
 			w := structural.Write{
 				Is: contentOf(asked.Object), Status: asked.Status, Found: asked.Found,

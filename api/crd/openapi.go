@@ -15,18 +15,33 @@ import (
 
 type props = apiextensionsv1.JSONSchemaProps
 
+// publishing makes the definitions of a version, whose schema stands in whole, when
+// it is called. Until then it keeps no more than the text of that.
+func publishing(d *apiextensionsv1.CustomResourceDefinition, v, whole *apiextensionsv1.CustomResourceDefinitionVersion) (func() ([]openapi.Definition, error), error) {
+	text := []byte("null")
+	if whole.Schema != nil {
+		var err error
+		if text, err = json.Marshal(whole.Schema.OpenAPIV3Schema); err != nil {
+			return nil, err
+		}
+	}
+	return func() ([]openapi.Definition, error) {
+		var schema *props
+		if err := json.Unmarshal(text, &schema); err != nil {
+			return nil, err
+		}
+		return definitionsOf(&d.Spec, d.Status.AcceptedNames, v, schema)
+	}, nil
+}
+
 // definitionsOf are the schemas of objects of a version, and of lists of them, as
-// documents of OpenAPI have them.
+// documents of OpenAPI have them; schema is nil where there is none.
 func definitionsOf(spec *apiextensionsv1.CustomResourceDefinitionSpec, names apiextensionsv1.CustomResourceDefinitionNames,
-	v *apiextensionsv1.CustomResourceDefinitionVersion) ([]openapi.Definition, error) {
+	v *apiextensionsv1.CustomResourceDefinitionVersion, schema *props) ([]openapi.Definition, error) {
 	c := openapi.Custom{Plural: names.Plural, ListKind: names.ListKind}
 	c.Group, c.Version, c.Kind = spec.Group, v.Name, names.Kind
 	for _, f := range v.SelectableFields {
 		c.SelectableFields = append(c.SelectableFields, strings.TrimPrefix(f.JSONPath, "."))
-	}
-	var schema *props
-	if v.Schema != nil {
-		schema = v.Schema.OpenAPIV3Schema
 	}
 	var err error
 	if c.V3, err = published(schema, spec.PreserveUnknownFields, false); err != nil {

@@ -31,7 +31,7 @@ func TestPublishedSchemas(t *testing.T) {
 	}
 	got.V2, got.V3 = map[string]any{}, map[string]any{}
 	for _, v := range d.Spec.Versions {
-		defs, err := definitionsOf(&d.Spec, d.Spec.Names, &v)
+		defs, err := definitionsOf(&d.Spec, d.Spec.Names, &v, v.Schema.OpenAPIV3Schema)
 		if err != nil {
 			t.Fatal(err)
 		}

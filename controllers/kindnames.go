@@ -1,0 +1,128 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// kindNames knows which names definitions were given. It keeps no definition:
+// there may be thousands, which are not to be read again for each of them.
+type kindNames struct {
+	mu     sync.Mutex
+	cursor *storage.Cursor
+	claims map[string]*claim // by definition
+}
+
+// claim is what a definition was given; settled: that is all that it asked for.
+type claim struct {
+	rev     int64
+	group   string
+	names   apiextensionsv1.CustomResourceDefinitionNames
+	settled bool
+}
+
+// update takes in what changed; n.mu is held.
+func (n *kindNames) update() {
+	steps, all := n.cursor.Next()
+	before := n.claims
+	if all {
+		n.claims = make(map[string]*claim, len(steps))
+	}
+	for _, s := range steps {
+		name := s.Item.Key()
+		if s.Gone {
+			delete(n.claims, name)
+			continue
+		}
+		c, ok := before[name]
+		if !ok || c.rev != s.Item.Revision() {
+			obj, err := s.Item.Object()
+			if err != nil {
+				continue // told of by the store
+			}
+			d := obj.(*definition)
+			c = &claim{s.Item.Revision(), d.Spec.Group, d.Status.AcceptedNames, isTrue(d, apiextensionsv1.NamesAccepted)}
+		}
+		n.claims[name] = c
+	}
+}
+
+// waiting are the definitions that do not have the names that they asked for: all
+// of them, or those of a group.
+func (n *kindNames) waiting(all bool, group string) (names []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.update()
+	for name, c := range n.claims {
+		if !c.settled && (all || c.group == group) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// give gives d those of its names that nobody else of its group has, and tells of
+// the last that somebody has.
+func (n *kindNames) give(ctx context.Context, d *definition) (reason, message string, err error) {
+	if err := n.cursor.Wait(ctx); err != nil {
+		return "", "", err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.update()
+	reason, message = acceptNames(d, func(taken func(*apiextensionsv1.CustomResourceDefinitionNames) bool) bool {
+		for name, c := range n.claims {
+			if c.group == d.Spec.Group && name != d.Name && taken(&c.names) {
+				return true
+			}
+		}
+		return false
+	})
+	return reason, message, nil
+}
+
+// acceptNames is give, where others tells whether a thing is true of the names of
+// anybody else.
+func acceptNames(d *definition, others func(taken func(*apiextensionsv1.CustomResourceDefinitionNames) bool) bool) (reason, message string) {
+	asked, accepted := d.Spec.Names, &d.Status.AcceptedNames
+	refuse := func(why, name string) { reason, message = why, fmt.Sprintf("%q is already in use", name) }
+	resource := func(name string) bool {
+		return name != "" && others(func(o *apiextensionsv1.CustomResourceDefinitionNames) bool {
+			return o.Plural == name || o.Singular == name || slices.Contains(o.ShortNames, name)
+		})
+	}
+	kind := func(name string) bool {
+		return name != "" && others(func(o *apiextensionsv1.CustomResourceDefinitionNames) bool {
+			return o.Kind == name || o.ListKind == name
+		})
+	}
+	take := func(taken func(string) bool, to *string, name, why string) {
+		if taken(name) {
+			refuse(why, name)
+			return
+		}
+		*to = name
+	}
+	take(resource, &accepted.Plural, asked.Plural, "PluralConflict")
+	take(resource, &accepted.Singular, asked.Singular, "SingularConflict")
+	free := true
+	for _, n := range asked.ShortNames {
+		if resource(n) {
+			refuse("ShortNamesConflict", n)
+			free = false
+		}
+	}
+	if free {
+		accepted.ShortNames = asked.ShortNames
+	}
+	take(kind, &accepted.Kind, asked.Kind, "KindConflict")
+	take(kind, &accepted.ListKind, asked.ListKind, "ListKindConflict")
+	accepted.Categories = asked.Categories
+	return reason, message
+}
