@@ -7,7 +7,8 @@
 //
 // Reading order: aggregation.go has the index; remote.go connections and what
 // they show of the user; check.go whether a remote server can be reached;
-// discovery.go what it serves, and groups.go the order of all that is served.
+// discovery.go and openapi.go what it serves, and groups.go the order of all that
+// is served.
 //
 // It answers no requests: package handlers passes them on, and a loop in package
 // controllers checks what can be reached.
@@ -169,16 +170,20 @@ func (s *Services) At(path string) *Remote {
 	}
 	s.rlock()
 	defer s.mu.RUnlock()
-	if len(s.remotes) == 0 {
+	return at(s.remotes, path)
+}
+
+func at(remotes map[schema.GroupVersion]*Remote, path string) *Remote {
+	if len(remotes) == 0 {
 		return nil
 	}
 	if rest, ok := strings.CutPrefix(path, "/apis/"); ok {
 		group, rest, _ := strings.Cut(rest, "/")
 		version, _, _ := strings.Cut(rest, "/")
-		return s.remotes[schema.GroupVersion{Group: group, Version: version}]
+		return remotes[schema.GroupVersion{Group: group, Version: version}]
 	}
 	if path == "/api" || strings.HasPrefix(path, "/api/") {
-		return s.remotes[schema.GroupVersion{Version: "v1"}]
+		return remotes[schema.GroupVersion{Version: "v1"}]
 	}
 	return nil
 }

@@ -33,6 +33,13 @@ type Document struct {
 func (s *Services) Fetch(ctx context.Context, r *Remote) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
+	if err := s.fetchDocument(ctx, r); err != nil {
+		return err
+	}
+	return r.fetchSchemas(ctx)
+}
+
+func (s *Services) fetchDocument(ctx context.Context, r *Remote) error {
 	was := r.document.Load()
 	is, err := r.fetch(ctx, was)
 	if err != nil {

@@ -35,6 +35,7 @@ type Remote struct {
 	spec      apiregistrationv1.APIServiceSpec
 	available atomic.Bool
 	document  atomic.Pointer[Document]
+	schemas   atomic.Pointer[schemas]
 	resolver  *services.Resolver
 	// plain and upgrades are connections for requests, and for those that turn
 	// into something else, which HTTP/2 cannot. Err says why there are none.

@@ -150,6 +150,13 @@ func (s *sample) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			{"name":"things","singularName":"thing","namespaced":true,"kind":"Thing","verbs":["create","get","list","watch"],"shortNames":["th"]}]}`)
 	case r.URL.Path == "/apis/"+sampleGroup+"/v1/elsewhere":
 		http.Redirect(w, r, "https://elsewhere.example.com/", http.StatusFound)
+	case r.URL.Path == "/openapi/v3" && !s.older:
+		s.json(w, `{"paths":{"version":{"serverRelativeURL":"/openapi/v3/version?hash=1"},
+			"apis/`+sampleGroup+`/v1":{"serverRelativeURL":"/openapi/v3/apis/`+sampleGroup+`/v1?hash=ABC"}}}`)
+	case r.URL.Path == "/openapi/v3/apis/"+sampleGroup+"/v1" && r.URL.RawQuery == "hash=ABC":
+		s.json(w, `{"openapi":"3.0.0","info":{"title":"things"}}`)
+	case strings.HasPrefix(r.URL.Path, "/openapi"):
+		http.NotFound(w, r)
 	case below == "echo":
 		s.echo(w, r)
 	case name != "":
@@ -373,6 +380,7 @@ func TestAggregation(t *testing.T) {
 	}
 	a.upgrade(t)
 	a.discovered(t)
+	a.described(t)
 
 	if err := a.services.Delete(t.Context(), "v1."+sampleGroup, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -465,6 +473,23 @@ func (a *aggregated) discovered(t *testing.T) {
 	}
 	if body, code := a.fetch(t, "/apis/"+sampleGroup); code != http.StatusOK || !strings.Contains(body, `"kind":"APIGroup"`) {
 		t.Errorf("%d %s", code, body)
+	}
+}
+
+// described looks for the schemas of things.
+func (a *aggregated) described(t *testing.T) {
+	t.Helper()
+	paths, err := a.client.Discovery().OpenAPIV3().Paths()
+	if err != nil {
+		t.Fatal(err)
+	}
+	things := paths["apis/"+sampleGroup+"/v1"]
+	if things == nil || paths["apis/apps/v1"] == nil || !strings.Contains(paths["version"].ServerRelativeURL(), "hash=") ||
+		strings.HasSuffix(paths["version"].ServerRelativeURL(), "hash=1") {
+		t.Fatalf("%v", paths)
+	}
+	if doc, err := things.Schema("application/json"); err != nil || !strings.Contains(string(doc), `"title":"things"`) {
+		t.Errorf("%s, %v", doc, err)
 	}
 }
 

@@ -64,6 +64,9 @@ func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 			made = doc.made
 		}
 	}
+	for name, url := range h.Aggregation.OpenAPI() {
+		index.Paths[name] = place{url}
+	}
 	body, err := json.Marshal(index)
 	if err != nil {
 		h.openAPIFailed(w, r, err)
@@ -81,6 +84,10 @@ func openAPIURL(name, hash string) string {
 
 func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/openapi/v3/")
+	if remote := h.Aggregation.OpenAPIAt(name); remote != nil {
+		h.serveElsewhere(w, r, remote)
+		return
+	}
 	contentType, ok := openAPIContentType(w, r, openAPIv3Protobuf)
 	if !ok {
 		return
