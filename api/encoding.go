@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
@@ -56,7 +57,7 @@ func (r *Resource) encodeStoredJSON(obj Object) ([]byte, error) {
 		obj = obj.DeepCopyObject().(Object)
 		obj.GetObjectKind().SetGroupVersionKind(want)
 	}
-	value, err := json.Marshal(obj)
+	value, err := marshalJSON(obj)
 	return append(value, '\n'), err
 }
 
@@ -115,6 +116,9 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
 		return nil, nil, fmt.Errorf("value is neither protobuf nor JSON")
 	}
+	if r.Untyped {
+		return r.decodeUntyped(value)
+	}
 	var written metav1.TypeMeta
 	if err := json.Unmarshal(value, &written); err != nil {
 		return nil, nil, err
@@ -127,10 +131,28 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 	if err := json.Unmarshal(value, obj); err != nil {
 		return nil, nil, err
 	}
-	if !r.Untyped {
-		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-	}
+	obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	return v, obj, nil
+}
+
+// decodeUntyped reads the value once, where the type's own way is to read it five
+// times.
+func (r *Resource) decodeUntyped(value []byte) (*Version, Object, error) {
+	obj := &unstructured.Unstructured{}
+	if err := json.Unmarshal(value, &obj.Object); err != nil {
+		return nil, nil, err
+	}
+	v, err := r.writtenAs(obj.GetAPIVersion(), obj.GetKind())
+	return v, obj, err
+}
+
+// marshalJSON is json.Marshal for an object: what has no Go type is written once,
+// where the type's own way is to write it and read that again.
+func marshalJSON(obj Object) ([]byte, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return json.Marshal(u.Object)
+	}
+	return json.Marshal(obj)
 }
 
 // writtenAs finds the version that a stored value says it has.
