@@ -2,10 +2,6 @@ package webhook
 
 import (
 	"fmt"
-	"net"
-	"net/url"
-	"path"
-	"strconv"
 	"sync"
 	"time"
 
@@ -14,7 +10,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api/expression"
-	"github.com/miniapiserver/miniapiserver/registry/services"
+	"github.com/miniapiserver/miniapiserver/registry/hooks"
 )
 
 // hook is one webhook of a configuration, compiled. It is safe for concurrent
@@ -27,7 +23,7 @@ type hook struct {
 	criteria *match.Criteria
 	// conditions are compiled when they are first needed.
 	conditions func() *match.Conditions
-	endpoint   endpoint
+	endpoint   hooks.Endpoint
 	// ignore is its failure policy.
 	ignore bool
 	// quiet: it may be asked about what is not to happen. Nil means that nobody
@@ -37,17 +33,6 @@ type hook struct {
 	versions []string
 	// again: it wants to be asked once more about what changed after it.
 	again bool
-}
-
-// endpoint is where a hook is asked, and by whom it is certified.
-type endpoint struct {
-	url string
-	// host is that of the credentials: with the port.
-	host string
-	// service is set where the host is to be looked up as one.
-	service *services.Reference
-	ca      string
-	err     error
 }
 
 // fields are what the two kinds of webhooks have alike.
@@ -73,7 +58,7 @@ func (w *fields) compile(config string, n int, kind string, m *match.Metrics) *h
 		name: w.name, config: config, id: fmt.Sprintf("%s/%s/%d", config, w.name, n),
 		owner:    match.Owner{Name: w.name, Kind: "webhook", Type: kind},
 		criteria: match.NewCriteria(resources),
-		endpoint: endpointOf(w.client),
+		endpoint: hooks.EndpointOf(w.client),
 		ignore:   w.failure != nil && *w.failure == admissionv1.Ignore,
 		versions: w.versions,
 	}
@@ -120,38 +105,4 @@ func validatingHooks(c *admissionv1.ValidatingWebhookConfiguration, m *match.Met
 		hooks = append(hooks, f.compile(c.Name, i, typeValidate, m))
 	}
 	return hooks
-}
-
-const httpsPort = 443
-
-func endpointOf(c *admissionv1.WebhookClientConfig) endpoint {
-	e := endpoint{ca: string(c.CABundle)}
-	switch {
-	case c.Service != nil:
-		s := &services.Reference{Namespace: c.Service.Namespace, Name: c.Service.Name, Port: httpsPort}
-		if c.Service.Port != nil {
-			s.Port = *c.Service.Port
-		}
-		p := "/"
-		if c.Service.Path != nil {
-			p = path.Join(p, *c.Service.Path)
-		}
-		e.service, e.host = s, net.JoinHostPort(s.ServerName(), strconv.Itoa(int(s.Port)))
-		e.url = (&url.URL{Scheme: "https", Host: e.host, Path: p}).String()
-	case c.URL != nil:
-		u, err := url.Parse(*c.URL)
-		if err != nil {
-			//lint:ignore ST1005 kube-apiserver's words
-			e.err = fmt.Errorf("Unparsable URL: %w", err)
-			return e
-		}
-		e.host = u.Host
-		if u.Port() == "" {
-			e.host = net.JoinHostPort(u.Host, strconv.Itoa(httpsPort))
-		}
-		e.url = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path.Join("/", u.Path)}).String()
-	default:
-		e.err = fmt.Errorf("webhook configuration must have either service or URL")
-	}
-	return e
 }

@@ -203,12 +203,3 @@ func verifyV1(w *admissionv1.AdmissionReview, uid types.UID, mutating bool) (*an
 	}
 	return a, nil
 }
-
-// statusIn is the Status that a body holds; nil if it is something else.
-func statusIn(body []byte) *metav1.Status {
-	s := &metav1.Status{}
-	if json.Unmarshal(body, s) != nil || s.Kind != "Status" || s.APIVersion != "v1" {
-		return nil
-	}
-	return s
-}

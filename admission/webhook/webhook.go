@@ -17,6 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
@@ -25,6 +26,10 @@ const (
 	mutatingName   = "MutatingAdmissionWebhook"
 	validatingName = "ValidatingAdmissionWebhook"
 )
+
+// maxAnswer is the largest answer: a patch that replaces the largest object, in
+// base64.
+const maxAnswer = 8 << 20
 
 // Config is what the plugins are made from.
 type Config struct {
@@ -58,7 +63,7 @@ type Webhooks struct {
 
 // caller asks hooks of one type.
 type caller struct {
-	clients  *clients
+	clients  *hooks.Clients
 	decoder  runtime.Decoder
 	mutating bool
 }
@@ -74,11 +79,11 @@ func New(c Config) (*Webhooks, error) {
 		name string
 		to   **caller
 	}{{mutatingName, &w.mutating}, {validatingName, &w.validating}} {
-		known, err := readUsers(c.Files[plugin.name])
+		known, err := hooks.ReadUsers(c.Files[plugin.name])
 		if err != nil {
 			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin.name, err)
 		}
-		*plugin.to = &caller{clients: newClients(known, &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}), decoder: decoder, mutating: plugin.name == mutatingName}
+		*plugin.to = &caller{clients: hooks.New(known, &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}), decoder: decoder, mutating: plugin.name == mutatingName}
 	}
 	if w.hooks.mutating, err = newIndex(c.Registry, admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
 		func(o *admissionregistrationv1.MutatingWebhookConfiguration) []*hook {
@@ -107,8 +112,8 @@ func (w *Webhooks) Plugins() []admission.Plugin {
 
 // Close ends the connections.
 func (w *Webhooks) Close() {
-	w.mutating.clients.close()
-	w.validating.clients.close()
+	w.mutating.clients.Close()
+	w.validating.clients.Close()
 }
 
 // exempt tells of objects that no hook is asked about, since it could then keep
@@ -197,7 +202,7 @@ func (c *caller) ask(ctx context.Context, h *hook, a *registry.Attributes, q *ad
 	if err != nil {
 		return nil, failed(400, "could not create admission objects", err)
 	}
-	client, err := c.clients.of(&h.endpoint)
+	client, err := c.clients.Of(&h.endpoint)
 	if err != nil {
 		return nil, failed(500, "could not get REST client", err)
 	}
@@ -206,7 +211,7 @@ func (c *caller) ask(ctx context.Context, h *hook, a *registry.Attributes, q *ad
 		ctx, cancel = context.WithTimeout(ctx, h.timeout)
 		defer cancel()
 	}
-	data, err := client.post(ctx, &h.endpoint, body)
+	data, err := client.Post(ctx, &h.endpoint, body, maxAnswer)
 	if err == nil {
 		err = read(c.decoder, data, into)
 	}

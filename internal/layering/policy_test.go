@@ -30,9 +30,12 @@ ssa, storage < registry;
 # Where services lead, which whoever calls programs behind them has to know.
 registry < registry/services;
 
+# How webhooks are called, whatever they are asked.
+registry/services < registry/hooks;
+
 # What stands before a verb: who, whether, when, and what is remembered of it;
 # and who else serves a part of the API.
-registry/services < admission, authn, authz, apf, audit, aggregation;
+registry/hooks < admission, authn, authz, apf, audit, aggregation;
 
 # What clients meet, and clients of our own.
 admission, authn, authz, apf, audit, aggregation < handlers, controllers;
@@ -74,7 +77,7 @@ k8s.io/kube-aggregator/pkg/apis !< ALL but api, aggregation, controllers, server
 # Loops, and the parts that evaluate objects of a certain kind (roles, policies,
 # flow schemas ...), are about a kind by their nature, and server makes the
 # objects that are there from the start.
-k8s.io/api !< ALL but api, registry/services, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
+k8s.io/api !< ALL but api, registry/services, registry/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
 
 # Aggregated discovery is a form of answer, and no kind that is served.
 k8s.io/api/apidiscovery !< ALL but handlers, aggregation, conformance;

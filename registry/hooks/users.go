@@ -1,4 +1,4 @@
-package webhook
+package hooks
 
 import (
 	"crypto/tls"
@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// users are whom the server is to hooks, by their host: those of a file in the
+// Users are whom the server is to hooks, by their host: those of a file in the
 // form of a kubeconfig, of which only users and the current context count.
-type users struct {
+type Users struct {
 	byHost  map[string]*user
 	current *user
 }
@@ -62,45 +62,45 @@ type authInfo struct {
 	AuthProvider          any    `json:"auth-provider"`
 }
 
-// readUsers reads what the plugins are configured by; nothing is no users.
-func readUsers(data []byte) (users, error) {
+// ReadUsers reads what the plugins are configured by; nothing is no users.
+func ReadUsers(data []byte) (Users, error) {
 	if len(data) == 0 {
-		return users{}, nil
+		return Users{}, nil
 	}
 	var c webhookConfiguration
 	if err := yaml.UnmarshalStrict(data, &c); err != nil {
-		return users{}, err
+		return Users{}, err
 	}
 	switch gv := c.APIVersion; {
 	case c.Kind == "WebhookAdmissionConfiguration" && gv == "apiserver.config.k8s.io/v1":
 	case c.Kind == "WebhookAdmission" && gv == "apiserver.config.k8s.io/v1alpha1":
 	default:
-		return users{}, fmt.Errorf("is of kind %q of %q, and not a WebhookAdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", c.Kind, gv)
+		return Users{}, fmt.Errorf("is of kind %q of %q, and not a WebhookAdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", c.Kind, gv)
 	}
 	if c.KubeConfigFile == "" {
-		return users{}, nil
+		return Users{}, nil
 	}
 	if !filepath.IsAbs(c.KubeConfigFile) {
-		return users{}, fmt.Errorf("kubeConfigFile must be an absolute file path: %s", c.KubeConfigFile)
+		return Users{}, fmt.Errorf("kubeConfigFile must be an absolute file path: %s", c.KubeConfigFile)
 	}
 	file, err := os.ReadFile(c.KubeConfigFile)
 	if err != nil {
-		return users{}, err
+		return Users{}, err
 	}
 	return parseUsers(file, filepath.Dir(c.KubeConfigFile))
 }
 
 // parseUsers reads a kubeconfig. Files that it names are relative to dir.
-func parseUsers(data []byte, dir string) (users, error) {
+func parseUsers(data []byte, dir string) (Users, error) {
 	var k kubeconfig
 	if err := yaml.Unmarshal(data, &k); err != nil {
-		return users{}, fmt.Errorf("kubeConfigFile: %w", err)
+		return Users{}, fmt.Errorf("kubeConfigFile: %w", err)
 	}
-	u := users{byHost: map[string]*user{}}
+	u := Users{byHost: map[string]*user{}}
 	for i := range k.Users {
 		known, err := k.Users[i].User.read(dir)
 		if err != nil {
-			return users{}, fmt.Errorf("kubeConfigFile: user %q: %w", k.Users[i].Name, err)
+			return Users{}, fmt.Errorf("kubeConfigFile: user %q: %w", k.Users[i].Name, err)
 		}
 		u.byHost[k.Users[i].Name] = known
 	}
@@ -156,7 +156,7 @@ func (a *authInfo) read(dir string) (*user, error) {
 // find picks the user for a host with a port: the host itself, then stars in
 // the place of its first labels, with the port and, if it is the usual one,
 // without; then the star alone, and then that of the current context.
-func (u *users) find(host string) *user {
+func (u *Users) find(host string) *user {
 	names := hostNames(host)
 	if name, port, err := net.SplitHostPort(host); err == nil && port == "443" {
 		names = append(names, hostNames(name)...)

@@ -1,9 +1,10 @@
-package webhook
+package hooks
 
 import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -24,7 +25,6 @@ import (
 // Bounds of what is kept and read.
 const (
 	maxClients      = 200
-	maxAnswer       = 8 << 20 // a patch that replaces the largest object, in base64
 	maxAnswerShown  = 2048
 	idlePerHost     = 25
 	idleTimeout     = 90 * time.Second
@@ -32,9 +32,9 @@ const (
 	userAgent       = "kube-apiserver-admission"
 )
 
-// clients keeps a client per endpoint, the last ones that were used.
-type clients struct {
-	users    users
+// Clients keeps a client per endpoint, the last ones that were used.
+type Clients struct {
+	users    Users
 	resolver *services.Resolver
 
 	// lifetime ends dials that nobody waits for any more.
@@ -42,7 +42,7 @@ type clients struct {
 	end      context.CancelFunc
 
 	mu    sync.Mutex
-	kept  map[endpointKey]*client
+	kept  map[endpointKey]*Client
 	order []endpointKey // the least recently made first
 }
 
@@ -52,14 +52,15 @@ type endpointKey struct {
 	service bool
 }
 
-func newClients(u users, r *services.Resolver) *clients {
-	c := &clients{users: u, resolver: r, kept: map[endpointKey]*client{}}
+// New makes clients that are known to hooks as u says. Close ends them.
+func New(u Users, r *services.Resolver) *Clients {
+	c := &Clients{users: u, resolver: r, kept: map[endpointKey]*Client{}}
 	c.lifetime, c.end = context.WithCancel(context.Background())
 	return c
 }
 
-// close ends all connections that are not in use, and all that are being made.
-func (c *clients) close() {
+// Close ends all connections that are not in use, and all that are being made.
+func (c *Clients) Close() {
 	c.end()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,18 +71,19 @@ func (c *clients) close() {
 	c.order = nil
 }
 
-// client calls one endpoint.
-type client struct {
+// Client calls one endpoint.
+type Client struct {
 	http      *http.Client
 	transport *http.Transport
 	user      *user
 }
 
-func (c *clients) of(e *endpoint) (*client, error) {
-	if e.err != nil {
-		return nil, e.err
+// Of is the client of an endpoint.
+func (c *Clients) Of(e *Endpoint) (*Client, error) {
+	if e.Err != nil {
+		return nil, e.Err
 	}
-	key := endpointKey{e.url, e.ca, e.service != nil}
+	key := endpointKey{e.URL, e.CA, e.Service != nil}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.kept[key]; known != nil {
@@ -100,14 +102,14 @@ func (c *clients) of(e *endpoint) (*client, error) {
 	return made, nil
 }
 
-func (c *clients) make(e *endpoint) (*client, error) {
-	u := c.users.find(e.host)
+func (c *Clients) make(e *Endpoint) (*Client, error) {
+	u := c.users.find(e.Host)
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if u.certificate != nil {
 		config.Certificates = []tls.Certificate{*u.certificate}
 	}
-	if e.ca != "" {
-		pool, err := services.Roots([]byte(e.ca))
+	if e.CA != "" {
+		pool, err := services.Roots([]byte(e.CA))
 		if err != nil {
 			return nil, err
 		}
@@ -121,22 +123,22 @@ func (c *clients) make(e *endpoint) (*client, error) {
 		MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleTimeout,
 		DialContext: c.dial(e),
 	}
-	if e.service == nil {
+	if e.Service == nil {
 		t.Proxy = http.ProxyFromEnvironment
 	} else {
-		config.ServerName = e.service.ServerName()
+		config.ServerName = e.Service.ServerName()
 	}
-	return &client{http: &http.Client{Transport: t}, transport: t, user: u}, nil
+	return &Client{http: &http.Client{Transport: t}, transport: t, user: u}, nil
 }
 
 // dial connects, to what a service stands for if it is one.
-func (c *clients) dial(e *endpoint) func(context.Context, string, string) (net.Conn, error) {
+func (c *Clients) dial(e *Endpoint) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(c.lifetime, cancel)()
-		if e.service != nil && address == e.host {
-			leads, err := c.resolver.Resolve(ctx, *e.service)
+		if e.Service != nil && address == e.Host {
+			leads, err := c.resolver.Resolve(ctx, *e.Service)
 			if err != nil {
 				return nil, err
 			}
@@ -147,10 +149,11 @@ func (c *clients) dial(e *endpoint) func(context.Context, string, string) (net.C
 	}
 }
 
-// post sends a review and returns the body of the answer. An answer that is not
+// Post sends a question and returns the body of the answer, of which it reads most
+// bytes. An answer that is not
 // one of success is an error, and a Status.
-func (c *client) post(ctx context.Context, e *endpoint, body []byte) ([]byte, error) {
-	target := e.url
+func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, most int64) ([]byte, error) {
+	target := e.URL
 	if deadline, ok := ctx.Deadline(); ok {
 		if left := time.Until(deadline); left > 0 {
 			target += "?timeout=" + ((left + time.Second - 1) / time.Second * time.Second).String()
@@ -171,12 +174,12 @@ func (c *client) post(ctx context.Context, e *endpoint, body []byte) ([]byte, er
 		return nil, err
 	}
 	defer w.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(w.Body, maxAnswer+1))
+	data, err := io.ReadAll(io.LimitReader(w.Body, most+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("unexpected error when reading response body. Please retry. Original error: %w", err)
-	case len(data) > maxAnswer:
-		return nil, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+	case int64(len(data)) > most:
+		return nil, fmt.Errorf("the answer is larger than %d bytes", most)
 	case w.StatusCode < http.StatusOK || w.StatusCode > http.StatusPartialContent:
 		return nil, unsuccessful(w, data)
 	case len(data) == 0:
@@ -205,4 +208,13 @@ func isText(contentType string) bool {
 	}
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && strings.HasPrefix(media, "text/")
+}
+
+// statusIn is the Status that a body holds; nil if it is something else.
+func statusIn(body []byte) *metav1.Status {
+	s := &metav1.Status{}
+	if json.Unmarshal(body, s) != nil || s.Kind != "Status" || s.APIVersion != "v1" {
+		return nil
+	}
+	return s
 }
