@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/crd"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -32,6 +33,7 @@ type CustomKinds struct {
 	forget      func(*api.Resource)
 	loop        *loop[string]
 	names       kindNames
+	converters  *converters
 
 	mu    sync.Mutex
 	kinds map[string]*customKind // by the name of the definition
@@ -50,22 +52,27 @@ type customKind struct {
 type definition = apiextensionsv1.CustomResourceDefinition
 
 // NewCustomKinds makes it; nil if there are no definitions in the catalogue. Forget
-// is told of resources that are no more.
-func NewCustomKinds(c Config, forget func(*api.Resource)) *CustomKinds {
+// is told of resources that are no more; by way of clients, webhooks convert
+// objects.
+func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients) (*CustomKinds, error) {
 	c = c.complete()
 	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, api.CustomResourceDefinitions)
 	if !ok {
-		return nil
+		return nil, nil
+	}
+	converters, err := newConverters(clients)
+	if err != nil {
+		return nil, err
 	}
 	k := &CustomKinds{
 		Config: c, definitions: registry.Target{Resource: res, Version: version},
-		builtIn: slices.Clone(c.Catalogue.Resources()), forget: forget, kinds: map[string]*customKind{},
+		builtIn: slices.Clone(c.Catalogue.Resources()), forget: forget, kinds: map[string]*customKind{}, converters: converters,
 	}
 	k.names.cursor = c.Registry.CursorOf(res)
 	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, sources: []source[string]{{
 		resource: res, keys: k.affected,
 	}}}
-	return k
+	return k, nil
 }
 
 // Load brings the kinds that are established, at the start.
@@ -187,7 +194,7 @@ func (k *CustomKinds) install(d *definition) error {
 	if was != nil && was.uid == d.UID && was.generation == d.Generation && equality.Semantic.DeepEqual(was.names, d.Status.AcceptedNames) {
 		return nil
 	}
-	compiled, err := crd.Compile(d, nil)
+	compiled, err := crd.Compile(d, k.converters.of)
 	if err != nil {
 		return err
 	}
@@ -323,8 +330,11 @@ func (k *CustomKinds) judge(d *definition, reason, message string) {
 	} else {
 		set(apiextensionsv1.NamesAccepted, false, reason, message)
 	}
+	fault := api.ConversionFault(d)
 	switch {
 	case isTrue(d, apiextensionsv1.Established): // and stays so
+	case reason == "" && fault != nil:
+		set(apiextensionsv1.Established, false, "InvalidCABundle", "The conversion webhook CABundle is invalid: "+fault.Error())
 	case reason == "":
 		set(apiextensionsv1.Established, true, "InitialNamesAccepted", "the initial names have been accepted")
 	default:

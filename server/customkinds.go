@@ -5,18 +5,30 @@ import (
 	"fmt"
 
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/registry/hooks"
+	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
 // serveCustomKinds puts the kinds that arrived at run time into the catalogue,
 // and from then on follows what becomes of them.
 func (s *Server) serveCustomKinds(ctx context.Context) error {
-	kinds := controllers.NewCustomKinds(s.loops, s.handler.Forget)
-	if kinds == nil {
-		return nil // they are turned off
+	clients := hooks.New(hooks.Users{}, &services.Resolver{Registry: s.loops.Registry, Endpoints: s.o.AggregatorRouting})
+	kinds, err := controllers.NewCustomKinds(s.loops, s.handler.Forget, clients)
+	if err == nil && kinds != nil {
+		err = kinds.Load(ctx)
 	}
-	if err := kinds.Load(ctx); err != nil {
+	if err != nil || kinds == nil { // they may be turned off
+		clients.Close()
+	}
+	switch {
+	case err != nil:
 		return fmt.Errorf("custom kinds: %w", err)
+	case kinds == nil:
+		return nil
 	}
-	s.wg.Go(func() { kinds.Run(s.lifetime) })
+	s.wg.Go(func() {
+		defer clients.Close()
+		kinds.Run(s.lifetime)
+	})
 	return nil
 }

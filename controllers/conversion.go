@@ -1,0 +1,196 @@
+package controllers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/api/crd"
+	"github.com/miniapiserver/miniapiserver/registry/hooks"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Bounds of one call of a conversion webhook.
+const (
+	conversionWithin = 30 * time.Second
+	conversionBatch  = 500 // objects
+	conversionAnswer = 64 << 20
+)
+
+// conversionKind is the kind of what conversion webhooks are sent and answer
+// with.
+const conversionKind = "ConversionReview"
+
+// converters make what converts the objects of definitions by their webhooks.
+type converters struct {
+	clients *hooks.Clients
+	decoder runtime.Decoder
+}
+
+func newConverters(clients *hooks.Clients) (*converters, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(apiextensionsv1.AddToScheme(scheme), apiextensionsv1beta1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	return &converters{clients, serializer.NewCodecFactory(scheme).UniversalDeserializer()}, nil
+}
+
+// of is the webhook of a definition.
+func (c *converters) of(d *definition) crd.Remote {
+	w := d.Spec.Conversion.Webhook
+	at := admissionv1.WebhookClientConfig{URL: w.ClientConfig.URL, CABundle: w.ClientConfig.CABundle}
+	if s := w.ClientConfig.Service; s != nil {
+		reference := admissionv1.ServiceReference(*s)
+		at.Service = &reference
+	}
+	h := &conversionHook{converters: c, endpoint: hooks.EndpointOf(&at), versions: slices.Clone(w.ConversionReviewVersions)}
+	return h.convert
+}
+
+// conversionHook is one webhook that converts.
+type conversionHook struct {
+	*converters
+	endpoint hooks.Endpoint
+	versions []string
+}
+
+// convert implements crd.Remote.
+func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	out := make([]*unstructured.Unstructured, 0, len(objects))
+	for batch := range slices.Chunk(objects, conversionBatch) {
+		converted, err := h.ask(ctx, to, batch)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, converted...)
+	}
+	return out, nil
+}
+
+func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	from := objects[0].GroupVersionKind()
+	failed := func(err error) error { return fmt.Errorf("conversion webhook for %v failed: %w", from, hidden{err}) }
+	body, into, uid, err := h.review(to, objects)
+	if err != nil {
+		return nil, failed(err)
+	}
+	client, err := h.clients.Of(&h.endpoint)
+	if err != nil {
+		return nil, failed(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, conversionWithin)
+	defer cancel()
+	answer, err := client.Post(ctx, &h.endpoint, body, conversionAnswer)
+	if err == nil {
+		err = h.read(answer, into)
+	}
+	if err != nil {
+		return nil, failed(err)
+	}
+	converted, err := convertedIn(into, uid)
+	if err != nil {
+		return nil, failed(err)
+	}
+	if len(converted) != len(objects) {
+		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(converted), len(objects))
+	}
+	out := make([]*unstructured.Unstructured, len(objects))
+	for i := range objects {
+		where := ""
+		if len(objects) > 1 {
+			where = fmt.Sprintf(" at index %d", i)
+		}
+		if out[i], err = accepted(objects[i], &converted[i], to, where); err != nil {
+			return nil, fmt.Errorf("conversion webhook for %v returned %w", from, err)
+		}
+	}
+	return out, nil
+}
+
+// hidden keeps what an error is from whoever looks for more than its text: the
+// Status of a webhook is not that of the request.
+type hidden struct{ error }
+
+// review is a question in the version that the webhook prefers among those that
+// are known, with what is to hold the answer.
+func (h *conversionHook) review(to schema.GroupVersion, objects []*unstructured.Unstructured) (body []byte, into runtime.Object, uid types.UID, err error) {
+	uid = types.UID(request.NewUUID())
+	raw := make([]runtime.RawExtension, len(objects))
+	for i, u := range objects {
+		raw[i].Object = u
+	}
+	for _, version := range h.versions {
+		kind := metav1.TypeMeta{Kind: conversionKind, APIVersion: apiextensionsv1.GroupName + "/" + version}
+		switch version {
+		case apiextensionsv1.SchemeGroupVersion.Version:
+			body, err = json.Marshal(&apiextensionsv1.ConversionReview{TypeMeta: kind,
+				Request: &apiextensionsv1.ConversionRequest{UID: uid, DesiredAPIVersion: to.String(), Objects: raw}})
+			return body, &apiextensionsv1.ConversionReview{}, uid, err
+		case apiextensionsv1beta1.SchemeGroupVersion.Version:
+			body, err = json.Marshal(&apiextensionsv1beta1.ConversionReview{TypeMeta: kind,
+				Request: &apiextensionsv1beta1.ConversionRequest{UID: uid, DesiredAPIVersion: to.String(), Objects: raw}})
+			return body, &apiextensionsv1beta1.ConversionReview{}, uid, err
+		}
+	}
+	return nil, nil, "", errors.New("no supported conversion review versions")
+}
+
+// read decodes an answer into the version that was asked in.
+func (h *conversionHook) read(body []byte, into runtime.Object) error {
+	got, _, err := h.decoder.Decode(body, nil, into)
+	switch {
+	case err != nil:
+		return err
+	case got != into:
+		return fmt.Errorf("unable to convert %T to %T", got, into)
+	}
+	return nil
+}
+
+// convertedIn are the objects of the answer to question uid. Answers in v1beta1
+// need not say which question they answer.
+func convertedIn(answer runtime.Object, uid types.UID) ([]runtime.RawExtension, error) {
+	switch w := answer.(type) {
+	case *apiextensionsv1.ConversionReview:
+		want := apiextensionsv1.SchemeGroupVersion.WithKind(conversionKind)
+		switch {
+		case w.GroupVersionKind() != want:
+			return nil, fmt.Errorf("expected webhook response of %v, got %v", want, w.GroupVersionKind())
+		case w.Response == nil:
+			return nil, errors.New("no response provided")
+		case w.Response.UID != uid:
+			return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, w.Response.UID)
+		}
+		return w.Response.ConvertedObjects, unsuccessful(&w.Response.Result)
+	case *apiextensionsv1beta1.ConversionReview:
+		if w.Response == nil {
+			return nil, errors.New("no response provided")
+		}
+		return w.Response.ConvertedObjects, unsuccessful(&w.Response.Result)
+	}
+	return nil, fmt.Errorf("unrecognized response type: %T", answer)
+}
+
+// unsuccessful is the error that a result tells of; nil for one of success.
+func unsuccessful(result *metav1.Status) error {
+	switch {
+	case result.Status == metav1.StatusSuccess:
+		return nil
+	case result.Message != "":
+		return errors.New(result.Message)
+	}
+	return fmt.Errorf("response.result.status was '%s', not 'Success'", result.Status)
+}

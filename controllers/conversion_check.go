@@ -1,0 +1,122 @@
+package controllers
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Checks of what a conversion webhook makes of an object: it must be the same
+// object, and of its metadata only labels and annotations may be others.
+
+// accepted is what a webhook made of an object, if it is in order. Where says
+// which of several objects it is.
+func accepted(original *unstructured.Unstructured, raw *runtime.RawExtension, to schema.GroupVersion, where string) (*unstructured.Unstructured, error) {
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("invalid converted object"+where+": "+format, args...)
+	}
+	u, _ := raw.Object.(*unstructured.Unstructured)
+	if u == nil {
+		u = &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(raw.Raw); err != nil {
+			return nil, invalid("%w", err)
+		}
+	}
+	one := "invalid object at index 0: "
+	if where != "" {
+		one = "invalid converted object" + where + ": "
+	}
+	if got := u.GroupVersionKind(); got.GroupVersion() != to {
+		return nil, fmt.Errorf(one+"invalid groupVersion (expected %v, received %v)", to, got.GroupVersion())
+	} else if want := original.GetKind(); got.Kind != want {
+		return nil, fmt.Errorf(one+"invalid kind (expected %v, received %v)", want, got.Kind)
+	}
+	if err := sameObject(original, u); err != nil {
+		if where == "" {
+			return nil, fmt.Errorf("invalid object: %w", err)
+		}
+		return nil, invalid("%w", err)
+	}
+	if err := restoreMetadata(original, u); err != nil {
+		if where == "" {
+			return nil, fmt.Errorf("invalid metadata: %w", err)
+		}
+		return nil, fmt.Errorf("invalid metadata in object%s: %w", where, err)
+	}
+	return u, nil
+}
+
+func sameObject(original, converted *unstructured.Unstructured) error {
+	for _, f := range []struct{ what, want, got string }{
+		{"name", original.GetName(), converted.GetName()},
+		{"namespace", original.GetNamespace(), converted.GetNamespace()},
+		{"UID", string(original.GetUID()), string(converted.GetUID())},
+	} {
+		if f.want != f.got {
+			return fmt.Errorf("must have the same %s: %v != %v", f.what, f.want, f.got)
+		}
+	}
+	return nil
+}
+
+// restoreMetadata gives a converted object the metadata of the original, all but
+// labels and annotations.
+func restoreMetadata(original, converted *unstructured.Unstructured) error {
+	is, found := converted.Object["metadata"]
+	if !found {
+		return fmt.Errorf("missing metadata in converted object")
+	}
+	said, ok := is.(map[string]any)
+	if !ok {
+		return fmt.Errorf("invalid metadata of type %T in converted object", is)
+	}
+	restored := map[string]any{}
+	if was, ok := original.Object["metadata"].(map[string]any); ok {
+		restored = runtime.DeepCopyJSON(was)
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		if said[name] == nil {
+			delete(restored, name)
+			continue
+		}
+		becomes, ok := said[name].(map[string]any)
+		if !ok {
+			return fmt.Errorf("invalid metadata.%s of type %T in converted object", name, said[name])
+		}
+		was, _ := restored[name].(map[string]any)
+		if err := changedTexts(name, was, becomes); err != nil {
+			return err
+		}
+		restored[name] = becomes
+	}
+	converted.Object["metadata"] = restored
+	return nil
+}
+
+// changedTexts checks labels or annotations that are not what they were.
+func changedTexts(name string, was, is map[string]any) error {
+	changed := len(was) != len(is)
+	texts := make(map[string]string, len(is))
+	for key, value := range is {
+		text, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, key, value)
+		}
+		texts[key], changed = text, changed || was[key] != value
+	}
+	if !changed {
+		return nil
+	}
+	var errs field.ErrorList
+	if name == "labels" {
+		errs = metavalidation.ValidateLabels(texts, field.NewPath("metadata", "labels"))
+	} else {
+		errs = validation.ValidateAnnotations(texts, field.NewPath("metadata", "annotation"))
+	}
+	return errs.ToAggregate()
+}
