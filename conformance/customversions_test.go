@@ -1,0 +1,410 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// converter is a conversion webhook in this process: version v1 has spec.color,
+// v2 has spec.colour.name in its place.
+type converter struct {
+	*httptest.Server
+	calls, objects atomic.Int64
+
+	mu     sync.Mutex
+	spoil  func(map[string]any) // what is wrong with an object that it made
+	refuse string               // why it converts nothing
+}
+
+func newConverter(t *testing.T) *converter {
+	c := &converter{}
+	c.Server = httptest.NewTLSServer(http.HandlerFunc(c.serve))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *converter) behave(refuse string, spoil func(map[string]any)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refuse, c.spoil = refuse, spoil
+}
+
+func (c *converter) serve(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var review map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c.calls.Add(1)
+	asked := review["request"].(map[string]any)
+	to := asked["desiredAPIVersion"].(string)
+	result := map[string]any{"status": "Success"}
+	converted := []any{}
+	for _, o := range asked["objects"].([]any) {
+		c.objects.Add(1)
+		object := o.(map[string]any)
+		object["apiVersion"] = to
+		if spec, ok := object["spec"].(map[string]any); ok {
+			repaint(spec, strings.HasSuffix(to, "/v2"))
+		}
+		if c.spoil != nil {
+			c.spoil(object)
+		}
+		converted = append(converted, object)
+	}
+	if c.refuse != "" {
+		result, converted = map[string]any{"status": "Failure", "message": c.refuse}, nil
+	}
+	delete(review, "request")
+	review["response"] = map[string]any{"uid": asked["uid"], "result": result, "convertedObjects": converted}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review)
+}
+
+func repaint(spec map[string]any, newer bool) {
+	if color, ok := spec["color"]; ok && newer {
+		delete(spec, "color")
+		spec["colour"] = map[string]any{"name": color}
+	}
+	if colour, ok := spec["colour"].(map[string]any); ok && !newer {
+		delete(spec, "colour")
+		spec["color"] = colour["name"]
+	}
+}
+
+// paints is the definition whose objects c converts.
+func (c *converter) paints(review, stored string) *unstructured.Unstructured {
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate().Raw})
+	text := map[string]any{"type": "string"}
+	schemas := map[string]any{"color": text, "colour": map[string]any{"type": "object", "properties": map[string]any{"name": text}}}
+	version := func(name, property string) map[string]any {
+		return map[string]any{"name": name, "served": true, "storage": name == stored, "schema": map[string]any{"openAPIV3Schema": map[string]any{
+			"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "properties": map[string]any{
+				property: schemas[property],
+			}}}}},
+			"additionalPrinterColumns": []any{map[string]any{"name": property, "type": "string", "jsonPath": ".spec." + property}},
+		}
+	}
+	return definitionOf("paints", map[string]any{
+		"group": "art.example.com", "scope": "Namespaced", "names": map[string]any{"plural": "paints", "kind": "Paint"},
+		"versions": []any{version("v1", "color"), version("v2", "colour")},
+		"conversion": map[string]any{"strategy": "Webhook", "webhook": map[string]any{
+			"conversionReviewVersions": []any{"v9", review}, "clientConfig": map[string]any{"url": c.URL + "/convert", "caBundle": ca},
+		}},
+	})
+}
+
+func definitionOf(plural string, spec map[string]any) *unstructured.Unstructured {
+	data, err := json.Marshal(map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"metadata": map[string]any{"name": plural + "." + spec["group"].(string)}, "spec": spec})
+	if err != nil {
+		panic(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(data); err != nil {
+		panic(err)
+	}
+	return u
+}
+
+var definitionResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// define creates a definition and waits until it is established.
+func define(t *testing.T, c dynamic.Interface, d *unstructured.Unstructured) {
+	t.Helper()
+	if _, err := c.Resource(definitionResource).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "established", func(ctx context.Context) (bool, error) {
+		is, err := c.Resource(definitionResource).Get(ctx, d.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		conditions, _, _ := unstructured.NestedSlice(is.Object, "status", "conditions")
+		for _, condition := range conditions {
+			if m := condition.(map[string]any); m["type"] == "Established" && m["status"] == "True" {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
+// paint is an object of version v1 or v2.
+func paint(version, name, color string) *unstructured.Unstructured {
+	spec := map[string]any{"color": color}
+	if version == "v2" {
+		repaint(spec, true)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "art.example.com/" + version, "kind": "Paint",
+		"metadata": map[string]any{"name": name}, "spec": spec}}
+}
+
+// colorOf is the color of an object, as its version has it.
+func colorOf(u *unstructured.Unstructured) string {
+	path := []string{"spec", "color"}
+	if u.GetAPIVersion() == "art.example.com/v2" {
+		path = []string{"spec", "colour", "name"}
+	}
+	text, _, _ := unstructured.NestedString(u.Object, path...)
+	return text
+}
+
+// paintsIn gives the clients of both versions.
+func paintsIn(c dynamic.Interface) (v1, v2 dynamic.ResourceInterface) {
+	of := func(version string) dynamic.ResourceInterface {
+		return c.Resource(schema.GroupVersionResource{Group: "art.example.com", Version: version, Resource: "paints"}).Namespace("default")
+	}
+	return of("v1"), of("v2")
+}
+
+// TestConversionWebhook: whichever version is stored, each is read, written,
+// patched, applied, listed, watched and deleted as itself.
+func TestConversionWebhook(t *testing.T) {
+	for _, review := range []string{"v1", "v1beta1"} {
+		t.Run(review, func(t *testing.T) {
+			hook := newConverter(t)
+			srv, _ := startWith(t, server.Options{})
+			c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+			define(t, c, hook.paints(review, "v1"))
+			convertedWrites(t, c)
+			convertedReads(t, c, hook)
+			changedStorage(t, c, hook)
+		})
+	}
+}
+
+func convertedWrites(t *testing.T, c dynamic.Interface) {
+	ctx := t.Context()
+	v1, v2 := paintsIn(c)
+	expect := func(color string, u *unstructured.Unstructured, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := colorOf(u); got != color {
+			t.Errorf("%s of %s is %q, want %q: %v", u.GetName(), u.GetAPIVersion(), got, color, u.Object["spec"])
+		}
+	}
+	u, err := v2.Create(ctx, paint("v2", "a", "red"), metav1.CreateOptions{})
+	expect("red", u, err)
+	u, err = v1.Get(ctx, "a", metav1.GetOptions{})
+	expect("red", u, err)
+	u.Object["spec"] = map[string]any{"color": "blue"}
+	u, err = v1.Update(ctx, u, metav1.UpdateOptions{})
+	expect("blue", u, err)
+	u, err = v2.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"colour":{"name":"green"}}}`), metav1.PatchOptions{})
+	expect("green", u, err)
+	if u.GetGeneration() != 3 {
+		t.Errorf("generation is %d, want 3", u.GetGeneration())
+	}
+	u, err = v2.Patch(ctx, "a", types.MergePatchType, []byte(`{"spec":{"colour":{"name":"grey"}}}`), metav1.PatchOptions{DryRun: []string{"All"}})
+	expect("grey", u, err)
+	u, err = v2.Apply(ctx, "b", paint("v2", "b", "white"), metav1.ApplyOptions{FieldManager: "x"})
+	expect("white", u, err)
+	u, err = v1.Apply(ctx, "b", paint("v1", "b", "black"), metav1.ApplyOptions{FieldManager: "x"})
+	expect("black", u, err)
+	if _, err = v1.Apply(ctx, "b", paint("v1", "b", "brown"), metav1.ApplyOptions{FieldManager: "y"}); !apierrors.IsConflict(err) {
+		t.Errorf("a field that another owns is applied: %v", err)
+	}
+}
+
+func convertedReads(t *testing.T, c dynamic.Interface, hook *converter) {
+	ctx := t.Context()
+	v1, v2 := paintsIn(c)
+	w, err := v2.Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for i := range 20 {
+		if _, err := v1.Create(ctx, paint("v1", fmt.Sprintf("many-%02d", i), "pink"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 22 {
+		if e := <-w.ResultChan(); e.Type != watch.Added || colorOf(e.Object.(*unstructured.Unstructured)) == "" {
+			t.Errorf("event %s of %v", e.Type, e.Object)
+		}
+	}
+	before := hook.calls.Load()
+	list, err := v2.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		if colorOf(&list.Items[i]) == "" || list.Items[i].GetAPIVersion() != "art.example.com/v2" {
+			t.Errorf("listed: %v", list.Items[i].Object)
+		}
+	}
+	if calls := hook.calls.Load() - before; len(list.Items) != 22 || calls > 1 {
+		t.Errorf("%d items were listed with %d calls", len(list.Items), calls)
+	}
+	if err := v2.Delete(ctx, "a", metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	if e := <-w.ResultChan(); e.Type != watch.Deleted || colorOf(e.Object.(*unstructured.Unstructured)) != "green" {
+		t.Errorf("event %s of %v", e.Type, e.Object)
+	}
+}
+
+// changedStorage: what was stored in another version is read as before, and
+// stored in the new one when it is next written.
+func changedStorage(t *testing.T, c dynamic.Interface, hook *converter) {
+	ctx := t.Context()
+	v1, v2 := paintsIn(c)
+	was, err := v1.Get(ctx, "many-00", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "paints.art.example.com"
+	swap := `[{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`
+	d, err := c.Resource(definitionResource).Patch(ctx, name, types.JSONPatchType, []byte(swap), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored, _, _ := unstructured.NestedStringSlice(d.Object, "status", "storedVersions"); fmt.Sprint(stored) != "[v1 v2]" {
+		t.Errorf("stored versions are %v", stored)
+	}
+	// A write of nothing stores the object in the new version, once.
+	eventually(t, "stored in another version", func(ctx context.Context) (bool, error) {
+		u, err := v2.Patch(ctx, "many-00", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
+		return err == nil && u.GetResourceVersion() != was.GetResourceVersion() && colorOf(u) == "pink", err
+	})
+	first, err := v1.Get(ctx, "many-00", metav1.GetOptions{})
+	if err != nil || colorOf(first) != "pink" {
+		t.Errorf("%v, %v", first, err)
+	}
+	// Neither is asked about what is stored as it is wanted.
+	hook.behave("no more", nil)
+	if _, err := v2.Get(ctx, "many-00", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	if u, err := v1.Create(ctx, paint("v1", "late", "red"), metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "conversion webhook for art.example.com/v1, Kind=Paint failed: no more") {
+		t.Errorf("%v, %v", u, err)
+	}
+	drop := `[{"op":"remove","path":"/spec/versions/0"}]`
+	if _, err := c.Resource(definitionResource).Patch(ctx, name, types.JSONPatchType, []byte(drop), metav1.PatchOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must remain in spec.versions") {
+		t.Errorf("a version that may be stored is removed: %v", err)
+	}
+}
+
+// TestConversionFaults: what a webhook makes is held against what it was given.
+func TestConversionFaults(t *testing.T) {
+	hook := newConverter(t)
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	define(t, c, hook.paints("v1", "v1"))
+	v1, v2 := paintsIn(c)
+	for i := range 2 {
+		if _, err := v1.Create(t.Context(), paint("v1", fmt.Sprint("p", i), "red"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	metadata := func(field string, value any) func(map[string]any) {
+		return func(o map[string]any) { o["metadata"].(map[string]any)[field] = value }
+	}
+	for _, f := range []struct {
+		spoil func(map[string]any)
+		want  string
+	}{
+		{metadata("name", "q"), "must have the same name: p0 != q"},
+		{metadata("uid", "u"), "must have the same UID"},
+		{metadata("namespace", "elsewhere"), "must have the same namespace: default != elsewhere"},
+		{metadata("labels", map[string]any{"a b": "c"}), "metadata.labels: Invalid value"},
+		{metadata("annotations", map[string]any{"a": 1}), "metadata.annotations[a] must be a string"},
+		{func(o map[string]any) { o["apiVersion"] = "art.example.com/v1" }, "invalid groupVersion (expected art.example.com/v2, received art.example.com/v1)"},
+		{func(o map[string]any) { o["kind"] = "Other" }, "invalid kind (expected Paint, received Other)"},
+		{func(o map[string]any) { delete(o, "metadata") }, "must have the same name"},
+	} {
+		hook.behave("", f.spoil)
+		for what, err := range map[string]error{"get": second(v2.Get(t.Context(), "p0", metav1.GetOptions{})), "list": second(v2.List(t.Context(), metav1.ListOptions{}))} {
+			if !apierrors.IsInternalError(err) && apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || err == nil || !strings.Contains(err.Error(), f.want) {
+				t.Errorf("%s: %v, want %q", what, err, f.want)
+			}
+		}
+	}
+	// Labels and annotations may be others, and nothing else of metadata.
+	hook.behave("", func(o map[string]any) {
+		metadata("labels", map[string]any{"made": "up"})(o)
+		metadata("generation", 17)(o)
+	})
+	u, err := v2.Get(t.Context(), "p0", metav1.GetOptions{})
+	if err != nil || u.GetLabels()["made"] != "up" || u.GetGeneration() != 1 {
+		t.Errorf("%v, %v", u, err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestChangedDefinition: while a definition changes, its kind is there for every
+// request, and watches end without an error.
+func TestChangedDefinition(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	schema := func(columns ...any) map[string]any {
+		return map[string]any{"name": "v1", "served": true, "storage": true, "additionalPrinterColumns": columns,
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}
+	}
+	define(t, c, definitionOf("paints", map[string]any{"group": "art.example.com", "scope": "Namespaced",
+		"names": map[string]any{"plural": "paints", "kind": "Paint"}, "versions": []any{schema()}}))
+	v1, _ := paintsIn(c)
+	if _, err := v1.Create(t.Context(), paint("v1", "p", "red"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := v1.Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var busy sync.WaitGroup
+	use := func(name string, request func() error) {
+		busy.Go(func() {
+			for ctx.Err() == nil {
+				if err := request(); err != nil && ctx.Err() == nil {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+			}
+		})
+	}
+	use("get", func() error { return second(v1.Get(ctx, "p", metav1.GetOptions{})) })
+	use("list", func() error { return second(v1.List(ctx, metav1.ListOptions{})) })
+	use("patch", func() error {
+		return second(v1.Patch(ctx, "p", types.MergePatchType, []byte(`{"spec":{"n":"x"}}`), metav1.PatchOptions{}))
+	})
+	for i := range 10 {
+		patch := fmt.Sprintf(`{"spec":{"names":{"shortNames":["p%d"]}}}`, i)
+		if _, err := c.Resource(definitionResource).Patch(ctx, "paints.art.example.com", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for e := range w.ResultChan() { // until it ends
+		if e.Type == watch.Error {
+			t.Errorf("the watch ended with %v", e.Object)
+		}
+	}
+	stop()
+	busy.Wait()
+}
