@@ -106,7 +106,7 @@ func (c *defaultChecker) value(s *props, at *field.Path, h holder) {
 		}
 	}
 	if len(errs) == 0 {
-		errs = newValidator(s).check(at, n.value, nil)
+		errs = newValidator(s, true).check(at, n.value, nil)
 	}
 	if len(errs) == 0 {
 		errs = c.rules(n, at, s == h.schema)

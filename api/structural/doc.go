@@ -52,10 +52,10 @@ func New(p *props) (*Schema, error) {
 		}
 		return n
 	})
-	s.validator = sync.OnceValue(func() *validator { return newValidator(s.props()) })
+	s.validator = sync.OnceValue(func() *validator { return newValidator(s.props(), false) })
 	s.status = sync.OnceValue(func() *validator {
 		if status, ok := s.props().Properties["status"]; ok {
-			return newValidator(&status)
+			return newValidator(&status, false)
 		}
 		return nil
 	})

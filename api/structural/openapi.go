@@ -8,8 +8,9 @@ import (
 )
 
 // openAPI is a schema in the form that the validator reads, without what it does
-// not look at.
-func openAPI(p *props) *spec.Schema {
+// not look at. That of a default is taken by the letter: it may have formats that
+// are not known, and a number or text has no type there.
+func openAPI(p *props, literal bool) *spec.Schema {
 	if p == nil {
 		return nil
 	}
@@ -18,15 +19,15 @@ func openAPI(p *props) *spec.Schema {
 		Maximum: p.Maximum, ExclusiveMaximum: p.ExclusiveMaximum, Minimum: p.Minimum, ExclusiveMinimum: p.ExclusiveMinimum,
 		MaxLength: p.MaxLength, MinLength: p.MinLength, MaxItems: p.MaxItems, MinItems: p.MinItems, UniqueItems: p.UniqueItems,
 		MultipleOf: p.MultipleOf, MaxProperties: p.MaxProperties, MinProperties: p.MinProperties, Required: p.Required,
-		AllOf: openAPIs(p.AllOf), OneOf: openAPIs(p.OneOf), AnyOf: openAPIs(p.AnyOf), Not: openAPI(p.Not),
+		AllOf: openAPIs(p.AllOf, literal), OneOf: openAPIs(p.OneOf, literal), AnyOf: openAPIs(p.AnyOf, literal), Not: openAPI(p.Not, literal),
 	}}
 	if p.Type != "" {
 		s.Type = spec.StringOrArray{p.Type}
 	}
-	if p.XIntOrString {
+	if p.XIntOrString && !literal {
 		s.Type = spec.StringOrArray{"integer", "string"}
 	}
-	if !known(s.Type, p.Format) {
+	if !literal && !known(s.Type, p.Format) {
 		s.Format = ""
 	}
 	for _, e := range p.Enum {
@@ -37,22 +38,22 @@ func openAPI(p *props) *spec.Schema {
 	if len(p.Properties) > 0 {
 		s.Properties = make(map[string]spec.Schema, len(p.Properties))
 		for name, sub := range p.Properties {
-			s.Properties[name] = *openAPI(&sub)
+			s.Properties[name] = *openAPI(&sub, literal)
 		}
 	}
 	if a := p.AdditionalProperties; a != nil {
-		s.AdditionalProperties = &spec.SchemaOrBool{Allows: a.Allows, Schema: openAPI(a.Schema)}
+		s.AdditionalProperties = &spec.SchemaOrBool{Allows: a.Allows, Schema: openAPI(a.Schema, literal)}
 	}
 	if p.Items != nil {
-		s.Items = &spec.SchemaOrArray{Schema: openAPI(p.Items.Schema)}
+		s.Items = &spec.SchemaOrArray{Schema: openAPI(p.Items.Schema, literal)}
 	}
 	return s
 }
 
-func openAPIs(list []props) []spec.Schema {
+func openAPIs(list []props, literal bool) []spec.Schema {
 	var out []spec.Schema
 	for i := range list {
-		out = append(out, *openAPI(&list[i]))
+		out = append(out, *openAPI(&list[i], literal))
 	}
 	return out
 }

@@ -122,7 +122,7 @@ func TestQuickAgrees(t *testing.T) {
 		if err := json.Unmarshal(data, &p); err != nil {
 			t.Skip(err)
 		}
-		v := newValidator(&p)
+		v := newValidator(&p, false)
 		for range 8 {
 			value := drawValue(t, 2)
 			if !v.quick.ok(value) {
@@ -190,7 +190,7 @@ func TestQuick(t *testing.T) {
 	if err := utiljson.Unmarshal([]byte(route), &object); err != nil {
 		t.Fatal(err)
 	}
-	if v := newValidator(&p); !v.quick.ok(object) {
+	if v := newValidator(&p, false); !v.quick.ok(object) {
 		t.Error("not passed")
 	}
 }

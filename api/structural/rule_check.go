@@ -28,6 +28,10 @@ type ruled struct {
 	node  *node
 	whole bool
 	scope scope
+	// about: there are rules about it, or about what it is in; inside: it is an
+	// element of such, so that its type is what they see of it, if they do.
+	// unseen: what it is in has rules and no type.
+	about, inside, unseen bool
 	// times is how many values it may be for; nil when there is no bound.
 	times *uint64
 }
@@ -45,7 +49,7 @@ func (c *checker) ruled(s *props, path *field.Path) *ruled {
 		c.ruleErrs = append(c.ruleErrs, field.Forbidden(path, err.Error()))
 		return nil
 	}
-	return &ruled{node: n, whole: true, times: &once, scope: in}
+	return &ruled{node: n, whole: true, times: &once, scope: in, about: len(n.rules) > 0}
 }
 
 // part is a schema inside of one, which is s.
@@ -53,7 +57,8 @@ func (r *ruled) part(s *props, n *node, in scope) *ruled {
 	if n == nil {
 		return nil
 	}
-	out := &ruled{node: n, whole: n.embedded, scope: in}
+	out := &ruled{node: n, whole: n.embedded, scope: in, about: r.about || len(n.rules) > 0}
+	out.unseen = r.unseen || r.about && !r.inside && r.scope.t == nil
 	if most := elements(s); r.times != nil && most != nil {
 		times := multiply(*r.times, *most)
 		out.times = &times
@@ -65,19 +70,41 @@ func (r *ruled) values(s *props) *ruled {
 	if r == nil {
 		return nil
 	}
-	return r.part(s, r.node.values, r.scope.element())
+	return r.element(s, r.node.values)
 }
 
 func (r *ruled) items(s *props) *ruled {
 	if r == nil {
 		return nil
 	}
-	return r.part(s, r.node.items, r.scope.element())
+	return r.element(s, r.node.items)
+}
+
+// resolve makes a scope for what cannot be seen from outside.
+func (r *ruled) resolve() (err error) {
+	if r.scope.t == nil && !r.inside {
+		r.scope, err = scopeOf(r.node, r.whole)
+	}
+	return err
+}
+
+func (r *ruled) element(s *props, n *node) *ruled {
+	if r.about && n.hasRules() {
+		_ = r.resolve() // if it fails, it does so for every rule
+	}
+	out := r.part(s, n, r.scope.element())
+	if out != nil {
+		out.inside = r.about
+	}
+	return out
 }
 
 func (r *ruled) field(s *props, name string) *ruled {
 	if r == nil || r.node.fields[name] == nil || !r.node.fields[name].hasRules() {
 		return nil
+	}
+	if r.about {
+		_ = r.resolve()
 	}
 	in, _ := r.scope.field(name, r.node.fields[name])
 	return r.part(s, r.node.fields[name], in)
@@ -171,20 +198,20 @@ func (c *checker) compileRules(s *props, path *field.Path, in place) {
 	fail := func(why string) {
 		c.ruleErrs = append(c.ruleErrs, field.InternalError(path, errors.New(why)))
 	}
-	if in.rules.scope.t == nil {
-		var err error
-		if in.rules.scope, err = scopeOf(in.rules.node, in.rules.whole); err != nil {
-			fail(err.Error())
-			return
-		}
+	if err := in.rules.resolve(); err != nil {
+		fail(err.Error())
+		return
 	}
-	if in.rules.scope.t == nil {
+	if in.rules.unseen || in.rules.scope.t == nil && !in.rules.inside {
 		fail("internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations")
 		return
 	}
-	times := uint64(maxRequest / (in.rules.scope.t.MinSerializedSize + 1)) // and a comma
-	if in.rules.times != nil {
+	var times uint64
+	switch {
+	case in.rules.times != nil:
 		times = *in.rules.times
+	case in.rules.scope.t != nil:
+		times = uint64(maxRequest / (in.rules.scope.t.MinSerializedSize + 1)) // and a comma
 	}
 	i := 0
 	for r, err := range in.rules.scope.each(in.rules.node) {

@@ -198,7 +198,12 @@ func (in scope) compile(n *node, whole bool) *rules {
 			r.fields[name] = &rules{node: f, err: err}
 			continue
 		}
-		r.fields[name] = below.compile(f, f.embedded)
+		if part := below.compile(f, f.embedded); part != nil {
+			r.fields[name] = part
+		}
+	}
+	if len(n.rules) == 0 && r.items == nil && r.values == nil && len(r.fields) == 0 {
+		return nil // there are rules, about what expressions cannot see
 	}
 	r.names = slices.Sorted(maps.Keys(r.fields))
 	return r

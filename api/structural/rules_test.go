@@ -112,7 +112,12 @@ func TestCheckRules(t *testing.T) {
 			"s: Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)",
 		`{"type":"object","properties":{"l":{"type":"array","maxItems":10,"items":{"type":"string","maxLength":10}}},"x-kubernetes-validations":[{"rule":"self.l.all(x, self.l.all(y, x == y))"}]}`: ``,
 		`{"type":"object","properties":{"a":{"type":"integer","default":1,"x-kubernetes-validations":[{"rule":"self > 1","message":"m"}]}}}`:                                                        `s.properties[a].default: Invalid value: 1: m`,
-		`{"type":"object","allOf":[{"x-kubernetes-validations":[{"rule":"true"}]}]}`:                                                                                                                `s.allOf[0].x-kubernetes-validations: Forbidden: must be empty to be structural`,
+		// As in kube-apiserver, a default of what is a number or a text may be anything,
+		// and what expressions cannot see inside of one has no rules.
+		`{"type":"object","properties":{"a":{"x-kubernetes-int-or-string":true,"default":true}}}`:                                                                                                                                 ``,
+		`{"type":"object","properties":{"a":{"x-kubernetes-int-or-string":true,"default":1,"format":"int32"}}}`:                                                                                                                   `s.properties[a].default: Invalid value: "int64":  in body must be of type int32: "int64"`,
+		`{"type":"object","properties":{"a":{"x-kubernetes-preserve-unknown-fields":true,"properties":{"b":{"type":"string","x-kubernetes-validations":[{"rule":"self != ''"}]}}}},"x-kubernetes-validations":[{"rule":"true"}]}`: `s.properties[a].properties[b].x-kubernetes-validations: Internal error: internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations`,
+		`{"type":"object","allOf":[{"x-kubernetes-validations":[{"rule":"true"}]}]}`:                                                                                                                                              `s.allOf[0].x-kubernetes-validations: Forbidden: must be empty to be structural`,
 	} {
 		var p props
 		if err := json.Unmarshal([]byte(in), &p); err != nil {

@@ -95,18 +95,22 @@ func (s *Schema) values(w Write, was *pair) field.ErrorList {
 type validator struct {
 	schema *spec.Schema
 	plain  *validate.SchemaValidator
-	quick  *quick
+	quick  *quick // nil where it is used but once
 }
 
-func newValidator(p *props) *validator {
-	s := openAPI(p)
-	return &validator{s, validate.NewSchemaValidator(s, nil, "", strfmt.Default), newQuick(s)}
+func newValidator(p *props, literal bool) *validator {
+	s := openAPI(p, literal)
+	v := &validator{schema: s, plain: validate.NewSchemaValidator(s, nil, "", strfmt.Default)}
+	if !literal {
+		v.quick = newQuick(s)
+	}
+	return v
 }
 
 // check checks a value. What is wrong with it already is let be, if was tells what
 // it was before.
 func (v *validator) check(path *field.Path, value any, was *pair) field.ErrorList {
-	if v.quick.ok(value) {
+	if v.quick != nil && v.quick.ok(value) {
 		return nil
 	}
 	result := v.plain.Validate(value)
