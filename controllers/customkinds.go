@@ -81,13 +81,47 @@ func (k *CustomKinds) Load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range list {
-		if !isTrue(d, apiextensionsv1.Established) {
-			continue
-		}
+	list = slices.DeleteFunc(list, func(d *definition) bool { return !isTrue(d, apiextensionsv1.Established) })
+	if k.installAll(list) == nil {
+		return nil
+	}
+	for _, d := range list { // all but those that are in the way
 		if err := k.install(d); err != nil {
 			k.Logger.Error("a custom kind cannot be served", "definition", d.Name, "error", err)
 		}
+	}
+	return nil
+}
+
+// installAll is install for many definitions, where there are no kinds yet: the
+// catalogue is made once and not once for each. On an error there are none.
+func (k *CustomKinds) installAll(list []*definition) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	err := k.addAll(list)
+	if err == nil {
+		err = k.publish()
+	}
+	if err == nil {
+		return nil
+	}
+	for name, kind := range k.kinds {
+		k.Registry.Remove(kind.Resource)
+		delete(k.kinds, name)
+	}
+	return err
+}
+
+func (k *CustomKinds) addAll(list []*definition) error {
+	for _, d := range list {
+		compiled, err := crd.Compile(d, nil)
+		if err != nil {
+			return err
+		}
+		if err := k.Registry.Add(compiled.Resource); err != nil {
+			return err
+		}
+		k.kinds[d.Name] = &customKind{compiled, d.UID, d.Generation, *d.Status.AcceptedNames.DeepCopy()}
 	}
 	return nil
 }
