@@ -29,9 +29,9 @@ import (
 
 // settings are the flags.
 type settings struct {
-	binary, server, token, pids, run, durable string
-	objects, ops, lists, workers              int
-	watchers, events, starts, crds            int
+	binary, server, token, pids, run, durable, profile string
+	objects, ops, lists, workers                       int
+	watchers, events, starts, crds                     int
 }
 
 func parseFlags() (*settings, error) {
@@ -49,6 +49,7 @@ func parseFlags() (*settings, error) {
 	flag.IntVar(&s.watchers, "watchers", 200, "watches of the fan-out")
 	flag.IntVar(&s.events, "events", 500, "events of the fan-out, each for every watch")
 	flag.IntVar(&s.crds, "crds", 1000, "definitions of custom kinds")
+	flag.StringVar(&s.profile, "profile", "", "file for a profile of the CPU that the ephemeral server uses in the first 15 seconds of its load")
 	flag.IntVar(&s.starts, "starts", 7, "how often to start the server, for the median")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -121,5 +122,10 @@ func loadStarted(ctx context.Context, s *settings, mode string, floor *target, r
 		return fmt.Errorf("starting %s: %w", s.binary, err)
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
+	if s.profile != "" && mode == "ephemeral" {
+		profiled := make(chan error, 1)
+		go func() { profiled <- profile(ctx, server, s.profile) }()
+		defer func() { err = errors.Join(err, <-profiled) }()
+	}
 	return load(ctx, s, mode, server, floor, run)
 }

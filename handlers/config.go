@@ -55,7 +55,9 @@ type Config struct {
 	// requests that only read, and that write, are served at a time where there
 	// is no Limiter; more are answered 429. 0 means no bound.
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
-	Logger                                           *slog.Logger
+	// NoProfiling serves nothing at /debug/pprof/.
+	NoProfiling bool
+	Logger      *slog.Logger
 	// Kubelets and Proxy are how connections to kubelets, pods and services are
 	// made. Nil means a Proxy of its own, which shows kubelets no certificate and
 	// believes theirs.

@@ -121,6 +121,7 @@ func (h *Handler) routes() http.Handler {
 	h.issuerRoutes(m)
 	h.metricsRoutes(m)
 	h.flowControlRoutes(m)
+	h.profilingRoutes(m)
 	h.slis.routes(m)
 	m.NotFoundHandler = http.HandlerFunc(h.notFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.methodNotAllowed)

@@ -157,6 +157,7 @@ func (p *parts) answer() (err error) {
 		MaxRequestsInflight:         p.o.MaxRequestsInflight,
 		MaxMutatingRequestsInflight: p.o.MaxMutatingRequestsInflight,
 		Kubelets:                    api.Kubelets{AddressTypes: p.o.KubeletAddressTypes, Port: int32(p.o.KubeletPort)},
+		NoProfiling:                 p.o.NoProfiling,
 		Proxy:                       p.proxy,
 		Aggregation:                 p.remotes,
 		AggregationRedirects:        p.o.AggregatorRedirects,

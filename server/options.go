@@ -97,6 +97,8 @@ type Options struct {
 	// NoPriorityAndFairness (--enable-priority-and-fairness=false) leaves it at
 	// the two bounds: what exceeds them is rejected, whoever it is from.
 	NoPriorityAndFairness bool
+	// NoProfiling (--profiling=false) serves nothing at /debug/pprof/.
+	NoProfiling bool
 	// EventTTL (--event-ttl) is how long events live; 0 means an hour.
 	EventTTL time.Duration
 

@@ -19,6 +19,7 @@ import (
 type settings struct {
 	server.Options
 	ephemeral, anonymous, version, help bool
+	profiling                           bool
 	priorityAndFairness                 bool
 	minRequestSeconds, verbosity        int
 	logFormat                           string
@@ -90,6 +91,7 @@ func requestFlags(fs *pflag.FlagSet, s *settings) {
 	fs.IntVar(&s.MaxRequestsInflight, "max-requests-inflight", 400, "How many reading requests are served at a time; with --enable-priority-and-fairness, its sum with --max-mutating-requests-inflight is shared out.")
 	fs.Var((*runtimeConfig)(&s.RuntimeConfig), "runtime-config", "What is served besides and instead of the stable versions: `key=value,...`, where keys are api/all, api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, and values true (may be left out) or false.")
 	fs.IntVar(&s.MaxMutatingRequestsInflight, "max-mutating-requests-inflight", 200, "How many writing requests are served at a time; with --enable-priority-and-fairness, see --max-requests-inflight.")
+	fs.BoolVar(&s.profiling, "profiling", true, "Serve profiles of the process at /debug/pprof/, to those who may get that path.")
 	fs.BoolVar(&s.priorityAndFairness, "enable-priority-and-fairness", true, "Share out the server between priority levels, and have requests wait in fair queues; without it, requests beyond the two limits are rejected.")
 }
 
@@ -198,6 +200,7 @@ func parseFlags(args []string) (*settings, []group, error) {
 	s.NotReadyTolerationSeconds, s.UnreachableTolerationSeconds = &s.notReadySeconds, &s.unreachableSeconds
 	s.NoAnonymous = !s.anonymous
 	s.NoPriorityAndFairness = !s.priorityAndFairness
+	s.NoProfiling = !s.profiling
 	for _, do := range s.afterwards {
 		do()
 	}

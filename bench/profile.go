@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+)
+
+// profile writes what the server's CPU is used for in the next 15 seconds.
+func profile(ctx context.Context, server *target, file string) error {
+	body, err := server.open(ctx, request{method: http.MethodGet, path: "/debug/pprof/profile?seconds=15"})
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	defer body.Close()
+	out, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	_, err = io.Copy(out, body)
+	return errors.Join(err, out.Close())
+}
