@@ -5,11 +5,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"strings"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -54,7 +52,7 @@ func conversionRules(at *place, c *apiextensionsv1.CustomResourceConversion, len
 	clientAt, versionsAt := at.of("webhookClientConfig"), at.of("conversionReviewVersions")
 	if c.Strategy == apiextensionsv1.WebhookConverter {
 		conversionClientRules(clientAt, client, lenient.ca)
-		conversionVersionRules(versionsAt, versions, lenient.versions)
+		reviewVersionRules(versionsAt, versions, lenient.versions, "")
 		return
 	}
 	const alone = "should not be set when strategy is not set to Webhook"
@@ -84,25 +82,6 @@ func conversionClientRules(at *place, c *apiextensionsv1.WebhookClientConfig, le
 		if err := CertificateFault(c.CABundle); err != nil {
 			at.of("caBundle").invalid(c.CABundle, err.Error())
 		}
-	}
-}
-
-func conversionVersionRules(at *place, versions []string, lenient bool) {
-	if len(versions) == 0 {
-		at.required("")
-		return
-	}
-	var seen unique[string]
-	for i, v := range versions {
-		if seen.has(v) {
-			at.item(i).invalid(v, "duplicate version")
-			continue
-		}
-		seen.put(v)
-		format(at.item(i), v, utilvalidation.IsDNS1035Label)
-	}
-	if !lenient && !reviewable(versions) {
-		at.invalid(versions, "must include at least one of "+strings.Join(reviewVersions(), ", "))
 	}
 }
 

@@ -112,7 +112,7 @@ func webhookRules(at *place, list []webhook, lenient webhookLeniency) {
 		if !lenient.conditions {
 			matchConditionRules(at.of("matchConditions"), w.matchCondition, false)
 		}
-		reviewVersionRules(at.of("admissionReviewVersions"), w.versions, lenient.versions)
+		reviewVersionRules(at.of("admissionReviewVersions"), w.versions, lenient.versions, "must specify one of "+strings.Join(reviewVersions(), ", "))
 		if !lenient.names && w.name != "" {
 			names.add(at.of("name"), w.name)
 		}
@@ -147,10 +147,11 @@ func webhookMatchRules(at *place, p *admissionv1.MatchPolicyType) {
 	optionalEnum(at, p, admissionv1.Equivalent, admissionv1.Exact)
 }
 
-func reviewVersionRules(at *place, versions []string, lenient bool) {
-	known := strings.Join(reviewVersions(), ", ")
+// reviewVersionRules are about the versions of reviews that a webhook takes; missing
+// is what is said when there are none.
+func reviewVersionRules(at *place, versions []string, lenient bool, missing string) {
 	if len(versions) == 0 {
-		at.required("must specify one of " + known)
+		at.required(missing)
 		return
 	}
 	var seen unique[string]
@@ -163,7 +164,7 @@ func reviewVersionRules(at *place, versions []string, lenient bool) {
 		format(at.item(i), v, utilvalidation.IsDNS1035Label)
 	}
 	if !lenient && !reviewable(versions) {
-		at.invalid(versions, "must include at least one of "+known)
+		at.invalid(versions, "must include at least one of "+strings.Join(reviewVersions(), ", "))
 	}
 }
 

@@ -60,6 +60,12 @@ func (h *Handler) watch(c *call) error {
 		return nil
 	}
 	defer s.end()
+	h.follow(ctx, c, watcher, s)
+	return nil
+}
+
+// follow sends the client what the watcher tells, until one of them has enough.
+func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher, s *eventStream) {
 	var pace pace
 	defer pace.stop()
 	begun := request.From(c.r.Context()).Begun
@@ -79,7 +85,7 @@ func (h *Handler) watch(c *call) error {
 			default:
 				s.fail(h.statusOf(c.r, h.Registry.StatusError(c.Target, err)))
 			}
-			return nil
+			return
 		}
 		if c.Resource.Remote {
 			err = h.convertAll(ctx, c, events)
@@ -93,7 +99,7 @@ func (h *Handler) watch(c *call) error {
 		}
 		if err != nil {
 			h.logger(c.r).Debug("watch ended", "error", err)
-			return nil
+			return
 		}
 		pace.rest(ctx) // while more may come
 	}

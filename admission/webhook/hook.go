@@ -6,7 +6,6 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api/expression"
@@ -35,74 +34,58 @@ type hook struct {
 	again bool
 }
 
-// fields are what the two kinds of webhooks have alike.
-type fields struct {
-	name              string
-	client            *admissionv1.WebhookClientConfig
-	rules             []admissionv1.RuleWithOperations
-	failure           *admissionv1.FailurePolicyType
-	match             *admissionv1.MatchPolicyType
-	namespace, object *metav1.LabelSelector
-	sideEffects       *admissionv1.SideEffectClass
-	timeout           *int32
-	versions          []string
-	conditions        []admissionv1.MatchCondition
+// compile makes hooks of webhooks; those without rules are about nothing.
+func compile(config string, webhooks []admissionv1.MutatingWebhook, kind string, m *match.Metrics) []*hook {
+	var hooks []*hook
+	for i := range webhooks {
+		if len(webhooks[i].Rules) > 0 {
+			hooks = append(hooks, newHook(config, i, &webhooks[i], kind, m))
+		}
+	}
+	return hooks
 }
 
-func (w *fields) compile(config string, n int, kind string, m *match.Metrics) *hook {
-	resources := &admissionv1.MatchResources{NamespaceSelector: w.namespace, ObjectSelector: w.object, MatchPolicy: w.match}
-	for _, rule := range w.rules {
+func newHook(config string, n int, w *admissionv1.MutatingWebhook, kind string, m *match.Metrics) *hook {
+	resources := &admissionv1.MatchResources{NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, MatchPolicy: w.MatchPolicy}
+	for _, rule := range w.Rules {
 		resources.ResourceRules = append(resources.ResourceRules, admissionv1.NamedRuleWithOperations{RuleWithOperations: rule})
 	}
 	h := &hook{
-		name: w.name, config: config, id: fmt.Sprintf("%s/%s/%d", config, w.name, n),
-		owner:    match.Owner{Name: w.name, Kind: "webhook", Type: kind},
+		name: w.Name, config: config, id: fmt.Sprintf("%s/%s/%d", config, w.Name, n),
+		owner:    match.Owner{Name: w.Name, Kind: "webhook", Type: kind},
 		criteria: match.NewCriteria(resources),
-		endpoint: hooks.EndpointOf(w.client),
-		ignore:   w.failure != nil && *w.failure == admissionv1.Ignore,
-		versions: w.versions,
+		endpoint: hooks.EndpointOf(&w.ClientConfig),
+		ignore:   w.FailurePolicy != nil && *w.FailurePolicy == admissionv1.Ignore,
+		versions: w.AdmissionReviewVersions,
+		again:    w.ReinvocationPolicy != nil && *w.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy,
 	}
 	h.conditions = sync.OnceValue(func() *match.Conditions {
-		return match.NewConditions(h.owner, expression.NewCompiler(expression.Scope{}), w.conditions, w.failure, m)
+		return match.NewConditions(h.owner, expression.NewCompiler(expression.Scope{}), w.MatchConditions, w.FailurePolicy, m)
 	})
-	if s := w.sideEffects; s != nil {
+	if s := w.SideEffects; s != nil {
 		quiet := *s == admissionv1.SideEffectClassNone || *s == admissionv1.SideEffectClassNoneOnDryRun
 		h.quiet = &quiet
 	}
-	if w.timeout != nil {
-		h.timeout = time.Duration(*w.timeout) * time.Second
+	if w.TimeoutSeconds != nil {
+		h.timeout = time.Duration(*w.TimeoutSeconds) * time.Second
 	}
 	return h
 }
 
-// mutatingHooks and validatingHooks compile configurations. A webhook without
-// rules is about nothing.
 func mutatingHooks(c *admissionv1.MutatingWebhookConfiguration, m *match.Metrics) []*hook {
-	var hooks []*hook
-	for i := range c.Webhooks {
-		w := &c.Webhooks[i]
-		if len(w.Rules) == 0 {
-			continue
-		}
-		f := &fields{w.Name, &w.ClientConfig, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector,
-			w.SideEffects, w.TimeoutSeconds, w.AdmissionReviewVersions, w.MatchConditions}
-		h := f.compile(c.Name, i, typeAdmit, m)
-		h.again = w.ReinvocationPolicy != nil && *w.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy
-		hooks = append(hooks, h)
-	}
-	return hooks
+	return compile(c.Name, c.Webhooks, typeAdmit, m)
 }
 
+// validatingHooks are of webhooks that are like those that mutate, but for what
+// these alone have.
 func validatingHooks(c *admissionv1.ValidatingWebhookConfiguration, m *match.Metrics) []*hook {
-	var hooks []*hook
-	for i := range c.Webhooks {
-		w := &c.Webhooks[i]
-		if len(w.Rules) == 0 {
-			continue
+	alike := make([]admissionv1.MutatingWebhook, len(c.Webhooks))
+	for i, w := range c.Webhooks {
+		alike[i] = admissionv1.MutatingWebhook{
+			Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
+			NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects,
+			TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
 		}
-		f := &fields{w.Name, &w.ClientConfig, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector,
-			w.SideEffects, w.TimeoutSeconds, w.AdmissionReviewVersions, w.MatchConditions}
-		hooks = append(hooks, f.compile(c.Name, i, typeValidate, m))
 	}
-	return hooks
+	return compile(c.Name, alike, typeValidate, m)
 }
