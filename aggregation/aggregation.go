@@ -7,8 +7,8 @@
 //
 // Reading order: aggregation.go has the index; remote.go connections and what
 // they show of the user; check.go whether a remote server can be reached;
-// discovery.go and openapi.go what it serves, and groups.go the order of all that
-// is served.
+// discovery.go, openapi.go and swagger.go what it serves, and groups.go the order
+// of all that is served.
 //
 // It answers no requests: package handlers passes them on, and a loop in package
 // controllers checks what can be reached.
@@ -162,6 +162,10 @@ func (s *Services) Remote(gv schema.GroupVersion) *Remote {
 	defer s.mu.RUnlock()
 	return s.remotes[gv]
 }
+
+// Named is the server that an APIService of a name leads to; nil if that is this
+// one.
+func (s *Services) Named(name string) *Remote { return s.Remote(versionOf(name)) }
 
 // At is the server that serves a path; nil if that is this one.
 func (s *Services) At(path string) *Remote {

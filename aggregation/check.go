@@ -114,7 +114,7 @@ func (r *Remote) pingOnce(ctx context.Context) error {
 		return err
 	}
 	url := "https://" + host + r.path()
-	answer, err := r.get(ctx, url, nil)
+	answer, err := r.get(ctx, self(), url, nil)
 	if err == nil {
 		_ = answer.Body.Close() // nothing of it is wanted
 		if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
@@ -135,8 +135,13 @@ func (r *Remote) path() string {
 	return "/apis/" + r.Group + "/" + r.Version
 }
 
-// get asks a remote server for something, as the server itself.
-func (r *Remote) get(ctx context.Context, url string, header http.Header) (*http.Response, error) {
+// self is who the server is to others, when it asks for itself.
+func self() *request.User {
+	return &request.User{Name: "system:kube-aggregator", Groups: []string{request.GroupMasters}}
+}
+
+// get asks a remote server for something, as a user.
+func (r *Remote) get(ctx context.Context, as *request.User, url string, header http.Header) (*http.Response, error) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -144,7 +149,7 @@ func (r *Remote) get(ctx context.Context, url string, header http.Header) (*http
 	for name, values := range header {
 		ask.Header[name] = values
 	}
-	SayUser(ask.Header, &request.User{Name: "system:kube-aggregator", Groups: []string{request.GroupMasters}})
+	SayUser(ask.Header, as)
 	c := &http.Client{
 		Transport:     r.plain,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

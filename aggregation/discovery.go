@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // maxDocument bounds what is read of a remote server's discovery.
@@ -78,7 +80,7 @@ func (r *Remote) fetch(ctx context.Context, was *Document) (*Document, error) {
 	if was != nil && was.etag != "" && was.Freshness == v2.DiscoveryFreshnessCurrent {
 		header.Set("If-None-Match", was.etag)
 	}
-	answer, body, err := r.read(ctx, "https://"+host+"/apis", header)
+	answer, body, err := r.read(ctx, self(), "https://"+host+"/apis", header)
 	switch {
 	case err != nil:
 		return nil, err
@@ -89,7 +91,7 @@ func (r *Remote) fetch(ctx context.Context, was *Document) (*Document, error) {
 	case answer.StatusCode == http.StatusOK && isAggregated(answer.Header.Get("Content-Type")):
 		return r.pick(body, answer.Header.Get("Etag"))
 	}
-	answer, body, err = r.read(ctx, "https://"+host+r.path(), http.Header{"Accept": {"application/json"}})
+	answer, body, err = r.read(ctx, self(), "https://"+host+r.path(), http.Header{"Accept": {"application/json"}})
 	if err == nil && answer.StatusCode != http.StatusOK {
 		err = fmt.Errorf("failed to download legacy discovery for %s: %s", r.path(), answer.Status)
 	}
@@ -99,8 +101,8 @@ func (r *Remote) fetch(ctx context.Context, was *Document) (*Document, error) {
 	return r.convert(body)
 }
 
-func (r *Remote) read(ctx context.Context, url string, header http.Header) (*http.Response, []byte, error) {
-	answer, err := r.get(ctx, url, header)
+func (r *Remote) read(ctx context.Context, as *request.User, url string, header http.Header) (*http.Response, []byte, error) {
+	answer, err := r.get(ctx, as, url, header)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -19,7 +19,7 @@ func (r *Remote) fetchSchemas(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, body, err := r.read(ctx, "https://"+host+"/openapi/v3", http.Header{"Accept": {"application/json"}})
+	answer, body, err := r.read(ctx, self(), "https://"+host+"/openapi/v3", http.Header{"Accept": {"application/json"}})
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type Remote struct {
 	available atomic.Bool
 	document  atomic.Pointer[Document]
 	schemas   atomic.Pointer[schemas]
+	swagger   atomic.Pointer[swagger]
 	resolver  *services.Resolver
 	// plain and upgrades are connections for requests, and for those that turn
 	// into something else, which HTTP/2 cannot. Err says why there are none.

@@ -54,6 +54,10 @@ type sample struct {
 	changed *sync.Cond
 	// older: it knows no aggregated discovery.
 	older bool
+	// garbage is what it says instead of its document of version 2, whose name
+	// nobody asks about then; documents is how often it was asked for.
+	garbage   string
+	documents int
 }
 
 const sampleGroup = "sample.example.com"
@@ -155,6 +159,8 @@ func (s *sample) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"apis/`+sampleGroup+`/v1":{"serverRelativeURL":"/openapi/v3/apis/`+sampleGroup+`/v1?hash=ABC"}}}`)
 	case r.URL.Path == "/openapi/v3/apis/"+sampleGroup+"/v1" && r.URL.RawQuery == "hash=ABC":
 		s.json(w, `{"openapi":"3.0.0","info":{"title":"things"}}`)
+	case r.URL.Path == "/openapi/v2" && !s.older:
+		s.swagger(w, r)
 	case strings.HasPrefix(r.URL.Path, "/openapi"):
 		http.NotFound(w, r)
 	case below == "echo":
@@ -168,6 +174,32 @@ func (s *sample) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.list(w)
 	}
+}
+
+// swagger is a document of version 2, of which the cluster has some parts already
+// and others otherwise.
+func (s *sample) swagger(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	garbage := s.garbage
+	s.documents++
+	s.mu.Unlock()
+	if garbage != "" {
+		s.json(w, garbage)
+		return
+	}
+	w.Header().Set("Etag", `"1"`)
+	if r.Header.Get("If-None-Match") == `"1"` {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	s.json(w, `{"swagger":"2.0","info":{"title":"things","version":"v1"},"paths":{
+		"/version/":{"get":{"operationId":"getThingsVersion","responses":{"200":{"description":"OK","schema":{"$ref":"#/definitions/io.k8s.apimachinery.pkg.version.Info"}}}}},
+		"`+strings.Replace(thingsOf, "/default/", "/{namespace}/", 1)+`":{"get":{"operationId":"listThings","responses":{"200":{"description":"OK","schema":{"$ref":"#/definitions/com.example.sample.v1.Thing"}}}}}},
+		"definitions":{
+			"io.k8s.apimachinery.pkg.version.Info":{"type":"string"},
+			"io.k8s.api.core.v1.Pod":{"type":"object","description":"a thing of another sort"},
+			"com.example.sample.v1.Thing":{"type":"object","description":"Thing is a thing.","properties":{"pod":{"$ref":"#/definitions/io.k8s.api.core.v1.Pod"}},
+				"x-kubernetes-group-version-kind":[{"group":"`+sampleGroup+`","version":"v1","kind":"Thing"}]}}}`)
 }
 
 func (s *sample) json(w http.ResponseWriter, text string) {
@@ -382,8 +414,13 @@ func TestAggregation(t *testing.T) {
 	a.discovered(t)
 	a.described(t)
 
+	a.merged(t)
+
 	if err := a.services.Delete(t.Context(), "v1."+sampleGroup, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
+	}
+	if body, code := a.fetch(t, "/openapi/v2"); code != http.StatusOK || strings.Contains(body, sampleGroup) || strings.Contains(body, "Pod_v2") {
+		t.Errorf("%d: the document is still about things", code)
 	}
 	eventually(t, "group gone", func(ctx context.Context) (bool, error) {
 		_, code := a.fetch(t, "/apis/"+sampleGroup+"/v1")
@@ -490,6 +527,53 @@ func (a *aggregated) described(t *testing.T) {
 	}
 	if doc, err := things.Schema("application/json"); err != nil || !strings.Contains(string(doc), `"title":"things"`) {
 		t.Errorf("%s, %v", doc, err)
+	}
+}
+
+// merged looks for things in the document of version 2.
+func (a *aggregated) merged(t *testing.T) {
+	t.Helper()
+	eventually(t, "merged", func(context.Context) (bool, error) {
+		body, _ := a.fetch(t, "/openapi/v2")
+		return strings.Contains(body, "Thing is a thing."), nil
+	})
+	doc, err := a.client.Discovery().OpenAPISchema() // in protobuf
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := map[string]string{}
+	for _, d := range doc.Definitions.AdditionalProperties {
+		about[d.Name] = d.Value.Description
+	}
+	if about["io.k8s.api.core.v1.Pod_v2"] != "a thing of another sort" || !strings.HasPrefix(about["io.k8s.api.core.v1.Pod"], "Pod is a collection") {
+		t.Errorf("pods are %q and %q", about["io.k8s.api.core.v1.Pod"], about["io.k8s.api.core.v1.Pod_v2"])
+	}
+	if _, ok := about["io.k8s.apimachinery.pkg.version.Info_v2"]; ok {
+		t.Error("a definition of what is not about things is merged")
+	}
+	a.mu.Lock()
+	if !slices.Contains(a.users, "system:aggregator ") {
+		t.Errorf("asked by %q", a.users)
+	}
+	a.mu.Unlock()
+	// What cannot be understood changes nothing.
+	for _, garbage := range []string{"{", `{"swagger":"2.0","paths":{"` + thingsOf + `":7}}`} {
+		a.mu.Lock()
+		asked := a.documents
+		a.garbage = garbage
+		a.mu.Unlock()
+		patch := fmt.Sprintf(`{"metadata":{"labels":{"asked":"%d"}}}`, asked)
+		if _, err := a.services.Patch(t.Context(), "v1."+sampleGroup, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "asked again", func(context.Context) (bool, error) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			return a.documents > asked, nil
+		})
+		if body, code := a.fetch(t, "/openapi/v2"); code != http.StatusOK || !strings.Contains(body, "Thing is a thing.") || !strings.Contains(body, "Pod is a collection") {
+			t.Errorf("%d: the document has changed", code)
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package controllers
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,12 +27,20 @@ type RemoteServices struct {
 	remotes  *aggregation.Services
 	metrics  *aggregation.Metrics
 	services registry.Target
-	loop     *loop[string]
+	// loop checks them; schemas fetches their schemas, for which they may take their
+	// time.
+	loop, schemas *loop[string]
 }
 
 // recheck is how often a server is looked at again, in seconds: nothing tells of a
 // network that is broken.
 const recheck = 30 * time.Second
+
+// How often schemas are looked at again: nothing tells of others.
+const (
+	refetch     = time.Minute
+	refetchLate = time.Hour // after failures
+)
 
 // NewRemoteServices makes it; nil if there are no APIServices in the catalogue.
 func NewRemoteServices(c Config, remotes *aggregation.Services, metrics *aggregation.Metrics) *RemoteServices {
@@ -52,11 +62,36 @@ func NewRemoteServices(c Config, remotes *aggregation.Services, metrics *aggrega
 			}},
 		},
 	}
+	r.schemas = &loop[string]{
+		Config: c, name: "open_api_aggregation_controller", sync: r.fetch, pace: pace{refetch, refetchLate},
+		sources: []source[string]{{resource: res, keys: nameOf}},
+	}
 	return r
 }
 
 // Run looks at them until ctx is done.
-func (r *RemoteServices) Run(ctx context.Context) { r.loop.Run(ctx) }
+func (r *RemoteServices) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { r.loop.Run(ctx) })
+	r.schemas.Run(ctx)
+}
+
+// fetch gets the schemas of one server. One that is not available yet gives a sign
+// when it is.
+func (r *RemoteServices) fetch(ctx context.Context, name string) (verdict, error) {
+	remote := r.remotes.Named(name)
+	if remote == nil || !remote.Available() {
+		return done, nil
+	}
+	switch err := remote.FetchSwagger(ctx); {
+	case errors.Is(err, aggregation.ErrNoSwagger):
+		return done, nil
+	case err != nil:
+		return soon, err
+	}
+	return verdict(refetch), nil
+}
 
 // sync looks at one APIService.
 func (r *RemoteServices) sync(ctx context.Context, name string) (verdict, error) {

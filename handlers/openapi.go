@@ -35,7 +35,7 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	doc, err := h.schemas.v2(h.Catalogue, h.Version.GitVersion, h.Now)
+	doc, err := h.schemas.v2(h.Catalogue, h.Aggregation.Swagger(), h.Version.GitVersion, h.Now)
 	if err != nil {
 		h.openAPIFailed(w, r, err)
 		return

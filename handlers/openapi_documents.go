@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"sync"
@@ -24,6 +25,7 @@ type openAPIDocuments struct {
 // openAPIDocument is one document, with what it was made of.
 type openAPIDocument struct {
 	resources []*api.Resource
+	others    [][]byte // documents of other servers
 	made      time.Time
 	hash      string
 	// json and protobuf are compressed. They are made when they are first wanted:
@@ -123,19 +125,19 @@ func (d *openAPIDocuments) v3One(c *api.Catalogue, name, version string, now fun
 	return doc, nil
 }
 
-// v2 gives the document of version 2, up to date.
-func (d *openAPIDocuments) v2(c *api.Catalogue, version string, now func() time.Time) (*openAPIDocument, error) {
+// v2 gives the document of version 2, up to date, with those of others.
+func (d *openAPIDocuments) v2(c *api.Catalogue, others [][]byte, version string, now func() time.Time) (*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	resources := c.Resources()
-	if d.whole != nil && slices.Equal(d.whole.resources, resources) {
+	if d.whole != nil && slices.Equal(d.whole.resources, resources) && slices.EqualFunc(d.whole.others, others, bytes.Equal) {
 		return d.whole, nil
 	}
 	m, err := newOpenAPIMaker(version, now)
 	if err != nil {
 		return nil, err
 	}
-	d.whole, err = m.v2(c)
+	d.whole, err = m.v2(c, others)
 	return d.whole, err
 }
 

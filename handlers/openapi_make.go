@@ -59,8 +59,8 @@ func (m *openAPIMaker) write(doc *openAPIDocument) error {
 	return err
 }
 
-// v2 makes the document of version 2.
-func (m *openAPIMaker) v2(c *api.Catalogue) (*openAPIDocument, error) {
+// v2 makes the document of version 2, with those of others.
+func (m *openAPIMaker) v2(c *api.Catalogue, others [][]byte) (*openAPIDocument, error) {
 	parts := openAPIParts(c)
 	slices.SortFunc(parts, func(a, b openAPIPart) int { return strings.Compare(a.name+"/", b.name+"/") })
 	hash := sha512.New()
@@ -71,13 +71,13 @@ func (m *openAPIMaker) v2(c *api.Catalogue) (*openAPIDocument, error) {
 					return
 				}
 			}
-		}, m.defs)
+		}, m.defs, others...)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &openAPIDocument{
-		resources: c.Resources(), made: m.now(), hash: fmt.Sprintf("%X", hash.Sum(nil)), json: packed, toProtobuf: openapi.ProtobufV2,
+		resources: c.Resources(), others: others, made: m.now(), hash: fmt.Sprintf("%X", hash.Sum(nil)), json: packed, toProtobuf: openapi.ProtobufV2,
 	}, nil
 }
 

@@ -93,8 +93,12 @@ func inPieces(document []byte, first, second []string, parse func(piece []byte, 
 	return out, nil
 }
 
-// cut takes the members out of the object at a place, leaving it empty.
+// cut takes the members out of the object at a place, leaving it empty. Where there
+// is none, there are no members.
 func cut(o rawObject, place []string) (rawObject, error) {
+	if _, ok := o[place[0]]; !ok {
+		return nil, nil
+	}
 	var inner rawObject
 	if err := json.Unmarshal(o[place[0]], &inner); err != nil {
 		return nil, fmt.Errorf("%s: %w", place[0], err)

@@ -14,28 +14,49 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // V2 writes documents as one of version 2 of OpenAPI, with the definitions of
 // all that they speak of. Documents come in the order of their paths. It is big where there are many custom kinds, so it is
 // written piece by piece, and what a custom kind brings is made when its turn
-// comes.
-func V2(out io.Writer, info Info, docs iter.Seq[Document], defs *Definitions) error {
-	w := &writerV2{out: bufio.NewWriter(out), shared: sharedParameters{}, models: map[string]bool{}, defs: defs}
+// comes. Others are documents of other servers, as Cut makes them, those first that
+// have precedence.
+func V2(out io.Writer, info Info, docs iter.Seq[Document], defs *Definitions, others ...[]byte) error {
+	w := &writerV2{out: bufio.NewWriter(out), shared: sharedParameters{}, models: map[string]bool{}, paths: map[string]bool{}, defs: defs}
 	w.text(`{"swagger":"2.0","info":`)
 	w.json(object{"title": "Kubernetes", "version": info.Version})
 	w.text(`,"paths":{`)
 	for d := range docs {
 		w.document(d)
 	}
+	definitions := w.definitions()
+	parameters := any(w.shared)
+	if len(others) > 0 && w.err == nil {
+		more, err := merge(others, w.paths, w.shared, definitions)
+		w.note(err)
+		for _, path := range slices.Sorted(maps.Keys(more.paths)) {
+			w.path(path, more.paths[path])
+		}
+		definitions, parameters = more.definitions, together(w.shared, more.parameters)
+	}
 	w.text(`},"parameters":`)
-	w.json(w.shared)
+	w.json(parameters)
 	w.text(`,"securityDefinitions":`)
 	w.json(securitySchemes())
 	w.text(`,"security":`)
 	w.json([]object{{"BearerToken": []string{}}})
 	w.text(`,"definitions":{`)
-	w.definitions()
+	for i, def := range definitions {
+		var piece bytes.Buffer
+		if i > 0 {
+			piece.WriteByte(',')
+		}
+		appendDefinition(&piece, def.Name, def.V2)
+		_, err := w.out.Write(piece.Bytes())
+		w.note(err)
+	}
 	w.text(`}}`)
 	w.note(w.out.Flush())
 	return w.err
@@ -50,7 +71,7 @@ type writerV2 struct {
 	// brought with them.
 	models map[string]bool
 	own    []Definition
-	paths  bool // there was one
+	paths  map[string]bool // those written
 	defs   *Definitions
 }
 
@@ -75,17 +96,12 @@ func (w *writerV2) json(v any) {
 // document writes the paths of one document, and keeps what it speaks of.
 func (w *writerV2) document(d Document) {
 	for _, p := range d.paths {
-		if w.paths {
-			w.text(",")
-		}
-		w.paths = true
 		item, err := p.v2(w.shared)
 		if err != nil {
 			w.note(fmt.Errorf("document %s: %w", d.Name, err))
 			return
 		}
-		w.text(strconv.Quote(p.path) + ":")
-		w.json(item)
+		w.path(p.path, item)
 	}
 	for _, name := range d.models() {
 		w.models[name] = true
@@ -100,18 +116,32 @@ func (w *writerV2) document(d Document) {
 	}
 }
 
-func (w *writerV2) definitions() {
+func (w *writerV2) path(path string, item any) {
+	if len(w.paths) > 0 {
+		w.text(",")
+	}
+	w.paths[path] = true
+	w.text(strconv.Quote(path) + ":")
+	w.json(item)
+}
+
+// definitions are those of all that was written.
+func (w *writerV2) definitions() []Definition {
 	closure, err := w.defs.With(w.own...).Closure(slices.Collect(maps.Keys(w.models))...)
 	w.note(err)
-	for i, def := range closure {
-		var piece bytes.Buffer
-		if i > 0 {
-			piece.WriteByte(',')
-		}
-		appendDefinition(&piece, def.Name, def.V2)
-		_, err := w.out.Write(piece.Bytes())
-		w.note(err)
+	return closure
+}
+
+// together has the parameters of this server and of others.
+func together(own sharedParameters, others map[string]spec.Parameter) object {
+	out := make(object, len(own)+len(others))
+	for name, p := range own {
+		out[name] = p
 	}
+	for name, p := range others {
+		out[name] = p
+	}
+	return out
 }
 
 func (p pathItem) v2(shared sharedParameters) (object, error) {

@@ -30,14 +30,17 @@ func TestSessions(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			p := &process{binary: binary, dir: filepath.Join(env.WorkDir, "data"), log: filepath.Join(env.WorkDir, "server.log")}
-			env.Values[processKey{}] = p
-			env.Defer(func() { _ = p.end(os.Kill) })
+			other := &process{binary: binary, dir: filepath.Join(env.WorkDir, "otherdata"), log: filepath.Join(env.WorkDir, "other.log")}
+			env.Values[processKey("miniapiserver")], env.Values[processKey("other")] = p, other
+			env.Defer(func() { _, _ = p.end(os.Kill), other.end(os.Kill) })
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("KUBECONFIG", p.kubeconfig())
 			env.Setenv("SNAPSHOT", snapshot)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"miniapiserver": control, "until": until},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"miniapiserver": control("miniapiserver"), "other": control("other"), "until": until,
+		},
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,7 +17,7 @@ import (
 // patience bounds what a script waits for.
 const patience = 30 * time.Second
 
-// process is the server of one script.
+// process is a server of one script.
 type process struct {
 	binary, dir, log string
 	cmd              *exec.Cmd
@@ -25,7 +26,8 @@ type process struct {
 	err  error
 }
 
-type processKey struct{}
+// processKey is the command that a script has for a server.
+type processKey string
 
 func (p *process) kubeconfig() string { return filepath.Join(p.dir, "admin.kubeconfig") }
 
@@ -72,22 +74,41 @@ func (p *process) end(signal os.Signal) error {
 	return nil
 }
 
-// control is the command miniapiserver of the scripts.
-func control(ts *testscript.TestScript, neg bool, args []string) {
-	p, ok := ts.Value(processKey{}).(*process)
-	if !ok || neg || len(args) == 0 {
-		ts.Fatalf("usage: miniapiserver start [FLAG...] | kill | stop")
+// control makes a command of the scripts that starts and ends a server. The
+// port of that called other is in $OTHER.
+func control(name processKey) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		p, ok := ts.Value(name).(*process)
+		if !ok || neg || len(args) == 0 {
+			ts.Fatalf("usage: %s start [FLAG...] | kill | stop", name)
+		}
+		switch args[0] {
+		case "start":
+			ts.Check(p.start(args[1:]...))
+			port, err := p.port()
+			ts.Check(err)
+			ts.Setenv(strings.ToUpper(string(name)), port)
+		case "kill":
+			ts.Check(p.end(os.Kill))
+		case "stop":
+			ts.Check(p.end(os.Interrupt))
+		default:
+			ts.Fatalf("%s %s: no such thing", name, args[0])
+		}
 	}
-	switch args[0] {
-	case "start":
-		ts.Check(p.start(args[1:]...))
-	case "kill":
-		ts.Check(p.end(os.Kill))
-	case "stop":
-		ts.Check(p.end(os.Interrupt))
-	default:
-		ts.Fatalf("miniapiserver %s: no such thing", args[0])
+}
+
+// port is where the server says that it is.
+func (p *process) port() (string, error) {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return "", err
 	}
+	found := regexp.MustCompile(`is ready at https://\S*:(\d+)`).FindAllSubmatch(text, -1)
+	if found == nil {
+		return "", errors.New("the log tells of no port")
+	}
+	return string(found[len(found)-1][1]), nil
 }
 
 // until is the command of the scripts that waits for what a background command

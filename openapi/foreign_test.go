@@ -1,0 +1,150 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// foreignText is a document of another server about things, with definitions and
+// parameters.
+func foreignText(group, definitions, parameters string) string {
+	return fmt.Sprintf(`{"swagger":"2.0","info":{"title":"others","version":"v1"},"paths":{
+		"/apis/%[1]s/v1/things":{"get":{"operationId":"list%[1]s","responses":{"200":{"description":"OK","schema":{"$ref":"#/definitions/Thing"}}},"parameters":[{"$ref":"#/parameters/pretty-tJGM1-ng"}]}},
+		"/apis/%[1]s/":{"get":{"operationId":"group%[1]s","responses":{"200":{"description":"OK","schema":{"$ref":"#/definitions/OnlyOfTheGroup"}}}}},
+		"/version/":{"get":{"operationId":"version%[1]s","responses":{"200":{"description":"OK"}}}}},
+		"definitions":{"OnlyOfTheGroup":{"type":"object"},%[2]s},"parameters":{%[3]s}}`, group, definitions, parameters)
+}
+
+type documentV2 struct {
+	Info        struct{ Title string }
+	Paths       map[string]json.RawMessage
+	Definitions map[string]map[string]any
+	Parameters  map[string]map[string]any
+}
+
+func writtenV2(t *testing.T, others ...[]byte) documentV2 {
+	t.Helper()
+	var content bytes.Buffer
+	docs := slices.Values([]Document{VersionDocument(schema.GroupVersion{Version: "v1"}, []Resource{pods()}), ServerDocument()})
+	if err := V2(&content, Info{}, docs, open(t), others...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ProtobufV2(content.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	var doc documentV2
+	if err := json.Unmarshal(content.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func cutFor(t *testing.T, text, prefix string) []byte {
+	t.Helper()
+	out, err := Cut([]byte(text), prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestForeign: what other servers have is added, under other names where it is not
+// the same, and nothing of this server is lost.
+func TestForeign(t *testing.T) {
+	own := writtenV2(t)
+	const meta = "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause"
+	same, err := json.Marshal(own.Definitions[meta])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ref = `"Thing":{"type":"object","x-kubernetes-group-version-kind":[{"group":"%s","version":"v1","kind":"Thing"}],"properties":{"a":{"$ref":"#/definitions/` + meta + `"},"b":{"$ref":"#/definitions/io.k8s.api.core.v1.Pod"}}},`
+	const pod = `"io.k8s.api.core.v1.Pod":{"type":"object","description":"another"}`
+	one := cutFor(t, foreignText("one.example", fmt.Sprintf(ref, "one.example")+`"`+meta+`":`+string(same)+`,`+pod,
+		`"pretty-tJGM1-ng":{"name":"pretty","in":"query","type":"integer"}`), "/apis/one.example/v1/")
+	two := cutFor(t, foreignText("two.example", fmt.Sprintf(ref, "two.example")+`"`+meta+`":{"type":"string"},`+pod, ``), "/apis/two.example/v1/")
+	got := writtenV2(t, one, []byte("{"), two)
+
+	if got.Info.Title != "Kubernetes" || string(got.Paths["/version/"]) != string(own.Paths["/version/"]) {
+		t.Error("the document introduces itself otherwise")
+	}
+	for name, def := range own.Definitions {
+		if fmt.Sprint(def) != fmt.Sprint(got.Definitions[name]) {
+			t.Errorf("%s is another", name)
+		}
+	}
+	for name, p := range own.Parameters {
+		if fmt.Sprint(p) != fmt.Sprint(got.Parameters[name]) {
+			t.Errorf("parameter %s is another", name)
+		}
+	}
+	added := func(is []string, was func(string) bool) string {
+		return strings.Join(slices.DeleteFunc(is, was), " ")
+	}
+	if paths := added(slices.Sorted(maps.Keys(got.Paths)), func(n string) bool { return own.Paths[n] != nil }); paths != "/apis/one.example/v1/things /apis/two.example/v1/things" {
+		t.Errorf("paths %s", paths)
+	}
+	if names := added(slices.Sorted(maps.Keys(got.Parameters)), func(n string) bool { return own.Parameters[n] != nil }); names != "pretty-tJGM1-ng_v2" {
+		t.Errorf("parameters %s", names)
+	}
+	if names := added(slices.Sorted(maps.Keys(got.Definitions)), func(n string) bool { return own.Definitions[n] != nil }); names != "Thing Thing_v2 io.k8s.api.core.v1.Pod_v2 "+meta+"_v2" {
+		t.Errorf("definitions %s", names)
+	}
+	if text := string(got.Paths["/apis/one.example/v1/things"]); !strings.Contains(text, `"#/parameters/pretty-tJGM1-ng_v2"`) || !strings.Contains(text, `"#/definitions/Thing"`) {
+		t.Error(text)
+	}
+	if text := string(got.Paths["/apis/two.example/v1/things"]); !strings.Contains(text, `"#/definitions/Thing_v2"`) {
+		t.Error(text)
+	}
+	if text := fmt.Sprint(got.Definitions["Thing"]); !strings.Contains(text, "Pod_v2") || strings.Contains(text, "StatusCause_v2") {
+		t.Error(text)
+	}
+}
+
+// TestForeignKinds: of a definition that is the same but for the kinds that it is
+// of, there is one, of the kinds of both.
+func TestForeignKinds(t *testing.T) {
+	own := writtenV2(t)
+	for name, wanted := range map[string]int{"io.k8s.apimachinery.pkg.apis.meta.v1.Status": 2, "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails": 1} {
+		def := maps.Clone(own.Definitions[name])
+		def["x-kubernetes-group-version-kind"] = []any{map[string]any{"group": "one.example", "version": "v1", "kind": "Status"}}
+		text, err := json.Marshal(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := cutFor(t, foreignText("one.example", `"Thing":{"properties":{"a":{"$ref":"#/definitions/`+name+`"}}},"`+name+`":`+string(text), ``), "/apis/one.example/v1/")
+		got := writtenV2(t, one)
+		if kinds, _ := got.Definitions[name]["x-kubernetes-group-version-kind"].([]any); len(kinds) != wanted || got.Definitions[name+"_v2"] != nil {
+			t.Errorf("%s is of %v", name, kinds)
+		}
+	}
+}
+
+// TestCut: what is no document, or none that can be shown in both forms, is none.
+func TestCut(t *testing.T) {
+	for _, text := range []string{``, `[]`, `{"paths":1}`, `{"swagger":"2.0","info":{"title":"a","version":"1"},"paths":{"/apis/a/v1/b":{"get":{"responses":{"200":{}}}}}}`} {
+		if out, err := Cut([]byte(text), "/apis/a/v1/"); err == nil {
+			t.Errorf("%q gives %s", text, out)
+		}
+	}
+	if _, err := Cut([]byte(`{"swagger":"2.0","info":{"title":"a","version":"1"}}`), "/apis/a/v1/"); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzCut(f *testing.F) {
+	f.Add([]byte(foreignText("a", `"Thing":{}`, ``)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		one, err := Cut(text, "/apis/")
+		if err != nil {
+			return
+		}
+		writtenV2(t, one)
+	})
+}
