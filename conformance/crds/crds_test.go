@@ -7,7 +7,9 @@ import (
 
 // TestProjects installs what projects publish and uses it.
 func TestProjects(t *testing.T) {
-	dirs, c := downloaded(t), newClients(t)
+	t.Parallel()
+	dirs, kubeconfig := downloaded(t, "modules"), serve(t)
+	c := newClients(t, config(t, kubeconfig))
 	for _, p := range projects() {
 		t.Run(p.name, func(t *testing.T) {
 			dir, known := dirs[p.module], newRatchet(t, p.name)
@@ -20,6 +22,8 @@ func TestProjects(t *testing.T) {
 				discovered(t, c, d, known)
 				shown(t, c, d, known)
 			}
+			documented(t, c, made)
+			explained(t, kubeconfig, made)
 			if len(p.examples) > 0 {
 				examples(t, c, dir, p, made)
 			}

@@ -85,14 +85,18 @@ func compare(t *testing.T, file, got string) {
 	}
 	switch {
 	case got == string(want):
+		return
 	case !*update:
 		t.Errorf("%s has\n%s\nand now it is\n%s", file, want, got)
+		return
 	case got == "":
 		err = os.Remove(file)
 	default:
-		err = os.WriteFile(file, []byte(got), 0o644)
+		if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+			err = os.WriteFile(file, []byte(got), 0o644)
+		}
 	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err != nil {
 		t.Fatal(err)
 	}
 }

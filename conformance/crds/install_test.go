@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 )
 
 // patience bounds what happens at once on a healthy server.
@@ -28,13 +29,13 @@ type clients struct {
 	definitions clientset.Interface
 }
 
-func newClients(t *testing.T) clients {
+func newClients(t *testing.T, access *rest.Config) clients {
 	t.Helper()
-	d, err := dynamic.NewForConfig(config(t))
+	d, err := dynamic.NewForConfig(access)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := clientset.NewForConfig(config(t))
+	c, err := clientset.NewForConfig(access)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// downloaded are the directories of the modules that modules/go.mod names, by
-// module path.
-func downloaded(t *testing.T) map[string]string {
+// downloaded are the directories of modules, by module path: of those given, in
+// the versions that the go.mod in a directory names, or else of all that it names.
+func downloaded(t *testing.T, at string, modules ...string) map[string]string {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), "go", "mod", "download", "-json")
-	c.Dir = "modules"
+	c := exec.CommandContext(t.Context(), "go", append([]string{"mod", "download", "-json"}, modules...)...)
+	c.Dir = at
 	var said bytes.Buffer
 	c.Stderr = &said
 	out, err := c.Output()

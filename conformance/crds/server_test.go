@@ -2,7 +2,6 @@ package crds
 
 import (
 	"bufio"
-	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -19,12 +18,12 @@ import (
 // update writes what is found into testdata.
 var update = flag.Bool("update", false, "write what is found into testdata")
 
-// kubeconfig is the administrator's, on the server of all tests.
-var kubeconfig string
+// binary is the server's, built from the module around this one.
+var binary string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	code, err := withServer(m.Run)
+	code, err := withBinary(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -32,52 +31,56 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withServer builds the server from the module around this one, and runs it as
-// long as f takes.
-func withServer(f func() int) (code int, err error) {
+// withBinary builds the server for f.
+func withBinary(f func() int) (int, error) {
 	dir, err := os.MkdirTemp("", "crds")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	binary, data := filepath.Join(dir, "miniapiserver"), filepath.Join(dir, "data")
+	binary = filepath.Join(dir, "miniapiserver")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/miniapiserver")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%w: %s", err, out)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	c := exec.CommandContext(ctx, binary, "--data-dir", data, "--secure-port", "0")
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	return f(), nil
+}
+
+// serve runs a server until the test ends, and returns its administrator's
+// kubeconfig.
+func serve(t *testing.T) string {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "data")
+	c := exec.Command(binary, "--data-dir", data, "--secure-port", "0")
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
 	}
 	if err != nil {
-		stop()
-		return 0, err
+		t.Fatal(err)
 	}
-	defer func() {
-		stop()
-		if ended := c.Wait(); ended != nil && ctx.Err() == nil && err == nil {
-			err = ended
-		}
-	}()
 	said := bufio.NewReader(out)
+	t.Cleanup(func() {
+		if err := c.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		_, _ = io.Copy(io.Discard, said) // Wait is for when all is read
+		if err := c.Wait(); err != nil {
+			t.Errorf("the server ends with %v", err)
+		}
+	})
 	for line := ""; !strings.Contains(line, "is ready at"); {
 		if line, err = said.ReadString('\n'); err != nil {
-			return 0, fmt.Errorf("the server ends with %w after %q", err, line)
+			t.Fatalf("the server says %q and then %v", line, err)
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, said) }() // ends with the process
-	kubeconfig = filepath.Join(data, "admin.kubeconfig")
-	return f(), nil
+	return filepath.Join(data, "admin.kubeconfig")
 }
 
-// config is the administrator's access, without limits of the client's own;
-// warnings are not shown.
-func config(t *testing.T) *rest.Config {
+// config is an access without limits of the client's own; warnings are not shown.
+func config(t *testing.T, kubeconfig string) *rest.Config {
 	t.Helper()
 	c, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

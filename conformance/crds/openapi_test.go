@@ -1,0 +1,124 @@
+package crds
+
+import (
+	"encoding/json"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// documented looks for all versions of definitions in the OpenAPI documents: for
+// all of their schemas in version 3, and for their properties and what is said of
+// them in version 2.
+func documented(t *testing.T, c clients, made []*definition) {
+	t.Helper()
+	v2 := kindsIn(t, c, "/openapi/v2", "definitions")
+	v3 := map[schema.GroupVersion]map[schema.GroupVersionKind]object{}
+	for _, d := range made {
+		for _, v := range d.Spec.Versions {
+			gv := schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}
+			if _, known := v3[gv]; !known {
+				v3[gv] = kindsIn(t, c, "/openapi/v3/apis/"+gv.String(), "components", "schemas")
+			}
+			for _, name := range []string{d.Spec.Names.Kind, d.Spec.Names.ListKind} {
+				gvk := gv.WithKind(name)
+				if in2, in3 := v2[gvk] != nil, v3[gv][gvk] != nil; in2 != v.Served || in3 != v.Served {
+					t.Errorf("%v: served is %v; OpenAPI has it in version 2: %v, in version 3: %v", gvk, v.Served, in2, in3)
+				}
+			}
+			if gvk := gv.WithKind(d.Spec.Names.Kind); v.Served {
+				want := schemaOf(t, v)
+				if at := missing(want, v3[gv][gvk], gvk.String()); at != "" {
+					t.Errorf("OpenAPI version 3 has lost %s", at)
+				}
+				if at := missing(inVersion2(want), v2[gvk], gvk.String()); at != "" {
+					t.Errorf("OpenAPI version 2 has lost %s", at)
+				}
+			}
+		}
+	}
+}
+
+type object = map[string]any
+
+// schemaOf is the schema of a version, without what every object has, which
+// the server describes.
+func schemaOf(t *testing.T, v apiextensionsv1.CustomResourceDefinitionVersion) object {
+	t.Helper()
+	data, err := json.Marshal(v.Schema.OpenAPIV3Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := object{}
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
+	}
+	if properties, ok := s["properties"].(object); ok {
+		for _, name := range []string{"apiVersion", "kind", "metadata"} {
+			delete(properties, name)
+		}
+	}
+	return s
+}
+
+// inVersion2 is what a schema has in version 2 of OpenAPI too: descriptions,
+// Kubernetes' own marks, and the types and properties that can be said there. Those
+// of what may be null or have other fields cannot.
+func inVersion2(s object) object {
+	out := object{}
+	for _, name := range []string{"description", "x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"} {
+		if s[name] != nil {
+			out[name] = s[name]
+		}
+	}
+	if values, ok := s["additionalProperties"].(object); ok {
+		out["additionalProperties"] = inVersion2(values)
+	}
+	if s["nullable"] == true || s["x-kubernetes-preserve-unknown-fields"] == true {
+		return out
+	}
+	out["type"] = s["type"]
+	if items, ok := s["items"].(object); ok {
+		out["items"] = inVersion2(items)
+	}
+	if properties, ok := s["properties"].(object); ok {
+		named := object{}
+		for name, p := range properties {
+			named[name] = inVersion2(p.(object))
+		}
+		out["properties"] = named
+	}
+	return out
+}
+
+// kindsIn are the schemas of a document that are those of a kind.
+func kindsIn(t *testing.T, c clients, path string, place ...string) map[schema.GroupVersionKind]object {
+	t.Helper()
+	data, err := c.definitions.Discovery().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(t.Context())
+	if err != nil {
+		return nil // what is missed is told of
+	}
+	document := object{}
+	if err := json.Unmarshal(data, &document); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	for _, name := range place {
+		document, _ = document[name].(object)
+	}
+	kinds := map[schema.GroupVersionKind]object{}
+	for name, s := range document {
+		s, _ := s.(object)
+		of, _ := s["x-kubernetes-group-version-kind"].([]any)
+		if len(of) != 1 { // what is of many kinds, as DeleteOptions, is no custom one
+			continue
+		}
+		k := of[0].(object)
+		gvk := schema.GroupVersionKind{Group: k["group"].(string), Version: k["version"].(string), Kind: k["kind"].(string)}
+		if kinds[gvk] != nil {
+			t.Errorf("%s: %s is %v, as another is", path, name, gvk)
+		}
+		kinds[gvk] = s
+	}
+	return kinds
+}
