@@ -23,7 +23,7 @@ func apiService(now func() time.Time) *Resource {
 		Rows:       &Table{Columns: apiServiceColumns, Cells: apiServiceCells},
 		Prefix:     "apiregistration.k8s.io/apiservices",
 		StoredJSON: true,
-		HasStatus:  true, RequireResourceVersion: true,
+		HasStatus:  true, RequireResourceVersion: true, LooseFinalizers: true,
 		Default: func(obj Object) {
 			if s := obj.(*apiregistrationv1.APIService).Spec.Service; s != nil {
 				apiregistrationv1.SetDefaults_ServiceReference(s)

@@ -27,7 +27,7 @@ func customResourceDefinition(now func() time.Time) *Resource {
 		Prefix:     "apiextensions.k8s.io/customresourcedefinitions",
 		Stored:     apiextensionsv1beta1.SchemeGroupVersion,
 		StoredJSON: true,
-		HasStatus:  true, Generation: true, RequireResourceVersion: true,
+		HasStatus:  true, Generation: true, RequireResourceVersion: true, LooseFinalizers: true,
 		Default: func(obj Object) { definitionDefaults(obj.(*apiextensionsv1.CustomResourceDefinition)) },
 		PrepareCreate: func(obj Object) {
 			noteStored(obj.(*apiextensionsv1.CustomResourceDefinition))

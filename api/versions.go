@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -12,6 +13,19 @@ func (r *Resource) Answers() []string {
 		return AllVerbs
 	}
 	return r.Verbs
+}
+
+// Offered is the verbs that discovery tells of. While no new objects are made,
+// because the kind is going away, it tells of none that would change one, though
+// they are answered: a finalizer must be taken off.
+func (r *Resource) Offered() []string {
+	verbs := r.Answers()
+	if r.RefusesNew == nil || r.RefusesNew() == nil {
+		return verbs
+	}
+	return slices.DeleteFunc(slices.Clone(verbs), func(v string) bool {
+		return v == VerbCreate || v == VerbPatch || v == VerbUpdate
+	})
 }
 
 // KindOfList is the kind of lists of r.

@@ -9,7 +9,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -37,6 +36,8 @@ type CustomKinds struct {
 
 	mu    sync.Mutex
 	kinds map[string]*customKind // by the name of the definition
+	held  map[string]bool        // definitions that wait until their objects are gone
+	waits sync.WaitGroup         // for them
 }
 
 // customKind is one that is in the catalogue, with what it was made of.
@@ -66,7 +67,7 @@ func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients
 	}
 	k := &CustomKinds{
 		Config: c, definitions: registry.Target{Resource: res, Version: version},
-		builtIn: slices.Clone(c.Catalogue.Resources()), forget: forget, kinds: map[string]*customKind{}, converters: converters,
+		builtIn: slices.Clone(c.Catalogue.Resources()), forget: forget, kinds: map[string]*customKind{}, held: map[string]bool{}, converters: converters,
 	}
 	k.names.cursor = c.Registry.CursorOf(res)
 	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, sources: []source[string]{{
@@ -114,10 +115,11 @@ func (k *CustomKinds) installAll(list []*definition) error {
 
 func (k *CustomKinds) addAll(list []*definition) error {
 	for _, d := range list {
-		compiled, err := crd.Compile(d, nil)
+		compiled, err := crd.Compile(d, k.converters.of)
 		if err != nil {
 			return err
 		}
+		compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
 		if err := k.Registry.Add(compiled.Resource); err != nil {
 			return err
 		}
@@ -127,7 +129,10 @@ func (k *CustomKinds) addAll(list []*definition) error {
 }
 
 // Run follows the definitions until ctx is done.
-func (k *CustomKinds) Run(ctx context.Context) { k.loop.Run(ctx) }
+func (k *CustomKinds) Run(ctx context.Context) {
+	k.loop.Run(ctx)
+	k.waits.Wait()
+}
 
 // affected are the definitions that a change is about: those of the same group,
 // which may want the same names, where one is gone or changed its own.
@@ -176,6 +181,9 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
 		return done, err
 	}
 	d := obj.(*definition)
+	if err := k.refuseNew(d); err != nil {
+		return done, err
+	}
 	if d.DeletionTimestamp != nil && slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return k.cleanUp(ctx, d)
 	}
@@ -190,31 +198,38 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
 			return done, err
 		}
 	}
-	return done, k.tell(ctx, d, want.Status)
+	_, err = k.tell(ctx, d, want.Status)
+	return done, err
 }
 
-// tell writes a status, if it is another one.
-func (k *CustomKinds) tell(ctx context.Context, d *definition, want apiextensionsv1.CustomResourceDefinitionStatus) error {
+// tell writes a status, if it is another one, and returns the definition that has
+// it, as change does.
+func (k *CustomKinds) tell(ctx context.Context, d *definition, want apiextensionsv1.CustomResourceDefinitionStatus) (*definition, error) {
 	if equality.Semantic.DeepEqual(d.Status, want) {
-		return nil
+		return d, nil
 	}
 	t := k.definitions
 	t.Name, t.Status = d.Name, true
-	return k.change(ctx, t, d, func(now *definition) { now.Status = want })
+	return k.change(ctx, t, d, func(now *definition) { now.Status = want }, registry.UpdateOptions{})
 }
 
-// change changes a definition that is still as it was.
-func (k *CustomKinds) change(ctx context.Context, t registry.Target, d *definition, change func(*definition)) error {
-	_, err := k.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+// change changes a definition that is still as it was, and returns it; nil if it is
+// not: the change that came between is looked at next.
+func (k *CustomKinds) change(ctx context.Context, t registry.Target, d *definition, change func(*definition), o registry.UpdateOptions) (*definition, error) {
+	o.Manager = serverName
+	out, err := k.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*definition)
 		now.ResourceVersion = d.ResourceVersion
 		change(now)
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverName}})
+	}, o)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // the change that came between is looked at next
+		return nil, nil
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return out.Object.(*definition), nil
 }
 
 // install puts the kind of a definition into the catalogue, or a new one in the
@@ -232,6 +247,7 @@ func (k *CustomKinds) install(d *definition) error {
 	if err != nil {
 		return err
 	}
+	compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
 	is := &customKind{compiled, d.UID, d.Generation, *d.Status.AcceptedNames.DeepCopy()}
 	if was != nil && was.uid == d.UID {
 		return k.replace(d.Name, was, is)
@@ -257,7 +273,6 @@ func (k *CustomKinds) install(d *definition) error {
 // as the kind is now, on objects that are read so from the next line on. k.mu is
 // held.
 func (k *CustomKinds) replace(name string, was, is *customKind) error {
-	is.Terminating.Store(was.Terminating.Load())
 	k.kinds[name] = is
 	if err := k.publish(); err != nil {
 		k.kinds[name] = was
@@ -291,54 +306,6 @@ func (k *CustomKinds) publish() error {
 		all = append(all, k.kinds[name].Resource)
 	}
 	return k.Catalogue.Replace(all...)
-}
-
-// cleanUp deletes the objects of a definition that is being deleted, and lets
-// it go when there are none left.
-func (k *CustomKinds) cleanUp(ctx context.Context, d *definition) (verdict, error) {
-	k.mu.Lock()
-	kind := k.kinds[d.Name]
-	k.mu.Unlock()
-	if kind != nil {
-		kind.Terminating.Store(true)
-		left, err := k.deleteAll(ctx, kind.Resource)
-		if err != nil {
-			return soon, err
-		}
-		if left > 0 {
-			return soon, k.terminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress",
-				"CustomResource deletion is in progress")
-		}
-	}
-	t := k.definitions
-	t.Name = d.Name
-	return done, k.change(ctx, t, d, func(now *definition) {
-		now.Finalizers = slices.DeleteFunc(now.Finalizers, func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
-	})
-}
-
-func (k *CustomKinds) terminating(ctx context.Context, d *definition, status apiextensionsv1.ConditionStatus, reason, message string) error {
-	want := *d.Status.DeepCopy()
-	want.Conditions = api.SetDefinitionCondition(want.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
-		Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,
-	}, k.Now())
-	return k.tell(ctx, d, want)
-}
-
-// deleteAll deletes all objects of a kind, and tells how many are left.
-func (k *CustomKinds) deleteAll(ctx context.Context, res *api.Resource) (left int, err error) {
-	t := registry.Target{Resource: res, Version: &res.Versions[0]}
-	items, _, err := k.Registry.DeleteCollection(ctx, t, registry.ListOptions{}, registry.DeleteOptions{
-		Propagation: metav1.DeletePropagationBackground,
-	})
-	if err != nil || len(items) == 0 {
-		return 0, err
-	}
-	list, err := k.Registry.List(ctx, t, registry.ListOptions{})
-	if err != nil {
-		return 0, err
-	}
-	return len(list.Items), nil
 }
 
 func isTrue(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {

@@ -107,13 +107,9 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 // apiResources are the lines of discovery about a resource: its own and those
 // of its subresources.
 func apiResources(res *api.Resource) []metav1.APIResource {
-	verbs := res.Verbs
-	if verbs == nil {
-		verbs = api.AllVerbs
-	}
 	out := []metav1.APIResource{{
 		Name: res.Name, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind,
-		Verbs: slices.Clone(verbs), ShortNames: res.ShortNames, Categories: res.Categories,
+		Verbs: slices.Clone(res.Offered()), ShortNames: res.ShortNames, Categories: res.Categories,
 		StorageVersionHash: api.StorageVersionHash(res),
 	}}
 	if res.HasStatus {
