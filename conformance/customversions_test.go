@@ -408,3 +408,25 @@ func TestChangedDefinition(t *testing.T) {
 	stop()
 	busy.Wait()
 }
+
+// TestConversionAfterRestart: a server that is started again asks the webhook of a
+// kind that was there before.
+func TestConversionAfterRestart(t *testing.T) {
+	hook, dir := newConverter(t), t.TempDir()
+	for _, first := range []bool{true, false} {
+		t.Run(fmt.Sprint(first), func(t *testing.T) {
+			srv, _ := startWith(t, server.Options{Dir: dir})
+			c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+			v1, v2 := paintsIn(c)
+			if first {
+				define(t, c, hook.paints("v1", "v1"))
+				if _, err := v1.Create(t.Context(), paint("v1", "a", "red"), metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if u, err := v2.Get(t.Context(), "a", metav1.GetOptions{}); err != nil || colorOf(u) != "red" {
+				t.Errorf("got %v, %v", u, err)
+			}
+		})
+	}
+}
