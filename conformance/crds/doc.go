@@ -1,6 +1,6 @@
 // Package crds installs the CustomResourceDefinitions of projects that many
 // clusters run, and uses them as their users do: gateway-api, cert-manager,
-// prometheus-operator, istio, cluster-api, argo-cd and flux.
+// prometheus-operator, istio, cluster-api, argo-cd, crossplane and flux.
 //
 //	cd conformance/crds && go test ./...
 //

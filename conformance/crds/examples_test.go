@@ -44,36 +44,76 @@ func kindsOf(all []*definition) map[schema.GroupVersionKind]kind {
 	return kinds
 }
 
-// examples sends the examples of a project that are of its own kinds. All are
-// accepted, but those in testdata/refused/PROJECT.txt, for the causes that stand
-// there.
+// example is an object that a project publishes: the ith of a file.
+type example struct {
+	*unstructured.Unstructured
+	kind
+	file string
+	i    int
+}
+
+func (e example) String() string { return fmt.Sprintf("%s %d %s", e.file, e.i, e.GetKind()) }
+
+// examples sends the examples of a project that are of its own kinds, and then
+// those about one object in one directory each over each. All are accepted, but
+// those in testdata/refused/PROJECT.txt, for the causes that stand there.
 func examples(t *testing.T, c clients, dir string, p project, made []*definition) {
 	t.Helper()
-	kinds, accepted := kindsOf(made), 0
+	var accepted, updates int
 	var refused strings.Builder
+	tell := func(what string, causes []string) {
+		fmt.Fprintln(&refused, what)
+		for _, cause := range causes {
+			fmt.Fprintf(&refused, "\t%s\n", cause)
+		}
+	}
+	versions := map[string][]example{} // of one object
+	var objects []string
+	for _, e := range examplesOf(t, dir, p, kindsOf(made)) {
+		if causes := c.use(t.Context(), t, e); len(causes) > 0 {
+			tell(e.String(), causes)
+			continue
+		}
+		accepted++
+		of := filepath.Dir(e.file) + " " + e.GroupVersionKind().String() + " " + e.GetName()
+		if versions[of] == nil {
+			objects = append(objects, of)
+		}
+		versions[of] = append(versions[of], e)
+	}
+	for _, of := range objects {
+		for i, first := range versions[of] {
+			others := slices.Delete(slices.Clone(versions[of]), i, i+1)
+			if len(others) == 0 || first.GetName() == "" {
+				break
+			}
+			for i, causes := range c.update(t.Context(), t, first, others) {
+				if updates++; len(causes) > 0 {
+					tell(fmt.Sprintf("%v over %s %d", others[i], first.file, first.i), causes)
+				}
+			}
+		}
+	}
+	t.Logf("%d examples are accepted, %d are sent over others", accepted, updates)
+	compare(t, filepath.Join("testdata", "refused", p.name+".txt"), refused.String())
+}
+
+// examplesOf are the examples of a project that are of some kinds.
+func examplesOf(t *testing.T, dir string, p project, kinds map[schema.GroupVersionKind]kind) []example {
+	t.Helper()
+	var all []example
 	for _, file := range files(t, dir, p.examples) {
 		rel, err := filepath.Rel(dir, file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, u := range documents(t, file) {
-			k, ok := kinds[u.GroupVersionKind()]
-			if !ok {
-				continue
-			}
-			causes := c.use(t.Context(), t, k, u)
-			if len(causes) == 0 {
-				accepted++
-				continue
-			}
-			fmt.Fprintf(&refused, "%s %d %s\n", rel, i, u.GetKind())
-			for _, cause := range causes {
-				fmt.Fprintf(&refused, "\t%s\n", cause)
+			if k, ok := kinds[u.GroupVersionKind()]; ok {
+				all = append(all, example{u, k, rel, i})
 			}
 		}
 	}
-	t.Logf("%d examples are accepted", accepted)
-	compare(t, filepath.Join("testdata", "refused", p.name+".txt"), refused.String())
+	return all
 }
 
 // compare compares with what is expected, which -update writes.
@@ -101,53 +141,95 @@ func compare(t *testing.T, file, got string) {
 	}
 }
 
+// createExample creates an object, in the namespace of the tests, or returns why it is
+// refused.
+func (c clients) createExample(ctx context.Context, t *testing.T, e example) (dynamic.ResourceInterface, *unstructured.Unstructured, []string) {
+	t.Helper()
+	e.SetResourceVersion("")
+	var api dynamic.ResourceInterface = c.dynamic.Resource(e.resource)
+	if e.namespaced {
+		e.SetNamespace(metav1.NamespaceDefault)
+		api = c.dynamic.Resource(e.resource).Namespace(e.GetNamespace())
+	} else {
+		e.SetNamespace("")
+	}
+	made, err := api.Create(ctx, e.Unstructured, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return api, nil, causesOf(err)
+	}
+	if err != nil {
+		t.Errorf("create %v: %v", e, err)
+	}
+	return api, made, nil
+}
+
 // use creates an object, reads it, applies it as another manager would, and
 // deletes it; or returns why the object is refused.
-func (c clients) use(ctx context.Context, t *testing.T, k kind, u *unstructured.Unstructured) []string {
+func (c clients) use(ctx context.Context, t *testing.T, e example) []string {
 	t.Helper()
-	u = u.DeepCopy()
-	what := u.GetKind() + " " + u.GetName()
-	u.SetResourceVersion("")
-	var api dynamic.ResourceInterface = c.dynamic.Resource(k.resource)
-	if k.namespaced {
-		u.SetNamespace(metav1.NamespaceDefault)
-		api = c.dynamic.Resource(k.resource).Namespace(u.GetNamespace())
-	} else {
-		u.SetNamespace("")
+	e.Unstructured = e.DeepCopy()
+	api, made, causes := c.createExample(ctx, t, e)
+	if made == nil {
+		return causes
 	}
-	made, err := api.Create(ctx, u, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
-	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
-		return causesOf(err)
+	if e.status {
+		delete(e.Object, "status")
 	}
+	if at := missing(e.Object, made.Object, ""); at != "" && e.stored {
+		t.Errorf("%v has lost %s", e, at)
+	}
+	unstructured.RemoveNestedField(e.Object, "metadata", "generateName")
+	e.SetName(made.GetName())
+	applied, err := api.Apply(ctx, e.GetName(), e.Unstructured, metav1.ApplyOptions{FieldManager: "kubectl", Force: true})
 	if err != nil {
-		t.Errorf("create %s: %v", what, err)
-		return nil
-	}
-	if k.status {
-		delete(u.Object, "status")
-	}
-	if at := missing(u.Object, made.Object, ""); at != "" && k.stored {
-		t.Errorf("%s has lost %s", what, at)
-	}
-	unstructured.RemoveNestedField(u.Object, "metadata", "generateName")
-	u.SetName(made.GetName())
-	applied, err := api.Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: "kubectl", Force: true})
-	if err != nil {
-		t.Errorf("apply %s: %v", what, err)
+		t.Errorf("apply %v: %v", e, err)
 		applied = made
-	} else if k.stored && applied.GetGeneration() != made.GetGeneration() {
-		t.Errorf("apply %s: it is the same, and has generation %d after %d", what, applied.GetGeneration(), made.GetGeneration())
+	} else if e.stored && applied.GetGeneration() != made.GetGeneration() {
+		t.Errorf("apply %v: it is the same, and has generation %d after %d", e, applied.GetGeneration(), made.GetGeneration())
 	}
-	if len(applied.GetFinalizers()) > 0 { // nobody is there who would take them away
+	c.deleteExample(ctx, t, api, applied)
+	return nil
+}
+
+// update creates an object and puts others in its place, each as if it were the
+// only one; it returns why each is refused.
+func (c clients) update(ctx context.Context, t *testing.T, first example, others []example) [][]string {
+	t.Helper()
+	first.Unstructured = first.DeepCopy()
+	refused := make([][]string, len(others))
+	api, made, causes := c.createExample(ctx, t, first)
+	if made == nil {
+		t.Errorf("%v is refused by now: %q", first, causes)
+		return refused
+	}
+	for i, e := range others {
+		u := e.DeepCopy()
+		u.SetNamespace(made.GetNamespace())
+		u.SetResourceVersion(made.GetResourceVersion())
+		_, err := api.Update(ctx, u, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+		if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+			refused[i] = causesOf(err)
+		} else if err != nil {
+			t.Errorf("update %v: %v", e, err)
+		}
+	}
+	c.deleteExample(ctx, t, api, made)
+	return refused
+}
+
+// deleteExample deletes an object, and its finalizers: nobody is there who would
+// take them away.
+func (c clients) deleteExample(ctx context.Context, t *testing.T, api dynamic.ResourceInterface, u *unstructured.Unstructured) {
+	t.Helper()
+	if len(u.GetFinalizers()) > 0 {
 		_, err := api.Patch(ctx, u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		if err != nil {
-			t.Errorf("patch %s: %v", what, err)
+			t.Errorf("patch %s %s: %v", u.GetKind(), u.GetName(), err)
 		}
 	}
 	if err := api.Delete(ctx, u.GetName(), metav1.DeleteOptions{}); err != nil {
-		t.Errorf("delete %s: %v", what, err)
+		t.Errorf("delete %s %s: %v", u.GetKind(), u.GetName(), err)
 	}
-	return nil
 }
 
 // causesOf are those of an answer, or else its message.

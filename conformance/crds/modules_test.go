@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -41,11 +43,27 @@ func files(t *testing.T, dir string, patterns []string) []string {
 	t.Helper()
 	var all []string
 	for _, p := range patterns {
-		found, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(p)))
+		list, at := filepath.Glob, filepath.Join(dir, filepath.FromSlash(p))
+		if root, ok := strings.CutSuffix(at, "..."); ok {
+			list, at = below, root
+		}
+		found, err := list(at)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: no file matches %s (%v)", dir, p, err)
 		}
 		all = append(all, found...)
 	}
 	return all
+}
+
+// below are the YAML files in a directory and the directories in it.
+func below(dir string) ([]string, error) {
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && filepath.Ext(path) == ".yaml" {
+			found = append(found, path)
+		}
+		return err
+	})
+	return found, err
 }

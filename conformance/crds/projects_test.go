@@ -1,7 +1,7 @@
 package crds
 
 // project is where to find what a project publishes; all patterns are of files
-// in its module.
+// in its module, and one that ends in ... is of all YAML below.
 type project struct {
 	name, module string
 	// definitions are its CustomResourceDefinitions.
@@ -59,6 +59,11 @@ func projects() []project {
 			examples:    []string{"applicationset/examples/*/*.yaml", "docs/operator-manual/*.yaml", "docs/*/*.md"},
 		},
 		{
+			name: "crossplane", module: "github.com/crossplane/crossplane/v2",
+			definitions: []string{"cluster/crds/*.yaml", "cluster/meta/*.yaml"},
+			examples:    []string{"cluster/composition/*.yaml", "design/*.md", "internal/xpkg/testdata/...", "test/e2e/manifests/..."},
+		},
+		{
 			name: "flux-source", module: "github.com/fluxcd/source-controller",
 			definitions: []string{"config/crd/bases/*.yaml"},
 			examples:    []string{"config/samples/*.yaml", "config/testdata/*/*.yaml", "docs/spec/*/*.md"},
@@ -67,6 +72,16 @@ func projects() []project {
 			name: "flux-kustomize", module: "github.com/fluxcd/kustomize-controller",
 			definitions: []string{"config/crd/bases/*.yaml"},
 			examples:    []string{"config/samples/*.yaml", "config/testdata/*/*.yaml", "docs/spec/*/*.md"},
+		},
+		{
+			name: "flux-helm", module: "github.com/fluxcd/helm-controller",
+			definitions: []string{"config/crd/bases/*.yaml"},
+			examples:    []string{"config/samples/*.yaml", "config/testdata/...", "docs/spec/*/*.md"},
+		},
+		{
+			name: "flux-notification", module: "github.com/fluxcd/notification-controller",
+			definitions: []string{"config/crd/bases/*.yaml"},
+			examples:    []string{"config/samples/*.yaml", "config/testdata/...", "docs/spec/*/*.md"},
 		},
 	}
 }
