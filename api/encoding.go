@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -57,7 +57,11 @@ func (r *Resource) encodeStoredJSON(obj Object) ([]byte, error) {
 		obj = obj.DeepCopyObject().(Object)
 		obj.GetObjectKind().SetGroupVersionKind(want)
 	}
-	value, err := marshalJSON(obj)
+	if u, ok := obj.(*untyped.Object); ok {
+		value, err := u.MarshalJSON()
+		return append(value, '\n'), err
+	}
+	value, err := json.Marshal(obj)
 	return append(value, '\n'), err
 }
 
@@ -78,9 +82,7 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 		return nil, fmt.Errorf("decode %s: %w", r.Name, err)
 	}
 	if r.Untyped {
-		if form := r.form(v); form.Default != nil {
-			form.Default(obj)
-		}
+		r.completeStored(v, obj)
 		return obj, nil
 	}
 	hub, err := r.Decoded(v, obj)
@@ -88,6 +90,30 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 		return nil, fmt.Errorf("decode %s: %w", r.Name, err)
 	}
 	return hub, nil
+}
+
+// AsStored makes of an object that EncodeStored encoded what DecodeStored would
+// make of the value, without reading that. It returns false where that cannot be
+// done: of Go types, in which empty and missing fields differ.
+func (r *Resource) AsStored(obj Object) bool {
+	u, ok := obj.(*untyped.Object)
+	if !ok || !untyped.Lasting(u.Object) {
+		return false
+	}
+	v, err := r.writtenAs(u.GetAPIVersion(), u.GetKind())
+	if err != nil {
+		return false
+	}
+	r.completeStored(v, obj)
+	return true
+}
+
+// completeStored gives what has no Go type the defaults of the version that it is
+// stored in.
+func (r *Resource) completeStored(v *Version, obj Object) {
+	if form := r.form(v); form.Default != nil {
+		form.Default(obj)
+	}
 }
 
 func (r *Resource) decodeStored(value []byte) (*Version, Object, error) {
@@ -135,24 +161,14 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 	return v, obj, nil
 }
 
-// decodeUntyped reads the value once, where the type's own way is to read it five
-// times.
 func (r *Resource) decodeUntyped(value []byte) (*Version, Object, error) {
-	obj := &unstructured.Unstructured{}
-	if err := json.Unmarshal(value, &obj.Object); err != nil {
+	content, err := untyped.Read(value)
+	if err != nil {
 		return nil, nil, err
 	}
+	obj := untyped.Of(content)
 	v, err := r.writtenAs(obj.GetAPIVersion(), obj.GetKind())
 	return v, obj, err
-}
-
-// marshalJSON is json.Marshal for an object: what has no Go type is written once,
-// where the type's own way is to write it and read that again.
-func marshalJSON(obj Object) ([]byte, error) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return json.Marshal(u.Object)
-	}
-	return json.Marshal(obj)
 }
 
 // writtenAs finds the version that a stored value says it has.

@@ -4,7 +4,8 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // Bumps tells whether the difference between obj and old counts in
@@ -21,8 +22,8 @@ func (r *Resource) Bumps(obj, old Object) bool {
 
 // bodyChanged compares what is outside metadata and status.
 func bodyChanged(obj, old Object) bool {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return contentChanged(u.Object, old.(*unstructured.Unstructured).Object)
+	if u, ok := obj.(*untyped.Object); ok {
+		return contentChanged(u.Object, old.(*untyped.Object).Object)
 	}
 	a, b := reflect.ValueOf(obj).Elem(), reflect.ValueOf(old).Elem()
 	for i := range a.NumField() {

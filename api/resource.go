@@ -31,7 +31,7 @@ import (
 
 // Object is a served object: it knows its kind and has metadata. Pointers to
 // the types of k8s.io/api that embed ObjectMeta are Objects, and so is
-// *unstructured.Unstructured.
+// *untyped.Object.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -81,7 +81,7 @@ type Resource struct {
 	Stored schema.GroupVersion
 	// StoredJSON: values in etcd are JSON and not protobuf.
 	StoredJSON bool
-	// Untyped: the hub, and every version, is *unstructured.Unstructured: kinds
+	// Untyped: the hub, and every version, is *untyped.Object: kinds
 	// that arrive at run time have no Go type. Kind and apiVersion are then part
 	// of the object.
 	Untyped bool

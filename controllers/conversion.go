@@ -12,13 +12,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api/crd"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -68,8 +68,8 @@ type conversionHook struct {
 }
 
 // convert implements crd.Remote.
-func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	out := make([]*unstructured.Unstructured, 0, len(objects))
+func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
+	out := make([]*untyped.Object, 0, len(objects))
 	for batch := range slices.Chunk(objects, conversionBatch) {
 		converted, err := h.ask(ctx, to, batch)
 		if err != nil {
@@ -80,7 +80,7 @@ func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, ob
 	return out, nil
 }
 
-func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
 	from := objects[0].GroupVersionKind()
 	failed := func(err error) error { return fmt.Errorf("conversion webhook for %v failed: %w", from, hidden{err}) }
 	body, into, uid, err := h.review(to, objects)
@@ -107,7 +107,7 @@ func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, object
 	if len(converted) != len(objects) {
 		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(converted), len(objects))
 	}
-	out := make([]*unstructured.Unstructured, len(objects))
+	out := make([]*untyped.Object, len(objects))
 	for i := range objects {
 		where := ""
 		if len(objects) > 1 {
@@ -126,7 +126,7 @@ type hidden struct{ error }
 
 // review is a question in the version that the webhook prefers among those that
 // are known, with what is to hold the answer.
-func (h *conversionHook) review(to schema.GroupVersion, objects []*unstructured.Unstructured) (body []byte, into runtime.Object, uid types.UID, err error) {
+func (h *conversionHook) review(to schema.GroupVersion, objects []*untyped.Object) (body []byte, into runtime.Object, uid types.UID, err error) {
 	uid = types.UID(request.NewUUID())
 	raw := make([]runtime.RawExtension, len(objects))
 	for i, u := range objects {

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // Checks of what a conversion webhook makes of an object: it must be the same
@@ -16,16 +17,13 @@ import (
 
 // accepted is what a webhook made of an object, if it is in order. Where says
 // which of several objects it is.
-func accepted(original *unstructured.Unstructured, raw *runtime.RawExtension, to schema.GroupVersion, where string) (*unstructured.Unstructured, error) {
+func accepted(original *untyped.Object, raw *runtime.RawExtension, to schema.GroupVersion, where string) (*untyped.Object, error) {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("invalid converted object"+where+": "+format, args...)
 	}
-	u, _ := raw.Object.(*unstructured.Unstructured)
-	if u == nil {
-		u = &unstructured.Unstructured{}
-		if err := u.UnmarshalJSON(raw.Raw); err != nil {
-			return nil, invalid("%w", err)
-		}
+	u := &untyped.Object{}
+	if err := u.UnmarshalJSON(raw.Raw); err != nil {
+		return nil, invalid("%w", err)
 	}
 	one := "invalid object at index 0: "
 	if where != "" {
@@ -51,7 +49,7 @@ func accepted(original *unstructured.Unstructured, raw *runtime.RawExtension, to
 	return u, nil
 }
 
-func sameObject(original, converted *unstructured.Unstructured) error {
+func sameObject(original, converted *untyped.Object) error {
 	for _, f := range []struct{ what, want, got string }{
 		{"name", original.GetName(), converted.GetName()},
 		{"namespace", original.GetNamespace(), converted.GetNamespace()},
@@ -66,7 +64,7 @@ func sameObject(original, converted *unstructured.Unstructured) error {
 
 // restoreMetadata gives a converted object the metadata of the original, all but
 // labels and annotations.
-func restoreMetadata(original, converted *unstructured.Unstructured) error {
+func restoreMetadata(original, converted *untyped.Object) error {
 	is, found := converted.Object["metadata"]
 	if !found {
 		return fmt.Errorf("missing metadata in converted object")

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -15,7 +15,7 @@ func TestEveryKind(t *testing.T) {
 	made := func(name string) *api.Resource {
 		return &api.Resource{
 			Name: name, Singular: name, Kind: "A" + name, Prefix: name,
-			New:      func() api.Object { return &unstructured.Unstructured{} },
+			New:      func() api.Object { return &untyped.Object{} },
 			Versions: []api.Version{{GroupVersion: schema.GroupVersion{Group: "example.com", Version: "v1"}}},
 		}
 	}

@@ -5,14 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -133,7 +134,7 @@ func (c *codec) encodeJSON(obj api.Object) ([]byte, error) {
 }
 
 func (c *codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
-	if u, ok := v.(*unstructured.Unstructured); ok {
+	if u, ok := v.(*untyped.Object); ok {
 		return c.encodeContent(u.Object)
 	}
 	if !v.GetObjectKind().GroupVersionKind().Empty() {
@@ -154,28 +155,26 @@ func (c *codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
 // encodeContent is encodeVersionedJSON for what has no Go type, in the same
 // order: kind and apiVersion, metadata, and the rest.
 func (c *codec) encodeContent(content map[string]any) ([]byte, error) {
-	rest := make(map[string]any, len(content))
-	for name, value := range content {
+	names := make([]string, 1, len(content)+1)
+	names[0] = "metadata"
+	for name := range content {
 		switch name {
 		case "kind", "apiVersion", "metadata":
 		default:
-			rest[name] = value
+			names = append(names, name)
 		}
 	}
-	meta, err := json.Marshal(content["metadata"])
+	slices.Sort(names[1:])
+	scratch := scratches.Get().(*bytes.Buffer)
+	defer scratches.Put(scratch)
+	scratch.Reset()
+	body, err := untyped.AppendFields(scratch.AvailableBuffer(), content, names)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
 	}
-	body, err := json.Marshal(rest)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
-	}
-	out := make([]byte, 0, len(c.head)+len(metadataKey)+len(meta)+len(body))
-	out = append(append(append(out, c.head...), metadataKey...), meta...)
-	if len(rest) > 0 {
-		out = append(out, ',')
-	}
-	return append(out, body[1:]...), nil
+	scratch.Write(body) // so that it is large enough the next time
+	out := make([]byte, 0, len(c.head)+len(body)-1)
+	return append(append(out, c.head...), body[1:]...), nil
 }
 
 // Forget drops the codecs of a resource that is no more.

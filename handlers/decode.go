@@ -86,6 +86,8 @@ type body struct {
 	// data is JSON, or a bare protobuf message if proto is set.
 	data  []byte
 	proto bool
+	// parsed is the data of an object without a Go type, if it was read already.
+	parsed map[string]any
 	// strict are the faults that only strict field validation minds, found so
 	// far.
 	strict []error

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -32,7 +31,7 @@ func (r *remote) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]
 		return data, nil
 	}
 	if r.object == nil {
-		u := &unstructured.Unstructured{}
+		u := &untyped.Object{}
 		if err := u.UnmarshalJSON(r.json); err != nil {
 			return nil, fmt.Errorf("decode what was converted: %w", err)
 		}

@@ -11,13 +11,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -26,7 +26,7 @@ import (
 
 // decodeUntyped is decode for such kinds.
 func (h *Handler) decodeUntyped(r *http.Request, c *codec, f format, data []byte, fieldValidation string) (api.Object, error) {
-	b, err := parseBody(f, data)
+	b, err := parseUntyped(f, data)
 	unrecognized := func(err error) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
 	}
@@ -55,18 +55,45 @@ func (h *Handler) decodeUntyped(r *http.Request, c *codec, f format, data []byte
 	return c.defaulted(u)
 }
 
+// parseUntyped is parseBody. What is in order is read once and kept.
+func parseUntyped(f format, data []byte) (body, error) {
+	if f == formatJSON {
+		if content, strict, err := untyped.ReadStrict(data); err == nil && len(strict) == 0 {
+			if b := (body{data: data, parsed: content}); b.typeOfParsed() {
+				return b, nil
+			}
+		}
+	}
+	return parseBody(f, data)
+}
+
+// typeOfParsed sets the kind that parsed says it has, if it says so plainly: a
+// kind is read whatever the case of the field's name.
+func (b *body) typeOfParsed() bool {
+	for name := range b.parsed {
+		if name != "kind" && strings.EqualFold(name, "kind") || name != "apiVersion" && strings.EqualFold(name, "apiVersion") {
+			return false
+		}
+	}
+	apiVersion, ok := b.parsed["apiVersion"].(string)
+	kind, also := b.parsed["kind"].(string)
+	return ok && also && b.setType(apiVersion, kind) == nil
+}
+
 // content reads a body, and notes in it what is there twice or unknown.
-func (b *body) content(c *codec, fieldValidation string) (*unstructured.Unstructured, error) {
-	var content map[string]any
-	strict, err := kjson.UnmarshalStrict(b.data, &content)
-	if err != nil {
-		return nil, err
+func (b *body) content(c *codec, fieldValidation string) (*untyped.Object, error) {
+	content, strict := b.parsed, []error(nil)
+	if content == nil {
+		var err error
+		if content, strict, err = untyped.ReadStrict(b.data); err != nil {
+			return nil, err
+		}
 	}
 	unknown, err := coerceMetadata(content)
 	if err != nil {
 		return nil, err
 	}
-	u := &unstructured.Unstructured{Object: content}
+	u := untyped.Of(content)
 	var pruned []string
 	switch {
 	case b.gvk.Group != c.gvk.Group || b.gvk.Kind != c.gvk.Kind: // no schema says what it has
@@ -107,6 +134,9 @@ func coerceMetadata(content map[string]any) (unknown []error, err error) {
 		content["metadata"] = map[string]any{}
 		return nil, nil
 	}
+	if meta, ok := was.(map[string]any); ok && untyped.WellFormed(meta) {
+		return nil, nil
+	}
 	data, err := json.Marshal(was)
 	if err != nil {
 		return nil, err
@@ -134,7 +164,7 @@ func coerceMetadata(content map[string]any) (unknown []error, err error) {
 // decodeUntyped is decode for such kinds.
 func (p *patcher) decodeUntyped(ctx context.Context, patch *patch, data []byte) (api.Object, error) {
 	c := p.c.codec
-	b, err := parseBody(formatJSON, data)
+	b, err := parseUntyped(formatJSON, data)
 	if err != nil {
 		return nil, patch.unfit(data, err)
 	}

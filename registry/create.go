@@ -145,7 +145,6 @@ func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o Wri
 		out.Created = true
 		return out, err
 	}
-	obj.SetResourceVersion(strconv.FormatInt(item.Revision(), 10))
 	return Outcome{Object: obj, Item: item, Created: true}, nil
 }
 
@@ -184,16 +183,16 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 		t.Resource.PrepareCreate(obj)
 	}
 	dedup(ctx, obj)
-	if errs := untyped(ctx, t, obj, nil, t.Resource.CheckCreate(t.Version, obj)); len(errs) > 0 {
+	if errs := byVersion(ctx, t, obj, nil, t.Resource.CheckCreate(t.Version, obj)); len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
 	r.warn(ctx, t, obj, nil)
 	return nil
 }
 
-// untyped adds to what was found to be wrong what is particular to a kind that
+// byVersion adds to what was found to be wrong what is particular to a kind that
 // arrived at run time.
-func untyped(ctx context.Context, t Target, obj, old api.Object, found field.ErrorList) field.ErrorList {
+func byVersion(ctx context.Context, t Target, obj, old api.Object, found field.ErrorList) field.ErrorList {
 	if t.Version == nil || t.Version.Check == nil {
 		return found
 	}

@@ -98,11 +98,12 @@ func (r *Registry) Add(res *api.Resource) error {
 
 func collectionConfig(res *api.Resource) storage.CollectionConfig {
 	return storage.CollectionConfig{
-		Prefix: res.Prefix,
-		Encode: res.EncodeStored,
-		Decode: res.DecodeStored,
-		Fields: res.Fields,
-		Index:  res.Indexed,
+		Prefix:   res.Prefix,
+		Encode:   res.EncodeStored,
+		Decode:   res.DecodeStored,
+		AsStored: res.AsStored,
+		Fields:   res.Fields,
+		Index:    res.Indexed,
 	}
 }
 

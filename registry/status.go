@@ -4,9 +4,8 @@ import (
 	"maps"
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // An object is metadata, status and the rest. For Go types the parts are the
@@ -19,7 +18,7 @@ func fieldsOf(obj api.Object) (v reflect.Value, status reflect.Value) {
 
 // resetStatus empties the status of obj.
 func resetStatus(obj api.Object) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
+	if u, ok := obj.(*untyped.Object); ok {
 		delete(u.Object, "status")
 		return
 	}
@@ -30,8 +29,8 @@ func resetStatus(obj api.Object) {
 
 // copyStatus gives obj the status of from, sharing its memory.
 func copyStatus(obj, from api.Object) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		setOrDelete(u.Object, "status", from.(*unstructured.Unstructured).Object)
+	if u, ok := obj.(*untyped.Object); ok {
+		setOrDelete(u.Object, "status", from.(*untyped.Object).Object)
 		return
 	}
 	_, to := fieldsOf(obj)
@@ -52,8 +51,8 @@ func setOrDelete(m map[string]any, name string, from map[string]any) {
 
 // takeAllButStatus makes obj what old is, apart from status and metadata.
 func takeAllButStatus(obj, old api.Object) {
-	if u, ok := obj.(*unstructured.Unstructured); ok {
-		all := maps.Clone(old.(*unstructured.Unstructured).Object)
+	if u, ok := obj.(*untyped.Object); ok {
+		all := maps.Clone(old.(*untyped.Object).Object)
 		setOrDelete(all, "metadata", u.Object)
 		setOrDelete(all, "status", u.Object)
 		u.Object = all

@@ -210,7 +210,7 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 	default:
 		errs = t.Resource.CheckUpdate(t.Version, obj, old)
 	}
-	errs = untyped(ctx, t, obj, old, errs)
+	errs = byVersion(ctx, t, obj, old, errs)
 	if len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}

@@ -5,9 +5,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // Apply returns what live becomes when patch is applied to it: a new object of
@@ -20,7 +20,7 @@ func (m *Manager) Apply(live api.Object, patch map[string]any, w Write) (api.Obj
 	if err != nil {
 		return nil, err
 	}
-	u := &unstructured.Unstructured{Object: patch}
+	u := untyped.Of(patch)
 	if gvk := u.GroupVersionKind(); gvk != w.Version.WithKind(m.resource.Kind) {
 		return nil, apierrors.NewBadRequest("invalid object type: " + gvk.String())
 	}
@@ -93,7 +93,7 @@ const beforeFirstApply = "before-first-apply"
 
 // name names the object in messages.
 func (a *applying) name() string {
-	u := &unstructured.Unstructured{Object: a.patch}
+	u := untyped.Of(a.patch)
 	return u.GetNamespace() + "/" + u.GetName() + "; " + u.GroupVersionKind().String()
 }
 

@@ -3,11 +3,11 @@ package ssa
 import (
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // plain returns an object of the hub type, which may be nil, as plain JSON of
@@ -22,7 +22,7 @@ func (m *Manager) plain(v *view, hub api.Object) (map[string]any, error) {
 	}
 	gvk := v.version.WithKind(m.resource.Kind)
 	var out map[string]any
-	if u, ok := obj.(*unstructured.Unstructured); ok {
+	if u, ok := obj.(*untyped.Object); ok {
 		out = ownable(u.Object)
 	} else {
 		bare := reflect.New(reflect.TypeOf(obj).Elem())
@@ -50,7 +50,7 @@ func (m *Manager) object(v *view, plain map[string]any) (api.Object, error) {
 // versioned makes an object of version v of plain JSON.
 func (m *Manager) versioned(v *view, plain map[string]any) (api.Object, error) {
 	if v.plan == nil {
-		return (&unstructured.Unstructured{Object: plain}).DeepCopy(), nil
+		return untyped.Of(plain).DeepCopy(), nil
 	}
 	obj := m.resource.NewOf(v.version)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plain, obj); err != nil {

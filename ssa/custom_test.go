@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // widgets is a custom resource of two versions, of which the second one calls
@@ -31,7 +31,7 @@ func widgets() *api.Resource {
 
 func renaming(gv schema.GroupVersion, from, to string) func(api.Object) (api.Object, error) {
 	return func(obj api.Object) (api.Object, error) {
-		u := obj.DeepCopyObject().(*unstructured.Unstructured)
+		u := obj.DeepCopyObject().(*untyped.Object)
 		u.SetGroupVersionKind(gv.WithKind("Widget"))
 		if spec, ok := u.Object["spec"].(map[string]any); ok {
 			if v, ok := spec[from]; ok {
@@ -106,7 +106,7 @@ func (w widgetTypes) schemas(gvk schema.GroupVersionKind) (typed.ParseableType, 
 
 func (w widgetTypes) ObjectToTyped(obj runtime.Object, o ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	t, _ := w.schemas(obj.GetObjectKind().GroupVersionKind())
-	return t.FromUnstructured(obj.(*unstructured.Unstructured).Object, o...)
+	return t.FromUnstructured(ours(obj).(*untyped.Object).Object, o...)
 }
 
 func (w widgetTypes) TypedToObject(v *typed.TypedValue) (runtime.Object, error) {

@@ -6,10 +6,10 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // doc draws part of an object.
@@ -283,7 +283,7 @@ func (b *both) patched(t *rapid.T, version *api.Version, patch map[string]any) a
 	if err := json.Unmarshal(text, obj); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := obj.(*unstructured.Unstructured); !ok {
+	if _, ok := obj.(*untyped.Object); !ok {
 		obj.GetObjectKind().SetGroupVersionKind(version.WithKind(""))
 		if base == nil {
 			obj.SetManagedFields(nil)

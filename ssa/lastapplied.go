@@ -6,9 +6,9 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // kubectl and the annotation in which it keeps what it applied by itself. For
@@ -44,7 +44,7 @@ func (a *applying) lastApplied() (fields Set, ok bool) {
 		return nil, false
 	}
 	text := a.live.GetAnnotations()[lastAppliedAnnotation]
-	u := &unstructured.Unstructured{}
+	u := &untyped.Object{}
 	if text == "" || json.Unmarshal([]byte(text), u) != nil || u.GetAPIVersion() != a.w.Version.String() {
 		return nil, false
 	}

@@ -5,11 +5,11 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // Schemas finds what the schema says of a kind; ok is false when it has none.
@@ -93,7 +93,7 @@ func (m *Manager) view(gv schema.GroupVersion) (*view, error) {
 		return nil, errorf("schema of %s: %w", gvk, err)
 	}
 	v := &view{version: version, parse: parse, root: root, empty: m.resource.NewOf(version)}
-	if _, ok := v.empty.(*unstructured.Unstructured); !ok {
+	if _, ok := v.empty.(*untyped.Object); !ok {
 		p := &planner{made: map[planOf]*plan{}}
 		v.plan = p.root(reflect.TypeOf(v.empty), root)
 	}
@@ -126,7 +126,7 @@ func (v *view) differ(a, b api.Object) (Set, error) {
 
 // content is what can be owned of an object that is not of a Go type.
 func content(obj api.Object) map[string]any {
-	u, ok := obj.(*unstructured.Unstructured)
+	u, ok := obj.(*untyped.Object)
 	if !ok {
 		return nil
 	}

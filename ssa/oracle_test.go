@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // resource finds a built-in resource by its plural name.
@@ -109,7 +110,7 @@ func (o *oracle) update(t rapidT, live, obj api.Object, w Write) (api.Object, er
 	if live == nil {
 		before = o.typed(o.res.NewOf(w.Version), w.Version.GroupVersion)
 	}
-	out, err := o.manager(t, w).Update(before, obj, w.Manager)
+	out, err := o.manager(t, w).Update(theirs(before), theirs(obj), w.Manager)
 	return o.finish(out, w), err
 }
 
@@ -118,7 +119,7 @@ func (o *oracle) apply(t rapidT, live api.Object, patch map[string]any, w Write)
 	if live == nil {
 		before = o.typed(o.res.NewOf(w.Version), w.Version.GroupVersion)
 	}
-	out, err := o.manager(t, w).Apply(before, &unstructured.Unstructured{Object: patch}, w.Manager, w.Force)
+	out, err := o.manager(t, w).Apply(theirs(before), &unstructured.Unstructured{Object: patch}, w.Manager, w.Force)
 	return o.finish(out, w), err
 }
 
@@ -127,11 +128,11 @@ func (o *oracle) finish(out runtime.Object, w Write) api.Object {
 	if out == nil || reflect.ValueOf(out).IsNil() {
 		return nil
 	}
-	hub, err := o.ConvertToVersion(out, o.res.Hub())
+	hub, err := o.ConvertToVersion(ours(out), o.res.Hub())
 	if err != nil {
 		return nil
 	}
-	obj := hub.(api.Object)
+	obj := ours(hub)
 	if o.res.Default != nil {
 		o.res.Default(obj)
 	}
@@ -147,6 +148,23 @@ func (o *oracle) finish(out runtime.Object, w Write) api.Object {
 
 // realTime is before the time of the tests, and after the time in them.
 var realTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// ours is an object as the catalogue has it: what the libraries make without a Go
+// type has a type of its own here.
+func ours(obj runtime.Object) api.Object {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return untyped.Of(u.Object)
+	}
+	return obj.(api.Object)
+}
+
+// theirs is ours the other way round.
+func theirs(obj runtime.Object) runtime.Object {
+	if o, ok := obj.(*untyped.Object); ok {
+		return &o.Unstructured
+	}
+	return obj
+}
 
 // typed returns obj with its kind set.
 func (o *oracle) typed(obj api.Object, gv schema.GroupVersion) api.Object {
@@ -164,13 +182,13 @@ func (o *oracle) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) 
 		return nil, runtime.NewNotRegisteredErrForKind("test", gvk)
 	}
 	from := o.res.Version(in.GetObjectKind().GroupVersionKind().GroupVersion())
-	obj := in.DeepCopyObject().(api.Object)
+	obj := ours(in.DeepCopyObject())
 	if from == nil {
 		from = &o.res.Versions[0]
 	}
-	if u, ok := obj.(*unstructured.Unstructured); ok {
+	if u, ok := obj.(*untyped.Object); ok {
 		obj = o.res.NewOf(from)
-		if _, ok := obj.(*unstructured.Unstructured); ok {
+		if _, ok := obj.(*untyped.Object); ok {
 			obj = u
 		} else if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj); err != nil {
 			return nil, err
@@ -188,7 +206,7 @@ func (o *oracle) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) 
 		}
 		obj = obj.DeepCopyObject().(api.Object)
 	}
-	return o.typed(obj, version.GroupVersion), nil
+	return theirs(o.typed(obj, version.GroupVersion)), nil
 }
 
 func (o *oracle) Convert(_, _, _ any) error { return errorf("not to be called") }
@@ -200,7 +218,7 @@ func (o *oracle) ConvertFieldLabel(schema.GroupVersionKind, string, string) (str
 func (o *oracle) Default(runtime.Object) {}
 
 func (o *oracle) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
-	return o.typed(o.res.NewOf(o.res.Version(gvk.GroupVersion())), gvk.GroupVersion()), nil
+	return theirs(o.typed(o.res.NewOf(o.res.Version(gvk.GroupVersion())), gvk.GroupVersion())), nil
 }
 
 // comparable is obj as it is compared: as JSON, without its kind.
@@ -292,7 +310,7 @@ func (b *both) agree(t rapidT, what string, got, want api.Object, err, wantErr e
 	if diff := cmp.Diff(comparable(t, want), comparable(t, got)); diff != "" {
 		t.Fatalf("%s (-oracle +ssa):\n%s", what, diff)
 	}
-	if _, ok := got.(*unstructured.Unstructured); !ok {
+	if _, ok := got.(*untyped.Object); !ok {
 		if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
 			t.Fatalf("%s: fieldsV1 (-oracle +ssa):\n%s", what, diff)
 		}
@@ -312,7 +330,7 @@ func stored(t rapidT, res *api.Resource, obj api.Object) api.Object {
 		t.Fatal(err)
 	}
 	out := res.New()
-	if u, ok := out.(*unstructured.Unstructured); ok {
+	if u, ok := out.(*untyped.Object); ok {
 		u.Object = map[string]any{}
 		err = json.Unmarshal(text, &u.Object)
 	} else {
@@ -359,6 +377,6 @@ func texts(obj api.Object) []string {
 	return out
 }
 
-func unstructuredOf(object map[string]any) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: object}
+func unstructuredOf(object map[string]any) *untyped.Object {
+	return untyped.Of(object)
 }

@@ -17,9 +17,10 @@ import (
 // Create writes a new object; ErrExists if the key is taken. With ttl above 0
 // it goes away by itself after about that time.
 //
-// The resourceVersion and selfLink of obj are cleared for encoding and are
-// what they were when Create returns; the object that it made, as it is
-// stored, is that of the returned item.
+// The resourceVersion and selfLink of obj are cleared for encoding. When Create
+// returns without an error, obj has the resourceVersion of the item and must not
+// be changed any more: it may have become the item's. If it has not, the object
+// as it is stored is another one.
 func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl time.Duration) (*Item, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
@@ -36,16 +37,20 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 		return nil, err
 	}
 	item, _, err := c.commit(ctx, key, &write{value: value, lease: lease})
-	if err == nil && item == nil {
+	switch {
+	case err != nil:
+		return nil, err
+	case item == nil:
 		return nil, ErrExists
 	}
-	return item, err
+	item.adopt(obj)
+	return item, nil
 }
 
 // Update writes obj in the place of old. It returns a ConflictError if the key
 // was changed since, and ErrNotFound if it is gone. If obj is stored as old is,
 // nothing is written and old is returned, once it is known to be current. obj
-// is treated as Create does.
+// is treated as Create does, if it was written.
 func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl time.Duration) (*Item, error) {
 	value, err := c.encode(obj)
 	if err != nil {
@@ -59,10 +64,14 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl 
 		return nil, err
 	}
 	item, current, err := c.commit(ctx, old.key, &write{at: old.rev, value: value, lease: lease})
-	if err == nil && item == nil {
+	switch {
+	case err != nil:
+		return nil, err
+	case item == nil:
 		return nil, c.conflict(old.key, current)
 	}
-	return item, err
+	item.adopt(obj)
+	return item, nil
 }
 
 // Delete removes old, with the errors of Update. The item that it returns is

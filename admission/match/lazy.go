@@ -33,10 +33,10 @@ type member struct {
 func (s *Shapes) show(obj runtime.Object, kind schema.GroupVersionKind) (any, error) {
 	v := reflect.ValueOf(obj)
 	if s == nil || obj == nil || v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct || converts(v.Type()) {
-		return untyped(obj, kind)
+		return jsonOf(obj, kind)
 	}
 	return &structValue{shapes: s, v: v.Elem(), kind: &kind, whole: func() (map[string]any, error) {
-		m, err := untyped(obj, kind)
+		m, err := jsonOf(obj, kind)
 		fields, _ := m.(map[string]any)
 		return fields, err
 	}}, nil

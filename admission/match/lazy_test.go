@@ -41,7 +41,7 @@ func TestLazyIsTheSame(t *testing.T) {
 			if err := json.Unmarshal(text, obj); err != nil {
 				t.Fatal(err)
 			}
-			want, err := untyped(obj, v.WithKind(res.Kind))
+			want, err := jsonOf(obj, v.WithKind(res.Kind))
 			if err != nil {
 				t.Fatal(err)
 			}

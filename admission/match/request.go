@@ -6,11 +6,11 @@ import (
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -125,7 +125,7 @@ func (r *Request) Replace(f Form, obj api.Object) error {
 	if is.Type() != becomes.Type() {
 		return fmt.Errorf("%T cannot become %T", r.Object, obj)
 	}
-	if _, ok := obj.(*unstructured.Unstructured); !ok {
+	if _, ok := obj.(*untyped.Object); !ok {
 		obj.GetObjectKind().SetGroupVersionKind(r.Object.GetObjectKind().GroupVersionKind())
 	}
 	// Others hold the pointer already.
@@ -149,7 +149,7 @@ func (r *Request) As(f Form) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := untyped(obj, f.Kind)
+	v, err := jsonOf(obj, f.Kind)
 	m, _ := v.(map[string]any)
 	return m, err
 }
@@ -161,7 +161,7 @@ func Shown(res *api.Resource, v *api.Version, hub api.Object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return untyped(obj, v.WithKind(res.Kind))
+	return jsonOf(obj, v.WithKind(res.Kind))
 }
 
 // view is a request in one form, as expressions see it.
@@ -192,13 +192,13 @@ func (r *Request) view(f Form) *view {
 	return v
 }
 
-// untyped is an object as JSON values, with its kind; nil for none.
-func untyped(obj runtime.Object, kind schema.GroupVersionKind) (any, error) {
+// jsonOf is an object as JSON values, with its kind; nil for none.
+func jsonOf(obj runtime.Object, kind schema.GroupVersionKind) (any, error) {
 	if obj == nil {
 		return nil, nil
 	}
 	gv := kind.GroupVersion().String()
-	if u, ok := obj.(*unstructured.Unstructured); ok {
+	if u, ok := obj.(*untyped.Object); ok {
 		if u.Object["apiVersion"] == gv && u.Object["kind"] == kind.Kind {
 			return u.Object, nil
 		}

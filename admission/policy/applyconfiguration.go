@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/cel-go/common/types/ref"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/cel/mutation/dynamic"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // applyConfiguration merges what an expression says into the object, as server
@@ -75,7 +75,7 @@ func (t *target) merge(schema typed.ParseableType, fields map[string]any) (map[s
 // object is what t becomes, of the Go type of its form.
 func (t *target) object(fields map[string]any) (api.Object, error) {
 	obj := t.New(t.form)
-	if u, ok := obj.(*unstructured.Unstructured); ok {
+	if u, ok := obj.(*untyped.Object); ok {
 		u.Object = fields
 		return u, nil
 	}

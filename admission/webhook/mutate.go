@@ -9,11 +9,11 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -144,7 +144,7 @@ func (s *subject) become(form match.Form, data []byte) (bool, error) {
 		return false, err
 	}
 	obj := s.New(form)
-	if u, ok := obj.(*unstructured.Unstructured); ok {
+	if u, ok := obj.(*untyped.Object); ok {
 		err = u.UnmarshalJSON(data)
 	} else {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(data, obj)

@@ -10,13 +10,13 @@ import (
 	admissionv1beta1 "k8s.io/api/admission/v1beta1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -73,9 +73,9 @@ func encode(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
 	if obj.GetObjectKind().GroupVersionKind() == kind {
 		return json.Marshal(obj)
 	}
-	if u, ok := obj.(*unstructured.Unstructured); ok || !obj.GetObjectKind().GroupVersionKind().Empty() {
+	if u, ok := obj.(*untyped.Object); ok || !obj.GetObjectKind().GroupVersionKind().Empty() {
 		if ok {
-			obj = &unstructured.Unstructured{Object: shallow(u.Object)}
+			obj = untyped.Of(shallow(u.Object))
 		} else {
 			obj = obj.DeepCopyObject()
 		}

@@ -5,15 +5,15 @@ import (
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // Remote converts objects to a version by asking another server. It returns as
 // many new ones, in the same order.
-type Remote func(ctx context.Context, to schema.GroupVersion, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error)
+type Remote func(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error)
 
 // conversion turns objects of one version of a kind into those of another.
 type conversion struct {
@@ -27,9 +27,9 @@ type conversion struct {
 // to. Those that have it already are returned themselves, the others are new.
 func (c *conversion) convert(ctx context.Context, to schema.GroupVersion, objects []api.Object) ([]api.Object, error) {
 	var places []int
-	var others []*unstructured.Unstructured
+	var others []*untyped.Object
 	for i, obj := range objects {
-		u := obj.(*unstructured.Unstructured)
+		u := obj.(*untyped.Object)
 		gv := u.GroupVersionKind().GroupVersion()
 		if gv == to {
 			continue
@@ -53,11 +53,11 @@ func (c *conversion) convert(ctx context.Context, to schema.GroupVersion, object
 	return out, nil
 }
 
-func (c *conversion) renamed(ctx context.Context, to schema.GroupVersion, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (c *conversion) renamed(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
 	if c.remote != nil {
 		return c.remote(ctx, to, objects)
 	}
-	out := make([]*unstructured.Unstructured, len(objects))
+	out := make([]*untyped.Object, len(objects))
 	for i, u := range objects {
 		out[i] = u.DeepCopy()
 		out[i].SetAPIVersion(to.String())

@@ -2,7 +2,7 @@
 // into the value that package api has one file for each built-in kind of, and
 // from there on nothing knows the difference.
 //
-// Objects are *unstructured.Unstructured and say which version they have. A kind
+// Objects are *untyped.Object and say which version they have. A kind
 // is made once for each of its versions (a form, api.Resource.Forms), and
 // convert.go leads from one to the other. What the schema of a version does to
 // objects is done by package structural; columns.go, fields.go and scale.go have
@@ -18,12 +18,12 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/structural"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -94,13 +94,9 @@ func (k *Kind) form(d *apiextensionsv1.CustomResourceDefinition, gv schema.Group
 		Prefix:     d.Spec.Group + "/" + names.Plural,
 		StoredJSON: true, Untyped: true,
 		Generation: true, RequireResourceVersion: true, MetadataRevalidated: true,
-		Verbs:    verbsInOrder(),
-		Versions: []api.Version{versionOf(d, gvk, v, s)},
-		New: func() api.Object {
-			u := &unstructured.Unstructured{}
-			u.SetGroupVersionKind(gvk)
-			return u
-		},
+		Verbs:          verbsInOrder(),
+		Versions:       []api.Version{versionOf(d, gvk, v, s)},
+		New:            func() api.Object { return untyped.New(gvk) },
 		Default:        func(obj api.Object) { complete(contentOf(obj), s) },
 		Rows:           columnsOf(v.AdditionalPrinterColumns),
 		Fields:         fieldsOf(d),
@@ -162,7 +158,7 @@ func complete(content map[string]any, s *structural.Schema) {
 	s.Default(content)
 }
 
-func contentOf(obj api.Object) map[string]any { return obj.(*unstructured.Unstructured).Object }
+func contentOf(obj api.Object) map[string]any { return obj.(*untyped.Object).Object }
 
 // versionOf makes a version, all but what leads to the others.
 func versionOf(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {

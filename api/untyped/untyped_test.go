@@ -1,0 +1,158 @@
+package untyped
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
+)
+
+var texts = []string{
+	`{}`, `{"a":1}`, ` { "a" : [ ] , "b" : { } } `, `{"a":[1,-2,0,-0,1.5,1e3,1.0,12345678901234567890,9223372036854775807,-9223372036854775808]}`,
+	`{"a":"x","a":"y"}`, `{"a":{"b":1,"b":2}}`, `{"a":"\n\t\r\"\\\/"}`, `{"a":"é\u00e9\ud83d\ude00<&>"}`, `{"a\"b":true,"c":false,"d":null}`,
+	`{"a":01}`, `{"a":-}`, `{"a":1.}`, `{"a":.5}`, `{"a":+1}`, `{"a":1-2}`, `{"a":tru}`, `{"a":nul`, `{"a"`, `{"a":`, `{"a":"`, `{"a":"\`, `{"a":1,}`, `{"a":[1,]}`,
+	`{"a":[1 2]}`, `{,}`, `[]`, `"a"`, ``, ` `, `null`, `{"a":1} {}`, `{"a":1}x`, "{\"a\":\"\xff\"}", "{\"\xff\":1}", "{\"a\":\"\x01\"}", "{\"a\":\"\u2028\x7f\"}",
+	`{"a":[[],[[]],{"b":[{"c":[]}]}]}`, `{"":""}`, `{"a":1e400}`, `{"a":"` + "\\u0000" + `"}`,
+}
+
+// What comes out, and whether anything does, is the library's.
+func checkRead(t *testing.T, data []byte) {
+	t.Helper()
+	var want map[string]any
+	strict, err := kjson.UnmarshalStrict(data, &want)
+	got, gotStrict, gotErr := ReadStrict(data)
+	if (err == nil) != (gotErr == nil) || len(strict) != len(gotStrict) || err == nil && !reflect.DeepEqual(got, want) {
+		t.Fatalf("%q is %#v, %v, %v; want %#v, %v, %v", data, got, gotStrict, gotErr, want, strict, err)
+	}
+	if err != nil {
+		return
+	}
+	text, err := Append(nil, got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wanted, err := json.Marshal(want); err != nil || string(text) != string(wanted) {
+		t.Fatalf("%q is written as %s, want %s (%v)", data, text, wanted, err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	for _, text := range texts {
+		checkRead(t, []byte(text))
+	}
+	deep := `{"a":` + nested(maxDepth+2) + `}`
+	checkRead(t, []byte(deep))
+}
+
+func nested(depth int) string {
+	if depth == 0 {
+		return "1"
+	}
+	return `[{"a":` + nested(depth-1) + `}]`
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range texts {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(checkRead)
+}
+
+// metadata goes by way of the type as handlers have it go.
+func byType(t *testing.T, meta map[string]any) (map[string]any, []error, error) {
+	t.Helper()
+	data, err := json.Marshal(meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var typed metav1.ObjectMeta
+	strict, err := kjson.UnmarshalStrict(data, &typed)
+	if err != nil {
+		return nil, strict, err
+	}
+	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&typed)
+	if typed.CreationTimestamp.IsZero() {
+		delete(out, "creationTimestamp")
+	}
+	return out, strict, err
+}
+
+var metadata = []string{
+	`{"name":"a"}`, `{"name":""}`, `{"name":1}`, `{"name":"a","more":1}`, `{"labels":{"a":"b","c":""}}`, `{"labels":{"a":null}}`, `{"labels":{}}`, `{"labels":null}`,
+	`{"generation":1}`, `{"generation":0}`, `{"generation":1.5}`, `{"deletionGracePeriodSeconds":0}`, `{"finalizers":["a"]}`, `{"finalizers":[null]}`, `{"finalizers":[]}`,
+	`{"creationTimestamp":null}`, `{"creationTimestamp":"2026-01-02T03:04:05Z"}`, `{"creationTimestamp":"2026-01-02T03:04:05+01:00"}`, `{"creationTimestamp":"2026-01-02T03:04:05.5Z"}`,
+	`{"creationTimestamp":"x"}`, `{"deletionTimestamp":"0001-01-01T00:00:00Z"}`,
+	`{"ownerReferences":[{"apiVersion":"v1","kind":"A","name":"b","uid":"c","controller":true,"blockOwnerDeletion":false}]}`,
+	`{"ownerReferences":[{"apiVersion":"v1","kind":"A","name":"b"}]}`, `{"ownerReferences":[{"apiVersion":"v1","kind":"A","name":"b","uid":"c","controller":null}]}`,
+	`{"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{".":{},"k:{\"a\":1}":{}}}}]}`,
+	`{"managedFields":[{"manager":"m","subresource":""}]}`, `{"managedFields":[{"manager":"m","fieldsV1":null}]}`, `{"managedFields":[{"fieldsV1":{}}]}`, `{"managedFields":[{}]}`,
+	`{"managedFields":[{"manager":"m","time":"2026-01-02T03:04:05+01:00"}]}`, `{"managedFields":[{"manager":"m","more":"x"}]}`, `{"managedFields":[]}`, `{"managedFields":{}}`,
+	`{"managedFields":[1]}`,
+}
+
+func checkMetadata(t *testing.T, data []byte) {
+	t.Helper()
+	meta, err := Read(data)
+	if err != nil || meta == nil {
+		return
+	}
+	if WellFormed(meta) {
+		if want, strict, err := byType(t, meta); err != nil || len(strict) > 0 || !reflect.DeepEqual(meta, want) {
+			t.Fatalf("%s is taken as it is, and would become %v, %v, %v", data, want, strict, err)
+		}
+	}
+	o := Of(map[string]any{"metadata": meta})
+	entries, want := o.GetManagedFields(), (&unstructured.Unstructured{Object: o.Object}).GetManagedFields()
+	if !reflect.DeepEqual(entries, want) {
+		t.Fatalf("managedFields of %s are %v, want %v", data, entries, want)
+	}
+	mine, theirs := o.DeepCopy(), o.Unstructured.DeepCopy()
+	mine.SetManagedFields(entries)
+	theirs.SetManagedFields(entries)
+	if !reflect.DeepEqual(mine.Object, theirs.Object) {
+		t.Fatalf("%s with %v becomes %v, want %v", data, entries, mine.Object, theirs.Object)
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	well := 0
+	for _, text := range metadata {
+		checkMetadata(t, []byte(text))
+		if meta, err := Read([]byte(text)); err == nil && WellFormed(meta) {
+			well++
+		}
+	}
+	if well < 8 {
+		t.Errorf("only %d are taken as they are", well)
+	}
+}
+
+func FuzzMetadata(f *testing.F) {
+	for _, text := range metadata {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(checkMetadata)
+}
+
+func TestSetManagedFields(t *testing.T) {
+	now := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC))
+	set := &metav1.FieldsV1{Raw: []byte(`{"f:a":{}}`)}
+	for _, entries := range [][]metav1.ManagedFieldsEntry{
+		nil, {}, {{}}, {{Manager: "m", Time: &now, FieldsV1: set}}, {{Manager: "m", FieldsV1: set}}, {{Time: &now}},
+		{{Manager: "m", Operation: "Apply", APIVersion: "v1", FieldsType: "FieldsV1", Subresource: "status", Time: &now, FieldsV1: set}, {Manager: "n"}},
+	} {
+		for _, content := range []map[string]any{nil, {}, {"metadata": map[string]any{"managedFields": []any{"x"}}}} {
+			mine, theirs := Of(runtime.DeepCopyJSON(content)), &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
+			mine.SetManagedFields(entries)
+			theirs.SetManagedFields(entries)
+			if !reflect.DeepEqual(mine.Object, theirs.Object) {
+				t.Errorf("%v in %v gives %v, want %v", entries, content, mine.Object, theirs.Object)
+			}
+		}
+	}
+}
