@@ -58,8 +58,7 @@ func (r *Resource) encodeStoredJSON(obj Object) ([]byte, error) {
 		obj.GetObjectKind().SetGroupVersionKind(want)
 	}
 	if u, ok := obj.(*untyped.Object); ok {
-		value, err := u.MarshalJSON()
-		return append(value, '\n'), err
+		return u.Line()
 	}
 	value, err := json.Marshal(obj)
 	return append(value, '\n'), err

@@ -165,16 +165,18 @@ func (c *codec) encodeContent(content map[string]any) ([]byte, error) {
 		}
 	}
 	slices.Sort(names[1:])
-	scratch := scratches.Get().(*bytes.Buffer)
-	defer scratches.Put(scratch)
-	scratch.Reset()
-	body, err := untyped.AppendFields(scratch.AvailableBuffer(), content, names)
+	data, err := untyped.Exactly(func(dst []byte) ([]byte, error) {
+		head := c.head[:len(c.head)-1] // a comma stands where AppendFields puts a brace
+		dst, err := untyped.AppendFields(append(dst, head...), content, names)
+		if err == nil {
+			dst[len(head)] = ','
+		}
+		return dst, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
 	}
-	scratch.Write(body) // so that it is large enough the next time
-	out := make([]byte, 0, len(c.head)+len(body)-1)
-	return append(append(out, c.head...), body[1:]...), nil
+	return data, nil
 }
 
 // Forget drops the codecs of a resource that is no more.

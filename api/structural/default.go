@@ -18,8 +18,8 @@ func fill(v any, n *node) {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for name, f := range n.fields {
-			if value, there := v[name]; f.value != nil && (!there || value == nil && !f.nullable) {
+		for name, f := range n.filled {
+			if value, there := v[name]; !there || value == nil && !f.nullable {
 				v[name] = cloneValue(f.value)
 			}
 		}

@@ -23,6 +23,8 @@ type node struct {
 	listType, mapType                         string
 	listKeys                                  []string
 
+	// filled are the fields that have a default.
+	filled map[string]*node
 	// value is the default, which must not be changed; nil means that there is none.
 	value any
 
@@ -82,8 +84,14 @@ func (n *node) look() {
 	}
 	note(n.items)
 	note(n.values)
-	for _, f := range n.fields {
+	for name, f := range n.fields {
 		note(f)
+		if f.value != nil {
+			if n.filled == nil {
+				n.filled = map[string]*node{}
+			}
+			n.filled[name] = f
+		}
 	}
 }
 

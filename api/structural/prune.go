@@ -36,23 +36,43 @@ func (s *Schema) Coerce(object map[string]any) (unknown []string, err error) {
 // prune prunes a value, which is an object with kind and metadata if whole is set,
 // and returns the paths of what it dropped.
 func prune(v any, n *node, whole bool) []string {
-	p := pruner{}
+	p := pruner{at: make([]step, 0, 8)}
 	if m, ok := v.(map[string]any); ok && whole {
-		p.object(m, n, "", true)
+		p.object(m, n, true)
 	} else {
-		p.value(v, n, "")
+		p.value(v, n)
 	}
 	slices.Sort(p.dropped)
 	return p.dropped
 }
 
-// pruner notes what it drops.
-type pruner struct{ dropped []string }
+// pruner notes what it drops, and where it is.
+type pruner struct {
+	at      []step
+	dropped []string
+}
 
-func (p *pruner) value(v any, n *node, path string) {
+// step leads to a field or to an item.
+type step struct {
+	field  string
+	isItem bool
+	item   int
+}
+
+// within prunes what a step leads to.
+func (p *pruner) within(s step, v any, n *node) {
+	switch v.(type) {
+	case map[string]any, []any:
+		p.at = append(p.at, s)
+		p.value(v, n)
+		p.at = p.at[:len(p.at)-1]
+	}
+}
+
+func (p *pruner) value(v any, n *node) {
 	switch v := v.(type) {
 	case map[string]any:
-		p.object(v, n, path, n != nil && n.embedded)
+		p.object(v, n, n != nil && n.embedded)
 	case []any:
 		var items *node
 		if n != nil {
@@ -62,36 +82,48 @@ func (p *pruner) value(v any, n *node, path string) {
 			}
 		}
 		for i := range v {
-			p.value(v[i], items, path+"["+strconv.Itoa(i)+"]")
+			p.within(step{isItem: true, item: i}, v[i], items)
 		}
 	}
 }
 
 // object prunes an object; whole tells of one with kind, version and metadata.
-func (p *pruner) object(m map[string]any, n *node, path string, whole bool) {
+func (p *pruner) object(m map[string]any, n *node, whole bool) {
 	for name, v := range m {
-		at := name
-		if path != "" {
-			at = path + "." + name
-		}
 		if whole && (name == "apiVersion" || name == "kind" || name == "metadata") {
 			continue
 		}
 		switch {
 		case n == nil:
-			p.drop(m, name, at)
+			p.drop(m, name)
 		case n.fields[name] != nil:
-			p.value(v, n.fields[name], at)
+			p.within(step{field: name}, v, n.fields[name])
 		case n.values != nil:
-			p.value(v, n.values, at)
+			p.within(step{field: name}, v, n.values)
 		case n.any, n.preserve:
 		default:
-			p.drop(m, name, at)
+			p.drop(m, name)
 		}
 	}
 }
 
-func (p *pruner) drop(m map[string]any, name, path string) {
+func (p *pruner) drop(m map[string]any, name string) {
 	delete(m, name)
-	p.dropped = append(p.dropped, path)
+	var path string
+	for _, s := range p.at {
+		if s.isItem {
+			path += "[" + strconv.Itoa(s.item) + "]"
+		} else {
+			path = child(path, s.field)
+		}
+	}
+	p.dropped = append(p.dropped, child(path, name))
+}
+
+// child is the path of a field of what is at a path.
+func child(path, field string) string {
+	if path == "" {
+		return field
+	}
+	return path + "." + field
 }

@@ -42,7 +42,7 @@ func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
 	if !w.Status {
 		errs = append(errs, checkEmbedded(nil, w.Is, n)...)
 	}
-	if twice := checkLists(nil, w.Is, n); len(twice) > 0 && (w.Was == nil || len(checkLists(nil, w.Was, n)) == 0) {
+	if twice := checkLists(w.Is, n); len(twice) > 0 && (w.Was == nil || len(checkLists(w.Was, n)) == 0) {
 		errs = append(errs, twice...)
 	}
 	r := s.rules()

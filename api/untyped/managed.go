@@ -30,7 +30,7 @@ func entryOf(fields map[string]any) (e metav1.ManagedFieldsEntry, ok bool) {
 			if !ok || set == nil {
 				return e, false
 			}
-			raw, err := Append(nil, set)
+			raw, err := Exactly(func(dst []byte) ([]byte, error) { return Append(dst, set) })
 			if err != nil {
 				return e, false
 			}

@@ -46,7 +46,17 @@ func (o *Object) DeepCopyObject() runtime.Object { return o.DeepCopy() }
 func (o *Object) NewEmptyInstance() runtime.Unstructured { return New(o.GroupVersionKind()) }
 
 // MarshalJSON writes the content, with fields in the order of their names.
-func (o *Object) MarshalJSON() ([]byte, error) { return Append(nil, o.Object) }
+func (o *Object) MarshalJSON() ([]byte, error) {
+	return Exactly(func(dst []byte) ([]byte, error) { return Append(dst, o.Object) })
+}
+
+// Line is the JSON of the content with the end of a line behind it.
+func (o *Object) Line() ([]byte, error) {
+	return Exactly(func(dst []byte) ([]byte, error) {
+		dst, err := Append(dst, o.Object)
+		return append(dst, '\n'), err
+	})
+}
 
 // GetManagedFields reads metadata.managedFields; nil when there are none, or when
 // they are not what they should be.

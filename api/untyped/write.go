@@ -4,7 +4,23 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"sync"
 )
+
+// scratches are for what is copied once it is known how long it is.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+// Exactly returns what write appends, in memory of just that size.
+func Exactly(write func([]byte) ([]byte, error)) ([]byte, error) {
+	scratch := scratches.Get().(*[]byte)
+	defer scratches.Put(scratch)
+	data, err := write((*scratch)[:0])
+	if err != nil {
+		return nil, err
+	}
+	*scratch = data
+	return append(make([]byte, 0, len(data)), data...), nil
+}
 
 // Append appends the JSON of decoded JSON, as encoding/json writes it: fields in
 // the order of their names, and what HTML knows escaped.
@@ -28,7 +44,7 @@ func Append(dst []byte, value any) ([]byte, error) {
 }
 
 // ordinary is how many fields an object seldom has more of.
-const ordinary = 24
+const ordinary = 16
 
 func appendObject(dst []byte, fields map[string]any) ([]byte, error) {
 	if fields == nil {
