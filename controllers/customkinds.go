@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 
@@ -28,7 +27,6 @@ import (
 type CustomKinds struct {
 	Config
 	definitions registry.Target
-	builtIn     []*api.Resource
 	forget      func(*api.Resource)
 	loop        *loop[string]
 	names       kindNames
@@ -67,7 +65,7 @@ func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients
 	}
 	k := &CustomKinds{
 		Config: c, definitions: registry.Target{Resource: res, Version: version},
-		builtIn: slices.Clone(c.Catalogue.Resources()), forget: forget, kinds: map[string]*customKind{}, held: map[string]bool{}, converters: converters,
+		forget: forget, kinds: map[string]*customKind{}, held: map[string]bool{}, converters: converters,
 	}
 	k.names.cursor = c.Registry.CursorOf(res)
 	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, sources: []source[string]{{
@@ -101,7 +99,11 @@ func (k *CustomKinds) installAll(list []*definition) error {
 	defer k.mu.Unlock()
 	err := k.addAll(list)
 	if err == nil {
-		err = k.publish()
+		all := make([]*api.Resource, 0, len(k.kinds))
+		for _, kind := range k.kinds {
+			all = append(all, kind.Resource)
+		}
+		err = k.Catalogue.Change(nil, all)
 	}
 	if err == nil {
 		return nil
@@ -253,18 +255,18 @@ func (k *CustomKinds) install(d *definition) error {
 		return k.replace(d.Name, was, is)
 	}
 	if was != nil {
-		k.Registry.Remove(was.Resource)
-		k.forget(was.Resource)
+		if err := k.drop(d.Name, was); err != nil {
+			return err
+		}
 	}
-	if err := k.Registry.Add(compiled.Resource); err != nil {
+	if err := k.Registry.Add(is.Resource); err != nil {
+		return err
+	}
+	if err := k.Catalogue.Change(nil, []*api.Resource{is.Resource}); err != nil {
+		k.Registry.Remove(is.Resource)
 		return err
 	}
 	k.kinds[d.Name] = is
-	if err := k.publish(); err != nil {
-		delete(k.kinds, d.Name)
-		k.Registry.Remove(compiled.Resource)
-		return err
-	}
 	return nil
 }
 
@@ -273,11 +275,10 @@ func (k *CustomKinds) install(d *definition) error {
 // as the kind is now, on objects that are read so from the next line on. k.mu is
 // held.
 func (k *CustomKinds) replace(name string, was, is *customKind) error {
-	k.kinds[name] = is
-	if err := k.publish(); err != nil {
-		k.kinds[name] = was
+	if err := k.Catalogue.Change([]*api.Resource{was.Resource}, []*api.Resource{is.Resource}); err != nil {
 		return err
 	}
+	k.kinds[name] = is
 	k.Registry.Replace(was.Resource, is.Resource)
 	k.forget(was.Resource)
 	return nil
@@ -288,24 +289,19 @@ func (k *CustomKinds) replace(name string, was, is *customKind) error {
 func (k *CustomKinds) remove(name string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	was := k.kinds[name]
-	if was == nil {
-		return nil
+	if was := k.kinds[name]; was != nil {
+		return k.drop(name, was)
 	}
+	return nil
+}
+
+// drop is remove of a kind; k.mu is held.
+func (k *CustomKinds) drop(name string, was *customKind) error {
 	delete(k.kinds, name)
-	err := k.publish()
+	err := k.Catalogue.Change([]*api.Resource{was.Resource}, nil)
 	k.Registry.Remove(was.Resource)
 	k.forget(was.Resource)
 	return err
-}
-
-// publish makes the catalogue what it is to be; k.mu is held.
-func (k *CustomKinds) publish() error {
-	all := slices.Clone(k.builtIn)
-	for _, name := range slices.Sorted(maps.Keys(k.kinds)) {
-		all = append(all, k.kinds[name].Resource)
-	}
-	return k.Catalogue.Replace(all...)
 }
 
 func isTrue(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionType) bool {

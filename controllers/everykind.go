@@ -31,52 +31,51 @@ type followed struct {
 // run follows until ctx is done.
 func (e everyKind) run(ctx context.Context) {
 	all := map[string]*followed{} // by prefix
+	f := e.catalogue.Follow()
 	for {
-		resources, replaced := e.catalogue.Follow()
-		e.arrange(ctx, all, resources)
+		out, in := f.Next()
+		e.arrange(ctx, all, out, in)
 		select {
 		case <-ctx.Done():
 			for _, f := range all {
 				f.end()
 			}
 			return
-		case <-replaced:
+		case <-f.Changed():
 		}
 	}
 }
 
-// arrange sees to it that all that is wanted of resources is followed, and
-// nothing else.
-func (e everyKind) arrange(ctx context.Context, all map[string]*followed, resources []*api.Resource) {
-	wanted := make(map[string]*api.Resource, len(resources))
-	for _, res := range resources {
-		if e.wants(res) {
-			wanted[res.Prefix] = res
-		}
-	}
-	for prefix, f := range all {
-		if wanted[prefix] == nil {
+// arrange follows what is wanted of the resources that came in, and nothing that
+// went out.
+func (e everyKind) arrange(ctx context.Context, all map[string]*followed, out, in []*api.Resource) {
+	replaced := map[string]*followed{}
+	for _, res := range out {
+		if f := all[res.Prefix]; f != nil && f.resource == res {
 			f.end()
-			delete(all, prefix)
-			if e.gone != nil {
-				e.gone(f.resource, f.known)
-			}
+			delete(all, res.Prefix)
+			replaced[res.Prefix] = f
 		}
 	}
-	for prefix, res := range wanted {
-		was := all[prefix]
-		if was != nil && was.resource == res {
+	for _, res := range in {
+		if !e.wants(res) {
 			continue
 		}
 		f := &followed{resource: res, known: known{}}
-		if was != nil {
-			was.end()
+		if was := replaced[res.Prefix]; was != nil {
+			delete(replaced, res.Prefix)
 			f.known = was.known
 		}
-		all[prefix] = f
+		all[res.Prefix] = f
 		var ours context.Context
 		ours, f.cancel = context.WithCancel(ctx)
 		f.done.Go(func() { e.follow(ours, res, f.known) })
+	}
+	if e.gone == nil {
+		return
+	}
+	for _, f := range replaced { // by nothing
+		e.gone(f.resource, f.known)
 	}
 }
 

@@ -26,7 +26,8 @@ func (k *CustomKinds) refuseNew(d *definition) error {
 	if kind == nil || kind.uid != d.UID || kind.Terminating.Swap(going) == going {
 		return nil
 	}
-	return k.publish()
+	same := []*api.Resource{kind.Resource}
+	return k.Catalogue.Change(same, same)
 }
 
 // cleanUp deletes the objects of a definition that is being deleted, and lets

@@ -1,0 +1,146 @@
+package api
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// plainKind is a resource of a group that differs from others in its names alone.
+func plainKind(group, name string, versions ...string) *Resource {
+	r := configMap()
+	r.Name, r.Singular, r.Kind, r.Prefix = name, name, "K"+name, group+"/"+name
+	r.Versions = nil
+	for _, v := range versions {
+		r.Versions = append(r.Versions, Version{GroupVersion: schema.GroupVersion{Group: group, Version: v}})
+	}
+	return r
+}
+
+// shown is all that a catalogue tells of its resources.
+func shown(c *Catalogue) (out []string) {
+	for _, g := range c.Groups() {
+		again, ok := c.Group(g.Name)
+		out = append(out, fmt.Sprint(g.Name, g.Versions, reflect.DeepEqual(again, g), ok))
+		for _, gv := range g.Versions {
+			for _, r := range c.In(gv) {
+				byName, version, _ := c.Lookup(gv, r.Name)
+				byKind, _, _ := c.Kind(gv, r.Kind)
+				out = append(out, fmt.Sprint(gv, r.Name, byName == r, byKind == r, version.GroupVersion == gv))
+			}
+		}
+	}
+	return out
+}
+
+// TestChanges takes resources out of a catalogue and puts others in at random: it
+// always is what a catalogue made of them is, one that was looked at before stays
+// what it was, and who follows knows all.
+func TestChanges(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		c := builtIn(t)
+		first, there := slices.Clone(c.Resources()), []*Resource{}
+		follower, followed := c.Follow(), map[*Resource]bool{}
+		for range 60 {
+			var out, in []*Resource
+			for range r.IntN(3) {
+				if n := len(there); n > 0 {
+					n = r.IntN(n)
+					out = append(out, there[n])
+					there = slices.Delete(there, n, n+1)
+				}
+			}
+			if len(out) > 0 && r.IntN(3) == 0 { // discovery is to look again
+				in = append(in, out[0])
+			}
+			made := plainKind(fmt.Sprintf("g%d.example.com", r.IntN(4)), fmt.Sprintf("k%d", r.IntN(4)), []string{"v1", "v2", "v1beta1"}[:1+r.IntN(3)]...)
+			free := func(list []*Resource) bool {
+				return !slices.ContainsFunc(list, func(r *Resource) bool { return r.Prefix == made.Prefix })
+			}
+			if free(there) && free(in) {
+				in = append(in, made)
+			} else if before := shown(c); c.Change(nil, []*Resource{plainKind("new.example.com", "new", "v1"), made}) == nil || !reflect.DeepEqual(before, shown(c)) {
+				t.Fatal("a resource that is there was put in again")
+			}
+			old := c.current.Load()
+			was := shown(asOf(old))
+			if err := c.Change(out, in); err != nil {
+				t.Fatal(err)
+			}
+			there = append(there, in...)
+			fresh, err := New(slices.Concat(first, there)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := shown(c), shown(fresh); !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d:\n got %v\nwant %v", seed, got, want)
+			}
+			if got := shown(asOf(old)); !reflect.DeepEqual(got, was) {
+				t.Fatalf("seed %d: a state changed:\n got %v\nwant %v", seed, got, was)
+			}
+			if !sameSet(c.Resources(), slices.Concat(first, there)) {
+				t.Fatalf("seed %d: there are other resources", seed)
+			}
+			if r.IntN(3) > 0 {
+				continue
+			}
+			gone, come := follower.Next()
+			for _, r := range gone {
+				if !followed[r] {
+					t.Fatalf("%s went out and was not there", r.Prefix)
+				}
+				delete(followed, r)
+			}
+			for _, r := range come {
+				if followed[r] {
+					t.Fatalf("%s came in and was there", r.Prefix)
+				}
+				followed[r] = true
+			}
+			if len(followed) != len(c.Resources()) || slices.ContainsFunc(c.Resources(), func(r *Resource) bool { return !followed[r] }) {
+				t.Fatalf("seed %d: who follows knows others", seed)
+			}
+		}
+	}
+}
+
+// asOf is a catalogue that stays as another was.
+func asOf(i *index) *Catalogue {
+	c := &Catalogue{}
+	c.current.Store(i)
+	return c
+}
+
+func sameSet(a, b []*Resource) bool {
+	in := map[*Resource]bool{}
+	for _, r := range a {
+		in[r] = true
+	}
+	return len(a) == len(b) && !slices.ContainsFunc(b, func(r *Resource) bool { return !in[r] })
+}
+
+// BenchmarkChange puts one kind into a catalogue of many, and takes it out again.
+func BenchmarkChange(b *testing.B) {
+	for _, others := range []int{10, 100, 1000, 10000} {
+		b.Run(fmt.Sprint(others), func(b *testing.B) {
+			c := builtIn(b)
+			for i := range others {
+				if err := c.Change(nil, []*Resource{plainKind(fmt.Sprintf("g%d.example.com", i/10), fmt.Sprintf("k%d", i), "v1")}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			one := []*Resource{plainKind("g0.example.com", "one", "v1")}
+			b.ReportAllocs()
+			for b.Loop() {
+				if c.Change(nil, one) != nil || c.Change(one, nil) != nil {
+					b.Fatal("it cannot be changed")
+				}
+			}
+		})
+	}
+}
