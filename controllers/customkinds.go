@@ -3,7 +3,9 @@ package controllers
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -27,6 +29,7 @@ import (
 type CustomKinds struct {
 	Config
 	definitions registry.Target
+	outline     reader
 	forget      func(*api.Resource)
 	loop        *loop[string]
 	names       kindNames
@@ -46,9 +49,33 @@ type customKind struct {
 	uid        types.UID
 	generation int64
 	names      apiextensionsv1.CustomResourceDefinitionNames
+	source     *definitionSource
 }
 
 type definition = apiextensionsv1.CustomResourceDefinition
+
+// definitionSource is where a kind reads its definition when it needs more than an
+// outline: the newest item that has it, which the cache holds anyway.
+type definitionSource struct{ item atomic.Pointer[storage.Item] }
+
+func (s *definitionSource) whole() (*definition, error) {
+	obj, err := s.item.Load().Object()
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*definition), nil
+}
+
+// outliner reads definitions without their schemas.
+func outliner(definitions *api.Resource) reader {
+	return func(item *storage.Item) (api.Object, error) {
+		obj, err := definitions.DecodeStored(crd.Outline(item.Value()))
+		if err == nil {
+			obj.SetResourceVersion(strconv.FormatInt(item.Revision(), 10))
+		}
+		return obj, err
+	}
+}
 
 // NewCustomKinds makes it; nil if there are no definitions in the catalogue. Forget
 // is told of resources that are no more; by way of clients, webhooks convert
@@ -67,67 +94,101 @@ func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients
 		Config: c, definitions: registry.Target{Resource: res, Version: version},
 		forget: forget, kinds: map[string]*customKind{}, held: map[string]bool{}, converters: converters,
 	}
-	k.names.cursor = c.Registry.CursorOf(res)
+	k.outline = outliner(res)
+	k.names.cursor, k.names.outline = c.Registry.CursorOf(res), k.outline
 	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, sources: []source[string]{{
-		resource: res, keys: k.affected,
+		resource: res, keys: k.affected, read: k.outline,
 	}}}
 	return k, nil
 }
 
 // Load brings the kinds that are established, at the start.
 func (k *CustomKinds) Load(ctx context.Context) error {
-	list, err := k.list(ctx)
+	items, err := k.items(ctx, k.definitions.Resource, "", registry.Selection{})
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(d *definition) bool { return !isTrue(d, apiextensionsv1.Established) })
-	if k.installAll(list) == nil {
+	made, err := k.compileAll(items)
+	if err == nil {
+		err = k.installAll(made)
+	}
+	if err == nil {
 		return nil
 	}
-	for _, d := range list { // all but those that are in the way
-		if err := k.install(d); err != nil {
-			k.Logger.Error("a custom kind cannot be served", "definition", d.Name, "error", err)
+	for _, item := range items { // all but those that are in the way
+		d, err := k.outlineOf(item)
+		if err == nil && isTrue(d, apiextensionsv1.Established) {
+			err = k.install(d, item)
+		}
+		if err != nil {
+			k.Logger.Error("a custom kind cannot be served", "definition", item.Name(), "error", err)
 		}
 	}
 	return nil
 }
 
-// installAll is install for many definitions, where there are no kinds yet: the
-// catalogue is made once and not once for each. On an error there are none.
-func (k *CustomKinds) installAll(list []*definition) error {
+// outlineOf is a definition without its schemas.
+func (k *CustomKinds) outlineOf(item *storage.Item) (*definition, error) {
+	obj, err := k.outline(item)
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*definition), nil
+}
+
+// compileAll makes the kinds of the definitions that are established.
+func (k *CustomKinds) compileAll(items []*storage.Item) (map[string]*customKind, error) {
+	var mu sync.Mutex
+	made := make(map[string]*customKind, len(items))
+	return made, inParallel(items, func(item *storage.Item) error {
+		d, err := k.outlineOf(item)
+		if err != nil || !isTrue(d, apiextensionsv1.Established) {
+			return err
+		}
+		kind, err := k.compile(d, item)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		made[d.Name] = kind
+		return nil
+	})
+}
+
+// installAll is install for many kinds, where there are none yet. On an error
+// there are none.
+func (k *CustomKinds) installAll(made map[string]*customKind) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	err := k.addAll(list)
+	all := make([]*api.Resource, 0, len(made))
+	for _, kind := range made {
+		all = append(all, kind.Resource)
+	}
+	err := inParallel(all, k.Registry.Add)
 	if err == nil {
-		all := make([]*api.Resource, 0, len(k.kinds))
-		for _, kind := range k.kinds {
-			all = append(all, kind.Resource)
-		}
 		err = k.Catalogue.Change(nil, all)
 	}
 	if err == nil {
+		k.kinds = made
 		return nil
 	}
-	for name, kind := range k.kinds {
-		k.Registry.Remove(kind.Resource)
-		delete(k.kinds, name)
+	for _, res := range all {
+		k.Registry.Remove(res)
 	}
 	return err
 }
 
-func (k *CustomKinds) addAll(list []*definition) error {
-	for _, d := range list {
-		compiled, err := crd.Compile(d, k.converters.of)
-		if err != nil {
-			return err
-		}
-		compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
-		if err := k.Registry.Add(compiled.Resource); err != nil {
-			return err
-		}
-		k.kinds[d.Name] = &customKind{compiled, d.UID, d.Generation, *d.Status.AcceptedNames.DeepCopy()}
+// compile makes the kind of a definition, of which d may be an outline.
+func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, error) {
+	source := &definitionSource{}
+	source.item.Store(item)
+	compiled, err := crd.Compile(d, source.whole, k.converters.of)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
+	return &customKind{compiled, d.UID, d.Generation, *d.Status.AcceptedNames.DeepCopy(), source}, nil
 }
 
 // Run follows the definitions until ctx is done.
@@ -150,22 +211,6 @@ func (k *CustomKinds) affected(c change) []string {
 	return append(names, k.names.waiting(false, d.Spec.Group)...)
 }
 
-func (k *CustomKinds) list(ctx context.Context) ([]*definition, error) {
-	l, err := k.Registry.List(ctx, k.definitions, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]*definition, 0, len(l.Items))
-	for _, item := range l.Items {
-		obj, err := item.Object()
-		if err != nil {
-			continue // told of by the store
-		}
-		out = append(out, obj.(*definition))
-	}
-	return out, nil
-}
-
 // sync takes one definition a step further.
 func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
 	ctx = asServer(ctx)
@@ -178,16 +223,15 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
 	if err != nil {
 		return soon, err
 	}
-	obj, err := item.Object()
+	d, err := k.outlineOf(item)
 	if err != nil {
 		return done, err
 	}
-	d := obj.(*definition)
 	if err := k.refuseNew(d); err != nil {
 		return done, err
 	}
 	if d.DeletionTimestamp != nil && slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
-		return k.cleanUp(ctx, d)
+		return k.cleanUp(ctx, d, item)
 	}
 	want := d.DeepCopy()
 	reason, message, err := k.names.give(ctx, want)
@@ -196,7 +240,7 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
 	}
 	k.judge(want, reason, message)
 	if isTrue(want, apiextensionsv1.Established) {
-		if err := k.install(want); err != nil {
+		if err := k.install(want, item); err != nil {
 			return done, err
 		}
 	}
@@ -235,22 +279,21 @@ func (k *CustomKinds) change(ctx context.Context, t registry.Target, d *definiti
 }
 
 // install puts the kind of a definition into the catalogue, or a new one in the
-// place of what it was before.
-func (k *CustomKinds) install(d *definition) error {
+// place of what it was before. The item is where the definition is stored.
+func (k *CustomKinds) install(d *definition, item *storage.Item) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	was := k.kinds[d.Name]
 	// A definition that was deleted and made again is another one, also if
 	// nothing was seen of what was between.
 	if was != nil && was.uid == d.UID && was.generation == d.Generation && equality.Semantic.DeepEqual(was.names, d.Status.AcceptedNames) {
+		was.source.item.Store(item)
 		return nil
 	}
-	compiled, err := crd.Compile(d, k.converters.of)
+	is, err := k.compile(d, item)
 	if err != nil {
 		return err
 	}
-	compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
-	is := &customKind{compiled, d.UID, d.Generation, *d.Status.AcceptedNames.DeepCopy()}
 	if was != nil && was.uid == d.UID {
 		return k.replace(d.Name, was, is)
 	}

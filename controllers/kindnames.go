@@ -14,9 +14,10 @@ import (
 // kindNames knows which names definitions were given. It keeps no definition:
 // there may be thousands, which are not to be read again for each of them.
 type kindNames struct {
-	mu     sync.Mutex
-	cursor *storage.Cursor
-	claims map[string]*claim // by definition
+	mu      sync.Mutex
+	cursor  *storage.Cursor
+	outline reader
+	claims  map[string]*claim // by definition
 }
 
 // claim is what a definition was given; settled: that is all that it asked for.
@@ -42,7 +43,7 @@ func (n *kindNames) update() {
 		}
 		c, ok := before[name]
 		if !ok || c.rev != s.Item.Revision() {
-			obj, err := s.Item.Object()
+			obj, err := n.outline(s.Item)
 			if err != nil {
 				continue // told of by the store
 			}

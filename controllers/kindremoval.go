@@ -32,14 +32,14 @@ func (k *CustomKinds) refuseNew(d *definition) error {
 
 // cleanUp deletes the objects of a definition that is being deleted, and lets
 // it go when there are none left.
-func (k *CustomKinds) cleanUp(ctx context.Context, d *definition) (verdict, error) {
+func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.Item) (verdict, error) {
 	d, err := k.terminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 	if d == nil || err != nil {
 		return done, err
 	}
 	reason, message := "NeverEstablished", "resource was never established"
 	if isTrue(d, apiextensionsv1.Established) {
-		if !k.installed(d) && k.install(d) != nil { // it never could be served, and so has no objects
+		if !k.installed(d) && k.install(d, item) != nil { // it never could be served, and so has no objects
 			reason, message = "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
 		} else {
 			reason, message = "InstanceDeletionCompleted", "removed all instances"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // managedLabel marks the APIServices that the server keeps itself: those of
@@ -33,6 +34,7 @@ type LocalServices struct {
 	Config
 	services    registry.Target
 	definitions *api.Resource
+	outline     reader // of definitions
 	loop        *loop[string]
 	// builtIn and atStart are names of APIServices: of what is built in, and of
 	// what there was at the start.
@@ -60,11 +62,14 @@ func NewLocalServices(c Config) *LocalServices {
 		builtIn:     map[string]schema.GroupVersion{}, atStart: map[string]bool{}, synced: map[string]bool{},
 		custom: map[string][]schema.GroupVersion{}, wanted: map[string]int{},
 	}
+	if l.definitions != nil {
+		l.outline = outliner(l.definitions)
+	}
 	for _, a := range BuiltInServices(c.Catalogue) {
 		l.builtIn[a.Name] = schema.GroupVersion{Group: a.Spec.Group, Version: a.Spec.Version}
 	}
 	l.loop = &loop[string]{Config: c, name: "local-apiservices", sync: l.sync, sources: []source[string]{
-		{resource: res, keys: nameOf}, {resource: l.definitions, keys: l.affected},
+		{resource: res, keys: nameOf}, {resource: l.definitions, keys: l.affected, read: l.outline},
 	}}
 	return l
 }
@@ -101,10 +106,11 @@ func serviceNameOf(gv schema.GroupVersion) string { return gv.Version + "." + gv
 func (l *LocalServices) Load(ctx context.Context) error {
 	for _, s := range []struct {
 		of   *api.Resource
+		read reader
 		note func(api.Object)
 	}{
-		{l.services.Resource, func(obj api.Object) { l.atStart[obj.GetName()] = true }},
-		{l.definitions, func(obj api.Object) { l.affected(change{object: obj}) }},
+		{l.services.Resource, (*storage.Item).Object, func(obj api.Object) { l.atStart[obj.GetName()] = true }},
+		{l.definitions, l.outline, func(obj api.Object) { l.affected(change{object: obj}) }},
 	} {
 		if s.of == nil {
 			continue
@@ -114,7 +120,7 @@ func (l *LocalServices) Load(ctx context.Context) error {
 			return err
 		}
 		for _, item := range items {
-			if obj, err := item.Object(); err == nil { // or told of by the store
+			if obj, err := s.read(item); err == nil { // or told of by the store
 				s.note(obj)
 			}
 		}

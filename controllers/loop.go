@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // loop is what most controllers are: it follows objects, makes keys of what
@@ -38,6 +39,7 @@ type source[K comparable] struct {
 	resource  *api.Resource
 	namespace string
 	fields    fields.Selector
+	read      reader // nil: whole objects
 	keys      func(change) []K
 }
 
@@ -102,7 +104,11 @@ func (l *loop[K]) Run(ctx context.Context) {
 // feed queues the keys of what changes until ctx is done.
 func (s *source[K]) feed(ctx context.Context, reg *registry.Registry, queue workqueue.TypedInterface[K]) {
 	t := registry.Target{Resource: s.resource, Version: &s.resource.Versions[0], Namespace: s.namespace}
-	follow(ctx, reg, t, registry.Selection{Fields: s.fields}, known{}, func(c change) {
+	read := s.read
+	if read == nil {
+		read = (*storage.Item).Object
+	}
+	followAs(ctx, reg, t, registry.Selection{Fields: s.fields}, read, known{}, func(c change) {
 		for _, key := range s.keys(c) {
 			queue.Add(key)
 		}

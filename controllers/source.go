@@ -27,12 +27,20 @@ const watchAgain = 5 * time.Millisecond
 // known is what somebody was told of that is there, by key.
 type known map[string]types.UID
 
+// reader makes an object of an item, or as much of one as somebody needs.
+type reader func(*storage.Item) (api.Object, error)
+
 // follow tells of every object that is selected and of every change, until ctx
 // is done. Where the watch is lost it begins anew: what went away meanwhile is
 // told of as gone.
 func follow(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k known, tell func(change)) {
+	followAs(ctx, reg, t, s, (*storage.Item).Object, k, tell)
+}
+
+// followAs is follow, with objects as read makes them.
+func followAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read reader, k known, tell func(change)) {
 	for ctx.Err() == nil {
-		followOnce(ctx, reg, t, s, k, tell)
+		followOnce(ctx, reg, t, s, read, k, tell)
 		select {
 		case <-ctx.Done():
 		case <-time.After(watchAgain):
@@ -40,7 +48,7 @@ func follow(ctx context.Context, reg *registry.Registry, t registry.Target, s re
 	}
 }
 
-func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k known, tell func(change)) {
+func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read reader, k known, tell func(change)) {
 	res := t.Resource
 	w, err := reg.Watch(ctx, t, registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
 	if err != nil {
@@ -61,7 +69,7 @@ func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, 
 				}
 				continue
 			}
-			obj, err := e.Item.Object()
+			obj, err := read(e.Item)
 			if err != nil {
 				continue // told of by the store
 			}

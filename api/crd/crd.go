@@ -38,27 +38,26 @@ type Kind struct {
 	Schemas map[schema.GroupVersion]*structural.Schema
 }
 
+// Definition is a CustomResourceDefinition.
+type Definition = apiextensionsv1.CustomResourceDefinition
+
 // Compile makes the kind that a definition describes. Names are those that were
 // accepted. Remotes makes what converts objects by a webhook.
-func Compile(d *apiextensionsv1.CustomResourceDefinition, remotes func(*apiextensionsv1.CustomResourceDefinition) Remote) (*Kind, error) {
+//
+// Nothing of the definition's schemas is kept or looked at, but which are alike:
+// whole reads the definition with them when they are needed, so that d may be an
+// Outline, and a kind that nobody uses costs little.
+func Compile(d *Definition, whole func() (*Definition, error), remotes func(*Definition) Remote) (*Kind, error) {
 	k := &Kind{Schemas: map[schema.GroupVersion]*structural.Schema{}}
-	var made []*structural.Schema
-	forms := make([]*api.Resource, 0, len(d.Spec.Versions))
-	whole := d.Spec.Versions
+	schemas := schemasOf(d, whole)
 	d = withoutSchemas(d)
+	forms := make([]*api.Resource, 0, len(d.Spec.Versions))
 	for i := range d.Spec.Versions {
 		v := &d.Spec.Versions[i]
-		s, err := schemaOf(d, &whole[i], made)
-		if err != nil {
-			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
-		}
-		made = append(made, s)
 		gv := schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}
-		k.Schemas[gv] = s
-		form := k.form(d, gv, v, s)
-		if form.Versions[0].OpenAPI, err = publishing(d, v, &whole[i]); err != nil {
-			return nil, fmt.Errorf("%s: version %s: %w", d.Name, v.Name, err)
-		}
+		k.Schemas[gv] = schemas[i]
+		form := k.form(d, gv, v, schemas[i])
+		form.Versions[0].OpenAPI = publishing(d, v, whole)
 		forms = append(forms, form)
 		if v.Storage {
 			k.Resource = form
@@ -72,10 +71,10 @@ func Compile(d *apiextensionsv1.CustomResourceDefinition, remotes func(*apiexten
 	return k, nil
 }
 
-// withoutSchemas is as much of a definition as its kind keeps. Schemas are by far
-// the most of it, and are kept in smaller forms.
-func withoutSchemas(d *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+// withoutSchemas is as much of a definition as its kind keeps.
+func withoutSchemas(d *Definition) *Definition {
 	out := *d
+	out.ManagedFields, out.Annotations = nil, nil
 	out.Spec.Versions = slices.Clone(d.Spec.Versions)
 	for i := range out.Spec.Versions {
 		out.Spec.Versions[i].Schema = nil
@@ -120,22 +119,52 @@ func (k *Kind) form(d *apiextensionsv1.CustomResourceDefinition, gv schema.Group
 	return res
 }
 
-// schemaOf compiles the schema of a version, if it is not one of those that were
-// made for others.
-func schemaOf(d *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion, made []*structural.Schema) (*structural.Schema, error) {
+// schemasOf makes the schemas of the versions. Those that have the same share it.
+func schemasOf(d *Definition, whole func() (*Definition, error)) []*structural.Schema {
+	versions := d.Spec.Versions
+	out := make([]*structural.Schema, len(versions))
+	for i := range versions {
+		alike := slices.IndexFunc(versions[:i], func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+			return equality.Semantic.DeepEqual(v.Schema, versions[i].Schema)
+		})
+		if alike >= 0 {
+			out[i] = out[alike]
+			continue
+		}
+		name := versions[i].Name
+		out[i] = structural.Later(func() *props { return schemaOf(whole, name) })
+	}
+	return out
+}
+
+// schemaOf is the schema of a version as objects are to be judged by. Where there
+// is none to be read, anything goes.
+func schemaOf(whole func() (*Definition, error), name string) *props {
 	keep := true
-	props := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &keep}
-	if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
-		props = v.Schema.OpenAPIV3Schema
-		if d.Spec.PreserveUnknownFields {
-			props = props.DeepCopy()
-			props.XPreserveUnknownFields = &keep
+	d, err := whole()
+	p := written(d, name)
+	if err != nil || p == nil {
+		return &props{Type: "object", XPreserveUnknownFields: &keep}
+	}
+	if d.Spec.PreserveUnknownFields {
+		out := *p
+		out.XPreserveUnknownFields = &keep
+		p = &out
+	}
+	return p
+}
+
+// written is the schema of a version as the definition has it; nil for none.
+func written(d *Definition, name string) *props {
+	if d == nil {
+		return nil
+	}
+	for i := range d.Spec.Versions {
+		if v := &d.Spec.Versions[i]; v.Name == name && v.Schema != nil {
+			return v.Schema.OpenAPIV3Schema
 		}
 	}
-	if i := slices.IndexFunc(made, func(s *structural.Schema) bool { return s.Same(props) }); i >= 0 {
-		return made[i], nil
-	}
-	return structural.New(props)
+	return nil
 }
 
 // anythingChanged compares all but metadata, for kinds whose status is a field

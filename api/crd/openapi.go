@@ -15,23 +15,16 @@ import (
 
 type props = apiextensionsv1.JSONSchemaProps
 
-// publishing makes the definitions of a version, whose schema stands in whole, when
-// it is called. Until then it keeps no more than the text of that.
-func publishing(d *apiextensionsv1.CustomResourceDefinition, v, whole *apiextensionsv1.CustomResourceDefinitionVersion) (func() ([]openapi.Definition, error), error) {
-	text := []byte("null")
-	if whole.Schema != nil {
-		var err error
-		if text, err = json.Marshal(whole.Schema.OpenAPIV3Schema); err != nil {
-			return nil, err
-		}
-	}
+// publishing makes the definitions of a version when it is called, and reads its
+// schema for that.
+func publishing(d *Definition, v *apiextensionsv1.CustomResourceDefinitionVersion, whole func() (*Definition, error)) func() ([]openapi.Definition, error) {
 	return func() ([]openapi.Definition, error) {
-		var schema *props
-		if err := json.Unmarshal(text, &schema); err != nil {
+		w, err := whole()
+		if err != nil {
 			return nil, err
 		}
-		return definitionsOf(&d.Spec, d.Status.AcceptedNames, v, schema)
-	}, nil
+		return definitionsOf(&d.Spec, d.Status.AcceptedNames, v, written(w, v.Name))
+	}
 }
 
 // definitionsOf are the schemas of objects of a version, and of lists of them, as

@@ -15,7 +15,6 @@
 package structural
 
 import (
-	"bytes"
 	"encoding/json"
 	"sync"
 
@@ -26,7 +25,7 @@ type props = apiextensionsv1.JSONSchemaProps
 
 // Schema is the schema of a whole object of one version.
 type Schema struct {
-	text []byte
+	text func() []byte
 	// Each is made when it is first asked for: the shape, the validators of whole
 	// objects and of status, and the rules; nil where there is nothing to do.
 	shape     func() *node
@@ -44,6 +43,26 @@ func New(p *props) (*Schema, error) {
 	if _, err := compile(p); err != nil {
 		return nil, err
 	}
+	return of(func() []byte { return text }), nil
+}
+
+// Later is New of a schema that is only read when it is needed, by source. One that
+// cannot be compiled then lets everything pass.
+func Later(source func() *props) *Schema {
+	return of(sync.OnceValue(func() []byte {
+		p := source()
+		text, err := textOf(p)
+		if err == nil {
+			_, err = compile(p)
+		}
+		if err != nil {
+			return []byte(`{"x-kubernetes-preserve-unknown-fields":true}`)
+		}
+		return text
+	}))
+}
+
+func of(text func() []byte) *Schema {
 	s := &Schema{text: text}
 	s.shape = sync.OnceValue(func() *node {
 		n, err := compile(s.props())
@@ -60,21 +79,15 @@ func New(p *props) (*Schema, error) {
 		return nil
 	})
 	s.rules = sync.OnceValue(func() *rules { return newRules(s.shape(), true) })
-	return s, nil
+	return s
 }
 
 // props is the published form, but for what is for people.
 func (s *Schema) props() *props {
 	p := &props{}
 	// It is what was marshalled.
-	_ = json.Unmarshal(s.text, p)
+	_ = json.Unmarshal(s.text(), p)
 	return p
-}
-
-// Same tells whether a schema is that of p.
-func (s *Schema) Same(p *props) bool {
-	text, err := textOf(p)
-	return err == nil && bytes.Equal(text, s.text)
 }
 
 // textOf is a schema as it is kept: without descriptions, which are most of it.

@@ -155,21 +155,3 @@ func TestPathBelow(t *testing.T) {
 		}
 	}
 }
-
-// TestSchemaIsShared checks that what differs in descriptions alone is one schema.
-func TestSchemaIsShared(t *testing.T) {
-	s := schemaOf(t, `{"type":"object","description":"one","properties":{"a":{"type":"string","description":"x"}}}`)
-	for text, want := range map[string]bool{
-		`{"type":"object","properties":{"a":{"type":"string","title":"y"}}}`:  true,
-		`{"type":"object","properties":{"a":{"type":"integer"}}}`:             false,
-		`{"type":"object","properties":{"a":{"type":"string","default":""}}}`: false,
-	} {
-		var p props
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.Same(&p); got != want {
-			t.Errorf("%s: same is %v, want %v", text, got, want)
-		}
-	}
-}

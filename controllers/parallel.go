@@ -1,0 +1,25 @@
+package controllers
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// inParallel does something with each of a list, with as many at a time as the
+// machine can, and returns all errors.
+func inParallel[T any](list []T, do func(T) error) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, runtime.GOMAXPROCS(0))
+	for worker := range errs {
+		wg.Go(func() {
+			for n := int(next.Add(1)) - 1; n < len(list); n = int(next.Add(1)) - 1 {
+				errs[worker] = errors.Join(errs[worker], do(list[n]))
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
