@@ -137,6 +137,25 @@ func (r *Resource) decodeStored(value []byte) (*Version, Object, error) {
 	return v, m, nil
 }
 
+// typeAtFront reads kind and apiVersion where whoever wrote the object put them: as
+// its first two fields.
+func typeAtFront(value []byte) (t metav1.TypeMeta, ok bool) {
+	rest, ok := bytes.CutPrefix(value, []byte(`{"kind":"`))
+	if !ok {
+		return t, false
+	}
+	kind, rest, _ := bytes.Cut(rest, []byte(`"`))
+	rest, ok = bytes.CutPrefix(rest, []byte(`,"apiVersion":"`))
+	if !ok {
+		return t, false
+	}
+	version, _, ok := bytes.Cut(rest, []byte(`"`))
+	if !ok || bytes.IndexByte(kind, '\\') >= 0 || bytes.IndexByte(version, '\\') >= 0 {
+		return t, false
+	}
+	return metav1.TypeMeta{Kind: string(kind), APIVersion: string(version)}, true
+}
+
 func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(value), []byte("{")) {
 		return nil, nil, fmt.Errorf("value is neither protobuf nor JSON")
@@ -144,9 +163,11 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 	if r.Untyped {
 		return r.decodeUntyped(value)
 	}
-	var written metav1.TypeMeta
-	if err := json.Unmarshal(value, &written); err != nil {
-		return nil, nil, err
+	written, ok := typeAtFront(value)
+	if !ok {
+		if err := json.Unmarshal(value, &written); err != nil {
+			return nil, nil, err
+		}
 	}
 	v, err := r.writtenAs(written.APIVersion, written.Kind)
 	if err != nil {

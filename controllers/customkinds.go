@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"hash/maphash"
 	"slices"
 	"strconv"
 	"sync"
@@ -34,6 +35,11 @@ type CustomKinds struct {
 	loop        *loop[string]
 	names       kindNames
 	converters  *converters
+
+	// turns are held while names are given: to definitions of different groups at
+	// the same time, to those of one group one after the other.
+	turns [16]sync.Mutex
+	seed  maphash.Seed
 
 	mu    sync.Mutex
 	kinds map[string]*customKind // by the name of the definition
@@ -92,11 +98,11 @@ func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients
 	}
 	k := &CustomKinds{
 		Config: c, definitions: registry.Target{Resource: res, Version: version},
-		forget: forget, kinds: map[string]*customKind{}, held: map[string]bool{}, converters: converters,
+		forget: forget, kinds: map[string]*customKind{}, held: map[string]bool{}, converters: converters, seed: maphash.MakeSeed(),
 	}
 	k.outline = outliner(res)
 	k.names.cursor, k.names.outline = c.Registry.CursorOf(res), k.outline
-	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, sources: []source[string]{{
+	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, workers: 4, sources: []source[string]{{
 		resource: res, keys: k.affected, read: k.outline,
 	}}}
 	return k, nil
@@ -233,6 +239,10 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
 	if d.DeletionTimestamp != nil && slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return k.cleanUp(ctx, d, item)
 	}
+	// What others of the group were given must be known.
+	turn := &k.turns[maphash.String(k.seed, d.Spec.Group)%uint64(len(k.turns))]
+	turn.Lock()
+	defer turn.Unlock()
 	want := d.DeepCopy()
 	reason, message, err := k.names.give(ctx, want)
 	if err != nil {

@@ -17,7 +17,8 @@ type kindNames struct {
 	mu      sync.Mutex
 	cursor  *storage.Cursor
 	outline reader
-	claims  map[string]*claim // by definition
+	claims  map[string]*claim            // by definition
+	groups  map[string]map[string]*claim // the same by group, then by definition
 }
 
 // claim is what a definition was given; settled: that is all that it asked for.
@@ -33,12 +34,12 @@ func (n *kindNames) update() {
 	steps, all := n.cursor.Next()
 	before := n.claims
 	if all {
-		n.claims = make(map[string]*claim, len(steps))
+		n.claims, n.groups = make(map[string]*claim, len(steps)), map[string]map[string]*claim{}
 	}
 	for _, s := range steps {
 		name := s.Item.Key()
 		if s.Gone {
-			delete(n.claims, name)
+			n.set(name, nil)
 			continue
 		}
 		c, ok := before[name]
@@ -50,8 +51,27 @@ func (n *kindNames) update() {
 			d := obj.(*definition)
 			c = &claim{s.Item.Revision(), d.Spec.Group, d.Status.AcceptedNames, isTrue(d, apiextensionsv1.NamesAccepted)}
 		}
-		n.claims[name] = c
+		n.set(name, c)
 	}
+}
+
+// set notes what a definition was given; nil: it is gone.
+func (n *kindNames) set(name string, c *claim) {
+	if was := n.claims[name]; was != nil {
+		delete(n.claims, name)
+		delete(n.groups[was.group], name)
+		if len(n.groups[was.group]) == 0 {
+			delete(n.groups, was.group)
+		}
+	}
+	if c == nil {
+		return
+	}
+	n.claims[name] = c
+	if n.groups[c.group] == nil {
+		n.groups[c.group] = map[string]*claim{}
+	}
+	n.groups[c.group][name] = c
 }
 
 // waiting are the definitions that do not have the names that they asked for: all
@@ -60,8 +80,12 @@ func (n *kindNames) waiting(all bool, group string) (names []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.update()
-	for name, c := range n.claims {
-		if !c.settled && (all || c.group == group) {
+	claims := n.groups[group]
+	if all {
+		claims = n.claims
+	}
+	for name, c := range claims {
+		if !c.settled {
 			names = append(names, name)
 		}
 	}
@@ -78,8 +102,8 @@ func (n *kindNames) give(ctx context.Context, d *definition) (reason, message st
 	defer n.mu.Unlock()
 	n.update()
 	reason, message = acceptNames(d, func(taken func(*apiextensionsv1.CustomResourceDefinitionNames) bool) bool {
-		for name, c := range n.claims {
-			if c.group == d.Spec.Group && name != d.Name && taken(&c.names) {
+		for name, c := range n.groups[d.Spec.Group] {
+			if name != d.Name && taken(&c.names) {
 				return true
 			}
 		}

@@ -119,10 +119,17 @@ func (l *LocalServices) Load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, item := range items {
+		var mu sync.Mutex
+		err = inParallel(items, func(item *storage.Item) error {
 			if obj, err := s.read(item); err == nil { // or told of by the store
+				mu.Lock()
+				defer mu.Unlock()
 				s.note(obj)
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -59,10 +59,13 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err := p.tend(); err != nil {
 		return err
 	}
-	if err := s.serveCustomKinds(ctx); err != nil {
+	followKinds, err := s.serveCustomKinds(ctx)
+	if err != nil {
 		return err
 	}
-	return p.aggregate(ctx)
+	err = p.aggregate(ctx)
+	s.wg.Go(followKinds) // which has much to look at, and need not be waited for
+	return err
 }
 
 // keep makes what keeps objects: the store, and the registry of the kinds that

@@ -9,9 +9,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
-// serveCustomKinds puts the kinds that arrived at run time into the catalogue,
-// and from then on follows what becomes of them.
-func (s *Server) serveCustomKinds(ctx context.Context) error {
+// serveCustomKinds puts the kinds that arrived at run time into the catalogue, and
+// returns what from then on follows what becomes of them.
+func (s *Server) serveCustomKinds(ctx context.Context) (follow func(), err error) {
 	clients := hooks.New(hooks.Users{}, &services.Resolver{Registry: s.loops.Registry, Endpoints: s.o.AggregatorRouting})
 	kinds, err := controllers.NewCustomKinds(s.loops, s.handler.Forget, clients)
 	if err == nil && kinds != nil {
@@ -22,13 +22,12 @@ func (s *Server) serveCustomKinds(ctx context.Context) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("custom kinds: %w", err)
+		return nil, fmt.Errorf("custom kinds: %w", err)
 	case kinds == nil:
-		return nil
+		return func() {}, nil
 	}
-	s.wg.Go(func() {
+	return func() {
 		defer clients.Close()
 		kinds.Run(s.lifetime)
-	})
-	return nil
+	}, nil
 }
