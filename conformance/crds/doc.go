@@ -11,6 +11,9 @@
 // read from the definition: in discovery, in tables, in OpenAPI, and in what
 // kubectl explain prints.
 //
+// Examples that are accepted are also broken, in one thing that the definition
+// says at a time, and must be refused for that.
+//
 // gateway-api has tests of the rules in its definitions, as hundreds of objects to
 // be accepted or refused. TestGatewayRules builds and runs them; gateway/go.mod
 // pins them and what they need.

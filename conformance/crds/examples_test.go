@@ -59,7 +59,8 @@ func (e example) String() string { return fmt.Sprintf("%s %d %s", e.file, e.i, e
 // those in testdata/refused/PROJECT.txt, for the causes that stand there.
 func examples(t *testing.T, c clients, dir string, p project, made []*definition) {
 	t.Helper()
-	var accepted, updates int
+	var accepted []example
+	var updates int
 	var refused strings.Builder
 	tell := func(what string, causes []string) {
 		fmt.Fprintln(&refused, what)
@@ -74,7 +75,7 @@ func examples(t *testing.T, c clients, dir string, p project, made []*definition
 			tell(e.String(), causes)
 			continue
 		}
-		accepted++
+		accepted = append(accepted, e)
 		of := filepath.Dir(e.file) + " " + e.GroupVersionKind().String() + " " + e.GetName()
 		if versions[of] == nil {
 			objects = append(objects, of)
@@ -94,7 +95,8 @@ func examples(t *testing.T, c clients, dir string, p project, made []*definition
 			}
 		}
 	}
-	t.Logf("%d examples are accepted, %d are sent over others", accepted, updates)
+	t.Logf("%d examples are accepted, %d are sent over others", len(accepted), updates)
+	broken(t, c, schemasOf(t, made), accepted)
 	compare(t, filepath.Join("testdata", "refused", p.name+".txt"), refused.String())
 }
 

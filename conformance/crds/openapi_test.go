@@ -62,6 +62,20 @@ func schemaOf(t *testing.T, v apiextensionsv1.CustomResourceDefinitionVersion) o
 	return s
 }
 
+// schemasOf are those of all versions that are served.
+func schemasOf(t *testing.T, made []*definition) map[schema.GroupVersionKind]object {
+	t.Helper()
+	schemas := map[schema.GroupVersionKind]object{}
+	for _, d := range made {
+		for _, v := range d.Spec.Versions {
+			if v.Served {
+				schemas[schema.GroupVersionKind{Group: d.Spec.Group, Version: v.Name, Kind: d.Spec.Names.Kind}] = schemaOf(t, v)
+			}
+		}
+	}
+	return schemas
+}
+
 // inVersion2 is what a schema has in version 2 of OpenAPI too: descriptions,
 // Kubernetes' own marks, and the types and properties that can be said there. Those
 // of what may be null or have other fields cannot.
