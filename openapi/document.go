@@ -40,7 +40,7 @@ func VersionDocument(gv schema.GroupVersion, resources []Resource) Document {
 		d.paths = append(d.paths, describer{r, gv, root}.paths()...)
 	}
 	if !d.custom {
-		d.paths = append(d.paths, item(root+"/", self("get"+groupID(gv.Group)+title(gv.Version)+"APIResources",
+		d.paths = append(d.paths, item(root+"/", self("get"+groupID(gv.Group)+identifier(gv.Version, true)+"APIResources",
 			"get available resources", versionTag(gv), modelMeta+"APIResourceList"))...)
 	}
 	slices.SortFunc(d.paths, func(a, b pathItem) int { return strings.Compare(a.path, b.path) })

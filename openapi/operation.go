@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -92,23 +93,38 @@ func patchTypes(custom bool) []string {
 
 // groupID is the name of a group within the ids of operations: "Core",
 // "RbacAuthorization".
-func groupID(group string) string {
-	if group == "" {
-		return "Core"
-	}
-	var out strings.Builder
-	for part := range strings.SplitSeq(strings.TrimSuffix(group, ".k8s.io"), ".") {
-		out.WriteString(title(part))
-	}
-	return out.String()
-}
+func groupID(group string) string { return identifier(groupName(group), true) }
 
 // versionTag is the tag of the operations of a group version: "core_v1".
-func versionTag(gv schema.GroupVersion) string { return groupTag(gv.Group) + "_" + gv.Version }
+func versionTag(gv schema.GroupVersion) string {
+	return groupTag(gv.Group) + "_" + identifier(gv.Version, false)
+}
 
-func groupTag(group string) string {
-	id := groupID(group)
-	return strings.ToLower(id[:1]) + id[1:]
+func groupTag(group string) string { return identifier(groupName(group), false) }
+
+func groupName(group string) string {
+	if group == "" {
+		return "core"
+	}
+	return strings.TrimSuffix(group, ".k8s.io")
+}
+
+// identifier is a name without what may not be in an id. Letters after that are
+// capitals: "certManagerIo" of "cert-manager.io".
+func identifier(name string, capital bool) string {
+	var out strings.Builder
+	for i, r := range name {
+		if !unicode.IsLetter(r) && r != '_' && (i == 0 || !unicode.IsDigit(r)) {
+			capital = true
+			continue
+		}
+		if capital {
+			r = unicode.ToUpper(r)
+		}
+		out.WriteRune(r)
+		capital = false
+	}
+	return out.String()
 }
 
 // title makes the first letter a capital.

@@ -97,7 +97,7 @@ func (d describer) id(verb, infix, suffix string) string {
 
 // idAcross is that of an operation which looks at all namespaces.
 func (d describer) idAcross(verb, infix, suffix string) string {
-	return verb + groupID(d.gv.Group) + title(d.gv.Version) + infix + d.Kind + suffix
+	return verb + groupID(d.gv.Group) + identifier(d.gv.Version, true) + identifier(infix+d.Kind+suffix, true)
 }
 
 // scoped adds the parameters of the path.

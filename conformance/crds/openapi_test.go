@@ -2,6 +2,8 @@ package crds
 
 import (
 	"encoding/json"
+	"regexp"
+	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -106,7 +108,7 @@ func inVersion2(s object) object {
 	return out
 }
 
-// kindsIn are the schemas of a document that are those of a kind.
+// kindsIn are the schemas of a document, which is sound, that are those of a kind.
 func kindsIn(t *testing.T, c clients, path string, place ...string) map[schema.GroupVersionKind]object {
 	t.Helper()
 	data, err := c.definitions.Discovery().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(t.Context())
@@ -117,6 +119,7 @@ func kindsIn(t *testing.T, c clients, path string, place ...string) map[schema.G
 	if err := json.Unmarshal(data, &document); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
+	sound(t, path, document)
 	for _, name := range place {
 		document, _ = document[name].(object)
 	}
@@ -135,4 +138,47 @@ func kindsIn(t *testing.T, c clients, path string, place ...string) map[schema.G
 		kinds[gvk] = s
 	}
 	return kinds
+}
+
+// identifier is what generators of clients can make a function's name of.
+var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+
+// sound looks through a document: references lead to something, and operations
+// have each a name of its own.
+func sound(t *testing.T, path string, document object) {
+	t.Helper()
+	operations := map[string]bool{}
+	var in func(v any)
+	in = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				in(e)
+			}
+		case object:
+			if ref, ok := v["$ref"].(string); ok && !leads(document, ref) {
+				t.Errorf("%s: nothing is at %s", path, ref)
+			}
+			if id, ok := v["operationId"].(string); ok {
+				if operations[id] || !identifier.MatchString(id) {
+					t.Errorf("%s: an operation is called %s; so is another: %v", path, id, operations[id])
+				}
+				operations[id] = true
+			}
+			for _, e := range v {
+				in(e)
+			}
+		}
+	}
+	in(document)
+}
+
+// leads tells if a reference within a document leads to something.
+func leads(document object, ref string) bool {
+	at, ok := any(document), strings.HasPrefix(ref, "#/")
+	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+		m, _ := at.(object)
+		at = m[name]
+	}
+	return ok && at != nil
 }
