@@ -1,6 +1,7 @@
 package crds
 
 import (
+	"cmp"
 	"testing"
 	"time"
 )
@@ -25,7 +26,7 @@ func TestProjects(t *testing.T) {
 			documented(t, c, made)
 			explained(t, kubeconfig, made)
 			if len(p.examples) > 0 {
-				examples(t, c, dir, p, made)
+				examples(t, c, dirs[cmp.Or(p.examplesIn, p.module)], p, made)
 			}
 			known.close(t)
 		})

@@ -6,6 +6,8 @@ type project struct {
 	name, module string
 	// definitions are its CustomResourceDefinitions.
 	definitions []string
+	// examplesIn is the module that has the examples, if it is another one.
+	examplesIn string
 	// examples are files with objects, of the project's own kinds and others:
 	// manifests, and texts with YAML in them. Those meant to be invalid are among
 	// them.
@@ -28,6 +30,11 @@ func projects() []project {
 				"examples/experimental/*.yaml", "examples/experimental/*/*.yaml", "examples/experimental/*/*/*.yaml",
 				"hack/invalid-examples/experimental/*/*.yaml",
 			},
+		},
+		{
+			name: "gateway-api-conformance", module: "sigs.k8s.io/gateway-api", examplesIn: "sigs.k8s.io/gateway-api/conformance",
+			definitions: []string{"config/crd/experimental/gateway*.yaml"},
+			examples:    []string{"base/...", "mesh/...", "tests/..."},
 		},
 		{
 			name: "cert-manager", module: "github.com/cert-manager/cert-manager",

@@ -18,4 +18,5 @@ require (
 	istio.io/api v1.31.1
 	sigs.k8s.io/cluster-api v1.14.2
 	sigs.k8s.io/gateway-api v1.6.3
+	sigs.k8s.io/gateway-api/conformance v1.6.3
 )
