@@ -49,12 +49,13 @@ func rules(t *testing.T, kubeconfig, channel string) string {
 	env := append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	tests := filepath.Join(t.TempDir(), "cel.test")
 	inGateway(t, env, "go", "test", "-c", "-o", tests, "-tags", channel, gatewayTests)
+	toJSON := strings.TrimSpace(inGateway(t, env, "go", "tool", "-n", "test2json")) // built once, and not by each
 	functions := strings.Fields(inGateway(t, env, tests, "-test.list", "."))
 	streams := make([]string, len(functions))
 	var all sync.WaitGroup
 	for i, f := range functions {
 		all.Go(func() {
-			streams[i] = inGateway(t, env, "go", "tool", "test2json", tests, "-test.v=test2json", "-test.run", "^"+f+"$")
+			streams[i] = inGateway(t, env, toJSON, tests, "-test.v=test2json", "-test.run", "^"+f+"$")
 		})
 	}
 	all.Wait()
