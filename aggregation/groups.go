@@ -94,6 +94,16 @@ func arrange(all []*entry) []api.Group {
 	return out
 }
 
+// Alone tells that there are no other servers, and so nothing to merge.
+func (s *Services) Alone() bool {
+	if s == nil {
+		return true
+	}
+	s.rlock()
+	defer s.mu.RUnlock()
+	return len(s.remotes) == 0
+}
+
 // Merge adds what remote servers serve to the groups that this one serves, and
 // puts all in the order of discovery.
 func (s *Services) Merge(groups []v2.APIGroupDiscovery) []v2.APIGroupDiscovery {

@@ -1,14 +1,17 @@
 package handlers
 
 import (
+	"bytes"
 	"crypto/sha512"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,11 +30,20 @@ const (
 )
 
 // aggregated is one such document with its encodings, made once for each state
-// of the catalogue.
+// of the catalogue, of what was made of each group.
 type aggregated struct {
 	state       discoveryState
 	json, proto []byte
 	etag        string
+	groups      map[string]*discoveredGroup
+}
+
+// discoveredGroup is what the document has of a group, made once for each state of
+// that: a change of one group leaves those of the others as they are.
+type discoveredGroup struct {
+	state       any
+	item        v2.APIGroupDiscovery
+	json, proto []byte
 }
 
 // aggregatedWanted tells whether a client prefers the document, and in which
@@ -69,7 +81,7 @@ func (h *Handler) orAggregated(core bool, next http.HandlerFunc) http.HandlerFun
 		doc := kept.Load()
 		if state := (discoveryState{h.Catalogue.State(), h.Aggregation.State()}); doc == nil || doc.state != state {
 			var err error
-			if doc, err = h.aggregate(state, core); err != nil {
+			if doc, err = h.aggregate(doc, state, core); err != nil {
 				h.fail(w, r, err)
 				return
 			}
@@ -88,36 +100,104 @@ func (h *Handler) orAggregated(core bool, next http.HandlerFunc) http.HandlerFun
 	}
 }
 
-func (h *Handler) aggregate(state discoveryState, core bool) (*aggregated, error) {
-	list := &v2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: aggregatedKind, APIVersion: v2.SchemeGroupVersion.String()}}
+// aggregate makes a document, with what there is already of the one before.
+func (h *Handler) aggregate(before *aggregated, state discoveryState, core bool) (*aggregated, error) {
+	doc := &aggregated{state: state, groups: map[string]*discoveredGroup{}}
+	var groups []*discoveredGroup
 	for _, g := range h.Catalogue.Groups() {
-		if (g.Name == "") == core {
-			list.Items = append(list.Items, h.aggregateGroup(g))
+		if (g.Name == "") != core {
+			continue
+		}
+		var d *discoveredGroup
+		if before != nil {
+			d = before.groups[g.Name]
+		}
+		if d == nil || d.state != g.State() {
+			var err error
+			if d, err = discover(g); err != nil {
+				return nil, err
+			}
+		}
+		doc.groups[g.Name] = d
+		groups = append(groups, d)
+	}
+	if !core && !h.Aggregation.Alone() {
+		var err error
+		if groups, err = h.mergeRemotes(groups); err != nil {
+			return nil, err
 		}
 	}
-	if !core {
-		list.Items = h.Aggregation.Merge(list.Items)
+	return doc, doc.encode(groups)
+}
+
+// mergeRemotes adds what other servers tell of themselves.
+func (h *Handler) mergeRemotes(groups []*discoveredGroup) ([]*discoveredGroup, error) {
+	items := make([]v2.APIGroupDiscovery, len(groups))
+	for i, d := range groups {
+		items[i] = d.item
+		items[i].Versions = slices.Clone(d.item.Versions) // which are sorted in place
 	}
-	data, err := json.Marshal(list)
+	items = h.Aggregation.Merge(items)
+	out := make([]*discoveredGroup, len(items))
+	for i := range items {
+		out[i] = &discoveredGroup{item: items[i]}
+		if err := out[i].encode(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// encode writes the list of groups around what is there of each.
+func (doc *aggregated) encode(groups []*discoveredGroup) error {
+	list := &v2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: aggregatedKind, APIVersion: v2.SchemeGroupVersion.String()}, Items: []v2.APIGroupDiscovery{}}
+	text, err := json.Marshal(list)
 	if err != nil {
-		return nil, fmt.Errorf("encode discovery: %w", err)
+		return fmt.Errorf("encode discovery: %w", err)
 	}
 	raw, err := list.Marshal()
 	if err != nil {
-		return nil, fmt.Errorf("encode discovery: %w", err)
+		return fmt.Errorf("encode discovery: %w", err)
 	}
-	sum := sha512.Sum512(data)
-	return &aggregated{
-		state: state, json: append(data, '\n'), proto: proto.AppendRaw(nil, list.APIVersion, list.Kind, raw),
-		etag: `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`,
-	}, nil
+	text = bytes.TrimSuffix(text, []byte("]}"))
+	for i, d := range groups {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, d.json...)
+		raw = protowire.AppendBytes(protowire.AppendTag(raw, itemsField, protowire.BytesType), d.proto)
+	}
+	text = append(text, "]}"...)
+	sum := sha512.Sum512(text)
+	doc.json, doc.proto = append(text, '\n'), proto.AppendRaw(nil, list.APIVersion, list.Kind, raw)
+	doc.etag = `"` + strings.ToUpper(hex.EncodeToString(sum[:])) + `"`
+	return nil
 }
 
-func (h *Handler) aggregateGroup(g api.Group) v2.APIGroupDiscovery {
+// itemsField is the number of the field of a list that has its items.
+const itemsField = 2
+
+// discover makes what the document has of a group.
+func discover(g api.Group) (*discoveredGroup, error) {
+	d := &discoveredGroup{state: g.State(), item: aggregateGroup(g)}
+	return d, d.encode()
+}
+
+func (d *discoveredGroup) encode() (err error) {
+	if d.json, err = json.Marshal(&d.item); err == nil {
+		d.proto, err = d.item.Marshal()
+	}
+	if err != nil {
+		return fmt.Errorf("encode discovery: %w", err)
+	}
+	return nil
+}
+
+func aggregateGroup(g api.Group) v2.APIGroupDiscovery {
 	group := v2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: g.Name}}
 	for _, gv := range g.Versions {
 		version := v2.APIVersionDiscovery{Version: gv.Version, Freshness: v2.DiscoveryFreshnessCurrent}
-		for _, res := range h.Catalogue.In(gv) {
+		for _, res := range g.In(gv.Version) {
 			version.Resources = append(version.Resources, aggregateResource(gv, res))
 		}
 		group.Versions = append(group.Versions, version)

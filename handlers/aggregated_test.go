@@ -1,0 +1,98 @@
+package handlers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"k8s.io/api/apidiscovery/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/proto"
+)
+
+// arrived is a kind as it arrives at run time, as far as documents go.
+func arrived(group string, n int) *api.Resource {
+	name := fmt.Sprintf("kinds%d", n)
+	return &api.Resource{
+		Name: name, Singular: name, Kind: "K" + name, Prefix: group + "/" + name, Untyped: true,
+		New:      func() api.Object { return &unstructured.Unstructured{} },
+		Versions: []api.Version{{GroupVersion: schema.GroupVersion{Group: group, Version: "v1"}}},
+	}
+}
+
+// The aggregated document is the encoding of the list that it says it is, and a
+// change of one group is seen, and leaves what there is of others as it is.
+func TestAggregatedIsOfParts(t *testing.T) {
+	h := newHandler(t, nil)
+	encoded := func() []byte {
+		t.Helper()
+		w := send(t, h, http.MethodGet, "/apis", nil, "Accept", mediaJSON+aggregatedParam)
+		var list v2.APIGroupDiscoveryList
+		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
+			t.Fatal(err)
+		}
+		again, err := json.Marshal(&list)
+		if err != nil || !bytes.Equal(append(again, '\n'), w.Body.Bytes()) {
+			t.Errorf("JSON is another: %v", err)
+		}
+		raw, err := list.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = send(t, h, http.MethodGet, "/apis", nil, "Accept", mediaProtobuf+aggregatedParam)
+		if !bytes.Equal(w.Body.Bytes(), proto.AppendRaw(nil, list.APIVersion, list.Kind, raw)) {
+			t.Error("protobuf is another")
+		}
+		return again
+	}
+	before := encoded()
+	one := []*api.Resource{arrived("g.example.com", 1)}
+	if err := h.Catalogue.Change(nil, one); err != nil {
+		t.Fatal(err)
+	}
+	if with := encoded(); !bytes.Contains(with, []byte("g.example.com")) {
+		t.Error("a new group is missing")
+	}
+	if err := h.Catalogue.Change(one, []*api.Resource{arrived("g.example.com", 2)}); err != nil {
+		t.Fatal(err)
+	}
+	if changed := encoded(); bytes.Contains(changed, []byte("kinds1")) || !bytes.Contains(changed, []byte("kinds2")) {
+		t.Error("a change of a group is not seen")
+	}
+	if err := h.Catalogue.Replace(api.BuiltIn()...); err != nil {
+		t.Fatal(err)
+	}
+	if after := encoded(); !bytes.Equal(before, after) {
+		t.Error("what was taken away left something behind")
+	}
+}
+
+// BenchmarkDiscoveryOfOneMore asks for the document after one kind was added to many.
+func BenchmarkDiscoveryOfOneMore(b *testing.B) {
+	for _, others := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(others), func(b *testing.B) {
+			h := newHandler(b, nil)
+			for i := range others {
+				if err := h.Catalogue.Change(nil, []*api.Resource{arrived(fmt.Sprintf("g%d.example.com", i/10), i)}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			one := []*api.Resource{arrived("g0.example.com", others)}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := h.Catalogue.Change(nil, one); err != nil {
+					b.Fatal(err)
+				}
+				send(b, h, http.MethodGet, "/apis", nil, "Accept", mediaJSON+aggregatedParam)
+				if err := h.Catalogue.Change(one, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
