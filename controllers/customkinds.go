@@ -171,7 +171,17 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 	for _, kind := range made {
 		all = append(all, kind.Resource)
 	}
-	err := inParallel(all, k.Registry.Add)
+	var mu sync.Mutex
+	var added []*api.Resource
+	err := inParallel(all, func(res *api.Resource) error {
+		err := k.Registry.Add(res)
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			added = append(added, res)
+		}
+		return err
+	})
 	if err == nil {
 		err = k.Catalogue.Change(nil, all)
 	}
@@ -179,7 +189,7 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 		k.kinds = made
 		return nil
 	}
-	for _, res := range all {
+	for _, res := range added { // and not what was there before
 		k.Registry.Remove(res)
 	}
 	return err
