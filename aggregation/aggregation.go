@@ -26,6 +26,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -40,6 +41,8 @@ type Config struct {
 	Certificate func() (*tls.Certificate, error)
 	// Dial makes connections; nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Shown counts the certificates that remote servers show.
+	Shown *peercert.Counters
 }
 
 // Services are the APIServices that there are. It is safe for concurrent use.

@@ -114,7 +114,7 @@ func (r *Remote) pingOnce(ctx context.Context) error {
 		return err
 	}
 	url := "https://" + host + r.path()
-	answer, err := r.get(ctx, self(), url, nil)
+	answer, err := r.get(ctx, r.plain, self(), url, nil)
 	if err == nil {
 		_ = answer.Body.Close() // nothing of it is wanted
 		if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
@@ -141,7 +141,7 @@ func self() *request.User {
 }
 
 // get asks a remote server for something, as a user.
-func (r *Remote) get(ctx context.Context, as *request.User, url string, header http.Header) (*http.Response, error) {
+func (r *Remote) get(ctx context.Context, transport http.RoundTripper, as *request.User, url string, header http.Header) (*http.Response, error) {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (r *Remote) get(ctx context.Context, as *request.User, url string, header h
 	}
 	SayUser(ask.Header, as)
 	c := &http.Client{
-		Transport:     r.plain,
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c.Do(ask)

@@ -102,7 +102,7 @@ func (r *Remote) fetch(ctx context.Context, was *Document) (*Document, error) {
 }
 
 func (r *Remote) read(ctx context.Context, as *request.User, url string, header http.Header) (*http.Response, []byte, error) {
-	answer, err := r.get(ctx, as, url, header)
+	answer, err := r.get(ctx, r.shown.Watch(r.plain), as, url, header)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -41,6 +42,7 @@ type Remote struct {
 	// plain and upgrades are connections for requests, and for those that turn
 	// into something else, which HTTP/2 cannot. Err says why there are none.
 	plain, upgrades *http.Transport
+	shown           *peercert.Counters
 	err             error
 }
 
@@ -51,7 +53,7 @@ func (s *Services) connect(a *apiregistrationv1.APIService) *Remote {
 		Name: a.Name, GroupVersion: versionOf(a.Name),
 		Priority: api.Priority{Group: a.Spec.GroupPriorityMinimum, Version: a.Spec.VersionPriority},
 		To:       services.Reference{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name, Port: *a.Spec.Service.Port},
-		spec:     *a.Spec.DeepCopy(), resolver: s.Resolver,
+		spec:     *a.Spec.DeepCopy(), resolver: s.Resolver, shown: s.Shown,
 	}
 	r.available.Store(isAvailable(a))
 	config := &tls.Config{
@@ -107,9 +109,9 @@ func (r *Remote) Transport(upgrade bool) (http.RoundTripper, error) {
 	case r.err != nil:
 		return nil, r.err
 	case upgrade:
-		return r.upgrades, nil
+		return r.shown.Watch(r.upgrades), nil
 	}
-	return r.plain, nil
+	return r.shown.Watch(r.plain), nil
 }
 
 // Host is the address of the server.

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -508,6 +509,9 @@ func (a *aggregated) discovered(t *testing.T) {
 	if i < 1 || older.Groups[i-1].Name != "apps" || older.Groups[i].PreferredVersion.GroupVersion != sampleGroup+"/v1" {
 		t.Errorf("%+v", older.Groups)
 	}
+	if metrics, _ := a.fetch(t, "/metrics"); !regexp.MustCompile(`(?m)^aggregator_discovery_aggregation_count_total [1-9]`).MatchString(metrics) {
+		t.Error("it is not counted how often discovery is made")
+	}
 	if body, code := a.fetch(t, "/apis/"+sampleGroup); code != http.StatusOK || !strings.Contains(body, `"kind":"APIGroup"`) {
 		t.Errorf("%d %s", code, body)
 	}
@@ -614,6 +618,8 @@ func TestAggregationFails(t *testing.T) {
 	for _, line := range []string{
 		`aggregator_unavailable_apiservice{name="v1.` + sampleGroup + `"} 0`, `aggregator_unavailable_apiservice{name="v1.apps"} 0`,
 		`aggregator_unavailable_apiservice_total{name="v1.` + sampleGroup + `",reason="ServicePortError"} 1`,
+		"apiserver_kube_aggregator_x509_missing_san_total 0", "apiserver_kube_aggregator_x509_insecure_sha1_total 0",
+		"apiserver_webhooks_x509_missing_san_total 0", "apiserver_webhooks_x509_insecure_sha1_total 0",
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("no %s", line)

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -190,7 +193,37 @@ func TestConversionWebhook(t *testing.T) {
 			convertedWrites(t, c)
 			convertedReads(t, c, hook)
 			changedStorage(t, c, hook)
+			countedConversions(t, srv)
 		})
+	}
+}
+
+// countedConversions looks for what metrics say of what was converted.
+func countedConversions(t *testing.T, srv *server.Server) {
+	t.Helper()
+	c, err := rest.HTTPClientFor(srv.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := c.Get(srv.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`apiserver_conversion_webhook_request_total{failure_type="",result="success"}`,
+		`apiserver_conversion_webhook_request_total{failure_type="conversion_webhook_malformed_response_failure",result="failure"}`,
+		`apiserver_conversion_webhook_duration_seconds_count{failure_type="",result="success"}`,
+		`apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="paints.art.example.com",from_version="v1",succeeded="true",to_version="v2"}`,
+		`apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="paints.art.example.com",from_version="v1",succeeded="false",to_version="v2"}`,
+	} {
+		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(line) + ` [1-9]`).Match(body) {
+			t.Errorf("no %s", line)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
@@ -38,14 +39,16 @@ const conversionKind = "ConversionReview"
 type converters struct {
 	clients *hooks.Clients
 	decoder runtime.Decoder
+	metrics *conversionMetrics
 }
 
-func newConverters(clients *hooks.Clients) (*converters, error) {
+func newConverters(clients *hooks.Clients, reg prometheus.Registerer) (*converters, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(apiextensionsv1.AddToScheme(scheme), apiextensionsv1beta1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	return &converters{clients, serializer.NewCodecFactory(scheme).UniversalDeserializer()}, nil
+	metrics, err := newConversionMetrics(reg)
+	return &converters{clients, serializer.NewCodecFactory(scheme).UniversalDeserializer(), metrics}, err
 }
 
 // of is the webhook of a definition.
@@ -56,19 +59,27 @@ func (c *converters) of(d *definition) crd.Remote {
 		reference := admissionv1.ServiceReference(*s)
 		at.Service = &reference
 	}
-	h := &conversionHook{converters: c, endpoint: hooks.EndpointOf(&at), versions: slices.Clone(w.ConversionReviewVersions)}
+	h := &conversionHook{converters: c, definition: d.Name, endpoint: hooks.EndpointOf(&at), versions: slices.Clone(w.ConversionReviewVersions)}
 	return h.convert
 }
 
 // conversionHook is one webhook that converts.
 type conversionHook struct {
 	*converters
-	endpoint hooks.Endpoint
-	versions []string
+	definition string
+	endpoint   hooks.Endpoint
+	versions   []string
 }
 
 // convert implements crd.Remote.
 func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
+	start, from := time.Now(), objects[0].GroupVersionKind().Version
+	out, err := h.inBatches(ctx, to, objects)
+	h.metrics.converted(h.definition, from, to.Version, time.Since(start), err)
+	return out, err
+}
+
+func (h *conversionHook) inBatches(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
 	out := make([]*untyped.Object, 0, len(objects))
 	for batch := range slices.Chunk(objects, conversionBatch) {
 		converted, err := h.ask(ctx, to, batch)
@@ -93,6 +104,8 @@ func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, object
 	}
 	ctx, cancel := context.WithTimeout(ctx, conversionWithin)
 	defer cancel()
+	start, failure := time.Now(), conversionCall
+	defer func() { h.metrics.asked(time.Since(start), failure) }()
 	answer, err := client.Post(ctx, &h.endpoint, body, conversionAnswer)
 	if err == nil {
 		err = h.read(answer, into)
@@ -100,13 +113,16 @@ func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, object
 	if err != nil {
 		return nil, failed(err)
 	}
+	failure = conversionMalformed
 	converted, err := convertedIn(into, uid)
 	if err != nil {
 		return nil, failed(err)
 	}
+	failure = conversionPartial
 	if len(converted) != len(objects) {
 		return nil, fmt.Errorf("conversion webhook for %v returned %d objects, expected %d", from, len(converted), len(objects))
 	}
+	failure = conversionInvalid
 	out := make([]*untyped.Object, len(objects))
 	for i := range objects {
 		where := ""
@@ -117,6 +133,7 @@ func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, object
 			return nil, fmt.Errorf("conversion webhook for %v returned %w", from, err)
 		}
 	}
+	failure = ""
 	return out, nil
 }
 

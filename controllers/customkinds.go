@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,14 +86,14 @@ func outliner(definitions *api.Resource) reader {
 
 // NewCustomKinds makes it; nil if there are no definitions in the catalogue. Forget
 // is told of resources that are no more; by way of clients, webhooks convert
-// objects.
-func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients) (*CustomKinds, error) {
+// objects, which metrics are registered about.
+func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients, metrics prometheus.Registerer) (*CustomKinds, error) {
 	c = c.complete()
 	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, api.CustomResourceDefinitions)
 	if !ok {
 		return nil, nil
 	}
-	converters, err := newConverters(clients)
+	converters, err := newConverters(clients, metrics)
 	if err != nil {
 		return nil, err
 	}

@@ -86,6 +86,7 @@ func (h *Handler) orAggregated(core bool, next http.HandlerFunc) http.HandlerFun
 				return
 			}
 			kept.Store(doc)
+			h.metrics.aggregations.Inc()
 		}
 		w.Header().Set("ETag", doc.etag)
 		w.Header().Set("Cache-Control", "public")

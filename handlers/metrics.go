@@ -22,6 +22,7 @@ type metrics struct {
 	duration       *prometheus.HistogramVec
 	longRunning    *prometheus.GaugeVec
 	deprecated     *prometheus.GaugeVec
+	aggregations   prometheus.Counter
 	authentication *authenticationMetrics
 	// impersonation counts who wants to be somebody else.
 	impersonation *impersonationMetrics
@@ -58,8 +59,10 @@ func newMetrics(reg *prometheus.Registry, in *apf.Inflight) (*metrics, error) {
 		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 			Help: "Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.",
 		}, []string{"group", "version", "resource", "subresource", "removed_release"}),
+		aggregations: prometheus.NewCounter(prometheus.CounterOpts{Name: "aggregator_discovery_aggregation_count_total",
+			Help: "Counter of number of times discovery was aggregated"}),
 	}
-	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning, m.deprecated, in} {
+	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning, m.deprecated, m.aggregations, in} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

@@ -47,13 +47,14 @@ func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, 
 		return nil, err
 	}
 	s.webhooks, err = webhook.New(webhook.Config{
-		Registry:   reg,
-		Objects:    objects,
-		Authorizer: allowed,
-		Files:      files,
-		Endpoints:  s.o.AggregatorRouting,
-		Conditions: conditions,
-		Metrics:    metrics,
+		Registry:     reg,
+		Objects:      objects,
+		Authorizer:   allowed,
+		Files:        files,
+		Certificates: s.hooked,
+		Endpoints:    s.o.AggregatorRouting,
+		Conditions:   conditions,
+		Metrics:      metrics,
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, 
 		Objects:            objects,
 		Plugins:            append(policies, s.webhooks.Plugins()...),
 		Allowed:            allowed,
-		Dial:               dialWebhook,
+		Dial:               webhookDialer(s.hooked),
 		NotReadySeconds:    secondsOr(s.o.NotReadyTolerationSeconds),
 		UnreachableSeconds: secondsOr(s.o.UnreachableTolerationSeconds),
 		Ledger:             ledger,

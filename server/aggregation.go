@@ -10,6 +10,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
@@ -19,9 +20,13 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 	if err != nil {
 		return nil, err
 	}
+	shown, err := peercert.New(p.metrics, "kube_aggregator")
+	if err != nil {
+		return nil, err
+	}
 	return aggregation.New(aggregation.Config{
 		Registry: p.reg, Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting},
-		Certificate: certificate, Dial: p.o.Dial,
+		Certificate: certificate, Dial: p.o.Dial, Shown: shown,
 	})
 }
 

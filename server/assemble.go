@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
+	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
@@ -59,7 +60,7 @@ func (s *Server) assemble(ctx context.Context, l net.Listener) error {
 	if err := p.tend(); err != nil {
 		return err
 	}
-	followKinds, err := s.serveCustomKinds(ctx)
+	followKinds, err := p.serveCustomKinds(ctx)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,10 @@ func (p *parts) populate(ctx context.Context, l net.Listener) (err error) {
 
 // guard makes what decides who may do what, and what objects have to be like.
 func (p *parts) guard() (err error) {
-	if p.access, err = newAccessControl(&p.o, p.reg, p.metrics); err != nil {
+	if p.hooked, err = peercert.New(p.metrics, "webhooks"); err != nil {
+		return err
+	}
+	if p.access, err = newAccessControl(&p.o, p.reg, p.metrics, webhookDialer(p.hooked)); err != nil {
 		return err
 	}
 	chain, err := p.newAdmission(p.catalogue, p.reg, p.access.decide, p.metrics, p.ledger)

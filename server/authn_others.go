@@ -35,7 +35,7 @@ func (s *Server) otherTokens(id *identities, counts *authn.TokenMetrics) (authn.
 		tokens = append(tokens, authn.Cached(authn.ForServer(a.audiences(), others), authn.UsualTTL, counts))
 	}
 	if a.WebhookFile != "" {
-		client, url, err := dialWebhook(a.WebhookFile)
+		client, url, err := webhookDialer(s.hooked)(a.WebhookFile)
 		if err != nil {
 			return nil, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 		}

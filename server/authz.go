@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -22,7 +23,7 @@ type accessControl struct {
 }
 
 // newAccessControl puts the authorizers together that the options choose.
-func newAccessControl(o *Options, reg *registry.Registry, registerer prometheus.Registerer) (*accessControl, error) {
+func newAccessControl(o *Options, reg *registry.Registry, registerer prometheus.Registerer, dial webhookDial) (*accessControl, error) {
 	metrics, err := authz.NewMetrics(registerer)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func newAccessControl(o *Options, reg *registry.Registry, registerer prometheus.
 	}
 	builder := &authz.Builder{
 		RBAC: roles, Node: authz.NewNode(reg), Metrics: metrics, PolicyFile: o.Authorization.PolicyFile,
-		Dial: dialWebhook, Logger: o.Logger,
+		Dial: dial, Logger: o.Logger,
 	}
 	c := &accessControl{roles: roles, metrics: metrics}
 	if o.Authorization.ConfigFile != "" {
@@ -46,7 +47,21 @@ func newAccessControl(o *Options, reg *registry.Registry, registerer prometheus.
 	return c, nil
 }
 
-// dialWebhook reads a file in the form of a kubeconfig.
+// webhookDial makes a client of a file in the form of a kubeconfig, which says
+// where it leads.
+type webhookDial = func(file string) (client *http.Client, url string, err error)
+
+// webhookDialer makes clients that count the certificates that they are shown.
+func webhookDialer(shown *peercert.Counters) webhookDial {
+	return func(file string) (*http.Client, string, error) {
+		client, url, err := dialWebhook(file)
+		if err == nil {
+			client.Transport = shown.Watch(client.Transport)
+		}
+		return client, url, err
+	}
+}
+
 func dialWebhook(file string) (*http.Client, string, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()

@@ -11,9 +11,9 @@ import (
 
 // serveCustomKinds puts the kinds that arrived at run time into the catalogue, and
 // returns what from then on follows what becomes of them.
-func (s *Server) serveCustomKinds(ctx context.Context) (follow func(), err error) {
-	clients := hooks.New(hooks.Users{}, &services.Resolver{Registry: s.loops.Registry, Endpoints: s.o.AggregatorRouting})
-	kinds, err := controllers.NewCustomKinds(s.loops, s.handler.Forget, clients)
+func (p *parts) serveCustomKinds(ctx context.Context) (follow func(), err error) {
+	clients := hooks.New(hooks.Users{}, &services.Resolver{Registry: p.loops.Registry, Endpoints: p.o.AggregatorRouting}, p.hooked)
+	kinds, err := controllers.NewCustomKinds(p.loops, p.handler.Forget, clients, p.metrics)
 	if err == nil && kinds != nil {
 		err = kinds.Load(ctx)
 	}
@@ -28,6 +28,6 @@ func (s *Server) serveCustomKinds(ctx context.Context) (follow func(), err error
 	}
 	return func() {
 		defer clients.Close()
-		kinds.Run(s.lifetime)
+		kinds.Run(p.lifetime)
 	}, nil
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -61,6 +62,7 @@ type Server struct {
 	loops       controllers.Config // what the controllers need
 	controllers *controllers.Set
 	webhooks    *webhook.Webhooks
+	hooked      *peercert.Counters // of what webhooks show
 	servers     []*http.Server
 	idle        idleConns
 

@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
@@ -46,6 +47,8 @@ type Config struct {
 	// of webhooks are registered; both may be nil.
 	Conditions *match.Metrics
 	Metrics    prometheus.Registerer
+	// Certificates counts those that hooks show.
+	Certificates *peercert.Counters
 }
 
 // Webhooks are both plugins, with their connections.
@@ -83,7 +86,7 @@ func New(c Config) (*Webhooks, error) {
 		if err != nil {
 			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin.name, err)
 		}
-		*plugin.to = &caller{clients: hooks.New(known, &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}), decoder: decoder, mutating: plugin.name == mutatingName}
+		*plugin.to = &caller{clients: hooks.New(known, &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, c.Certificates), decoder: decoder, mutating: plugin.name == mutatingName}
 	}
 	if w.hooks.mutating, err = newIndex(c.Registry, admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
 		func(o *admissionregistrationv1.MutatingWebhookConfiguration) []*hook {

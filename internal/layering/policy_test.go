@@ -52,6 +52,9 @@ NONE < internal/layering;
 # What those ask who let another server decide.
 NONE < internal/review < admission, authn, authz;
 
+# What those ask whom other servers should not show just any certificate.
+NONE < internal/peercert < registry/hooks, aggregation, server;
+
 # What tests of several packages use.
 NONE < internal/schematest;
 

@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
@@ -36,6 +37,7 @@ const (
 type Clients struct {
 	users    Users
 	resolver *services.Resolver
+	shown    *peercert.Counters
 
 	// lifetime ends dials that nobody waits for any more.
 	lifetime context.Context
@@ -52,9 +54,10 @@ type endpointKey struct {
 	service bool
 }
 
-// New makes clients that are known to hooks as u says. Close ends them.
-func New(u Users, r *services.Resolver) *Clients {
-	c := &Clients{users: u, resolver: r, kept: map[endpointKey]*Client{}}
+// New makes clients that are known to hooks as u says, and count the certificates
+// that they are shown. Close ends them.
+func New(u Users, r *services.Resolver, shown *peercert.Counters) *Clients {
+	c := &Clients{users: u, resolver: r, shown: shown, kept: map[endpointKey]*Client{}}
 	c.lifetime, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -128,7 +131,7 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 	} else {
 		config.ServerName = e.Service.ServerName()
 	}
-	return &Client{http: &http.Client{Transport: t}, transport: t, user: u}, nil
+	return &Client{http: &http.Client{Transport: c.shown.Watch(t)}, transport: t, user: u}, nil
 }
 
 // dial connects, to what a service stands for if it is one.
