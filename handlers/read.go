@@ -61,6 +61,7 @@ func (h *Handler) list(c *call) error {
 	if err != nil {
 		return err
 	}
+	opts.Objects = h.selectable(c)
 	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
 	if err != nil {
 		return errPage(token, err)

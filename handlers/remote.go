@@ -30,6 +30,18 @@ func (r *remote) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]
 	if data := r.item.Kept(slot); data != nil {
 		return data, nil
 	}
+	obj, err := r.decoded()
+	if err != nil {
+		return nil, err
+	}
+	data, err := encode(obj)
+	if err != nil {
+		return nil, err
+	}
+	return r.item.Keep(slot, data), nil
+}
+
+func (r *remote) decoded() (api.Object, error) {
 	if r.object == nil {
 		u := &untyped.Object{}
 		if err := u.UnmarshalJSON(r.json); err != nil {
@@ -37,11 +49,7 @@ func (r *remote) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]
 		}
 		r.object = u
 	}
-	data, err := encode(r.object)
-	if err != nil {
-		return nil, err
-	}
-	return r.item.Keep(slot, data), nil
+	return r.object, nil
 }
 
 type remotes []remote
@@ -88,6 +96,28 @@ func (h *Handler) subjects(ctx context.Context, t registry.Target, c *codec, ite
 		}
 	}
 	return out, nil
+}
+
+// selectable gives items as the version of a request has them, by which they are
+// selected; nil where they are so by what is stored.
+func (h *Handler) selectable(c *call) func(context.Context, []*storage.Item) ([]api.Object, error) {
+	if !c.Resource.Remote {
+		return nil
+	}
+	return func(ctx context.Context, items []*storage.Item) ([]api.Object, error) {
+		all, err := h.subjects(ctx, c.Target, c.codec, items)
+		if err != nil {
+			return nil, err
+		}
+		converted := all.(remotes)
+		out := make([]api.Object, len(items))
+		for i := range converted {
+			if out[i], err = converted[i].decoded(); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
 }
 
 // subject is one item as t's version has it.

@@ -29,6 +29,7 @@ func (h *Handler) watch(c *call) error {
 	if err != nil {
 		return err
 	}
+	opts.Objects = h.selectable(c)
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
 	defer context.AfterFunc(h.ending, cancel)()

@@ -168,6 +168,7 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return err
 	}
+	page.Objects = h.selectable(c)
 	options, err := c.deleteOptions()
 	if err != nil {
 		return err

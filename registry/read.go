@@ -47,6 +47,9 @@ func (r *Registry) State(res *api.Resource) any { return r.collection(res).State
 type Selection struct {
 	Labels labels.Selector
 	Fields fields.Selector
+	// Objects gives items in the version of the target, by which they are selected
+	// where another server converts them. Nil means Target.Objects.
+	Objects func(context.Context, []*storage.Item) ([]api.Object, error)
 }
 
 // ListOptions says what of a collection to list, and as of when.
@@ -64,18 +67,21 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 	scope, never := o.scope(t)
 	if never {
 		scope.filter = func(*storage.Item) bool { return false }
+	} else if o.converted(t) {
+		return r.listConverted(ctx, t, o, scope)
 	}
 	list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{
 		Read: o.Read, Prefix: scope.prefix, Key: scope.key, Field: scope.field, Value: scope.value, After: o.After, Limit: o.Limit, Labels: signature(o.Labels), Filter: scope.filter,
 	})
+	return list, r.listError(t, err)
+}
+
+func (r *Registry) listError(t Target, err error) error {
 	var compacted *storage.CompactedError
-	switch {
-	case errors.As(err, &compacted): // worded differently than for a watch
-		return nil, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
-	case err != nil:
-		return nil, r.StatusError(t, err)
+	if errors.As(err, &compacted) { // worded differently than for a watch
+		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	}
-	return list, nil
+	return r.StatusError(t, err)
 }
 
 // Empty tells whether there are no objects of a resource, as far as the cache
@@ -101,6 +107,10 @@ func (r *Registry) Watch(ctx context.Context, t Target, o WatchOptions) (*storag
 	w := o.WatchOptions
 	w.Prefix, w.Key, w.Filter = scope.prefix, scope.key, scope.filter
 	w.Field, w.Value = scope.field, scope.value
+	if !never && o.converted(t) {
+		c := &converted{Selection: o.Selection, target: t}
+		w.Filter, w.Prepare = c.matches, func(items []*storage.Item) error { return c.prepare(ctx, items) }
+	}
 	watcher, err := r.collection(t.Resource).Watch(ctx, w)
 	if err != nil {
 		return nil, r.StatusError(t, err)

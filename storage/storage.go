@@ -186,6 +186,9 @@ type WatchOptions struct {
 	// Filter selects further; an item that begins to match is Added and one
 	// that ceases to is Deleted.
 	Filter func(*Item) bool
+	// Prepare, when set, is told of items before Filter is asked about them, many
+	// at once. An error ends the watch.
+	Prepare func([]*Item) error
 
 	// Revision, when above 0, starts with the changes after it.
 	Revision int64

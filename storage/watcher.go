@@ -154,8 +154,9 @@ func (w *Watcher) ready() []Event {
 		w.sendInitial()
 	case len(w.backlog) > 0:
 		n := min(initialBatch, len(w.backlog))
-		w.send(w.backlog[:n])
+		batch := w.backlog[:n]
 		w.backlog = w.backlog[n:]
+		w.send(batch)
 	case w.end:
 		w.end = false
 		w.out = append(w.out, Event{Type: Bookmark, Revision: w.rev, End: true})
@@ -167,7 +168,9 @@ func (w *Watcher) ready() []Event {
 		batch := w.queue
 		w.queue = w.spare[:0]
 		w.mu.Unlock()
-		w.send(batch)
+		if !w.send(batch) {
+			return nil // and no bookmark may say that all was sent
+		}
 		clear(batch)
 		w.spare = batch[:0]
 		w.rev = max(w.rev, applied)
@@ -199,9 +202,17 @@ func (w *Watcher) sendInitial() {
 		Prefix: w.opts.Prefix, Key: w.opts.Key, Field: w.opts.Field, Value: w.opts.Value,
 		After: w.from, Limit: initialBatch, Filter: w.opts.Filter,
 	}
+	if w.opts.Prepare != nil {
+		o.Filter = nil
+	}
 	page := w.initial.list(w.of.kind(), &o)
+	if !w.prepare(page.Items) {
+		return
+	}
 	for _, i := range page.Items {
-		w.out = append(w.out, Event{Type: Added, Item: i, Revision: i.rev})
+		if o.Filter != nil || w.opts.Filter == nil || w.opts.Filter(i) {
+			w.out = append(w.out, Event{Type: Added, Item: i, Revision: i.rev})
+		}
 	}
 	w.from = page.Next
 	if page.Next == "" {
@@ -209,8 +220,45 @@ func (w *Watcher) sendInitial() {
 	}
 }
 
-// send adds the events for those changes that concern the selection.
-func (w *Watcher) send(batch []*transition) {
+// prepare has the selection prepared, and tells whether the watch goes on.
+func (w *Watcher) prepare(items []*Item) bool {
+	if w.opts.Prepare == nil || len(items) == 0 {
+		return true
+	}
+	err := w.opts.Prepare(items)
+	if err != nil {
+		w.initial, w.backlog, w.end = nil, nil, false
+		w.fail(err)
+	}
+	return err == nil
+}
+
+// prepareAll has it prepared for both sides of changes.
+func (w *Watcher) prepareAll(batch []*transition) bool {
+	if w.opts.Prepare == nil {
+		return true
+	}
+	var items []*Item
+	for _, t := range batch {
+		if t.rev <= w.after || !w.mayBe(t.item) {
+			continue
+		}
+		if t.prev != nil {
+			items = append(items, t.prev)
+		}
+		if !t.deleted {
+			items = append(items, t.item)
+		}
+	}
+	return w.prepare(items)
+}
+
+// send adds the events for those changes that concern the selection, and tells
+// whether the watch goes on.
+func (w *Watcher) send(batch []*transition) bool {
+	if !w.prepareAll(batch) {
+		return false
+	}
 	for _, t := range batch {
 		if t.rev <= w.after {
 			continue
@@ -233,11 +281,17 @@ func (w *Watcher) send(batch []*transition) {
 	if len(batch) > 0 {
 		w.rev = max(w.rev, batch[len(batch)-1].rev)
 	}
+	return true
+}
+
+// mayBe tells whether an item is among those that the selection is of.
+func (w *Watcher) mayBe(i *Item) bool {
+	return (w.opts.Key == "" || i.key == w.opts.Key) && strings.HasPrefix(i.key, w.opts.Prefix)
 }
 
 func (w *Watcher) selects(i *Item) bool {
 	o := &w.opts
-	if o.Key != "" && i.key != o.Key || !strings.HasPrefix(i.key, o.Prefix) {
+	if !w.mayBe(i) {
 		return false
 	}
 	if o.Field != "" && i.Fields()[o.Field] != o.Value {

@@ -1,0 +1,197 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// selectable is the definition of paints that can be selected by their colors. In
+// version v2 they have a label with the color too, which is nowhere stored.
+func (c *converter) selectable() *unstructured.Unstructured {
+	c.behave("", func(o map[string]any) {
+		labels := map[string]any{}
+		if colour, ok := o["spec"].(map[string]any)["colour"].(map[string]any); ok {
+			labels["tone"] = colour["name"]
+		}
+		o["metadata"].(map[string]any)["labels"] = labels
+	})
+	d := c.paints("v1", "v1")
+	versions, _, _ := unstructured.NestedSlice(d.Object, "spec", "versions")
+	versions[0].(map[string]any)["selectableFields"] = []any{map[string]any{"jsonPath": ".spec.color"}}
+	versions[1].(map[string]any)["selectableFields"] = []any{map[string]any{"jsonPath": ".spec.colour.name"}}
+	_ = unstructured.SetNestedSlice(d.Object, versions, "spec", "versions") // they were there
+	return d
+}
+
+// namesBy are the names of the objects that selectors select, page by page.
+func namesBy(t *testing.T, c dynamic.ResourceInterface, o metav1.ListOptions) string {
+	t.Helper()
+	var names []string
+	for {
+		list, err := c.List(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Limit > 0 && int64(len(list.Items)) > o.Limit || list.GetRemainingItemCount() != nil {
+			t.Errorf("a page of %d, remaining %v", len(list.Items), list.GetRemainingItemCount())
+		}
+		for i := range list.Items {
+			names = append(names, list.Items[i].GetName())
+		}
+		if o.Continue = list.GetContinue(); o.Continue == "" {
+			return strings.Join(names, " ")
+		}
+	}
+}
+
+// TestSelectConverted: selectors are about objects as the version of the request
+// has them, and not as they are stored.
+func TestSelectConverted(t *testing.T) {
+	hook := newConverter(t)
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	define(t, c, hook.selectable())
+	v1, v2 := paintsIn(c)
+	for name, color := range map[string]string{"a": "red", "b": "blue", "c": "red", "d": "green", "e": "red"} {
+		if _, err := v1.Create(t.Context(), paint("v1", name, color), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := hook.calls.Load()
+	for _, test := range []struct {
+		in   dynamic.ResourceInterface
+		o    metav1.ListOptions
+		want string
+	}{
+		{v2, metav1.ListOptions{LabelSelector: "tone=red"}, "a c e"},
+		{v2, metav1.ListOptions{LabelSelector: "tone=red", Limit: 1}, "a c e"},
+		{v2, metav1.ListOptions{LabelSelector: "tone=red", Limit: 2}, "a c e"},
+		{v2, metav1.ListOptions{LabelSelector: "tone=red", ResourceVersion: "0"}, "a c e"},
+		{v2, metav1.ListOptions{LabelSelector: "tone!=red"}, "b d"},
+		{v2, metav1.ListOptions{LabelSelector: "tone in (red, green)", FieldSelector: "metadata.name!=c"}, "a d e"},
+		{v2, metav1.ListOptions{LabelSelector: "tone=red", FieldSelector: "metadata.name=c"}, "c"},
+		{v2, metav1.ListOptions{FieldSelector: "spec.colour.name=blue"}, "b"},
+		{v2, metav1.ListOptions{FieldSelector: "spec.colour.name!=blue,metadata.namespace=default"}, "a c d e"},
+		{v2, metav1.ListOptions{FieldSelector: "spec.colour.name=blue,metadata.namespace=elsewhere"}, ""},
+		{v1, metav1.ListOptions{LabelSelector: "tone=red"}, ""},
+		{v1, metav1.ListOptions{LabelSelector: "!tone"}, "a b c d e"},
+		{v1, metav1.ListOptions{FieldSelector: "spec.color=blue"}, "b"},
+	} {
+		if got := namesBy(t, test.in, test.o); got != test.want {
+			t.Errorf("%+v gives %q, want %q", test.o, got, test.want)
+		}
+	}
+	if calls := hook.calls.Load() - before; calls > 1 {
+		t.Errorf("%d calls for objects that were converted before", calls)
+	}
+	if _, err := v2.List(t.Context(), metav1.ListOptions{FieldSelector: "spec.color=blue"}); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "field label not supported: spec.color") {
+		t.Error(err)
+	}
+	watchSelected(t, v1, v2)
+	if err := v2.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "tone=red"}); err != nil {
+		t.Error(err)
+	}
+	if got := namesBy(t, v1, metav1.ListOptions{}); got != "a d" {
+		t.Errorf("there are %q", got)
+	}
+}
+
+// watchSelected: an object comes and goes as its label does, which the webhook
+// makes.
+func watchSelected(t *testing.T, v1, v2 dynamic.ResourceInterface) {
+	t.Helper()
+	byLabel, err := v2.Watch(t.Context(), metav1.ListOptions{LabelSelector: "tone=red"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer byLabel.Stop()
+	byField, err := v2.Watch(t.Context(), metav1.ListOptions{FieldSelector: "spec.colour.name=red"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer byField.Stop()
+	next := func(want ...string) {
+		t.Helper()
+		for _, w := range []watch.Interface{byLabel, byField} {
+			var got []string
+			for range want {
+				e, ok := <-w.ResultChan()
+				if !ok {
+					t.Fatal("the watch has ended")
+				}
+				u := e.Object.(*unstructured.Unstructured)
+				got = append(got, fmt.Sprint(e.Type, " ", u.GetName(), " ", u.GetLabels()["tone"]))
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+	}
+	change := func(name, color string) {
+		t.Helper()
+		patch := fmt.Sprintf(`{"spec":{"color":%q}}`, color)
+		if _, err := v1.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next("ADDED a red", "ADDED c red", "ADDED e red")
+	change("a", "blue")
+	next("DELETED a red")
+	change("b", "red")
+	next("ADDED b red")
+	change("d", "yellow") // nobody is told
+	if _, err := v1.Patch(t.Context(), "c", types.MergePatchType, []byte(`{"metadata":{"annotations":{"x":"y"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	next("MODIFIED c red")
+}
+
+// TestWatchOfUnconverted: a watch of what cannot be converted ends with an error,
+// whether it selects or not.
+func TestWatchOfUnconverted(t *testing.T) {
+	hook := newConverter(t)
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	define(t, c, hook.selectable())
+	v1, v2 := paintsIn(c)
+	list, err := v2.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook.behave("out of paint", nil)
+	if _, err := v1.Create(t.Context(), paint("v1", "a", "red"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "conversion webhook for art.example.com/v1, Kind=Paint failed: out of paint"
+	for _, o := range []metav1.ListOptions{{}, {ResourceVersion: list.GetResourceVersion()}, {LabelSelector: "tone=red"}, {LabelSelector: "tone=red", ResourceVersion: list.GetResourceVersion()}} {
+		w, err := v2.Watch(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := <-w.ResultChan()
+		if status := apierrors.FromObject(e.Object); e.Type != watch.Error || !apierrors.IsInternalError(status) || !strings.Contains(status.Error(), want) {
+			t.Errorf("%+v: %s %v", o, e.Type, status)
+		}
+		if e, ok := <-w.ResultChan(); ok {
+			t.Errorf("%+v goes on with %v", o, e)
+		}
+	}
+	if _, err := v2.List(t.Context(), metav1.ListOptions{LabelSelector: "tone=red"}); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+	// Of what is not selected nothing has to be known.
+	if _, err := v2.List(t.Context(), metav1.ListOptions{LabelSelector: "tone=red", FieldSelector: "metadata.name=b"}); err != nil {
+		t.Error(err)
+	}
+}

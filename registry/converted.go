@@ -1,0 +1,147 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Where another server converts objects between the versions of their kind, it
+// may give them other labels, and values elsewhere. Selectors are about what the
+// client is shown, so that items are converted before they are selected, and what
+// they are selected by is kept with them.
+
+// attributes are what an object is selected by.
+type attributes struct {
+	Labels labels.Set `json:"labels,omitempty"`
+	Fields fields.Set `json:"fields,omitempty"`
+}
+
+// attributesSlot is where the attributes of a form are kept: behind all encodings.
+func attributesSlot(res *api.Resource) int { return storage.Slots - 1 - res.Form }
+
+// converted tells whether what is stored does not tell what s selects: it is
+// converted elsewhere, and s asks for more than names, which stay.
+func (s Selection) converted(t Target) bool {
+	if !t.Resource.Remote {
+		return false
+	}
+	if s.Labels != nil && !s.Labels.Empty() {
+		return true
+	}
+	if s.Fields == nil {
+		return false
+	}
+	for _, r := range s.Fields.Requirements() {
+		if r.Field != "metadata.name" && r.Field != "metadata.namespace" {
+			return true
+		}
+	}
+	return false
+}
+
+// converted selects items by what they are in the version of a target. It is for
+// one reader.
+type converted struct {
+	Selection
+	target Target
+	known  map[*storage.Item]attributes
+}
+
+// prepare finds out by what items are selected.
+func (c *converted) prepare(ctx context.Context, items []*storage.Item) error {
+	c.known = make(map[*storage.Item]attributes, len(items))
+	slot := attributesSlot(c.target.Resource)
+	var missing []*storage.Item
+	for _, item := range items {
+		var a attributes
+		if data := item.Kept(slot); data == nil || json.Unmarshal(data, &a) != nil {
+			missing = append(missing, item)
+			continue
+		}
+		c.known[item] = a
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	objects, err := c.objects(ctx, missing)
+	if err != nil {
+		return err
+	}
+	for i, obj := range objects {
+		a := attributes{Labels: obj.GetLabels()}
+		if of := c.target.Resource.Fields; of != nil {
+			a.Fields = of(obj)
+		}
+		c.known[missing[i]] = a
+		data, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		missing[i].Keep(slot, data)
+	}
+	return nil
+}
+
+func (c *converted) objects(ctx context.Context, items []*storage.Item) ([]api.Object, error) {
+	if c.Objects != nil {
+		return c.Objects(ctx, items)
+	}
+	return c.target.Objects(ctx, items...)
+}
+
+// matches tells whether an item that was prepared is selected.
+func (c *converted) matches(item *storage.Item) bool {
+	a := c.known[item]
+	if c.Labels != nil && !c.Labels.Matches(a.Labels) {
+		return false
+	}
+	return c.Fields == nil || c.Fields.Matches(convertedFields{itemFields{item}, a.Fields})
+}
+
+// convertedFields are the selectable fields of an item in another version.
+type convertedFields struct {
+	itemFields
+	values fields.Set
+}
+
+// Has tells whether field can be selected by.
+func (f convertedFields) Has(field string) bool { return f.values.Has(field) || f.itemFields.Has(field) }
+
+// Get returns the value of field.
+func (f convertedFields) Get(field string) string {
+	if f.values.Has(field) {
+		return f.values.Get(field)
+	}
+	return f.itemFields.Get(field)
+}
+
+// listConverted is List by what items are in the version of t.
+func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s scope) (*storage.List, error) {
+	list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{Read: o.Read, Prefix: s.prefix, Key: s.key, After: o.After})
+	if err != nil {
+		return nil, r.listError(t, err)
+	}
+	c := &converted{Selection: o.Selection, target: t}
+	if err := c.prepare(ctx, list.Items); err != nil {
+		return nil, err
+	}
+	page := &storage.List{Revision: list.Revision}
+	for _, item := range list.Items {
+		if !c.matches(item) {
+			continue
+		}
+		if o.Limit > 0 && int64(len(page.Items)) == o.Limit {
+			last := page.Items[len(page.Items)-1]
+			page.Next, page.Remaining = key(last.Namespace(), last.Name()), -1
+			break
+		}
+		page.Items = append(page.Items, item)
+	}
+	return page, nil
+}
