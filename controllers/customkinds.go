@@ -404,7 +404,11 @@ func (k *CustomKinds) judge(d *definition, reason, message string) {
 	if needed, status, reason, message := api.DefinitionApproval(d); needed {
 		set(apiextensionsv1.KubernetesAPIApprovalPolicyConformant, status == apiextensionsv1.ConditionTrue, reason, message)
 	}
-	if d.Spec.PreserveUnknownFields {
-		set(apiextensionsv1.NonStructuralSchema, true, "Violations", "spec.preserveUnknownFields: Invalid value: true: must be false")
+	if fault := api.StructuralFault(d); fault != nil {
+		set(apiextensionsv1.NonStructuralSchema, true, "Violations", fault.Error())
+	} else {
+		d.Status.Conditions = slices.DeleteFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+			return c.Type == apiextensionsv1.NonStructuralSchema
+		})
 	}
 }

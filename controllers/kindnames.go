@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -92,8 +93,8 @@ func (n *kindNames) waiting(all bool, group string) (names []string) {
 	return names
 }
 
-// give gives d those of its names that nobody else of its group has, and tells of
-// the last that somebody has.
+// give gives d those of its names that are free in its group, or its own already,
+// and tells of the last that is neither.
 func (n *kindNames) give(ctx context.Context, d *definition) (reason, message string, err error) {
 	if err := n.cursor.Wait(ctx); err != nil {
 		return "", "", err
@@ -101,49 +102,51 @@ func (n *kindNames) give(ctx context.Context, d *definition) (reason, message st
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.update()
+	given := d.Status.AcceptedNames
 	reason, message = acceptNames(d, func(taken func(*apiextensionsv1.CustomResourceDefinitionNames) bool) bool {
 		for name, c := range n.groups[d.Spec.Group] {
 			if name != d.Name && taken(&c.names) {
 				return true
 			}
 		}
-		return false
+		return taken(&given)
 	})
 	return reason, message, nil
 }
 
-// acceptNames is give, where others tells whether a thing is true of the names of
-// anybody else.
-func acceptNames(d *definition, others func(taken func(*apiextensionsv1.CustomResourceDefinitionNames) bool) bool) (reason, message string) {
+// acceptNames is give, where anybody tells whether a thing is true of the names
+// that some definition of the group was given, d among them.
+func acceptNames(d *definition, anybody func(taken func(*apiextensionsv1.CustomResourceDefinitionNames) bool) bool) (reason, message string) {
 	asked, accepted := d.Spec.Names, &d.Status.AcceptedNames
-	refuse := func(why, name string) { reason, message = why, fmt.Sprintf("%q is already in use", name) }
+	inUse := func(name string) error { return fmt.Errorf("%q is already in use", name) }
 	resource := func(name string) bool {
-		return name != "" && others(func(o *apiextensionsv1.CustomResourceDefinitionNames) bool {
+		return name != "" && anybody(func(o *apiextensionsv1.CustomResourceDefinitionNames) bool {
 			return o.Plural == name || o.Singular == name || slices.Contains(o.ShortNames, name)
 		})
 	}
 	kind := func(name string) bool {
-		return name != "" && others(func(o *apiextensionsv1.CustomResourceDefinitionNames) bool {
+		return name != "" && anybody(func(o *apiextensionsv1.CustomResourceDefinitionNames) bool {
 			return o.Kind == name || o.ListKind == name
 		})
 	}
 	take := func(taken func(string) bool, to *string, name, why string) {
-		if taken(name) {
-			refuse(why, name)
+		if name != *to && taken(name) {
+			reason, message = why, inUse(name).Error()
 			return
 		}
 		*to = name
 	}
 	take(resource, &accepted.Plural, asked.Plural, "PluralConflict")
 	take(resource, &accepted.Singular, asked.Singular, "SingularConflict")
-	free := true
+	var faults []error
 	for _, n := range asked.ShortNames {
-		if resource(n) {
-			refuse("ShortNamesConflict", n)
-			free = false
+		if !slices.Contains(accepted.ShortNames, n) && resource(n) {
+			faults = append(faults, inUse(n))
 		}
 	}
-	if free {
+	if err := utilerrors.NewAggregate(faults); err != nil {
+		reason, message = "ShortNamesConflict", err.Error()
+	} else {
 		accepted.ShortNames = asked.ShortNames
 	}
 	take(kind, &accepted.Kind, asked.Kind, "KindConflict")

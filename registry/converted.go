@@ -111,7 +111,9 @@ type convertedFields struct {
 }
 
 // Has tells whether field can be selected by.
-func (f convertedFields) Has(field string) bool { return f.values.Has(field) || f.itemFields.Has(field) }
+func (f convertedFields) Has(field string) bool {
+	return f.values.Has(field) || f.itemFields.Has(field)
+}
 
 // Get returns the value of field.
 func (f convertedFields) Get(field string) string {

@@ -12,7 +12,9 @@ import (
 // serveCustomKinds puts the kinds that arrived at run time into the catalogue, and
 // returns what from then on follows what becomes of them.
 func (p *parts) serveCustomKinds(ctx context.Context) (follow func(), err error) {
-	clients := hooks.New(hooks.Users{}, &services.Resolver{Registry: p.loops.Registry, Endpoints: p.o.AggregatorRouting}, p.hooked)
+	clients := hooks.New(hooks.Config{
+		Resolver: &services.Resolver{Registry: p.loops.Registry, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.hooked,
+	})
 	kinds, err := controllers.NewCustomKinds(p.loops, p.handler.Forget, clients, p.metrics)
 	if err == nil && kinds != nil {
 		err = kinds.Load(ctx)

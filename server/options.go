@@ -117,8 +117,8 @@ type Options struct {
 	// connecting to one takes; 0 means five seconds.
 	KubeletPort    int
 	KubeletTimeout time.Duration
-	// Dial makes the connections to kubelets, pods and services; nil means
-	// directly.
+	// Dial makes the connections to kubelets, pods and services, those of webhooks
+	// among them; nil means directly.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 
 	// ControllersOff are the names of controllers that do not run

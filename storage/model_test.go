@@ -242,8 +242,9 @@ func (m *model) watch(t *rapid.T) {
 	if rapid.Bool().Draw(t, "filtered") {
 		o.Filter = two
 	}
+	filtered := o.Filter != nil
 	selects := func(i *Item) bool {
-		return i != nil && strings.HasPrefix(i.key, o.Prefix) && (o.Filter == nil || o.Filter(i))
+		return i != nil && strings.HasPrefix(i.key, o.Prefix) && (!filtered || two(i))
 	}
 	var want []string
 	for n, v := range m.log {
@@ -258,6 +259,21 @@ func (m *model) watch(t *rapid.T) {
 			want = append(want, "+"+text(after))
 		case selects(before):
 			want = append(want, "-"+text(before.at(v.rev)))
+		}
+	}
+	if o.Filter != nil && rapid.Bool().Draw(t, "prepared") {
+		told := map[*Item]bool{}
+		o.Prepare = func(items []*Item) error {
+			for _, i := range items {
+				told[i] = true
+			}
+			return nil
+		}
+		o.Filter = func(i *Item) bool {
+			if !told[i] {
+				t.Errorf("%s was not prepared", i.key)
+			}
+			return two(i)
 		}
 	}
 	w, err := m.c.Watch(context.Background(), o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -49,6 +50,8 @@ type Config struct {
 	Metrics    prometheus.Registerer
 	// Certificates counts those that hooks show.
 	Certificates *peercert.Counters
+	// Dial connects to what services stand for; nil means directly.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Webhooks are both plugins, with their connections.
@@ -86,7 +89,9 @@ func New(c Config) (*Webhooks, error) {
 		if err != nil {
 			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin.name, err)
 		}
-		*plugin.to = &caller{clients: hooks.New(known, &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, c.Certificates), decoder: decoder, mutating: plugin.name == mutatingName}
+		*plugin.to = &caller{clients: hooks.New(hooks.Config{
+			Users: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Certificates: c.Certificates,
+		}), decoder: decoder, mutating: plugin.name == mutatingName}
 	}
 	if w.hooks.mutating, err = newIndex(c.Registry, admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
 		func(o *admissionregistrationv1.MutatingWebhookConfiguration) []*hook {

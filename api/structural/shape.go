@@ -26,6 +26,15 @@ const (
 
 type shaper struct{ checker }
 
+// CheckShape tells what keeps the schema of a version, which stands at path, from
+// being structural, where it can be said in that form at all.
+func CheckShape(s *props, path *field.Path) field.ErrorList {
+	if !representable(s) {
+		return nil
+	}
+	return checkShape(s, path)
+}
+
 // checkShape tells, in the order of their text, what keeps a schema from being
 // structural.
 func checkShape(s *props, path *field.Path) field.ErrorList {

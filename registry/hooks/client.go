@@ -33,11 +33,20 @@ const (
 	userAgent       = "kube-apiserver-admission"
 )
 
+// Config is what Clients are made from.
+type Config struct {
+	// Users says by what the server is known to hooks.
+	Users    Users
+	Resolver *services.Resolver
+	// Dial connects to what services stand for; nil means net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Certificates counts those that hooks show; nil counts none.
+	Certificates *peercert.Counters
+}
+
 // Clients keeps a client per endpoint, the last ones that were used.
 type Clients struct {
-	users    Users
-	resolver *services.Resolver
-	shown    *peercert.Counters
+	Config
 
 	// lifetime ends dials that nobody waits for any more.
 	lifetime context.Context
@@ -54,10 +63,12 @@ type endpointKey struct {
 	service bool
 }
 
-// New makes clients that are known to hooks as u says, and count the certificates
-// that they are shown. Close ends them.
-func New(u Users, r *services.Resolver, shown *peercert.Counters) *Clients {
-	c := &Clients{users: u, resolver: r, shown: shown, kept: map[endpointKey]*Client{}}
+// New makes clients. Close ends them.
+func New(config Config) *Clients {
+	if config.Dial == nil {
+		config.Dial = new(net.Dialer).DialContext
+	}
+	c := &Clients{Config: config, kept: map[endpointKey]*Client{}}
 	c.lifetime, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -106,7 +117,7 @@ func (c *Clients) Of(e *Endpoint) (*Client, error) {
 }
 
 func (c *Clients) make(e *Endpoint) (*Client, error) {
-	u := c.users.find(e.Host)
+	u := c.Users.find(e.Host)
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if u.certificate != nil {
 		config.Certificates = []tls.Certificate{*u.certificate}
@@ -131,7 +142,7 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 	} else {
 		config.ServerName = e.Service.ServerName()
 	}
-	return &Client{http: &http.Client{Transport: c.shown.Watch(t)}, transport: t, user: u}, nil
+	return &Client{http: &http.Client{Transport: c.Certificates.Watch(t)}, transport: t, user: u}, nil
 }
 
 // dial connects, to what a service stands for if it is one.
@@ -141,11 +152,11 @@ func (c *Clients) dial(e *Endpoint) func(context.Context, string, string) (net.C
 		defer cancel()
 		defer context.AfterFunc(c.lifetime, cancel)()
 		if e.Service != nil && address == e.Host {
-			leads, err := c.resolver.Resolve(ctx, *e.Service)
+			leads, err := c.Resolver.Resolve(ctx, *e.Service)
 			if err != nil {
 				return nil, err
 			}
-			address = leads.Dial
+			return c.Dial(ctx, network, leads.Dial)
 		}
 		var d net.Dialer
 		return d.DialContext(ctx, network, address)

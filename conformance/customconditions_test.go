@@ -1,0 +1,170 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// anyKind is a definition of objects that may have anything.
+func anyKind(group string, names map[string]any) *unstructured.Unstructured {
+	return definitionOf(names["plural"].(string), map[string]any{"group": group, "scope": "Cluster", "names": names,
+		"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{
+			"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}})
+}
+
+// says waits until a definition has conditions, each "type status reason: message".
+func says(t *testing.T, c dynamic.Interface, name string, want ...string) {
+	t.Helper()
+	var got []string
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s says %q", name, got)
+		}
+	}()
+	eventually(t, name+" says "+strings.Join(want, "; "), func(ctx context.Context) (bool, error) {
+		u, err := c.Resource(definitionResource).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		got = got[:0]
+		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		all := map[string]bool{}
+		for _, condition := range conditions {
+			m := condition.(map[string]any)
+			line := fmt.Sprintf("%s %s %s: %s", m["type"], m["status"], m["reason"], m["message"])
+			got, all[line] = append(got, line), true
+		}
+		for _, line := range want {
+			if !all[line] {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+const (
+	namesFine   = "NamesAccepted True NoConflicts: no conflicts found"
+	established = "Established True InitialNamesAccepted: the initial names have been accepted"
+	notAccepted = "Established False NotAccepted: not all names are accepted"
+)
+
+// TestNamesConflict: a definition whose names others have is not served, has the
+// names that are free, and gets the others when they become so.
+func TestNamesConflict(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	const group = "names.example.com"
+	define(t, c, anyKind(group, map[string]any{"plural": "foos", "singular": "foo", "kind": "Foo", "shortNames": []any{"f", "g"}}))
+	create := func(d *unstructured.Unstructured) {
+		t.Helper()
+		if _, err := c.Resource(definitionResource).Create(t.Context(), d, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		names map[string]any
+		says  string
+	}{
+		{map[string]any{"plural": "kinds", "singular": "akind", "kind": "Foo", "listKind": "KindList"}, `NamesAccepted False KindConflict: "Foo" is already in use`},
+		{map[string]any{"plural": "lists", "kind": "List", "listKind": "FooList"}, `NamesAccepted False ListKindConflict: "FooList" is already in use`},
+		{map[string]any{"plural": "shorts", "kind": "Short", "shortNames": []any{"f", "s", "g"}}, `NamesAccepted False ShortNamesConflict: ["f" is already in use, "g" is already in use]`},
+		{map[string]any{"plural": "foo", "singular": "one", "kind": "One"}, `NamesAccepted False PluralConflict: "foo" is already in use`},
+		{map[string]any{"plural": "singles", "singular": "f", "kind": "Single"}, `NamesAccepted False SingularConflict: "f" is already in use`},
+	} {
+		d := anyKind(group, test.names)
+		create(d)
+		says(t, c, d.GetName(), test.says, notAccepted)
+		of := c.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: test.names["plural"].(string)})
+		if _, err := of.List(t.Context(), metav1.ListOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("%s are served: %v", test.names["plural"], err)
+		}
+	}
+	// Those of another group are free.
+	define(t, c, anyKind("other.example.com", map[string]any{"plural": "foos", "singular": "foo", "kind": "Foo", "shortNames": []any{"f"}}))
+	// A definition that is established stays so, with the names that it had.
+	define(t, c, anyKind(group, map[string]any{"plural": "bars", "kind": "Bar", "shortNames": []any{"b"}}))
+	patch := func(patch string) {
+		t.Helper()
+		if _, err := c.Resource(definitionResource).Patch(t.Context(), "bars."+group, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patch(`{"spec":{"names":{"shortNames":["b","g"]}}}`)
+	says(t, c, "bars."+group, `NamesAccepted False ShortNamesConflict: "g" is already in use`, established)
+	u, err := c.Resource(definitionResource).Get(t.Context(), "bars."+group, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, _ := unstructured.NestedStringSlice(u.Object, "status", "acceptedNames", "shortNames"); fmt.Sprint(got) != "[b]" {
+		t.Errorf("accepted %v", got)
+	}
+	// What it gives back is free at once, and what goes away too.
+	patch(`{"spec":{"names":{"shortNames":["c"]}}}`)
+	says(t, c, "bars."+group, namesFine, established)
+	define(t, c, anyKind(group, map[string]any{"plural": "cars", "kind": "Car", "shortNames": []any{"b"}}))
+	if err := c.Resource(definitionResource).Delete(t.Context(), "foos."+group, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, plural := range []string{"lists", "foo"} {
+		says(t, c, plural+"."+group, namesFine, established)
+		of := c.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural})
+		if _, err := of.List(t.Context(), metav1.ListOptions{}); err != nil {
+			t.Errorf("%s are not served: %v", plural, err)
+		}
+	}
+}
+
+// TestApproval: kinds in the groups of the Kubernetes community need an approval,
+// and say how it stands about it.
+func TestApproval(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	const (
+		key  = "api-approved.kubernetes.io"
+		is   = "KubernetesAPIApprovalPolicyConformant "
+		more = ", see https://github.com/kubernetes/enhancements/pull/1111"
+	)
+	for _, group := range []string{"k8s.io", "a.k8s.io", "kubernetes.io", "b.c.kubernetes.io"} {
+		d := anyKind(group, map[string]any{"plural": "foos", "kind": "Foo"})
+		_, err := c.Resource(definitionResource).Create(t.Context(), d, metav1.CreateOptions{})
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `metadata.annotations[`+key+`]: Required value: protected groups must have approval annotation "`+key+`"`+more) {
+			t.Errorf("%s: %v", group, err)
+		}
+		d.SetAnnotations(map[string]string{key: "it is fine"})
+		_, err = c.Resource(definitionResource).Create(t.Context(), d, metav1.CreateOptions{})
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), `with either a URL or a reason starting with "unapproved"`+more) {
+			t.Errorf("%s: %v", group, err)
+		}
+	}
+	annotated := func(d *unstructured.Unstructured, text string) *unstructured.Unstructured {
+		d.SetAnnotations(map[string]string{key: text})
+		return d
+	}
+	define(t, c, annotated(anyKind("a.k8s.io", map[string]any{"plural": "foos", "kind": "Foo"}), "https://example.com/1"))
+	says(t, c, "foos.a.k8s.io", is+"True ApprovedAnnotation: approved in https://example.com/1", established)
+	change(t, c, "foos.a.k8s.io", func(u *unstructured.Unstructured) error {
+		annotated(u, "unapproved, an experiment")
+		return nil
+	})
+	says(t, c, "foos.a.k8s.io", is+`False UnapprovedAnnotation: not approved: "unapproved, an experiment"`, established)
+	// Others need none, and do not say that they have none.
+	for _, group := range []string{"a.x-k8s.io", "k8s.io.example.com", "notk8s.io"} {
+		define(t, c, anyKind(group, map[string]any{"plural": "foos", "kind": "Foo"}))
+		u, err := c.Resource(definitionResource).Get(t.Context(), "foos."+group, metav1.GetOptions{})
+		if err != nil || strings.Contains(fmt.Sprint(u.Object["status"]), strings.TrimSpace(is)) {
+			t.Errorf("%v: %v", err, u.Object["status"])
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// conditionOfType is a condition of a definition in one line; empty if it has none.
+func conditionOfType(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionType) string {
+	i := slices.IndexFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == t })
+	if i < 0 {
+		return ""
+	}
+	c := d.Status.Conditions[i]
+	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+}
+
+// TestNonStructural: a definition from before schemas had to be structural says
+// what is wrong with it, until that is mended.
+func TestNonStructural(t *testing.T) {
+	k := &CustomKinds{Config: Config{Now: func() time.Time { return time.Unix(1e9, 0) }}}
+	untyped := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+		Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {}},
+	}}
+	d := &definition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: "example.com", PreserveUnknownFields: true,
+		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}, {Name: "v2", Schema: untyped}},
+	}}
+	for _, step := range []struct {
+		change func()
+		want   string
+	}{
+		{func() {}, "True Violations: [spec.preserveUnknownFields: Invalid value: true: must be false, " +
+			"spec.versions[1].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields]"},
+		{func() { d.Spec.Versions = d.Spec.Versions[:1] }, "True Violations: spec.preserveUnknownFields: Invalid value: true: must be false"},
+		{func() { d.Spec.PreserveUnknownFields = false }, ""},
+	} {
+		step.change()
+		k.judge(d, "", "")
+		if got := conditionOfType(d, apiextensionsv1.NonStructuralSchema); got != step.want {
+			t.Errorf("got %q, want %q", got, step.want)
+		}
+	}
+	if got := conditionOfType(d, apiextensionsv1.NamesAccepted); got != "True NoConflicts: no conflicts found" {
+		t.Error(got)
+	}
+}
+
+// TestAcceptNames: names are given that nobody has, and of those that somebody has
+// the last is told of. What a definition was given counts as in use for its other
+// names.
+func TestAcceptNames(t *testing.T) {
+	type names = apiextensionsv1.CustomResourceDefinitionNames
+	other := names{Plural: "foos", Singular: "foo", ShortNames: []string{"f", "g"}, Kind: "Foo", ListKind: "FooList"}
+	for _, test := range []struct{ asked, given, want, conflict string }{
+		{"bars bar Bar BarList", "", "bars bar Bar BarList", ""},
+		{"bars foo Bar BarList", "", "bars  Bar BarList", `SingularConflict "foo" is already in use`},
+		{"foo bar Bar BarList", "", " bar Bar BarList", `PluralConflict "foo" is already in use`},
+		{"bars f Foo FooList", "", "bars   ", `ListKindConflict "FooList" is already in use`},
+		{"bars bar Foo BarList", "", "bars bar  BarList", `KindConflict "Foo" is already in use`},
+		{"bars bar FooList BarList", "", "bars bar  BarList", `KindConflict "FooList" is already in use`},
+		{"bars bar Bar BarList b", "", "bars bar Bar BarList b", ""},
+		{"bars bar Bar BarList b f g", "", "bars bar Bar BarList", `ShortNamesConflict ["f" is already in use, "g" is already in use]`},
+		{"bars bar Bar BarList b foos", "bars bar Bar BarList b", "bars bar Bar BarList b", `ShortNamesConflict "foos" is already in use`},
+		{"bars bar Bar BarList bars", "", "bars bar Bar BarList bars", ""},
+		{"bars bar Bar BarList bars", "bars bar Bar BarList", "bars bar Bar BarList", `ShortNamesConflict "bars" is already in use`},
+		{"bars bars Bar BarList", "bars bar Bar BarList", "bars bar Bar BarList", `SingularConflict "bars" is already in use`},
+		{"bars bar Baz BarList c", "bars bar Bar BarList b", "bars bar Baz BarList c", ""},
+	} {
+		d := &definition{}
+		d.Spec.Names, d.Status.AcceptedNames = namesIn(test.asked), namesIn(test.given)
+		given := d.Status.AcceptedNames
+		reason, message := acceptNames(d, func(taken func(*names) bool) bool { return taken(&other) || taken(&given) })
+		conflict := ""
+		if reason != "" {
+			conflict = reason + " " + message
+		}
+		a := d.Status.AcceptedNames
+		got := fmt.Sprintf("%s %s %s %s", a.Plural, a.Singular, a.Kind, a.ListKind)
+		for _, n := range a.ShortNames {
+			got += " " + n
+		}
+		if got != test.want || conflict != test.conflict {
+			t.Errorf("%q of %q: got %q, %s\nwant %q, %s", test.asked, test.given, got, conflict, test.want, test.conflict)
+		}
+	}
+}
+
+// namesIn are names in the order plural, singular, kind, kind of lists, short names.
+func namesIn(text string) apiextensionsv1.CustomResourceDefinitionNames {
+	words := append(strings.Fields(text), "", "", "", "")
+	n := apiextensionsv1.CustomResourceDefinitionNames{Plural: words[0], Singular: words[1], Kind: words[2], ListKind: words[3]}
+	for _, short := range words[4:] {
+		if short != "" {
+			n.ShortNames = append(n.ShortNames, short)
+		}
+	}
+	return n
+}
