@@ -10,6 +10,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
 // ProtoObject is an Object that can be protobuf. All types of k8s.io/api are.
@@ -96,7 +97,7 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 // done: of Go types, in which empty and missing fields differ.
 func (r *Resource) AsStored(obj Object) bool {
 	u, ok := obj.(*untyped.Object)
-	if !ok || !untyped.Lasting(u.Object) {
+	if !ok || !quickjson.Lasting(u.Object) {
 		return false
 	}
 	v, err := r.writtenAs(u.GetAPIVersion(), u.GetKind())
@@ -182,7 +183,7 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 }
 
 func (r *Resource) decodeUntyped(value []byte) (*Version, Object, error) {
-	content, err := untyped.Read(value)
+	content, err := quickjson.Read(value)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
 // codec knows how the objects of one resource look in one version. There is one
@@ -31,6 +33,8 @@ type codec struct {
 	// toJSON, toProto and toCells are the methods encodeJSON, encodeProto and
 	// encodeCells: a method value made for each item costs an allocation each.
 	toJSON, toProto, toCells func(api.Object) ([]byte, error)
+	// plan is how objects of the version's Go type are read and written.
+	plan func() *quickjson.Type
 	// storedHead and storedTail are around what can be sent as it is stored.
 	storedHead, storedTail []byte
 	// table is how objects show as rows, columns the JSON of its columns.
@@ -67,6 +71,7 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 		table:   table,
 		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
 	}
+	c.plan = sync.OnceValue(func() *quickjson.Type { return h.plans.Of(reflect.TypeOf(c.newObject()).Elem()) })
 	if res.Untyped {
 		const each = 3 // there is no protobuf of the whole
 		c.jsonSlot, c.cellsSlot, c.partialProtoSlot = each*res.Form, each*res.Form+1, each*res.Form+2
@@ -141,15 +146,24 @@ func (c *codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
 		v = v.DeepCopyObject().(api.Object)
 		v.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	}
-	scratch := scratches.Get().(*bytes.Buffer)
-	defer scratches.Put(scratch)
-	scratch.Reset()
-	if err := json.NewEncoder(scratch).Encode(v); err != nil {
+	return c.behindHead(func(dst []byte) ([]byte, error) { return c.plan().Append(dst, v) })
+}
+
+// behindHead is the head with the fields of the JSON of an object that write
+// appends.
+func (c *codec) behindHead(write func([]byte) ([]byte, error)) ([]byte, error) {
+	data, err := quickjson.Exactly(func(dst []byte) ([]byte, error) {
+		head := c.head[:len(c.head)-1] // a comma comes where the object has a brace
+		dst, err := write(append(dst, head...))
+		if err == nil {
+			dst[len(head)] = ','
+		}
+		return dst, err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
 	}
-	body := scratch.Bytes()[1 : scratch.Len()-1] // without the first brace, and the end of the line
-	out := make([]byte, 0, len(c.head)+len(body))
-	return append(append(out, c.head...), body...), nil
+	return data, nil
 }
 
 // encodeContent is encodeVersionedJSON for what has no Go type, in the same
@@ -165,18 +179,7 @@ func (c *codec) encodeContent(content map[string]any) ([]byte, error) {
 		}
 	}
 	slices.Sort(names[1:])
-	data, err := untyped.Exactly(func(dst []byte) ([]byte, error) {
-		head := c.head[:len(c.head)-1] // a comma stands where AppendFields puts a brace
-		dst, err := untyped.AppendFields(append(dst, head...), content, names)
-		if err == nil {
-			dst[len(head)] = ','
-		}
-		return dst, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
-	}
-	return data, nil
+	return c.behindHead(func(dst []byte) ([]byte, error) { return quickjson.AppendFields(dst, content, names) })
 }
 
 // Forget drops the codecs of a resource that is no more.

@@ -220,8 +220,7 @@ func (c *codec) readExact(data []byte, fieldValidation string) (api.Object, bool
 		return nil, false
 	}
 	obj := c.newObject()
-	strict, err := kjson.UnmarshalStrict(data, obj)
-	return obj, err == nil && len(strict) == 0 && obj.GetObjectKind().GroupVersionKind() == c.gvk
+	return obj, c.plan().Read(data, obj) && obj.GetObjectKind().GroupVersionKind() == c.gvk
 }
 
 // codecOfBody finds how to read a body, which may leave out its type or be of

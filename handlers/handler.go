@@ -23,6 +23,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/quickjson"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -33,6 +34,7 @@ type Handler struct {
 	metrics *metrics
 	slis    *slis
 	codecs  sync.Map // *api.Version -> *codec
+	plans   quickjson.Plans
 
 	conversions conversions
 	schemas     openAPIDocuments

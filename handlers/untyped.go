@@ -18,6 +18,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/quickjson"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -58,7 +59,7 @@ func (h *Handler) decodeUntyped(r *http.Request, c *codec, f format, data []byte
 // parseUntyped is parseBody. What is in order is read once and kept.
 func parseUntyped(f format, data []byte) (body, error) {
 	if f == formatJSON {
-		if content, strict, err := untyped.ReadStrict(data); err == nil && len(strict) == 0 {
+		if content, strict, err := quickjson.ReadStrict(data); err == nil && len(strict) == 0 {
 			if b := (body{data: data, parsed: content}); b.typeOfParsed() {
 				return b, nil
 			}
@@ -85,7 +86,7 @@ func (b *body) content(c *codec, fieldValidation string) (*untyped.Object, error
 	content, strict := b.parsed, []error(nil)
 	if content == nil {
 		var err error
-		if content, strict, err = untyped.ReadStrict(b.data); err != nil {
+		if content, strict, err = quickjson.ReadStrict(b.data); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
 // entriesOf reads managedFields; ok is false unless all is as it should be.
@@ -30,7 +32,7 @@ func entryOf(fields map[string]any) (e metav1.ManagedFieldsEntry, ok bool) {
 			if !ok || set == nil {
 				return e, false
 			}
-			raw, err := Exactly(func(dst []byte) ([]byte, error) { return Append(dst, set) })
+			raw, err := quickjson.Exactly(func(dst []byte) ([]byte, error) { return quickjson.Append(dst, set) })
 			if err != nil {
 				return e, false
 			}
@@ -77,7 +79,7 @@ func listOf(entries []metav1.ManagedFieldsEntry) (out []any, ok bool) {
 		if e.FieldsV1 == nil || e.Time == nil || e.Time.IsZero() {
 			return nil, false
 		}
-		set, ok := read(e.FieldsV1.Raw)
+		set, ok := quickjson.ReadPlain(e.FieldsV1.Raw)
 		if !ok {
 			return nil, false
 		}

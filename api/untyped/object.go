@@ -1,11 +1,12 @@
 // Package untyped has the objects of kinds without a Go type: those that arrive
 // at run time. An Object is what the libraries call unstructured, decoded JSON,
-// with quick ways to read it, to write it and to get at its managedFields: the
-// libraries' go through reflection, and cost more than all else that a write of
-// such an object takes. Wherever an input is out of the ordinary the library is
-// asked, so that what comes out is always the library's.
+// with quick ways to write it and to get at its managedFields: the libraries' go
+// through reflection, and cost more than all else that a write of such an object
+// takes. Wherever an input is out of the ordinary the library is asked, so that
+// what comes out is always the library's.
 //
-// The package knows nothing of schemas, which are package structural's.
+// The package knows nothing of schemas, which are package structural's. Package
+// quickjson reads the JSON.
 package untyped
 
 import (
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
 // Object is decoded JSON with apiVersion, kind and metadata: maps, slices,
@@ -47,13 +50,13 @@ func (o *Object) NewEmptyInstance() runtime.Unstructured { return New(o.GroupVer
 
 // MarshalJSON writes the content, with fields in the order of their names.
 func (o *Object) MarshalJSON() ([]byte, error) {
-	return Exactly(func(dst []byte) ([]byte, error) { return Append(dst, o.Object) })
+	return quickjson.Exactly(func(dst []byte) ([]byte, error) { return quickjson.Append(dst, o.Object) })
 }
 
 // Line is the JSON of the content with the end of a line behind it.
 func (o *Object) Line() ([]byte, error) {
-	return Exactly(func(dst []byte) ([]byte, error) {
-		dst, err := Append(dst, o.Object)
+	return quickjson.Exactly(func(dst []byte) ([]byte, error) {
+		dst, err := quickjson.Append(dst, o.Object)
 		return append(dst, '\n'), err
 	})
 }

@@ -15,6 +15,9 @@ const policy = `
 # Request info is a leaf: every layer reads what is asked for and by whom.
 NONE < request;
 
+# JSON, quickly.
+NONE < quickjson < api;
+
 # Formats, which know no kind and no storage.
 request < openapi, proto;
 

@@ -1,0 +1,279 @@
+package quickjson
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"reflect"
+)
+
+// Read decodes data into the zero value of t that into points to. It returns false
+// if the text is not in order, has fields that are unknown or there twice, or is
+// unusual in any other way; what into points to may then have anything in it.
+func (t *Type) Read(data []byte, into any) bool {
+	v := reflect.ValueOf(into)
+	if v.Type() != reflect.PointerTo(t.rt) {
+		return false
+	}
+	r := reading(data)
+	ok := t.read(r, v.Elem(), 1)
+	return r.done() && ok
+}
+
+// reading is how a type is read.
+func (p *Plans) reading(rt reflect.Type, f *fields) func(*reader, reflect.Value, int) bool {
+	switch pointer := reflect.PointerTo(rt); {
+	case rt.Kind() == reflect.Pointer:
+		return p.readingPointer(rt)
+	case rt.Kind() != reflect.Interface && pointer.Implements(unmarshaler):
+		return readByMethod
+	case pointer.Implements(textUnmarshaler):
+		return refuse
+	}
+	switch rt.Kind() {
+	case reflect.String:
+		return readString
+	case reflect.Bool:
+		return readBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return readInt
+	case reflect.Float64:
+		return readFloat
+	case reflect.Slice:
+		return p.readingSlice(rt)
+	case reflect.Map:
+		return p.readingMap(rt)
+	case reflect.Struct:
+		if f != nil {
+			return f.read
+		}
+	}
+	return refuse
+}
+
+// refuse is to read what is not understood.
+func refuse(*reader, reflect.Value, int) bool { return false }
+
+// null goes past a null, which leaves a value as it is.
+func (r *reader) null() bool { return r.next() == 'n' && r.word("null") }
+
+func readByMethod(r *reader, v reflect.Value, depth int) bool {
+	text, ok := r.raw(depth)
+	return ok && v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(text) == nil
+}
+
+func readString(r *reader, v reflect.Value, _ int) bool {
+	if r.next() != '"' {
+		return r.null()
+	}
+	text, ok := r.text()
+	if ok {
+		v.SetString(string(text))
+	}
+	return ok
+}
+
+func readBool(r *reader, v reflect.Value, _ int) bool {
+	switch r.next() {
+	case 't':
+		v.SetBool(true)
+		return r.word("true")
+	case 'f':
+		return r.word("false")
+	}
+	return r.null()
+}
+
+func readInt(r *reader, v reflect.Value, _ int) bool {
+	if r.next() == 'n' {
+		return r.null()
+	}
+	n, ok := r.whole()
+	if !ok || v.OverflowInt(n) {
+		return false
+	}
+	v.SetInt(n)
+	return true
+}
+
+func readFloat(r *reader, v reflect.Value, _ int) bool {
+	if r.next() == 'n' {
+		return r.null()
+	}
+	n, ok := r.number()
+	switch n := n.(type) {
+	case int64:
+		v.SetFloat(float64(n))
+	case float64:
+		v.SetFloat(n)
+	}
+	return ok
+}
+
+func (p *Plans) readingPointer(rt reflect.Type) func(*reader, reflect.Value, int) bool {
+	elem := p.of(rt.Elem())
+	return func(r *reader, v reflect.Value, depth int) bool {
+		if r.next() == 'n' {
+			return r.null()
+		}
+		to := reflect.New(elem.rt)
+		v.Set(to)
+		return elem.read(r, to.Elem(), depth)
+	}
+}
+
+func (p *Plans) readingSlice(rt reflect.Type) func(*reader, reflect.Value, int) bool {
+	if rt.Elem().Kind() == reflect.Uint8 {
+		return readBytes
+	}
+	elem := p.of(rt.Elem())
+	return func(r *reader, v reflect.Value, depth int) bool {
+		if r.next() != '[' {
+			return r.null()
+		}
+		if depth > maxDepth {
+			return false
+		}
+		r.at++
+		if r.next() == ']' {
+			r.at++
+			v.Set(reflect.MakeSlice(rt, 0, 0))
+			return true
+		}
+		for n := 0; ; n++ {
+			v.Grow(1)
+			v.SetLen(n + 1)
+			if !elem.read(r, v.Index(n), depth+1) {
+				return false
+			}
+			switch r.next() {
+			case ',':
+				r.at++
+			case ']':
+				r.at++
+				return true
+			default:
+				return false
+			}
+		}
+	}
+}
+
+func readBytes(r *reader, v reflect.Value, _ int) bool {
+	if r.next() != '"' {
+		return r.null()
+	}
+	text, ok := r.text()
+	if !ok {
+		return false
+	}
+	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(data, text)
+	if err != nil {
+		return false
+	}
+	v.SetBytes(data[:n])
+	return true
+}
+
+func (p *Plans) readingMap(rt reflect.Type) func(*reader, reflect.Value, int) bool {
+	key := rt.Key()
+	if key.Kind() != reflect.String || reflect.PointerTo(key).Implements(textUnmarshaler) {
+		return refuse
+	}
+	elem := p.of(rt.Elem())
+	if rt == reflect.TypeFor[map[string]string]() {
+		return readTexts
+	}
+	return func(r *reader, v reflect.Value, depth int) bool {
+		if r.next() != '{' {
+			return r.null()
+		}
+		out := reflect.MakeMap(rt)
+		v.Set(out)
+		return r.members(depth, func(name []byte) bool {
+			value := reflect.New(elem.rt).Elem()
+			if !elem.read(r, value, depth+1) {
+				return false
+			}
+			before := out.Len()
+			out.SetMapIndex(reflect.ValueOf(r.name(name)).Convert(key), value)
+			return out.Len() > before
+		})
+	}
+}
+
+func readTexts(r *reader, v reflect.Value, depth int) bool {
+	if r.next() != '{' {
+		return r.null()
+	}
+	out := map[string]string{}
+	*v.Addr().Interface().(*map[string]string) = out
+	return r.members(depth, func(name []byte) bool {
+		key := r.name(name)
+		if r.next() == 'n' { // which is an empty text
+			if _, ok := out[key]; ok || !r.null() {
+				return false
+			}
+			out[key] = ""
+			return true
+		}
+		if r.next() != '"' {
+			return false
+		}
+		text, ok := r.text()
+		before := len(out)
+		out[key] = string(text)
+		return ok && len(out) > before
+	})
+}
+
+// members reads an object, at whose first brace r is. Each is told the name of a
+// field, and reads its value.
+func (r *reader) members(depth int, each func(name []byte) bool) bool {
+	if depth > maxDepth {
+		return false
+	}
+	r.at++
+	if r.next() == '}' {
+		r.at++
+		return true
+	}
+	for {
+		if r.next() != '"' {
+			return false
+		}
+		name, ok := r.text()
+		if !ok || !r.skip(':') || !each(name) {
+			return false
+		}
+		switch r.next() {
+		case ',':
+			r.at++
+		case '}':
+			r.at++
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// read reads a struct.
+func (f *fields) read(r *reader, v reflect.Value, depth int) bool {
+	if r.next() != '{' {
+		return r.null()
+	}
+	var met uint64
+	return r.members(depth, func(name []byte) bool {
+		field := f.byName[string(name)]
+		if field == nil || met&(1<<field.number) != 0 {
+			return false
+		}
+		met |= 1 << field.number
+		to := v.Field(field.index[0])
+		for _, i := range field.index[1:] {
+			to = to.Field(i)
+		}
+		return field.t.read(r, to, depth+1)
+	})
+}

@@ -1,0 +1,261 @@
+package quickjson_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/quickjson"
+)
+
+// types are those of all built-in kinds.
+func types() []reflect.Type {
+	var out []reflect.Type
+	for _, res := range api.BuiltIn() {
+		for i := range res.Versions {
+			out = append(out, reflect.TypeOf(res.NewOf(&res.Versions[i])).Elem())
+		}
+	}
+	return out
+}
+
+var odd = []string{"", "a", "name", "a b", "<&>", "\"\\\n\t\r", "\x00\x1f\x7f", "é", "\u2028", "\xff", "日本", "1", "null", strings.Repeat("x", 100)}
+
+// filler fills values at random.
+type filler struct {
+	*rand.Rand
+	full bool // nothing is left out
+}
+
+func (f *filler) some() bool { return f.full || f.IntN(3) == 0 }
+
+func (f *filler) fill(v reflect.Value, depth int) {
+	if depth > 12 || !f.some() && depth > 1 {
+		return
+	}
+	switch x := v.Addr().Interface().(type) {
+	case *metav1.Time:
+		*x = metav1.Unix(f.Int64N(4e9), 0)
+		return
+	case *metav1.MicroTime:
+		*x = metav1.MicroTime{Time: time.UnixMicro(f.Int64N(4e15)).Local()}
+		return
+	case *resource.Quantity:
+		*x = *resource.NewMilliQuantity(f.Int64N(1e9), resource.DecimalSI)
+		return
+	case *intstr.IntOrString:
+		*x = []intstr.IntOrString{intstr.FromInt32(f.Int32()), intstr.FromString("http")}[f.IntN(2)]
+		return
+	case *metav1.FieldsV1:
+		x.Raw = []byte([]string{"{}", ` {"f:a":{".":{}}} `, `{"k:{\\"a\\":1}":{}}`, `{"<":"é"}`, "null"}[f.IntN(5)])
+		return
+	case *runtime.RawExtension:
+		x.Raw = []byte([]string{"{}", ` [1, 2e3] `, `"<"`, "1.5", `{"a":{"b":[null,true,false]}}`}[f.IntN(5)])
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(odd[f.IntN(len(odd))])
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt([]int64{0, 1, -1, 1<<31 - 1, -1 << 31}[f.IntN(5)])
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(f.Uint64N(100))
+	case reflect.Float64:
+		v.SetFloat([]float64{0, 1, 1.5, -1e21, 1e-7}[f.IntN(5)])
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		f.fill(v.Elem(), depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), f.IntN(3), 3))
+		for i := range v.Len() {
+			f.fill(v.Index(i), depth+1)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range f.IntN(3) {
+			key := odd[f.IntN(len(odd))]
+			value := reflect.New(v.Type().Elem()).Elem()
+			f.fill(value, depth+1)
+			v.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), value)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				f.fill(v.Field(i), depth+1)
+			}
+		}
+	}
+}
+
+// checkWrite compares what is written of an object with what encoding/json writes.
+func checkWrite(t *testing.T, q *quickjson.Type, obj any) []byte {
+	t.Helper()
+	want, wantErr := json.Marshal(obj)
+	got, err := q.Append(nil, obj)
+	if (err == nil) != (wantErr == nil) || wantErr == nil && string(got) != string(want) {
+		t.Fatalf("%T is written as\n%s\nwant\n%s\n%v, %v", obj, got, want, err, wantErr)
+	}
+	return want
+}
+
+// checkRead compares what is read with what the library reads, and tells whether
+// it was.
+func checkRead(t *testing.T, q *quickjson.Type, rt reflect.Type, data []byte) bool {
+	t.Helper()
+	got, want := reflect.New(rt), reflect.New(rt)
+	if !q.Read(data, got.Interface()) {
+		return false
+	}
+	strict, err := kjson.UnmarshalStrict(data, want.Interface())
+	if err != nil || len(strict) > 0 {
+		t.Fatalf("%s is read into %v; the library says %v, %v", data, rt, strict, err)
+	}
+	if !reflect.DeepEqual(got.Interface(), want.Interface()) {
+		t.Fatalf("%s is read as\n%#v\nwant\n%#v", data, got, want)
+	}
+	return true
+}
+
+func TestTypes(t *testing.T) {
+	var plans quickjson.Plans
+	random := rand.New(rand.NewPCG(1, 2))
+	read, all := 0, 0
+	for _, rt := range types() {
+		q := plans.Of(rt)
+		checkWrite(t, q, reflect.New(rt).Interface())
+		for range 30 {
+			obj := reflect.New(rt)
+			(&filler{Rand: random}).fill(obj.Elem(), 0)
+			data := checkWrite(t, q, obj.Interface())
+			if len(data) == 0 {
+				continue // it has no JSON form
+			}
+			if all++; checkRead(t, q, rt, data) {
+				read++
+			}
+			for range 10 {
+				checkRead(t, q, rt, mutated(random, data))
+			}
+		}
+	}
+	if read < all*9/10 {
+		t.Errorf("only %d of %d objects were read", read, all)
+	}
+}
+
+const bytesOfJSON = "{}[]\",:0123456789.eE+-ntfu\\ \n\x00\xff"
+
+// mutated is a text with a small change.
+func mutated(random *rand.Rand, data []byte) []byte {
+	out := append([]byte(nil), data...)
+	i := random.IntN(len(out))
+	switch random.IntN(4) {
+	case 0:
+		out[i] = bytesOfJSON[random.IntN(len(bytesOfJSON))]
+	case 1:
+		return append(out[:i], out[min(i+1+random.IntN(4), len(out)):]...)
+	case 2: // a part once more
+		j := min(i+random.IntN(40), len(out))
+		return append(out[:j:j], out[i:]...)
+	default:
+		at := strings.LastIndexByte(string(out[:i+1]), ':') + 1
+		value := []string{"null", "1", `""`, "{}", "[]", "true", "1.0", `"x"`, "[null]", `{"a":null}`, "-0", "1e2", "99999999999"}[random.IntN(13)]
+		return append(append(append([]byte(nil), out[:at]...), value...), out[min(at+1+random.IntN(10), len(out)):]...)
+	}
+	return out
+}
+
+func FuzzTypes(f *testing.F) {
+	all := types()
+	var plans quickjson.Plans
+	f.Add(uint16(0), []byte(`{"metadata":{"name":"a"}}`))
+	random := rand.New(rand.NewPCG(3, 4))
+	for i, rt := range all {
+		obj := reflect.New(rt)
+		(&filler{Rand: random}).fill(obj.Elem(), 0)
+		data, err := json.Marshal(obj.Interface())
+		if err != nil {
+			continue
+		}
+		f.Add(uint16(i), data)
+	}
+	f.Fuzz(func(t *testing.T, kind uint16, data []byte) {
+		rt := all[int(kind)%len(all)]
+		q := plans.Of(rt)
+		checkRead(t, q, rt, data)
+		obj := reflect.New(rt).Interface()
+		if kjson.UnmarshalCaseSensitivePreserveInts(data, obj) == nil {
+			checkWrite(t, q, obj)
+		}
+	})
+}
+
+// What a protobuf body brings along need not be JSON.
+func TestWriteGarbage(t *testing.T) {
+	var plans quickjson.Plans
+	for _, raw := range []string{"", "{", `{"a":}`, "\xff", "{}x", `{"a":"\x01"}`, `{"a":"\\q"}`, `{"a":"\\u12"}`, `"\\u1234"`} {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte(raw)}}}}}
+		checkWrite(t, plans.Of(reflect.TypeFor[corev1.ConfigMap]()), cm)
+	}
+}
+
+const small = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod-000001","labels":{"app":"bench","shard":"s1"}},` +
+	`"spec":{"nodeName":"node-1","serviceAccountName":"default","automountServiceAccountToken":false,` +
+	`"containers":[{"name":"main","image":"registry.example/app:v1","args":["--port=8080","--level=info"],` +
+	`"env":[{"name":"A","value":"1"},{"name":"POD","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}],` +
+	`"ports":[{"containerPort":8080,"name":"http"}],` +
+	`"resources":{"requests":{"cpu":"100m","memory":"128Mi"},"limits":{"memory":"256Mi"}},` +
+	`"readinessProbe":{"httpGet":{"path":"/ready","port":8080}},` +
+	`"volumeMounts":[{"name":"config","mountPath":"/etc/config"}]}],` +
+	`"volumes":[{"name":"config","configMap":{"name":"cm-000001"}}]}}`
+
+func BenchmarkPod(b *testing.B) {
+	var plans quickjson.Plans
+	q := plans.Of(reflect.TypeFor[corev1.Pod]())
+	obj := &corev1.Pod{}
+	if !q.Read([]byte(small), obj) {
+		b.Fatal("not read")
+	}
+	if again := (&corev1.Pod{}); json.Unmarshal([]byte(small), again) != nil || !equality.Semantic.DeepEqual(obj, again) {
+		b.Fatal("read as another")
+	}
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			q.Read([]byte(small), &corev1.Pod{})
+		}
+	})
+	b.Run("read by library", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = kjson.UnmarshalStrict([]byte(small), &corev1.Pod{})
+		}
+	})
+	b.Run("write", func(b *testing.B) {
+		b.ReportAllocs()
+		var dst []byte
+		for b.Loop() {
+			dst, _ = q.Append(dst[:0], obj)
+		}
+	})
+	b.Run("write by library", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = json.Marshal(obj)
+		}
+	})
+}

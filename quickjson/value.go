@@ -1,0 +1,242 @@
+package quickjson
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// Read decodes a JSON object. Whole numbers become int64, others float64. Of a
+// field that is there twice the last counts.
+func Read(data []byte) (map[string]any, error) {
+	if content, ok := ReadPlain(data); ok {
+		return content, nil
+	}
+	var content map[string]any
+	err := kjson.UnmarshalCaseSensitivePreserveInts(data, &content)
+	return content, err
+}
+
+// ReadStrict is Read, which also tells of fields that are there twice.
+func ReadStrict(data []byte) (content map[string]any, strict []error, err error) {
+	if content, ok := ReadPlain(data); ok {
+		return content, nil, nil
+	}
+	strict, err = kjson.UnmarshalStrict(data, &content)
+	return content, strict, err
+}
+
+// ReadPlain decodes what is in order; ok is false of whatever is not, and of what
+// is unusual.
+func ReadPlain(data []byte) (content map[string]any, ok bool) {
+	r := reading(data)
+	if r.next() == '{' {
+		content, ok = r.object(1)
+	}
+	return content, r.done() && ok
+}
+
+// object reads an object, at whose first brace r is.
+func (r *reader) object(depth int) (map[string]any, bool) {
+	if depth > maxDepth {
+		return nil, false
+	}
+	r.at++
+	out := map[string]any{}
+	if r.next() == '}' {
+		r.at++
+		return out, true
+	}
+	for {
+		if r.next() != '"' {
+			return nil, false
+		}
+		text, ok := r.text()
+		if !ok || !r.skip(':') {
+			return nil, false
+		}
+		name := r.name(text)
+		before := len(out)
+		value, ok := r.value(depth)
+		if !ok {
+			return nil, false
+		}
+		if out[name] = value; len(out) == before {
+			return nil, false // there twice
+		}
+		switch r.next() {
+		case ',':
+			r.at++
+		case '}':
+			r.at++
+			return out, true
+		default:
+			return nil, false
+		}
+	}
+}
+
+// array reads an array, at whose first bracket r is.
+func (r *reader) array(depth int) ([]any, bool) {
+	if depth > maxDepth {
+		return nil, false
+	}
+	r.at++
+	if r.next() == ']' {
+		r.at++
+		return []any{}, true
+	}
+	first := len(r.items)
+	for {
+		value, ok := r.value(depth)
+		if !ok {
+			return nil, false
+		}
+		r.items = append(r.items, value)
+		switch r.next() {
+		case ',':
+			r.at++
+		case ']':
+			r.at++
+			out := append(make([]any, 0, len(r.items)-first), r.items[first:]...)
+			clear(r.items[first:])
+			r.items = r.items[:first]
+			return out, true
+		default:
+			return nil, false
+		}
+	}
+}
+
+func (r *reader) value(depth int) (any, bool) {
+	switch b := r.next(); {
+	case b == '"':
+		text, ok := r.text()
+		return string(text), ok
+	case b == '{':
+		return r.object(depth + 1)
+	case b == '[':
+		return r.array(depth + 1)
+	case b == 't':
+		return true, r.word("true")
+	case b == 'f':
+		return false, r.word("false")
+	case b == 'n':
+		return nil, r.word("null")
+	default:
+		return r.number()
+	}
+}
+
+// number reads a number: one that is whole, unless it is very long, or another as
+// the library does.
+func (r *reader) number() (any, bool) {
+	start := r.at
+	if n, ok := r.whole(); ok {
+		return n, true
+	}
+	r.at = start
+	if isWhole, ok := r.digits(); !ok || isWhole {
+		return nil, false
+	}
+	f, err := strconv.ParseFloat(string(r.data[start:r.at]), 64)
+	return f, err == nil
+}
+
+// Lasting tells whether a value is, once written, read as the same value: it has
+// no fractions, of which those that are whole become int64, and nothing that is
+// not decoded JSON.
+func Lasting(value any) bool {
+	switch v := value.(type) {
+	case nil, string, bool, int64:
+		return true
+	case map[string]any:
+		for _, field := range v {
+			if !Lasting(field) {
+				return false
+			}
+		}
+		return v != nil
+	case []any:
+		for _, item := range v {
+			if !Lasting(item) {
+				return false
+			}
+		}
+		return v != nil
+	}
+	return false
+}
+
+// Append appends the JSON of decoded JSON, as encoding/json writes it: fields in
+// the order of their names, and what HTML knows escaped.
+func Append(dst []byte, value any) ([]byte, error) {
+	switch v := value.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case string:
+		return appendString(dst, v), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case int64:
+		return strconv.AppendInt(dst, v, 10), nil
+	case map[string]any:
+		return appendObject(dst, v)
+	case []any:
+		return appendArray(dst, v)
+	}
+	data, err := json.Marshal(value)
+	return append(dst, data...), err
+}
+
+// ordinary is how many fields an object seldom has more of.
+const ordinary = 16
+
+func appendObject(dst []byte, fields map[string]any) ([]byte, error) {
+	if fields == nil {
+		return append(dst, "null"...), nil
+	}
+	var room [ordinary]string
+	names := room[:0]
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return AppendFields(dst, fields, names)
+}
+
+// AppendFields appends the JSON of an object that has certain fields of another,
+// in the order in which they are named.
+func AppendFields(dst []byte, fields map[string]any, names []string) ([]byte, error) {
+	var err error
+	dst = append(dst, '{')
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendString(dst, name), ':')
+		if dst, err = Append(dst, fields[name]); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+func appendArray(dst []byte, items []any) ([]byte, error) {
+	if items == nil {
+		return append(dst, "null"...), nil
+	}
+	var err error
+	dst = append(dst, '[')
+	for i, item := range items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = Append(dst, item); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, ']'), nil
+}
