@@ -82,7 +82,9 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 		return nil, fmt.Errorf("decode %s: %w", r.Name, err)
 	}
 	if r.Untyped {
-		r.completeStored(v, obj)
+		if err := r.completeStored(v, obj); err != nil {
+			return nil, fmt.Errorf("decode %s: %w", r.Name, err)
+		}
 		return obj, nil
 	}
 	hub, err := r.Decoded(v, obj)
@@ -104,16 +106,19 @@ func (r *Resource) AsStored(obj Object) bool {
 	if err != nil {
 		return false
 	}
-	r.completeStored(v, obj)
-	return true
+	return r.completeStored(v, obj) == nil
 }
 
-// completeStored gives what has no Go type the defaults of the version that it is
-// stored in.
-func (r *Resource) completeStored(v *Version, obj Object) {
+// completeStored gives what has no Go type metadata that fits its type, and the
+// defaults of the version that it is stored in.
+func (r *Resource) completeStored(v *Version, obj Object) error {
+	if err := obj.(*untyped.Object).MendStored(); err != nil {
+		return err
+	}
 	if form := r.form(v); form.Default != nil {
 		form.Default(obj)
 	}
+	return nil
 }
 
 func (r *Resource) decodeStored(value []byte) (*Version, Object, error) {

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/untyped"
@@ -138,27 +136,14 @@ func coerceMetadata(content map[string]any) (unknown []error, err error) {
 	if meta, ok := was.(map[string]any); ok && untyped.WellFormed(meta) {
 		return nil, nil
 	}
-	data, err := json.Marshal(was)
+	meta, paths, err := untyped.Metadata(was, false)
 	if err != nil {
 		return nil, err
 	}
-	var meta metav1.ObjectMeta
-	strict, err := kjson.UnmarshalStrict(data, &meta)
-	if err != nil {
-		return nil, err
+	for _, path := range paths {
+		unknown = append(unknown, fmt.Errorf("unknown field %q", "metadata."+path))
 	}
-	for _, err := range strict {
-		text := strings.Replace(err.Error(), `unknown field "`, `unknown field "metadata.`, 1)
-		unknown = append(unknown, errors.New(text))
-	}
-	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta)
-	if err != nil {
-		return nil, err
-	}
-	if meta.CreationTimestamp.IsZero() {
-		delete(out, "creationTimestamp")
-	}
-	content["metadata"] = out
+	content["metadata"] = meta
 	return unknown, nil
 }
 

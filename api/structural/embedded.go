@@ -7,13 +7,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metavalidation "k8s.io/apimachinery/pkg/api/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	kjson "sigs.k8s.io/json"
+
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // Embedded resources are objects inside of objects. What every object has is of
@@ -75,57 +73,19 @@ func (c *coercer) object(path *field.Path, m map[string]any) *field.Error {
 	if !ok {
 		return nil
 	}
-	meta, err := c.metadata(path.Child("metadata"), was)
+	at := path.Child("metadata")
+	meta, unknown, err := untyped.Metadata(was, c.lenient)
 	switch {
 	case err != nil && c.lenient:
 		return nil
 	case err != nil:
-		return field.Invalid(path.Child("metadata"), was, err.Error())
+		return field.Invalid(at, was, err.Error())
 	}
-	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(meta)
-	if err != nil {
-		return field.Invalid(path.Child("metadata"), was, err.Error())
+	for _, name := range unknown {
+		c.unknown = append(c.unknown, at.String()+"."+name)
 	}
-	if meta.CreationTimestamp.IsZero() {
-		delete(out, "creationTimestamp")
-	}
-	m["metadata"] = out
+	m["metadata"] = meta
 	return nil
-}
-
-// metadata reads metadata; fields of the wrong type are left out if that is
-// allowed.
-func (c *coercer) metadata(path *field.Path, v any) (*metav1.ObjectMeta, error) {
-	meta := &metav1.ObjectMeta{}
-	strict, err := readMetadata(v, meta)
-	fields, isMap := v.(map[string]any)
-	if err != nil && (!c.lenient || !isMap) {
-		return nil, err
-	}
-	if err != nil {
-		meta = &metav1.ObjectMeta{}
-		for name, value := range fields {
-			one := map[string]any{name: value}
-			if _, err := readMetadata(one, &metav1.ObjectMeta{}); err == nil {
-				more, _ := readMetadata(one, meta)
-				strict = append(strict, more...)
-			}
-		}
-	}
-	for _, err := range strict {
-		if f, ok := err.(kjson.FieldError); ok {
-			c.unknown = append(c.unknown, path.String()+"."+f.FieldPath())
-		}
-	}
-	return meta, nil
-}
-
-func readMetadata(v any, into *metav1.ObjectMeta) (strict []error, err error) {
-	data, err := utiljson.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return kjson.UnmarshalStrict(data, into)
 }
 
 // checkEmbedded tells what is wrong with what every object has, in all that is
@@ -171,8 +131,8 @@ func checkObject(path *field.Path, m map[string]any) field.ErrorList {
 	if !ok {
 		return errs
 	}
-	meta := &metav1.ObjectMeta{}
-	if _, err := readMetadata(was, meta); err != nil {
+	meta, _, err := untyped.ReadMetadata(was)
+	if err != nil {
 		return append(errs, field.Invalid(path.Child("metadata"), was, err.Error()))
 	}
 	if meta.Name == "" {

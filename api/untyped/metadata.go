@@ -1,6 +1,91 @@
 package untyped
 
-import "time"
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
+)
+
+// Metadata makes of metadata, as an object has it, what its type can hold, and
+// returns the paths of fields that the type has not. Fields of the wrong type are
+// an error; a lenient caller, who reads what is stored already, has them dropped,
+// and then nothing but metadata that is no object is an error.
+func Metadata(was any, lenient bool) (is map[string]any, unknown []string, err error) {
+	meta, unknown, err := ReadMetadata(was)
+	if err != nil && lenient {
+		meta, unknown, err = salvage(was)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if is, err = runtime.DefaultUnstructuredConverter.ToUnstructured(meta); err != nil {
+		return nil, nil, err
+	}
+	if meta.CreationTimestamp.IsZero() {
+		delete(is, "creationTimestamp")
+	}
+	return is, unknown, nil
+}
+
+// salvage reads those fields of metadata that can be read.
+func salvage(was any) (*metav1.ObjectMeta, []string, error) {
+	fields, ok := was.(map[string]any)
+	if !ok {
+		return nil, nil, fmt.Errorf("invalid metadata: expected object, got %T", was)
+	}
+	fit := make(map[string]any, len(fields))
+	for name, value := range fields {
+		if _, _, err := ReadMetadata(map[string]any{name: value}); err == nil {
+			fit[name] = value
+		}
+	}
+	return ReadMetadata(fit)
+}
+
+// ReadMetadata reads metadata, and returns the paths of fields that it has not.
+func ReadMetadata(v any) (meta *metav1.ObjectMeta, unknown []string, err error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	meta = &metav1.ObjectMeta{}
+	strict, err := kjson.UnmarshalStrict(data, meta)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, err := range strict {
+		if f, ok := err.(kjson.FieldError); ok {
+			unknown = append(unknown, f.FieldPath())
+		}
+	}
+	return meta, unknown, nil
+}
+
+// MendStored makes what is stored as an object's metadata what its type can hold;
+// what does not fit is dropped, for there is nobody to refuse it to. Objects from
+// before there were generations have the first.
+func (o *Object) MendStored() error {
+	was, ok := o.Object["metadata"]
+	if !ok {
+		return nil
+	}
+	meta, ok := was.(map[string]any)
+	if !ok || !WellFormed(meta) {
+		var err error
+		if meta, _, err = Metadata(was, true); err != nil {
+			return err
+		}
+		o.Object["metadata"] = meta
+	}
+	if n, _ := meta["generation"].(int64); n == 0 {
+		meta["generation"] = int64(1)
+	}
+	return nil
+}
 
 // WellFormed tells whether metadata, which a client sent, is surely what its type
 // would make of it: fields are known, of the right types, and not empty. What it
@@ -43,7 +128,8 @@ func isTime(v any) bool {
 		return false
 	}
 	t, err := time.Parse(time.RFC3339, s)
-	return err == nil && !t.IsZero() && t.UTC().Format(time.RFC3339) == s
+	var text [len(time.RFC3339)]byte
+	return err == nil && !t.IsZero() && string(t.UTC().AppendFormat(text[:0], time.RFC3339)) == s
 }
 
 func isTexts(v any) bool {
@@ -98,9 +184,24 @@ func isOwner(v any) bool {
 
 func isEntry(v any) bool {
 	m, ok := v.(map[string]any)
-	if !ok || m["time"] != nil && !isTime(m["time"]) {
+	if !ok {
 		return false
 	}
-	_, ok = entryOf(m)
-	return ok
+	for name, value := range m {
+		switch name {
+		case "manager", "operation", "apiVersion", "fieldsType", "subresource":
+			ok = isText(value)
+		case "time":
+			ok = isTime(value)
+		case "fieldsV1":
+			set, isSet := value.(map[string]any)
+			ok = isSet && set != nil
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }

@@ -83,6 +83,44 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// What is stored is mended as kube-apiserver mends it: what fits stays, even beside
+// what does not.
+func TestMendStored(t *testing.T) {
+	for in, want := range map[string]string{
+		`{}`:                `{}`,
+		`{"metadata":null}`: `{"metadata":{"generation":1}}`,
+		`{"metadata":{"name":"a","generation":7}}`:                                  `{"metadata":{"name":"a","generation":7}}`,
+		`{"metadata":{"name":"a"}}`:                                                 `{"metadata":{"name":"a","generation":1}}`,
+		`{"metadata":{"name":"a","labels":{"x":1},"annotations":{"y":"z"}}}`:        `{"metadata":{"name":"a","annotations":{"y":"z"},"generation":1}}`,
+		`{"metadata":{"name":"a","finalizers":"x","generation":2}}`:                 `{"metadata":{"name":"a","generation":2}}`,
+		`{"metadata":{"name":"a","finalizers":["x",1],"uid":"u"}}`:                  `{"metadata":{"name":"a","uid":"u","generation":1}}`,
+		`{"metadata":{"name":"a","creationTimestamp":"yesterday","more":{"a":1}}}`:  `{"metadata":{"name":"a","generation":1}}`,
+		`{"metadata":{"name":"a","creationTimestamp":7,"labels":{"x":"y"}}}`:        `{"metadata":{"name":"a","labels":{"x":"y"},"generation":1}}`,
+		`{"metadata":{"name":"a","creationTimestamp":"2026-01-02T04:04:05+01:00"}}`: `{"metadata":{"name":"a","creationTimestamp":"2026-01-02T03:04:05Z","generation":1}}`,
+		`{"metadata":{"name":"a","more":1}}`:                                        `{"metadata":{"name":"a","generation":1}}`,
+		`{"metadata":{"name":"a","generation":"many"}}`:                             `{"metadata":{"name":"a","generation":1}}`,
+		`{"metadata":{"name":"a","managedFields":[{"manager":1}],"generation":3}}`:  `{"metadata":{"name":"a","generation":3}}`,
+		`{"metadata":{"name":"a","ownerReferences":{"kind":"A"},"generation":3}}`:   `{"metadata":{"name":"a","generation":3}}`,
+		`{"metadata":"a"}`: "invalid metadata: expected object, got string",
+		`{"metadata":[1]}`: "invalid metadata: expected object, got []interface {}",
+	} {
+		content, err := quickjson.Read([]byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Of(content)
+		if err := o.MendStored(); err != nil {
+			if err.Error() != want {
+				t.Errorf("%s: %v, want %s", in, err, want)
+			}
+			continue
+		}
+		if is, err := quickjson.Read([]byte(want)); err != nil || !reflect.DeepEqual(o.Object, is) {
+			t.Errorf("%s became %v, want %s", in, o.Object, want)
+		}
+	}
+}
+
 func FuzzMetadata(f *testing.F) {
 	for _, text := range metadata {
 		f.Add([]byte(text))
