@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/miniapiserver/miniapiserver/api/structural"
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
@@ -48,20 +49,18 @@ func definitionsOf(spec *apiextensionsv1.CustomResourceDefinitionSpec, names api
 
 // published is a schema as clients get to see it: with what every object has, and
 // in version 2 without what that cannot say. Clients of version 2 take fields
-// for all there are, so that a schema which keeps unknown ones has none there.
+// for all there are, so that a schema which keeps unknown ones has none there. Nor
+// has one that is not structural, which is left over from older versions.
 func published(s *props, preserve, v2 bool) ([]byte, error) {
 	var out *props
 	switch {
-	case s == nil, v2 && (preserve || keeps(s)):
+	case s == nil, v2 && (preserve || keeps(s)), preserve && !structural.IsStructural(s):
 		out = &props{Type: "object"}
 	default:
 		p := publisher{v2: v2}
 		out = p.schema(s)
 		if p.err != nil {
 			return nil, p.err
-		}
-		if preserve {
-			out.XPreserveUnknownFields = &preserve
 		}
 		out.Properties = p.identified(out.Properties, metav1.TypeMeta{}.SwaggerDoc())
 	}

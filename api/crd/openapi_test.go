@@ -48,6 +48,37 @@ func TestPublishedSchemas(t *testing.T) {
 	}
 }
 
+// Definitions left over from older versions may keep all fields, which version 3
+// does not say, and need not be structural, of which neither version says a thing.
+func TestPublishedOfOlder(t *testing.T) {
+	for text, fields := range map[string]bool{
+		`{"type":"object","properties":{"a":{"type":"string"}}}`:            true,
+		`{"type":"object","properties":{"a":{}}}`:                           false,
+		`{"type":"object","patternProperties":{"^a":{"type":"string"}}}`:    false,
+		`{"properties":{"a":{"type":"string"}},"required":["a"]}`:           false,
+		`{"type":"object","x-kubernetes-preserve-unknown-fields":true}`:     true,
+		`{"type":"object","anyOf":[{"properties":{"b":{"minimum":1}}}]}`:    false,
+		`{"type":"object","properties":{"a":{"type":"array"}},"title":"x"}`: false,
+	} {
+		var s props
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		v2, err := published(&s, true, true)
+		if err != nil || string(v2) != `{"type":"object"}` {
+			t.Errorf("%s in version 2 is %s, %v", text, v2, err)
+		}
+		v3, err := published(&s, true, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := decoded(t, v3).(map[string]any)
+		if is["properties"] != nil != fields || is["x-kubernetes-preserve-unknown-fields"] != nil != keeps(&s) {
+			t.Errorf("%s in version 3 is %s", text, v3)
+		}
+	}
+}
+
 func decoded(t *testing.T, data []byte) (v any) {
 	t.Helper()
 	if err := json.Unmarshal(data, &v); err != nil {

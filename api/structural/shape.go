@@ -35,6 +35,10 @@ func CheckShape(s *props, path *field.Path) field.ErrorList {
 	return checkShape(s, path)
 }
 
+// IsStructural tells whether a schema is, which all are of definitions that may be
+// made now.
+func IsStructural(p *props) bool { return representable(p) && len(checkShape(p, nil)) == 0 }
+
 // checkShape tells, in the order of their text, what keeps a schema from being
 // structural.
 func checkShape(s *props, path *field.Path) field.ErrorList {
