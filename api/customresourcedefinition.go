@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -41,6 +42,7 @@ func customResourceDefinition(now func() time.Time) *Resource {
 		PrepareStatusUpdate: keepMetadataOf,
 		Validate:            rulesOf(definitionRules),
 		ValidateUpdate:      changesOf(definitionChanges),
+		ObjectWarnings:      definitionWarnings,
 		WholeUpdate:         true,
 		BeginDelete: func(obj Object) {
 			terminateDefinition(obj.(*apiextensionsv1.CustomResourceDefinition), now())
@@ -62,6 +64,32 @@ func noteStored(d *apiextensionsv1.CustomResourceDefinition) {
 			d.Status.StoredVersions = append(slices.Clone(d.Status.StoredVersions), v.Name)
 		}
 	}
+}
+
+// definitionWarnings are about formats that no value is judged by, and that were
+// not in the definition before.
+func definitionWarnings(obj, old Object) []string {
+	var before []string
+	if old != nil {
+		before = unknownFormats(old.(*apiextensionsv1.CustomResourceDefinition))
+	}
+	var out []string
+	for _, format := range unknownFormats(obj.(*apiextensionsv1.CustomResourceDefinition)) {
+		if !slices.Contains(before, format) {
+			out = append(out, fmt.Sprintf("unrecognized format %q", format))
+		}
+	}
+	return out
+}
+
+func unknownFormats(d *apiextensionsv1.CustomResourceDefinition) []string {
+	var out []string
+	for i := range d.Spec.Versions {
+		if s := d.Spec.Versions[i].Schema; s != nil {
+			out = append(out, structural.UnknownFormats(s.OpenAPIV3Schema)...)
+		}
+	}
+	return out
 }
 
 // terminateDefinition marks a definition whose objects are still to be deleted.

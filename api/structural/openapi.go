@@ -76,6 +76,37 @@ func known(kind spec.StringOrArray, format string) bool {
 	return false
 }
 
+// UnknownFormats are the formats in a schema that no value is judged by, each once.
+func UnknownFormats(p *props) []string {
+	if p == nil {
+		return nil
+	}
+	var out []string
+	if p.Format != "" && !known(spec.StringOrArray{p.Type}, p.Format) {
+		out = append(out, p.Format)
+	}
+	parts := []*props{p.Not}
+	if p.Items != nil {
+		parts = append(parts, p.Items.Schema)
+	}
+	if p.AdditionalProperties != nil {
+		parts = append(parts, p.AdditionalProperties.Schema)
+	}
+	for _, sub := range p.Properties {
+		parts = append(parts, &sub)
+	}
+	for _, l := range combined(p) {
+		for i := range l.schemas {
+			parts = append(parts, &l.schemas[i])
+		}
+	}
+	for _, part := range parts {
+		out = append(out, UnknownFormats(part)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // textFormats are those of texts, without dashes.
 func textFormats() []string {
 	return []string{"bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid", "uuid3", "uuid4", "uuid5",
