@@ -201,9 +201,6 @@ func (h *Handler) forget(res *api.Resource) {
 	}
 }
 
-// scratches are buffers for what is copied at once.
-var scratches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
 // listForm is the JSON of an object as it stands in a list: without its head.
 // The slice shares memory with full; the brace before it is the caller's.
 func (c *codec) listForm(full []byte) []byte { return full[len(c.head):] }
