@@ -135,7 +135,14 @@ func zeroOf(rt reflect.Type) func(reflect.Value) bool {
 	case rt.Kind() == reflect.Pointer && rt.Implements(is):
 		return func(v reflect.Value) bool { return v.IsNil() || v.Interface().(zeroer).IsZero() }
 	case reflect.PointerTo(rt).Implements(is):
-		return func(v reflect.Value) bool { return v.Addr().Interface().(zeroer).IsZero() }
+		return func(v reflect.Value) bool {
+			if !v.CanAddr() { // it is in a map
+				to := reflect.New(rt).Elem()
+				to.Set(v)
+				v = to
+			}
+			return v.Addr().Interface().(zeroer).IsZero()
+		}
 	}
 	return reflect.Value.IsZero
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"reflect"
+	"strconv"
 )
 
 // Read decodes data into the zero value of t that into points to. It returns false
@@ -99,14 +100,13 @@ func readFloat(r *reader, v reflect.Value, _ int) bool {
 	if r.next() == 'n' {
 		return r.null()
 	}
-	n, ok := r.number()
-	switch n := n.(type) {
-	case int64:
-		v.SetFloat(float64(n))
-	case float64:
-		v.SetFloat(n)
+	start := r.at
+	if _, ok := r.digits(); !ok {
+		return false
 	}
-	return ok
+	n, err := strconv.ParseFloat(string(r.data[start:r.at]), 64)
+	v.SetFloat(n)
+	return err == nil
 }
 
 func (p *Plans) readingPointer(rt reflect.Type) func(*reader, reflect.Value, int) bool {

@@ -2,6 +2,7 @@ package quickjson_test
 
 import (
 	"encoding/json"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -210,6 +211,35 @@ func TestWriteGarbage(t *testing.T) {
 	for _, raw := range []string{"", "{", `{"a":}`, "\xff", "{}x", `{"a":"\x01"}`, `{"a":"\\q"}`, `{"a":"\\u12"}`, `"\\u1234"`} {
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{FieldsV1: &metav1.FieldsV1{Raw: []byte(raw)}}}}}
 		checkWrite(t, plans.Of(reflect.TypeFor[corev1.ConfigMap]()), cm)
+	}
+}
+
+// TestOddTypes has what no built-in kind has, but one may.
+func TestOddTypes(t *testing.T) {
+	type inMap struct {
+		Made  metav1.Time `json:"made,omitzero"`
+		Count int         `json:"count,omitzero"`
+	}
+	type odd struct {
+		ByName map[string]inMap `json:"byName,omitempty"`
+		Float  float64          `json:"float"`
+	}
+	var plans quickjson.Plans
+	rt := reflect.TypeFor[odd]()
+	q := plans.Of(rt)
+	checkWrite(t, q, &odd{ByName: map[string]inMap{"a": {}, "b": {Made: metav1.Unix(1e9, 0), Count: 1}}})
+	for _, float := range []string{"-0", "-0.0", "0", "1", "1e3", "123456789012345678", "1234567890123456789012"} {
+		var is odd
+		if !q.Read([]byte(`{"float":`+float+`}`), &is) {
+			t.Errorf("%s is not read", float)
+		}
+		want := odd{}
+		if err := kjson.UnmarshalCaseSensitivePreserveInts([]byte(`{"float":`+float+`}`), &want); err != nil {
+			t.Fatal(err)
+		}
+		if math.Float64bits(is.Float) != math.Float64bits(want.Float) {
+			t.Errorf("%s is read as %v, want %v", float, is.Float, want.Float)
+		}
 	}
 }
 
