@@ -109,10 +109,11 @@ func (i *Item) decode() (api.Object, error) {
 }
 
 // adopt has the item hold obj, from which its value was made, if that is what
-// would be made of the value.
-func (i *Item) adopt(obj api.Object) {
+// would be made of the value. Parts of obj may be another item's, whose kind is of:
+// if that is not this one's, AsStored might find something to change in them.
+func (i *Item) adopt(obj api.Object, of *kind) {
 	obj.SetResourceVersion(strconv.FormatInt(i.rev, 10))
-	if i.of.AsStored == nil || !i.of.AsStored(obj) {
+	if i.of != of || i.of.AsStored == nil || !i.of.AsStored(obj) {
 		return
 	}
 	i.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -133,5 +134,46 @@ func TestShared(t *testing.T) {
 	flights.Wait()
 	if asked.Load() > 8*500 {
 		t.Errorf("asked %d times", asked.Load())
+	}
+}
+
+// TestAdopted: an object that was written becomes the item's, but not if objects
+// have been read in another way since the one that it was made from: it may share
+// memory with that, which others read.
+func TestAdopted(t *testing.T) {
+	s := open(t, Options{})
+	var asked int
+	config := configMaps()
+	config.AsStored = func(api.Object) bool { asked++; return true }
+	c, err := s.Collection(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	obj := configMap("a/b", "1")
+	old, err := c.Create(t.Context(), "a/b", obj, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old = update(t, c, old, "2")
+	if asked != 2 {
+		t.Errorf("asked %d times, want twice", asked)
+	}
+	c.Reconfigure(config)
+	is := configMap("a/b", "3")
+	after, err := c.Update(t.Context(), old, is, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := after.Object(); asked != 2 || err != nil || got == is || value(t, after) != "3" {
+		t.Errorf("asked %d times, got %v, %v", asked, got, err)
+	}
+	if is.ResourceVersion != strconv.FormatInt(after.Revision(), 10) {
+		t.Errorf("resourceVersion is %q", is.ResourceVersion)
+	}
+	if update(t, c, after, "4"); asked != 3 {
+		t.Errorf("asked %d times, want three times", asked)
 	}
 }

@@ -43,7 +43,7 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 	case item == nil:
 		return nil, ErrExists
 	}
-	item.adopt(obj)
+	item.adopt(obj, item.of)
 	return item, nil
 }
 
@@ -70,7 +70,7 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl 
 	case item == nil:
 		return nil, c.conflict(old.key, current)
 	}
-	item.adopt(obj)
+	item.adopt(obj, old.of)
 	return item, nil
 }
 
