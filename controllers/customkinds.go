@@ -73,14 +73,19 @@ func (s *definitionSource) whole() (*definition, error) {
 	return obj.(*definition), nil
 }
 
-// outliner reads definitions without their schemas.
+// outliner reads definitions without their schemas, but for those from before
+// schemas had to be structural: their status says what is wrong with theirs.
 func outliner(definitions *api.Resource) reader {
 	return func(item *storage.Item) (api.Object, error) {
 		obj, err := definitions.DecodeStored(crd.Outline(item.Value()))
-		if err == nil {
-			obj.SetResourceVersion(strconv.FormatInt(item.Revision(), 10))
+		if err != nil {
+			return nil, err
 		}
-		return obj, err
+		if obj.(*definition).Spec.PreserveUnknownFields {
+			return item.Object()
+		}
+		obj.SetResourceVersion(strconv.FormatInt(item.Revision(), 10))
+		return obj, nil
 	}
 }
 
@@ -134,7 +139,7 @@ func (k *CustomKinds) Load(ctx context.Context) error {
 	return nil
 }
 
-// outlineOf is a definition without its schemas.
+// outlineOf is a definition as outliner reads it. It must not be changed.
 func (k *CustomKinds) outlineOf(item *storage.Item) (*definition, error) {
 	obj, err := k.outline(item)
 	if err != nil {

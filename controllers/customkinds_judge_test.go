@@ -8,6 +8,9 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // conditionOfType is a condition of a definition in one line; empty if it has none.
@@ -48,6 +51,59 @@ func TestNonStructural(t *testing.T) {
 	}
 	if got := conditionOfType(d, apiextensionsv1.NamesAccepted); got != "True NoConflicts: no conflicts found" {
 		t.Error(got)
+	}
+}
+
+// TestNonStructuralIsRead: what such a definition says does not depend on how much
+// of a definition is usually read.
+func TestNonStructuralIsRead(t *testing.T) {
+	all := api.BuiltIn()
+	res := all[slices.IndexFunc(all, func(r *api.Resource) bool { return r.Name == api.CustomResourceDefinitions })]
+	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := store.Collection(storage.CollectionConfig{Prefix: res.Prefix, Encode: res.EncodeStored, Decode: res.DecodeStored})
+	if err == nil {
+		err = store.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		old  bool
+		want string
+	}{
+		"old": {true, "True Violations: [spec.preserveUnknownFields: Invalid value: true: must be false, " +
+			"spec.versions[0].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields]"},
+		"new": {false, ""},
+	} {
+		d := &definition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "example.com", PreserveUnknownFields: test.old,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: &apiextensionsv1.CustomResourceValidation{
+				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {}}},
+			}}},
+		}}
+		d.Name = name
+		item, err := c.Create(t.Context(), name, d, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		obj, err := outliner(res)(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := obj.(*definition).DeepCopy()
+		k := &CustomKinds{Config: Config{Now: time.Now}}
+		k.judge(is, "", "")
+		if got := conditionOfType(is, apiextensionsv1.NonStructuralSchema); got != test.want || is.ResourceVersion == "" {
+			t.Errorf("%s of revision %q: got %q, want %q", name, is.ResourceVersion, got, test.want)
+		}
 	}
 }
 
