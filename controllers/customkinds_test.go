@@ -22,15 +22,7 @@ import (
 // between.
 func TestDefinitionMadeAgain(t *testing.T) {
 	s, _ := start(t, server.Options{})
-	h, err := rest.HTTPClientFor(s.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.CloseIdleConnections)
-	client, err := dynamic.NewForConfigAndClient(s.RESTConfig(), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := dynamicClient(t, s)
 	definitions := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	definition, widget := &unstructured.Unstructured{}, &unstructured.Unstructured{}
 	for text, to := range map[string]*unstructured.Unstructured{
@@ -68,4 +60,19 @@ func TestDefinitionMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// dynamicClient is a client of s for kinds that have no Go type.
+func dynamicClient(t *testing.T, s *server.Server) dynamic.Interface {
+	t.Helper()
+	h, err := rest.HTTPClientFor(s.RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.CloseIdleConnections)
+	client, err := dynamic.NewForConfigAndClient(s.RESTConfig(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -39,15 +38,7 @@ type widgets struct {
 func startWidgets(t *testing.T) *widgets {
 	t.Helper()
 	s, c := start(t, server.Options{})
-	h, err := rest.HTTPClientFor(s.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.CloseIdleConnections)
-	client, err := dynamic.NewForConfigAndClient(s.RESTConfig(), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := dynamicClient(t, s)
 	return &widgets{client.Resource(definitionsAt), client.Resource(widgetsAt), c}
 }
 

@@ -130,31 +130,15 @@ func (p *Plans) readingSlice(rt reflect.Type) func(*reader, reflect.Value, int) 
 		if r.next() != '[' {
 			return r.null()
 		}
-		if depth > maxDepth {
-			return false
-		}
-		r.at++
-		if r.next() == ']' {
-			r.at++
-			v.Set(reflect.MakeSlice(rt, 0, 0))
-			return true
-		}
-		for n := 0; ; n++ {
+		ok := r.elements(depth, func(n int) bool {
 			v.Grow(1)
 			v.SetLen(n + 1)
-			if !elem.read(r, v.Index(n), depth+1) {
-				return false
-			}
-			switch r.next() {
-			case ',':
-				r.at++
-			case ']':
-				r.at++
-				return true
-			default:
-				return false
-			}
+			return elem.read(r, v.Index(n), depth+1)
+		})
+		if ok && v.IsNil() {
+			v.Set(reflect.MakeSlice(rt, 0, 0))
 		}
+		return ok
 	}
 }
 
@@ -225,37 +209,6 @@ func readTexts(r *reader, v reflect.Value, depth int) bool {
 		out[key] = string(text)
 		return ok && len(out) > before
 	})
-}
-
-// members reads an object, at whose first brace r is. Each is told the name of a
-// field, and reads its value.
-func (r *reader) members(depth int, each func(name []byte) bool) bool {
-	if depth > maxDepth {
-		return false
-	}
-	r.at++
-	if r.next() == '}' {
-		r.at++
-		return true
-	}
-	for {
-		if r.next() != '"' {
-			return false
-		}
-		name, ok := r.text()
-		if !ok || !r.skip(':') || !each(name) {
-			return false
-		}
-		switch r.next() {
-		case ',':
-			r.at++
-		case '}':
-			r.at++
-			return true
-		default:
-			return false
-		}
-	}
 }
 
 // read reads a struct.

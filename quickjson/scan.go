@@ -169,8 +169,12 @@ func (r *reader) raw(depth int) (text []byte, ok bool) {
 	switch b {
 	case '"':
 		ok = r.rawText()
-	case '{', '[':
-		ok = r.rawParts(b, depth)
+	case '{':
+		ok = r.parts('}', depth, func(int) bool {
+			return r.next() == '"' && r.rawText() && r.skip(':') && r.past(depth+1)
+		})
+	case '[':
+		ok = r.parts(']', depth, func(int) bool { return r.past(depth + 1) })
 	case 't':
 		ok = r.word("true")
 	case 'f':
@@ -186,27 +190,40 @@ func (r *reader) raw(depth int) (text []byte, ok bool) {
 	return r.data[start:r.at], true
 }
 
-// rawParts goes past an object or an array, at whose first byte r is.
-func (r *reader) rawParts(open byte, depth int) bool {
+// past goes past a value.
+func (r *reader) past(depth int) bool {
+	_, ok := r.raw(depth)
+	return ok
+}
+
+// members goes through an object, at whose first brace r is. Each is told the name
+// of a field, and goes past its value.
+func (r *reader) members(depth int, each func(name []byte) bool) bool {
+	return r.parts('}', depth, func(int) bool {
+		if r.next() != '"' {
+			return false
+		}
+		name, ok := r.text()
+		return ok && r.skip(':') && each(name)
+	})
+}
+
+// elements goes through an array, at whose first bracket r is. Each goes past the
+// item of a number.
+func (r *reader) elements(depth int, each func(n int) bool) bool { return r.parts(']', depth, each) }
+
+// parts goes through what ends with a byte and has commas between its parts. Each
+// goes past the part of a number.
+func (r *reader) parts(end byte, depth int, each func(n int) bool) bool {
 	if depth > maxDepth {
 		return false
-	}
-	end := byte(']')
-	if open == '{' {
-		end = '}'
 	}
 	r.at++
 	if r.next() == end {
 		r.at++
 		return true
 	}
-	for {
-		if open == '{' && (r.next() != '"' || !r.rawText() || !r.skip(':')) {
-			return false
-		}
-		if _, ok := r.raw(depth + 1); !ok {
-			return false
-		}
+	for n := 0; each(n); n++ {
 		switch r.next() {
 		case ',':
 			r.at++
@@ -217,6 +234,7 @@ func (r *reader) rawParts(open byte, depth int) bool {
 			return false
 		}
 	}
+	return false
 }
 
 // rawText goes past a string, at whose first quote r is.

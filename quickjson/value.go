@@ -40,74 +40,31 @@ func ReadPlain(data []byte) (content map[string]any, ok bool) {
 
 // object reads an object, at whose first brace r is.
 func (r *reader) object(depth int) (map[string]any, bool) {
-	if depth > maxDepth {
-		return nil, false
-	}
-	r.at++
 	out := map[string]any{}
-	if r.next() == '}' {
-		r.at++
-		return out, true
-	}
-	for {
-		if r.next() != '"' {
-			return nil, false
-		}
-		text, ok := r.text()
-		if !ok || !r.skip(':') {
-			return nil, false
-		}
-		name := r.name(text)
-		before := len(out)
+	ok := r.members(depth, func(text []byte) bool {
+		name, before := r.name(text), len(out)
 		value, ok := r.value(depth)
-		if !ok {
-			return nil, false
-		}
-		if out[name] = value; len(out) == before {
-			return nil, false // there twice
-		}
-		switch r.next() {
-		case ',':
-			r.at++
-		case '}':
-			r.at++
-			return out, true
-		default:
-			return nil, false
-		}
-	}
+		out[name] = value
+		return ok && len(out) > before // and not there twice
+	})
+	return out, ok
 }
 
 // array reads an array, at whose first bracket r is.
 func (r *reader) array(depth int) ([]any, bool) {
-	if depth > maxDepth {
+	first := len(r.items)
+	ok := r.elements(depth, func(int) bool {
+		value, ok := r.value(depth)
+		r.items = append(r.items, value)
+		return ok
+	})
+	if !ok {
 		return nil, false
 	}
-	r.at++
-	if r.next() == ']' {
-		r.at++
-		return []any{}, true
-	}
-	first := len(r.items)
-	for {
-		value, ok := r.value(depth)
-		if !ok {
-			return nil, false
-		}
-		r.items = append(r.items, value)
-		switch r.next() {
-		case ',':
-			r.at++
-		case ']':
-			r.at++
-			out := append(make([]any, 0, len(r.items)-first), r.items[first:]...)
-			clear(r.items[first:])
-			r.items = r.items[:first]
-			return out, true
-		default:
-			return nil, false
-		}
-	}
+	out := append(make([]any, 0, len(r.items)-first), r.items[first:]...)
+	clear(r.items[first:])
+	r.items = r.items[:first]
+	return out, true
 }
 
 func (r *reader) value(depth int) (any, bool) {
