@@ -107,6 +107,39 @@ func TestSelectConverted(t *testing.T) {
 	}
 }
 
+// TestPageOfConverted: for a page the webhook is asked about few objects more than
+// it takes to fill it, and the others when their page comes.
+func TestPageOfConverted(t *testing.T) {
+	hook := newConverter(t)
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	define(t, c, hook.selectable())
+	v1, v2 := paintsIn(c)
+	const all = 120
+	var want []string
+	for n := range all {
+		name := fmt.Sprintf("p%03d", n)
+		if _, err := v1.Create(t.Context(), paint("v1", name, "red"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, name)
+	}
+	o := metav1.ListOptions{LabelSelector: "tone=red", Limit: 20}
+	page, err := v2.List(t.Context(), o)
+	if err != nil || len(page.Items) != 20 || page.GetContinue() == "" {
+		t.Fatalf("%v, %v", page, err)
+	}
+	if n := hook.objects.Load(); n >= all {
+		t.Errorf("asked about %d objects for a page of %d", n, len(page.Items))
+	}
+	if got := namesBy(t, v2, o); got != strings.Join(want, " ") {
+		t.Errorf("there are %q", got)
+	}
+	if n := hook.objects.Load(); n != all {
+		t.Errorf("asked about %d objects in all", n)
+	}
+}
+
 // watchSelected: an object comes and goes as its label does, which the webhook
 // makes.
 func watchSelected(t *testing.T, v1, v2 dynamic.ResourceInterface) {

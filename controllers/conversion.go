@@ -20,6 +20,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api/crd"
 	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -27,7 +28,6 @@ import (
 // Bounds of one call of a conversion webhook.
 const (
 	conversionWithin = 30 * time.Second
-	conversionBatch  = 500 // objects
 	conversionAnswer = 64 << 20
 )
 
@@ -81,7 +81,7 @@ func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, ob
 
 func (h *conversionHook) inBatches(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
 	out := make([]*untyped.Object, 0, len(objects))
-	for batch := range slices.Chunk(objects, conversionBatch) {
+	for batch := range slices.Chunk(objects, registry.MostConverted) {
 		converted, err := h.ask(ctx, to, batch)
 		if err != nil {
 			return nil, err

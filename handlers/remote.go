@@ -84,18 +84,32 @@ func (h *Handler) subjects(ctx context.Context, t registry.Target, c *codec, ite
 			return out, nil
 		}
 	}
-	objects, err := t.Objects(ctx, missing...)
-	if err != nil {
-		return nil, err
-	}
-	for i, place := range places {
-		r := &out[place]
-		r.object = objects[i]
-		if _, err := r.Encoding(c.jsonSlot, c.toJSON); err != nil {
+	many := len(missing) > registry.MostConverted
+	for len(missing) > 0 {
+		n := min(len(missing), registry.MostConverted)
+		objects, err := t.Objects(ctx, missing[:n]...)
+		if err != nil {
 			return nil, err
 		}
+		for i, place := range places[:n] {
+			if err := out[place].become(objects[i], c, many); err != nil {
+				return nil, err
+			}
+		}
+		missing, places = missing[n:], places[n:]
 	}
 	return out, nil
+}
+
+// become takes what was made of the item. Among many, the object is not held: it
+// is several times as large as its encoding, which most want.
+func (r *remote) become(obj api.Object, c *codec, many bool) (err error) {
+	r.object = obj
+	r.json, err = r.Encoding(c.jsonSlot, c.toJSON)
+	if many {
+		r.object = nil
+	}
+	return err
 }
 
 // selectable gives items as the version of a request has them, by which they are

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -66,10 +67,17 @@ func (c *converted) prepare(ctx context.Context, items []*storage.Item) error {
 		}
 		c.known[item] = a
 	}
-	if len(missing) == 0 {
-		return nil
+	for some := range slices.Chunk(missing, MostConverted) {
+		if err := c.learn(ctx, some, slot); err != nil {
+			return err
+		}
 	}
-	objects, err := c.objects(ctx, missing)
+	return nil
+}
+
+// learn is prepare for items of which nothing is kept in slot yet.
+func (c *converted) learn(ctx context.Context, items []*storage.Item, slot int) error {
+	objects, err := c.objects(ctx, items)
 	if err != nil {
 		return err
 	}
@@ -78,12 +86,12 @@ func (c *converted) prepare(ctx context.Context, items []*storage.Item) error {
 		if of := c.target.Resource.Fields; of != nil {
 			a.Fields = of(obj)
 		}
-		c.known[missing[i]] = a
+		c.known[items[i]] = a
 		data, err := json.Marshal(a)
 		if err != nil {
 			return err
 		}
-		missing[i].Keep(slot, data)
+		items[i].Keep(slot, data)
 	}
 	return nil
 }
@@ -123,27 +131,65 @@ func (f convertedFields) Get(field string) string {
 	return f.itemFields.Get(field)
 }
 
-// listConverted is List by what items are in the version of t.
+// Bounds of how many objects are converted together. Who wants a page is given
+// it, and another server is asked about few more objects than it takes; about more
+// at a time when few of them are selected.
+const (
+	fewConverted = 50
+	// MostConverted is how many objects another server is asked about with one
+	// call, and how many are held at a time that nobody keeps.
+	MostConverted = 500
+)
+
+// listConverted is List by what items are in the version of t. All that it looks at
+// is of one revision.
 func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s scope) (*storage.List, error) {
-	list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{Read: o.Read, Prefix: s.prefix, Key: s.key, After: o.After})
-	if err != nil {
-		return nil, r.listError(t, err)
+	part := storage.ListOptions{Read: o.Read, Prefix: s.prefix, Key: s.key, After: o.After}
+	if o.Limit > 0 {
+		part.Limit = min(max(o.Limit, fewConverted), MostConverted)
 	}
 	c := &converted{Selection: o.Selection, target: t}
-	if err := c.prepare(ctx, list.Items); err != nil {
-		return nil, err
-	}
-	page := &storage.List{Revision: list.Revision}
-	for _, item := range list.Items {
-		if !c.matches(item) {
-			continue
+	page := &storage.List{}
+	for {
+		list, err := r.collection(t.Resource).List(ctx, part)
+		if err != nil {
+			return nil, r.listError(t, err)
 		}
-		if o.Limit > 0 && int64(len(page.Items)) == o.Limit {
-			last := page.Items[len(page.Items)-1]
-			page.Next, page.Remaining = key(last.Namespace(), last.Name()), -1
-			break
+		page.Revision = list.Revision
+		full, err := c.take(ctx, page, list, o.Limit)
+		if err != nil {
+			return nil, err
 		}
-		page.Items = append(page.Items, item)
+		if full || list.Next == "" {
+			return page, nil
+		}
+		part.Read, part.After = storage.Read{Match: storage.Exact, Revision: list.Revision}, list.Next
+		part.Limit = min(2*part.Limit, MostConverted)
 	}
-	return page, nil
+}
+
+// take adds to a page what is selected of a part of the collection, and tells
+// whether there is no room for more. Then Next says where to go on, if anything may
+// follow: nobody is asked about objects to find out whether it does.
+func (c *converted) take(ctx context.Context, page, part *storage.List, limit int64) (full bool, err error) {
+	for items := range slices.Chunk(part.Items, MostConverted) {
+		if err := c.prepare(ctx, items); err != nil {
+			return false, err
+		}
+		for _, item := range items {
+			if !c.matches(item) {
+				continue
+			}
+			if limit > 0 && int64(len(page.Items)) == limit {
+				last := page.Items[len(page.Items)-1]
+				page.Next, page.Remaining = last.Key(), -1
+				return true, nil
+			}
+			page.Items = append(page.Items, item)
+		}
+	}
+	if full = limit > 0 && int64(len(page.Items)) == limit; full && part.Next != "" {
+		page.Next, page.Remaining = part.Next, -1
+	}
+	return full, nil
 }

@@ -42,8 +42,11 @@ func (c *Collection) List(ctx context.Context, o ListOptions) (*List, error) {
 // When the state is nil, etcd has to be read at that revision.
 func (c *Collection) view(ctx context.Context, r Read) (*state, int64, error) {
 	if err := c.fresh(ctx, r); err != nil {
-		if errors.Is(err, errBehind) {
-			return nil, 0, nil // the watch may be broken while etcd is not
+		if errors.Is(err, errBehind) { // the watch may be broken while etcd is not
+			if r.Match == Exact {
+				return nil, r.Revision, nil
+			}
+			return nil, 0, nil
 		}
 		return nil, 0, err
 	}
@@ -107,7 +110,7 @@ func (c *Collection) fresh(ctx context.Context, r Read) error {
 		return context.Cause(ctx)
 	case errors.Is(err, ErrClosed):
 		return ErrClosed
-	case r.Match == Consistent:
+	case r.Match == Consistent, r.Match == Exact: // etcd knows whether there is such a revision
 		return errBehind
 	}
 	return &FutureRevisionError{Wanted: wanted, Current: s.newest()}

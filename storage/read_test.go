@@ -130,6 +130,28 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// TestPagesBeforeTheCache: when the cache lags behind etcd, all pages come from
+// there.
+func TestPagesBeforeTheCache(t *testing.T) {
+	s, c := start(t, Options{FutureWait: time.Millisecond})
+	s.applyMu.Lock() // nothing is taken into the cache
+	defer s.applyMu.Unlock()
+	for n := range 3 {
+		create(t, c, fmt.Sprint("a/", n), "")
+	}
+	o := ListOptions{Limit: 2}
+	page := list(t, c, o)
+	o.Read, o.After = Read{Exact, page.Revision}, page.Next
+	if rest := list(t, c, o); !slices.Equal(keys(rest), []string{"a/2"}) || rest.Revision != page.Revision {
+		t.Errorf("%v at %d, after %v at %d", keys(rest), rest.Revision, keys(page), page.Revision)
+	}
+	var future *FutureRevisionError
+	o.Read.Revision += 10
+	if _, err := c.List(t.Context(), o); !errors.As(err, &future) {
+		t.Errorf("of a revision to come: %v", err)
+	}
+}
+
 func TestPagesAreOneSnapshot(t *testing.T) {
 	_, c := start(t, Options{WindowBytes: 1}) // only what is kept for them
 	for n := range 10 {
