@@ -127,6 +127,7 @@ func SetDefinitionCondition(conditions []apiextensionsv1.CustomResourceDefinitio
 func definitionFromOlder(obj Object) (Object, error) {
 	var between apiextensions.CustomResourceDefinition
 	old := obj.DeepCopyObject().(*apiextensionsv1beta1.CustomResourceDefinition)
+	apiextensionsv1beta1.SetDefaults_CustomResourceDefinition(old) // by which what says nothing of it keeps all fields
 	if err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(old, &between, nil); err != nil {
 		return nil, err
 	}

@@ -33,21 +33,35 @@ func definitionRules(at *place, d *definition) {
 type earlier struct {
 	lenient conversionLeniency
 	schemas []*apiextensionsv1.JSONSchemaProps
+	// bare: there was a version without a schema; loose: one that is not structural.
+	// Only definitions from before these rules are.
+	bare, loose bool
+}
+
+func earlierOf(is, was *definition) earlier {
+	e := earlier{lenient: lenientConversion(was)}
+	for _, v := range was.Spec.Versions {
+		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+			e.bare = true
+			continue
+		}
+		if !preserves(was) || preserves(is) { // the rules for it are the same
+			e.schemas = append(e.schemas, v.Schema.OpenAPIV3Schema)
+		}
+		e.loose = e.loose || preserves(was) && !structural.IsStructural(v.Schema.OpenAPIV3Schema)
+	}
+	return e
+}
+
+// settled tells of a schema that it need not be checked.
+func (e earlier) settled(d *definition, s *apiextensionsv1.JSONSchemaProps) bool {
+	return e.has(s) || e.loose && preserves(d) && !structural.Extended(s)
 }
 
 // has tells of a schema that there was already. To check one is much work, for
 // the expressions in it above all.
 func (e earlier) has(s *apiextensionsv1.JSONSchemaProps) bool {
 	return slices.ContainsFunc(e.schemas, func(was *apiextensionsv1.JSONSchemaProps) bool { return equality.Semantic.DeepEqual(s, was) })
-}
-
-func schemasOf(d *definition) (out []*apiextensionsv1.JSONSchemaProps) {
-	for _, v := range d.Spec.Versions {
-		if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil && !preserves(d) {
-			out = append(out, v.Schema.OpenAPIV3Schema)
-		}
-	}
-	return out
 }
 
 func definitionBody(at *place, d *definition, was earlier) {
@@ -58,7 +72,7 @@ func definitionBody(at *place, d *definition, was earlier) {
 }
 
 func definitionChanges(at *place, is, was *definition) {
-	definitionBody(at, is, earlier{lenientConversion(was), schemasOf(was)})
+	definitionBody(at, is, earlierOf(is, was))
 	spec := at.of("spec")
 	if established(was) {
 		fixed(spec.of("scope"), is.Spec.Scope, was.Spec.Scope)
@@ -101,11 +115,22 @@ func definitionSpec(at *place, d *definition, was earlier) {
 	enum(at.of("scope"), s.Scope, apiextensionsv1.ClusterScoped, apiextensionsv1.NamespaceScoped)
 	same := sharedBy(s.Versions)
 	for i := range s.Versions {
-		if same.schema == nil && (s.Versions[i].Schema == nil || s.Versions[i].Schema.OpenAPIV3Schema == nil) {
-			at.of("versions").item(i).of("schema").of("openAPIV3Schema").required("schemas are required")
+		v := &s.Versions[i]
+		if same.schema != nil || v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
+			continue
+		}
+		switch at := at.of("versions").item(i).of("schema").of("openAPIV3Schema"); {
+		case !was.bare:
+			at.required("schemas are required")
+		case !preserves(d) && v.Served:
+			at.required("because otherwise all fields are pruned")
 		}
 	}
-	definitionVersions(at.of("versions"), s.Versions, same, preserves(d), was)
+	if preserves(d) && hasDefaults(s.Versions) {
+		at.of("preserveUnknownFields").invalid(true, "must be false in order to use defaults in the schema")
+	}
+	settled := func(p *apiextensionsv1.JSONSchemaProps) bool { return was.settled(d, p) }
+	definitionVersions(at.of("versions"), s.Versions, same, settled)
 	names := at.of("names")
 	required(names.of("plural"), s.Names.Plural)
 	required(names.of("singular"), s.Names.Singular)
@@ -113,7 +138,10 @@ func definitionSpec(at *place, d *definition, was earlier) {
 	required(names.of("listKind"), s.Names.ListKind)
 	definitionNames(names, &s.Names)
 	// What all versions have in common is shown as that of the kind.
-	versionParts(at, same, "validation", hasStatus(s.Versions), preserves(d), was)
+	versionParts(at, same, "validation", hasStatus(s.Versions), settled)
+	if c := s.Conversion; c != nil && c.Strategy != apiextensionsv1.NoneConverter && preserves(d) {
+		at.of("conversion").of("strategy").invalid(c.Strategy, "must be None if spec.preserveUnknownFields is true")
+	}
 	conversionRules(at.of("conversion"), s.Conversion, was.lenient)
 }
 
@@ -176,7 +204,13 @@ func hasStatus(versions []definitionVersion) bool {
 	return slices.ContainsFunc(versions, func(v definitionVersion) bool { return v.Subresources != nil && v.Subresources.Status != nil })
 }
 
-func definitionVersions(at *place, versions []definitionVersion, same parts, preserve bool, was earlier) {
+func hasDefaults(versions []definitionVersion) bool {
+	return slices.ContainsFunc(versions, func(v definitionVersion) bool {
+		return v.Schema != nil && structural.HasDefaults(v.Schema.OpenAPIV3Schema)
+	})
+}
+
+func definitionVersions(at *place, versions []definitionVersion, same parts, settled func(*apiextensionsv1.JSONSchemaProps) bool) {
 	stored, names, twice := 0, map[string]bool{}, false
 	for i := range versions {
 		v := &versions[i]
@@ -189,7 +223,7 @@ func definitionVersions(at *place, versions []definitionVersion, same parts, pre
 			at.item(i).of("name").invalid(v.Name, strings.Join(faults, ","))
 		}
 		deprecationRules(at.item(i).of("deprecationWarning"), v)
-		versionParts(at.item(i), partsOf(v).without(same), "schema", v.Subresources != nil && v.Subresources.Status != nil, preserve, was)
+		versionParts(at.item(i), partsOf(v).without(same), "schema", v.Subresources != nil && v.Subresources.Status != nil, settled)
 	}
 	if twice {
 		at.invalid(unnamed(versions), "must contain unique version names")
@@ -216,9 +250,9 @@ func deprecationRules(at *place, v *definitionVersion) {
 }
 
 // versionParts checks what versions have; schema is the name of its place.
-func versionParts(at *place, p parts, schema string, status, preserve bool, was earlier) {
+func versionParts(at *place, p parts, schema string, status bool, settled func(*apiextensionsv1.JSONSchemaProps) bool) {
 	if p.schema != nil && p.schema.OpenAPIV3Schema != nil {
-		schemaRules(at.of(schema).of("openAPIV3Schema"), p.schema.OpenAPIV3Schema, status, preserve || was.has(p.schema.OpenAPIV3Schema))
+		schemaRules(at.of(schema).of("openAPIV3Schema"), p.schema.OpenAPIV3Schema, status, settled(p.schema.OpenAPIV3Schema))
 	}
 	if p.sub != nil && p.sub.Scale != nil {
 		scaleRules(at.of("subresources").of("scale"), p.sub.Scale)

@@ -266,6 +266,8 @@ type Version struct {
 	// OpenAPI, for what has no Go type, gives the definitions of its objects and of
 	// lists of them.
 	OpenAPI func() ([]openapi.Definition, error)
+	// KeepsUnknown: objects may have fields that OpenAPI does not tell of, anywhere.
+	KeepsUnknown bool
 	// Coerce, for what has no Go type, drops from an object that was sent what the
 	// version does not know, and returns the paths of that. It refuses what cannot
 	// be what the version has.

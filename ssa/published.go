@@ -2,6 +2,7 @@ package ssa
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"weak"
@@ -22,11 +23,11 @@ func Published(c *api.Catalogue) Schemas {
 	var mu sync.Mutex
 	var kept weak.Pointer[openapi.Definitions]
 	return func(gvk schema.GroupVersionKind) (typed.ParseableType, bool) {
-		obj, custom := published(c, gvk)
+		obj, version := published(c, gvk)
 		if obj == nil {
 			return typed.ParseableType{}, false
 		}
-		name := definitionName(reflect.TypeOf(obj).Elem())
+		name, custom := definitionName(reflect.TypeOf(obj).Elem()), version.OpenAPI
 		if custom != nil {
 			name = openapi.CustomName(gvk)
 		}
@@ -45,6 +46,9 @@ func Published(c *api.Catalogue) Schemas {
 			if err != nil {
 				return typed.ParseableType{}, false
 			}
+			if version.KeepsUnknown {
+				own = keepingUnknown(own)
+			}
 			defs = defs.With(own...)
 		}
 		parser, err := defs.Parser(name)
@@ -56,21 +60,30 @@ func Published(c *api.Catalogue) Schemas {
 	}
 }
 
+// keepingUnknown are definitions whose objects may have more fields than they tell.
+func keepingUnknown(defs []openapi.Definition) []openapi.Definition {
+	out := slices.Clone(defs)
+	for i := range out {
+		out[i].V3 = append([]byte(`{"x-kubernetes-preserve-unknown-fields":true,`), out[i].V3[1:]...)
+	}
+	return out
+}
+
 // Definition is what the schema of a kind is called among the definitions of the
 // published types.
 func Definition(c *api.Catalogue, gvk schema.GroupVersionKind) (name string, ok bool) {
-	obj, custom := published(c, gvk)
-	if obj == nil || custom != nil {
+	obj, version := published(c, gvk)
+	if obj == nil || version.OpenAPI != nil {
 		return "", false
 	}
 	return definitionName(reflect.TypeOf(obj).Elem()), true
 }
 
-// published returns an object of a kind, which may be that of a subresource; nil
-// when there is no such kind. What has no Go type brings its schema.
-func published(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Object, custom func() ([]openapi.Definition, error)) {
+// published returns an object of a kind, which may be that of a subresource, and its
+// version; nil when there is no such kind. What has no Go type brings its schema.
+func published(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Object, version *api.Version) {
 	if res, version, ok := c.Kind(gvk.GroupVersion(), gvk.Kind); ok {
-		return res.NewOf(version), version.OpenAPI
+		return res.NewOf(version), version
 	}
 	for _, res := range c.Resources() {
 		for _, sub := range res.Subresources {
@@ -78,7 +91,7 @@ func published(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Object, c
 				continue
 			}
 			if version := sub.Kind.Version(gvk.GroupVersion()); version != nil {
-				return sub.Kind.NewOf(version), nil
+				return sub.Kind.NewOf(version), version
 			}
 		}
 	}

@@ -133,6 +133,9 @@ func schemasOf(d *Definition, whole func() (*Definition, error)) []*structural.S
 		}
 		name := versions[i].Name
 		out[i] = structural.Later(func() *props { return schemaOf(whole, name) })
+		if d.Spec.PreserveUnknownFields {
+			out[i] = out[i].Keeping()
+		}
 	}
 	return out
 }
@@ -145,11 +148,6 @@ func schemaOf(whole func() (*Definition, error), name string) *props {
 	p := written(d, name)
 	if err != nil || p == nil {
 		return &props{Type: "object", XPreserveUnknownFields: &keep}
-	}
-	if d.Spec.PreserveUnknownFields {
-		out := *p
-		out.XPreserveUnknownFields = &keep
-		p = &out
 	}
 	return p
 }
@@ -193,7 +191,8 @@ func contentOf(obj api.Object) map[string]any { return obj.(*untyped.Object).Obj
 func versionOf(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {
 	return api.Version{
 		GroupVersion: own.GroupVersion(), NotServed: !v.Served, Deprecated: deprecationOf(d, v),
-		Coerce: func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
+		KeepsUnknown: d.Spec.PreserveUnknownFields,
+		Coerce:       func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
 		Check: func(ctx context.Context, asked api.Write) field.ErrorList {
 			w := structural.Write{
 				Is: contentOf(asked.Object), Status: asked.Status, Found: asked.Found,

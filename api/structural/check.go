@@ -60,6 +60,42 @@ func representable(s *props) bool {
 		(s.AdditionalProperties == nil || representable(s.AdditionalProperties.Schema))
 }
 
+// Extended tells of a schema that has what Kubernetes adds to JSON schema, or defaults:
+// all that goes by the shape of objects.
+func Extended(s *props) bool {
+	return anywhere(s, func(s *props) bool {
+		return s.XEmbeddedResource || s.XPreserveUnknownFields != nil || s.XIntOrString || len(s.XListMapKeys) > 0 ||
+			s.XListType != nil || len(s.XValidations) > 0 || s.Default != nil
+	})
+}
+
+// HasDefaults tells of a schema with defaults.
+func HasDefaults(s *props) bool {
+	return anywhere(s, func(s *props) bool { return s.Default != nil })
+}
+
+// anywhere tells whether something holds for a schema or one inside.
+func anywhere(s *props, is func(*props) bool) bool {
+	if s == nil {
+		return false
+	}
+	if is(s) || anywhere(s.Not, is) || s.Items != nil && anywhere(s.Items.Schema, is) ||
+		s.AdditionalProperties != nil && anywhere(s.AdditionalProperties.Schema, is) {
+		return true
+	}
+	for _, sub := range s.Properties {
+		if anywhere(&sub, is) {
+			return true
+		}
+	}
+	for _, l := range combined(s) {
+		if slices.ContainsFunc(l.schemas, func(sub props) bool { return anywhere(&sub, is) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // checker goes over all schemas that there are, for what none may say.
 type checker struct {
 	errs field.ErrorList

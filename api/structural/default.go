@@ -6,7 +6,9 @@ import "k8s.io/apimachinery/pkg/runtime"
 // gives way to the default, and vanishes where there is none.
 func (s *Schema) Default(object map[string]any) {
 	n := s.shape()
-	dropNulls(object, n)
+	if !s.keeps {
+		dropNulls(object, n)
+	}
 	fill(object, n)
 }
 

@@ -26,6 +26,8 @@ type props = apiextensionsv1.JSONSchemaProps
 // Schema is the schema of a whole object of one version.
 type Schema struct {
 	text func() []byte
+	// keeps: objects keep fields that the schema does not know, and nulls.
+	keeps bool
 	// Each is made when it is first asked for: the shape, the validators of whole
 	// objects and of status, and the rules; nil where there is nothing to do.
 	shape     func() *node
@@ -60,6 +62,14 @@ func Later(source func() *props) *Schema {
 		}
 		return text
 	}))
+}
+
+// Keeping is s for objects which keep all that is in them, whatever the schema says,
+// as those of definitions did before schemas had to be structural.
+func (s *Schema) Keeping() *Schema {
+	out := of(s.text)
+	out.keeps = true
+	return out
 }
 
 func of(text func() []byte) *Schema {

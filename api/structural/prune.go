@@ -9,7 +9,9 @@ import (
 // of embedded metadata what does not fit. What every object has is known.
 func (s *Schema) Prune(object map[string]any) {
 	n := s.shape()
-	prune(object, n, true)
+	if !s.keeps {
+		prune(object, n, true)
+	}
 	if n.embeds {
 		// It is lenient, and does not fail.
 		_ = (&coercer{lenient: true}).coerce(nil, object, n)
@@ -20,11 +22,15 @@ func (s *Schema) Prune(object map[string]any) {
 // dropped, and refuses embedded metadata that does not fit.
 func (s *Schema) Coerce(object map[string]any) (unknown []string, err error) {
 	n := s.shape()
-	unknown = prune(object, n, true)
+	if !s.keeps {
+		unknown = prune(object, n, true)
+	}
 	if !n.embeds {
 		return unknown, nil
 	}
-	dropNulls(object, n)
+	if !s.keeps {
+		dropNulls(object, n)
+	}
 	c := &coercer{}
 	if fault := c.coerce(nil, object, n); fault != nil {
 		return nil, fault
