@@ -49,20 +49,30 @@ func (t Target) stored(ctx context.Context, obj api.Object) (api.Object, error) 
 	return t.Resource.Store(ctx, obj)
 }
 
-// asIfStored is obj as it would be read after it was stored, for a dry run.
+// asIfStored is obj as it would be read after it was stored, for a dry run: with the
+// defaults of what the server itself took out of it, a status above all.
 func (t Target) asIfStored(ctx context.Context, obj api.Object) (api.Object, error) {
-	if t.Resource.Store == nil {
-		return obj, nil
-	}
-	stored, err := t.Resource.Store(ctx, obj)
+	stored, err := t.stored(ctx, obj)
 	if err != nil {
 		return nil, err
 	}
-	out, err := t.Resource.Read(ctx, []api.Object{stored})
+	value, err := t.Resource.EncodeStored(stored)
 	if err != nil {
 		return nil, err
 	}
-	return out[0], nil
+	out, err := t.Resource.DecodeStored(value)
+	if err != nil {
+		return nil, err
+	}
+	out.SetResourceVersion(obj.GetResourceVersion())
+	if t.Resource.Read == nil {
+		return out, nil
+	}
+	all, err := t.Resource.Read(ctx, []api.Object{out})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
 }
 
 // outcome is what is stored after a write. Where that is not of the version of
