@@ -198,7 +198,7 @@ func TestConversionWebhook(t *testing.T) {
 	}
 }
 
-// countedConversions looks for what metrics say of what was converted.
+// countedConversions looks for what metrics say of what was converted and updated.
 func countedConversions(t *testing.T, srv *server.Server) {
 	t.Helper()
 	c, err := rest.HTTPClientFor(srv.RESTConfig())
@@ -220,6 +220,7 @@ func countedConversions(t *testing.T, srv *server.Server) {
 		`apiserver_conversion_webhook_duration_seconds_count{failure_type="",result="success"}`,
 		`apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="paints.art.example.com",from_version="v1",succeeded="true",to_version="v2"}`,
 		`apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="paints.art.example.com",from_version="v1",succeeded="false",to_version="v2"}`,
+		`apiextensions_apiserver_validation_ratcheting_seconds_count`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(line) + ` [1-9]`).Match(body) {
 			t.Errorf("no %s", line)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -36,6 +37,7 @@ type CustomKinds struct {
 	loop        *loop[string]
 	names       kindNames
 	converters  *converters
+	compared    func(time.Duration)
 
 	// turns are held while names are given: to definitions of different groups at
 	// the same time, to those of one group one after the other.
@@ -102,9 +104,14 @@ func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients
 	if err != nil {
 		return nil, err
 	}
+	compared, err := newComparisons(metrics)
+	if err != nil {
+		return nil, err
+	}
 	k := &CustomKinds{
 		Config: c, definitions: registry.Target{Resource: res, Version: version},
 		forget: forget, kinds: map[string]*customKind{}, held: map[string]bool{}, converters: converters, seed: maphash.MakeSeed(),
+		compared: compared,
 	}
 	k.outline = outliner(res)
 	k.names.cursor, k.names.outline = c.Registry.CursorOf(res), k.outline
@@ -205,7 +212,7 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, error) {
 	source := &definitionSource{}
 	source.item.Store(item)
-	compiled, err := crd.Compile(d, source.whole, k.converters.of)
+	compiled, err := crd.Compile(d, source.whole, crd.Options{Remotes: k.converters.of, Compared: k.compared})
 	if err != nil {
 		return nil, err
 	}

@@ -155,7 +155,7 @@ func (h *history) scratch() (http.Handler, []string) {
 		}) {
 			continue
 		}
-		kind, err := crd.Compile(d, func() (*crd.Definition, error) { return d, nil }, nil)
+		kind, err := crd.Compile(d, func() (*crd.Definition, error) { return d, nil }, crd.Options{})
 		if err != nil {
 			h.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -41,13 +42,22 @@ type Kind struct {
 // Definition is a CustomResourceDefinition.
 type Definition = apiextensionsv1.CustomResourceDefinition
 
+// Options are what kinds have of the server around.
+type Options struct {
+	// Remotes makes what converts objects by the webhook of a definition.
+	Remotes func(*Definition) Remote
+	// Compared, when set, is told of each update how long it took to compare the
+	// object with what was in its place, to let be what is as it was.
+	Compared func(time.Duration)
+}
+
 // Compile makes the kind that a definition describes. Names are those that were
-// accepted. Remotes makes what converts objects by a webhook.
+// accepted.
 //
 // Nothing of the definition's schemas is kept or looked at, but which are alike:
 // whole reads the definition with them when they are needed, so that d may be an
 // Outline, and a kind that nobody uses costs little.
-func Compile(d *Definition, whole func() (*Definition, error), remotes func(*Definition) Remote) (*Kind, error) {
+func Compile(d *Definition, whole func() (*Definition, error), o Options) (*Kind, error) {
 	k := &Kind{Schemas: map[schema.GroupVersion]*structural.Schema{}}
 	schemas := schemasOf(d, whole)
 	d = withoutSchemas(d)
@@ -56,7 +66,7 @@ func Compile(d *Definition, whole func() (*Definition, error), remotes func(*Def
 		v := &d.Spec.Versions[i]
 		gv := schema.GroupVersion{Group: d.Spec.Group, Version: v.Name}
 		k.Schemas[gv] = schemas[i]
-		form := k.form(d, gv, v, schemas[i])
+		form := k.form(d, gv, v, schemas[i], o.Compared)
 		form.Versions[0].OpenAPI = publishing(d, v, whole)
 		forms = append(forms, form)
 		if v.Storage {
@@ -66,7 +76,7 @@ func Compile(d *Definition, whole func() (*Definition, error), remotes func(*Def
 	if k.Resource == nil {
 		return nil, fmt.Errorf("%s: no version is stored", d.Name)
 	}
-	c := &conversion{group: d.Spec.Group, kind: k, remote: remoteOf(d, remotes)}
+	c := &conversion{group: d.Spec.Group, kind: k, remote: remoteOf(d, o.Remotes)}
 	c.connect(k.Resource, forms)
 	return k, nil
 }
@@ -83,7 +93,7 @@ func withoutSchemas(d *Definition) *Definition {
 }
 
 // form is the resource as one of its versions has it.
-func (k *Kind) form(d *apiextensionsv1.CustomResourceDefinition, gv schema.GroupVersion, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) *api.Resource {
+func (k *Kind) form(d *apiextensionsv1.CustomResourceDefinition, gv schema.GroupVersion, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema, compared func(time.Duration)) *api.Resource {
 	names := d.Status.AcceptedNames
 	gvk := gv.WithKind(names.Kind)
 	res := &api.Resource{
@@ -94,7 +104,7 @@ func (k *Kind) form(d *apiextensionsv1.CustomResourceDefinition, gv schema.Group
 		StoredJSON: true, Untyped: true,
 		Generation: true, RequireResourceVersion: true, MetadataRevalidated: true,
 		Verbs:          verbsInOrder(),
-		Versions:       []api.Version{versionOf(d, gvk, v, s)},
+		Versions:       []api.Version{versionOf(d, gvk, v, s, compared)},
 		New:            func() api.Object { return untyped.New(gvk) },
 		Default:        func(obj api.Object) { complete(contentOf(obj), s) },
 		Rows:           columnsOf(v.AdditionalPrinterColumns),
@@ -188,14 +198,14 @@ func complete(content map[string]any, s *structural.Schema) {
 func contentOf(obj api.Object) map[string]any { return obj.(*untyped.Object).Object }
 
 // versionOf makes a version, all but what leads to the others.
-func versionOf(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema) api.Version {
+func versionOf(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVersionKind, v *apiextensionsv1.CustomResourceDefinitionVersion, s *structural.Schema, compared func(time.Duration)) api.Version {
 	return api.Version{
 		GroupVersion: own.GroupVersion(), NotServed: !v.Served, Deprecated: deprecationOf(d, v),
 		KeepsUnknown: d.Spec.PreserveUnknownFields,
 		Coerce:       func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
 		Check: func(ctx context.Context, asked api.Write) field.ErrorList {
 			w := structural.Write{
-				Is: contentOf(asked.Object), Status: asked.Status, Found: asked.Found,
+				Is: contentOf(asked.Object), Status: asked.Status, Found: asked.Found, Compared: compared,
 				Tolerate: func(err error) { request.From(ctx).Warn(err.Error()) },
 			}
 			if asked.Old != nil {

@@ -73,7 +73,7 @@ func compiled(tb testing.TB, value []byte) *Kind {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	k, err := Compile(d, func() (*Definition, error) { return read(value) }, nil)
+	k, err := Compile(d, func() (*Definition, error) { return read(value) }, Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+	"time"
 )
 
 const embeddedSchema = `{"type":"object","properties":{"t":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true},
@@ -117,6 +118,41 @@ func TestRatchet(t *testing.T) {
 	write.Was = objectOf(t, `{"a":"long"}`)
 	if errs := s.Validate(t.Context(), write); len(errs) != 1 || errs[0].Field != "status.s" {
 		t.Errorf("status that is new: %v", errs)
+	}
+}
+
+// TestCompared: each update tells once how long it took to compare, which is no
+// time at all if nothing had to be.
+func TestCompared(t *testing.T) {
+	s := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","maxLength":2}}}`)
+	for _, test := range []struct {
+		is, was  string
+		told     int
+		compared bool
+	}{
+		{`{"a":"long"}`, "", 0, false},
+		{`{"a":"x"}`, `{"a":"y"}`, 1, false},
+		{`{"a":"long"}`, `{"a":"long"}`, 1, true},
+	} {
+		told, spent := 0, time.Duration(0)
+		w := Write{Is: objectOf(t, test.is), Compared: func(d time.Duration) { told, spent = told+1, d }}
+		if test.was != "" {
+			w.Was = objectOf(t, test.was)
+		}
+		s.Validate(t.Context(), w)
+		if told != test.told || !test.compared && spent != 0 || spent < 0 {
+			t.Errorf("%s after %s: told %d times, of %v", test.is, test.was, told, spent)
+		}
+	}
+	cost := &comparison{}
+	end := cost.begin()
+	cost.begin()() // of a part, which is counted with the whole
+	if !cost.busy {
+		t.Error("the clock was stopped inside")
+	}
+	end()
+	if cost.busy {
+		t.Error("the clock runs on")
 	}
 }
 

@@ -2,6 +2,7 @@ package structural
 
 import (
 	"reflect"
+	"time"
 
 	"k8s.io/apiserver/pkg/cel/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -20,6 +21,23 @@ type pair struct {
 	before  common.MapList // of was, if its items have keys
 	parts   map[any]*pair  // by name or index, those that were looked at
 	same    *bool          // once it is known
+	cost    *comparison    // of all pairs of an object
+}
+
+// comparison is what it takes to tell what of an object is unchanged.
+type comparison struct {
+	spent time.Duration
+	busy  bool // inside of which parts are compared
+}
+
+// begin starts the clock, unless it is running, and returns what stops it.
+func (c *comparison) begin() (end func()) {
+	if c == nil || c.busy {
+		return func() {}
+	}
+	start := time.Now()
+	c.busy = true
+	return func() { c.spent, c.busy = c.spent+time.Since(start), false }
 }
 
 // field is the pair of a field; nil if it was not there before, or if the schema
@@ -72,7 +90,7 @@ func (p *pair) part(key, is, was any, n *node) *pair {
 	if p.parts == nil {
 		p.parts = map[any]*pair{}
 	}
-	part := &pair{is: is, was: was, node: n}
+	part := &pair{is: is, was: was, node: n, cost: p.cost}
 	p.parts[key] = part
 	return part
 }
@@ -84,6 +102,7 @@ func (p *pair) unchanged() bool {
 		return false
 	}
 	if p.same == nil {
+		defer p.cost.begin()()
 		same := p.compare()
 		p.same = &same
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
@@ -23,6 +24,9 @@ type Write struct {
 	// Tolerate is told of faults that are let be since they were there before; nil
 	// when nobody wants to know.
 	Tolerate func(error)
+	// Compared, when set, is told how long it took to compare an object with what was
+	// in its place.
+	Compared func(time.Duration)
 	// Found is what is wrong with its metadata, and Also what else is wrong, which
 	// has its place between faults of values and others.
 	Found, Also field.ErrorList
@@ -36,6 +40,10 @@ func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
 	var was *pair
 	if w.Was != nil {
 		was = &pair{is: w.Is, was: w.Was, node: n}
+		if w.Compared != nil {
+			was.cost = &comparison{}
+			defer func() { w.Compared(was.cost.spent) }()
+		}
 	}
 	errs := s.values(w, was)
 	errs = append(errs, w.Also...)

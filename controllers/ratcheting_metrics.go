@@ -1,0 +1,23 @@
+package controllers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// newComparisons registers kube-apiserver's metric of how long it takes to compare
+// custom objects with what was in their place, and returns what notes that; reg may
+// be nil.
+func newComparisons(reg prometheus.Registerer) (func(time.Duration), error) {
+	seconds := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiextensions_apiserver_validation_ratcheting_seconds",
+		Help:    "Time for comparison of old to new for the purposes of CRDValidationRatcheting during an UPDATE in seconds.",
+		Buckets: prometheus.ExponentialBuckets(0.00001, 4, 10)})
+	if reg != nil {
+		if err := reg.Register(seconds); err != nil {
+			return nil, fmt.Errorf("register the metric of ratcheting: %w", err)
+		}
+	}
+	return func(d time.Duration) { seconds.Observe(d.Seconds()) }, nil
+}
