@@ -8,46 +8,51 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/compressed"
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
 // openAPIDocuments are the OpenAPI documents about a catalogue. They are made
 // when somebody asks, and kept compressed for as long as what they are about
 // stays in the catalogue: a change of one group version leaves the documents of
-// the others as they are. The zero value has none.
+// the others as they are, and what there is of the others in the document of version
+// 2. The zero value has none.
 type openAPIDocuments struct {
 	mu sync.Mutex
 	// made are those of version 3 by their name; whole is that of version 2.
 	made  map[string]*openAPIDocument
-	whole *openAPIDocument
+	whole *openAPIWhole
 }
 
-// openAPIDocument is one document, with what it was made of.
+// openAPIDocument is one document.
 type openAPIDocument struct {
-	resources []*api.Resource
-	others    [][]byte // documents of other servers
-	made      time.Time
-	hash      string
-	// json and protobuf are compressed. They are made when they are first wanted:
-	// json of what describe tells, unless it is there from the start, and protobuf
-	// from json, by toProtobuf.
-	json, protobuf []byte
-	describe       func() openapi.Document
-	toProtobuf     func([]byte) ([]byte, error)
+	resources []*api.Resource // of which it was made
+	// digests are what custom kinds give to the hash.
+	digests map[*api.Resource]openapi.Digest
+	made    time.Time
+	hash    string
+	// json and protobuf are made when they are first wanted, unless they are there
+	// from the start.
+	json, protobuf     *compressed.File
+	toJSON, toProtobuf func() (*compressed.File, error)
 }
 
-// openAPIPart is what a document of version 3 is to be made of.
+// openAPIPart is what a document of version 3 is to be made of, and a part of that
+// of version 2.
 type openAPIPart struct {
 	name      string
 	resources []*api.Resource
-	describe  func() openapi.Document
+	// custom: the resources are custom kinds, so that a document about each of them
+	// has all that one about all has.
+	custom   bool
+	describe func([]*api.Resource) openapi.Document
 }
 
 // openAPIParts are the documents that a catalogue gives.
 func openAPIParts(c *api.Catalogue) []openAPIPart {
 	out := []openAPIPart{
-		{name: "version", describe: openapi.ServerDocument},
-		{name: "apis", describe: openapi.GroupsDocument},
+		{name: "version", describe: func([]*api.Resource) openapi.Document { return openapi.ServerDocument() }},
+		{name: "apis", describe: func([]*api.Resource) openapi.Document { return openapi.GroupsDocument() }},
 	}
 	for _, g := range c.Groups() {
 		prefix := "apis/" + g.Name
@@ -58,12 +63,15 @@ func openAPIParts(c *api.Catalogue) []openAPIPart {
 		for _, gv := range g.Versions {
 			resources := c.In(gv)
 			published = published || slices.ContainsFunc(resources, func(r *api.Resource) bool { return !r.Untyped })
-			out = append(out, openAPIPart{name: prefix + "/" + gv.Version, resources: resources, describe: func() openapi.Document {
-				return openapi.VersionDocument(gv, describeForOpenAPI(gv, resources))
-			}})
+			out = append(out, openAPIPart{
+				name: prefix + "/" + gv.Version, resources: resources, custom: onlyCustom(gv, resources),
+				describe: func(resources []*api.Resource) openapi.Document {
+					return openapi.VersionDocument(gv, describeForOpenAPI(gv, resources))
+				},
+			})
 		}
 		if published { // kube-apiserver has none of groups that are custom
-			out = append(out, openAPIPart{name: prefix, describe: func() openapi.Document { return openapi.GroupDocument(g.Name) }})
+			out = append(out, openAPIPart{name: prefix, describe: func([]*api.Resource) openapi.Document { return openapi.GroupDocument(g.Name) }})
 		}
 	}
 	return out
@@ -87,7 +95,7 @@ func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.
 				return nil, err
 			}
 		}
-		doc, err := m.v3(p)
+		doc, err := m.v3(p, d.made[p.name])
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +122,7 @@ func (d *openAPIDocuments) v3One(c *api.Catalogue, name, version string, now fun
 	if err != nil {
 		return nil, err
 	}
-	doc, err := m.v3(all[i])
+	doc, err := m.v3(all[i], d.made[name])
 	if err != nil {
 		return nil, err
 	}
@@ -129,45 +137,38 @@ func (d *openAPIDocuments) v3One(c *api.Catalogue, name, version string, now fun
 func (d *openAPIDocuments) v2(c *api.Catalogue, others [][]byte, version string, now func() time.Time) (*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	resources := c.Resources()
-	if d.whole != nil && slices.Equal(d.whole.resources, resources) && slices.EqualFunc(d.whole.others, others, bytes.Equal) {
-		return d.whole, nil
+	state := c.State()
+	if d.whole != nil && d.whole.state == state && slices.EqualFunc(d.whole.others, others, bytes.Equal) {
+		return d.whole.doc, nil
 	}
 	m, err := newOpenAPIMaker(version, now)
 	if err != nil {
 		return nil, err
 	}
-	d.whole, err = m.v2(c, others)
-	return d.whole, err
+	whole, err := m.v2(openAPIParts(c), others, d.whole)
+	if err != nil {
+		return nil, err
+	}
+	whole.state = state
+	d.whole = whole
+	return whole.doc, nil
 }
 
-// content is a document in one of its forms, compressed.
-func (d *openAPIDocuments) content(doc *openAPIDocument, contentType, version string) ([]byte, error) {
+// content is a document in one of its forms.
+func (d *openAPIDocuments) content(doc *openAPIDocument, contentType string) (*compressed.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var err error
 	if doc.json == nil {
-		m, err := newOpenAPIMaker(version, nil)
-		if err == nil {
-			err = m.write(doc)
-		}
-		if err != nil {
+		if doc.json, err = doc.toJSON(); err != nil {
 			return nil, err
 		}
 	}
 	if contentType == "application/json" {
 		return doc.json, nil
 	}
-	if doc.protobuf != nil {
-		return doc.protobuf, nil
+	if doc.protobuf == nil {
+		doc.protobuf, err = doc.toProtobuf()
 	}
-	content, err := gunzip(doc.json)
-	if err != nil {
-		return nil, err
-	}
-	if content, err = doc.toProtobuf(content); err != nil {
-		return nil, err
-	}
-	p := &packer{}
-	doc.protobuf, err = p.pack(content)
 	return doc.protobuf, err
 }

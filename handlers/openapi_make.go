@@ -2,17 +2,17 @@ package handlers
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha512"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/compressed"
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
@@ -22,7 +22,7 @@ type openAPIMaker struct {
 	info openapi.Info
 	defs *openapi.Definitions
 	now  func() time.Time
-	packer
+	compressed.Compressor
 }
 
 func newOpenAPIMaker(version string, now func() time.Time) (*openAPIMaker, error) {
@@ -31,94 +31,91 @@ func newOpenAPIMaker(version string, now func() time.Time) (*openAPIMaker, error
 }
 
 // v3 makes a document of version 3. One about custom kinds is written when it is
-// asked for: there may be thousands, and every client asks for the hashes of all.
-func (m *openAPIMaker) v3(p openAPIPart) (*openAPIDocument, error) {
-	d := p.describe()
-	doc := &openAPIDocument{resources: p.resources, made: m.now(), describe: p.describe, toProtobuf: openapi.ProtobufV3}
-	if d.Custom() {
-		digest, err := d.Digest(m.info)
-		doc.hash = fmt.Sprintf("%X", digest)
-		return doc, err
+// asked for: there may be thousands, and every client asks for the hashes of all. What
+// those kinds give to the hash that were in the document before is not made again.
+func (m *openAPIMaker) v3(p openAPIPart, before *openAPIDocument) (*openAPIDocument, error) {
+	doc := &openAPIDocument{resources: p.resources, made: m.now()}
+	doc.toProtobuf = func() (*compressed.File, error) { return inProtobufV3(doc.json) }
+	if p.custom {
+		info := m.info
+		doc.toJSON = func() (*compressed.File, error) { return writtenV3(p, info) }
+		return doc, m.digest(doc, p, before)
 	}
-	content, err := d.V3(m.info, m.defs)
+	content, err := p.describe(p.resources).V3(m.info, m.defs)
 	if err != nil {
 		return nil, err
 	}
 	doc.hash = hashOf(content)
-	doc.json, err = m.pack(content)
+	doc.json, err = m.file(content)
 	return doc, err
 }
 
-// write writes what v3 put off.
-func (m *openAPIMaker) write(doc *openAPIDocument) error {
-	content, err := doc.describe().V3(m.info, m.defs)
-	if err != nil {
-		return err
+// digest makes the hash of a document of what its kinds give to it, in whatever order
+// they came.
+func (m *openAPIMaker) digest(doc *openAPIDocument, p openAPIPart, before *openAPIDocument) error {
+	doc.digests = make(map[*api.Resource]openapi.Digest, len(p.resources))
+	for _, r := range p.resources {
+		var digest openapi.Digest
+		known := false
+		if before != nil {
+			digest, known = before.digests[r]
+		}
+		if !known {
+			var err error
+			if digest, err = p.describe([]*api.Resource{r}).Digest(m.info); err != nil {
+				return err
+			}
+		}
+		doc.digests[r] = digest
 	}
-	doc.json, err = m.pack(content)
-	return err
+	sorted := slices.SortedFunc(maps.Values(doc.digests), func(a, b openapi.Digest) int { return bytes.Compare(a[:], b[:]) })
+	var all []byte
+	for _, digest := range sorted {
+		all = append(all, digest[:]...)
+	}
+	doc.hash = hashOf(all)
+	return nil
 }
 
-// v2 makes the document of version 2, with those of others.
-func (m *openAPIMaker) v2(c *api.Catalogue, others [][]byte) (*openAPIDocument, error) {
-	parts := openAPIParts(c)
-	slices.SortFunc(parts, func(a, b openAPIPart) int { return strings.Compare(a.name+"/", b.name+"/") })
-	hash := sha512.New()
-	packed, err := m.packed(func(out io.Writer) error {
-		return openapi.V2(io.MultiWriter(out, hash), m.info, func(yield func(openapi.Document) bool) {
-			for _, p := range parts {
-				if !yield(p.describe()) {
-					return
-				}
-			}
-		}, m.defs, others...)
-	})
+// writtenV3 writes what v3 put off.
+func writtenV3(p openAPIPart, info openapi.Info) (*compressed.File, error) {
+	m, err := newOpenAPIMaker(info.Version, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &openAPIDocument{
-		resources: c.Resources(), others: others, made: m.now(), hash: fmt.Sprintf("%X", hash.Sum(nil)), json: packed, toProtobuf: openapi.ProtobufV2,
-	}, nil
+	content, err := p.describe(p.resources).V3(info, m.defs)
+	if err != nil {
+		return nil, err
+	}
+	return m.file(content)
+}
+
+// inProtobufV3 converts a document of version 3.
+func inProtobufV3(document *compressed.File) (*compressed.File, error) {
+	content, err := io.ReadAll(document.Plain())
+	if err != nil {
+		return nil, err
+	}
+	if content, err = openapi.ProtobufV3(content); err != nil {
+		return nil, err
+	}
+	return (&openAPIMaker{}).file(content)
+}
+
+// file is a file of some texts.
+func (m *openAPIMaker) file(texts ...[]byte) (*compressed.File, error) {
+	out := make([]*compressed.Text, len(texts))
+	for i, text := range texts {
+		var err error
+		if out[i], err = m.Compress(text); err != nil {
+			return nil, err
+		}
+	}
+	return compressed.Join(out...), nil
 }
 
 // hashOf is the name of a content.
 func hashOf(content []byte) string { return fmt.Sprintf("%X", sha512.Sum512(content)) }
-
-// packer compresses one content after the other. The zero value works.
-type packer struct {
-	out    bytes.Buffer
-	writer *gzip.Writer
-}
-
-func (p *packer) pack(content []byte) ([]byte, error) {
-	return p.packed(func(out io.Writer) error {
-		_, err := out.Write(content)
-		return err
-	})
-}
-
-// packed compresses what write writes.
-func (p *packer) packed(write func(io.Writer) error) ([]byte, error) {
-	p.out.Reset()
-	if p.writer == nil {
-		// The fastest level: these documents repeat themselves so much that the
-		// others gain little.
-		w, err := gzip.NewWriterLevel(&p.out, gzip.BestSpeed)
-		if err != nil {
-			return nil, err
-		}
-		p.writer = w
-	} else {
-		p.writer.Reset(&p.out)
-	}
-	if err := write(p.writer); err != nil {
-		return nil, err
-	}
-	if err := p.writer.Close(); err != nil {
-		return nil, err
-	}
-	return bytes.Clone(p.out.Bytes()), nil
-}
 
 // describeForOpenAPI tells package openapi what it has to know about resources.
 func describeForOpenAPI(gv schema.GroupVersion, resources []*api.Resource) []openapi.Resource {
@@ -132,6 +129,11 @@ func describeForOpenAPI(gv schema.GroupVersion, resources []*api.Resource) []ope
 		}
 	}
 	return out
+}
+
+// onlyCustom tells whether all resources are custom kinds, and there are some.
+func onlyCustom(gv schema.GroupVersion, resources []*api.Resource) bool {
+	return len(resources) > 0 && !slices.ContainsFunc(resources, func(r *api.Resource) bool { return r.Version(gv).OpenAPI == nil })
 }
 
 // modelOf is the name of the definition of a resource's objects in a version;

@@ -77,7 +77,7 @@ func (d *Definitions) Get(name string) (Definition, bool, error) {
 	if def, ok := d.added[name]; ok {
 		return def, true, nil
 	}
-	pkg := name[:max(strings.LastIndexByte(name, '.'), 0)]
+	pkg := packageOf(name)
 	types, ok := d.packages[pkg]
 	if !ok {
 		var err error
@@ -89,6 +89,13 @@ func (d *Definitions) Get(name string) (Definition, bool, error) {
 	def, ok := types[name]
 	return def, ok, nil
 }
+
+// Published tells whether there may be a definition of that name: there are others
+// of its package.
+func (d *Definitions) Published(name string) bool { return d.files[packageOf(name)] != nil }
+
+// packageOf is the prefix that the names of a package's types have.
+func packageOf(name string) string { return name[:max(strings.LastIndexByte(name, '.'), 0)] }
 
 // unpack reads the definitions of one Go package; there are none when the
 // archive does not know it.
@@ -120,11 +127,16 @@ func (d *Definitions) unpack(pkg string) (map[string]Definition, error) {
 // Closure finds definitions and everything that they refer to, sorted by name.
 // A name that is not known is an error.
 func (d *Definitions) Closure(names ...string) ([]Definition, error) {
+	return d.closure(names, func(string) bool { return false })
+}
+
+// closure is so without definitions that are hidden, and what they alone refer to.
+func (d *Definitions) closure(names []string, hidden func(name string) bool) ([]Definition, error) {
 	found := map[string]Definition{}
 	for queue := slices.Clone(names); len(queue) > 0; {
 		name := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		if _, ok := found[name]; ok {
+		if _, ok := found[name]; ok || hidden(name) {
 			continue
 		}
 		def, ok, err := d.Get(name)

@@ -6,7 +6,8 @@
 // caller adds for custom kinds; a Resource is what a document has to know about
 // one row of the catalogue; a Document is the paths of one group version, or of
 // one of the small documents beside them, and can be written down in either
-// version of OpenAPI.
+// version of OpenAPI. In version 3 it stands for itself; in version 2 it is a part
+// (PartV2) of the one document there is.
 //
 // The definitions are data, made by go generate and embedded compressed. They
 // cost nothing until somebody asks, and nothing is kept here afterwards: whoever

@@ -1,7 +1,6 @@
 package openapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -120,17 +119,7 @@ func TestOperations(t *testing.T) {
 
 // Shared parameters of version 2 are called as kube-apiserver calls them.
 func TestSharedParameters(t *testing.T) {
-	var content bytes.Buffer
-	docs := slices.Values([]Document{VersionDocument(schema.GroupVersion{Version: "v1"}, []Resource{pods()})})
-	if err := V2(&content, Info{}, docs, open(t)); err != nil {
-		t.Fatal(err)
-	}
-	var doc struct {
-		Parameters map[string]json.RawMessage
-	}
-	if err := json.Unmarshal(content.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	doc := writtenV2(t)
 	for _, name := range []string{"namespace-vgWSWtn3", "pretty-tJGM1-ng", "allowWatchBookmarks-HC2hJt-J", "body-78PwaGsr"} {
 		if doc.Parameters[name] == nil {
 			t.Errorf("no %s in %q", name, slices.Sorted(maps.Keys(doc.Parameters)))

@@ -29,18 +29,87 @@ type documentV2 struct {
 	Parameters  map[string]map[string]any
 }
 
+// wholeV2 puts a document of version 2 together.
+func wholeV2(t *testing.T, docs []Document, others ...[]byte) []byte {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var paths, definitions []BlockV2
+	var models []string
+	parameters := ParametersV2{}
+	for _, d := range docs {
+		part, err := d.V2()
+		must(err)
+		paths, definitions, models = append(paths, part.Paths), append(definitions, part.Definitions), append(models, part.Models...)
+		maps.Copy(parameters, part.Parameters)
+	}
+	own := func(name string) bool {
+		return slices.ContainsFunc(definitions, func(b BlockV2) bool { return slices.Contains(b.Names, name) })
+	}
+	published, err := open(t).PublishedV2(models, own)
+	must(err)
+	definitions = append(definitions, published...)
+	members := func(blocks []BlockV2) rawObject {
+		all := rawObject{}
+		for _, b := range blocks {
+			some, err := MembersV2(b.Text)
+			must(err)
+			if !slices.Equal(slices.Sorted(maps.Keys(some)), b.Names) {
+				t.Errorf("a block of %q has other names", b.Names)
+			}
+			maps.Copy(all, some)
+		}
+		return all
+	}
+	if len(others) > 0 {
+		has, schemas := members(paths), members(definitions)
+		more, err := MergeV2(OwnV2{
+			HasPath:     func(path string) (bool, error) { return has[path] != nil, nil },
+			Parameters:  parameters,
+			Definitions: slices.Collect(maps.Keys(schemas)),
+			Definition:  func(name string) ([]byte, error) { return schemas[name], nil },
+		}, others...)
+		must(err)
+		for i := range definitions {
+			definitions[i].Text, err = WithV2(definitions[i].Text, more.Changed)
+			must(err)
+		}
+		paths, definitions, parameters = append(paths, more.Paths), append(definitions, more.Definitions), more.Parameters
+	}
+	write := func(out *bytes.Buffer, blocks []BlockV2) {
+		blocks = slices.DeleteFunc(slices.Clone(blocks), func(b BlockV2) bool { return len(b.Names) == 0 })
+		for i, b := range blocks {
+			if i > 0 {
+				out.WriteByte(',')
+			}
+			out.Write(b.Text)
+		}
+	}
+	var out bytes.Buffer
+	head, err := HeadV2(Info{})
+	must(err)
+	middle, err := MiddleV2(parameters)
+	must(err)
+	out.Write(head)
+	write(&out, paths)
+	out.Write(middle)
+	write(&out, definitions)
+	out.WriteString(TailV2)
+	return out.Bytes()
+}
+
 func writtenV2(t *testing.T, others ...[]byte) documentV2 {
 	t.Helper()
-	var content bytes.Buffer
-	docs := slices.Values([]Document{VersionDocument(schema.GroupVersion{Version: "v1"}, []Resource{pods()}), ServerDocument()})
-	if err := V2(&content, Info{}, docs, open(t), others...); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ProtobufV2(content.Bytes()); err != nil {
+	content := wholeV2(t, []Document{VersionDocument(schema.GroupVersion{Version: "v1"}, []Resource{pods()}), ServerDocument()}, others...)
+	if _, err := ProtobufV2(content); err != nil {
 		t.Fatal(err)
 	}
 	var doc documentV2
-	if err := json.Unmarshal(content.Bytes(), &doc); err != nil {
+	if err := json.Unmarshal(content, &doc); err != nil {
 		t.Fatal(err)
 	}
 	return doc

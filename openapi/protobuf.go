@@ -15,7 +15,7 @@ import (
 // ProtobufV3 gives a document of version 3 in the protobuf form that client-go
 // asks for.
 func ProtobufV3(document []byte) ([]byte, error) {
-	return inPieces(document, []string{"paths"}, []string{"components", "schemas"},
+	return inPieces(document, true, []string{"paths"}, []string{"components", "schemas"},
 		func(piece []byte, head bool) (proto.Message, error) {
 			m, err := openapiv3.ParseDocument(piece)
 			if err == nil && !head {
@@ -26,8 +26,18 @@ func ProtobufV3(document []byte) ([]byte, error) {
 }
 
 // ProtobufV2 does so for version 2.
-func ProtobufV2(document []byte) ([]byte, error) {
-	return inPieces(document, []string{"paths"}, []string{"definitions"},
+func ProtobufV2(document []byte) ([]byte, error) { return protobufV2(document, true) }
+
+// ProtobufOfBlocksV2 is what the texts of a block of paths and of one of definitions,
+// or of one of them, are in the protobuf form of a document of version 2, to be put
+// behind that of the rest: two messages, one after the other, are the two merged.
+func ProtobufOfBlocksV2(paths, definitions []byte) ([]byte, error) {
+	return protobufV2(slices.Concat([]byte(`{"swagger":"2.0","info":{"title":"","version":""},"paths":{`), paths,
+		[]byte(`},"definitions":{`), definitions, []byte(`}}`)), false)
+}
+
+func protobufV2(document []byte, head bool) ([]byte, error) {
+	return inPieces(document, head, []string{"paths"}, []string{"definitions"},
 		func(piece []byte, head bool) (proto.Message, error) {
 			m, err := openapiv2.ParseDocument(piece)
 			if err == nil && !head {
@@ -46,8 +56,9 @@ type rawObject = map[string]json.RawMessage
 // inPieces converts a document whose large objects are those at two places,
 // some members at a time: the parser needs about 20 times the memory of what it
 // parses. That the pieces make up the whole is in the nature of protobuf, where
-// one message after the other is the two merged.
-func inPieces(document []byte, first, second []string, parse func(piece []byte, head bool) (proto.Message, error)) ([]byte, error) {
+// one message after the other is the two merged. Without its head, the members of
+// the two objects are all that is converted.
+func inPieces(document []byte, withHead bool, first, second []string, parse func(piece []byte, head bool) (proto.Message, error)) ([]byte, error) {
 	var whole rawObject
 	if err := json.Unmarshal(document, &whole); err != nil {
 		return nil, err
@@ -72,8 +83,10 @@ func inPieces(document []byte, first, second []string, parse func(piece []byte, 
 			return nil, err
 		}
 	}
-	if err := convert(whole, true); err != nil {
-		return nil, err
+	if withHead {
+		if err := convert(whole, true); err != nil {
+			return nil, err
+		}
 	}
 	for i, place := range [][]string{first, second} {
 		for names := range slices.Chunk(slices.Sorted(maps.Keys(large[i])), pieceSize) {

@@ -1,150 +1,187 @@
 package openapi
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"io"
-	"iter"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-
-	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// V2 writes documents as one of version 2 of OpenAPI, with the definitions of
-// all that they speak of. Documents come in the order of their paths. It is big where there are many custom kinds, so it is
-// written piece by piece, and what a custom kind brings is made when its turn
-// comes. Others are documents of other servers, as Cut makes them, those first that
-// have precedence.
-func V2(out io.Writer, info Info, docs iter.Seq[Document], defs *Definitions, others ...[]byte) error {
-	w := &writerV2{out: bufio.NewWriter(out), shared: sharedParameters{}, models: map[string]bool{}, paths: map[string]bool{}, defs: defs}
-	w.text(`{"swagger":"2.0","info":`)
-	w.json(object{"title": "Kubernetes", "version": info.Version})
-	w.text(`,"paths":{`)
-	for d := range docs {
-		w.document(d)
-	}
-	definitions := w.definitions()
-	parameters := any(w.shared)
-	if len(others) > 0 && w.err == nil {
-		more, err := merge(others, w.paths, w.shared, definitions)
-		w.note(err)
-		for _, path := range slices.Sorted(maps.Keys(more.paths)) {
-			w.path(path, more.paths[path])
+// There is one document of version 2 about all that is served, which is big where
+// there are many custom kinds. So it is written in parts: a PartV2 is what one
+// Document brings with it, PublishedV2 the definitions of published types that all
+// of them need, and what stands around them is HeadV2, MiddleV2 and TailV2:
+//
+//	HeadV2, paths with commas between them, MiddleV2, definitions likewise, TailV2
+
+// PartV2 is what a document brings into the one of version 2.
+type PartV2 struct {
+	Paths, Definitions BlockV2
+	Parameters         ParametersV2
+	// Models are the names of the definitions that it needs besides its own.
+	Models []string
+}
+
+// BlockV2 is some members of the object of paths, or of that of definitions.
+type BlockV2 struct {
+	// Names are those of the members, in order.
+	Names []string
+	// Text is the members with commas between them.
+	Text []byte
+}
+
+// HeadV2 is what stands before the paths.
+func HeadV2(info Info) ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteString(`{"swagger":"2.0","info":`)
+	err := appendJSON(&out, object{"title": "Kubernetes", "version": info.Version})
+	out.WriteString(`,"paths":{`)
+	return out.Bytes(), err
+}
+
+// MiddleV2 is what stands between paths and definitions: the parameters that
+// operations share, among other things.
+func MiddleV2(parameters ParametersV2) ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteByte('}')
+	for _, member := range []struct {
+		name string
+		of   any
+	}{
+		{"parameters", parameters}, {"securityDefinitions", securitySchemes()}, {"security", []object{{"BearerToken": []string{}}}},
+	} {
+		out.WriteString(`,"` + member.name + `":`)
+		if err := appendJSON(&out, member.of); err != nil {
+			return nil, err
 		}
-		definitions, parameters = more.definitions, together(w.shared, more.parameters)
 	}
-	w.text(`},"parameters":`)
-	w.json(parameters)
-	w.text(`,"securityDefinitions":`)
-	w.json(securitySchemes())
-	w.text(`,"security":`)
-	w.json([]object{{"BearerToken": []string{}}})
-	w.text(`,"definitions":{`)
-	for i, def := range definitions {
-		var piece bytes.Buffer
-		if i > 0 {
-			piece.WriteByte(',')
-		}
-		appendDefinition(&piece, def.Name, def.V2)
-		_, err := w.out.Write(piece.Bytes())
-		w.note(err)
-	}
-	w.text(`}}`)
-	w.note(w.out.Flush())
-	return w.err
+	out.WriteString(`,"definitions":{`)
+	return out.Bytes(), nil
 }
 
-// writerV2 writes a document of version 2. After an error it does nothing.
-type writerV2 struct {
-	out    *bufio.Writer
-	err    error
-	shared sharedParameters
-	// models are the names of the definitions to write, own those that resources
-	// brought with them.
-	models map[string]bool
-	own    []Definition
-	paths  map[string]bool // those written
-	defs   *Definitions
-}
+// TailV2 is what stands behind the definitions.
+const TailV2 = `}}`
 
-func (w *writerV2) note(err error) {
-	if w.err == nil {
-		w.err = err
-	}
-}
-
-func (w *writerV2) text(s string) {
-	_, err := w.out.WriteString(s)
-	w.note(err)
-}
-
-func (w *writerV2) json(v any) {
-	var piece bytes.Buffer
-	w.note(appendJSON(&piece, v))
-	_, err := w.out.Write(piece.Bytes())
-	w.note(err)
-}
-
-// document writes the paths of one document, and keeps what it speaks of.
-func (w *writerV2) document(d Document) {
+// V2 is the part that the document is of the one of version 2.
+func (d Document) V2() (PartV2, error) {
+	out := PartV2{Parameters: ParametersV2{}}
+	items := object{}
 	for _, p := range d.paths {
-		item, err := p.v2(w.shared)
+		item, err := p.v2(out.Parameters)
 		if err != nil {
-			w.note(fmt.Errorf("document %s: %w", d.Name, err))
-			return
+			return PartV2{}, fmt.Errorf("document %s: %w", d.Name, err)
 		}
-		w.path(p.path, item)
+		items[p.path] = item
 	}
+	var err error
+	if out.Paths, err = blockV2(items); err != nil {
+		return PartV2{}, err
+	}
+	needed := map[string]bool{}
 	for _, name := range d.models() {
-		w.models[name] = true
+		needed[name] = true
 	}
 	own, err := d.definitions()
-	w.note(err)
+	if err != nil {
+		return PartV2{}, err
+	}
+	schemas := map[string]json.RawMessage{}
 	for _, def := range own {
+		schemas[def.Name] = def.V2
 		for _, name := range references(def.V3) {
-			w.models[name] = true
+			needed[name] = true
 		}
-		w.own = append(w.own, Definition{Name: def.Name, V2: def.V2})
 	}
+	maps.DeleteFunc(needed, func(name string, _ bool) bool { return schemas[name] != nil })
+	out.Models = slices.Sorted(maps.Keys(needed))
+	out.Definitions, err = blockV2(schemas)
+	return out, err
 }
 
-func (w *writerV2) path(path string, item any) {
-	if len(w.paths) > 0 {
-		w.text(",")
+// blockV2 writes members in the order of their names.
+func blockV2[T any](members map[string]T) (BlockV2, error) {
+	block := BlockV2{Names: slices.Sorted(maps.Keys(members))}
+	var out bytes.Buffer
+	for i, name := range block.Names {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString(strconv.Quote(name))
+		out.WriteByte(':')
+		if err := appendMember(&out, members[name]); err != nil {
+			return BlockV2{}, fmt.Errorf("%s: %w", name, err)
+		}
 	}
-	w.paths[path] = true
-	w.text(strconv.Quote(path) + ":")
-	w.json(item)
+	block.Text = out.Bytes()
+	return block, nil
 }
 
-// definitions are those of all that was written.
-func (w *writerV2) definitions() []Definition {
-	closure, err := w.defs.With(w.own...).Closure(slices.Collect(maps.Keys(w.models))...)
-	w.note(err)
-	return closure
+// appendMember writes a value; what is JSON already is not looked at.
+func appendMember(out *bytes.Buffer, v any) error {
+	if raw, ok := v.(json.RawMessage); ok {
+		out.Write(raw)
+		return nil
+	}
+	return appendJSON(out, v)
 }
 
-// together has the parameters of this server and of others.
-func together(own sharedParameters, others map[string]spec.Parameter) object {
-	out := make(object, len(own)+len(others))
-	for name, p := range own {
-		out[name] = p
-	}
-	for name, p := range others {
-		out[name] = p
-	}
-	return out
+// MembersV2 are those of the text of a block, by name.
+func MembersV2(text []byte) (map[string]json.RawMessage, error) {
+	var out rawObject
+	err := json.Unmarshal(slices.Concat([]byte{'{'}, text, []byte{'}'}), &out)
+	return out, err
 }
 
-func (p pathItem) v2(shared sharedParameters) (object, error) {
+// WithV2 is the text of a block in which some members are others.
+func WithV2(text []byte, others map[string]json.RawMessage) ([]byte, error) {
+	members, err := MembersV2(text)
+	if err != nil {
+		return nil, err
+	}
+	for name := range members {
+		if other, ok := others[name]; ok {
+			members[name] = other
+		}
+	}
+	block, err := blockV2(members)
+	return block.Text, err
+}
+
+// PublishedV2 are the definitions of published types by certain names, and all that
+// they refer to, in a block for each package. Those which hidden tells are not
+// among them: somebody else has definitions of these names.
+func (d *Definitions) PublishedV2(names []string, hidden func(name string) bool) ([]BlockV2, error) {
+	closure, err := d.closure(names, hidden)
+	if err != nil {
+		return nil, err
+	}
+	var out []BlockV2
+	for len(closure) > 0 {
+		pkg := packageOf(closure[0].Name)
+		n := slices.IndexFunc(closure, func(def Definition) bool { return packageOf(def.Name) != pkg })
+		if n < 0 {
+			n = len(closure)
+		}
+		schemas := map[string]json.RawMessage{}
+		for _, def := range closure[:n] {
+			schemas[def.Name] = def.V2
+		}
+		block, err := blockV2(schemas)
+		if err != nil {
+			return nil, err
+		}
+		out, closure = append(out, block), closure[n:]
+	}
+	return out, nil
+}
+
+func (p pathItem) v2(shared ParametersV2) (object, error) {
 	out := object{}
 	for _, op := range p.ops {
 		o, err := op.v2(shared)
@@ -163,7 +200,7 @@ func (p pathItem) v2(shared sharedParameters) (object, error) {
 	return out, nil
 }
 
-func (op operation) v2(shared sharedParameters) (object, error) {
+func (op operation) v2(shared ParametersV2) (object, error) {
 	out := op.common()
 	out["schemes"] = []string{"https"}
 	out["consumes"], out["produces"] = op.consumes, op.produces
@@ -200,7 +237,7 @@ type paramV2 struct {
 }
 
 // paramsV2 are parameters, among which version 2 counts the body.
-func paramsV2(params []parameter, b *body, shared sharedParameters) ([]paramV2, error) {
+func paramsV2(params []parameter, b *body, shared ParametersV2) ([]paramV2, error) {
 	var all []paramV2
 	for _, p := range params {
 		all = append(all, paramV2{
@@ -237,12 +274,12 @@ func (p paramV2) shareable() bool {
 	return true
 }
 
-// sharedParameters are those that many operations have, kept once. Their names
-// end in a hash of their content.
-type sharedParameters map[string]paramV2
+// ParametersV2 are those that many operations have, kept once. Their names end in
+// a hash of their content, so that there are no two of one name.
+type ParametersV2 map[string]any
 
 // add keeps a parameter and gives what refers to it.
-func (s sharedParameters) add(p paramV2) (paramV2, error) {
+func (s ParametersV2) add(p paramV2) (paramV2, error) {
 	content, err := json.Marshal(p)
 	if err != nil {
 		return p, err

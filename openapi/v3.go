@@ -63,26 +63,26 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Digest tells in short what V3 makes the document of: as long as it stays the
-// same, so does the document. It takes much less than the document does.
-func (d Document) Digest(info Info) ([sha512.Size]byte, error) {
+// Digest tells in short what V3 makes a document of.
+type Digest [sha512.Size]byte
+
+// Digest stays the same as long as the document that V3 makes does. It takes much
+// less than that.
+func (d Document) Digest(info Info) (Digest, error) {
 	own, err := d.definitions()
 	if err != nil {
-		return [sha512.Size]byte{}, err
+		return Digest{}, err
 	}
 	hash := sha512.New()
 	if err := json.NewEncoder(hash).Encode([]any{info, d.Name, d.resources}); err != nil {
-		return [sha512.Size]byte{}, err
+		return Digest{}, err
 	}
 	for _, def := range own {
 		fmt.Fprintf(hash, "%q %d ", def.Name, len(def.V3))
 		hash.Write(def.V3)
 	}
-	return [sha512.Size]byte(hash.Sum(nil)), nil
+	return Digest(hash.Sum(nil)), nil
 }
-
-// Custom tells that all that the document is about are custom kinds.
-func (d Document) Custom() bool { return d.custom }
 
 // estimate is how long a document becomes, more or less.
 func (d Document) estimate(closure []Definition) int {

@@ -58,6 +58,9 @@ NONE < internal/review < admission, authn, authz;
 # What those ask whom other servers should not show just any certificate.
 NONE < internal/peercert < registry/hooks, aggregation, server;
 
+# Texts that are kept compressed, and put together so.
+NONE < internal/compressed < handlers;
+
 # What tests of several packages use.
 NONE < internal/schematest;
 

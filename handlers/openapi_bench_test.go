@@ -1,0 +1,114 @@
+package handlers
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/crd"
+)
+
+// customKind is the n-th of custom kinds with a number of fields, made as it is when
+// its definition is established.
+func customKind(tb testing.TB, group string, n, fields int) *api.Resource {
+	tb.Helper()
+	var properties strings.Builder
+	for i := range fields {
+		if i > 0 {
+			properties.WriteByte(',')
+		}
+		fmt.Fprintf(&properties, `"field%d":{"type":"string","maxLength":%d,"description":"Field %d of kind %d says what the thing is meant to do when somebody looks at it, and what it does when it is left out."}`, i, i+n, i, n)
+	}
+	stored := fmt.Appendf(nil, `{"metadata":{"name":"kinds%[1]d.%[2]s"},"spec":{"group":%[2]q,"scope":"Namespaced",
+		"names":{"plural":"kinds%[1]d","singular":"kind%[1]d","kind":"Kind%[1]d","listKind":"Kind%[1]dList"},
+		"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object",
+		"properties":{"spec":{"type":"object","properties":{%[3]s}},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}]},
+		"status":{"acceptedNames":{"plural":"kinds%[1]d","singular":"kind%[1]d","kind":"Kind%[1]d","listKind":"Kind%[1]dList"}}}`, n, group, properties.String())
+	read := func(text []byte) (*crd.Definition, error) {
+		d := &crd.Definition{}
+		return d, json.Unmarshal(text, d)
+	}
+	d, err := read(crd.Outline(stored))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	k, err := crd.Compile(d, func() (*crd.Definition, error) { return read(stored) }, crd.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k.Resource
+}
+
+// oneMore asks for something again and again, each time after one kind was added to
+// many or taken away again. Ten kinds are of one group.
+func oneMore(b *testing.B, urls ...string) {
+	for _, others := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(others), func(b *testing.B) {
+			h, server := openAPIServer(b, api.BuiltIn()...)
+			for i := range others {
+				if err := h.Catalogue.Change(nil, []*api.Resource{customKind(b, fmt.Sprintf("g%d.example.com", i/10), i, 60)}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			one := []*api.Resource{customKind(b, "g0.example.com", others, 60)}
+			asked := func() (bytes int) {
+				for _, url := range urls {
+					r := httptest.NewRequest(http.MethodGet, url, nil)
+					r.Header.Set("Accept-Encoding", "gzip")
+					w := &counting{header: http.Header{}}
+					server.ServeHTTP(w, r)
+					if w.code != http.StatusOK {
+						b.Fatal(url, w.code)
+					}
+					bytes += w.bytes
+				}
+				return bytes
+			}
+			b.ReportAllocs()
+			size := asked()
+			for b.Loop() {
+				if err := h.Catalogue.Change(nil, one); err != nil {
+					b.Fatal(err)
+				}
+				asked()
+				b.StopTimer()
+				if err := h.Catalogue.Change(one, nil); err != nil {
+					b.Fatal(err)
+				}
+				asked()
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(size), "B/answer")
+		})
+	}
+}
+
+// counting is who gets an answer and forgets it.
+type counting struct {
+	header      http.Header
+	code, bytes int
+}
+
+func (c *counting) Header() http.Header  { return c.header }
+func (c *counting) WriteHeader(code int) { c.code = code }
+
+func (c *counting) Write(p []byte) (int, error) {
+	if c.code == 0 {
+		c.code = http.StatusOK
+	}
+	c.bytes += len(p)
+	return len(p), nil
+}
+
+// BenchmarkOpenAPIv2OfOneMore asks for the document of version 2.
+func BenchmarkOpenAPIv2OfOneMore(b *testing.B) { oneMore(b, "/openapi/v2") }
+
+// BenchmarkOpenAPIv3OfOneMore asks for the index of version 3, and for the document
+// that changed.
+func BenchmarkOpenAPIv3OfOneMore(b *testing.B) {
+	oneMore(b, "/openapi/v3", "/openapi/v3/apis/g0.example.com/v1")
+}
