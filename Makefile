@@ -46,7 +46,7 @@ conformance: ## Replay the recorded conversations against a server in this proce
 .PHONY: bench
 bench: build ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
 	$(GO) run ./bench -binary $(BIN)
-	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api ./proto ./handlers ./server
+	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api ./proto ./handlers ./server ./internal/compressed
 
 .PHONY: profile
 profile: ## Remake cmd/miniapiserver/default.pgo, by which the compiler knows what is hot.

@@ -16,6 +16,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"slices"
 )
 
 // Text is a text, compressed. It is never changed.
@@ -31,9 +32,26 @@ type Text struct {
 const end = "\x01\x00\x00\xff\xff"
 
 // Bytes are those of the text itself.
-func (t *Text) Bytes() ([]byte, error) {
-	out := make([]byte, t.size)
-	_, err := io.ReadFull(flate.NewReader(io.MultiReader(bytes.NewReader(t.blocks), bytes.NewReader([]byte(end)))), out)
+func (t *Text) Bytes() ([]byte, error) { return new(unpacker).unpack(t, nil) }
+
+// unpacker unpacks Texts, one after the other. The zero value works.
+type unpacker struct {
+	blocks, end bytes.Reader
+	flate       io.Reader
+}
+
+// unpack gives the text itself, in the place of into where there is enough.
+func (u *unpacker) unpack(t *Text, into []byte) ([]byte, error) {
+	u.blocks.Reset(t.blocks)
+	u.end.Reset([]byte(end))
+	from := io.MultiReader(&u.blocks, &u.end)
+	if u.flate == nil {
+		u.flate = flate.NewReader(from)
+	} else if err := u.flate.(flate.Resetter).Reset(from, nil); err != nil {
+		return nil, err
+	}
+	out := slices.Grow(into[:0], int(t.size))[:t.size]
+	_, err := io.ReadFull(u.flate, out)
 	return out, err
 }
 
@@ -112,6 +130,11 @@ func (f *File) Gzip() io.ReadSeeker {
 
 // Plain reads the texts themselves. It has one at a time in memory.
 func (f *File) Plain() io.ReadSeeker {
-	return newReader(len(f.texts), func(i int) int64 { return f.texts[i].size },
-		func(i int) ([]byte, error) { return f.texts[i].Bytes() })
+	var u unpacker
+	var text []byte
+	return newReader(len(f.texts), func(i int) int64 { return f.texts[i].size }, func(i int) ([]byte, error) {
+		var err error
+		text, err = u.unpack(f.texts[i], text)
+		return text, err
+	})
 }

@@ -133,6 +133,25 @@ func TestServed(t *testing.T) {
 	}
 }
 
+func BenchmarkPlain(b *testing.B) {
+	c := &Compressor{}
+	var all []*Text
+	for range 1000 {
+		text, err := c.Compress(bytes.Repeat([]byte("some text "), 1000))
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, text)
+	}
+	f := Join(all...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := io.Copy(io.Discard, f.Plain()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func FuzzSum(f *testing.F) {
 	f.Add("a", "b")
 	f.Add("", strings.Repeat("ab", 100))

@@ -41,11 +41,12 @@ func (r *reader) Read(p []byte) (int, error) {
 	i := r.have
 	if i < 0 || r.at >= r.ends[i] || r.at < r.ends[i]-int64(len(r.current)) {
 		i = sort.Search(len(r.ends), func(i int) bool { return r.at < r.ends[i] })
-		var err error
-		if r.current, err = r.get(i); err != nil {
+		r.have = -1
+		current, err := r.get(i)
+		if err != nil {
 			return 0, err
 		}
-		r.have = i
+		r.have, r.current = i, current
 	}
 	n := copy(p, r.current[int64(len(r.current))-(r.ends[i]-r.at):])
 	r.at += int64(n)
