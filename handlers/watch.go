@@ -79,6 +79,7 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 		if err != nil {
 			switch {
 			case ctx.Err() != nil, errors.Is(err, io.EOF):
+			case errors.Is(err, storage.ErrClosed): // the kind is no more
 			case errors.Is(err, storage.ErrSlow):
 				// The client can go on from the last event it got, and need not list
 				// again as it would after an error.

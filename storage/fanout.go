@@ -118,7 +118,7 @@ func (f *fanout) end(err error) {
 	for _, g := range groups {
 		for _, w := range g.members {
 			w.group = nil
-			w.fail(err)
+			w.conclude(err)
 		}
 	}
 	*f = fanout{}

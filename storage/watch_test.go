@@ -28,6 +28,32 @@ func see(t *testing.T, events []Event) (s string) {
 	return s
 }
 
+// TestLastEvents: a watch that ends because there is nothing more to come tells
+// first of what came before.
+func TestLastEvents(t *testing.T) {
+	for name, end := range map[string]func(*Collection){
+		"closed":       func(c *Collection) { c.Close() },
+		"reconfigured": func(c *Collection) { c.Reconfigure(configMaps()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, c := start(t, Options{})
+			w := watch(t, c, WatchOptions{})
+			create(t, c, "a/x", "1")
+			next(t, w, 1)
+			create(t, c, "a/y", "1")
+			remove(t, c, create(t, c, "a/z", "1"))
+			list(t, c, ListOptions{}) // when all is in the cache
+			end(c)
+			if events := next(t, w, 3); events[0].Item.Key() != "a/y" || events[2].Type != Deleted {
+				t.Errorf("got %v", events)
+			}
+			if events, err := w.Next(t.Context()); err == nil {
+				t.Errorf("goes on with %v", events)
+			}
+		})
+	}
+}
+
 func TestWatchSelections(t *testing.T) {
 	red := func(i *Item) bool { return i.Labels()["color"] == "red" }
 	for name, tt := range map[string]struct {

@@ -111,6 +111,23 @@ func (w *Watcher) fail(reason error) {
 	w.finish(reason)
 }
 
+// conclude ends the watcher because there are no more changes to come; those that are
+// queued are still told.
+func (w *Watcher) conclude(reason error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rest := w.queue
+	w.finish(reason)
+	w.queue = rest
+}
+
+// queued tells whether there is something in the queue.
+func (w *Watcher) queued() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue) > 0
+}
+
 // Stop ends the watch.
 func (w *Watcher) Stop() {
 	w.fail(nil)
@@ -190,6 +207,9 @@ func (w *Watcher) over() bool {
 	}
 	select {
 	case <-w.done:
+		if w.Begun() && w.queued() {
+			return false
+		}
 		w.initial, w.backlog, w.end = nil, nil, false
 		return true
 	default:
@@ -330,6 +350,9 @@ func (w *Watcher) wait(ctx context.Context) error {
 	case <-w.wake:
 	case <-tick:
 	case <-w.done:
+		if w.queued() {
+			return nil
+		}
 		w.Stop() // leaves the fanout and the context
 		if err := w.Err(); err != nil {
 			return err
