@@ -96,7 +96,8 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 
 // AsStored makes of an object that EncodeStored encoded what DecodeStored would
 // make of the value, without reading that. It returns false where that cannot be
-// done: of Go types, in which empty and missing fields differ.
+// done: of Go types, in which empty and missing fields differ. Parts of the object
+// that were decoded before, and may be others' too, are not changed.
 func (r *Resource) AsStored(obj Object) bool {
 	u, ok := obj.(*untyped.Object)
 	if !ok || !quickjson.Lasting(u.Object) {
@@ -105,6 +106,9 @@ func (r *Resource) AsStored(obj Object) bool {
 	v, err := r.writtenAs(u.GetAPIVersion(), u.GetKind())
 	if err != nil {
 		return false
+	}
+	if form := r.form(v); form.Settled != nil && !form.Settled() {
+		return false // parts of it may be shared, and would be changed
 	}
 	return r.completeStored(v, obj) == nil
 }

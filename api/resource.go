@@ -123,6 +123,9 @@ type Resource struct {
 	// Default fills in what a client may leave out. It runs on every object that
 	// was decoded, from a request or from etcd, after conversion to the hub.
 	Default func(obj Object)
+	// Settled, for what has no Go type, tells whether Default leaves an object as it is
+	// that it has been over. Nil means that it does.
+	Settled func() bool
 	// Complete fills in what even an empty object shows: a bookmark.
 	Complete func(obj Object)
 	// Gone are the group versions that the kind was once served in. Who sends an

@@ -107,6 +107,7 @@ func (k *Kind) form(d *apiextensionsv1.CustomResourceDefinition, gv schema.Group
 		Versions:       []api.Version{versionOf(d, gvk, v, s, compared)},
 		New:            func() api.Object { return untyped.New(gvk) },
 		Default:        func(obj api.Object) { complete(contentOf(obj), s) },
+		Settled:        s.Settled,
 		Rows:           columnsOf(v.AdditionalPrinterColumns),
 		Fields:         fieldsOf(d),
 		ObjectWarnings: finalizerWarnings, LooseFinalizers: true,

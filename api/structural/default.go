@@ -1,6 +1,10 @@
 package structural
 
-import "k8s.io/apimachinery/pkg/runtime"
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // Default fills in what the schema has defaults for. A null where none may be
 // gives way to the default, and vanishes where there is none.
@@ -10,6 +14,38 @@ func (s *Schema) Default(object map[string]any) {
 		dropNulls(object, n)
 	}
 	fill(object, n)
+}
+
+// Settled tells whether an object that Prune and Default have been over stays as it
+// is when they go over it again. It does not where a default has what neither would
+// let be: a null, or a field that is not known.
+func (s *Schema) Settled() bool { return s.settled() }
+
+// settles is Settled of the schema of a part.
+func settles(n *node) bool {
+	if n == nil || n.value == nil && !n.defaults {
+		return true
+	}
+	if n.value != nil {
+		once := cloneValue(n.value)
+		fill(once, n)
+		again := cloneValue(once)
+		prune(again, n, n.embedded)
+		if n.embeds {
+			_ = (&coercer{lenient: true}).coerce(nil, again, n)
+		}
+		dropNulls(again, n)
+		fill(again, n)
+		if !reflect.DeepEqual(once, again) {
+			return false
+		}
+	}
+	for _, f := range n.fields {
+		if !settles(f) {
+			return false
+		}
+	}
+	return settles(n.items) && settles(n.values)
 }
 
 // fill fills in defaults below n. Nulls without a default were dropped before, but

@@ -34,6 +34,7 @@ type Schema struct {
 	validator func() *validator
 	status    func() *validator
 	rules     func() *rules
+	settled   func() bool
 }
 
 // New compiles a schema, which must have been checked.
@@ -81,6 +82,7 @@ func of(text func() []byte) *Schema {
 		}
 		return n
 	})
+	s.settled = sync.OnceValue(func() bool { return s.keeps || settles(s.shape()) })
 	s.validator = sync.OnceValue(func() *validator { return newValidator(s.props(), false) })
 	s.status = sync.OnceValue(func() *validator {
 		if status, ok := s.props().Properties["status"]; ok {

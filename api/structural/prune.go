@@ -44,9 +44,9 @@ func (s *Schema) Coerce(object map[string]any) (unknown []string, err error) {
 func prune(v any, n *node, whole bool) []string {
 	p := pruner{at: make([]step, 0, 8)}
 	if m, ok := v.(map[string]any); ok && whole {
-		p.object(m, n, true)
+		p.object(m, n, true, n.preserve)
 	} else {
-		p.value(v, n)
+		p.value(v, n, false)
 	}
 	slices.Sort(p.dropped)
 	return p.dropped
@@ -66,35 +66,40 @@ type step struct {
 }
 
 // within prunes what a step leads to.
-func (p *pruner) within(s step, v any, n *node) {
+func (p *pruner) within(s step, v any, n *node, keep bool) {
 	switch v.(type) {
 	case map[string]any, []any:
 		p.at = append(p.at, s)
-		p.value(v, n)
+		p.value(v, n, keep)
 		p.at = p.at[:len(p.at)-1]
 	}
 }
 
-func (p *pruner) value(v any, n *node) {
+// value prunes a value. Keep: it is an item of a list that keeps what its items
+// have, as if they said so themselves.
+func (p *pruner) value(v any, n *node, keep bool) {
+	keep = keep || n != nil && n.preserve
 	switch v := v.(type) {
 	case map[string]any:
-		p.object(v, n, n != nil && n.embedded)
+		p.object(v, n, n != nil && n.embedded, keep)
 	case []any:
 		var items *node
 		if n != nil {
 			items = n.items
-			if items == nil && n.preserve {
-				return
-			}
+		}
+		if items == nil && keep {
+			return
 		}
 		for i := range v {
-			p.within(step{isItem: true, item: i}, v[i], items)
+			p.within(step{isItem: true, item: i}, v[i], items, keep)
 		}
 	}
 }
 
-// object prunes an object; whole tells of one with kind, version and metadata.
-func (p *pruner) object(m map[string]any, n *node, whole bool) {
+// object prunes an object; whole tells of one with kind, version and metadata, and
+// keep of one that may have unknown fields. Where anything may be, there is nothing
+// that is known of it: it keeps its name, and loses what is inside.
+func (p *pruner) object(m map[string]any, n *node, whole, keep bool) {
 	for name, v := range m {
 		if whole && (name == "apiVersion" || name == "kind" || name == "metadata") {
 			continue
@@ -103,10 +108,10 @@ func (p *pruner) object(m map[string]any, n *node, whole bool) {
 		case n == nil:
 			p.drop(m, name)
 		case n.fields[name] != nil:
-			p.within(step{field: name}, v, n.fields[name])
-		case n.values != nil:
-			p.within(step{field: name}, v, n.values)
-		case n.any, n.preserve:
+			p.within(step{field: name}, v, n.fields[name], false)
+		case n.values != nil, n.any:
+			p.within(step{field: name}, v, n.values, false)
+		case keep:
 		default:
 			p.drop(m, name)
 		}

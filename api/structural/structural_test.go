@@ -118,3 +118,24 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestPruneAnything: where a schema lets anything be and says nothing of it, and in
+// lists that keep what their items have, fields go as kube-apiserver has them go.
+func TestPruneAnything(t *testing.T) {
+	for _, tt := range []struct{ schema, in, want string }{
+		{`{"type":"object","additionalProperties":true}`, `{"x":1,"y":{"z":1},"l":[{"z":1},[2]]}`, `{"x":1,"y":{},"l":[{},[2]]}`},
+		{`{"type":"object","additionalProperties":true,"x-kubernetes-preserve-unknown-fields":true}`, `{"x":{"z":1}}`, `{"x":{}}`},
+		{`{"type":"object","x-kubernetes-preserve-unknown-fields":true}`, `{"x":{"z":1},"l":[{"z":1}]}`, `{"x":{"z":1},"l":[{"z":1}]}`},
+		{`{"type":"array","items":{"type":"object","properties":{"a":{"type":"object"}}},"x-kubernetes-preserve-unknown-fields":true}`,
+			`[{"a":{"b":1},"c":{"d":1}}]`, `[{"a":{},"c":{"d":1}}]`},
+		{`{"type":"array","items":{"type":"array","items":{"type":"object"}},"x-kubernetes-preserve-unknown-fields":true}`, `[[{"c":1}]]`, `[[{"c":1}]]`},
+		{`{"type":"array","items":{"type":"object"}}`, `[{"c":1}]`, `[{}]`},
+	} {
+		s := schemaOf(t, `{"type":"object","properties":{"v":`+tt.schema+`}}`)
+		object := objectOf(t, `{"v":`+tt.in+`}`)
+		s.Prune(object)
+		if want := objectOf(t, `{"v":`+tt.want+`}`); !reflect.DeepEqual(object, want) {
+			t.Errorf("%s makes of %s %v", tt.schema, tt.in, object)
+		}
+	}
+}
