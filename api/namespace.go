@@ -66,7 +66,6 @@ func prepareNamespace(obj Object) {
 func terminateNamespace(obj Object) {
 	ns := obj.(*corev1.Namespace)
 	ns.Status.Phase = corev1.NamespaceTerminating
-	ns.DeletionGracePeriodSeconds = nil
 }
 
 // prepareNamespaceUpdate keeps spec.finalizers, which only the finalize

@@ -177,8 +177,9 @@ type Resource struct {
 	// for (nil: nothing), it returns how long the object stays, marked as
 	// terminating. Nil means that objects go at once.
 	GracePeriodSeconds func(obj Object, asked *int64) int64
-	// BeginDelete is called on a copy that is about to be marked as
-	// terminating, to change what else shows it (a namespace's phase).
+	// BeginDelete is called on a copy that was just marked as terminating, to change
+	// what else shows it (a namespace's phase). Such a kind has no grace periods, and
+	// a deletion makes no generation of it.
 	BeginDelete func(obj Object)
 	// HasFinalizers tells of finalizers outside metadata (a namespace's
 	// spec.finalizers). Nil means none.

@@ -65,8 +65,8 @@ func TestWatchUntilTheEnd(t *testing.T) {
 	says(t, c, d.GetName(), "Terminating False InstanceDeletionCompleted: removed all instances")
 	// Nothing else becomes of it before its definition is gone.
 	u := patch(`{"metadata":{"labels":{"for":"nobody"}}}`)
-	if u.GetGeneration() != before+1 {
-		t.Errorf("generation %d after the deletion, %d before", u.GetGeneration(), before)
+	if u.GetGeneration() != before || u.GetDeletionGracePeriodSeconds() != nil || u.GetDeletionTimestamp() == nil {
+		t.Errorf("generation %d before the deletion, then %v", before, u.Object["metadata"])
 	}
 	patch(`{"status":{"conditions":[]}}`, "status")
 	says(t, c, d.GetName(), established)

@@ -54,27 +54,20 @@ type CustomKinds struct {
 type customKind struct {
 	*crd.Kind
 	// uid and generation are those of the definition: they tell which spec it had,
-	// without keeping that. Going: it was being deleted then.
+	// without keeping that.
 	uid        types.UID
 	generation int64
-	going      bool
 	names      apiextensionsv1.CustomResourceDefinitionNames
 	source     *definitionSource
 }
 
-// keeps tells whether a definition describes the kind as it is, and notes how the
-// definition is now. One that was deleted and made again is another one, also if
+// keeps tells whether a definition describes the kind as it is, and notes where it
+// is now. One that was deleted and made again is another one, also if
 // nothing was seen of what was between.
 func (k *customKind) keeps(d *definition, item *storage.Item) bool {
-	if k.uid != d.UID || !equality.Semantic.DeepEqual(k.names, d.Status.AcceptedNames) {
+	if k.uid != d.UID || k.generation != d.Generation || !equality.Semantic.DeepEqual(k.names, d.Status.AcceptedNames) {
 		return false
 	}
-	going := d.DeletionTimestamp != nil
-	// A deletion makes a generation of the same spec.
-	if d.Generation != k.generation && !(going && !k.going && d.Generation == k.generation+1) {
-		return false
-	}
-	k.generation, k.going = d.Generation, going
 	k.source.item.Store(item)
 	return true
 }
@@ -235,7 +228,7 @@ func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, e
 		return nil, err
 	}
 	compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
-	return &customKind{compiled, d.UID, d.Generation, d.DeletionTimestamp != nil, *d.Status.AcceptedNames.DeepCopy(), source}, nil
+	return &customKind{compiled, d.UID, d.Generation, *d.Status.AcceptedNames.DeepCopy(), source}, nil
 }
 
 // Run follows the definitions until ctx is done.

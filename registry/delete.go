@@ -159,6 +159,11 @@ func (r *Registry) terminating(res *api.Resource, old api.Object, grace int64) (
 	}
 	obj := old.DeepCopyObject().(api.Object)
 	at := metav1.NewTime(r.o.Now().UTC().Add(time.Duration(grace) * time.Second)).Rfc3339Copy()
+	if res.BeginDelete != nil {
+		obj.SetDeletionTimestamp(&at)
+		res.BeginDelete(obj)
+		return obj, true
+	}
 	if was := old.GetDeletionTimestamp(); was != nil {
 		at = metav1.NewTime(was.Add(time.Duration(grace-*old.GetDeletionGracePeriodSeconds()) * time.Second))
 	} else if res.Generation && obj.GetGeneration() > 0 {
@@ -166,9 +171,6 @@ func (r *Registry) terminating(res *api.Resource, old api.Object, grace int64) (
 	}
 	obj.SetDeletionTimestamp(&at)
 	obj.SetDeletionGracePeriodSeconds(&grace)
-	if res.BeginDelete != nil {
-		res.BeginDelete(obj)
-	}
 	return obj, true
 }
 
