@@ -3,6 +3,8 @@ package api
 import (
 	"bytes"
 	"fmt"
+	"reflect"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -94,11 +96,35 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 	return hub, nil
 }
 
-// AsStored makes of an object that EncodeStored encoded what DecodeStored would
-// make of the value, without reading that. It returns false where that cannot be
-// done: of Go types, in which empty and missing fields differ. Parts of the object
-// that were decoded before, and may be others' too, are not changed.
-func (r *Resource) AsStored(obj Object) bool {
+// AsStored returns what makes of an object that EncodeStored encoded what
+// DecodeStored would make of the value, without reading that. Parts of the object
+// may be others' too: it changes only what differs, which those do not, and returns
+// false where it cannot tell. Nil if it never can, as of Go types that are stored as
+// JSON.
+func (r *Resource) AsStored() func(Object) bool {
+	v, err := r.writtenAs(r.StoredVersion().String(), r.Kind)
+	switch {
+	case r.Untyped:
+		return r.untypedAsStored
+	case err != nil, r.StoredJSON, v.ToHub != nil:
+		return nil
+	}
+	refit := sync.OnceValue(func() refit { return refitOf(reflect.TypeOf(r.New()).Elem()) })
+	return func(obj Object) bool {
+		if !refit()(reflect.ValueOf(obj).Elem()) {
+			return false
+		}
+		if kind := obj.GetObjectKind(); !kind.GroupVersionKind().Empty() {
+			kind.SetGroupVersionKind(schema.GroupVersionKind{})
+		}
+		if r.Default != nil {
+			r.Default(obj)
+		}
+		return true
+	}
+}
+
+func (r *Resource) untypedAsStored(obj Object) bool {
 	u, ok := obj.(*untyped.Object)
 	if !ok || !quickjson.Lasting(u.Object) {
 		return false

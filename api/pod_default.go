@@ -118,7 +118,9 @@ func defaultPodSpec(s *corev1.PodSpec) {
 	if s.ServiceAccountName == "" {
 		s.ServiceAccountName = s.DeprecatedServiceAccount
 	}
-	s.DeprecatedServiceAccount = s.ServiceAccountName
+	if s.DeprecatedServiceAccount != s.ServiceAccountName {
+		s.DeprecatedServiceAccount = s.ServiceAccountName
+	}
 	for i := range s.Volumes {
 		defaultVolume(&s.Volumes[i])
 	}
@@ -129,9 +131,7 @@ func defaultPodSpec(s *corev1.PodSpec) {
 		defaultContainer(&s.Containers[i])
 	}
 	for i := range s.EphemeralContainers {
-		c := corev1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
-		defaultContainer(&c)
-		s.EphemeralContainers[i].EphemeralContainerCommon = corev1.EphemeralContainerCommon(c)
+		defaultContainer((*corev1.Container)(&s.EphemeralContainers[i].EphemeralContainerCommon))
 	}
 	wholeMillis(s.Overhead)
 	if s.Resources != nil {

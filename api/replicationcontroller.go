@@ -46,6 +46,9 @@ func defaultReplicationController(obj Object) {
 		return
 	}
 	defaultTemplate(c.Spec.Template)
+	if len(c.Spec.Template.Labels) == 0 {
+		return
+	}
 	if len(c.Spec.Selector) == 0 {
 		c.Spec.Selector = maps.Clone(c.Spec.Template.Labels)
 	}

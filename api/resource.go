@@ -121,7 +121,9 @@ type Resource struct {
 	Generation bool
 	Changed    func(obj, old Object) bool
 	// Default fills in what a client may leave out. It runs on every object that
-	// was decoded, from a request or from etcd, after conversion to the hub.
+	// was decoded, from a request or from etcd, after conversion to the hub, and on
+	// those that are written, parts of which others may read at the time: it changes
+	// only what differs from the default.
 	Default func(obj Object)
 	// Settled, for what has no Go type, tells whether Default leaves an object as it is
 	// that it has been over. Nil means that it does.

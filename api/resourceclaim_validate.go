@@ -284,7 +284,7 @@ func deviceClassChanges(at *place, is, was *resourcev1.DeviceClass) {
 }
 
 func defaultDeviceClaim(d *resourcev1.DeviceClaim) {
-	if len(d.Requests) == 0 {
+	if len(d.Requests) == 0 && d.Requests != nil {
 		d.Requests = nil
 	}
 	for i := range d.Requests {

@@ -42,7 +42,9 @@ func defaultSecret(obj Object) {
 	for k, v := range s.StringData {
 		s.Data[k] = []byte(v)
 	}
-	s.StringData = nil
+	if s.StringData != nil {
+		s.StringData = nil
+	}
 }
 
 func validateSecret(obj Object) field.ErrorList {

@@ -95,7 +95,9 @@ func defaultAffinity(s *corev1.ServiceSpec) {
 		s.SessionAffinity = corev1.ServiceAffinityNone
 		s.SessionAffinityConfig = nil
 	case corev1.ServiceAffinityNone:
-		s.SessionAffinityConfig = nil
+		if s.SessionAffinityConfig != nil {
+			s.SessionAffinityConfig = nil
+		}
 	case corev1.ServiceAffinityClientIP:
 		if s.SessionAffinityConfig == nil || s.SessionAffinityConfig.ClientIP == nil || s.SessionAffinityConfig.ClientIP.TimeoutSeconds == nil {
 			timeout := corev1.DefaultClientIPServiceAffinitySeconds

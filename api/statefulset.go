@@ -49,7 +49,9 @@ func defaultStatefulSet(obj Object) {
 	}
 	for i := range s.VolumeClaimTemplates {
 		defaultClaim(&s.VolumeClaimTemplates[i])
-		s.VolumeClaimTemplates[i].TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}
+		if is, want := &s.VolumeClaimTemplates[i].TypeMeta, (metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}); *is != want {
+			*is = want
+		}
 	}
 	if s.UpdateStrategy.Type == "" {
 		s.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType

@@ -7,17 +7,14 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/filler"
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
@@ -30,76 +27,6 @@ func types() []reflect.Type {
 		}
 	}
 	return out
-}
-
-var odd = []string{"", "a", "name", "a b", "<&>", "\"\\\n\t\r", "\x00\x1f\x7f", "é", "\u2028", "\xff", "日本", "1", "null", strings.Repeat("x", 100)}
-
-// filler fills values at random.
-type filler struct {
-	*rand.Rand
-	full bool // nothing is left out
-}
-
-func (f *filler) some() bool { return f.full || f.IntN(3) == 0 }
-
-func (f *filler) fill(v reflect.Value, depth int) {
-	if depth > 12 || !f.some() && depth > 1 {
-		return
-	}
-	switch x := v.Addr().Interface().(type) {
-	case *metav1.Time:
-		*x = metav1.Unix(f.Int64N(4e9), 0)
-		return
-	case *metav1.MicroTime:
-		*x = metav1.MicroTime{Time: time.UnixMicro(f.Int64N(4e15)).Local()}
-		return
-	case *resource.Quantity:
-		*x = *resource.NewMilliQuantity(f.Int64N(1e9), resource.DecimalSI)
-		return
-	case *intstr.IntOrString:
-		*x = []intstr.IntOrString{intstr.FromInt32(f.Int32()), intstr.FromString("http")}[f.IntN(2)]
-		return
-	case *metav1.FieldsV1:
-		x.Raw = []byte([]string{"{}", ` {"f:a":{".":{}}} `, `{"k:{\\"a\\":1}":{}}`, `{"<":"é"}`, "null"}[f.IntN(5)])
-		return
-	case *runtime.RawExtension:
-		x.Raw = []byte([]string{"{}", ` [1, 2e3] `, `"<"`, "1.5", `{"a":{"b":[null,true,false]}}`}[f.IntN(5)])
-		return
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(odd[f.IntN(len(odd))])
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		v.SetInt([]int64{0, 1, -1, 1<<31 - 1, -1 << 31}[f.IntN(5)])
-	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		v.SetUint(f.Uint64N(100))
-	case reflect.Float64:
-		v.SetFloat([]float64{0, 1, 1.5, -1e21, 1e-7}[f.IntN(5)])
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		f.fill(v.Elem(), depth+1)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), f.IntN(3), 3))
-		for i := range v.Len() {
-			f.fill(v.Index(i), depth+1)
-		}
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		for range f.IntN(3) {
-			key := odd[f.IntN(len(odd))]
-			value := reflect.New(v.Type().Elem()).Elem()
-			f.fill(value, depth+1)
-			v.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), value)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				f.fill(v.Field(i), depth+1)
-			}
-		}
-	}
 }
 
 // checkWrite compares what is written of an object with what encoding/json writes.
@@ -140,7 +67,7 @@ func TestTypes(t *testing.T) {
 		checkWrite(t, q, reflect.New(rt).Interface())
 		for range 30 {
 			obj := reflect.New(rt)
-			(&filler{Rand: random}).fill(obj.Elem(), 0)
+			filler.Fill(random, obj.Elem())
 			data := checkWrite(t, q, obj.Interface())
 			if len(data) == 0 {
 				continue // it has no JSON form
@@ -187,7 +114,7 @@ func FuzzTypes(f *testing.F) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for i, rt := range all {
 		obj := reflect.New(rt)
-		(&filler{Rand: random}).fill(obj.Elem(), 0)
+		filler.Fill(random, obj.Elem())
 		data, err := json.Marshal(obj.Interface())
 		if err != nil {
 			continue

@@ -101,7 +101,7 @@ func collectionConfig(res *api.Resource) storage.CollectionConfig {
 		Prefix:   res.Prefix,
 		Encode:   res.EncodeStored,
 		Decode:   res.DecodeStored,
-		AsStored: res.AsStored,
+		AsStored: res.AsStored(),
 		Fields:   res.Fields,
 		Index:    res.Indexed,
 	}

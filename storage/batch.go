@@ -26,7 +26,7 @@ func (s *Store) CreateAll(ctx context.Context, objects []New) error {
 	if s.ctx.Err() != nil {
 		return ErrClosed
 	}
-	values := make([][]byte, len(objects))
+	writes := make([]*write, len(objects))
 	guards := make([]clientv3.Cmp, len(objects))
 	puts := make([]clientv3.Op, len(objects))
 	for i, n := range objects {
@@ -38,11 +38,11 @@ func (s *Store) CreateAll(ctx context.Context, objects []New) error {
 			return err
 		}
 		full := n.In.fullKey(n.Key)
-		values[i], puts[i] = value, clientv3.OpPut(full, string(value))
+		writes[i], puts[i] = &write{value: value}, clientv3.OpPut(full, string(value))
 		guards[i] = clientv3.Compare(clientv3.ModRevision(full), "=", 0)
 	}
-	for _, n := range objects {
-		n.In.handoff.begin(n.Key)
+	for i, n := range objects {
+		n.In.handoff.begin(n.Key, writes[i])
 	}
 	resp, err := s.client.Txn(ctx).If(guards...).Then(puts...).Commit()
 	var rev int64
@@ -51,9 +51,7 @@ func (s *Store) CreateAll(ctx context.Context, objects []New) error {
 	}
 	for i, n := range objects {
 		n.In.noteWritten(rev)
-		n.In.handoff.finish(n.Key, rev, func() *Item {
-			return &Item{of: n.In.kind(), key: n.Key, rev: rev, value: values[i]}
-		})
+		n.In.handoff.finish(n.Key, writes[i], rev, func() *Item { return writes[i].item(n.In.kind(), n.Key, rev) })
 	}
 	switch {
 	case err != nil:

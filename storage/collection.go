@@ -253,9 +253,16 @@ func (c *Collection) transition(ch change) *transition {
 		if prev == nil {
 			return nil
 		}
-		item := c.handoff.take(ch.key, rev, func() *Item { return prev.at(rev) })
+		item := c.handoff.take(ch.key, rev, func([]*write) *Item { return prev.at(rev) })
 		return &transition{rev: rev, item: item, prev: prev, deleted: true}
 	}
-	item := c.handoff.take(ch.key, rev, func() *Item { return c.item(ch.key, ch.kv.Kv) })
+	item := c.handoff.take(ch.key, rev, func(underway []*write) *Item {
+		for _, w := range underway {
+			if !w.remove && bytes.Equal(w.value, ch.kv.Kv.Value) {
+				return w.item(c.kind(), ch.key, rev)
+			}
+		}
+		return c.item(ch.key, ch.kv.Kv)
+	})
 	return &transition{rev: rev, item: item, prev: c.working.set(item)}
 }

@@ -1,6 +1,9 @@
 package storage
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // handoff lets a write and the watch that brings it back use the same Item,
 // whichever of the two comes first, so that it is decoded and encoded once.
@@ -12,13 +15,13 @@ type handoff struct {
 // handed is what is known of a key while writes of it are under way, and until
 // the watch has brought them.
 type handed struct {
-	writers int
-	items   []*Item // made by one side and not yet taken by the other
-	seen    int64   // the last revision that the watch brought
+	writes []*write // under way
+	items  []*Item  // made by one side and not yet taken by the other
+	seen   int64    // the last revision that the watch brought
 }
 
 // begin announces a write of the key, which ends with finish.
-func (h *handoff) begin(key string) {
+func (h *handoff) begin(key string, w *write) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.keys == nil {
@@ -27,12 +30,13 @@ func (h *handoff) begin(key string) {
 	if h.keys[key] == nil {
 		h.keys[key] = &handed{}
 	}
-	h.keys[key].writers++
+	k := h.keys[key]
+	k.writes = append(k.writes, w)
 }
 
 // finish ends a write and returns the item for the revision that it made; rev 0
 // says that it made none.
-func (h *handoff) finish(key string, rev int64, build func() *Item) (item *Item) {
+func (h *handoff) finish(key string, w *write, rev int64, build func() *Item) (item *Item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := h.keys[key]
@@ -42,7 +46,7 @@ func (h *handoff) finish(key string, rev int64, build func() *Item) (item *Item)
 		}
 		return build()
 	}
-	k.writers--
+	k.writes = slices.DeleteFunc(k.writes, func(other *write) bool { return other == w })
 	if rev != 0 {
 		if item = k.find(rev); item == nil {
 			item = build()
@@ -55,18 +59,19 @@ func (h *handoff) finish(key string, rev int64, build func() *Item) (item *Item)
 	return item
 }
 
-// take returns the item for a change that the watch brought.
-func (h *handoff) take(key string, rev int64, build func() *Item) *Item {
+// take returns the item for a change that the watch brought. build is given the
+// writes that are under way, one of which may have made the change.
+func (h *handoff) take(key string, rev int64, build func(underway []*write) *Item) *Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := h.keys[key]
 	if k == nil {
-		return build()
+		return build(nil)
 	}
 	k.seen = rev
 	item := k.find(rev)
 	if item == nil {
-		item = build()
+		item = build(k.writes)
 		k.add(item)
 	}
 	h.forget(key, k)
@@ -95,7 +100,7 @@ func (k *handed) find(rev int64) *Item {
 
 // forget drops what nobody will ask for any more.
 func (h *handoff) forget(key string, k *handed) {
-	if k.writers > 0 {
+	if len(k.writes) > 0 {
 		return
 	}
 	for _, i := range k.items {

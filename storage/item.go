@@ -108,21 +108,6 @@ func (i *Item) decode() (api.Object, error) {
 	return d.Object, nil
 }
 
-// adopt has the item hold obj, from which its value was made, if that is what
-// would be made of the value. Parts of obj may be another item's, whose kind is of:
-// if that is not this one's, AsStored might find something to change in them.
-func (i *Item) adopt(obj api.Object, of *kind) {
-	obj.SetResourceVersion(strconv.FormatInt(i.rev, 10))
-	if i.of != of || i.of.AsStored == nil || !i.of.AsStored(obj) {
-		return
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.object.Value() == nil {
-		i.object = weak.Make(&decoded{obj})
-	}
-}
-
 // Labels are those of the object. They must not be changed.
 func (i *Item) Labels() map[string]string {
 	if m := i.meta.Load(); m != nil {

@@ -22,9 +22,9 @@ type state struct {
 }
 
 func newState(indexes int) *state {
-	s := &state{items: new(tree)}
+	s := &state{items: btree.NewMap[string, *Item](16)}
 	for range indexes {
-		s.indexes = append(s.indexes, new(tree))
+		s.indexes = append(s.indexes, btree.NewMap[string, *Item](16))
 	}
 	return s
 }

@@ -84,8 +84,8 @@ type CollectionConfig struct {
 	// Decode reads a stored value. The store sets the resourceVersion of what
 	// it returns; what it returns must not share memory with the value.
 	Decode func([]byte) (api.Object, error)
-	// AsStored makes of an object that was encoded, and that nobody will change, what
-	// Decode would make of the value, or returns false. Nil means the latter.
+	// AsStored makes of an object that was encoded, and that nobody else will change,
+	// what Decode would make of the value, or returns false. Nil means the latter.
 	AsStored func(api.Object) bool
 	// Fields gives the fields to select by; nil means none.
 	Fields func(api.Object) map[string]string

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
+	"weak"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -17,10 +19,10 @@ import (
 // Create writes a new object; ErrExists if the key is taken. With ttl above 0
 // it goes away by itself after about that time.
 //
-// The resourceVersion and selfLink of obj are cleared for encoding. When Create
-// returns without an error, obj has the resourceVersion of the item and must not
-// be changed any more: it may have become the item's. If it has not, the object
-// as it is stored is another one.
+// The resourceVersion and selfLink of obj are cleared for encoding. From then on
+// obj must not be changed by anybody else, whatever Create returns: it may become
+// the item's. When Create returns without an error, obj has the resourceVersion of
+// the item.
 func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl time.Duration) (*Item, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
@@ -36,21 +38,22 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 	if err != nil {
 		return nil, err
 	}
-	item, _, err := c.commit(ctx, key, &write{value: value, lease: lease})
+	w := &write{value: value, lease: lease, obj: obj}
+	w.offer(c.kind())
+	item, _, err := c.commit(ctx, key, w)
 	switch {
 	case err != nil:
 		return nil, err
 	case item == nil:
 		return nil, ErrExists
 	}
-	item.adopt(obj, item.of)
 	return item, nil
 }
 
 // Update writes obj in the place of old. It returns a ConflictError if the key
 // was changed since, and ErrNotFound if it is gone. If obj is stored as old is,
-// nothing is written and old is returned, once it is known to be current. obj
-// is treated as Create does, if it was written.
+// nothing is written and old is returned, once it is known to be current. obj,
+// which may share memory with the object of old, is else treated as by Create.
 func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl time.Duration) (*Item, error) {
 	value, err := c.encode(obj)
 	if err != nil {
@@ -63,14 +66,17 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl 
 	if err != nil {
 		return nil, err
 	}
-	item, current, err := c.commit(ctx, old.key, &write{at: old.rev, value: value, lease: lease})
+	w := &write{at: old.rev, value: value, lease: lease, obj: obj}
+	if old.of == c.kind() {
+		w.offer(old.of)
+	}
+	item, current, err := c.commit(ctx, old.key, w)
 	switch {
 	case err != nil:
 		return nil, err
 	case item == nil:
 		return nil, c.conflict(old.key, current)
 	}
-	item.adopt(obj, old.of)
 	return item, nil
 }
 
@@ -92,6 +98,31 @@ type write struct {
 	remove bool
 	value  []byte // to put or, when removed, what was there
 	lease  clientv3.LeaseID
+	obj    api.Object // of which value was made; nil if that is not known
+	// of is the kind that would make obj of value; nil if none would, or if obj is
+	// an item's by now.
+	of *kind
+}
+
+// offer makes of obj what of would read, so that an item of the kind can have it.
+// Parts of obj may be those of an item that others read: only one of the same kind,
+// in which nothing is left to be changed.
+func (w *write) offer(of *kind) {
+	if of.AsStored != nil && of.AsStored(w.obj) {
+		w.of = of
+	}
+}
+
+// item is what w made at a revision. The first one gets obj.
+func (w *write) item(of *kind, key string, rev int64) *Item {
+	i := &Item{of: of, key: key, rev: rev, value: w.value}
+	if w.of == of {
+		w.of = nil
+		w.obj.SetResourceVersion(strconv.FormatInt(rev, 10))
+		i.object = weak.Make(&decoded{w.obj})
+		w.obj = nil
+	}
+	return i
 }
 
 // commit runs w on the key and returns the item that it made, or what the key
@@ -101,19 +132,21 @@ func (c *Collection) commit(ctx context.Context, key string, w *write) (*Item, *
 		return nil, nil, ErrClosed
 	}
 	w.key = c.fullKey(key)
-	c.handoff.begin(key)
+	c.handoff.begin(key, w)
 	rev, current, err := c.store.transact(ctx, w)
 	if err != nil || rev == 0 {
-		c.handoff.finish(key, 0, nil)
+		c.handoff.finish(key, w, 0, nil)
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			c.store.leases.forget() // etcd lost it; the next write gets another
 		}
 		return nil, current, writeError(err)
 	}
 	c.noteWritten(rev)
-	return c.handoff.finish(key, rev, func() *Item {
-		return &Item{of: c.kind(), key: key, rev: rev, value: w.value}
-	}), nil, nil
+	item := c.handoff.finish(key, w, rev, func() *Item { return w.item(c.kind(), key, rev) })
+	if w.obj != nil {
+		w.obj.SetResourceVersion(strconv.FormatInt(rev, 10))
+	}
+	return item, nil, nil
 }
 
 // transact returns the revision that w made or, with 0, what the key holds if it

@@ -62,7 +62,7 @@ NONE < internal/peercert < registry/hooks, aggregation, server;
 NONE < internal/compressed < handlers;
 
 # What tests of several packages use.
-NONE < internal/schematest;
+NONE < internal/schematest, internal/filler;
 
 # The server machinery is what this project is; it is written here, not imported.
 k8s.io/kubernetes !< ALL;
