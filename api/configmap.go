@@ -49,6 +49,9 @@ func validateConfigMap(obj Object) field.ErrorList {
 }
 
 func dataKey(key string, at *field.Path) field.ErrorList {
+	if plainDataKey(key) {
+		return nil
+	}
 	var errs field.ErrorList
 	for _, fault := range validation.IsConfigMapKey(key) {
 		errs = append(errs, field.Invalid(at.Key(key), key, fault))

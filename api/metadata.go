@@ -49,7 +49,7 @@ func checkSegments(obj Object) (errs field.ErrorList) {
 // that overlap, and are listed as often, as kube-apiserver does; what is put
 // into a message from them says each once.
 func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
-	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, segmentName, metadataPath())
+	errs := r.checkMetadata(obj, segmentName)
 	errs = append(errs, r.validateMetadataUpdateTwice(obj, old)...)
 	if v != nil && v.ValidateUpdate != nil {
 		errs = append(errs, v.ValidateUpdate(obj, old)...)
@@ -75,7 +75,7 @@ func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 // CheckStatusUpdate is CheckUpdate for the status subresource, where nothing but
 // metadata and status can have changed.
 func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
-	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, segmentName, metadataPath())
+	errs := r.checkMetadata(obj, segmentName)
 	errs = append(errs, r.validateMetadataUpdateTwice(obj, old)...)
 	if r.ValidateStatusUpdate != nil {
 		errs = append(errs, r.ValidateStatusUpdate(obj, old)...)
@@ -85,20 +85,36 @@ func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
 
 // ValidateMetadata checks the metadata of a new object.
 func (r *Resource) ValidateMetadata(obj Object) field.ErrorList {
-	errs := validation.ValidateObjectMetaAccessor(obj, r.Namespaced, r.validateName, metadataPath())
-	return append(errs, r.checkFinalizers(obj)...)
+	return append(r.checkMetadata(obj, r.validateName), r.checkFinalizers(obj)...)
+}
+
+// checkMetadata tells what is wrong with metadata by kube-apiserver's rules for all
+// kinds, with names as validName has them.
+func (r *Resource) checkMetadata(obj Object, validName validation.ValidateNameFunc) field.ErrorList {
+	if name, prefix := obj.GetName(), obj.GetGenerateName(); name != "" && len(validName(name, false)) == 0 &&
+		(prefix == "" || len(validName(prefix, true)) == 0) && plainMetadata(obj, r.Namespaced) {
+		return nil
+	}
+	return validation.ValidateObjectMetaAccessor(obj, r.Namespaced, validName, metadataPath())
+}
+
+// checkMetadataUpdate does so for what may not change.
+func (r *Resource) checkMetadataUpdate(obj, old Object) field.ErrorList {
+	if plainMetadata(obj, r.Namespaced) && plainChange(obj, old) {
+		return nil
+	}
+	return validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())
 }
 
 // ValidateMetadataUpdate checks that metadata changed only where it may.
 func (r *Resource) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
-	errs := validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())
-	return append(errs, r.checkFinalizers(obj)...)
+	return append(r.checkMetadataUpdate(obj, old), r.checkFinalizers(obj)...)
 }
 
 // validateMetadataUpdateTwice says what kube-apiserver's rules for all kinds find
 // and then those of the kind, which are the same but for finalizers.
 func (r *Resource) validateMetadataUpdateTwice(obj, old Object) field.ErrorList {
-	errs := validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())
+	errs := r.checkMetadataUpdate(obj, old)
 	return slices.Concat(errs, errs, r.checkFinalizers(obj))
 }
 

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
@@ -8,16 +10,30 @@ import (
 
 // What names may be. All have the signature of Resource.ValidateName.
 
+// plainName tells names that all of these allow.
+func plainName(name string, prefix bool) bool {
+	return plainLabel(name) || prefix && plainLabel(strings.TrimSuffix(name, "-"))
+}
+
 func subdomainName(name string, prefix bool) []string {
+	if plainName(name, prefix) {
+		return nil
+	}
 	return validation.NameIsDNSSubdomain(name, prefix)
 }
 
 func labelName(name string, prefix bool) []string {
+	if plainName(name, prefix) {
+		return nil
+	}
 	return validation.NameIsDNSLabel(name, prefix)
 }
 
 // segmentName allows whatever fits between two slashes of a path.
 func segmentName(name string, prefix bool) []string {
+	if plainName(name, prefix) {
+		return nil
+	}
 	if prefix {
 		return content.IsPathSegmentPrefix(name)
 	}

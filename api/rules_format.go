@@ -13,17 +13,31 @@ import (
 
 // Formats of strings, for format, needs and optional.
 
-func dnsLabel(value string) []string      { return utilvalidation.IsDNS1123Label(value) }
-func dnsSubdomain(value string) []string  { return utilvalidation.IsDNS1123Subdomain(value) }
-func qualifiedName(value string) []string { return utilvalidation.IsQualifiedName(value) }
-func labelValue(value string) []string    { return utilvalidation.IsValidLabelValue(value) }
-func portName(value string) []string      { return utilvalidation.IsValidPortName(value) }
+func dnsLabel(value string) []string { return unless(plainLabel, value, utilvalidation.IsDNS1123Label) }
+func dnsSubdomain(value string) []string {
+	return unless(plainSubdomain, value, utilvalidation.IsDNS1123Subdomain)
+}
+func qualifiedName(value string) []string {
+	return unless(plainKey, value, utilvalidation.IsQualifiedName)
+}
+func labelValue(value string) []string {
+	return unless(plainLabelValue, value, utilvalidation.IsValidLabelValue)
+}
+func portName(value string) []string { return utilvalidation.IsValidPortName(value) }
+
+// unless asks the library for faults of a value that is not plain.
+func unless(plain func(string) bool, value string, faults func(string) []string) []string {
+	if plain(value) {
+		return nil
+	}
+	return faults(value)
+}
 
 // Blocks that many kinds are made of.
 
 // labelRules checks the keys and values of labels, or of a selector by equality.
 func labelRules(at *place, values map[string]string) {
-	if len(values) > 0 {
+	if !plainLabels(values) {
 		at.add(metavalidation.ValidateLabels(values, at.path())...)
 	}
 }
