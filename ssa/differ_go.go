@@ -1,6 +1,9 @@
 package ssa
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // differ returns how b differs from a, of which neither is left out of JSON:
 // whether the value itself changed, and the difference below it. It says what
@@ -59,7 +62,8 @@ func (p *plan) empty(v reflect.Value) bool {
 }
 
 func (p *plan) differStruct(a, b reflect.Value) (Set, error) {
-	var out Set
+	var room [24]node
+	out := Set(room[:0])
 	for i := range p.fields {
 		f := &p.fields[i]
 		x, inA := f.get(a)
@@ -83,7 +87,10 @@ func (p *plan) differStruct(a, b reflect.Value) (Set, error) {
 			out = append(out, n)
 		}
 	}
-	return out, nil
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return slices.Clone(out), nil
 }
 
 func (p *plan) differMap(a, b reflect.Value) (Set, error) {

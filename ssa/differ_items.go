@@ -18,57 +18,83 @@ type slot[V any] struct {
 	more    []V
 }
 
-// slots collects items by their element, in the order of the list.
-func slots[V any](items []V, ops itemOps[V]) ([]slot[V], map[element]int, error) {
-	out := make([]slot[V], 0, len(items))
-	at := make(map[element]int, len(items))
+// slotted are the items of a list by their element, in the order of the list.
+type slotted[V any] struct {
+	all []slot[V]
+	at  map[element]int // where they are in all; nil if there are few
+}
+
+// fewItems are found as quickly one after the other.
+const fewItems = 8
+
+func slots[V any](items []V, ops itemOps[V]) (s slotted[V], err error) {
+	s.all = make([]slot[V], 0, len(items))
+	if len(items) > fewItems {
+		s.at = make(map[element]int, len(items))
+	}
 	for i, item := range items {
 		e, err := ops.element(item)
 		if err != nil {
-			return nil, nil, errorf("element %d: %w", i, err)
+			return s, errorf("element %d: %w", i, err)
 		}
-		if j, ok := at[e]; ok {
-			out[j].more = append(out[j].more, item)
+		if j, ok := s.find(e); ok {
+			s.all[j].more = append(s.all[j].more, item)
 			continue
 		}
-		at[e] = len(out)
-		out = append(out, slot[V]{element: e, first: item})
+		if s.at != nil {
+			s.at[e] = len(s.all)
+		}
+		s.all = append(s.all, slot[V]{element: e, first: item})
 	}
-	return out, at, nil
+	return s, nil
+}
+
+// find returns the place of e in s.all.
+func (s *slotted[V]) find(e element) (int, bool) {
+	if s.at != nil {
+		j, ok := s.at[e]
+		return j, ok
+	}
+	for j := range s.all {
+		if s.all[j].element == e {
+			return j, true
+		}
+	}
+	return 0, false
 }
 
 // differItems compares two associative lists. Items that share an element are
 // owned together, like one atomic value.
 func differItems[V any](as, bs []V, ops itemOps[V]) (Set, error) {
-	a, _, err := slots(as, ops)
+	a, err := slots(as, ops)
 	if err != nil {
 		return nil, err
 	}
-	b, inB, err := slots(bs, ops)
+	b, err := slots(bs, ops)
 	if err != nil {
 		return nil, err
 	}
 	var out Set
-	seen := make([]bool, len(b))
-	for i := range a {
-		n := node{element: a[i].element}
+	seen := make([]bool, len(b.all))
+	for i := range a.all {
+		n := node{element: a.all[i].element}
 		var y *slot[V]
-		if j, ok := inB[n.element]; ok {
-			y, seen[j] = &b[j], true
+		if j, ok := b.find(n.element); ok {
+			y, seen[j] = &b.all[j], true
 		}
-		if n.mark, n.kids, err = differSlots(&a[i], y, ops); err != nil {
+		if n.mark, n.kids, err = differSlots(&a.all[i], y, ops); err != nil {
 			return nil, errAt(n.element, err)
 		}
 		if n.mark != 0 || len(n.kids) > 0 {
 			out = append(out, n)
 		}
 	}
-	for j := range b {
+	for j := range b.all {
 		if seen[j] {
 			continue
 		}
-		n := node{element: b[j].element, mark: member}
-		if n.kids, err = b[j].whole(member, ops); err != nil {
+		n := node{element: b.all[j].element, mark: member}
+		if n.kids, err = b.all[j].whole(member, ops); err != nil {
 			return nil, errAt(n.element, err)
 		}
 		out = append(out, n)
@@ -108,17 +134,43 @@ func (s *slot[V]) whole(m mark, ops itemOps[V]) (Set, error) {
 
 // wholeItems returns all of a list that is added, or gone, marked m.
 func wholeItems[V any](items []V, ops itemOps[V], m mark) (Set, error) {
-	all, _, err := slots(items, ops)
+	if len(items) > fewItems {
+		return wholeSlots(items, ops, m)
+	}
+	out := make(Set, 0, len(items))
+	for i, item := range items {
+		e, err := ops.element(item)
+		if err != nil {
+			return nil, errorf("element %d: %w", i, err)
+		}
+		if slices.ContainsFunc(out, func(n node) bool { return n.element == e }) {
+			return wholeSlots(items, ops, m)
+		}
+		out = append(out, node{element: e, mark: m})
+	}
+	for i, item := range items {
+		var err error
+		if out[i].kids, err = ops.whole(item, m); err != nil {
+			return nil, errAt(out[i].element, err)
+		}
+	}
+	return out.sorted(), nil
+}
+
+// wholeSlots is wholeItems for lists that are long, or in which items share an
+// element.
+func wholeSlots[V any](items []V, ops itemOps[V], m mark) (Set, error) {
+	s, err := slots(items, ops)
 	if err != nil {
 		return nil, err
 	}
-	out := make(Set, 0, len(all))
-	for i := range all {
-		kids, err := all[i].whole(m, ops)
+	out := make(Set, 0, len(s.all))
+	for i := range s.all {
+		kids, err := s.all[i].whole(m, ops)
 		if err != nil {
-			return nil, errAt(all[i].element, err)
+			return nil, errAt(s.all[i].element, err)
 		}
-		out = append(out, node{all[i].element, m, kids})
+		out = append(out, node{s.all[i].element, m, kids})
 	}
 	return out.sorted(), nil
 }
