@@ -27,7 +27,7 @@ func (p *plan) equal(a, b reflect.Value) bool {
 	case shapeList:
 		return p.equalList(a, b)
 	}
-	return a.Comparable() && b.Comparable() && a.Equal(b) ||
+	return p.comparable && a.Interface() == b.Interface() ||
 		equalJSON(p.plainOr(a, false), p.plainOr(b, false))
 }
 

@@ -29,6 +29,8 @@ type plan struct {
 	// rt is the Go type, behind the pointer if there is one.
 	rt      reflect.Type
 	pointer bool
+	// comparable: values that are equal in Go are so as JSON.
+	comparable bool
 	// t is nil where ownership does not go: then only equality is asked for.
 	t *Type
 	// leaf: the value is owned as a whole.
@@ -79,6 +81,7 @@ func (p *planner) make(rt reflect.Type, t *Type) *plan {
 		out.pointer, out.rt = true, rt.Elem()
 	}
 	out.shape = shapeOf(out.rt)
+	out.comparable = out.rt.Comparable() && out.rt.Kind() != reflect.Interface
 	switch out.shape {
 	case shapeStruct:
 		out.leaf = t == nil || t.object == nil || t.object.atomic

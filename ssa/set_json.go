@@ -2,6 +2,7 @@ package ssa
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,7 +13,8 @@ const maxDepth = 1000
 // parseSet reads fieldsV1. exact tells that Set.appendJSON would give the very
 // same text.
 func parseSet(text string) (s Set, exact bool, err error) {
-	p := setParser{text: text, exact: true}
+	var room [32]node
+	p := setParser{text: text, exact: true, open: room[:0]}
 	s, _, err = p.object(0)
 	if err == nil {
 		p.space()
@@ -31,6 +33,7 @@ type setParser struct {
 	text  string
 	at    int
 	exact bool
+	open  Set // of the objects that are being read, one after the other
 }
 
 func (p *setParser) fail(what string) error {
@@ -71,6 +74,7 @@ func (p *setParser) object(depth int) (kids Set, isMember bool, err error) {
 	if p.next('}') {
 		return nil, true, nil
 	}
+	start := len(p.open)
 	for first := true; ; first = false {
 		name, err := p.name()
 		if err != nil {
@@ -82,7 +86,7 @@ func (p *setParser) object(depth int) (kids Set, isMember bool, err error) {
 			if err := p.skip(); err != nil {
 				return nil, false, err
 			}
-		} else if kids, err = p.child(kids, name, depth); err != nil {
+		} else if err := p.child(start, name, depth); err != nil {
 			return nil, false, err
 		}
 		if p.next('}') {
@@ -92,6 +96,8 @@ func (p *setParser) object(depth int) (kids Set, isMember bool, err error) {
 			return nil, false, p.fail("expected , or }")
 		}
 	}
+	kids = slices.Clone(p.open[start:])
+	p.open = p.open[:start]
 	if len(kids) == 0 {
 		// Nothing that is known is below it, so that it stands for itself.
 		p.exact = false
@@ -100,27 +106,34 @@ func (p *setParser) object(depth int) (kids Set, isMember bool, err error) {
 	return kids, isMember, nil
 }
 
-// child reads the element called name and adds it to kids.
-func (p *setParser) child(kids Set, name string, depth int) (Set, error) {
+// child reads the element called name and adds it to those that are open from
+// start on.
+func (p *setParser) child(start int, name string, depth int) error {
 	e, known, err := parseElement(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !known {
 		p.exact = false
-		return kids, p.skip()
+		return p.skip()
 	}
 	n := node{element: e}
 	var isMember bool
 	if n.kids, isMember, err = p.object(depth + 1); err != nil {
-		return nil, err
+		return err
 	}
+	kids := p.open[start:]
 	if isMember {
 		n.mark = member
 	}
-	p.exact = p.exact && e.text == name[2:] &&
-		(len(kids) == 0 || compareElements(kids[len(kids)-1].element, e) < 0)
-	return kids.put(n), nil
+	if len(kids) == 0 || compareElements(kids[len(kids)-1].element, e) < 0 {
+		p.exact = p.exact && e.text == name[2:]
+		p.open = append(p.open, n)
+		return nil
+	}
+	p.exact = false
+	p.open = append(p.open[:start], kids.put(n)...)
+	return nil
 }
 
 // name reads the name of a member and the colon after it.
