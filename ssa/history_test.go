@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -327,4 +328,31 @@ func TestItemsWithoutKeys(t *testing.T) {
 			"containers": []any{map[string]any{"name": "a", "resources": map[string]any{"limits": map[string]any{"cpu": cpu}}}}}}
 		b.apply(t, pod, Write{Version: version, Manager: "m", Subresource: "resize", Force: true})
 	}
+}
+
+// TestWholeGivenAgain applies an empty status once more, below which there is by
+// now an item whose key nobody owns.
+func TestWholeGivenAgain(t *testing.T) {
+	converter, schemas := builtIn()
+	res := resource(t, "services")
+	b := newBoth(res, converter, schemas, ResetsOf(res))
+	w := Write{Version: &res.Versions[0], Manager: "m1"}
+	service := func(status map[string]any) map[string]any {
+		return map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "x"}, "status": status}
+	}
+	conditions := func(fields ...string) map[string]any {
+		item := map[string]any{"type": "B"}
+		for _, f := range fields {
+			item[f] = "True"
+		}
+		return map[string]any{"conditions": []any{item}}
+	}
+	status := w
+	status.Subresource = "status"
+	b.apply(t, service(map[string]any{}), status)
+	b.apply(t, service(conditions("status")), w)
+	obj := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Status: corev1.ServiceStatus{Conditions: []metav1.Condition{{Type: "B"}}}}
+	res.Default(obj)
+	b.update(t, obj, status)
+	b.apply(t, service(map[string]any{}), status)
 }

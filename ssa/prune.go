@@ -11,10 +11,8 @@ func (a *applying) prune(merged map[string]any, os owners, last *owner) (map[str
 	if err != nil || v == nil {
 		return merged, err
 	}
-	// Nothing was given up. Where a write owns items without their keys, an item
-	// goes all the same when nobody else owns its key.
-	if v == a.v && a.fields.contains(last.fields) && a.m.reaches[a.w.Subresource] == nil {
-		return merged, nil
+	if v == a.v && a.fields.contains(last.fields) && v.root.keeps(merged, last.fields) {
+		return merged, nil // nothing was given up
 	}
 	if merged, err = a.m.convert(merged, a.v, v); err != nil {
 		return nil, errorf("failed to convert merged object to last applied version: %w", err)
@@ -30,6 +28,65 @@ func (a *applying) prune(merged map[string]any, os owners, last *owner) (map[str
 		return nil, errorf("failed add back dangling items: %w", err)
 	}
 	return a.m.convert(out, v, a.v)
+}
+
+// keeps tells that v has all of s even when what nobody owns is taken from it. What
+// was owned as a whole may have something in it by now, and go with that; and an
+// item goes, with what is owned of it, when nobody owns it or its key.
+func (t *Type) keeps(v any, s Set) bool {
+	switch x := v.(type) {
+	case map[string]any:
+		if t.object == nil || t.object.atomic {
+			return len(s) == 0
+		}
+		for _, n := range s {
+			ft, named := t.object.fieldType(n.text)
+			y, ok := x[n.text]
+			if !ok || ft == nil || !ft.keepsNode(y, n, named) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		if t.list == nil || t.list.atomic {
+			return len(s) == 0
+		}
+		found := 0
+		for _, item := range x {
+			e, err := t.list.element(item)
+			if err != nil {
+				return false
+			}
+			if n, ok := s.find(e); ok {
+				if found++; !t.list.item.keepsNode(item, n, false) || !t.list.keepsKey(item, n.kids) {
+					return false
+				}
+			}
+		}
+		return found == len(s)
+	}
+	return len(s) == 0
+}
+
+func (t *Type) keepsNode(v any, n node, named bool) bool {
+	if len(n.kids) == 0 {
+		return t.leaf(v)
+	}
+	return (named || n.mark != 0) && t.keeps(v, n.kids)
+}
+
+// keepsKey tells that s has the fields by which item is found.
+func (l *listType) keepsKey(item any, s Set) bool {
+	fields, _ := item.(map[string]any)
+	for _, k := range l.keys {
+		if _, ok := fields[k.name]; !ok {
+			continue
+		}
+		if n, ok := s.find(field(k.name)); !ok || n.mark == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // pruning is an object before and after something was removed, both of
