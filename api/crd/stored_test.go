@@ -162,14 +162,14 @@ func TestAsStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := contentOf(read)
-		if res.AsStored(obj) {
+		if res.AsStored()(obj) {
 			kept++
 			if !reflect.DeepEqual(contentOf(obj), want) {
 				t.Errorf("kept %v\n read %v\nschema %s", obj, want, jsonOf(t, p))
 			}
 		}
 		before := runtime.DeepCopyJSON(want)
-		again := res.AsStored(read)
+		again := res.AsStored()(read)
 		if !reflect.DeepEqual(want, before) {
 			t.Errorf("what was read is changed (%t) to %v\nfrom %v\nschema %s", again, want, before, jsonOf(t, p))
 		}
@@ -215,7 +215,7 @@ func TestUnsettled(t *testing.T) {
 	obj := untyped.Of(map[string]any{"apiVersion": "example.com/v1", "kind": "Thing"})
 	res.Default(obj)
 	before := runtime.DeepCopyJSON(obj.Object)
-	if res.AsStored(obj) || !reflect.DeepEqual(obj.Object, before) {
+	if res.AsStored()(obj) || !reflect.DeepEqual(obj.Object, before) {
 		t.Errorf("%v became %v", before, obj.Object)
 	}
 }
