@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -175,5 +178,51 @@ func TestAdopted(t *testing.T) {
 	}
 	if update(t, c, after, "4"); asked != 3 {
 		t.Errorf("asked %d times, want three times", asked)
+	}
+}
+
+// TestWatchIsFirst: the watch may bring a write before the write knows of its success.
+// Of writes that put the same one stands for the other, once.
+func TestWatchIsFirst(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would take the objects from the items
+	_, c := start(t, Options{})
+	of := *c.kind()
+	of.AsStored = func(api.Object) bool { return true }
+	c.settings.Store(&of)
+	begin := func(text string) *write {
+		w := &write{value: []byte(text), obj: configMap("a/b", text)}
+		w.offer(&of)
+		c.handoff.begin("a/b", w)
+		return w
+	}
+	one, two, other := begin("1"), begin("1"), begin("2")
+	objects := []api.Object{one.obj, two.obj, other.obj}
+	bring := func(rev int64, text string) *Item {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.transition(change{"a/b", &mvccpb.Event{Kv: &mvccpb.KeyValue{Value: []byte(text), ModRevision: rev}}}).item
+	}
+	finish := func(w *write, rev int64) *Item {
+		return c.handoff.finish("a/b", w, rev, func() *Item { return w.item(&of, "a/b", rev) })
+	}
+	first := bring(7, "1")
+	if got := finish(two, 7); got != first {
+		t.Errorf("the write has another item than the watch: %v", got)
+	}
+	if got, err := first.Object(); err != nil || got != objects[0] && got != objects[1] || got.GetResourceVersion() != "7" {
+		t.Errorf("the item has %v, %v", got, err)
+	}
+	if finish(one, 0) != nil {
+		t.Error("a write that failed has an item")
+	}
+	second := finish(other, 8)
+	if got := bring(8, "2"); got != second {
+		t.Errorf("the watch has another item than the write: %v", got)
+	}
+	if got, err := second.Object(); err != nil || got != objects[2] {
+		t.Errorf("the item has %v, %v", got, err)
+	}
+	if len(c.handoff.keys) != 0 {
+		t.Errorf("left over: %v", c.handoff.keys)
 	}
 }

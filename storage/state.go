@@ -10,6 +10,10 @@ import (
 // tree holds items by key, in order; a Copy costs nothing until it is changed.
 type tree = btree.Map[string, *Item]
 
+// newTree makes an empty tree. Its nodes are smaller than usual: a change copies all
+// that are on the way to it.
+func newTree() *tree { return btree.NewMap[string, *Item](16) }
+
 // state is the content of a collection as of a revision. One that was
 // published is not changed any more.
 type state struct {
@@ -22,9 +26,9 @@ type state struct {
 }
 
 func newState(indexes int) *state {
-	s := &state{items: btree.NewMap[string, *Item](16)}
+	s := &state{items: newTree()}
 	for range indexes {
-		s.indexes = append(s.indexes, btree.NewMap[string, *Item](16))
+		s.indexes = append(s.indexes, newTree())
 	}
 	return s
 }
