@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	kjson "sigs.k8s.io/json"
 )
@@ -155,13 +156,30 @@ func appendObject(dst []byte, fields map[string]any) ([]byte, error) {
 	if fields == nil {
 		return append(dst, "null"...), nil
 	}
-	var room [ordinary]string
-	names := room[:0]
-	for name := range fields {
-		names = append(names, name)
+	type field struct {
+		name  string
+		value any
 	}
-	slices.Sort(names)
-	return AppendFields(dst, fields, names)
+	var room [ordinary]field
+	sorted := room[:0]
+	for name, value := range fields {
+		sorted = append(sorted, field{name, value})
+	}
+	if len(sorted) > 1 {
+		slices.SortFunc(sorted, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	}
+	var err error
+	dst = append(dst, '{')
+	for i := range sorted {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendString(dst, sorted[i].name), ':')
+		if dst, err = Append(dst, sorted[i].value); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, '}'), nil
 }
 
 // AppendFields appends the JSON of an object that has certain fields of another,

@@ -8,15 +8,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
-// entriesOf reads managedFields; ok is false unless all is as it should be.
-func entriesOf(list []any) (out []metav1.ManagedFieldsEntry, ok bool) {
+// entriesOf reads managedFields, whole or without the fields; ok is false unless all
+// is as it should be.
+func entriesOf(list []any, whole bool) (out []metav1.ManagedFieldsEntry, ok bool) {
 	out = make([]metav1.ManagedFieldsEntry, 0, len(list))
 	for _, item := range list {
 		fields, ok := item.(map[string]any)
 		if !ok {
 			return nil, false
 		}
-		e, ok := entryOf(fields)
+		e, ok := entryOf(fields, whole)
 		if !ok {
 			return nil, false
 		}
@@ -25,12 +26,15 @@ func entriesOf(list []any) (out []metav1.ManagedFieldsEntry, ok bool) {
 	return out, true
 }
 
-func entryOf(fields map[string]any) (e metav1.ManagedFieldsEntry, ok bool) {
+func entryOf(fields map[string]any, whole bool) (e metav1.ManagedFieldsEntry, ok bool) {
 	for name, value := range fields {
 		if name == "fieldsV1" {
 			set, ok := value.(map[string]any)
 			if !ok || set == nil {
 				return e, false
+			}
+			if !whole {
+				continue
 			}
 			raw, err := quickjson.Exactly(func(dst []byte) ([]byte, error) { return quickjson.Append(dst, set) })
 			if err != nil {

@@ -64,12 +64,20 @@ func (o *Object) Line() ([]byte, error) {
 // GetManagedFields reads metadata.managedFields; nil when there are none, or when
 // they are not what they should be.
 func (o *Object) GetManagedFields() []metav1.ManagedFieldsEntry {
+	return o.managedFields(true)
+}
+
+// Managers is GetManagedFields without the fields themselves, of which text would
+// have to be made.
+func (o *Object) Managers() []metav1.ManagedFieldsEntry { return o.managedFields(false) }
+
+func (o *Object) managedFields(whole bool) []metav1.ManagedFieldsEntry {
 	meta, _ := o.Object["metadata"].(map[string]any)
 	list, ok := meta["managedFields"].([]any)
 	if !ok {
 		return nil
 	}
-	if entries, ok := entriesOf(list); ok {
+	if entries, ok := entriesOf(list, whole); ok {
 		return entries
 	}
 	return o.Unstructured.GetManagedFields()
