@@ -4,9 +4,8 @@ import (
 	"reflect"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // refit makes of a value, which can be set, what protobuf would give back of it:
@@ -71,13 +70,10 @@ func (m refits) ofStruct(rt reflect.Type) refit {
 	var steps []step
 	for i := range rt.NumField() {
 		f := rt.Field(i)
-		if !f.IsExported() {
-			continue
+		if !f.IsExported() || f.Type == reflect.TypeFor[metav1.TypeMeta]() {
+			continue // the kind of an object in an object is a matter of defaults
 		}
 		do := m.of(f.Type)
-		if f.Type == reflect.TypeFor[metav1.TypeMeta]() {
-			continue // of an object in an object: a matter of defaults
-		}
 		if f.Tag.Get("protobuf") == "" && f.Type.Kind() != reflect.Interface {
 			do = refitUnwritten
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -169,17 +168,17 @@ func (c *codec) behindHead(write func([]byte) ([]byte, error)) ([]byte, error) {
 // encodeContent is encodeVersionedJSON for what has no Go type, in the same
 // order: kind and apiVersion, metadata, and the rest.
 func (c *codec) encodeContent(content map[string]any) ([]byte, error) {
-	names := make([]string, 1, len(content)+1)
-	names[0] = "metadata"
-	for name := range content {
+	fields := make([]quickjson.Field, 1, len(content)+1)
+	fields[0] = quickjson.Field{Name: "metadata", Value: content["metadata"]}
+	for name, value := range content {
 		switch name {
 		case "kind", "apiVersion", "metadata":
 		default:
-			names = append(names, name)
+			fields = append(fields, quickjson.Field{Name: name, Value: value})
 		}
 	}
-	slices.Sort(names[1:])
-	return c.behindHead(func(dst []byte) ([]byte, error) { return quickjson.AppendFields(dst, content, names) })
+	quickjson.SortFields(fields[1:])
+	return c.behindHead(func(dst []byte) ([]byte, error) { return quickjson.AppendFields(dst, fields) })
 }
 
 // Forget drops the codecs of a resource that is no more.

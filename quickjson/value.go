@@ -156,43 +156,39 @@ func appendObject(dst []byte, fields map[string]any) ([]byte, error) {
 	if fields == nil {
 		return append(dst, "null"...), nil
 	}
-	type field struct {
-		name  string
-		value any
-	}
-	var room [ordinary]field
+	var room [ordinary]Field
 	sorted := room[:0]
 	for name, value := range fields {
-		sorted = append(sorted, field{name, value})
+		sorted = append(sorted, Field{name, value})
 	}
-	if len(sorted) > 1 {
-		slices.SortFunc(sorted, func(a, b field) int { return strings.Compare(a.name, b.name) })
-	}
-	var err error
-	dst = append(dst, '{')
-	for i := range sorted {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendString(dst, sorted[i].name), ':')
-		if dst, err = Append(dst, sorted[i].value); err != nil {
-			return nil, err
-		}
-	}
-	return append(dst, '}'), nil
+	SortFields(sorted)
+	return AppendFields(dst, sorted)
 }
 
-// AppendFields appends the JSON of an object that has certain fields of another,
-// in the order in which they are named.
-func AppendFields(dst []byte, fields map[string]any, names []string) ([]byte, error) {
+// Field is a field of a JSON object.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// SortFields puts fields in the order of their names.
+func SortFields(fields []Field) {
+	if len(fields) > 1 {
+		slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	}
+}
+
+// AppendFields appends the JSON of an object that has certain fields, in the order
+// in which they are given.
+func AppendFields(dst []byte, fields []Field) ([]byte, error) {
 	var err error
 	dst = append(dst, '{')
-	for i, name := range names {
+	for i := range fields {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendString(dst, name), ':')
-		if dst, err = Append(dst, fields[name]); err != nil {
+		dst = append(appendString(dst, fields[i].Name), ':')
+		if dst, err = Append(dst, fields[i].Value); err != nil {
 			return nil, err
 		}
 	}
