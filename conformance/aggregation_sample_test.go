@@ -37,7 +37,7 @@ type sample struct {
 	mu      sync.Mutex
 	trusted *x509.CertPool
 	names   []string
-	users   []string // who asked, and his groups
+	users   map[string][]string // by path: who asked, and his groups
 	things  map[string]json.RawMessage
 	events  []json.RawMessage
 	changed *sync.Cond
@@ -52,7 +52,7 @@ type sample struct {
 const sampleGroup = "sample.example.com"
 
 func newSample(t *testing.T, name string) *sample {
-	s := &sample{things: map[string]json.RawMessage{}}
+	s := &sample{users: map[string][]string{}, things: map[string]json.RawMessage{}}
 	s.changed = sync.NewCond(&s.mu)
 	s.Server = httptest.NewUnstartedServer(s)
 	var certificate tls.Certificate
@@ -124,7 +124,7 @@ func (s *sample) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	s.users = append(s.users, r.Header.Get("X-Remote-User")+" "+strings.Join(r.Header["X-Remote-Group"], ","))
+	s.users[r.URL.Path] = append(s.users[r.URL.Path], r.Header.Get("X-Remote-User")+" "+strings.Join(r.Header["X-Remote-Group"], ","))
 	s.mu.Unlock()
 	if r.Header.Get("Authorization") != "" {
 		http.Error(w, "I was shown a secret", http.StatusTeapot)
