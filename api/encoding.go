@@ -218,11 +218,10 @@ func (r *Resource) decodeJSON(value []byte) (*Version, Object, error) {
 }
 
 func (r *Resource) decodeUntyped(value []byte) (*Version, Object, error) {
-	content, err := quickjson.Read(value)
+	obj, err := untyped.Read(value)
 	if err != nil {
 		return nil, nil, err
 	}
-	obj := untyped.Of(content)
 	v, err := r.writtenAs(obj.GetAPIVersion(), obj.GetKind())
 	return v, obj, err
 }

@@ -92,7 +92,7 @@ func restoreMetadata(original, converted *untyped.Object) error {
 		}
 		restored[name] = becomes
 	}
-	converted.Object["metadata"] = restored
+	converted.Object["metadata"], converted.Managed = restored, original.Managed
 	return nil
 }
 

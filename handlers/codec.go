@@ -139,7 +139,7 @@ func (c *codec) encodeJSON(obj api.Object) ([]byte, error) {
 
 func (c *codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
 	if u, ok := v.(*untyped.Object); ok {
-		return c.encodeContent(u.Object)
+		return c.encodeContent(u)
 	}
 	if !v.GetObjectKind().GroupVersionKind().Empty() {
 		v = v.DeepCopyObject().(api.Object)
@@ -167,10 +167,10 @@ func (c *codec) behindHead(write func([]byte) ([]byte, error)) ([]byte, error) {
 
 // encodeContent is encodeVersionedJSON for what has no Go type, in the same
 // order: kind and apiVersion, metadata, and the rest.
-func (c *codec) encodeContent(content map[string]any) ([]byte, error) {
-	fields := make([]quickjson.Field, 1, len(content)+1)
-	fields[0] = quickjson.Field{Name: "metadata", Value: content["metadata"]}
-	for name, value := range content {
+func (c *codec) encodeContent(u *untyped.Object) ([]byte, error) {
+	fields := make([]quickjson.Field, 1, len(u.Object)+1)
+	fields[0] = quickjson.Field{Name: "metadata", Value: u.Metadata()}
+	for name, value := range u.Object {
 		switch name {
 		case "kind", "apiVersion", "metadata":
 		default:

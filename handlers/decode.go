@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -87,7 +88,7 @@ type body struct {
 	data  []byte
 	proto bool
 	// parsed is the data of an object without a Go type, if it was read already.
-	parsed map[string]any
+	parsed *untyped.Object
 	// strict are the faults that only strict field validation minds, found so
 	// far.
 	strict []error

@@ -16,7 +16,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/untyped"
-	"github.com/miniapiserver/miniapiserver/quickjson"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -57,8 +56,8 @@ func (h *Handler) decodeUntyped(r *http.Request, c *codec, f format, data []byte
 // parseUntyped is parseBody. What is in order is read once and kept.
 func parseUntyped(f format, data []byte) (body, error) {
 	if f == formatJSON {
-		if content, strict, err := quickjson.ReadStrict(data); err == nil && len(strict) == 0 {
-			if b := (body{data: data, parsed: content}); b.typeOfParsed() {
+		if u, strict, err := untyped.ReadStrict(data); err == nil && len(strict) == 0 {
+			if b := (body{data: data, parsed: u}); b.typeOfParsed() {
 				return b, nil
 			}
 		}
@@ -69,35 +68,34 @@ func parseUntyped(f format, data []byte) (body, error) {
 // typeOfParsed sets the kind that parsed says it has, if it says so plainly: a
 // kind is read whatever the case of the field's name.
 func (b *body) typeOfParsed() bool {
-	for name := range b.parsed {
+	for name := range b.parsed.Object {
 		if name != "kind" && strings.EqualFold(name, "kind") || name != "apiVersion" && strings.EqualFold(name, "apiVersion") {
 			return false
 		}
 	}
-	apiVersion, ok := b.parsed["apiVersion"].(string)
-	kind, also := b.parsed["kind"].(string)
+	apiVersion, ok := b.parsed.Object["apiVersion"].(string)
+	kind, also := b.parsed.Object["kind"].(string)
 	return ok && also && b.setType(apiVersion, kind) == nil
 }
 
 // content reads a body, and notes in it what is there twice or unknown.
 func (b *body) content(c *codec, fieldValidation string) (*untyped.Object, error) {
-	content, strict := b.parsed, []error(nil)
-	if content == nil {
+	u, strict := b.parsed, []error(nil)
+	if u == nil {
 		var err error
-		if content, strict, err = quickjson.ReadStrict(b.data); err != nil {
+		if u, strict, err = untyped.ReadStrict(b.data); err != nil {
 			return nil, err
 		}
 	}
-	unknown, err := coerceMetadata(content)
+	unknown, err := coerceMetadata(u.Object)
 	if err != nil {
 		return nil, err
 	}
-	u := untyped.Of(content)
 	var pruned []string
 	switch {
 	case b.gvk.Group != c.gvk.Group || b.gvk.Kind != c.gvk.Kind: // no schema says what it has
 	case b.gvk.Version != c.gvk.Version:
-		pruned = allFields(content)
+		pruned = allFields(u.Object)
 	default:
 		if pruned, err = c.version.Coerce(u); err != nil {
 			return nil, err

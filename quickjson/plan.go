@@ -106,7 +106,7 @@ func (p *Plans) addFields(f *fields, rt reflect.Type, at []int) bool {
 		if name == "" {
 			name = sf.Name
 		}
-		field := &structField{index: index, name: name, number: len(f.all), key: append(appendString(nil, name), ':')}
+		field := &structField{index: index, name: name, number: len(f.all), key: append(AppendString(nil, name), ':')}
 		for option := range strings.SplitSeq(options, ",") {
 			switch option {
 			case "omitempty":

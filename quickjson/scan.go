@@ -18,6 +18,12 @@ type reader struct {
 	at    int
 	items []any // of arrays that are being read, one behind the other
 	names [512]string
+
+	// path leads to a value whose text is kept aside; met is how far into it the
+	// object that is being read stands.
+	path  []string
+	met   int
+	aside []byte
 }
 
 // reading is a reader of a text, which is to be given back by done.
@@ -31,7 +37,7 @@ func reading(data []byte) *reader {
 func (r *reader) done() bool {
 	end := r.next() == 0 && r.at == len(r.data)
 	clear(r.items)
-	r.data, r.items = nil, r.items[:0]
+	r.data, r.items, r.path, r.aside = nil, r.items[:0], nil, nil
 	readers.Put(r)
 	return end
 }

@@ -21,7 +21,7 @@ var escapes = func() (out [256]byte) {
 	return out
 }()
 
-func appendString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte {
 	before := len(dst)
 	dst = append(dst, '"')
 	start := 0

@@ -39,16 +39,47 @@ func ReadPlain(data []byte) (content map[string]any, ok bool) {
 	return content, r.done() && ok
 }
 
+// ReadAside is ReadPlain, which leaves out the value that names of fields lead to,
+// and returns its text, which is part of data; nil if there is none.
+func ReadAside(data []byte, path ...string) (content map[string]any, aside []byte, ok bool) {
+	r := reading(data)
+	r.path, r.met = path, 0
+	if r.next() == '{' {
+		content, ok = r.object(1)
+	}
+	aside = r.aside
+	return content, aside, r.done() && ok
+}
+
 // object reads an object, at whose first brace r is.
 func (r *reader) object(depth int) (map[string]any, bool) {
 	out := map[string]any{}
 	ok := r.members(depth, func(text []byte) bool {
 		name, before := r.name(text), len(out)
+		onPath := r.met == depth-1 && r.met < len(r.path) && name == r.path[r.met]
+		if onPath {
+			if depth == len(r.path) {
+				return r.setAside(depth)
+			}
+			r.met++
+		}
 		value, ok := r.value(depth)
+		if onPath {
+			r.met--
+		}
 		out[name] = value
 		return ok && len(out) > before // and not there twice
 	})
 	return out, ok
+}
+
+// setAside keeps the text of a value that comes next in an object.
+func (r *reader) setAside(depth int) (ok bool) {
+	if r.aside != nil {
+		return false // there twice
+	}
+	r.aside, ok = r.raw(depth + 1)
+	return ok
 }
 
 // array reads an array, at whose first bracket r is.
@@ -128,14 +159,20 @@ func Lasting(value any) bool {
 	return false
 }
 
+// Appender is a value that knows how it is written, as Append would.
+type Appender interface {
+	AppendJSON(dst []byte) ([]byte, error)
+}
+
 // Append appends the JSON of decoded JSON, as encoding/json writes it: fields in
-// the order of their names, and what HTML knows escaped.
+// the order of their names, and what HTML knows escaped. Parts of it may be an
+// Appender.
 func Append(dst []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
 		return append(dst, "null"...), nil
 	case string:
-		return appendString(dst, v), nil
+		return AppendString(dst, v), nil
 	case bool:
 		return strconv.AppendBool(dst, v), nil
 	case int64:
@@ -144,6 +181,8 @@ func Append(dst []byte, value any) ([]byte, error) {
 		return appendObject(dst, v)
 	case []any:
 		return appendArray(dst, v)
+	case Appender:
+		return v.AppendJSON(dst)
 	}
 	data, err := json.Marshal(value)
 	return append(dst, data...), err
@@ -187,7 +226,7 @@ func AppendFields(dst []byte, fields []Field) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendString(dst, fields[i].Name), ':')
+		dst = append(AppendString(dst, fields[i].Name), ':')
 		if dst, err = Append(dst, fields[i].Value); err != nil {
 			return nil, err
 		}

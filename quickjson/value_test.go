@@ -37,9 +37,73 @@ func checkRead(t *testing.T, data []byte) {
 	}
 }
 
+// What is kept aside is, with the rest, what there would be.
+func checkAside(t *testing.T, data []byte) {
+	t.Helper()
+	content, aside, ok := ReadAside(data, "a", "b")
+	if !ok {
+		return
+	}
+	want, plain := ReadPlain(data)
+	value, ok := ReadPlain([]byte(`{"b":` + string(aside) + `}`))
+	inside, isObject := content["a"].(map[string]any)
+	switch {
+	case aside == nil: // all is there
+	case !isObject || inside["b"] != nil:
+		t.Fatalf("%q is %v beside %s", data, content, aside)
+	case !ok && plain || ok && !plain:
+		t.Fatalf("%q and what is aside of it are not both in order", data)
+	case !plain:
+		return
+	default:
+		inside["b"] = value["b"]
+	}
+	if !reflect.DeepEqual(content, want) {
+		t.Fatalf("%q is %v with what is aside, want %v", data, content, want)
+	}
+}
+
+func TestReadAside(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":{"b":[1, 2],"c":3},"b":4}`: "[1, 2]", `{"a":{"a":{"b":1}}}`: "", `{"a":[{"b":1}]}`: "", `{"b":{"a":1}}`: "", `{"a":1}`: "",
+		`{"c":{"a":{"b":1}},"a":{"b":{}}}`: "{}", `{"a":{"b":1,"b":2}}`: "not in order", `{"a":{"b":1},"a":{}}`: "not in order",
+	} {
+		_, aside, ok := ReadAside([]byte(text), "a", "b")
+		if want == "not in order" && ok || want != "not in order" && (!ok || string(aside) != want) {
+			t.Errorf("%s has %q aside, %t", text, aside, ok)
+		}
+	}
+}
+
+// What is canonical is what is written of it.
+func checkCanonical(t *testing.T, data []byte) {
+	t.Helper()
+	if !Canonical(data) {
+		return
+	}
+	fields, ok := ReadPlain(data)
+	if text, err := Append(nil, fields); !ok || err != nil || string(text) != string(data) {
+		t.Fatalf("%s is written as %s, %v, %t", data, text, err, ok)
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`: true, `{"f:a":{},"f:b":{".":{},"k:{\"a\":\"<\u0026\"}":{}}}`: false, `{".":{},"f:a":{},"f:b":{"k:{\"a\":1}":{}}}`: true,
+		`{"b":{},"a":{}}`: false, `{"a":{},"a":{}}`: false, `{"a":{} }`: false, `{"a":1}`: false, `{"a":null}`: false, `[]`: false, ``: false, `{"a":{}}x`: false,
+		`{"\u0061":{}}`: false, `{"\u003c":{}}`: true, `{"a!":{},"a\"":{}}`: true,
+	} {
+		if Canonical([]byte(text)) != want {
+			t.Errorf("%s is canonical: %t", text, !want)
+		}
+		checkCanonical(t, []byte(text))
+	}
+}
+
 func TestRead(t *testing.T) {
 	for _, text := range texts {
 		checkRead(t, []byte(text))
+		checkAside(t, []byte(text))
 	}
 	deep := `{"a":` + nested(maxDepth+2) + `}`
 	checkRead(t, []byte(deep))
@@ -56,5 +120,11 @@ func FuzzRead(f *testing.F) {
 	for _, text := range texts {
 		f.Add([]byte(text))
 	}
-	f.Fuzz(checkRead)
+	f.Add([]byte(`{"a":{"b":{".":{},"f:a":{}}}}`))
+	f.Add([]byte(`{".":{},"f:a":{"k:{\"a\":1}":{}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		checkRead(t, data)
+		checkAside(t, data)
+		checkCanonical(t, data)
+	})
 }

@@ -48,7 +48,7 @@ func (p *Plans) writing(rt reflect.Type, f *fields) func([]byte, reflect.Value) 
 	}
 	switch rt.Kind() {
 	case reflect.String:
-		return func(dst []byte, v reflect.Value) ([]byte, error) { return appendString(dst, v.String()), nil }
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return AppendString(dst, v.String()), nil }
 	case reflect.Bool:
 		return func(dst []byte, v reflect.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Bool()), nil }
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -164,7 +164,7 @@ func (p *Plans) writingMap(rt reflect.Type) func([]byte, reflect.Value) ([]byte,
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(appendString(dst, key.String()), ':')
+			dst = append(AppendString(dst, key.String()), ':')
 			if dst, err = elem.write(dst, v.MapIndex(key)); err != nil {
 				return nil, err
 			}
@@ -186,8 +186,8 @@ func appendTexts(dst []byte, v reflect.Value) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendString(dst, name), ':')
-		dst = appendString(dst, texts[name])
+		dst = append(AppendString(dst, name), ':')
+		dst = AppendString(dst, texts[name])
 	}
 	return append(dst, '}'), nil
 }

@@ -137,7 +137,9 @@ func content(obj api.Object) map[string]any {
 func ownable(object map[string]any) map[string]any {
 	out := without(object, "kind", "apiVersion")
 	if meta, ok := out["metadata"].(map[string]any); ok {
-		out["metadata"] = without(meta, "managedFields")
+		if _, ok := meta["managedFields"]; ok {
+			out["metadata"] = without(meta, "managedFields")
+		}
 	}
 	return out
 }

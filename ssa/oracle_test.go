@@ -161,7 +161,7 @@ func ours(obj runtime.Object) api.Object {
 // theirs is ours the other way round.
 func theirs(obj runtime.Object) runtime.Object {
 	if o, ok := obj.(*untyped.Object); ok {
-		return &o.Unstructured
+		return &unstructured.Unstructured{Object: o.UnstructuredContent()}
 	}
 	return obj
 }

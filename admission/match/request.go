@@ -199,15 +199,10 @@ func jsonOf(obj runtime.Object, kind schema.GroupVersionKind) (any, error) {
 	}
 	gv := kind.GroupVersion().String()
 	if u, ok := obj.(*untyped.Object); ok {
-		if u.Object["apiVersion"] == gv && u.Object["kind"] == kind.Kind {
-			return u.Object, nil
+		if u.Object["apiVersion"] != gv || u.Object["kind"] != kind.Kind {
+			u = u.As(kind)
 		}
-		m := make(map[string]any, len(u.Object)+2)
-		for k, v := range u.Object {
-			m[k] = v
-		}
-		m["apiVersion"], m["kind"] = gv, kind.Kind
-		return m, nil
+		return u.UnstructuredContent(), nil
 	}
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {

@@ -76,7 +76,7 @@ func (t *target) merge(schema typed.ParseableType, fields map[string]any) (map[s
 func (t *target) object(fields map[string]any) (api.Object, error) {
 	obj := t.New(t.form)
 	if u, ok := obj.(*untyped.Object); ok {
-		u.Object = fields
+		u.SetUnstructuredContent(fields)
 		return u, nil
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, obj); err != nil {

@@ -75,10 +75,9 @@ func encode(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
 	}
 	if u, ok := obj.(*untyped.Object); ok || !obj.GetObjectKind().GroupVersionKind().Empty() {
 		if ok {
-			obj = untyped.Of(shallow(u.Object))
-		} else {
-			obj = obj.DeepCopyObject()
+			return json.Marshal(u.As(kind))
 		}
+		obj = obj.DeepCopyObject()
 		obj.GetObjectKind().SetGroupVersionKind(kind)
 		return json.Marshal(obj)
 	}
@@ -91,14 +90,6 @@ func encode(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
 		head = append(head, ',')
 	}
 	return append(head, rest[1:]...), nil
-}
-
-func shallow(m map[string]any) map[string]any {
-	out := make(map[string]any, len(m)+2)
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
 }
 
 // review is a question to a hook in the version of AdmissionReview that it

@@ -3,6 +3,8 @@ package crd
 import (
 	"bytes"
 	"reflect"
+	"regexp"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -10,12 +12,14 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // column is one that a definition asks for.
 type column struct {
 	apiextensionsv1.CustomResourceColumnDefinition
 	path *jsonpath.JSONPath
+	all  bool // asksForAll
 }
 
 // columnsOf is how objects show as rows: their name and what a version asks for,
@@ -33,7 +37,7 @@ func columnsOf(asked []apiextensionsv1.CustomResourceColumnDefinition) *api.Tabl
 			columns = columns[:i] // nothing behind it is shown either
 			break
 		}
-		columns[i] = column{a, p}
+		columns[i] = column{a, p, asksForAll(a.JSONPath)}
 	}
 	return &api.Table{
 		Columns: func() []metav1.TableColumnDefinition {
@@ -52,11 +56,34 @@ func columnsOf(asked []apiextensionsv1.CustomResourceColumnDefinition) *api.Tabl
 		Cells: func(obj api.Object) []any {
 			out := []any{obj.GetName()}
 			for i := range columns {
-				out = append(out, columns[i].cell(contentOf(obj)))
+				out = append(out, columns[i].cell(columns[i].of(obj)))
 			}
 			return out
 		},
 	}
+}
+
+// fieldOfField is a path of fields, one in the other.
+var fieldOfField = regexp.MustCompile(`^(\.[A-Za-z0-9_-]+)+$`)
+
+// asksForAll tells whether a path may lead to who manages the fields of an object,
+// of which much is to be made then.
+func asksForAll(path string) bool {
+	switch {
+	case strings.Contains(path, "managedFields"), path == ".metadata":
+		return true
+	case strings.HasPrefix(path, ".spec"), strings.HasPrefix(path, ".status"):
+		return false
+	}
+	return !fieldOfField.MatchString(path)
+}
+
+// of is what a column looks at of an object.
+func (c *column) of(obj api.Object) map[string]any {
+	if c.all {
+		return obj.(*untyped.Object).UnstructuredContent()
+	}
+	return contentOf(obj)
 }
 
 // cell is what an object shows in a column; nil where it has nothing there.

@@ -196,6 +196,7 @@ func complete(content map[string]any, s *structural.Schema) {
 	s.Default(content)
 }
 
+// contentOf is what schemas and paths look at: all but managedFields.
 func contentOf(obj api.Object) map[string]any { return obj.(*untyped.Object).Object }
 
 // versionOf makes a version, all but what leads to the others.

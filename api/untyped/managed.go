@@ -1,12 +1,115 @@
 package untyped
 
 import (
+	"reflect"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
+
+// managedFieldsName is the field of metadata that may stand aside.
+const managedFieldsName = "managedFields"
+
+// GetManagedFields reads metadata.managedFields; nil when there are none, or when
+// they are not what they should be. What it returns must not be changed.
+func (o *Object) GetManagedFields() []metav1.ManagedFieldsEntry { return o.managedFields(true) }
+
+// Managers is GetManagedFields which may be without the fields themselves, where
+// text would have to be made of them.
+func (o *Object) Managers() []metav1.ManagedFieldsEntry { return o.managedFields(false) }
+
+func (o *Object) managedFields(whole bool) []metav1.ManagedFieldsEntry {
+	if o.Managed != nil {
+		return o.Managed
+	}
+	meta, _ := o.Object["metadata"].(map[string]any)
+	list, ok := meta[managedFieldsName].([]any)
+	if !ok {
+		return nil
+	}
+	if entries, ok := entriesOf(list, whole); ok {
+		return entries
+	}
+	return o.Unstructured.GetManagedFields()
+}
+
+// SetManagedFields sets metadata.managedFields; nil takes them away. Nothing that
+// entries lead to may be changed any more.
+func (o *Object) SetManagedFields(entries []metav1.ManagedFieldsEntry) {
+	o.Managed = nil
+	if !o.putAside(entries) {
+		o.Unstructured.SetManagedFields(entries)
+	}
+}
+
+// putAside has entries stand aside if they can.
+func (o *Object) putAside(entries []metav1.ManagedFieldsEntry) bool {
+	meta, ok := o.Object["metadata"].(map[string]any)
+	if !ok {
+		return false
+	}
+	kept, ok := inOrder(entries)
+	if ok {
+		delete(meta, managedFieldsName)
+		o.Managed = kept
+	}
+	return ok
+}
+
+// liftManaged has managedFields stand aside if the content has some and they can.
+func (o *Object) liftManaged() {
+	meta, _ := o.Object["metadata"].(map[string]any)
+	if list, ok := meta[managedFieldsName].([]any); ok {
+		if entries, ok := entriesOf(list, true); ok {
+			o.putAside(entries)
+		}
+	}
+}
+
+// inOrder returns entries as they are read of what is written of them: with fields
+// in the order of their names, and times in whole seconds. ok is false of none, and
+// of what is unusual.
+func inOrder(entries []metav1.ManagedFieldsEntry) (out []metav1.ManagedFieldsEntry, ok bool) {
+	if len(entries) == 0 {
+		return nil, false
+	}
+	out = append(make([]metav1.ManagedFieldsEntry, 0, len(entries)), entries...)
+	for i := range out {
+		e := &out[i]
+		if e.FieldsV1 == nil || e.Time == nil || e.Time.IsZero() {
+			return nil, false
+		}
+		if is := time.Unix(e.Time.Unix(), 0); is != e.Time.Time {
+			e.Time = &metav1.Time{Time: is}
+		}
+		if !quickjson.Canonical(e.FieldsV1.Raw) {
+			set, ok := quickjson.ReadPlain(e.FieldsV1.Raw)
+			if !ok {
+				return nil, false
+			}
+			if e.FieldsV1, ok = fieldsOf(set); !ok {
+				return nil, false
+			}
+		}
+	}
+	return out, true
+}
+
+// fieldsOf is the text of a set of fields.
+func fieldsOf(set map[string]any) (*metav1.FieldsV1, bool) {
+	raw, err := quickjson.Exactly(func(dst []byte) ([]byte, error) { return quickjson.Append(dst, set) })
+	return &metav1.FieldsV1{Raw: raw}, err == nil
+}
+
+var entriesType = new(quickjson.Plans).Of(reflect.TypeFor[[]metav1.ManagedFieldsEntry]())
+
+// readEntries reads the text of managedFields.
+func readEntries(text []byte) (entries []metav1.ManagedFieldsEntry, ok bool) {
+	ok = entriesType.Read(text, &entries)
+	return entries, ok
+}
 
 // entriesOf reads managedFields, whole or without the fields; ok is false unless all
 // is as it should be.
@@ -36,11 +139,9 @@ func entryOf(fields map[string]any, whole bool) (e metav1.ManagedFieldsEntry, ok
 			if !whole {
 				continue
 			}
-			raw, err := quickjson.Exactly(func(dst []byte) ([]byte, error) { return quickjson.Append(dst, set) })
-			if err != nil {
+			if e.FieldsV1, ok = fieldsOf(set); !ok {
 				return e, false
 			}
-			e.FieldsV1 = &metav1.FieldsV1{Raw: raw}
 			continue
 		}
 		text, ok := value.(string)
@@ -71,36 +172,85 @@ func entryOf(fields map[string]any, whole bool) (e metav1.ManagedFieldsEntry, ok
 	return e, true
 }
 
-// listOf is entries as they stand in an object; ok is false unless all is as it
-// should be.
-func listOf(entries []metav1.ManagedFieldsEntry) (out []any, ok bool) {
-	if entries == nil {
-		return nil, false
-	}
-	out = make([]any, len(entries))
+// listOf is entries that stand aside as they would stand in the content.
+func listOf(entries []metav1.ManagedFieldsEntry) []any {
+	out := make([]any, len(entries))
 	for i := range entries {
 		e := &entries[i]
-		if e.FieldsV1 == nil || e.Time == nil || e.Time.IsZero() {
-			return nil, false
-		}
-		set, ok := quickjson.ReadPlain(e.FieldsV1.Raw)
-		if !ok {
-			return nil, false
-		}
+		set, _ := quickjson.ReadPlain(e.FieldsV1.Raw) // inOrder has seen to it
 		fields := map[string]any{"fieldsV1": set, "time": e.Time.UTC().Format(time.RFC3339)}
-		setText(fields, "manager", e.Manager)
-		setText(fields, "operation", string(e.Operation))
-		setText(fields, "apiVersion", e.APIVersion)
-		setText(fields, "fieldsType", e.FieldsType)
-		setText(fields, "subresource", e.Subresource)
+		for _, texts := range [...][]text{before(e), after(e)} {
+			for _, t := range texts {
+				if t.is != "" {
+					fields[t.name] = t.is
+				}
+			}
+		}
 		out[i] = fields
 	}
-	return out, true
+	return out
 }
 
-// setText sets a field unless it would be empty.
-func setText(fields map[string]any, name, text string) {
-	if text != "" {
-		fields[name] = text
+// text is a field of an entry.
+type text struct{ name, is string }
+
+// before and after are the fields on both sides of fieldsV1, in order.
+func before(e *metav1.ManagedFieldsEntry) []text {
+	return []text{{"apiVersion", e.APIVersion}, {"fieldsType", e.FieldsType}}
+}
+
+func after(e *metav1.ManagedFieldsEntry) []text {
+	return []text{{"manager", e.Manager}, {"operation", string(e.Operation)}, {"subresource", e.Subresource}}
+}
+
+// managed is the managedFields of an object, which stand aside, written in their
+// place.
+type managed struct{ *Object }
+
+// AppendJSON implements quickjson.Appender.
+func (m managed) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, '[')
+	for i := range m.Managed {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendEntry(dst, &m.Managed[i])
 	}
+	return append(dst, ']'), nil
+}
+
+func appendEntry(dst []byte, e *metav1.ManagedFieldsEntry) []byte {
+	dst = append(dst, '{')
+	for _, t := range before(e) {
+		if t.is != "" {
+			dst = append(t.append(dst), ',')
+		}
+	}
+	dst = append(append(dst, `"fieldsV1":`...), e.FieldsV1.Raw...)
+	for _, t := range after(e) {
+		if t.is != "" {
+			dst = t.append(append(dst, ','))
+		}
+	}
+	dst = e.Time.UTC().AppendFormat(append(dst, `,"time":"`...), time.RFC3339)
+	return append(dst, `"}`...)
+}
+
+func (t text) append(dst []byte) []byte {
+	return quickjson.AppendString(append(quickjson.AppendString(dst, t.name), ':'), t.is)
+}
+
+// metadata is that of an object whose managedFields stand aside.
+type metadata struct{ *Object }
+
+// AppendJSON implements quickjson.Appender.
+func (m metadata) AppendJSON(dst []byte) ([]byte, error) {
+	meta, _ := m.Object.Object["metadata"].(map[string]any)
+	var room [16]quickjson.Field
+	fields := append(room[:0], quickjson.Field{Name: managedFieldsName, Value: managed(m)})
+	for name, value := range meta {
+		fields = append(fields, quickjson.Field{Name: name, Value: value})
+	}
+	quickjson.SortFields(fields)
+	return quickjson.AppendFields(dst, fields)
 }

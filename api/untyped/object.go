@@ -2,7 +2,9 @@
 // at run time. An Object is what the libraries call unstructured, decoded JSON,
 // with quick ways to write it and to get at its managedFields: the libraries' go
 // through reflection, and cost more than all else that a write of such an object
-// takes. Wherever an input is out of the ordinary the library is asked, so that
+// takes. Most of the JSON of a small object are the sets of fields in its
+// managedFields, so that they stand aside as text, and are read only by those who
+// ask for the whole content. Wherever an input is out of the ordinary the library is asked, so that
 // what comes out is always the library's.
 //
 // The package knows nothing of schemas, which are package structural's. Package
@@ -10,6 +12,8 @@
 package untyped
 
 import (
+	"maps"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,12 +23,51 @@ import (
 )
 
 // Object is decoded JSON with apiVersion, kind and metadata: maps, slices,
-// strings, int64, float64, bool and nil.
-type Object struct{ unstructured.Unstructured }
+// strings, int64, float64, bool and nil. Where it has no entries in Managed,
+// Unstructured.Object is all of it.
+type Object struct {
+	unstructured.Unstructured
+	// Managed are metadata.managedFields that stand aside: Unstructured.Object has
+	// none then. They are as they would be read of what is written of them, so that
+	// equal ones have equal texts, and are never changed.
+	Managed []metav1.ManagedFieldsEntry
+}
 
 // Of is an object with a content, which becomes the object's.
 func Of(content map[string]any) *Object {
-	return &Object{unstructured.Unstructured{Object: content}}
+	return &Object{Unstructured: unstructured.Unstructured{Object: content}}
+}
+
+// Read decodes an object of any kind. Managed fields that are in order stand aside.
+func Read(data []byte) (*Object, error) {
+	if o, ok := readPlain(data); ok {
+		return o, nil
+	}
+	content, err := quickjson.Read(data)
+	return Of(content), err
+}
+
+// ReadStrict is Read, which also tells of fields that are there twice.
+func ReadStrict(data []byte) (o *Object, strict []error, err error) {
+	if o, ok := readPlain(data); ok {
+		return o, nil, nil
+	}
+	content, strict, err := quickjson.ReadStrict(data)
+	return Of(content), strict, err
+}
+
+// readPlain reads what is in order.
+func readPlain(data []byte) (*Object, bool) {
+	content, text, ok := quickjson.ReadAside(data, "metadata", managedFieldsName)
+	if !ok {
+		return nil, false
+	}
+	o := Of(content)
+	if text == nil {
+		return o, true
+	}
+	entries, ok := readEntries(text)
+	return o, ok && o.putAside(entries)
 }
 
 // New is an object of a kind with nothing in it.
@@ -34,12 +77,12 @@ func New(gvk schema.GroupVersionKind) *Object {
 	return o
 }
 
-// DeepCopy shares no memory with o.
+// DeepCopy shares no memory with o but what nobody changes.
 func (o *Object) DeepCopy() *Object {
 	if o == nil {
 		return nil
 	}
-	return &Object{*o.Unstructured.DeepCopy()}
+	return &Object{Unstructured: *o.Unstructured.DeepCopy(), Managed: o.Managed}
 }
 
 // DeepCopyObject is DeepCopy.
@@ -48,48 +91,69 @@ func (o *Object) DeepCopyObject() runtime.Object { return o.DeepCopy() }
 // NewEmptyInstance makes an empty object of the same kind.
 func (o *Object) NewEmptyInstance() runtime.Unstructured { return New(o.GroupVersionKind()) }
 
+// As is o with another kind. It shares the memory of all that it has.
+func (o *Object) As(gvk schema.GroupVersionKind) *Object {
+	out := &Object{Unstructured: unstructured.Unstructured{Object: maps.Clone(o.Object)}, Managed: o.Managed}
+	out.SetGroupVersionKind(gvk)
+	return out
+}
+
+// UnstructuredContent is the content with managedFields. It must not be changed.
+func (o *Object) UnstructuredContent() map[string]any {
+	if o.Managed == nil {
+		return o.Unstructured.UnstructuredContent()
+	}
+	content := maps.Clone(o.Object)
+	was, _ := content["metadata"].(map[string]any)
+	meta := make(map[string]any, len(was)+1)
+	maps.Copy(meta, was)
+	meta[managedFieldsName] = listOf(o.Managed)
+	content["metadata"] = meta
+	return content
+}
+
+// SetUnstructuredContent makes content the object's.
+func (o *Object) SetUnstructuredContent(content map[string]any) { *o = *Of(content) }
+
+// Metadata is metadata with managedFields, for quickjson to write.
+func (o *Object) Metadata() any {
+	if o.Managed == nil {
+		return o.Object["metadata"]
+	}
+	return metadata{o}
+}
+
+// AppendJSON implements quickjson.Appender.
+func (o *Object) AppendJSON(dst []byte) ([]byte, error) {
+	if o.Managed == nil {
+		return quickjson.Append(dst, o.Object)
+	}
+	var room [8]quickjson.Field
+	fields := append(room[:0], quickjson.Field{Name: "metadata", Value: o.Metadata()})
+	for name, value := range o.Object {
+		if name != "metadata" {
+			fields = append(fields, quickjson.Field{Name: name, Value: value})
+		}
+	}
+	quickjson.SortFields(fields)
+	return quickjson.AppendFields(dst, fields)
+}
+
 // MarshalJSON writes the content, with fields in the order of their names.
-func (o *Object) MarshalJSON() ([]byte, error) {
-	return quickjson.Exactly(func(dst []byte) ([]byte, error) { return quickjson.Append(dst, o.Object) })
+func (o *Object) MarshalJSON() ([]byte, error) { return quickjson.Exactly(o.AppendJSON) }
+
+// UnmarshalJSON reads an object, which must say its kind.
+func (o *Object) UnmarshalJSON(data []byte) error {
+	o.Managed = nil
+	err := o.Unstructured.UnmarshalJSON(data)
+	o.liftManaged()
+	return err
 }
 
 // Line is the JSON of the content with the end of a line behind it.
 func (o *Object) Line() ([]byte, error) {
 	return quickjson.Exactly(func(dst []byte) ([]byte, error) {
-		dst, err := quickjson.Append(dst, o.Object)
+		dst, err := o.AppendJSON(dst)
 		return append(dst, '\n'), err
 	})
-}
-
-// GetManagedFields reads metadata.managedFields; nil when there are none, or when
-// they are not what they should be.
-func (o *Object) GetManagedFields() []metav1.ManagedFieldsEntry {
-	return o.managedFields(true)
-}
-
-// Managers is GetManagedFields without the fields themselves, of which text would
-// have to be made.
-func (o *Object) Managers() []metav1.ManagedFieldsEntry { return o.managedFields(false) }
-
-func (o *Object) managedFields(whole bool) []metav1.ManagedFieldsEntry {
-	meta, _ := o.Object["metadata"].(map[string]any)
-	list, ok := meta["managedFields"].([]any)
-	if !ok {
-		return nil
-	}
-	if entries, ok := entriesOf(list, whole); ok {
-		return entries
-	}
-	return o.Unstructured.GetManagedFields()
-}
-
-// SetManagedFields sets metadata.managedFields; nil takes them away.
-func (o *Object) SetManagedFields(entries []metav1.ManagedFieldsEntry) {
-	if list, ok := listOf(entries); ok {
-		if meta, ok := o.Object["metadata"].(map[string]any); ok {
-			meta["managedFields"] = list
-			return
-		}
-	}
-	o.Unstructured.SetManagedFields(entries)
 }

@@ -2,6 +2,7 @@ package untyped
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func byType(t *testing.T, meta map[string]any) (map[string]any, []error, error) 
 	return out, strict, err
 }
 
-var metadata = []string{
+var metadataTexts = []string{
 	`{"name":"a"}`, `{"name":""}`, `{"name":1}`, `{"name":"a","more":1}`, `{"labels":{"a":"b","c":""}}`, `{"labels":{"a":null}}`, `{"labels":{}}`, `{"labels":null}`,
 	`{"generation":1}`, `{"generation":0}`, `{"generation":1.5}`, `{"deletionGracePeriodSeconds":0}`, `{"finalizers":["a"]}`, `{"finalizers":[null]}`, `{"finalizers":[]}`,
 	`{"creationTimestamp":null}`, `{"creationTimestamp":"2026-01-02T03:04:05Z"}`, `{"creationTimestamp":"2026-01-02T03:04:05+01:00"}`, `{"creationTimestamp":"2026-01-02T03:04:05.5Z"}`,
@@ -65,14 +66,75 @@ func checkMetadata(t *testing.T, data []byte) {
 	mine, theirs := o.DeepCopy(), o.Unstructured.DeepCopy()
 	mine.SetManagedFields(entries)
 	theirs.SetManagedFields(entries)
-	if !reflect.DeepEqual(mine.Object, theirs.Object) {
-		t.Fatalf("%s with %v becomes %v, want %v", data, entries, mine.Object, theirs.Object)
+	checkWhole(t, mine, theirs.Object)
+	// Read as a part of an object it is the same.
+	object := fmt.Appendf(nil, `{"metadata":%s,"kind":"A","a":{"metadata":{"managedFields":1}}}`, data)
+	content, err := quickjson.Read(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := Read(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is.Managed == nil {
+		checkWhole(t, is, content)
+		return
+	}
+	// Aside of the content are entries as they are, or as their type has them.
+	if !reflect.DeepEqual(withoutManaged(is.Object), withoutManaged(content)) {
+		t.Fatalf("%s is read as %v, want %v", object, is.Object, content)
+	}
+	byLibrary := &unstructured.Unstructured{Object: content}
+	byLibrary.SetManagedFields(byLibrary.GetManagedFields())
+	checkWhole(t, is, byLibrary.Object)
+	again, err := Read(must(is.MarshalJSON())(t))
+	if err != nil || !reflect.DeepEqual(again, is) {
+		t.Fatalf("%s is read as %v, and then as %v, %v", object, is, again, err)
+	}
+}
+
+// withoutManaged is content with its metadata without managedFields.
+func withoutManaged(content map[string]any) map[string]any {
+	content = runtime.DeepCopyJSON(content)
+	unstructured.RemoveNestedField(content, "metadata", "managedFields")
+	return content
+}
+
+// must is the result of what must not fail.
+func must(data []byte, err error) func(*testing.T) []byte {
+	return func(t *testing.T) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+}
+
+// checkWhole compares an object with the content that it should have, in all forms.
+func checkWhole(t *testing.T, o *Object, want map[string]any) {
+	t.Helper()
+	if is := o.UnstructuredContent(); !reflect.DeepEqual(is, want) && len(is)+len(want) > 0 {
+		t.Fatalf("it is %v, want %v", is, want)
+	}
+	if o.Managed != nil {
+		if _, ok := o.Object["metadata"].(map[string]any)["managedFields"]; ok {
+			t.Fatalf("%v are aside and not", o.Managed)
+		}
+	}
+	theirs, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mine := must(o.MarshalJSON())(t); string(mine) != string(theirs) && o.Object != nil {
+		t.Fatalf("it is written as %s, want %s", mine, theirs)
 	}
 }
 
 func TestMetadata(t *testing.T) {
 	well := 0
-	for _, text := range metadata {
+	for _, text := range metadataTexts {
 		checkMetadata(t, []byte(text))
 		if meta, err := quickjson.Read([]byte(text)); err == nil && WellFormed(meta) {
 			well++
@@ -80,6 +142,18 @@ func TestMetadata(t *testing.T) {
 	}
 	if well < 8 {
 		t.Errorf("only %d are taken as they are", well)
+	}
+	for text, want := range map[string]bool{
+		`{"manager":"m","operation":"Update","apiVersion":"v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{".":{},"k:{\"a\":1}":{}}}}`: true,
+		`{"time":"2026-01-02T03:04:05Z","fieldsV1":{"f:b":{},"f:a":{}}}`:                                                                                               true, // in another order
+		`{"time":"2026-01-02T03:04:05Z","fieldsV1":{"f:b":{},"f:b":{}}}`:                                                                                               false,
+		`{"time":"2026-01-02T03:04:05Z","fieldsV1":{"f:b":{}},"more":1}`:                                                                                               false,
+		`{"time":"2026-01-02T03:04:05Z"}`:                                                                                                                              false, `{"fieldsV1":{}}`: false,
+	} {
+		o, err := Read([]byte(`{"metadata":{"managedFields":[` + text + `]}}`))
+		if err != nil || (o.Managed != nil) != want {
+			t.Errorf("%s stands aside: %t, %v", text, !want, err)
+		}
 	}
 }
 
@@ -122,7 +196,7 @@ func TestMendStored(t *testing.T) {
 }
 
 func FuzzMetadata(f *testing.F) {
-	for _, text := range metadata {
+	for _, text := range metadataTexts {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(checkMetadata)
@@ -139,9 +213,7 @@ func TestSetManagedFields(t *testing.T) {
 			mine, theirs := Of(runtime.DeepCopyJSON(content)), &unstructured.Unstructured{Object: runtime.DeepCopyJSON(content)}
 			mine.SetManagedFields(entries)
 			theirs.SetManagedFields(entries)
-			if !reflect.DeepEqual(mine.Object, theirs.Object) {
-				t.Errorf("%v in %v gives %v, want %v", entries, content, mine.Object, theirs.Object)
-			}
+			checkWhole(t, mine, theirs.Object)
 		}
 	}
 }
