@@ -47,6 +47,7 @@ func customResourceDefinition(now func() time.Time) *Resource {
 		BeginDelete: func(obj Object) {
 			terminateDefinition(obj.(*apiextensionsv1.CustomResourceDefinition), now())
 		},
+		OnlyBegins: true,
 	}
 }
 

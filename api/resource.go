@@ -183,6 +183,9 @@ type Resource struct {
 	// what else shows it (a namespace's phase). Such a kind has no grace periods, and
 	// a deletion makes no generation of it.
 	BeginDelete func(obj Object)
+	// OnlyBegins: the first deletion does no more than BeginDelete, whatever its
+	// options say; the next one does what deletions do.
+	OnlyBegins bool
 	// HasFinalizers tells of finalizers outside metadata (a namespace's
 	// spec.finalizers). Nil means none.
 	HasFinalizers func(obj Object) bool

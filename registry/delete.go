@@ -86,7 +86,10 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		grace = t.Resource.GracePeriodSeconds(old, asked)
 	}
 	obj, changed := r.terminating(t.Resource, old, grace)
-	finalizers := propagated(t.Resource, obj, o.Propagation)
+	finalizers := obj.GetFinalizers()
+	if !t.Resource.OnlyBegins || old.GetDeletionTimestamp() != nil {
+		finalizers = propagated(t.Resource, obj, o.Propagation)
+	}
 	if !slices.Equal(finalizers, obj.GetFinalizers()) {
 		if !changed {
 			obj, changed = old.DeepCopyObject().(api.Object), true
@@ -153,6 +156,11 @@ func propagated(res *api.Resource, obj api.Object, p metav1.DeletionPropagation)
 func (r *Registry) terminating(res *api.Resource, old api.Object, grace int64) (api.Object, bool) {
 	if was := old.GetDeletionTimestamp(); was != nil {
 		g := old.GetDeletionGracePeriodSeconds()
+		if g == nil && res.OnlyBegins {
+			obj := old.DeepCopyObject().(api.Object)
+			obj.SetDeletionGracePeriodSeconds(&grace)
+			return obj, true
+		}
 		if g == nil || grace >= *g {
 			return old, false
 		}
