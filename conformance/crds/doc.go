@@ -7,9 +7,10 @@
 // Nothing of theirs is kept here. modules/go.mod names their Go modules, which
 // the tests read from the module cache; go downloads what is not there yet and
 // checks it against modules/go.sum. projects_test.go says where in a module the
-// definitions and the published examples are. What is expected of a definition is
-// read from the definition: in discovery, in tables, in OpenAPI, and in what
-// kubectl explain prints.
+// definitions and the published examples are. Where a module cannot be had, but the
+// Go types of which its definitions are generated, generated/ generates them. What
+// is expected of a definition is read from the definition: in discovery, in tables,
+// in OpenAPI, and in what kubectl explain prints.
 //
 // Examples that are accepted are also broken, in one thing that the definition
 // says at a time, and must be refused for that.

@@ -45,8 +45,12 @@ func newClients(t *testing.T, access *rest.Config) clients {
 // definitionsOf are those that a project publishes.
 func definitionsOf(t *testing.T, dir string, p project) []*unstructured.Unstructured {
 	t.Helper()
+	patterns := p.definitions
+	if len(p.types) > 0 {
+		dir, patterns = generated(t, p.types), []string{"*.yaml"}
+	}
 	var all []*unstructured.Unstructured
-	for _, file := range files(t, dir, p.definitions) {
+	for _, file := range files(t, dir, patterns) {
 		for _, u := range documents(t, file) {
 			if u.GetKind() == "CustomResourceDefinition" {
 				all = append(all, u)

@@ -37,6 +37,22 @@ func downloaded(t *testing.T, at string, modules ...string) map[string]string {
 	}
 }
 
+// generated is a directory with the definitions that are made of the Go types in
+// packages.
+func generated(t *testing.T, packages []string) string {
+	t.Helper()
+	dir := t.TempDir()
+	c := exec.CommandContext(t.Context(), "go", "tool", "controller-gen", "crd", "output:crd:dir="+dir)
+	for _, p := range packages {
+		c.Args = append(c.Args, "paths="+p)
+	}
+	c.Dir = "generated"
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", c.Args, err, out)
+	}
+	return dir
+}
+
 // files are those of a module that match one of the patterns, of which each
 // must match some.
 func files(t *testing.T, dir string, patterns []string) []string {

@@ -6,6 +6,9 @@ type project struct {
 	name, module string
 	// definitions are its CustomResourceDefinitions.
 	definitions []string
+	// types are packages of Go types of which definitions are generated, where the
+	// module has none. The module in generated/ knows them.
+	types []string
 	// examplesIn is the module that has the examples, if it is another one.
 	examplesIn string
 	// examples are files with objects, of the project's own kinds and others:
@@ -89,6 +92,11 @@ func projects() []project {
 			name: "flux-notification", module: "github.com/fluxcd/notification-controller",
 			definitions: []string{"config/crd/bases/*.yaml"},
 			examples:    []string{"config/samples/*.yaml", "config/testdata/...", "docs/spec/*/*.md"},
+		},
+		{
+			name: "flux-image", module: "github.com/fluxcd/flux2/v2",
+			types:    []string{"github.com/fluxcd/image-reflector-controller/api/v1", "github.com/fluxcd/image-automation-controller/api/v1"},
+			examples: []string{"cmd/flux/testdata/migrate/file-system/dir.golden/...", "rfcs/*/*.md", "tests/image-automation/*.yaml"},
 		},
 	}
 }

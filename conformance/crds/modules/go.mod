@@ -10,6 +10,7 @@ require (
 	github.com/argoproj/argo-cd/v3 v3.5.7
 	github.com/cert-manager/cert-manager v1.21.2
 	github.com/crossplane/crossplane/v2 v2.1.0
+	github.com/fluxcd/flux2/v2 v2.9.5
 	github.com/fluxcd/helm-controller v1.4.0
 	github.com/fluxcd/kustomize-controller v1.9.6
 	github.com/fluxcd/notification-controller v1.6.0
