@@ -8,8 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/miniapiserver/miniapiserver/api/untyped"
 )
 
 // CheckCreate tells all that is wrong with a new object: its metadata, what the
@@ -145,15 +143,6 @@ func finalizerName(name string, at *field.Path) *field.Error {
 		return nil
 	}
 	return field.Invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified")
-}
-
-// Managers are the managedFields of an object, without the fields where it takes time
-// to tell them.
-func Managers(obj Object) []metav1.ManagedFieldsEntry {
-	if u, ok := obj.(*untyped.Object); ok {
-		return u.Managers()
-	}
-	return obj.GetManagedFields()
 }
 
 // DedupOwnerReferences drops owner references that stand there twice, and

@@ -73,7 +73,7 @@ func plainMetadata(obj Object, namespaced bool) bool {
 	return (namespaced && plainLabel(ns) || !namespaced && ns == "") &&
 		obj.GetGeneration() >= 0 && len(obj.GetFinalizers()) == 0 &&
 		plainLabels(obj.GetLabels()) && plainAnnotations(obj.GetAnnotations()) &&
-		plainOwners(obj.GetOwnerReferences()) && plainManagers(Managers(obj))
+		plainOwners(obj.GetOwnerReferences()) && plainManagers(obj.GetManagedFields())
 }
 
 // plainChange tells that nothing is wrong with how the metadata of obj, which is

@@ -13,9 +13,6 @@ import (
 // which it differs from old, so that a write that changes nothing is none. Both
 // are of the hub type. It is called last before obj is stored.
 func (m *Manager) KeepTimes(old, obj api.Object) {
-	if !sameButTimes(api.Managers(old), api.Managers(obj)) {
-		return
-	}
 	before := old.GetManagedFields()
 	if !sameButTimes(before, obj.GetManagedFields()) {
 		return

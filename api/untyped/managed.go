@@ -14,13 +14,7 @@ const managedFieldsName = "managedFields"
 
 // GetManagedFields reads metadata.managedFields; nil when there are none, or when
 // they are not what they should be. What it returns must not be changed.
-func (o *Object) GetManagedFields() []metav1.ManagedFieldsEntry { return o.managedFields(true) }
-
-// Managers is GetManagedFields which may be without the fields themselves, where
-// text would have to be made of them.
-func (o *Object) Managers() []metav1.ManagedFieldsEntry { return o.managedFields(false) }
-
-func (o *Object) managedFields(whole bool) []metav1.ManagedFieldsEntry {
+func (o *Object) GetManagedFields() []metav1.ManagedFieldsEntry {
 	if o.Managed != nil {
 		return o.Managed
 	}
@@ -29,7 +23,7 @@ func (o *Object) managedFields(whole bool) []metav1.ManagedFieldsEntry {
 	if !ok {
 		return nil
 	}
-	if entries, ok := entriesOf(list, whole); ok {
+	if entries, ok := entriesOf(list); ok {
 		return entries
 	}
 	return o.Unstructured.GetManagedFields()
@@ -62,7 +56,7 @@ func (o *Object) putAside(entries []metav1.ManagedFieldsEntry) bool {
 func (o *Object) liftManaged() {
 	meta, _ := o.Object["metadata"].(map[string]any)
 	if list, ok := meta[managedFieldsName].([]any); ok {
-		if entries, ok := entriesOf(list, true); ok {
+		if entries, ok := entriesOf(list); ok {
 			o.putAside(entries)
 		}
 	}
@@ -103,24 +97,18 @@ func fieldsOf(set map[string]any) (*metav1.FieldsV1, bool) {
 	return &metav1.FieldsV1{Raw: raw}, err == nil
 }
 
+// entriesType reads the text of managedFields.
 var entriesType = new(quickjson.Plans).Of(reflect.TypeFor[[]metav1.ManagedFieldsEntry]())
 
-// readEntries reads the text of managedFields.
-func readEntries(text []byte) (entries []metav1.ManagedFieldsEntry, ok bool) {
-	ok = entriesType.Read(text, &entries)
-	return entries, ok
-}
-
-// entriesOf reads managedFields, whole or without the fields; ok is false unless all
-// is as it should be.
-func entriesOf(list []any, whole bool) (out []metav1.ManagedFieldsEntry, ok bool) {
+// entriesOf reads managedFields; ok is false unless all is as it should be.
+func entriesOf(list []any) (out []metav1.ManagedFieldsEntry, ok bool) {
 	out = make([]metav1.ManagedFieldsEntry, 0, len(list))
 	for _, item := range list {
 		fields, ok := item.(map[string]any)
 		if !ok {
 			return nil, false
 		}
-		e, ok := entryOf(fields, whole)
+		e, ok := entryOf(fields)
 		if !ok {
 			return nil, false
 		}
@@ -129,15 +117,12 @@ func entriesOf(list []any, whole bool) (out []metav1.ManagedFieldsEntry, ok bool
 	return out, true
 }
 
-func entryOf(fields map[string]any, whole bool) (e metav1.ManagedFieldsEntry, ok bool) {
+func entryOf(fields map[string]any) (e metav1.ManagedFieldsEntry, ok bool) {
 	for name, value := range fields {
 		if name == "fieldsV1" {
 			set, ok := value.(map[string]any)
 			if !ok || set == nil {
 				return e, false
-			}
-			if !whole {
-				continue
 			}
 			if e.FieldsV1, ok = fieldsOf(set); !ok {
 				return e, false

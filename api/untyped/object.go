@@ -4,8 +4,8 @@
 // through reflection, and cost more than all else that a write of such an object
 // takes. Most of the JSON of a small object are the sets of fields in its
 // managedFields, so that they stand aside as text, and are read only by those who
-// ask for the whole content. Wherever an input is out of the ordinary the library is asked, so that
-// what comes out is always the library's.
+// ask for the whole content. Wherever an input is out of the ordinary the library
+// is asked, so that what comes out is always the library's.
 //
 // The package knows nothing of schemas, which are package structural's. Package
 // quickjson reads the JSON.
@@ -66,8 +66,8 @@ func readPlain(data []byte) (*Object, bool) {
 	if text == nil {
 		return o, true
 	}
-	entries, ok := readEntries(text)
-	return o, ok && o.putAside(entries)
+	var entries []metav1.ManagedFieldsEntry
+	return o, entriesType.Read(text, &entries) && o.putAside(entries)
 }
 
 // New is an object of a kind with nothing in it.
