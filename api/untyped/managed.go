@@ -72,11 +72,13 @@ func inOrder(entries []metav1.ManagedFieldsEntry) (out []metav1.ManagedFieldsEnt
 	out = append(make([]metav1.ManagedFieldsEntry, 0, len(entries)), entries...)
 	for i := range out {
 		e := &out[i]
-		if e.FieldsV1 == nil || e.Time == nil || e.Time.IsZero() {
+		if e.FieldsV1 == nil || e.Time != nil && e.Time.IsZero() {
 			return nil, false
 		}
-		if is := time.Unix(e.Time.Unix(), 0); is != e.Time.Time {
-			e.Time = &metav1.Time{Time: is}
+		if e.Time != nil {
+			if is := time.Unix(e.Time.Unix(), 0); is != e.Time.Time {
+				e.Time = &metav1.Time{Time: is}
+			}
 		}
 		if !quickjson.Canonical(e.FieldsV1.Raw) {
 			set, ok := quickjson.ReadPlain(e.FieldsV1.Raw)
@@ -163,7 +165,7 @@ func listOf(entries []metav1.ManagedFieldsEntry) []any {
 	for i := range entries {
 		e := &entries[i]
 		set, _ := quickjson.ReadPlain(e.FieldsV1.Raw) // inOrder has seen to it
-		fields := map[string]any{"fieldsV1": set, "time": e.Time.UTC().Format(time.RFC3339)}
+		fields := map[string]any{"fieldsV1": set}
 		for _, texts := range [...][]text{before(e), after(e)} {
 			for _, t := range texts {
 				if t.is != "" {
@@ -185,7 +187,11 @@ func before(e *metav1.ManagedFieldsEntry) []text {
 }
 
 func after(e *metav1.ManagedFieldsEntry) []text {
-	return []text{{"manager", e.Manager}, {"operation", string(e.Operation)}, {"subresource", e.Subresource}}
+	at := ""
+	if e.Time != nil {
+		at = e.Time.UTC().Format(time.RFC3339)
+	}
+	return []text{{"manager", e.Manager}, {"operation", string(e.Operation)}, {"subresource", e.Subresource}, {"time", at}}
 }
 
 // managed is the managedFields of an object, which stand aside, written in their
@@ -217,8 +223,7 @@ func appendEntry(dst []byte, e *metav1.ManagedFieldsEntry) []byte {
 			dst = t.append(append(dst, ','))
 		}
 	}
-	dst = e.Time.UTC().AppendFormat(append(dst, `,"time":"`...), time.RFC3339)
-	return append(dst, `"}`...)
+	return append(dst, '}')
 }
 
 func (t text) append(dst []byte) []byte {

@@ -148,7 +148,7 @@ func TestMetadata(t *testing.T) {
 		`{"time":"2026-01-02T03:04:05Z","fieldsV1":{"f:b":{},"f:a":{}}}`:                                                                                               true, // in another order
 		`{"time":"2026-01-02T03:04:05Z","fieldsV1":{"f:b":{},"f:b":{}}}`:                                                                                               false,
 		`{"time":"2026-01-02T03:04:05Z","fieldsV1":{"f:b":{}},"more":1}`:                                                                                               false,
-		`{"time":"2026-01-02T03:04:05Z"}`:                                                                                                                              false, `{"fieldsV1":{}}`: false,
+		`{"time":"2026-01-02T03:04:05Z"}`:                                                                                                                              false, `{"fieldsV1":{}}`: true, `{"fieldsV1":{},"time":null}`: true,
 	} {
 		o, err := Read([]byte(`{"metadata":{"managedFields":[` + text + `]}}`))
 		if err != nil || (o.Managed != nil) != want {
