@@ -308,6 +308,7 @@ func (s *queueSet) finish(now time.Time, r *Ticket) (linger time.Duration) {
 	}
 	if r.width.Final > 0 && r.width.Extra > 0 {
 		r.state = lingering
+		s.dispatch(now) // the correction may have put another first, for whom there are seats
 		return r.width.Extra
 	}
 	s.vacate(now, r)

@@ -195,6 +195,24 @@ func TestWideGetsItsSeats(t *testing.T) {
 	}
 }
 
+// TestLingeringPutsAnotherFirst: a request that ends sooner than was guessed puts its
+// queue before others, also while its final seats are still taken. Who is next then
+// does not wait if there are seats.
+func TestLingeringPutsAnotherFirst(t *testing.T) {
+	m := newMachine(oneQueueEach(2, 10), 3)
+	first, lingers := m.come(0, Width{Initial: 1}), m.come(0, Width{Initial: 1, Final: 1, Extra: time.Millisecond})
+	m.come(0, Width{Initial: 1})
+	narrow, wide := m.come(0, Width{Initial: 1}), m.come(1, Width{Initial: 2, Final: 2, Extra: time.Millisecond})
+	m.finish(m.now, first)
+	if narrow.state != waiting || wide.state != waiting {
+		t.Fatalf("they are in states %v and %v", narrow.state, wide.state)
+	}
+	m.finish(m.now, lingers)
+	if narrow.state != executing || lingers.state != lingering {
+		t.Errorf("they are in states %v and %v", narrow.state, lingers.state)
+	}
+}
+
 func TestQueueIsFull(t *testing.T) {
 	m := newMachine(oneQueueEach(4, 2), 1)
 	for range 5 {
