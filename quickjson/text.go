@@ -21,6 +21,7 @@ var escapes = func() (out [256]byte) {
 	return out
 }()
 
+// AppendString appends s as encoding/json writes it.
 func AppendString(dst []byte, s string) []byte {
 	before := len(dst)
 	dst = append(dst, '"')

@@ -73,10 +73,10 @@ func encode(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
 	if obj.GetObjectKind().GroupVersionKind() == kind {
 		return json.Marshal(obj)
 	}
-	if u, ok := obj.(*untyped.Object); ok || !obj.GetObjectKind().GroupVersionKind().Empty() {
-		if ok {
-			return json.Marshal(u.As(kind))
-		}
+	if u, ok := obj.(*untyped.Object); ok {
+		return json.Marshal(u.As(kind))
+	}
+	if !obj.GetObjectKind().GroupVersionKind().Empty() {
 		obj = obj.DeepCopyObject()
 		obj.GetObjectKind().SetGroupVersionKind(kind)
 		return json.Marshal(obj)

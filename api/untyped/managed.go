@@ -18,14 +18,6 @@ func (o *Object) GetManagedFields() []metav1.ManagedFieldsEntry {
 	if o.Managed != nil {
 		return o.Managed
 	}
-	meta, _ := o.Object["metadata"].(map[string]any)
-	list, ok := meta[managedFieldsName].([]any)
-	if !ok {
-		return nil
-	}
-	if entries, ok := entriesOf(list); ok {
-		return entries
-	}
 	return o.Unstructured.GetManagedFields()
 }
 
@@ -52,16 +44,6 @@ func (o *Object) putAside(entries []metav1.ManagedFieldsEntry) bool {
 	return ok
 }
 
-// liftManaged has managedFields stand aside if the content has some and they can.
-func (o *Object) liftManaged() {
-	meta, _ := o.Object["metadata"].(map[string]any)
-	if list, ok := meta[managedFieldsName].([]any); ok {
-		if entries, ok := entriesOf(list); ok {
-			o.putAside(entries)
-		}
-	}
-}
-
 // inOrder returns entries as they are read of what is written of them: with fields
 // in the order of their names, and times in whole seconds. ok is false of none, and
 // of what is unusual.
@@ -85,79 +67,18 @@ func inOrder(entries []metav1.ManagedFieldsEntry) (out []metav1.ManagedFieldsEnt
 			if !ok {
 				return nil, false
 			}
-			if e.FieldsV1, ok = fieldsOf(set); !ok {
+			raw, err := quickjson.Exactly(func(dst []byte) ([]byte, error) { return quickjson.Append(dst, set) })
+			if err != nil {
 				return nil, false
 			}
+			e.FieldsV1 = &metav1.FieldsV1{Raw: raw}
 		}
 	}
 	return out, true
-}
-
-// fieldsOf is the text of a set of fields.
-func fieldsOf(set map[string]any) (*metav1.FieldsV1, bool) {
-	raw, err := quickjson.Exactly(func(dst []byte) ([]byte, error) { return quickjson.Append(dst, set) })
-	return &metav1.FieldsV1{Raw: raw}, err == nil
 }
 
 // entriesType reads the text of managedFields.
 var entriesType = new(quickjson.Plans).Of(reflect.TypeFor[[]metav1.ManagedFieldsEntry]())
-
-// entriesOf reads managedFields; ok is false unless all is as it should be.
-func entriesOf(list []any) (out []metav1.ManagedFieldsEntry, ok bool) {
-	out = make([]metav1.ManagedFieldsEntry, 0, len(list))
-	for _, item := range list {
-		fields, ok := item.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		e, ok := entryOf(fields)
-		if !ok {
-			return nil, false
-		}
-		out = append(out, e)
-	}
-	return out, true
-}
-
-func entryOf(fields map[string]any) (e metav1.ManagedFieldsEntry, ok bool) {
-	for name, value := range fields {
-		if name == "fieldsV1" {
-			set, ok := value.(map[string]any)
-			if !ok || set == nil {
-				return e, false
-			}
-			if e.FieldsV1, ok = fieldsOf(set); !ok {
-				return e, false
-			}
-			continue
-		}
-		text, ok := value.(string)
-		if !ok || text == "" {
-			return e, false
-		}
-		switch name {
-		case "manager":
-			e.Manager = text
-		case "operation":
-			e.Operation = metav1.ManagedFieldsOperationType(text)
-		case "apiVersion":
-			e.APIVersion = text
-		case "fieldsType":
-			e.FieldsType = text
-		case "subresource":
-			e.Subresource = text
-		case "time":
-			t, err := time.Parse(time.RFC3339, text)
-			if err != nil {
-				return e, false
-			}
-			e.Time = &metav1.Time{Time: t.Local()}
-		default:
-			return e, false
-		}
-	}
-	return e, true
-}
 
 // listOf is entries that stand aside as they would stand in the content.
 func listOf(entries []metav1.ManagedFieldsEntry) []any {
@@ -236,11 +157,5 @@ type metadata struct{ *Object }
 // AppendJSON implements quickjson.Appender.
 func (m metadata) AppendJSON(dst []byte) ([]byte, error) {
 	meta, _ := m.Object.Object["metadata"].(map[string]any)
-	var room [16]quickjson.Field
-	fields := append(room[:0], quickjson.Field{Name: managedFieldsName, Value: managed(m)})
-	for name, value := range meta {
-		fields = append(fields, quickjson.Field{Name: name, Value: value})
-	}
-	quickjson.SortFields(fields)
-	return quickjson.AppendFields(dst, fields)
+	return appendWith(dst, meta, managedFieldsName, managed(m))
 }

@@ -128,11 +128,16 @@ func (o *Object) AppendJSON(dst []byte) ([]byte, error) {
 	if o.Managed == nil {
 		return quickjson.Append(dst, o.Object)
 	}
-	var room [8]quickjson.Field
-	fields := append(room[:0], quickjson.Field{Name: "metadata", Value: o.Metadata()})
-	for name, value := range o.Object {
-		if name != "metadata" {
-			fields = append(fields, quickjson.Field{Name: name, Value: value})
+	return appendWith(dst, o.Object, "metadata", o.Metadata())
+}
+
+// appendWith appends the JSON of m with a value in a field.
+func appendWith(dst []byte, m map[string]any, name string, value any) ([]byte, error) {
+	var room [16]quickjson.Field
+	fields := append(room[:0], quickjson.Field{Name: name, Value: value})
+	for other, value := range m {
+		if other != name {
+			fields = append(fields, quickjson.Field{Name: other, Value: value})
 		}
 	}
 	quickjson.SortFields(fields)
@@ -144,10 +149,12 @@ func (o *Object) MarshalJSON() ([]byte, error) { return quickjson.Exactly(o.Appe
 
 // UnmarshalJSON reads an object, which must say its kind.
 func (o *Object) UnmarshalJSON(data []byte) error {
+	if is, ok := readPlain(data); ok && is.GroupVersionKind().Kind != "" {
+		*o = *is
+		return nil
+	}
 	o.Managed = nil
-	err := o.Unstructured.UnmarshalJSON(data)
-	o.liftManaged()
-	return err
+	return o.Unstructured.UnmarshalJSON(data)
 }
 
 // Line is the JSON of the content with the end of a line behind it.
