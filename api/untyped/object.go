@@ -47,12 +47,16 @@ func Read(data []byte) (*Object, error) {
 	return Of(content), err
 }
 
-// ReadStrict is Read, which also tells of fields that are there twice.
+// ReadStrict is Read, which also tells of fields that are there twice. What is null
+// is an object with nothing in it.
 func ReadStrict(data []byte) (o *Object, strict []error, err error) {
 	if o, ok := readPlain(data); ok {
 		return o, nil, nil
 	}
 	content, strict, err := quickjson.ReadStrict(data)
+	if content == nil {
+		content = map[string]any{}
+	}
 	return Of(content), strict, err
 }
 

@@ -1,0 +1,30 @@
+package conformance
+
+import (
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// TestPatchedToNothing: a patch that leaves nothing of a custom object, or something
+// that is none, is refused.
+func TestPatchedToNothing(t *testing.T) {
+	srv, _ := startWith(t, server.Options{})
+	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
+	define(t, c, anyKind("art.example.com", map[string]any{"plural": "paints", "kind": "Paint"}))
+	paints := c.Resource(ownedResource.GroupVersion().WithResource("paints"))
+	if _, err := paints.Create(t.Context(), paint("v1", "a", "red"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{"null", "{}", "[]", `"x"`, "7"} {
+		patch := []byte(`[{"op":"replace","path":"","value":` + value + `}]`)
+		if _, err := paints.Patch(t.Context(), "a", types.JSONPatchType, patch, metav1.PatchOptions{}); !apierrors.IsInvalid(err) {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
