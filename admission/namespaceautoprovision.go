@@ -24,6 +24,9 @@ func namespaceAutoProvision(o *Objects) Plugin {
 			if _, err := namespaces.get(ctx, "", a.Namespace); !apierrors.IsNotFound(err) {
 				return err
 			}
+			if err := a.AuthorizeCreate(ctx); err != nil {
+				return err
+			}
 			ctx = request.With(ctx, &request.Scope{User: &request.User{Name: request.UserAPIServer, Groups: []string{request.GroupMasters}}})
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}}
 			_, err := o.registry.Create(ctx, namespaces.target, ns, registry.WriteOptions{Manager: "kube-apiserver"})

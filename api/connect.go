@@ -16,6 +16,10 @@ type Connection struct {
 	// the parameters of the query.
 	Kind  string
 	Empty runtime.Object
+	// RequiresCreate: the user must be allowed to create the subresource whatever
+	// the method. WebSockets begin with a GET, and what is done over them is no
+	// reading.
+	RequiresCreate bool
 	// Options reads the query; path is what follows the subresource, for a
 	// connection that is Web.
 	Options func(query url.Values, path string) (runtime.Object, error)

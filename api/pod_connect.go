@@ -21,14 +21,14 @@ func podConnections() []*Subresource {
 	streams := []string{VerbCreate, VerbGet}
 	return []*Subresource{
 		{Name: "attach", Verbs: streams, Connection: &Connection{
-			Style: Streams, Kind: "PodAttachOptions", Empty: &corev1.PodAttachOptions{}, Options: attachOptions,
+			Style: Streams, RequiresCreate: true, Kind: "PodAttachOptions", Empty: &corev1.PodAttachOptions{}, Options: attachOptions,
 			Locate: func(near *Neighbours, name string, options runtime.Object) (*Location, error) {
 				o := options.(*corev1.PodAttachOptions)
 				return process(near, name, "attach", o.Container, Channels{o.Stdin, o.Stdout, o.Stderr, o.TTY}, nil)
 			},
 		}},
 		{Name: "exec", Verbs: streams, Connection: &Connection{
-			Style: Streams, Kind: "PodExecOptions", Empty: &corev1.PodExecOptions{}, Options: execOptions,
+			Style: Streams, RequiresCreate: true, Kind: "PodExecOptions", Empty: &corev1.PodExecOptions{}, Options: execOptions,
 			Locate: func(near *Neighbours, name string, options runtime.Object) (*Location, error) {
 				o := options.(*corev1.PodExecOptions)
 				return process(near, name, "exec", o.Container, Channels{o.Stdin, o.Stdout, o.Stderr, o.TTY}, o.Command)
@@ -36,7 +36,7 @@ func podConnections() []*Subresource {
 		}},
 		podLog(),
 		{Name: "portforward", Verbs: streams, Connection: &Connection{
-			Style: Ports, Kind: "PodPortForwardOptions", Empty: &corev1.PodPortForwardOptions{}, Options: portOptions, Locate: locatePorts,
+			Style: Ports, RequiresCreate: true, Kind: "PodPortForwardOptions", Empty: &corev1.PodPortForwardOptions{}, Options: portOptions, Locate: locatePorts,
 		}},
 		{Name: "proxy", Verbs: webVerbs(), Connection: &Connection{
 			Style: Web, Kind: "PodProxyOptions", Empty: &corev1.PodProxyOptions{},

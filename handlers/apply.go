@@ -30,7 +30,8 @@ func (h *Handler) apply(c *call, v *view) error {
 		return err
 	}
 	out, err := h.Registry.Apply(c.r.Context(), c.Target, patch, registry.ApplyOptions{
-		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force, Check: c.checkName,
+		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force,
+		Create: h.creationAuthorization(c), Check: c.checkName,
 	})
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (h *Handler) connect(c *call) error {
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	at, err := h.Registry.Locate(c.r.Context(), c.Target, options, h.Kubelets)
+	at, err := h.Registry.Locate(c.r.Context(), c.Target, options, h.Kubelets, h.connectAuthorization(c))
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,9 @@ import (
 )
 
 // newCluster serves the API with one node, whose kubelet is backend, one pod on
-// it, and a service. Whatever the address, connections lead to backend.
-func newCluster(t *testing.T, backend http.HandlerFunc) (*Handler, *httptest.Server) {
+// it, and a service. Whatever the address, connections lead to backend. Requests
+// to the second result are an administrator's; changes adjust the configuration.
+func newCluster(t *testing.T, backend http.HandlerFunc, changes ...func(*Config)) (*Handler, *httptest.Server) {
 	t.Helper()
 	kubelet := httptest.NewTLSServer(backend)
 	plain := httptest.NewServer(backend)
@@ -37,9 +38,14 @@ func newCluster(t *testing.T, backend http.HandlerFunc) (*Handler, *httptest.Ser
 	})
 	h := newHandler(t, func(c *Config) {
 		c.Kubelets, c.Proxy = api.Kubelets{AddressTypes: []string{"Hostname", "InternalIP"}, Port: 10250}, p
+		for _, change := range changes {
+			change(c)
+		}
 	})
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set("Group", request.GroupMasters)
+		if r.Header.Get("Group") == "" {
+			r.Header.Set("Group", request.GroupMasters)
+		}
 		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() { front.Close(); p.Close(); kubelet.Close(); plain.Close() })

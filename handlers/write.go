@@ -61,7 +61,7 @@ func (h *Handler) update(c *call) error {
 		return c.Asked(old, obj.DeepCopyObject().(api.Object))
 	}
 	out, err := h.Registry.Update(c.r.Context(), c.Target, replace, registry.UpdateOptions{
-		WriteOptions: o.WriteOptions, CreateMissing: true, Replace: true,
+		WriteOptions: o.WriteOptions, Create: h.creationAuthorization(c), Replace: true,
 	})
 	if err != nil {
 		return err

@@ -59,6 +59,16 @@ func (a *Attributes) Warn(text string) { a.Scope.Warn(text) }
 // Annotate says something of the request for its audit event.
 func (a *Attributes) Annotate(key, value string) { a.Scope.Annotate(key, value) }
 
+// AuthorizeCreate returns an error if the user may not create the object. Plugins
+// call it before they write anything on behalf of a creation, since the registry
+// authorizes an update that creates only after mutating admission.
+func (a *Attributes) AuthorizeCreate(ctx context.Context) error {
+	if a.write.authorize == nil {
+		return nil
+	}
+	return a.write.authorize(ctx)
+}
+
 // AtEnd has f called when it is known whether the write took place. It is for
 // plugins that take something into account before the object is there.
 func (a *Attributes) AtEnd(f func(ctx context.Context, written bool)) { a.ends = append(a.ends, f) }

@@ -10,11 +10,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Locate says where the connection that t names leads to, once admission has let
-// it pass; nil where there is nothing yet. What is only read is as free as a get.
-func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object, kubelets api.Kubelets) (*api.Location, error) {
+// Locate returns the address to which the connection that t names leads, or nil
+// if there is none yet. Admission (see Connect) and authorize run before it looks
+// at any object; authorize may be nil. Reading a log is a get, which admission
+// does not see.
+func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object, kubelets api.Kubelets, authorize func(context.Context) error) (*api.Location, error) {
 	if t.Sub.Connection.Kind != "" {
 		if err := r.Connect(ctx, t, options); err != nil {
+			return nil, err
+		}
+	}
+	if authorize != nil {
+		if err := authorize(ctx); err != nil {
 			return nil, err
 		}
 	}

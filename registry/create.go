@@ -37,6 +37,10 @@ type WriteOptions struct {
 	FieldManager, FieldValidation string
 	// Admitted: admission has been asked about what this write is a part of.
 	Admitted bool
+
+	// authorize authorizes a creation that the verb of the request does not
+	// imply; nil means that the creation is authorized.
+	authorize func(context.Context) error
 }
 
 // Create stores a new object. obj is of the hub type and becomes the
@@ -100,6 +104,13 @@ func (r *Registry) createManaged(ctx context.Context, t Target, obj api.Object, 
 func (r *Registry) createNamed(ctx context.Context, t Target, obj api.Object, a *Attributes, o WriteOptions) (out Outcome, err error) {
 	if err := r.prepareCreate(ctx, t, obj); err != nil {
 		return Outcome{}, err
+	}
+	// As in kube-apiserver, a user who may not create an object learns first what
+	// is wrong with it.
+	if o.authorize != nil {
+		if err := o.authorize(ctx); err != nil {
+			return Outcome{}, err
+		}
 	}
 	if a != nil {
 		a.Name = t.Name

@@ -139,12 +139,14 @@ type ApplyOptions struct {
 	WriteOptions
 	// Force takes fields from others who own them.
 	Force bool
+	// Create authorizes the creation of a missing object; see UpdateOptions.
+	Create func(context.Context) error
 	// Check, when set, may refuse what comes out, before anything else looks at it.
 	Check func(api.Object) error
 }
 
 // Apply merges patch, which is decoded JSON in t's version, into the object
-// that t names, or creates it.
+// that t names, or creates it if o allows that.
 func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o ApplyOptions) (Outcome, error) {
 	if r.fields.of(t.Resource) == nil {
 		return Outcome{}, apierrors.NewBadRequest("this server does not manage fields, so it cannot apply")
@@ -155,7 +157,7 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 	}
 	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		return change(t, old, patch, o)
-	}, UpdateOptions{WriteOptions: o.WriteOptions, CreateMissing: true, Applied: true})
+	}, UpdateOptions{WriteOptions: o.WriteOptions, Create: o.Create, Applied: true})
 }
 
 // applied is old with patch applied.

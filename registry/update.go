@@ -22,9 +22,9 @@ type Change func(ctx context.Context, old api.Object) (api.Object, error)
 // UpdateOptions say under which conditions an update happens.
 type UpdateOptions struct {
 	WriteOptions
-	// CreateMissing: make the object when it is not there, if its kind allows
-	// that.
-	CreateMissing bool
+	// Create authorizes the creation of a missing object, which takes place if
+	// the kind allows it. If Create is nil, a missing object is an error.
+	Create func(context.Context) error
 	// Replace: the new state is a whole object sent by a client (a PUT). Its uid
 	// is then a precondition, and a resourceVersion may be demanded; with a
 	// patch, neither can be told from what the server put there.
@@ -65,7 +65,7 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 }
 
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
-	if !o.CreateMissing || !t.Resource.AllowCreateOnUpdate && (!o.Applied || t.Status) || t.Sub != nil {
+	if o.Create == nil || !t.Resource.AllowCreateOnUpdate && (!o.Applied || t.Status) || t.Sub != nil {
 		return Outcome{}, r.StatusError(t, missing)
 	}
 	obj, err := change(ctx, nil)
@@ -80,7 +80,9 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 	if o.Applied {
 		create = r.createManaged
 	}
-	out, err := create(ctx, t, obj, o.WriteOptions)
+	w := o.WriteOptions
+	w.authorize = o.Create
+	out, err := create(ctx, t, obj, w)
 	if apierrors.IsAlreadyExists(err) {
 		return r.Update(ctx, t, change, o)
 	}

@@ -165,7 +165,7 @@ func TestStatusAndSpecAreApart(t *testing.T) {
 
 func TestUpdateOfWhatIsNotThere(t *testing.T) {
 	r := newRegistry(t)
-	o := UpdateOptions{CreateMissing: true, Replace: true}
+	o := UpdateOptions{Create: allowed, Replace: true}
 	if _, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), o); !apierrors.IsNotFound(err) {
 		t.Errorf("a kind that a PUT does not create: %v", err)
 	}
@@ -175,6 +175,11 @@ func TestUpdateOfWhatIsNotThere(t *testing.T) {
 		t.Errorf("the uid of what is gone: %v", err)
 	}
 	role.UID, role.ResourceVersion = "", "5"
+	forbidden := o
+	forbidden.Create = func(context.Context) error { return apierrors.NewForbidden(rbacv1.Resource("roles"), "x", nil) }
+	if _, err := r.Update(t.Context(), at, replaceBy(role), forbidden); !apierrors.IsForbidden(err) || stored(t, r, at) != nil {
+		t.Errorf("a creation that is not authorized: %v", err)
+	}
 	dry := o
 	dry.DryRun = true
 	if out, err := r.Update(t.Context(), at, replaceBy(role), dry); err != nil || !out.Created || stored(t, r, at) != nil {
@@ -187,6 +192,9 @@ func TestUpdateOfWhatIsNotThere(t *testing.T) {
 		t.Errorf("then it is there: %+v, %v", out, err)
 	}
 }
+
+// allowed authorizes every creation.
+func allowed(context.Context) error { return nil }
 
 // Those who create the same object by an update at the same time get along.
 func TestCreateOnUpdateUnderConcurrency(t *testing.T) {
@@ -202,7 +210,7 @@ func TestCreateOnUpdateUnderConcurrency(t *testing.T) {
 					return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, nil
 				}
 				return old, nil
-			}, UpdateOptions{CreateMissing: true})
+			}, UpdateOptions{Create: allowed})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
