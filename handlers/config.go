@@ -37,6 +37,12 @@ type Config struct {
 	// Checks are the health checks behind /healthz, /livez and /readyz, in the
 	// order in which they are reported. "ping" is always there.
 	Checks []Check
+	// LivezGracePeriod is how long after New the checks of the start do not fail
+	// /livez.
+	LivezGracePeriod time.Duration
+	// Starting makes the Handler refuse requests for resources and for documents
+	// about them until Started is called.
+	Starting bool
 	// Version is what /version answers.
 	Version version.Info
 	// RequestTimeout bounds every request but watches; 0 means a minute.
@@ -79,7 +85,10 @@ type Check struct {
 	// Run returns nil when all is well. The error is for the log and for those
 	// who may see it, never for anonymous clients.
 	Run func(ctx context.Context) error
-	// Ready, Live and Health tell which of /readyz, /livez and /healthz it
-	// belongs to.
+	// Ready, Live and Health are whether /readyz, /livez and /healthz include it.
 	Ready, Live, Health bool
+	// Unlogged makes a failure write no log record: the check is that of the log.
+	Unlogged bool
+	// Boot marks a step of the start, which the grace period of /livez is for.
+	Boot bool
 }

@@ -27,6 +27,7 @@ func (h *Handler) discoveryRoutes(m *mux.Router) {
 		m.HandleFunc(path, serve).Methods(http.MethodGet)
 		m.HandleFunc(path+"/", serve).Methods(http.MethodGet)
 	}
+	h.addToIndex("/apis", "/apis/")
 }
 
 func (h *Handler) serveAPIVersions(w http.ResponseWriter, r *http.Request) {

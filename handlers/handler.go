@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -39,6 +40,11 @@ type Handler struct {
 	conversions conversions
 	schemas     openAPIDocuments
 	parts       *partCache
+
+	// listed are the fixed paths that the index at / has.
+	listed []string
+	// started is set when requests for resources are served.
+	started atomic.Bool
 
 	// ending is done when shutdown begins; end makes it so.
 	ending context.Context
@@ -72,6 +78,7 @@ func New(c Config) (*Handler, error) {
 		c.Proxy = proxy.New(proxy.Config{})
 	}
 	h := &Handler{Config: c, parts: newPartCache()}
+	h.started.Store(!c.Starting)
 	h.ending, h.end = context.WithCancel(context.Background())
 	var err error
 	if h.metrics, err = newMetrics(c.Metrics, c.Inflight); err != nil {
@@ -88,16 +95,17 @@ func New(c Config) (*Handler, error) {
 // into the request's Scope, where the later ones read it.
 func (h *Handler) build() http.Handler {
 	steps := []func(http.Handler) http.Handler{
-		h.identify,          // first, so that whatever follows can be logged under an id
-		h.measure,           // outside recovery: a panic counts as the 500 that it becomes
-		h.recoverPanics,     // before anything that could panic
-		h.parse,             // once, for all that ask what the request is about
-		h.authenticate,      // who; before limits, which may depend on it
-		h.impersonate,       // as whom; what follows is about the one that is acted as
-		h.boundTime,         // what is allowed to begin must also end, and waits for a part of its time
-		h.limit,             // is there room; before authorization, which may be costly
-		h.authorize,         // may they; nothing below is reached without
-		h.refuseWhileEnding, // long requests only begin while somebody would end them
+		h.identify,            // first, so that whatever follows can be logged under an id
+		h.measure,             // outside recovery: a panic counts as the 500 that it becomes
+		h.recoverPanics,       // before anything that could panic
+		h.parse,               // once, for all that ask what the request is about
+		h.refuseWhileStarting, // before authentication and authorization, which read what is not loaded yet
+		h.authenticate,        // who; before limits, which may depend on it
+		h.impersonate,         // as whom; what follows is about the one that is acted as
+		h.boundTime,           // what is allowed to begin must also end, and waits for a part of its time
+		h.limit,               // is there room; before authorization, which may be costly
+		h.authorize,           // may they; nothing below is reached without
+		h.refuseWhileEnding,   // long requests only begin while somebody would end them
 	}
 	var next http.Handler = h.routes()
 	for i := len(steps) - 1; i >= 0; i-- {
@@ -108,6 +116,9 @@ func (h *Handler) build() http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain.ServeHTTP(w, r) }
+
+// Started ends the refusal of requests that Config.Starting begins.
+func (h *Handler) Started() { h.started.Store(true) }
 
 // BeginShutdown makes /readyz fail, ends all watches and lets no new ones
 // begin. Other requests are served as before.
@@ -125,6 +136,8 @@ func (h *Handler) routes() http.Handler {
 	h.flowControlRoutes(m)
 	h.profilingRoutes(m)
 	h.slis.routes(m)
+	h.addToIndex("/metrics/slis")
+	h.indexRoutes(m)
 	m.NotFoundHandler = http.HandlerFunc(h.notFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.methodNotAllowed)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,10 +18,10 @@ import (
 // healthRoutes adds /healthz, /livez, /readyz with a path for each check, and
 // /version.
 func (h *Handler) healthRoutes(m *mux.Router) {
-	for path, belongs := range map[string]func(Check) bool{
-		"/healthz": func(c Check) bool { return c.Health },
-		"/livez":   func(c Check) bool { return c.Live },
-		"/readyz":  func(c Check) bool { return c.Ready },
+	for name, belongs := range map[string]func(Check) bool{
+		"healthz": func(c Check) bool { return c.Health },
+		"livez":   func(c Check) bool { return c.Live },
+		"readyz":  func(c Check) bool { return c.Ready },
 	} {
 		checks := []Check{{Name: "ping"}}
 		for _, c := range h.Checks {
@@ -29,15 +29,43 @@ func (h *Handler) healthRoutes(m *mux.Router) {
 				checks = append(checks, c)
 			}
 		}
-		if path == "/readyz" {
+		switch name {
+		case "livez":
+			h.delayBootChecks(checks)
+		case "readyz":
 			checks = append(checks, Check{Name: "shutdown", Run: func(context.Context) error { return h.shuttingDown() }})
 		}
-		m.HandleFunc(path, h.serveHealth(strings.TrimPrefix(path, "/"), checks))
-		m.HandleFunc(path+"/", h.serveHealth(strings.TrimPrefix(path, "/"), checks))
+		path := "/" + name
+		m.HandleFunc(path, h.serveHealth(name, checks))
 		m.HandleFunc(path+"/{check:.+}", h.serveCheck(checks))
+		h.addToIndex(path)
+		for _, c := range checks {
+			h.addToIndex(path + "/" + c.Name)
+		}
 	}
 	m.HandleFunc("/version", h.serveVersion).Methods(http.MethodGet)
 	m.HandleFunc("/version/", h.serveVersion).Methods(http.MethodGet)
+	h.addToIndex("/version")
+}
+
+// delayBootChecks makes the checks of the start pass until the grace period of
+// /livez is over, so that nobody restarts a server that starts slowly.
+func (h *Handler) delayBootChecks(checks []Check) {
+	if h.LivezGracePeriod <= 0 {
+		return
+	}
+	until := h.Now().Add(h.LivezGracePeriod)
+	for i, c := range checks {
+		if !c.Boot || c.Run == nil {
+			continue
+		}
+		checks[i].Run = func(ctx context.Context) error {
+			if !h.Now().After(until) {
+				return nil
+			}
+			return c.Run(ctx)
+		}
+	}
 }
 
 func (h *Handler) shuttingDown() error {
@@ -47,8 +75,8 @@ func (h *Handler) shuttingDown() error {
 	return nil
 }
 
-// serveHealth runs all checks but those that ?exclude= names. Only who asks for
-// it, or has something wrong to be told, is told of each.
+// serveHealth runs all checks but those that ?exclude= names. The answer lists
+// each check if the client asks for that or if a check fails.
 func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -59,6 +87,7 @@ func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 		excluded := maps.Clone(unknown)
 		var out strings.Builder
 		var failed []string
+		unlogged := false
 		for _, c := range checks {
 			if excluded[c.Name] {
 				delete(unknown, c.Name)
@@ -69,47 +98,58 @@ func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 			h.slis.observe(name, c.Name, err)
 			if err != nil {
 				failed = append(failed, c.Name)
+				unlogged = unlogged || c.Unlogged
 				fmt.Fprintf(&out, "[-]%s failed: reason withheld\n", c.Name)
 				continue
 			}
 			fmt.Fprintf(&out, "[+]%s ok\n", c.Name)
 		}
 		if len(unknown) > 0 {
-			names := slices.Sorted(maps.Keys(unknown))
-			for i := range names {
-				names[i] = strconv.Quote(names[i])
+			fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n", quotedNames(unknown))
+		}
+		if len(failed) > 0 {
+			if !unlogged {
+				h.logger(r).Warn("health check failed", "path", r.URL.Path, "checks", failed)
 			}
-			fmt.Fprintf(&out, "warn: some health checks cannot be excluded: no matches for %s\n", strings.Join(names, ","))
+			http.Error(w, out.String()+name+" check failed", http.StatusInternalServerError)
+			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		switch {
-		case len(failed) > 0:
-			h.logger(r).Warn("health check failed", "path", r.URL.Path, "checks", failed)
-			w.WriteHeader(http.StatusInternalServerError)
-			fmt.Fprintf(w, "%s%s check failed\n", out.String(), name)
-		case q.Has("verbose"):
-			fmt.Fprintf(w, "%s%s check passed\n", out.String(), name)
-		default:
+		if !q.Has("verbose") {
 			fmt.Fprint(w, "ok")
+			return
 		}
+		fmt.Fprintf(w, "%s%s check passed\n", out.String(), name)
 	}
 }
 
-// serveCheck runs one check.
+func quotedNames(set map[string]bool) string {
+	names := slices.Sorted(maps.Keys(set))
+	for i := range names {
+		names[i] = strconv.Quote(names[i])
+	}
+	return strings.Join(names, ",")
+}
+
+// serveCheck runs the check that the path names. A client that may read this
+// path may read the reason of a failure.
 func (h *Handler) serveCheck(checks []Check) http.HandlerFunc {
+	byName := make(map[string]Check, len(checks))
+	for _, c := range checks {
+		byName[c.Name] = c
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == mux.Vars(r)["check"] })
-		if i < 0 {
+		c, ok := byName[mux.Vars(r)["check"]]
+		if !ok {
 			h.notFound(w, r)
 			return
 		}
-		if err := h.runCheck(r, checks[i]); err != nil {
+		if err := h.runCheck(r, c); err != nil {
 			http.Error(w, "internal server error: "+err.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
 		fmt.Fprint(w, "ok")
 	}
 }
@@ -119,7 +159,7 @@ func (h *Handler) runCheck(r *http.Request, c Check) error {
 		return nil
 	}
 	err := c.Run(r.Context())
-	if err != nil {
+	if err != nil && !c.Unlogged {
 		h.logger(r).Info("health check failed", "check", c.Name, "error", err)
 	}
 	return err

@@ -2,10 +2,15 @@ package handlers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestHealth(t *testing.T) {
@@ -22,6 +27,11 @@ func TestHealth(t *testing.T) {
 		if w.Code != code || w.Body.String() != body || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("%s: %d %q %s, want %d %q", path, w.Code, w.Body, w.Header(), code, body)
 		}
+		// A single check that passes is written as it is, without this header.
+		single := strings.Count(path, "/") > 1 && code == http.StatusOK
+		if nosniff := w.Header().Get("X-Content-Type-Options") == "nosniff"; nosniff == single {
+			t.Errorf("%s: X-Content-Type-Options %q", path, w.Header().Get("X-Content-Type-Options"))
+		}
 	}
 	check("/healthz", 200, "ok")
 	check("/readyz?verbose", 200, "[+]ping ok\n[+]etcd ok\n[+]log ok\n[+]shutdown ok\nreadyz check passed\n")
@@ -30,6 +40,17 @@ func TestHealth(t *testing.T) {
 	check("/livez?verbose&exclude=b&exclude=a", 200, "[+]ping ok\n[+]log ok\nwarn: some health checks cannot be excluded: no matches for \"a\",\"b\"\nlivez check passed\n")
 	check("/healthz/etcd", 200, "ok")
 	check("/healthz/other", 404, "404 page not found\n")
+	check("/livez/etcd", 404, "404 page not found\n")
+	check("/healthz/shutdown", 404, "404 page not found\n")
+	check("/readyz/", 404, "404 page not found\n")
+	check("/readyz/log/", 404, "404 page not found\n")
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions} {
+		for _, path := range []string{"/readyz", "/readyz/etcd"} {
+			if w := sendText(t, h, method, path, ""); w.Code != 200 || w.Body.String() != "ok" {
+				t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+			}
+		}
+	}
 	broken = errors.New("secret of the house")
 	check("/healthz/etcd", 500, "internal server error: secret of the house\n")
 	check("/livez", 200, "ok")
@@ -93,5 +114,97 @@ func TestVersion(t *testing.T) {
 	}
 	if w := sendText(t, h, http.MethodGet, "/version", "", "Accept", mediaYAML); w.Code != http.StatusNotAcceptable {
 		t.Errorf("in YAML: %d", w.Code)
+	}
+}
+
+// TestLivezGracePeriod: a step of the start fails /readyz and /healthz at once,
+// and /livez when the grace period is over; other checks fail /livez at once.
+func TestLivezGracePeriod(t *testing.T) {
+	now := time.Now()
+	failing := func(context.Context) error { return errors.New("not finished") }
+	h := newHandler(t, func(c *Config) {
+		c.LivezGracePeriod, c.Now = time.Minute, func() time.Time { return now }
+		c.Checks = []Check{
+			{Name: "etcd", Health: true, Live: true, Ready: true},
+			{Name: "poststarthook/a", Health: true, Live: true, Ready: true, Boot: true, Run: failing},
+		}
+	})
+	want := func(path string, code int) {
+		t.Helper()
+		if w := sendText(t, h, http.MethodGet, path, ""); w.Code != code {
+			t.Errorf("%s: %d %s, want %d", path, w.Code, w.Body, code)
+		}
+	}
+	want("/livez", 200)
+	want("/livez/poststarthook/a", 200)
+	want("/readyz", 500)
+	want("/healthz", 500)
+	now = now.Add(time.Minute + time.Second)
+	want("/livez", 500)
+	want("/livez/poststarthook/a", 500)
+	want("/livez?exclude=poststarthook/a", 200)
+}
+
+// TestIndex: the index lists what is served, in order, for any method.
+func TestIndex(t *testing.T) {
+	h := newHandler(t, func(c *Config) { c.Checks = []Check{{Name: "poststarthook/rbac/bootstrap-roles", Ready: true}} })
+	var index metav1.RootPaths
+	w := sendText(t, h, http.MethodGet, "/", "", "Accept", mediaProtobuf)
+	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || w.Code != http.StatusOK || w.Header().Get("Content-Type") != mediaJSON {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	if !slices.IsSorted(index.Paths) || len(slices.Compact(slices.Clone(index.Paths))) != len(index.Paths) {
+		t.Errorf("not in order, or twice: %q", index.Paths)
+	}
+	for _, path := range []string{
+		"/api", "/api/v1", "/apis", "/apis/", "/apis/apps", "/apis/apps/v1", "/healthz", "/healthz/ping", "/livez/ping", "/readyz/shutdown",
+		"/readyz/poststarthook/rbac/bootstrap-roles", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version",
+	} {
+		if !slices.Contains(index.Paths, path) {
+			t.Errorf("%s is not listed", path)
+		}
+	}
+	for _, path := range index.Paths {
+		if w := sendText(t, h, http.MethodGet, path, ""); w.Code == http.StatusNotFound && path != "/openapi/v3/" {
+			t.Errorf("%s is listed and not served", path)
+		}
+		if strings.HasPrefix(path, "/debug") || path == "/livez/poststarthook/rbac/bootstrap-roles" {
+			t.Errorf("%s is listed", path)
+		}
+	}
+	for _, method := range []string{http.MethodPost, http.MethodOptions} {
+		if w := sendText(t, h, method, "/index.html", ""); w.Code != http.StatusOK {
+			t.Errorf("%s: %d", method, w.Code)
+		}
+	}
+}
+
+// TestStarting: until the server is started, health and metrics are served, and
+// other requests get an error that clients retry.
+func TestStarting(t *testing.T) {
+	h := newHandler(t, func(c *Config) { c.Starting = true })
+	for _, c := range []struct {
+		path        string
+		code        int
+		retry, says string
+	}{
+		{"/livez", 200, "", "ok"},
+		{"/metrics", 200, "", ""},
+		{"/version", 200, "", "gitVersion"},
+		{mapsPath, 429, "1", "storage is (re)initializing"},
+		{mapsPath + "/a?watch=1", 429, "1", "TooManyRequests"},
+		{"/apis", 503, "5", "the request has been made before all known HTTP paths have been installed, please try again"},
+		{"/livezz", 503, "5", "ServiceUnavailable"},
+	} {
+		w := sendText(t, h, http.MethodGet, c.path, "")
+		if w.Code != c.code || w.Header().Get("Retry-After") != c.retry || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s: %d, Retry-After %q: %s", c.path, w.Code, w.Header().Get("Retry-After"), w.Body)
+		}
+	}
+	h.Started()
+	for _, path := range []string{mapsPath, "/apis"} {
+		if w := sendText(t, h, http.MethodGet, path, ""); w.Code != http.StatusOK {
+			t.Errorf("%s when started: %d %s", path, w.Code, w.Body)
+		}
 	}
 }

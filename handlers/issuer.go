@@ -16,6 +16,7 @@ func (h *Handler) issuerRoutes(m *mux.Router) {
 	}
 	m.HandleFunc("/.well-known/openid-configuration", h.document("application/json", h.Issuer.Configuration)).Methods(http.MethodGet)
 	m.HandleFunc("/openid/v1/jwks", h.document("application/jwk-set+json", h.Issuer.JWKS)).Methods(http.MethodGet)
+	h.addToIndex("/.well-known/openid-configuration", "/openid/v1/jwks")
 }
 
 // document serves what changes rarely, in one form only.

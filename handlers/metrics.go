@@ -186,4 +186,5 @@ func methodLabel(method string) string {
 func (h *Handler) metricsRoutes(m *mux.Router) {
 	serve := promhttp.HandlerFor(h.Metrics, promhttp.HandlerOpts{})
 	m.Handle("/metrics", serve).Methods(http.MethodGet, http.MethodHead)
+	h.addToIndex("/metrics")
 }

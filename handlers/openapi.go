@@ -26,6 +26,7 @@ func (h *Handler) openAPIRoutes(m *mux.Router) {
 	m.HandleFunc("/openapi/v2", h.serveOpenAPIv2)
 	m.HandleFunc("/openapi/v3", h.serveOpenAPIIndex)
 	m.PathPrefix("/openapi/v3/").HandlerFunc(h.serveOpenAPIv3)
+	h.addToIndex("/openapi/v2", "/openapi/v3", "/openapi/v3/")
 }
 
 func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
@@ -36,6 +37,18 @@ func (r *Registry) Size(gv schema.GroupVersion, resource string) (objects int, b
 	c := r.collection(res)
 	objects, bytes = c.Size()
 	return objects, bytes, true
+}
+
+// NotLoaded returns the Go types of the built-in resources whose cache is not
+// loaded yet.
+func (r *Registry) NotLoaded() []string {
+	var missing []string
+	for _, res := range r.catalogue.Resources() {
+		if res.Virtual == nil && !res.Untyped && !r.collection(res).Loaded() {
+			missing = append(missing, fmt.Sprintf("%T", res.New()))
+		}
+	}
+	return missing
 }
 
 // State tells one content of a resource's cache from another: it is equal to

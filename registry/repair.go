@@ -42,13 +42,18 @@ func (r *Registry) NewRepairer(logger *slog.Logger) *Repairer {
 	return &Repairer{r: r, logger: logger, suspects: map[int32]int{}}
 }
 
-// Run repairs at once, and again after each interval, until ctx is done.
-func (p *Repairer) Run(ctx context.Context, interval time.Duration) {
+// Run repairs at once, and again after each interval, until ctx is done. It calls
+// report, unless that is nil, with the result of each time.
+func (p *Repairer) Run(ctx context.Context, interval time.Duration, report func(error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
-		if err := p.Repair(ctx); err != nil && ctx.Err() == nil {
+		err := p.Repair(ctx)
+		if err != nil && ctx.Err() == nil {
 			p.logger.Warn("allocations were not all repaired", "error", err)
+		}
+		if report != nil {
+			report(err)
 		}
 		select {
 		case <-ctx.Done():

@@ -183,7 +183,7 @@ func TestRepairerRuns(t *testing.T) {
 	setPort(t, r, port, 0)
 	ctx, end := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); p.Run(ctx, time.Hour) }()
+	go func() { defer close(done); p.Run(ctx, time.Hour, nil) }()
 	for len(takenPorts(t, r)) == 0 {
 		time.Sleep(time.Millisecond)
 	}

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"os"
@@ -66,27 +65,4 @@ func (s *Server) trustIn(own *certificates) controllers.Trust {
 		t.UserHeaders, t.GroupHeaders, t.ExtraPrefixes = []string{"X-Remote-User"}, []string{"X-Remote-Group"}, []string{"X-Remote-Extra-"}
 	}
 	return t
-}
-
-// aggregate keeps what there is to keep of APIServices: those of what the server
-// serves itself, what becomes of those of others, and what others are told.
-func (p *parts) aggregate(ctx context.Context) error {
-	if e := controllers.NewExtensions(p.loops, p.trust); e != nil {
-		p.wg.Go(func() { e.Run(p.lifetime) })
-	}
-	local := controllers.NewLocalServices(p.loops)
-	if local == nil {
-		return nil // APIServices are turned off
-	}
-	if err := local.Load(ctx); err != nil {
-		return fmt.Errorf("local APIServices: %w", err)
-	}
-	metrics, err := aggregation.NewMetrics(p.metrics)
-	if err != nil {
-		return err
-	}
-	remote := controllers.NewRemoteServices(p.loops, p.remotes, metrics)
-	p.wg.Go(func() { local.Run(p.lifetime) })
-	p.wg.Go(func() { remote.Run(p.lifetime) })
-	return nil
 }

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"net"
 
@@ -33,45 +31,41 @@ type parts struct {
 	catalogue *api.Catalogue
 	reg       *registry.Registry
 	flow      flowControl
+	published *published
 	self      *identity
+	steps     *bootSteps
+	logging   *logProgress
 	access    *accessControl
 	known     *identities
 }
 
-// assemble makes everything that stands behind the listeners.
-func (s *Server) assemble(ctx context.Context, l net.Listener) error {
+// assemble makes everything that stands behind the listeners. It reads and writes
+// nothing in the store: boot does.
+func (s *Server) assemble(l net.Listener) (*parts, error) {
 	p := &parts{Server: s, metrics: newMetrics(), inflight: apf.NewInflight(nil), ledger: quota.NewLedger()}
+	s.logger, p.logging = watchLog(s.logger)
 	var err error
 	if p.own, err = s.loadCredentials(l); err != nil {
-		return err
+		return nil, err
 	}
-	if err := p.keep(ctx); err != nil {
-		return err
+	p.trust = p.trustIn(p.own)
+	if err := p.openRegistry(); err != nil {
+		return nil, err
 	}
-	if err := p.populate(ctx, l); err != nil {
-		return err
+	p.published = p.publication(p.catalogue, p.reg, l)
+	p.published.trust = p.trust
+	p.steps = newBootSteps(&s.o, p.catalogue)
+	if p.flow, err = p.newFlowControl(p.reg, p.catalogue, p.metrics, p.inflight); err != nil {
+		return nil, err
 	}
 	if err := p.guard(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := p.answer(); err != nil {
-		return err
-	}
-	if err := p.tend(); err != nil {
-		return err
-	}
-	followKinds, err := p.serveCustomKinds(ctx)
-	if err != nil {
-		return err
-	}
-	err = p.aggregate(ctx)
-	s.wg.Go(followKinds) // which has much to look at, and need not be waited for
-	return err
+	return p, p.answer()
 }
 
-// keep makes what keeps objects: the store, and the registry of the kinds that
-// there are.
-func (p *parts) keep(ctx context.Context) error {
+// openRegistry makes the store, and the registry of the kinds that there are.
+func (p *parts) openRegistry() error {
 	resources, err := p.o.resources()
 	if err != nil {
 		return err
@@ -79,7 +73,7 @@ func (p *parts) keep(ctx context.Context) error {
 	if p.catalogue, err = api.New(resources...); err != nil {
 		return err
 	}
-	if p.store, err = p.openStore(ctx); err != nil {
+	if p.store, err = p.newStore(); err != nil {
 		return err
 	}
 	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{
@@ -89,32 +83,7 @@ func (p *parts) keep(ctx context.Context) error {
 		Schemas:    ssa.Published(p.catalogue),
 		Virtual:    map[string]registry.Source{"componentstatuses": newComponentStatuses(p.store.Healthy)},
 	})
-	if err != nil {
-		return err
-	}
-	return p.store.Start(ctx)
-}
-
-// populate makes the objects that every server has, and starts what follows
-// some of them.
-func (p *parts) populate(ctx context.Context, l net.Listener) (err error) {
-	if p.flow, err = p.newFlowControl(p.reg, p.catalogue, p.metrics, p.inflight); err != nil {
-		return err
-	}
-	p.trust = p.trustIn(p.own)
-	published := p.publication(p.catalogue, p.reg, l)
-	published.trust = p.trust
-	if err := bootstrap(ctx, published); err != nil {
-		return err
-	}
-	p.self, err = newIdentity(published, p.logger)
-	if err == nil {
-		err = p.self.renew(asServer(ctx))
-	}
-	if err != nil {
-		return fmt.Errorf("the server's lease: %w", err)
-	}
-	return p.flow.start(ctx)
+	return err
 }
 
 // guard makes what decides who may do what, and what objects have to be like.
@@ -156,6 +125,8 @@ func (p *parts) answer() (err error) {
 		Authorizer:                  p.access.decide,
 		Decisions:                   p.access.metrics,
 		Checks:                      p.checks(),
+		LivezGracePeriod:            p.o.LivezGracePeriod,
+		Starting:                    true,
 		Version:                     Version(),
 		RequestTimeout:              p.o.RequestTimeout,
 		MinRequestTimeout:           p.o.MinRequestTimeout,
@@ -171,16 +142,6 @@ func (p *parts) answer() (err error) {
 		Logger:                      p.logger,
 		Metrics:                     p.metrics,
 	})
-	return err
-}
-
-// tend starts what works beside requests; controllers are only made ready.
-func (p *parts) tend() (err error) {
-	p.runFlowControl(p.flow)
-	p.wg.Go(func() { p.self.run(asServer(p.lifetime)) })
-	p.wg.Go(func() { p.reg.NewRepairer(p.logger).Run(asServer(p.lifetime), repairInterval) })
-	p.loops, err = p.controllersConfig(p.own, p.catalogue, p.reg)
-	p.loops.Ledger, p.loops.Tokens = p.ledger, p.known.issuer
 	return err
 }
 

@@ -18,14 +18,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// systemNamespaces are there from the start, for others to put things into.
-func systemNamespaces() []string {
-	return []string{
-		metav1.NamespaceDefault, metav1.NamespaceSystem,
-		metav1.NamespacePublic, corev1.NamespaceNodeLease,
-	}
-}
-
 // bootstrap makes the objects that clients take for granted, where they are
 // missing.
 func bootstrap(ctx context.Context, p *published) error {
@@ -36,7 +28,7 @@ func bootstrap(ctx context.Context, p *published) error {
 		made = append(made, registry.Made{Resource: res, Object: obj})
 		return err
 	}
-	for _, name := range systemNamespaces() {
+	for _, name := range controllers.SystemNamespaces() {
 		if err := add(corev1.Resource("namespaces"), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			return err
 		}
@@ -52,6 +44,9 @@ func bootstrap(ctx context.Context, p *published) error {
 		}
 	}
 	if err := add(corev1.Resource("configmaps"), controllers.ExtensionInfo(p.trust, p.now())); err != nil {
+		return err
+	}
+	if err := add(corev1.Resource("configmaps"), controllers.TokenTracking(p.now())); err != nil {
 		return err
 	}
 	others := len(made)

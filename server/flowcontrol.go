@@ -1,9 +1,6 @@
 package server
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/apf"
@@ -46,17 +43,6 @@ func (s *Server) newFlowControl(reg *registry.Registry, catalogue *api.Catalogue
 	}
 	f.keeper, err = apf.NewKeeper(apf.KeeperConfig{Registry: reg, Catalogue: catalogue, Limiter: f.limiter, Logger: s.logger})
 	return f, err
-}
-
-// start makes the objects that are missing, and goes by those that there are.
-func (f *flowControl) start(ctx context.Context) error {
-	if err := f.keeper.Bootstrap(ctx); err != nil {
-		return fmt.Errorf("flow control: %w", err)
-	}
-	if err := f.keeper.Configure(ctx); err != nil {
-		return fmt.Errorf("flow control: %w", err)
-	}
-	return nil
 }
 
 // runFlowControl follows the objects, and the demand, for the server's lifetime.

@@ -79,6 +79,17 @@ type Options struct {
 	// etcd: beyond it nothing but reading and deleting works; 0 means 8 GiB.
 	EtcdQuotaBytes int64
 
+	// EtcdHealthcheckTimeout and EtcdReadycheckTimeout
+	// (--etcd-healthcheck-timeout, --etcd-readycheck-timeout) bound the health
+	// checks etcd and etcd-readiness; 0 means two seconds.
+	EtcdHealthcheckTimeout, EtcdReadycheckTimeout time.Duration
+	// StorageInitializationTimeout (--storage-initialization-timeout) bounds how
+	// long a start waits for EtcdServers to answer; 0 means a minute.
+	StorageInitializationTimeout time.Duration
+	// LivezGracePeriod (--livez-grace-period) is how long from the start of the
+	// server /livez passes although the start is not finished.
+	LivezGracePeriod time.Duration
+
 	// ServiceClusterIPRange (--service-cluster-ip-range) is one CIDR, or two of
 	// different families; empty means 10.96.0.0/16.
 	ServiceClusterIPRange string
@@ -192,6 +203,15 @@ func (o Options) withDefaults() Options {
 	if o.RequestTimeout == 0 {
 		o.RequestTimeout = time.Minute
 	}
+	if o.StorageInitializationTimeout == 0 {
+		o.StorageInitializationTimeout = time.Minute
+	}
+	if o.EtcdHealthcheckTimeout == 0 {
+		o.EtcdHealthcheckTimeout = 2 * time.Second
+	}
+	if o.EtcdReadycheckTimeout == 0 {
+		o.EtcdReadycheckTimeout = 2 * time.Second
+	}
 	if len(o.KubeletAddressTypes) == 0 {
 		o.KubeletAddressTypes = []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}
 	}
@@ -272,6 +292,9 @@ func (o Options) Validate() error {
 // validateLimits says which of the bounds are below what can be kept.
 func (o Options) validateLimits() []error {
 	var errs []error
+	if o.LivezGracePeriod < 0 {
+		errs = append(errs, errors.New("--livez-grace-period can not be a negative value"))
+	}
 	for _, bound := range []struct {
 		flag  string
 		value int64
@@ -283,6 +306,9 @@ func (o Options) validateLimits() []error {
 		{"quota-backend-bytes", o.EtcdQuotaBytes, o.EtcdQuotaBytes},
 		{"kubelet-timeout", int64(o.KubeletTimeout), o.KubeletTimeout},
 		{"event-ttl", int64(o.EventTTL), o.EventTTL},
+		{"etcd-healthcheck-timeout", int64(o.EtcdHealthcheckTimeout), o.EtcdHealthcheckTimeout},
+		{"etcd-readycheck-timeout", int64(o.EtcdReadycheckTimeout), o.EtcdReadycheckTimeout},
+		{"storage-initialization-timeout", int64(o.StorageInitializationTimeout), o.StorageInitializationTimeout},
 		{"cluster-signing-duration", int64(o.ClusterSigningDuration), o.ClusterSigningDuration},
 		{"max-requests-inflight", int64(o.MaxRequestsInflight), o.MaxRequestsInflight},
 		{"max-mutating-requests-inflight", int64(o.MaxMutatingRequestsInflight), o.MaxMutatingRequestsInflight},

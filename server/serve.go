@@ -40,7 +40,6 @@ func (s *Server) serve(secure, insecure net.Listener) {
 			return nil
 		}
 	})
-	s.logger.Info("ready", "url", s.URL, "insecureURL", s.InsecureURL, "dir", s.o.Dir)
 }
 
 func (s *Server) newHTTPServer(h http.Handler) *http.Server {

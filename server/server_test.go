@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/miniapiserver/miniapiserver/controllers"
 )
 
 // run starts a server and stops it when the test ends.
@@ -257,7 +259,7 @@ func TestTwentySideBySide(t *testing.T) {
 		}
 		wg.Go(func() {
 			list, err := clientOf(t, s.RESTConfig()).CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
-			if err != nil || len(list.Items) != len(systemNamespaces())+1 {
+			if err != nil || len(list.Items) != len(controllers.SystemNamespaces())+1 {
 				t.Errorf("server %d: %d namespaces, %v", i, len(list.Items), err)
 			}
 			halt(t, s)
@@ -275,7 +277,7 @@ func TestStopEndsWatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range systemNamespaces() {
+	for range controllers.SystemNamespaces() {
 		<-w.ResultChan()
 	}
 	stopped := make(chan struct{})

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/controllers"
-	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -50,16 +49,22 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, secure.Close())
 	}
-	if err := s.assemble(ctx, secure); err != nil {
+	p, err := s.assemble(secure)
+	if err != nil {
 		_ = secure.Close() // the first error is the one to tell of
 		if insecure != nil {
 			_ = insecure.Close()
 		}
 		return err
 	}
+	// Health is served from now on, and the rest when boot is done.
 	s.serve(secure, insecure)
+	if err := p.boot(ctx); err != nil {
+		return err
+	}
 	// What they do first need not be waited for.
 	s.controllers = controllers.Start(s.lifetime, s.loops, s.o.ControllersOff...)
+	s.logger.Info("ready", "url", s.URL, "insecureURL", s.InsecureURL, "dir", s.o.Dir)
 	return nil
 }
 
@@ -105,8 +110,8 @@ func (s *Server) listenInsecure() (net.Listener, error) {
 	return l, err
 }
 
-// openStore starts the embedded etcd or connects to another one.
-func (s *Server) openStore(ctx context.Context) (*storage.Store, error) {
+// newStore makes the store, which is connected by boot.
+func (s *Server) newStore() (*storage.Store, error) {
 	for _, file := range []struct{ flag, path string }{
 		{"etcd-cafile", s.o.EtcdCAFile}, {"etcd-certfile", s.o.EtcdCertFile}, {"etcd-keyfile", s.o.EtcdKeyFile},
 	} {
@@ -117,7 +122,7 @@ func (s *Server) openStore(ctx context.Context) (*storage.Store, error) {
 			return nil, fmt.Errorf("--%s: %w", file.flag, err)
 		}
 	}
-	store, err := storage.Open(ctx, storage.Options{
+	return storage.NewStore(storage.Options{
 		Dir:                filepath.Join(s.o.Dir, "etcd"),
 		Ephemeral:          s.ephemeral,
 		SnapshotFile:       s.o.EtcdSnapshot,
@@ -129,24 +134,40 @@ func (s *Server) openStore(ctx context.Context) (*storage.Store, error) {
 		CompactionInterval: s.o.EtcdCompactionInterval,
 		QuotaBytes:         s.o.EtcdQuotaBytes,
 		Logger:             s.logger,
-	})
-	if err == nil {
-		return store, nil
-	}
-	var snapshot *storage.SnapshotError
-	switch {
-	case errors.As(err, &snapshot):
-		return nil, fmt.Errorf("--etcd-snapshot: %w", err)
-	case len(s.o.EtcdServers) > 0:
-		return nil, fmt.Errorf("--etcd-servers: %w", err)
-	}
-	return nil, fmt.Errorf("--data-dir: %w", err)
+	}), nil
 }
 
-func (s *Server) checks() []handlers.Check {
-	return []handlers.Check{
-		{Name: "etcd", Run: s.store.Healthy, Health: true, Live: true, Ready: true},
-		{Name: "etcd-readiness", Run: s.store.Healthy, Ready: true},
+// connectPause is how long after an attempt an etcd that gives no answer is tried
+// again.
+const connectPause = 200 * time.Millisecond
+
+// connectStore starts the embedded etcd or connects to another one, which has
+// --storage-initialization-timeout to answer.
+func (s *Server) connectStore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.StorageInitializationTimeout)
+	defer cancel()
+	for {
+		err := s.store.Connect(ctx)
+		if err == nil {
+			return nil
+		}
+		var snapshot *storage.SnapshotError
+		switch {
+		case errors.As(err, &snapshot):
+			return fmt.Errorf("--etcd-snapshot: %w", err)
+		case len(s.o.EtcdServers) == 0:
+			return fmt.Errorf("--data-dir: %w", err)
+		case !errors.Is(err, storage.ErrNoAnswer):
+			return fmt.Errorf("--etcd-servers: %w", err)
+		}
+		if ctx.Err() == nil {
+			s.logger.Warn("etcd gives no answer, trying again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("--etcd-servers: %w", err)
+		case <-time.After(connectPause):
+		}
 	}
 }
 

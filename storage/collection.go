@@ -82,6 +82,9 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 	return c, nil
 }
 
+// Loaded reports whether the cache of the collection can be read.
+func (c *Collection) Loaded() bool { return c.current.Load() != nil }
+
 // load fills the cache of a collection that was added to a running store.
 // Changes that come meanwhile wait, and are applied on top if they are newer
 // than what was read.

@@ -26,6 +26,8 @@ var (
 	ErrClosed = errors.New("storage: closed")
 	// ErrUnavailable: etcd does not answer, or has no leader, or too much to do.
 	ErrUnavailable = errors.New("storage: etcd is unavailable")
+	// ErrNoAnswer: an external etcd does not answer when the store connects.
+	ErrNoAnswer = errors.New("does not answer")
 	// ErrNoSpace: etcd's quota or its disk is used up; reads and deletes work.
 	ErrNoSpace = errors.New("storage: etcd has no space left")
 	// ErrUnknownOutcome: a write may or may not have happened.

@@ -46,9 +46,9 @@ func dial(ctx context.Context, o *Options) (*clientv3.Client, error) {
 	if _, err := client.Get(ctx, o.Prefix+"/health"); err != nil {
 		_ = client.Close() // the first error is the one to tell of
 		if why := probe(ctx, o, config); why != nil {
-			return nil, fmt.Errorf("etcd does not answer: %w", why)
+			return nil, fmt.Errorf("etcd %w: %w", ErrNoAnswer, why)
 		}
-		return nil, fmt.Errorf("etcd at %s does not answer: %w", strings.Join(o.Servers, ","), err)
+		return nil, fmt.Errorf("etcd at %s %w: %w", strings.Join(o.Servers, ","), ErrNoAnswer, err)
 	}
 	return client, nil
 }

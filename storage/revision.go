@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -73,6 +75,9 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	if s.ctx.Err() != nil {
 		return 0, ErrClosed
 	}
+	if !s.isConnected() {
+		return 0, fmt.Errorf("%w: %w", ErrUnavailable, errNotConnected)
+	}
 	if s.embedded != nil {
 		rev, err := s.embedded.revision()
 		return max(rev, s.applied.current()), err
@@ -94,13 +99,26 @@ func (s *Store) readRevision(ctx context.Context) (int64, error) {
 	return resp.Header.Revision, nil
 }
 
-// Healthy tells whether etcd answers linearizable reads.
+var errNotConnected = errors.New("etcd client connection not yet established")
+
+// Healthy returns nil if etcd answers linearizable reads. Callers that ask at
+// the same time share one read, so that anybody may ask.
 func (s *Store) Healthy(ctx context.Context) error {
 	if s.ctx.Err() != nil {
 		return ErrClosed
 	}
-	_, err := s.readRevision(ctx)
-	return err
+	if !s.isConnected() {
+		return errNotConnected
+	}
+	_, err := s.health.do(ctx, s.spawn, func() (int64, error) {
+		ctx, cancel := context.WithTimeout(s.ctx, quorumTimeout)
+		defer cancel()
+		return s.readRevision(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("error getting data from etcd: %w", err)
+	}
+	return nil
 }
 
 // caughtUp returns when the cache has applied rev. The cache of an embedded

@@ -36,9 +36,11 @@ type Store struct {
 	routes  map[string]*Collection // by prefix
 	started bool
 
+	connected chan struct{} // closed once client and, with it, embedded are set
 	watching  chan struct{} // closed once the etcd watch was begun for the first time
 	applied   progress      // the revision that all caches have reached
 	quorum    shared
+	health    shared
 	asked     atomic.Int64 // when progress was last asked for
 	following atomic.Pointer[following]
 	cut       atomic.Pointer[context.CancelFunc] // ends the current etcd watch
@@ -48,25 +50,64 @@ type Store struct {
 	compacted atomic.Int64 // the oldest revision that etcd still has, as far as known
 }
 
-// Open starts the embedded etcd or connects to the external one. The store
-// reads nothing yet: see Start.
-func Open(ctx context.Context, o Options) (*Store, error) {
+// NewStore makes a store that is not connected yet: see Connect.
+func NewStore(o Options) *Store {
 	o = o.withDefaults()
 	o.Prefix = "/" + strings.Trim(o.Prefix, "/")
-	s := &Store{opts: o, log: o.Logger, routes: map[string]*Collection{}, fatal: make(chan error, 1), watching: make(chan struct{})}
+	s := &Store{opts: o, log: o.Logger, routes: map[string]*Collection{}, fatal: make(chan error, 1),
+		connected: make(chan struct{}), watching: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Connect starts the embedded etcd or connects to the external one. Of these,
+// only an external etcd that gives no answer is worth another try, which the
+// error then says by being ErrNoAnswer. The store reads nothing yet: see Start.
+func (s *Store) Connect(ctx context.Context) error {
+	client, embedded := (*clientv3.Client)(nil), (*embedded)(nil)
 	var err error
-	if len(o.Servers) > 0 {
-		s.client, err = dial(ctx, &o)
-	} else if s.embedded, err = startEmbedded(ctx, &o, s.die); err == nil {
-		s.client = s.embedded.client
+	if len(s.opts.Servers) > 0 {
+		client, err = dial(ctx, &s.opts)
+	} else if embedded, err = startEmbedded(ctx, &s.opts, s.die); err == nil {
+		client = embedded.client
 	}
 	if err != nil {
+		return err
+	}
+	s.spawnMu.Lock()
+	ended := s.ended
+	if !ended {
+		s.client, s.embedded = client, embedded
+		close(s.connected)
+	}
+	s.spawnMu.Unlock()
+	switch {
+	case ended && embedded != nil:
+		return errors.Join(ErrClosed, embedded.close())
+	case ended:
+		return errors.Join(ErrClosed, client.Close())
+	case embedded != nil:
+		s.spawn(s.watchServer)
+	}
+	return nil
+}
+
+// isConnected reports whether Connect succeeded.
+func (s *Store) isConnected() bool {
+	select {
+	case <-s.connected:
+		return true
+	default:
+		return false
+	}
+}
+
+// Open is NewStore and Connect.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	s := NewStore(o)
+	if err := s.Connect(ctx); err != nil {
 		s.cancel()
 		return nil, err
-	}
-	if s.embedded != nil {
-		s.spawn(s.watchServer)
 	}
 	return s, nil
 }
@@ -85,6 +126,9 @@ func (s *Store) Start(ctx context.Context) error {
 	}
 	if s.started {
 		return errors.New("storage: started already")
+	}
+	if !s.isConnected() {
+		return errNotConnected
 	}
 	if err := s.load(ctx); err != nil {
 		return fmt.Errorf("loading the cache: %w", err)
@@ -117,9 +161,11 @@ func (s *Store) Close() error {
 		s.ended = true
 		s.spawnMu.Unlock()
 		s.wg.Wait()
-		if s.embedded != nil {
+		switch {
+		case !s.isConnected():
+		case s.embedded != nil:
 			s.result = s.embedded.close()
-		} else {
+		default:
 			s.result = s.client.Close()
 		}
 	})

@@ -69,6 +69,9 @@ func dataFlags(fs *pflag.FlagSet, s *settings) {
 	fs.StringVar(&s.EtcdPrefix, "etcd-prefix", "/registry", "What stands before all keys in etcd.")
 	fs.DurationVar(&s.EtcdCompactionInterval, "etcd-compaction-interval", 5*time.Minute, "How long history is kept in etcd; 0 means for ever.")
 	fs.Int64Var(&s.EtcdQuotaBytes, "quota-backend-bytes", 8<<30, "How many `bytes` the database of the embedded etcd may have; beyond it nothing but reading and deleting works.")
+	fs.DurationVar(&s.EtcdHealthcheckTimeout, "etcd-healthcheck-timeout", 2*time.Second, "Maximum time that the health check etcd waits for an answer of etcd.")
+	fs.DurationVar(&s.EtcdReadycheckTimeout, "etcd-readycheck-timeout", 2*time.Second, "Maximum time that the health check etcd-readiness waits for an answer of etcd.")
+	fs.DurationVar(&s.StorageInitializationTimeout, "storage-initialization-timeout", time.Minute, "Maximum time that the start waits for --etcd-servers to answer.")
 	fs.DurationVar(&s.EventTTL, "event-ttl", time.Hour, "How long events are kept.")
 }
 
@@ -86,6 +89,7 @@ func servingFlags(fs *pflag.FlagSet, s *settings) {
 }
 
 func requestFlags(fs *pflag.FlagSet, s *settings) {
+	fs.DurationVar(&s.LivezGracePeriod, "livez-grace-period", 0, "Time from the start of the server during which /livez passes although the start is not finished.")
 	fs.DurationVar(&s.RequestTimeout, "request-timeout", time.Minute, "How long a request may take that is not a watch.")
 	fs.IntVar(&s.minRequestSeconds, "min-request-timeout", 1800, "`Seconds` that a watch lasts at least when it names no timeout of its own.")
 	fs.IntVar(&s.MaxRequestsInflight, "max-requests-inflight", 400, "How many reading requests are served at a time; with --enable-priority-and-fairness, its sum with --max-mutating-requests-inflight is shared out.")

@@ -1,0 +1,61 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// SystemNamespaces returns the names of the namespaces that every cluster has.
+func SystemNamespaces() []string {
+	return []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
+}
+
+// KeepSystemNamespaces creates a system namespace again when somebody deleted
+// it, until ctx is done.
+func KeepSystemNamespaces(ctx context.Context, c Config) {
+	c = c.complete()
+	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "namespaces")
+	if !ok {
+		return
+	}
+	keeper := &namespaceKeeper{Config: c, target: registry.Target{Resource: res, Version: version}}
+	l := loop[string]{Config: c, name: "system-namespaces", sync: keeper.sync, sources: []source[string]{{
+		resource: res, keys: func(ch change) []string {
+			if name := ch.object.GetName(); ch.gone && slices.Contains(SystemNamespaces(), name) {
+				return []string{name}
+			}
+			return nil
+		},
+	}}}
+	l.Run(ctx)
+}
+
+type namespaceKeeper struct {
+	Config
+	target registry.Target
+}
+
+func (k *namespaceKeeper) sync(ctx context.Context, name string) (verdict, error) {
+	t := k.target
+	t.Name = name
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	applyDefaults(t.Resource, ns)
+	_, err := k.Registry.Create(asServer(ctx), t, ns, registry.WriteOptions{Manager: serverName})
+	if apierrors.IsAlreadyExists(err) {
+		return done, nil
+	}
+	return done, err
+}
+
+func applyDefaults(res *api.Resource, obj api.Object) {
+	if res.Default != nil {
+		res.Default(obj)
+	}
+}

@@ -1,0 +1,47 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Seconds after which a client tries again that came before the server was
+// ready.
+const (
+	retryResource = 1
+	retryPath     = 5
+)
+
+// refuseWhileStarting answers requests for resources, and for documents about
+// them, with an error that clients retry, until the server is started. Health,
+// metrics and the version are served before.
+func (h *Handler) refuseWhileStarting(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case h.started.Load() || servedAtStart(r.URL.Path):
+			next.ServeHTTP(w, r)
+		case request.From(r.Context()).Info.IsResource:
+			h.fail(w, r, apierrors.NewTooManyRequests("storage is (re)initializing", retryResource))
+		default:
+			err := apierrors.NewServiceUnavailable("the request has been made before all known HTTP paths have been installed, please try again")
+			err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryPath}
+			h.fail(w, r, err)
+		}
+	})
+}
+
+// servedAtStart reports whether a path needs nothing of what is loaded at the
+// start.
+func servedAtStart(path string) bool {
+	for _, root := range []string{"/healthz", "/livez", "/readyz", "/metrics", "/version", "/openid", "/.well-known", "/debug"} {
+		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}

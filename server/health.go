@@ -1,0 +1,204 @@
+package server
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/handlers"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Steps of the start that have a health check, by the names of kube-apiserver's
+// post-start hooks. The comment of each names the part of this server that does
+// the work of the hook.
+const (
+	stepAdmission        = "start-apiserver-admission-initializer"                 // admission.Chain
+	stepCaches           = "generic-apiserver-start-informers"                     // storage.Store
+	stepFlowConsumer     = "priority-and-fairness-config-consumer"                 // apf.Keeper.Configure
+	stepFlowFilter       = "priority-and-fairness-filter"                          // apf.Limiter
+	stepInflightFilter   = "max-in-flight-filter"                                  // apf.Inflight
+	stepObjectCounts     = "storage-object-count-tracker-hook"                     // registry.Registry.Size
+	stepDefinitions      = "start-apiextensions-informers"                         // the cache of definitions
+	stepCustomKinds      = "start-apiextensions-controllers"                       // controllers.CustomKinds.Run
+	stepDefinitionsRead  = "crd-informer-synced"                                   // controllers.CustomKinds.Load
+	stepNamespaces       = "start-system-namespaces-controller"                    // controllers.KeepSystemNamespaces
+	stepPeerAddress      = "peer-endpoint-reconciler-controller"                   // the address in the identity Lease
+	stepExtensionInfo    = "start-cluster-authentication-info-controller"          // controllers.Extensions
+	stepIdentityLease    = "start-kube-apiserver-identity-lease-controller"        // identity
+	stepExpiredLeases    = "start-kube-apiserver-identity-lease-garbage-collector" // controllers.DeleteExpiredIdentityLeases
+	stepStorage          = "storage-readiness"                                     // storage.Store
+	stepTokenTracking    = "start-legacy-token-tracking-controller"                // controllers.KeepTokenTracking
+	stepRepair           = "start-service-ip-repair-controllers"                   // registry.Repairer
+	stepRoles            = "rbac/bootstrap-roles"                                  // authz.Reconcile
+	stepPriorityClasses  = "scheduling/bootstrap-system-priority-classes"          // bootstrap
+	stepFlowProducer     = "priority-and-fairness-config-producer"                 // apf.Keeper.Bootstrap
+	stepService          = "bootstrap-controller"                                  // published
+	stepServiceCIDR      = "start-kubernetes-service-cidr-controller"              // published
+	stepProxyCertificate = "aggregator-reload-proxy-client-cert"                   // servingCertificate
+	stepServiceCache     = "start-kube-aggregator-informers"                       // aggregation.Services
+	stepLocalServices    = "apiservice-status-local-available-controller"          // controllers.LocalServices
+	stepRemoteServices   = "apiservice-status-remote-available-controller"         // controllers.RemoteServices
+	stepServiceIndex     = "apiservice-registration-controller"                    // aggregation.Services
+	stepServiceDiscovery = "apiservice-discovery-controller"                       // controllers.RemoteServices
+	stepAutoregistration = "kube-apiserver-autoregistration"                       // bootstrap
+	stepOpenAPIv2        = "apiservice-openapi-controller"                         // controllers.RemoteServices
+	stepOpenAPIv3        = "apiservice-openapiv3-controller"                       // controllers.RemoteServices
+)
+
+// checkRegistered is not a step: it looks at the APIServices.
+const checkRegistered = "autoregister-completion"
+
+// bootSteps are the steps of a start, in the order in which they are reported.
+type bootSteps struct {
+	names []string
+	done  map[string]*atomic.Bool
+}
+
+// newBootSteps lists the steps of a server with these options. As in
+// kube-apiserver, the default objects of a group are a step only where the group
+// is served, and what is turned off is none.
+func newBootSteps(o *Options, catalogue *api.Catalogue) *bootSteps {
+	has := func(group string) bool {
+		_, ok := catalogue.Group(group)
+		return ok
+	}
+	b := &bootSteps{done: map[string]*atomic.Bool{}}
+	add := func(wanted bool, names ...string) {
+		if !wanted {
+			return
+		}
+		for _, name := range names {
+			b.names = append(b.names, name)
+			b.done[name] = new(atomic.Bool)
+		}
+	}
+	add(true, stepAdmission, stepCaches)
+	add(!o.NoPriorityAndFairness, stepFlowConsumer, stepFlowFilter)
+	add(o.NoPriorityAndFairness, stepInflightFilter)
+	add(true, stepObjectCounts, stepDefinitions, stepCustomKinds, stepDefinitionsRead, stepNamespaces, stepPeerAddress,
+		stepExtensionInfo, stepIdentityLease, stepExpiredLeases, stepStorage, stepTokenTracking, stepRepair)
+	add(has(rbacv1.GroupName), stepRoles)
+	add(has(schedulingv1.GroupName), stepPriorityClasses)
+	add(has(flowcontrolv1.GroupName), stepFlowProducer)
+	add(true, stepService, stepServiceCIDR)
+	add(o.ProxyClientCertFile != "", stepProxyCertificate)
+	add(true, stepServiceCache, stepLocalServices, stepRemoteServices, stepServiceIndex, stepServiceDiscovery,
+		stepAutoregistration, stepOpenAPIv2, stepOpenAPIv3)
+	return b
+}
+
+// finish records that steps are done. A step that this server does not have is
+// passed over.
+func (b *bootSteps) finish(names ...string) {
+	for _, name := range names {
+		if done := b.done[name]; done != nil {
+			done.Store(true)
+		}
+	}
+}
+
+// check is the health check of one step.
+func (b *bootSteps) check(name string) handlers.Check {
+	done := b.done[name]
+	return handlers.Check{Name: "poststarthook/" + name, Health: true, Live: true, Ready: true, Boot: true, Run: func(context.Context) error {
+		if !done.Load() {
+			return errors.New("not finished")
+		}
+		return nil
+	}}
+}
+
+// checks are all health checks but ping, in kube-apiserver's order.
+func (p *parts) checks() []handlers.Check {
+	all := []handlers.Check{
+		{Name: "log", Health: true, Live: true, Ready: true, Unlogged: true, Run: p.logging.check},
+		{Name: "loopback-serving-certificate", Health: true, Live: true, Run: p.checkLoopback},
+		{Name: "etcd", Health: true, Live: true, Ready: true, Run: within(p.o.EtcdHealthcheckTimeout, p.store.Healthy)},
+		{Name: "etcd-readiness", Ready: true, Run: within(p.o.EtcdReadycheckTimeout, p.store.Healthy)},
+		{Name: "informer-sync", Ready: true, Run: p.checkCaches},
+	}
+	for _, name := range p.steps.names {
+		all = append(all, p.steps.check(name))
+		if name == stepAutoregistration {
+			all = append(all, handlers.Check{Name: checkRegistered, Health: true, Live: true, Ready: true, Boot: true, Run: p.checkRegistered()})
+		}
+	}
+	return all
+}
+
+// within bounds the time of a check.
+func within(timeout time.Duration, check func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		return check(ctx)
+	}
+}
+
+// checkLoopback fails when the certificates are expired by which the server and
+// its administrator reach it on this machine. Only a start renews them.
+func (p *parts) checkLoopback(context.Context) error {
+	now := time.Now()
+	for _, c := range []*x509.Certificate{p.own.ca.cert, p.own.serving.cert, p.own.admin.cert} {
+		if now.After(c.NotAfter) {
+			return errors.New("loopback serving certificate is expired")
+		}
+	}
+	return nil
+}
+
+// checkCaches fails while the caches are not loaded.
+func (p *parts) checkCaches(context.Context) error {
+	missing := p.reg.NotLoaded()
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("%d informers not started yet: [%s]", len(missing), strings.Join(missing, " "))
+}
+
+// checkRegistered returns the check that fails until there is an APIService for
+// every group version that is served from the start. It does not fail again when
+// one goes away later.
+func (p *parts) checkRegistered() func(context.Context) error {
+	var complete atomic.Bool
+	services, version, ok := p.catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, api.APIServices)
+	return func(ctx context.Context) error {
+		if complete.Load() || !ok { // without APIServices, discovery needs none
+			return nil
+		}
+		there := map[string]bool{}
+		list, err := p.reg.List(ctx, registry.Target{Resource: services, Version: version}, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
+		if err == nil {
+			for _, item := range list.Items {
+				there[item.Name()] = true
+			}
+		}
+		var missing []string
+		for _, a := range controllers.BuiltInServices(p.catalogue) {
+			if !there[a.Name] {
+				missing = append(missing, a.Name)
+			}
+		}
+		if len(missing) > 0 {
+			slices.Sort(missing)
+			return fmt.Errorf("missing APIService: [%s]", strings.Join(missing, " "))
+		}
+		complete.Store(true)
+		return nil
+	}
+}
