@@ -89,9 +89,8 @@ type Resource struct {
 	// has it, one after the other: the hub of a form is its version, and what it
 	// serves, requires and shows is the version's. The resource in whose version
 	// objects are stored stands for all of them wherever resources are listed, and
-	// is one of them. Form is the place of a resource among its forms.
+	// is one of them.
 	Forms []*Resource
-	Form  int
 	// Read makes of stored objects, each in the version that it was stored in,
 	// objects of the hub, and Store of an object of the hub what is stored. They
 	// return what needs no change as it is, and change nothing. Nil means that

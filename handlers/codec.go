@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // codec knows how the objects of one resource look in one version. There is one
@@ -24,11 +25,15 @@ type codec struct {
 	resource *api.Resource
 	version  *api.Version
 	gvk      schema.GroupVersionKind
+	// apiVersion is the group and version as objects have it.
+	apiVersion string
 	// head begins the JSON of every object: kind and apiVersion, which items of
 	// a list go without.
 	head []byte
-	// These are where an item keeps its encodings.
-	jsonSlot, protoSlot, cellsSlot, partialProtoSlot int
+	// These identify the encodings that items keep. They belong to this codec, but for
+	// those that all versions of a built-in kind share: a definition may change while
+	// requests of its former versions are under way.
+	jsonSlot, protoSlot, cellsSlot, partialProtoSlot *storage.Slot
 	// toJSON, toProto and toCells are the methods encodeJSON, encodeProto and
 	// encodeCells: a method value made for each item costs an allocation each.
 	toJSON, toProto, toCells func(api.Object) ([]byte, error)
@@ -41,39 +46,27 @@ type codec struct {
 	columns func() []byte
 }
 
-// Slots of the encodings that are the same in all versions; those of the
-// versions follow them, two for each. Of kinds without a Go type nothing is the
-// same in all versions.
-const (
-	cellsSlot = iota
-	partialProtoSlot
-	versionSlots
-)
+// sharedSlots identify the encodings that are the same in all versions of a
+// built-in kind, which are made of the hub.
+type sharedSlots struct{ cells, partialProto *storage.Slot }
 
 // codec returns the codec of one version of a resource.
 func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 	if c, ok := h.codecs.Load(v); ok {
 		return c.(*codec)
 	}
-	slot := 0
-	for i := range res.Versions {
-		if &res.Versions[i] == v {
-			slot = i
-		}
-	}
 	table := res.Table()
 	c := &codec{
-		resource: res, version: v, gvk: v.WithKind(res.Kind),
+		resource: res, version: v, gvk: v.WithKind(res.Kind), apiVersion: v.String(),
 		head:     objectHead(res.Kind, v.String()),
-		jsonSlot: versionSlots + 2*slot, protoSlot: versionSlots + 2*slot + 1,
-		cellsSlot: cellsSlot, partialProtoSlot: partialProtoSlot,
+		jsonSlot: storage.NewSlot(), protoSlot: storage.NewSlot(),
+		cellsSlot: h.shared.cells, partialProtoSlot: h.shared.partialProto,
 		table:   table,
 		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
 	}
 	c.plan = sync.OnceValue(func() *quickjson.Type { return h.plans.Of(reflect.TypeOf(c.newObject()).Elem()) })
-	if res.Untyped {
-		const each = 3 // there is no protobuf of the whole
-		c.jsonSlot, c.cellsSlot, c.partialProtoSlot = each*res.Form, each*res.Form+1, each*res.Form+2
+	if res.Untyped { // such a kind has columns, and its objects metadata, for each version
+		c.cellsSlot, c.partialProtoSlot = storage.NewSlot(), storage.NewSlot()
 	}
 	c.toJSON, c.toProto, c.toCells = c.encodeJSON, c.encodeProto, c.encodeCells
 	c.storedHead, c.storedTail = storedHead(c), proto.AppendListTail(nil)
@@ -89,6 +82,9 @@ func objectHead(kind, apiVersion string) []byte {
 // versioned converts from the hub.
 func (c *codec) versioned(obj api.Object) (api.Object, error) {
 	if c.resource.Read != nil {
+		if u, ok := obj.(*untyped.Object); ok && u.GetAPIVersion() == c.apiVersion {
+			return obj, nil
+		}
 		out, err := c.resource.Read(context.Background(), []api.Object{obj})
 		if err != nil {
 			return nil, err

@@ -26,6 +26,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/quickjson"
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // Handler serves the API. It is safe for concurrent use.
@@ -35,6 +36,7 @@ type Handler struct {
 	metrics *metrics
 	slis    *slis
 	codecs  sync.Map // *api.Version -> *codec
+	shared  sharedSlots
 	plans   quickjson.Plans
 
 	conversions conversions
@@ -77,7 +79,7 @@ func New(c Config) (*Handler, error) {
 	if c.Proxy == nil {
 		c.Proxy = proxy.New(proxy.Config{})
 	}
-	h := &Handler{Config: c, parts: newPartCache()}
+	h := &Handler{Config: c, parts: newPartCache(), shared: sharedSlots{storage.NewSlot(), storage.NewSlot()}}
 	h.started.Store(!c.Starting)
 	h.ending, h.end = context.WithCancel(context.Background())
 	var err error

@@ -33,7 +33,7 @@ func (v *view) touch(items subjects, i int) {
 	}
 	slot := v.codec.jsonSlot
 	if v.format == formatProtobuf {
-		slot = -1 // the value itself
+		slot = nil // the value itself
 	}
 	storage.Touch(s[i:min(i+together, len(s))], slot)
 }

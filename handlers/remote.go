@@ -26,7 +26,7 @@ type remote struct {
 }
 
 // Encoding implements subject.
-func (r *remote) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]byte, error) {
+func (r *remote) Encoding(slot *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
 	if data := r.item.Kept(slot); data != nil {
 		return data, nil
 	}
@@ -155,7 +155,7 @@ type conversions struct {
 
 type conversionKey struct {
 	item *storage.Item
-	slot int
+	slot *storage.Slot
 }
 
 // join waits until nobody else converts what key names. The caller may then do

@@ -30,14 +30,14 @@ type view struct {
 // subject is what can be shown: an item with the encodings that it keeps, or a
 // bare object.
 type subject interface {
-	Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]byte, error)
+	Encoding(slot *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error)
 }
 
 // bare is an object that is not stored, encoded anew each time.
 type bare struct{ object api.Object }
 
 // Encoding implements subject.
-func (b bare) Encoding(_ int, encode func(api.Object) ([]byte, error)) ([]byte, error) {
+func (b bare) Encoding(_ *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
 	return encode(b.object)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -23,8 +24,23 @@ type attributes struct {
 	Fields fields.Set `json:"fields,omitempty"`
 }
 
-// attributesSlot is where the attributes of a form are kept: behind all encodings.
-func attributesSlot(res *api.Resource) int { return storage.Slots - 1 - res.Form }
+// attributeSlots identify, for each form of a kind, the attributes that items keep.
+type attributeSlots struct{ slots sync.Map } // *api.Resource -> *storage.Slot
+
+func (s *attributeSlots) of(form *api.Resource) *storage.Slot {
+	if slot, ok := s.slots.Load(form); ok {
+		return slot.(*storage.Slot)
+	}
+	slot, _ := s.slots.LoadOrStore(form, storage.NewSlot())
+	return slot.(*storage.Slot)
+}
+
+// forget drops the slots of a resource that is no longer served.
+func (s *attributeSlots) forget(res *api.Resource) {
+	for _, form := range res.Forms {
+		s.slots.Delete(form)
+	}
+}
 
 // converted tells whether what is stored does not tell what s selects: it is
 // converted elsewhere, and s asks for more than names, which stay.
@@ -51,32 +67,32 @@ func (s Selection) converted(t Target) bool {
 type converted struct {
 	Selection
 	target Target
+	slot   *storage.Slot
 	known  map[*storage.Item]attributes
 }
 
 // prepare finds out by what items are selected.
 func (c *converted) prepare(ctx context.Context, items []*storage.Item) error {
 	c.known = make(map[*storage.Item]attributes, len(items))
-	slot := attributesSlot(c.target.Resource)
 	var missing []*storage.Item
 	for _, item := range items {
 		var a attributes
-		if data := item.Kept(slot); data == nil || json.Unmarshal(data, &a) != nil {
+		if data := item.Kept(c.slot); data == nil || json.Unmarshal(data, &a) != nil {
 			missing = append(missing, item)
 			continue
 		}
 		c.known[item] = a
 	}
 	for some := range slices.Chunk(missing, MostConverted) {
-		if err := c.learn(ctx, some, slot); err != nil {
+		if err := c.learn(ctx, some); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// learn is prepare for items of which nothing is kept in slot yet.
-func (c *converted) learn(ctx context.Context, items []*storage.Item, slot int) error {
+// learn prepares items that keep no attributes yet.
+func (c *converted) learn(ctx context.Context, items []*storage.Item) error {
 	objects, err := c.objects(ctx, items)
 	if err != nil {
 		return err
@@ -91,7 +107,7 @@ func (c *converted) learn(ctx context.Context, items []*storage.Item, slot int) 
 		if err != nil {
 			return err
 		}
-		items[i].Keep(slot, data)
+		items[i].Keep(c.slot, data)
 	}
 	return nil
 }
@@ -148,7 +164,7 @@ func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s
 	if o.Limit > 0 {
 		part.Limit = min(max(o.Limit, fewConverted), MostConverted)
 	}
-	c := &converted{Selection: o.Selection, target: t}
+	c := &converted{Selection: o.Selection, target: t, slot: r.selectors.of(t.Resource)}
 	page := &storage.List{}
 	for {
 		list, err := r.collection(t.Resource).List(ctx, part)

@@ -121,7 +121,7 @@ func (r *Registry) Watch(ctx context.Context, t Target, o WatchOptions) (*storag
 	w.Prefix, w.Key, w.Filter = scope.prefix, scope.key, scope.filter
 	w.Field, w.Value = scope.field, scope.value
 	if !never && o.converted(t) {
-		c := &converted{Selection: o.Selection, target: t}
+		c := &converted{Selection: o.Selection, target: t, slot: r.selectors.of(t.Resource)}
 		w.Filter, w.Prepare = c.matches, func(items []*storage.Item) error { return c.prepare(ctx, items) }
 	}
 	watcher, err := r.collection(t.Resource).Watch(ctx, w)

@@ -47,6 +47,7 @@ type Registry struct {
 	catalogue *api.Catalogue
 	o         Options
 	fields    fieldManagers
+	selectors attributeSlots
 	reviews   map[string]Review
 
 	// removed stands for the collection of what was taken away.
@@ -113,6 +114,7 @@ func collectionConfig(res *api.Resource) storage.CollectionConfig {
 func (r *Registry) Replace(was, is *api.Resource) {
 	r.collection(is).Reconfigure(collectionConfig(is))
 	r.fields.forget(was)
+	r.selectors.forget(was)
 }
 
 // Remove takes a resource away: its watches end, and nothing of it is kept. What
@@ -123,6 +125,7 @@ func (r *Registry) Remove(res *api.Resource) {
 	delete(r.collections, res.Prefix)
 	r.mu.Unlock()
 	r.fields.forget(res)
+	r.selectors.forget(res)
 	if c != nil {
 		c.Close()
 	}

@@ -47,6 +47,8 @@ func filled(b *testing.B, n int) *Collection {
 
 func toJSON(o api.Object) ([]byte, error) { return json.Marshal(o) }
 
+var jsonSlot = NewSlot()
+
 func BenchmarkGet(b *testing.B) {
 	c := filled(b, 1000)
 	b.ReportAllocs()
@@ -55,7 +57,7 @@ func BenchmarkGet(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := i.Encoding(0, toJSON); err != nil {
+		if _, err := i.Encoding(jsonSlot, toJSON); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -108,7 +110,7 @@ func BenchmarkFanout(b *testing.B) {
 							return
 						}
 						for _, e := range events {
-							if _, err := e.Item.Encoding(0, toJSON); err != nil {
+							if _, err := e.Item.Encoding(jsonSlot, toJSON); err != nil {
 								b.Error(err)
 							}
 							seen.Done()

@@ -49,7 +49,7 @@ type meta struct {
 
 // encoding is an element of the list of an item's encodings.
 type encoding struct {
-	slot int
+	slot *Slot
 	data []byte
 	next *encoding
 }
@@ -174,18 +174,21 @@ func (i *Item) MayHaveLabels(signature uint64) bool {
 	return s&signature == signature || s&known == 0
 }
 
-// Slots is the number of different encodings an item can hold.
-const Slots = 1024
+// Slot identifies one form in which items are encoded: a representation of one
+// version of a kind. An item holds at most one encoding for each Slot. Slots are
+// compared by identity, so that two owners never read each other's encodings, even
+// if they encode the same version of different definitions of a kind.
+type Slot struct{ _ byte } // not empty: distinct empty values may share an address
 
-// Encoding returns the encoding with the number slot, 0 to Slots-1. It is made
-// by encode from the object when it is first asked for, and kept; encode must
-// not call methods of the item. What is returned must not be changed.
-func (i *Item) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]byte, error) {
+// NewSlot returns a Slot that differs from all others.
+func NewSlot() *Slot { return &Slot{} }
+
+// Encoding returns the encoding in slot. The first call makes it from the object
+// with encode, and the item keeps it; encode must not call methods of the item. The
+// returned bytes must not be changed.
+func (i *Item) Encoding(slot *Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
 	if e := i.find(slot); e != nil {
 		return e.data, nil
-	}
-	if slot < 0 || slot >= Slots {
-		return nil, fmt.Errorf("storage: no encoding slot %d", slot)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -205,37 +208,34 @@ func (i *Item) Encoding(slot int, encode func(api.Object) ([]byte, error)) ([]by
 	return data, nil
 }
 
-// Kept is an encoding that the item holds; nil if it holds none of the number.
-func (i *Item) Kept(slot int) []byte {
+// Kept returns the encoding that the item holds in slot, or nil.
+func (i *Item) Kept(slot *Slot) []byte {
 	if e := i.find(slot); e != nil {
 		return e.data
 	}
 	return nil
 }
 
-// Keep has the item hold an encoding that was made elsewhere, unless there is
-// one already, and returns the one that it holds.
-func (i *Item) Keep(slot int, data []byte) []byte {
+// Keep stores an encoding that was made elsewhere in slot, unless the slot holds
+// one already, and returns the one that the slot holds.
+func (i *Item) Keep(slot *Slot, data []byte) []byte {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if e := i.find(slot); e != nil {
 		return e.data
-	}
-	if slot < 0 || slot >= Slots {
-		return data
 	}
 	data = data[:len(data):len(data)]
 	i.encodings.Store(&encoding{slot: slot, data: data, next: i.encodings.Load()})
 	return data
 }
 
-// Touch looks at items that will be read one after the other: at both ends of the
-// encoding of each with the number slot or, if there is none, of its value. All is
-// in cold memory behind pointers, and to wait for many at once takes no longer
-// than for one.
+// Touch reads both ends of the encoding that each item holds in slot or, if it holds
+// none, of its value. The caller will read the items one after the other; they are
+// in cold memory behind pointers, and waiting for many at once takes no longer than
+// waiting for one.
 //
 //go:noinline
-func Touch(items []*Item, slot int) (sum byte) {
+func Touch(items []*Item, slot *Slot) (sum byte) {
 	for _, i := range items {
 		data := i.value
 		if e := i.find(slot); e != nil {
@@ -252,7 +252,7 @@ func Touch(items []*Item, slot int) (sum byte) {
 // they are asked for.
 func (i *Item) forgetEncodings() { i.encodings.Store(nil) }
 
-func (i *Item) find(slot int) *encoding {
+func (i *Item) find(slot *Slot) *encoding {
 	e := i.encodings.Load()
 	for e != nil && e.slot != slot {
 		e = e.next

@@ -12,7 +12,7 @@ func TestOldStatesForgetEncodings(t *testing.T) {
 	k := &kind{}
 	encoded := func() *Item {
 		i := &Item{of: k}
-		i.encodings.Store(&encoding{data: []byte("{}")})
+		i.encodings.Store(&encoding{slot: jsonSlot, data: []byte("{}")})
 		return i
 	}
 	last := encoded()
@@ -23,11 +23,11 @@ func TestOldStatesForgetEncodings(t *testing.T) {
 		last = next
 	}
 	for n, c := range w.changes {
-		if kept := c.prev.find(0) != nil; kept != (n >= changes-encodedChanges) {
+		if kept := c.prev.find(jsonSlot) != nil; kept != (n >= changes-encodedChanges) {
 			t.Fatalf("the state before change %d of %d is kept encoded: %v", n, changes, kept)
 		}
 	}
-	if last.find(0) == nil {
+	if last.find(jsonSlot) == nil {
 		t.Error("the newest state is not kept encoded")
 	}
 }

@@ -34,7 +34,9 @@ func (c *conversion) convert(ctx context.Context, to schema.GroupVersion, object
 		if gv == to {
 			continue
 		}
-		if c.kind.Schemas[gv] == nil {
+		// The version may be one that this definition does not have: a request keeps the
+		// definition with which it began, while others write by the one that followed it.
+		if gv.Group != c.group {
 			return nil, fmt.Errorf("request to convert CR from an invalid group/version: %s", gv)
 		}
 		places, others = append(places, i), append(others, u)
@@ -94,12 +96,9 @@ func (c *conversion) pruned(ctx context.Context, to schema.GroupVersion, objects
 // are stored in the version of main.
 func (c *conversion) connect(main *api.Resource, forms []*api.Resource) {
 	stored := main.Hub()
-	for i, res := range forms {
+	for _, res := range forms {
 		own := res.Hub()
-		res.Form, res.Forms, res.Stored, res.Remote = i, forms, stored, c.remote != nil
-		if len(forms) == 1 {
-			return // nothing leads anywhere
-		}
+		res.Forms, res.Stored, res.Remote = forms, stored, c.remote != nil
 		for _, other := range forms {
 			if other != res {
 				v := other.Versions[0]
@@ -110,6 +109,9 @@ func (c *conversion) connect(main *api.Resource, forms []*api.Resource) {
 		}
 		res.Read = func(ctx context.Context, objects []api.Object) ([]api.Object, error) {
 			return c.pruned(ctx, own, objects)
+		}
+		if len(forms) == 1 {
+			return // its objects are stored as they are
 		}
 		res.Store = func(ctx context.Context, obj api.Object) (api.Object, error) {
 			out, err := c.pruned(ctx, stored, []api.Object{obj})
