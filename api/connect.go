@@ -63,7 +63,7 @@ type Location struct {
 	// Kubelet: it is a kubelet, to which the server shows who it is and by whose
 	// certificate it is known. Unverified: whatever its certificate.
 	Kubelet, Unverified bool
-	// Guarded: the name of the host may not lead to where no pod's address may.
+	// Guarded: a host name that cannot be resolved is the fault of the request.
 	Guarded bool
 	// Follow: what is read is passed on at once, since more of it comes later.
 	Follow bool

@@ -32,6 +32,9 @@ func (h *Handler) connect(c *call) error {
 		c.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+	if err := h.Proxy.Check(c.r.Context(), at); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	defer context.AfterFunc(h.ending, cancel)()

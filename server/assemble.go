@@ -110,7 +110,7 @@ func (p *parts) guard() (err error) {
 
 // answer makes what answers requests.
 func (p *parts) answer() (err error) {
-	if p.proxy, err = newConnections(&p.o, p.own); err != nil {
+	if p.proxy, err = newConnections(&p.o, p.own, p.ownAddresses()); err != nil {
 		return err
 	}
 	if p.remotes, err = p.newRemotes(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,6 +49,11 @@ func bootstrap(ctx context.Context, p *published) error {
 	}
 	if err := add(corev1.Resource("configmaps"), controllers.TokenTracking(p.now())); err != nil {
 		return err
+	}
+	if p.kubeletClient {
+		if err := add(rbacv1.Resource("clusterrolebindings"), kubeletClientBinding()); err != nil {
+			return err
+		}
 	}
 	others := len(made)
 	for _, obj := range authz.Defaults() {

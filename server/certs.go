@@ -26,6 +26,14 @@ const (
 // adminName is the user of admin.kubeconfig.
 const adminName = "kubernetes-admin"
 
+// The server's identity towards kubelets. Users who may write the status of nodes
+// choose where connections with this certificate lead, so that the group has no
+// permission but system:kubelet-api-admin, by which kubelets authorize it.
+const (
+	kubeletClientName  = "kube-apiserver-kubelet-client"
+	kubeletClientGroup = "miniapiserver:kubelet-clients"
+)
+
 // certificates are those of the server's own making, each in two files of a
 // directory: ca, apiserver (what it serves with), admin (a client),
 // apiserver-kubelet-client (itself, as kubelets know it) and front-proxy-client
@@ -69,7 +77,7 @@ func loadCertificates(dir string, names sans, now time.Time, durable bool) (*cer
 		return nil, err
 	}
 	kubelets, err := p.loadLeaf("apiserver-kubelet-client", &x509.Certificate{
-		Subject:     pkix.Name{CommonName: "kube-apiserver-kubelet-client", Organization: []string{request.GroupMasters}},
+		Subject:     pkix.Name{CommonName: kubeletClientName, Organization: []string{kubeletClientGroup}},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})

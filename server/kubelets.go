@@ -5,13 +5,19 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"os"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 )
 
 // newConnections is how clients are led on to kubelets, pods and services.
-func newConnections(o *Options, own *certificates) (*proxy.Proxy, error) {
+func newConnections(o *Options, own *certificates, listening ownAddresses) (*proxy.Proxy, error) {
 	shown := own.kubelets
 	if o.KubeletCertFile != "" {
 		var err error
@@ -25,7 +31,8 @@ func newConnections(o *Options, own *certificates) (*proxy.Proxy, error) {
 	}
 	c := proxy.Config{
 		Certificate: func() (*tls.Certificate, error) { return &certificate, nil },
-		Timeout:     o.KubeletTimeout, Dial: o.Dial, Logger: o.Logger,
+		Timeout:     o.KubeletTimeout, Dial: o.Dial, Lookup: o.Lookup, Logger: o.Logger,
+		Own: listening.contain, LoopbackKubelets: o.LoopbackKubelets,
 	}
 	if o.KubeletCAFile != "" {
 		data, err := os.ReadFile(o.KubeletCAFile)
@@ -37,4 +44,53 @@ func newConnections(o *Options, own *certificates) (*proxy.Proxy, error) {
 		}
 	}
 	return proxy.New(c), nil
+}
+
+// ownAddresses are the addresses at which this server listens, or by which a
+// cluster reaches it.
+type ownAddresses []netip.AddrPort
+
+// ownAddresses returns the addresses of the listeners and of the service
+// kubernetes, which leads to this server on the machines of a cluster.
+func (s *Server) ownAddresses() ownAddresses {
+	own := slices.Clone(s.listening)
+	for _, r := range s.o.pools().Addresses {
+		own = append(own, netip.AddrPortFrom(r.Addr().Next(), apiServicePort))
+	}
+	return own
+}
+
+// contain reports whether a connection to an address reaches this server.
+func (own ownAddresses) contain(a netip.AddrPort) bool {
+	return slices.ContainsFunc(own, func(l netip.AddrPort) bool {
+		return l.Port() == a.Port() && (l.Addr().Unmap() == a.Addr().Unmap() || l.Addr().IsUnspecified() && isLocalAddress(a.Addr().Unmap()))
+	})
+}
+
+// isLocalAddress reports whether an address belongs to this machine. If its
+// interfaces cannot be listed, every address may.
+func isLocalAddress(ip netip.Addr) bool {
+	if ip.IsLoopback() || ip.IsUnspecified() {
+		return true
+	}
+	addrs, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(addrs, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(net.IP(ip.AsSlice()))
+	})
+}
+
+// listenAddress is the address of a listener.
+func listenAddress(l net.Listener) netip.AddrPort {
+	return l.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// kubeletClientBinding lets the server's own kubelet client do at kubelets what an
+// API server does there.
+func kubeletClientBinding() *rbacv1.ClusterRoleBinding {
+	return &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "miniapiserver:kubelet-api-admin"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:kubelet-api-admin"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: kubeletClientGroup}},
+	}
 }

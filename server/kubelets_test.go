@@ -52,7 +52,8 @@ func TestKubeletCertificates(t *testing.T) {
 		{"of another CA", Options{KubeletCAFile: file("ca.crt")}, false, ""},
 		{"whoever it is", Options{KubeletCAFile: file("ca.crt")}, true, "kube-apiserver-kubelet-client"},
 	} {
-		p, err := newConnections(new(c.o.withDefaults()), own)
+		c.o.LoopbackKubelets = true
+		p, err := newConnections(new(c.o.withDefaults()), own, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,7 @@ func TestKubeletCertificates(t *testing.T) {
 			t.Errorf("%s: %q, %v", c.name, text, err)
 		}
 	}
-	if _, err := newConnections(&Options{KubeletCAFile: file("ca.key")}, own); err == nil {
+	if _, err := newConnections(&Options{KubeletCAFile: file("ca.key")}, own, nil); err == nil {
 		t.Error("a key is taken for a CA")
 	}
 }

@@ -25,6 +25,9 @@ import (
 // what goes with it.
 const apiService = "kubernetes"
 
+// apiServicePort is the port of that service.
+const apiServicePort = 443
+
 // ownManager is the name under which the server itself owns fields.
 const ownManager = "kube-apiserver"
 
@@ -37,7 +40,9 @@ type published struct {
 	advertise netip.Addr
 	port      int32
 	trust     controllers.Trust
-	now       func() time.Time
+	// kubeletClient: the server shows kubelets a certificate of its own making.
+	kubeletClient bool
+	now           func() time.Time
 }
 
 // publication is what this server publishes.
@@ -45,7 +50,7 @@ func (s *Server) publication(catalogue *api.Catalogue, reg *registry.Registry, l
 	return &published{
 		catalogue: catalogue, registry: reg,
 		ranges: s.o.pools().Addresses, advertise: advertised(net.ParseIP(s.o.BindAddress)),
-		port: int32(l.Addr().(*net.TCPAddr).Port), now: time.Now,
+		port: int32(l.Addr().(*net.TCPAddr).Port), kubeletClient: s.o.KubeletCertFile == "", now: time.Now,
 	}
 }
 
@@ -71,7 +76,7 @@ func (p *published) publish(ctx context.Context) error {
 	service := &corev1.Service{ObjectMeta: *meta.DeepCopy(), Spec: corev1.ServiceSpec{
 		ClusterIP: p.ranges[0].Masked().Addr().Next().String(),
 		Type:      corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityNone,
-		Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt32(p.port)}},
+		Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: apiServicePort, TargetPort: intstr.FromInt32(p.port)}},
 	}}
 	service.Labels = map[string]string{"provider": apiService, "component": "apiserver"}
 	if _, err := p.make(ctx, corev1.SchemeGroupVersion, "services", service); err != nil {

@@ -128,9 +128,16 @@ type Options struct {
 	// connecting to one takes; 0 means five seconds.
 	KubeletPort    int
 	KubeletTimeout time.Duration
+	// LoopbackKubelets (--allow-loopback-kubelets) allows kubelets at loopback
+	// addresses, where tests have theirs. Users who may write the status of nodes
+	// then choose which port of this machine the server connects to as itself;
+	// its own ports are refused all the same.
+	LoopbackKubelets bool
 	// Dial makes the connections to kubelets, pods and services, those of webhooks
-	// among them; nil means directly.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
+	// among them; nil means directly. Hosts of kubelets and pods are resolved
+	// before, by Lookup, and their addresses checked; nil means net.DefaultResolver.
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
+	Lookup func(ctx context.Context, host string) ([]net.IPAddr, error)         `json:"-"`
 
 	// ControllersOff are the names of controllers that do not run
 	// (--controllers=-name).

@@ -20,6 +20,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync"
 
@@ -49,6 +50,7 @@ type Server struct {
 	KubeconfigFile string
 
 	o           Options
+	listening   []netip.AddrPort
 	logger      *slog.Logger
 	lock        *os.File
 	ephemeral   bool

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -48,6 +49,10 @@ func (s *Server) start(ctx context.Context) error {
 	insecure, err := s.listenInsecure()
 	if err != nil {
 		return errors.Join(err, secure.Close())
+	}
+	s.listening = []netip.AddrPort{listenAddress(secure)}
+	if insecure != nil {
+		s.listening = append(s.listening, listenAddress(insecure))
 	}
 	p, err := s.assemble(secure)
 	if err != nil {

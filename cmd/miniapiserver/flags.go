@@ -106,6 +106,7 @@ func kubeletFlags(fs *pflag.FlagSet, s *settings) {
 	fs.StringVar(&s.KubeletCAFile, "kubelet-certificate-authority", "", "`File` with the CAs that kubelets are known by; without one, whoever answers is believed.")
 	fs.StringSliceVar(&s.KubeletAddressTypes, "kubelet-preferred-address-types", []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"}, "`Types` of the addresses of nodes by which kubelets are reached, the best first.")
 	fs.IntVar(&s.KubeletPort, "kubelet-port", 10250, "`Port` of kubelets whose node does not tell it.")
+	fs.BoolVar(&s.LoopbackKubelets, "allow-loopback-kubelets", false, "If true, kubelets may be at loopback addresses of this machine, such as a test's. Whoever may write the status of nodes then chooses which of its ports the server connects to with --kubelet-client-certificate, except the server's own.")
 	fs.DurationVar(&s.KubeletTimeout, "kubelet-timeout", 5*time.Second, "How long connecting to a kubelet may take.")
 }
 

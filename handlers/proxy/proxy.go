@@ -3,20 +3,20 @@
 // streams, whose connections are upgraded on both sides and then passed through.
 //
 // It is a part of handlers, which finds out where a connection leads and whether
-// it may be made. Reading order: proxy.go has whom it speaks to; forward.go
-// requests and upgrades, with rewrite.go for what names their paths; text.go
-// logs; tunnel.go and channels.go what clients send over WebSockets and kubelets
-// take as SPDY.
+// it may be made. Reading order: proxy.go has whom it speaks to, and guard.go to
+// which addresses it connects; forward.go requests and upgrades, with rewrite.go
+// for what names their paths; text.go logs; tunnel.go and channels.go what
+// clients send over WebSockets and kubelets take as SPDY.
 package proxy
 
 import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -34,8 +34,14 @@ type Config struct {
 	Timeout time.Duration
 	// Dial makes connections; nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Lookup finds the addresses of a name; nil means those of the system.
+	// Lookup resolves host names, before their addresses are checked and dialled;
+	// nil means net.DefaultResolver.
 	Lookup func(ctx context.Context, host string) ([]net.IPAddr, error)
+	// Own reports whether the server itself listens at an address; nil means that
+	// it listens at none. Such addresses are refused.
+	Own func(netip.AddrPort) bool
+	// LoopbackKubelets allows kubelets, and nothing else, at loopback addresses.
+	LoopbackKubelets bool
 	// Logger is told of connections that break; nil means nobody.
 	Logger *slog.Logger
 }
@@ -45,7 +51,7 @@ type Proxy struct {
 	// kubelets are spoken to as who the server is, unverified whatever they are,
 	// others as nobody in particular.
 	kubelets, unverified, others *http.Transport
-	lookup                       func(ctx context.Context, host string) ([]net.IPAddr, error)
+	kubeletGuard, othersGuard    guard
 	logger                       *slog.Logger
 }
 
@@ -70,10 +76,13 @@ func New(c Config) *Proxy {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	transport := func(t *tls.Config) *http.Transport {
+	p := &Proxy{othersGuard: guard{lookup: c.Lookup, dial: c.Dial, own: c.Own}, logger: c.Logger}
+	p.kubeletGuard = p.othersGuard
+	p.kubeletGuard.timeout, p.kubeletGuard.loopback = c.Timeout, c.LoopbackKubelets
+	transport := func(g *guard, t *tls.Config) *http.Transport {
 		t.MinVersion = tls.VersionTLS12
 		return &http.Transport{
-			DialContext:         c.Dial,
+			DialContext:         g.connect,
 			TLSClientConfig:     t,
 			TLSHandshakeTimeout: 10 * time.Second,
 			IdleConnTimeout:     idleTimeout,
@@ -89,21 +98,12 @@ func New(c Config) *Proxy {
 		if c.Certificate != nil {
 			t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.Certificate() }
 		}
-		out := transport(t)
-		out.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-			defer cancel()
-			return c.Dial(ctx, network, address)
-		}
-		return out
+		return transport(&p.kubeletGuard, t)
 	}
-	return &Proxy{
-		kubelets:   kubelet(c.Roots == nil),
-		unverified: kubelet(true),
-		// Pods and services have certificates of nobody that the server knows.
-		others: transport(&tls.Config{InsecureSkipVerify: true}),
-		lookup: c.Lookup, logger: c.Logger,
-	}
+	p.kubelets, p.unverified = kubelet(c.Roots == nil), kubelet(true)
+	// Pods and services have certificates of nobody that the server knows.
+	p.others = transport(&p.othersGuard, &tls.Config{InsecureSkipVerify: true})
+	return p
 }
 
 func http1() *http.Protocols {
@@ -128,24 +128,4 @@ func (p *Proxy) transport(at *api.Location) *http.Transport {
 		return p.kubelets
 	}
 	return p.others
-}
-
-// guard refuses names that lead to where no pod is: this machine, or its link.
-func (p *Proxy) guard(ctx context.Context, at *api.Location) error {
-	if !at.Guarded {
-		return nil
-	}
-	found, err := p.lookup(ctx, at.URL.Hostname())
-	if err != nil {
-		return err
-	}
-	if len(found) == 0 {
-		return fmt.Errorf("no addresses for hostname")
-	}
-	for _, a := range found {
-		if !a.IP.IsGlobalUnicast() {
-			return fmt.Errorf("address not allowed")
-		}
-	}
-	return nil
 }

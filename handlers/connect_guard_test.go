@@ -1,0 +1,64 @@
+package handlers
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Nothing leads to this machine or its link, whatever the status of nodes and
+// pods, or Endpoints, say: not even a WebSocket begins.
+func TestConnectRefusesAddresses(t *testing.T) {
+	h, front := newCluster(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was reached", r.URL) })
+	write := func(method, path, body string, code int) {
+		t.Helper()
+		if w := sendText(t, h, method, path, body, "Content-Type", map[string]string{http.MethodPost: "application/json", http.MethodPatch: "application/merge-patch+json"}[method]); w.Code != code {
+			t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+		}
+	}
+	const ns = "/api/v1/namespaces/ns/"
+	const webSocket = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: XW7visyKGwFcxlEMU8FsHg==\r\n"
+	const spdy = "Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
+	for i, address := range []string{"127.0.0.1", "::1", "0.0.0.0", "169.254.169.254", "fe80::1", "224.0.0.1"} {
+		name := fmt.Sprint("bad", i)
+		write(http.MethodPost, "/api/v1/nodes", `{"metadata":{"name":"`+name+`"},"status":{"addresses":[{"type":"InternalIP","address":"`+address+`"}]}}`, 201)
+		write(http.MethodPost, ns+"pods", `{"metadata":{"name":"`+name+`"},"spec":{"nodeName":"`+name+`","containers":[{"name":"c","image":"i"}]}}`, 201)
+		write(http.MethodPatch, ns+"pods/"+name+"/status", `{"status":{"podIP":"`+address+`","podIPs":[{"ip":"`+address+`"}]}}`, 200)
+		for _, ask := range []struct{ method, path, headers string }{
+			{"GET", "/api/v1/nodes/" + name + "/proxy/metrics", ""},
+			{"POST", "/api/v1/nodes/" + name + "/proxy/run", ""},
+			{"GET", "/api/v1/nodes/" + name + "/proxy/exec", webSocket},
+			{"GET", "/api/v1/nodes/" + name + ":8080/proxy/", ""},
+			{"GET", ns + "pods/" + name + "/proxy/", ""},
+			{"GET", ns + "pods/" + name + "/log", ""},
+			{"GET", ns + "pods/" + name + "/log?insecureSkipTLSVerifyBackend=true", ""},
+			{"POST", ns + "pods/" + name + "/exec?command=id&stdout=1", spdy},
+			{"GET", ns + "pods/" + name + "/exec?command=id&stdout=1", webSocket + "Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n"},
+			{"POST", ns + "pods/" + name + "/attach?stdout=1", spdy},
+			{"POST", ns + "pods/" + name + "/portforward?ports=1", spdy},
+			{"GET", ns + "pods/" + name + "/portforward?ports=1", webSocket + "Sec-WebSocket-Protocol: SPDY/3.1+portforward.k8s.io\r\n"},
+		} {
+			conn, err := net.Dial("tcp", front.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n%s\r\n", ask.method, ask.path, ask.headers)
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var body []byte
+			if answer.StatusCode != http.StatusSwitchingProtocols {
+				body, err = io.ReadAll(answer.Body)
+			}
+			if answer.StatusCode != http.StatusBadRequest || err != nil || !strings.Contains(string(body), `"message":"address not allowed"`) {
+				t.Errorf("%s %s at %s: %d %s (%v)", ask.method, ask.path, address, answer.StatusCode, body, err)
+			}
+			conn.Close()
+		}
+	}
+}

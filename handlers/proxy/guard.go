@@ -1,0 +1,140 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// guard decides to which addresses the proxy connects. Users who may write the
+// status of a node or a pod, or Endpoints, choose the address: it must not lead
+// to the machine of the control plane, its link, or the server itself.
+//
+// A transport dials through a guard, which resolves the host, checks all its
+// addresses and connects to one of those. A name that resolves differently the
+// next time (DNS rebinding) is checked again the next time.
+type guard struct {
+	lookup func(ctx context.Context, host string) ([]net.IPAddr, error)
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	own    func(netip.AddrPort) bool
+	// loopback: addresses of the loopback interface are allowed.
+	loopback bool
+	// timeout bounds a connection attempt; 0 means that dial does.
+	timeout time.Duration
+}
+
+// Refusals, in kube-apiserver's words.
+func errAddress() error   { return apierrors.NewBadRequest("address not allowed") }
+func errNoAddress() error { return apierrors.NewBadRequest("no addresses for hostname") }
+
+// allowed reports whether the proxy may connect to an address.
+func (g *guard) allowed(a netip.AddrPort) bool {
+	ip := a.Addr()
+	return (ip.IsGlobalUnicast() || g.loopback && ip.IsLoopback()) && !(g.own != nil && g.own(a))
+}
+
+// resolve returns the addresses of host:port. If one of them is refused, all are.
+func (g *guard) resolve(ctx context.Context, network, address string) ([]netip.AddrPort, error) {
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, network, service)
+	if err != nil {
+		return nil, err
+	}
+	var ips []netip.Addr
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ips = []netip.Addr{ip}
+	} else {
+		found, err := g.lookup(ctx, host)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			ip, _ := netip.AddrFromSlice(f.IP) // an invalid address is refused below
+			ips = append(ips, ip.WithZone(f.Zone))
+		}
+	}
+	if len(ips) == 0 {
+		return nil, errNoAddress()
+	}
+	out := make([]netip.AddrPort, len(ips))
+	for i, ip := range ips {
+		out[i] = netip.AddrPortFrom(ip.Unmap(), uint16(port))
+		if !g.allowed(out[i]) {
+			return nil, errAddress()
+		}
+	}
+	return out, nil
+}
+
+// connect is the DialContext of a transport.
+func (g *guard) connect(ctx context.Context, network, address string) (net.Conn, error) {
+	if g.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, g.timeout)
+		defer cancel()
+	}
+	addresses, err := g.resolve(ctx, network, address)
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+	}
+	var first error
+	for i, a := range addresses {
+		conn, err := g.connectTo(ctx, network, a, len(addresses)-i)
+		if err == nil {
+			return conn, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}
+
+// connectTo dials one of left addresses, for its share of the remaining time.
+func (g *guard) connectTo(ctx context.Context, network string, a netip.AddrPort, left int) (net.Conn, error) {
+	if deadline, ok := ctx.Deadline(); ok && left > 1 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
+		defer cancel()
+	}
+	return g.dial(ctx, network, a.String())
+}
+
+// Check returns an error if the proxy does not connect to the address of a
+// location. The transports check again what they dial; Check runs before anything
+// is promised to the client, such as a WebSocket.
+func (p *Proxy) Check(ctx context.Context, at *api.Location) error {
+	address := at.URL.Host
+	if at.URL.Port() == "" {
+		port := "80"
+		if at.URL.Scheme == "https" {
+			port = "443"
+		}
+		address = net.JoinHostPort(at.URL.Hostname(), port)
+	}
+	g := &p.othersGuard
+	if at.Kubelet {
+		g = &p.kubeletGuard
+	}
+	_, err := g.resolve(ctx, "tcp", address)
+	var refused *apierrors.StatusError
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case err != nil && at.Guarded:
+		return apierrors.NewBadRequest(err.Error())
+	}
+	return nil // dialing reports what else is wrong
+}

@@ -1,0 +1,176 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+var errDialed = errors.New("dialed")
+
+// newGuarded makes a Proxy that dials nothing but notes what it is to dial.
+func newGuarded(t *testing.T, loopback bool, hosts map[string][]string) (*Proxy, *[]string) {
+	t.Helper()
+	var dialed []string
+	p := New(Config{
+		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+			dialed = append(dialed, address)
+			return nil, errDialed
+		},
+		Lookup: func(_ context.Context, host string) ([]net.IPAddr, error) {
+			if hosts[host] == nil {
+				return nil, &net.DNSError{Err: "no such host", Name: host}
+			}
+			out := []net.IPAddr{}
+			for _, ip := range hosts[host] {
+				out = append(out, net.IPAddr{IP: net.ParseIP(ip)})
+			}
+			return out, nil
+		},
+		Own:              func(a netip.AddrPort) bool { return a.Port() == 6443 && !a.Addr().IsMulticast() },
+		LoopbackKubelets: loopback,
+	})
+	t.Cleanup(p.Close)
+	return p, &dialed
+}
+
+// The guard refuses addresses before it dials, for whatever goes over the
+// connection, and dials the addresses that it checked.
+func TestGuard(t *testing.T) {
+	hosts := map[string][]string{
+		"inside": {"127.0.0.1"}, "mixed": {"203.0.113.7", "169.254.169.254"}, "none": {},
+		"node": {"203.0.113.7", "2001:db8::7"}, "six": {"::1"}, "mapped": {"::ffff:127.0.0.1"},
+	}
+	const refused, empty = "address not allowed", "no addresses for hostname"
+	for _, c := range []struct {
+		host     string
+		loopback bool
+		// err is the refusal of a kubelet, otherErr of a pod; dialed is the list of
+		// addresses that are dialled otherwise.
+		err, otherErr string
+		dialed        []string
+	}{
+		{"127.0.0.1:10250", false, refused, refused, nil},
+		{"127.9.9.9:10250", false, refused, refused, nil},
+		{"[::1]:10250", false, refused, refused, nil},
+		{"[::ffff:127.0.0.1]:10250", false, refused, refused, nil},
+		{"0.0.0.0:10250", false, refused, refused, nil},
+		{"[::]:10250", false, refused, refused, nil},
+		{"169.254.169.254:443", false, refused, refused, nil},
+		{"[fe80::1%25lo]:10250", false, refused, refused, nil},
+		{"224.0.0.1:10250", false, refused, refused, nil},
+		{"[ff02::1]:10250", false, refused, refused, nil},
+		{"255.255.255.255:10250", false, refused, refused, nil},
+		{"203.0.113.7:6443", false, refused, refused, nil},
+		{"node:6443", false, refused, refused, nil},
+		{"inside:10250", false, refused, refused, nil},
+		{"six:10250", false, refused, refused, nil},
+		{"mapped:10250", false, refused, refused, nil},
+		{"mixed:10250", false, refused, refused, nil},
+		{"none:10250", false, empty, empty, nil},
+		{"203.0.113.7:10250", false, "", "", []string{"203.0.113.7:10250"}},
+		{"node:10250", false, "", "", []string{"203.0.113.7:10250", "[2001:db8::7]:10250"}},
+		// Loopback is allowed for kubelets alone, and never to the server itself.
+		{"127.0.0.1:10250", true, "", refused, []string{"127.0.0.1:10250"}},
+		{"inside:10250", true, "", refused, []string{"127.0.0.1:10250"}},
+		{"127.0.0.1:6443", true, refused, refused, nil},
+		{"0.0.0.0:10250", true, refused, refused, nil},
+		{"mixed:10250", true, refused, refused, nil},
+	} {
+		p, dialed := newGuarded(t, c.loopback, hosts)
+		for _, kubelet := range []bool{true, false} {
+			want := c.otherErr
+			if kubelet {
+				want = c.err
+			}
+			at, err := url.Parse("https://" + c.host + "/x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			location := &api.Location{URL: *at, Kubelet: kubelet}
+			if err := p.Check(t.Context(), location); message(err) != want {
+				t.Errorf("Check %s (kubelet %v, loopback %v): %v, want %q", c.host, kubelet, c.loopback, err, want)
+			}
+			for name, err := range attempts(t, p, location) {
+				switch {
+				case want != "" && message(err) != want:
+					t.Errorf("%s %s (kubelet %v): %v, want %q", name, c.host, kubelet, err, want)
+				case want != "" && len(*dialed) > 0:
+					t.Errorf("%s %s (kubelet %v): %v were dialled", name, c.host, kubelet, *dialed)
+				case want == "" && !slices.Equal(*dialed, c.dialed):
+					t.Errorf("%s %s (kubelet %v): %v were dialled, want %v", name, c.host, kubelet, *dialed, c.dialed)
+				}
+				*dialed = nil
+			}
+		}
+	}
+}
+
+// attempts yields the error of each way to connect to a location.
+func attempts(t *testing.T, p *Proxy, at *api.Location) func(yield func(string, error) bool) {
+	request := func() *http.Request { return httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/a/x", nil) }
+	return func(yield func(string, error) bool) {
+		_, err := p.Open(t.Context(), at, schema.GroupResource{}, "")
+		if !yield("text", err) {
+			return
+		}
+		if _, _, err = p.dialSPDY(t.Context(), request(), at, "v4.channel.k8s.io"); !yield("streams", err) {
+			return
+		}
+		p.Forward(httptest.NewRecorder(), request(), at, true, func(e error) { err = e })
+		yield("web", err)
+	}
+}
+
+// message is the text of a refusal, or empty.
+func message(err error) string {
+	var refused apierrors.APIStatus
+	if errors.As(err, &refused) && refused.Status().Code == http.StatusBadRequest {
+		return refused.Status().Message
+	}
+	return ""
+}
+
+// A name whose address changes between the check and the connection is checked
+// again.
+func TestGuardAgainstRebinding(t *testing.T) {
+	hosts := map[string][]string{"rebound": {"203.0.113.7"}}
+	p, dialed := newGuarded(t, false, hosts)
+	at := &api.Location{URL: url.URL{Scheme: "https", Host: "rebound:10250"}, Kubelet: true}
+	if err := p.Check(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	hosts["rebound"] = []string{"127.0.0.1"}
+	if _, err := p.Open(t.Context(), at, schema.GroupResource{}, ""); message(err) != "address not allowed" || len(*dialed) > 0 {
+		t.Errorf("%v, dialled %v", err, *dialed)
+	}
+}
+
+// A name that cannot be resolved is the fault of a request that names a port of
+// the node, and otherwise an error of the connection.
+func TestGuardUnknownHost(t *testing.T) {
+	p, _ := newGuarded(t, false, nil)
+	at := &api.Location{URL: url.URL{Scheme: "https", Host: "unknown:1"}, Guarded: true}
+	if err := p.Check(t.Context(), at); !strings.Contains(message(err), "no such host") {
+		t.Errorf("guarded: %v", err)
+	}
+	at.Guarded, at.Kubelet = false, true
+	if err := p.Check(t.Context(), at); err != nil {
+		t.Errorf("kubelet: %v", err)
+	}
+	if _, err := p.Open(t.Context(), at, schema.GroupResource{}, ""); err == nil || !strings.Contains(err.Error(), "dial tcp: lookup unknown: no such host") {
+		t.Errorf("kubelet: %v", err)
+	}
+}

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+func startForKubelets(t *testing.T, o Options) (*Server, *kubernetes.Clientset) {
+	t.Helper()
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, kubernetes.NewForConfigOrDie(s.RESTConfig())
+}
+
+// addNode makes a node whose kubelet is at an address.
+func addNode(t *testing.T, c kubernetes.Interface, name, host string, port int) {
+	t.Helper()
+	_, err := c.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+		Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: host}},
+		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A node that says that its kubelet is where the server itself listens leads
+// nowhere, whether kubelets may be at loopback addresses or not.
+func TestNodeProxyToServerItself(t *testing.T) {
+	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "kubelet") }))
+	defer kubelet.Close()
+	at, err := url.Parse(kubelet.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeletPort, err := strconv.Atoi(at.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, loopback := range []bool{false, true} {
+		s, admin := startForKubelets(t, Options{LoopbackKubelets: loopback, InsecurePort: -1})
+		own := map[string]string{"secure": s.URL, "insecure": s.InsecureURL}
+		for name, u := range own {
+			at, err := url.Parse(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			port, err := strconv.Atoi(at.Port())
+			if err != nil {
+				t.Fatal(err)
+			}
+			addNode(t, admin, name, "127.0.0.1", port)
+		}
+		addNode(t, admin, "kubelet", "127.0.0.1", kubeletPort)
+		for name, want := range map[string]string{"secure": "", "insecure": "", "kubelet": map[bool]string{true: "kubelet"}[loopback]} {
+			body, err := admin.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/" + name + "/proxy/api/v1/secrets").Do(t.Context()).Raw()
+			refused := apierrors.IsBadRequest(err) && strings.Contains(string(body), "address not allowed")
+			if want == "" && !refused || want != "" && string(body) != want {
+				t.Errorf("loopback %v, node %s: %s, %v", loopback, name, body, err)
+			}
+		}
+	}
+}
+
+// The certificate that the server shows to kubelets makes nobody an administrator
+// here: its user has what RBAC grants its group, which is access to kubelets.
+func TestKubeletClientCertificateAsCaller(t *testing.T) {
+	dir := t.TempDir()
+	s, admin := startForKubelets(t, Options{CertDir: dir})
+	cert, err := (&pki{dir: dir}).read("apiserver-kubelet-client")
+	if err != nil || cert == nil {
+		t.Fatal(err)
+	}
+	config := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: s.CA, CertData: cert.certPEM, KeyData: cert.keyPEM}}
+	client := kubernetes.NewForConfigOrDie(config)
+	me, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := me.Status.UserInfo; u.Username != kubeletClientName || slices.Contains(u.Groups, request.GroupMasters) || !slices.Contains(u.Groups, kubeletClientGroup) {
+		t.Errorf("the certificate is of %+v", u)
+	}
+	if _, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("nodes, which system:kubelet-api-admin lists: %v", err)
+	}
+	attempts := map[string]func() error{
+		"secrets": func() error {
+			_, err := client.CoreV1().Secrets("").List(t.Context(), metav1.ListOptions{})
+			return err
+		},
+		"pods":           func() error { _, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}); return err },
+		"a node's write": func() error { return client.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}) },
+		"metrics":        func() error { return client.RESTClient().Get().AbsPath("/metrics").Do(t.Context()).Error() },
+	}
+	for name, attempt := range attempts {
+		if err := attempt(); !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	binding, err := admin.RbacV1().ClusterRoleBindings().Get(t.Context(), kubeletClientBinding().Name, metav1.GetOptions{})
+	if err != nil || binding.RoleRef.Name != "system:kubelet-api-admin" || len(binding.Subjects) != 1 || binding.Subjects[0].Name != kubeletClientGroup || binding.Subjects[0].Kind != rbacv1.GroupKind {
+		t.Errorf("%+v, %v", binding, err)
+	}
+}
+
+// A certificate of the server's own CA that makes the kubelet client an
+// administrator, as earlier versions made it, is replaced.
+func TestKubeletClientCertificateIsReplaced(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	own := load(t, dir, testNames(), now)
+	p := &pki{dir: dir, now: now, ca: own.ca}
+	old, err := p.make("apiserver-kubelet-client", &x509.Certificate{
+		Subject:  pkix.Name{CommonName: kubeletClientName, Organization: []string{request.GroupMasters}},
+		NotAfter: now.Add(leafLifetime), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := load(t, dir, testNames(), now)
+	if got := is.kubelets.cert.Subject.Organization; !slices.Equal(got, []string{kubeletClientGroup}) || bytes.Equal(old.keyPEM, is.kubelets.keyPEM) {
+		t.Errorf("the certificate is of %v", got)
+	}
+	if file, err := p.read("apiserver-kubelet-client"); err != nil || !bytes.Equal(file.certPEM, is.kubelets.certPEM) {
+		t.Errorf("the file has another certificate: %v", err)
+	}
+	if again := load(t, dir, testNames(), now); !bytes.Equal(again.kubelets.certPEM, is.kubelets.certPEM) {
+		t.Error("it is replaced at every start")
+	}
+}
+
+func TestOwnAddresses(t *testing.T) {
+	s := &Server{o: Options{ServiceClusterIPRange: "10.0.0.0/24,fd00::/112"}.withDefaults()}
+	for _, c := range []struct {
+		bind, address string
+		want          bool
+	}{
+		{"127.0.0.1:6443", "127.0.0.1:6443", true},
+		{"127.0.0.1:6443", "127.0.0.1:10250", false},
+		{"127.0.0.1:6443", "127.0.0.2:6443", false},
+		{"127.0.0.1:6443", "[::ffff:127.0.0.1]:6443", true},
+		{"192.0.2.1:6443", "192.0.2.1:6443", true},
+		{"192.0.2.1:6443", "198.51.100.9:6443", false},
+		{"[::]:6443", "127.0.0.2:6443", true},
+		{"[::]:6443", "[::1]:6443", true},
+		{"0.0.0.0:6443", "127.0.0.1:10250", false},
+		{"0.0.0.0:6443", "198.51.100.9:6443", false},
+		{"127.0.0.1:6443", "10.0.0.1:443", true},
+		{"127.0.0.1:6443", "[fd00::1]:443", true},
+		{"127.0.0.1:6443", "10.0.0.1:8443", false},
+		{"127.0.0.1:6443", "10.0.0.2:443", false},
+	} {
+		s.listening = []netip.AddrPort{netip.MustParseAddrPort(c.bind)}
+		if got := s.ownAddresses().contain(netip.MustParseAddrPort(c.address)); got != c.want {
+			t.Errorf("a server at %s listens at %s: %v", c.bind, c.address, got)
+		}
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listening = []netip.AddrPort{netip.MustParseAddrPort("[::]:6443")}
+	for _, a := range addrs {
+		ip, _ := netip.AddrFromSlice(a.(*net.IPNet).IP)
+		if !s.ownAddresses().contain(netip.AddrPortFrom(ip.Unmap(), 6443)) {
+			t.Errorf("a server at all addresses does not listen at %s", ip)
+		}
+	}
+}
