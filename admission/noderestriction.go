@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -18,10 +18,17 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// nodeRestriction keeps kubelets to what is theirs: their node, the pods on it,
-// and what belongs to both.
-func nodeRestriction(o *Objects) Plugin {
-	n := restriction{nodes: nodesOf(o), pods: read[*corev1.Pod](o, corev1.Resource("pods"))}
+// nodeRestriction restricts the writes of kubelets to their own node, the pods
+// on it, and the objects that belong to either.
+func nodeRestriction(o *Objects, allowed Allowed) Plugin {
+	n := restriction{
+		allowed: allowed,
+		nodes:   nodesOf(o),
+		pods:    read[*corev1.Pod](o, corev1.Resource("pods")),
+		claims:  read[*corev1.PersistentVolumeClaim](o, corev1.Resource("persistentvolumeclaims")),
+		volumes: read[*corev1.PersistentVolume](o, corev1.Resource("persistentvolumes")),
+		drivers: read[*storagev1.CSIDriver](o, storagev1.Resource("csidrivers")),
+	}
 	rules := []struct {
 		resources []groupResource
 		check     func(context.Context, *registry.Attributes, string) error
@@ -39,6 +46,7 @@ func nodeRestriction(o *Objects) Plugin {
 		{[]groupResource{coordinationv1.Resource("leases")}, n.lease},
 		{[]groupResource{storagev1.Resource("csinodes")}, n.named("can only access CSINode with the same name as the requesting node")},
 		{[]groupResource{resourcev1.Resource("resourceslices")}, n.slice},
+		{signingRequests(""), n.signingRequest},
 	}
 	check := map[string]func(context.Context, *registry.Attributes, string) error{}
 	var all []groupResource
@@ -74,8 +82,12 @@ func nodeOf(user *request.User) (node string, is bool) {
 }
 
 type restriction struct {
-	nodes *reader[*corev1.Node]
-	pods  *reader[*corev1.Pod]
+	allowed Allowed
+	nodes   *reader[*corev1.Node]
+	pods    *reader[*corev1.Pod]
+	claims  *reader[*corev1.PersistentVolumeClaim]
+	volumes *reader[*corev1.PersistentVolume]
+	drivers *reader[*storagev1.CSIDriver]
 }
 
 func unexpectedSubresource(_ context.Context, a *registry.Attributes, _ string) error {
@@ -99,83 +111,8 @@ func (n restriction) pod(ctx context.Context, a *registry.Attributes, node strin
 	return forbid(a, "unexpected operation %q, node %q can only create and delete mirror pods", strings.ToUpper(a.Verb), node)
 }
 
-// mirror: a node tells of what it runs by itself, and nothing of that is the
-// cluster's.
-func (n restriction) mirror(ctx context.Context, a *registry.Attributes, node string) error {
-	pod := a.Object.(*corev1.Pod)
-	switch {
-	case !isMirror(pod):
-		return forbid(a, "pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
-	case pod.Spec.NodeName != node:
-		return forbid(a, "node %q can only create pods with spec.nodeName set to itself", node)
-	}
-	if err := n.owned(ctx, a, pod, node); err != nil {
-		return err
-	}
-	refers := ""
-	switch {
-	case pod.Spec.ServiceAccountName != "":
-		refers = "a service account"
-	case len(secretsOf(&pod.Spec)) > 0:
-		refers = "secrets"
-	case mentionsConfigMaps(&pod.Spec):
-		refers = "configmaps"
-	case slices.ContainsFunc(pod.Spec.Volumes, projectsBundle):
-		refers = "clustertrustbundles"
-	case slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }):
-		refers = "persistentvolumeclaims"
-	case len(pod.Spec.ResourceClaims) > 0:
-		refers = "resourceclaims"
-	default:
-		return nil
-	}
-	return forbid(a, "node %q can not create pods that reference %s", node, refers)
-}
-
-func (n restriction) owned(ctx context.Context, a *registry.Attributes, pod *corev1.Pod, node string) error {
-	switch len(pod.OwnerReferences) {
-	case 0:
-		return forbid(a, "node %q can only create pods with an owner reference set to itself", node)
-	case 1:
-	default:
-		return forbid(a, "node %q can only create pods with a single owner reference set to itself", node)
-	}
-	owner := pod.OwnerReferences[0]
-	switch {
-	case owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != node:
-		return forbid(a, "node %q can only create pods with an owner reference set to itself", node)
-	case owner.Controller == nil || !*owner.Controller:
-		return forbid(a, "node %q can only create pods with a controller owner reference set to itself", node)
-	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
-		return forbid(a, "node %q must not set blockOwnerDeletion on an owner reference", node)
-	}
-	is, err := n.nodes.get(ctx, "", node)
-	if err != nil {
-		return err
-	}
-	if owner.UID != is.UID {
-		return forbid(a, "node %s UID mismatch: expected %s got %s", node, owner.UID, is.UID)
-	}
-	return nil
-}
-
-func projectsBundle(v corev1.Volume) bool {
-	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ClusterTrustBundle != nil })
-}
-
-func mentionsConfigMaps(spec *corev1.PodSpec) bool {
-	inEnv := func(env []corev1.EnvVar, from []corev1.EnvFromSource) bool {
-		return slices.ContainsFunc(env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil }) ||
-			slices.ContainsFunc(from, func(f corev1.EnvFromSource) bool { return f.ConfigMapRef != nil })
-	}
-	inContainer := func(c corev1.Container) bool { return inEnv(c.Env, c.EnvFrom) }
-	return slices.ContainsFunc(spec.Containers, inContainer) || slices.ContainsFunc(spec.InitContainers, inContainer) ||
-		slices.ContainsFunc(spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return inEnv(c.Env, c.EnvFrom) }) ||
-		slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool {
-			return v.ConfigMap != nil || v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ConfigMap != nil })
-		})
-}
-
+// podStatus keeps a node from changing the fields of a status by which the Node
+// authorizer finds the claims that the node may read.
 func (n restriction) podStatus(_ context.Context, a *registry.Attributes, node string) error {
 	if a.Verb != api.VerbUpdate {
 		return unexpectedOperation(a)
@@ -187,7 +124,9 @@ func (n restriction) podStatus(_ context.Context, a *registry.Attributes, node s
 	case !labels.Equals(old.Labels, pod.Labels):
 		return forbid(a, "node %q cannot update labels through pod status", node)
 	case !equality.Semantic.DeepEqual(old.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses):
-		return forbid(a, "node %q cannot update resource claim statuses", node)
+		return forbid(a, "node %q cannot update resource claim statues", node)
+	case !equality.Semantic.DeepEqual(old.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus):
+		return forbid(a, "node %q cannot update extended resource claim status", node)
 	}
 	return nil
 }
@@ -196,7 +135,7 @@ func (n restriction) eviction(ctx context.Context, a *registry.Attributes, node 
 	if a.Verb != api.VerbCreate {
 		return unexpectedOperation(a)
 	}
-	pod, err := n.pods.get(ctx, a.Namespace, a.Name)
+	pod, err := n.pods.listed(ctx, a.Namespace, a.Name)
 	if err != nil {
 		return err
 	}
@@ -206,7 +145,7 @@ func (n restriction) eviction(ctx context.Context, a *registry.Attributes, node 
 	return nil
 }
 
-// claimStatus lets a node tell how large a claim's volume has become on it.
+// claimStatus allows a node to report the size of a claim's volume.
 func (n restriction) claimStatus(_ context.Context, a *registry.Attributes, node string) error {
 	if a.Verb != api.VerbUpdate {
 		return unexpectedOperation(a)
@@ -218,33 +157,8 @@ func (n restriction) claimStatus(_ context.Context, a *registry.Attributes, node
 		c.Status.AllocatedResources, c.Status.AllocatedResourceStatuses = nil, nil
 		return c
 	}
-	if !equality.Semantic.DeepEqual(strip(a.Old), strip(a.Object)) {
-		return forbid(a, "node %q is not allowed to update fields other than status.quantity and status.conditions", node)
-	}
-	return nil
-}
-
-// token: a node gets tokens for the pods on it.
-func (n restriction) token(ctx context.Context, a *registry.Attributes, node string) error {
-	tr, ok := a.Object.(*authenticationv1.TokenRequest)
-	if !ok || a.Verb != api.VerbCreate {
-		return nil
-	}
-	ref := tr.Spec.BoundObjectRef
-	switch {
-	case ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "":
-		return forbid(a, "node requested token not bound to a pod")
-	case ref.UID == "":
-		return forbid(a, "node requested token with a pod binding without a uid")
-	}
-	pod, err := n.pods.get(ctx, a.Namespace, ref.Name)
-	switch {
-	case err != nil:
-		return err
-	case ref.UID != pod.UID:
-		return forbid(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID)
-	case pod.Spec.NodeName != node:
-		return forbid(a, "node requested token bound to a pod scheduled on a different node")
+	if old, is := strip(a.Old), strip(a.Object); !equality.Semantic.DeepEqual(old, is) {
+		return forbid(a, "node %q is not allowed to update fields other than status.quantity and status.conditions: %v", node, api.InternalDiff(old, is))
 	}
 	return nil
 }
@@ -270,13 +184,40 @@ func (restriction) named(refusal string) func(context.Context, *registry.Attribu
 	}
 }
 
+// slice checks what the Node authorizer cannot see: the node of a new slice, and
+// those of the slices of a deletecollection.
 func (restriction) slice(_ context.Context, a *registry.Attributes, node string) error {
-	obj := a.Object
-	if obj == nil {
-		obj = a.Old
+	of := func(obj api.Object) bool {
+		name := obj.(*resourcev1.ResourceSlice).Spec.NodeName
+		return name != nil && *name == node
 	}
-	if s := obj.(*resourcev1.ResourceSlice); s.Spec.NodeName == nil || *s.Spec.NodeName != node {
-		return forbid(a, "can only access ResourceSlice with the same NodeName as the requesting node")
+	switch {
+	case a.Verb == api.VerbCreate && !of(a.Object):
+		return forbid(a, "can only create ResourceSlice with the same NodeName as the requesting node")
+	case a.Verb == api.VerbDelete && !of(a.Old):
+		return forbid(a, "can only delete ResourceSlice with the same NodeName as the requesting node")
+	}
+	return nil
+}
+
+// signingRequest refuses requests for the certificate of another node. Other
+// attributes are checked by the signer.
+func (restriction) signingRequest(_ context.Context, a *registry.Attributes, node string) error {
+	if a.Verb != api.VerbCreate {
+		return nil
+	}
+	csr := a.Object.(*certificatesv1.CertificateSigningRequest)
+	switch csr.Spec.SignerName {
+	case certificatesv1.KubeletServingSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName:
+	default:
+		return nil
+	}
+	parsed, err := parseSigningRequest(csr.Spec.Request)
+	if err != nil {
+		return forbid(a, "unable to parse csr: %w", err)
+	}
+	if parsed.Subject.CommonName != "system:node:"+node {
+		return forbid(a, "can only create a node CSR with CN=system:node:%s", node)
 	}
 	return nil
 }

@@ -38,12 +38,11 @@ func (n restriction) node(_ context.Context, a *registry.Attributes, node string
 			return forbid(a, "node %q is not allowed to update configSource to a new non-nil configSource", node)
 		case !equality.Semantic.DeepEqual(is.Spec.Taints, old.Spec.Taints):
 			return forbid(a, "node %q is not allowed to modify taints", node)
+		case !equality.Semantic.DeepEqual(is.OwnerReferences, old.OwnerReferences):
+			return forbid(a, "node %q is not allowed to modify ownerReferences", node)
 		}
 		if f := notAKubelets(changedLabels(is.Labels, old.Labels)); len(f) > 0 {
 			return forbid(a, "is not allowed to modify labels: %s", strings.Join(f, ", "))
-		}
-		if !equality.Semantic.DeepEqual(is.OwnerReferences, old.OwnerReferences) {
-			return forbid(a, "node %q is not allowed to modify ownerReferences", node)
 		}
 	}
 	return nil

@@ -51,6 +51,17 @@ func (r *reader[T]) get(ctx context.Context, namespace, name string) (obj T, err
 	return obj, err
 }
 
+// listed is get with the error of kube-apiserver's listers, which name the
+// resource in the singular where an object is missing.
+func (r *reader[T]) listed(ctx context.Context, namespace, name string) (T, error) {
+	obj, err := r.get(ctx, namespace, name)
+	if apierrors.IsNotFound(err) {
+		singular := schema.GroupResource{Group: r.target.Resource.Versions[0].Group, Resource: r.target.Resource.Singular}
+		err = apierrors.NewNotFound(singular, name)
+	}
+	return obj, err
+}
+
 // cached looks nowhere but in the cache.
 func (r *reader[T]) cached(ctx context.Context, namespace, name string) (T, error) {
 	return r.at(ctx, namespace, name, storage.Read{Match: storage.Any})

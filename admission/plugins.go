@@ -77,7 +77,7 @@ func entries() []entry {
 		{"LimitPodHardAntiAffinityTopology", false, plain(limitPodHardAntiAffinityTopology)},
 		{"LimitRanger", true, reading(limitRanger)},
 		{"ServiceAccount", true, reading(serviceAccount)},
-		{"NodeRestriction", false, reading(nodeRestriction)},
+		{"NodeRestriction", false, asking(nodeRestriction)},
 		{"TaintNodesByCondition", true, plain(taintNodesByCondition)},
 		{"AlwaysPullImages", false, plain(alwaysPullImages)},
 		{"ImagePolicyWebhook", false, imagePolicyWebhook},

@@ -7,6 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// ClaimOfVolume is the field by which the volumes of a claim, "namespace/name",
+// are found. Clients cannot select by it.
+const ClaimOfVolume = "spec.claimRef"
+
 // persistentVolume is a piece of storage in the cluster. now is the clock that
 // its changes of phase are stamped by.
 func persistentVolume(now func() time.Time) *Resource {
@@ -24,6 +28,14 @@ func persistentVolume(now func() time.Time) *Resource {
 		MetadataRevalidated: true,
 		ReturnDeletedObject: true,
 		HasStatus:           true,
+		Indexed:             []string{ClaimOfVolume},
+		Fields: func(obj Object) map[string]string {
+			claim := ""
+			if ref := obj.(*corev1.PersistentVolume).Spec.ClaimRef; ref != nil {
+				claim = ref.Namespace + "/" + ref.Name
+			}
+			return map[string]string{ClaimOfVolume: claim}
+		},
 		PrepareCreate: func(obj Object) {
 			stamp := metav1.NewTime(now())
 			obj.(*corev1.PersistentVolume).Status = corev1.PersistentVolumeStatus{

@@ -108,7 +108,7 @@ func persistentVolumeChanges(at *place, is, was *corev1.PersistentVolume) {
 	}
 	if !equality.Semantic.DeepEqual(source, was.Spec.PersistentVolumeSource) {
 		at.of("spec").of("persistentvolumesource").forbidden(fmt.Sprintf(
-			"spec.persistentvolumesource is immutable after creation\n%v", unnamedDiff(source, was.Spec.PersistentVolumeSource)))
+			"spec.persistentvolumesource is immutable after creation\n%v", InternalDiff(source, was.Spec.PersistentVolumeSource)))
 	}
 	fixed(at.of("volumeMode"), is.Spec.VolumeMode, was.Spec.VolumeMode)
 	if was.Spec.NodeAffinity != nil {

@@ -29,7 +29,7 @@ func claimChanges(at *place, is, was *corev1.PersistentVolumeClaim) {
 	}
 	if !equality.Semantic.DeepEqual(s, old) {
 		at.of("spec").forbidden("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n" +
-			unnamedDiff(*old, *s))
+			InternalDiff(*old, *s))
 	}
 	size, before, has := is.Spec.Resources.Requests[corev1.ResourceStorage], was.Spec.Resources.Requests[corev1.ResourceStorage], was.Status.Capacity[corev1.ResourceStorage]
 	if size.Cmp(before) < 0 && size.Cmp(has) <= 0 {

@@ -53,7 +53,7 @@ func podSpecChanges(at *place, is, was *corev1.PodSpec) {
 		gatedChanges(at, rest, was)
 	}
 	if !equality.Semantic.DeepEqual(rest, was) {
-		at.forbidden(fixedPod + unnamedDiff(*was, *rest))
+		at.forbidden(fixedPod + InternalDiff(*was, *rest))
 	}
 }
 
@@ -202,7 +202,7 @@ func validateEphemeralContainers(obj, old Object) field.ErrorList {
 			case now == nil:
 				list.forbidden(fmt.Sprintf("existing ephemeral containers %q may not be removed\n", old.Name))
 			case !equality.Semantic.DeepEqual(old, now):
-				list.forbidden(fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", old.Name, unnamedDiff(*old, *now)))
+				list.forbidden(fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", old.Name, InternalDiff(*old, *now)))
 			}
 		}
 	})

@@ -14,8 +14,9 @@ import (
 // Types of apimachinery are the same in both and keep their names.
 func unnamed(value any) any { return unnamedValue(reflect.ValueOf(value)) }
 
-// unnamedDiff is how b differs from a, both shown unnamed.
-func unnamedDiff(a, b any) string { return diff.Diff(unnamed(a), unnamed(b)) }
+// InternalDiff returns how b differs from a, as kube-apiserver's messages show
+// the difference of two objects of its internal types.
+func InternalDiff(a, b any) string { return diff.Diff(unnamed(a), unnamed(b)) }
 
 // orderedFields is a JSON object that keeps the order of its members.
 type orderedFields []orderedField

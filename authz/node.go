@@ -162,9 +162,10 @@ func (r *nodeRequest) get() string {
 	return r.related()
 }
 
+// writeStatus refuses to read a status too, though the message has it otherwise.
 func (r *nodeRequest) writeStatus() string {
 	switch r.Verb {
-	case "get", "update", "patch":
+	case "update", "patch":
 		return r.related()
 	}
 	return "can only get/update/patch this type"
@@ -177,7 +178,7 @@ func (r *nodeRequest) serviceAccount() string {
 	case r.Verb != "create" || r.Name == "":
 		return "can only create tokens for individual service accounts"
 	case r.Subresource != "token":
-		return "can only create token subresource of service account"
+		return "can only create token subresource of serviceaccount"
 	}
 	return r.related()
 }

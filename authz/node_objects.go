@@ -98,23 +98,31 @@ func (o nodeObjects) pods(ctx context.Context, node, namespace, kind string, f f
 	}
 }
 
-// volumesRefer tells whether a volume that is bound to a claim of the pod needs
-// a secret.
+// volumesRefer reports whether a volume for a claim of the pod needs a secret. A
+// volume is for the claim that it names, whatever volume the claim names.
 func (o nodeObjects) volumesRefer(ctx context.Context, pod *corev1.Pod, namespace, name string) bool {
+	res, err := o.reg.Find(corev1.Resource("persistentvolumes"))
+	if err != nil {
+		return false
+	}
+	t := registry.Target{Resource: res, Version: &res.Versions[0]}
 	found := false
 	claims := references{pod: pod, found: func(kind, claim string) bool {
 		if kind != "/persistentvolumeclaims" {
 			return false
 		}
-		pvc, ok := o.get(ctx, corev1.Resource("persistentvolumeclaims"), pod.Namespace, claim).(*corev1.PersistentVolumeClaim)
-		if !ok || pvc.Spec.VolumeName == "" {
+		list, err := o.reg.List(ctx, t, registry.ListOptions{
+			Selection: registry.Selection{Fields: fields.OneTermEqualSelector(api.ClaimOfVolume, pod.Namespace+"/"+claim)},
+			Read:      storage.Read{Match: storage.Any},
+		})
+		if err != nil {
 			return false
 		}
-		pv, ok := o.get(ctx, corev1.Resource("persistentvolumes"), "", pvc.Spec.VolumeName).(*corev1.PersistentVolume)
-		if !ok || pv.Spec.ClaimRef == nil || pv.Spec.ClaimRef.Namespace != pod.Namespace || pv.Spec.ClaimRef.Name != claim {
-			return false
+		for _, item := range list.Items {
+			if obj, err := item.Object(); err == nil {
+				volumeSecrets(obj.(*corev1.PersistentVolume), func(ns, secret string) { found = found || ns == namespace && secret == name })
+			}
 		}
-		volumeSecrets(pv, func(ns, secret string) { found = found || ns == namespace && secret == name })
 		return found
 	}}
 	claims.any()
@@ -219,22 +227,31 @@ func (r *references) volume(v *corev1.Volume) bool {
 	return false
 }
 
-// claims are those of devices, by their own names or by those that were made of
-// templates.
+// claims are the resource claims that the pod names, those that were generated
+// for templates that it names, and the one for its extended resources.
 func (r *references) claims() bool {
 	const kind = "resource.k8s.io/resourceclaims"
-	for _, c := range r.pod.Spec.ResourceClaims {
-		if c.ResourceClaimName != nil && r.found(kind, *c.ResourceClaimName) {
-			return true
-		}
-	}
-	for _, c := range r.pod.Status.ResourceClaimStatuses {
-		if c.ResourceClaimName != nil && r.found(kind, *c.ResourceClaimName) {
+	for i := range r.pod.Spec.ResourceClaims {
+		if name := r.claimName(&r.pod.Spec.ResourceClaims[i]); name != nil && r.found(kind, *name) {
 			return true
 		}
 	}
 	extended := r.pod.Status.ExtendedResourceClaimStatus
-	return extended != nil && r.found(kind, extended.ResourceClaimName)
+	return extended != nil && extended.ResourceClaimName != "" && r.found(kind, extended.ResourceClaimName)
+}
+
+// claimName returns the name of a claim of the pod; nil means that there is no
+// claim, or not yet. A status counts only for a claim that is of a template.
+func (r *references) claimName(c *corev1.PodResourceClaim) *string {
+	if c.ResourceClaimName != nil || c.ResourceClaimTemplateName == nil {
+		return c.ResourceClaimName
+	}
+	for _, s := range r.pod.Status.ResourceClaimStatuses {
+		if s.Name == c.Name {
+			return s.ResourceClaimName
+		}
+	}
+	return nil
 }
 
 // volumeSecrets tells of the secrets that a node needs to mount a volume; those

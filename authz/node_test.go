@@ -10,12 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
 func start(t *testing.T, o server.Options) *kubernetes.Clientset {
+	t.Helper()
+	return kubernetes.NewForConfigOrDie(startWith(t, o))
+}
+
+// startWith starts a server and returns how to reach it.
+func startWith(t *testing.T, o server.Options) *rest.Config {
 	t.Helper()
 	s, err := server.Start(t.Context(), o)
 	if err != nil {
@@ -26,11 +34,7 @@ func start(t *testing.T, o server.Options) *kubernetes.Clientset {
 			t.Error(err)
 		}
 	})
-	c, err := kubernetes.NewForConfig(s.RESTConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return s.RESTConfig()
 }
 
 // review asks whether a user of a group may do what a method and a path ask for.
@@ -68,10 +72,11 @@ func TestNode(t *testing.T) {
 		Volumes: []corev1.Volume{
 			{Name: "a", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "vol"}}},
 			{Name: "b", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}},
-		}}}
+		},
+		ResourceClaims: []corev1.PodResourceClaim{{Name: "named", ResourceClaimName: ptr.To("named")}, {Name: "template", ResourceClaimTemplateName: ptr.To("t")}}}}
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{
-		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, VolumeName: "pv",
-		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *resourceOf("1Gi")}}}}
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *resourceOf("1Gi")}}}}
 	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{
 		AccessModes: claim.Spec.AccessModes, Capacity: corev1.ResourceList{corev1.ResourceStorage: *resourceOf("1Gi")},
 		ClaimRef: &corev1.ObjectReference{Namespace: "default", Name: name},
@@ -85,7 +90,15 @@ func TestNode(t *testing.T) {
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	_, _ = c.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}) // the controller may be first
-	if _, err := c.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+	pod, err := c.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{
+		{Name: "named", ResourceClaimName: ptr.To("claimed")}, {Name: "template", ResourceClaimName: ptr.To("generated")}}
+	pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "extended",
+		RequestMappings: []corev1.ContainerExtendedResourceRequest{{ContainerName: "c", ResourceName: "example.com/x", RequestName: "r"}}}
+	if _, err := c.CoreV1().Pods("default").UpdateStatus(ctx, pod, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	const ns, none = "/api/v1/namespaces/default/", "no relationship found between node 'n1' and this object"
@@ -105,11 +118,19 @@ func TestNode(t *testing.T) {
 		{"GET", ns + "configmaps/vol", none},
 		{"GET", ns + "persistentvolumeclaims/shared", ""},
 		{"PATCH", ns + "persistentvolumeclaims/shared/status", ""},
+		{"GET", ns + "persistentvolumeclaims/shared/status", "can only get/update/patch this type"},
 		{"GET", ns + "persistentvolumeclaims", "can only get individual resources of this type"},
 		{"GET", "/api/v1/persistentvolumes/pv", ""},
 		{"GET", "/api/v1/persistentvolumes/pw", none},
 		{"POST", ns + "serviceaccounts/default/token", ""},
 		{"POST", ns + "serviceaccounts/robot/token", none},
+		{"POST", ns + "serviceaccounts/default/other", "can only create token subresource of serviceaccount"},
+		{"GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/named", ""},
+		{"GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/generated", ""},
+		{"GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/extended", ""},
+		{"GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/claimed", none},
+		{"GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/other", none},
+		{"GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/named/status", "cannot get subresource"},
 		{"DELETE", ns + "serviceaccounts/default", "can only create tokens for individual service accounts"},
 		{"GET", "/api/v1/nodes/n1", ""},
 		{"PATCH", "/api/v1/nodes/n1/status", ""},
