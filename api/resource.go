@@ -155,6 +155,9 @@ type Resource struct {
 	// the rule. ValidateStatusUpdate checks a write of the status subresource.
 	ValidateCreate       func(obj Object) field.ErrorList
 	ValidateStatusUpdate func(obj, old Object) field.ErrorList
+	// CheckAccess checks what depends on the writer and the namespace, besides the
+	// objects: of a new object, an update, or a write of the status subresource.
+	CheckAccess func(ctx context.Context, access Access, w Write) field.ErrorList
 	// MetadataRevalidated: an update checks metadata once more as a create does,
 	// so that its faults are listed once more among the causes.
 	MetadataRevalidated bool

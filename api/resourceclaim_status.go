@@ -16,6 +16,46 @@ type allocatedDevice struct {
 	driver, pool, device, share string
 }
 
+// reportedDevice returns the device that a status is about.
+func reportedDevice(d *resourcev1.AllocatedDeviceStatus) allocatedDevice {
+	a := allocatedDevice{driver: d.Driver, pool: d.Pool, device: d.Device}
+	if d.ShareID != nil {
+		a.share = *d.ShareID
+	}
+	return a
+}
+
+// allocatedDevices returns the devices of an allocation, which may be nil.
+func allocatedDevices(a *resourcev1.AllocationResult) map[allocatedDevice]bool {
+	devices := map[allocatedDevice]bool{}
+	if a == nil {
+		return devices
+	}
+	for _, r := range a.Devices.Results {
+		d := allocatedDevice{driver: r.Driver, pool: r.Pool, device: r.Device}
+		if r.ShareID != nil {
+			d.share = string(*r.ShareID)
+		}
+		devices[d] = true
+	}
+	return devices
+}
+
+// prepareClaimStatus keeps metadata, and drops the status of devices that are
+// not allocated any more.
+func prepareClaimStatus(obj, old Object) {
+	keepMetadataOf(obj, old)
+	s := &obj.(*resourcev1.ResourceClaim).Status
+	before, now := allocatedDevices(old.(*resourcev1.ResourceClaim).Status.Allocation), allocatedDevices(s.Allocation)
+	var kept []resourcev1.AllocatedDeviceStatus
+	for i := range s.Devices {
+		if id := reportedDevice(&s.Devices[i]); now[id] || !before[id] {
+			kept = append(kept, s.Devices[i])
+		}
+	}
+	s.Devices = kept
+}
+
 // MarshalText is how messages name a device.
 func (d allocatedDevice) MarshalText() ([]byte, error) {
 	text := strings.Join([]string{d.driver, d.pool, d.device}, "/")
@@ -58,32 +98,16 @@ func resourceClaimStatusRules(at *place, is, was *resourcev1.ResourceClaim) {
 }
 
 func (c *claimedDevices) deviceStatusRules(at *place, s *resourcev1.ResourceClaimStatus) {
-	allocated := map[allocatedDevice]bool{}
-	if s.Allocation != nil {
-		for _, r := range s.Allocation.Devices.Results {
-			d := allocatedDevice{driver: r.Driver, pool: r.Pool, device: r.Device}
-			if r.ShareID != nil {
-				d.share = string(*r.ShareID)
-			}
-			allocated[d] = true
-		}
-	}
-	id := func(d *resourcev1.AllocatedDeviceStatus) allocatedDevice {
-		a := allocatedDevice{driver: d.Driver, pool: d.Pool, device: d.Device}
-		if d.ShareID != nil {
-			a.share = *d.ShareID
-		}
-		return a
-	}
-	distinct(at, s.Devices, len(s.Devices), id, func(at *place, d *resourcev1.AllocatedDeviceStatus) {
+	allocated := allocatedDevices(s.Allocation)
+	distinct(at, s.Devices, len(s.Devices), reportedDevice, func(at *place, d *resourcev1.AllocatedDeviceStatus) {
 		registeredDriver(at.of("driver"), d.Driver)
 		poolName(at.of("pool"), d.Pool)
 		format(at.of("device"), d.Device, dnsLabel)
 		if d.ShareID != nil {
 			uidRules(at.of("shareID"), *d.ShareID)
 		}
-		if !allocated[id(d)] {
-			at.invalid(id(d), "must be an allocated device in the claim")
+		if !allocated[reportedDevice(d)] {
+			at.invalid(reportedDevice(d), "must be an allocated device in the claim")
 		}
 		if len(d.Conditions) > resourcev1.AllocatedDeviceStatusMaxConditions {
 			at.of("conditions").tooMany(len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions)

@@ -19,6 +19,7 @@ func resourceClaimTemplate() *Resource {
 		Default:             func(obj Object) { defaultDeviceClaim(&obj.(*resourcev1.ResourceClaimTemplate).Spec.Spec.Devices) },
 		ValidateCreate:      rulesOf(resourceClaimTemplateRules),
 		ValidateUpdate:      changesOf(resourceClaimTemplateChanges),
+		CheckAccess:         checkTemplateAccess,
 		ReturnDeletedObject: true,
 	}
 }

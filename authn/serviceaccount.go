@@ -260,7 +260,7 @@ func (s *ServiceAccounts) noteAge(ctx context.Context, t *signedToken, now time.
 const (
 	extraPodName  = "authentication.kubernetes.io/pod-name"
 	extraPodUID   = "authentication.kubernetes.io/pod-uid"
-	extraNodeName = "authentication.kubernetes.io/node-name"
+	extraNodeName = request.ExtraNodeName
 	extraNodeUID  = "authentication.kubernetes.io/node-uid"
 )
 

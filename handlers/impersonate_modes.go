@@ -74,14 +74,8 @@ func newImpersonationModes(a authz.Authorizer, m *impersonationMetrics) *imperso
 	}}
 }
 
-// extraNodeName is the attribute of a service account that says on which node
-// its pod runs.
-const extraNodeName = "authentication.kubernetes.io/node-name"
-
 func runsOn(asker *request.User, node string) bool {
-	_, _, isAccount := request.SplitServiceAccountName(asker.Name)
-	names := asker.Extra[extraNodeName]
-	return isAccount && len(names) == 1 && names[0] == node
+	return node != "" && request.NodeOfAccount(asker) == node
 }
 
 func nameOnly(u *request.User) bool { return u.UID == "" && len(u.Groups) == 0 && len(u.Extra) == 0 }

@@ -76,7 +76,7 @@ func impersonated(t *testing.T, asker *request.User, allowed permissions, header
 
 func TestImpersonation(t *testing.T) {
 	bob := &request.User{Name: "bob", Groups: []string{"system:authenticated"}}
-	pod := &request.User{Name: "system:serviceaccount:ns:agent", Extra: map[string][]string{extraNodeName: {"n1"}}}
+	pod := &request.User{Name: "system:serviceaccount:ns:agent", Extra: map[string][]string{request.ExtraNodeName: {"n1"}}}
 	onMaps := "impersonate-on:%s:list configmaps ns/"
 	on := func(mode string) string { return fmt.Sprintf(onMaps, mode) }
 	const (

@@ -194,11 +194,20 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 		t.Resource.PrepareCreate(obj)
 	}
 	dedup(ctx, obj)
-	if errs := byVersion(ctx, t, obj, nil, t.Resource.CheckCreate(t.Version, obj)); len(errs) > 0 {
+	errs := append(r.checkAccess(ctx, t, obj, nil), t.Resource.CheckCreate(t.Version, obj)...)
+	if errs = byVersion(ctx, t, obj, nil, errs); len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
 	r.warn(ctx, t, obj, nil)
 	return nil
+}
+
+// checkAccess returns what the writer may not do to an object of the kind.
+func (r *Registry) checkAccess(ctx context.Context, t Target, obj, old api.Object) field.ErrorList {
+	if t.Resource.CheckAccess == nil || r.access == nil {
+		return nil
+	}
+	return t.Resource.CheckAccess(ctx, r.access, api.Write{Object: obj, Old: old, Status: t.Status})
 }
 
 // byVersion adds to what was found to be wrong what is particular to a kind that

@@ -48,6 +48,7 @@ type Registry struct {
 	o         Options
 	fields    fieldManagers
 	selectors attributeSlots
+	access    api.Access
 	reviews   map[string]Review
 
 	// removed stands for the collection of what was taken away.
@@ -61,6 +62,10 @@ type Registry struct {
 // start, when admission needs the registry to read from and the registry
 // admission to write.
 func (r *Registry) SetAdmission(a Admission) { r.o.Admission = a }
+
+// SetAccess makes a the answer to api.Resource.CheckAccess, which is not called
+// before. It is for the start, since an Access reads from the registry.
+func (r *Registry) SetAccess(a api.Access) { r.access = a }
 
 // New makes a Registry and gives every stored resource of the catalogue its
 // collection. It is called before the store is started.

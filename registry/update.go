@@ -200,17 +200,17 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 		}
 	}
 	dedup(ctx, obj)
-	var errs field.ErrorList
+	errs := r.checkAccess(ctx, t, obj, old)
 	switch {
 	case t.Status:
-		errs = t.Resource.CheckStatusUpdate(obj, old)
+		errs = append(errs, t.Resource.CheckStatusUpdate(obj, old)...)
 	case t.Sub != nil && t.Sub.Keep != nil:
-		errs = t.Resource.ValidateMetadataUpdate(obj, old)
+		errs = append(errs, t.Resource.ValidateMetadataUpdate(obj, old)...)
 		if t.Sub.Validate != nil {
 			errs = append(errs, t.Sub.Validate(obj, old)...)
 		}
 	default:
-		errs = t.Resource.CheckUpdate(t.Version, obj, old)
+		errs = append(errs, t.Resource.CheckUpdate(t.Version, obj, old)...)
 	}
 	errs = byVersion(ctx, t, obj, old, errs)
 	if len(errs) > 0 {

@@ -52,3 +52,23 @@ func SplitNodeName(user string) (node string, ok bool) {
 	}
 	return node, true
 }
+
+// ExtraNodeName is the attribute of a service account that has the node of the
+// pod which its token is bound to.
+const ExtraNodeName = "authentication.kubernetes.io/node-name"
+
+// NodeOfAccount returns the node of a service account; "" means that the user is
+// no service account, or none whose token is bound to one node. user may be nil.
+func NodeOfAccount(user *User) string {
+	if user == nil {
+		return ""
+	}
+	nodes := user.Extra[ExtraNodeName]
+	if len(nodes) != 1 || len(validation.NameIsDNSSubdomain(nodes[0], false)) > 0 {
+		return ""
+	}
+	if _, _, ok := SplitServiceAccountName(user.Name); !ok {
+		return ""
+	}
+	return nodes[0]
+}

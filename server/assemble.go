@@ -99,6 +99,7 @@ func (p *parts) guard() (err error) {
 		return err
 	}
 	p.reg.SetAdmission(&authz.Escalation{Admission: chain, Authorizer: p.access.decide, Roles: p.access.roles})
+	p.reg.SetAccess(&authz.Access{Authorizer: p.access.decide, Registry: p.reg})
 	if p.known, err = p.newIdentities(p.catalogue, p.reg, p.own.ca.certPEM, p.metrics); err != nil {
 		return err
 	}

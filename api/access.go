@@ -1,0 +1,19 @@
+package api
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Access answers the questions of Resource.CheckAccess, which an object alone
+// does not answer.
+type Access interface {
+	// Authorize returns an error that tells the client why the user of the request
+	// may not do what info describes, or nil if the user may.
+	Authorize(ctx context.Context, info *request.Info) error
+	// Namespace returns a namespace as it is stored.
+	Namespace(ctx context.Context, name string) (*corev1.Namespace, error)
+}

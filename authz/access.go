@@ -1,0 +1,51 @@
+package authz
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Access implements api.Access by an authorizer and the objects of a registry.
+type Access struct {
+	Authorizer Authorizer
+	Registry   *registry.Registry
+}
+
+// Authorize implements api.Access. The error reads as the answer to a forbidden
+// request.
+func (a *Access) Authorize(ctx context.Context, info *request.Info) error {
+	user := request.From(ctx).User
+	decision, reason, err := a.Authorizer.Authorize(ctx, user, info)
+	switch {
+	case decision == Allow: // whatever else could not be found out
+		return nil
+	case err != nil && reason != "":
+		reason = fmt.Sprintf("%v: %s", err, reason)
+	case err != nil:
+		reason = err.Error()
+	}
+	return Forbidden(user, info, reason)
+}
+
+// Namespace implements api.Access.
+func (a *Access) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	res, err := a.Registry.Find(corev1.Resource("namespaces"))
+	if err != nil {
+		return nil, err
+	}
+	item, err := a.Registry.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Name: name}, storage.Read{})
+	if err != nil {
+		return nil, err
+	}
+	obj, err := item.Object()
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.Namespace), nil
+}
