@@ -36,6 +36,7 @@ func apiService(now func() time.Time) *Resource {
 			}
 		},
 		PrepareStatusUpdate:  keepMetadataOf,
+		ResetFields:          map[string][]string{"status": {"metadata", "spec"}},
 		ValidateName:         segmentName,
 		MetadataRevalidated:  true,
 		Validate:             rulesOf(apiServiceRules),

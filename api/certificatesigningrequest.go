@@ -24,6 +24,7 @@ func certificateSigningRequest(now func() time.Time) *Resource {
 		ValidateStatusUpdate: changesOf(signingChanges(signingAccess{certificate: true})),
 		HasStatus:            true,
 		Subresources:         []*Subresource{approveRequest(now)},
+		ResetFields:          map[string][]string{"": {"spec", "status"}, "status": {"spec", "status.conditions"}, "approval": {"spec", "status.certificate"}},
 		StampUser:            stampRequester,
 		// What was asked for, and by whom, stays as it was.
 		PrepareUpdate: func(obj, old Object) {

@@ -40,6 +40,7 @@ func customResourceDefinition(now func() time.Time) *Resource {
 			noteStored(obj.(*apiextensionsv1.CustomResourceDefinition))
 		},
 		PrepareStatusUpdate: keepMetadataOf,
+		ResetFields:         map[string][]string{"status": {"metadata", "spec"}},
 		Validate:            rulesOf(definitionRules),
 		ValidateUpdate:      changesOf(definitionChanges),
 		ObjectWarnings:      definitionWarnings,

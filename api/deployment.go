@@ -27,6 +27,7 @@ func deployment() *Resource {
 		Default:        defaultDeployment,
 		// Labels are for those who own the object, not for those who report.
 		PrepareStatusUpdate:  func(obj, old Object) { obj.SetLabels(old.GetLabels()) },
+		ResetFields:          map[string][]string{"status": {"metadata.labels", "spec"}},
 		Validate:             rulesOf(deploymentRules),
 		ValidateUpdate:       changesOf(deploymentChanges),
 		WholeUpdate:          true,

@@ -22,6 +22,7 @@ func namespace() *Resource {
 		ValidateStatusUpdate: changesOf(namespaceStatusRules),
 		ValidateName:         labelName,
 		HasStatus:            true,
+		ResetFields:          map[string][]string{"finalize": {"status"}},
 		Default: func(obj Object) {
 			ns := obj.(*corev1.Namespace)
 			labelNamespace(ns)

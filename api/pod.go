@@ -31,6 +31,8 @@ func pod() *Resource {
 		Default:              defaultPod,
 		PrepareCreate:        preparePod,
 		PrepareStatusUpdate:  preparePodStatus,
+		ResetFields:          map[string][]string{"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"}},
+		IncludedFields:       map[string][]string{"resize": resizeFields()},
 		MetadataRevalidated:  true,
 		Validate:             validatePod,
 		ValidateUpdate:       validatePodUpdate,

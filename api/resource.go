@@ -100,6 +100,14 @@ type Resource struct {
 	Store  func(ctx context.Context, obj Object) (Object, error)
 	Remote bool
 
+	// ResetFields names, for each subresource ("" is the object itself), the fields that
+	// a write through it leaves as they are: a client that sends them does not come to
+	// own them. A path of field names stands for all below it. A subresource that is not
+	// mentioned has the default of its kind (see ssa.ResetsOf). IncludedFields is an
+	// allow-list instead, used where a list of resets would be longer; "*" stands for
+	// any item.
+	ResetFields, IncludedFields map[string][]string
+
 	// ValidateName tells what is wrong with a name, one message per fault. With
 	// prefix set the name is a generateName and more will follow it. Nil means
 	// a DNS subdomain.

@@ -25,6 +25,7 @@ func validatingAdmissionPolicy() *Resource {
 		ValidateCreate:         rulesOf(validatingPolicyRules),
 		ValidateUpdate:         changesOf(validatingPolicyChanges),
 		PrepareStatusUpdate:    keepMetadataOf,
+		ResetFields:            map[string][]string{"status": {"metadata", "spec"}},
 		ValidateStatusUpdate:   changesOf(validatingPolicyStatusRules),
 		Generation:             true,
 		HasStatus:              true,

@@ -19,6 +19,7 @@ func volumeAttachment() *Resource {
 		ValidateCreate:         rulesOf(newVolumeAttachmentRules),
 		ValidateUpdate:         changesOf(volumeAttachmentChanges),
 		PrepareStatusUpdate:    keepMetadataOf,
+		ResetFields:            map[string][]string{"status": {"metadata", "spec"}},
 		ValidateStatusUpdate:   changesOf(volumeAttachmentChanges),
 		ReturnDeletedObject:    true,
 		HasStatus:              true,

@@ -64,7 +64,7 @@ func New(res *api.Resource, schemas Schemas, resets Resets) *Manager {
 	for subresource := range resets {
 		m.resets[subresource] = resets.of(subresource)
 	}
-	for subresource, paths := range reaches[res.Name] {
+	for subresource, paths := range res.IncludedFields {
 		m.reaches[subresource] = reachOf(paths)
 	}
 	return m

@@ -76,7 +76,7 @@ func (o *oracle) manager(t rapidT, w Write) *managedfields.FieldManager {
 			set.Insert(fieldpath.MakePathOrDie(parts...))
 		}
 		filters[fieldpath.APIVersion(o.res.Versions[i].String())] = fieldpath.NewExcludeSetFilter(set)
-		if only := reaches[o.res.Name][w.Subresource]; len(only) > 0 {
+		if only := o.res.IncludedFields[w.Subresource]; len(only) > 0 {
 			filters[fieldpath.APIVersion(o.res.Versions[i].String())] = includes(only)
 		}
 	}

@@ -20,40 +20,17 @@ func (r Resets) of(subresource string) Set {
 	return s
 }
 
-// unusual are the resets of resources that differ from the rule of ResetsOf.
-var unusual = map[string]Resets{
-	"certificatesigningrequests": {"": {"spec", "status"}, "status": {"spec", "status.conditions"}, "approval": {"spec", "status.certificate"}},
-	"customresourcedefinitions":  {"status": {"metadata", "spec"}},
-	"apiservices":                {"status": {"metadata", "spec"}},
-	"deployments":                {"status": {"metadata.labels", "spec"}},
-	"namespaces":                 {"finalize": {"status"}},
-	"pods": {
-		"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"},
-	},
-	"validatingadmissionpolicies": {"status": {"metadata", "spec"}},
-	"volumeattachments":           {"status": {"metadata", "spec"}},
-}
-
-// ResetsOf returns the resets of a resource: one with a status subresource has
-// its status written by that alone, which writes nothing of spec.
+// ResetsOf returns the resets of a resource. By default a status subresource alone
+// writes the status, and writes nothing of the spec; Resource.ResetFields differs.
 func ResetsOf(res *api.Resource) Resets {
 	if !res.HasStatus {
-		return nil
+		return res.ResetFields
 	}
 	r := Resets{"": {"status"}, "status": {"spec"}}
-	for subresource, fields := range unusual[res.Name] {
+	for subresource, fields := range res.ResetFields {
 		r[subresource] = fields
 	}
 	return r
-}
-
-// reaches are the fields that some writes have a say in, where those that they
-// have none in would be too many to list. "*" stands for any item.
-var reaches = map[string]map[string][]string{
-	"pods": {"resize": {
-		"spec.containers.*.resources", "spec.containers.*.resizePolicy",
-		"spec.initContainers.*.resources", "spec.initContainers.*.resizePolicy",
-	}},
 }
 
 // reach is a tree of fields: what a write has a say in. An empty one stands for
