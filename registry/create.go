@@ -139,6 +139,10 @@ func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o Wri
 		obj, err := t.asIfStored(ctx, obj)
 		return Outcome{Object: obj, Created: true}, err
 	}
+	// Only storage refuses a resourceVersion: a dry run answers with it.
+	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
+		return Outcome{}, errors.New("resourceVersion should not be set on objects to be created")
+	}
 	stored, err := t.stored(ctx, obj)
 	if err != nil {
 		return Outcome{}, err
@@ -173,9 +177,6 @@ func (r *Registry) taken(t Target, there *storage.Item) error {
 
 // prepareCreate sets what the server owns, and checks the rest.
 func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) error {
-	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
-		return errors.New("resourceVersion should not be set on objects to be created")
-	}
 	obj.SetDeletionTimestamp(nil)
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetSelfLink("")

@@ -47,8 +47,6 @@ func TestCreateRefuses(t *testing.T) {
 	}
 	elsewhere := configMap("x", "1")
 	elsewhere.Namespace = "other"
-	versioned := configMap("x", "1")
-	versioned.ResourceVersion = "5"
 	for _, c := range []struct {
 		name string
 		obj  *corev1.ConfigMap
@@ -60,7 +58,6 @@ func TestCreateRefuses(t *testing.T) {
 		{"another namespace", elsewhere, apierrors.IsBadRequest, "the namespace of the provided object does not match"},
 		{"no name", configMap("", "1"), apierrors.IsInvalid, "name or generateName is required"},
 		{"bad name", configMap("Not_A_Name", "1"), apierrors.IsInvalid, "metadata.name: Invalid value"},
-		{"a resourceVersion", versioned, func(err error) bool { return true }, "resourceVersion should not be set on objects to be created"},
 	} {
 		for _, dryRun := range []bool{false, true} {
 			_, err := r.Create(t.Context(), r.configMap(t, ""), c.obj.DeepCopy(), WriteOptions{DryRun: dryRun})
@@ -71,6 +68,40 @@ func TestCreateRefuses(t *testing.T) {
 	}
 	if got := stored(t, r, r.configMap(t, "taken")).(*corev1.ConfigMap).Data["key"]; got != "1" {
 		t.Errorf("what was there is now %q", got)
+	}
+}
+
+// TestCreateWithResourceVersion checks that storage refuses a resourceVersion,
+// after everything else was checked, and that a dry run answers with it.
+func TestCreateWithResourceVersion(t *testing.T) {
+	r := newRegistry(t)
+	create(t, r, r.configMap(t, ""), configMap("taken", "1"))
+	const set = "resourceVersion should not be set on objects to be created"
+	for _, c := range []struct {
+		name, version    string
+		wantErr, wantDry string
+	}{
+		{"x", "5", set, ""},
+		{"x", "0", "", ""},
+		{"y", "none", "", ""},
+		{"taken", "5", set, `configmaps "taken" already exists`},
+		{"Not_A_Name", "5", "metadata.name: Invalid value", "metadata.name: Invalid value"},
+	} {
+		for _, dryRun := range []bool{true, false} {
+			obj := configMap(c.name, "1")
+			obj.ResourceVersion = c.version
+			want := c.wantErr
+			if dryRun {
+				want = c.wantDry
+			}
+			out, err := r.Create(t.Context(), r.configMap(t, ""), obj, WriteOptions{DryRun: dryRun})
+			switch {
+			case want != "" && (err == nil || !strings.Contains(err.Error(), want)), want == "" && err != nil:
+				t.Errorf("%s with %q (dry run %t): got error %v, want %q", c.name, c.version, dryRun, err, want)
+			case dryRun && err == nil && out.Object.GetResourceVersion() != c.version:
+				t.Errorf("%s with %q: the dry run answers with %q", c.name, c.version, out.Object.GetResourceVersion())
+			}
+		}
 	}
 }
 
