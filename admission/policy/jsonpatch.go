@@ -57,7 +57,7 @@ func applyPatches(t *target, change ref.Val) (api.Object, error) {
 }
 
 // patchOf makes a JSON patch of a list of JSONPatch.
-func patchOf(v ref.Val) (*jsonpatch.Patch, error) {
+func patchOf(v ref.Val) (jsonpatch.Patch, error) {
 	list, ok := v.(traits.Lister)
 	if !ok {
 		return nil, errors.New("type mismatch: JSONPatchType.expression should evaluate to array")

@@ -117,12 +117,12 @@ func (s *subject) patch(h *hook, form match.Form, sent []byte, said *answer) (bo
 	switch {
 	case err != nil:
 		return false, apierrors.NewInternalError(err)
-	case p.Len() == 0:
+	case len(p) == 0:
 		return false, nil
 	case s.Object == nil:
 		return false, apierrors.NewInternalError(fmt.Errorf("admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
-	case p.Len() > maxOperations:
-		return false, apierrors.NewInternalError(fmt.Errorf("the allowed maximum operations in a JSON patch is %d, got %d", maxOperations, p.Len()))
+	case len(p) > maxOperations:
+		return false, apierrors.NewInternalError(fmt.Errorf("the allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(p)))
 	case said.patchType != admissionv1.PatchTypeJSONPatch:
 		return false, &callError{hook: h.name, reason: fmt.Errorf("unsupported patch type %q", said.patchType), code: 400}
 	}

@@ -43,7 +43,7 @@ func TestPatches(t *testing.T) {
 		{"nothing", `[]`, "ok map[]", ""},
 		{"test fails", `[{"op":"test","path":"/kind","value":"Pod"}]`, internal + "testing value /kind failed: test failed", ""},
 		{"missing", `[{"op":"remove","path":"/no"}]`, internal + "error in remove for path: '/no': Unable to remove nonexistent key: no: missing value", ""},
-		{"no patch", `{}`, internal + "json: cannot unmarshal object into Go value of type []struct { Op string; Path string }", ""},
+		{"no patch", `{}`, internal + "json: cannot unmarshal object into Go value of type jsonpatch.Patch", ""},
 		{"of another type", `[{"op":"add","path":"/data","value":{"k":[1]}}]`, internal + "json: cannot unmarshal array into Go struct field ConfigMap.data of type string", ""},
 		{"of another kind", `[{"op":"add","path":"/kind","value":"Pod"}]`, internal + "converting /v1, Kind=Pod to /v1, Kind=ConfigMap: unknown conversion", ""},
 		{"not valid", `[{"op":"add","path":"/data","value":{"/":"v"}}]`, `422 Invalid: ConfigMap "a" is invalid: data[/]: Invalid value: "/": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')`, ""},

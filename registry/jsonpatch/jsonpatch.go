@@ -1,101 +1,253 @@
 // Package jsonpatch applies JSON patches (RFC 6902) as kube-apiserver does, for
-// clients that send one and for admission, which makes them.
+// requests and for admission webhooks and policies, which answer with patches.
 //
-// kube-apiserver uses an older release of the library that is used here. The
-// older one has no bound for what copies add up to but a variable of the package,
-// so that the newer one is made to behave like it.
+// kube-apiserver's library is more lenient than the RFC: a member that is absent
+// reads as null, so that it can be copied, replaced and tested; a negative index
+// counts from the end of an array; what stands before a path's first slash is
+// ignored.
 package jsonpatch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
-
-	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
 // ErrTestFailed is what Apply fails with when a test of the patch does.
-var ErrTestFailed = jsonpatch.ErrTestFailed
+var ErrTestFailed = errors.New("test failed")
+
+var (
+	errMissing      = errors.New("missing value")
+	errInvalidIndex = errors.New("invalid index referenced")
+)
 
 // Patch is a JSON patch. It is safe for concurrent use.
-type Patch struct {
-	operations jsonpatch.Patch
-	replaced   map[string]bool // paths of a replace that became an add
-}
+type Patch []Operation
+
+// Operation is one operation of a patch. Its members are still encoded.
+type Operation map[string]*json.RawMessage
 
 // Decode reads a patch. Whether its operations make sense turns out when they
 // are applied.
-func Decode(data []byte) (*Patch, error) {
-	var ops []struct{ Op, Path string }
-	if err := json.Unmarshal(data, &ops); err != nil {
-		return nil, err
-	}
-	// Not DecodePatch, which refuses more than is to be refused at this point.
-	p := &Patch{replaced: map[string]bool{}}
-	if err := json.Unmarshal(data, &p.operations); err != nil {
-		return nil, err
-	}
-	null, add := json.RawMessage("null"), json.RawMessage(`"add"`)
-	for i, op := range p.operations {
-		if _, ok := op["value"]; !ok && op != nil {
-			op["value"] = &null
-		}
-		if ops[i].Op == "replace" && namesMember(ops[i].Path) {
-			op["op"], p.replaced[ops[i].Path] = &add, true
-		}
-	}
-	return p, nil
+func Decode(data []byte) (Patch, error) {
+	var p Patch
+	err := json.Unmarshal(data, &p)
+	return p, err
 }
 
-// Len is how many operations the patch has.
-func (p *Patch) Len() int { return len(p.operations) }
-
-// namesMember tells whether a path can only lead to the member of an object: it
-// ends in no number. A replace of such a path adds what is not there, as it does
-// on kube-apiserver, where an add is the same as a replace for what is there.
-func namesMember(path string) bool {
-	last := path[strings.LastIndexByte(path, '/')+1:]
-	return last != "" && last != "-" && strings.Trim(last, "-0123456789") != ""
+// Apply applies the patch to a document. The values that it copies have at most
+// limit bytes in all.
+func (p Patch) Apply(doc []byte, limit int64) ([]byte, error) {
+	d := &document{limit: limit}
+	if err := json.Unmarshal(doc, &d.root); err != nil {
+		return nil, err
+	}
+	for _, op := range p {
+		if err := d.apply(op); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(d.root)
 }
 
-// Apply applies the patch to a document. What its copies add up to is at most
-// limit bytes.
-func (p *Patch) Apply(doc []byte, limit int64) ([]byte, error) {
-	options := jsonpatch.NewApplyOptions()
-	options.AccumulatedCopySizeLimit = limit
-	out, err := p.operations.ApplyWithOptions(doc, options)
+// text returns a member that must be a string.
+func (o Operation) text(member string) (string, error) {
+	raw := o[member]
+	if raw == nil {
+		return "", fmt.Errorf("operation missing %s field: %w", member, errMissing)
+	}
+	var s string
+	err := json.Unmarshal(*raw, &s)
+	return s, err
+}
+
+// kind returns the name of the operation.
+func (o Operation) kind() string {
+	s, err := o.text("op")
 	if err != nil {
-		return nil, &applyError{p.worded(err.Error()), err}
+		return "unknown"
 	}
-	return out, nil
+	return s
 }
 
-// applyError is an error in kube-apiserver's words.
-type applyError struct {
-	message string
-	err     error
+// value returns a new node for the member value; null if there is none.
+func (o Operation) value() *node {
+	if raw := o["value"]; raw != nil {
+		return &node{raw: *raw}
+	}
+	return nil
 }
 
-// Error returns the message.
-func (e *applyError) Error() string { return e.message }
+// document is a document to which operations are applied.
+type document struct {
+	root          *node
+	copied, limit int64
+}
 
-// Unwrap returns the library's error.
-func (e *applyError) Unwrap() error { return e.err }
+func (d *document) apply(op Operation) error {
+	kind := op.kind()
+	switch kind {
+	case "add", "remove", "replace", "move", "test", "copy":
+	default:
+		return fmt.Errorf("Unexpected kind: %s", kind)
+	}
+	path, err := op.text("path")
+	if err != nil {
+		return fmt.Errorf("%s operation failed to decode path: %w", kind, err)
+	}
+	switch kind {
+	case "add":
+		return d.add(path, op.value())
+	case "remove":
+		return d.remove(path)
+	case "replace":
+		return d.replace(path, op.value())
+	case "test":
+		return d.test(path, op.value())
+	}
+	from, err := op.text("from")
+	if err != nil {
+		return fmt.Errorf("%s operation failed to decode from: %w", kind, err)
+	}
+	if kind == "move" {
+		return d.move(from, path)
+	}
+	return d.copy(from, path)
+}
 
-// worded is a message as the older release has it, of an add that was sent as a
-// replace for example.
-func (p *Patch) worded(message string) string {
-	for path := range p.replaced {
-		switch {
-		case strings.HasPrefix(message, fmt.Sprintf("add operation does not apply: doc is missing path: \"%s\": ", path)):
-			return fmt.Sprintf("replace operation does not apply: doc is missing path: %s: %v", path, jsonpatch.ErrMissing)
-		case strings.HasPrefix(message, fmt.Sprintf("error in add for path: '%s': ", path)):
-			return fmt.Sprintf("replace operation does not apply: doc is missing key: %s: %v", path, jsonpatch.ErrMissing)
+// unescape decodes a part of a path.
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+// find returns the container that the last part of path is in, and that part; nil
+// if there is none.
+func (d *document) find(path string) (*node, string) {
+	parts := strings.Split(path, "/")
+	if len(parts) < 2 {
+		return nil, ""
+	}
+	last := len(parts) - 1
+	at := d.root
+	for _, part := range parts[1:last] {
+		if !at.open() {
+			return nil, ""
+		}
+		next, err := at.get(unescape.Replace(part))
+		if err != nil {
+			return nil, ""
+		}
+		at = next
+	}
+	if !at.open() {
+		return nil, ""
+	}
+	return at, unescape.Replace(parts[last])
+}
+
+func (d *document) add(path string, value *node) error {
+	in, key := d.find(path)
+	if in == nil {
+		return fmt.Errorf("add operation does not apply: doc is missing path: \"%s\": %w", path, errMissing)
+	}
+	if err := in.add(key, value); err != nil {
+		return fmt.Errorf("error in add for path: '%s': %w", path, err)
+	}
+	return nil
+}
+
+func (d *document) remove(path string) error {
+	in, key := d.find(path)
+	if in == nil {
+		return fmt.Errorf("remove operation does not apply: doc is missing path: \"%s\": %w", path, errMissing)
+	}
+	if err := in.remove(key); err != nil {
+		return fmt.Errorf("error in remove for path: '%s': %w", path, err)
+	}
+	return nil
+}
+
+func (d *document) replace(path string, value *node) error {
+	if path == "" {
+		if !value.open() {
+			return errors.New("replace operation value must be object or array")
+		}
+		d.root = value
+		return nil
+	}
+	in, key := d.find(path)
+	if in == nil {
+		return fmt.Errorf("replace operation does not apply: doc is missing path: %s: %w", path, errMissing)
+	}
+	if _, err := in.get(key); err != nil {
+		return fmt.Errorf("replace operation does not apply: doc is missing key: %s: %w", path, errMissing)
+	}
+	return in.set(key, value)
+}
+
+func (d *document) test(path string, value *node) error {
+	at := d.root
+	if path != "" {
+		in, key := d.find(path)
+		if in == nil {
+			return fmt.Errorf("test operation does not apply: is missing path: %s: %w", path, errMissing)
+		}
+		var err error
+		if at, err = in.get(key); err != nil {
+			return fmt.Errorf("error in test for path: '%s': %w", path, err)
 		}
 	}
-	const missing = "nable to remove nonexistent key: "
-	if strings.HasPrefix(message, "error in move ") {
-		message = strings.Replace(message, ": unable to get nonexistent key: ", ": U"+missing, 1)
+	if !at.equal(value) {
+		return fmt.Errorf("testing value %s failed: %w", path, ErrTestFailed)
 	}
-	return strings.Replace(message, ": u"+missing, ": U"+missing, 1)
+	return nil
+}
+
+func (d *document) move(from, path string) error {
+	in, key := d.find(from)
+	if in == nil {
+		return fmt.Errorf("move operation does not apply: doc is missing from path: %s: %w", from, errMissing)
+	}
+	value, err := in.get(key)
+	if err == nil {
+		err = in.remove(key)
+	}
+	if err != nil {
+		return fmt.Errorf("error in move for path: '%s': %w", key, err)
+	}
+	if in, key = d.find(path); in == nil {
+		return fmt.Errorf("move operation does not apply: doc is missing destination path: %s: %w", path, errMissing)
+	}
+	if err := in.add(key, value); err != nil {
+		return fmt.Errorf("error in move for path: '%s': %w", path, err)
+	}
+	return nil
+}
+
+func (d *document) copy(from, path string) error {
+	in, key := d.find(from)
+	if in == nil {
+		return fmt.Errorf("copy operation does not apply: doc is missing from path: %s: %w", from, errMissing)
+	}
+	value, err := in.get(key)
+	if err != nil {
+		return fmt.Errorf("error in copy for from: '%s': %w", from, err)
+	}
+	if in, key = d.find(path); in == nil {
+		return fmt.Errorf("copy operation does not apply: doc is missing destination path: %s: %w", path, errMissing)
+	}
+	if value != nil {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("error while performing deep copy: %w", err)
+		}
+		value = &node{raw: raw}
+		d.copied += int64(len(raw))
+	}
+	if d.copied > d.limit {
+		return fmt.Errorf("Unable to complete the copy, the accumulated size increase of copy is %d, exceeding the limit %d", d.copied, d.limit)
+	}
+	if err := in.add(key, value); err != nil {
+		return fmt.Errorf("error while adding value during copy: %w", err)
+	}
+	return nil
 }
