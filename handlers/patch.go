@@ -2,16 +2,17 @@ package handlers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -87,11 +88,7 @@ func (p *patcher) change(ctx context.Context, old api.Object) (api.Object, error
 	if err != nil {
 		return nil, err
 	}
-	after, err := patch.apply(before, p.c.codec.newObject())
-	if err != nil {
-		return nil, err
-	}
-	obj, err := p.decode(ctx, patch, after)
+	obj, err := p.patched(ctx, patch, before)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +96,28 @@ func (p *patcher) change(ctx context.Context, old api.Object) (api.Object, error
 		return nil, err
 	}
 	return p.c.Asked(old, obj)
+}
+
+// patched returns what the patch makes of an object.
+func (p *patcher) patched(ctx context.Context, patch *patch, before []byte) (api.Object, error) {
+	if patch.merge == nil {
+		after, err := patch.apply(before)
+		if err != nil {
+			return nil, err
+		}
+		return p.decode(ctx, patch, after)
+	}
+	obj := p.c.codec.newObject()
+	unknown, err := patch.merge(before, obj)
+	if err != nil {
+		return nil, err
+	}
+	if err := judgeStrict(request.From(ctx), append(patch.strict, unknown...), p.fieldValidation); err != nil {
+		return nil, patch.unfit(nil, err)
+	}
+	// Such a patch goes by the type alone, whatever kind it names.
+	obj.GetObjectKind().SetGroupVersionKind(p.c.codec.gvk)
+	return p.c.codec.defaulted(obj)
 }
 
 // decode reads the patched object. What does not fit the kind is the fault of
@@ -118,8 +137,12 @@ func (p *patcher) decode(ctx context.Context, patch *patch, data []byte) (api.Ob
 	if err != nil {
 		return nil, unfit(err)
 	}
-	if b.gvk != c.gvk {
-		return nil, unfit(errUnpatchable(p.h, c, b.gvk))
+	if b.gvk.Group == "" && b.gvk.Version == "" {
+		return nil, p.decodeInternal(ctx, patch, b.data)
+	}
+	gvk := b.gvk
+	if c, err = p.h.codecOfBody(c, &b); err != nil {
+		return nil, unfit(errUnpatchable(p.h, p.c.codec, gvk))
 	}
 	obj := c.newObject()
 	if err := b.into(obj, p.fieldValidation); err != nil {
@@ -131,14 +154,33 @@ func (p *patcher) decode(ctx context.Context, patch *patch, data []byte) (api.Ob
 	return c.defaulted(obj)
 }
 
+// decodeInternal returns the error of a patch that removes the apiVersion.
+// kube-apiserver reads the rest as its internal type, whose JSON has neither
+// metadata nor any other field of the published type, and so no name.
+func (p *patcher) decodeInternal(ctx context.Context, patch *patch, data []byte) error {
+	var content map[string]json.RawMessage
+	if err := json.Unmarshal(data, &content); err != nil {
+		return patch.unfit(data, err)
+	}
+	strict := patch.strict
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		if name != "kind" && name != "apiVersion" {
+			strict = append(strict, fmt.Errorf("unknown field %q", name))
+		}
+	}
+	if err := judgeStrict(request.From(ctx), strict, p.fieldValidation); err != nil {
+		return patch.unfit(data, err)
+	}
+	return p.c.checkName(p.c.codec.newObject())
+}
+
 // unfit is the answer to a patch that led to what does not fit the kind.
 func (p *patch) unfit(data []byte, err error) error {
 	shown := string(data)
 	if p.shown != nil {
 		shown = p.shown()
 	}
-	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
-		field.Invalid(field.NewPath("patch"), shown, err.Error())})
+	return errUnfit(shown, err)
 }
 
 // errUnpatchable tells what is wrong with a kind that a patch changed.

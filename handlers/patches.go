@@ -1,15 +1,16 @@
 package handlers
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -21,8 +22,11 @@ const maxPatchOperations = 10000
 
 // patch is the body of a PATCH, read.
 type patch struct {
-	// apply applies it to the JSON of an object of type like.
-	apply func(old []byte, like api.Object) ([]byte, error)
+	// apply applies it to the JSON of an object. Nil: merge applies it.
+	apply func(old []byte) ([]byte, error)
+	// merge applies it to the JSON of an object of the type of obj, and sets obj to
+	// the result. It returns the fields that the type does not have.
+	merge func(old []byte, obj api.Object) (unknown []error, err error)
 	// strict are the faults that only strict field validation minds.
 	strict []error
 	// shown is how messages show what led to an object that does not fit; nil
@@ -65,14 +69,19 @@ func parseJSONPatch(data []byte) (*patch, error) {
 	if err != nil {
 		return nil, errPatch(err)
 	}
-	apply := func(old []byte, _ api.Object) ([]byte, error) {
+	apply := func(old []byte) ([]byte, error) {
 		out, err := decoded.Apply(old, maxBody)
 		if err != nil {
-			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+			return nil, errUnprocessable(err)
 		}
 		return out, nil
 	}
 	return &patch{apply: apply, strict: strict}, nil
+}
+
+// errUnprocessable is the answer to a patch that does not fit the object.
+func errUnprocessable(err error) error {
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 }
 
 func parseMergePatch(data []byte) (*patch, error) {
@@ -84,7 +93,7 @@ func parseMergePatch(data []byte) (*patch, error) {
 	if changes == nil {
 		return nil, apierrors.NewBadRequest("Invalid JSON Patch")
 	}
-	apply := func(old []byte, _ api.Object) ([]byte, error) {
+	apply := func(old []byte) ([]byte, error) {
 		return mergeJSON(make([]byte, 0, len(old)+len(data)), old, data), nil
 	}
 	return &patch{apply: apply, strict: strict}, nil
@@ -96,17 +105,43 @@ func parseStrategicMergePatch(data []byte) (*patch, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	apply := func(old []byte, like api.Object) ([]byte, error) {
-		out, err := strategicpatch.StrategicMergePatch(old, data, like)
-		switch {
-		case errors.Is(err, mergepatch.ErrBadJSONDoc), errors.Is(err, mergepatch.ErrBadPatchFormatForPrimitiveList),
-			errors.Is(err, mergepatch.ErrBadPatchFormatForRetainKeys), errors.Is(err, mergepatch.ErrBadPatchFormatForSetElementOrderList),
-			errors.Is(err, mergepatch.ErrUnsupportedStrategicMergePatchFormat):
-			return nil, apierrors.NewBadRequest(err.Error())
-		case err != nil:
+	merge := func(old []byte, obj api.Object) ([]error, error) {
+		var original map[string]any
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(old, &original); err != nil {
 			return nil, err
 		}
-		return out, nil
+		merged, err := strategicpatch.StrategicMergeMapPatch(original, changes, obj)
+		if err != nil {
+			return nil, errStrategicMerge(err)
+		}
+		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, obj, true)
+		if unknown, ok := runtime.AsStrictDecodingError(err); ok {
+			return unknown.Errors(), nil
+		}
+		if err != nil {
+			return nil, errUnfit(fmt.Sprint(changes), err)
+		}
+		return nil, nil
 	}
-	return &patch{apply: apply, strict: strict, shown: func() string { return fmt.Sprint(changes) }}, nil
+	return &patch{merge: merge, strict: strict, shown: func() string { return fmt.Sprint(changes) }}, nil
+}
+
+// errStrategicMerge is the answer to a strategic merge patch that cannot be applied.
+func errStrategicMerge(err error) error {
+	switch err {
+	case mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList,
+		mergepatch.ErrBadPatchFormatForRetainKeys, mergepatch.ErrBadPatchFormatForSetElementOrderList,
+		mergepatch.ErrUnsupportedStrategicMergePatchFormat:
+		return apierrors.NewBadRequest(err.Error())
+	case mergepatch.ErrNoListOfLists, mergepatch.ErrPatchContentNotMatchRetainKeys:
+		return errUnprocessable(err)
+	}
+	return err
+}
+
+// errUnfit is the answer to a patch that led to something that does not fit the
+// kind; shown is the patch, or what it led to.
+func errUnfit(shown string, err error) error {
+	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+		field.Invalid(field.NewPath("patch"), shown, err.Error())})
 }

@@ -19,7 +19,15 @@ func applied(kind types.PatchType, data string) string {
 	if err != nil {
 		return code(err)
 	}
-	out, err := p.apply([]byte(patched), &corev1.Pod{})
+	var out []byte
+	if p.merge != nil {
+		pod := &corev1.Pod{}
+		if _, err = p.merge([]byte(patched), pod); err == nil {
+			out, err = json.Marshal(pod)
+		}
+	} else {
+		out, err = p.apply([]byte(patched))
+	}
 	if err != nil {
 		return code(err)
 	}
@@ -37,7 +45,8 @@ func TestPatches(t *testing.T) {
 		{jsonPatch, `[{"op":"add","path":"/metadata/labels/b","value":"2"}]`, `"b":"2"`, ""},
 		{jsonPatch, `[{"op":"remove","path":"/spec/containers/0"}]`, `"d"`, `"c"`},
 		{jsonPatch, `[{"op":"test","path":"/kind","value":"Pod"},{"op":"replace","path":"/kind","value":null}]`, `"kind":null`, ""},
-		{jsonPatch, `[{"op":"replace","path":"/metadata/labels/b","value":"2"}]`, `"b":"2"`, ""}, // as if it were added
+		{jsonPatch, `[{"op":"replace","path":"/metadata/labels/b","value":"2"}]`, `"b":"2"`, ""},               // as if it were added
+		{jsonPatch, `[{"op":"copy","from":"/metadata/labels/b","path":"/metadata/labels/c"}]`, `"c":null`, ""}, // null, as if it were there
 		{jsonPatch, `[{"op":"replace","path":"/metadata/annotations/b","value":"2"}]`, "422", ""},
 		{jsonPatch, `[{"op":"replace","path":"/spec/containers/5","value":{}}]`, "422", ""},
 		{jsonPatch, `[]`, `"x"`, ""},
@@ -61,7 +70,8 @@ func TestPatches(t *testing.T) {
 		{merge, strings.Repeat(`{"a":`, 20000), "400", ""},
 		{strategic, `{"spec":{"containers":[{"name":"c","image":"j"}]}}`, `"j"`, `"i"`},
 		{strategic, `{"spec":{"containers":[{"$patch":"delete","name":"c"}]}}`, `"d"`, `"c"`},
-		{strategic, `{"spec":{"containers":"x"}}`, `"containers":"x"`, ""}, // found out when it is decoded
+		{strategic, `{"spec":{"containers":"x"}}`, "422", ""},
+		{strategic, `{"kind":"Secret","other":1}`, `"name":"x"`, ""},
 		{strategic, `{"spec":{"$retainKeys":1}}`, "400", ""},
 		{strategic, `[]`, "400", ""},
 		{strategic, `x`, "400", ""},

@@ -152,6 +152,9 @@ func (p *patcher) decodeUntyped(ctx context.Context, patch *patch, data []byte) 
 	if err != nil {
 		return nil, patch.unfit(data, err)
 	}
+	if b.gvk.Kind == "" {
+		return nil, patch.unfit(data, runtime.NewMissingKindErr(string(b.data)))
+	}
 	u, err := b.content(c, p.fieldValidation)
 	if err != nil {
 		return nil, patch.unfit(data, err)
