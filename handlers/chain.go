@@ -69,7 +69,12 @@ func (h *Handler) recoverPanics(next http.Handler) http.Handler {
 // parse reads method and path once.
 func (h *Handler) parse(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request.From(r.Context()).Info = request.Parse(r)
+		info := request.Parse(r)
+		request.From(r.Context()).Info = info
+		if info.Err != nil {
+			internalError(w, r, fmt.Errorf("failed to create RequestInfo: %w", info.Err))
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -89,12 +94,17 @@ func (h *Handler) authorize(next http.Handler) http.Handler {
 		}
 		if err != nil {
 			h.Logger.Error("authorization failed", "id", scope.ID, "error", err)
-			escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-			http.Error(w, escape.Replace(fmt.Sprintf("Internal Server Error: %q: %v", r.URL.RequestURI(), err)), http.StatusInternalServerError)
+			internalError(w, r, err)
 			return
 		}
 		h.fail(w, r, authz.Forbidden(scope.User, &scope.Info, reason))
 	})
+}
+
+// internalError answers in plain text, for steps that come before there is a Status.
+func internalError(w http.ResponseWriter, r *http.Request, err error) {
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	http.Error(w, escape.Replace(fmt.Sprintf("Internal Server Error: %q: %v", r.URL.RequestURI(), err)), http.StatusInternalServerError)
 }
 
 // boundTime ends requests that take too long. Watches end by themselves.

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -36,6 +37,8 @@ type Info struct {
 	// Watch is set for a watch, whichever way it was asked for; WatchPath when
 	// it was by the deprecated /watch/ paths.
 	Watch, WatchPath bool
+	// Err says what is wrong with a path that leads nowhere.
+	Err error
 }
 
 // Subresources of a namespace, which /namespaces/NAME/X could otherwise be
@@ -60,7 +63,8 @@ func Parse(r *http.Request) Info {
 	info.Verb = verbOf(r.Method)
 	if parts[0] == "watch" || parts[0] == "proxy" {
 		if len(parts) < 2 {
-			return Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method)}
+			return Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method),
+				Err: fmt.Errorf("unable to determine kind and namespace from url, %v", r.URL)}
 		}
 		info.Verb = parts[0]
 		info.WatchPath = parts[0] == "watch"

@@ -95,10 +95,10 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A watch path that names nothing to watch is a path like any other.
+// A watch path that names nothing to watch is an error.
 func TestParseWatchOfNothing(t *testing.T) {
 	got := parse("GET", "/api/v1/watch")
-	if got.IsResource || got.Watch || got.Verb != "get" {
+	if got.IsResource || got.Watch || got.Verb != "get" || got.Err == nil {
 		t.Errorf("got %+v", got)
 	}
 }
