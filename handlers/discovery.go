@@ -18,14 +18,18 @@ import (
 
 // discoveryRoutes adds the documents by which clients find out what is served.
 func (h *Handler) discoveryRoutes(m *mux.Router) {
+	versions := h.orAggregated(true, h.serveAPIVersions)
+	m.HandleFunc("/api", versions).Methods(http.MethodGet)
+	m.HandleFunc("/api/", versions).Methods(http.MethodGet)
+	// These are served for every method, as by kube-apiserver's aggregation layer.
 	for path, serve := range map[string]http.HandlerFunc{
-		"/api":           h.orAggregated(true, h.serveAPIVersions),
-		"/apis":          h.orAggregated(false, h.serveGroups),
-		"/apis/{group}":  h.serveGroup,
-		"/api/{version}": h.serveResources, "/apis/{group}/{version}": h.serveResources,
+		"/apis":                   h.orAggregated(false, h.serveGroups),
+		"/apis/{group}":           h.serveGroup,
+		"/apis/{group}/{version}": h.serveResources,
+		"/api/{version}":          h.serveResources,
 	} {
-		m.HandleFunc(path, serve).Methods(http.MethodGet)
-		m.HandleFunc(path+"/", serve).Methods(http.MethodGet)
+		m.HandleFunc(path, serve)
+		m.HandleFunc(path+"/", serve)
 	}
 	h.addToIndex("/apis", "/apis/")
 }
@@ -35,7 +39,7 @@ func (h *Handler) serveAPIVersions(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		host, port = r.Host, ""
 	}
-	h.writeDocument(w, r, "APIVersions", &metav1.APIVersions{
+	h.writeDocument(w, r, offerDocument, "APIVersions", &metav1.APIVersions{
 		TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
 		Versions: []string{"v1"},
 		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{
@@ -58,7 +62,7 @@ func (h *Handler) serveGroups(w http.ResponseWriter, r *http.Request) {
 			list.Groups = append(list.Groups, apiGroup(g))
 		}
 	}
-	h.writeDocument(w, r, "APIGroupList", list)
+	h.writeDocument(w, r, offerGroup, "APIGroupList", list)
 }
 
 func (h *Handler) serveGroup(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +74,7 @@ func (h *Handler) serveGroup(w http.ResponseWriter, r *http.Request) {
 	}
 	group := apiGroup(g)
 	group.Kind, group.APIVersion = "APIGroup", "v1"
-	h.writeDocument(w, r, "APIGroup", &group)
+	h.writeDocument(w, r, offerGroup, "APIGroup", &group)
 }
 
 func apiGroup(g api.Group) metav1.APIGroup {
@@ -82,6 +86,8 @@ func apiGroup(g api.Group) metav1.APIGroup {
 	return out
 }
 
+// serveResources lists the resources of a group version. Only those of Kubernetes'
+// own groups mind the method.
 func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 	gv := schema.GroupVersion{Group: mux.Vars(r)["group"], Version: mux.Vars(r)["version"]}
 	resources := h.Catalogue.In(gv)
@@ -93,6 +99,13 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 		h.notFound(w, r)
 		return
 	}
+	offered := offerGroup
+	if api.KubernetesGroup(gv.Group) {
+		if offered = offerDocument; r.Method != http.MethodGet {
+			h.methodNotAllowed(w, r)
+			return
+		}
+	}
 	list := &metav1.APIResourceList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList"}, GroupVersion: gv.String(),
 	}
@@ -102,7 +115,7 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 	for _, res := range resources {
 		list.APIResources = append(list.APIResources, apiResources(res)...)
 	}
-	h.writeDocument(w, r, "APIResourceList", list)
+	h.writeDocument(w, r, offered, "APIResourceList", list)
 }
 
 // apiResources are the lines of discovery about a resource: its own and those
@@ -140,11 +153,11 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 }
 
 // writeDocument sends a document that is not a resource.
-func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, kind string, doc interface {
+func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, o offer, kind string, doc interface {
 	runtime.Object
 	protoMessage
 }) {
-	m, err := negotiate(r, offerDocument)
+	m, err := negotiate(r, o)
 	if err != nil {
 		h.fail(w, r, err)
 		return

@@ -1,12 +1,10 @@
 package handlers
 
 import (
-	"mime"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/munnerz/goautoneg"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -62,9 +60,9 @@ func (m media) streamContentType() string {
 	return mediaJSON
 }
 
-// offer is what a path can answer with. kube-apiserver looks at it twice, first
-// by name alone and then with the parameters, and words the two refusals
-// differently.
+// offer is what a path can answer with. On most paths kube-apiserver checks the
+// Accept header twice, first by name alone and then with the parameters, and words
+// the two refusals differently; an empty byName leaves out the first check.
 type offer struct {
 	byName, byParameters string
 	// stream: the answer is a watch. documents: it is no object of the
@@ -92,15 +90,18 @@ var (
 	}
 	offerAnswer   = offer{byName: offerObject.byName, byParameters: offerObject.byParameters, noTable: true}
 	offerDocument = offer{byName: offerObject.byName, byParameters: offerObject.byParameters, documents: true}
+	offerStatus   = offer{byParameters: offerObject.byParameters, documents: true}
+	// Groups are served by the aggregation layer, and what custom groups have by
+	// the extension server, which both do not check by name.
+	offerGroup = offerStatus
 )
 
-// untyped is the same offer of what has no Go type, and so no protobuf form.
+// untyped is the same offer for objects without a Go type, and so without a
+// protobuf form. Their paths do not check the Accept header by name alone.
 func (o offer) untyped() offer {
-	o.noProto = true
-	o.byName = mediaJSON + ", " + mediaYAML + ", " + mediaProtobuf
-	o.byParameters = o.byName
-	if o.stream {
-		o.byParameters = mediaJSON + ";stream=watch, " + mediaProtobuf + ";stream=watch"
+	o.noProto, o.byName = true, ""
+	if !o.stream {
+		o.byParameters = offerObject.byParameters
 	}
 	return o
 }
@@ -111,36 +112,35 @@ func negotiate(r *http.Request, o offer) (media, error) {
 	if accept == "" || accept == mediaJSON || accept == "*/*" {
 		return media{pretty: prettyWanted(r)}, nil
 	}
-	if !offeredByName(accept) {
+	if o.byName != "" && !offeredByName(accept) {
 		return media{}, statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
 			"406: Not Acceptable\n\nAvailable representations: "+o.byName, &metav1.StatusDetails{})
 	}
 	for _, c := range parseAccept(accept) {
-		if m, ok := c.match(o); ok {
-			m.pretty = m.pretty || prettyWanted(r)
-			return m, nil
+		m, ok := c.match(o)
+		if !ok {
+			continue
 		}
+		if o.stream && m.format == formatYAML {
+			break // what else the client accepts does not count any more
+		}
+		m.pretty = m.pretty || prettyWanted(r)
+		return m, nil
 	}
 	return media{}, statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
 		"only the following media types are accepted: "+o.byParameters, nil)
 }
 
-// errorMedia is the format for an error, which must not fail itself.
+// errorMedia is the format of an error: JSON where the Accept header asks for
+// something that a Status is not served as.
 func errorMedia(r *http.Request) media {
-	if m, err := negotiate(r, offerDocument); err == nil {
+	if m, err := negotiate(r, offerStatus); err == nil {
 		return m
-	}
-	// A format that is known, if not for what was asked; not where it was asked
-	// for in another shape.
-	for _, c := range parseAccept(r.Header.Get("Accept")) {
-		if f, ok := formats[c.name]; ok && c.params["as"] == "" {
-			return media{format: f, pretty: prettyWanted(r)}
-		}
 	}
 	return media{}
 }
 
-// offeredByName tells whether any of the types named is served at all.
+// offeredByName reports whether any of the named types is served at all.
 func offeredByName(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		name, _, _ := strings.Cut(part, ";")
@@ -154,65 +154,56 @@ func offeredByName(accept string) bool {
 
 // clause is one alternative of an Accept header.
 type clause struct {
-	name    string
-	params  map[string]string
-	quality float64
+	name   string
+	params map[string]string
 }
 
-// parseAccept returns the alternatives, best first. What cannot be parsed is
-// left out.
+// parseAccept returns the alternatives of an Accept header, best first. It leaves
+// out those that it cannot parse.
 func parseAccept(accept string) []clause {
-	var out []clause
-	for part := range strings.SplitSeq(accept, ",") {
-		name, params, err := mime.ParseMediaType(part)
-		if err != nil {
-			continue
-		}
-		c := clause{name: name, params: params, quality: 1}
-		if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
-			c.quality = q
-		}
-		out = append(out, c)
+	parsed := goautoneg.ParseAccept(accept)
+	out := make([]clause, len(parsed))
+	for i, a := range parsed {
+		out[i] = clause{name: a.Type + "/" + a.SubType, params: a.Params}
 	}
-	slices.SortStableFunc(out, func(a, b clause) int {
-		switch {
-		case a.quality > b.quality:
-			return -1
-		case a.quality < b.quality:
-			return 1
-		}
-		return 0
-	})
 	return out
 }
 
-// match tells whether the server can answer as the clause asks.
+// match reports whether the server can answer as the clause asks, and how.
 func (c clause) match(o offer) (media, bool) {
-	m := media{pretty: c.params["pretty"] == "1"}
-	switch f, ok := formats[c.name]; {
-	case ok:
-		m.format = f
-	case c.name != "*/*" && c.name != "application/*":
-		return m, false
+	if f, ok := formats[c.name]; ok {
+		return c.matchFormat(o, f)
 	}
-	if o.stream && m.format == formatYAML {
-		return m, false
+	if c.name != "*/*" && c.name != "application/*" {
+		return media{}, false
 	}
-	if s := c.params["stream"]; s != "" && (s != "watch" || !o.stream) {
-		return m, false
+	for f := formatJSON; f <= formatProtobuf; f++ {
+		if m, ok := c.matchFormat(o, f); ok {
+			return m, true
+		}
 	}
-	m.as, m.asVersion = c.params["as"], c.params["v"]
-	if o.noProto && m.format == formatProtobuf && m.as == "" {
-		return m, false
-	}
-	return m, o.shows(m, c.params["g"])
+	return media{}, false
 }
 
-// shows tells whether objects can be shown as m asks.
+// matchFormat is match for one format.
+func (c clause) matchFormat(o offer, f format) (media, bool) {
+	m := media{format: f, pretty: c.params["pretty"] == "1"}
+	// A client may ask for a stream where there is none: it gets the object.
+	if s := c.params["stream"]; s != "" && (s != "watch" || f == formatYAML) {
+		return m, false
+	}
+	for _, p := range []string{"as", "g", "v"} {
+		if _, ok := c.params[p]; ok {
+			m.as, m.asVersion = c.params["as"], c.params["v"]
+			return m, o.shows(m, c.params["g"])
+		}
+	}
+	return m, !o.noProto || f != formatProtobuf
+}
+
+// shows reports whether objects can be shown as m asks.
 func (o offer) shows(m media, group string) bool {
 	switch m.as {
-	case "":
-		return true
 	case asTable:
 		if m.format == formatProtobuf || o.noTable {
 			return false

@@ -75,6 +75,8 @@ func (h *Handler) view(c *call, o offer) (view, error) {
 	v.now = h.Now()
 	isList := c.info.Verb == api.VerbList || c.info.Verb == api.VerbDeleteCollection
 	switch {
+	case m.as == asPartialList && o.stream:
+		return v, nil // the first event ends the watch
 	case m.as == asPartialList && !isList:
 		return v, errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, internalPackage(c.Resource), c.Resource.Kind)
 	case m.as == asPartial && isList:

@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"maps"
 	"strconv"
 	"time"
@@ -48,6 +49,9 @@ func (s *eventStream) send(events []storage.Event, now time.Time) error {
 	return s.flush()
 }
 
+// errEventNoList ends a watch whose client asked for the form of lists.
+var errEventNoList = errors.New("an event is no list, as the client wants it")
+
 // unshownError tells that an event could not be brought into the form that the
 // client asked for.
 type unshownError struct{ error }
@@ -58,6 +62,8 @@ func (s *eventStream) append(e *storage.Event) error {
 	var object subject = e.Item
 	var err error
 	switch {
+	case s.view.as == asPartialList:
+		return errEventNoList
 	case e.Type == storage.Bookmark:
 		object = bookmark(s.view.codec, e)
 	case s.subject != nil:
