@@ -122,10 +122,10 @@ func (k *CustomKinds) empty(ctx context.Context, name string) (bool, error) {
 // deleteAll deletes all objects of a kind, and tells how many are left. Admission
 // has nothing to say about it.
 func (k *CustomKinds) deleteAll(ctx context.Context, t registry.Target) (left int, err error) {
-	items, _, err := k.Registry.DeleteCollection(ctx, t, registry.ListOptions{}, registry.DeleteOptions{
+	deleted, err := k.Registry.DeleteCollection(ctx, t, registry.ListOptions{}, registry.DeleteOptions{
 		WriteOptions: registry.WriteOptions{Admitted: true},
 	})
-	if err != nil || len(items) == 0 {
+	if err != nil || len(deleted.Items) == 0 {
 		return 0, err
 	}
 	list, err := k.Registry.List(ctx, t, registry.ListOptions{})

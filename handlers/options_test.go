@@ -59,7 +59,7 @@ any          | any      | 422    | 422
 at 5 1       | from 5 1 | at 5 1 | 422
 400          | 400      | 400    | 422
 at 3 1 after ns/a | 422 | 422 | 422
-at 3 1 after ns/a | 422 | 422 | 422
+at 3 after ns/a   | 422 | 422 | 422
 400               | 422 | 422 | 422
 400               | 422 | 422 | 422
 `), "\n")
@@ -95,7 +95,7 @@ func TestWatchOptions(t *testing.T) {
 initial consistent | initial consistent | consistent
 initial any        | initial any        | consistent
 after 5            | initial from 5     | after 5
-400                | 500                | 500
+500                | 500                | 500
 `), "\n") // the 500 is kube-apiserver's
 	for row, version := range []string{"", "0", "5", "x"} {
 		cells := strings.Split(want[row], "|")
@@ -124,7 +124,7 @@ after 5            | initial from 5     | after 5
 				if want := strings.TrimSpace(cells[column]); got != want {
 					t.Errorf("%s: %s, want %s", q.Encode(), got, want)
 				}
-				if err == nil && (w.Bookmarks != bookmarks || w.InitialEventsEnd != (bookmarks && send == "true")) {
+				if err == nil && (w.Bookmarks != bookmarks || w.InitialEventsEnd != (bookmarks && w.Initial)) {
 					t.Errorf("%s: bookmarks %t, at the end of what is there %t", q.Encode(), w.Bookmarks, w.InitialEventsEnd)
 				}
 			}

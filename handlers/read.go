@@ -94,13 +94,13 @@ func (c *call) page() (registry.ListOptions, *continueToken, error) {
 		return page, nil, err
 	case token != nil:
 		page.Read, page.After = token.read(), token.after(c.keyPrefix())
-		return page, token, nil
+	default:
+		page.Read, err = listRead(o)
 	}
-	page.Read, err = listRead(o)
-	if page.Read.Match == storage.Any {
+	if o.ResourceVersion == "0" {
 		page.Limit = 0 // what the cache has anyway is not cut into pages
 	}
-	return page, nil, err
+	return page, token, err
 }
 
 // errPage says what is wrong with a page that begins where token says.

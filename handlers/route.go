@@ -61,7 +61,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if len(allowed) == 0 {
 		return nil, errUnknownPath(res, v, info)
 	}
-	if verb := verbOnPath(info, r.Method); !contains(allowed, verb) || info.Subresource == "" && !has(res, verb) {
+	if verb := verbOnPath(res, info, r.Method); !contains(allowed, verb) || info.Subresource == "" && !has(res, verb) {
 		if !passesOn(res.Subresource(info.Subresource)) || r.Method != http.MethodHead && r.Method != http.MethodOptions {
 			return nil, errVerb(res, v, info)
 		}
@@ -184,15 +184,23 @@ func contains(list []string, s string) bool {
 // verbOnPath is the verb of the method, or one that no path has: HEAD means get
 // elsewhere, but on resources it is not served, and what watch paths serve is
 // read with GET only.
-func verbOnPath(info *request.Info, method string) string {
+//
+// A watch of a resource that can only be listed is refused later, as a list.
+func verbOnPath(res *api.Resource, info *request.Info, method string) string {
 	if method == http.MethodHead || info.WatchPath && method != http.MethodGet {
 		return method
+	}
+	if info.Verb == api.VerbWatch && !has(res, api.VerbWatch) {
+		return api.VerbList
 	}
 	return info.Verb
 }
 
 // dispatch does what the verb asks.
 func (h *Handler) dispatch(c *call) error {
+	if c.info.Verb == api.VerbWatch && !has(c.Resource, api.VerbWatch) {
+		return apierrors.NewMethodNotSupported(schema.GroupResource{Group: c.Version.Group, Resource: c.Resource.Name}, c.info.Verb)
+	}
 	if c.Resource.Virtual != nil {
 		return h.serveVirtual(c)
 	}

@@ -42,8 +42,9 @@ func (h *Handler) watch(c *call) error {
 	}
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
-	case apierrors.IsResourceExpired(err):
-		// A history that is gone is told of in the stream, where clients look.
+	case apierrors.IsResourceExpired(err), apierrors.IsTimeout(err):
+		// As in kube-apiserver, a revision that there is no more, or not yet, is an
+		// error in the stream.
 		if err := s.begin(v.streamContentType()); err != nil {
 			return nil
 		}
@@ -116,10 +117,7 @@ func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registr
 	}
 	n, err := parseResourceVersion(o.ResourceVersion)
 	if err != nil {
-		if o.SendInitialEvents != nil {
-			return w, err
-		}
-		return w, errResourceVersion(err)
+		return w, errVersion(err)
 	}
 	switch {
 	case o.SendInitialEvents != nil && *o.SendInitialEvents:

@@ -208,7 +208,7 @@ func TestWatchOfGoneRevision(t *testing.T) {
 	if w.Code != http.StatusOK && statusIn(t, w).Reason != "Timeout" {
 		t.Errorf("a revision to come: %d %s", w.Code, w.Body)
 	}
-	for path, want := range map[string]int{"?watch=1&resourceVersion=x": 400, "?watch=1&labelSelector=(": 400, "?watch=1&resourceVersionMatch=Exact": 422} {
+	for path, want := range map[string]int{"?watch=1&resourceVersion=x": 500, "?watch=1&labelSelector=(": 400, "?watch=1&resourceVersionMatch=Exact": 422} {
 		if w := sendText(t, h, http.MethodGet, mapsPath+path, ""); w.Code != want {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}

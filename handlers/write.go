@@ -174,13 +174,13 @@ func (h *Handler) deleteCollection(c *call) error {
 		return err
 	}
 	c.warnOfOrphans(options)
-	items, revision, err := h.Registry.DeleteCollection(c.r.Context(), c.Target, page, options)
+	list, err := h.Registry.DeleteCollection(c.r.Context(), c.Target, page, options)
 	if err != nil {
 		return errPage(token, err)
 	}
-	shown, err := h.subjects(c.r.Context(), c.Target, c.codec, items)
+	shown, err := h.subjects(c.r.Context(), c.Target, c.codec, list.Items)
 	if err != nil {
 		return err
 	}
-	return h.writeList(c.w, &v, metav1.ListMeta{ResourceVersion: fmt.Sprint(revision)}, shown)
+	return h.writeList(c.w, &v, c.listMeta(list), shown)
 }

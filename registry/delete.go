@@ -70,7 +70,7 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	if err := r.mutate(ctx, a); err != nil {
 		return Outcome{}, err
 	}
-	if err := deletePreconditions(t, old, o.Preconditions); err != nil {
+	if err := deletePreconditions(t, old, o); err != nil {
 		return Outcome{}, err
 	}
 	if err := r.validate(ctx, a); err != nil {
@@ -218,45 +218,53 @@ func hasFinalizers(res *api.Resource, obj api.Object) bool {
 	return len(obj.GetFinalizers()) > 0 || res.HasFinalizers != nil && res.HasFinalizers(obj)
 }
 
-// deletePreconditions compares uid and resourceVersion. Unlike other messages
-// these name the kind, as kube-apiserver's do.
-func deletePreconditions(t Target, old api.Object, p *metav1.Preconditions) error {
+// deletePreconditions compares uid and resourceVersion. The messages name the
+// kind, not the resource. Kinds that begin a deletion in their own way compare
+// first and word it differently, unless a collection is deleted.
+func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
+	p := o.Preconditions
 	if p == nil {
 		return nil
 	}
+	uid := "the UID in the precondition (%v) does not match the UID in record (%v). The object might have been deleted and then recreated"
+	version := "the ResourceVersion in the precondition (%v) does not match the ResourceVersion in record (%v). The object might have been modified"
 	named := t.groupResource()
-	named.Resource = t.Resource.Kind
+	if t.Resource.BeginDelete != nil && !o.collection {
+		uid = "Precondition failed: UID in precondition: %v, UID in object meta: %v"
+		version = "Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v"
+	} else {
+		named.Resource = t.Resource.Kind
+	}
 	if p.UID != nil && *p.UID != old.GetUID() {
-		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf(
-			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, old.GetUID()))
+		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf(uid, *p.UID, old.GetUID()))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf(
-			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, old.GetResourceVersion()))
+		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf(version, *p.ResourceVersion, old.GetResourceVersion()))
 	}
 	return nil
 }
 
-// DeleteCollection deletes the objects of t's collection that sel selects, as
-// they are at the beginning, and returns them as they were then, with the
-// revision of the selection. Objects that vanish meanwhile are left out.
-func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptions, o DeleteOptions) ([]*storage.Item, int64, error) {
+// DeleteCollection deletes the objects of t's collection that sel selects. It
+// returns the list that it worked through, without the objects that vanished
+// meanwhile.
+func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptions, o DeleteOptions) (*storage.List, error) {
 	list, err := r.List(ctx, t, sel)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	o.collection = true
-	deleted := make([]*storage.Item, 0, len(list.Items))
+	deleted := *list
+	deleted.Items = make([]*storage.Item, 0, len(list.Items))
 	for _, item := range list.Items {
 		one := t
 		one.Namespace, one.Name = item.Namespace(), item.Name()
 		switch _, err := r.delete(ctx, one, o); {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			return nil, 0, err
+			return nil, err
 		default:
-			deleted = append(deleted, item)
+			deleted.Items = append(deleted.Items, item)
 		}
 	}
-	return deleted, list.Revision, nil
+	return &deleted, nil
 }

@@ -170,14 +170,15 @@ func TestDeleteCollection(t *testing.T) {
 		return out
 	}
 	for _, o := range []DeleteOptions{dry, {}} {
-		items, _, err := r.DeleteCollection(t.Context(), all, even, o)
-		if err != nil || fmt.Sprint(names(items)) != "[m0 m2 m4]" {
-			t.Errorf("got %v, %v", names(items), err)
+		list, err := r.DeleteCollection(t.Context(), all, even, o)
+		if err != nil || fmt.Sprint(names(list.Items)) != "[m0 m2 m4]" {
+			t.Errorf("got %v, %v", list, err)
 		}
 	}
 	first := ListOptions{Limit: 1}
-	if items, _, err := r.DeleteCollection(t.Context(), all, first, DeleteOptions{}); err != nil || fmt.Sprint(names(items)) != "[m1]" {
-		t.Errorf("one page: %v, %v", names(items), err)
+	list, err := r.DeleteCollection(t.Context(), all, first, DeleteOptions{})
+	if err != nil || fmt.Sprint(names(list.Items)) != "[m1]" || list.Next == "" || list.Remaining != 3 {
+		t.Errorf("one page: %v, %v", list, err)
 	}
 	left, err := r.List(t.Context(), all, ListOptions{})
 	if err != nil || fmt.Sprint(names(left.Items)) != "[m3 m4 m5]" {
@@ -187,7 +188,7 @@ func TestDeleteCollection(t *testing.T) {
 	there := all
 	there.Namespace = "other"
 	create(t, r, there, &other)
-	if _, _, err := r.DeleteCollection(t.Context(), all, ListOptions{}, DeleteOptions{}); err != nil {
+	if _, err := r.DeleteCollection(t.Context(), all, ListOptions{}, DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	there.Name = "x"

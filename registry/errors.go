@@ -50,6 +50,13 @@ func (r *Registry) StatusError(t Target, err error) error {
 	return err
 }
 
+// errUnparsedVersion is the answer to an update of an object whose
+// resourceVersion is no number. As in kube-apiserver it has code 500 and no reason.
+func errUnparsedVersion(err error) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
+}
+
 // tooLargeResourceVersion is the answer to a read that asks for a revision
 // which the server has not seen within its bounded wait.
 func tooLargeResourceVersion(f *storage.FutureRevisionError) error {

@@ -163,7 +163,7 @@ func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOpt
 		return nil
 	}
 	if n, err := strconv.ParseUint(rv, 10, 64); err != nil {
-		return apierrors.NewBadRequest("invalid resource version: " + err.Error())
+		return errUnparsedVersion(err)
 	} else if strconv.FormatUint(n, 10) != old.GetResourceVersion() {
 		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modified))
 	}
