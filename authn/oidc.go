@@ -73,11 +73,22 @@ func newOIDCTokens(config JWT, r rules, logger *slog.Logger) (*oidcTokens, error
 		}
 		transport = elsewhere{transport, strings.TrimSuffix(config.Issuer.URL, "/") + wellKnown, at}
 	}
-	o.client = &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	o.client = &http.Client{Transport: transport, Timeout: 30 * time.Second, CheckRedirect: stayAtOrigin}
 	return o, nil
 }
 
+const maxRedirects = 10
+
 const wellKnown = "/.well-known/openid-configuration"
+
+// stayAtOrigin is a CheckRedirect that refuses redirects to other servers, or to
+// one that is not verified.
+func stayAtOrigin(to *http.Request, via []*http.Request) error {
+	if from := via[0].URL; to.URL.Scheme != from.Scheme || to.URL.Host != from.Host || len(via) >= maxRedirects {
+		return fmt.Errorf("redirect to %s is not allowed", to.URL.Redacted())
+	}
+	return nil
+}
 
 // elsewhere gets one document from another address.
 type elsewhere struct {

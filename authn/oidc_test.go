@@ -306,6 +306,24 @@ func TestOIDCDiscoveryURL(t *testing.T) {
 	}
 }
 
+// An issuer may redirect to itself, and to no other server.
+func TestOIDCRedirects(t *testing.T) {
+	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	defer other.Close()
+	p := newProvider(t)
+	for target, want := range map[string]bool{p.URL + "/elsewhere": true, other.URL: false, "http" + strings.TrimPrefix(p.URL, "https"): false} {
+		from := httptest.NewRequest(http.MethodGet, p.URL+wellKnown, nil)
+		to := httptest.NewRequest(http.MethodGet, target, nil)
+		o, err := newOIDCTokens(JWT{Issuer: JWTIssuer{URL: p.URL}}, rules{}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.client.CheckRedirect(to, []*http.Request{from}); (err == nil) != want {
+			t.Errorf("redirect to %s: %v", target, err)
+		}
+	}
+}
+
 func TestOIDCConfigReloads(t *testing.T) {
 	p, q := newProvider(t), newProvider(t)
 	path := filepath.Join(t.TempDir(), "config.yaml")

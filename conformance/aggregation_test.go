@@ -381,3 +381,32 @@ func TestAggregationFails(t *testing.T) {
 		}
 	}
 }
+
+// TestAggregationPathsWithoutResource: what every user may do with discovery leads
+// to the discovery document of another server, and to nothing else there.
+func TestAggregationPathsWithoutResource(t *testing.T) {
+	a := startAggregated(t)
+	a.register(t, nil)
+	a.lead(t, true)
+	a.becomes(t, "Passed")
+	config := as(a.server.RESTConfig(), "alice")
+	config.Impersonate.Groups = []string{"system:authenticated"}
+	alice := kubernetes.NewForConfigOrDie(config).RESTClient()
+	const group = "/apis/" + sampleGroup + "/v1"
+	for path, code := range map[string]int{
+		group: 200, group + "/things": 403, thingsOf: 403,
+		group + "/watch": 404, group + "/watch/": 404, group + "/proxy": 404,
+	} {
+		a.mu.Lock()
+		delete(a.users, path)
+		a.mu.Unlock()
+		var got int
+		alice.Get().RequestURI(path).Do(t.Context()).StatusCode(&got)
+		a.mu.Lock()
+		reached := slices.ContainsFunc(a.users[path], func(u string) bool { return strings.HasPrefix(u, "alice ") })
+		a.mu.Unlock()
+		if got != code || reached != (code == 200) {
+			t.Errorf("%s: %d, reached %v, want %d", path, got, reached, code)
+		}
+	}
+}

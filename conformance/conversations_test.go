@@ -33,7 +33,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // start starts a server for a test, with the users of the conversations.
 func start(t *testing.T) *server.Server {
 	t.Helper()
-	s, err := server.Start(t.Context(), server.Options{TokenFile: "testdata/tokens.csv", EnableAdmissionPlugins: []string{"NodeRestriction"}})
+	s, err := server.Start(t.Context(), server.Options{
+		TokenFile: "testdata/tokens.csv", EnableAdmissionPlugins: []string{"NodeRestriction"},
+		Authentication: server.Authentication{BootstrapTokens: true},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -178,7 +178,7 @@ func whoami(t *testing.T, config *rest.Config) authenticationv1.UserInfo {
 // cluster-info whom to trust, gets a certificate by the token, and renews it by
 // itself. Then the token is taken away.
 func TestJoin(t *testing.T) {
-	s, admin := startWith(t, server.Options{})
+	s, admin := startWith(t, server.Options{Authentication: server.Authentication{BootstrapTokens: true}})
 	prepareJoin(t, s, admin)
 	joining := discover(t, s.URL)
 	joining.BearerToken = joinID + "." + joinSecret
@@ -198,6 +198,20 @@ func TestJoin(t *testing.T) {
 	_, err := kubernetes.NewForConfigOrDie(joining).AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if !apierrors.IsUnauthorized(err) {
 		t.Errorf("by a token that is gone: %v", err)
+	}
+}
+
+// TestBootstrapTokensAreOffByDefault: without the flag a bootstrap token is no
+// credential.
+func TestBootstrapTokensAreOffByDefault(t *testing.T) {
+	s, admin := startWith(t, server.Options{})
+	if _, err := admin.CoreV1().Secrets("kube-system").Create(t.Context(), joinSecretObject(), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	joining := rest.AnonymousClientConfig(s.RESTConfig())
+	joining.BearerToken = joinID + "." + joinSecret
+	if user, err := userOf(t, kubernetes.NewForConfigOrDie(joining)); !apierrors.IsUnauthorized(err) {
+		t.Errorf("the token is of %q (%v)", user, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,25 @@ import (
 // tells of a group version, for which they ask many servers before they do
 // anything else.
 const remoteDiscoveryTimeout = 5 * time.Second
+
+// isForwardable reports whether another server understands a path as it was
+// authorized. Paths without a resource are authorized as such, which all users are
+// for discovery: of those, only the discovery document of the group version is
+// forwarded. A path with empty or dot segments may lead to another resource at a
+// server that cleans paths.
+func isForwardable(info *request.Info) bool {
+	if !info.IsResource {
+		segments := strings.Split(strings.TrimSuffix(info.Path, "/"), "/")
+		switch segments[1] {
+		case "apis":
+			return len(segments) == 4 // /apis/GROUP/VERSION
+		default:
+			return len(segments) <= 3 // /api, /api/VERSION
+		}
+	}
+	isDot := func(segment string) bool { return segment == "." || segment == ".." }
+	return info.Resource != "" && !isDot(info.Namespace) && !slices.ContainsFunc(info.Parts, isDot)
+}
 
 // serveElsewhere passes a request on to the server that serves its group version.
 func (h *Handler) serveElsewhere(w http.ResponseWriter, r *http.Request, to *aggregation.Remote) {

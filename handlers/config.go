@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"log/slog"
+	"regexp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,6 +44,9 @@ type Config struct {
 	// Starting makes the Handler refuse requests for resources and for documents
 	// about them until Started is called.
 	Starting bool
+	// AllowedOrigins match the origins whose pages may use the API (CORS) and open
+	// WebSockets; none means pages of the server itself.
+	AllowedOrigins []*regexp.Regexp
 	// Version is what /version answers.
 	Version version.Info
 	// RequestTimeout bounds every request but watches; 0 means a minute.

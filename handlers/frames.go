@@ -131,7 +131,7 @@ func newWebSocketFrames(w http.ResponseWriter, r *http.Request, patience time.Du
 func (f *wsFrames) begin(string) error {
 	upgrader := websocket.Upgrader{
 		Subprotocols: []string{protocolBinary, protocolBase64},
-		// Credentials come in headers, which another site's page cannot set.
+		// The chain has refused foreign origins.
 		CheckOrigin: func(*http.Request) bool { return true },
 	}
 	conn, err := upgrader.Upgrade(proxy.Innermost(f.w), f.r, nil)

@@ -97,17 +97,19 @@ func New(c Config) (*Handler, error) {
 // into the request's Scope, where the later ones read it.
 func (h *Handler) build() http.Handler {
 	steps := []func(http.Handler) http.Handler{
-		h.identify,            // first, so that whatever follows can be logged under an id
-		h.measure,             // outside recovery: a panic counts as the 500 that it becomes
-		h.recoverPanics,       // before anything that could panic
-		h.parse,               // once, for all that ask what the request is about
-		h.refuseWhileStarting, // before authentication and authorization, which read what is not loaded yet
-		h.authenticate,        // who; before limits, which may depend on it
-		h.impersonate,         // as whom; what follows is about the one that is acted as
-		h.boundTime,           // what is allowed to begin must also end, and waits for a part of its time
-		h.limit,               // is there room; before authorization, which may be costly
-		h.authorize,           // may they; nothing below is reached without
-		h.refuseWhileEnding,   // long requests only begin while somebody would end them
+		h.identify,              // first, so that whatever follows can be logged under an id
+		h.measure,               // outside recovery: a panic counts as the 500 that it becomes
+		h.recoverPanics,         // before anything that could panic
+		h.parse,                 // once, for all that ask what the request is about
+		h.allowOrigins,          // before authentication: preflight requests carry no credential
+		h.refuseForeignUpgrades, // before authentication, which would believe the browser's certificate
+		h.refuseWhileStarting,   // before authentication and authorization, which read what is not loaded yet
+		h.authenticate,          // who; before limits, which may depend on it
+		h.impersonate,           // as whom; what follows is about the one that is acted as
+		h.boundTime,             // what is allowed to begin must also end, and waits for a part of its time
+		h.limit,                 // is there room; before authorization, which may be costly
+		h.authorize,             // may they; nothing below is reached without
+		h.refuseWhileEnding,     // long requests only begin while somebody would end them
 	}
 	var next http.Handler = h.routes()
 	for i := len(steps) - 1; i >= 0; i-- {
@@ -143,11 +145,16 @@ func (h *Handler) routes() http.Handler {
 	m.NotFoundHandler = http.HandlerFunc(h.notFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.methodNotAllowed)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info := &request.From(r.Context()).Info
 		if remote := h.Aggregation.At(r.URL.Path); remote != nil {
+			if !isForwardable(info) {
+				h.notFound(w, r)
+				return
+			}
 			h.serveElsewhere(w, r, remote)
 			return
 		}
-		if info := &request.From(r.Context()).Info; info.IsResource {
+		if info.IsResource {
 			h.serveResource(w, r, info)
 			return
 		}

@@ -117,6 +117,10 @@ func (p *parts) answer() (err error) {
 	if p.remotes, err = p.newRemotes(); err != nil {
 		return err
 	}
+	origins, err := originPatterns(p.o.CORSAllowedOrigins)
+	if err != nil {
+		return err
+	}
 	p.handler, err = handlers.New(handlers.Config{
 		Catalogue:                   p.catalogue,
 		Registry:                    p.reg,
@@ -128,6 +132,7 @@ func (p *parts) answer() (err error) {
 		Checks:                      p.checks(),
 		LivezGracePeriod:            p.o.LivezGracePeriod,
 		Starting:                    true,
+		AllowedOrigins:              origins,
 		Version:                     Version(),
 		RequestTimeout:              p.o.RequestTimeout,
 		MinRequestTimeout:           p.o.MinRequestTimeout,

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// Authentication says how users are known. Its zero value knows client
-// certificates of the server's own CA, service accounts by tokens that the
-// server signs itself, and bootstrap tokens. Each field is a flag, which its
-// comment names.
+// Authentication configures the authentication of users. Its zero value accepts
+// client certificates of the server's own CA, and tokens of service accounts that
+// the server signs itself. Each field is a flag, which its comment names.
 type Authentication struct {
 	// Audiences (--api-audiences) are the names that tokens must be meant for;
 	// empty means the issuers of service accounts.
@@ -39,9 +38,10 @@ type Authentication struct {
 	// of pods end when they should have been renewed.
 	NoExtension bool
 
-	// NoBootstrapTokens (--enable-bootstrap-token-auth=false) does not know the
-	// Secrets in kube-system by which nodes join.
-	NoBootstrapTokens bool
+	// BootstrapTokens (--enable-bootstrap-token-auth) accepts the Secrets of type
+	// bootstrap.kubernetes.io/token in kube-system, by which nodes join, as bearer
+	// tokens.
+	BootstrapTokens bool
 
 	// ConfigFile (--authentication-config) is an AuthenticationConfiguration,
 	// read again when it changes; OIDC is what there was before it.

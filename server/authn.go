@@ -103,7 +103,7 @@ func (s *Server) newTokens(id *identities, catalogue *api.Catalogue, reg *regist
 		Used:      noteUse(catalogue, reg),
 		Metrics:   counts,
 	})
-	if !o.Authentication.NoBootstrapTokens {
+	if o.Authentication.BootstrapTokens {
 		tokens = append(tokens, authn.ForServer(audiences, &authn.BootstrapTokens{Objects: id.lookup}))
 	}
 	others, err := s.otherTokens(id, counts)

@@ -29,11 +29,15 @@ type component struct {
 // newComponentStatuses looks at etcd through the store, and at the scheduler
 // and the controller manager at their health ports.
 func newComponentStatuses(etcd func(context.Context) error) *componentStatuses {
-	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{
-		DisableKeepAlives: true,
-		// Their certificates are their own; nothing secret is sent or learnt.
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-	}}
+	client := &http.Client{
+		Timeout: 2 * time.Second,
+		Transport: &http.Transport{
+			DisableKeepAlives: true,
+			// Their certificates are their own; nothing secret is sent or learnt.
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return &componentStatuses{parts: []component{
 		{"controller-manager", healthz(client, "https://127.0.0.1:10257/healthz")},
 		{"scheduler", healthz(client, "https://127.0.0.1:10259/healthz")},

@@ -52,6 +52,9 @@ type Options struct {
 	ClientCAFile string
 	// TokenFile (--token-auth-file) has lines of token,user,uid,"groups".
 	TokenFile string
+	// CORSAllowedOrigins (--cors-allowed-origins) are regular expressions of the
+	// origins whose pages may use the API and open WebSockets.
+	CORSAllowedOrigins []string
 	// NoAnonymous (--anonymous-auth=false) refuses requests that carry no
 	// credential with 401.
 	NoAnonymous bool
@@ -287,6 +290,9 @@ func (o Options) Validate() error {
 		errs = append(errs, err)
 	}
 	if err := admission.CheckNames(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := originPatterns(o.CORSAllowedOrigins); err != nil {
 		errs = append(errs, err)
 	}
 	errs = append(errs, o.validateTLS()...)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -189,4 +191,32 @@ func short(t *testing.T, raw []byte) string {
 		t.Error(err)
 	}
 	return fmt.Sprintf("%s/%s/%s/%v", o.APIVersion, o.Kind, o.Metadata.Name, o.Data)
+}
+
+// A redirect fails the call: its target is not asked, and nothing of the answers
+// is shown.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	f := start(t, server.Options{})
+	var reached atomic.Int32
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		reached.Add(1)
+		http.Error(w, "secret of an internal server", http.StatusInternalServerError)
+	}))
+	defer inside.Close()
+	for i, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		f := f.sub(t, fmt.Sprintf("redirects-%d", i))
+		f.validating("h.example.com", f.serve(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", inside.URL)
+			w.WriteHeader(code)
+			fmt.Fprint(w, "secret of the hook")
+		}))
+		want := fmt.Sprintf(failed+"failed to call webhook: the server responded with the status code %d but did not return more information", code)
+		_, err := f.create("a", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if got := outcome(err); got != want || strings.Contains(fmt.Sprintf("%+v", err), "secret") {
+			t.Errorf("%d:\n got %s\nwant %s", code, got, want)
+		}
+	}
+	if n := reached.Load(); n != 0 {
+		t.Errorf("redirects were followed %d times", n)
+	}
 }

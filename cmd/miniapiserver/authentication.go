@@ -16,7 +16,7 @@ func accessFlags(fs *pflag.FlagSet, s *settings) {
 	fs.StringVar(&s.ClientCAFile, "client-ca-file", "", "`File` with CAs of client certificates that are accepted besides the server's own; read again when it changes.")
 	fs.StringVar(&s.TokenFile, "token-auth-file", "", "CSV `file` of bearer tokens: token,user name,user uid,\"group1,group2\".")
 	accountFlags(fs, a)
-	s.turnOff(fs, &a.NoBootstrapTokens, "enable-bootstrap-token-auth", "Take the Secrets of type bootstrap.kubernetes.io/token in kube-system for bearer tokens.")
+	fs.BoolVar(&a.BootstrapTokens, "enable-bootstrap-token-auth", false, "If true, Secrets of type bootstrap.kubernetes.io/token in kube-system are accepted as bearer tokens.")
 	s.turnOff(fs, &a.NoLookup, "service-account-lookup", "Take tokens of Secrets only as long as the Secret is there.")
 	s.turnOff(fs, &a.NoExtension, "service-account-extend-token-expiration", "Let the tokens that pods have mounted be good for a year, though they should be renewed within an hour, and count those that are not.")
 	oidcFlags(fs, a)

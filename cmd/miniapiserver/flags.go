@@ -84,6 +84,7 @@ func servingFlags(fs *pflag.FlagSet, s *settings) {
 	fs.StringVar(&s.TLSMinVersion, "tls-min-version", "", "Oldest `version` of TLS that is served: VersionTLS12 or VersionTLS13 (default: VersionTLS12).")
 	fs.StringSliceVar(&s.TLSCipherSuites, "tls-cipher-suites", nil, "`Suites` of TLS 1.2, such as TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 (default: Go's choice).")
 	fs.StringVar(&s.TLSKeyFile, "tls-private-key-file", "", "`File` with the key of --tls-cert-file.")
+	fs.StringSliceVar(&s.CORSAllowedOrigins, "cors-allowed-origins", nil, "Comma-separated list of regular `expressions` of the origins whose pages may use the API and open WebSockets. Each must be anchored to the start of the host with ^ or //, and to its end with $ or the : of a port, such as //example.com(:|$) (default: pages of the server itself).")
 	fs.StringVar(&s.nodePorts, "service-node-port-range", "30000-32767", "`First-last` port that services of type NodePort get on nodes.")
 	fs.StringVar(&s.ServiceClusterIPRange, "service-cluster-ip-range", "10.96.0.0/16", "`CIDR` that services get their addresses from, or two of different families.")
 }

@@ -20,15 +20,21 @@ func TestParseFlags(t *testing.T) {
 	if s.Dir != ".miniapiserver" || s.Port != 6443 || s.BindAddress != "127.0.0.1" || s.NoAnonymous || s.InsecurePort != 0 {
 		t.Errorf("defaults: %+v", s.Options)
 	}
+	if s.Authentication.BootstrapTokens || s.LoopbackKubelets || len(s.CORSAllowedOrigins) > 0 {
+		t.Errorf("defaults: %+v", s.Options)
+	}
 	if s.RequestTimeout != time.Minute || s.MinRequestTimeout != 30*time.Minute || s.MaxRequestsInflight != 400 || s.MaxMutatingRequestsInflight != 200 {
 		t.Errorf("defaults: %+v", s.Options)
 	}
 	s, _, err = parseFlags([]string{
 		"--ephemeral", "--anonymous-auth=false", "--min-request-timeout=60", "-v=4", "--log-format=json",
-		"--etcd-servers", "http://a:1,http://b:2",
+		"--etcd-servers", "http://a:1,http://b:2", "--enable-bootstrap-token-auth", "--cors-allowed-origins=//a.example$,//b.example$",
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !s.Authentication.BootstrapTokens || len(s.CORSAllowedOrigins) != 2 {
+		t.Errorf("got %+v", s)
 	}
 	if !s.Ephemeral() || !s.NoAnonymous || s.MinRequestTimeout != time.Minute || s.verbosity != 4 || s.logFormat != "json" || len(s.EtcdServers) != 2 {
 		t.Errorf("got %+v", s)

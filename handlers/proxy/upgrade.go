@@ -26,7 +26,7 @@ const (
 func upgrader(protocol string) *websocket.Upgrader {
 	return &websocket.Upgrader{
 		Subprotocols: []string{protocol},
-		// Credentials come in headers, which another site's page cannot set.
+		// The handler chain has refused foreign origins.
 		CheckOrigin: func(*http.Request) bool { return true },
 	}
 }

@@ -81,7 +81,10 @@ func (s *Server) post(ctx context.Context, body []byte) (data []byte, again bool
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, */*")
-	resp, err := s.Client.Do(r)
+	client := *s.Client
+	// A redirect would lead the server, and its credentials, to other addresses.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(r)
 	if err != nil {
 		return nil, ctx.Err() == nil, err
 	}

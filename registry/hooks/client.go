@@ -142,7 +142,12 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 	} else {
 		config.ServerName = e.Service.ServerName()
 	}
-	return &Client{http: &http.Client{Transport: c.Certificates.Watch(t)}, transport: t, user: u}, nil
+	client := &http.Client{
+		Transport: c.Certificates.Watch(t),
+		// A hook must not lead the server, and its credentials, to other addresses.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return &Client{http: client, transport: t, user: u}, nil
 }
 
 // dial connects, to what a service stands for if it is one.
@@ -188,6 +193,9 @@ func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, most int64)
 		return nil, err
 	}
 	defer w.Body.Close()
+	if w.StatusCode >= http.StatusMultipleChoices && w.StatusCode < http.StatusBadRequest {
+		return nil, apierrors.NewGenericServerResponse(w.StatusCode, http.MethodPost, schema.GroupResource{}, "", "unknown", 0, true)
+	}
 	data, err := io.ReadAll(io.LimitReader(w.Body, most+1))
 	switch {
 	case err != nil:

@@ -1,0 +1,32 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// originPatterns compiles the expressions of --cors-allowed-origins. An expression
+// that is not anchored to the start and the end of the host would match the
+// origins of strangers, such as https://example.com.attacker.example.
+func originPatterns(expressions []string) ([]*regexp.Regexp, error) {
+	var patterns []*regexp.Regexp
+	var errs []error
+	for _, text := range expressions {
+		pattern, err := regexp.Compile(text)
+		switch {
+		case text == "":
+			err = errors.New("an expression is empty")
+		case err != nil:
+			err = fmt.Errorf("%q is not a regular expression: %w", text, err)
+		case !strings.Contains(text, "^") && !strings.Contains(text, "//"), !strings.Contains(text, "$") && !strings.Contains(text, ":"):
+			err = fmt.Errorf("%q is not anchored to the start and the end of the host, as //example.com(:|$) is", text)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--cors-allowed-origins: %w", err))
+		}
+		patterns = append(patterns, pattern)
+	}
+	return patterns, errors.Join(errs...)
+}
