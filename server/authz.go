@@ -73,5 +73,9 @@ func dialWebhook(file string) (*http.Client, string, error) {
 	}
 	config.Timeout = 30 * time.Second
 	client, err := rest.HTTPClientFor(config)
-	return client, config.Host, err
+	if err != nil {
+		return nil, "", err
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client, config.Host, nil
 }
