@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
 // Checks of what a conversion webhook makes of an object: it must be the same
@@ -20,6 +21,9 @@ import (
 func accepted(original *untyped.Object, raw *runtime.RawExtension, to schema.GroupVersion, where string) (*untyped.Object, error) {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("invalid converted object"+where+": "+format, args...)
+	}
+	if err := bounds.Result(raw.Raw); err != nil {
+		return nil, invalid("%w", err)
 	}
 	u := &untyped.Object{}
 	if err := u.UnmarshalJSON(raw.Raw); err != nil {

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -39,29 +41,49 @@ func (h *Handler) apply(c *call, v *view) error {
 	return h.writeOutcome(c, v, out)
 }
 
-// appliedObject reads what is applied, in YAML or JSON. Fields given twice are
-// for field validation to judge; unknown ones the merge finds.
+// appliedObject decodes an apply configuration, in YAML or JSON. Fields given
+// twice are for field validation to judge; unknown ones the merge finds.
 func (c *call) appliedObject(data []byte, fieldValidation string) (map[string]any, error) {
 	if bytes.HasPrefix(data, []byte("{")) { // JSON is YAML too, and read faster
-		var patch map[string]any
-		if strict, err := kjson.UnmarshalStrict(data, &patch); err == nil && len(strict) == 0 {
+		if patch, ok := appliedJSON(data); ok {
 			return patch, nil
 		}
 	}
-	var patch map[string]any
-	if err := yaml.Unmarshal(data, &patch); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+	unreadable := func(err error) error {
+		var limit *bounds.Error
+		if !errors.As(err, &limit) {
+			err = fmt.Errorf("error converting YAML to JSON: %w", err)
+		}
+		return apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
 	}
-	if fieldValidation != metav1.FieldValidationIgnore {
-		var strict map[string]any
-		if err := yaml.UnmarshalStrict(data, &strict); err != nil {
-			if fieldValidation == metav1.FieldValidationStrict {
-				return nil, apierrors.NewBadRequest("error strict decoding YAML: " + err.Error())
-			}
+	b, err := openBody(formatYAML, data)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	var patch map[string]any
+	if err := json.Unmarshal(b.data, &patch); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: error unmarshaling JSON: while decoding JSON: %v", err))
+	}
+	for _, err := range b.strict {
+		switch fieldValidation {
+		case metav1.FieldValidationIgnore:
+		case metav1.FieldValidationStrict:
+			return nil, apierrors.NewBadRequest("error strict decoding YAML: error converting YAML to JSON: " + err.Error())
+		default:
 			warnOf(request.From(c.r.Context()), err)
 		}
 	}
 	return patch, nil
+}
+
+// appliedJSON decodes an apply configuration that is JSON without any fault.
+func appliedJSON(data []byte) (patch map[string]any, ok bool) {
+	b, err := openBody(formatJSON, data)
+	if err != nil {
+		return nil, false
+	}
+	strict, err := kjson.UnmarshalStrict(b.data, &patch)
+	return patch, err == nil && len(strict) == 0
 }
 
 // warnOf warns of a fault of a body. Those that YAML was found to have stand a

@@ -39,6 +39,8 @@ type codec struct {
 	toJSON, toProto, toCells func(api.Object) ([]byte, error)
 	// plan is how objects of the version's Go type are read and written.
 	plan func() *quickjson.Type
+	// rawJSON finds the JSON that a decoded protobuf message holds as text.
+	rawJSON func() *rawJSON
 	// storedHead and storedTail are around what can be sent as it is stored.
 	storedHead, storedTail []byte
 	// table is how objects show as rows, columns the JSON of its columns.
@@ -65,6 +67,7 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
 	}
 	c.plan = sync.OnceValue(func() *quickjson.Type { return h.plans.Of(reflect.TypeOf(c.newObject()).Elem()) })
+	c.rawJSON = sync.OnceValue(func() *rawJSON { return rawJSONOf(reflect.TypeOf(c.newObject()).Elem()) })
 	if res.Untyped { // such a kind has columns, and its objects metadata, for each version
 		c.cellsSlot, c.partialProtoSlot = storage.NewSlot(), storage.NewSlot()
 	}

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
 func TestAnswers(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "a")
-	large := `{"metadata":{"name":"l"},"data":{"k":"` + strings.Repeat("x", maxBody) + `"}}`
+	large := `{"metadata":{"name":"l"},"data":{"k":"` + strings.Repeat("x", bounds.MaxBody) + `"}}`
 	for _, c := range []struct {
 		request, body string
 		headers       []string

@@ -101,8 +101,11 @@ func (p *patcher) change(ctx context.Context, old api.Object) (api.Object, error
 // patched returns what the patch makes of an object.
 func (p *patcher) patched(ctx context.Context, patch *patch, before []byte) (api.Object, error) {
 	if patch.merge == nil {
-		after, err := patch.apply(before)
+		after, err := patch.apply(ctx, before)
 		if err != nil {
+			return nil, err
+		}
+		if err := checkResult(after); err != nil {
 			return nil, err
 		}
 		return p.decode(ctx, patch, after)

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -14,6 +15,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/internal/jsonspan"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
 
@@ -23,7 +26,7 @@ const maxPatchOperations = 10000
 // patch is the body of a PATCH, read.
 type patch struct {
 	// apply applies it to the JSON of an object. Nil: merge applies it.
-	apply func(old []byte) ([]byte, error)
+	apply func(ctx context.Context, old []byte) ([]byte, error)
 	// merge applies it to the JSON of an object of the type of obj, and sets obj to
 	// the result. It returns the fields that the type does not have.
 	merge func(old []byte, obj api.Object) (unknown []error, err error)
@@ -54,8 +57,12 @@ type jsonPatchOp struct {
 }
 
 func parseJSONPatch(data []byte) (*patch, error) {
+	b, err := openBody(formatJSON, data)
+	if err != nil {
+		return nil, errPatch(err)
+	}
 	var ops []jsonPatchOp
-	strict, err := kjson.UnmarshalStrict(data, &ops)
+	strict, err := kjson.UnmarshalStrict(b.data, &ops)
 	if err != nil {
 		return nil, errPatch(err)
 	}
@@ -69,9 +76,12 @@ func parseJSONPatch(data []byte) (*patch, error) {
 	if err != nil {
 		return nil, errPatch(err)
 	}
-	apply := func(old []byte) ([]byte, error) {
-		out, err := decoded.Apply(old, maxBody)
-		if err != nil {
+	apply := func(ctx context.Context, old []byte) ([]byte, error) {
+		out, err := decoded.Apply(ctx, old, bounds.MaxBody)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
 			return nil, errUnprocessable(err)
 		}
 		return out, nil
@@ -85,23 +95,31 @@ func errUnprocessable(err error) error {
 }
 
 func parseMergePatch(data []byte) (*patch, error) {
+	b, err := openBody(formatJSON, data)
+	if err != nil {
+		return nil, errPatch(err)
+	}
 	var changes map[string]any
-	strict, err := kjson.UnmarshalStrict(data, &changes)
+	strict, err := kjson.UnmarshalStrict(b.data, &changes)
 	if err != nil {
 		return nil, errPatch(err)
 	}
 	if changes == nil {
 		return nil, apierrors.NewBadRequest("Invalid JSON Patch")
 	}
-	apply := func(old []byte) ([]byte, error) {
-		return mergeJSON(make([]byte, 0, len(old)+len(data)), old, data), nil
+	apply := func(_ context.Context, old []byte) ([]byte, error) {
+		return mergeJSON(make([]byte, 0, len(old)+len(b.data)), jsonspan.ParseValid(old), jsonspan.ParseValid(b.data)), nil
 	}
 	return &patch{apply: apply, strict: strict}, nil
 }
 
 func parseStrategicMergePatch(data []byte) (*patch, error) {
+	b, err := openBody(formatJSON, data)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
 	var changes map[string]any
-	strict, err := kjson.UnmarshalStrict(data, &changes)
+	strict, err := kjson.UnmarshalStrict(b.data, &changes)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
@@ -113,6 +131,9 @@ func parseStrategicMergePatch(data []byte) (*patch, error) {
 		merged, err := strategicpatch.StrategicMergeMapPatch(original, changes, obj)
 		if err != nil {
 			return nil, errStrategicMerge(err)
+		}
+		if err := checkMerged(merged); err != nil {
+			return nil, err
 		}
 		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, obj, true)
 		if unknown, ok := runtime.AsStrictDecodingError(err); ok {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -26,7 +27,7 @@ func applied(kind types.PatchType, data string) string {
 			out, err = json.Marshal(pod)
 		}
 	} else {
-		out, err = p.apply([]byte(patched))
+		out, err = p.apply(context.Background(), []byte(patched))
 	}
 	if err != nil {
 		return code(err)

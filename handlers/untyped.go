@@ -53,16 +53,21 @@ func (h *Handler) decodeUntyped(r *http.Request, c *codec, f format, data []byte
 	return c.defaulted(u)
 }
 
-// parseUntyped is parseBody. What is in order is read once and kept.
+// parseUntyped is parseBody for objects without a Go type. A body in order is
+// decoded once, and the result kept.
 func parseUntyped(f format, data []byte) (body, error) {
+	b, err := openBody(f, data)
+	if err != nil {
+		return b, err
+	}
 	if f == formatJSON {
-		if u, strict, err := untyped.ReadStrict(data); err == nil && len(strict) == 0 {
-			if b := (body{data: data, parsed: u}); b.typeOfParsed() {
+		if u, strict, err := untyped.ReadStrict(b.data); err == nil && len(strict) == 0 {
+			if b := (body{data: b.data, parsed: u}); b.typeOfParsed() {
 				return b, nil
 			}
 		}
 	}
-	return parseBody(f, data)
+	return b, b.readTypeMeta()
 }
 
 // typeOfParsed sets the kind that parsed says it has, if it says so plainly: a

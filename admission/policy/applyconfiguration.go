@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -15,11 +16,12 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
 // applyConfiguration merges what an expression says into the object, as server
 // side apply would, but nobody comes to own a field by it.
-func applyConfiguration(t *target, change ref.Val) (api.Object, error) {
+func applyConfiguration(_ context.Context, t *target, change ref.Val) (api.Object, error) {
 	kind := t.form.Kind
 	schema, ok := t.schemas(kind)
 	if !ok {
@@ -37,8 +39,14 @@ func applyConfiguration(t *target, change ref.Val) (api.Object, error) {
 		return nil, fmt.Errorf("invalid return type: %T", change)
 	}
 	fields["apiVersion"], fields["kind"] = kind.GroupVersion().String(), kind.Kind
+	if err := bounds.Value(fields); err != nil {
+		return nil, fmt.Errorf("error applying patch: %w", err)
+	}
 	merged, err := t.merge(schema, fields)
 	if err != nil {
+		return nil, fmt.Errorf("error applying patch: %w", err)
+	}
+	if err := bounds.Value(merged); err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
 	return t.object(merged)

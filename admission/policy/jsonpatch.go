@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ const maxCopied = 3 << 20
 
 // applyPatches applies the JSON patch that an expression says. When one of its
 // tests fails, nothing is changed.
-func applyPatches(t *target, change ref.Val) (api.Object, error) {
+func applyPatches(ctx context.Context, t *target, change ref.Val) (api.Object, error) {
 	patch, err := patchOf(change)
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func applyPatches(t *target, change ref.Val) (api.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to create JSON patch: %w", err)
 	}
-	after, err := patch.Apply(before, maxCopied)
+	after, err := patch.Apply(ctx, before, maxCopied)
 	switch {
 	case errors.Is(err, jsonpatch.ErrTestFailed):
 		return nil, nil
@@ -57,7 +58,7 @@ func applyPatches(t *target, change ref.Val) (api.Object, error) {
 }
 
 // patchOf makes a JSON patch of a list of JSONPatch.
-func patchOf(v ref.Val) (jsonpatch.Patch, error) {
+func patchOf(v ref.Val) (*jsonpatch.Patch, error) {
 	list, ok := v.(traits.Lister)
 	if !ok {
 		return nil, errors.New("type mismatch: JSONPatchType.expression should evaluate to array")

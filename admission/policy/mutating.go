@@ -24,7 +24,7 @@ type mutating struct {
 // object of what it says.
 type mutation struct {
 	change *expression.Program
-	apply  func(t *target, change ref.Val) (api.Object, error)
+	apply  func(ctx context.Context, t *target, change ref.Val) (api.Object, error)
 }
 
 // target is the object that is changed, in the form that a policy is about.
@@ -66,7 +66,7 @@ func (m *mutation) run(ctx context.Context, p *mutating, in *match.Input, schema
 	if err != nil {
 		return err
 	}
-	changed, err := m.apply(&target{in.Request, in.Form, schemas}, change)
+	changed, err := m.apply(ctx, &target{in.Request, in.Form, schemas}, change)
 	if err != nil || changed == nil {
 		return err
 	}

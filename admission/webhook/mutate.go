@@ -68,7 +68,7 @@ func (w *Webhooks) mutateBy(ctx context.Context, h *hook, i int, s *subject, for
 	changed := false
 	said, err := w.mutating.ask(ctx, h, s.Attributes, q)
 	if err == nil {
-		changed, err = s.patch(h, form, q.Object.Raw, said)
+		changed, err = s.patch(ctx, h, form, q.Object.Raw, said)
 	}
 	place := fmt.Sprintf("round_%d_index_%d", round(s.Attributes), i)
 	s.annotate(place, h, changed)
@@ -109,7 +109,7 @@ func (s *subject) annotate(place string, h *hook, changed bool) {
 
 // patch does what a hook said to an object, which was sent to it as JSON, and
 // tells whether that changed anything.
-func (s *subject) patch(h *hook, form match.Form, sent []byte, said *answer) (bool, error) {
+func (s *subject) patch(ctx context.Context, h *hook, form match.Form, sent []byte, said *answer) (bool, error) {
 	if len(said.patch) == 0 {
 		return false, nil
 	}
@@ -117,16 +117,16 @@ func (s *subject) patch(h *hook, form match.Form, sent []byte, said *answer) (bo
 	switch {
 	case err != nil:
 		return false, apierrors.NewInternalError(err)
-	case len(p) == 0:
+	case p.Len() == 0:
 		return false, nil
 	case s.Object == nil:
 		return false, apierrors.NewInternalError(fmt.Errorf("admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
-	case len(p) > maxOperations:
-		return false, apierrors.NewInternalError(fmt.Errorf("the allowed maximum operations in a JSON patch is %d, got %d", maxOperations, len(p)))
+	case p.Len() > maxOperations:
+		return false, apierrors.NewInternalError(fmt.Errorf("the allowed maximum operations in a JSON patch is %d, got %d", maxOperations, p.Len()))
 	case said.patchType != admissionv1.PatchTypeJSONPatch:
 		return false, &callError{hook: h.name, reason: fmt.Errorf("unsupported patch type %q", said.patchType), code: 400}
 	}
-	made, err := p.Apply(sent, maxCopied)
+	made, err := p.Apply(ctx, sent, maxCopied)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}

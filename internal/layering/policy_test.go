@@ -15,8 +15,14 @@ const policy = `
 # Request info is a leaf: every layer reads what is asked for and by whom.
 NONE < request;
 
+# What a document may cost, whoever sent it.
+NONE < internal/bounds < quickjson, internal/review;
+
+# Where the parts of a JSON text are.
+NONE < internal/jsonspan < quickjson;
+
 # JSON, quickly.
-NONE < quickjson < api;
+internal/bounds < quickjson < api;
 
 # Formats, which know no kind and no storage.
 request < openapi, proto;

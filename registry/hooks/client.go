@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
@@ -206,6 +207,9 @@ func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, most int64)
 		return nil, unsuccessful(w, data)
 	case len(data) == 0:
 		return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", w.StatusCode, w.Header.Get("Content-Type"))
+	}
+	if err := bounds.Answer(data); err != nil {
+		return nil, fmt.Errorf("the answer cannot be decoded: %w", err)
 	}
 	return data, nil
 }

@@ -18,8 +18,8 @@ func TestApply(t *testing.T) {
 		{`[{"op":"test","path":"/data/no","value":1}]`, `testing value /data/no failed: test failed`},
 		{`[{"op":"test","path":"","value":{"list":[1, 2],"metadata":{"name":"a"},"data":{"k":"v"}}},{"op":"remove","path":"x/data"}]`, `{"list":[1,2],"metadata":{"name":"a"}}`},
 		{`[{"op":"replace","path":"","value":{"a":1}}]`, `{"a":1}`},
-		{`[{"op":"replace","path":"","value":1}]`, `replace operation value must be object or array`},
-		{`[{"op":"replace","path":""}]`, `replace operation value must be object or array`},
+		{`[{"op":"replace","path":"","value":1}]`, `replace operation value must be object or array: %!w(<nil>)`},
+		{`[{"op":"replace","path":""}]`, `replace operation value must be object or array: %!w(<nil>)`},
 		{`[{"op":"replace","path":"/list/-1","value":3},{"op":"remove","path":"/list/0"}]`, `{"data":{"k":"v"},"list":[3],"metadata":{"name":"a"}}`},
 		{`[{"op":"replace","path":"/list/2","value":3}]`, `replace operation does not apply: doc is missing key: /list/2: missing value`},
 		{`[{"op":"replace","path":"/list/-","value":3}]`, `replace operation does not apply: doc is missing key: /list/-: missing value`},
@@ -27,7 +27,7 @@ func TestApply(t *testing.T) {
 		{`[{"op":"add","path":"/list/x","value":3}]`, `error in add for path: '/list/x': value was not a proper array index: 'x': strconv.Atoi: parsing "x": invalid syntax`},
 		{`[{"op":"move","from":"/list","path":"/data/a~1b~0"}]`, `{"data":{"a/b~":[1,2],"k":"v"},"metadata":{"name":"a"}}`},
 		{`[{"op":"add","path":"/metadata/name/x","value":1}]`, `add operation does not apply: doc is missing path: "/metadata/name/x": missing value`},
-		{`[{"op":"add","value":1}]`, `add operation failed to decode path: operation missing path field: missing value`},
+		{`[{"op":"add","value":1}]`, `add operation failed to decode path: missing value`},
 		{`[null]`, `Unexpected kind: unknown`},
 		{`[{"op":"add","path":"/list/-","value":3}]`, `{"data":{"k":"v"},"list":[1,2,3],"metadata":{"name":"a"}}`},
 		{`[{"op":"add","path":"/data/null"}]`, `{"data":{"k":"v","null":null},"list":[1,2],"metadata":{"name":"a"}}`},
@@ -44,7 +44,7 @@ func TestApply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := p.Apply([]byte(doc), 10)
+		out, err := p.Apply(t.Context(), []byte(doc), 10)
 		got := string(out)
 		if err != nil {
 			got = err.Error()
@@ -54,7 +54,7 @@ func TestApply(t *testing.T) {
 		}
 	}
 	p, _ := Decode([]byte(`[{"op":"test","path":"/data/k","value":"x"}]`))
-	if _, err := p.Apply([]byte(doc), 10); !errors.Is(err, ErrTestFailed) {
+	if _, err := p.Apply(t.Context(), []byte(doc), 10); !errors.Is(err, ErrTestFailed) {
 		t.Error(err)
 	}
 	if _, err := Decode([]byte(`{}`)); err == nil {

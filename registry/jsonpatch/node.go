@@ -2,151 +2,190 @@ package jsonpatch
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/miniapiserver/miniapiserver/internal/jsonspan"
+	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
-// node is a value of a document. It is decoded one level at a time, when an
-// operation leads through it. Nil is null.
+// node is a value in a document: text that nobody has looked into, an object or an
+// array. A nil node is a null of the document, or nothing; the null of a patch is
+// text. json-patch keeps them apart in tests.
 type node struct {
-	raw    []byte // as long as the value is not open
-	isOpen bool
-	// An open node has one of these; the array if object is nil.
-	object map[string]*node
-	array  []*node
+	raw     jsonspan.Value
+	members map[string]*node // of an object that was looked into
+	items   *list            // of such an array
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *node) UnmarshalJSON(data []byte) error {
-	n.raw = bytes.Clone(data)
-	return nil
-}
-
-// MarshalJSON implements json.Marshaler.
-func (n *node) MarshalJSON() ([]byte, error) {
-	switch {
-	case !n.isOpen:
-		return n.raw, nil
-	case n.object != nil:
-		return json.Marshal(n.object)
+// nodeOf returns the node of a value in a document.
+func nodeOf(v jsonspan.Value) *node {
+	if v.IsNull() {
+		return nil
 	}
-	return json.Marshal(n.array)
+	return &node{raw: v}
 }
 
-// open decodes a level, and reports whether the node is an object or an array.
+// isText reports whether nobody has looked into a node.
+func (n *node) isText() bool { return n.members == nil && n.items == nil }
+
+func (n *node) isNull() bool { return n.isText() && n.raw.IsNull() }
+
+// open looks into a node, and reports whether it is an object or an array.
 func (n *node) open() bool {
-	if n == nil || n.isOpen {
-		return n != nil
-	}
-	var err error
-	switch raw := bytes.TrimLeft(n.raw, " \t\r\n"); {
-	case bytes.HasPrefix(raw, []byte("{")):
-		err = json.Unmarshal(raw, &n.object)
-	case bytes.HasPrefix(raw, []byte("[")):
-		err = json.Unmarshal(raw, &n.array)
+	switch {
+	case !n.isText():
+	case n.raw.IsObject():
+		n.members = map[string]*node{}
+		for m := n.raw.Parts(); m.Next(); {
+			n.members[jsonspan.Unquote(m.Key())] = nodeOf(m.Value())
+		}
+	case n.raw.IsArray():
+		n.items = &list{}
+		for e := n.raw.Parts(); e.Next(); {
+			n.items.insert(n.items.length, nodeOf(e.Value()))
+		}
 	default:
 		return false
 	}
-	if err == nil {
-		n.isOpen, n.raw = true, nil
-	}
-	return n.isOpen
+	return true
 }
 
-// get returns a member or an element of an open node. A member that is absent is
-// null.
+// get returns the member of a name, or nil; of an array that was looked into, the
+// item of an index.
 func (n *node) get(key string) (*node, error) {
-	if n.object != nil {
-		return n.object[key], nil
+	if n.items == nil {
+		return n.members[key], nil
 	}
-	i, err := n.index(key, len(n.array))
+	at, err := strconv.Atoi(key)
+	if err == nil {
+		at, err = index(at, n.items.length)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return n.array[i], nil
+	return n.items.get(at), nil
 }
 
-// set replaces what get returns.
-func (n *node) set(key string, value *node) error {
-	if n.object != nil {
-		n.object[key] = value
-		return nil
+// set replaces the member of a name or the item of an index that is there.
+func (n *node) set(key string, value *node) {
+	if n.items == nil {
+		n.members[key] = value
+		return
 	}
-	i, err := n.index(key, len(n.array))
+	at, err := strconv.Atoi(key)
 	if err == nil {
-		n.array[i] = value
+		at, err = index(at, n.items.length)
 	}
-	return err
+	if err == nil {
+		n.items.set(at, value)
+	}
 }
 
-// add sets a member, or inserts an element.
+// add sets a member, or inserts an item before the one of an index.
 func (n *node) add(key string, value *node) error {
-	switch {
-	case n.object != nil:
-		n.object[key] = value
-		return nil
-	case key == "-":
-		n.array = append(n.array, value)
+	if n.items == nil {
+		n.members[key] = value
 		return nil
 	}
-	if _, err := strconv.Atoi(key); err != nil {
+	if key == "-" {
+		n.items.insert(n.items.length, value)
+		return nil
+	}
+	at, err := strconv.Atoi(key)
+	if err != nil {
 		return fmt.Errorf("value was not a proper array index: '%s': %w", key, err)
 	}
-	i, err := n.index(key, len(n.array)+1)
-	if err == nil {
-		n.array = slices.Insert(n.array, i, value)
+	if at, err = index(at, n.items.length+1); err != nil {
+		return err
 	}
-	return err
+	n.items.insert(at, value)
+	return nil
 }
 
-// remove takes away a member or an element.
+// remove takes a member or an item away.
 func (n *node) remove(key string) error {
-	if n.object != nil {
-		if _, ok := n.object[key]; !ok {
+	if n.items == nil {
+		if _, ok := n.members[key]; !ok {
+			//lint:ignore ST1005 json-patch's words
 			return fmt.Errorf("Unable to remove nonexistent key: %s: %w", key, errMissing)
 		}
-		delete(n.object, key)
+		delete(n.members, key)
 		return nil
 	}
-	i, err := n.index(key, len(n.array))
+	at, err := strconv.Atoi(key)
 	if err == nil {
-		n.array = slices.Delete(n.array, i, i+1)
+		at, err = index(at, n.items.length)
 	}
-	return err
-}
-
-// index reads an index below length. A negative one counts from the end.
-func (n *node) index(key string, length int) (int, error) {
-	i, err := strconv.Atoi(key)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if i >= length || i < -length {
-		return 0, fmt.Errorf("Unable to access invalid index: %d: %w", i, errInvalidIndex)
-	}
-	if i < 0 {
-		i += length
-	}
-	return i, nil
+	n.items.remove(at)
+	return nil
 }
 
-// equal compares two values. Numbers and strings are equal if they are written
-// in the same way.
-func (n *node) equal(o *node) bool {
-	if n == nil || o == nil {
-		return n == o
+// index checks an index among a number of items. Negative ones count from the end.
+func index(at, length int) (int, error) {
+	if at >= length || at < -length {
+		//lint:ignore ST1005 json-patch's words
+		return 0, fmt.Errorf("Unable to access invalid index: %d: %w", at, errInvalidIndex)
 	}
-	nOpen, oOpen := n.open(), o.open()
-	switch {
-	case nOpen != oOpen, (n.object == nil) != (o.object == nil):
+	if at < 0 {
+		at += length
+	}
+	return at, nil
+}
+
+// equal reports whether two nodes are the same value. Strings and numbers are
+// compared as they are written.
+func (n *node) equal(other *node) bool {
+	if n == nil || other == nil {
+		return n == other
+	}
+	if !n.open() {
+		return other.isText() && bytes.Equal(n.raw.Bytes(), other.raw.Bytes())
+	}
+	if !other.open() || (n.items == nil) != (other.items == nil) {
 		return false
-	case !nOpen:
-		return bytes.Equal(bytes.TrimSpace(n.raw), bytes.TrimSpace(o.raw))
-	case n.object != nil:
-		return maps.EqualFunc(n.object, o.object, (*node).equal)
 	}
-	return slices.EqualFunc(n.array, o.array, (*node).equal)
+	if n.items == nil {
+		return maps.EqualFunc(n.members, other.members, (*node).equal)
+	}
+	return n.items.equal(other.items)
+}
+
+// copy returns a copy of a node, and the length of its text.
+func (n *node) copy() (copied *node, size int) {
+	switch {
+	case n == nil:
+		return nil, 0
+	case n.isText():
+		return &node{raw: n.raw}, len(n.raw.Bytes())
+	}
+	text := n.append(nil)
+	return &node{raw: jsonspan.ParseValid(text)}, len(text)
+}
+
+// append appends the JSON of a node, with the members of objects that were looked
+// into in the order of their names.
+func (n *node) append(dst []byte) []byte {
+	switch {
+	case n == nil:
+		return append(dst, "null"...)
+	case n.items != nil:
+		return n.items.append(dst)
+	case n.members == nil:
+		return append(dst, n.raw.Bytes()...)
+	}
+	dst = append(dst, '{')
+	for i, name := range slices.Sorted(maps.Keys(n.members)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(quickjson.AppendString(dst, name), ':')
+		dst = n.members[name].append(dst)
+	}
+	return append(dst, '}')
 }

@@ -1,0 +1,188 @@
+package handlers
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
+)
+
+// deep returns JSON objects that contain each other.
+func deep(levels int) string {
+	return strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
+}
+
+// deepSchema is a CustomResourceDefinition whose schemas contain each other.
+func deepSchema(t testing.TB, levels int) string {
+	t.Helper()
+	s := apiextensionsv1.JSONSchemaProps{Type: "object"}
+	for range levels {
+		s = apiextensionsv1.JSONSchemaProps{Not: s.DeepCopy()}
+	}
+	d := apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "deeps.example.com"}}
+	d.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &s}}}
+	raw, err := d.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(proto.AppendRaw(nil, "apiextensions.k8s.io/v1", "CustomResourceDefinition", raw))
+}
+
+// TestIntake: every way in has the same bounds.
+func TestIntake(t *testing.T) {
+	h := newHandler(t, nil)
+	addMaps(t, h, "x")
+	const (
+		jsonPatch = "application/json-patch+json"
+		merge     = "application/merge-patch+json"
+		strategic = "application/strategic-merge-patch+json"
+		apply     = "application/apply-patch+yaml"
+		reviews   = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+		crds      = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	)
+	tooDeep := `{"a":` + deep(bounds.MaxDepth) + "}"
+	bomb := "a: &a \"" + strings.Repeat("x", 60<<10) + "\"\nb: [" + strings.Repeat("*a,", 5000) + "]\n"
+	long := `{"` + strings.Repeat("n", 1<<20) + `":[` + strings.Repeat("1,", 100) + "1]}"
+	for _, tt := range []struct {
+		method, path, contentType, body string
+		says                            string
+	}{
+		{http.MethodPost, mapsPath, mediaJSON, tooDeep, "max depth"},
+		{http.MethodPost, mapsPath, mediaYAML, tooDeep, "max depth"},
+		{http.MethodPost, mapsPath, mediaYAML, bomb, "aliases"},
+		{http.MethodPost, mapsPath, mediaJSON, long, "field paths"},
+		{http.MethodPost, crds, mediaProtobuf, deepSchema(t, 2*bounds.MaxDepth), "max depth"},
+		{http.MethodPost, crds, mediaProtobuf, deepSchema(t, bounds.MaxDepth), "max depth"},
+		{http.MethodPut, mapsPath + "/x", mediaJSON, tooDeep, "max depth"},
+		{http.MethodPut, mapsPath + "/x", mediaYAML, bomb, "aliases"},
+		{http.MethodPatch, mapsPath + "/x", jsonPatch, `[{"op":"add","path":"/data","value":` + tooDeep + `}]`, "max depth"},
+		{http.MethodPatch, mapsPath + "/x", merge, tooDeep, "max depth"},
+		{http.MethodPatch, mapsPath + "/x", merge, long, "field paths"},
+		{http.MethodPatch, mapsPath + "/x", strategic, tooDeep, "max depth"},
+		{http.MethodPatch, mapsPath + "/x?fieldManager=m", apply, tooDeep, "max depth"},
+		{http.MethodPatch, mapsPath + "/x?fieldManager=m", apply, bomb, "aliases"},
+		{http.MethodPatch, mapsPath + "/x?fieldManager=m", apply, "a: " + tooDeep, "max depth"},
+		{http.MethodDelete, mapsPath + "/x", mediaJSON, tooDeep, "max depth"},
+		{http.MethodDelete, mapsPath + "/x", mediaYAML, bomb, "aliases"},
+		{http.MethodDelete, mapsPath, mediaYAML, bomb, "aliases"},
+		{http.MethodPost, reviews, mediaJSON, tooDeep, "max depth"},
+		{http.MethodPost, "/api/v1/namespaces/ns/serviceaccounts/x/token", mediaJSON, tooDeep, "max depth"},
+		{http.MethodPost, "/api/v1/namespaces/ns/pods/x/eviction", mediaJSON, tooDeep, "max depth"},
+		{http.MethodPost, "/api/v1/namespaces/ns/pods/x/binding", mediaYAML, bomb, "aliases"},
+		{http.MethodPut, "/apis/apps/v1/namespaces/ns/deployments/x/scale", mediaJSON, tooDeep, "max depth"},
+	} {
+		w := sendText(t, h, tt.method, tt.path, tt.body, "Content-Type", tt.contentType)
+		shown := fmt.Sprintf("%s %s, %s, %.30s", tt.method, tt.path, tt.contentType, tt.body)
+		if s := statusIn(t, w); s.Code != http.StatusBadRequest || !strings.Contains(s.Message, tt.says) {
+			t.Errorf("%s: %d %.300s, want 400 with %q", shown, s.Code, s.Message, tt.says)
+		}
+	}
+	if w := sendText(t, h, http.MethodGet, mapsPath+"/x", ""); w.Code != http.StatusOK {
+		t.Errorf("the object is not there any more: %d", w.Code)
+	}
+}
+
+// TestOneWayIn: no code but readBody takes bytes out of a request's body.
+func TestOneWayIn(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var readers []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, "_test.go") && strings.Contains(string(text), "r.Body") {
+			readers = append(readers, file)
+		}
+	}
+	if !slices.Equal(readers, []string{"intake.go"}) {
+		t.Errorf("read the body of a request: %v", readers)
+	}
+}
+
+// TestResultBounds: what a JSON patch adds is within the bounds, and is not where it
+// ends up.
+func TestResultBounds(t *testing.T) {
+	p, err := jsonpatch.Decode([]byte(`[{"op":"add","path":"/a/a/a/a/a/a/a/a/a/a","value":` + deep(bounds.MaxDepth-5) + `}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Apply(t.Context(), []byte(deep(10)), bounds.MaxBody); err == nil || !strings.Contains(err.Error(), "max depth") {
+		t.Error(err)
+	}
+	if err := checkResult([]byte(deep(bounds.MaxDepth + 1))); err == nil {
+		t.Error("the result of a patch has no bounds")
+	}
+}
+
+// TestRawJSON: JSON inside of protobuf is JSON, and not nested deeper than what is
+// around it allows.
+func TestRawJSON(t *testing.T) {
+	revision := func(data, fields string) string {
+		r := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Data: runtime.RawExtension{Raw: []byte(data)}, Revision: 1}
+		if fields != "" {
+			r.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Update", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}}
+		}
+		raw, err := r.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(proto.AppendRaw(nil, "apps/v1", "ControllerRevision", raw))
+	}
+	h := newHandler(t, nil)
+	for _, tt := range []struct{ name, body, says string }{
+		{"in order", revision(`{"a":1}`, `{"f:data":{}}`), ""},
+		{"as deep as can be", revision(deep(bounds.MaxDepth-1), ""), ""},
+		{"too deep", revision(deep(bounds.MaxDepth), ""), "data: exceeded max depth of 512"},
+		{"no JSON", revision(`{"a":`, ""), "data: not valid JSON"},
+		{"fields too deep", revision(`{}`, deep(bounds.MaxDepth+1)), "metadata.managedFields.fieldsV1: exceeded max depth"},
+		{"fields that are no JSON", revision(`{}`, `{"f:a"`), "metadata.managedFields.fieldsV1: not valid JSON"},
+	} {
+		const path = "/apis/apps/v1/namespaces/ns/controllerrevisions"
+		w := sendText(t, h, http.MethodPost, path+"?dryRun=All", tt.body, "Content-Type", mediaProtobuf)
+		if tt.says == "" && w.Code != http.StatusCreated {
+			t.Errorf("%s: %d %s", tt.name, w.Code, w.Body)
+		}
+		if tt.says != "" && (w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), tt.says)) {
+			t.Errorf("%s: %d %.300s, want %q", tt.name, w.Code, w.Body, tt.says)
+		}
+	}
+}
+
+// TestRecursiveTypes: a kind whose depth protobuf does not tell is checked as JSON.
+// There is one, in two versions; another would be found the same way.
+func TestRecursiveTypes(t *testing.T) {
+	var recursive []string
+	for _, res := range api.BuiltIn() {
+		for _, v := range res.Versions {
+			of := res.New
+			if v.New != nil {
+				of = v.New
+			}
+			rt := reflect.TypeOf(of()).Elem()
+			if rawJSONOf(rt).recursive && !slices.Contains(recursive, rt.String()) {
+				recursive = append(recursive, rt.String())
+			}
+		}
+	}
+	if !slices.Equal(recursive, []string{"v1.CustomResourceDefinition", "v1beta1.CustomResourceDefinition"}) {
+		t.Errorf("types that contain themselves: %v", recursive)
+	}
+}

@@ -1,0 +1,93 @@
+package bounds
+
+// maxWire is how deep messages may be nested. A value of one level in JSON has
+// two in protobuf where its type is a union, as that of a schema's items. Types
+// that contain themselves are checked again as JSON.
+const maxWire = 2*MaxDepth + 16
+
+// Proto checks how deep a protobuf message is nested. The generated decoders
+// recurse without a limit, and Go ends the process when a stack overflows.
+//
+// Without its type, nested messages look like strings and bytes. Whatever begins
+// like a message is taken for one, as far as it goes: a decoder may get that
+// far. Text and random bytes do not reach the limit.
+func Proto(message []byte) error {
+	var room [maxWire]int
+	ends, sum := append(room[:0], len(message)), 0
+	for at := 0; len(ends) > 0; {
+		end := ends[len(ends)-1]
+		if at >= end {
+			ends = ends[:len(ends)-1]
+			at = end
+			continue
+		}
+		value, next, nested, ok := field(message[:end], at)
+		switch {
+		case !ok: // what follows is no message, or no decoder reads it
+			at = end
+			continue
+		case nested && len(ends) == maxWire:
+			return errDepth()
+		case nested:
+			if sum += next - value; sum > MaxNested {
+				return errNested()
+			}
+			ends = append(ends, next)
+			next = value
+		}
+		at = next
+	}
+	return nil
+}
+
+// Wire types of protobuf.
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireStart   = 3
+	wireEnd     = 4
+	wireFixed32 = 5
+)
+
+// field reads the field at an offset: where its value begins, where the next
+// field does, and whether the value may be a message. It reads as liberally as
+// the generated decoders do. Groups are unknown to them; they skip what is in
+// a group, whose fields are read here as if they stood outside.
+func field(data []byte, at int) (value, next int, nested, ok bool) {
+	tag, at, ok := varint(data, at)
+	if !ok {
+		return 0, 0, false, false
+	}
+	switch tag & 7 {
+	case wireVarint:
+		_, next, ok = varint(data, at)
+		return at, next, false, ok
+	case wireFixed64:
+		return at, at + 8, false, at+8 <= len(data)
+	case wireFixed32:
+		return at, at + 4, false, at+4 <= len(data)
+	case wireStart, wireEnd:
+		return at, at, false, true
+	case wireBytes:
+		size, begin, ok := varint(data, at)
+		if !ok || size > uint64(len(data)-begin) {
+			return 0, 0, false, false
+		}
+		return begin, begin + int(size), size > 0, true
+	}
+	return 0, 0, false, false
+}
+
+// varint reads a number of up to ten bytes, and drops bits beyond 64.
+func varint(data []byte, at int) (n uint64, next int, ok bool) {
+	for shift := 0; shift < 64 && at < len(data); shift += 7 {
+		b := data[at]
+		at++
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return n, at, true
+		}
+	}
+	return 0, 0, false
+}
