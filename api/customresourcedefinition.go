@@ -9,7 +9,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api/structural"
 )
@@ -144,21 +143,4 @@ func definitionToOlder(obj Object) (Object, error) {
 	}
 	out := &apiextensionsv1beta1.CustomResourceDefinition{}
 	return out, apiextensionsv1beta1.Convert_apiextensions_CustomResourceDefinition_To_v1beta1_CustomResourceDefinition(&between, out, nil)
-}
-
-// StructuralFault tells what the condition NonStructuralSchema says of a
-// definition; nil if it is not to have it. Only such as keep all fields, which
-// can be no more than left over from older versions, need not be structural.
-func StructuralFault(d *apiextensionsv1.CustomResourceDefinition) error {
-	if !d.Spec.PreserveUnknownFields {
-		return nil
-	}
-	at := field.NewPath("spec")
-	faults := field.ErrorList{field.Invalid(at.Child("preserveUnknownFields"), true, "must be false")}
-	for i := range d.Spec.Versions {
-		if s := d.Spec.Versions[i].Schema; s != nil && s.OpenAPIV3Schema != nil {
-			faults = append(faults, structural.CheckShape(s.OpenAPIV3Schema, at.Child("versions").Index(i).Child("schema", "openAPIV3Schema"))...)
-		}
-	}
-	return faults.ToAggregate()
 }

@@ -200,6 +200,11 @@ type Resource struct {
 	// spec.finalizers). Nil means none.
 	HasFinalizers func(obj Object) bool
 
+	// Unusable, for what has no Go type, returns why obj cannot be written in the place
+	// of old, which is nil for a new object, whatever it has in it: the schema by which
+	// it would be judged cannot be used. Nil means that objects can always be judged.
+	Unusable func(obj, old Object) error
+
 	// RefusesNew tells why no objects are made for a while; nil when they are.
 	RefusesNew func() error
 

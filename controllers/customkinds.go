@@ -37,6 +37,7 @@ type CustomKinds struct {
 	loop        *loop[string]
 	names       kindNames
 	converters  *converters
+	schemas     *schemaChecks
 	compared    func(time.Duration)
 
 	// turns are held while names are given: to definitions of different groups at
@@ -53,19 +54,28 @@ type CustomKinds struct {
 // customKind is one that is in the catalogue, with what it was made of.
 type customKind struct {
 	*crd.Kind
-	// uid and generation are those of the definition: they tell which spec it had,
-	// without keeping that.
+	specID
+	names  apiextensionsv1.CustomResourceDefinitionNames
+	source *definitionSource
+}
+
+// specID identifies the spec that a definition had, without keeping it. The digest
+// is for who writes to etcd without counting generations.
+type specID struct {
 	uid        types.UID
 	generation int64
-	names      apiextensionsv1.CustomResourceDefinitionNames
-	source     *definitionSource
+	digest     uint64
+}
+
+func (k *CustomKinds) specOf(d *definition, item *storage.Item) specID {
+	return specID{d.UID, d.Generation, maphash.Bytes(k.seed, crd.Spec(item.Value()))}
 }
 
 // keeps tells whether a definition describes the kind as it is, and notes where it
 // is now. One that was deleted and made again is another one, also if
 // nothing was seen of what was between.
-func (k *customKind) keeps(d *definition, item *storage.Item) bool {
-	if k.uid != d.UID || k.generation != d.Generation || !equality.Semantic.DeepEqual(k.names, d.Status.AcceptedNames) {
+func (k *customKind) keeps(d *definition, spec specID, item *storage.Item) bool {
+	if k.specID != spec || !equality.Semantic.DeepEqual(k.names, d.Status.AcceptedNames) {
 		return false
 	}
 	k.source.item.Store(item)
@@ -125,6 +135,7 @@ func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients
 		compared: compared,
 	}
 	k.outline = outliner(res)
+	k.schemas = newSchemaChecks(k)
 	k.names.cursor, k.names.outline = c.Registry.CursorOf(res), k.outline
 	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, workers: 4, sources: []source[string]{{
 		resource: res, keys: k.affected, read: k.outline,
@@ -228,11 +239,12 @@ func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, e
 		return nil, err
 	}
 	compiled.Terminating.Store(isTrue(d, apiextensionsv1.Terminating))
-	return &customKind{compiled, d.UID, d.Generation, *d.Status.AcceptedNames.DeepCopy(), source}, nil
+	return &customKind{compiled, k.specOf(d, item), *d.Status.AcceptedNames.DeepCopy(), source}, nil
 }
 
 // Run follows the definitions until ctx is done.
 func (k *CustomKinds) Run(ctx context.Context) {
+	k.waits.Go(func() { k.schemas.run(ctx) })
 	k.loop.Run(ctx)
 	k.waits.Wait()
 }
@@ -258,6 +270,7 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
 	t.Name = name
 	item, err := k.Registry.Get(ctx, t, storage.Read{})
 	if apierrors.IsNotFound(err) {
+		k.schemas.forget(name)
 		return done, k.remove(name)
 	}
 	if err != nil {
@@ -283,6 +296,7 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
 		return soon, err
 	}
 	k.judge(want, reason, message)
+	k.schemas.judge(want, k.specOf(d, item), item)
 	if isTrue(want, apiextensionsv1.Established) {
 		if err := k.install(want, item); err != nil {
 			return done, err
@@ -328,7 +342,7 @@ func (k *CustomKinds) install(d *definition, item *storage.Item) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	was := k.kinds[d.Name]
-	if was != nil && was.keeps(d, item) {
+	if was != nil && was.keeps(d, k.specOf(d, item), item) {
 		return nil
 	}
 	is, err := k.compile(d, item)
@@ -423,12 +437,5 @@ func (k *CustomKinds) judge(d *definition, reason, message string) {
 	}
 	if needed, status, reason, message := api.DefinitionApproval(d); needed {
 		set(apiextensionsv1.KubernetesAPIApprovalPolicyConformant, status == apiextensionsv1.ConditionTrue, reason, message)
-	}
-	if fault := api.StructuralFault(d); fault != nil {
-		set(apiextensionsv1.NonStructuralSchema, true, "Violations", fault.Error())
-	} else {
-		d.Status.Conditions = slices.DeleteFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-			return c.Type == apiextensionsv1.NonStructuralSchema
-		})
 	}
 }

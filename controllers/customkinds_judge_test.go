@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"testing"
@@ -23,40 +24,9 @@ func conditionOfType(d *definition, t apiextensionsv1.CustomResourceDefinitionCo
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-// TestNonStructural: a definition from before schemas had to be structural says
-// what is wrong with it, until that is mended.
+// TestNonStructural: a definition whose schemas are not structural says what is wrong
+// with them, until that is mended, however much of a definition is usually read.
 func TestNonStructural(t *testing.T) {
-	k := &CustomKinds{Config: Config{Now: func() time.Time { return time.Unix(1e9, 0) }}}
-	untyped := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-		Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {}},
-	}}
-	d := &definition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-		Group: "example.com", PreserveUnknownFields: true,
-		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}, {Name: "v2", Schema: untyped}},
-	}}
-	for _, step := range []struct {
-		change func()
-		want   string
-	}{
-		{func() {}, "True Violations: [spec.preserveUnknownFields: Invalid value: true: must be false, " +
-			"spec.versions[1].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields]"},
-		{func() { d.Spec.Versions = d.Spec.Versions[:1] }, "True Violations: spec.preserveUnknownFields: Invalid value: true: must be false"},
-		{func() { d.Spec.PreserveUnknownFields = false }, ""},
-	} {
-		step.change()
-		k.judge(d, "", "")
-		if got := conditionOfType(d, apiextensionsv1.NonStructuralSchema); got != step.want {
-			t.Errorf("got %q, want %q", got, step.want)
-		}
-	}
-	if got := conditionOfType(d, apiextensionsv1.NamesAccepted); got != "True NoConflicts: no conflicts found" {
-		t.Error(got)
-	}
-}
-
-// TestNonStructuralIsRead: what such a definition says does not depend on how much
-// of a definition is usually read.
-func TestNonStructuralIsRead(t *testing.T) {
 	all := api.BuiltIn()
 	res := all[slices.IndexFunc(all, func(r *api.Resource) bool { return r.Name == api.CustomResourceDefinitions })]
 	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
@@ -75,21 +45,35 @@ func TestNonStructuralIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	k := &CustomKinds{Config: Config{Now: time.Now}, seed: maphash.MakeSeed()}
+	k.schemas = newSchemaChecks(k)
+	schema := func(spec apiextensionsv1.JSONSchemaProps) *apiextensionsv1.CustomResourceValidation {
+		return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+			Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": spec},
+		}}
+	}
+	object := apiextensionsv1.JSONSchemaProps{Type: "object"}
+	ref := "#"
+	const noType = "spec.versions[1].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields"
+	var conditions []definitionCondition
 	for name, test := range map[string]struct {
-		old  bool
-		want string
+		preserve bool
+		second   *apiextensionsv1.CustomResourceValidation
+		want     string
 	}{
-		"old": {true, "True Violations: [spec.preserveUnknownFields: Invalid value: true: must be false, " +
-			"spec.versions[0].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified object fields]"},
-		"new": {false, ""},
+		"older":       {true, schema(apiextensionsv1.JSONSchemaProps{}), "True Violations: [spec.preserveUnknownFields: Invalid value: true: must be false, " + noType + "]"},
+		"older, bare": {true, nil, "True Violations: spec.preserveUnknownFields: Invalid value: true: must be false"},
+		"untyped":     {false, schema(apiextensionsv1.JSONSchemaProps{}), "True Violations: " + noType},
+		"bare":        {false, nil, "True Violations: spec.versions[1].schema.openAPIV3Schema: Required value: schemas are required"},
+		"reference":   {false, schema(apiextensionsv1.JSONSchemaProps{Ref: &ref}), "Unknown StructuralError: failed to check validation schema for version v2: OpenAPIV3Schema '$ref' is not supported"},
+		"structural":  {false, schema(object), ""},
 	} {
 		d := &definition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "example.com", PreserveUnknownFields: test.old,
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: &apiextensionsv1.CustomResourceValidation{
-				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {}}},
-			}}},
+			Group: "example.com", PreserveUnknownFields: test.preserve,
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: schema(object)}, {Name: "v2", Schema: test.second}},
 		}}
-		d.Name = name
+		d.Name = "things"
+		d.Status.Conditions = conditions // of what it was before
 		item, err := c.Create(t.Context(), name, d, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -99,11 +83,24 @@ func TestNonStructuralIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		is := obj.(*definition).DeepCopy()
-		k := &CustomKinds{Config: Config{Now: time.Now}}
+		spec := k.specOf(is, item)
 		k.judge(is, "", "")
+		if !test.preserve {
+			was := conditionOfType(is, apiextensionsv1.NonStructuralSchema)
+			k.schemas.judge(is, spec, item)
+			if got := conditionOfType(is, apiextensionsv1.NonStructuralSchema); got != was {
+				t.Errorf("%s: got %q before it was checked, want %q", name, got, was)
+			}
+			k.schemas.verdicts["things"] = verdictOn(item, spec)
+		}
+		k.schemas.judge(is, spec, item)
 		if got := conditionOfType(is, apiextensionsv1.NonStructuralSchema); got != test.want || is.ResourceVersion == "" {
 			t.Errorf("%s of revision %q: got %q, want %q", name, is.ResourceVersion, got, test.want)
 		}
+		if got := conditionOfType(is, apiextensionsv1.NamesAccepted); got != "True NoConflicts: no conflicts found" {
+			t.Error(got)
+		}
+		conditions = is.Status.Conditions
 	}
 }
 

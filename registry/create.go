@@ -177,6 +177,9 @@ func (r *Registry) taken(t Target, there *storage.Item) error {
 
 // prepareCreate sets what the server owns, and checks the rest.
 func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) error {
+	if err := t.usable(obj, nil); err != nil {
+		return err
+	}
 	obj.SetDeletionTimestamp(nil)
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetSelfLink("")
@@ -209,6 +212,17 @@ func (r *Registry) checkAccess(ctx context.Context, t Target, obj, old api.Objec
 		return nil
 	}
 	return t.Resource.CheckAccess(ctx, r.access, api.Write{Object: obj, Old: old, Status: t.Status})
+}
+
+// usable refuses what cannot be judged.
+func (t Target) usable(obj, old api.Object) error {
+	if t.Resource.Unusable == nil {
+		return nil
+	}
+	if err := t.Resource.Unusable(obj, old); err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	return nil
 }
 
 // byVersion adds to what was found to be wrong what is particular to a kind that

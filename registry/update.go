@@ -199,6 +199,9 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 			obj.SetGeneration(old.GetGeneration() + 1)
 		}
 	}
+	if err := t.usable(obj, old); err != nil {
+		return err
+	}
 	dedup(ctx, obj)
 	errs := r.checkAccess(ctx, t, obj, old)
 	switch {

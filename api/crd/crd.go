@@ -76,6 +76,9 @@ func Compile(d *Definition, whole func() (*Definition, error), o Options) (*Kind
 	if k.Resource == nil {
 		return nil, fmt.Errorf("%s: no version is stored", d.Name)
 	}
+	for _, form := range forms {
+		form.Unusable = k.unusable(d.Name, form)
+	}
 	c := &conversion{group: d.Spec.Group, kind: k, remote: remoteOf(d, o.Remotes)}
 	c.connect(k.Resource, forms)
 	return k, nil
@@ -143,7 +146,13 @@ func schemasOf(d *Definition, whole func() (*Definition, error)) []*structural.S
 			continue
 		}
 		name := versions[i].Name
-		out[i] = structural.Later(func() *props { return schemaOf(whole, name) })
+		out[i] = structural.Later(func() (*props, error) {
+			d, err := whole()
+			if err != nil {
+				return nil, err
+			}
+			return schemaOf(d, name)
+		})
 		if d.Spec.PreserveUnknownFields {
 			out[i] = out[i].Keeping()
 		}
@@ -151,16 +160,26 @@ func schemasOf(d *Definition, whole func() (*Definition, error)) []*structural.S
 	return out
 }
 
-// schemaOf is the schema of a version as objects are to be judged by. Where there
-// is none to be read, anything goes.
-func schemaOf(whole func() (*Definition, error), name string) *props {
-	keep := true
-	d, err := whole()
-	p := written(d, name)
-	if err != nil || p == nil {
-		return &props{Type: "object", XPreserveUnknownFields: &keep}
+// schemaOf returns the schema by which objects of a version are judged. Only a
+// definition from before schemas were required may lack one, which then lets
+// everything pass, or have one that is not structural.
+func schemaOf(d *Definition, name string) (*props, error) {
+	switch p := written(d, name); {
+	case d.Spec.PreserveUnknownFields && p == nil:
+		return anything(), nil
+	case d.Spec.PreserveUnknownFields:
+		return p, nil
+	case p == nil:
+		return nil, errors.New("schemas are required")
+	default:
+		return p, structural.Unsupported(p)
 	}
-	return p
+}
+
+// anything is a schema that every object fits.
+func anything() *props {
+	keep := true
+	return &props{Type: "object", XPreserveUnknownFields: &keep}
 }
 
 // written is the schema of a version as the definition has it; nil for none.
@@ -174,6 +193,21 @@ func written(d *Definition, name string) *props {
 		}
 	}
 	return nil
+}
+
+// unusable returns what refuses writes of a form while its schema, or that of the
+// version that is stored, has a fault. Metadata can be written all the same, so that
+// finalizers can be removed.
+func (k *Kind) unusable(definition string, form *api.Resource) func(obj, old api.Object) error {
+	return func(obj, old api.Object) error {
+		for _, gv := range []schema.GroupVersion{form.Hub(), k.Resource.Hub()} {
+			fault := k.Schemas[gv].Fault()
+			if fault != nil && (old == nil || anythingChanged(obj, old)) {
+				return fmt.Errorf("error resolving resource: the schema of version %s of %s cannot be used: %w", gv.Version, definition, fault)
+			}
+		}
+		return nil
+	}
 }
 
 // anythingChanged compares all but metadata, for kinds whose status is a field
@@ -212,6 +246,7 @@ func versionOf(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupVers
 			}
 			if asked.Old != nil {
 				w.Was = contentOf(asked.Old)
+				w.MetadataOnly = func() bool { return !anythingChanged(asked.Object, asked.Old) }
 			}
 			if v.Subresources != nil && v.Subresources.Scale != nil {
 				w.Also = scaleFaults(v.Subresources.Scale, w.Is, !asked.Status)

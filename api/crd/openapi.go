@@ -20,11 +20,17 @@ type props = apiextensionsv1.JSONSchemaProps
 // schema for that.
 func publishing(d *Definition, v *apiextensionsv1.CustomResourceDefinitionVersion, whole func() (*Definition, error)) func() ([]openapi.Definition, error) {
 	return func() ([]openapi.Definition, error) {
-		w, err := whole()
-		if err != nil {
-			return nil, err
+		if w, err := whole(); err == nil {
+			if _, err := schemaOf(w, v.Name); err == nil {
+				all, err := definitionsOf(&d.Spec, d.Status.AcceptedNames, v, written(w, v.Name))
+				if err == nil {
+					return all, nil
+				}
+			}
 		}
-		return definitionsOf(&d.Spec, d.Status.AcceptedNames, v, written(w, v.Name))
+		// One that cannot be used must not take the documents with it that all kinds
+		// have in common: it is published as a schema that every object fits.
+		return definitionsOf(&d.Spec, d.Status.AcceptedNames, v, anything())
 	}
 }
 

@@ -36,6 +36,31 @@ func Outline(definition []byte) []byte {
 	}
 }
 
+// Spec returns the spec of a definition in JSON, or all of it where it is not found.
+func Spec(definition []byte) []byte {
+	const key = `"spec":{`
+	depth := 0
+	for i := 0; i < len(definition); i++ {
+		switch definition[i] {
+		case '"':
+			if depth == 1 && bytes.HasPrefix(definition[i:], []byte(key)) {
+				start := i + len(key) - 1
+				return definition[start : start+objectLen(definition[start:])]
+			}
+			for i++; i < len(definition) && definition[i] != '"'; i++ {
+				if definition[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+	}
+	return definition
+}
+
 // objectLen is the length of the object that text begins with.
 func objectLen(text []byte) int {
 	depth := 0

@@ -28,6 +28,21 @@ func TestOutline(t *testing.T) {
 
 // FuzzOutline: an outline is JSON if the definition is, and no longer where there
 // is more than an id to leave out.
+func TestSpec(t *testing.T) {
+	for definition, want := range map[string]string{
+		`{"kind":"X","metadata":{"spec":{"a":1},"annotations":{"x":"\"spec\":{"}},"spec":{"a":{"b":"}"}},"status":{"spec":{}}}`: `{"a":{"b":"}"}}`,
+		`{"list":[{"spec":{"a":1}}],"spec":{}}`: `{}`,
+		`{"metadata":{"spec":{"a":1}}}`:         `{"metadata":{"spec":{"a":1}}}`,
+		`{"spec":{"a"`:                          `{"a"`,
+		`{"\`:                                   `{"\`,
+		``:                                      ``,
+	} {
+		if got := string(Spec([]byte(definition))); got != want {
+			t.Errorf("spec of %s is %s, want %s", definition, got, want)
+		}
+	}
+}
+
 func FuzzOutline(f *testing.F) {
 	f.Add([]byte(`{"spec":{"versions":[{"schema":{"openAPIV3Schema":{"type":"object","description":"\\\"}{"}}}]}}`))
 	f.Add([]byte(`{"openAPIV3Schema":{"a":`))

@@ -13,7 +13,7 @@ func Check(s *props, path *field.Path) field.ErrorList {
 	c := &checker{}
 	in := place{root: true}
 	var errs field.ErrorList
-	if representable(s) {
+	if Unsupported(s) == nil {
 		errs = checkShape(s, path)
 		if len(errs) == 0 {
 			errs = checkDefaults(s, path)
@@ -33,31 +33,6 @@ func Check(s *props, path *field.Path) field.ErrorList {
 		}
 	}
 	return errs
-}
-
-// representable tells whether a schema has nothing that cannot be said in its
-// structural form. What is wrong otherwise, the checker finds.
-func representable(s *props) bool {
-	if s == nil {
-		return true
-	}
-	if s.ID != "" || s.Schema != "" || s.Ref != nil || len(s.PatternProperties) > 0 || len(s.Dependencies) > 0 ||
-		s.AdditionalItems != nil || len(s.Definitions) > 0 || s.Items != nil && len(s.Items.JSONSchemas) > 0 ||
-		s.XPreserveUnknownFields != nil && !*s.XPreserveUnknownFields {
-		return false
-	}
-	for _, sub := range s.Properties {
-		if !representable(&sub) {
-			return false
-		}
-	}
-	for _, l := range combined(s) {
-		if slices.ContainsFunc(l.schemas, func(sub props) bool { return !representable(&sub) }) {
-			return false
-		}
-	}
-	return representable(s.Not) && (s.Items == nil || representable(s.Items.Schema)) &&
-		(s.AdditionalProperties == nil || representable(s.AdditionalProperties.Schema))
 }
 
 // Extended tells of a schema that has what Kubernetes adds to JSON schema, or defaults:

@@ -25,7 +25,7 @@ type props = apiextensionsv1.JSONSchemaProps
 
 // Schema is the schema of a whole object of one version.
 type Schema struct {
-	text func() []byte
+	stored func() stored
 	// keeps: objects keep fields that the schema does not know, and nulls.
 	keeps bool
 	// Each is made when it is first asked for: the shape, the validators of whole
@@ -46,35 +46,49 @@ func New(p *props) (*Schema, error) {
 	if _, err := compile(p); err != nil {
 		return nil, err
 	}
-	return of(func() []byte { return text }), nil
+	return of(func() stored { return stored{text: text} }), nil
 }
 
-// Later is New of a schema that is only read when it is needed, by source. One that
-// cannot be compiled then lets everything pass.
-func Later(source func() *props) *Schema {
-	return of(sync.OnceValue(func() []byte {
-		p := source()
-		text, err := textOf(p)
+// Later is New of a schema that source reads when it is needed. If that fails, or the
+// schema cannot be compiled, the Schema has a Fault.
+func Later(source func() (*props, error)) *Schema {
+	return of(sync.OnceValue(func() stored {
+		p, err := source()
 		if err == nil {
 			_, err = compile(p)
 		}
-		if err != nil {
-			return []byte(`{"x-kubernetes-preserve-unknown-fields":true}`)
+		var text []byte
+		if err == nil {
+			text, err = textOf(p)
 		}
-		return text
+		if err != nil {
+			return stored{text: []byte(`{"x-kubernetes-preserve-unknown-fields":true}`), fault: err}
+		}
+		return stored{text: text}
 	}))
 }
+
+// Fault returns why no object can be judged by the schema; nil if objects can. With a
+// fault, Prune, Default and Coerce leave objects as they are, so that what is stored
+// can be read, and Validate finds nothing: the caller refuses to store objects.
+func (s *Schema) Fault() error { return s.stored().fault }
 
 // Keeping is s for objects which keep all that is in them, whatever the schema says,
 // as those of definitions did before schemas had to be structural.
 func (s *Schema) Keeping() *Schema {
-	out := of(s.text)
+	out := of(s.stored)
 	out.keeps = true
 	return out
 }
 
-func of(text func() []byte) *Schema {
-	s := &Schema{text: text}
+// stored is the text of a schema, or of one that everything fits if it has a fault.
+type stored struct {
+	text  []byte
+	fault error
+}
+
+func of(source func() stored) *Schema {
+	s := &Schema{stored: source}
 	s.shape = sync.OnceValue(func() *node {
 		n, err := compile(s.props())
 		if err != nil {
@@ -98,7 +112,7 @@ func of(text func() []byte) *Schema {
 func (s *Schema) props() *props {
 	p := &props{}
 	// It is what was marshalled.
-	_ = json.Unmarshal(s.text(), p)
+	_ = json.Unmarshal(s.stored().text, p)
 	return p
 }
 

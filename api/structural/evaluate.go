@@ -30,7 +30,13 @@ type evaluation struct {
 	errs field.ErrorList
 	// tolerate is told of faults that were there before; nil where none are let be.
 	tolerate func(error)
+	// metadataOnly reports whether the write changes nothing but metadata: rules that do
+	// not compile then keep nobody from removing a finalizer.
+	metadataOnly func() bool
 }
+
+// passes reports whether a write can do without rules that do not compile.
+func (e *evaluation) passes() bool { return e.metadataOnly != nil && e.metadataOnly() }
 
 // validate runs all rules about a value and what is in it; was is nil where there
 // is nothing to compare with.
@@ -81,6 +87,9 @@ const exhausted = "running out of cost budget, no further validation rules will 
 func (e *evaluation) own(r *rules, path *field.Path, is, was any, c change) {
 	kind := r.node.kind
 	if r.err != nil {
+		if e.passes() {
+			return
+		}
 		e.fail(field.Invalid(path, kind, fmt.Sprintf("rule compiler initialization error: %v", r.err)))
 		return
 	}
@@ -98,6 +107,7 @@ func (e *evaluation) own(r *rules, path *field.Path, is, was any, c change) {
 		}
 		rule := &r.own[i]
 		switch {
+		case rule.err != nil && e.passes():
 		case rule.err != nil:
 			e.fail(field.Invalid(path, kind, fmt.Sprintf("rule compile error: %v", rule.err)))
 		case rule.program == nil: // it is empty

@@ -85,22 +85,7 @@ func UnknownFormats(p *props) []string {
 	if p.Format != "" && !known(spec.StringOrArray{p.Type}, p.Format) {
 		out = append(out, p.Format)
 	}
-	parts := []*props{p.Not}
-	if p.Items != nil {
-		parts = append(parts, p.Items.Schema)
-	}
-	if p.AdditionalProperties != nil {
-		parts = append(parts, p.AdditionalProperties.Schema)
-	}
-	for _, sub := range p.Properties {
-		parts = append(parts, &sub)
-	}
-	for _, l := range combined(p) {
-		for i := range l.schemas {
-			parts = append(parts, &l.schemas[i])
-		}
-	}
-	for _, part := range parts {
+	for _, part := range partsOf(p) {
 		out = append(out, UnknownFormats(part)...)
 	}
 	slices.Sort(out)

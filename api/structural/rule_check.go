@@ -143,7 +143,7 @@ func multiply(a, b uint64) uint64 {
 // ruleTexts checks what is said of rules, but for expressions.
 func (c *checker) ruleTexts(s *props, path *field.Path) {
 	shape := sync.OnceValue(func() *node {
-		if n, err := compile(s); err == nil && representable(s) {
+		if n, err := compile(s); err == nil && Unsupported(s) == nil {
 			return n
 		}
 		return nil // which is told of

@@ -26,18 +26,9 @@ const (
 
 type shaper struct{ checker }
 
-// CheckShape tells what keeps the schema of a version, which stands at path, from
-// being structural, where it can be said in that form at all.
-func CheckShape(s *props, path *field.Path) field.ErrorList {
-	if !representable(s) {
-		return nil
-	}
-	return checkShape(s, path)
-}
-
 // IsStructural tells whether a schema is, which all are of definitions that may be
 // made now.
-func IsStructural(p *props) bool { return representable(p) && len(checkShape(p, nil)) == 0 }
+func IsStructural(p *props) bool { return Unsupported(p) == nil && len(checkShape(p, nil)) == 0 }
 
 // checkShape tells, in the order of their text, what keeps a schema from being
 // structural.

@@ -27,6 +27,8 @@ type Write struct {
 	// Compared, when set, is told how long it took to compare an object with what was
 	// in its place.
 	Compared func(time.Duration)
+	// MetadataOnly, when set, reports whether nothing but metadata changed.
+	MetadataOnly func() bool
 	// Found is what is wrong with its metadata, and Also what else is wrong, which
 	// has its place between faults of values and others.
 	Found, Also field.ErrorList
@@ -65,7 +67,7 @@ func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
 
 // evaluate runs all rules about an object.
 func evaluate(ctx context.Context, r *rules, path *field.Path, w Write, was *pair) field.ErrorList {
-	e := &evaluation{ctx: ctx, left: Budget, tolerate: w.Tolerate}
+	e := &evaluation{ctx: ctx, left: Budget, tolerate: w.Tolerate, metadataOnly: w.MetadataOnly}
 	if e.tolerate == nil {
 		e.tolerate = func(error) {}
 	}
