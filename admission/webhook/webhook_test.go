@@ -86,10 +86,10 @@ func TestAnswers(t *testing.T) {
 		{"an unknown type", v1(`"allowed":true,"patchType":"Magic","patch":"W3sib3AiOiJhZGQiLCJwYXRoIjoiL2EiLCJ2YWx1ZSI6MX1d"`), failed + "received invalid webhook response: validating webhook may not return response.patch", failed + `unsupported patch type "Magic"`},
 		{"no JSON", write(200, "application/json", "hello"), failed + "failed to call webhook: couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }", ""},
 		{"nothing", write(200, "application/json", ""), failed + "failed to call webhook: 0-length response with status code: 200 and content type: application/json", ""},
-		{"an error in words", write(500, "text/plain", "boom"), failed + `failed to call webhook: an error on the server ("boom") has prevented the request from succeeding`, ""},
+		{"an error in words", write(500, "text/plain", "boom"), failed + `failed to call webhook: an error on the server ("unknown") has prevented the request from succeeding`, ""},
 		{"an error without words", write(500, "application/json", "{}"), failed + `failed to call webhook: an error on the server ("unknown") has prevented the request from succeeding`, ""},
 		{"not found", write(404, "text/plain", "404 page not found"), failed + `failed to call webhook: the server could not find the requested resource`, ""},
-		{"a status", write(403, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"go away"}`), failed + `failed to call webhook: go away`, ""},
+		{"a status", write(403, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"message":"go away"}`), failed + `failed to call webhook: unknown`, ""},
 		{"another kind", echo(`{"apiVersion":"admission.k8s.io/v1","kind":"Status","response":{"uid":"$UID","allowed":true}}`), failed, ""},
 		{"huge", func(w http.ResponseWriter, r *http.Request) {
 			for range 9 {
