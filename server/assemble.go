@@ -36,6 +36,7 @@ type parts struct {
 	steps     *bootSteps
 	logging   *logProgress
 	access    *accessControl
+	admission registry.Admission
 	known     *identities
 }
 
@@ -98,7 +99,7 @@ func (p *parts) guard() (err error) {
 	if err != nil {
 		return err
 	}
-	p.reg.SetAdmission(&authz.Escalation{Admission: chain, Authorizer: p.access.decide, Roles: p.access.roles})
+	p.admission = &authz.Escalation{Admission: chain, Authorizer: p.access.decide, Roles: p.access.roles}
 	p.reg.SetAccess(&authz.Access{Authorizer: p.access.decide, Registry: p.reg})
 	if p.known, err = p.newIdentities(p.catalogue, p.reg, p.own.ca.certPEM, p.metrics); err != nil {
 		return err

@@ -45,10 +45,15 @@ func (p *parts) openCaches(ctx context.Context) error {
 	return nil
 }
 
-// populate makes the objects that every server has.
+// populate makes the objects that every server has. Admission holds for all later
+// writes: a stored webhook configuration whose webhook does not answer must not
+// keep the server from starting, since only a running server can delete it.
 func (p *parts) populate(ctx context.Context) (err error) {
 	if err := bootstrap(ctx, p.published); err != nil {
 		return err
+	}
+	if err := p.flow.keeper.Bootstrap(ctx); err != nil {
+		return fmt.Errorf("flow control: %w", err)
 	}
 	p.steps.finish(stepRoles, stepPriorityClasses, stepAutoregistration, stepService, stepServiceCIDR)
 	p.self, err = newIdentity(p.published, p.logger)
@@ -58,17 +63,14 @@ func (p *parts) populate(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("the server's lease: %w", err)
 	}
+	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
+	p.reg.SetAdmission(p.admission)
 	p.wg.Go(func() { p.self.run(asServer(p.lifetime)) })
-	p.steps.finish(stepIdentityLease, stepPeerAddress)
 	return nil
 }
 
-// configureFlow makes the objects of flow control, goes by them, and follows them.
+// configureFlow configures flow control by its objects, and follows them.
 func (p *parts) configureFlow(ctx context.Context) error {
-	if err := p.flow.keeper.Bootstrap(ctx); err != nil {
-		return fmt.Errorf("flow control: %w", err)
-	}
-	p.steps.finish(stepFlowProducer)
 	if err := p.flow.keeper.Configure(ctx); err != nil {
 		return fmt.Errorf("flow control: %w", err)
 	}
