@@ -29,7 +29,7 @@ func localSubjectAccessReviewRules(at *place, r *authorizationv1.LocalSubjectAcc
 		at.of("spec").of("resourceAttributes").of("namespace").invalid(a.Namespace, "must match metadata.namespace")
 	}
 	if a := r.Spec.NonResourceAttributes; a != nil {
-		at.of("spec").of("nonResourceAttributes").invalid(unnamed(*a), "disallowed on this kind of request")
+		at.of("spec").of("nonResourceAttributes").invalid(*a, "disallowed on this kind of request")
 	}
 }
 
@@ -45,7 +45,7 @@ func subjectRulesOf(at *place, s *authorizationv1.SubjectAccessReviewSpec) {
 func aboutOne(at *place, resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) {
 	switch {
 	case resource != nil && path != nil:
-		at.of("nonResourceAttributes").invalid(unnamed(*path), "cannot be specified in combination with resourceAttributes")
+		at.of("nonResourceAttributes").invalid(*path, "cannot be specified in combination with resourceAttributes")
 	case resource == nil && path == nil:
 		at.of("resourceAttributes").invalid(path, "exactly one of nonResourceAttributes or resourceAttributes must be specified")
 	}

@@ -37,7 +37,7 @@ func validatingPolicyChanges(at *place, is, was *admissionv1.ValidatingAdmission
 	each(at.of("validations"), s.Validations, func(at *place, v *admissionv1.Validation) { validationRules(at, v, c) })
 	audits := at.of("auditAnnotations")
 	if len(s.AuditAnnotations) > maxAuditAnnotations {
-		audits.invalid(unnamed(s.AuditAnnotations), fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))
+		audits.invalid(s.AuditAnnotations, fmt.Sprintf("must not have more than %d auditAnnotations", maxAuditAnnotations))
 	}
 	var keys unique[string]
 	each(audits, s.AuditAnnotations, func(at *place, a *admissionv1.AuditAnnotation) {

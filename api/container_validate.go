@@ -18,10 +18,7 @@ func (c *podCheck) containerListRules(at *place) {
 		c.containerRules(at, ctr)
 		names.add(at.of("name"), ctr.Name)
 		c.serviceRules(at, ctr)
-		if p := ctr.RestartPolicy; p != nil {
-			oneOf(at.of("restartPolicy"), *p, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
-		}
-		restartRules(at, ctr)
+		containerRestartRules(at, ctr)
 	}
 	hostPortRules(at, list)
 }
@@ -38,8 +35,11 @@ func (c *podCheck) initContainerListRules(at *place) {
 	for i := range list {
 		ctr, at := &list[i], at.item(i)
 		c.containerRules(at, ctr)
-		if p := ctr.RestartPolicy; p != nil {
-			oneOf(at.of("restartPolicy"), *p, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
+		switch {
+		case ctr.RestartPolicy != nil:
+			containerRestartRules(at, ctr)
+		case len(ctr.RestartPolicyRules) > 0:
+			at.of("restartPolicy").required(noRestartPolicy)
 		}
 		if names.add(at.of("name"), ctr.Name) && ctr.Name == "" {
 			// The next one without a name is no duplicate.
@@ -52,7 +52,6 @@ func (c *podCheck) initContainerListRules(at *place) {
 		} else {
 			noService(at, ctr)
 		}
-		restartRules(at, ctr)
 	}
 }
 
@@ -200,10 +199,12 @@ func (c *podCheck) resizePolicyRules(at *place, list []corev1.ContainerResizePol
 		enum(at, p.ResourceName, corev1.ResourceCPU, corev1.ResourceMemory)
 		enum(at, p.RestartPolicy, corev1.NotRequired, corev1.RestartContainer)
 		if c.spec.RestartPolicy == corev1.RestartPolicyNever && p.RestartPolicy != corev1.NotRequired {
-			at.invalid(p.RestartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'")
+			at.invalid(p.RestartPolicy, "must be 'NotRequired' when pod `restartPolicy` is 'Never'")
 		}
 	}
 }
+
+const noRestartPolicy = "must specify restartPolicy when restart rules are used"
 
 // Bounds of the rules that restart a container by its exit code.
 const (
@@ -211,16 +212,20 @@ const (
 	maxExitCodes    = 255
 )
 
-func restartRules(at *place, ctr *corev1.Container) {
-	rules := at.of("restartPolicyRules")
-	if len(ctr.RestartPolicyRules) == 0 {
+// containerRestartRules check when a container is restarted on its own.
+func containerRestartRules(at *place, ctr *corev1.Container) {
+	policy := at.of("restartPolicy")
+	switch p := ctr.RestartPolicy; {
+	case p != nil:
+		oneOf(policy, *p, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
+	case len(ctr.RestartPolicyRules) == 0:
 		return
+	default:
+		policy.required(noRestartPolicy)
 	}
-	if ctr.RestartPolicy == nil {
-		at.of("restartPolicy").required("must specify restartPolicy when restart rules are used")
-	}
+	rules := at.of("restartPolicyRules")
 	if n := len(ctr.RestartPolicyRules); n > maxRestartRules {
-		rules.tooLong(maxRestartRules)
+		rules.tooMany(n, maxRestartRules)
 	}
 	each(rules, ctr.RestartPolicyRules, func(at *place, r *corev1.ContainerRestartRule) {
 		oneOf(at.of("action"), r.Action, corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
@@ -231,11 +236,8 @@ func restartRules(at *place, ctr *corev1.Container) {
 		codes := at.of("exitCodes")
 		oneOf(codes.of("operator"), r.ExitCodes.Operator,
 			corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
-		if len(r.ExitCodes.Values) > maxExitCodes {
-			codes.of("values").tooLong(maxExitCodes)
-		}
-		for i, v := range r.ExitCodes.Values {
-			between(codes.of("values").item(i), v, 0, maxExitCodes)
+		if n := len(r.ExitCodes.Values); n > maxExitCodes {
+			codes.of("values").tooMany(n, maxExitCodes)
 		}
 	})
 }

@@ -3,11 +3,12 @@ package api
 import (
 	batchv1 "k8s.io/api/batch/v1"
 	batchv1beta1 "k8s.io/api/batch/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // cronJob is jobs that are made at certain times.
 func cronJob() *Resource {
-	return &Resource{
+	return withPodTemplate(cronJobTemplate, &Resource{
 		Name: "cronjobs", Singular: "cronjob", Kind: "CronJob",
 		ShortNames:     []string{"cj"},
 		Categories:     []string{"all"},
@@ -23,7 +24,11 @@ func cronJob() *Resource {
 		Validate:       rulesOf(newCronJobRules),
 		ValidateUpdate: changesOf(cronJobChanges),
 		WholeUpdate:    true,
-	}
+	})
+}
+
+func cronJobTemplate(obj Object) *corev1.PodTemplateSpec {
+	return &obj.(*batchv1.CronJob).Spec.JobTemplate.Spec.Template
 }
 
 func defaultCronJob(obj Object) {

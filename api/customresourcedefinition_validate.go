@@ -226,10 +226,10 @@ func definitionVersions(at *place, versions []definitionVersion, same parts, set
 		versionParts(at.item(i), partsOf(v).without(same), "schema", v.Subresources != nil && v.Subresources.Status != nil, settled)
 	}
 	if twice {
-		at.invalid(unnamed(versions), "must contain unique version names")
+		at.invalid(versions, "must contain unique version names")
 	}
 	if stored != 1 {
-		at.invalid(unnamed(versions), "must have exactly one version marked as storage version")
+		at.invalid(versions, "must have exactly one version marked as storage version")
 	}
 }
 
@@ -284,7 +284,7 @@ func schemaRules(at *place, s *apiextensionsv1.JSONSchemaProps, status, settled 
 				break
 			}
 			if !slices.Contains(atRoot, name) {
-				at.invalid(unnamed(*s), "only "+"["+strings.Join(atRoot, " ")+"] fields are allowed at the root of the schema if the status subresource is enabled")
+				at.invalid(*s, "only "+"["+strings.Join(atRoot, " ")+"] fields are allowed at the root of the schema if the status subresource is enabled")
 				break
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // daemonSet is a pod on each node.
 func daemonSet() *Resource {
-	return &Resource{
+	return withPodTemplate(daemonSetTemplate, &Resource{
 		Name: "daemonsets", Singular: "daemonset", Kind: "DaemonSet",
 		ShortNames:           []string{"ds"},
 		Categories:           []string{"all"},
@@ -21,10 +21,9 @@ func daemonSet() *Resource {
 		Gone:                 gone("apps/v1beta2", "extensions/v1beta1"),
 		Complete:             func(obj Object) { setTemplateGeneration(obj, 0) },
 		New:                  func() Object { return &appsv1.DaemonSet{} },
-		ObjectWarnings:       templateWarnings(func(obj Object) *corev1.PodTemplateSpec { return &obj.(*appsv1.DaemonSet).Spec.Template }, "spec", "template"),
+		ObjectWarnings:       templateWarnings(daemonSetTemplate, "spec", "template"),
 		Rows:                 &Table{Columns: daemonSetColumns, Cells: daemonSetCells},
 		Prefix:               "daemonsets",
-		MetadataRevalidated:  true,
 		Generation:           true,
 		HasStatus:            true,
 		Default:              defaultDaemonSet,
@@ -43,7 +42,11 @@ func daemonSet() *Resource {
 			}
 			setTemplateGeneration(obj, generation)
 		},
-	}
+	})
+}
+
+func daemonSetTemplate(obj Object) *corev1.PodTemplateSpec {
+	return &obj.(*appsv1.DaemonSet).Spec.Template
 }
 
 // templateGeneration counts the changes of the pod template. It was a field of

@@ -2,25 +2,31 @@ package api
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 func daemonSetRules(at *place, d *appsv1.DaemonSet) { daemonSetSpecRules(at.of("spec"), &d.Spec, nil) }
 
-// daemonSetChanges look at the spec twice: as that of a DaemonSet, and as a
-// change of one.
 func daemonSetChanges(at *place, is, was *appsv1.DaemonSet) {
 	spec := at.of("spec")
-	daemonSetSpecRules(spec, &is.Spec, &was.Spec)
 	fixed(spec.of("selector"), is.Spec.Selector, was.Spec.Selector)
+	daemonSetSpecRules(spec, &is.Spec, &was.Spec)
 }
 
 func daemonSetSpecRules(at *place, s, was *appsv1.DaemonSetSpec) {
 	if was == nil {
 		was = &appsv1.DaemonSetSpec{}
 	}
-	template := at.of("template")
-	podSelectorRules(at.of("selector"), s.Selector, was.Selector, "empty selector is invalid for daemonset")
-	matchesTemplate(template, s.Selector, &s.Template)
+	template, selector := at.of("template"), at.of("selector")
+	// A selector that is missing is refused because it matches nothing.
+	lenientSelectorRules(selector, s.Selector, brokenSelector(was.Selector))
+	if parsed, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil && !parsed.Matches(labels.Set(s.Template.Labels)) {
+		template.of("metadata").of("labels").invalid(s.Template.Labels, mismatch)
+	}
+	if s.Selector != nil && len(s.Selector.MatchLabels)+len(s.Selector.MatchExpressions) == 0 {
+		selector.invalid(s.Selector, "empty selector is invalid for daemonset")
+	}
 	templateRules(template, &s.Template, &was.Template)
 	alwaysRestarted(template.of("spec"), &s.Template.Spec)
 	noDeadline(template.of("spec"), &s.Template.Spec, "DaemonSet")
@@ -39,7 +45,7 @@ func daemonStrategyRules(at *place, s *appsv1.DaemonSetUpdateStrategy) {
 		}
 		daemonRollingRules(at.of("rollingUpdate"), s.RollingUpdate)
 	default:
-		oneOf(at, s.Type, appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType)
+		notSupported(at, s, appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType)
 	}
 }
 
@@ -49,10 +55,14 @@ func daemonRollingRules(at *place, r *appsv1.RollingUpdateDaemonSet) {
 	unavailable, surge := at.of("maxUnavailable"), at.of("maxSurge")
 	if r.MaxUnavailable != nil {
 		numberOrPercent(unavailable, *r.MaxUnavailable)
-		atMostAll(unavailable, *r.MaxUnavailable)
 	}
 	if r.MaxSurge != nil {
 		numberOrPercent(surge, *r.MaxSurge)
+	}
+	if r.MaxUnavailable != nil {
+		atMostAll(unavailable, *r.MaxUnavailable)
+	}
+	if r.MaxSurge != nil {
 		atMostAll(surge, *r.MaxSurge)
 	}
 	switch away, more := !nothing(r.MaxUnavailable), !nothing(r.MaxSurge); {

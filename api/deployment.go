@@ -9,7 +9,7 @@ import (
 
 // deployment is a number of equal pods that are replaced step by step.
 func deployment() *Resource {
-	return &Resource{
+	return withPodTemplate(deploymentTemplate, &Resource{
 		Name: "deployments", Singular: "deployment", Kind: "Deployment",
 		ShortNames:     []string{"deploy"},
 		Categories:     []string{"all"},
@@ -18,7 +18,7 @@ func deployment() *Resource {
 		Gone:           gone("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
 		Complete:       func(obj Object) { obj.(*appsv1.Deployment).Spec.Replicas = new(int32) },
 		New:            func() Object { return &appsv1.Deployment{} },
-		ObjectWarnings: templateWarnings(func(obj Object) *corev1.PodTemplateSpec { return &obj.(*appsv1.Deployment).Spec.Template }, "spec", "template"),
+		ObjectWarnings: templateWarnings(deploymentTemplate, "spec", "template"),
 		Rows:           &Table{Columns: deploymentColumns, Cells: deploymentCells},
 		Subresources:   []*Subresource{scaleDeployment()},
 		Prefix:         "deployments",
@@ -36,7 +36,11 @@ func deployment() *Resource {
 		Changed: func(obj, old Object) bool {
 			return bodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetAnnotations(), old.GetAnnotations())
 		},
-	}
+	})
+}
+
+func deploymentTemplate(obj Object) *corev1.PodTemplateSpec {
+	return &obj.(*appsv1.Deployment).Spec.Template
 }
 
 func defaultDeployment(obj Object) {

@@ -19,7 +19,7 @@ func deploymentSpecRules(at *place, s, was *appsv1.DeploymentSpec) {
 		was = &appsv1.DeploymentSpec{}
 	}
 	nonNegative(at.of("replicas"), *s.Replicas)
-	podSelectorRules(at.of("selector"), s.Selector, was.Selector, "empty selector is invalid for deployment")
+	podSelectorRules(at.of("selector"), s.Selector, "empty selector is invalid for deployment")
 	pods := appsv1.ReplicaSetSpec{Selector: s.Selector, Template: s.Template}
 	if !replicatedPodRules(at.of("template"), &pods, &was.Template) {
 		at.of("selector").invalid(s.Selector, "invalid label selector")
@@ -49,7 +49,7 @@ func strategyRules(at *place, s *appsv1.DeploymentStrategy) {
 		}
 		rollingUpdateRules(rolling, s.RollingUpdate)
 	default:
-		oneOf(at, s.Type, appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType)
+		notSupported(at, s, appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType)
 	}
 }
 

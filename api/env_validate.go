@@ -37,7 +37,7 @@ func (c *podCheck) envSourceRules(at *place, v *corev1.EnvVar) {
 	}
 	if from.FileKeyRef != nil {
 		n++
-		c.fileKeyRules(at.of("fileKeyRef"), from.FileKeyRef)
+		fileKeyRules(at.of("fileKeyRef"), from.FileKeyRef)
 	}
 	switch {
 	case n == 0:
@@ -55,21 +55,42 @@ func keyRefRules(at *place, name, key string) {
 	needs(at.of("key"), key, utilvalidation.IsConfigMapKey)
 }
 
-// fileKeyRules are for a variable in a file of an empty volume.
-func (c *podCheck) fileKeyRules(at *place, r *corev1.FileKeySelector) {
+// fileKeyRules check a variable that is read from a file of an empty volume.
+func fileKeyRules(at *place, r *corev1.FileKeySelector) {
 	needs(at.of("key"), r.Key, utilvalidation.IsRelaxedEnvVarName)
+	needs(at.of("volumeName"), r.VolumeName, dnsLabel)
 	if required(at.of("path"), r.Path) {
-		localPath(at.of("path"), r.Path)
+		noBacksteps(at.of("path"), r.Path)
 	}
-	if !required(at.of("volumeName"), r.VolumeName) {
-		return
+}
+
+// fileVolumeRules check the volumes of variables that are read from files.
+func fileVolumeRules(at *place, s *corev1.PodSpec) {
+	visitContainers(at, s, func(at *place, ctr *corev1.Container) {
+		for i, v := range ctr.Env {
+			if v.ValueFrom == nil || v.ValueFrom.FileKeyRef == nil {
+				continue
+			}
+			name := v.ValueFrom.FileKeyRef.VolumeName
+			at := at.of("env").item(i).of("valueFrom").of("fileKeyRef").of("volumeName")
+			switch source := lastVolume(s.Volumes, name); {
+			case source == nil:
+				at.notFound(name)
+			case source.EmptyDir == nil:
+				at.invalid(name, "referenced volume must be of type emptyDir")
+			}
+		}
+	})
+}
+
+// lastVolume returns the last volume of a name, valid or not.
+func lastVolume(volumes []corev1.Volume, name string) *corev1.Volume {
+	for i := len(volumes) - 1; i >= 0; i-- {
+		if volumes[i].Name == name {
+			return &volumes[i]
+		}
 	}
-	switch v := c.volume(r.VolumeName); {
-	case v == nil:
-		at.of("volumeName").notFound(r.VolumeName)
-	case v.EmptyDir == nil:
-		at.of("volumeName").invalid(r.VolumeName, "referenced volume must be of type emptyDir")
-	}
+	return nil
 }
 
 func envFromRules(at *place, list []corev1.EnvFromSource) {

@@ -14,7 +14,7 @@ func flowSchemaRules(at *place, f *flowcontrolv1.FlowSchema) {
 	spec := at.of("spec")
 	flowSchemaSpecRules(spec, f.Name, &f.Spec)
 	if want := MandatoryFlowSchema(f.Name); want != nil && !equality.Semantic.DeepEqual(f.Spec, *want) {
-		spec.invalid(unnamed(f.Spec), fmt.Sprintf("spec of '%s' must equal the fixed value", f.Name))
+		spec.invalid(f.Spec, fmt.Sprintf("spec of '%s' must equal the fixed value", f.Name))
 	}
 	flowSchemaStatusRules(at, f, nil)
 }
@@ -31,7 +31,7 @@ func flowSchemaSpecRules(at *place, name string, s *flowcontrolv1.FlowSchemaSpec
 	}
 	if m := s.DistinguisherMethod; m != nil &&
 		m.Type != flowcontrolv1.FlowDistinguisherMethodByNamespaceType && m.Type != flowcontrolv1.FlowDistinguisherMethodByUserType {
-		notSupported(at.of("distinguisherMethod").of("type"), unnamed(*m),
+		notSupported(at.of("distinguisherMethod").of("type"), internalForm(*m),
 			flowcontrolv1.FlowDistinguisherMethodByNamespaceType, flowcontrolv1.FlowDistinguisherMethodByUserType)
 	}
 	level := at.of("priorityLevelConfiguration").of("name")

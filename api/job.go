@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -13,7 +14,7 @@ import (
 func job() *Resource {
 	labels := selectable(served(batchv1.SchemeGroupVersion), nameLabel, namespaceLabel, "status.successful")
 	labels[0].FieldLabelError = "field label %q not supported for Job"
-	return &Resource{
+	return withPodTemplate(templateOfJob, &Resource{
 		Name: "jobs", Singular: "job", Kind: "Job",
 		Categories:           []string{"all"},
 		Namespaced:           true,
@@ -30,17 +31,21 @@ func job() *Resource {
 		Validate:             rulesOf(jobRules),
 		ValidateUpdate:       changesOf(jobChanges),
 		WholeUpdate:          true,
+		MetadataRevalidated:  true,
 		ValidateStatusUpdate: changesOf(jobStatusChanges),
 		PrepareCreate:        func(obj Object) { selectJobPods(obj.(*batchv1.Job)) },
 		Fields: func(obj Object) map[string]string {
 			return map[string]string{"status.successful": strconv.Itoa(int(obj.(*batchv1.Job).Status.Succeeded))}
 		},
-	}
+	})
 }
+
+func templateOfJob(obj Object) *corev1.PodTemplateSpec { return &obj.(*batchv1.Job).Spec.Template }
 
 func defaultJob(obj Object) {
 	j := obj.(*batchv1.Job)
 	defaultTemplate(&j.Spec.Template)
+	defaultFailurePolicy(j.Spec.PodFailurePolicy)
 	if len(j.Labels) == 0 {
 		j.Labels = maps.Clone(j.Spec.Template.Labels)
 	}
@@ -61,6 +66,20 @@ func defaultJob(obj Object) {
 		setDefault(&s.PodReplacementPolicy, batchv1.Failed)
 	}
 	setDefault(&s.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+}
+
+// defaultFailurePolicy: a rule is about the pods that have its conditions.
+func defaultFailurePolicy(p *batchv1.PodFailurePolicy) {
+	if p == nil {
+		return
+	}
+	for i := range p.Rules {
+		for j := range p.Rules[i].OnPodConditions {
+			if c := &p.Rules[i].OnPodConditions[j]; c.Status == "" {
+				c.Status = corev1.ConditionTrue
+			}
+		}
+	}
 }
 
 // selectJobPods makes a job find its own pods and no others: by its uid, unless

@@ -23,15 +23,24 @@ func failurePolicyRules(at *place, s *batchv1.JobSpec) {
 	rules := s.PodFailurePolicy.Rules
 	if len(rules) > maxPolicyRules {
 		at.of("rules").tooMany(len(rules), maxPolicyRules)
-		return
 	}
 	for i := range rules {
 		failureRule(at.of("rules").item(i), &rules[i], s)
 	}
 }
 
+// listedEnum is enum for the fields whose message lists the valid values where
+// there is none.
+func listedEnum[T ~string](at *place, value T, valid ...T) bool {
+	if value == "" {
+		at.required(fmt.Sprintf("valid values: %q", valid))
+		return false
+	}
+	return oneOf(at, value, valid...)
+}
+
 func failureRule(at *place, r *batchv1.PodFailurePolicyRule, s *batchv1.JobSpec) {
-	if enum(at.of("action"), r.Action, batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
+	if listedEnum(at.of("action"), r.Action, batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
 		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore) &&
 		r.Action == batchv1.PodFailurePolicyActionFailIndex && s.BackoffLimitPerIndex == nil {
 		at.of("action").invalid(r.Action, "requires the backoffLimitPerIndex to be set")
@@ -44,8 +53,8 @@ func failureRule(at *place, r *batchv1.PodFailurePolicyRule, s *batchv1.JobSpec)
 		conditions.tooMany(len(r.OnPodConditions), maxConditions)
 	}
 	for i, c := range r.OnPodConditions {
-		needs(conditions.item(i).of("type"), string(c.Type), qualifiedName)
-		enum(conditions.item(i).of("status"), c.Status, corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown)
+		format(conditions.item(i).of("type"), string(c.Type), qualifiedName)
+		listedEnum(conditions.item(i).of("status"), c.Status, corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown)
 	}
 	switch codes, some := r.OnExitCodes != nil, len(r.OnPodConditions) > 0; {
 	case codes && some:
@@ -56,7 +65,7 @@ func failureRule(at *place, r *batchv1.PodFailurePolicyRule, s *batchv1.JobSpec)
 }
 
 func exitCodeRules(at *place, r *batchv1.PodFailurePolicyOnExitCodesRequirement, pod *corev1.PodSpec) {
-	enum(at.of("operator"), r.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
+	listedEnum(at.of("operator"), r.Operator, batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn)
 	if name := r.ContainerName; name != nil {
 		named := func(c corev1.Container) bool { return c.Name == *name }
 		if !slices.ContainsFunc(pod.Containers, named) && !slices.ContainsFunc(pod.InitContainers, named) {
@@ -86,7 +95,7 @@ func exitCodeRules(at *place, r *batchv1.PodFailurePolicyOnExitCodesRequirement,
 func successPolicyRules(at *place, s *batchv1.JobSpec) {
 	at = at.of("successPolicy")
 	if !indexed(s) {
-		at.invalid(unnamed(s.SuccessPolicy), "requires indexed completion mode")
+		at.invalid(s.SuccessPolicy, "requires indexed completion mode")
 		return
 	}
 	rules := s.SuccessPolicy.Rules
@@ -105,7 +114,7 @@ func successRule(at *place, r *batchv1.SuccessPolicyRule, completions *int32) {
 	if r.SucceededCount == nil && r.SucceededIndexes == nil {
 		at.required("at least one of succeededCount or succeededIndexes must be specified")
 	}
-	total := int32(-1)
+	total := int32(0)
 	if r.SucceededIndexes != nil && completions != nil {
 		indexes := at.of("succeededIndexes")
 		if len(*r.SucceededIndexes) > maxIndexesBytes {
@@ -114,9 +123,8 @@ func successRule(at *place, r *batchv1.SuccessPolicyRule, completions *int32) {
 		n, err := countIndexes(*r.SucceededIndexes, *completions)
 		if err != nil {
 			indexes.invalid(*r.SucceededIndexes, "error parsing succeededIndexes: "+err.Error())
-		} else {
-			total = n
 		}
+		total = n
 	}
 	if r.SucceededCount == nil {
 		return
@@ -126,34 +134,25 @@ func successRule(at *place, r *batchv1.SuccessPolicyRule, completions *int32) {
 	if completions != nil && *r.SucceededCount > *completions {
 		count.invalid(*r.SucceededCount, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", *completions))
 	}
-	if total >= 0 && *r.SucceededCount > total {
+	if r.SucceededIndexes != nil && *r.SucceededCount > total {
 		count.invalid(*r.SucceededCount,
 			fmt.Sprintf("must be less than or equal to %d (the number of indexes in the specified succeededIndexes field)", total))
 	}
 }
 
-// countIndexes counts what a list such as "1,3-5" names, which must be in order.
+// countIndexes counts the indexes in a list such as "1,3-5", which must be in
+// order and below completions.
 func countIndexes(list string, completions int32) (int32, error) {
 	if list == "" {
 		return 0, nil
 	}
 	total, last := int32(0), int32(-1)
-	for _, part := range strings.Split(list, ",") {
-		from, to, isRange := strings.Cut(part, "-")
-		x, err := parseIndex(from, completions)
+	for i, part := range strings.Split(list, ",") {
+		x, y, err := parseInterval(part, completions)
 		if err != nil {
 			return 0, err
 		}
-		y := x
-		if isRange {
-			if y, err = parseIndex(to, completions); err != nil {
-				return 0, err
-			}
-			if x >= y {
-				return 0, fmt.Errorf("non-increasing order, previous: %d, current: %d", x, y)
-			}
-		}
-		if last >= x {
+		if i > 0 && last >= x {
 			return 0, fmt.Errorf("non-increasing order, previous: %d, current: %d", last, x)
 		}
 		total += y - x + 1
@@ -162,55 +161,31 @@ func countIndexes(list string, completions int32) (int32, error) {
 	return total, nil
 }
 
+// parseInterval returns the first and the last index of "3" or "3-5".
+func parseInterval(s string, completions int32) (first, last int32, err error) {
+	limits := strings.Split(s, "-")
+	if len(limits) > 2 {
+		return 0, 0, fmt.Errorf("the fragment %q violates the requirement that an index interval can have at most two parts separated by '-'", s)
+	}
+	if first, err = parseIndex(limits[0], completions); err != nil || len(limits) == 1 {
+		return first, first, err
+	}
+	if last, err = parseIndex(limits[1], completions); err != nil {
+		return 0, 0, err
+	}
+	if first >= last {
+		return 0, 0, fmt.Errorf("non-increasing order, previous: %d, current: %d", first, last)
+	}
+	return first, last, nil
+}
+
 func parseIndex(s string, completions int32) (int32, error) {
-	n, err := strconv.ParseInt(s, 10, 32)
+	n, err := strconv.Atoi(s)
 	if err != nil {
 		return 0, fmt.Errorf("cannot convert string to integer for index: %q", s)
 	}
-	if int32(n) >= completions {
+	if n >= int(completions) {
 		return 0, fmt.Errorf("too large index: %q", s)
 	}
 	return int32(n), nil
-}
-
-func jobStatusChanges(at *place, is, _ *batchv1.Job) {
-	status, s := at.of("status"), &is.Status
-	countRules(status, count{"active", s.Active}, count{"succeeded", s.Succeeded}, count{"failed", s.Failed})
-	optionalNonNegative(status.of("ready"), s.Ready)
-	optionalNonNegative(status.of("terminating"), s.Terminating)
-	jobEndRules(status, s)
-	if u := s.UncountedTerminatedPods; u != nil {
-		at := status.of("uncountedTerminatedPods")
-		var seen unique[string]
-		for i, uid := range u.Succeeded {
-			if required(at.of("succeeded").item(i), uid) {
-				seen.add(at.of("succeeded").item(i), string(uid))
-			}
-		}
-		for i, uid := range u.Failed {
-			if required(at.of("failed").item(i), uid) {
-				seen.add(at.of("failed").item(i), string(uid))
-			}
-		}
-	}
-}
-
-// jobEndRules: a job ends once, in one way, and has a time for it.
-func jobEndRules(at *place, s *batchv1.JobStatus) {
-	is := func(t batchv1.JobConditionType) bool {
-		return slices.ContainsFunc(s.Conditions, func(c batchv1.JobCondition) bool { return c.Type == t && c.Status == corev1.ConditionTrue })
-	}
-	complete, failed := is(batchv1.JobComplete), is(batchv1.JobFailed)
-	if complete && failed {
-		at.of("conditions").invalid(field.OmitValueType{}, "cannot set Complete=True and Failed=true conditions")
-	}
-	if complete && s.CompletionTime == nil {
-		at.of("completionTime").required("completionTime is required for Complete jobs")
-	}
-	if !complete && s.CompletionTime != nil {
-		at.of("completionTime").invalid(s.CompletionTime, "cannot set completionTime when there is no Complete=True condition")
-	}
-	if (complete || failed) && s.Active > 0 {
-		at.of("active").invalid(s.Active, "active>0 is invalid for finished job")
-	}
 }

@@ -2,32 +2,48 @@ package api
 
 import (
 	"fmt"
-	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 )
 
 func jobRules(at *place, j *batchv1.Job) {
-	generatedSelectorRules(at, j)
-	jobSpecRules(at.of("spec"), &j.Spec, nil)
-	jobSelectorRules(at.of("spec"), &j.Spec, nil)
-	if indexed(&j.Spec) && j.Spec.Completions != nil && *j.Spec.Completions > 0 {
-		// Pods are called after the job and their number.
-		last := fmt.Sprintf("%s-%d", j.Name, *j.Spec.Completions-1)
-		if len(dnsLabel(last)) > 0 {
-			at.of("metadata").of("name").invalid(j.Name, "will not able to create pod with invalid DNS label: "+last)
-		}
+	generatedSelectorRules(at, j, true)
+	wholeJobSpecRules(at.of("spec"), &j.Spec, nil)
+	podNameRules(at, j)
+}
+
+// wholeJobSpecRules check the spec of a job. was is the spec of the stored job,
+// or nil.
+func wholeJobSpecRules(at *place, s, was *batchv1.JobSpec) {
+	if was == nil {
+		jobSpecRules(at, s, nil)
+		jobSelectorRules(at, s, nil)
+		return
+	}
+	jobSpecRules(at, s, &was.Template)
+	jobSelectorRules(at, s, was.Selector)
+}
+
+// podNameRules: the pods of an indexed job are named after the job and their
+// index.
+func podNameRules(at *place, j *batchv1.Job) {
+	if !indexed(&j.Spec) || j.Spec.Completions == nil || *j.Spec.Completions <= 0 {
+		return
+	}
+	last := fmt.Sprintf("%s-%d", j.Name, *j.Spec.Completions-1)
+	if len(dnsLabel(last)) > 0 {
+		at.of("metadata").of("name").invalid(j.Name, "will not able to create pod with invalid DNS label: "+last)
 	}
 }
 
-// generatedSelectorRules: the selector that the server made is still what the
-// server made, and the pods have the labels that it looks for.
-func generatedSelectorRules(at *place, j *batchv1.Job) {
+// generatedSelectorRules check that a selector which the server made is still
+// the server's, and that the pods have the labels which it selects. prefixed
+// reports whether the labels with a prefix, which old jobs lack, are required.
+func generatedSelectorRules(at *place, j *batchv1.Job, prefixed bool) {
 	if j.Spec.ManualSelector != nil && *j.Spec.ManualSelector || j.Spec.Selector == nil {
 		return
 	}
@@ -36,10 +52,14 @@ func generatedSelectorRules(at *place, j *batchv1.Job) {
 	}
 	metadata := at.of("spec").of("template").of("metadata")
 	expected := labels.Set{}
-	for _, l := range [][2]string{
+	required := [][2]string{
 		{"controller-uid", string(j.UID)}, {"job-name", j.Name},
 		{batchv1.ControllerUidLabel, string(j.UID)}, {batchv1.JobNameLabel, j.Name},
-	} {
+	}
+	if !prefixed {
+		required = required[:2]
+	}
+	for _, l := range required {
 		expected[l[0]] = l[1]
 		switch value, ok := j.Spec.Template.Labels[l[0]]; {
 		case !ok:
@@ -84,8 +104,11 @@ func jobSpecRules(at *place, s *batchv1.JobSpec, was *corev1.PodTemplateSpec) {
 	optionalNonNegative(at.of("activeDeadlineSeconds"), s.ActiveDeadlineSeconds)
 	optionalNonNegative(at.of("backoffLimit"), s.BackoffLimit)
 	optionalNonNegative(at.of("ttlSecondsAfterFinished"), s.TTLSecondsAfterFinished)
-	optionalNonNegative(at.of("maxFailedIndexes"), s.MaxFailedIndexes)
 	optionalNonNegative(at.of("backoffLimitPerIndex"), s.BackoffLimitPerIndex)
+	optionalNonNegative(at.of("maxFailedIndexes"), s.MaxFailedIndexes)
+	if s.MaxFailedIndexes != nil && s.BackoffLimitPerIndex == nil {
+		at.of("backoffLimitPerIndex").required("when maxFailedIndexes is specified")
+	}
 	if s.ManagedBy != nil {
 		managedByRules(at.of("managedBy"), *s.ManagedBy)
 	}
@@ -96,6 +119,7 @@ func jobSpecRules(at *place, s *batchv1.JobSpec, was *corev1.PodTemplateSpec) {
 	if s.SuccessPolicy != nil {
 		successPolicyRules(at, s)
 	}
+	replacementRules(at.of("podReplacementPolicy"), s)
 	templateRules(at.of("template"), &s.Template, was)
 	// The message for a policy that is missing was there before its enum.
 	switch p, at := s.Template.Spec.RestartPolicy, at.of("template").of("spec").of("restartPolicy"); p {
@@ -108,12 +132,17 @@ func jobSpecRules(at *place, s *batchv1.JobSpec, was *corev1.PodTemplateSpec) {
 	default:
 		oneOf(at, p, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
 	}
-	if p := s.PodReplacementPolicy; p != nil {
-		if s.PodFailurePolicy != nil {
-			oneOf(at.of("podReplacementPolicy"), *p, batchv1.Failed)
-		} else {
-			oneOf(at.of("podReplacementPolicy"), *p, batchv1.Failed, batchv1.TerminatingOrFailed)
-		}
+}
+
+// replacementRules: a failed pod is counted before it is replaced where a policy
+// looks at failures.
+func replacementRules(at *place, s *batchv1.JobSpec) {
+	switch p := s.PodReplacementPolicy; {
+	case p == nil:
+	case s.PodFailurePolicy != nil:
+		oneOf(at, *p, batchv1.Failed)
+	default:
+		oneOf(at, *p, batchv1.Failed, batchv1.TerminatingOrFailed)
 	}
 }
 
@@ -133,7 +162,7 @@ func completionRules(at *place, s *batchv1.JobSpec) {
 			indexedRules(at, s)
 		}
 	}
-	if !indexed(s) {
+	if s.CompletionMode == nil || *s.CompletionMode == batchv1.NonIndexedCompletion {
 		if s.BackoffLimitPerIndex != nil {
 			at.of("backoffLimitPerIndex").invalid(*s.BackoffLimitPerIndex, "requires indexed completion mode")
 		}
@@ -153,107 +182,22 @@ func indexedRules(at *place, s *batchv1.JobSpec) {
 	if s.MaxFailedIndexes != nil && s.Completions != nil && *s.MaxFailedIndexes > *s.Completions {
 		at.of("maxFailedIndexes").invalid(*s.MaxFailedIndexes, "must be less than or equal to completions")
 	}
-	if s.MaxFailedIndexes != nil && s.BackoffLimitPerIndex == nil {
-		at.of("backoffLimitPerIndex").required("when maxFailedIndexes is specified")
+	if s.MaxFailedIndexes != nil && *s.MaxFailedIndexes > maxIndexed {
+		at.of("maxFailedIndexes").invalid(*s.MaxFailedIndexes, "must be less than or equal to 100000")
 	}
 	if s.Completions == nil || *s.Completions <= manyIndexes || s.BackoffLimitPerIndex == nil {
 		return
 	}
-	switch most := s.MaxFailedIndexes; {
-	case most == nil:
+	if s.MaxFailedIndexes == nil {
 		at.of("maxFailedIndexes").required(fmt.Sprintf("must be specified when completions is above %d", manyIndexes))
-	default:
-		if s.Parallelism != nil && *s.Parallelism > maxManyParallel {
-			at.of("parallelism").invalid(*s.Parallelism,
+	}
+	for _, f := range []struct {
+		name  string
+		value *int32
+	}{{"parallelism", s.Parallelism}, {"maxFailedIndexes", s.MaxFailedIndexes}} {
+		if f.value != nil && *f.value > maxManyParallel {
+			at.of(f.name).invalid(*f.value,
 				fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", maxManyParallel, manyIndexes))
 		}
-		if *most > maxManyParallel {
-			at.of("maxFailedIndexes").invalid(*most,
-				fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", maxManyParallel, manyIndexes))
-		}
 	}
-}
-
-// jobChanges: a job is what it is. While it does not run, its number of pods may
-// change, and what helps to place them.
-func jobChanges(at *place, is, was *batchv1.Job) {
-	spec := at.of("spec")
-	jobSpecRules(spec, &is.Spec, &was.Spec.Template)
-	jobSelectorRules(spec, &is.Spec, was.Spec.Selector)
-	completionsChange(spec.of("completions"), &is.Spec, &was.Spec)
-	fixedWhole(spec.of("selector"), is.Spec.Selector, was.Spec.Selector)
-	jobTemplateChange(spec.of("template"), is, was)
-	fixed(spec.of("completionMode"), is.Spec.CompletionMode, was.Spec.CompletionMode)
-	fixedWhole(spec.of("podFailurePolicy"), is.Spec.PodFailurePolicy, was.Spec.PodFailurePolicy)
-	fixed(spec.of("backoffLimitPerIndex"), is.Spec.BackoffLimitPerIndex, was.Spec.BackoffLimitPerIndex)
-	fixed(spec.of("managedBy"), is.Spec.ManagedBy, was.Spec.ManagedBy)
-	fixedWhole(spec.of("successPolicy"), is.Spec.SuccessPolicy, was.Spec.SuccessPolicy)
-}
-
-// completionsChange lets numbered jobs grow, as long as they grow in both numbers.
-func completionsChange(at *place, is, was *batchv1.JobSpec) {
-	if !indexed(is) {
-		fixed(at, is.Completions, was.Completions)
-		return
-	}
-	if equality.Semantic.DeepEqual(is.Completions, was.Completions) {
-		return
-	}
-	if is.Completions != nil && !equality.Semantic.DeepEqual(is.Completions, is.Parallelism) {
-		at.invalid(*is.Completions, fmt.Sprintf("can only be modified in tandem with %s", "parallelism"))
-	}
-}
-
-// jobTemplateChange: a job that never started may still be told where to run.
-func jobTemplateChange(at *place, is, was *batchv1.Job) {
-	now, before := is.Spec.Template, was.Spec.Template
-	suspended := was.Spec.Suspend != nil && *was.Spec.Suspend
-	if suspended && (was.Status.StartTime == nil || was.Status.Active == 0 && jobSuspended(&was.Status)) {
-		before.Annotations, before.Labels = now.Annotations, now.Labels
-		before.Spec.NodeSelector = now.Spec.NodeSelector
-		before.Spec.Tolerations, before.Spec.SchedulingGates = now.Spec.Tolerations, now.Spec.SchedulingGates
-		before.Spec.Affinity = placedAs(before.Spec.Affinity, now.Spec.Affinity)
-		before.Spec.Containers = usingAs(before.Spec.Containers, now.Spec.Containers)
-		before.Spec.InitContainers = usingAs(before.Spec.InitContainers, now.Spec.InitContainers)
-	}
-	fixedWhole(at, now, before)
-}
-
-func jobSuspended(s *batchv1.JobStatus) bool {
-	return slices.ContainsFunc(s.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == batchv1.JobSuspended && c.Status == corev1.ConditionTrue
-	})
-}
-
-// placedAs is an affinity with the choice of nodes of another.
-func placedAs(a, other *corev1.Affinity) *corev1.Affinity {
-	switch {
-	case a == nil && other == nil:
-		return nil
-	case a == nil && other.PodAffinity == nil && other.PodAntiAffinity == nil:
-		return other
-	case other == nil && a.PodAffinity == nil && a.PodAntiAffinity == nil:
-		return nil
-	}
-	placed := corev1.Affinity{}
-	if a != nil {
-		placed = *a
-	}
-	placed.NodeAffinity = nil
-	if other != nil {
-		placed.NodeAffinity = other.NodeAffinity
-	}
-	return &placed
-}
-
-// usingAs are containers with the resources of others, one by one.
-func usingAs(list, other []corev1.Container) []corev1.Container {
-	if len(list) != len(other) {
-		return list
-	}
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Resources = other[i].Resources
-	}
-	return list
 }

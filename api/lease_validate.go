@@ -5,7 +5,7 @@ import coordinationv1 "k8s.io/api/coordination/v1"
 func leaseRules(at *place, l *coordinationv1.Lease) {
 	spec := at.of("spec")
 	if d := l.Spec.LeaseDurationSeconds; d != nil {
-		positive(spec.of("leaseDurationSeconds"), *d)
+		aboveZero(spec.of("leaseDurationSeconds"), *d)
 	}
 	if n := l.Spec.LeaseTransitions; n != nil && *n < 0 {
 		spec.of("leaseTransitions").invalid(*n, "must be greater than or equal to 0")

@@ -11,11 +11,11 @@ import (
 // list and not to the mount.
 func (c *podCheck) mountRules(at *place, ctr *corev1.Container) {
 	var paths unique[string]
+	devices := devicePaths(ctr)
 	for i := range ctr.VolumeMounts {
 		m, item := &ctr.VolumeMounts[i], at.item(i)
 		required(item.of("name"), m.Name)
-		volume := c.volume(m.Name)
-		if volume == nil {
+		if c.volume(m.Name) == nil {
 			item.of("name").notFound(m.Name)
 		}
 		required(item.of("mountPath"), m.MountPath)
@@ -23,9 +23,11 @@ func (c *podCheck) mountRules(at *place, ctr *corev1.Container) {
 			item.of("mountPath").invalid(m.MountPath, "must be unique")
 		}
 		paths.put(m.MountPath)
-		notDevice(item, m, ctr.VolumeDevices)
-		if volume != nil && volume.Image != nil {
-			wholeImage(item, m)
+		if _, ok := devices[m.Name]; ok {
+			item.of("name").invalid(m.Name, "must not already exist in volumeDevices")
+		}
+		if hasPath(devices, m.MountPath) {
+			item.of("mountPath").invalid(m.MountPath, "must not already exist as a path in volumeDevices")
 		}
 		if m.SubPath != "" {
 			descendingPath(at.of("subPath"), m.SubPath)
@@ -55,22 +57,38 @@ func (c *podCheck) volume(name string) *corev1.Volume {
 	return nil
 }
 
-func notDevice(at *place, m *corev1.VolumeMount, devices []corev1.VolumeDevice) {
-	for _, d := range devices {
-		if d.Name == m.Name {
-			at.of("name").invalid(m.Name, "must not already exist in volumeDevices")
-		}
-		if d.DevicePath == m.MountPath {
-			at.of("mountPath").invalid(m.MountPath, "must not already exist as a path in volumeDevices")
-		}
+// devicePaths returns the paths of the block devices of a container, by volume.
+// Of a volume that is listed twice, the last path counts.
+func devicePaths(ctr *corev1.Container) map[string]string {
+	if len(ctr.VolumeDevices) == 0 {
+		return nil
 	}
+	paths := make(map[string]string, len(ctr.VolumeDevices))
+	for _, d := range ctr.VolumeDevices {
+		paths[d.Name] = d.DevicePath
+	}
+	return paths
 }
 
-// wholeImage refused parts of an image before containers could have them.
-func wholeImage(at *place, m *corev1.VolumeMount) {
-	if m.SubPathExpr != "" {
-		at.of("subPathExpr").invalid(m.SubPathExpr, "not allowed in image volume sources")
+// mountPaths is devicePaths for the mounted volumes.
+func mountPaths(ctr *corev1.Container) map[string]string {
+	if len(ctr.VolumeMounts) == 0 {
+		return nil
 	}
+	paths := make(map[string]string, len(ctr.VolumeMounts))
+	for _, m := range ctr.VolumeMounts {
+		paths[m.Name] = m.MountPath
+	}
+	return paths
+}
+
+func hasPath(paths map[string]string, path string) bool {
+	for _, p := range paths {
+		if p == path {
+			return true
+		}
+	}
+	return false
 }
 
 func propagationRules(at *place, mode corev1.MountPropagationMode, ctr *corev1.Container) {
@@ -98,6 +116,10 @@ func readOnlyRules(at *place, m *corev1.VolumeMount) {
 // deviceRules are for volumes that a container has as block devices.
 func (c *podCheck) deviceRules(at *place, ctr *corev1.Container) {
 	var names, paths unique[string]
+	if len(ctr.VolumeDevices) == 0 {
+		return
+	}
+	mounts := mountPaths(ctr)
 	for i := range ctr.VolumeDevices {
 		d, at := &ctr.VolumeDevices[i], at.item(i)
 		name, devicePath := at.of("name"), at.of("devicePath")
@@ -120,13 +142,11 @@ func (c *podCheck) deviceRules(at *place, ctr *corev1.Container) {
 		} else {
 			paths.put(d.DevicePath)
 		}
-		for _, m := range ctr.VolumeMounts {
-			if m.Name == d.Name {
-				name.invalid(d.Name, "must not already exist in volumeMounts")
-			}
-			if m.MountPath == d.DevicePath {
-				devicePath.invalid(d.DevicePath, "must not already exist as a path in volumeMounts")
-			}
+		if _, ok := mounts[d.Name]; ok {
+			name.invalid(d.Name, "must not already exist in volumeMounts")
+		}
+		if hasPath(mounts, d.DevicePath) {
+			devicePath.invalid(d.DevicePath, "must not already exist as a path in volumeMounts")
 		}
 		if d.Name != "" {
 			names.put(d.Name)

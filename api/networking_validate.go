@@ -12,7 +12,7 @@ func serviceCIDRRules(at *place, c *networkingv1.ServiceCIDR) {
 	case len(cidrs) == 0:
 		at.required("at least one CIDR required")
 	case len(cidrs) > 2:
-		at.invalid(unnamed(c.Spec), "may only hold up to 2 values")
+		at.invalid(c.Spec, "may only hold up to 2 values")
 	default:
 		for i, cidr := range cidrs {
 			at.add(utilvalidation.IsValidCIDR(at.item(i).path(), cidr)...)
@@ -55,5 +55,5 @@ func ipAddressRules(at *place, a *networkingv1.IPAddress) {
 }
 
 func ipAddressChanges(at *place, is, was *networkingv1.IPAddress) {
-	fixedWhole(at.of("spec").of("parentRef"), is.Spec.ParentRef, was.Spec.ParentRef)
+	fixed(at.of("spec").of("parentRef"), is.Spec.ParentRef, was.Spec.ParentRef)
 }

@@ -85,7 +85,7 @@ func taintRules(at *place, taints []corev1.Taint) {
 		}
 		taintEffect(at.of("effect"), t.Effect)
 		if id := (keyEffect{t.Key, t.Effect}); seen.has(id) {
-			err := field.Duplicate(at.path(), unnamed(t))
+			err := field.Duplicate(at.path(), internalForm(t))
 			err.Detail = "taints must be unique by key and effect pair"
 			at.add(err)
 		} else {

@@ -4,13 +4,12 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // volumeSourceRules are for what a persistent volume is made from, one of many.
 func volumeSourceRules(one *onlyOne, s *corev1.PersistentVolumeSource) {
 	source(one, "hostPath", s.HostPath, hostPathRules)
-	source(one, "gcePersistentDisk", s.GCEPersistentDisk, gceDiskRules)
+	gceDisk(one, s.GCEPersistentDisk)
 	source(one, "awsElasticBlockStore", s.AWSElasticBlockStore, awsDiskRules)
 	source(one, "glusterfs", s.Glusterfs, func(at *place, g *corev1.GlusterfsPersistentVolumeSource) {
 		required(at.of("endpoints"), g.EndpointsName)
@@ -94,11 +93,6 @@ func secretPlaceRules(at *place, r *corev1.SecretReference) {
 	}
 	needs(at.of("name"), r.Name, dnsSubdomain)
 	needs(at.of("namespace"), r.Namespace, dnsLabel)
-}
-
-// notSupported refuses a value of any form.
-func notSupported[T ~string](at *place, value any, valid ...T) {
-	at.add(field.NotSupported(at.path(), value, valid))
 }
 
 // persistentVolumeWarnings are about sources that no longer work.

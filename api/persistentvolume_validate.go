@@ -112,7 +112,7 @@ func persistentVolumeChanges(at *place, is, was *corev1.PersistentVolume) {
 	}
 	fixed(at.of("volumeMode"), is.Spec.VolumeMode, was.Spec.VolumeMode)
 	if was.Spec.NodeAffinity != nil {
-		fixedWhole(at.of("nodeAffinity"), is.Spec.NodeAffinity, was.Spec.NodeAffinity)
+		fixed(at.of("nodeAffinity"), is.Spec.NodeAffinity, was.Spec.NodeAffinity)
 	}
 	if was.Spec.VolumeAttributesClassName != nil && is.Spec.VolumeAttributesClassName == nil {
 		at.of("spec").of("volumeAttributesClassName").forbidden("update from non-nil value to nil is forbidden")

@@ -30,6 +30,7 @@ func pod() *Resource {
 		HasStatus:            true,
 		Default:              defaultPod,
 		PrepareCreate:        preparePod,
+		PrepareUpdate:        preparePodUpdate,
 		PrepareStatusUpdate:  preparePodStatus,
 		ResetFields:          map[string][]string{"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"}},
 		IncludedFields:       map[string][]string{"resize": resizeFields()},
@@ -46,17 +47,19 @@ func pod() *Resource {
 
 func preparePod(obj Object) {
 	p := obj.(*corev1.Pod)
-	mergeLabelKeys(p)
-	if grace := p.Spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
-		p.Spec.TerminationGracePeriodSeconds = new(int64(1))
-	}
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podQOS(&p.Spec)}
+	dropDisabledPodFields(&p.Spec, nil)
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
 			Message: "Scheduling is blocked due to non-empty scheduling gates", LastTransitionTime: p.CreationTimestamp,
 		}}
 	}
+	mergeLabelKeys(p)
+}
+
+func preparePodUpdate(obj, old Object) {
+	dropDisabledPodFields(&obj.(*corev1.Pod).Spec, &old.(*corev1.Pod).Spec)
 }
 
 // mergeLabelKeys makes part of a selector what it takes from the labels of the pod

@@ -30,7 +30,7 @@ func podAnnotationRules(at *place, annotations map[string]string, s *corev1.PodS
 		if err := json.Unmarshal([]byte(value), &list); err != nil {
 			at.invalid(tolerationAnnotation, err.Error())
 		} else {
-			tolerationRules(at.of(tolerationAnnotation), list)
+			tolerationRules(at.of(tolerationAnnotation), list, false)
 		}
 	}
 	if cost, ok := annotations[corev1.PodDeletionCost]; ok && !canonicalInt32(cost) {
@@ -58,7 +58,7 @@ func seccompName(at *place, profile string) {
 
 func appArmorName(at *place, profile, container string, s *corev1.PodSpec) {
 	found := false
-	visitContainers(at, s, func(_ *place, name string, _ *corev1.SecurityContext) { found = found || name == container })
+	visitContainers(at, s, func(_ *place, ctr *corev1.Container) { found = found || ctr.Name == container })
 	if !found {
 		at.invalid(container, "container not found")
 	}
@@ -84,20 +84,21 @@ func profileAnnotationRules(at *place, annotations map[string]string, s *corev1.
 			sameSeccomp(at.of("securityContext").of("seccompProfile"), value, c.SeccompProfile)
 		}
 	}
-	visitContainers(at, s, func(at *place, name string, c *corev1.SecurityContext) {
-		if value, ok := annotations[seccompContainer+name]; ok && c != nil && c.SeccompProfile != nil {
+	visitContainers(at, s, func(at *place, ctr *corev1.Container) {
+		c := ctr.SecurityContext
+		if value, ok := annotations[seccompContainer+ctr.Name]; ok && c != nil && c.SeccompProfile != nil {
 			sameSeccomp(at.of("securityContext").of("seccompProfile"), value, c.SeccompProfile)
 		}
 	})
 	if s.OS != nil && s.OS.Name == corev1.Windows {
 		return
 	}
-	visitContainers(at, s, func(at *place, name string, c *corev1.SecurityContext) {
-		profile := ofPod
+	visitContainers(at, s, func(at *place, ctr *corev1.Container) {
+		c, profile := ctr.SecurityContext, ofPod
 		if c != nil && c.AppArmorProfile != nil {
 			profile = c.AppArmorProfile
 		}
-		if value, ok := annotations[appArmorContainer+name]; ok && profile != nil {
+		if value, ok := annotations[appArmorContainer+ctr.Name]; ok && profile != nil {
 			sameAppArmor(at.of("securityContext").of("appArmorProfile"), value, profile)
 		}
 	})

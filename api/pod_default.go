@@ -1,7 +1,7 @@
 package api
 
 import (
-	"strings"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -11,7 +11,12 @@ const defaultGracePeriod = corev1.DefaultTerminationGracePeriodSeconds
 
 func defaultPod(obj Object) {
 	p := obj.(*corev1.Pod)
+	p.Annotations = withoutInitContainers(p.Annotations)
 	defaultPodSpec(&p.Spec)
+	// A negative period is not refused, and no pod is ever seen with one.
+	if grace := p.Spec.TerminationGracePeriodSeconds; *grace < 0 {
+		p.Spec.TerminationGracePeriodSeconds = new(int64(1))
+	}
 	setDefault(&p.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	for _, list := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
 		for i := range list {
@@ -99,7 +104,32 @@ func podWide(name corev1.ResourceName) bool {
 }
 
 // defaultTemplate is for the pods that a controller makes.
-func defaultTemplate(t *corev1.PodTemplateSpec) { defaultPodSpec(&t.Spec) }
+func defaultTemplate(t *corev1.PodTemplateSpec) {
+	t.Annotations = withoutInitContainers(t.Annotations)
+	defaultPodSpec(&t.Spec)
+}
+
+// withoutInitContainers removes the annotations in which pods of old versions of
+// Kubernetes had their init containers.
+func withoutInitContainers(annotations map[string]string) map[string]string {
+	if len(annotations) == 0 {
+		return annotations
+	}
+	old := [...]string{
+		"pod.beta.kubernetes.io/init-containers", "pod.alpha.kubernetes.io/init-containers",
+		"pod.beta.kubernetes.io/init-container-statuses", "pod.alpha.kubernetes.io/init-container-statuses",
+	}
+	for i, key := range old {
+		if _, ok := annotations[key]; ok {
+			annotations = maps.Clone(annotations)
+			for _, key := range old[i:] {
+				delete(annotations, key)
+			}
+			break
+		}
+	}
+	return annotations
+}
 
 // defaultPodSpec fills in what pods of every origin have.
 func defaultPodSpec(s *corev1.PodSpec) {
@@ -177,7 +207,7 @@ func defaultContainer(c *corev1.Container) {
 func defaultPullPolicy(policy *corev1.PullPolicy, image string) {
 	switch {
 	case *policy != "":
-	case latest(image):
+	case imageTag(image) == "latest":
 		*policy = corev1.PullAlways
 	default:
 		*policy = corev1.PullIfNotPresent
@@ -233,14 +263,4 @@ func defaultHTTPGet(h *corev1.HTTPGetAction) {
 	if h.Scheme == "" {
 		h.Scheme = corev1.URISchemeHTTP
 	}
-}
-
-// latest tells whether an image is named without saying which version.
-func latest(image string) bool {
-	if strings.Contains(image, "@") {
-		return false
-	}
-	last := image[strings.LastIndex(image, "/")+1:]
-	_, tag, ok := strings.Cut(last, ":")
-	return !ok || tag == "latest"
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,12 @@ import (
 // breaks them already: they are younger than some pods.
 type podLeniency struct {
 	selectors, nodeValues, spread, hugePages, tokenPaths, hostSysctls bool
+	// volumeDevices: a pod with its own users has block devices. hostNetworkUsers:
+	// it is on the network of the node.
+	volumeDevices, hostNetworkUsers bool
+	// seLinuxPolicies: any policy is allowed, and not only Recursive. comparisons:
+	// tolerations may compare numbers.
+	seLinuxPolicies, comparisons bool
 }
 
 // podFailings finds the younger rules that a stored pod breaks.
@@ -40,6 +47,12 @@ func podFailings(s *corev1.PodSpec) podLeniency {
 			}
 		})
 	}
+	if s.HostUsers != nil && !*s.HostUsers {
+		l.hostNetworkUsers = s.HostNetwork
+		eachContainerOf(s, func(ctr *corev1.Container) { l.volumeDevices = l.volumeDevices || len(ctr.VolumeDevices) > 0 })
+	}
+	l.seLinuxPolicies = s.SecurityContext != nil && s.SecurityContext.SELinuxChangePolicy != nil
+	l.comparisons = slices.ContainsFunc(s.Tolerations, func(t corev1.Toleration) bool { return compares(t.Operator) })
 	for i := range s.Volumes {
 		l.tokenPaths = l.tokenPaths || strayToken(s.Volumes[i].Projected)
 	}

@@ -9,16 +9,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// visitContainers goes through the containers of a pod of all sorts.
-func visitContainers(at *place, s *corev1.PodSpec, visit func(at *place, name string, security *corev1.SecurityContext)) {
+// visitContainers calls visit for the containers of a pod, of every kind, in
+// kube-apiserver's order.
+func visitContainers(at *place, s *corev1.PodSpec, visit func(at *place, ctr *corev1.Container)) {
 	for i := range s.InitContainers {
-		visit(at.of("initContainers").item(i), s.InitContainers[i].Name, s.InitContainers[i].SecurityContext)
+		visit(at.of("initContainers").item(i), &s.InitContainers[i])
 	}
 	for i := range s.Containers {
-		visit(at.of("containers").item(i), s.Containers[i].Name, s.Containers[i].SecurityContext)
+		visit(at.of("containers").item(i), &s.Containers[i])
 	}
 	for i := range s.EphemeralContainers {
-		visit(at.of("ephemeralContainers").item(i), s.EphemeralContainers[i].Name, s.EphemeralContainers[i].SecurityContext)
+		ctr := corev1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
+		visit(at.of("ephemeralContainers").item(i), &ctr)
 	}
 }
 
@@ -30,7 +32,7 @@ func osRules(at *place, s *corev1.PodSpec) {
 	}
 	switch s.OS.Name {
 	case "":
-		at.of("os").of("name").required("cannot be empty")
+		at.of("os").of("name").required("")
 	case corev1.Linux:
 		linuxPodRules(at, s)
 	case corev1.Windows:
@@ -45,8 +47,8 @@ func linuxPodRules(at *place, s *corev1.PodSpec) {
 	if s.SecurityContext != nil && s.SecurityContext.WindowsOptions != nil {
 		at.of("securityContext").of("windowsOptions").forbidden(no)
 	}
-	visitContainers(at, s, func(at *place, _ string, security *corev1.SecurityContext) {
-		if security != nil && security.WindowsOptions != nil {
+	visitContainers(at, s, func(at *place, ctr *corev1.Container) {
+		if security := ctr.SecurityContext; security != nil && security.WindowsOptions != nil {
 			at.of("securityContext").of("windowsOptions").forbidden(no)
 		}
 	})
@@ -78,7 +80,8 @@ func windowsPodRules(at *place, s *corev1.PodSpec) {
 			named{"supplementalGroups", c.SupplementalGroups != nil}, named{"supplementalGroupsPolicy", c.SupplementalGroupsPolicy != nil},
 			named{"seLinuxChangePolicy", c.SELinuxChangePolicy != nil})
 	}
-	visitContainers(at, s, func(at *place, _ string, c *corev1.SecurityContext) {
+	visitContainers(at, s, func(at *place, ctr *corev1.Container) {
+		c := ctr.SecurityContext
 		if c == nil {
 			return
 		}
@@ -99,9 +102,9 @@ func hostProcessRules(at *place, s *corev1.PodSpec) {
 		ofPod = s.SecurityContext.WindowsOptions.HostProcess
 	}
 	containers, processes := 0, 0
-	visitContainers(at, s, func(at *place, _ string, c *corev1.SecurityContext) {
+	visitContainers(at, s, func(at *place, ctr *corev1.Container) {
 		containers++
-		own := ofPod
+		c, own := ctr.SecurityContext, ofPod
 		if c != nil && c.WindowsOptions != nil && c.WindowsOptions.HostProcess != nil {
 			own = c.WindowsOptions.HostProcess
 		}

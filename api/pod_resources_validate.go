@@ -33,7 +33,7 @@ func podResourceRules(at *place, s *corev1.PodSpec) {
 		return
 	}
 	if s.Resources.Claims != nil {
-		at.of("claims").forbidden("claims cannot be set for Resources at pod-level")
+		at.of("claims").forbidden("claims may not be set for Resources at pod-level")
 	}
 	c := podCheck{spec: s}
 	c.resourceRules(at, s.Resources, podResourceName)
@@ -51,10 +51,18 @@ func podResourceName(at *place, name corev1.ResourceName) {
 func podRequestsSuffice(at *place, s *corev1.PodSpec) {
 	total := containerRequests(s)
 	for _, name := range slices.Sorted(maps.Keys(total)) {
-		all, asked := total[name], s.Resources.Requests[name]
-		if all.Cmp(asked) > 0 {
+		all := total[name]
+		if asked, ok := s.Resources.Requests[name]; ok && all.Cmp(asked) > 0 {
 			at.of("requests").key(string(name)).invalid(asked.String(),
 				fmt.Sprintf("must be greater than or equal to aggregate container requests of %s", all.String()))
+		}
+	}
+	limits := containerLimits(s)
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		all := limits[name]
+		if most, ok := s.Resources.Limits[name]; ok && hugePages(name) && all.Cmp(most) > 0 {
+			at.of("limits").key(string(name)).invalid(most.String(),
+				fmt.Sprintf("must be greater than or equal to aggregate container limits of %s", all.String()))
 		}
 	}
 	for i := range s.Containers {
@@ -71,20 +79,29 @@ func podRequestsSuffice(at *place, s *corev1.PodSpec) {
 // stay all together, and of the others, which run one by one before them, the
 // most that any needs beside the sidecars started until then.
 func containerRequests(s *corev1.PodSpec) corev1.ResourceList {
+	return containerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests })
+}
+
+// containerLimits is containerRequests for the limits.
+func containerLimits(s *corev1.PodSpec) corev1.ResourceList {
+	return containerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits })
+}
+
+func containerTotal(s *corev1.PodSpec, of func(r *corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
 	total, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range s.Containers {
-		addAmounts(total, s.Containers[i].Resources.Requests)
+		addAmounts(total, of(&s.Containers[i].Resources))
 	}
 	for i := range s.InitContainers {
 		ctr := &s.InitContainers[i]
 		if sidecar(ctr) {
-			addAmounts(total, ctr.Resources.Requests)
-			addAmounts(sidecars, ctr.Resources.Requests)
+			addAmounts(total, of(&ctr.Resources))
+			addAmounts(sidecars, of(&ctr.Resources))
 			raise(most, sidecars)
 			continue
 		}
 		now := sidecars.DeepCopy()
-		addAmounts(now, ctr.Resources.Requests)
+		addAmounts(now, of(&ctr.Resources))
 		raise(most, now)
 	}
 	raise(total, most)

@@ -103,12 +103,12 @@ func podAddressRules(at *place, s *corev1.PodStatus) {
 	}
 	if len(pod) > 1 {
 		if !oneOfEachFamily(pod) {
-			ips.invalid(unnamed(s.PodIPs), "may specify no more than one IP for each IP family")
+			ips.invalid(s.PodIPs, "may specify no more than one IP for each IP family")
 		}
 		var seen unique[string]
 		for i, ip := range s.PodIPs {
 			if seen.has(ip.IP) {
-				ips.item(i).duplicate(unnamed(ip))
+				ips.item(i).duplicate(ip)
 			}
 			seen.put(ip.IP)
 		}
@@ -133,12 +133,12 @@ func hostAddressRules(at *place, s *corev1.PodStatus) {
 	var seen unique[string]
 	for i, ip := range s.HostIPs {
 		if seen.has(ip.IP) {
-			at.item(i).duplicate(unnamed(ip))
+			at.item(i).duplicate(ip)
 		}
 		seen.put(ip.IP)
 	}
 	if !oneOfEachFamily(host) {
-		at.invalid(unnamed(s.HostIPs), "may specify no more than one IP for each IP family")
+		at.invalid(s.HostIPs, "may specify no more than one IP for each IP family")
 	}
 }
 

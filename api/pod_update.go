@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -104,7 +105,7 @@ func tolerationsAdded(at *place, is, was []corev1.Toleration) {
 			return
 		}
 	}
-	tolerationRules(at, is)
+	tolerationRules(at, is, slices.ContainsFunc(was, func(t corev1.Toleration) bool { return compares(t.Operator) }))
 }
 
 func gatesRemoved(at *place, is, was []corev1.PodSchedulingGate) {
@@ -167,13 +168,13 @@ func termsNarrowed(at *place, is, was []corev1.NodeSelectorTerm) {
 		return
 	}
 	if len(is) != len(was) {
-		at.invalid(unnamed(is), "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+		at.invalid(is, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
 		return
 	}
 	for i := range was {
 		empty := len(was[i].MatchExpressions)+len(was[i].MatchFields) == 0 && len(is[i].MatchExpressions)+len(is[i].MatchFields) > 0
 		if empty || !extends(is[i].MatchExpressions, was[i].MatchExpressions) || !extends(is[i].MatchFields, was[i].MatchFields) {
-			at.item(i).invalid(unnamed(is[i]), "only additions are allowed (no mutations or deletions)")
+			at.item(i).invalid(is[i], "only additions are allowed (no mutations or deletions)")
 		}
 	}
 }

@@ -126,9 +126,14 @@ func (c *podCheck) specRules(at *place) {
 	schedulingGateRules(at.of("schedulingGates"), s.SchedulingGates)
 	c.spreadListRules(at.of("topologySpreadConstraints"), s.TopologySpreadConstraints)
 	hostProcessRules(at, s)
-	hostUsersRules(at, s)
+	hostUsersRules(at, s, &c.lenient)
+	hostnameOverrideRules(at, s)
 	c.identityRules(at)
 	osRules(at, s)
+	if s.SchedulingGroup != nil {
+		schedulingGroupRules(at.of("schedulingGroup"), s.SchedulingGroup)
+	}
+	fileVolumeRules(at, s)
 }
 
 // identityRules are for names, and what else is looked at by itself.
@@ -141,8 +146,7 @@ func (c *podCheck) identityRules(at *place) {
 	}
 	optional(at.of("hostname"), s.Hostname, dnsLabel)
 	optional(at.of("subdomain"), s.Subdomain, dnsLabel)
-	hostnameOverrideRules(at, s)
-	tolerationRules(at.of("tolerations"), s.Tolerations)
+	tolerationRules(at.of("tolerations"), s.Tolerations, c.lenient.comparisons)
 	for i, alias := range s.HostAliases {
 		host := at.of("hostAliases").item(i)
 		address(host.of("ip"), alias.IP)
@@ -158,9 +162,6 @@ func (c *podCheck) identityRules(at *place) {
 		enum(at.of("preemptionPolicy"), *s.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever)
 	}
 	c.overheadRules(at.of("overhead"), s.Overhead)
-	if g := s.SchedulingGroup; g != nil {
-		schedulingGroupRules(at.of("schedulingGroup"), g)
-	}
 }
 
 // schedulingGroupRules: the one way to name a group so far is by a pod group.
@@ -179,16 +180,16 @@ func hostnameOverrideRules(at *place, s *corev1.PodSpec) {
 		return
 	}
 	name := at.of("hostnameOverride")
-	format(name, *s.HostnameOverride, dnsSubdomain)
-	if len(*s.HostnameOverride) > maxHostname {
-		name.add(field.TooLong(name.path(), *s.HostnameOverride, maxHostname))
+	if s.SetHostnameAsFQDN != nil && *s.SetHostnameAsFQDN {
+		name.forbidden("may not be specified when setHostnameAsFQDN is true")
 	}
 	if s.HostNetwork {
-		name.forbidden("may not be specified when `hostNetwork` is true")
+		name.forbidden("may not be specified when hostNetwork is true")
 	}
-	if s.SetHostnameAsFQDN != nil && *s.SetHostnameAsFQDN {
-		name.forbidden("may not be specified when `setHostnameAsFQDN` is true")
+	if len(*s.HostnameOverride) > maxHostname {
+		name.tooLong(maxHostname)
 	}
+	format(name, *s.HostnameOverride, dnsSubdomain)
 }
 
 // maxHostname is what Linux allows.
@@ -228,9 +229,9 @@ func podClaimRules(at *place, claims []corev1.PodResourceClaim) {
 		}
 		switch {
 		case claim.ResourceClaimName != nil && claim.ResourceClaimTemplateName != nil:
-			at.invalid(unnamed(*claim), "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
+			at.invalid(*claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
 		case claim.ResourceClaimName == nil && claim.ResourceClaimTemplateName == nil:
-			at.invalid(unnamed(*claim), "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+			at.invalid(*claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
 		}
 		if claim.ResourceClaimName != nil {
 			format(at.of("resourceClaimName"), *claim.ResourceClaimName, dnsSubdomain)

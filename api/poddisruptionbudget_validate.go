@@ -14,7 +14,7 @@ func budgetSpecRules(at *place, b, was *policyv1.PodDisruptionBudget) {
 	at = at.of("spec")
 	s := &b.Spec
 	if s.MinAvailable != nil && s.MaxUnavailable != nil {
-		at.invalid(unnamed(*s), "minAvailable and maxUnavailable cannot be both set")
+		at.invalid(*s, "minAvailable and maxUnavailable cannot be both set")
 	}
 	if s.MinAvailable != nil {
 		numberOrPercent(at.of("minAvailable"), *s.MinAvailable)

@@ -23,7 +23,7 @@ func priorityLevelRules(at *place, p *flowcontrolv1.PriorityLevelConfiguration) 
 	spec := at.of("spec")
 	priorityLevelSpecRules(spec, p.Name, &p.Spec)
 	if want := MandatoryPriorityLevel(p); want != nil && !equality.Semantic.DeepEqual(p.Spec, *want) {
-		spec.invalid(unnamed(p.Spec), fmt.Sprintf("spec of '%s' must equal the fixed value", p.Name))
+		spec.invalid(p.Spec, fmt.Sprintf("spec of '%s' must equal the fixed value", p.Name))
 	}
 	priorityLevelStatusRules(at, p, nil)
 }

@@ -45,7 +45,7 @@ func (c *podCheck) probeRules(at *place, p *corev1.Probe) {
 	nonNegative(at.of("successThreshold"), p.SuccessThreshold)
 	nonNegative(at.of("failureThreshold"), p.FailureThreshold)
 	if s := p.TerminationGracePeriodSeconds; s != nil {
-		positive(at.of("terminationGracePeriodSeconds"), *s)
+		aboveZero(at.of("terminationGracePeriodSeconds"), *s)
 	}
 }
 

@@ -157,7 +157,7 @@ func (p *projection) token(at *place, t *corev1.ServiceAccountTokenProjection) {
 func (p *projection) trustBundle(at *place, b *corev1.ClusterTrustBundleProjection) {
 	switch {
 	case b.Name != nil && b.SignerName != nil:
-		at.invalid(unnamed(b), "only one of name and signerName may be used")
+		at.invalid(b, "only one of name and signerName may be used")
 	case b.Name != nil:
 		if *b.Name == "" {
 			at.of("name").required("must be a valid object name")

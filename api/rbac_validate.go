@@ -66,7 +66,7 @@ func clusterRoleBindingRules(at *place, b *rbacv1.ClusterRoleBinding) {
 // sameRole: what a binding grants cannot change, only to whom.
 func sameRole(at *place, is, was rbacv1.RoleRef) {
 	if is != was {
-		at.of("roleRef").invalid(unnamed(is), "cannot change roleRef")
+		at.of("roleRef").invalid(is, "cannot change roleRef")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // replicaSet is a number of equal pods.
 func replicaSet() *Resource {
-	return &Resource{
+	return withPodTemplate(replicaSetTemplate, &Resource{
 		Name: "replicasets", Singular: "replicaset", Kind: "ReplicaSet",
 		ShortNames:           []string{"rs"},
 		Categories:           []string{"all"},
@@ -16,19 +16,22 @@ func replicaSet() *Resource {
 		Gone:                 gone("apps/v1beta2", "extensions/v1beta1"),
 		Complete:             func(obj Object) { obj.(*appsv1.ReplicaSet).Spec.Replicas = new(int32) },
 		New:                  func() Object { return &appsv1.ReplicaSet{} },
-		ObjectWarnings:       templateWarnings(func(obj Object) *corev1.PodTemplateSpec { return &obj.(*appsv1.ReplicaSet).Spec.Template }, "spec", "template"),
+		ObjectWarnings:       templateWarnings(replicaSetTemplate, "spec", "template"),
 		Rows:                 &Table{Columns: replicaSetColumns, Cells: replicaSetCells},
 		Subresources:         []*Subresource{scaleReplicaSet()},
 		Prefix:               "replicasets",
 		Generation:           true,
 		HasStatus:            true,
 		Default:              defaultReplicaSet,
-		MetadataRevalidated:  true,
 		Validate:             rulesOf(replicaSetRules),
 		ValidateUpdate:       changesOf(replicaSetChanges),
 		WholeUpdate:          true,
 		ValidateStatusUpdate: changesOf(replicaSetStatusChanges),
-	}
+	})
+}
+
+func replicaSetTemplate(obj Object) *corev1.PodTemplateSpec {
+	return &obj.(*appsv1.ReplicaSet).Spec.Template
 }
 
 func defaultReplicaSet(obj Object) {

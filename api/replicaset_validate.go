@@ -21,7 +21,7 @@ func replicaSetSpecRules(at *place, s, was *appsv1.ReplicaSetSpec) {
 	}
 	nonNegative(at.of("replicas"), *s.Replicas)
 	nonNegative(at.of("minReadySeconds"), s.MinReadySeconds)
-	podSelectorRules(at.of("selector"), s.Selector, was.Selector, "empty selector is invalid for deployment")
+	podSelectorRules(at.of("selector"), s.Selector, "empty selector is invalid for deployment")
 	if !replicatedPodRules(at.of("template"), s, &was.Template) {
 		at.of("selector").invalid(s.Selector, "invalid label selector")
 	}

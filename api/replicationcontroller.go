@@ -11,7 +11,7 @@ import (
 // replicationController is a number of equal pods, in the way of before
 // ReplicaSets.
 func replicationController() *Resource {
-	return &Resource{
+	return withPodTemplate(controllerTemplate, &Resource{
 		Name: "replicationcontrollers", Singular: "replicationcontroller", Kind: "ReplicationController",
 		ShortNames:           []string{"rc"},
 		Categories:           []string{"all"},
@@ -35,7 +35,11 @@ func replicationController() *Resource {
 			replicas := obj.(*corev1.ReplicationController).Status.Replicas
 			return map[string]string{"status.replicas": strconv.Itoa(int(replicas))}
 		},
-	}
+	})
+}
+
+func controllerTemplate(obj Object) *corev1.PodTemplateSpec {
+	return obj.(*corev1.ReplicationController).Spec.Template
 }
 
 // defaultReplicationController lets labels be given once, with the pods.

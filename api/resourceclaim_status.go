@@ -93,7 +93,7 @@ func resourceClaimStatusRules(at *place, is, was *resourcev1.ResourceClaim) {
 	case was.Status.Allocation == nil:
 		c.allocationRules(allocation, s.Allocation)
 	case !equality.Semantic.DeepEqual(s.Allocation, was.Status.Allocation):
-		fixedWhole(allocation, s.Allocation, was.Status.Allocation)
+		fixed(allocation, s.Allocation, was.Status.Allocation)
 	}
 }
 

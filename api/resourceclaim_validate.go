@@ -39,7 +39,7 @@ func resourceClaimRules(at *place, c *resourcev1.ResourceClaim) {
 
 func resourceClaimChanges(at *place, is, was *resourcev1.ResourceClaim) {
 	resourceClaimRules(at, is)
-	fixedWhole(at.of("spec"), is.Spec, was.Spec)
+	fixed(at.of("spec"), is.Spec, was.Spec)
 	deviceClaimRules(at.of("spec").of("devices"), &is.Spec.Devices, true)
 }
 
@@ -50,7 +50,7 @@ func resourceClaimTemplateRules(at *place, t *resourcev1.ResourceClaimTemplate) 
 
 func resourceClaimTemplateChanges(at *place, is, was *resourcev1.ResourceClaimTemplate) {
 	resourceClaimTemplateRules(at, is)
-	fixedWhole(at.of("spec"), is.Spec, was.Spec)
+	fixed(at.of("spec"), is.Spec, was.Spec)
 }
 
 // some applies rules to a list that is not too long to be looked at.

@@ -78,7 +78,7 @@ func scopeSelectorRules(at *place, s *corev1.ResourceQuotaSpec) {
 		}
 		for _, name := range sortedKeys(s.Hard) {
 			if quotaName(name) && !scopeCounts(r.ScopeName, name) {
-				at.invalid(unnamed(s.ScopeSelector), "unsupported scope applied to resource")
+				at.invalid(s.ScopeSelector, "unsupported scope applied to resource")
 			}
 		}
 		scopeOperatorRules(at, &r)

@@ -70,7 +70,7 @@ func sliceNodeRules(at *place, s *resourcev1.ResourceSliceSpec) {
 		set = append(set, "`nodeSelector`")
 		nodeSelectorRules(at.of("nodeSelector"), s.NodeSelector, false)
 		if terms := s.NodeSelector.NodeSelectorTerms; len(terms) != 1 {
-			at.of("nodeSelector").of("nodeSelectorTerms").invalid(unnamed(terms), "must have exactly one node selector term")
+			at.of("nodeSelector").of("nodeSelectorTerms").invalid(terms, "must have exactly one node selector term")
 		}
 	}
 	for _, f := range []struct {
@@ -244,7 +244,7 @@ func deviceAttributeRules(at *place, a resourcev1.DeviceAttribute) {
 		at.invalid("", "exactly one value must be specified")
 	case 1:
 	default:
-		at.invalid(unnamed(a), "exactly one value must be specified")
+		at.invalid(a, "exactly one value must be specified")
 	}
 }
 

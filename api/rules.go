@@ -61,6 +61,20 @@ func check(rules func(at *place)) field.ErrorList {
 	return faults
 }
 
+// collect applies rules to the field at and returns what they find.
+func collect(at *place, rules func(at *place)) field.ErrorList {
+	var faults field.ErrorList
+	c := *at
+	c.report = func(fault *field.Error) int {
+		if fault != nil {
+			faults = append(faults, fault)
+		}
+		return len(faults)
+	}
+	rules(&c)
+	return faults
+}
+
 // of is a member of the struct at p.
 func (p *place) of(name string) *place {
 	return &place{up: p, report: p.report, name: name, is: member}
@@ -104,13 +118,15 @@ func (p *place) clean() bool { return p.report(nil) == 0 }
 // count is how many faults were found so far, anywhere in the object.
 func (p *place) count() int { return p.report(nil) }
 
-func (p *place) invalid(value any, detail string) { p.add(field.Invalid(p.path(), value, detail)) }
-func (p *place) required(detail string)           { p.add(field.Required(p.path(), detail)) }
-func (p *place) forbidden(detail string)          { p.add(field.Forbidden(p.path(), detail)) }
-func (p *place) duplicate(value any)              { p.add(field.Duplicate(p.path(), value)) }
-func (p *place) notFound(value any)               { p.add(field.NotFound(p.path(), value)) }
-func (p *place) tooMany(is, limit int)            { p.add(field.TooMany(p.path(), is, limit)) }
-func (p *place) tooLong(limit int)                { p.add(field.TooLong(p.path(), "", limit)) }
+func (p *place) invalid(value any, detail string) {
+	p.add(field.Invalid(p.path(), internalForm(value), detail))
+}
+func (p *place) required(detail string)  { p.add(field.Required(p.path(), detail)) }
+func (p *place) forbidden(detail string) { p.add(field.Forbidden(p.path(), detail)) }
+func (p *place) duplicate(value any)     { p.add(field.Duplicate(p.path(), internalForm(value))) }
+func (p *place) notFound(value any)      { p.add(field.NotFound(p.path(), internalForm(value))) }
+func (p *place) tooMany(is, limit int)   { p.add(field.TooMany(p.path(), is, limit)) }
+func (p *place) tooLong(limit int)       { p.add(field.TooLong(p.path(), "", limit)) }
 
 // each applies rules to every element of a list.
 func each[T any](at *place, list []T, rules func(at *place, value *T)) {
@@ -156,6 +172,11 @@ func oneOf[T ~string](at *place, value T, valid ...T) bool {
 	return false
 }
 
+// notSupported refuses a value of any type, which the message quotes.
+func notSupported[T ~string](at *place, value any, valid ...T) {
+	at.add(field.NotSupported(at.path(), internalForm(value), valid))
+}
+
 // optionalEnum is enum for a pointer, which may be nil but not to nothing.
 func optionalEnum[T ~string](at *place, value *T, valid ...T) bool {
 	return value == nil || oneOf(at, *value, valid...)
@@ -187,7 +208,7 @@ func optional(at *place, value string, of formatOf) bool {
 // whole is the numbers of the API.
 type whole interface{ ~int | ~int32 | ~int64 }
 
-// nonNegative and positive are for counts and durations.
+// nonNegative and positive bound counts and durations.
 func nonNegative[T whole](at *place, value T) bool {
 	if value < 0 {
 		at.add(field.Invalid(at.path(), value, validation.IsNegativeErrorMsg).WithOrigin("minimum"))
@@ -197,6 +218,15 @@ func nonNegative[T whole](at *place, value T) bool {
 }
 
 func positive[T whole](at *place, value T) bool {
+	if value <= 0 {
+		at.invalid(value, "must be greater than zero")
+		return false
+	}
+	return true
+}
+
+// aboveZero is positive for the fields whose message says 0.
+func aboveZero[T whole](at *place, value T) bool {
 	if value <= 0 {
 		at.invalid(value, "must be greater than 0")
 		return false
@@ -234,7 +264,7 @@ func fixed[T any](at *place, is, was T) bool {
 	if equality.Semantic.DeepEqual(is, was) {
 		return true
 	}
-	at.add(field.Invalid(at.path(), is, validation.FieldImmutableErrorMsg).WithOrigin("immutable"))
+	at.add(field.Invalid(at.path(), internalForm(is), validation.FieldImmutableErrorMsg).WithOrigin("immutable"))
 	return false
 }
 

@@ -89,19 +89,19 @@ func address(at *place, value string) bool { return knownAddress(at, value, nil)
 
 // knownAddress is address that also takes addresses which are stored already.
 func knownAddress(at *place, value string, known []string) bool {
-	if err := utilvalidation.IsValidIPForLegacyField(nil, value, false, known); len(err) == 0 {
+	if err := utilvalidation.IsValidIPForLegacyField(nil, value, true, known); len(err) == 0 {
 		return true
 	}
-	at.add(utilvalidation.IsValidIPForLegacyField(at.path(), value, false, known)...)
+	at.add(utilvalidation.IsValidIPForLegacyField(at.path(), value, true, known)...)
 	return false
 }
 
 // knownNetwork is for networks, likewise.
 func knownNetwork(at *place, value string, known []string) bool {
-	if err := utilvalidation.IsValidCIDRForLegacyField(nil, value, false, known); len(err) == 0 {
+	if err := utilvalidation.IsValidCIDRForLegacyField(nil, value, true, known); len(err) == 0 {
 		return true
 	}
-	at.add(utilvalidation.IsValidCIDRForLegacyField(at.path(), value, false, known)...)
+	at.add(utilvalidation.IsValidCIDRForLegacyField(at.path(), value, true, known)...)
 	return false
 }
 

@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -26,15 +24,6 @@ func changesOf[T Object](rules func(at *place, is, was T)) func(obj, old Object)
 	return func(obj, old Object) field.ErrorList {
 		return check(func(at *place) { rules(at, obj.(T), old.(T)) })
 	}
-}
-
-// fixedWhole is fixed for a struct, which a message shows as a whole.
-func fixedWhole[T any](at *place, is, was T) bool {
-	if equality.Semantic.DeepEqual(is, was) {
-		return true
-	}
-	at.invalid(unnamed(is), validation.FieldImmutableErrorMsg)
-	return false
 }
 
 // segment is a name that fits between two slashes of a path.

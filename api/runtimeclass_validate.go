@@ -16,7 +16,7 @@ func runtimeClassRules(at *place, c *nodev1.RuntimeClass) {
 	if s := c.Scheduling; s != nil {
 		scheduling := at.of("scheduling")
 		labelRules(scheduling.of("nodeSelector"), s.NodeSelector)
-		tolerationRules(scheduling.of("tolerations"), s.Tolerations)
+		tolerationRules(scheduling.of("tolerations"), s.Tolerations, false)
 		uniqueTolerations(scheduling.of("tolerations"), s.Tolerations)
 	}
 }

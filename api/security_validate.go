@@ -39,8 +39,11 @@ func (c *podCheck) podSecurityRules(at *place, s *corev1.PodSecurityContext) {
 	appArmorRules(at.of("appArmorProfile"), s.AppArmorProfile)
 	optionalEnum(at.of("supplementalGroupsPolicy"), s.SupplementalGroupsPolicy,
 		corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
-	optionalEnum(at.of("seLinuxChangePolicy"), s.SELinuxChangePolicy,
-		corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)
+	policies := []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyRecursive}
+	if c.lenient.seLinuxPolicies {
+		policies = []corev1.PodSELinuxChangePolicy{corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive}
+	}
+	optionalEnum(at.of("seLinuxChangePolicy"), s.SELinuxChangePolicy, policies...)
 }
 
 // securityRules are for the context of one container.
@@ -64,14 +67,14 @@ func (c *podCheck) securityRules(at *place, s *corev1.SecurityContext) {
 // escalationRules: who has all privileges cannot be kept from having more.
 func escalationRules(at *place, s *corev1.SecurityContext) {
 	if s.Privileged != nil && *s.Privileged {
-		at.invalid(unnamed(s), "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
+		at.invalid(s, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
 	}
 	if s.Capabilities == nil {
 		return
 	}
 	for _, added := range s.Capabilities.Add {
 		if added == "CAP_SYS_ADMIN" {
-			at.invalid(unnamed(s), "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
+			at.invalid(s, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
 		}
 	}
 }
@@ -89,7 +92,7 @@ func seccompRules(at *place, p *corev1.SeccompProfile) {
 	switch {
 	case p.Type != corev1.SeccompProfileTypeLocalhost:
 		if p.LocalhostProfile != nil {
-			local.invalid(unnamed(p), "can only be set when seccomp type is Localhost")
+			local.invalid(p, "can only be set when seccomp type is Localhost")
 		}
 	case p.LocalhostProfile == nil:
 		local.required("must be set when seccomp type is Localhost")
@@ -175,12 +178,12 @@ func (c *podCheck) hostSysctl(at *place, name string) []*field.Error {
 }
 
 // hostUsersRules: users of one's own do not go with namespaces of the node.
-func hostUsersRules(at *place, s *corev1.PodSpec) {
+func hostUsersRules(at *place, s *corev1.PodSpec, lenient *podLeniency) {
 	if s.HostUsers == nil || *s.HostUsers {
 		return
 	}
-	const own = "when `pod.Spec.HostUsers` is false"
-	if s.HostNetwork {
+	const own = "when `hostUsers` is false"
+	if s.HostNetwork && !lenient.hostNetworkUsers {
 		at.of("hostNetwork").forbidden(own)
 	}
 	if s.HostPID {
@@ -189,14 +192,12 @@ func hostUsersRules(at *place, s *corev1.PodSpec) {
 	if s.HostIPC {
 		at.of("HostIPC").forbidden(own)
 	}
-	for i := range s.Containers {
-		if len(s.Containers[i].VolumeDevices) > 0 {
-			at.of("containers").item(i).of("volumeDevices").forbidden(own)
-		}
+	if lenient.volumeDevices {
+		return
 	}
-	for i := range s.InitContainers {
-		if len(s.InitContainers[i].VolumeDevices) > 0 {
-			at.of("initContainers").item(i).of("volumeDevices").forbidden(own)
+	visitContainers(at, s, func(at *place, ctr *corev1.Container) {
+		if len(ctr.VolumeDevices) > 0 {
+			at.of("volumeDevices").forbidden(own)
 		}
-	}
+	})
 }

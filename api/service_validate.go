@@ -234,7 +234,7 @@ func portNumbersOnce(at *place, s *corev1.ServiceSpec, isNew bool) {
 	for i, p := range s.Ports {
 		k := key{p.Protocol, p.Port}
 		if own.has(k) {
-			at.item(i).duplicate(unnamed(corev1.ServicePort{Protocol: p.Protocol, Port: p.Port, TargetPort: intstr.IntOrString{}}))
+			at.item(i).duplicate(corev1.ServicePort{Protocol: p.Protocol, Port: p.Port, TargetPort: intstr.IntOrString{}})
 		}
 		own.put(k)
 	}

@@ -2,12 +2,13 @@ package api
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // statefulSet is pods with names and storage of their own.
 func statefulSet() *Resource {
-	return &Resource{
+	return withPodTemplate(statefulSetTemplate, &Resource{
 		Name: "statefulsets", Singular: "statefulset", Kind: "StatefulSet",
 		ShortNames:           []string{"sts"},
 		Categories:           []string{"all"},
@@ -26,8 +27,14 @@ func statefulSet() *Resource {
 		Validate:             rulesOf(statefulSetRules),
 		ValidateUpdate:       changesOf(statefulSetChanges),
 		WholeUpdate:          true,
+		PrepareCreate:        func(obj Object) { dropMaxUnavailable(obj, nil) },
+		PrepareUpdate:        dropMaxUnavailable,
 		ValidateStatusUpdate: changesOf(statefulSetStatusChanges),
-	}
+	})
+}
+
+func statefulSetTemplate(obj Object) *corev1.PodTemplateSpec {
+	return &obj.(*appsv1.StatefulSet).Spec.Template
 }
 
 func defaultStatefulSet(obj Object) {
@@ -53,16 +60,27 @@ func defaultStatefulSet(obj Object) {
 			*is = want
 		}
 	}
-	if s.UpdateStrategy.Type == "" {
-		s.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
+	u := &s.UpdateStrategy
+	if u.Type == "" {
+		u.Type = appsv1.RollingUpdateStatefulSetStrategyType
+		setDefault(&u.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
 	}
-	if s.UpdateStrategy.Type != appsv1.RollingUpdateStatefulSetStrategyType {
-		return
+	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType && u.RollingUpdate != nil {
+		setDefault(&u.RollingUpdate.Partition, 0)
 	}
-	if s.UpdateStrategy.RollingUpdate == nil {
-		s.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{}
+}
+
+// dropMaxUnavailable removes a field whose feature is off by default, unless the
+// stored object has it.
+func dropMaxUnavailable(obj, old Object) {
+	if old != nil {
+		if r := old.(*appsv1.StatefulSet).Spec.UpdateStrategy.RollingUpdate; r != nil && r.MaxUnavailable != nil {
+			return
+		}
 	}
-	setDefault(&s.UpdateStrategy.RollingUpdate.Partition, 0)
+	if r := obj.(*appsv1.StatefulSet).Spec.UpdateStrategy.RollingUpdate; r != nil {
+		r.MaxUnavailable = nil
+	}
 }
 
 // scaleStatefulSet is where the replicas of a StatefulSet are.

@@ -14,11 +14,23 @@ const fixedStatefulSet = "updates to statefulset spec for fields other than 'rep
 	"'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 
 func statefulSetRules(at *place, s *appsv1.StatefulSet) {
-	statefulSetSpecRules(at.of("spec"), &s.Spec, nil)
+	statefulSetSpecRules(at.of("spec"), &s.Spec, statefulCheck{})
+}
+
+// statefulCheck says how the spec of a StatefulSet is checked.
+type statefulCheck struct {
+	// was is the stored template, nil for a new object. Fields that cannot change
+	// are not checked on an update.
+	was *corev1.PodTemplateSpec
+	// anyTemplate: the template is not checked.
+	anyTemplate bool
 }
 
 func statefulSetChanges(at *place, is, was *appsv1.StatefulSet) {
-	statefulSetSpecRules(at.of("spec"), &is.Spec, &was.Spec)
+	// A stored spec may break rules that are younger than it.
+	c := statefulCheck{was: &was.Spec.Template}
+	c.anyTemplate = len(check(func(at *place) { statefulSetSpecRules(at, &was.Spec, c) })) > 0
+	statefulSetSpecRules(at.of("spec"), &is.Spec, c)
 	rest := is.Spec
 	rest.Replicas, rest.Template, rest.UpdateStrategy = was.Spec.Replicas, was.Spec.Template, was.Spec.UpdateStrategy
 	rest.MinReadySeconds, rest.Ordinals = was.Spec.MinReadySeconds, was.Spec.Ordinals
@@ -29,10 +41,7 @@ func statefulSetChanges(at *place, is, was *appsv1.StatefulSet) {
 	}
 }
 
-func statefulSetSpecRules(at *place, s, was *appsv1.StatefulSetSpec) {
-	if was == nil {
-		was = &appsv1.StatefulSetSpec{}
-	}
+func statefulSetSpecRules(at *place, s *appsv1.StatefulSetSpec, c statefulCheck) {
 	switch s.PodManagementPolicy {
 	case "":
 		at.of("podManagementPolicy").required("")
@@ -51,49 +60,65 @@ func statefulSetSpecRules(at *place, s, was *appsv1.StatefulSetSpec) {
 			oneOf(at.of(f.name), f.value, appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
 		}
 	}
+	if c.was == nil {
+		for i := range s.VolumeClaimTemplates {
+			claimSpecRules(at.of("volumeClaimTemplates").item(i).of("spec"), &s.VolumeClaimTemplates[i].Spec)
+		}
+	}
 	nonNegative(at.of("replicas"), *s.Replicas)
 	nonNegative(at.of("minReadySeconds"), s.MinReadySeconds)
 	if s.Ordinals != nil {
 		nonNegative(at.of("ordinals").of("start"), s.Ordinals.Start)
 	}
-	podSelectorRules(at.of("selector"), s.Selector, was.Selector, "empty selector is invalid for statefulset")
-	template := at.of("template")
-	if !matchesTemplate(template, s.Selector, &s.Template) {
-		at.of("selector").invalid(s.Selector, "")
-	} else {
-		claimed := s.Template
-		claimed.Spec.Volumes = withClaims(s)
-		templateRules(template, &claimed, &was.Template)
-		if !equality.Semantic.DeepEqual(s.VolumeClaimTemplates, was.VolumeClaimTemplates) {
-			for i := range s.VolumeClaimTemplates {
-				claimSpecRules(at.of("volumeClaimTemplates").item(i).of("spec"), &s.VolumeClaimTemplates[i].Spec)
-			}
-		}
-	}
-	if s.ServiceName != was.ServiceName {
+	if c.was == nil {
 		optional(at.of("serviceName"), s.ServiceName, dnsLabel)
 	}
-	alwaysRestarted(template.of("spec"), &s.Template.Spec)
-	if s.Template.Spec.ActiveDeadlineSeconds != nil {
-		template.of("spec").of("activeDeadlineSeconds").forbidden("activeDeadlineSeconds in StatefulSet is not Supported")
+	podSelectorRules(at.of("selector"), s.Selector, "empty selector is invalid for statefulset")
+	template := at.of("template")
+	if matchesTemplate(template, s.Selector, &s.Template) {
+		statefulTemplateRules(template, s, c)
+	} else {
+		at.of("selector").invalid(s.Selector, "")
 	}
+	alwaysRestarted(template.of("spec"), &s.Template.Spec)
+	noDeadline(template.of("spec"), &s.Template.Spec, "StatefulSet")
 }
 
-// withClaims are the volumes that the pods will have: those of the template, and
-// one for each claim, which takes the place of one of the same name.
+// statefulTemplateRules check the template as the controller will use it: with
+// volumes for the claims, and with other names.
+func statefulTemplateRules(at *place, s *appsv1.StatefulSetSpec, c statefulCheck) {
+	t := s.Template
+	t.Spec.Subdomain, t.Spec.Hostname, t.Spec.Volumes = "", "", withClaims(s)
+	if !c.anyTemplate {
+		templateRules(at, &t, c.was)
+	}
+	labelRules(at.of("labels"), t.Labels)
+	annotationRules(at.of("annotations"), t.Annotations)
+	podAnnotationRules(at.of("annotations"), t.Annotations, &t.Spec)
+}
+
+// withClaims returns the volumes that the pods will have: one for each claim, and
+// those of the template with other names.
 func withClaims(s *appsv1.StatefulSetSpec) []corev1.Volume {
 	if len(s.VolumeClaimTemplates) == 0 {
 		return s.Template.Spec.Volumes
 	}
-	volumes := slices.Clone(s.Template.Spec.Volumes)
+	var volumes []corev1.Volume
+	has := func(name string) bool {
+		return slices.ContainsFunc(volumes, func(v corev1.Volume) bool { return v.Name == name })
+	}
 	for i := range s.VolumeClaimTemplates {
-		name := s.VolumeClaimTemplates[i].Name
-		if slices.ContainsFunc(volumes, func(v corev1.Volume) bool { return v.Name == name }) {
-			continue
+		if name := s.VolumeClaimTemplates[i].Name; !has(name) {
+			volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+			}})
 		}
-		volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
-		}})
+	}
+	claims := len(volumes)
+	for _, v := range s.Template.Spec.Volumes {
+		if !slices.ContainsFunc(volumes[:claims], func(c corev1.Volume) bool { return c.Name == v.Name }) {
+			volumes = append(volumes, v)
+		}
 	}
 	return volumes
 }
@@ -105,7 +130,7 @@ func statefulStrategyRules(at *place, s *appsv1.StatefulSetUpdateStrategy) {
 		at.required("")
 	case appsv1.OnDeleteStatefulSetStrategyType:
 		if s.RollingUpdate != nil {
-			rolling.invalid(unnamed(s.RollingUpdate), "only allowed for updateStrategy 'RollingUpdate'")
+			rolling.invalid(s.RollingUpdate, "only allowed for updateStrategy 'RollingUpdate'")
 		}
 	case appsv1.RollingUpdateStatefulSetStrategyType:
 		if r := s.RollingUpdate; r != nil {
@@ -119,7 +144,7 @@ func statefulStrategyRules(at *place, s *appsv1.StatefulSetUpdateStrategy) {
 			}
 		}
 	default:
-		at.invalid(unnamed(*s), "must be 'RollingUpdate' or 'OnDelete'")
+		at.invalid(*s, "must be 'RollingUpdate' or 'OnDelete'")
 	}
 }
 

@@ -5,9 +5,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 )
 
-func tolerationRules(at *place, list []corev1.Toleration) {
+// tolerationRules check a list of tolerations. comparisons reports whether they
+// may compare numbers.
+func tolerationRules(at *place, list []corev1.Toleration, comparisons bool) {
 	each(at, list, func(at *place, t *corev1.Toleration) {
 		if t.Key != "" {
 			format(at.of("key"), t.Key, qualifiedName)
@@ -17,7 +20,7 @@ func tolerationRules(at *place, list []corev1.Toleration) {
 		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
 			at.of("effect").invalid(t.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
 		}
-		tolerationValueRules(at, t)
+		tolerationValueRules(at, t, comparisons)
 		if t.Effect != "" {
 			oneOf(at.of("effect"), t.Effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 		}
@@ -25,7 +28,7 @@ func tolerationRules(at *place, list []corev1.Toleration) {
 }
 
 // tolerationValueRules list faults of the value with the operator.
-func tolerationValueRules(at *place, t *corev1.Toleration) {
+func tolerationValueRules(at *place, t *corev1.Toleration, comparisons bool) {
 	switch t.Operator {
 	case corev1.TolerationOpEqual, "":
 		if faults := labelValue(t.Value); len(faults) > 0 {
@@ -35,9 +38,23 @@ func tolerationValueRules(at *place, t *corev1.Toleration) {
 		if t.Value != "" {
 			at.of("operator").invalid(t.Value, "value must be empty when `operator` is 'Exists'")
 		}
+	case corev1.TolerationOpLt, corev1.TolerationOpGt:
+		if !comparisons {
+			notSupported(at.of("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt)
+			return
+		}
+		format(at.of("value"), t.Value, content.IsDecimalInteger)
+		if _, err := strconv.ParseInt(t.Value, 10, 64); err != nil {
+			at.of("value").invalid(t.Value, err.Error())
+		}
 	default:
 		oneOf(at.of("operator"), t.Operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
 	}
+}
+
+// compares reports whether an operator compares numbers.
+func compares(o corev1.TolerationOperator) bool {
+	return o == corev1.TolerationOpLt || o == corev1.TolerationOpGt
 }
 
 // taintEffect is the effect of a taint, which must be said.

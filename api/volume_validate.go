@@ -43,7 +43,7 @@ func (c *podCheck) volumeRules(at *place, v *corev1.Volume) {
 		required(at.of("gitRepo").of("repository"), s.GitRepo.Repository)
 		descendingPath(at.of("gitRepo").of("directory"), s.GitRepo.Directory)
 	}
-	source(&one, "gcePersistentDisk", s.GCEPersistentDisk, gceDiskRules)
+	gceDisk(&one, s.GCEPersistentDisk)
 	source(&one, "awsElasticBlockStore", s.AWSElasticBlockStore, awsDiskRules)
 	source(&one, "secret", s.Secret, secretVolumeRules)
 	source(&one, "nfs", s.NFS, nfsRules)
@@ -120,6 +120,13 @@ func (c *podCheck) laterVolumeRules(one *onlyOne, v *corev1.Volume) {
 }
 
 // source applies the rules of a volume source, if it is there and the only one.
+// gceDisk puts faults of a disk down to a name that the field once had.
+func gceDisk(one *onlyOne, s *corev1.GCEPersistentDiskVolumeSource) {
+	if s != nil && one.more("gcePersistentDisk") {
+		gceDiskRules(one.at.of("persistentDisk"), s)
+	}
+}
+
 func source[T any](one *onlyOne, name string, s *T, rules func(at *place, s *T)) {
 	if s != nil && one.more(name) {
 		rules(one.at.of(name), s)

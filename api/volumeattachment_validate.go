@@ -63,5 +63,5 @@ func volumeErrorRules(at *place, e *storagev1.VolumeError) {
 
 func volumeAttachmentChanges(at *place, is, was *storagev1.VolumeAttachment) {
 	volumeAttachmentRules(at, is)
-	fixedWhole(at.of("spec"), is.Spec, was.Spec)
+	fixed(at.of("spec"), is.Spec, was.Spec)
 }

@@ -61,8 +61,9 @@ func TestWarnings(t *testing.T) {
 		{"pods", "", pod(`"containers":[{"name":"c","ports":[{"containerPort":80,"hostIP":"10.0.0.1"}]}]`),
 			`spec.containers[0].ports[0]: hostIP set without hostPort: {Name: HostPort:0 ContainerPort:80 Protocol:TCP HostIP:10.0.0.1}`},
 		{"pods", "", pod(`"nodeSelector":{"beta.kubernetes.io/os":"linux","a":"b"},"terminationGracePeriodSeconds":-1`),
-			`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead; ` +
-				`spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`},
+			`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`},
+		{"deployments", "", `{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":-1}}}}`,
+			`spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`},
 		{"pods", "", pod(`"volumes":[{"name":"a","gitRepo":{"repository":"r"}},{"name":"b","rbd":{}}],"imagePullSecrets":[{"name":"s"},{"name":"s"},{}]`),
 			`spec.volumes[0].gitRepo: deprecated in v1.11; spec.volumes[1].rbd: deprecated in v1.28, non-functional in v1.31+; ` +
 				`spec.imagePullSecrets[1].name: duplicate name "s"; spec.imagePullSecrets[2].name: invalid empty name ""`},

@@ -13,14 +13,14 @@ import (
 // mismatch is said of a controller that would not find the pods that it makes.
 const mismatch = "`selector` does not match template `labels`"
 
-// podSelectorRules are for the selector of a controller. empty is what is said of
-// one that selects everything, and invalid of one that cannot be used.
-func podSelectorRules(at *place, s, was *metav1.LabelSelector, empty string) {
+// podSelectorRules check the selector of a controller. empty is the message for
+// one that selects everything.
+func podSelectorRules(at *place, s *metav1.LabelSelector, empty string) {
 	if s == nil {
 		at.required("")
 		return
 	}
-	lenientSelectorRules(at, s, brokenSelector(was))
+	selectorRules(at, s)
 	if len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
 		at.invalid(s, empty)
 	}

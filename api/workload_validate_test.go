@@ -221,7 +221,7 @@ func TestPodFaults(t *testing.T) {
 			`spec.containers[0].resources.requests[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi`,
 		spec(`"hostNetwork":true,"securityContext":{"sysctls":[{"name":"net.a","value":"1"}]}`): `spec.securityContext.sysctls[0].name: Invalid value: "net.a": may not be specified when 'hostNetwork' is true`,
 		spec(`"tolerations":[{"operator":"Equal"}]`):                                            `spec.tolerations[0].operator: Invalid value: "Equal": operator must be Exists when ` + "`key`" + ` is empty, which means "match all values and all keys"`,
-		spec(`"topologySpreadConstraints":[{"maxSkew":0,"topologyKey":"","whenUnsatisfiable":"Never"}]`): `spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than 0; ` +
+		spec(`"topologySpreadConstraints":[{"maxSkew":0,"topologyKey":"","whenUnsatisfiable":"Never"}]`): `spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero; ` +
 			`spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty; ` +
 			`spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway"`,
 		spec(`"volumes":[{"name":"v","projected":{"sources":[{"configMap":{"name":"m"},"secret":{"name":"s"}}]}}]`):     `spec.volumes[0].projected.sources[0]: Forbidden: may not specify more than 1 volume type per source`,

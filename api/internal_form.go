@@ -8,15 +8,32 @@ import (
 	"k8s.io/apimachinery/pkg/util/diff"
 )
 
-// kube-apiserver shows values in messages as its internal types print, which
-// have the fields of the published types but no JSON names. unnamed makes that
-// form of a value of k8s.io/api: every field by its Go name, empty ones too.
-// Types of apimachinery are the same in both and keep their names.
-func unnamed(value any) any { return unnamedValue(reflect.ValueOf(value)) }
+// kube-apiserver validates objects of its internal types, which have no JSON
+// names, and quotes their values in messages. internalForm converts a value of
+// a published type to what such a message shows: every field by its Go name,
+// empty fields too, in the order of the internal type. Types of apimachinery
+// are the same in both and keep their names. Every method of place that quotes
+// a value applies internalForm.
+func internalForm(value any) any {
+	v := reflect.ValueOf(value)
+	if !quotesStruct(v.Kind()) {
+		return value
+	}
+	return formOf(v)
+}
+
+// quotesStruct reports whether a value of this kind can contain a struct.
+func quotesStruct(k reflect.Kind) bool {
+	switch k {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Struct:
+		return true
+	}
+	return false
+}
 
 // InternalDiff returns how b differs from a, as kube-apiserver's messages show
 // the difference of two objects of its internal types.
-func InternalDiff(a, b any) string { return diff.Diff(unnamed(a), unnamed(b)) }
+func InternalDiff(a, b any) string { return diff.Diff(internalForm(a), internalForm(b)) }
 
 // orderedFields is a JSON object that keeps the order of its members.
 type orderedFields []orderedField
@@ -46,7 +63,7 @@ func (o orderedFields) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-func unnamedValue(v reflect.Value) any {
+func formOf(v reflect.Value) any {
 	switch v.Kind() {
 	case reflect.Invalid:
 		return nil
@@ -57,58 +74,58 @@ func unnamedValue(v reflect.Value) any {
 		if _, ok := v.Interface().(json.Marshaler); ok && !published(v.Type().Elem()) {
 			return v.Interface()
 		}
-		return unnamedValue(v.Elem())
+		return formOf(v.Elem())
 	case reflect.Slice:
 		if v.IsNil() || v.Type().Elem().Kind() == reflect.Uint8 {
 			return v.Interface()
 		}
 		list := make([]any, v.Len())
 		for i := range list {
-			list[i] = unnamedValue(v.Index(i))
+			list[i] = formOf(v.Index(i))
 		}
 		return list
 	case reflect.Map:
-		return unnamedMap(v)
+		return mapForm(v)
 	case reflect.Struct:
-		if isPodSpec(v) {
-			return unnamedPodSpec(v)
-		}
 		if published(v.Type()) {
-			return unnamedStruct(v)
+			return structForm(v)
 		}
 	}
 	return v.Interface()
 }
 
-func unnamedMap(v reflect.Value) any {
+func mapForm(v reflect.Value) any {
 	if v.IsNil() || v.Type().Key().Kind() != reflect.String {
 		return v.Interface()
 	}
 	m := make(map[string]any, v.Len())
 	for it := v.MapRange(); it.Next(); {
-		m[it.Key().String()] = unnamedValue(it.Value())
+		m[it.Key().String()] = formOf(it.Value())
 	}
 	return m
 }
 
-// unnamedStruct gives embedded structs' fields the place of their own.
-func unnamedStruct(v reflect.Value) orderedFields {
+// structForm inlines the fields of embedded structs, as encoding/json does.
+func structForm(v reflect.Value) orderedFields {
+	if shape := internalShape(v.Type()); shape != "" {
+		return shapedFields(v, shape)
+	}
 	fields := make(orderedFields, 0, v.NumField())
 	for i := range v.NumField() {
 		switch f := v.Type().Field(i); {
-		case f.Name == "ObjectMeta":
+		case f.Name == "ObjectMeta", f.Name == "TypeMeta":
 			fields = append(fields, metadataFields(v.Field(i))...)
 		case f.Anonymous && f.Type.Kind() == reflect.Struct && published(f.Type):
-			fields = append(fields, unnamedStruct(v.Field(i))...)
+			fields = append(fields, structForm(v.Field(i))...)
 		default:
-			fields = append(fields, orderedField{f.Name, unnamedValue(v.Field(i))})
+			fields = append(fields, orderedField{f.Name, formOf(v.Field(i))})
 		}
 	}
 	return fields
 }
 
-// metadataFields are those of the metadata of a template, which stands embedded
-// in the internal type and so without a name of its own.
+// metadataFields returns the fields of the metadata of a nested object. The
+// internal type embeds metadata without a name of its own.
 func metadataFields(v reflect.Value) orderedFields {
 	var fields orderedFields
 	for i := range v.NumField() {
@@ -121,7 +138,7 @@ func metadataFields(v reflect.Value) orderedFields {
 	return fields
 }
 
-// published tells types of k8s.io/api from those of other packages.
+// published reports whether t is a struct of k8s.io/api.
 func published(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), "k8s.io/api/")
 }

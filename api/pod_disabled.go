@@ -1,0 +1,104 @@
+package api
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// dropDisabledPodFields removes the fields of features that are off by default
+// in kube-apiserver. A feature that the stored pod uses already stays usable: old
+// is the stored spec, or nil.
+func dropDisabledPodFields(s, old *corev1.PodSpec) {
+	if old == nil {
+		old = &corev1.PodSpec{}
+	}
+	if old.SchedulingGroup == nil {
+		s.SchedulingGroup = nil
+	}
+	dropProjections(s, old)
+	if !hasStopSignal(old) {
+		eachContainerOf(s, dropStopSignal)
+	}
+}
+
+// dropProjections removes trust bundles and pod certificates from projected
+// volumes.
+func dropProjections(s, old *corev1.PodSpec) {
+	bundles, certificates := false, false
+	eachProjection(old, func(p *corev1.VolumeProjection) {
+		bundles = bundles || p.ClusterTrustBundle != nil
+		certificates = certificates || p.PodCertificate != nil
+	})
+	eachProjection(s, func(p *corev1.VolumeProjection) {
+		if !bundles {
+			p.ClusterTrustBundle = nil
+		}
+		if !certificates {
+			p.PodCertificate = nil
+		}
+	})
+}
+
+func eachProjection(s *corev1.PodSpec, visit func(p *corev1.VolumeProjection)) {
+	for i := range s.Volumes {
+		if p := s.Volumes[i].Projected; p != nil {
+			for j := range p.Sources {
+				visit(&p.Sources[j])
+			}
+		}
+	}
+}
+
+func dropStopSignal(ctr *corev1.Container) {
+	if l := ctr.Lifecycle; l != nil && l.StopSignal != nil {
+		l.StopSignal = nil
+		if *l == (corev1.Lifecycle{}) {
+			ctr.Lifecycle = nil
+		}
+	}
+}
+
+func hasStopSignal(s *corev1.PodSpec) bool {
+	found := false
+	eachContainerOf(s, func(ctr *corev1.Container) {
+		found = found || ctr.Lifecycle != nil && ctr.Lifecycle.StopSignal != nil
+	})
+	return found
+}
+
+// eachContainerOf calls visit for every container, which visit may change.
+func eachContainerOf(s *corev1.PodSpec, visit func(ctr *corev1.Container)) {
+	for _, list := range [][]corev1.Container{s.InitContainers, s.Containers} {
+		for i := range list {
+			visit(&list[i])
+		}
+	}
+	for i := range s.EphemeralContainers {
+		visit((*corev1.Container)(&s.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+}
+
+// withPodTemplate makes r drop the disabled fields of its pod template before
+// anything else is done to a written object.
+func withPodTemplate(template func(Object) *corev1.PodTemplateSpec, r *Resource) *Resource {
+	create, update := r.PrepareCreate, r.PrepareUpdate
+	r.PrepareCreate = func(obj Object) {
+		if t := template(obj); t != nil {
+			dropDisabledPodFields(&t.Spec, nil)
+		}
+		if create != nil {
+			create(obj)
+		}
+	}
+	r.PrepareUpdate = func(obj, old Object) {
+		if t, was := template(obj), template(old); t != nil {
+			if was == nil {
+				was = &corev1.PodTemplateSpec{}
+			}
+			dropDisabledPodFields(&t.Spec, &was.Spec)
+		}
+		if update != nil {
+			update(obj, old)
+		}
+	}
+	return r
+}
