@@ -77,7 +77,7 @@ func persistentISCSIRules(at *place, i *corev1.ISCSIPersistentVolumeSource) {
 }
 
 func persistentCSIRules(at *place, s *corev1.CSIPersistentVolumeSource) {
-	registeredDriver(at.of("driver"), s.Driver)
+	driverName(at.of("driver"), s.Driver)
 	required(at.of("volumeHandle"), s.VolumeHandle)
 	secretPlaceRules(at.of("controllerPublishSecretRef"), s.ControllerPublishSecretRef)
 	secretPlaceRules(at.of("controllerExpandSecretRef"), s.ControllerExpandSecretRef)

@@ -131,6 +131,7 @@ func preparePodStatus(obj, old Object) {
 		}
 		observed[c.Type] = known[1:]
 	}
+	dropDisabledPodStatus(&p.Status, &was.Status)
 }
 
 func podFields(obj Object) map[string]string {

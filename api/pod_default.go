@@ -27,11 +27,30 @@ func defaultPod(obj Object) {
 		}
 	}
 	defaultPodResources(&p.Spec)
+	wholeMillisOfStatus(&p.Status)
 	if p.Status.PodIP == "" && len(p.Status.PodIPs) > 0 {
 		p.Status.PodIP = p.Status.PodIPs[0].IP
 	}
 	if p.Status.PodIP != "" && (len(p.Status.PodIPs) == 0 || p.Status.PodIPs[0].IP != p.Status.PodIP) {
 		p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
+	}
+}
+
+// wholeMillisOfStatus rounds the quantities that a status tells.
+func wholeMillisOfStatus(s *corev1.PodStatus) {
+	resources := func(r *corev1.ResourceRequirements) {
+		if r != nil {
+			wholeMillis(r.Limits)
+			wholeMillis(r.Requests)
+		}
+	}
+	wholeMillis(s.AllocatedResources)
+	resources(s.Resources)
+	for _, list := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses} {
+		for i := range list {
+			wholeMillis(list[i].AllocatedResources)
+			resources(list[i].Resources)
+		}
 	}
 }
 
@@ -61,7 +80,7 @@ func hostPorts(ports []corev1.ContainerPort) {
 // together ask for, or for what it may use where they ask for nothing.
 func defaultPodResources(s *corev1.PodSpec) {
 	r := s.Resources
-	if r == nil || len(r.Limits)+len(r.Requests) == 0 {
+	if r == nil || !anyPodWide(r.Limits) && !anyPodWide(r.Requests) {
 		return
 	}
 	total := containerRequests(s)
@@ -96,6 +115,15 @@ func defaultPodResources(s *corev1.PodSpec) {
 			r.Limits[name] = q.DeepCopy()
 		}
 	}
+}
+
+func anyPodWide(list corev1.ResourceList) bool {
+	for name := range list {
+		if podWide(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // podWide tells of resources that a pod can have as a whole.

@@ -77,6 +77,28 @@ func eachContainerOf(s *corev1.PodSpec, visit func(ctr *corev1.Container)) {
 	}
 }
 
+// dropDisabledPodStatus is dropDisabledPodFields for the status of a pod.
+func dropDisabledPodStatus(s, old *corev1.PodStatus) {
+	if len(old.NodeAllocatableResourceClaimStatuses) == 0 {
+		s.NodeAllocatableResourceClaimStatuses = nil
+	}
+	digests := false
+	eachMountStatus(old, func(m *corev1.VolumeMountStatus) { digests = digests || m.VolumeStatus != nil })
+	if !digests {
+		eachMountStatus(s, func(m *corev1.VolumeMountStatus) { m.VolumeStatus = nil })
+	}
+}
+
+func eachMountStatus(s *corev1.PodStatus, visit func(m *corev1.VolumeMountStatus)) {
+	for _, list := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses, s.EphemeralContainerStatuses} {
+		for i := range list {
+			for j := range list[i].VolumeMounts {
+				visit(&list[i].VolumeMounts[j])
+			}
+		}
+	}
+}
+
 // withPodTemplate makes r drop the disabled fields of its pod template before
 // anything else is done to a written object.
 func withPodTemplate(template func(Object) *corev1.PodTemplateSpec, r *Resource) *Resource {

@@ -11,7 +11,7 @@ import (
 // they stand for those of its containers.
 func podQOS(s *corev1.PodSpec) corev1.PodQOSClass {
 	var sources []corev1.ResourceRequirements
-	if s.Resources != nil && (len(s.Resources.Requests) > 0 || len(s.Resources.Limits) > 0) {
+	if s.Resources != nil {
 		sources = append(sources, *s.Resources)
 	} else {
 		for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
@@ -24,7 +24,7 @@ func podQOS(s *corev1.PodSpec) corev1.PodQOSClass {
 	guaranteed := true
 	for _, r := range sources {
 		sumCompute(requests, r.Requests)
-		if sumCompute(limits, r.Limits) < 2 {
+		if sumCompute(limits, r.Limits) < 2 && (s.Resources == nil || len(r.Limits) > 0) {
 			guaranteed = false
 		}
 	}

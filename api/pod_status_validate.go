@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,24 +16,38 @@ func validatePodStatus(obj, old Object) field.ErrorList {
 		is, was := obj.(*corev1.Pod), old.(*corev1.Pod)
 		metadata, status := at.of("metadata"), at.of("status")
 		podAnnotationChanges(metadata.of("annotations"), is.Annotations, was.Annotations, &is.Spec)
-		// Faults of conditions are put down to metadata.
-		for i, c := range is.Status.Conditions {
-			if c.Type != corev1.PodScheduled && c.Type != corev1.PodReady && c.Type != corev1.PodInitialized {
-				format(metadata.of("conditions").item(i).of("Type"), string(c.Type), qualifiedName)
+		podConditionRules(status.of("conditions"), is.Status.Conditions)
+		if n := is.Status.NominatedNodeName; n != was.Status.NominatedNodeName && n != "" {
+			format(status.of("nominatedNodeName"), n, dnsSubdomain)
+			if was.Spec.NodeName != "" {
+				status.of("nominatedNodeName").forbidden("may not be set on pods that are already bound to a node")
 			}
 		}
-		if is.Status.NominatedNodeName != was.Status.NominatedNodeName {
-			optional(status.of("nominatedNodeName"), is.Status.NominatedNodeName, dnsSubdomain)
+		if g := is.Status.ObservedGeneration; g < 0 {
+			status.of("observedGeneration").invalid(g, notNegative)
 		}
-		if was.Status.QOSClass != "" {
-			fixed(status.of("qosClass"), is.Status.QOSClass, was.Status.QOSClass)
-		}
+		fixed(status.of("qosClass"), is.Status.QOSClass, was.Status.QOSClass)
 		stillEnded(status, &is.Status, was)
 		podClaimStatusRules(status.of("resourceClaimStatuses"), is)
-		podAddressRules(status, &is.Status)
+		extendedClaimRules(status.of("extendedResourceClaimStatus"), is)
+		allocatableClaimRules(status.of("nodeAllocatableResourceClaimStatuses"), is)
+		podAddressRules(status, &is.Status, &was.Status)
 		userRules(status, is)
 		allocationRules(status, is)
 	})
+}
+
+const notNegative = "must be a non-negative integer"
+
+func podConditionRules(at *place, conditions []corev1.PodCondition) {
+	for i, c := range conditions {
+		if c.ObservedGeneration < 0 {
+			at.item(i).of("observedGeneration").invalid(c.ObservedGeneration, notNegative)
+		}
+		if c.Type != corev1.PodScheduled && c.Type != corev1.PodReady && c.Type != corev1.PodInitialized {
+			format(at.item(i).of("Type"), string(c.Type), qualifiedName)
+		}
+	}
 }
 
 // stillEnded: a container that has ended and is not started again stays ended.
@@ -88,64 +103,56 @@ func podClaimStatusRules(at *place, pod *corev1.Pod) {
 		}
 		seen.add(name, s.Name)
 		if s.ResourceClaimName != nil {
-			format(name, *s.ResourceClaimName, dnsSubdomain)
+			format(at.item(i).of("resourceClaimName"), *s.ResourceClaimName, dnsSubdomain)
 		}
 	}
 }
 
 // podAddressRules: a pod and its node have at most one address of each family.
-func podAddressRules(at *place, s *corev1.PodStatus) {
+func podAddressRules(at *place, s, was *corev1.PodStatus) {
 	ips := at.of("podIPs")
-	var pod []string
+	var pod, known, knownHost []string
+	for _, ip := range was.PodIPs {
+		known = append(known, ip.IP)
+	}
+	for _, ip := range was.HostIPs {
+		knownHost = append(knownHost, ip.IP)
+	}
 	for i, ip := range s.PodIPs {
-		address(ips.item(i), ip.IP)
+		knownAddress(ips.item(i), ip.IP, known)
 		pod = append(pod, ip.IP)
 	}
-	if len(pod) > 1 {
-		if !oneOfEachFamily(pod) {
-			ips.invalid(s.PodIPs, "may specify no more than one IP for each IP family")
-		}
-		var seen unique[string]
-		for i, ip := range s.PodIPs {
-			if seen.has(ip.IP) {
-				ips.item(i).duplicate(ip)
-			}
-			seen.put(ip.IP)
-		}
-	}
+	atMostOnePerFamily(ips, pod, s.PodIPs)
 	if len(s.HostIPs) > 0 {
-		hostAddressRules(at.of("hostIPs"), s)
+		hostAddressRules(at.of("hostIPs"), s, knownHost)
 	}
 }
 
-func hostAddressRules(at *place, s *corev1.PodStatus) {
+func hostAddressRules(at *place, s *corev1.PodStatus, known []string) {
 	if s.HostIP != s.HostIPs[0].IP {
 		at.item(0).of("ip").invalid(s.HostIPs[0].IP, "must be equal to `hostIP`")
 	}
 	var host []string
 	for i, ip := range s.HostIPs {
-		address(at.item(i), ip.IP)
+		knownAddress(at.item(i), ip.IP, known)
 		host = append(host, ip.IP)
 	}
-	if len(host) < 2 {
-		return
-	}
-	var seen unique[string]
-	for i, ip := range s.HostIPs {
-		if seen.has(ip.IP) {
-			at.item(i).duplicate(ip)
-		}
-		seen.put(ip.IP)
-	}
-	if !oneOfEachFamily(host) {
-		at.invalid(s.HostIPs, "may specify no more than one IP for each IP family")
-	}
+	atMostOnePerFamily(at, host, s.HostIPs)
 }
 
-// oneOfEachFamily tells of two addresses, one of each family.
-func oneOfEachFamily(ips []string) bool {
-	return len(ips) == 2 && netutils.ParseIPSloppy(ips[0]) != nil && netutils.ParseIPSloppy(ips[1]) != nil &&
-		netutils.IsIPv6String(ips[0]) != netutils.IsIPv6String(ips[1])
+// atMostOnePerFamily refuses more than one address of a family. value is how the
+// message shows the addresses.
+func atMostOnePerFamily(at *place, ips []string, value any) {
+	if len(ips) < 2 {
+		return
+	}
+	dual, err := netutils.IsDualStackIPStrings(ips)
+	if err != nil {
+		at.add(field.InternalError(at.path(), fmt.Errorf("failed to check for dual stack with error:%v", err)))
+	}
+	if !dual || len(ips) > 2 {
+		at.invalid(value, "may specify no more than one IP for each IP family")
+	}
 }
 
 func userRules(at *place, pod *corev1.Pod) {

@@ -25,32 +25,32 @@ func keepButEphemeralContainers(obj, old Object) {
 	wanted, owners := pod.Spec.EphemeralContainers, pod.ManagedFields
 	old.(*corev1.Pod).DeepCopyInto(pod)
 	pod.Spec.EphemeralContainers, pod.ManagedFields = wanted, owners
+	preparePodUpdate(obj, old)
 }
 
 // keepButResources lets nothing of a pod change but what it and its containers
-// may use. Containers that are not those that were there are left for validation
-// to refuse.
+// may use. Added, removed and renamed containers are left for validation to
+// refuse.
 func keepButResources(obj, old Object) {
 	pod, was := obj.(*corev1.Pod), old.(*corev1.Pod)
-	if !sameNames(pod.Spec.Containers, was.Spec.Containers) || !sameNames(pod.Spec.InitContainers, was.Spec.InitContainers) {
-		return
+	if len(pod.Spec.Containers) == len(was.Spec.Containers) && len(pod.Spec.InitContainers) == len(was.Spec.InitContainers) {
+		wanted, owners := pod.Spec, pod.ManagedFields
+		was.DeepCopyInto(pod)
+		pod.ManagedFields, pod.Spec.Resources = owners, wanted.Resources
+		pod.Spec.Containers = takeResources(pod.Spec.Containers, wanted.Containers)
+		pod.Spec.InitContainers = takeResources(pod.Spec.InitContainers, wanted.InitContainers)
 	}
-	wanted, owners := pod.Spec, pod.ManagedFields
-	was.DeepCopyInto(pod)
-	pod.ManagedFields, pod.Spec.Resources = owners, wanted.Resources
-	takeResources(pod.Spec.Containers, wanted.Containers)
-	takeResources(pod.Spec.InitContainers, wanted.InitContainers)
+	preparePodUpdate(obj, old)
 }
 
-// sameNames tells whether two lists are of containers of the same names, in the
-// same order.
-func sameNames(a, b []corev1.Container) bool {
-	return slices.EqualFunc(a, b, func(a, b corev1.Container) bool { return a.Name == b.Name })
-}
-
-// takeResources gives containers the resources of others, one by one.
-func takeResources(containers, wanted []corev1.Container) {
+// takeResources returns containers with the resources of the wanted ones. Where a
+// name differs, it returns the wanted containers.
+func takeResources(containers, wanted []corev1.Container) []corev1.Container {
+	if !slices.EqualFunc(containers, wanted, func(a, b corev1.Container) bool { return a.Name == b.Name }) {
+		return wanted
+	}
 	for i := range containers {
 		containers[i].Resources, containers[i].ResizePolicy = wanted[i].Resources, wanted[i].ResizePolicy
 	}
+	return containers
 }

@@ -100,7 +100,7 @@ func resourceClaimStatusRules(at *place, is, was *resourcev1.ResourceClaim) {
 func (c *claimedDevices) deviceStatusRules(at *place, s *resourcev1.ResourceClaimStatus) {
 	allocated := allocatedDevices(s.Allocation)
 	distinct(at, s.Devices, len(s.Devices), reportedDevice, func(at *place, d *resourcev1.AllocatedDeviceStatus) {
-		registeredDriver(at.of("driver"), d.Driver)
+		driverName(at.of("driver"), d.Driver)
 		poolName(at.of("pool"), d.Pool)
 		format(at.of("device"), d.Device, dnsLabel)
 		if d.ShareID != nil {
@@ -143,7 +143,7 @@ func (c *claimedDevices) allocationRules(at *place, a *resourcev1.AllocationResu
 	some(at.of("devices").of("results"), a.Devices.Results, resourcev1.AllocationResultsMaxSize,
 		func(at *place, r *resourcev1.DeviceRequestAllocationResult) {
 			c.requestRef(at.of("request"), r.Request)
-			registeredDriver(at.of("driver"), r.Driver)
+			driverName(at.of("driver"), r.Driver)
 			poolName(at.of("pool"), r.Pool)
 			format(at.of("device"), r.Device, dnsLabel)
 			bindingConditionRules(at, r.BindingConditions, r.BindingFailureConditions)

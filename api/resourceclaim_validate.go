@@ -182,7 +182,7 @@ func deviceConfigRules(at *place, config *resourcev1.DeviceConfiguration, stored
 		at.of("opaque").required("")
 		return
 	}
-	registeredDriver(at.of("opaque").of("driver"), config.Opaque.Driver)
+	driverName(at.of("opaque").of("driver"), config.Opaque.Driver)
 	rawObjectRules(at.of("opaque").of("parameters"), config.Opaque.Parameters, stored, resourcev1.OpaqueParametersMaxLength)
 }
 
@@ -243,7 +243,7 @@ func attributeName(at *place, name string) {
 	case domain == "":
 		at.invalid("", "the domain must not be empty")
 	default:
-		registeredDriver(at, domain)
+		driverName(at, domain)
 	}
 	if id == "" {
 		at.invalid("", "the name must not be empty")

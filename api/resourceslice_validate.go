@@ -15,7 +15,7 @@ func resourceSliceRules(at *place, s *resourcev1.ResourceSlice) { resourceSliceC
 func resourceSliceChanges(at *place, is, was *resourcev1.ResourceSlice) {
 	at = at.of("spec")
 	s := &is.Spec
-	registeredDriver(at.of("driver"), s.Driver)
+	driverName(at.of("driver"), s.Driver)
 	poolRules(at.of("pool"), &s.Pool)
 	old := map[string]*resourcev1.Device{}
 	if was != nil {

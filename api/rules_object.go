@@ -29,16 +29,6 @@ func changesOf[T Object](rules func(at *place, is, was T)) func(obj, old Object)
 // segment is a name that fits between two slashes of a path.
 func segment(value string) []string { return segmentName(value, false) }
 
-// registeredDriver is the name of a driver of storage or devices: a short DNS
-// name in either case.
-func registeredDriver(at *place, name string) {
-	if name == "" {
-		at.required("")
-		return
-	}
-	driverName(at, name)
-}
-
 // notBoth refuses a wildcard beside other entries of a list.
 func notBoth(at *place, list []string, others string) bool {
 	if len(list) > 1 && hasStar(list) {

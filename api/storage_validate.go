@@ -144,7 +144,7 @@ func tokenExpiry(at *place, seconds int64) {
 func csiNodeRules(at *place, n *storagev1.CSINode) {
 	var names unique[string]
 	each(at.of("spec").of("drivers"), n.Spec.Drivers, func(at *place, d *storagev1.CSINodeDriver) {
-		registeredDriver(at.of("name"), d.Name)
+		driverName(at.of("name"), d.Name)
 		if required(at.of("nodeID"), d.NodeID) && len(d.NodeID) > maxNodeID {
 			at.of("nodeID").invalid(d.NodeID, "must be "+decimal(maxNodeID)+" characters or less")
 		}

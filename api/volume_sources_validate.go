@@ -209,7 +209,9 @@ const maxDriverName = 63
 
 // driverName is for names of CSI drivers, which may have capital letters.
 func driverName(at *place, name string) {
-	required(at, name)
+	if !required(at, name) {
+		return
+	}
 	if len(name) > maxDriverName {
 		at.tooLong(maxDriverName)
 	}
