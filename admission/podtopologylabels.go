@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,11 +37,13 @@ func podTopologyLabels(o *Objects) Plugin {
 		return nil
 	}
 	return Plugin{
-		Handles: on(core("pods", "pods/binding", "bindings"), api.VerbCreate),
+		// As in kube-apiserver, a binding that is not posted to its pod gets no
+		// labels, nor one that leaves the kind of its target to be guessed.
+		Handles: on(core("pods", "pods/binding"), api.VerbCreate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			switch obj := a.Object.(type) {
 			case *corev1.Binding:
-				if obj.Target.Kind == "" || strings.EqualFold(obj.Target.Kind, "Node") {
+				if obj.Target.Kind == "Node" {
 					return label(ctx, obj, obj.Target.Name)
 				}
 			case *corev1.Pod:

@@ -12,40 +12,60 @@ import (
 )
 
 // binding tells that a pod is to run on a node. It is only ever created, and
-// what it leads to is a change of the pod. now is the clock that the pod's
-// condition is stamped by.
-func binding(now func() time.Time) *Resource {
+// what it leads to is a change of the pod.
+func binding() *Resource {
 	return &Resource{
 		Name: "bindings", Singular: "binding", Kind: "Binding",
 		Namespaced: true,
 		Verbs:      []string{VerbCreate},
 		Versions:   served(corev1.SchemeGroupVersion),
 		New:        func() Object { return &corev1.Binding{} },
-		Virtual: &Virtual{Source: "bindings", Changes: "pods", Change: func(obj, asked Object) (Object, error) {
-			return bind(obj.(*corev1.Pod), asked.(*corev1.Binding), metav1.NewTime(now()))
-		}},
+		Virtual:    &Virtual{Source: "bindings", Changes: "pods", Through: "binding"},
 	}
 }
 
-// bind puts p on the node that b names, unless it is somewhere already.
-func bind(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (Object, error) {
-	if errs := validateBinding(b); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+// podBinding is the subresource of pods to which bindings are posted. now is the
+// clock for the time in the pod's condition.
+func podBinding(now func() time.Time) *Subresource {
+	return &Subresource{
+		Name: "binding", Verbs: []string{VerbCreate},
+		Kind:              binding(),
+		KeepsSystemFields: true, // the uid of the pod that was looked at
+		Check: func(p *Posted) error {
+			if err := p.checkName("Binding"); err != nil {
+				return err
+			}
+			if errs := validateBinding(p.Sent.(*corev1.Binding)); len(errs) > 0 {
+				return errs.ToAggregate()
+			}
+			return nil
+		},
+		Change: func(obj, asked Object) (Object, error) {
+			return bind(obj.(*corev1.Pod), asked.(*corev1.Binding), metav1.NewTime(now()))
+		},
+		Whole: true,
 	}
+}
+
+// bind puts p on the node that b names, unless it is on one already.
+func bind(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (Object, error) {
 	if err := bindable(p); err != nil {
 		return nil, apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, err)
 	}
-	p.Spec.NodeName = b.Target.Name
-	if len(b.Annotations) > 0 && p.Annotations == nil {
-		p.Annotations = map[string]string{}
-	}
-	maps.Copy(p.Annotations, b.Annotations)
-	if len(b.Labels) > 0 && p.Labels == nil { // such as those that tell of the node
-		p.Labels = map[string]string{}
-	}
-	maps.Copy(p.Labels, b.Labels)
+	p.Spec.NodeName, p.Status.NominatedNodeName = b.Target.Name, ""
+	p.Annotations = overwritten(p.Annotations, b.Annotations)
+	p.Labels = overwritten(p.Labels, b.Labels) // such as those of the node's zone
 	setPodCondition(p, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at})
 	return p, nil
+}
+
+// overwritten is m with what is in by.
+func overwritten(m, by map[string]string) map[string]string {
+	if m == nil && len(by) > 0 {
+		m = map[string]string{}
+	}
+	maps.Copy(m, by)
+	return m
 }
 
 func bindable(p *corev1.Pod) error {

@@ -7,7 +7,7 @@ import "time"
 func BuiltIn() []*Resource {
 	return []*Resource{
 		// core
-		binding(time.Now),
+		binding(),
 		componentStatus(),
 		configMap(),
 		endpoints(),

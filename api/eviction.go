@@ -2,15 +2,19 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	policyv1beta1 "k8s.io/api/policy/v1beta1"
-	"k8s.io/apimachinery/pkg/api/errors"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 )
 
 // eviction deletes a pod if the disruption budgets that cover it allow that.
@@ -23,7 +27,8 @@ func eviction() *Subresource {
 			Versions:   evictionVersions(),
 			New:        func() Object { return &policyv1.Eviction{} },
 		},
-		Act: evict,
+		Check: checkEviction,
+		Act:   evict,
 	}
 }
 
@@ -38,58 +43,168 @@ func evictionVersions() []Version {
 // severalBudgets is what a client is told of a pod that several budgets cover.
 const severalBudgets = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
-// Seconds after which a client may try an eviction again that was refused.
-const evictionRetry = 10
+// evictionTries bounds how often an eviction starts over because the pod changes
+// meanwhile.
+const evictionTries = 20
 
-func evict(_ context.Context, do Actions, name string, asked Object) error {
-	obj, err := do.Get("pods", "", name)
-	if err != nil {
+// checkEviction refuses what no eviction may ask for, and finds out whether this
+// one is a dry run, which both the query and the body can say.
+func checkEviction(p *Posted) error {
+	if err := p.checkName("Eviction"); err != nil {
 		return err
 	}
-	pod := obj.(*corev1.Pod)
-	how := evictionOptions(asked.(*policyv1.Eviction), pod)
-	if pod.DeletionTimestamp != nil || unbudgeted(pod.Status.Phase) {
-		return do.Delete("pods", "", name, how)
+	e := p.Sent.(*policyv1.Eviction)
+	if e.DeleteOptions == nil {
+		e.DeleteOptions = &metav1.DeleteOptions{}
 	}
-	budget, err := budgetOf(do, pod)
+	o := e.DeleteOptions
+	if ptr.Deref(o.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
+		return apierrors.NewInvalid(schema.GroupKind{Group: policyv1.GroupName, Kind: "Eviction"}, e.Name, field.ErrorList{field.Invalid(
+			field.NewPath("deleteOptions", "ignoreStoreReadErrorWithClusterBreakingPotential"), true,
+			"can not be set for pod eviction, try after removing the option")})
+	}
+	var query []string
+	if p.DryRun {
+		query = []string{metav1.DryRunAll}
+	}
+	switch {
+	case len(o.DryRun) == 0:
+		o.DryRun = query
+	case len(query) > 0 && !slices.Equal(query, o.DryRun):
+		return fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", query, o.DryRun) //nolint:staticcheck // as kube-apiserver words it
+	}
+	p.DryRun = len(o.DryRun) > 0
+	return nil
+}
+
+// An evicted is a pod that is to be evicted. options are those of the client,
+// and pinned tells that they name the resourceVersion of the pod.
+type evicted struct {
+	do      Actions
+	pod     *corev1.Pod
+	options metav1.DeleteOptions
+	pinned  bool
+}
+
+func evict(ctx context.Context, do Actions, name string, asked Object) error {
+	e := &evicted{do: do, options: *asked.(*policyv1.Eviction).DeleteOptions}
+	e.pinned = resourceVersionOf(&e.options) != ""
+	for try := 1; ; try++ {
+		obj, err := do.Get("pods", "", name)
+		if err != nil {
+			return err
+		}
+		if err := CheckDeleteOptions(&e.options); err != nil { // before anything is spent or marked
+			return err
+		}
+		e.pod = obj.(*corev1.Pod)
+		if !unbudgeted(e.pod) {
+			return e.withinBudget()
+		}
+		// A pod that did not run yet must not have begun to meanwhile.
+		err = e.delete(e.pod.DeletionTimestamp == nil && !terminal(e.pod))
+		if !apierrors.IsConflict(err) || e.pinned || try == evictionTries || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// withinBudget evicts a pod that a disruption budget may protect.
+func (e *evicted) withinBudget() error {
+	budget, err := budgetOf(e.do, e.pod)
 	switch {
 	case err != nil:
 		return err
-	case budget == nil || healthyWithout(budget, pod):
-		return do.Delete("pods", "", name, how)
+	case budget == nil:
+		return e.delete(false)
+	case healthyWithout(budget, e.pod):
+		// It must not have become ready meanwhile.
+		err := e.delete(true)
+		if apierrors.IsConflict(err) && !e.pinned {
+			return notYetObserved(budget.Name)
+		}
+		return err
 	}
-	err = do.Update("poddisruptionbudgets", policyv1.GroupName, budget.Name, func(obj Object) (Object, error) {
-		return spend(obj.(*policyv1.PodDisruptionBudget), pod.Name)
+	if err := e.spend(budget); err != nil {
+		return err
+	}
+	return e.delete(false)
+}
+
+// spend takes one disruption from a budget. A dry run only looks whether there is
+// one.
+func (e *evicted) spend(budget *policyv1.PodDisruptionBudget) error {
+	if e.do.DryRun() {
+		return allows(budget)
+	}
+	return e.do.UpdateStatus("poddisruptionbudgets", policyv1.GroupName, budget.Name, func(obj Object) (Object, error) {
+		return spent(obj.(*policyv1.PodDisruptionBudget), e.pod.Name, metav1.Now())
+	})
+}
+
+// delete deletes the pod, and says in its status why. With same, the pod must
+// still be what it was when it was looked at.
+func (e *evicted) delete(same bool) error {
+	o := *e.options.DeepCopy()
+	if same && !e.pinned {
+		if o.Preconditions == nil {
+			o.Preconditions = &metav1.Preconditions{}
+		}
+		o.Preconditions.ResourceVersion = &e.pod.ResourceVersion
+	}
+	if e.do.DryRun() {
+		return e.do.Delete("pods", "", e.pod.Name, &o)
+	}
+	obj, err := e.do.Update("pods", "", e.pod.Name, func(obj Object) (Object, error) {
+		pod := obj.(*corev1.Pod)
+		if err := meets(pod, o.Preconditions); err != nil {
+			return nil, err
+		}
+		setPodCondition(pod, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+		})
+		return pod, nil
 	})
 	if err != nil {
 		return err
 	}
-	return do.Delete("pods", "", name, how)
+	if resourceVersionOf(&o) != "" {
+		o.Preconditions.ResourceVersion = ptr.To(obj.GetResourceVersion())
+	}
+	return e.do.Delete("pods", "", e.pod.Name, &o)
 }
 
-// evictionOptions are those the client gave, bound to the pod that was looked
-// at.
-func evictionOptions(e *policyv1.Eviction, pod *corev1.Pod) *DeleteRequest {
-	how := &DeleteRequest{UID: string(pod.UID)}
-	o := e.DeleteOptions
-	if o == nil {
-		return how
+// meets compares a pod with preconditions; an empty one does not count.
+func meets(pod *corev1.Pod, p *metav1.Preconditions) error {
+	if p == nil {
+		return nil
 	}
-	how.GracePeriodSeconds = o.GracePeriodSeconds
-	if p := o.Preconditions; p != nil {
-		if p.UID != nil {
-			how.UID = string(*p.UID)
-		}
-		if p.ResourceVersion != nil {
-			how.ResourceVersion = *p.ResourceVersion
-		}
+	set := metav1.Preconditions{UID: p.UID, ResourceVersion: p.ResourceVersion}
+	if ptr.Deref(set.UID, "") == "" {
+		set.UID = nil
 	}
-	return how
+	if ptr.Deref(set.ResourceVersion, "") == "" {
+		set.ResourceVersion = nil
+	}
+	return CheckPreconditions(schema.GroupResource{Resource: "Pod"}, pod, &set)
+}
+
+func resourceVersionOf(o *metav1.DeleteOptions) string {
+	if o.Preconditions == nil {
+		return ""
+	}
+	return ptr.Deref(o.Preconditions.ResourceVersion, "")
 }
 
 // unbudgeted tells of pods that no budget counts, since they do not serve.
-func unbudgeted(phase corev1.PodPhase) bool {
-	return phase == corev1.PodSucceeded || phase == corev1.PodFailed || phase == corev1.PodPending
+func unbudgeted(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || terminal(pod) || pod.Status.Phase == corev1.PodPending
+}
+
+// terminal tells of pods that have ended.
+func terminal(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // budgetOf is the one budget that covers pod; nil when there is none.
@@ -106,7 +221,7 @@ func budgetOf(do Actions, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("%s", severalBudgets)
+			return nil, errors.New(severalBudgets)
 		}
 		found = budget
 	}
@@ -125,30 +240,4 @@ func healthyWithout(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool 
 		return true
 	}
 	return budget.Status.CurrentHealthy >= budget.Status.DesiredHealthy && budget.Status.DesiredHealthy > 0
-}
-
-// spend takes one disruption from a budget for the pod.
-func spend(budget *policyv1.PodDisruptionBudget, pod string) (Object, error) {
-	s := &budget.Status
-	switch {
-	case s.ObservedGeneration < budget.Generation:
-		return nil, tooManyDisruptions(fmt.Sprintf("The disruption budget %s is still being processed by the server.", budget.Name))
-	case s.DisruptionsAllowed < 0:
-		return nil, errors.NewForbidden(policyv1.Resource("poddisruptionbudget"), budget.Name, fmt.Errorf("pdb disruptions allowed is negative"))
-	case s.DisruptionsAllowed == 0:
-		return nil, tooManyDisruptions(fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", budget.Name, s.DesiredHealthy, s.CurrentHealthy))
-	}
-	s.DisruptionsAllowed--
-	if s.DisruptedPods == nil {
-		s.DisruptedPods = map[string]metav1.Time{}
-	}
-	s.DisruptedPods[pod] = metav1.NewTime(time.Now()).Rfc3339Copy()
-	return budget, nil
-}
-
-func tooManyDisruptions(cause string) error {
-	err := errors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", evictionRetry)
-	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
-		Type: policyv1.DisruptionBudgetCause, Message: cause})
-	return err
 }

@@ -9,9 +9,8 @@ import (
 
 // podSubresources are the ways in which others than a pod's owner change it.
 func podSubresources() []*Subresource {
-	kind := binding(time.Now)
 	return append(podConnections(),
-		&Subresource{Name: "binding", Verbs: []string{VerbCreate}, Kind: kind, Change: kind.Virtual.Change, Whole: true},
+		podBinding(time.Now),
 		&Subresource{Name: "ephemeralcontainers", Verbs: readWrite(), Keep: keepButEphemeralContainers, Validate: validateEphemeralContainers},
 		eviction(),
 		&Subresource{Name: "resize", Verbs: readWrite(), Keep: keepButResources, Validate: validateResize},

@@ -3,10 +3,8 @@ package api
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -91,28 +89,6 @@ func TestPodStatusUpdate(t *testing.T) {
 	for i, want := range []int64{1, 2, 0, 0} {
 		if got := obj.Status.Conditions[i].ObservedGeneration; got != want {
 			t.Errorf("condition %d: got %d, want %d", i, got, want)
-		}
-	}
-}
-
-func TestBind(t *testing.T) {
-	at := time.Unix(1700000000, 0)
-	change := binding(func() time.Time { return at }).Virtual.Change
-	asked := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}}, Target: corev1.ObjectReference{Name: "n"}}
-	obj, err := change(&corev1.Pod{}, asked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := obj.(*corev1.Pod)
-	if p.Spec.NodeName != "n" || p.Annotations["a"] != "b" || len(p.Status.Conditions) != 1 || !p.Status.Conditions[0].LastTransitionTime.Time.Equal(at) {
-		t.Errorf("got %+v", p)
-	}
-	if _, err := change(p, asked); !apierrors.IsConflict(err) {
-		t.Errorf("bound twice: %v", err)
-	}
-	for _, bad := range []*corev1.Binding{{}, {Target: corev1.ObjectReference{Kind: "Pod", Name: "n"}}} {
-		if _, err := change(&corev1.Pod{}, bad); err == nil || apierrors.IsConflict(err) {
-			t.Errorf("%+v: %v", bad.Target, err)
 		}
 	}
 }

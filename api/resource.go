@@ -249,11 +249,10 @@ type Virtual struct {
 	// Source names which of the server's own answers it is, for the server to
 	// put in: the catalogue knows the name only.
 	Source string
-	// Changes is the name of the resource of the same version whose object of
-	// the same name a created object asks to change; Change does so. Empty means
-	// that what is created is a question to the source.
-	Changes string
-	Change  func(obj, asked Object) (Object, error)
+	// Changes is a resource of the same version, and Through one of its
+	// subresources. What is created does there what a POST does, to the object of
+	// the same name. Empty means that what is created is a question to the source.
+	Changes, Through string
 }
 
 // Write is an object that is to be stored, as Version.Check sees it.

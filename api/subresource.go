@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -42,31 +44,56 @@ type Subresource struct {
 	// Connection leads the client on to somewhere else, in place of all of these.
 	Connection *Connection
 
+	// KeepsSystemFields: the uid and the times in what is posted mean something,
+	// and are not cleared as they are elsewhere.
+	KeepsSystemFields bool
+	// Check may refuse or complete what is posted. It runs between mutating and
+	// validating admission.
+	Check func(p *Posted) error
+
 	// Act is what a POST does, when that is more than Change.
 	Act func(ctx context.Context, do Actions, name string, asked Object) error
 }
 
-// Actions are what Subresource.Act can do, in the namespace of the request and
-// in its name.
+// Posted is what a client posts to a subresource.
+type Posted struct {
+	// Name is the one in the URL.
+	Name string
+	// Sent is of Subresource.Kind; Check may change it.
+	Sent Object
+	// DryRun: nothing is to be stored. Check sets it where the body asks for it.
+	DryRun bool
+	// Object reads the object that the subresource belongs to.
+	Object func() (Object, error)
+}
+
+// checkName refuses a name in the body that is not the one in the URL.
+func (p *Posted) checkName(kind string) error {
+	if p.Sent.GetName() != p.Name {
+		return apierrors.NewBadRequest("name in URL does not match name in " + kind + " object")
+	}
+	return nil
+}
+
+// Actions are what Subresource.Act can do, in the namespace of the request. None
+// of it is authorized again, nothing is stored in a dry run, and admission is not
+// asked except where a method says so.
 type Actions interface {
 	// Get returns an object; it must not be changed.
 	Get(resource, group, name string) (Object, error)
 	// List returns all objects of a resource.
 	List(resource, group string) ([]Object, error)
-	// Update changes an object, with spec and status alike. Change may be
-	// called again when others write at the same time.
-	Update(resource, group, name string, change func(Object) (Object, error)) error
-	// Delete removes an object; options may be nil.
-	Delete(resource, group, name string, options *DeleteRequest) error
-	// DryRun tells that nothing is to be stored; the methods know.
+	// Update changes an object, with spec and status alike, and returns it as it
+	// is then. No field manager is noted. The change may be called again when
+	// others write at the same time.
+	Update(resource, group, name string, change func(Object) (Object, error)) (Object, error)
+	// UpdateStatus changes the status of an object as the server itself does it:
+	// admission is asked, and the fields belong to the server.
+	UpdateStatus(resource, group, name string, change func(Object) (Object, error)) error
+	// Delete removes an object. Options that are not valid are refused.
+	Delete(resource, group, name string, options *metav1.DeleteOptions) error
+	// DryRun tells that nothing is to be stored.
 	DryRun() bool
-}
-
-// DeleteRequest is what a deletion asks for.
-type DeleteRequest struct {
-	GracePeriodSeconds *int64
-	// UID and ResourceVersion, when not empty, must be the object's.
-	UID, ResourceVersion string
 }
 
 // Subresource finds a subresource by its name.

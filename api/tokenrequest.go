@@ -1,7 +1,12 @@
 package api
 
 import (
+	"fmt"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 )
 
@@ -17,8 +22,31 @@ func tokenRequest() *Subresource {
 			Default:    func(obj Object) { defaultTokenRequest(obj.(*authenticationv1.TokenRequest)) },
 			Validate:   rulesOf(tokenLifetimeRules),
 		},
-		Source: "tokenrequests",
+		KeepsSystemFields: true, // the uid of the account that is meant
+		Check:             checkTokenRequest,
+		Source:            "tokenrequests",
 	}
+}
+
+// checkTokenRequest finds out whether a token is asked for the account that is
+// there, and says in the request which that is.
+func checkTokenRequest(p *Posted) error {
+	r := p.Sent.(*authenticationv1.TokenRequest)
+	kind := authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind()
+	if r.Name != "" && r.Name != p.Name {
+		return apierrors.NewInvalid(kind, p.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "name"), r.Name, "must match the service account name if specified")})
+	}
+	account, err := p.Object()
+	if err != nil {
+		return err
+	}
+	if r.UID != "" && r.UID != account.GetUID() {
+		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, p.Name, fmt.Errorf(
+			"the UID in the token request (%s) does not match the UID of the service account (%s)", r.UID, account.GetUID()))
+	}
+	r.Name, r.UID, r.Status = p.Name, account.GetUID(), authenticationv1.TokenRequestStatus{}
+	return nil
 }
 
 // Bounds of how long a token is good, in seconds.

@@ -6,12 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/google/uuid"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -87,11 +84,6 @@ func (r *reviewer) issue(ctx context.Context, t registry.Target, asked api.Objec
 	if !ok {
 		return nil, fmt.Errorf("%T is no TokenRequest", asked)
 	}
-	if wanted.Name != "" && wanted.Name != t.Name {
-		return nil, apierrors.NewInvalid(authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind(), t.Name, field.ErrorList{
-			field.Invalid(field.NewPath("metadata", "name"), wanted.Name, "must match the service account name if specified")})
-	}
-	wanted.UID = types.UID(uuid.NewString())
 	return r.tokens.Answer(ctx, t.Namespace, t.Name, wanted)
 }
 

@@ -49,9 +49,7 @@ func managerClient(handler http.Handler) *Client {
 const serverName = "kube-apiserver"
 
 // asServer is a context for what the server writes by itself.
-func asServer(ctx context.Context) context.Context {
-	return request.With(ctx, &request.Scope{User: &request.User{Name: request.UserAPIServer, Groups: []string{request.GroupMasters}}})
-}
+func asServer(ctx context.Context) context.Context { return request.AsServer(ctx) }
 
 // do sends a request and reads the answer into out, unless that is nil. An
 // answer that is a failure comes back as *apierrors.StatusError.

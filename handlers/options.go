@@ -194,22 +194,7 @@ func (c *call) deleteOptions() (registry.DeleteOptions, error) {
 	if err != nil {
 		return registry.DeleteOptions{}, err
 	}
-	if err := invalidOptions("DeleteOptions", metavalidation.ValidateDeleteOptions(&o)); err != nil {
-		return registry.DeleteOptions{}, err
-	}
-	propagation := metav1.DeletionPropagation("")
-	switch {
-	case o.PropagationPolicy != nil:
-		propagation = *o.PropagationPolicy
-	case o.OrphanDependents != nil && *o.OrphanDependents:
-		propagation = metav1.DeletePropagationOrphan
-	case o.OrphanDependents != nil:
-		propagation = metav1.DeletePropagationBackground
-	}
-	return registry.DeleteOptions{
-		WriteOptions:       registry.WriteOptions{DryRun: len(o.DryRun) > 0},
-		GracePeriodSeconds: o.GracePeriodSeconds, Preconditions: o.Preconditions, Propagation: propagation,
-	}, nil
+	return registry.DeleteOptionsOf(&o)
 }
 
 func decodeDeleteOptions(r *http.Request, data []byte, o *metav1.DeleteOptions) error {

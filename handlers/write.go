@@ -114,9 +114,6 @@ func (h *Handler) post(c *call) error {
 	if err != nil {
 		return err
 	}
-	if name := obj.GetName(); name != "" && name != c.Name && c.Sub.Source == "" {
-		return apierrors.NewBadRequest(fmt.Sprintf("name in URL does not match name in %s object", c.codec.gvk.Kind))
-	}
 	answer, err := h.Registry.Post(c.r.Context(), c.Target, obj, o.WriteOptions)
 	switch {
 	case err != nil:

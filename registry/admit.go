@@ -205,17 +205,6 @@ func (r *Registry) mutateUpdate(ctx context.Context, t Target, obj, old api.Obje
 	return a, obj, err
 }
 
-// admitPost asks about what is sent to a subresource, or to a resource that is
-// not kept. What comes of it is part of the same request and not asked about
-// again.
-func (r *Registry) admitPost(ctx context.Context, t Target, asked api.Object, o WriteOptions) error {
-	a := r.attributes(ctx, t, api.VerbCreate, asked, nil, o)
-	if err := r.mutate(ctx, a); err != nil {
-		return err
-	}
-	return r.validate(ctx, a)
-}
-
 // Connect asks admission whether a connection to what t names may be made.
 // Options are those of the connection, such as a PodExecOptions.
 func (r *Registry) Connect(ctx context.Context, t Target, options runtime.Object) error {

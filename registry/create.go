@@ -54,9 +54,7 @@ func (r *Registry) createOnce(ctx context.Context, t Target, obj api.Object, o W
 	if err := setNamespace(t, obj); err != nil {
 		return Outcome{}, err
 	}
-	// Not the client's to say, nor to own.
-	obj.SetDeletionTimestamp(nil)
-	obj.SetDeletionGracePeriodSeconds(nil)
+	clearSystemFields(obj)
 	r.manage(t, nil, obj, o)
 	return r.createManaged(ctx, t, obj, o)
 }

@@ -218,28 +218,40 @@ func hasFinalizers(res *api.Resource, obj api.Object) bool {
 	return len(obj.GetFinalizers()) > 0 || res.HasFinalizers != nil && res.HasFinalizers(obj)
 }
 
+// DeleteOptionsOf is what o asks for, if it is valid.
+func DeleteOptionsOf(o *metav1.DeleteOptions) (DeleteOptions, error) {
+	if err := api.CheckDeleteOptions(o); err != nil {
+		return DeleteOptions{}, err
+	}
+	out := DeleteOptions{
+		WriteOptions:       WriteOptions{DryRun: len(o.DryRun) > 0},
+		GracePeriodSeconds: o.GracePeriodSeconds, Preconditions: o.Preconditions,
+	}
+	switch {
+	case o.PropagationPolicy != nil:
+		out.Propagation = *o.PropagationPolicy
+	case o.OrphanDependents != nil && *o.OrphanDependents:
+		out.Propagation = metav1.DeletePropagationOrphan
+	case o.OrphanDependents != nil:
+		out.Propagation = metav1.DeletePropagationBackground
+	}
+	return out, nil
+}
+
 // deletePreconditions compares uid and resourceVersion. The messages name the
 // kind, not the resource. Kinds that begin a deletion in their own way compare
 // first and word it differently, unless a collection is deleted.
 func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
-	p := o.Preconditions
-	if p == nil {
-		return nil
-	}
-	uid := "the UID in the precondition (%v) does not match the UID in record (%v). The object might have been deleted and then recreated"
-	version := "the ResourceVersion in the precondition (%v) does not match the ResourceVersion in record (%v). The object might have been modified"
-	named := t.groupResource()
-	if t.Resource.BeginDelete != nil && !o.collection {
-		uid = "Precondition failed: UID in precondition: %v, UID in object meta: %v"
-		version = "Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v"
-	} else {
+	p, named := o.Preconditions, t.groupResource()
+	if p == nil || t.Resource.BeginDelete == nil || o.collection {
 		named.Resource = t.Resource.Kind
+		return api.CheckPreconditions(named, old, p)
 	}
 	if p.UID != nil && *p.UID != old.GetUID() {
-		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf(uid, *p.UID, old.GetUID()))
+		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, old.GetUID()))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf(version, *p.ResourceVersion, old.GetResourceVersion()))
+		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, old.GetResourceVersion()))
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -68,12 +67,13 @@ func tooLargeResourceVersion(f *storage.FutureRevisionError) error {
 	return err
 }
 
-// preconditionError is how kube-apiserver words a uid that does not fit, found
-// while an update was about to be stored. It shows the key.
-func (r *Registry) preconditionError(t Target, is types.UID, want string) error {
+// preconditionError is how kube-apiserver words a uid or a resourceVersion, which
+// what names, that does not fit, found while an update was about to be stored. It
+// shows the key.
+func (r *Registry) preconditionError(t Target, what, want, is string) error {
 	return apierrors.NewConflict(t.groupResource(), t.Name, fmt.Errorf(
-		"StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in object meta: %s",
-		r.o.EtcdPrefix, t.Resource.Prefix, t.Key(), want, is))
+		"StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %[4]s in precondition: %[5]s, %[4]s in object meta: %[6]s",
+		r.o.EtcdPrefix, t.Resource.Prefix, t.Key(), what, want, is))
 }
 
 // nameTaken is the answer when generated names keep being taken.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -34,6 +35,8 @@ type UpdateOptions struct {
 	Applied bool
 	// Whole: the change is the server's own, and may be of spec and status alike.
 	Whole bool
+	// Preconditions, where they are set, must hold of what is stored.
+	Preconditions metav1.Preconditions
 }
 
 // Update replaces the object that t names by what change makes of it. Where
@@ -73,7 +76,7 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 		return Outcome{}, err
 	}
 	if o.Replace && obj.GetUID() != "" { // that of an object which is no more
-		return Outcome{}, r.preconditionError(t, "", string(obj.GetUID()))
+		return Outcome{}, r.preconditionError(t, "UID", string(obj.GetUID()), "")
 	}
 	obj.SetResourceVersion("") // kube-apiserver looks at it only where there is something to compare with
 	create := r.createOnce
@@ -93,6 +96,9 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (out Outcome, err error) {
 	old, err := t.object(ctx, item)
 	if err != nil {
+		return Outcome{}, err
+	}
+	if err := r.storagePreconditions(t, old, o.Preconditions); err != nil {
 		return Outcome{}, err
 	}
 	obj, err := change(ctx, old.DeepCopyObject().(api.Object))
@@ -150,7 +156,7 @@ func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection,
 // what is there.
 func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOptions) error {
 	if o.Replace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
-		return r.preconditionError(t, old.GetUID(), string(obj.GetUID()))
+		return r.preconditionError(t, "UID", string(obj.GetUID()), string(old.GetUID()))
 	}
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {
@@ -166,6 +172,17 @@ func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOpt
 		return errUnparsedVersion(err)
 	} else if strconv.FormatUint(n, 10) != old.GetResourceVersion() {
 		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modified))
+	}
+	return nil
+}
+
+// storagePreconditions compares what is stored with preconditions of the request.
+func (r *Registry) storagePreconditions(t Target, old api.Object, p metav1.Preconditions) error {
+	if p.UID != nil && *p.UID != old.GetUID() {
+		return r.preconditionError(t, "UID", string(*p.UID), string(old.GetUID()))
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
+		return r.preconditionError(t, "ResourceVersion", *p.ResourceVersion, old.GetResourceVersion())
 	}
 	return nil
 }

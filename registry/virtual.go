@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
 // Source computes the objects of a virtual resource.
@@ -63,28 +62,32 @@ func (r *Registry) SetReviews(reviews map[string]Review) { r.reviews = reviews }
 // VirtualCreate takes an object that is not kept. A question is answered with
 // an object; what asks to change another object is done, and the answer is nil.
 func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, o WriteOptions) (api.Object, error) {
-	if err := setNamespace(t, obj); err != nil {
+	v := t.Resource.Virtual
+	if v.Changes == "" {
+		a, err := r.receive(ctx, t, t.Resource, obj, o)
+		if err != nil {
+			return nil, err
+		}
+		return r.answer(ctx, t, t.Resource, v.Source, obj, a)
+	}
+	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, v.Changes)
+	if !ok {
+		return nil, fmt.Errorf("%s changes %s, which is not served", t.Resource.Name, v.Changes)
+	}
+	t.Name = obj.GetName()
+	a, err := r.receive(ctx, t, t.Resource, obj, o)
+	if err != nil {
 		return nil, err
 	}
-	if t.Resource.Virtual.Changes == "" {
-		return r.answer(ctx, t, t.Resource, t.Resource.Virtual.Source, obj, o)
-	}
-	return nil, r.changeOther(ctx, t, obj, o)
+	changed := Target{Resource: res, Version: version, Namespace: t.Namespace, Name: obj.GetName(), Sub: res.Subresource(v.Through)}
+	return r.post(ctx, changed, obj, a, o)
 }
 
-// answer answers a question of a kind. It takes the way of a create, but for what
-// is only about objects that are stored.
-func (r *Registry) answer(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object, o WriteOptions) (api.Object, error) {
+// answer answers a question of a kind that mutating admission has seen.
+func (r *Registry) answer(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object, a *Attributes) (api.Object, error) {
 	answer, ok := r.reviews[source]
 	if !ok {
 		return nil, fmt.Errorf("nothing answers %s", kind.Name)
-	}
-	if m := r.fields.of(kind); m != nil && o.Manager != "" {
-		_ = m.Update(nil, obj, ssa.Write{Version: &kind.Versions[0], Subresource: t.subresource(), Manager: o.Manager, Now: r.o.Now()})
-	}
-	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o)
-	if err := r.mutate(ctx, a); err != nil {
-		return nil, err
 	}
 	dedup(ctx, obj)
 	if kind.Validate != nil {
@@ -102,24 +105,4 @@ func (r *Registry) answer(ctx context.Context, t Target, kind *api.Resource, sou
 		return nil, err
 	}
 	return answer(ctx, t, obj)
-}
-
-// changeOther does what a created object asks for to the object of the same
-// name of the resource that Virtual.Changes names.
-func (r *Registry) changeOther(ctx context.Context, t Target, obj api.Object, o WriteOptions) error {
-	t.Name = obj.GetName()
-	if err := r.admitPost(ctx, t, obj, o); err != nil {
-		return err
-	}
-	o.Admitted = true
-	v := t.Resource.Virtual
-	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, v.Changes)
-	if !ok {
-		return fmt.Errorf("%s changes %s, which is not served", t.Resource.Name, v.Changes)
-	}
-	changed := Target{Resource: res, Version: version, Namespace: t.Namespace, Name: obj.GetName()}
-	_, err := r.Update(ctx, changed, func(_ context.Context, old api.Object) (api.Object, error) {
-		return v.Change(old, obj)
-	}, UpdateOptions{WriteOptions: o, Whole: true})
-	return err
 }

@@ -96,6 +96,11 @@ func With(ctx context.Context, s *Scope) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
+// AsServer returns a context for what the server writes as itself.
+func AsServer(ctx context.Context) context.Context {
+	return With(ctx, &Scope{User: &User{Name: UserAPIServer, Groups: []string{GroupMasters}}})
+}
+
 // From returns the Scope of ctx. A context that carries none gives an empty one
 // that nobody else sees, so that callers need no check.
 func From(ctx context.Context) *Scope {

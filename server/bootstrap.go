@@ -71,12 +71,7 @@ func bootstrap(ctx context.Context, p *published) error {
 }
 
 // asServer is a context for what the server writes by itself.
-func asServer(ctx context.Context) context.Context {
-	return request.With(ctx, &request.Scope{User: &request.User{
-		Name:   request.UserAPIServer,
-		Groups: []string{request.GroupMasters},
-	}})
-}
+func asServer(ctx context.Context) context.Context { return request.AsServer(ctx) }
 
 // repairInterval is how often allocations are looked at.
 const repairInterval = 3 * time.Minute

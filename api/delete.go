@@ -1,0 +1,36 @@
+package api
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// CheckDeleteOptions refuses options that contradict each other or have values
+// that do not exist.
+func CheckDeleteOptions(o *metav1.DeleteOptions) error {
+	if errs := validation.ValidateDeleteOptions(o); len(errs) > 0 {
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	return nil
+}
+
+// CheckPreconditions compares uid and resourceVersion of an object with what they
+// must be; p may be nil. The message names the object as one of named.
+func CheckPreconditions(named schema.GroupResource, obj Object, p *metav1.Preconditions) error {
+	if p == nil {
+		return nil
+	}
+	if p.UID != nil && *p.UID != obj.GetUID() {
+		return apierrors.NewConflict(named, obj.GetName(), fmt.Errorf(
+			"the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, obj.GetUID()))
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != obj.GetResourceVersion() {
+		return apierrors.NewConflict(named, obj.GetName(), fmt.Errorf(
+			"the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, obj.GetResourceVersion()))
+	}
+	return nil
+}

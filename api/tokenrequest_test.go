@@ -1,0 +1,31 @@
+package api
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestCheckTokenRequest(t *testing.T) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u"}}
+	for _, c := range []struct {
+		name string
+		uid  types.UID
+		want string
+	}{
+		{"", "", ""},
+		{"a", "u", ""},
+		{"b", "x", `TokenRequest.authentication.k8s.io "a" is invalid: metadata.name: Invalid value: "b": must match the service account name if specified`},
+		{"a", "x", `Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "a": the UID in the token request (x) does not match the UID of the service account (u)`},
+	} {
+		r := tokenRequest().Kind.New()
+		r.SetName(c.name)
+		r.SetUID(c.uid)
+		err := checkTokenRequest(&Posted{Name: "a", Sent: r, Object: func() (Object, error) { return account, nil }})
+		if message(err) != c.want || err == nil && (r.GetUID() != "u" || r.GetName() != "a") {
+			t.Errorf("%q %q: %v, uid %q", c.name, c.uid, err, r.GetUID())
+		}
+	}
+}
