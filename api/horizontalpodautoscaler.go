@@ -27,7 +27,7 @@ func horizontalPodAutoscaler() *Resource {
 		New:                  func() Object { return &autoscalingv2.HorizontalPodAutoscaler{} },
 		Rows:                 &Table{Columns: autoscalerColumns, Cells: autoscalerCells},
 		Prefix:               "horizontalpodautoscalers",
-		Validate:             rulesOf(autoscalerRules),
+		ValidateCreate:       rulesOf(autoscalerRules),
 		ValidateUpdate:       changesOf(autoscalerChanges),
 		WholeUpdate:          true,
 		ValidateStatusUpdate: changesOf(autoscalerStatusChanges),

@@ -2,33 +2,69 @@ package api
 
 import (
 	"fmt"
+	"slices"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func autoscalerRules(at *place, a *autoscalingv2.HorizontalPodAutoscaler) {
-	at = at.of("spec")
-	s := &a.Spec
+	autoscalerSpecRules(at.of("spec"), &a.Spec, &autoscalingv2.HorizontalPodAutoscalerSpec{})
+}
+
+// autoscalerSpecRules check a spec. was is the spec before an update, or an empty
+// one: what was invalid before may stay.
+func autoscalerSpecRules(at *place, s, was *autoscalingv2.HorizontalPodAutoscalerSpec) {
 	if s.MinReplicas != nil {
-		atLeast(at.of("minReplicas"), *s.MinReplicas, 1)
+		var least int32 = 1
+		if was.MinReplicas != nil && *was.MinReplicas == 0 {
+			least = 0
+		}
+		atLeast(at.of("minReplicas"), *s.MinReplicas, least)
 	}
-	if s.MaxReplicas < 1 {
-		at.of("maxReplicas").invalid(s.MaxReplicas, "must be greater than 0")
+	switch {
+	case s.MaxReplicas == 0:
+		at.of("maxReplicas").required("must be set and greater than 0")
+	case s.MaxReplicas < 0:
+		at.of("maxReplicas").invalid(s.MaxReplicas, "must be greater than or equal to 1")
 	}
 	if s.MinReplicas != nil && s.MaxReplicas < *s.MinReplicas {
 		at.of("maxReplicas").invalid(s.MaxReplicas, "must be greater than or equal to `minReplicas`")
 	}
-	scaledReference(at.of("scaleTargetRef"), &s.ScaleTargetRef)
+	target := &s.ScaleTargetRef
+	scaledReference(at.of("scaleTargetRef"), target)
+	if was.MaxReplicas == 0 || target.Kind != was.ScaleTargetRef.Kind || target.APIVersion != was.ScaleTargetRef.APIVersion {
+		groupRules(at.of("scaleTargetRef").of("apiVersion"), target.APIVersion, target.Kind == "ReplicationController")
+	}
 	each(at.of("metrics"), s.Metrics, metricRules)
+	if s.MinReplicas != nil && *s.MinReplicas == 0 && !slices.ContainsFunc(s.Metrics, countsFromZero) {
+		at.of("metrics").forbidden("must specify at least one Object or External metric to support scaling to zero replicas")
+	}
 	if b := s.Behavior; b != nil {
 		present(at.of("behavior").of("scaleUp"), b.ScaleUp, scalingRules)
 		present(at.of("behavior").of("scaleDown"), b.ScaleDown, scalingRules)
 	}
 }
 
-func autoscalerChanges(at *place, is, _ *autoscalingv2.HorizontalPodAutoscaler) {
-	autoscalerRules(at, is)
+// countsFromZero reports whether a metric has a value where no pods are.
+func countsFromZero(m autoscalingv2.MetricSpec) bool {
+	return m.Type == autoscalingv2.ObjectMetricSourceType || m.Type == autoscalingv2.ExternalMetricSourceType
+}
+
+// groupRules check an apiVersion, whose group may be empty for kinds of the core
+// group only.
+func groupRules(at *place, version string, core bool) {
+	switch gv, err := schema.ParseGroupVersion(version); {
+	case err != nil:
+		at.invalid(version, err.Error())
+	case gv.Group == "" && !core:
+		at.invalid(version, "apiVersion must specify API group")
+	}
+}
+
+func autoscalerChanges(at *place, is, was *autoscalingv2.HorizontalPodAutoscaler) {
+	autoscalerSpecRules(at.of("spec"), &is.Spec, &was.Spec)
 }
 
 func autoscalerStatusChanges(at *place, is, _ *autoscalingv2.HorizontalPodAutoscaler) {

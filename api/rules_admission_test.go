@@ -19,6 +19,10 @@ func TestWebhookRules(t *testing.T) {
 	testRules(t, mutatingWebhookConfiguration(), []ruleTest{
 		{"service", "", `{"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"a","namespace":"b","path":"/a//b"}}}]}`,
 			`webhooks[0].clientConfig.service.path: Invalid value: "/a//b": segment[1] may not be empty`},
+		{"relative path", "", `{"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"name":"a","namespace":"b","path":"x//y"}}}]}`,
+			`webhooks[0].clientConfig.service.path: Invalid value: "x//y": segment[0] may not be empty`},
+		{"no name", "", `{"webhooks":[{"name":"a.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"service":{"namespace":"b"}}}]}`,
+			`webhooks[0].clientConfig.service.namespace: Required value`},
 		{"http", "", `{"webhooks":[{"name":"short","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"url":"http://a"}}]}`,
 			`webhooks[0].clientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]`},
 	})

@@ -171,7 +171,7 @@ func csiNodeChanges(at *place, is, was *storagev1.CSINode) {
 		for _, d := range is.Spec.Drivers {
 			if d.Name == old.Name {
 				old.Allocatable = d.Allocatable
-				fixed(at.of("CSINodeDriver"), d, old)
+				fixed(at.of("spec").of("drivers"), d, old)
 			}
 		}
 	}

@@ -15,7 +15,9 @@ func volumeAttachmentRules(at *place, a *storagev1.VolumeAttachment) {
 // newVolumeAttachmentRules add what old attachments were not asked for.
 func newVolumeAttachmentRules(at *place, a *storagev1.VolumeAttachment) {
 	volumeAttachmentRules(at, a)
-	driverName(at.of("spec.attacher"), a.Spec.Attacher)
+	if a.Spec.Attacher != "" {
+		driverName(at.of("spec.attacher"), a.Spec.Attacher)
+	}
 	if name := a.Spec.Source.PersistentVolumeName; name != nil {
 		format(at.of("spec.source.persistentVolumeName"), *name, dnsSubdomain)
 	}

@@ -203,16 +203,14 @@ func webhookURL(at *place, text string) {
 	}
 }
 
+// webhookService checks which service a webhook is. kube-apiserver takes the name
+// for the namespace and the reverse, so a fault of one is told of the other.
 func webhookService(at *place, s *admissionv1.ServiceReference) {
-	if s.Name == "" {
-		at.of("name").required("service name is required")
-	}
-	if s.Namespace == "" {
-		at.of("namespace").required("service namespace is required")
-	}
+	required(at.of("name"), s.Namespace)
+	required(at.of("namespace"), s.Name)
 	if s.Port != nil {
 		if faults := utilvalidation.IsValidPortNum(int(*s.Port)); len(faults) > 0 {
-			at.of("port").invalid(*s.Port, "port is not valid: "+strings.Join(faults, ","))
+			at.of("port").invalid(*s.Port, "port is not valid: "+strings.Join(faults, ", "))
 		}
 	}
 	if s.Path != nil {
@@ -230,7 +228,8 @@ func webhookPath(at *place, path string) {
 	case !strings.HasPrefix(path, "/"):
 		at.invalid(path, "must start with a '/'")
 	}
-	steps := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
+	// The first character is not looked at, whatever it is.
+	steps := strings.Split(strings.TrimSuffix(path[1:], "/"), "/")
 	for i, step := range steps {
 		if step == "" {
 			at.invalid(path, fmt.Sprintf("segment[%d] may not be empty", i))

@@ -75,7 +75,7 @@ func (e *Escalation) checkClusterRole(ctx context.Context, user *request.User, a
 	star := []string{"*"}
 	everything := []rbacv1.PolicyRule{{APIGroups: star, Resources: star, Verbs: star}, {NonResourceURLs: star, Verbs: star}}
 	if e.confirm(ctx, user, a, everything) != nil {
-		return forbidden(a, errors.New("must have cluster-admin privileges to use an aggregationRule"))
+		return forbidden(a, errors.New("must have cluster-admin privileges to use the aggregationRule"))
 	}
 	return nil
 }

@@ -115,10 +115,10 @@ func TestEscalation(t *testing.T) {
 		{"aggregation", func() error {
 			return clusterRole(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "i"}, AggregationRule: &rbacv1.AggregationRule{
 				ClusterRoleSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"a": "b"}}}}})
-		}, "must have cluster-admin privileges to use an aggregationRule"},
+		}, "must have cluster-admin privileges to use the aggregationRule"},
 		{"aggregation of one's own role", func() error {
 			return patch("writer", `{"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a":"b"}}]}}`)
-		}, "must have cluster-admin privileges to use an aggregationRule"},
+		}, "must have cluster-admin privileges to use the aggregationRule"},
 		{"a part of a default role", func() error {
 			return clusterRole(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "j", Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"}}, Rules: secrets})
 		}, missing},
