@@ -209,7 +209,7 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 	var mu sync.Mutex
 	var added []*api.Resource
 	err := inParallel(all, func(res *api.Resource) error {
-		err := k.Registry.Add(res)
+		err := k.Registry.Add(res, 0)
 		if err == nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -357,7 +357,7 @@ func (k *CustomKinds) install(d *definition, item *storage.Item) error {
 			return err
 		}
 	}
-	if err := k.Registry.Add(is.Resource); err != nil {
+	if err := k.Registry.Add(is.Resource, item.Revision()); err != nil {
 		return err
 	}
 	if err := k.Catalogue.Change(nil, []*api.Resource{is.Resource}); err != nil {

@@ -82,7 +82,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 		if res.Virtual != nil {
 			continue
 		}
-		if err := r.Add(res); err != nil {
+		if err := r.Add(res, 0); err != nil {
 			return nil, err
 		}
 	}
@@ -90,9 +90,12 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 }
 
 // Add gives a stored resource its collection. After the store was started it
-// returns when the resource can be served.
-func (r *Registry) Add(res *api.Resource) error {
-	c, err := r.store.Collection(collectionConfig(res))
+// returns when the resource can be served. A watch of a resource that is new since
+// a revision cannot start before that; since is 0 if it is not new.
+func (r *Registry) Add(res *api.Resource, since int64) error {
+	cfg := collectionConfig(res)
+	cfg.Oldest = since
+	c, err := r.store.Collection(cfg)
 	if err != nil {
 		return fmt.Errorf("collection of %s: %w", res.Name, err)
 	}

@@ -23,6 +23,7 @@ func (p *parts) boot(ctx context.Context) error {
 		}
 	}
 	repaired := p.repair()
+	p.store.EndBootstrap()
 	p.handler.Started()
 	p.runOwnLoops()
 	select {

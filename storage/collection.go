@@ -17,6 +17,7 @@ import (
 type Collection struct {
 	store  *Store
 	prefix string // of its keys in etcd, with the slash
+	oldest int64  // CollectionConfig.Oldest
 
 	// settings are what its items share. Who asks twice may get two answers.
 	settings atomic.Pointer[kind]
@@ -53,7 +54,7 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 	if cfg.Prefix == "" || cfg.Encode == nil || cfg.Decode == nil {
 		return nil, errors.New("storage: a collection needs a prefix, Encode and Decode")
 	}
-	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/"}
+	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/", oldest: cfg.Oldest}
 	c.settings.Store(&kind{CollectionConfig: cfg, onError: c.badValue})
 	c.window = window{span: s.opts.CompactionInterval, limit: s.opts.WindowBytes}
 	if c.window.span == 0 {

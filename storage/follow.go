@@ -23,13 +23,18 @@ func (s *Store) load(ctx context.Context) error {
 	for _, c := range s.routes {
 		fresh[c] = newState(len(c.kind().Index))
 	}
+	empty := true
 	rev, err := s.scan(ctx, s.opts.Prefix+"/", 0, func(kv *mvccpb.KeyValue) {
+		empty = false
 		if c, key := s.route(kv.Key); c != nil {
 			fresh[c].load(c.reuse(key, kv))
 		}
 	})
 	if err != nil {
 		return err
+	}
+	if !s.started {
+		s.wasEmpty = empty
 	}
 	for c, st := range fresh {
 		c.install(st, rev)

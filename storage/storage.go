@@ -87,6 +87,9 @@ type CollectionConfig struct {
 	// AsStored makes of an object that was encoded, and that nobody else will change,
 	// what Decode would make of the value, or returns false. Nil means the latter.
 	AsStored func(api.Object) bool
+	// Oldest is the oldest revision that a watch can start from; 0 means any that
+	// the store has. Reconfigure does not change it.
+	Oldest int64
 	// Fields gives the fields to select by; nil means none.
 	Fields func(api.Object) map[string]string
 	// Index names those of Fields that lists and watches are often restricted

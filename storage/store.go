@@ -48,6 +48,8 @@ type Store struct {
 	leases    leases
 	compact   compactor    // of compactPeriodically alone
 	compacted atomic.Int64 // the oldest revision that etcd still has, as far as known
+	oldest    atomic.Int64 // the oldest revision that a watch can start from
+	wasEmpty  bool         // Start found nothing
 }
 
 // NewStore makes a store that is not connected yet: see Connect.
@@ -146,6 +148,23 @@ func (s *Store) Start(ctx context.Context) error {
 		s.spawn(s.compactPeriodically)
 	}
 	return nil
+}
+
+// firstWritten is the revision of the first write to an etcd. Nothing can have
+// been read at an earlier one.
+const firstWritten = 2
+
+// EndBootstrap is called after the writes that a server makes at its start, before
+// it serves. No watch can start from an earlier revision from now on if Start found
+// nothing, since no client can have read one. kube-apiserver's watch caches do not
+// reach back to that time either.
+func (s *Store) EndBootstrap() {
+	s.applyMu.Lock()
+	defer s.applyMu.Unlock()
+	s.oldest.Store(firstWritten)
+	if s.wasEmpty {
+		s.oldest.Store(s.applied.current())
+	}
 }
 
 // Close ends all watches and goroutines and stops the embedded etcd.

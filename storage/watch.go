@@ -47,6 +47,9 @@ func (c *Collection) Watch(ctx context.Context, o WatchOptions) (*Watcher, error
 // window are read from etcd's own history and put into the window, so that all
 // who ask for about the same have the use of it.
 func (c *Collection) watchFrom(ctx context.Context, o *WatchOptions) (*Watcher, error) {
+	if oldest := max(c.oldest, c.store.oldest.Load()); o.Revision < oldest {
+		return nil, &CompactedError{Wanted: o.Revision, Compacted: oldest}
+	}
 	if w, _, err := c.tryWatch(ctx, o, o.Revision, nil); w != nil || err != nil {
 		return w, err
 	}

@@ -210,6 +210,60 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// A watch does not reach back to before what it is of, or to before anything was
+// served.
+func TestOldest(t *testing.T) {
+	s, c := start(t, Options{})
+	refused := func(c *Collection, rev, oldest int64) {
+		t.Helper()
+		_, err := c.Watch(t.Context(), WatchOptions{Revision: rev})
+		var compacted *CompactedError
+		if !errors.As(err, &compacted) || compacted.Compacted != oldest {
+			t.Errorf("from %d: %v, want %d to be the oldest", rev, err, oldest)
+		}
+	}
+	x := create(t, c, "a/x", "0")
+	watch(t, c, WatchOptions{Revision: x.Revision() - 1})
+	y := create(t, c, "a/y", "0")
+	list(t, c, ListOptions{})
+	s.EndBootstrap()
+	refused(c, x.Revision(), y.Revision())
+	if got := see(t, next(t, watch(t, c, WatchOptions{Initial: true}), 2)); got != "+a/x=0 +a/y=0 " {
+		t.Error(got)
+	}
+	w := create(t, c, "a/w", "0")
+	cfg := configMaps()
+	cfg.Prefix, cfg.Oldest = "later", w.Revision()
+	later, err := s.Collection(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(later, y.Revision(), w.Revision())
+	z := create(t, later, "a/z", "0")
+	if got := see(t, next(t, watch(t, later, WatchOptions{Revision: z.Revision() - 1}), 1)); got != "+a/z=0 " {
+		t.Error(got)
+	}
+}
+
+// A store that found data may have been served before.
+func TestOldestAtRestart(t *testing.T) {
+	dir := t.TempDir()
+	s, c := start(t, Options{Dir: dir})
+	x := create(t, c, "a/x", "0")
+	create(t, c, "a/y", "0")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, c = start(t, Options{Dir: dir})
+	s.EndBootstrap()
+	if got := see(t, next(t, watch(t, c, WatchOptions{Revision: x.Revision()}), 1)); got != "+a/y=0 " {
+		t.Error(got)
+	}
+	if _, err := c.Watch(t.Context(), WatchOptions{Revision: firstWritten - 1}); err == nil {
+		t.Error("a watch starts before the first write")
+	}
+}
+
 // TestInterrupted cuts the etcd watch again and again.
 func TestInterrupted(t *testing.T) {
 	s, c := start(t, Options{})
