@@ -22,6 +22,7 @@ func daemonSet() *Resource {
 		Complete:             func(obj Object) { setTemplateGeneration(obj, 0) },
 		New:                  func() Object { return &appsv1.DaemonSet{} },
 		ObjectWarnings:       templateWarnings(daemonSetTemplate, "spec", "template"),
+		HiddenAnnotations:    []string{appsv1.DeprecatedTemplateGeneration},
 		Rows:                 &Table{Columns: daemonSetColumns, Cells: daemonSetCells},
 		Prefix:               "daemonsets",
 		Generation:           true,

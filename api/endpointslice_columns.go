@@ -4,13 +4,11 @@ import (
 	"strconv"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
-	discoveryv1beta1 "k8s.io/api/discovery/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func endpointSliceColumns() []metav1.TableColumnDefinition {
-	// kube-apiserver describes these columns with the texts of v1beta1.
-	slice := discoveryv1beta1.EndpointSlice{}
+	slice := discoveryv1.EndpointSlice{}
 	return []metav1.TableColumnDefinition{
 		nameColumn(),
 		textColumn("AddressType", doc(slice, "addressType")),

@@ -181,6 +181,10 @@ type Resource struct {
 	// to, so that they are found without looking at every object.
 	Indexed []string
 
+	// HiddenAnnotations are annotations that stand for a field of kube-apiserver's
+	// internal type. They are not shown where metadata is shown alone.
+	HiddenAnnotations []string
+
 	// Rows is how objects show as rows of the Table that kubectl prints. Nil means
 	// name and time of creation.
 	Rows *Table

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"sync"
@@ -37,6 +38,11 @@ type codec struct {
 	// toJSON, toProto and toCells are the methods encodeJSON, encodeProto and
 	// encodeCells: a method value made for each item costs an allocation each.
 	toJSON, toProto, toCells func(api.Object) ([]byte, error)
+	// toPartialProto is the method encodePartialProto.
+	toPartialProto func(api.Object) ([]byte, error)
+	// meta is the codec of the hub, whose metadata is shown in all versions: some
+	// conversions make annotations of fields.
+	meta *codec
 	// plan is how objects of the version's Go type are read and written.
 	plan func() *quickjson.Type
 	// rawJSON finds the JSON that a decoded protobuf message holds as text.
@@ -72,6 +78,10 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 		c.cellsSlot, c.partialProtoSlot = storage.NewSlot(), storage.NewSlot()
 	}
 	c.toJSON, c.toProto, c.toCells = c.encodeJSON, c.encodeProto, c.encodeCells
+	c.toPartialProto = c.encodePartialProto
+	if c.meta = c; v.FromHub != nil {
+		c.meta = h.codec(res, &res.Versions[0])
+	}
 	c.storedHead, c.storedTail = storedHead(c), proto.AppendListTail(nil)
 	actual, _ := h.codecs.LoadOrStore(v, c)
 	return actual.(*codec)
@@ -253,12 +263,46 @@ func encodeColumns(columns []metav1.TableColumnDefinition) []byte {
 }
 
 // encodePartialProto gives an object's metadata as protobuf.
-func encodePartialProto(obj api.Object) ([]byte, error) {
-	raw, err := partial(obj).Marshal()
+func (c *codec) encodePartialProto(obj api.Object) ([]byte, error) {
+	p := partial(obj)
+	p.Annotations = c.shownAnnotations(p.Annotations)
+	raw, err := p.Marshal()
 	if err != nil {
 		return nil, fmt.Errorf("encode metadata: %w", err)
 	}
 	return raw, nil
+}
+
+// shownAnnotations returns annotations without the hidden ones.
+func (c *codec) shownAnnotations(all map[string]string) map[string]string {
+	shown := all
+	for _, name := range c.resource.HiddenAnnotations {
+		if _, ok := shown[name]; ok {
+			shown = maps.Clone(shown)
+			delete(shown, name)
+		}
+	}
+	if len(shown) == 0 {
+		return nil
+	}
+	return shown
+}
+
+// hideAnnotations takes the hidden annotations out of the JSON of an object's
+// metadata.
+func (c *codec) hideAnnotations(metadata []byte) ([]byte, error) {
+	for _, name := range c.resource.HiddenAnnotations {
+		if !bytes.Contains(metadata, []byte(name)) {
+			continue
+		}
+		var m metav1.ObjectMeta
+		if err := json.Unmarshal(metadata, &m); err != nil {
+			return nil, err
+		}
+		m.Annotations = c.shownAnnotations(m.Annotations)
+		return json.Marshal(m)
+	}
+	return metadata, nil
 }
 
 // encodeListMeta gives the JSON of a list's metadata.

@@ -200,7 +200,7 @@ func (v *view) appendProtoItem(b []byte, s subject) ([]byte, error) {
 // rawProto is an item's protobuf without an envelope, kept with the item.
 func (v *view) rawProto(s subject) ([]byte, error) {
 	if v.as != "" {
-		return s.Encoding(v.codec.partialProtoSlot, encodePartialProto)
+		return s.Encoding(v.codec.partialProtoSlot, v.codec.toPartialProto)
 	}
 	return s.Encoding(v.codec.protoSlot, v.codec.toProto)
 }

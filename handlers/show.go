@@ -110,7 +110,7 @@ func (v *view) proto(s subject) ([]byte, error) {
 		}
 		return v.codec.envelope(raw), nil
 	}
-	raw, err := s.Encoding(v.codec.partialProtoSlot, encodePartialProto)
+	raw, err := s.Encoding(v.codec.partialProtoSlot, v.codec.toPartialProto)
 	if err != nil {
 		return nil, err
 	}
@@ -175,23 +175,24 @@ func (v *view) appendListHead(b []byte, meta metav1.ListMeta) []byte {
 // appendPartial adds an object's metadata in the kind that carries it. It is cut
 // out of the JSON of the whole, where it comes first after kind and version.
 func (v *view) appendPartial(b []byte, s subject) ([]byte, error) {
-	full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
+	c := v.codec.meta
+	full, err := s.Encoding(c.jsonSlot, c.toJSON)
 	if err != nil {
 		return b, err
 	}
-	body := v.codec.listForm(full)
-	end := -1
-	if bytes.HasPrefix(body, metadataKey) {
-		end = objectEnd(body, len(metadataKey))
+	metadata := []byte("{}")
+	if body, ok := bytes.CutPrefix(c.listForm(full), metadataKey); ok {
+		if end := objectEnd(body, 0); end >= 0 {
+			metadata = body[:end]
+		}
 	}
-	if end < 0 {
-		body = []byte(`"metadata":{}`)
-		end = len(body)
+	if metadata, err = c.hideAnnotations(metadata); err != nil {
+		return b, err
 	}
 	if v.partialHead == nil {
 		v.partialHead = objectHead(asPartial, v.asGroupVersion())
 	}
-	b = append(append(b, v.partialHead...), body[:end]...)
+	b = append(append(append(b, v.partialHead...), metadataKey...), metadata...)
 	return append(b, '}'), nil
 }
 
