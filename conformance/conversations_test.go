@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"flag"
 	"path/filepath"
 	"testing"
@@ -33,19 +32,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // start starts a server for a test, with the users of the conversations.
 func start(t *testing.T) *server.Server {
 	t.Helper()
-	s, err := server.Start(t.Context(), server.Options{
+	s, _ := startWith(t, conversationOptions())
+	return s
+}
+
+// conversationOptions are those of the recorded server.
+func conversationOptions() server.Options {
+	return server.Options{
 		TokenFile: "testdata/tokens.csv", EnableAdmissionPlugins: []string{"NodeRestriction"},
 		Authentication: server.Authentication{BootstrapTokens: true},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
 }
 
 // TestConversations replays all conversations and holds the ratchet.
@@ -64,7 +60,10 @@ func TestConversations(t *testing.T) {
 	}
 	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, NoServiceAccounts: *noAccount}
 	if r.Server == "" {
-		r.Server = start(t).URL
+		o := conversationOptions()
+		o.NamespaceDeletionDelay = 6 * time.Second // the default of the command
+		s, _ := startWith(t, o)
+		r.Server = s.URL
 	}
 	r.Patience = func(name string, wanted time.Duration) time.Duration {
 		switch {

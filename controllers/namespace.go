@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,6 +54,9 @@ func (n *namespaces) sync(ctx context.Context, name string) (verdict, error) {
 	case ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes):
 		return done, nil
 	}
+	if wait := n.untilEmptied(&ns); wait > 0 {
+		return verdict(wait), nil
+	}
 	left, err := n.empty(ctx, name)
 	if condErr := n.tell(ctx, &ns, left, err); condErr != nil {
 		return soon, errors.Join(err, condErr)
@@ -66,6 +70,16 @@ func (n *namespaces) sync(ctx context.Context, name string) (verdict, error) {
 		err = nil
 	}
 	return done, err
+}
+
+// untilEmptied returns the time until the content of a namespace may be deleted.
+// Other servers may not know of the deletion yet, and still create objects.
+func (n *namespaces) untilEmptied(ns *corev1.Namespace) time.Duration {
+	if n.NamespaceDelay == 0 {
+		return 0
+	}
+	deleted := ns.DeletionTimestamp.Add(time.Second) // it has whole seconds
+	return deleted.Add(n.NamespaceDelay).Sub(n.Now())
 }
 
 // leftover is what a namespace still holds.

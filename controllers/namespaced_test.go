@@ -3,9 +3,12 @@ package controllers_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/server"
 )
@@ -70,4 +73,45 @@ func TestNamespaceIsFurnished(t *testing.T) {
 			return err == nil, err
 		})
 	}
+}
+
+// The content of a deleted namespace stays for a while, and conditions are not told
+// before it is looked at.
+func TestNamespaceDeletionDelay(t *testing.T) {
+	const delay = time.Second
+	_, c := start(t, server.Options{NamespaceDeletionDelay: delay})
+	ctx := t.Context()
+	spaces, maps := c.CoreV1().Namespaces(), c.CoreV1().ConfigMaps("short")
+	if _, err := spaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "short"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []metav1.ObjectMeta{{Name: "a"}, {Name: "held", Finalizers: []string{"example.com/held"}}} {
+		if _, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: m}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	if err := spaces.Delete(ctx, "short", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "end of the content", func(ctx context.Context) (bool, error) {
+		_, err := maps.Get(ctx, "a", metav1.GetOptions{})
+		if err == nil && len(conditionsOf(t, spaces, "short")) > 0 && time.Since(began) < delay {
+			t.Error("conditions before anything was looked at")
+		}
+		return apierrors.IsNotFound(err), nil
+	})
+	if took := time.Since(began); took < delay {
+		t.Errorf("the content went after %v", took)
+	}
+	eventually(t, "conditions", func(context.Context) (bool, error) { return len(conditionsOf(t, spaces, "short")) > 0, nil })
+}
+
+func conditionsOf(t *testing.T, spaces corev1client.NamespaceInterface, name string) []corev1.NamespaceCondition {
+	t.Helper()
+	ns, err := spaces.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ns.Status.Conditions
 }

@@ -15,6 +15,7 @@ func (s *Server) controllersConfig(own *certificates, catalogue *api.Catalogue, 
 	c := controllers.Config{
 		Handler: s.handler, Registry: reg, Catalogue: catalogue, Logger: s.logger,
 		SigningDuration: s.o.ClusterSigningDuration,
+		NamespaceDelay:  s.o.NamespaceDeletionDelay,
 	}
 	var err error
 	if c.RootCA, err = rootCA(s.o.RootCAFile, s.CA); err != nil {

@@ -115,6 +115,9 @@ type Options struct {
 	NoProfiling bool
 	// EventTTL (--event-ttl) is how long events live; 0 means an hour.
 	EventTTL time.Duration
+	// NamespaceDeletionDelay (--namespace-deletion-delay) is the time from the
+	// deletion of a namespace until its content is deleted.
+	NamespaceDeletionDelay time.Duration
 
 	// KubeletCertFile, KubeletKeyFile and KubeletCAFile
 	// (--kubelet-client-certificate, --kubelet-client-key,
@@ -319,6 +322,7 @@ func (o Options) validateLimits() []error {
 		{"quota-backend-bytes", o.EtcdQuotaBytes, o.EtcdQuotaBytes},
 		{"kubelet-timeout", int64(o.KubeletTimeout), o.KubeletTimeout},
 		{"event-ttl", int64(o.EventTTL), o.EventTTL},
+		{"namespace-deletion-delay", int64(o.NamespaceDeletionDelay), o.NamespaceDeletionDelay},
 		{"etcd-healthcheck-timeout", int64(o.EtcdHealthcheckTimeout), o.EtcdHealthcheckTimeout},
 		{"etcd-readycheck-timeout", int64(o.EtcdReadycheckTimeout), o.EtcdReadycheckTimeout},
 		{"storage-initialization-timeout", int64(o.StorageInitializationTimeout), o.StorageInitializationTimeout},
