@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -75,6 +77,38 @@ type Retry struct {
 
 // inNamespace tells whether the scenario wants a namespace of its own.
 func (s Scenario) inNamespace() bool { return s.Namespace == nil || *s.Namespace }
+
+// alone reports whether no other scenario may run at the same time: the recording
+// says so, or the scenario gives permissions in the whole cluster to users that
+// other scenarios are refused as.
+func (s Scenario) alone() bool {
+	return s.Serial || slices.ContainsFunc(s.Steps, Step.grantsOthers)
+}
+
+// grantsOthers reports whether a step changes what users of other scenarios may do:
+// it binds a role in the whole cluster to users whose names are not this run's, or
+// it adds to the default roles.
+func (s Step) grantsOthers() bool {
+	if s.Method == http.MethodGet || s.Method == http.MethodDelete || strings.Contains(s.Path, "dryRun=") {
+		return false
+	}
+	switch {
+	case strings.Contains(s.Path, "/clusterroles"):
+		return bytes.Contains(s.Body, []byte(`"rbac.authorization.k8s.io/aggregate-to-`))
+	case !strings.Contains(s.Path, "/clusterrolebindings"):
+		return false
+	}
+	var binding struct{ Subjects []struct{ Kind, Name string } }
+	if json.Unmarshal(s.Body, &binding) != nil {
+		return false
+	}
+	for _, subject := range binding.Subjects {
+		if subject.Kind != "ServiceAccount" && !strings.Contains(subject.Name, "${") {
+			return true
+		}
+	}
+	return false
+}
 
 // seconds is v as a duration, or that of def seconds when v is nil.
 func seconds(v *float64, def float64) time.Duration {

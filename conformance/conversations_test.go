@@ -20,12 +20,9 @@ var (
 	only      = flag.String("only", "", "replay only scenarios whose name contains this")
 )
 
-// Bounds for steps that are repeated until something happens: where it is known
-// not to happen, and where nobody knows yet.
-const (
-	listedPatience = time.Second
-	updatePatience = 5 * time.Second
-)
+// listedPatience bounds steps that are repeated until something happens that is
+// known not to happen.
+const listedPatience = time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -66,11 +63,8 @@ func TestConversations(t *testing.T) {
 		r.Server = s.URL
 	}
 	r.Patience = func(name string, wanted time.Duration) time.Duration {
-		switch {
-		case ratchet.Lists(name):
+		if ratchet.Lists(name) {
 			return min(wanted, listedPatience)
-		case *update:
-			return min(wanted, updatePatience)
 		}
 		return wanted
 	}
@@ -78,69 +72,29 @@ func TestConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := again(t, r, ratchet, files, results)
 	if *update {
-		ratchet = ratchet.Updated(results, second)
 		if *only != "" {
 			t.Fatal("-update needs all scenarios: -only leaves lines out")
 		}
+		ratchet = ratchet.Updated(results)
 		if err := ratchet.Write(*differing, results); err != nil {
 			t.Fatal(err)
 		}
-	} else {
-		report(t, ratchet, results, second)
 	}
-	for _, total := range ratchet.Totals(results) {
+	report(t, ratchet, results)
+	for _, total := range Totals(results) {
 		t.Log(total)
 	}
 }
 
-// again replays the scenarios that are not as the ratchet says, one by one, and returns what came of their steps.
-func again(t *testing.T, r Replayer, ratchet Ratchet, files []File, results []Result) map[string]Result {
-	t.Helper()
-	type key struct{ group, scenario string }
-	faulty := map[key]bool{}
-	for _, result := range results {
-		if ratchet.Fault(result) != "" {
-			faulty[key{result.Group, result.Scenario}] = true
-		}
-	}
-	var some []File
-	for _, f := range files {
-		chosen := File{Group: f.Group}
-		for _, s := range f.Scenarios {
-			if faulty[key{f.Group, s.Name}] {
-				chosen.Scenarios = append(chosen.Scenarios, s)
-			}
-		}
-		some = append(some, chosen)
-	}
-	if r.Parallel = 1; *update {
-		r.Parallel = 8 // there may be many
-	}
-	second := map[string]Result{}
-	results, err := r.Run(t.Context(), some)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, result := range results {
-		second[result.Name()] = result
-	}
-	return second
-}
-
-// report fails the test for each step that is not as the ratchet says, twice.
-func report(t *testing.T, ratchet Ratchet, results []Result, second map[string]Result) {
+// report fails the test for each step that is not as the ratchet has it.
+func report(t *testing.T, ratchet Ratchet, results []Result) {
 	t.Helper()
 	const most = 30
 	faults := map[string]int{}
 	for _, result := range results {
-		if ratchet.Fault(result) == "" {
-			continue
-		}
-		fault := ratchet.Fault(second[result.Name()])
+		fault := ratchet.Fault(result)
 		if fault == "" {
-			t.Logf("%s: as listed only the second time", result.Name())
 			continue
 		}
 		if faults[result.Group]++; faults[result.Group] <= most {

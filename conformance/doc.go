@@ -10,6 +10,9 @@
 // versions and whatever else a server generates become placeholders such as
 // "<uid>". What a step asks to ignore is then taken out of both.
 //
+// Scenarios run side by side, but for those that others would notice: see
+// Scenario.alone. A step that agrees only when it is replayed alone is a failure.
+//
 // A Ratchet is the list of steps that are known to differ, each with its
 // reason. A step that differs and is not listed is a failure, and so is a listed
 // step that agrees: the list can only shrink. It is testdata/differs.txt, and

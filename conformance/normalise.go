@@ -23,6 +23,7 @@ var rewrites = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<uid>"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "<time>"},
 	{regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]*`), "<jwt>"},
+	{regexp.MustCompile(`-----BEGIN CERTIFICATE-----[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----`), "<pem>"}, // in YAML
 	{regexp.MustCompile(`\b(kube-api-access)-[a-z0-9]{5}\b`), "${1}-<generated>"},
 	{regexp.MustCompile(`(?m)^( *- )\d+[smhd](\d+[smhd])?$`), "${1}<age>"}, // a cell of a table in YAML
 	{regexp.MustCompile(`(?i)(resource ?version[\\" ]*(?:in record \()?[:=]?[\\" ]*|revision |current: |` +

@@ -9,6 +9,7 @@ func TestText(t *testing.T) {
 		{"at 2026-01-02T03:04:05.678Z", "at <time>"},
 		{"at 2026-01-02T03:04:05+02:00", "at <time>"},
 		{"Bearer eyJhbGciOi.eyJpc3Mi.c2ln-_", "Bearer <jwt>"},
+		{"a: |\n  -----BEGIN CERTIFICATE-----\n  MII0+/\n  x==\n  -----END CERTIFICATE-----\nb", "a: |\n  <pem>\nb"},
 		{"kube-api-access-x7k2p", "kube-api-access-<generated>"},
 		{`resourceVersion: "12"`, `resourceVersion: "<rv>"`},
 		{`resourceVersion\":\"12\"`, `resourceVersion\":\"<rv>\"`},

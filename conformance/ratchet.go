@@ -11,27 +11,20 @@ import (
 	"strings"
 )
 
-// Beginnings of reasons that mean something to the totals and the check.
-const (
-	// Waits: the step waits for a part of the server that is still to come, and
-	// does not count in a percentage.
-	Waits = "waits: "
-	// Unstable: the step agrees at times, because of timing. It is the one kind
-	// of line that may agree.
-	Unstable = "unstable: "
-)
-
 // Ratchet holds the steps known to differ, each with the reason.
 type Ratchet struct {
 	reasons map[string]string
 }
 
-// ratchetHead explains the file to who reads it.
-const ratchetHead = `# Steps that are known to differ from kube-apiserver, and why: GROUP SCENARIO / STEP, a tab, the reason.
-# A step that differs and is not here fails the test, and so does one that is here and agrees.
-# "waits: X" means that the part X is still to come; anything else stays different until somebody looks at it.
-# go test ./conformance -run TestConversations -update writes this file, and keeps the reasons it finds.
+// ratchetHead explains the file to its readers.
+const ratchetHead = `# Steps that differ from kube-apiserver, and why: GROUP SCENARIO / STEP, a tab, the reason.
+# A step that differs and is not here fails the test, and so does a step that is here and agrees.
+# go test ./conformance -run TestConversations -update writes this file and keeps the reasons that it finds. A new line gets
+# the reason "` + unexplained + `", with which the test fails: write the real one, or mend the server.
 `
+
+// unexplained is the reason of a line until somebody finds the real one.
+const unexplained = "not explained yet"
 
 // ReadRatchet reads the file of a ratchet. One that does not exist is empty.
 func ReadRatchet(path string) (Ratchet, error) {
@@ -73,17 +66,17 @@ func (r Ratchet) Write(path string, results []Result) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// Lists tells whether a step is known to differ.
+// Lists reports whether a step is known to differ.
 func (r Ratchet) Lists(name string) bool { return r.reasons[name] != "" }
 
-// Fault tells what is wrong with a result: it differs and is not listed, or is
-// listed and agrees. It is empty when nothing is.
+// Fault returns what is wrong with a result: it differs and is not listed with a
+// reason, or it is listed and agrees. It is empty if nothing is wrong.
 func (r Ratchet) Fault(result Result) string {
 	reason := r.reasons[result.Name()]
 	switch {
-	case result.Agrees() && reason != "" && !strings.HasPrefix(reason, Unstable):
+	case result.Agrees() && reason != "":
 		return "agrees now: take its line away (" + reason + ")"
-	case !result.Agrees() && reason == "":
+	case !result.Agrees() && (reason == "" || reason == unexplained):
 		lines := []string{"differs: " + result.Step.Method + " " + result.Step.Path}
 		for i, d := range result.Differences {
 			if i == 4 {
@@ -97,63 +90,30 @@ func (r Ratchet) Fault(result Result) string {
 	return ""
 }
 
-// Updated is the ratchet that fits results: reasons are kept, those of new lines
-// guessed. A step that was not the same in second, another run of some of the
-// steps, is called unstable.
-func (r Ratchet) Updated(results []Result, second map[string]Result) Ratchet {
+// Updated returns the ratchet that fits results, with the reasons of r.
+func (r Ratchet) Updated(results []Result) Ratchet {
 	out := Ratchet{reasons: map[string]string{}}
-	scenario, before := "", ""
 	for _, result := range results {
-		if s := result.Group + " " + result.Scenario; s != scenario {
-			scenario, before = s, ""
-		}
-		name := result.Name()
-		known := r.reasons[name]
-		again, repeated := second[name]
-		switch {
-		case strings.HasPrefix(known, Unstable):
-			out.reasons[name] = known
-		case repeated && again.Agrees() != result.Agrees():
-			out.reasons[name] = Unstable + "timing"
-		case result.Agrees():
-		case known != "":
-			out.reasons[name] = known
-		default:
-			out.reasons[name] = cmp.Or(guess(result), before, unexplained)
-		}
-		// What waits leaves a state that later steps of the scenario show.
-		if reason := out.reasons[name]; strings.HasPrefix(reason, Waits) {
-			before = reason
+		if name := result.Name(); !result.Agrees() {
+			out.reasons[name] = cmp.Or(r.reasons[name], unexplained)
 		}
 	}
 	return out
 }
 
-// unexplained is the reason of a line that nothing explains.
-const unexplained = "stays: not explained yet"
-
 // Total counts the steps of a group.
 type Total struct {
-	Group string
-	// Agree, Wait and Differ add up to all steps.
-	Agree, Wait, Differ int
+	Group         string
+	Agree, Differ int
 }
 
-// Percent is how many of the steps that wait for nothing agree.
-func (t Total) Percent() float64 {
-	if t.Agree+t.Differ == 0 {
-		return 100
-	}
-	return 100 * float64(t.Agree) / float64(t.Agree+t.Differ)
-}
-
-// String gives the total on one line.
+// String returns the total on one line.
 func (t Total) String() string {
-	return fmt.Sprintf("%-16s agree %4d  wait %4d  differ %4d  %5.1f %% of steps not waiting", t.Group, t.Agree, t.Wait, t.Differ, t.Percent())
+	return fmt.Sprintf("%-16s agree %4d  differ %4d", t.Group, t.Agree, t.Differ)
 }
 
 // Totals counts results by group, in their order, and all together in the end.
-func (r Ratchet) Totals(results []Result) []Total {
+func Totals(results []Result) []Total {
 	var out []Total
 	index, all := map[string]int{}, Total{Group: "all"}
 	for _, result := range results {
@@ -163,12 +123,9 @@ func (r Ratchet) Totals(results []Result) []Total {
 			index[result.Group], out = i, append(out, Total{Group: result.Group})
 		}
 		for _, t := range []*Total{&out[i], &all} {
-			switch {
-			case result.Agrees():
+			if result.Agrees() {
 				t.Agree++
-			case strings.HasPrefix(r.reasons[result.Name()], Waits):
-				t.Wait++
-			default:
+			} else {
 				t.Differ++
 			}
 		}

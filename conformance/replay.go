@@ -93,12 +93,12 @@ func (r Replayer) jobs(files []File) []*job {
 	return jobs
 }
 
-// runAll calls run for every job, for several at a time; then for the serial
-// ones, alone.
+// runAll calls run for every job, for several at a time; then for those that must
+// run alone.
 func runAll(ctx context.Context, parallel int, jobs []*job, run func(*job)) {
 	var together, alone []*job
 	for _, j := range jobs {
-		if j.scenario.Serial {
+		if j.scenario.alone() {
 			alone = append(alone, j)
 		} else {
 			together = append(together, j)
