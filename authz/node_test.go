@@ -66,6 +66,8 @@ func TestNode(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"}, Spec: corev1.PodSpec{
 		NodeName: "n1", ServiceAccountName: "default", ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}},
 		Containers: []corev1.Container{{Name: "c", Image: "i",
+			Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{"example.com/x": *resourceOf("1")}, Limits: corev1.ResourceList{"example.com/x": *resourceOf("1")}},
 			EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "env"}}}},
 			Env: []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 				LocalObjectReference: corev1.LocalObjectReference{Name: "key"}, Key: "k"}}}}}},

@@ -266,8 +266,8 @@ func resourceMatches(list []string, resource, sub string) bool {
 			}
 			continue
 		}
-		before, after, ok := strings.Cut(e, "/")
-		if ok && after == sub && (before == resource || before == "*") {
+		before, ok := strings.CutSuffix(e, sub)
+		if ok && (before == "*/" || len(before) == len(resource)+1 && before[len(resource)] == '/' && before[:len(resource)] == resource) {
 			return true
 		}
 	}

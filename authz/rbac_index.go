@@ -104,8 +104,11 @@ const (
 	aboutEverything = aboutPaths - 1
 )
 
-// aboutResource is the bit of a resource.
+// aboutResource is the bit of a resource, or of a pattern without a star. What
+// follows a slash does not count, be it a subresource or part of what stands in the
+// place of a resource, such as an audience that is a URL.
 func aboutResource(resource string) uint64 {
+	resource, _, _ = strings.Cut(resource, "/")
 	h := uint64(14695981039346656037) // FNV-1a
 	for i := range len(resource) {
 		h = (h ^ uint64(resource[i])) * 1099511628211
@@ -119,11 +122,10 @@ func aboutRules(rules []rbacv1.PolicyRule) (bits uint64) {
 			bits |= aboutPaths
 		}
 		for _, pattern := range rules[i].Resources {
-			resource, _, _ := strings.Cut(pattern, "/")
-			if resource == "*" {
+			if pattern == "*" || strings.HasPrefix(pattern, "*/") {
 				bits |= aboutEverything
 			} else {
-				bits |= aboutResource(resource)
+				bits |= aboutResource(pattern)
 			}
 		}
 	}

@@ -97,6 +97,36 @@ func TestRBAC(t *testing.T) {
 	}
 }
 
+// TestResourcesWithSlashes: what is authorized may have a slash in the place of its
+// resource, such as the audience of a token.
+func TestResourcesWithSlashes(t *testing.T) {
+	x := newRBACIndex()
+	for role, resources := range map[string][]string{"named": {"https://a.example/b", "c/d/e"}, "logs": {"*/log"}} {
+		x.clusterRoles.set(role, []rbacv1.PolicyRule{{APIGroups: []string{""}, Verbs: []string{"v"}, Resources: resources}})
+		x.bind(&x.clusterBindings, role, "", rbacv1.RoleRef{Kind: "ClusterRole", Name: role}, []rbacv1.Subject{{Kind: "User", Name: "u"}})
+	}
+	r := &RBAC{index: x}
+	for _, c := range []struct {
+		resource, sub string
+		want          Decision
+	}{
+		{"https://a.example/b", "", Allow},
+		{"https://a.example", "", NoOpinion},
+		{"https:", "/a.example/b", Allow},
+		{"https://a.example/b", "c", NoOpinion},
+		{"https://other", "log", Allow},
+		{"c/d", "e", Allow},
+		{"c", "d/e", Allow},
+		{"c", "e", NoOpinion},
+		{"c/d", "", NoOpinion},
+	} {
+		info := &request.Info{IsResource: true, Verb: "v", Resource: c.resource, Subresource: c.sub}
+		if got, _, err := r.Authorize(t.Context(), &request.User{Name: "u"}, info); got != c.want || err != nil {
+			t.Errorf("%q %q: %v, %v", c.resource, c.sub, got, err)
+		}
+	}
+}
+
 func TestRulesFor(t *testing.T) {
 	rules, err := rbacOf(someRoles).RulesFor(t.Context(), &request.User{Name: "alice", Groups: []string{"ops"}}, "ns")
 	if err == nil || !strings.Contains(err.Error(), `"gone" not found`) {
