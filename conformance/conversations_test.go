@@ -58,7 +58,7 @@ func TestConversations(t *testing.T) {
 	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, NoServiceAccounts: *noAccount}
 	if r.Server == "" {
 		o := conversationOptions()
-		o.NamespaceDeletionDelay = 6 * time.Second // the default of the command
+		o.NamespaceConditionDelay = 6 * time.Second // the default of the command
 		s, _ := startWith(t, o)
 		r.Server = s.URL
 	}

@@ -82,9 +82,9 @@ type Config struct {
 	// unless they ask for less; 0 means a year. Without it none are signed.
 	SigningCA       func() (*CA, error)
 	SigningDuration time.Duration
-	// NamespaceDelay is the time from the deletion of a namespace until its content
-	// is deleted.
-	NamespaceDelay time.Duration
+	// NamespaceConditionDelay is the time from the deletion of a namespace until
+	// its conditions report what remains in it.
+	NamespaceConditionDelay time.Duration
 	// Ledger has what admission charges to quotas; nil is one of nothing.
 	Ledger *quota.Ledger
 	// Tokens signs those in Secrets; without it there are none.

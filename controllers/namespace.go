@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,12 +53,11 @@ func (n *namespaces) sync(ctx context.Context, name string) (verdict, error) {
 	case ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes):
 		return done, nil
 	}
-	if wait := n.untilEmptied(&ns); wait > 0 {
-		return verdict(wait), nil
-	}
 	left, err := n.empty(ctx, name)
-	if condErr := n.tell(ctx, &ns, left, err); condErr != nil {
-		return soon, errors.Join(err, condErr)
+	if n.reportsConditions(&ns) {
+		if condErr := n.tell(ctx, &ns, left, err); condErr != nil {
+			return soon, errors.Join(err, condErr)
+		}
 	}
 	if err != nil || left.any() {
 		return soon, err
@@ -72,14 +70,11 @@ func (n *namespaces) sync(ctx context.Context, name string) (verdict, error) {
 	return done, err
 }
 
-// untilEmptied returns the time until the content of a namespace may be deleted.
-// Other servers may not know of the deletion yet, and still create objects.
-func (n *namespaces) untilEmptied(ns *corev1.Namespace) time.Duration {
-	if n.NamespaceDelay == 0 {
-		return 0
-	}
-	deleted := ns.DeletionTimestamp.Add(time.Second) // it has whole seconds
-	return deleted.Add(n.NamespaceDelay).Sub(n.Now())
+// reportsConditions reports whether the deletion of a namespace has taken so long
+// that its conditions say why. kube-controller-manager waits before it looks at the
+// content; here the content is deleted at once, and only the conditions wait.
+func (n *namespaces) reportsConditions(ns *corev1.Namespace) bool {
+	return n.NamespaceConditionDelay == 0 || n.Now().Sub(ns.DeletionTimestamp.Time) >= n.NamespaceConditionDelay
 }
 
 // leftover is what a namespace still holds.

@@ -14,8 +14,8 @@ import (
 func (s *Server) controllersConfig(own *certificates, catalogue *api.Catalogue, reg *registry.Registry) (controllers.Config, error) {
 	c := controllers.Config{
 		Handler: s.handler, Registry: reg, Catalogue: catalogue, Logger: s.logger,
-		SigningDuration: s.o.ClusterSigningDuration,
-		NamespaceDelay:  s.o.NamespaceDeletionDelay,
+		SigningDuration:         s.o.ClusterSigningDuration,
+		NamespaceConditionDelay: s.o.NamespaceConditionDelay,
 	}
 	var err error
 	if c.RootCA, err = rootCA(s.o.RootCAFile, s.CA); err != nil {

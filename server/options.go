@@ -115,9 +115,9 @@ type Options struct {
 	NoProfiling bool
 	// EventTTL (--event-ttl) is how long events live; 0 means an hour.
 	EventTTL time.Duration
-	// NamespaceDeletionDelay (--namespace-deletion-delay) is the time from the
-	// deletion of a namespace until its content is deleted.
-	NamespaceDeletionDelay time.Duration
+	// NamespaceConditionDelay (--namespace-condition-delay) is the time from the
+	// deletion of a namespace until its conditions report what remains in it.
+	NamespaceConditionDelay time.Duration
 
 	// KubeletCertFile, KubeletKeyFile and KubeletCAFile
 	// (--kubelet-client-certificate, --kubelet-client-key,
@@ -322,7 +322,7 @@ func (o Options) validateLimits() []error {
 		{"quota-backend-bytes", o.EtcdQuotaBytes, o.EtcdQuotaBytes},
 		{"kubelet-timeout", int64(o.KubeletTimeout), o.KubeletTimeout},
 		{"event-ttl", int64(o.EventTTL), o.EventTTL},
-		{"namespace-deletion-delay", int64(o.NamespaceDeletionDelay), o.NamespaceDeletionDelay},
+		{"namespace-condition-delay", int64(o.NamespaceConditionDelay), o.NamespaceConditionDelay},
 		{"etcd-healthcheck-timeout", int64(o.EtcdHealthcheckTimeout), o.EtcdHealthcheckTimeout},
 		{"etcd-readycheck-timeout", int64(o.EtcdReadycheckTimeout), o.EtcdReadycheckTimeout},
 		{"storage-initialization-timeout", int64(o.StorageInitializationTimeout), o.StorageInitializationTimeout},

@@ -73,7 +73,7 @@ func dataFlags(fs *pflag.FlagSet, s *settings) {
 	fs.DurationVar(&s.EtcdReadycheckTimeout, "etcd-readycheck-timeout", 2*time.Second, "Maximum time that the health check etcd-readiness waits for an answer of etcd.")
 	fs.DurationVar(&s.StorageInitializationTimeout, "storage-initialization-timeout", time.Minute, "Maximum time that the start waits for --etcd-servers to answer.")
 	fs.DurationVar(&s.EventTTL, "event-ttl", time.Hour, "How long events are kept.")
-	fs.DurationVar(&s.NamespaceDeletionDelay, "namespace-deletion-delay", 6*time.Second, "Time from the deletion of a namespace until its content is deleted; 0 means at once. kube-controller-manager waits 5s and takes a part of another to begin.")
+	fs.DurationVar(&s.NamespaceConditionDelay, "namespace-condition-delay", 6*time.Second, "Time from the deletion of a namespace until its conditions report what remains in it, as on a cluster.")
 }
 
 func servingFlags(fs *pflag.FlagSet, s *settings) {
