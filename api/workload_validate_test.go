@@ -89,7 +89,7 @@ func plain() map[*Resource]string {
 		ingressClass():            `{"spec":{"controller":"a.b/c"}}`,
 		networkPolicy():           `{"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16"]}}]}]}}`,
 		podDisruptionBudget():     `{"spec":{"minAvailable":"50%"}}`,
-		horizontalPodAutoscaler(): `{"spec":{"maxReplicas":3,"scaleTargetRef":{"kind":"Deployment","name":"d"}}}`,
+		horizontalPodAutoscaler(): `{"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}}`,
 	}
 }
 
@@ -138,7 +138,7 @@ func TestWorkloadFaults(t *testing.T) {
 		{controllerRevision(), `{"data":[1],"revision":-1}`,
 			`revision: Invalid value: -1: must be greater than or equal to 0; data: Required value: data must be a valid JSON object`},
 		{podDisruptionBudget(), `{"spec":{"minAvailable":"101%"}}`, `spec.minAvailable: Invalid value: "101%": must not be greater than 100%`},
-		{horizontalPodAutoscaler(), `{"spec":{"maxReplicas":1,"minReplicas":2,"scaleTargetRef":{"kind":"Deployment","name":"d"},"metrics":[{"type":"Pods"}]}}`,
+		{horizontalPodAutoscaler(), `{"spec":{"maxReplicas":1,"minReplicas":2,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"},"metrics":[{"type":"Pods"}]}}`,
 			"spec.maxReplicas: Invalid value: 1: must be greater than or equal to `minReplicas`; spec.metrics[0].pods: Required value: must populate information for the given metric source"},
 	} {
 		if got := newFaults(t, c.r, c.body); got != c.want {

@@ -39,7 +39,7 @@ func TestEquivalent(t *testing.T) {
 	hpa, err := f.client.AutoscalingV1().HorizontalPodAutoscalers(f.ns).Create(t.Context(), &autoscalingv1.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"},
 		Spec: autoscalingv1.HorizontalPodAutoscalerSpec{MaxReplicas: 3, TargetCPUUtilizationPercentage: pointer(int32(80)),
-			ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{Kind: "Deployment", Name: "a"}},
+			ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "a"}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
