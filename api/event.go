@@ -33,6 +33,7 @@ func event() *Resource {
 		ValidateName:        segmentName,
 		AllowCreateOnUpdate: true,
 		Expires:             true,
+		Uncached:            true,
 		Fields:              eventFields,
 	}
 }

@@ -185,6 +185,10 @@ type Resource struct {
 	// internal type. They are not shown where metadata is shown alone.
 	HiddenAnnotations []string
 
+	// Uncached: kube-apiserver has no watch cache of the kind, so that a list at
+	// resourceVersion 0 is paged as any other.
+	Uncached bool
+
 	// Rows is how objects show as rows of the Table that kubectl prints. Nil means
 	// name and time of creation.
 	Rows *Table

@@ -59,6 +59,9 @@ func TestAnswers(t *testing.T) {
 		{"GET " + mapsPath + "/a?resourceVersion=99999999999", "", nil, 504, "Too large resource version"},
 		{"GET " + mapsPath + "/a?resourceVersion=18446744073709551615", "", nil, 504, "Too large resource version"},
 		{"GET " + mapsPath + "/a?resourceVersion=x", "", nil, 500, `"message":"resourceVersion: Invalid value: \"x\"`},
+		{"GET /api/v1/namespaces/ns/events/a?resourceVersion=x", "", nil, 400, "invalid resource version"},
+		{"PUT /apis/coordination.k8s.io/v1/namespaces/ns/leases/new", `{"metadata":{"name":"new","resourceVersion":"x"}}`, nil, 500, `"message":"strconv.ParseUint`},
+		{"GET /api/v1/watch/namespaces/ns/configmaps?sendInitialEvents=true", "", nil, 422, "sendInitialEvents is forbidden for list"},
 		{"GET " + mapsPath + "?resourceVersion=x", "", nil, 400, "invalid resource version"},
 		{"GET " + mapsPath + "/a", "", []string{"Accept", "text/html"}, 406, "406: Not Acceptable"},
 		{"GET " + mapsPath + "/a", "", []string{"Accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}, 406, "is not a list"},
@@ -142,11 +145,36 @@ func TestPages(t *testing.T) {
 	}
 	// A collection is deleted by the same pages.
 	first, _ := pageIn(t, sendText(t, h, http.MethodGet, mapsPath+"?limit=2", ""))
-	if _, names := pageIn(t, sendText(t, h, http.MethodDelete, mapsPath+"?limit=1&continue="+first.Metadata.Continue, "")); names != "c" {
-		t.Errorf("deleted %s", names)
+	deleted, names := pageIn(t, sendText(t, h, http.MethodDelete, mapsPath+"?limit=1&continue="+first.Metadata.Continue, ""))
+	if names != "c" || deleted.Metadata.RemainingItemCount != 2 || deleted.Metadata.Continue == "" {
+		t.Errorf("deleted %s, %+v", names, deleted.Metadata)
 	}
 	if _, names := pageIn(t, sendText(t, h, http.MethodGet, mapsPath, "")); names != "abde" {
 		t.Errorf("left are %s", names)
+	}
+}
+
+// What the cache has anyway is not cut into pages, but kube-apiserver's has no events.
+func TestPagesOfCache(t *testing.T) {
+	h := newHandler(t, nil)
+	addMaps(t, h, "a", "b", "c")
+	const events = "/api/v1/namespaces/ns/events"
+	for _, name := range []string{"a", "b", "c"} {
+		body := `{"metadata":{"name":"` + name + `"},"involvedObject":{"namespace":"ns"}}`
+		if w := sendText(t, h, http.MethodPost, events, body); w.Code != http.StatusCreated {
+			t.Fatal(w.Body)
+		}
+	}
+	for path, want := range map[string]string{mapsPath: "abc", events: "ab"} {
+		// The cache may be behind until somebody needs it not to be.
+		first, _ := pageIn(t, sendText(t, h, http.MethodGet, path+"?limit=1", ""))
+		if _, names := pageIn(t, sendText(t, h, http.MethodGet, path+"?resourceVersion=0&limit=2", "")); names != want {
+			t.Errorf("%s: the first page is %s, want %s", path, names, want)
+		}
+		next := path + "?resourceVersion=0&limit=1&continue=" + first.Metadata.Continue
+		if _, names := pageIn(t, sendText(t, h, http.MethodGet, next, "")); names != want[1:] {
+			t.Errorf("%s: the next page is %s, want %s", path, names, want[1:])
+		}
 	}
 }
 

@@ -64,10 +64,12 @@ func errVersion(err error) error {
 }
 
 // getRead is how fresh a get must be.
-func getRead(r *http.Request) (storage.Read, error) {
-	rv := query(r).Get("resourceVersion")
+func (c *call) getRead() (storage.Read, error) {
+	rv := query(c.r).Get("resourceVersion")
 	n, err := parseResourceVersion(rv)
 	switch {
+	case err != nil && c.Resource.Uncached:
+		return storage.Read{}, errListVersion(err)
 	case err != nil:
 		return storage.Read{}, errVersion(err)
 	case rv == "":
@@ -78,7 +80,8 @@ func getRead(r *http.Request) (storage.Read, error) {
 	return storage.Read{Match: storage.NotOlderThan, Revision: n}, nil
 }
 
-// listOptions reads and checks the options of list, watch and deletecollection.
+// listOptions reads and checks the options of list, watch and deletecollection. On a
+// watch path that has no parameter watch, they are checked as those of a list.
 func (c *call) listOptions() (*internalversion.ListOptions, error) {
 	var v1 metav1.ListOptions
 	q := query(c.r)
@@ -88,7 +91,6 @@ func (c *call) listOptions() (*internalversion.ListOptions, error) {
 	if err := metav1.Convert_url_Values_To_v1_ListOptions(&q, &v1, nil); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	v1.Watch = v1.Watch || c.info.WatchPath
 	var o internalversion.ListOptions
 	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&v1, &o, nil); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())

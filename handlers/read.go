@@ -16,7 +16,7 @@ func (h *Handler) get(c *call) error {
 	if err != nil {
 		return err
 	}
-	read, err := getRead(c.r)
+	read, err := c.getRead()
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *call) page() (registry.ListOptions, *continueToken, error) {
 	default:
 		page.Read, err = listRead(o)
 	}
-	if o.ResourceVersion == "0" {
+	if o.ResourceVersion == "0" && !c.Resource.Uncached {
 		page.Limit = 0 // what the cache has anyway is not cut into pages
 	}
 	return page, token, err

@@ -78,7 +78,12 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 	if o.Replace && obj.GetUID() != "" { // that of an object which is no more
 		return Outcome{}, r.preconditionError(t, "UID", string(obj.GetUID()), "")
 	}
-	obj.SetResourceVersion("") // kube-apiserver looks at it only where there is something to compare with
+	if rv := obj.GetResourceVersion(); rv != "" {
+		if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
+			return Outcome{}, errUnparsedVersion(err)
+		}
+	}
+	obj.SetResourceVersion("") // kube-apiserver compares it only with that of an object
 	create := r.createOnce
 	if o.Applied {
 		create = r.createManaged
