@@ -31,7 +31,7 @@ func flowSchemaSpecRules(at *place, name string, s *flowcontrolv1.FlowSchemaSpec
 	}
 	if m := s.DistinguisherMethod; m != nil &&
 		m.Type != flowcontrolv1.FlowDistinguisherMethodByNamespaceType && m.Type != flowcontrolv1.FlowDistinguisherMethodByUserType {
-		notSupported(at.of("distinguisherMethod").of("type"), internalForm(*m),
+		notSupported(at.of("distinguisherMethod").of("type"), *m,
 			flowcontrolv1.FlowDistinguisherMethodByNamespaceType, flowcontrolv1.FlowDistinguisherMethodByUserType)
 	}
 	level := at.of("priorityLevelConfiguration").of("name")
