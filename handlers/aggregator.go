@@ -63,6 +63,9 @@ func (h *Handler) serveElsewhere(w http.ResponseWriter, r *http.Request, to *agg
 		ctx, done = context.WithTimeout(ctx, remoteDiscoveryTimeout)
 		defer done()
 	}
+	if longRunning(r) {
+		unbound(w)
+	}
 	h.Proxy.Pass(w, r.WithContext(ctx), &proxy.Backend{
 		URL:  url.URL{Scheme: "https", Host: host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery},
 		Host: host, Transport: transport, NoRedirects: !h.AggregationRedirects,

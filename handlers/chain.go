@@ -111,6 +111,9 @@ func internalError(w http.ResponseWriter, r *http.Request, err error) {
 func (h *Handler) boundTime(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if longRunning(r) {
+			if !request.From(r.Context()).Info.IsResource {
+				unbound(w) // a profile; resources have handlers that do
+			}
 			next.ServeHTTP(w, r)
 			return
 		}

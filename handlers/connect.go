@@ -40,6 +40,7 @@ func (h *Handler) connect(c *call) error {
 	defer context.AfterFunc(h.ending, cancel)()
 	c.r = c.r.WithContext(ctx)
 	defer h.metrics.lasting(labelConnect, c.info)()
+	unbound(c.w)
 	if to.Style == api.Text {
 		return h.serveText(c, at, cancel)
 	}

@@ -53,6 +53,9 @@ func (c *call) readBody() ([]byte, error) {
 	if !keep() {
 		<-stopped // the connection is not ours after this request
 	}
+	if err != nil && c.r.ProtoMajor == 1 {
+		c.w.Header().Set("Connection", "close") // or net/http reads on before it answers
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -62,6 +65,21 @@ func (c *call) readBody() ([]byte, error) {
 		return nil, errTooLarge("limit is %d", bounds.MaxBody)
 	}
 	return body, nil
+}
+
+// skipBody reads a body that means nothing. HTTP/1 does before it answers, for as long
+// as it takes.
+func (c *call) skipBody(within time.Duration) error {
+	if c.r.Body == nil || c.r.Body == http.NoBody {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), within)
+	defer cancel()
+	r := c.r
+	defer func() { c.r = r }()
+	c.r = r.WithContext(ctx)
+	_, err := c.readBody()
+	return err
 }
 
 // bodyFormat returns the format that the Content-Type header names; JSON when

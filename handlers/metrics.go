@@ -95,7 +95,6 @@ func (h *Handler) measure(next http.Handler) http.Handler {
 		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r, timeout: h.RequestTimeout}
 		start := time.Now()
 		defer func() {
-			sw.end()
 			k := kindOfRequest(r, scope, sw.code)
 			c := h.metrics.of(k)
 			c.total.Inc()

@@ -17,10 +17,10 @@ type responseWriter struct {
 	scope *request.Scope
 	r     *http.Request
 	code  int
-	// timeout is how long after the first large write a client may take to read
-	// the answer; a watch ends in other ways.
+	// timeout is how long a client may take to read a large answer, of which written
+	// bytes were written; a watch ends in other ways.
 	timeout time.Duration
-	bounded bool
+	written int
 }
 
 // window is how much of an answer HTTP/2 takes before the client has read any:
@@ -78,24 +78,21 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	if w.code == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	if len(b) >= window && !w.bounded && !w.scope.Info.Watch && !connects(&w.scope.Info) {
-		w.bounded = true
-		w.writeUntil(time.Now().Add(w.timeout))
+	before := w.written
+	if w.written += len(b); before < window && w.written >= window && !w.scope.Info.Watch && !connects(&w.scope.Info) {
+		// The answer begins late where the request took long. Whoever made a connection
+		// without deadlines bounds its time.
+		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 	}
 	return w.ResponseWriter.Write(b)
 }
 
-// writeUntil bounds how long the client may leave an answer unread. Whoever made
-// a connection without deadlines bounds its time.
-func (w *responseWriter) writeUntil(t time.Time) {
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(t)
-}
-
-// end leaves the connection as it was found, for its next request.
-func (w *responseWriter) end() {
-	if w.bounded && w.r.ProtoMajor == 1 {
-		w.writeUntil(time.Time{})
-	}
+// unbound lifts the bounds that the server sets for the connection of each request,
+// for one that ends when its client likes.
+func unbound(w http.ResponseWriter) {
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Time{}) // every connection has deadlines, but those of tests
+	_ = connection.SetWriteDeadline(time.Time{})
 }
 
 // Unwrap lets http.ResponseController find what the connection can do.

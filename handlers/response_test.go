@@ -17,8 +17,7 @@ func TestUnreadAnswer(t *testing.T) {
 		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
 			ended := make(chan error, 1)
 			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				sw := &responseWriter{ResponseWriter: w, scope: &request.Scope{}, r: r, timeout: 50 * time.Millisecond}
-				defer sw.end()
+				sw := &responseWriter{ResponseWriter: w, scope: &request.Scope{}, timeout: 50 * time.Millisecond}
 				var err error
 				for range 256 {
 					if _, err = sw.Write(make([]byte, 1<<20)); err != nil {

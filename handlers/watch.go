@@ -29,6 +29,10 @@ func (h *Handler) watch(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.skipBody(h.RequestTimeout); err != nil {
+		return err
+	}
+	unbound(c.w)
 	opts.Objects = h.selectable(c)
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()

@@ -19,6 +19,10 @@ const (
 	maxConcurrentStreams = 250
 )
 
+// grace is how much longer than a request its connection may take to carry the
+// answer, and the rest of a body that no handler reads.
+const grace = 10 * time.Second
+
 // serve begins to answer on the listeners, and to watch over what could end by
 // itself.
 func (s *Server) serve(secure, insecure net.Listener) {
@@ -43,18 +47,37 @@ func (s *Server) serve(secure, insecure net.Listener) {
 }
 
 func (s *Server) newHTTPServer(h http.Handler) *http.Server {
+	more := min(grace, s.o.RequestTimeout)
+	within := s.o.RequestTimeout + more
 	server := &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: readHeaderTimeout,
+		Handler:           boundBodies(within, more, h),
+		ReadHeaderTimeout: readHeaderTimeout, // and the handshake
+		WriteTimeout:      within + more,     // lifted where a request has no end
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         s.idle.observe,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxConcurrentStreams},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxConcurrentStreams, WriteByteTimeout: within},
 		// Mostly clients that hang up in the middle of a handshake.
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}
 	s.servers = append(s.servers, server)
 	return server
+}
+
+// boundBodies limits how long the body of a request may take, and how long its rest
+// when the handler is done. HTTP/1 reads a body to its end before it answers, or
+// before it looks for the next request, whether the handler wants it or not. Handlers
+// of requests that have no end lift the limit. HTTP/2 reads no body that the handler
+// leaves.
+func boundBodies(within, rest time.Duration, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 1 && r.Body != nil && r.Body != http.NoBody {
+			connection := http.NewResponseController(w)
+			_ = connection.SetReadDeadline(time.Now().Add(within)) // every connection has deadlines
+			defer func() { _ = connection.SetReadDeadline(time.Now().Add(rest)) }()
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // spawn runs a part of the server in a goroutine that stop waits for. When the
