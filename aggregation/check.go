@@ -2,6 +2,7 @@ package aggregation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -96,7 +98,11 @@ func (r *Remote) ping(ctx context.Context) error {
 	defer cancel()
 	results := make(chan error, attempts)
 	for range attempts {
-		wg.Go(func() { results <- r.pingOnce(ctx) })
+		wg.Go(func() {
+			var err error
+			caught := recovery.Call(nil, "asking a remote server", func() { err = r.pingOnce(ctx) })
+			results <- errors.Join(err, caught)
+		})
 	}
 	var err error
 	for range attempts {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -103,7 +104,9 @@ func (k *Keeper) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for _, t := range []registry.Target{k.levels, k.schemas} {
-		wg.Go(func() { k.follow(ctx, t, changed) })
+		wg.Go(func() {
+			recovery.Keep(ctx, k.log, "following flow control", func() { k.follow(ctx, t, changed) })
+		})
 	}
 	maintain := k.tick(maintainEvery)
 	defer maintain.stop()

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // OtherIssuers is the kind of the tokens that others issue, as a configuration
@@ -106,7 +108,9 @@ func (o *OtherIssuers) Run(ctx context.Context) {
 func (o *OtherIssuers) begin(ctx context.Context, wg *sync.WaitGroup, set *issuers) context.CancelFunc {
 	ctx, cancel := context.WithCancel(ctx)
 	for _, tokens := range set.all {
-		wg.Go(func() { tokens.discover(ctx) })
+		wg.Go(func() {
+			recovery.Keep(ctx, o.logger, "finding an issuer", func() { tokens.discover(ctx) })
+		})
 	}
 	return func() {
 		cancel()

@@ -27,6 +27,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -118,7 +119,7 @@ func Start(ctx context.Context, c Config, off ...string) *Set {
 			continue
 		}
 		if controller := e.make(c); controller != nil {
-			s.wg.Go(func() { controller.Run(ctx) })
+			s.wg.Go(func() { recovery.Keep(ctx, c.Logger, e.name, func() { controller.Run(ctx) }) })
 		}
 	}
 	return s

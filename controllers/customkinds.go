@@ -17,6 +17,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/crd"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -244,7 +245,7 @@ func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, e
 
 // Run follows the definitions until ctx is done.
 func (k *CustomKinds) Run(ctx context.Context) {
-	k.waits.Go(func() { k.schemas.run(ctx) })
+	k.waits.Go(func() { recovery.Keep(ctx, k.Logger, "schemas of custom kinds", func() { k.schemas.run(ctx) }) })
 	k.loop.Run(ctx)
 	k.waits.Wait()
 }

@@ -2,15 +2,18 @@ package controllers
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // everyKind follows all resources that are wanted, also those of kinds that come
 // at run time, each in a goroutine of its own.
 type everyKind struct {
 	catalogue *api.Catalogue
+	log       *slog.Logger
 	wants     func(*api.Resource) bool
 	// follow follows a resource until ctx is done. What it notes in k goes on to
 	// the resource that takes its place, as when its definition changes.
@@ -69,7 +72,9 @@ func (e everyKind) arrange(ctx context.Context, all map[string]*followed, out, i
 		all[res.Prefix] = f
 		var ours context.Context
 		ours, f.cancel = context.WithCancel(ctx)
-		f.done.Go(func() { e.follow(ours, res, f.known) })
+		f.done.Go(func() {
+			recovery.Keep(ours, e.log, "following "+res.Name, func() { e.follow(ours, res, f.known) })
+		})
 	}
 	if e.gone == nil {
 		return

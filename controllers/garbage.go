@@ -44,6 +44,7 @@ func (g *collector) watchAll(ctx context.Context, queue workqueue.TypedInterface
 		}
 	}
 	everyKind{
+		log:       g.Logger,
 		catalogue: g.Catalogue,
 		wants: func(res *api.Resource) bool {
 			return answers(res, api.VerbDelete) && answers(res, api.VerbWatch) && !res.Expires

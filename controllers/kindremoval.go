@@ -8,6 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -109,7 +110,7 @@ func (k *CustomKinds) empty(ctx context.Context, name string) (bool, error) {
 	k.held[name] = true
 	k.mu.Unlock()
 	k.waits.Go(func() {
-		untilEmpty(ctx, w)
+		_ = recovery.Call(k.Logger, "waiting for the last object of "+name, func() { untilEmpty(ctx, w) })
 		w.Stop()
 		k.mu.Lock()
 		delete(k.held, name)

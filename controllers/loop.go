@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -86,17 +87,20 @@ func (l *loop[K]) Run(ctx context.Context) {
 		workqueue.TypedRateLimitingQueueConfig[K]{Name: l.name})
 	defer context.AfterFunc(ctx, l.queue.ShutDown)()
 	var wg sync.WaitGroup
+	log := l.Logger.With("controller", l.name)
+	keep := func(f func()) {
+		wg.Go(func() { recovery.Keep(ctx, log, l.name, f) })
+	}
 	for _, s := range l.sources {
 		if s.resource != nil {
-			wg.Go(func() { s.feed(ctx, l.Registry, l.queue) })
+			keep(func() { s.feed(ctx, l.Registry, l.queue) })
 		}
 	}
 	if l.also != nil {
-		wg.Go(func() { l.also(ctx, l.queue) })
+		keep(func() { l.also(ctx, l.queue) })
 	}
-	log := l.Logger.With("controller", l.name)
 	for range max(l.workers, 1) {
-		wg.Go(func() { work(ctx, log, l.queue, l.sync) })
+		keep(func() { work(ctx, log, l.queue, l.sync) })
 	}
 	wg.Wait()
 }
@@ -122,7 +126,7 @@ func work[K comparable](ctx context.Context, log *slog.Logger, q workqueue.Typed
 		if shutdown {
 			return
 		}
-		left, err := sync(ctx, key)
+		left, err := attempt(ctx, log, key, sync)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
@@ -138,6 +142,12 @@ func work[K comparable](ctx context.Context, log *slog.Logger, q workqueue.Typed
 		}
 		q.Done(key)
 	}
+}
+
+// attempt calls sync. A panic is a failure like any other.
+func attempt[K comparable](ctx context.Context, log *slog.Logger, key K, sync func(context.Context, K) (verdict, error)) (left verdict, err error) {
+	defer recovery.Into(log, "a controller", &err)
+	return sync(ctx, key)
 }
 
 // Keys of the most usual kinds.

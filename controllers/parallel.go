@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // inParallel does something with each of a list, with as many at a time as the
@@ -15,9 +17,12 @@ func inParallel[T any](list []T, do func(T) error) error {
 	errs := make([]error, runtime.GOMAXPROCS(0))
 	for worker := range errs {
 		wg.Go(func() {
-			for n := int(next.Add(1)) - 1; n < len(list); n = int(next.Add(1)) - 1 {
-				errs[worker] = errors.Join(errs[worker], do(list[n]))
-			}
+			err := recovery.Call(nil, "working in parallel", func() {
+				for n := int(next.Add(1)) - 1; n < len(list); n = int(next.Add(1)) - 1 {
+					errs[worker] = errors.Join(errs[worker], do(list[n]))
+				}
+			})
+			errs[worker] = errors.Join(errs[worker], err)
 		})
 	}
 	wg.Wait()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -73,7 +74,7 @@ func NewRemoteServices(c Config, remotes *aggregation.Services, metrics *aggrega
 func (r *RemoteServices) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { r.loop.Run(ctx) })
+	wg.Go(func() { recovery.Keep(ctx, r.Logger, r.loop.name, func() { r.loop.Run(ctx) }) })
 	r.schemas.Run(ctx)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -52,9 +53,9 @@ type quotaQueue = workqueue.TypedInterface[objectName]
 // watchAll queues quotas until ctx is done.
 func (q *quotas) watchAll(ctx context.Context, queue quotaQueue) {
 	var wg sync.WaitGroup
-	wg.Go(func() { q.again(ctx, queue) })
+	wg.Go(func() { recovery.Keep(ctx, q.Logger, quotasName, func() { q.again(ctx, queue) }) })
 	everyKind{
-		catalogue: q.Catalogue,
+		catalogue: q.Catalogue, log: q.Logger,
 		wants: func(res *api.Resource) bool {
 			return res.Namespaced && answers(res, api.VerbWatch) && !quota.Ignored(groupResource(res))
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // frames carry the events of a watch to the client.
@@ -141,12 +142,14 @@ func (f *wsFrames) begin(string) error {
 	f.conn = conn
 	conn.SetReadLimit(64 << 10)
 	f.reader.Go(func() { // ends when the connection is closed, by either side
-		defer f.gone()
-		for {
-			if _, _, err := conn.NextReader(); err != nil {
-				return
+		_ = recovery.Call(nil, "reading a WebSocket", func() {
+			for {
+				if _, _, err := conn.NextReader(); err != nil {
+					return
+				}
 			}
-		}
+		})
+		f.gone()
 	})
 	return nil
 }

@@ -31,7 +31,7 @@ func (s *Server) otherTokens(id *identities, counts *authn.TokenMetrics) (authn.
 			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
 		id.anonymous = config.Anonymous
-		s.wg.Go(func() { others.Run(s.lifetime) })
+		s.keep("finding issuers", func() { others.Run(s.lifetime) })
 		tokens = append(tokens, authn.Cached(authn.ForServer(a.audiences(), others), authn.UsualTTL, counts))
 	}
 	if a.WebhookFile != "" {

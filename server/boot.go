@@ -66,7 +66,7 @@ func (p *parts) populate(ctx context.Context) (err error) {
 	}
 	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
 	p.reg.SetAdmission(p.admission)
-	p.wg.Go(func() { p.self.run(asServer(p.lifetime)) })
+	p.keep("the server's lease", func() { p.self.run(asServer(p.lifetime)) })
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (p *parts) loadCustomKinds(ctx context.Context) (err error) {
 		return err
 	}
 	p.steps.finish(stepDefinitionsRead)
-	p.wg.Go(follow)
+	p.keep("following custom kinds", follow)
 	p.steps.finish(stepCustomKinds)
 	return nil
 }
@@ -101,7 +101,7 @@ func (p *parts) loadCustomKinds(ctx context.Context) (err error) {
 // serves itself, what becomes of those of others, and what others are told.
 func (p *parts) loadServices(ctx context.Context) error {
 	if e := controllers.NewExtensions(p.loops, p.trust); e != nil {
-		p.wg.Go(func() { e.Run(p.lifetime) })
+		p.keep("publishing authentication", func() { e.Run(p.lifetime) })
 	}
 	p.steps.finish(stepExtensionInfo, stepProxyCertificate)
 	if local := controllers.NewLocalServices(p.loops); local != nil {
@@ -113,8 +113,8 @@ func (p *parts) loadServices(ctx context.Context) error {
 			return err
 		}
 		remote := controllers.NewRemoteServices(p.loops, p.remotes, metrics)
-		p.wg.Go(func() { local.Run(p.lifetime) })
-		p.wg.Go(func() { remote.Run(p.lifetime) })
+		p.keep("local APIServices", func() { local.Run(p.lifetime) })
+		p.keep("remote APIServices", func() { remote.Run(p.lifetime) })
 	}
 	p.steps.finish(stepLocalServices, stepRemoteServices, stepServiceDiscovery, stepOpenAPIv2, stepOpenAPIv3)
 	return nil
@@ -125,7 +125,7 @@ func (p *parts) loadServices(ctx context.Context) error {
 func (p *parts) repair() <-chan struct{} {
 	first := make(chan struct{})
 	var once sync.Once
-	p.wg.Go(func() {
+	p.keep("repairing allocations", func() {
 		p.reg.NewRepairer(p.logger).Run(asServer(p.lifetime), repairInterval, func(err error) {
 			if err == nil {
 				p.steps.finish(stepRepair)
@@ -144,7 +144,7 @@ func (p *parts) runOwnLoops() {
 		stepExpiredLeases: controllers.DeleteExpiredIdentityLeases,
 		stepTokenTracking: controllers.KeepTokenTracking,
 	} {
-		p.wg.Go(func() { run(p.lifetime, p.loops) })
+		p.keep(string(step), func() { run(p.lifetime, p.loops) })
 		p.steps.finish(step)
 	}
 }

@@ -47,8 +47,8 @@ func (s *Server) newFlowControl(reg *registry.Registry, catalogue *api.Catalogue
 
 // runFlowControl follows the objects, and the demand, for the server's lifetime.
 func (s *Server) runFlowControl(f flowControl) {
-	s.wg.Go(func() { f.keeper.Run(s.lifetime) })
+	s.keep("flow control", func() { f.keeper.Run(s.lifetime) })
 	if f.limiter != nil {
-		s.wg.Go(func() { f.limiter.Run(s.lifetime) })
+		s.keep("flow control", func() { f.limiter.Run(s.lifetime) })
 	}
 }

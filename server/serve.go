@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // What kube-apiserver allows a connection.
@@ -83,8 +84,12 @@ func boundBodies(within, rest time.Duration, next http.Handler) http.Handler {
 // spawn runs a part of the server in a goroutine that stop waits for. When the
 // part fails, the server stops.
 func (s *Server) spawn(name string, run func() error) {
+	var failure error
 	s.wg.Go(func() {
-		err := run()
+		err := recovery.Call(s.logger, name, func() { failure = run() })
+		if err == nil {
+			err = failure
+		}
 		if err == nil || errors.Is(err, http.ErrServerClosed) {
 			return
 		}
@@ -94,6 +99,12 @@ func (s *Server) spawn(name string, run func() error) {
 			go s.stopAfterFailure() // by itself, for stop waits for this goroutine
 		})
 	})
+}
+
+// keep runs a loop of the server in a goroutine that stop waits for. A panic begins
+// the loop again.
+func (s *Server) keep(name string, run func()) {
+	s.wg.Go(func() { recovery.Keep(s.lifetime, s.logger, name, run) })
 }
 
 // stopAfterFailure is Stop with the time that a request may take. Who waits for

@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // loadPage is how many keys are read at a time.
@@ -92,9 +94,12 @@ func (s *Store) follow() {
 	pause := 10 * time.Millisecond
 	for s.ctx.Err() == nil {
 		before := s.applied.current()
-		err := s.followOnce()
-		if errors.Is(err, rpctypes.ErrCompacted) {
+		err := s.followGuarded()
+		switch {
+		case errors.Is(err, rpctypes.ErrCompacted):
 			s.log.Warn("etcd compacted what the cache had not seen yet, loading it again")
+			err = s.reload()
+		case errors.Is(err, recovery.ErrPanic): // nobody knows what of it was taken in
 			err = s.reload()
 		}
 		if s.ctx.Err() != nil {
@@ -124,6 +129,12 @@ func (s *Store) reload() error {
 type following struct {
 	ctx     context.Context
 	watcher clientv3.Watcher
+}
+
+// followGuarded is followOnce, of which a panic is an error.
+func (s *Store) followGuarded() (err error) {
+	defer recovery.Into(s.log, "following etcd", &err)
+	return s.followOnce()
 }
 
 // followOnce applies what one watch brings until that ends.

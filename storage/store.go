@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // Store is one etcd, the one watch on it, and the collections that the watch
@@ -210,8 +212,8 @@ func (s *Store) spawn(f func()) {
 	s.wg.Add(1)
 	s.spawnMu.Unlock()
 	go func() {
-		defer s.wg.Done()
-		f()
+		recovery.Keep(s.ctx, s.log, "storage", f)
+		s.wg.Done()
 	}()
 }
 

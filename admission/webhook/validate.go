@@ -7,7 +7,9 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -67,7 +69,11 @@ func first(n int, f func(int) error) error {
 	errs := make(chan error, n)
 	for i := range n {
 		wg.Go(func() {
-			if err := f(i); err != nil {
+			var err error
+			if caught := recovery.Call(nil, "asking a validating webhook", func() { err = f(i) }); caught != nil {
+				err = apierrors.NewInternalError(caught)
+			}
+			if err != nil {
 				errs <- err
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // Over a WebSocket every message begins with the number of the stream that it
@@ -57,7 +59,7 @@ func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, at *api.Locatio
 		return // the client was told
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	s := &session{conn: conn, cancel: cancel}
+	s := &session{conn: conn, cancel: cancel, log: p.logger}
 	defer s.parts.Wait()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
@@ -88,8 +90,20 @@ type session struct {
 	// parts are the goroutines that read and write; all end when the connections
 	// are closed.
 	parts sync.WaitGroup
+	// outputs are those of parts that write what the process says.
+	outputs sync.WaitGroup
+	log     *slog.Logger
 
 	mu sync.Mutex // guards writes to conn
+}
+
+// run runs a part. A panic ends the session.
+func (s *session) run(part func()) {
+	s.parts.Go(func() {
+		if recovery.Call(s.log, "the streams of a process", part) != nil {
+			s.cancel()
+		}
+	})
 }
 
 // send writes a message of a channel.
@@ -129,33 +143,34 @@ func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, at *api.Lo
 	if err != nil {
 		return nil, err
 	}
-	s.parts.Go(func() { streams.Serve(spdystream.NoOpStreamHandler) })
+	s.run(func() { streams.Serve(spdystream.NoOpStreamHandler) })
 	proc := process{Connection: streams}
 	defer proc.end()
 	if err := proc.begin(at.Channels); err != nil {
 		return nil, err
 	}
-	s.parts.Go(func() {
+	s.run(func() {
 		defer s.cancel()
 		proc.input(s.conn)
 	})
 	if proc.stdin != nil {
 		// What comes back says only that the process reads no more.
-		s.parts.Go(func() { _, _ = io.Copy(io.Discard, proc.stdin); proc.stdin.Close() })
+		s.run(func() { _, _ = io.Copy(io.Discard, proc.stdin); proc.stdin.Close() })
 	}
-	var outputs sync.WaitGroup
 	for channel, from := range map[byte]*spdystream.Stream{channelStdout: proc.stdout, channelStderr: proc.stderr} {
 		if from == nil {
 			continue
 		}
-		outputs.Go(func() {
+		s.outputs.Add(1)
+		s.run(func() {
+			defer s.outputs.Done()
 			if err := Copy(func(b []byte) error { return s.send(channel, b) }, from); err != nil {
 				s.cancel()
 			}
 		})
 	}
 	status, err := io.ReadAll(io.LimitReader(proc.status, maxMessage))
-	outputs.Wait()
+	s.outputs.Wait()
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}

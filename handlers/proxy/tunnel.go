@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // tunnelPrefix begins the subprotocols of WebSockets that carry SPDY as it is.
@@ -59,9 +60,16 @@ func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, at *api.Location,
 	defer context.AfterFunc(ctx, end)()
 	defer end()
 	ended := make(chan error, 2)
-	both.Go(func() { ended <- fromMessages(backend, conn) })
-	both.Go(func() {
-		ended <- Copy(func(b []byte) error { return conn.WriteMessage(websocket.BinaryMessage, b) }, backend)
+	carry := func(f func() error) {
+		both.Go(func() {
+			var err error
+			caught := recovery.Call(p.logger, "a tunnel", func() { err = f() })
+			ended <- errors.Join(err, caught)
+		})
+	}
+	carry(func() error { return fromMessages(backend, conn) })
+	carry(func() error {
+		return Copy(func(b []byte) error { return conn.WriteMessage(websocket.BinaryMessage, b) }, backend)
 	})
 	p.logger.Debug("tunnel ended", "error", <-ended)
 }

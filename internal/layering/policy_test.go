@@ -21,6 +21,9 @@ NONE < internal/bounds < quickjson, internal/review;
 # Where the parts of a JSON text are.
 NONE < internal/jsonspan < quickjson;
 
+# What those begin with who start goroutines.
+NONE < internal/recovery < request;
+
 # JSON, quickly.
 internal/bounds < quickjson < api;
 

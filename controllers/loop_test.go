@@ -1,0 +1,44 @@
+package controllers
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// TestPanics: a controller that panics tries again, whichever part of it does.
+func TestPanics(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	synced, added := 0, 0
+	l := &loop[string]{
+		Config: Config{}.complete(), name: "panics",
+		sync: func(_ context.Context, key string) (verdict, error) {
+			if synced++; synced == 1 {
+				panic("while working")
+			}
+			cancel()
+			return done, nil
+		},
+		also: func(_ context.Context, queue workqueue.TypedInterface[string]) {
+			if added++; added == 1 {
+				panic("while looking for work")
+			}
+			queue.Add("key")
+		},
+	}
+	l.Run(ctx)
+	if synced != 2 || added != 2 {
+		t.Errorf("worked %d times, and looked for work %d times", synced, added)
+	}
+	err := inParallel([]int{1, 2, 3}, func(n int) error {
+		if n == 2 {
+			panic("in parallel")
+		}
+		return nil
+	})
+	if err == nil {
+		t.Error("a panic in parallel is no error")
+	}
+}
