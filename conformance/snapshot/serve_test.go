@@ -133,14 +133,16 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// withoutIdentities leaves out the leases of servers: this one has its own, or
-// takes over that of the other if the host has the same name; and the ConfigMap
-// to which every server adds its CAs.
+// withoutIdentities leaves out the objects that name a server: its lease, which
+// this server may also take over if the host has the same name; the ConfigMap to
+// which every server adds its CAs; and the permission of this server's kubelet
+// client.
 func withoutIdentities(items []map[string]any) []map[string]any {
 	return slices.DeleteFunc(items, func(item map[string]any) bool {
 		meta, _ := item["metadata"].(map[string]any)
 		labels, _ := meta["labels"].(map[string]any)
-		return labels["apiserver.kubernetes.io/identity"] != nil || meta["name"] == "extension-apiserver-authentication"
+		return labels["apiserver.kubernetes.io/identity"] != nil || meta["name"] == "extension-apiserver-authentication" ||
+			meta["name"] == "miniapiserver:kubelet-api-admin"
 	})
 }
 

@@ -120,6 +120,7 @@ func notWritten(key string) string {
 		"/registry/peerserverleases/":          "which kube-apiservers run",
 		"/registry/storageversionmigrations/":  "not served",
 		"/registry/configmaps/kube-system/ext": "the certificates of that server",
+		"/registry/configmaps/kube-system/kube-apiserver-legacy-service-account-token-tracking": "the day on which that server first started",
 	} {
 		if strings.HasPrefix(key, prefix) {
 			return why
