@@ -71,7 +71,8 @@ func checkEviction(p *Posted) error {
 	case len(o.DryRun) == 0:
 		o.DryRun = query
 	case len(query) > 0 && !slices.Equal(query, o.DryRun):
-		return fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", query, o.DryRun) //nolint:staticcheck // as kube-apiserver words it
+		//lint:ignore ST1005 kube-apiserver's words
+		return fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", query, o.DryRun)
 	}
 	p.DryRun = len(o.DryRun) > 0
 	return nil
@@ -221,6 +222,7 @@ func budgetOf(do Actions, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error
 			continue
 		}
 		if found != nil {
+			//lint:ignore ST1005 kube-apiserver's words
 			return nil, errors.New(severalBudgets)
 		}
 		found = budget

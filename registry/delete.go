@@ -248,9 +248,11 @@ func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
 		return api.CheckPreconditions(named, old, p)
 	}
 	if p.UID != nil && *p.UID != old.GetUID() {
+		//lint:ignore ST1005 kube-apiserver's words
 		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *p.UID, old.GetUID()))
 	}
 	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
+		//lint:ignore ST1005 kube-apiserver's words
 		return apierrors.NewConflict(named, old.GetName(), fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *p.ResourceVersion, old.GetResourceVersion()))
 	}
 	return nil
