@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// binding tells that a pod is to run on a node. It is only ever created, and
-// what it leads to is a change of the pod.
+// binding assigns a pod to a node. A client only creates it, and the server
+// changes the pod; the binding itself is not stored.
 func binding() *Resource {
 	return &Resource{
 		Name: "bindings", Singular: "binding", Kind: "Binding",

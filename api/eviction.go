@@ -203,7 +203,7 @@ func unbudgeted(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || terminal(pod) || pod.Status.Phase == corev1.PodPending
 }
 
-// terminal tells of pods that have ended.
+// terminal reports whether a pod has ended.
 func terminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

@@ -200,8 +200,8 @@ func crowded(s *policyv1.PodDisruptionBudgetStatus) {
 	}
 }
 
-// The last disruption of a budget is told in its conditions, and every eviction in
-// those of the pod.
+// An eviction that uses up a budget sets a condition of the budget, and every
+// eviction sets one of the pod.
 func TestEvictionConditions(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1700000000, 0))
 	obj, err := spent(budgetWith(func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 2 }), "p", at)

@@ -62,8 +62,8 @@ func TestInternalFormOfPod(t *testing.T) {
 	}
 }
 
-// Every shape names fields that its type has, each once, and leaves out only
-// those that are known to have no internal counterpart.
+// Every shape names fields of its type, each once, and leaves out only the fields
+// without an internal counterpart.
 func TestInternalShapes(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var walk func(t reflect.Type, visit func(t reflect.Type))

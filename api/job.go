@@ -68,7 +68,7 @@ func defaultJob(obj Object) {
 	setDefault(&s.PodReplacementPolicy, batchv1.TerminatingOrFailed)
 }
 
-// defaultFailurePolicy: a rule is about the pods that have its conditions.
+// defaultFailurePolicy sets the status True in conditions of a rule that name none.
 func defaultFailurePolicy(p *batchv1.PodFailurePolicy) {
 	if p == nil {
 		return

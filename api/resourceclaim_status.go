@@ -16,7 +16,7 @@ type allocatedDevice struct {
 	driver, pool, device, share string
 }
 
-// reportedDevice returns the device that a status is about.
+// reportedDevice returns the device whose status d is.
 func reportedDevice(d *resourcev1.AllocatedDeviceStatus) allocatedDevice {
 	a := allocatedDevice{driver: d.Driver, pool: d.Pool, device: d.Device}
 	if d.ShareID != nil {

@@ -203,8 +203,8 @@ func webhookURL(at *place, text string) {
 	}
 }
 
-// webhookService checks which service a webhook is. kube-apiserver takes the name
-// for the namespace and the reverse, so a fault of one is told of the other.
+// webhookService checks the service of a webhook. kube-apiserver swaps name and
+// namespace here, so a missing name is reported at namespace, and the reverse.
 func webhookService(at *place, s *admissionv1.ServiceReference) {
 	required(at.of("name"), s.Namespace)
 	required(at.of("namespace"), s.Name)

@@ -60,8 +60,8 @@ type customKind struct {
 	source *definitionSource
 }
 
-// specID identifies the spec that a definition had, without keeping it. The digest
-// is for who writes to etcd without counting generations.
+// specID identifies the spec of a definition without holding it. The digest finds
+// changes by writers to etcd that do not raise the generation.
 type specID struct {
 	uid        types.UID
 	generation int64
