@@ -1,0 +1,65 @@
+package features
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestDefaults(t *testing.T) {
+	all, g := Known(), Default()
+	if len(all) < 200 || len(g) != len(all) {
+		t.Fatalf("%d gates, %d defaults", len(all), len(g))
+	}
+	for name, gate := range all {
+		if !slices.Contains([]string{"alpha", "beta", "ga", "deprecated"}, gate.Stage) || gate.Stage == "alpha" && gate.Default {
+			t.Errorf("%+v", gate)
+		}
+		for _, needed := range gate.Needs {
+			if _, ok := all[needed]; !ok {
+				t.Errorf("%s needs %s, which there is not", name, needed)
+			}
+		}
+	}
+	for _, name := range Effective() {
+		if _, ok := all[name]; !ok {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	if _, err := New(nil); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+	if !g.Enabled("MutatingAdmissionPolicy") || g.Enabled(GenericWorkload) || g.Enabled("NoSuchGate") || Gates(nil).Enabled("WatchList") {
+		t.Error("defaults")
+	}
+}
+
+func TestNew(t *testing.T) {
+	for _, c := range []struct {
+		chosen  map[string]bool
+		on, off string
+		err     string
+	}{
+		{map[string]bool{GenericWorkload: true}, GenericWorkload, WorkloadAwarePreemption, ""},
+		{map[string]bool{"AllAlpha": true, "PodsAPI": false}, GenericWorkload, "PodsAPI", ""},
+		{map[string]bool{"AllBeta": true}, ClusterTrustBundle, GenericWorkload, ""},
+		{map[string]bool{"WatchList": false}, "WatchListClient", "WatchList", ""},
+		{map[string]bool{"RetryGenerateName": true}, "RetryGenerateName", "", ""},
+		{map[string]bool{"Nope": true}, "", "", "unrecognized feature gate: Nope"},
+		{map[string]bool{"RetryGenerateName": false}, "", "", "cannot set feature gate RetryGenerateName to false, feature is locked to true"},
+		{map[string]bool{WorkloadAwarePreemption: true}, "", "", "WorkloadAwarePreemption is enabled, but depends on features that are disabled: [GangScheduling]"},
+		{map[string]bool{"DRADeviceTaints": false, DRADeviceTaintRules: true}, "", "", "DRADeviceTaintRules is enabled, but depends on features that are disabled: [DRADeviceTaints]"},
+		{map[string]bool{"AllBeta": false}, "RetryGenerateName", "PreventStaticPodAPIReferences", ""},
+	} {
+		g, err := New(c.chosen)
+		switch {
+		case c.err != "" && (err == nil || err.Error() != c.err):
+			t.Errorf("%v: %v, want %s", c.chosen, err, c.err)
+		case c.err == "" && (err != nil || c.on != "" && !g.Enabled(c.on) || c.off != "" && g.Enabled(c.off)):
+			t.Errorf("%v: %v, %v", c.chosen, err, g)
+		}
+	}
+	g, err := New(map[string]bool{GenericWorkload: true, "ContainerStopSignals": true, "WatchList": true})
+	if got := g.WithoutEffect(); err != nil || !slices.Equal(got, []string{"ContainerStopSignals"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
