@@ -7,12 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // clusterTrustBundleAttest lets bundles speak for a signer only where the user
-// may.
-func clusterTrustBundleAttest(_ *Objects, allowed Allowed) Plugin {
+// may. Without the feature gate of the kind there is nothing to do.
+func clusterTrustBundleAttest(allowed Allowed, gates features.Gates) Plugin {
+	if !gates.Enabled(features.ClusterTrustBundle) {
+		return Plugin{}
+	}
 	return Plugin{
 		Handles: on([]groupResource{certificatesv1beta1.Resource("clustertrustbundles")}, api.VerbCreate, api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {

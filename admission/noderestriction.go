@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -14,20 +15,23 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // nodeRestriction restricts the writes of kubelets to their own node, the pods
 // on it, and the objects that belong to either.
-func nodeRestriction(o *Objects, allowed Allowed) Plugin {
+func nodeRestriction(o *Objects, allowed Allowed, gates features.Gates) Plugin {
 	n := restriction{
-		allowed: allowed,
-		nodes:   nodesOf(o),
-		pods:    read[*corev1.Pod](o, corev1.Resource("pods")),
-		claims:  read[*corev1.PersistentVolumeClaim](o, corev1.Resource("persistentvolumeclaims")),
-		volumes: read[*corev1.PersistentVolume](o, corev1.Resource("persistentvolumes")),
-		drivers: read[*storagev1.CSIDriver](o, storagev1.Resource("csidrivers")),
+		allowed:  allowed,
+		gates:    gates,
+		nodes:    nodesOf(o),
+		pods:     read[*corev1.Pod](o, corev1.Resource("pods")),
+		claims:   read[*corev1.PersistentVolumeClaim](o, corev1.Resource("persistentvolumeclaims")),
+		volumes:  read[*corev1.PersistentVolume](o, corev1.Resource("persistentvolumes")),
+		drivers:  read[*storagev1.CSIDriver](o, storagev1.Resource("csidrivers")),
+		accounts: read[*corev1.ServiceAccount](o, corev1.Resource("serviceaccounts")),
 	}
 	rules := []struct {
 		resources []groupResource
@@ -47,6 +51,7 @@ func nodeRestriction(o *Objects, allowed Allowed) Plugin {
 		{[]groupResource{storagev1.Resource("csinodes")}, n.named("can only access CSINode with the same name as the requesting node")},
 		{[]groupResource{resourcev1.Resource("resourceslices")}, n.slice},
 		{signingRequests(""), n.signingRequest},
+		{[]groupResource{certificatesv1beta1.Resource("podcertificaterequests"), certificatesv1beta1.Resource("podcertificaterequests/status")}, n.podCertificate},
 	}
 	check := map[string]func(context.Context, *registry.Attributes, string) error{}
 	var all []groupResource
@@ -82,12 +87,14 @@ func nodeOf(user *request.User) (node string, is bool) {
 }
 
 type restriction struct {
-	allowed Allowed
-	nodes   *reader[*corev1.Node]
-	pods    *reader[*corev1.Pod]
-	claims  *reader[*corev1.PersistentVolumeClaim]
-	volumes *reader[*corev1.PersistentVolume]
-	drivers *reader[*storagev1.CSIDriver]
+	allowed  Allowed
+	gates    features.Gates
+	nodes    *reader[*corev1.Node]
+	pods     *reader[*corev1.Pod]
+	claims   *reader[*corev1.PersistentVolumeClaim]
+	volumes  *reader[*corev1.PersistentVolume]
+	drivers  *reader[*storagev1.CSIDriver]
+	accounts *reader[*corev1.ServiceAccount]
 }
 
 func unexpectedSubresource(_ context.Context, a *registry.Attributes, _ string) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -33,6 +34,8 @@ type Config struct {
 	Dial func(kubeconfig string) (client *http.Client, url string, err error)
 	// NotReadySeconds and UnreachableSeconds are for DefaultTolerationSeconds.
 	NotReadySeconds, UnreachableSeconds int64
+	// Gates are the feature gates: a plugin for what a gate turns off does nothing.
+	Gates features.Gates
 	// Ledger is where ResourceQuota notes what it charges; nil makes one that
 	// nobody else reads.
 	Ledger *quota.Ledger
@@ -66,6 +69,16 @@ func asking(make func(*Objects, Allowed) Plugin) func(*Config, []byte) (Plugin, 
 	return func(c *Config, _ []byte) (Plugin, error) { return make(c.Objects, c.Allowed), nil }
 }
 
+// gated is a plugin that does nothing while a feature gate is off.
+func gated(gate string, make func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
+	return func(c *Config, _ []byte) (Plugin, error) {
+		if !c.Gates.Enabled(gate) {
+			return Plugin{}, nil
+		}
+		return make(c.Objects), nil
+	}
+}
+
 // entries are all plugins in the order in which they run, which is
 // kube-apiserver's.
 func entries() []entry {
@@ -77,29 +90,34 @@ func entries() []entry {
 		{"LimitPodHardAntiAffinityTopology", false, plain(limitPodHardAntiAffinityTopology)},
 		{"LimitRanger", true, reading(limitRanger)},
 		{"ServiceAccount", true, reading(serviceAccount)},
-		{"NodeRestriction", false, asking(nodeRestriction)},
+		{"NodeRestriction", false, func(c *Config, _ []byte) (Plugin, error) { return nodeRestriction(c.Objects, c.Allowed, c.Gates), nil }},
 		{"TaintNodesByCondition", true, plain(taintNodesByCondition)},
 		{"AlwaysPullImages", false, plain(alwaysPullImages)},
 		{"ImagePolicyWebhook", false, imagePolicyWebhook},
 		{"PodSecurity", true, newPodSecurity},
 		{"PodNodeSelector", false, podNodeSelector},
-		{"Priority", true, reading(priority)},
+		{"Priority", true, func(c *Config, _ []byte) (Plugin, error) { return priority(c.Objects, c.Gates), nil }},
 		{"DefaultTolerationSeconds", true, defaultTolerationSeconds},
 		{"PodTolerationRestriction", false, podTolerationRestriction},
 		{"EventRateLimit", false, eventRateLimit},
 		{"ExtendedResourceToleration", false, plain(extendedResourceToleration)},
 		{"DefaultStorageClass", true, reading(defaultStorageClass)},
 		{"StorageObjectInUseProtection", true, plain(storageObjectInUseProtection)},
+		{"PodGroupProtection", true, gated(features.GenericWorkload, podGroupProtection)},
 		{"OwnerReferencesPermissionEnforcement", false, asking(ownerReferencesPermissionEnforcement)},
 		{"PersistentVolumeClaimResize", true, reading(persistentVolumeClaimResize)},
 		{"RuntimeClass", true, reading(runtimeClass)},
 		{"CertificateApproval", true, asking(certificateApproval)},
 		{"CertificateSigning", true, asking(certificateSigning)},
-		{"ClusterTrustBundleAttest", true, asking(clusterTrustBundleAttest)},
+		{"ClusterTrustBundleAttest", true, func(c *Config, _ []byte) (Plugin, error) { return clusterTrustBundleAttest(c.Allowed, c.Gates), nil }},
 		{"CertificateSubjectRestriction", true, plain(certificateSubjectRestriction)},
 		{"DefaultIngressClass", true, reading(defaultIngressClass)},
 		{"DenyServiceExternalIPs", false, plain(denyServiceExternalIPs)},
 		{"PodTopologyLabels", true, reading(podTopologyLabels)},
+		{"PodGroupWorkloadExists", true, gated(features.GenericWorkload, podGroupWorkloadExists)},
+		{"NodeDeclaredFeatureValidator", true, gated(features.NodeDeclaredFeatures, nodeDeclaredFeatureValidator)},
+		{"JobValidation", true, gated(features.GenericWorkload, jobValidation)},
+		{"PodResizeValidator", true, reading(podResizeValidator)},
 		{"MutatingAdmissionPolicy", true, nil},
 		{"MutatingAdmissionWebhook", true, nil},
 		{"ValidatingAdmissionPolicy", true, nil},

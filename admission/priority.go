@@ -6,21 +6,27 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// priority gives pods the priority of their class, and lets only one class be
-// the default.
-func priority(o *Objects) Plugin {
+// priority gives pods, and pod groups if they have any, the priority of their class,
+// and lets only one class be the default.
+func priority(o *Objects, gates features.Gates) Plugin {
 	p := prioritizer{priorityClassesOf(o)}
+	handles := []Handles{
+		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: core("pods")},
+		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: []groupResource{schedulingv1.Resource("priorityclasses")}},
+	}
+	if gates.Enabled(features.WorkloadAwarePreemption) {
+		handles = append(handles, Handles{Verbs: []string{api.VerbCreate}, Resources: podGroups()})
+	}
 	return Plugin{
-		Handles: []Handles{
-			{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: core("pods")},
-			{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: []groupResource{schedulingv1.Resource("priorityclasses")}},
-		},
+		Handles:  handles,
 		Mutate:   p.mutate,
 		Validate: p.validate,
 	}
@@ -31,6 +37,9 @@ type prioritizer struct {
 }
 
 func (p prioritizer) mutate(ctx context.Context, a *registry.Attributes) error {
+	if group, ok := a.Object.(*schedulingv1alpha2.PodGroup); ok {
+		return p.group(ctx, a, &group.Spec)
+	}
 	pod, ok := a.Object.(*corev1.Pod)
 	if !ok {
 		return nil
@@ -45,7 +54,7 @@ func (p prioritizer) mutate(ctx context.Context, a *registry.Attributes) error {
 		}
 		return nil
 	}
-	value, policy, err := p.resolve(ctx, a, &pod.Spec)
+	value, policy, err := p.resolve(ctx, a, &pod.Spec.PriorityClassName)
 	if err != nil {
 		return err
 	}
@@ -64,10 +73,23 @@ func (p prioritizer) mutate(ctx context.Context, a *registry.Attributes) error {
 	return nil
 }
 
-// resolve finds what the class of a pod means, or the default class, whose name
-// the pod then gets.
-func (p prioritizer) resolve(ctx context.Context, a *registry.Attributes, spec *corev1.PodSpec) (int32, *corev1.PreemptionPolicy, error) {
-	if spec.PriorityClassName == "" {
+// group is mutate for a new pod group.
+func (p prioritizer) group(ctx context.Context, a *registry.Attributes, spec *schedulingv1alpha2.PodGroupSpec) error {
+	value, _, err := p.resolve(ctx, a, &spec.PriorityClassName)
+	if err != nil {
+		return err
+	}
+	if spec.Priority != nil && *spec.Priority != value {
+		return forbid(a, "priority set in the pod group (%d) must match the priority computed (%d) based on the priority class set in the spec", *spec.Priority, value)
+	}
+	spec.Priority = &value
+	return nil
+}
+
+// resolve finds what the class of a pod or of a group means, or the default class,
+// whose name is then set.
+func (p prioritizer) resolve(ctx context.Context, a *registry.Attributes, name *string) (int32, *corev1.PreemptionPolicy, error) {
+	if *name == "" {
 		class, err := p.byDefault(ctx)
 		switch {
 		case err != nil:
@@ -76,15 +98,15 @@ func (p prioritizer) resolve(ctx context.Context, a *registry.Attributes, spec *
 			lower := corev1.PreemptLowerPriority
 			return 0, &lower, nil
 		}
-		spec.PriorityClassName = class.Name
+		*name = class.Name
 		return class.Value, class.PreemptionPolicy, nil
 	}
-	class, err := p.classes.get(ctx, "", spec.PriorityClassName)
+	class, err := p.classes.get(ctx, "", *name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return 0, nil, forbid(a, "no PriorityClass with name %v was found", spec.PriorityClassName)
+		return 0, nil, forbid(a, "no PriorityClass with name %v was found", *name)
 	case err != nil:
-		return 0, nil, fmt.Errorf("failed to get PriorityClass with name %s: %w", spec.PriorityClassName, err)
+		return 0, nil, fmt.Errorf("failed to get PriorityClass with name %s: %w", *name, err)
 	}
 	return class.Value, class.PreemptionPolicy, nil
 }

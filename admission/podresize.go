@@ -1,0 +1,133 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/admission/quota"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// Causes in the answer to a pod that cannot be resized.
+const (
+	causeNodeCapacity        metav1.CauseType = "NodeCapacity"
+	causeUnsupportedPlatform metav1.CauseType = "UnsupportedPlatform"
+)
+
+// podResizeValidator refuses to resize a pod to what its node has not, or where the
+// node cannot do it.
+func podResizeValidator(o *Objects) Plugin {
+	nodes := nodesOf(o)
+	return Plugin{
+		Handles: on(core("pods/resize"), api.VerbUpdate),
+		Validate: func(ctx context.Context, a *registry.Attributes) error {
+			node, pod, err := changedOnNode(ctx, a, nodes)
+			if node == nil || err != nil {
+				return err
+			}
+			if system, ok := node.Labels[corev1.LabelOSStable]; ok && system != string(corev1.Linux) {
+				return unresizable(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q", node.Name, system), causeUnsupportedPlatform)
+			}
+			if err := fitsAllocatable(pod, node.Status.Allocatable); err != nil {
+				return unresizable(a, err, causeNodeCapacity)
+			}
+			return nil
+		},
+	}
+}
+
+// changedOnNode returns a pod and its node if the write changes the spec of a pod
+// that has one.
+func changedOnNode(ctx context.Context, a *registry.Attributes, nodes *reader[*corev1.Node]) (*corev1.Node, *corev1.Pod, error) {
+	pod, old := a.Object.(*corev1.Pod), a.Old.(*corev1.Pod)
+	if pod.Spec.NodeName == "" || equality.Semantic.DeepEqual(pod.Spec, old.Spec) {
+		return nil, nil, nil
+	}
+	node, err := nodes.get(ctx, "", pod.Spec.NodeName)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil, forbid(a, "node %q not found", pod.Spec.NodeName)
+	case err != nil:
+		return nil, nil, forbid(a, "failed to get node %q: %w", pod.Spec.NodeName, err)
+	}
+	return node, pod, nil
+}
+
+// fitsAllocatable compares what a pod needs with all that its node has for pods.
+func fitsAllocatable(pod *corev1.Pod, allocatable corev1.ResourceList) error {
+	needs := quota.Pod(pod, quota.Requests)
+	var missing []string
+	for _, of := range []struct {
+		name  corev1.ResourceName
+		milli bool
+	}{{corev1.ResourceCPU, true}, {corev1.ResourceMemory, false}} {
+		need, has := needs[of.name], allocatable[of.name]
+		need.Add(pod.Spec.Overhead[of.name])
+		if need.Cmp(has) <= 0 {
+			continue
+		}
+		wanted, there := need.Value(), has.Value()
+		if of.milli {
+			wanted, there = need.MilliValue(), has.MilliValue()
+		}
+		missing = append(missing, fmt.Sprintf("%s, requested: %d, allocatable: %d", of.name, wanted, there))
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return errors.New("node didn't have enough allocatable resources: " + strings.Join(missing, "; "))
+}
+
+func unresizable(a *registry.Attributes, err error, cause metav1.CauseType) error {
+	status := forbidden(a, err)
+	status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Type: cause})
+	return status
+}
+
+// nodeDeclaredFeatureValidator refuses changes of a pod that its node says nothing
+// about being able to follow.
+func nodeDeclaredFeatureValidator(o *Objects) Plugin {
+	nodes := nodesOf(o)
+	return Plugin{
+		Handles: on(core("pods", "pods/resize"), api.VerbUpdate),
+		Validate: func(ctx context.Context, a *registry.Attributes) error {
+			needs := featuresOfChange(&a.Object.(*corev1.Pod).Spec, &a.Old.(*corev1.Pod).Spec)
+			if len(needs) == 0 {
+				return nil
+			}
+			node, _, err := changedOnNode(ctx, a, nodes)
+			if node == nil || err != nil {
+				return err
+			}
+			missing := slices.DeleteFunc(needs, func(f string) bool { return slices.Contains(node.Status.DeclaredFeatures, f) })
+			if len(missing) > 0 {
+				return forbid(a, "pod update requires features %s which are not available on node %q", strings.Join(missing, ", "), node.Name)
+			}
+			return nil
+		},
+	}
+}
+
+// featuresOfChange returns the features of a node that a change of a pod needs.
+func featuresOfChange(is, was *corev1.PodSpec) (features []string) {
+	if !equality.Semantic.DeepEqual(is.Resources, was.Resources) {
+		features = append(features, "InPlacePodLevelResourcesVerticalScaling")
+	}
+	for i := range was.InitContainers {
+		c := &was.InitContainers[i]
+		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		if !sidecar && i < len(is.InitContainers) && !equality.Semantic.DeepEqual(c.Resources, is.InitContainers[i].Resources) {
+			return append(features, "InPlacePodVerticalScalingInitContainers")
+		}
+	}
+	return features
+}

@@ -1,0 +1,267 @@
+package admission
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+func gates(t testing.TB, on ...string) features.Gates {
+	t.Helper()
+	chosen := map[string]bool{}
+	for _, name := range on {
+		chosen[name] = true
+	}
+	g, err := features.New(chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// write is a write of somebody.
+func write(t testing.TB, verb, resource string, obj, old api.Object) *registry.Attributes {
+	t.Helper()
+	a := byNode(t, verb, resource, obj, old)
+	a.User = &request.User{Name: "joe"}
+	return a
+}
+
+// A plugin for a kind that no gate turned on is asked about nothing.
+func TestGatedPlugins(t *testing.T) {
+	objects := newObjects(t)
+	for name, gate := range map[string]string{
+		"ClusterTrustBundleAttest": "ClusterTrustBundle", "PodGroupProtection": "GenericWorkload", "PodGroupWorkloadExists": "GenericWorkload", "JobValidation": "GenericWorkload",
+	} {
+		if p := plugin(t, name, Config{Objects: objects, Gates: features.Default()}); len(p.Handles) != 0 {
+			t.Errorf("%s handles %v without %s", name, p.Handles, gate)
+		}
+		if p := plugin(t, name, Config{Objects: objects, Gates: gates(t, gate)}); len(p.Handles) != 1 {
+			t.Errorf("%s handles nothing with %s", name, gate)
+		}
+	}
+	handlesGroups := func(g features.Gates) bool {
+		return slices.ContainsFunc(plugin(t, "Priority", Config{Objects: objects, Gates: g}).Handles, func(h Handles) bool { return slices.Contains(h.Resources, podGroups()[0]) })
+	}
+	if handlesGroups(features.Default()) || !handlesGroups(gates(t, "GenericWorkload", "GangScheduling", "WorkloadAwarePreemption")) {
+		t.Error("priorities of pod groups do not follow their gate")
+	}
+}
+
+func TestTrustBundleAttest(t *testing.T) {
+	bundle := func(signer, text string) *certificatesv1beta1.ClusterTrustBundle {
+		return &certificatesv1beta1.ClusterTrustBundle{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: certificatesv1beta1.ClusterTrustBundleSpec{SignerName: signer, TrustBundle: text}}
+	}
+	allowed := func(_ context.Context, _ *request.User, info *request.Info) (bool, string, error) {
+		return info.Verb == "attest" && info.Name == "example.com/s", "", nil
+	}
+	p := plugin(t, "ClusterTrustBundleAttest", Config{Objects: newObjects(t), Allowed: allowed, Gates: gates(t, "ClusterTrustBundle")})
+	const refused = `user not permitted to attest for signerName "example.com/t"`
+	for name, c := range map[string]struct {
+		is, was api.Object
+		want    string
+	}{
+		"nobody's":     {bundle("", "x"), nil, ""},
+		"its signer's": {bundle("example.com/s", "x"), nil, ""},
+		"another's":    {bundle("example.com/t", "x"), nil, refused},
+		"changed":      {bundle("example.com/t", "x"), bundle("example.com/t", "y"), refused},
+		"unchanged":    {bundle("example.com/t", "x"), bundle("example.com/t", "x"), ""},
+	} {
+		if got := p.run(t, write(t, "create", "clustertrustbundles", c.is, c.was)); !strings.HasSuffix(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func podGroupOf(workload, template string, change func(*schedulingv1alpha2.PodGroup)) *schedulingv1alpha2.PodGroup {
+	g := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
+	g.Spec.SchedulingPolicy.Basic = &schedulingv1alpha2.BasicSchedulingPolicy{}
+	if workload != "" {
+		g.Spec.PodGroupTemplateRef = &schedulingv1alpha2.PodGroupTemplateReference{
+			Workload: &schedulingv1alpha2.WorkloadPodGroupTemplateReference{WorkloadName: workload, PodGroupTemplateName: template}}
+	}
+	if change != nil {
+		change(g)
+	}
+	return g
+}
+
+func TestPodGroupPlugins(t *testing.T) {
+	w := &schedulingv1alpha2.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: "ns"}, Spec: schedulingv1alpha2.WorkloadSpec{
+		PodGroupTemplates: []schedulingv1alpha2.PodGroupTemplate{{Name: "t", SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}}}
+	c := Config{Objects: newObjects(t, namespace(), w, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100}),
+		Gates: gates(t, "GenericWorkload", "GangScheduling", "WorkloadAwarePreemption")}
+	exists := plugin(t, "PodGroupWorkloadExists", c)
+	for name, test := range map[string]struct {
+		group *schedulingv1alpha2.PodGroup
+		want  string
+	}{
+		"of nothing":       {podGroupOf("", "", nil), ""},
+		"of a template":    {podGroupOf("w", "t", nil), ""},
+		"no such template": {podGroupOf("w", "u", nil), `PodGroup rejected: PodGroupTemplate "u" not found in Workload "w"`},
+		"no such workload": {podGroupOf("v", "t", nil), `PodGroup rejected: Workload "v" not found`},
+	} {
+		if got := exists.run(t, write(t, "create", "podgroups", test.group, nil)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	g := podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) { g.Spec.PriorityClassName = "high" })
+	protection := plugin(t, "PodGroupProtection", c)
+	for range 2 {
+		if got := protection.run(t, write(t, "create", "podgroups", g, nil)); got != "" || !slices.Equal(g.Finalizers, []string{"scheduling.k8s.io/podgroup-protection"}) {
+			t.Errorf("%q %q", got, g.Finalizers)
+		}
+	}
+	prio := plugin(t, "Priority", c)
+	if got := prio.run(t, write(t, "create", "podgroups", g, nil)); got != "" || *g.Spec.Priority != 100 {
+		t.Errorf("%q %v", got, g.Spec.Priority)
+	}
+	g.Spec.Priority = new(int32(7))
+	if got := prio.run(t, write(t, "create", "podgroups", g, nil)); !strings.HasSuffix(got, "priority set in the pod group (7) must match the priority computed (100) based on the priority class set in the spec") {
+		t.Error(got)
+	}
+}
+
+func TestJobValidation(t *testing.T) {
+	gang := func(name string, owner *metav1.OwnerReference) *schedulingv1alpha2.PodGroup {
+		return podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) {
+			g.Name, g.Spec.SchedulingPolicy = name, schedulingv1alpha2.PodGroupSchedulingPolicy{Gang: &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 2}}
+			if owner != nil {
+				g.OwnerReferences = []metav1.OwnerReference{*owner}
+			}
+		})
+	}
+	job := func(uid types.UID, parallelism int32, group string) *batchv1.Job {
+		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns", UID: uid}, Spec: batchv1.JobSpec{Parallelism: &parallelism}}
+		if group != "" {
+			j.Spec.Template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
+		}
+		return j
+	}
+	owner := &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "owner", Controller: new(true)}
+	basic := podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) { g.Name = "basic" })
+	p := plugin(t, "JobValidation", Config{Objects: newObjects(t, namespace(), gang("named", nil), gang("owned", owner), basic), Gates: gates(t, "GenericWorkload")})
+	for name, c := range map[string]struct {
+		is, was *batchv1.Job
+		want    string
+	}{
+		"same":       {job("", 1, "named"), job("", 1, "named"), ""},
+		"named":      {job("", 2, "named"), job("", 1, "named"), `cannot change parallelism for a Job referencing gang-scheduled PodGroup "named"`},
+		"basic":      {job("", 2, "basic"), job("", 1, "basic"), ""},
+		"missing":    {job("", 2, "none"), job("", 1, "none"), ""},
+		"controlled": {job("owner", 2, ""), job("owner", 1, ""), `gang-scheduled PodGroup "owned"`},
+		"alone":      {job("", 2, ""), job("", 1, ""), ""},
+	} {
+		if got := p.run(t, write(t, "update", "jobs", c.is, c.was)); (got == "") != (c.want == "") || !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestPodResizeValidators(t *testing.T) {
+	node := func(name, system, memory string, declared ...string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/os": system}},
+			Status: corev1.NodeStatus{DeclaredFeatures: declared, Allocatable: corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse(memory)}}}
+	}
+	sized := func(node, cpu, memory string) *corev1.Pod {
+		return pod(func(p *corev1.Pod) {
+			p.Spec.NodeName = node
+			p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("100m")}
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)}
+		})
+	}
+	initial := func(node, cpu string) *corev1.Pod {
+		p := sized(node, "1", "1Gi")
+		p.Spec.InitContainers = []corev1.Container{{Name: "i", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}
+		return p
+	}
+	whole := func(node, cpu string) *corev1.Pod {
+		p := sized(node, "1", "1Gi")
+		p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}
+		return p
+	}
+	objects := newObjects(t, node("n1", "linux", "4Gi"), node("win", "windows", "4Gi"), node("new", "linux", "4Gi", "InPlacePodVerticalScalingInitContainers", "InPlacePodLevelResourcesVerticalScaling"))
+	c := Config{Objects: objects, Gates: features.Default()}
+	for name, test := range map[string]struct {
+		plugin  string
+		is, was *corev1.Pod
+		want    string
+	}{
+		"fits":             {"PodResizeValidator", sized("n1", "1900m", "4Gi"), sized("n1", "1", "1Gi"), ""},
+		"too much":         {"PodResizeValidator", sized("n1", "1901m", "5Gi"), sized("n1", "1", "1Gi"), "node didn't have enough allocatable resources: cpu, requested: 2001, allocatable: 2000; memory, requested: 5368709120, allocatable: 4294967296"},
+		"windows":          {"PodResizeValidator", sized("win", "1", "2Gi"), sized("win", "1", "1Gi"), `pod resize is only supported on linux nodes, node "win" is "windows"`},
+		"no node":          {"PodResizeValidator", sized("n9", "1", "2Gi"), sized("n9", "1", "1Gi"), `node "n9" not found`},
+		"nowhere":          {"PodResizeValidator", sized("", "9", "2Gi"), sized("", "1", "1Gi"), ""},
+		"unchanged":        {"PodResizeValidator", sized("n9", "1", "1Gi"), sized("n9", "1", "1Gi"), ""},
+		"init, undeclared": {"NodeDeclaredFeatureValidator", initial("n1", "2"), initial("n1", "1"), `pod update requires features InPlacePodVerticalScalingInitContainers which are not available on node "n1"`},
+		"init, declared":   {"NodeDeclaredFeatureValidator", initial("new", "2"), initial("new", "1"), ""},
+		"pod, undeclared":  {"NodeDeclaredFeatureValidator", whole("n1", "2"), whole("n1", "1"), `pod update requires features InPlacePodLevelResourcesVerticalScaling which are not available on node "n1"`},
+		"pod, declared":    {"NodeDeclaredFeatureValidator", whole("new", "2"), whole("new", "1"), ""},
+		"needs nothing":    {"NodeDeclaredFeatureValidator", sized("n9", "2", "1Gi"), sized("n9", "1", "1Gi"), ""},
+	} {
+		if got := plugin(t, test.plugin, c).run(t, write(t, "update", "pods/resize", test.is, test.was)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// A node asks for certificates for its own pods, as they are.
+func TestNodeRestrictionCertificate(t *testing.T) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "sa", Namespace: "ns"}}
+	there := onNode(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "sa" })
+	mirror := onNode(func(p *corev1.Pod) {
+		p.Name, p.Spec.ServiceAccountName, p.Annotations = "mirror", "sa", map[string]string{corev1.MirrorPodAnnotationKey: ""}
+	})
+	elsewhere := onNode(func(p *corev1.Pod) { p.Name, p.Spec.NodeName = "elsewhere", "n2" })
+	machine := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	objects := newObjects(t, namespace(), account, there, mirror, elsewhere, machine)
+	on := Config{Objects: objects, Gates: gates(t, "PodCertificateRequest")}
+	ask := func(change func(*certificatesv1beta1.PodCertificateRequestSpec)) *certificatesv1beta1.PodCertificateRequest {
+		r := &certificatesv1beta1.PodCertificateRequest{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}, Spec: certificatesv1beta1.PodCertificateRequestSpec{
+			PodName: "x", PodUID: there.UID, ServiceAccountName: "sa", ServiceAccountUID: account.UID, NodeName: "n1", NodeUID: machine.UID}}
+		if change != nil {
+			change(&r.Spec)
+		}
+		return r
+	}
+	type spec = certificatesv1beta1.PodCertificateRequestSpec
+	for name, c := range map[string]struct {
+		config         Config
+		verb, resource string
+		is             api.Object
+		want           string
+	}{
+		"good":         {on, "create", "podcertificaterequests", ask(nil), ""},
+		"off":          {Config{Objects: objects}, "create", "podcertificaterequests", ask(nil), "PodCertificateRequest feature gate is disabled"},
+		"update":       {on, "update", "podcertificaterequests", ask(nil), "unexpected operation UPDATE"},
+		"status":       {on, "create", "podcertificaterequests/status", ask(nil), "unexpected subresource status"},
+		"other node":   {on, "create", "podcertificaterequests", ask(func(s *spec) { s.NodeName = "n2" }), `PodCertificateRequest.Spec.NodeName="n2", which is not the requesting node "n1"`},
+		"other uid":    {on, "create", "podcertificaterequests", ask(func(s *spec) { s.NodeUID = "u" }), "inconsistent with the running node"},
+		"no pod":       {on, "create", "podcertificaterequests", ask(func(s *spec) { s.PodName = "none" }), `while retrieving pod "ns/none" named in the PodCertificateRequest: pod "none" not found`},
+		"other pod":    {on, "create", "podcertificaterequests", ask(func(s *spec) { s.PodUID = "u" }), "contains pod UID (\"u\") which differs from running pod"},
+		"elsewhere":    {on, "create", "podcertificaterequests", ask(func(s *spec) { s.PodName, s.PodUID = "elsewhere", elsewhere.UID }), `pod "ns/elsewhere" is not running on node "n1"`},
+		"mirror":       {on, "create", "podcertificaterequests", ask(func(s *spec) { s.PodName, s.PodUID = "mirror", mirror.UID }), `pod "ns/mirror" is a mirror pod`},
+		"account":      {on, "create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountName = "other" }), `contains serviceAccountName ("other") that differs from running pod ("sa")`},
+		"account's id": {on, "create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountUID = "u" }), "which differs from the running service account"},
+	} {
+		p := plugin(t, "NodeRestriction", c.config)
+		if got := p.run(t, byNode(t, c.verb, c.resource, c.is, nil)); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
