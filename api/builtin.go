@@ -1,10 +1,25 @@
 package api
 
-import "time"
+import (
+	"time"
 
-// BuiltIn is the list of kinds. A new kind has a file of its own and one line
-// here.
-func BuiltIn() []*Resource {
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// BuiltIn is the list of kinds, with all feature gates at their defaults.
+func BuiltIn() []*Resource { return BuiltInWith(features.Default()) }
+
+// BuiltInWith is the list of kinds, which follow feature gates.
+func BuiltInWith(gates features.Gates) []*Resource {
+	kinds := kindsOf(gates)
+	for _, r := range kinds {
+		r.follow(gates)
+	}
+	return kinds
+}
+
+// kindsOf is the list of kinds. A new kind has a file of its own and one line here.
+func kindsOf(gates features.Gates) []*Resource {
 	return []*Resource{
 		// core
 		binding(),
@@ -49,13 +64,18 @@ func BuiltIn() []*Resource {
 		job(),
 		// certificates.k8s.io
 		certificateSigningRequest(time.Now),
+		clusterTrustBundle(),
+		podCertificateRequest(time.Now),
 		// coordination.k8s.io
-		lease(),
+		lease(gates),
+		leaseCandidate(),
 		// discovery.k8s.io
 		endpointSlice(),
 		// flowcontrol.apiserver.k8s.io
 		flowSchema(),
 		priorityLevelConfiguration(),
+		// internal.apiserver.k8s.io
+		storageVersion(),
 		// networking.k8s.io
 		ingress(),
 		ingressClass(),
@@ -73,11 +93,15 @@ func BuiltIn() []*Resource {
 		roleBinding(),
 		// resource.k8s.io
 		deviceClass(),
+		deviceTaintRule(time.Now),
 		resourceClaim(),
 		resourceClaimTemplate(),
+		resourcePoolStatusRequest(),
 		resourceSlice(time.Now),
 		// scheduling.k8s.io
+		podGroup(gates),
 		priorityClass(),
+		workload(gates),
 		// storage.k8s.io
 		csiDriver(),
 		csiNode(),
@@ -85,6 +109,8 @@ func BuiltIn() []*Resource {
 		storageClass(),
 		volumeAttachment(),
 		volumeAttributesClass(),
+		// storagemigration.k8s.io
+		storageVersionMigration(),
 		// admissionregistration.k8s.io
 		mutatingAdmissionPolicy(),
 		mutatingAdmissionPolicyBinding(),

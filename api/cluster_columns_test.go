@@ -1,6 +1,10 @@
 package api
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
 
 func TestNodeCells(t *testing.T) {
 	const info = "nodeInfo: {kubeletVersion: v1.36.0, osImage: OS, kernelVersion: '6.1', architecture: arm64, containerRuntimeVersion: containerd://2}"
@@ -14,7 +18,7 @@ func TestNodeCells(t *testing.T) {
 		{"cordoned", testMeta + "spec: {unschedulable: true}\nstatus: {conditions: [{type: Ready, status: Unknown}]}",
 			"a|NotReady,SchedulingDisabled|<none>|60m||<none>|<none>|<unknown>|<unknown>|<unknown>"},
 	})
-	testCells(t, lease(), []cellsTest{
+	testCells(t, lease(features.Default()), []cellsTest{
 		{"held", testMeta + "spec: {holderIdentity: me}", "a|me|60m"}, {"free", testMeta, "a||60m"},
 	})
 }

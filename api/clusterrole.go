@@ -12,7 +12,7 @@ func clusterRole() *Resource {
 		Name: "clusterroles", Singular: "clusterrole", Kind: "ClusterRole",
 		Versions: older(served(rbacv1.SchemeGroupVersion),
 			alike[rbacv1.ClusterRole, rbacv1beta1.ClusterRole](rbacv1beta1.SchemeGroupVersion),
-			alike[rbacv1.ClusterRole, rbacv1alpha1.ClusterRole](rbacv1alpha1.SchemeGroupVersion)),
+			storedOnly(alike[rbacv1.ClusterRole, rbacv1alpha1.ClusterRole](rbacv1alpha1.SchemeGroupVersion))),
 		New:    func() Object { return &rbacv1.ClusterRole{} },
 		Prefix: "clusterroles",
 		// No rules are stored as none at all.

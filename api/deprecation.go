@@ -58,6 +58,17 @@ func deprecationOf(gv schema.GroupVersion, obj Object) *Deprecation {
 	return d
 }
 
+// isRemoved reports whether the release of this catalogue no longer serves a
+// published type.
+func isRemoved(obj Object) bool {
+	t, ok := obj.(removedType)
+	if !ok {
+		return false
+	}
+	major, minor := t.APILifecycleRemoved()
+	return (major != 0 || minor != 0) && (major < releaseMajor || major == releaseMajor && minor <= releaseMinor)
+}
+
 // DeprecatedIn is the deprecation of r, or of its version v; nil when there is
 // none.
 func (r *Resource) DeprecatedIn(v *Version) *Deprecation {

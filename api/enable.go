@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // Keys of a runtime configuration that are about many versions, those that are
@@ -22,6 +25,7 @@ const (
 
 // choices are what a runtime configuration says, by how much it is about.
 type choices struct {
+	gates                features.Gates
 	all, ga, beta, alpha *bool
 	versions             map[schema.GroupVersion]bool
 	resources            map[schema.GroupVersionResource]bool
@@ -31,10 +35,12 @@ type choices struct {
 // api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, where
 // the core group is "api" or left out; the values are "true", which may be left
 // out, and "false". What is about less overrules what is about more. What is
-// not served can still be read from etcd.
+// not served can still be read from etcd. A version with a feature gate is not
+// served while the gate is off, and one that Kubernetes removed never is; as in
+// kube-apiserver, to name such a version is no error.
 //
 // The result is copies where anything is different; resources are not changed.
-func Enable(resources []*Resource, config map[string]string) ([]*Resource, error) {
+func Enable(resources []*Resource, config map[string]string, gates features.Gates) ([]*Resource, error) {
 	if len(config) == 0 {
 		return resources, nil
 	}
@@ -42,9 +48,13 @@ func Enable(resources []*Resource, config map[string]string) ([]*Resource, error
 	if err != nil {
 		return nil, err
 	}
+	if len(config) == 1 && c.all != nil && !*c.all {
+		return nil, errors.New("invalid key with only api/all=false")
+	}
 	if err := c.known(resources); err != nil {
 		return nil, err
 	}
+	c.gates = gates
 	out := slices.Clone(resources)
 	for i, r := range out {
 		out[i] = c.apply(r)
@@ -98,31 +108,44 @@ func (c *choices) choose(key string, on bool) error {
 	return nil
 }
 
-// known tells of what the configuration names and resources have not.
+// removedVersions are those of Kubernetes that the catalogue does not even read.
+func removedVersions() []schema.GroupVersion {
+	return []schema.GroupVersion{{Group: "apps", Version: "v1beta1"}, {Group: "apps", Version: "v1beta2"}, {Group: "extensions", Version: "v1beta1"}}
+}
+
+// known fails where the configuration names a group or a version that Kubernetes
+// does not have. Names of resources are not looked at.
 func (c *choices) known(resources []*Resource) error {
-	versions, names := map[schema.GroupVersion]bool{}, map[schema.GroupVersionResource]bool{}
+	groups, versions := map[string]bool{}, map[schema.GroupVersion]bool{}
+	add := func(gv schema.GroupVersion) { groups[gv.Group], versions[gv] = true, true }
 	for _, r := range resources {
 		for _, v := range r.Versions {
-			versions[v.GroupVersion] = true
-			names[v.WithResource(r.Name)] = true
+			add(v.GroupVersion)
 		}
 	}
-	var missing []string
-	for gv := range c.versions {
-		if !versions[gv] {
-			missing = append(missing, "group version "+gv.String())
-		}
+	for _, gv := range removedVersions() {
+		add(gv)
 	}
+	named := slices.Collect(maps.Keys(c.versions))
 	for gvr := range c.resources {
-		if !names[gvr] {
-			missing = append(missing, "resource "+gvr.GroupVersion().String()+"/"+gvr.Resource)
+		named = append(named, gvr.GroupVersion())
+	}
+	var unknown []string
+	for _, gv := range named {
+		if !groups[gv.Group] {
+			unknown = append(unknown, gv.Group)
 		}
 	}
-	if len(missing) == 0 {
-		return nil
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return fmt.Errorf("unknown api groups %s", strings.Join(slices.Compact(unknown), ","))
 	}
-	slices.Sort(missing)
-	return fmt.Errorf("there is no %s", strings.Join(missing, ", "))
+	for _, gv := range named {
+		if !versions[gv] {
+			return fmt.Errorf("group version %s that has not been registered", gv)
+		}
+	}
+	return nil
 }
 
 // apply is r as it was chosen.
@@ -145,6 +168,9 @@ func (c *choices) apply(r *Resource) *Resource {
 
 // serves tells whether a resource is to be served in v.
 func (c *choices) serves(name string, v *Version) bool {
+	if v.Gate != "" && !c.gates.Enabled(v.Gate) {
+		return false
+	}
 	on := !v.NotServed
 	for _, choice := range []*bool{c.all, c.stability(v.Version)} {
 		if choice != nil {

@@ -77,7 +77,8 @@ func TestStoredBytes(t *testing.T) {
 		}
 	}
 	for _, r := range resources {
-		if r.Virtual == nil && !seen[r] {
+		// A cluster with the defaults has nothing of kinds that are off.
+		if r.Virtual == nil && !seen[r] && !r.Versions[0].NotServed {
 			t.Errorf("no value of %s", r.Name)
 		}
 	}

@@ -16,11 +16,19 @@ type pointer[T any] interface {
 	Object
 }
 
+// preview returns the hub version of a kind without a stable one. It is off
+// unless somebody turns it on.
+func preview[T any, P pointer[T]](gv schema.GroupVersion, gate string) []Version {
+	return []Version{{GroupVersion: gv, NotServed: true, Gate: gate, Deprecated: deprecationOf(gv, P(new(T)))}}
+}
+
 // older adds versions that are not served by default. Their fields are selected
-// by the labels of the first version, unless they have their own.
+// by the labels of the first version, unless they have their own. They need the
+// feature gate that the first version needs.
 func older(versions []Version, more ...Version) []Version {
 	for _, v := range more {
 		v.NotServed = true
+		v.Gate = versions[0].Gate
 		if v.FieldLabels == nil {
 			v.FieldLabels, v.FieldLabelError = versions[0].FieldLabels, versions[0].FieldLabelError
 		}
@@ -45,7 +53,14 @@ func unlike[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.GroupVersion
 		ToHub:        copying[Old, Hub, O, H](toHub),
 		FromHub:      copying[Hub, Old, H, O](fromHub),
 		Deprecated:   deprecationOf(gv, O(new(Old))),
+		StoredOnly:   isRemoved(O(new(Old))),
 	}
+}
+
+// storedOnly marks a version as removed whose published type does not say so.
+func storedOnly(v Version) Version {
+	v.StoredOnly = true
+	return v
 }
 
 // copying makes a conversion out of what it does besides copying fields.

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // pod is containers that run together on a node.
@@ -30,7 +32,7 @@ func pod() *Resource {
 		HasStatus:            true,
 		Default:              defaultPod,
 		PrepareCreate:        preparePod,
-		PrepareUpdate:        preparePodUpdate,
+		dropDisabled:         dropDisabledOfPod,
 		PrepareStatusUpdate:  preparePodStatus,
 		ResetFields:          map[string][]string{"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"}},
 		IncludedFields:       map[string][]string{"resize": resizeFields()},
@@ -48,7 +50,6 @@ func pod() *Resource {
 func preparePod(obj Object) {
 	p := obj.(*corev1.Pod)
 	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podQOS(&p.Spec)}
-	dropDisabledPodFields(&p.Spec, nil)
 	if len(p.Spec.SchedulingGates) > 0 {
 		p.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
@@ -58,8 +59,12 @@ func preparePod(obj Object) {
 	mergeLabelKeys(p)
 }
 
-func preparePodUpdate(obj, old Object) {
-	dropDisabledPodFields(&obj.(*corev1.Pod).Spec, &old.(*corev1.Pod).Spec)
+func dropDisabledOfPod(gates features.Gates, obj, old Object) {
+	var was *corev1.PodSpec
+	if old != nil {
+		was = &old.(*corev1.Pod).Spec
+	}
+	dropDisabledPodFields(gates, &obj.(*corev1.Pod).Spec, was)
 }
 
 // mergeLabelKeys makes part of a selector what it takes from the labels of the pod

@@ -2,19 +2,20 @@ package api
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// dropDisabledPodFields removes the fields of features that are off by default
-// in kube-apiserver. A feature that the stored pod uses already stays usable: old
-// is the stored spec, or nil.
-func dropDisabledPodFields(s, old *corev1.PodSpec) {
+// dropDisabledPodFields removes the fields of features that are off. A feature that
+// the stored pod uses already stays usable: old is the stored spec, or nil.
+func dropDisabledPodFields(gates features.Gates, s, old *corev1.PodSpec) {
 	if old == nil {
 		old = &corev1.PodSpec{}
 	}
-	if old.SchedulingGroup == nil {
+	if !gates.Enabled(features.GenericWorkload) && old.SchedulingGroup == nil {
 		s.SchedulingGroup = nil
 	}
-	dropProjections(s, old)
+	dropProjections(gates, s, old)
 	if !hasStopSignal(old) {
 		eachContainerOf(s, dropStopSignal)
 	}
@@ -22,8 +23,8 @@ func dropDisabledPodFields(s, old *corev1.PodSpec) {
 
 // dropProjections removes trust bundles and pod certificates from projected
 // volumes.
-func dropProjections(s, old *corev1.PodSpec) {
-	bundles, certificates := false, false
+func dropProjections(gates features.Gates, s, old *corev1.PodSpec) {
+	bundles, certificates := gates.Enabled(features.ClusterTrustBundleProjection), gates.Enabled(features.PodCertificateRequest)
 	eachProjection(old, func(p *corev1.VolumeProjection) {
 		bundles = bundles || p.ClusterTrustBundle != nil
 		certificates = certificates || p.PodCertificate != nil
@@ -99,28 +100,40 @@ func eachMountStatus(s *corev1.PodStatus, visit func(m *corev1.VolumeMountStatus
 	}
 }
 
-// withPodTemplate makes r drop the disabled fields of its pod template before
-// anything else is done to a written object.
+// withPodTemplate makes r drop the disabled fields of its pod template.
 func withPodTemplate(template func(Object) *corev1.PodTemplateSpec, r *Resource) *Resource {
-	create, update := r.PrepareCreate, r.PrepareUpdate
-	r.PrepareCreate = func(obj Object) {
-		if t := template(obj); t != nil {
-			dropDisabledPodFields(&t.Spec, nil)
+	r.dropDisabled = func(gates features.Gates, obj, old Object) {
+		t, was := template(obj), &corev1.PodTemplateSpec{}
+		if t == nil {
+			return
 		}
+		if old != nil {
+			if stored := template(old); stored != nil {
+				was = stored
+			}
+		}
+		dropDisabledPodFields(gates, &t.Spec, &was.Spec)
+	}
+	return r
+}
+
+// follow makes r drop the fields of features that are off before anything else is done
+// to a written object.
+func (r *Resource) follow(gates features.Gates) {
+	drop, create, update := r.dropDisabled, r.PrepareCreate, r.PrepareUpdate
+	if drop == nil {
+		return
+	}
+	r.PrepareCreate = func(obj Object) {
+		drop(gates, obj, nil)
 		if create != nil {
 			create(obj)
 		}
 	}
 	r.PrepareUpdate = func(obj, old Object) {
-		if t, was := template(obj), template(old); t != nil {
-			if was == nil {
-				was = &corev1.PodTemplateSpec{}
-			}
-			dropDisabledPodFields(&t.Spec, &was.Spec)
-		}
+		drop(gates, obj, old)
 		if update != nil {
 			update(obj, old)
 		}
 	}
-	return r
 }

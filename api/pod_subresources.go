@@ -24,7 +24,7 @@ func keepButEphemeralContainers(obj, old Object) {
 	wanted, owners := pod.Spec.EphemeralContainers, pod.ManagedFields
 	old.(*corev1.Pod).DeepCopyInto(pod)
 	pod.Spec.EphemeralContainers, pod.ManagedFields = wanted, owners
-	preparePodUpdate(obj, old)
+	dropDisabledOfPod(nil, obj, old)
 }
 
 // keepButResources lets nothing of a pod change but what it and its containers
@@ -39,7 +39,7 @@ func keepButResources(obj, old Object) {
 		pod.Spec.Containers = takeResources(pod.Spec.Containers, wanted.Containers)
 		pod.Spec.InitContainers = takeResources(pod.Spec.InitContainers, wanted.InitContainers)
 	}
-	preparePodUpdate(obj, old)
+	dropDisabledOfPod(nil, obj, old)
 }
 
 // takeResources returns containers with the resources of the wanted ones. Where a

@@ -64,6 +64,10 @@ func groupPriority(name string) int32 {
 		return 16200
 	case "flowcontrol.apiserver.k8s.io":
 		return 16100
+	case "internal.apiserver.k8s.io":
+		return 16000
+	case "storagemigration.k8s.io":
+		return 15800
 	}
 	return 0
 }
@@ -80,14 +84,18 @@ func versionPriority(gv schema.GroupVersion) int32 {
 		{"admissionregistration.k8s.io", "v1alpha1", 9},
 		{"autoscaling", "v2", 30},
 		{"coordination.k8s.io", "v1beta1", 13},
+		{"coordination.k8s.io", "v1alpha2", 12},
 		{"discovery.k8s.io", "v1beta1", 12},
 		{"events.k8s.io", "v1beta1", 5},
 		{"flowcontrol.apiserver.k8s.io", "v1", 21},
 		{"flowcontrol.apiserver.k8s.io", "v1beta3", 18},
 		{"flowcontrol.apiserver.k8s.io", "v1beta2", 15},
 		{"flowcontrol.apiserver.k8s.io", "v1beta1", 12},
+		{"internal.apiserver.k8s.io", "v1alpha1", 9},
 		{"resource.k8s.io", "v1", 21},
 		{"resource.k8s.io", "v1beta2", 15},
+		{"resource.k8s.io", "v1alpha3", 1},
+		{"scheduling.k8s.io", "v1alpha2", 2},
 	} {
 		if v.group == gv.Group && v.version == gv.Version {
 			return v.priority

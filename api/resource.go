@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/openapi"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -150,6 +151,9 @@ type Resource struct {
 	// does so for the status subresource, after everything but metadata and
 	// status was taken from old.
 	PrepareUpdate, PrepareStatusUpdate func(obj, old Object)
+	// dropDisabled removes what a write sets of features that are off, unless old, which
+	// is nil for a new object, has it too. It runs before the functions above.
+	dropDisabled func(gates features.Gates, obj, old Object)
 	// Validate and ValidateUpdate check what is particular to the kind;
 	// metadata is checked for all kinds alike.
 	Validate       func(obj Object) field.ErrorList
@@ -279,8 +283,12 @@ type Version struct {
 	// NotServed: values of this version in etcd can be read, but clients are
 	// not offered it.
 	NotServed bool
-	// StoredOnly: nobody can turn such a version on.
+	// StoredOnly: nobody can turn such a version on, because Kubernetes has removed
+	// it. Its values in etcd can be read.
 	StoredOnly bool
+	// Gate is the feature gate without which nobody can turn the version on; empty
+	// means none.
+	Gate string
 	// Accepted: what is sent to the paths of the resource's other versions may be
 	// of this version.
 	Accepted bool

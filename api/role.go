@@ -13,7 +13,7 @@ func role() *Resource {
 		Namespaced: true,
 		Versions: older(served(rbacv1.SchemeGroupVersion),
 			alike[rbacv1.Role, rbacv1beta1.Role](rbacv1beta1.SchemeGroupVersion),
-			alike[rbacv1.Role, rbacv1alpha1.Role](rbacv1alpha1.SchemeGroupVersion)),
+			storedOnly(alike[rbacv1.Role, rbacv1alpha1.Role](rbacv1alpha1.SchemeGroupVersion))),
 		New:    func() Object { return &rbacv1.Role{} },
 		Prefix: "roles",
 		// No rules are stored as none at all.

@@ -9,23 +9,23 @@ import (
 // In v1alpha1 subjects have the version of their group besides its name.
 
 func roleBindingV1alpha1() Version {
-	return unlike(rbacv1alpha1.SchemeGroupVersion,
+	return storedOnly(unlike(rbacv1alpha1.SchemeGroupVersion,
 		func(hub *rbacv1.RoleBinding, old *rbacv1alpha1.RoleBinding) {
 			subjectsToHub(hub.Subjects, old.Subjects)
 		},
 		func(old *rbacv1alpha1.RoleBinding, hub *rbacv1.RoleBinding) {
 			subjectsFromHub(old.Subjects, hub.Subjects)
-		})
+		}))
 }
 
 func clusterRoleBindingV1alpha1() Version {
-	return unlike(rbacv1alpha1.SchemeGroupVersion,
+	return storedOnly(unlike(rbacv1alpha1.SchemeGroupVersion,
 		func(hub *rbacv1.ClusterRoleBinding, old *rbacv1alpha1.ClusterRoleBinding) {
 			subjectsToHub(hub.Subjects, old.Subjects)
 		},
 		func(old *rbacv1alpha1.ClusterRoleBinding, hub *rbacv1.ClusterRoleBinding) {
 			subjectsFromHub(old.Subjects, hub.Subjects)
-		})
+		}))
 }
 
 func subjectsToHub(hub []rbacv1.Subject, old []rbacv1alpha1.Subject) {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // ruleTest is what is said of an object, or of a change of one, written in JSON
@@ -107,7 +109,7 @@ func TestAccessRules(t *testing.T) {
 }
 
 func TestSmallKindRules(t *testing.T) {
-	testRules(t, lease(), []ruleTest{
+	testRules(t, lease(features.Default()), []ruleTest{
 		{"bounds", "", `{"spec":{"leaseDurationSeconds":0,"leaseTransitions":-1}}`,
 			"[spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0, spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0]"},
 		{"election is dropped", `{"spec":{}}`, `{"spec":{"strategy":"Bad Strategy"}}`, ""},

@@ -8,7 +8,7 @@ import (
 // runtimeClassV1alpha1 has everything in a spec, and another name for the
 // handler.
 func runtimeClassV1alpha1() Version {
-	return unlike(nodev1alpha1.SchemeGroupVersion,
+	return storedOnly(unlike(nodev1alpha1.SchemeGroupVersion,
 		func(hub *nodev1.RuntimeClass, old *nodev1alpha1.RuntimeClass) {
 			copyFields(hub, &old.Spec)
 			hub.Handler = old.Spec.RuntimeHandler
@@ -16,5 +16,5 @@ func runtimeClassV1alpha1() Version {
 		func(old *nodev1alpha1.RuntimeClass, hub *nodev1.RuntimeClass) {
 			copyFields(&old.Spec, hub)
 			old.Spec.RuntimeHandler = hub.Handler
-		})
+		}))
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -29,19 +30,27 @@ const autoUpdate = rbacv1.AutoUpdateAnnotationKey
 // follows.
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 
-// Defaults makes the roles and bindings that every cluster has from the start.
-func Defaults() []api.Object { return readDefaults(defaultsText) }
+// Defaults makes the roles and bindings that every cluster has from the start, as
+// far as the feature gates that they are for are on.
+func Defaults(gates features.Gates) []api.Object { return readDefaults(defaultsText, gates) }
 
 // readDefaults reads the form that bootstrap.txt tells of.
-func readDefaults(text string) []api.Object {
+func readDefaults(text string, gates features.Gates) []api.Object {
 	var out []api.Object
-	var rules *[]rbacv1.PolicyRule // of the role whose paragraph it is
+	var rules *[]rbacv1.PolicyRule // of the role whose paragraph it is; nil: it is left out
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		words, on := gated(words, gates)
+		rule := strings.HasPrefix(line, " ")
 		switch {
-		case len(words) == 0 || strings.HasPrefix(line, "#"):
-		case strings.HasPrefix(line, " "):
+		case rule && on && rules != nil:
 			*rules = append(*rules, defaultRule(words))
+		case rule:
+		case !on:
+			rules = nil
 		case words[0] == "controller":
 			name := "system:controller:" + words[1]
 			role := &rbacv1.ClusterRole{ObjectMeta: defaultMeta("", name)}
@@ -67,6 +76,16 @@ func readDefaults(text string) []api.Object {
 		}
 	}
 	return out
+}
+
+// gated takes the feature gate off the end of a line, and reports whether it is on.
+// A line without one is always on.
+func gated(words []string, gates features.Gates) ([]string, bool) {
+	last := len(words) - 1
+	if gate, ok := strings.CutPrefix(words[last], "gate="); ok {
+		return words[:last], gates.Enabled(gate)
+	}
+	return words, true
 }
 
 func defaultMeta(namespace, name string) metav1.ObjectMeta {

@@ -11,6 +11,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -30,14 +31,16 @@ const (
 // cache, and are few.
 type Node struct {
 	objects nodeObjects
+	gates   features.Gates
 	// rules are what any node may do without a look at whose an object is.
 	rules []rbacv1.PolicyRule
 }
 
-// NewNode makes a Node that finds out from reg which objects are a node's.
-func NewNode(reg *registry.Registry) *Node {
-	n := &Node{objects: nodeObjects{reg}}
-	for _, obj := range Defaults() {
+// NewNode makes a Node that finds out from reg which objects are a node's. The gates
+// say what there is for nodes at all.
+func NewNode(reg *registry.Registry, gates features.Gates) *Node {
+	n := &Node{objects: nodeObjects{reg}, gates: gates}
+	for _, obj := range Defaults(gates) {
 		if role, ok := obj.(*rbacv1.ClusterRole); ok && role.Name == "system:node" {
 			n.rules = role.Rules
 		}
@@ -64,7 +67,7 @@ func (n *Node) Authorize(ctx context.Context, user *request.User, info *request.
 	case node == "":
 		return NoOpinion, fmt.Sprintf("unknown node for user %q", user.Name), nil
 	}
-	ask := &nodeRequest{Info: info, ctx: ctx, node: node, objects: n.objects}
+	ask := &nodeRequest{Info: info, ctx: ctx, node: node, objects: n.objects, gates: n.gates}
 	if info.IsResource {
 		if decide := ask.rule(); decide != nil {
 			if refusal := decide(ask); refusal != "" {
@@ -95,6 +98,7 @@ type nodeRequest struct {
 	ctx     context.Context
 	node    string
 	objects nodeObjects
+	gates   features.Gates
 }
 
 // noReason is a refusal that says nothing to the client.
@@ -125,6 +129,10 @@ func (r *nodeRequest) rule() func(*nodeRequest) string {
 		return (*nodeRequest).csiNode
 	case "resource.k8s.io/resourceslices":
 		return (*nodeRequest).resourceSlice
+	case "certificates.k8s.io/podcertificaterequests":
+		if r.gates.Enabled(features.PodCertificateRequest) {
+			return (*nodeRequest).podCertificateRequest
+		}
 	}
 	return nil
 }
@@ -271,4 +279,22 @@ func (r *nodeRequest) resourceSlice() string {
 		return "can only list/watch/deletecollection resourceslices with nodeName field selector"
 	}
 	return "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection"
+}
+
+func (r *nodeRequest) podCertificateRequest() string {
+	if r.Subresource != "" {
+		return "nodes may not access the status subresource of PodCertificateRequests"
+	}
+	switch r.Verb {
+	case "create":
+		return "" // NodeRestriction looks at whose it is
+	case "get":
+		return r.related()
+	case "watch", "list":
+		if r.selects("spec.nodeName") {
+			return ""
+		}
+		return "can only list/watch podcertificaterequests with nodeName field selector"
+	}
+	return fmt.Sprintf("nodes may not %s podcertificaterequests", r.Verb)
 }

@@ -3,6 +3,7 @@ package authz
 import (
 	"context"
 
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -26,6 +27,9 @@ func (o nodeObjects) has(ctx context.Context, node, kind, namespace, name string
 	case "resource.k8s.io/resourceslices":
 		s, ok := o.get(ctx, resourcev1.Resource("resourceslices"), "", name).(*resourcev1.ResourceSlice)
 		return ok && s.Spec.NodeName != nil && *s.Spec.NodeName == node
+	case "certificates.k8s.io/podcertificaterequests":
+		c, ok := o.get(ctx, certificatesv1beta1.Resource("podcertificaterequests"), namespace, name).(*certificatesv1beta1.PodCertificateRequest)
+		return ok && string(c.Spec.NodeName) == node
 	case "/persistentvolumes":
 		pv, ok := o.get(ctx, corev1.Resource("persistentvolumes"), "", name).(*corev1.PersistentVolume)
 		return ok && pv.Spec.ClaimRef != nil && o.podsRefer(ctx, node, "/persistentvolumeclaims", pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name)

@@ -9,13 +9,14 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // rbacOf makes an authorizer of text in the form of bootstrap.txt.
 func rbacOf(text string) *RBAC {
 	x := newRBACIndex()
-	for _, obj := range readDefaults(text) {
+	for _, obj := range readDefaults(text, features.Default()) {
 		switch obj := obj.(type) {
 		case *rbacv1.ClusterRole:
 			x.clusterRoles.set(obj.Name, obj.Rules)
@@ -139,7 +140,7 @@ func TestRulesFor(t *testing.T) {
 
 func TestUncovered(t *testing.T) {
 	held := func(lines string) []rbacv1.PolicyRule {
-		return readDefaults("clusterrole x\n" + lines)[0].(*rbacv1.ClusterRole).Rules
+		return readDefaults("clusterrole x\n"+lines, features.Default())[0].(*rbacv1.ClusterRole).Rules
 	}
 	for _, c := range []struct{ held, wanted, missing string }{
 		{"  core pods get,list", "  core pods get", ""},
@@ -165,7 +166,7 @@ func TestUncovered(t *testing.T) {
 }
 
 func TestReconciled(t *testing.T) {
-	want := readDefaults("clusterrole a to=x gathers=y\n  core pods get,list\nclusterrolebinding b a user:one user:two")
+	want := readDefaults("clusterrole a to=x gathers=y\n  core pods get,list\nclusterrolebinding b a user:one user:two", features.Default())
 	role := want[0].(*rbacv1.ClusterRole)
 	there := &rbacv1.ClusterRole{ObjectMeta: defaultMeta("", "a"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}}
 	there.Labels = map[string]string{"mine": "1", aggregateTo + "x": "false"}

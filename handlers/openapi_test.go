@@ -20,6 +20,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // openAPIServer serves the documents about resources.
@@ -52,7 +53,13 @@ func ask(server http.Handler, url string, headers ...string) *httptest.ResponseR
 // everyVersion is the built-in kinds in all their versions.
 func everyVersion(t *testing.T) []*api.Resource {
 	t.Helper()
-	all, err := api.Enable(api.BuiltIn(), map[string]string{"api/all": "true"})
+	gates, err := features.New(map[string]bool{
+		"ClusterTrustBundle": true, "GenericWorkload": true, "PodCertificateRequest": true, "StorageVersionMigrator": true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := api.Enable(api.BuiltInWith(gates), map[string]string{"api/all": "true"}, gates)
 	if err != nil {
 		t.Fatal(err)
 	}

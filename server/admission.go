@@ -13,6 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/webhook"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -22,7 +23,7 @@ import (
 const tolerationSeconds = 300
 
 // newAdmission puts the plugins together that the options choose.
-func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, authorizer authz.Authorizer, metrics prometheus.Registerer, ledger *quota.Ledger) (*admission.Chain, error) {
+func (s *Server) newAdmission(gates features.Gates, catalogue *api.Catalogue, reg *registry.Registry, authorizer authz.Authorizer, metrics prometheus.Registerer, ledger *quota.Ledger) (*admission.Chain, error) {
 	files, err := admission.ReadConfigFile(s.o.AdmissionConfigFile)
 	if err != nil {
 		return nil, fmt.Errorf("--admission-control-config-file: %w", err)
@@ -67,6 +68,7 @@ func (s *Server) newAdmission(catalogue *api.Catalogue, reg *registry.Registry, 
 		Objects:            objects,
 		Plugins:            append(policies, s.webhooks.Plugins()...),
 		Allowed:            allowed,
+		Gates:              gates,
 		Dial:               webhookDialer(s.hooked),
 		NotReadySeconds:    secondsOr(s.o.NotReadyTolerationSeconds),
 		UnreachableSeconds: secondsOr(s.o.UnreachableTolerationSeconds),

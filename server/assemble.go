@@ -3,6 +3,7 @@ package server
 import (
 	"maps"
 	"net"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -13,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -28,6 +30,7 @@ type parts struct {
 
 	own       *certificates
 	trust     controllers.Trust
+	gates     features.Gates
 	catalogue *api.Catalogue
 	reg       *registry.Registry
 	flow      flowControl
@@ -54,7 +57,7 @@ func (s *Server) assemble(l net.Listener) (*parts, error) {
 		return nil, err
 	}
 	p.published = p.publication(p.catalogue, p.reg, l)
-	p.published.trust = p.trust
+	p.published.trust, p.published.gates = p.trust, p.gates
 	p.steps = newBootSteps(&s.o, p.catalogue)
 	if p.flow, err = p.newFlowControl(p.reg, p.catalogue, p.metrics, p.inflight); err != nil {
 		return nil, err
@@ -67,6 +70,13 @@ func (s *Server) assemble(l net.Listener) (*parts, error) {
 
 // openRegistry makes the store, and the registry of the kinds that there are.
 func (p *parts) openRegistry() error {
+	var err error
+	if p.gates, err = p.o.gates(); err != nil {
+		return err
+	}
+	if idle := p.gates.WithoutEffect(); len(idle) > 0 {
+		p.logger.Warn("feature gates that were chosen change nothing in this server", "gates", strings.Join(idle, ","))
+	}
 	resources, err := p.o.resources()
 	if err != nil {
 		return err
@@ -92,10 +102,10 @@ func (p *parts) guard() (err error) {
 	if p.hooked, err = peercert.New(p.metrics, "webhooks"); err != nil {
 		return err
 	}
-	if p.access, err = newAccessControl(&p.o, p.reg, p.metrics, webhookDialer(p.hooked)); err != nil {
+	if p.access, err = newAccessControl(&p.o, p.gates, p.reg, p.metrics, webhookDialer(p.hooked)); err != nil {
 		return err
 	}
-	chain, err := p.newAdmission(p.catalogue, p.reg, p.access.decide, p.metrics, p.ledger)
+	chain, err := p.newAdmission(p.gates, p.catalogue, p.reg, p.access.decide, p.metrics, p.ledger)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
@@ -23,7 +24,7 @@ type accessControl struct {
 }
 
 // newAccessControl puts the authorizers together that the options choose.
-func newAccessControl(o *Options, reg *registry.Registry, registerer prometheus.Registerer, dial webhookDial) (*accessControl, error) {
+func newAccessControl(o *Options, gates features.Gates, reg *registry.Registry, registerer prometheus.Registerer, dial webhookDial) (*accessControl, error) {
 	metrics, err := authz.NewMetrics(registerer)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func newAccessControl(o *Options, reg *registry.Registry, registerer prometheus.
 		return nil, err
 	}
 	builder := &authz.Builder{
-		RBAC: roles, Node: authz.NewNode(reg), Metrics: metrics, PolicyFile: o.Authorization.PolicyFile,
+		RBAC: roles, Node: authz.NewNode(reg, gates), Metrics: metrics, PolicyFile: o.Authorization.PolicyFile,
 		Dial: dial, Logger: o.Logger,
 	}
 	c := &accessControl{roles: roles, metrics: metrics}

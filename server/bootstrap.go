@@ -56,7 +56,7 @@ func bootstrap(ctx context.Context, p *published) error {
 		}
 	}
 	others := len(made)
-	for _, obj := range authz.Defaults() {
+	for _, obj := range authz.Defaults(p.gates) {
 		if err := add(authz.ResourceOf(obj), obj); err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func dryRunObjects(t *testing.T) [][2]string {
 	out := [][2]string{
 		{"/api/v1/namespaces", `{"metadata":{"name":"dry"}}`},
 		{"/api/v1/namespaces", `{"metadata":{"name":"dry-gone"}}`},
-		{"/api/v1/nodes", `{"metadata":{"name":"n1","labels":{"topology.kubernetes.io/zone":"z"}}}`},
+		{"/api/v1/nodes", `{"metadata":{"name":"n1","labels":{"topology.kubernetes.io/zone":"z"}},"status":{"allocatable":{"cpu":"8","memory":"8Gi"}}}`},
 		{"/api/v1/namespaces/dry/resourcequotas", `{"metadata":{"name":"q"},"spec":{"hard":{"pods":"100","configmaps":"100","services.nodeports":"10"}}}`},
 		{dryMaps, `{"metadata":{"name":"kept","finalizers":["a.example/b"]}}`},
 		{"/api/v1/namespaces/dry/services", `{"metadata":{"name":"old"},"spec":{"type":"NodePort","ports":[{"port":80}]}}`},

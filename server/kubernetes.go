@@ -17,6 +17,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -40,6 +41,7 @@ type published struct {
 	advertise netip.Addr
 	port      int32
 	trust     controllers.Trust
+	gates     features.Gates
 	// kubeletClient: the server shows kubelets a certificate of its own making.
 	kubeletClient bool
 	now           func() time.Time

@@ -188,6 +188,9 @@ type Options struct {
 	// RuntimeConfig (--runtime-config) turns versions and resources on and off,
 	// as api.Enable tells: "api/beta": "true".
 	RuntimeConfig map[string]string
+	// FeatureGates (--feature-gates) turns features on and off that are on the way
+	// in or out, by their names.
+	FeatureGates map[string]bool
 
 	// Logger is told what happens; nil discards it.
 	Logger *slog.Logger

@@ -12,30 +12,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// older is one kind in versions that are off by default.
+// olderKind is a kind with versions that are off by default.
 type olderKind struct {
 	kind, stable, resource, namespace, spec string
-	// versions and the field of the spec that tells that it is theirs.
+	// versions maps each such version to text that only this version of the object has.
 	versions map[string]string
 }
 
 func olderKinds() []olderKind {
 	return []olderKind{
-		{"PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", "default", `{"minAvailable":1,"selector":{"matchLabels":{"a":"b"}}}`,
-			map[string]string{"policy/v1beta1": `"minAvailable":1`}},
-		{"CronJob", "batch/v1", "cronjobs", "default",
-			`{"schedule":"0 * * * *","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}}`,
-			map[string]string{"batch/v1beta1": `"schedule":"0 * * * *"`}},
-		{"PriorityLevelConfiguration", "flowcontrol.apiserver.k8s.io/v1", "prioritylevelconfigurations", "",
-			`{"type":"Limited","limited":{"nominalConcurrencyShares":0,"limitResponse":{"type":"Reject"}}}`,
+		{"ServiceCIDR", "networking.k8s.io/v1", "servicecidrs", "", `{"cidrs":["10.97.0.0/24"]}`,
+			map[string]string{"networking.k8s.io/v1beta1": `"cidrs":["10.97.0.0/24"]`}},
+		{"MutatingAdmissionPolicy", "admissionregistration.k8s.io/v1", "mutatingadmissionpolicies", "",
+			`{"reinvocationPolicy":"Never","matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["secrets"]}]},` +
+				`"mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{}"}}]}`,
 			map[string]string{
-				"flowcontrol.apiserver.k8s.io/v1beta3": `"flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares":"true"`,
-				"flowcontrol.apiserver.k8s.io/v1beta1": `"assuredConcurrencyShares":0`,
+				"admissionregistration.k8s.io/v1alpha1": `"expression":"Object{}"`,
 			}},
-		{"Lease", "coordination.k8s.io/v1", "leases", "default", `{"holderIdentity":"me"}`,
-			map[string]string{"coordination.k8s.io/v1beta1": `"holderIdentity":"me"`}},
-		{"Ingress", "networking.k8s.io/v1", "ingresses", "default", `{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}}`,
-			map[string]string{"networking.k8s.io/v1beta1": `"backend":{"serviceName":"s","servicePort":80}`}},
 		{"ResourceClaim", "resource.k8s.io/v1", "resourceclaims", "default", `{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]}}`,
 			map[string]string{
 				"resource.k8s.io/v1beta2": `"exactly":{"deviceClassName":"c"`,
@@ -90,7 +83,7 @@ func specOf(t *testing.T, object string) string {
 
 // One object is there in every version, and comes back whole from each.
 func TestOneObjectInManyVersions(t *testing.T) {
-	s := run(t, Options{RuntimeConfig: map[string]string{"api/beta": "true"}})
+	s := run(t, Options{RuntimeConfig: map[string]string{"api/beta": "true", "api/alpha": "true"}})
 	c := raw(t, s)
 	for _, k := range olderKinds() {
 		resp, made := send(t, c, s, http.MethodPost, k.path(k.stable), "application/json", k.object(k.stable, "o"))
@@ -133,7 +126,7 @@ func TestOneObjectInManyVersions(t *testing.T) {
 		}
 	}
 	_, metrics := send(t, c, s, http.MethodGet, "/metrics", "", "")
-	if want := `apiserver_requested_deprecated_apis{group="policy",removed_release="1.25",resource="poddisruptionbudgets",subresource="",version="v1beta1"} 1`; !strings.Contains(metrics, want) {
+	if want := `apiserver_requested_deprecated_apis{group="networking.k8s.io",removed_release="1.37",resource="servicecidrs",subresource="",version="v1beta1"} 1`; !strings.Contains(metrics, want) {
 		t.Errorf("no metric %s", want)
 	}
 }
@@ -168,17 +161,18 @@ func TestEvictionOfOlderVersion(t *testing.T) {
 	}
 }
 
-// What is off is nowhere to be seen; what is on is offered behind what is stable.
+// Versions that are off are not in discovery, and those that are on come after the
+// stable ones. Versions that Kubernetes 1.36 has removed cannot be turned on.
 func TestDiscoveryOfOlderVersions(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		o := Options{}
 		if on {
-			o.RuntimeConfig = map[string]string{"api/beta": "true", "policy/v1": "true"}
+			o.RuntimeConfig = map[string]string{"api/beta": "true", "storage.k8s.io/v1": "true", "policy/v1beta1": "true"}
 		}
 		s := run(t, o)
 		c := raw(t, s)
 		var group metav1.APIGroup
-		_, body := get(t, c, s.URL+"/apis/policy", s.Token)
+		_, body := get(t, c, s.URL+"/apis/storage.k8s.io", s.Token)
 		if err := json.Unmarshal([]byte(body), &group); err != nil {
 			t.Fatal(err)
 		}
@@ -193,11 +187,19 @@ func TestDiscoveryOfOlderVersions(t *testing.T) {
 		if !slices.Equal(versions, want) || group.PreferredVersion.Version != "v1" {
 			t.Errorf("on %t: %s", on, body)
 		}
-		status := http.StatusNotFound
+		served := http.StatusNotFound
 		if on {
-			status = http.StatusOK
+			served = http.StatusOK
 		}
-		for _, path := range []string{"/apis/policy/v1beta1", "/apis/policy/v1beta1/poddisruptionbudgets", "/openapi/v3/apis/policy/v1beta1"} {
+		for path, status := range map[string]int{
+			"/apis/storage.k8s.io/v1beta1":                         served,
+			"/apis/storage.k8s.io/v1beta1/volumeattributesclasses": served,
+			"/openapi/v3/apis/storage.k8s.io/v1beta1":              served,
+			"/apis/storage.k8s.io/v1beta1/csidrivers":              http.StatusNotFound,
+			"/apis/policy/v1beta1":                                 http.StatusNotFound,
+			"/apis/policy/v1beta1/poddisruptionbudgets":            http.StatusNotFound,
+			"/openapi/v3/apis/policy/v1beta1":                      http.StatusNotFound,
+		} {
 			if got, body := get(t, c, s.URL+path, s.Token); got != status {
 				t.Errorf("on %t: %s: %d %.300s", on, path, got, body)
 			}
@@ -219,7 +221,9 @@ func TestOnlyCore(t *testing.T) {
 
 func TestRuntimeConfigRefused(t *testing.T) {
 	for config, want := range map[string]string{
-		"foo/v1=true":   "--runtime-config: there is no group version foo/v1",
+		"foo/v1=true":   "--runtime-config: unknown api groups foo",
+		"apps/v2=true":  "--runtime-config: group version apps/v2 that has not been registered",
+		"api/all=false": "--runtime-config: invalid key with only api/all=false",
 		"api/all=maybe": `--runtime-config: api/all=maybe: "maybe" is neither true nor false`,
 	} {
 		key, value, _ := strings.Cut(config, "=")

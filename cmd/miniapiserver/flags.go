@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -96,6 +97,7 @@ func requestFlags(fs *pflag.FlagSet, s *settings) {
 	fs.IntVar(&s.minRequestSeconds, "min-request-timeout", 1800, "`Seconds` that a watch lasts at least when it names no timeout of its own.")
 	fs.IntVar(&s.MaxRequestsInflight, "max-requests-inflight", 400, "How many reading requests are served at a time; with --enable-priority-and-fairness, its sum with --max-mutating-requests-inflight is shared out.")
 	fs.Var((*runtimeConfig)(&s.RuntimeConfig), "runtime-config", "What is served besides and instead of the stable versions: `key=value,...`, where keys are api/all, api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, and values true (may be left out) or false.")
+	fs.Var((*featureGates)(&s.FeatureGates), "feature-gates", "Comma-separated `name=bool,...` pairs that turn features on or off. All feature gates of kube-apiserver 1.36 are accepted; these change the behavior of this server: "+strings.Join(features.Effective(), ", ")+".")
 	fs.IntVar(&s.MaxMutatingRequestsInflight, "max-mutating-requests-inflight", 200, "How many writing requests are served at a time; with --enable-priority-and-fairness, see --max-requests-inflight.")
 	fs.BoolVar(&s.profiling, "profiling", true, "Serve profiles of the process at /debug/pprof/, to those who may get that path.")
 	fs.BoolVar(&s.priorityAndFairness, "enable-priority-and-fairness", true, "Share out the server between priority levels, and have requests wait in fair queues; without it, requests beyond the two limits are rejected.")

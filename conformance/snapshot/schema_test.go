@@ -1,11 +1,18 @@
 package snapshot
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"math/big"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kube-openapi/pkg/spec3"
@@ -14,10 +21,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestSchemas lists every resource in every version that there is, and what is
-// listed is valid by the schema that the server publishes for that version.
+// TestSchemas lists every resource in every served version. Every listed object is
+// valid by the schema that the server publishes for that version.
 func TestSchemas(t *testing.T) {
-	c := newClient(t, restored(t, server.Options{RuntimeConfig: map[string]string{"api/all": "true"}}))
+	c := newClient(t, restored(t, server.Options{
+		RuntimeConfig: map[string]string{"api/all": "true"},
+		FeatureGates:  map[string]bool{"AllAlpha": true, "AllBeta": true},
+	}))
+	c.createPreviews()
 	resources, objects := 0, 0
 	for _, version := range c.versions() {
 		if version == "/apis/etcdref.aggr.example/v1" {
@@ -49,12 +60,49 @@ func TestSchemas(t *testing.T) {
 			}
 		}
 	}
-	if resources < 90 || objects < 200 {
+	if resources < 85 || objects < 300 {
 		t.Errorf("only %d resources and %d objects", resources, objects)
 	}
 }
 
-// versions are the paths of all that is served.
+// createPreviews creates an object of each kind that is off by default: the server
+// that wrote the snapshot had none of these.
+func (c *client) createPreviews() {
+	c.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	root := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	certificate, err := x509.CreateCertificate(rand.Reader, root, root, key.Public(), key)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	bundle := encode(c.t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})))
+	for _, o := range []struct{ path, object string }{
+		{"/apis/certificates.k8s.io/v1beta1/clustertrustbundles", `{"metadata":{"name":"a.example:b:c"},"spec":{"signerName":"a.example/b","trustBundle":` + bundle + `}}`},
+		{"/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests", `{"metadata":{"name":"p"},"spec":{"signerName":"a.example/b","podName":"p","podUID":"1",` +
+			`"serviceAccountName":"default","serviceAccountUID":"2","nodeName":"n","nodeUID":"3","maxExpirationSeconds":86400,"stubPKCS10Request":` + encode(c.t, request) + `}}`},
+		{"/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates", `{"metadata":{"name":"c"},"spec":{"leaseName":"l","binaryVersion":"1.36.0","emulationVersion":"1.36.0","strategy":"OldestEmulationVersion"}}`},
+		{"/apis/internal.apiserver.k8s.io/v1alpha1/storageversions", `{"metadata":{"name":"apps.deployments"},"spec":{}}`},
+		{"/apis/resource.k8s.io/v1beta2/devicetaintrules", `{"metadata":{"name":"r"},"spec":{"deviceSelector":{"driver":"a.example"},"taint":{"key":"a.example/b","effect":"NoExecute"}}}`},
+		{"/apis/resource.k8s.io/v1alpha3/resourcepoolstatusrequests", `{"metadata":{"name":"r"},"spec":{"driver":"a.example"}}`},
+		{"/apis/scheduling.k8s.io/v1alpha2/namespaces/default/workloads", `{"metadata":{"name":"w"},"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"gang":{"minCount":3}}}]}}`},
+		{"/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups", `{"metadata":{"name":"g"},"spec":{"schedulingPolicy":{"gang":{"minCount":3}},` +
+			`"podGroupTemplateRef":{"workload":{"workloadName":"w","podGroupTemplateName":"t"}}}}`},
+		{"/apis/storagemigration.k8s.io/v1beta1/storageversionmigrations", `{"metadata":{"name":"m"},"spec":{"resource":{"group":"apps","resource":"deployments"}}}`},
+	} {
+		if code, body := c.do(http.MethodPost, o.path, o.object); code != http.StatusCreated {
+			c.t.Errorf("%s: %d %s", o.path, code, body)
+		}
+	}
+}
+
+// versions returns the paths of all served group versions.
 func (c *client) versions() []string {
 	var groups metav1.APIGroupList
 	c.get("/apis", &groups)

@@ -61,6 +61,9 @@ server < conformance, bench;
 # This package.
 NONE < internal/layering;
 
+# Feature gates are a leaf: kinds, default roles and plugins follow them.
+NONE < internal/features < api;
+
 # What those ask who let another server decide.
 NONE < internal/review < admission, authn, authz;
 
