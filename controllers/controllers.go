@@ -55,6 +55,7 @@ func entries() []entry {
 		{signingName, "csrsigning", newRequestSigner},
 		{collectorName, "garbagecollector", newCollector},
 		{namespacesName, "namespace", newNamespaces},
+		{podGroupProtectionName, podGroupProtectionName, newPodGroupProtection},
 		{volumeProtectionName, "pv-protection", newVolumeProtection},
 		{claimProtectionName, "pvc-protection", newClaimProtection},
 		{classProtectionName, classProtectionName, newClassProtection},

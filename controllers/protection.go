@@ -10,15 +10,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// protection keeps what is used: it lets an object that is being deleted go when
-// nobody uses it, and sees to it that others have the finalizer by which it is
-// kept.
+// protection keeps objects that are in use. It removes the finalizer of a deleted
+// object that nothing uses, and adds the finalizer to objects that lack it.
 type protection struct {
 	Config
 	client    *Client
 	resource  *api.Resource
 	finalizer string
-	used      func(ctx context.Context, obj api.Object) (bool, error)
+	// removesOnly: the finalizer is never added to objects that lack it.
+	removesOnly bool
+	used        func(ctx context.Context, obj api.Object) (bool, error)
 }
 
 // sync looks at one object.
@@ -28,7 +29,7 @@ func (p *protection) sync(ctx context.Context, key objectName) (verdict, error) 
 		return done, err
 	}
 	has, going := slices.Contains(obj.GetFinalizers(), p.finalizer), obj.GetDeletionTimestamp() != nil
-	if has != going { // kept and not to go, or on its way for other reasons
+	if has != going || !going && p.removesOnly { // in order, or being deleted for other reasons
 		return done, nil
 	}
 	obj = obj.DeepCopyObject().(api.Object)

@@ -1,0 +1,144 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// workloadOptions turn workloads and pod groups on, with further gates.
+func workloadOptions(gates ...string) server.Options {
+	o := server.Options{
+		RuntimeConfig: map[string]string{"scheduling.k8s.io/v1alpha2": "true"},
+		FeatureGates:  map[string]bool{"GenericWorkload": true},
+	}
+	for _, g := range gates {
+		o.FeatureGates[g] = true
+	}
+	return o
+}
+
+// TestPodGroupProtection deletes a pod group with a pod in it: the group stays until
+// the pod has ended.
+func TestPodGroupProtection(t *testing.T) {
+	_, c := startWith(t, workloadOptions())
+	ctx, groups, pods := t.Context(), c.SchedulingV1alpha2().PodGroups("default"), c.CoreV1().Pods("default")
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"used", "ended", "unused"} {
+		group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: schedulingv1alpha2.PodGroupSpec{SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}
+		group, err := groups.Create(ctx, group, metav1.CreateOptions{})
+		must(group, err)
+		if !slices.Equal(group.Finalizers, []string{admission.PodGroupProtection}) {
+			t.Fatalf("%s: finalizers %q", name, group.Finalizers)
+		}
+	}
+	pod := func(name, group string) *corev1.Pod {
+		pod, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
+			SchedulingGroup: &corev1.PodSchedulingGroup{PodGroupName: &group}, Containers: []corev1.Container{{Name: "main", Image: "image"}}}}, metav1.CreateOptions{})
+		must(pod, err)
+		return pod
+	}
+	pod("a", "used")
+	running := pod("b", "ended")
+	groupGone := func(name string) func(context.Context) (bool, error) {
+		return func(ctx context.Context) (bool, error) {
+			_, err := groups.Get(ctx, name, metav1.GetOptions{})
+			return gone(err)
+		}
+	}
+	for _, name := range []string{"used", "ended", "unused"} {
+		must(nil, groups.Delete(ctx, name, metav1.DeleteOptions{}))
+	}
+	eventually(t, "unused group gone", groupGone("unused"))
+	for _, name := range []string{"used", "ended"} {
+		if is, err := groupGone(name)(ctx); is || err != nil {
+			t.Fatalf("%s is gone while a pod is in it: %v", name, err)
+		}
+	}
+	running.Status.Phase = corev1.PodSucceeded
+	must(pods.UpdateStatus(ctx, running, metav1.UpdateOptions{}))
+	eventually(t, "group of an ended pod gone", groupGone("ended"))
+	if is, err := groupGone("used")(ctx); is || err != nil {
+		t.Fatalf("used is gone while a pod is in it: %v", err)
+	}
+	must(nil, pods.Delete(ctx, "a", *metav1.NewDeleteOptions(0)))
+	eventually(t, "group of a deleted pod gone", groupGone("used"))
+}
+
+// TestPodGroupWithoutFinalizer: the controller gives no finalizer to a group that lost
+// its own.
+func TestPodGroupWithoutFinalizer(t *testing.T) {
+	_, c := startWith(t, workloadOptions())
+	groups := c.SchedulingV1alpha2().PodGroups("default")
+	for _, name := range []string{"first", "second"} {
+		group := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: schedulingv1alpha2.PodGroupSpec{SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}
+		if _, err := groups.Create(t.Context(), group, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	group, err := groups.Get(t.Context(), "first", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group.Finalizers = nil
+	if group, err = groups.Update(t.Context(), group, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// One loop handles both groups in order: once it has let the second group go, it
+	// has seen the first one without its finalizer.
+	if err := groups.Delete(t.Context(), "second", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "second group gone", func(ctx context.Context) (bool, error) {
+		_, err := groups.Get(ctx, "second", metav1.GetOptions{})
+		return gone(err)
+	})
+	now, err := groups.Get(t.Context(), "first", metav1.GetOptions{})
+	if err != nil || now.ResourceVersion != group.ResourceVersion {
+		t.Fatalf("finalizers %q, %v", now.Finalizers, err)
+	}
+}
+
+// TestDisruptionModeDefault: a pod group has the disruption mode Pod unless it names
+// another one, which needs a feature gate. As in kube-apiserver, the default does not
+// follow the gate: it is set on every read. Templates have no default.
+func TestDisruptionModeDefault(t *testing.T) {
+	mode := schedulingv1alpha2.DisruptionModePodGroup
+	for _, gates := range [][]string{nil, {"GangScheduling", "WorkloadAwarePreemption"}} {
+		_, c := startWith(t, workloadOptions(gates...))
+		policy := schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}
+		for name, chosen := range map[string]*schedulingv1alpha2.DisruptionMode{"default": nil, "chosen": &mode} {
+			group, err := c.SchedulingV1alpha2().PodGroups("default").Create(t.Context(), &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name},
+				Spec: schedulingv1alpha2.PodGroupSpec{SchedulingPolicy: policy, DisruptionMode: chosen}}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := schedulingv1alpha2.DisruptionModePod
+			if chosen != nil && len(gates) > 0 {
+				want = *chosen
+			}
+			if got := group.Spec.DisruptionMode; got == nil || *got != want {
+				t.Errorf("%s group, gates %q: got %v, want %s", name, gates, got, want)
+			}
+		}
+		w, err := c.SchedulingV1alpha2().Workloads("default").Create(t.Context(), &schedulingv1alpha2.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w"},
+			Spec: schedulingv1alpha2.WorkloadSpec{PodGroupTemplates: []schedulingv1alpha2.PodGroupTemplate{{Name: "t", SchedulingPolicy: policy}}}}, metav1.CreateOptions{})
+		if err != nil || w.Spec.PodGroupTemplates[0].DisruptionMode != nil {
+			t.Errorf("workload, gates %q: %+v, %v", gates, w, err)
+		}
+	}
+}
