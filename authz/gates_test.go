@@ -1,0 +1,102 @@
+package authz
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// TestGatedRoles turns on one gate after the other and compares the default roles and
+// bindings with the ones without it.
+func TestGatedRoles(t *testing.T) {
+	for gate, want := range map[string][]string{
+		features.ClusterTrustBundle: {
+			"ClusterRole system:cluster-trust-bundle-discovery certificates.k8s.io/clustertrustbundles get,list,watch",
+			"ClusterRole system:controller:kube-apiserver-serving-clustertrustbundle-publisher ,events.k8s.io/events create,patch,update",
+			"ClusterRole system:controller:kube-apiserver-serving-clustertrustbundle-publisher certificates.k8s.io/clustertrustbundles create,delete,list,update,watch",
+			"ClusterRole system:controller:kube-apiserver-serving-clustertrustbundle-publisher certificates.k8s.io/signers attest",
+			"ClusterRole system:node certificates.k8s.io/clustertrustbundles get,list,watch",
+			"ClusterRoleBinding system:cluster-trust-bundle-discovery",
+			"ClusterRoleBinding system:controller:kube-apiserver-serving-clustertrustbundle-publisher",
+		},
+		features.PodCertificateRequest: {
+			"ClusterRole system:controller:podcertificaterequestcleaner certificates.k8s.io/podcertificaterequests delete,get,list,watch",
+			"ClusterRole system:node certificates.k8s.io/podcertificaterequests create,get,list,watch",
+			"ClusterRoleBinding system:controller:podcertificaterequestcleaner",
+		},
+		features.DRADeviceTaintRules: {
+			"ClusterRole system:controller:device-taint-eviction-controller resource.k8s.io/devicetaintrules get,list,watch",
+			"ClusterRole system:controller:device-taint-eviction-controller resource.k8s.io/devicetaintrules/status patch,update",
+			"ClusterRole system:kube-scheduler resource.k8s.io/devicetaintrules get,list,watch",
+		},
+		features.GenericWorkload: {
+			"ClusterRole system:aggregate-to-edit scheduling.k8s.io/podgroups,workloads create,delete,deletecollection,patch,update",
+			"ClusterRole system:aggregate-to-view scheduling.k8s.io/podgroups,podgroups/status,workloads get,list,watch",
+			"ClusterRole system:controller:podgroup-protection-controller /pods get,list,watch",
+			"ClusterRole system:controller:podgroup-protection-controller scheduling.k8s.io/podgroups get,list,update,watch",
+			"ClusterRole system:kube-scheduler scheduling.k8s.io/podgroups get,list,watch",
+			"ClusterRole system:kube-scheduler scheduling.k8s.io/podgroups/status patch,update",
+			"ClusterRoleBinding system:controller:podgroup-protection-controller",
+		},
+		features.DRAResourcePoolStatus:     nil, // see below
+		features.StorageVersionAPI:         nil,
+		features.StorageVersionMigrator:    nil,
+		features.CoordinatedLeaderElection: {},
+		features.NodeDeclaredFeatures:      {},
+	} {
+		got := newLines(features.Gates{gate: true})
+		if want == nil {
+			// A controller of its own: one role and its binding.
+			names := map[string]int{}
+			for _, line := range got {
+				names[strings.Fields(line)[1]]++
+			}
+			if len(names) != 1 || !strings.HasPrefix(got[len(got)-1], "ClusterRoleBinding system:controller:") {
+				t.Errorf("%s: %q", gate, got)
+			}
+			continue
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", gate, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// newLines lists the rules and bindings that gates add to the ones of no gate.
+func newLines(gates features.Gates) []string {
+	without := lines(nil)
+	return slices.DeleteFunc(lines(gates), func(line string) bool { return slices.Contains(without, line) })
+}
+
+// lines lists default roles, one line for each rule, and default bindings.
+func lines(gates features.Gates) (out []string) {
+	for _, obj := range Defaults(gates) {
+		switch o := obj.(type) {
+		case *rbacv1.ClusterRole:
+			for _, r := range o.Rules {
+				out = append(out, "ClusterRole "+o.Name+" "+strings.Join(r.APIGroups, ",")+"/"+strings.Join(r.Resources, ",")+" "+strings.Join(r.Verbs, ","))
+			}
+		case *rbacv1.ClusterRoleBinding:
+			out = append(out, "ClusterRoleBinding "+o.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Each gate in bootstrap.txt is a gate that this server lists as effective: a typing
+// mistake would hide a role for good.
+func TestGatesOfRoles(t *testing.T) {
+	for line := range strings.Lines(defaultsText) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if _, gate, ok := strings.Cut(line, "gate="); ok && !slices.Contains(features.Effective(), strings.TrimSpace(gate)) {
+			t.Errorf("unknown gate in %q", line)
+		}
+	}
+}
