@@ -3,7 +3,6 @@ package server
 import (
 	"maps"
 	"net"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -70,12 +69,8 @@ func (s *Server) assemble(l net.Listener) (*parts, error) {
 
 // openRegistry makes the store, and the registry of the kinds that there are.
 func (p *parts) openRegistry() error {
-	var err error
-	if p.gates, err = p.o.gates(); err != nil {
+	if err := p.readGates(); err != nil {
 		return err
-	}
-	if idle := p.gates.WithoutEffect(); len(idle) > 0 {
-		p.logger.Warn("feature gates that were chosen change nothing in this server", "gates", strings.Join(idle, ","))
 	}
 	resources, err := p.o.resources()
 	if err != nil {

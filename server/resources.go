@@ -6,17 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 )
-
-// gates are the feature gates, as --feature-gates chooses them.
-func (o Options) gates() (features.Gates, error) {
-	gates, err := features.New(o.FeatureGates)
-	if err != nil {
-		return nil, fmt.Errorf("--feature-gates: %w", err)
-	}
-	return gates, nil
-}
 
 // resources are the kinds, each in the versions that --runtime-config chooses.
 func (o Options) resources() ([]*api.Resource, error) {

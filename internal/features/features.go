@@ -108,6 +108,7 @@ func New(chosen map[string]bool) (Gates, error) {
 		gate, ok := all[name]
 		switch {
 		case name == allAlpha || name == allBeta:
+			g[name] = on
 			for other, gate := range all {
 				if _, named := chosen[other]; !named && allOf(gate.Stage) == name {
 					g[other] = on
@@ -154,7 +155,7 @@ func (g Gates) checkNeeds(all map[string]Gate) error {
 func (g Gates) WithoutEffect() []string {
 	var names []string
 	for name, gate := range Known() {
-		if g[name] != gate.Default && !slices.Contains(Effective(), name) {
+		if g[name] != gate.Default && name != allAlpha && name != allBeta && !slices.Contains(Effective(), name) {
 			names = append(names, name)
 		}
 	}

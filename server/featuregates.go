@@ -1,0 +1,53 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// gates returns the feature gates that --feature-gates chooses.
+func (o Options) gates() (features.Gates, error) {
+	gates, err := features.New(o.FeatureGates)
+	if err != nil {
+		return nil, fmt.Errorf("--feature-gates: %w", err)
+	}
+	return gates, nil
+}
+
+// readGates reads the feature gates, reports them as metrics, and logs the ones that
+// the user changed in vain.
+func (p *parts) readGates() (err error) {
+	if p.gates, err = p.o.gates(); err != nil {
+		return err
+	}
+	if idle := p.gates.WithoutEffect(); len(idle) > 0 {
+		p.logger.Warn("changed feature gates have no effect on this server", "gates", strings.Join(idle, ","))
+	}
+	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
+		Help: "This metric records the data about the stage and enablement of a k8s feature.",
+	}, []string{"name", "stage"})
+	for name, gate := range features.Known() {
+		value := 0.0
+		if p.gates.Enabled(name) {
+			value = 1
+		}
+		enabled.WithLabelValues(name, stageLabel(gate.Stage)).Set(value)
+	}
+	if err := p.metrics.Register(enabled); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	return nil
+}
+
+// stageLabel returns the value of the label stage in kube-apiserver's metric, which is
+// empty for stable features.
+func stageLabel(stage string) string {
+	if stage == "ga" {
+		return ""
+	}
+	return strings.ToUpper(stage)
+}
