@@ -7,18 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // clusterTrustBundleAttest lets bundles speak for a signer only where the user
-// may. Without the feature gate of the kind there is nothing to do.
-func clusterTrustBundleAttest(allowed Allowed, gates features.Gates) Plugin {
-	if !gates.Enabled(features.ClusterTrustBundle) {
+// may. It does nothing unless the kind is served.
+func clusterTrustBundleAttest(o *Objects, allowed Allowed) Plugin {
+	bundles := certificatesv1beta1.Resource("clustertrustbundles")
+	if !o.serves(bundles) {
 		return Plugin{}
 	}
 	return Plugin{
-		Handles: on([]groupResource{certificatesv1beta1.Resource("clustertrustbundles")}, api.VerbCreate, api.VerbUpdate),
+		Handles: on([]groupResource{bundles}, api.VerbCreate, api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			bundle, ok := a.Object.(*certificatesv1beta1.ClusterTrustBundle)
 			if !ok || bundle.Spec.SignerName == "" {

@@ -18,12 +18,28 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // newObjects stores objects, and gives plugins something to read.
 func newObjects(t testing.TB, stored ...api.Object) *Objects {
 	t.Helper()
+	return newObjectsOf(t, api.BuiltIn(), stored...)
+}
+
+// newPreviewObjects makes Objects of a server that serves every version.
+func newPreviewObjects(t testing.TB, stored ...api.Object) *Objects {
+	t.Helper()
+	all := gates(t, "AllAlpha", "AllBeta")
+	resources, err := api.Enable(api.BuiltInWith(all), map[string]string{"api/all": "true"}, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newObjectsOf(t, resources, stored...)
+}
+
+func newObjectsOf(t testing.TB, resources []*api.Resource, stored ...api.Object) *Objects {
+	t.Helper()
 	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(api.BuiltIn()...)
+	catalogue, err := api.New(resources...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,17 +15,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // nodeRestriction restricts the writes of kubelets to their own node, the pods
 // on it, and the objects that belong to either.
-func nodeRestriction(o *Objects, allowed Allowed, gates features.Gates) Plugin {
+func nodeRestriction(o *Objects, allowed Allowed) Plugin {
 	n := restriction{
 		allowed:  allowed,
-		gates:    gates,
 		nodes:    nodesOf(o),
 		pods:     read[*corev1.Pod](o, corev1.Resource("pods")),
 		claims:   read[*corev1.PersistentVolumeClaim](o, corev1.Resource("persistentvolumeclaims")),
@@ -33,10 +31,7 @@ func nodeRestriction(o *Objects, allowed Allowed, gates features.Gates) Plugin {
 		drivers:  read[*storagev1.CSIDriver](o, storagev1.Resource("csidrivers")),
 		accounts: read[*corev1.ServiceAccount](o, corev1.Resource("serviceaccounts")),
 	}
-	rules := []struct {
-		resources []groupResource
-		check     func(context.Context, *registry.Attributes, string) error
-	}{
+	rules := []nodeRule{
 		{core("pods"), n.pod},
 		{core("pods/status"), n.podStatus},
 		{core("pods/eviction"), n.eviction},
@@ -51,7 +46,9 @@ func nodeRestriction(o *Objects, allowed Allowed, gates features.Gates) Plugin {
 		{[]groupResource{storagev1.Resource("csinodes")}, n.named("can only access CSINode with the same name as the requesting node")},
 		{[]groupResource{resourcev1.Resource("resourceslices")}, n.slice},
 		{signingRequests(""), n.signingRequest},
-		{[]groupResource{certificatesv1beta1.Resource("podcertificaterequests"), certificatesv1beta1.Resource("podcertificaterequests/status")}, n.podCertificate},
+	}
+	if requests := certificatesv1beta1.Resource("podcertificaterequests"); o.serves(requests) {
+		rules = append(rules, nodeRule{[]groupResource{requests, certificatesv1beta1.Resource("podcertificaterequests/status")}, n.podCertificate})
 	}
 	check := map[string]func(context.Context, *registry.Attributes, string) error{}
 	var all []groupResource
@@ -86,9 +83,14 @@ func nodeOf(user *request.User) (node string, is bool) {
 	return node, is && slices.Contains(user.Groups, "system:nodes")
 }
 
+// nodeRule checks the writes of a node to some resources.
+type nodeRule struct {
+	resources []groupResource
+	check     func(ctx context.Context, a *registry.Attributes, node string) error
+}
+
 type restriction struct {
 	allowed  Allowed
-	gates    features.Gates
 	nodes    *reader[*corev1.Node]
 	pods     *reader[*corev1.Pod]
 	claims   *reader[*corev1.PersistentVolumeClaim]

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -19,8 +18,6 @@ import (
 // node asks again.
 func (n restriction) podCertificate(ctx context.Context, a *registry.Attributes, node string) error {
 	switch {
-	case !n.gates.Enabled(features.PodCertificateRequest):
-		return forbid(a, "PodCertificateRequest feature gate is disabled")
 	case a.Verb != api.VerbCreate:
 		return forbid(a, "unexpected operation %s", strings.ToUpper(a.Verb))
 	case a.Subresource != "":

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,6 +22,13 @@ type Objects struct {
 // NewObjects reads the objects of a registry.
 func NewObjects(catalogue *api.Catalogue, reg *registry.Registry) *Objects {
 	return &Objects{catalogue, reg}
+}
+
+// serves reports whether clients can reach a built-in resource in any version.
+func (o *Objects) serves(gr groupResource) bool {
+	return slices.ContainsFunc(o.catalogue.Resources(), func(r *api.Resource) bool {
+		return r.Name == gr.Resource && slices.ContainsFunc(r.Versions, func(v api.Version) bool { return v.Group == gr.Group && !v.NotServed })
+	})
 }
 
 // reader reads the objects of one resource, of the hub type T.

@@ -69,10 +69,20 @@ func asking(make func(*Objects, Allowed) Plugin) func(*Config, []byte) (Plugin, 
 	return func(c *Config, _ []byte) (Plugin, error) { return make(c.Objects, c.Allowed), nil }
 }
 
-// gated is a plugin that does nothing while a feature gate is off.
+// gated makes a plugin that does nothing while a feature gate is off.
 func gated(gate string, make func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
 	return func(c *Config, _ []byte) (Plugin, error) {
 		if !c.Gates.Enabled(gate) {
+			return Plugin{}, nil
+		}
+		return make(c.Objects), nil
+	}
+}
+
+// withPodGroups makes a plugin that does nothing unless pod groups are served.
+func withPodGroups(make func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
+	return func(c *Config, _ []byte) (Plugin, error) {
+		if !c.Objects.serves(podGroups()[0]) {
 			return Plugin{}, nil
 		}
 		return make(c.Objects), nil
@@ -90,7 +100,7 @@ func entries() []entry {
 		{"LimitPodHardAntiAffinityTopology", false, plain(limitPodHardAntiAffinityTopology)},
 		{"LimitRanger", true, reading(limitRanger)},
 		{"ServiceAccount", true, reading(serviceAccount)},
-		{"NodeRestriction", false, func(c *Config, _ []byte) (Plugin, error) { return nodeRestriction(c.Objects, c.Allowed, c.Gates), nil }},
+		{"NodeRestriction", false, asking(nodeRestriction)},
 		{"TaintNodesByCondition", true, plain(taintNodesByCondition)},
 		{"AlwaysPullImages", false, plain(alwaysPullImages)},
 		{"ImagePolicyWebhook", false, imagePolicyWebhook},
@@ -103,20 +113,20 @@ func entries() []entry {
 		{"ExtendedResourceToleration", false, plain(extendedResourceToleration)},
 		{"DefaultStorageClass", true, reading(defaultStorageClass)},
 		{"StorageObjectInUseProtection", true, plain(storageObjectInUseProtection)},
-		{"PodGroupProtection", true, gated(features.GenericWorkload, podGroupProtection)},
+		{"PodGroupProtection", true, withPodGroups(podGroupProtection)},
 		{"OwnerReferencesPermissionEnforcement", false, asking(ownerReferencesPermissionEnforcement)},
 		{"PersistentVolumeClaimResize", true, reading(persistentVolumeClaimResize)},
 		{"RuntimeClass", true, reading(runtimeClass)},
 		{"CertificateApproval", true, asking(certificateApproval)},
 		{"CertificateSigning", true, asking(certificateSigning)},
-		{"ClusterTrustBundleAttest", true, func(c *Config, _ []byte) (Plugin, error) { return clusterTrustBundleAttest(c.Allowed, c.Gates), nil }},
+		{"ClusterTrustBundleAttest", true, asking(clusterTrustBundleAttest)},
 		{"CertificateSubjectRestriction", true, plain(certificateSubjectRestriction)},
 		{"DefaultIngressClass", true, reading(defaultIngressClass)},
 		{"DenyServiceExternalIPs", false, plain(denyServiceExternalIPs)},
 		{"PodTopologyLabels", true, reading(podTopologyLabels)},
-		{"PodGroupWorkloadExists", true, gated(features.GenericWorkload, podGroupWorkloadExists)},
+		{"PodGroupWorkloadExists", true, withPodGroups(podGroupWorkloadExists)},
 		{"NodeDeclaredFeatureValidator", true, gated(features.NodeDeclaredFeatures, nodeDeclaredFeatureValidator)},
-		{"JobValidation", true, gated(features.GenericWorkload, jobValidation)},
+		{"JobValidation", true, withPodGroups(jobValidation)},
 		{"PodResizeValidator", true, reading(podResizeValidator)},
 		{"MutatingAdmissionPolicy", true, nil},
 		{"MutatingAdmissionWebhook", true, nil},

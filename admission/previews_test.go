@@ -42,24 +42,47 @@ func write(t testing.TB, verb, resource string, obj, old api.Object) *registry.A
 	return a
 }
 
-// A plugin for a kind that no gate turned on is asked about nothing.
+// Plugins for kinds that are not served handle nothing, whatever the gates are.
 func TestGatedPlugins(t *testing.T) {
-	objects := newObjects(t)
-	for name, gate := range map[string]string{
-		"ClusterTrustBundleAttest": "ClusterTrustBundle", "PodGroupProtection": "GenericWorkload", "PodGroupWorkloadExists": "GenericWorkload", "JobValidation": "GenericWorkload",
-	} {
-		if p := plugin(t, name, Config{Objects: objects, Gates: features.Default()}); len(p.Handles) != 0 {
-			t.Errorf("%s handles %v without %s", name, p.Handles, gate)
+	off, on := newObjects(t), newPreviewObjects(t)
+	all := gates(t, "AllAlpha", "AllBeta")
+	for _, name := range []string{"ClusterTrustBundleAttest", "PodGroupProtection", "PodGroupWorkloadExists", "JobValidation"} {
+		if p := plugin(t, name, Config{Objects: off, Gates: all}); len(p.Handles) != 0 {
+			t.Errorf("%s handles %v of a server without its kind", name, p.Handles)
 		}
-		if p := plugin(t, name, Config{Objects: objects, Gates: gates(t, gate)}); len(p.Handles) != 1 {
-			t.Errorf("%s handles nothing with %s", name, gate)
+		if p := plugin(t, name, Config{Objects: on, Gates: all}); len(p.Handles) != 1 {
+			t.Errorf("%s handles %v of a server with its kind", name, p.Handles)
 		}
 	}
-	handlesGroups := func(g features.Gates) bool {
-		return slices.ContainsFunc(plugin(t, "Priority", Config{Objects: objects, Gates: g}).Handles, func(h Handles) bool { return slices.Contains(h.Resources, podGroups()[0]) })
+	handlesGroups := func(o *Objects, g features.Gates) bool {
+		return slices.ContainsFunc(plugin(t, "Priority", Config{Objects: o, Gates: g}).Handles, func(h Handles) bool { return slices.Contains(h.Resources, podGroups()[0]) })
 	}
-	if handlesGroups(features.Default()) || !handlesGroups(gates(t, "GenericWorkload", "GangScheduling", "WorkloadAwarePreemption")) {
-		t.Error("priorities of pod groups do not follow their gate")
+	if handlesGroups(on, features.Default()) || handlesGroups(off, all) || !handlesGroups(on, all) {
+		t.Error("priorities of pod groups do not follow their gate and kind")
+	}
+}
+
+// Every resource that a plugin names can be reached by clients. Plugins that have
+// a file of their own, and no resources, are left out.
+func TestPluginsOfServedKinds(t *testing.T) {
+	for name, o := range map[string]*Objects{"default": newObjects(t), "all": newPreviewObjects(t)} {
+		g := features.Default()
+		if name == "all" {
+			g = gates(t, "AllAlpha", "AllBeta")
+		}
+		for _, e := range entries() {
+			if e.make == nil || e.name == "EventRateLimit" || e.name == "ImagePolicyWebhook" {
+				continue
+			}
+			for _, h := range plugin(t, e.name, Config{Objects: o, Gates: g}).Handles {
+				for _, r := range h.Resources {
+					r.Resource, _, _ = strings.Cut(r.Resource, "/")
+					if !o.serves(r) {
+						t.Errorf("%s, server %s: it handles %s, which is not served", e.name, name, r)
+					}
+				}
+			}
+		}
 	}
 }
 
@@ -70,7 +93,7 @@ func TestTrustBundleAttest(t *testing.T) {
 	allowed := func(_ context.Context, _ *request.User, info *request.Info) (bool, string, error) {
 		return info.Verb == "attest" && info.Name == "example.com/s", "", nil
 	}
-	p := plugin(t, "ClusterTrustBundleAttest", Config{Objects: newObjects(t), Allowed: allowed, Gates: gates(t, "ClusterTrustBundle")})
+	p := plugin(t, "ClusterTrustBundleAttest", Config{Objects: newPreviewObjects(t), Allowed: allowed, Gates: gates(t, "ClusterTrustBundle")})
 	const refused = `user not permitted to attest for signerName "example.com/t"`
 	for name, c := range map[string]struct {
 		is, was api.Object
@@ -104,7 +127,7 @@ func podGroupOf(workload, template string, change func(*schedulingv1alpha2.PodGr
 func TestPodGroupPlugins(t *testing.T) {
 	w := &schedulingv1alpha2.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: "ns"}, Spec: schedulingv1alpha2.WorkloadSpec{
 		PodGroupTemplates: []schedulingv1alpha2.PodGroupTemplate{{Name: "t", SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}}}
-	c := Config{Objects: newObjects(t, namespace(), w, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100}),
+	c := Config{Objects: newPreviewObjects(t, namespace(), w, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100}),
 		Gates: gates(t, "GenericWorkload", "GangScheduling", "WorkloadAwarePreemption")}
 	exists := plugin(t, "PodGroupWorkloadExists", c)
 	for name, test := range map[string]struct {
@@ -155,7 +178,7 @@ func TestJobValidation(t *testing.T) {
 	}
 	owner := &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "owner", Controller: new(true)}
 	basic := podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) { g.Name = "basic" })
-	p := plugin(t, "JobValidation", Config{Objects: newObjects(t, namespace(), gang("named", nil), gang("owned", owner), basic), Gates: gates(t, "GenericWorkload")})
+	p := plugin(t, "JobValidation", Config{Objects: newPreviewObjects(t, namespace(), gang("named", nil), gang("owned", owner), basic), Gates: gates(t, "GenericWorkload")})
 	for name, c := range map[string]struct {
 		is, was *batchv1.Job
 		want    string
@@ -229,8 +252,7 @@ func TestNodeRestrictionCertificate(t *testing.T) {
 	})
 	elsewhere := onNode(func(p *corev1.Pod) { p.Name, p.Spec.NodeName = "elsewhere", "n2" })
 	machine := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
-	objects := newObjects(t, namespace(), account, there, mirror, elsewhere, machine)
-	on := Config{Objects: objects, Gates: gates(t, "PodCertificateRequest")}
+	objects := newPreviewObjects(t, namespace(), account, there, mirror, elsewhere, machine)
 	ask := func(change func(*certificatesv1beta1.PodCertificateRequestSpec)) *certificatesv1beta1.PodCertificateRequest {
 		r := &certificatesv1beta1.PodCertificateRequest{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}, Spec: certificatesv1beta1.PodCertificateRequestSpec{
 			PodName: "x", PodUID: there.UID, ServiceAccountName: "sa", ServiceAccountUID: account.UID, NodeName: "n1", NodeUID: machine.UID}}
@@ -241,25 +263,23 @@ func TestNodeRestrictionCertificate(t *testing.T) {
 	}
 	type spec = certificatesv1beta1.PodCertificateRequestSpec
 	for name, c := range map[string]struct {
-		config         Config
 		verb, resource string
 		is             api.Object
 		want           string
 	}{
-		"good":         {on, "create", "podcertificaterequests", ask(nil), ""},
-		"off":          {Config{Objects: objects}, "create", "podcertificaterequests", ask(nil), "PodCertificateRequest feature gate is disabled"},
-		"update":       {on, "update", "podcertificaterequests", ask(nil), "unexpected operation UPDATE"},
-		"status":       {on, "create", "podcertificaterequests/status", ask(nil), "unexpected subresource status"},
-		"other node":   {on, "create", "podcertificaterequests", ask(func(s *spec) { s.NodeName = "n2" }), `PodCertificateRequest.Spec.NodeName="n2", which is not the requesting node "n1"`},
-		"other uid":    {on, "create", "podcertificaterequests", ask(func(s *spec) { s.NodeUID = "u" }), "inconsistent with the running node"},
-		"no pod":       {on, "create", "podcertificaterequests", ask(func(s *spec) { s.PodName = "none" }), `while retrieving pod "ns/none" named in the PodCertificateRequest: pod "none" not found`},
-		"other pod":    {on, "create", "podcertificaterequests", ask(func(s *spec) { s.PodUID = "u" }), "contains pod UID (\"u\") which differs from running pod"},
-		"elsewhere":    {on, "create", "podcertificaterequests", ask(func(s *spec) { s.PodName, s.PodUID = "elsewhere", elsewhere.UID }), `pod "ns/elsewhere" is not running on node "n1"`},
-		"mirror":       {on, "create", "podcertificaterequests", ask(func(s *spec) { s.PodName, s.PodUID = "mirror", mirror.UID }), `pod "ns/mirror" is a mirror pod`},
-		"account":      {on, "create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountName = "other" }), `contains serviceAccountName ("other") that differs from running pod ("sa")`},
-		"account's id": {on, "create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountUID = "u" }), "which differs from the running service account"},
+		"good":         {"create", "podcertificaterequests", ask(nil), ""},
+		"update":       {"update", "podcertificaterequests", ask(nil), "unexpected operation UPDATE"},
+		"status":       {"create", "podcertificaterequests/status", ask(nil), "unexpected subresource status"},
+		"other node":   {"create", "podcertificaterequests", ask(func(s *spec) { s.NodeName = "n2" }), `PodCertificateRequest.Spec.NodeName="n2", which is not the requesting node "n1"`},
+		"other uid":    {"create", "podcertificaterequests", ask(func(s *spec) { s.NodeUID = "u" }), "inconsistent with the running node"},
+		"no pod":       {"create", "podcertificaterequests", ask(func(s *spec) { s.PodName = "none" }), `while retrieving pod "ns/none" named in the PodCertificateRequest: pod "none" not found`},
+		"other pod":    {"create", "podcertificaterequests", ask(func(s *spec) { s.PodUID = "u" }), "contains pod UID (\"u\") which differs from running pod"},
+		"elsewhere":    {"create", "podcertificaterequests", ask(func(s *spec) { s.PodName, s.PodUID = "elsewhere", elsewhere.UID }), `pod "ns/elsewhere" is not running on node "n1"`},
+		"mirror":       {"create", "podcertificaterequests", ask(func(s *spec) { s.PodName, s.PodUID = "mirror", mirror.UID }), `pod "ns/mirror" is a mirror pod`},
+		"account":      {"create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountName = "other" }), `contains serviceAccountName ("other") that differs from running pod ("sa")`},
+		"account's id": {"create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountUID = "u" }), "which differs from the running service account"},
 	} {
-		p := plugin(t, "NodeRestriction", c.config)
+		p := plugin(t, "NodeRestriction", Config{Objects: objects})
 		if got := p.run(t, byNode(t, c.verb, c.resource, c.is, nil)); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

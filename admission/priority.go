@@ -22,7 +22,7 @@ func priority(o *Objects, gates features.Gates) Plugin {
 		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: core("pods")},
 		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: []groupResource{schedulingv1.Resource("priorityclasses")}},
 	}
-	if gates.Enabled(features.WorkloadAwarePreemption) {
+	if gates.Enabled(features.WorkloadAwarePreemption) && o.serves(podGroups()[0]) {
 		handles = append(handles, Handles{Verbs: []string{api.VerbCreate}, Resources: podGroups()})
 	}
 	return Plugin{

@@ -1,0 +1,39 @@
+package controllers
+
+import (
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// TestControllersOfServedKinds: the controller of a kind runs only where clients can
+// reach the kind. Its gate alone is not enough.
+func TestControllersOfServedKinds(t *testing.T) {
+	gates, err := features.New(map[string]bool{features.GenericWorkload: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		gates  features.Gates
+		config map[string]string
+		runs   bool
+	}{
+		{features.Default(), nil, false},
+		{features.Default(), map[string]string{"api/all": "true"}, false},
+		{gates, nil, false},
+		{gates, map[string]string{"scheduling.k8s.io/v1alpha2": "true"}, true},
+	} {
+		resources, err := api.Enable(api.BuiltInWith(c.gates), c.config, c.gates)
+		if err != nil {
+			t.Fatal(err)
+		}
+		catalogue, err := api.New(resources...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runs := newPodGroupProtection(Config{Catalogue: catalogue}.complete()) != nil; runs != c.runs {
+			t.Errorf("GenericWorkload %t, runtime config %v: runs %t", c.gates.Enabled(features.GenericWorkload), c.config, runs)
+		}
+	}
+}
