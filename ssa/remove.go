@@ -1,7 +1,8 @@
 package ssa
 
-// remove returns v without the members of s. What is left empty stays, and is
-// empty, unless it may be null.
+// remove returns v without the members of s. An object or a list that is left
+// empty becomes null, whether or not its schema allows null: validation of
+// custom objects then refuses it, as kube-apiserver 1.36.3 does.
 func (t *Type) remove(v any, s Set) any {
 	switch t.form(v) {
 	case formObject:
@@ -50,15 +51,5 @@ func (t *Type) removeBelow(v any, s Set) any {
 	if t == nil || len(s) == 0 {
 		return v
 	}
-	out := t.remove(v, s)
-	if out != nil || t.nullable {
-		return out
-	}
-	switch v.(type) {
-	case map[string]any:
-		return map[string]any{}
-	case []any:
-		return []any{}
-	}
-	return nil
+	return t.remove(v, s)
 }

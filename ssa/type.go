@@ -12,10 +12,8 @@ import (
 // far ownership goes into it. A Type is never changed once it was compiled.
 type Type struct {
 	scalar bool
-	// nullable: null stands for what is empty.
-	nullable bool
-	object   *objectType
-	list     *listType
+	object *objectType
+	list   *listType
 }
 
 // objectType is of values that are objects.
@@ -66,7 +64,6 @@ type compiler struct {
 type typeName struct {
 	name         string
 	relationship schema.ElementRelationship
-	nullable     bool
 }
 
 // compile makes the Type of t.
@@ -80,7 +77,7 @@ func (c *compiler) ref(r schema.TypeRef) (*Type, error) {
 		t := &Type{}
 		return t, c.atom(t, r)
 	}
-	name := typeName{name: *r.NamedType, nullable: r.Nullable}
+	name := typeName{name: *r.NamedType}
 	if r.ElementRelationship != nil {
 		name.relationship = *r.ElementRelationship
 	}
@@ -98,7 +95,7 @@ func (c *compiler) atom(t *Type, r schema.TypeRef) error {
 	if !ok {
 		return errorf("schema error: no type found matching: %v", *r.NamedType)
 	}
-	t.scalar, t.nullable = a.Scalar != nil, r.Nullable
+	t.scalar = a.Scalar != nil
 	var err error
 	if a.Map != nil {
 		if t.object, err = c.object(a.Map); err != nil {
