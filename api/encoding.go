@@ -139,13 +139,17 @@ func (r *Resource) untypedAsStored(obj Object) bool {
 	return r.completeStored(v, obj) == nil
 }
 
-// completeStored gives what has no Go type metadata that fits its type, and the
-// defaults of the version that it is stored in.
+// completeStored prunes and defaults an object without a Go type by the version
+// that it is stored in.
 func (r *Resource) completeStored(v *Version, obj Object) error {
 	if err := obj.(*untyped.Object).MendStored(); err != nil {
 		return err
 	}
-	if form := r.form(v); form.Default != nil {
+	form := r.form(v)
+	if form.Prune != nil {
+		form.Prune(obj)
+	}
+	if form.Default != nil {
 		form.Default(obj)
 	}
 	return nil

@@ -133,8 +133,12 @@ type Resource struct {
 	// those that are written, parts of which others may read at the time: it changes
 	// only what differs from the default.
 	Default func(obj Object)
-	// Settled, for what has no Go type, tells whether Default leaves an object as it is
-	// that it has been over. Nil means that it does.
+	// Prune removes from an object without a Go type what its schema does not allow.
+	// It runs on every object that was read from etcd, before Default. An object in a
+	// request is pruned by Version.Coerce.
+	Prune func(obj Object)
+	// Settled reports, for objects without a Go type, whether Prune and Default leave
+	// an object unchanged that they have processed before. Nil means that they do.
 	Settled func() bool
 	// Complete fills in what even an empty object shows: a bookmark.
 	Complete func(obj Object)

@@ -109,7 +109,8 @@ func (k *Kind) form(d *apiextensionsv1.CustomResourceDefinition, gv schema.Group
 		Verbs:          verbsInOrder(),
 		Versions:       []api.Version{versionOf(d, gvk, v, s, compared)},
 		New:            func() api.Object { return untyped.New(gvk) },
-		Default:        func(obj api.Object) { complete(contentOf(obj), s) },
+		Prune:          func(obj api.Object) { s.Prune(contentOf(obj)) },
+		Default:        func(obj api.Object) { s.Default(contentOf(obj)) },
 		Settled:        s.Settled,
 		Rows:           columnsOf(v.AdditionalPrinterColumns),
 		Fields:         fieldsOf(d),
@@ -222,12 +223,6 @@ func anythingChanged(obj, old api.Object) bool {
 		}
 	}
 	return false
-}
-
-// complete drops what the schema does not know, and fills in its defaults.
-func complete(content map[string]any, s *structural.Schema) {
-	s.Prune(content)
-	s.Default(content)
 }
 
 // contentOf is what schemas and paths look at: all but managedFields.

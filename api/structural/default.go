@@ -6,19 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Default fills in what the schema has defaults for. A null where none may be
-// gives way to the default, and vanishes where there is none.
-func (s *Schema) Default(object map[string]any) {
-	n := s.shape()
-	if !s.keeps {
-		dropNulls(object, n)
-	}
-	fill(object, n)
-}
+// Default sets missing fields that have a default. A default also replaces null
+// where the schema is not nullable. Default removes nothing: Prune and Coerce
+// remove the other nulls of such fields.
+func (s *Schema) Default(object map[string]any) { fill(object, s.shape()) }
 
-// Settled tells whether an object that Prune and Default have been over stays as it
-// is when they go over it again. It does not where a default has what neither would
-// let be: a null, or a field that is not known.
+// Settled reports whether Prune and Default leave an object unchanged that they
+// have processed before. A default that contains a null or an unknown field
+// makes it false.
 func (s *Schema) Settled() bool { return s.settled() }
 
 // settles is Settled of the schema of a part.
@@ -48,8 +43,7 @@ func settles(n *node) bool {
 	return settles(n.items) && settles(n.values)
 }
 
-// fill fills in defaults below n. Nulls without a default were dropped before, but
-// for items of lists.
+// fill sets the defaults below n.
 func fill(v any, n *node) {
 	if n == nil || !n.defaults {
 		return
@@ -79,7 +73,7 @@ func fill(v any, n *node) {
 	}
 }
 
-// dropNulls takes out nulls of fields that must not be null and have no default.
+// dropNulls removes nulls from fields that are not nullable and have no default.
 func dropNulls(v any, n *node) {
 	if n == nil {
 		return

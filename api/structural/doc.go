@@ -94,6 +94,7 @@ func of(source func() stored) *Schema {
 		if err != nil {
 			return &node{} // it was compiled before
 		}
+		pruneDefaults(n)
 		return n
 	})
 	s.settled = sync.OnceValue(func() bool { return s.keeps || settles(s.shape()) })

@@ -75,6 +75,7 @@ func compile(p *props) (*node, error) {
 
 // look notes what there may be in a value.
 func (n *node) look() {
+	n.filled, n.defaults = nil, false
 	n.embeds, n.lists = n.embedded, n.listType == "set" || n.listType == "map"
 	note := func(part *node) {
 		if part != nil {

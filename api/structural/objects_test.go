@@ -67,10 +67,48 @@ func TestNulls(t *testing.T) {
 	s := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string"},"n":{"type":"string","nullable":true},"d":{"type":"string","default":"x"},
 		"m":{"type":"object","additionalProperties":{"type":"string"}},"v":{"type":"object","additionalProperties":{"type":"string","default":"y"}},
 		"l":{"type":"array","items":{"type":"string","default":"z"}},"p":{"type":"array","items":{"type":"string"}}}}`)
-	object := objectOf(t, `{"a":null,"n":null,"d":null,"m":{"k":null},"v":{"k":null},"l":[null],"p":[null]}`)
+	const nulls = `{"a":null,"n":null,"d":null,"m":{"k":null},"v":{"k":null},"l":[null],"p":[null]}`
+	object := objectOf(t, nulls)
 	s.Default(object)
-	if want := objectOf(t, `{"n":null,"d":"x","m":{},"v":{"k":"y"},"l":["z"],"p":[null]}`); !reflect.DeepEqual(object, want) {
-		t.Errorf("got %v, want %v", object, want)
+	if want := objectOf(t, `{"a":null,"n":null,"d":"x","m":{"k":null},"v":{"k":"y"},"l":["z"],"p":[null]}`); !reflect.DeepEqual(object, want) {
+		t.Errorf("Default: got %v, want %v", object, want)
+	}
+	for name, prune := range map[string]func(map[string]any){
+		"Prune":  s.Prune,
+		"Coerce": func(object map[string]any) { _, _ = s.Coerce(object) },
+	} {
+		object := objectOf(t, nulls)
+		prune(object)
+		if want := objectOf(t, `{"n":null,"d":null,"m":{},"v":{"k":null},"l":[null],"p":[null]}`); !reflect.DeepEqual(object, want) {
+			t.Errorf("%s: got %v, want %v", name, object, want)
+		}
+	}
+}
+
+// TestMetadataInDefaults checks that a default cannot bring what pruning would
+// remove from the metadata of an embedded resource.
+func TestMetadataInDefaults(t *testing.T) {
+	resource := func(properties string) string {
+		return `{"type":"object","properties":{"r":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true` + properties + `}}}`
+	}
+	for _, test := range []struct{ name, schema, object, want string }{
+		{"fields of metadata", resource(`,"properties":{"metadata":{"type":"object","properties":{"name":{"type":"string","default":"n"},"unknown":{"type":"string","default":"x"}}}}`),
+			`{"r":{"metadata":{}}}`, `{"r":{"metadata":{"name":"n"}}}`},
+		{"metadata", resource(`,"properties":{"metadata":{"type":"object","default":{"name":"n","unknown":"x"}}}`),
+			`{"r":{}}`, `{"r":{"metadata":{"name":"n"}}}`},
+		{"items in metadata", resource(`,"properties":{"metadata":{"type":"object","properties":{"ownerReferences":{"type":"array","items":{"type":"object","properties":{
+			"name":{"type":"string","default":"n"},"unknown":{"type":"string","default":"x"}}}}}}}`),
+			`{"r":{"metadata":{"ownerReferences":[{}]}}}`, `{"r":{"metadata":{"ownerReferences":[{"name":"n"}]}}}`},
+		{"resource", resource(`,"default":{"kind":"K","metadata":{"name":"n","unknown":"x"},"spec":{"a":1}}`),
+			`{}`, `{"r":{"kind":"K","metadata":{"name":"n"},"spec":{"a":1}}}`},
+		{"around a resource", `{"type":"object","properties":{"o":{"type":"object","default":{"r":{"metadata":{"unknown":"x"}}},"properties":{
+			"r":{"type":"object","x-kubernetes-embedded-resource":true}}}}}`, `{}`, `{"o":{"r":{"metadata":{}}}}`},
+	} {
+		s, object := schemaOf(t, test.schema), objectOf(t, test.object)
+		s.Default(object)
+		if want := objectOf(t, test.want); !reflect.DeepEqual(object, want) {
+			t.Errorf("%s: got %v, want %v", test.name, object, want)
+		}
 	}
 }
 

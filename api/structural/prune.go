@@ -5,12 +5,14 @@ import (
 	"strconv"
 )
 
-// Prune drops from an object the fields of which the schema does not know, and
-// of embedded metadata what does not fit. What every object has is known.
+// Prune removes unknown fields from an object, nulls of fields that are neither
+// nullable nor have a default, and invalid parts of embedded metadata. The fields
+// of every object (apiVersion, kind, metadata) are known.
 func (s *Schema) Prune(object map[string]any) {
 	n := s.shape()
 	if !s.keeps {
 		prune(object, n, true)
+		dropNulls(object, n)
 	}
 	if n.embeds {
 		// It is lenient, and does not fail.
@@ -18,18 +20,16 @@ func (s *Schema) Prune(object map[string]any) {
 	}
 }
 
-// Coerce is Prune for an object that somebody sends. It tells the paths of what it
-// dropped, and refuses embedded metadata that does not fit.
+// Coerce is Prune for an object in a request. It returns the paths of the unknown
+// fields, and an error for invalid embedded metadata.
 func (s *Schema) Coerce(object map[string]any) (unknown []string, err error) {
 	n := s.shape()
 	if !s.keeps {
 		unknown = prune(object, n, true)
+		dropNulls(object, n)
 	}
 	if !n.embeds {
 		return unknown, nil
-	}
-	if !s.keeps {
-		dropNulls(object, n)
 	}
 	c := &coercer{}
 	if fault := c.coerce(nil, object, n); fault != nil {
