@@ -24,21 +24,16 @@ func (h *Handler) patch(c *call) error {
 	if err != nil {
 		return err
 	}
-	name, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
-	if types.PatchType(name) == types.ApplyYAMLPatchType {
+	kind, err := c.patchType()
+	switch {
+	case err != nil:
+		return err
+	case c.Name == "":
+		return errNoName()
+	case kind == types.ApplyYAMLPatchType:
 		return h.apply(c, &v)
 	}
-	parse, ok := patchTypes[types.PatchType(name)]
-	if types.PatchType(name) == types.StrategicMergePatchType && c.codec.resource.Untyped {
-		ok = false // it goes by Go types
-	}
-	if c.codec.resource.Untyped && (err != nil || !ok) {
-		return errMediaType(types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType)
-	}
-	if err != nil || !ok {
-		return statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
-	}
-	o, err := c.writeOptions("PatchOptions", types.PatchType(name))
+	o, err := c.writeOptions("PatchOptions", kind)
 	if err != nil {
 		return err
 	}
@@ -46,12 +41,27 @@ func (h *Handler) patch(c *call) error {
 	if err != nil {
 		return err
 	}
-	p := &patcher{h: h, c: c, parse: parse, data: data, fieldValidation: o.FieldValidation}
+	p := &patcher{h: h, c: c, parse: patchTypes[kind], data: data, fieldValidation: o.FieldValidation}
 	out, err := h.Registry.Update(c.r.Context(), c.Target, p.change, registry.UpdateOptions{WriteOptions: o.WriteOptions})
 	if err != nil {
 		return err
 	}
 	return h.writeOutcome(c, &v, out)
+}
+
+// patchType returns the type of the patch in a request. Custom resources and their
+// subresources accept no strategic merge patches, which need Go types.
+func (c *call) patchType() (types.PatchType, error) {
+	name, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	kind := types.PatchType(name)
+	known := kind == types.ApplyYAMLPatchType || err == nil && patchTypes[kind] != nil
+	switch {
+	case c.Resource.Untyped && (!known || kind == types.StrategicMergePatchType):
+		return "", errMediaType(types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType)
+	case !known:
+		return "", statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
+	}
+	return kind, nil
 }
 
 // errMediaType is the answer to a body in none of the forms that there are.

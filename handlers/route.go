@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -54,20 +55,19 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if !ok && !api.KubernetesGroup(gv.Group) {
 		return nil, errNoGroup // of groups that arrived at run time, nothing more is known
 	}
-	if !ok || len(info.Parts) > 3 && !passesOn(res.Subresource(info.Subresource)) {
+	if !ok {
 		return nil, errNoResource()
 	}
-	allowed := pathVerbs(res, info)
-	if len(allowed) == 0 {
-		return nil, errUnknownPath(res, v, info)
+	check := checkPath
+	if res.Untyped {
+		check = checkCustomPath
 	}
-	if verb := verbOnPath(res, info, r.Method); !contains(allowed, verb) || info.Subresource == "" && !has(res, verb) {
-		if !passesOn(res.Subresource(info.Subresource)) || r.Method != http.MethodHead && r.Method != http.MethodOptions {
-			return nil, errVerb(res, v, info)
-		}
+	if err := check(res, v, info, r.Method); err != nil {
+		return nil, err
 	}
 	request.From(r.Context()).Routed = true
-	if name := info.PathName(); name != "" {
+	// The path of a create may have a name, which the object need not have.
+	if name := info.PathName(); name != "" && info.Verb != api.VerbCreate {
 		if faults := content.IsPathSegmentName(name); len(faults) > 0 {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, faults[0]))
 		}
@@ -83,27 +83,52 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	return c, nil
 }
 
-// errUnknownPath is the answer to a path of a form that res does not serve. Of
-// custom kinds those of another scope are unknown as any other, and an object
-// without a subresource counts as one that is missing.
-func errUnknownPath(res *api.Resource, v *api.Version, info *request.Info) error {
-	inNamespace := info.Namespace != "" && !info.IsNamespace
-	switch {
-	case !res.Untyped:
+// checkPath returns an error unless a built-in resource serves the path and the
+// method.
+func checkPath(res *api.Resource, _ *api.Version, info *request.Info, method string) error {
+	passesOn := passesOn(res.Subresource(info.Subresource))
+	if len(info.Parts) > 3 && !passesOn {
 		return errNoResource()
-	case info.Subresource == "" || inNamespace != res.Namespaced:
-		return errNoGroup
 	}
-	return apierrors.NewNotFound(schema.GroupResource{Group: v.Group, Resource: res.Name}, info.PathName())
-}
-
-// errVerb is the answer to a method that a path does not have.
-func errVerb(res *api.Resource, v *api.Version, info *request.Info) error {
-	if res.Untyped && info.Subresource != "" {
-		return apierrors.NewMethodNotSupported(schema.GroupResource{Group: v.Group, Resource: res.Name}, info.Verb)
+	allowed := pathVerbs(res, info)
+	if len(allowed) == 0 {
+		return errNoResource()
+	}
+	verb := verbOnPath(res, info, method)
+	if contains(allowed, verb) && (info.Subresource != "" || has(res, verb)) {
+		return nil
+	}
+	if passesOn && (method == http.MethodHead || method == http.MethodOptions) {
+		return nil
 	}
 	return errMethod()
 }
+
+// checkCustomPath is checkPath for custom resources. kube-apiserver has no routes
+// for them and goes by the verb: HEAD is served as GET, any method on a watch path
+// is a watch, and whatever follows a subresource does not matter. A path of the
+// wrong scope is as unknown as any other.
+func checkCustomPath(res *api.Resource, v *api.Version, info *request.Info, _ string) error {
+	gr := schema.GroupResource{Group: v.Group, Resource: res.Name}
+	if inNamespace := info.Namespace != ""; inNamespace != res.Namespaced && (inNamespace || !contains(acrossNamespace, info.Verb)) {
+		return errNoGroup
+	}
+	verbs := onStatus
+	switch {
+	case info.Subresource == "":
+		verbs = append(slices.Clone(onCollection), onObject...)
+	case info.Subresource == "status" && !res.HasStatus, info.Subresource != "status" && res.Subresource(info.Subresource) == nil:
+		return apierrors.NewNotFound(gr, info.PathName())
+	}
+	if !contains(verbs, info.Verb) {
+		return apierrors.NewMethodNotSupported(gr, info.Verb)
+	}
+	return nil
+}
+
+// errNoName is the answer to an update or a patch without a name, which only the
+// paths of custom resources allow.
+func errNoName() error { return apierrors.NewBadRequest("name must be provided") }
 
 // namespaceOf is the namespace of what is asked for. In the path of a namespace
 // itself its name stands where that of other objects' namespace does.

@@ -46,6 +46,9 @@ func (h *Handler) create(c *call) error {
 }
 
 func (h *Handler) update(c *call) error {
+	if c.Name == "" {
+		return errNoName()
+	}
 	v, err := h.view(c, offerObject)
 	if err != nil {
 		return err

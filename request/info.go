@@ -17,8 +17,8 @@ type Info struct {
 	IsResource bool
 	Path       string
 	// Verb is the API verb of a resource request (get, list, watch, create,
-	// update, patch, delete, deletecollection, proxy) and the method in lower
-	// case of any other.
+	// update, patch, delete, deletecollection, proxy; empty for other methods)
+	// and the method in lower case of any other request.
 	Verb                        string
 	APIPrefix, Group, Version   string
 	Namespace                   string
@@ -138,6 +138,8 @@ func pickedName(selector string) string {
 	return name
 }
 
+// verbOf returns the verb of a method on a resource, which is empty for methods that
+// resources do not have.
 func verbOf(method string) string {
 	switch method {
 	case http.MethodPost:
@@ -151,7 +153,7 @@ func verbOf(method string) string {
 	case http.MethodDelete:
 		return "delete"
 	}
-	return strings.ToLower(method)
+	return ""
 }
 
 // watchAsked tells whether a list is to be a watch. As with all parameters that

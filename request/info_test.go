@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		{"PUT /api/v1/nodes/n/status", Info{Verb: "update", APIPrefix: "api", Version: "v1", Resource: "nodes", Name: "n", Subresource: "status"}},
 		{"PATCH /apis/apps/v1/namespaces/ns/deployments/d", Info{Verb: "patch", APIPrefix: "apis", Group: "apps", Version: "v1", Namespace: "ns", Resource: "deployments", Name: "d"}},
 		{"DELETE /apis/apps/v1/namespaces/ns/deployments/d/", Info{Verb: "delete", APIPrefix: "apis", Group: "apps", Version: "v1", Namespace: "ns", Resource: "deployments", Name: "d"}},
-		{"FETCH /api/v1/nodes/n", Info{Verb: "fetch", APIPrefix: "api", Version: "v1", Resource: "nodes", Name: "n"}},
+		{"FETCH /api/v1/nodes/n", Info{APIPrefix: "api", Version: "v1", Resource: "nodes", Name: "n"}},
 		{"GET /api/v1/namespaces/ns/pods/p/log/more", Info{Verb: "get", APIPrefix: "api", Version: "v1", Namespace: "ns", Resource: "pods", Name: "p", Subresource: "log"}},
 
 		// Namespaces, which are objects and what others are in.
