@@ -58,12 +58,17 @@ func definitionDefaults(d *apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// noteStored adds the version that is stored now to those that ever were.
+// noteStored adds the storage version to the stored versions of the status. If there
+// are several, which validation refuses, it is the first one.
 func noteStored(d *apiextensionsv1.CustomResourceDefinition) {
 	for _, v := range d.Spec.Versions {
-		if v.Storage && !slices.Contains(d.Status.StoredVersions, v.Name) {
+		if !v.Storage {
+			continue
+		}
+		if !slices.Contains(d.Status.StoredVersions, v.Name) {
 			d.Status.StoredVersions = append(slices.Clone(d.Status.StoredVersions), v.Name)
 		}
+		return
 	}
 }
 

@@ -18,18 +18,18 @@ import (
 // conversionLeniency tells which of the newer rules do not hold for a change.
 type conversionLeniency struct{ versions, ca bool }
 
-// lenientConversion tells which rules a change of was need not keep to. Of a
-// CA, only what was right before must stay so.
+// lenientConversion returns the rules that a change of was need not keep to. The CA
+// must be valid once the definition is established, unless it was invalid before.
 func lenientConversion(was *definition) conversionLeniency {
+	l := conversionLeniency{ca: !established(was)}
 	w := webhookOf(was)
 	if w == nil {
-		return conversionLeniency{ca: true}
+		return l
 	}
 	versions := w.ConversionReviewVersions
-	return conversionLeniency{
-		versions: len(versions) > 0 && !reviewable(versions),
-		ca:       w.ClientConfig == nil || len(w.ClientConfig.CABundle) == 0 || CertificateFault(w.ClientConfig.CABundle) != nil,
-	}
+	l.versions = len(versions) > 0 && !reviewable(versions)
+	l.ca = l.ca || w.ClientConfig != nil && len(w.ClientConfig.CABundle) > 0 && CertificateFault(w.ClientConfig.CABundle) != nil
+	return l
 }
 
 func webhookOf(d *definition) *apiextensionsv1.WebhookConversion {

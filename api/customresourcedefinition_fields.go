@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 )
 
 // Rules of the paths by which a definition points into objects.
@@ -31,7 +32,7 @@ func scaleRules(at *place, s *apiextensionsv1.CustomResourceSubresourceScale) {
 		below(at.of("statusReplicasPath"), s.StatusReplicasPath, ".status", ".status.")
 	}
 	if p := s.LabelSelectorPath; p != nil && *p != "" {
-		below(at.of("labelSelectorPath"), *p, "either .status or .spec", ".status.", ".spec.")
+		below(at.of("labelSelectorPath"), *p, "either .spec or .status", ".spec.", ".status.")
 	}
 }
 
@@ -56,47 +57,95 @@ func columnRules(at *place, c *apiextensionsv1.CustomResourceColumnDefinition) {
 // maxSelectable bounds the fields that a version can be selected by.
 const maxSelectable = 8
 
-func selectableRules(at *place, fields []apiextensionsv1.SelectableField, schema *apiextensionsv1.CustomResourceValidation) {
-	if len(fields) > maxSelectable {
-		at.tooMany(len(fields), maxSelectable)
+// manySelectable returns the versions of a changed definition that keep their
+// selectable fields and have more of them than maxSelectable. "" stands for the fields
+// that all versions have in common.
+func manySelectable(is, was *definition) map[string]bool {
+	same := func(is, was []apiextensionsv1.SelectableField) bool {
+		return len(was) > maxSelectable && equality.Semantic.DeepEqual(is, was)
 	}
+	sharedIs, sharedWas := sharedBy(is.Spec.Versions), sharedBy(was.Spec.Versions)
+	out := map[string]bool{"": same(sharedIs.selectable, sharedWas.selectable)}
+	for _, v := range is.Spec.Versions {
+		for _, w := range was.Spec.Versions {
+			if v.Name == w.Name && same(v.SelectableFields, w.SelectableFields) {
+				out[v.Name] = true
+			}
+		}
+	}
+	return out
+}
+
+func selectableRules(at *place, fields []apiextensionsv1.SelectableField, schema *apiextensionsv1.JSONSchemaProps, many bool) {
 	var seen unique[string]
+	count := 0
 	for i, f := range fields {
-		path := at.item(i).of("jsonPath")
-		if !required(path, f.JSONPath) {
+		at := at.item(i).of("jsonPath")
+		if !required(at, f.JSONPath) {
 			continue
 		}
-		if schema != nil && schema.OpenAPIV3Schema != nil && pointsAtValue(path, f.JSONPath, schema.OpenAPIV3Schema) {
-			seen.add(path, f.JSONPath)
+		to, fault := fieldAt(f.JSONPath, schema)
+		if fault != "" {
+			at.invalid(f.JSONPath, "is an invalid path: "+fault)
+			continue
 		}
+		if f.JSONPath == ".metadata" || strings.HasPrefix(f.JSONPath, ".metadata.") {
+			at.invalid(f.JSONPath, "must not point to fields in metadata")
+		}
+		if to == nil || !among(to.Type, "string", "boolean", "integer") {
+			at.invalid(f.JSONPath, "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.")
+		}
+		if seen.add(at, f.JSONPath) {
+			count++
+		}
+	}
+	if count > maxSelectable && !many {
+		at.tooMany(count, maxSelectable)
 	}
 }
 
-// pointsAtValue asks for a path to a field that has one plain value.
-func pointsAtValue(at *place, path string, s *apiextensionsv1.JSONSchemaProps) bool {
-	const unknown = "is an invalid path: does not refer to a valid field"
-	if !strings.HasPrefix(path, ".") {
-		first, _, _ := strings.Cut(path, ".")
-		at.invalid(path, "is an invalid path: expected [ or . but got: "+first)
-		return false
-	}
-	for name := range strings.SplitSeq(path[1:], ".") {
-		next, ok := s.Properties[name]
-		if !ok {
-			at.invalid(path, unknown)
-			return false
+// fieldAt returns the schema of the field at a path of names with dots before them,
+// or what is wrong with the path.
+func fieldAt(path string, s *apiextensionsv1.JSONSchemaProps) (to *apiextensionsv1.JSONSchemaProps, fault string) {
+	const unknown = "does not refer to a valid field"
+	for rest := path; rest != ""; {
+		switch token := pathToken(rest); token {
+		case ".":
+		case "[":
+			return nil, "array notation is not allowed"
+		default:
+			return nil, "expected [ or . but got: " + token
 		}
-		s = &next
+		name := pathToken(rest[1:])
+		rest = rest[1+len(name):]
+		switch {
+		case name == "":
+			return nil, "unexpected end of JSON path"
+		case s == nil:
+			return nil, unknown
+		case len(s.Properties) > 0:
+			next, ok := s.Properties[name]
+			if !ok {
+				return nil, unknown
+			}
+			s = &next
+		case s.AdditionalProperties != nil:
+			s = s.AdditionalProperties.Schema
+		default:
+			return nil, unknown
+		}
 	}
-	switch s.Type {
-	case "string", "boolean", "integer":
+	return s, ""
+}
+
+// pathToken returns the delimiter or the name at the start of a path.
+func pathToken(path string) string {
+	switch i := strings.IndexAny(path, ".[]"); i {
+	case -1:
+		return path
+	case 0:
+		return path[:1]
 	default:
-		at.invalid(path, "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.")
-		return false
+		return path[:i]
 	}
-	if strings.HasPrefix(path, ".metadata.") {
-		at.invalid(path, "must not point to fields in metadata")
-		return false
-	}
-	return true
 }

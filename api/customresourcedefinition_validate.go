@@ -1,11 +1,12 @@
 package api
 
 import (
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -24,6 +25,7 @@ func definitionRules(at *place, d *definition) {
 		at.of("metadata").of("name").invalid(d.Name, `must be spec.names.plural+"."+spec.group`)
 	}
 	definitionBody(at, d, earlier{lenient: conversionLeniency{ca: true}})
+	approval(at, d)
 	if preserves(d) {
 		mustNotPreserve(at)
 	}
@@ -36,10 +38,13 @@ type earlier struct {
 	// bare: there was a version without a schema; loose: one that is not structural.
 	// Only definitions from before these rules are.
 	bare, loose bool
+	// manySelectable has the versions that have the same selectable fields as before,
+	// and more of them than a definition may have now; "" stands for all versions.
+	manySelectable map[string]bool
 }
 
 func earlierOf(is, was *definition) earlier {
-	e := earlier{lenient: lenientConversion(was)}
+	e := earlier{lenient: lenientConversion(was), manySelectable: manySelectable(is, was)}
 	for _, v := range was.Spec.Versions {
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 			e.bare = true
@@ -68,7 +73,6 @@ func definitionBody(at *place, d *definition, was earlier) {
 	definitionSpec(at.of("spec"), d, was)
 	definitionNames(at.of("status").of("acceptedNames"), &d.Status.AcceptedNames)
 	storedVersions(at.of("status").of("storedVersions"), d)
-	approval(at.of("metadata").of("annotations").key(apiextensionsv1.KubeAPIApprovedAnnotation), d)
 }
 
 func definitionChanges(at *place, is, was *definition) {
@@ -80,6 +84,9 @@ func definitionChanges(at *place, is, was *definition) {
 	}
 	fixed(spec.of("group"), is.Spec.Group, was.Spec.Group)
 	fixed(spec.of("names").of("plural"), is.Spec.Names.Plural, was.Spec.Names.Plural)
+	if approvalReason(is) != approvalReason(was) {
+		approval(at, is)
+	}
 	if preserves(is) && !preserves(was) {
 		mustNotPreserve(at)
 	}
@@ -116,12 +123,12 @@ func definitionSpec(at *place, d *definition, was earlier) {
 	same := sharedBy(s.Versions)
 	for i := range s.Versions {
 		v := &s.Versions[i]
-		if same.schema != nil || v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
+		if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
 			continue
 		}
 		switch at := at.of("versions").item(i).of("schema").of("openAPIV3Schema"); {
 		case !was.bare:
-			at.required("schemas are required")
+			at.required("")
 		case !preserves(d) && v.Served:
 			at.required("because otherwise all fields are pruned")
 		}
@@ -129,8 +136,8 @@ func definitionSpec(at *place, d *definition, was earlier) {
 	if preserves(d) && hasDefaults(s.Versions) {
 		at.of("preserveUnknownFields").invalid(true, "must be false in order to use defaults in the schema")
 	}
-	settled := func(p *apiextensionsv1.JSONSchemaProps) bool { return was.settled(d, p) }
-	definitionVersions(at.of("versions"), s.Versions, same, settled)
+	c := partsCheck{status: hasStatus(s.Versions), settled: func(p *apiextensionsv1.JSONSchemaProps) bool { return was.settled(d, p) }, many: was.manySelectable}
+	definitionVersions(at, s.Versions, same, c)
 	names := at.of("names")
 	required(names.of("plural"), s.Names.Plural)
 	required(names.of("singular"), s.Names.Singular)
@@ -138,7 +145,8 @@ func definitionSpec(at *place, d *definition, was earlier) {
 	required(names.of("listKind"), s.Names.ListKind)
 	definitionNames(names, &s.Names)
 	// What all versions have in common is shown as that of the kind.
-	versionParts(at, same, "validation", hasStatus(s.Versions), settled)
+	c.schema, c.noSchema = "validation", "may only be set when validations.schema is included"
+	versionParts(at, same, c)
 	if c := s.Conversion; c != nil && c.Strategy != apiextensionsv1.NoneConverter && preserves(d) {
 		at.of("conversion").of("strategy").invalid(c.Strategy, "must be None if spec.preserveUnknownFields is true")
 	}
@@ -151,12 +159,10 @@ type parts struct {
 	sub        *apiextensionsv1.CustomResourceSubresources
 	columns    []apiextensionsv1.CustomResourceColumnDefinition
 	selectable []apiextensionsv1.SelectableField
-	// of whose these are, for what is selected.
-	of *apiextensionsv1.CustomResourceValidation
 }
 
 func partsOf(v *definitionVersion) parts {
-	return parts{v.Schema, v.Subresources, v.AdditionalPrinterColumns, v.SelectableFields, v.Schema}
+	return parts{v.Schema, v.Subresources, v.AdditionalPrinterColumns, v.SelectableFields}
 }
 
 // sharedBy is what is the same in all versions, each part on its own.
@@ -210,8 +216,24 @@ func hasDefaults(versions []definitionVersion) bool {
 	})
 }
 
-func definitionVersions(at *place, versions []definitionVersion, same parts, settled func(*apiextensionsv1.JSONSchemaProps) bool) {
+// partsCheck is how the parts of one version, or those of all versions, are checked.
+type partsCheck struct {
+	// schema is the name of the field that has the schema.
+	schema string
+	// noSchema refuses selectable fields that have no schema beside them.
+	noSchema string
+	// status reports whether the status subresource is enabled.
+	status  bool
+	settled func(*apiextensionsv1.JSONSchemaProps) bool
+	many    map[string]bool
+	// version is the name of the version; empty for the parts of all versions.
+	version string
+}
+
+func definitionVersions(spec *place, versions []definitionVersion, same parts, c partsCheck) {
+	at := spec.of("versions")
 	stored, names, twice := 0, map[string]bool{}, false
+	c.schema, c.noSchema = "schema", "may only be set when `version.schema.openAPIV3Schema` is not included"
 	for i := range versions {
 		v := &versions[i]
 		if v.Storage {
@@ -223,50 +245,79 @@ func definitionVersions(at *place, versions []definitionVersion, same parts, set
 			at.item(i).of("name").invalid(v.Name, strings.Join(faults, ","))
 		}
 		deprecationRules(at.item(i).of("deprecationWarning"), v)
-		versionParts(at.item(i), partsOf(v).without(same), "schema", v.Subresources != nil && v.Subresources.Status != nil, settled)
+		c.version, c.status = v.Name, v.Subresources != nil && v.Subresources.Status != nil
+		versionParts(at.item(i), partsOf(v).without(same), c)
 	}
 	if twice {
-		at.invalid(versions, "must contain unique version names")
+		at.invalid(internalVersions(versions, same), "must contain unique version names")
 	}
 	if stored != 1 {
-		at.invalid(versions, "must have exactly one version marked as storage version")
+		at.invalid(internalVersions(versions, same), "must have exactly one version marked as storage version")
 	}
+	if len(versions) > 0 && versions[0].Name != "" {
+		// The internal form repeats the name of the first version.
+		if faults := validation.IsDNS1035Label(versions[0].Name); len(faults) > 0 {
+			spec.of("version").invalid(versions[0].Name, strings.Join(faults, ","))
+		}
+	}
+}
+
+// internalVersions returns versions in the internal form, which has what all of
+// them have in common elsewhere.
+func internalVersions(versions []definitionVersion, same parts) any {
+	out := make([]apiextensions.CustomResourceDefinitionVersion, len(versions))
+	for i := range versions {
+		v := *versions[i].DeepCopy()
+		p := partsOf(&v).without(same)
+		v.Schema, v.Subresources, v.AdditionalPrinterColumns, v.SelectableFields = p.schema, p.sub, p.columns, p.selectable
+		if err := apiextensionsv1.Convert_v1_CustomResourceDefinitionVersion_To_apiextensions_CustomResourceDefinitionVersion(&v, &out[i], nil); err != nil {
+			return versions
+		}
+	}
+	return out
 }
 
 func deprecationRules(at *place, v *definitionVersion) {
 	w := v.DeprecationWarning
 	switch {
 	case w == nil:
+		return
 	case !v.Deprecated:
 		at.invalid(*w, "can only be set for deprecated versions")
+		return
 	case len(*w) > 256:
-		at.tooLong(256)
+		at.invalid(*w, "must be <= 256 characters long")
 	case *w == "":
 		at.invalid(*w, "must not be an empty string")
-	case strings.IndexFunc(*w, func(r rune) bool { return r < ' ' || r == 0x7f }) >= 0:
-		at.invalid(*w, "must only contain printable UTF-8 characters; non-printable character found at index "+
-			decimal(strings.IndexFunc(*w, func(r rune) bool { return r < ' ' || r == 0x7f })))
+	}
+	if i := strings.IndexFunc(*w, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
+		at.invalid(*w, "must only contain printable UTF-8 characters; non-printable character found at index "+decimal(i))
 	}
 }
 
-// versionParts checks what versions have; schema is the name of its place.
-func versionParts(at *place, p parts, schema string, status bool, settled func(*apiextensionsv1.JSONSchemaProps) bool) {
+// versionParts checks the parts of a version, or those that all versions have in
+// common.
+func versionParts(at *place, p parts, c partsCheck) {
 	if p.schema != nil && p.schema.OpenAPIV3Schema != nil {
-		schemaRules(at.of(schema).of("openAPIV3Schema"), p.schema.OpenAPIV3Schema, status, settled(p.schema.OpenAPIV3Schema))
+		schemaRules(at.of(c.schema).of("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c.status, c.settled(p.schema.OpenAPIV3Schema))
 	}
 	if p.sub != nil && p.sub.Scale != nil {
 		scaleRules(at.of("subresources").of("scale"), p.sub.Scale)
 	}
 	each(at.of("additionalPrinterColumns"), p.columns, columnRules)
-	if len(p.selectable) > 0 {
-		selectableRules(at.of("selectableFields"), p.selectable, p.of)
+	switch at := at.of("selectableFields"); {
+	case len(p.selectable) == 0:
+	case p.schema == nil || p.schema.OpenAPIV3Schema == nil:
+		at.invalid("", c.noSchema)
+	default:
+		selectableRules(at, p.selectable, p.schema.OpenAPIV3Schema, c.many[c.version])
 	}
 }
 
 // atRoot are the keywords that a schema may have at its root where status is
 // written on its own.
 var atRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum", "MaxLength", "MinLength", "Pattern",
-	"MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Enum", "Items", "Properties", "ExternalDocs", "Example",
+	"MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
 	"XPreserveUnknownFields", "XValidations"}
 
 // schemaRules are those of a schema. One that is settled is none that is gone by, or
@@ -284,7 +335,7 @@ func schemaRules(at *place, s *apiextensionsv1.JSONSchemaProps, status, settled 
 				break
 			}
 			if !slices.Contains(atRoot, name) {
-				at.invalid(*s, "only "+"["+strings.Join(atRoot, " ")+"] fields are allowed at the root of the schema if the status subresource is enabled")
+				at.invalid(internalSchema(s), "only "+"["+strings.Join(atRoot, " ")+"] fields are allowed at the root of the schema if the status subresource is enabled")
 				break
 			}
 		}
@@ -298,88 +349,11 @@ func schemaRules(at *place, s *apiextensionsv1.JSONSchemaProps, status, settled 
 	at.add(structural.Check(s, at.path())...)
 }
 
-func definitionNames(at *place, n *apiextensionsv1.CustomResourceDefinitionNames) {
-	label := func(at *place, name string) {
-		if faults := validation.IsDNS1035Label(name); name != "" && len(faults) > 0 {
-			at.invalid(name, strings.Join(faults, ","))
-		}
+// internalSchema returns s in the form in which kube-apiserver quotes it.
+func internalSchema(s *apiextensionsv1.JSONSchemaProps) any {
+	var out apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s.DeepCopy(), &out, nil); err != nil {
+		return s
 	}
-	kind := func(at *place, name string) {
-		if faults := validation.IsDNS1035Label(strings.ToLower(name)); name != "" && len(faults) > 0 {
-			at.invalid(name, "may have mixed case, but should otherwise match: "+strings.Join(faults, ","))
-		}
-	}
-	listed := func(at *place, names []string) {
-		for i, name := range names {
-			if faults := validation.IsDNS1035Label(name); len(faults) > 0 {
-				at.item(i).invalid(name, strings.Join(faults, ","))
-			}
-		}
-	}
-	label(at.of("plural"), n.Plural)
-	label(at.of("singular"), n.Singular)
-	kind(at.of("kind"), n.Kind)
-	kind(at.of("listKind"), n.ListKind)
-	listed(at.of("shortNames"), n.ShortNames)
-	if n.Kind != "" && n.Kind == n.ListKind {
-		at.of("listKind").invalid(n.ListKind, "kind and listKind may not be the same")
-	}
-	listed(at.of("categories"), n.Categories)
-}
-
-func storedVersions(at *place, d *definition) {
-	if len(d.Status.StoredVersions) == 0 {
-		at.invalid(d.Status.StoredVersions, "must have at least one stored version")
-		return
-	}
-	for i, name := range d.Status.StoredVersions {
-		if !slices.ContainsFunc(d.Spec.Versions, func(v definitionVersion) bool { return v.Name == name }) {
-			at.item(i).invalid(name, "missing from spec.versions; "+name+" was previously a storage version, and must remain in spec.versions "+
-				"until a storage migration ensures no data remains persisted in "+name+" and removes "+name+" from status.storedVersions")
-		}
-	}
-	for _, v := range d.Spec.Versions {
-		if v.Storage && !slices.Contains(d.Status.StoredVersions, v.Name) {
-			at.invalid(d.Status.StoredVersions, "must have the storage version "+v.Name)
-		}
-	}
-}
-
-// Approval of kinds in the groups of the Kubernetes community.
-const approvalNeeded = `protected groups must have approval annotation "api-approved.kubernetes.io"`
-
-const approvalMore = ", see https://github.com/kubernetes/enhancements/pull/1111"
-
-// Protected tells of groups whose kinds need approval.
-func protected(group string) bool {
-	return group == "k8s.io" || strings.HasSuffix(group, ".k8s.io") || group == "kubernetes.io" || strings.HasSuffix(group, ".kubernetes.io")
-}
-
-// DefinitionApproval tells how it stands about the approval that a definition
-// needs: needed is false where none is, and reason is one of those of the condition
-// KubernetesAPIApprovalPolicyConformant.
-func DefinitionApproval(d *definition) (needed bool, status apiextensionsv1.ConditionStatus, reason, message string) {
-	if !protected(d.Spec.Group) {
-		return false, "", "", ""
-	}
-	text := d.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation]
-	u, err := url.ParseRequestURI(text)
-	switch {
-	case text == "":
-		return true, apiextensionsv1.ConditionFalse, "MissingAnnotation", approvalNeeded + approvalMore
-	case strings.HasPrefix(text, "unapproved"):
-		return true, apiextensionsv1.ConditionFalse, "UnapprovedAnnotation", "not approved: \"" + text + "\""
-	case err == nil && u.Host != "" && u.Scheme != "":
-		return true, apiextensionsv1.ConditionTrue, "ApprovedAnnotation", "approved in " + text
-	}
-	return true, apiextensionsv1.ConditionFalse, "InvalidAnnotation", approvalNeeded + ` with either a URL or a reason starting with "unapproved"` + approvalMore
-}
-
-func approval(at *place, d *definition) {
-	switch _, _, reason, message := DefinitionApproval(d); reason {
-	case "MissingAnnotation":
-		at.required(message)
-	case "InvalidAnnotation":
-		at.invalid(d.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation], message)
-	}
+	return out
 }
