@@ -19,6 +19,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -123,7 +124,10 @@ func (k *Kind) form(d *apiextensionsv1.CustomResourceDefinition, gv schema.Group
 		},
 	}
 	if sub := v.Subresources; sub != nil {
-		res.HasStatus = sub.Status != nil
+		if res.HasStatus = sub.Status != nil; res.HasStatus {
+			res.PrepareStatusUpdate = keepMetadata
+			res.ResetFields = map[string][]string{"status": {"metadata", "spec"}}
+		}
 		if sub.Scale != nil {
 			res.Subresources = append(res.Subresources, scaleOf(res, d, sub.Scale))
 		}
@@ -223,6 +227,12 @@ func anythingChanged(obj, old api.Object) bool {
 		}
 	}
 	return false
+}
+
+// keepMetadata keeps all metadata but managedFields: the status subresource of custom
+// resources writes nothing else than the status.
+func keepMetadata(obj, old api.Object) {
+	contentOf(obj)["metadata"] = runtime.DeepCopyJSONValue(contentOf(old)["metadata"])
 }
 
 // contentOf is what schemas and paths look at: all but managedFields.

@@ -97,6 +97,26 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// TestFaultOrder checks that the fields of an object are in the order of their names,
+// and all else is in the order in which it was checked.
+func TestFaultOrder(t *testing.T) {
+	s := schemaOf(t, `{"type":"object","properties":{"z":{"maximum":1,"type":"integer"},"ab":{"maximum":1,"type":"integer"},"l":{"type":"array","items":{"maximum":1,"type":"integer"}},
+		"a":{"type":"object","properties":{"x":{"type":"integer"},"y":{"type":"integer","minimum":9},"c":{"type":"integer","minimum":9}},
+		"allOf":[{"properties":{"x":{"maximum":1}}},{"properties":{"y":{"maximum":1}}}]}}}`)
+	in := `{"z":2,"ab":2,"l":[2,0,0,0,0,0,0,0,0,0,2,2],"a":{"x":2,"y":2,"c":2}}`
+	const want = `[a.x: Invalid value: 2: a.x in body should be less than or equal to 1, a.y: Invalid value: 2: a.y in body should be less than or equal to 1, ` +
+		`<nil>: Invalid value: "": "a" must validate all the schemas (allOf). None validated, ` +
+		`a.c: Invalid value: 2: a.c in body should be greater than or equal to 9, a.y: Invalid value: 2: a.y in body should be greater than or equal to 9, ` +
+		`ab: Invalid value: 2: ab in body should be less than or equal to 1, ` +
+		`l[0]: Invalid value: 2: l[0] in body should be less than or equal to 1, l[10]: Invalid value: 2: l[10] in body should be less than or equal to 1, l[11]: Invalid value: 2: l[11] in body should be less than or equal to 1, ` +
+		`z: Invalid value: 2: z in body should be less than or equal to 1]`
+	for range 9 {
+		if got := s.Validate(t.Context(), Write{Is: objectOf(t, in)}).ToAggregate().Error(); got != want {
+			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"type":"object"}`: "",

@@ -130,13 +130,54 @@ func (v *validator) check(path *field.Path, value any, was *pair) field.ErrorLis
 	if result.IsValid() {
 		return nil
 	}
-	// The library goes over maps as they come.
-	slices.SortStableFunc(result.Errors, func(a, b error) int { return strings.Compare(placeOf(a), placeOf(b)) })
+	orderFaults(result.Errors, "")
 	errs := make(field.ErrorList, 0, len(result.Errors))
 	for _, err := range result.Errors {
 		errs = append(errs, fieldError(path, err))
 	}
 	return errs
+}
+
+// orderFaults sorts the faults of the object or list at a place. The library takes the
+// fields of an object in any order, which becomes the order of their names. Everything
+// else has an order: the faults of combined schemas (allOf) come before the fault of
+// the combination, and items of lists are in their order.
+func orderFaults(faults []error, at string) {
+	for len(faults) > 0 {
+		n := 0
+		for n < len(faults) && placeOf(faults[n]) != at {
+			n++
+		}
+		below := faults[:n]
+		slices.SortStableFunc(below, func(a, b error) int {
+			a1, b1 := partBelow(placeOf(a), at), partBelow(placeOf(b), at)
+			if strings.HasPrefix(a1, at+"[") && strings.HasPrefix(b1, at+"[") {
+				return 0
+			}
+			return strings.Compare(a1, b1)
+		})
+		for len(below) > 0 {
+			part, m := partBelow(placeOf(below[0]), at), 1
+			for m < len(below) && partBelow(placeOf(below[m]), at) == part {
+				m++
+			}
+			orderFaults(below[:m], part)
+			below = below[m:]
+		}
+		faults = faults[min(n+1, len(faults)):]
+	}
+}
+
+// partBelow returns the field or item of the value at that contains place.
+func partBelow(place, at string) string {
+	rest, ok := strings.CutPrefix(place, at)
+	if !ok || rest == "" {
+		return place
+	}
+	if i := strings.IndexAny(rest[1:], ".["); i >= 0 {
+		return at + rest[:i+1]
+	}
+	return place
 }
 
 // placeOf is what a fault is about. Some have it in their text alone: first, and
