@@ -18,6 +18,7 @@ func certificateSigningRequest(now func() time.Time) *Resource {
 		New:                  func() Object { return &certificatesv1.CertificateSigningRequest{} },
 		Rows:                 &Table{Columns: certificateSigningRequestColumns, Cells: certificateSigningRequestCells},
 		Prefix:               "certificatesigningrequests",
+		ValidateName:         segmentName,
 		ValidateCreate:       rulesOf(signingRules),
 		ValidateUpdate:       changesOf(signingChanges(signingAccess{})),
 		PrepareStatusUpdate:  func(obj, old Object) { keepDecision(obj, old, now()) },

@@ -57,6 +57,7 @@ func TestDefinitionVersionRules(t *testing.T) {
 		`{"Name":"%","Served":true,"Storage":$,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}]`
 	for _, c := range []struct{ name, versions, want string }{
 		{"good", version("v1", "true", schema), ""},
+		{"none", "", "spec.versions: Invalid value: []: must have exactly one version marked as storage version"},
 		{"two storage versions", version("v1", "true", schema) + "," + version("v2", "true", schema), `[spec.versions: Invalid value: ` +
 			strings.NewReplacer("%", "v2", "$", "true").Replace(internal) + `: must have exactly one version marked as storage version, status.storedVersions: Invalid value: ["v1"]: must have the storage version v2]`},
 		{"same name", version("v1", "true", schema) + "," + version("v1", "false", schema),

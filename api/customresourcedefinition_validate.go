@@ -265,6 +265,9 @@ func definitionVersions(spec *place, versions []definitionVersion, same parts, c
 // internalVersions returns versions in the internal form, which has what all of
 // them have in common elsewhere.
 func internalVersions(versions []definitionVersion, same parts) any {
+	if versions == nil {
+		return versions // null, not an empty list
+	}
 	out := make([]apiextensions.CustomResourceDefinitionVersion, len(versions))
 	for i := range versions {
 		v := *versions[i].DeepCopy()

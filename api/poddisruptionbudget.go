@@ -15,6 +15,7 @@ func podDisruptionBudget() *Resource {
 		New:                    func() Object { return &policyv1.PodDisruptionBudget{} },
 		Rows:                   &Table{Columns: podDisruptionBudgetColumns, Cells: podDisruptionBudgetCells},
 		Prefix:                 "poddisruptionbudgets",
+		ValidateName:           segmentName,
 		Validate:               rulesOf(disruptionBudgetRules),
 		ValidateUpdate:         changesOf(disruptionBudgetChanges),
 		WholeUpdate:            true,

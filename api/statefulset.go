@@ -13,6 +13,7 @@ func statefulSet() *Resource {
 		ShortNames:           []string{"sts"},
 		Categories:           []string{"all"},
 		Namespaced:           true,
+		ValidateName:         labelName,
 		Versions:             served(appsv1.SchemeGroupVersion),
 		Gone:                 gone("apps/v1beta1", "apps/v1beta2"),
 		Complete:             func(obj Object) { obj.(*appsv1.StatefulSet).Spec.Replicas = new(int32) },

@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -86,7 +87,7 @@ func (e *Escalation) checkBinding(ctx context.Context, user *request.User, a *re
 	}
 	rules, err := e.Roles.rulesOf(ctx, role, namespace)
 	if err != nil {
-		return err
+		return asRequested(a, err)
 	}
 	return e.confirm(ctx, user, a, rules)
 }
@@ -135,9 +136,27 @@ func (e *Escalation) confirm(ctx context.Context, user *request.User, a *registr
 	message := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
 		user.Name, user.Groups, describeRules(missing))
 	if err != nil {
-		message += fmt.Sprintf("; resolution errors: %v", []error{err})
+		message += fmt.Sprintf("; resolution errors: %v", []error{asRequested(a, err)})
 	}
 	return forbidden(a, errors.New(message))
+}
+
+// asRequested names the resource of the request in errors about missing roles:
+// kube-apiserver reads roles here by its stores, which take the name from the request.
+// The authorizer reads them elsewhere and names roles.
+func asRequested(a *registry.Attributes, err error) error {
+	if all, ok := err.(utilerrors.Aggregate); ok {
+		errs := make([]error, 0, len(all.Errors()))
+		for _, err := range all.Errors() {
+			errs = append(errs, asRequested(a, err))
+		}
+		return utilerrors.NewAggregate(errs)
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return err
+	}
+	return apierrors.NewNotFound(a.GroupResource(), status.Status().Details.Name)
 }
 
 func forbidden(a *registry.Attributes, err error) error {

@@ -138,7 +138,7 @@ func TestEscalation(t *testing.T) {
 		{"a binding to it", func() error { return bind("k", ref("ClusterRole", "growing")) }, missing},
 		{"a binding to cluster-admin", func() error { return bind("l", ref("ClusterRole", "cluster-admin")) }, missing},
 		{"a binding that may be", func() error { return bind("m", ref("ClusterRole", "bindable")) }, ""},
-		{"a binding to what is not there", func() error { return bind("n", ref("ClusterRole", "none")) }, `clusterrole.rbac.authorization.k8s.io "none" not found`},
+		{"a binding to what is not there", func() error { return bind("n", ref("ClusterRole", "none")) }, `clusterrolebindings.rbac.authorization.k8s.io "none" not found`},
 		{"being added to another's binding", func() error {
 			_, err := mallory.RoleBindings("default").Patch(ctx, "theirs", types.MergePatchType,
 				[]byte(`{"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"mallory"}]}`), metav1.PatchOptions{})
