@@ -35,7 +35,6 @@ func pod() *Resource {
 		dropDisabled:         dropDisabledOfPod,
 		PrepareStatusUpdate:  preparePodStatus,
 		ResetFields:          map[string][]string{"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"}},
-		IncludedFields:       map[string][]string{"resize": resizeFields()},
 		MetadataRevalidated:  true,
 		Validate:             validatePod,
 		ValidateUpdate:       validatePodUpdate,

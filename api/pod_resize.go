@@ -8,14 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// resizeFields are the fields that a write of pods/resize changes.
-func resizeFields() []string {
-	return []string{
-		"spec.containers.*.resources", "spec.containers.*.resizePolicy",
-		"spec.initContainers.*.resources", "spec.initContainers.*.resizePolicy",
-	}
-}
-
 // validateResize: what a running pod uses may change within bounds.
 func validateResize(obj, old Object) field.ErrorList {
 	is, was := obj.(*corev1.Pod), old.(*corev1.Pod)

@@ -23,14 +23,18 @@ func priorityLevelRules(at *place, p *flowcontrolv1.PriorityLevelConfiguration) 
 	spec := at.of("spec")
 	priorityLevelSpecRules(spec, p.Name, &p.Spec)
 	if want := MandatoryPriorityLevel(p); want != nil && !equality.Semantic.DeepEqual(p.Spec, *want) {
-		spec.invalid(p.Spec, fmt.Sprintf("spec of '%s' must equal the fixed value", p.Name))
+		except := ""
+		if p.Name == flowcontrolv1.PriorityLevelConfigurationNameExempt {
+			except = " except the 'spec.exempt' field"
+		}
+		spec.invalid(p.Spec, fmt.Sprintf("spec of '%s'%s must equal the fixed value", p.Name, except))
 	}
 	priorityLevelStatusRules(at, p, nil)
 }
 
 func priorityLevelSpecRules(at *place, name string, s *flowcontrolv1.PriorityLevelConfigurationSpec) {
 	kind := at.of("type")
-	if s.Type != "" && (name == flowcontrolv1.PriorityLevelConfigurationNameExempt) != (s.Type == flowcontrolv1.PriorityLevelEnablementExempt) {
+	if (name == flowcontrolv1.PriorityLevelConfigurationNameExempt) != (s.Type == flowcontrolv1.PriorityLevelEnablementExempt) {
 		kind.invalid(s.Type, "must be 'Exempt' if and only if `name` is 'exempt'")
 	}
 	switch s.Type {

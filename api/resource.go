@@ -104,10 +104,8 @@ type Resource struct {
 	// ResetFields names, for each subresource ("" is the object itself), the fields that
 	// a write through it leaves as they are: a client that sends them does not come to
 	// own them. A path of field names stands for all below it. A subresource that is not
-	// mentioned has the default of its kind (see ssa.ResetsOf). IncludedFields is an
-	// allow-list instead, used where a list of resets would be longer; "*" stands for
-	// any item.
-	ResetFields, IncludedFields map[string][]string
+	// mentioned has the default of its kind (see ssa.ResetsOf).
+	ResetFields map[string][]string
 
 	// ValidateName tells what is wrong with a name, one message per fault. With
 	// prefix set the name is a generateName and more will follow it. Nil means

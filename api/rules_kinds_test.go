@@ -188,6 +188,9 @@ func TestFlowControlRules(t *testing.T) {
 		{"type", "", `{"spec":{}}`, "spec.type: Required value"},
 		{"hand", "", `{"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Queue","queuing":{"queues":10000000,"handSize":10}}}}}`, "required entropy bits of deckSize 10000000 and handSize 10 should not be greater than 60"},
 		{"exempt", "", `{"metadata":{"name":"exempt"},"spec":{"type":"Exempt","exempt":{"nominalConcurrencyShares":7}}}`, ""},
+		{"exempt of another type", "", `{"metadata":{"name":"exempt"},"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}}`,
+			`"Exempt":null}: spec of 'exempt' except the 'spec.exempt' field must equal the fixed value`},
+		{"exempt without a type", "", `{"metadata":{"name":"exempt"},"spec":{}}`, "[spec.type: Invalid value: \"\": must be 'Exempt' if and only if `name` is 'exempt', spec.type: Required value"},
 		{"catch-all", "", `{"metadata":{"name":"catch-all"},"spec":{"type":"Limited","limited":{"nominalConcurrencyShares":6,"limitResponse":{"type":"Reject"}}}}`, "spec of 'catch-all' must equal the fixed value"},
 	})
 }

@@ -316,20 +316,6 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// TestItemsWithoutKeys applies twice by a subresource whose writes do not own the
-// keys of the items they write, to a Pod whose keys nobody owns.
-func TestItemsWithoutKeys(t *testing.T) {
-	converter, schemas := builtIn()
-	res := resource(t, "pods")
-	b := newBoth(res, converter, schemas, ResetsOf(res))
-	version := &res.Versions[0]
-	for _, cpu := range []string{"1", "2"} {
-		pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "x"}, "spec": map[string]any{
-			"containers": []any{map[string]any{"name": "a", "resources": map[string]any{"limits": map[string]any{"cpu": cpu}}}}}}
-		b.apply(t, pod, Write{Version: version, Manager: "m", Subresource: "resize", Force: true})
-	}
-}
-
 // TestWholeGivenAgain applies an empty status once more, below which there is by
 // now an item whose key nobody owns.
 func TestWholeGivenAgain(t *testing.T) {

@@ -22,8 +22,6 @@ type Manager struct {
 	schemas  Schemas
 	// resets are those of every subresource that has any.
 	resets map[string]Set
-	// reaches are those of every subresource that has a say in few fields.
-	reaches map[string]reach
 
 	mu    sync.Mutex
 	views map[schema.GroupVersion]*view
@@ -59,13 +57,10 @@ type Write struct {
 func New(res *api.Resource, schemas Schemas, resets Resets) *Manager {
 	m := &Manager{
 		resource: res, schemas: schemas, views: map[schema.GroupVersion]*view{},
-		resets: map[string]Set{}, reaches: map[string]reach{},
+		resets: map[string]Set{},
 	}
 	for subresource := range resets {
 		m.resets[subresource] = resets.of(subresource)
-	}
-	for subresource, paths := range res.IncludedFields {
-		m.reaches[subresource] = reachOf(paths)
 	}
 	return m
 }

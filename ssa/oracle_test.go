@@ -76,9 +76,6 @@ func (o *oracle) manager(t rapidT, w Write) *managedfields.FieldManager {
 			set.Insert(fieldpath.MakePathOrDie(parts...))
 		}
 		filters[fieldpath.APIVersion(o.res.Versions[i].String())] = fieldpath.NewExcludeSetFilter(set)
-		if only := o.res.IncludedFields[w.Subresource]; len(only) > 0 {
-			filters[fieldpath.APIVersion(o.res.Versions[i].String())] = includes(only)
-		}
 	}
 	m, err := managedfields.NewDefaultFieldManager(o.converter, o, o, o,
 		w.Version.WithKind(o.res.Kind), o.res.Hub(), w.Subresource, filters)
@@ -86,23 +83,6 @@ func (o *oracle) manager(t rapidT, w Write) *managedfields.FieldManager {
 		t.Fatal(err)
 	}
 	return m
-}
-
-// includes is the filter of a reach.
-func includes(paths []string) fieldpath.Filter {
-	var matchers []*fieldpath.SetMatcher
-	for _, path := range paths {
-		var parts []any
-		for name := range strings.SplitSeq(path, ".") {
-			if name == "*" {
-				parts = append(parts, fieldpath.MatchAnyPathElement())
-			} else {
-				parts = append(parts, name)
-			}
-		}
-		matchers = append(matchers, fieldpath.MakePrefixMatcherOrDie(parts...))
-	}
-	return fieldpath.NewIncludeMatcherFilter(matchers...)
 }
 
 func (o *oracle) update(t rapidT, live, obj api.Object, w Write) (api.Object, error) {

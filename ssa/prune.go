@@ -1,5 +1,7 @@
 package ssa
 
+import "maps"
+
 // prune removes from merged what its applier had and has no more, unless
 // another owner has it. os are the owners with what the applier has now, last
 // is what it had.
@@ -177,8 +179,62 @@ func (p *pruning) fields() (before, after Set, err error) {
 	if before, err = p.v.root.fields(p.merged); err != nil {
 		return nil, nil, err
 	}
-	if after, err = p.v.root.fields(p.pruned); err != nil {
+	identified, _ := p.v.root.identified(p.pruned)
+	if after, err = p.v.root.fields(identified); err != nil {
 		return nil, nil, err
 	}
 	return p.v.root.named(before), p.v.root.named(after), nil
+}
+
+// identified returns v without the list items that have lost the fields by which they
+// are found, and reports whether there were any. A removal can leave such items; they
+// count as removed.
+func (t *Type) identified(v any) (any, bool) {
+	switch t.form(v) {
+	case formObject:
+		if x, _ := v.(map[string]any); !t.object.atomic {
+			return t.object.identified(x)
+		}
+	case formList:
+		if x, _ := v.([]any); !t.list.atomic {
+			return t.list.identified(x)
+		}
+	}
+	return v, false
+}
+
+func (o *objectType) identified(m map[string]any) (any, bool) {
+	var out map[string]any
+	for name, v := range m {
+		t, _ := o.fieldType(name)
+		if t == nil {
+			continue
+		}
+		if v, changed := t.identified(v); changed {
+			if out == nil {
+				out = maps.Clone(m)
+			}
+			out[name] = v
+		}
+	}
+	if out == nil {
+		return m, false
+	}
+	return out, true
+}
+
+func (l *listType) identified(items []any) (any, bool) {
+	out, changed := make([]any, 0, len(items)), false
+	for _, item := range items {
+		if _, err := l.element(item); err != nil {
+			changed = true
+			continue
+		}
+		item, differs := l.item.identified(item)
+		out, changed = append(out, item), changed || differs
+	}
+	if !changed {
+		return items, false
+	}
+	return out, true
 }

@@ -33,47 +33,8 @@ func ResetsOf(res *api.Resource) Resets {
 	return r
 }
 
-// reach is a tree of fields: what a write has a say in. An empty one stands for
-// all below it.
-type reach map[string]reach
-
-func reachOf(paths []string) reach {
-	out := reach{}
-	for _, path := range paths {
-		at := out
-		for name := range strings.SplitSeq(path, ".") {
-			if at[name] == nil {
-				at[name] = reach{}
-			}
-			at = at[name]
-		}
-	}
-	return out
-}
-
-// of returns the members of s that are in r, or on the way to it.
-func (r reach) of(s Set) Set {
-	if len(r) == 0 {
-		return s
-	}
-	var out Set
-	for _, n := range s {
-		below, ok := r["*"]
-		if n.kind == kindField && !ok {
-			below, ok = r[n.text]
-		}
-		if !ok {
-			continue
-		}
-		if n.kids = below.of(n.kids); n.mark != 0 || len(n.kids) > 0 {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// written is what of s a write through a subresource has a say in.
+// written returns the members of s that a write through a subresource may set.
 func (m *Manager) written(s Set, subresource string) Set {
 	s, _ = minusTrees(s, m.resets[subresource])
-	return m.reaches[subresource].of(s)
+	return s
 }
