@@ -28,7 +28,7 @@ func validatingPolicyChanges(at *place, is, was *admissionv1.ValidatingAdmission
 	at = at.of("spec")
 	s := &is.Spec
 	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
-	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
+	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, len(s.Variables) > 0}, unchanged)
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		at.of("validations").required("validations or auditAnnotations must contain at least one item")
 		at.of("auditAnnotations").required("validations or auditAnnotations must contain at least one item")
@@ -53,6 +53,8 @@ type policyHead struct {
 	match      *admissionv1.MatchResources
 	conditions []admissionv1.MatchCondition
 	variables  []admissionv1.Variable
+	// declares reports whether "variables" is a name that expressions know.
+	declares bool
 }
 
 // policyHeadRules are for the head of a policy, and give what compiles the
@@ -62,7 +64,7 @@ func policyHeadRules(at *place, h *policyHead, unchanged bool) *expression.Compi
 	if !unchanged {
 		matchConditionRules(at.of("matchConditions"), h.conditions, h.params != nil)
 	}
-	c := expression.NewCompiler(expression.Scope{Params: h.params != nil, Variables: true})
+	c := expression.NewCompiler(expression.Scope{Params: h.params != nil, Variables: h.declares})
 	variableRules(at.of("variables"), h.variables, c)
 	return c
 }

@@ -93,12 +93,16 @@ func metricField(t autoscalingv2.MetricSourceType) string {
 	return ""
 }
 
+func knownMetricType(at *place, t autoscalingv2.MetricSourceType) {
+	oneOf(at, t, autoscalingv2.ContainerResourceMetricSourceType, autoscalingv2.ExternalMetricSourceType,
+		autoscalingv2.ObjectMetricSourceType, autoscalingv2.PodsMetricSourceType, autoscalingv2.ResourceMetricSourceType)
+}
+
 func metricRules(at *place, m *autoscalingv2.MetricSpec) {
 	if m.Type == "" {
 		at.of("type").required("must specify a metric source type")
 	}
-	oneOf(at.of("type"), m.Type, autoscalingv2.ContainerResourceMetricSourceType, autoscalingv2.ExternalMetricSourceType,
-		autoscalingv2.ObjectMetricSourceType, autoscalingv2.PodsMetricSourceType, autoscalingv2.ResourceMetricSourceType)
+	knownMetricType(at.of("type"), m.Type)
 	// Only the first source is looked at.
 	var found []string
 	first := func(name string, set bool) bool {
@@ -126,10 +130,10 @@ func metricRules(at *place, m *autoscalingv2.MetricSpec) {
 		}
 	}
 	wanted := metricField(m.Type)
-	if wanted == "" {
-		return
-	}
-	if !among(wanted, found...) {
+	switch {
+	case wanted == "":
+		knownMetricType(at.of("type"), m.Type) // kube-apiserver lists this fault twice
+	case !among(wanted, found...):
 		at.of(wanted).required("must populate information for the given metric source")
 	}
 	if len(found) > 1 {

@@ -18,7 +18,7 @@ func mutatingPolicyChanges(at *place, is, was *admissionv1.MutatingAdmissionPoli
 	at = at.of("spec")
 	s := &is.Spec
 	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
-	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables}, unchanged)
+	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true}, unchanged)
 	if len(s.Mutations) == 0 {
 		at.of("mutations").required("mutations must contain at least one item")
 	}

@@ -40,6 +40,7 @@ func TestPolicyRules(t *testing.T) {
 		{"result", "", expression("'a'"), "must evaluate to bool but got string"},
 		{"functions of Kubernetes", "", expression("quantity(object.a).isGreaterThan(quantity('1')) && sets.contains([1], [2]) && authorizer.group('').resource('pods').check('get').allowed()"), ""},
 		{"variables", "", policy(`"variables":[{"name":"a","expression":"'x'"}],"validations":[{"expression":"variables.a == 1"}]`), "no matching overload"},
+		{"no variables", "", expression("variables.a"), "ERROR: <input>:1:1: undeclared reference to 'variables' (in container '')"},
 		{"forward", "", policy(`"variables":[{"name":"a","expression":"variables.b"},{"name":"b","expression":"1"}],"validations":[{"expression":"true"}]`), "undefined field 'b'"},
 		{"annotation", "", policy(`"auditAnnotations":[{"key":"k","valueExpression":"1"}]`), "must evaluate to one of [string null_type] but got int"},
 		{"no authorizer in messages", "", policy(`"validations":[{"expression":"true","messageExpression":"authorizer"}]`), "undeclared reference to 'authorizer'"},
@@ -50,6 +51,7 @@ func TestPolicyRules(t *testing.T) {
 	}
 	testRules(t, mutatingAdmissionPolicy(), []ruleTest{
 		{"good", "", mutation("Object{metadata: Object.metadata{labels: {'a': 'b'}}}"), ""},
+		{"no variables", "", mutation("variables.a"), "undefined field 'a'"},
 		{"result", "", mutation("'a'"), "must evaluate to Object but got string"},
 		{"patches", "", policy(`"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'add', path: '/a', value: 1}]"}}]`), ""},
 		{"no patches", "", policy(`"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"Object{}"}}]`), "must evaluate to list(JSONPatch) but got Object"},

@@ -13,15 +13,22 @@ import (
 )
 
 // allocateService gives a service the addresses and node ports that its type
-// calls for, and gives back those that it had and does not need any more. The
-// service was validated.
+// calls for, and gives back those that it had and does not need any more. This
+// comes before validation, except for the fields that allocation depends on.
 func allocateService(ctx context.Context, from Allocator, obj, old Object) error {
 	svc := obj.(*corev1.Service)
+	if len(labelName(svc.Name, false)) > 0 {
+		return nil // validation refuses the name, and an address needs it
+	}
 	var was corev1.ServiceSpec
 	if old != nil {
 		was = old.(*corev1.Service).Spec
 	}
-	errs, err := chooseFamilies(from, &svc.Spec), error(nil)
+	errs := check(func(at *place) { clusterIPRules(at.of("spec"), &svc.Spec, was.ClusterIPs) })
+	if len(errs) == 0 {
+		errs = chooseFamilies(from, &svc.Spec, &was)
+	}
+	var err error
 	if len(errs) == 0 {
 		errs, err = takeAddresses(ctx, from, svc, &was)
 		if err == nil {
@@ -50,20 +57,26 @@ func releaseService(from Allocator, obj Object) {
 	}
 }
 
-// chooseFamilies fills in which address families a service has, or tells what
-// it asks for that there is not.
-func chooseFamilies(from Allocator, s *corev1.ServiceSpec) field.ErrorList {
-	if s.Type == corev1.ServiceTypeExternalName {
-		s.IPFamilies, s.IPFamilyPolicy = nil, nil
+// chooseFamilies sets the address families of a service, or returns what the service
+// asks for and the server does not have. A service that prefers two families gets the
+// second one only when its addresses or families change.
+func chooseFamilies(from Allocator, s, was *corev1.ServiceSpec) field.ErrorList {
+	if s.Type == corev1.ServiceTypeExternalName || prefersDual(s) && prefersDual(was) && s.Type == was.Type &&
+		slices.Equal(s.ClusterIPs, was.ClusterIPs) && slices.Equal(s.IPFamilies, was.IPFamilies) {
 		return nil
 	}
 	available := from.Families()
 	// Whoever writes the endpoints of such a service may have either.
 	free := headless(s) && len(s.Selector) == 0
-	if s.IPFamilyPolicy == nil {
+	switch {
+	case s.IPFamilyPolicy != nil:
+	case was.IPFamilyPolicy != nil:
+		s.IPFamilyPolicy = new(*was.IPFamilyPolicy)
+	default:
 		s.IPFamilyPolicy = new(inferredPolicy(s, free))
 	}
-	if errs := namedFamilies(s, available); len(errs) > 0 {
+	errs := append(reducedFamilies(s, was), namedFamilies(s, available)...)
+	if len(errs) > 0 {
 		return errs
 	}
 	if !free {
@@ -81,6 +94,26 @@ func chooseFamilies(from Allocator, s *corev1.ServiceSpec) field.ErrorList {
 	return nil
 }
 
+func prefersDual(s *corev1.ServiceSpec) bool {
+	return s.IPFamilyPolicy != nil && *s.IPFamilyPolicy == corev1.IPFamilyPolicyPreferDualStack
+}
+
+// reducedFamilies refuses to release the second address or family of a service unless
+// its policy is SingleStack.
+func reducedFamilies(s, was *corev1.ServiceSpec) (errs field.ErrorList) {
+	if *s.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {
+		return nil
+	}
+	at := field.NewPath("spec", "ipFamilyPolicy")
+	if len(s.ClusterIPs) > 0 && len(s.ClusterIPs) < len(was.ClusterIPs) {
+		errs = append(errs, field.Invalid(at, s.IPFamilyPolicy, "must be 'SingleStack' to release the secondary cluster IP"))
+	}
+	if len(s.IPFamilies) > 0 && len(s.IPFamilies) < len(was.IPFamilies) {
+		errs = append(errs, field.Invalid(at, s.IPFamilyPolicy, "must be 'SingleStack' to release the secondary IP family"))
+	}
+	return errs
+}
+
 // inferredPolicy is the policy of a service that names none.
 func inferredPolicy(s *corev1.ServiceSpec, free bool) corev1.IPFamilyPolicy {
 	if len(s.IPFamilies) == 2 || len(s.ClusterIPs) == 2 || free && len(s.IPFamilies) == 0 {
@@ -96,10 +129,10 @@ func namedFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorL
 		for _, list := range []struct {
 			name string
 			size int
-		}{{"clusterIPs", len(s.ClusterIPs)}, {"ipFamilies", len(s.IPFamilies)}} {
+		}{{"cluster IPs", len(s.ClusterIPs)}, {"IP families", len(s.IPFamilies)}} {
 			if list.size == 2 {
 				errs = append(errs, field.Invalid(at.Child("ipFamilyPolicy"), s.IPFamilyPolicy,
-					fmt.Sprintf("must be RequireDualStack or PreferDualStack when multiple '%s' are specified", list.name)))
+					fmt.Sprintf("must be 'RequireDualStack' or 'PreferDualStack' when multiple %s are specified", list.name)))
 			}
 		}
 	}

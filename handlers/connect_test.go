@@ -138,7 +138,7 @@ func TestConnect(t *testing.T) {
 		{"GET " + ns + "services/s:web/proxy/a", "", 200, "GET /a "},
 		{"GET " + ns + "services/stray:web/proxy/a", "", 503, `no endpoints available for service \"stray:web\"`},
 		{"GET " + ns + "services/none:web/proxy/a", "", 503, `no endpoints available for service \"none\"`},
-		{"GET " + ns + "services/gone/proxy/a", "", 404, `endpoints \"gone\" not found`},
+		{"GET " + ns + "services/gone/proxy/a", "", 404, `services \"gone\" not found`},
 		{"GET /api/v1/nodes/n/proxy/metrics", "", 200, "GET /metrics |/api/v1/nodes/n/proxy/metrics|"},
 		{"GET /api/v1/nodes/bare/proxy/metrics", "", 500, "no preferred addresses found"},
 	} {

@@ -115,8 +115,13 @@ func (a *allocation) TakeIP(ctx context.Context, family string, asked netip.Addr
 		return netip.Addr{}, fmt.Errorf("there are no addresses of family %s", family)
 	}
 	if asked.IsValid() {
-		if !pool.Contains(asked) {
+		switch usable := isUsable(pool, asked); {
+		case a.dryRun && !usable:
 			return asked, &api.TakenError{Reason: fmt.Sprintf("provided IP (%s) is not in the valid range. The range of valid IPs is %s", asked, pool)}
+		case !usable:
+			return asked, &api.TakenError{Reason: "the provided network does not match the current range"}
+		case a.dryRun:
+			return asked, nil // kube-apiserver does not look whether it is free
 		}
 		err := a.claim(ctx, asked, owner)
 		if apierrors.IsAlreadyExists(err) {
@@ -124,7 +129,19 @@ func (a *allocation) TakeIP(ctx context.Context, family string, asked netip.Addr
 		}
 		return asked, err
 	}
+	if a.dryRun {
+		return pool.Masked().Addr(), nil // nobody gets this one
+	}
 	return a.takeAny(ctx, pool, owner)
+}
+
+// isUsable reports whether an address of a pool can be given out: not the address of
+// the network, and not the broadcast address of IPv4.
+func isUsable(pool netip.Prefix, ip netip.Addr) bool {
+	if !pool.Contains(ip) || ip == pool.Masked().Addr() {
+		return false
+	}
+	return !ip.Is4() || pool.Contains(ip.Next())
 }
 
 // takeAny tries addresses beginning with a random one. The lowest of a pool are

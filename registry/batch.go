@@ -58,6 +58,9 @@ func (r *Registry) createBatch(ctx context.Context, objects []Made, manager stri
 		if err := r.prepareCreate(ctx, t, m.Object); err != nil {
 			return err
 		}
+		if err := r.checkCreate(ctx, t, m.Object); err != nil {
+			return err
+		}
 		batch[i] = storage.New{In: r.collection(m.Resource), Key: t.Key(), Object: m.Object}
 	}
 	err := r.store.CreateAll(ctx, batch)

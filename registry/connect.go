@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -35,6 +36,10 @@ func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object,
 			other.Namespace = t.Namespace
 		}
 		item, err := r.Get(ctx, other, storage.Read{})
+		if apierrors.IsNotFound(err) {
+			// Stores of kube-apiserver take the resource in this error from the request.
+			return nil, apierrors.NewNotFound(t.groupResource(), name)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -103,21 +103,25 @@ func (r *Registry) createNamed(ctx context.Context, t Target, obj api.Object, a 
 	if err := r.prepareCreate(ctx, t, obj); err != nil {
 		return Outcome{}, err
 	}
-	// As in kube-apiserver, a user who may not create an object learns first what
-	// is wrong with it.
-	if o.authorize != nil {
-		if err := o.authorize(ctx); err != nil {
-			return Outcome{}, err
-		}
-	}
 	if a != nil {
 		a.Name = t.Name
 	}
 	defer func() { a.end(ctx, err == nil) }()
-	if err := r.validate(ctx, a); err != nil {
-		return Outcome{}, err
-	}
+	// Validation and validating admission see what was allocated.
 	err = r.allocate(ctx, t, obj, nil, o.DryRun, func() (err error) {
+		if err := r.checkCreate(ctx, t, obj); err != nil {
+			return err
+		}
+		// As in kube-apiserver, a user who may not create an object learns first what
+		// is wrong with it.
+		if o.authorize != nil {
+			if err := o.authorize(ctx); err != nil {
+				return err
+			}
+		}
+		if err := r.validate(ctx, a); err != nil {
+			return err
+		}
 		out, err = r.storeNew(ctx, t, obj, o)
 		return err
 	})
@@ -173,7 +177,7 @@ func (r *Registry) taken(t Target, there *storage.Item) error {
 	return err
 }
 
-// prepareCreate sets what the server owns, and checks the rest.
+// prepareCreate sets the fields of a new object that the server owns.
 func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) error {
 	if err := t.usable(obj, nil); err != nil {
 		return err
@@ -196,6 +200,11 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 		t.Resource.PrepareCreate(obj)
 	}
 	dedup(ctx, obj)
+	return nil
+}
+
+// checkCreate validates a new object.
+func (r *Registry) checkCreate(ctx context.Context, t Target, obj api.Object) error {
 	errs := append(r.checkAccess(ctx, t, obj, nil), t.Resource.CheckCreate(t.Version, obj)...)
 	if errs = byVersion(ctx, t, obj, nil, errs); len(errs) > 0 {
 		return invalid(t, obj, errs)

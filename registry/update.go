@@ -126,14 +126,21 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 		}
 	}
 	defer func() { a.end(ctx, err == nil) }()
-	if err := r.validate(ctx, a); err != nil {
-		return Outcome{}, err
-	}
-	r.keepTimes(t, old, obj)
-	if finished(t.Resource, obj, old) {
-		return r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
-	}
+	// Validation and validating admission see what was allocated.
 	err = r.allocate(ctx, t, obj, old, o.DryRun, func() (err error) {
+		if !o.Whole {
+			if err := r.checkUpdate(ctx, t, obj, old); err != nil {
+				return err
+			}
+		}
+		if err := r.validate(ctx, a); err != nil {
+			return err
+		}
+		r.keepTimes(t, old, obj)
+		if finished(t.Resource, obj, old) {
+			out, err = r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
+			return err
+		}
 		if o.DryRun {
 			out.Object, err = t.asIfStored(ctx, obj)
 			return err
@@ -192,7 +199,7 @@ func (r *Registry) storagePreconditions(t Target, old api.Object, p metav1.Preco
 	return nil
 }
 
-// prepareUpdate keeps what a client may not change, and checks the rest.
+// prepareUpdate keeps the fields that a client may not change.
 func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Object) error {
 	if err := setNamespace(t, obj); err != nil {
 		return err
@@ -225,6 +232,11 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 		return err
 	}
 	dedup(ctx, obj)
+	return nil
+}
+
+// checkUpdate validates a changed object.
+func (r *Registry) checkUpdate(ctx context.Context, t Target, obj, old api.Object) error {
 	errs := r.checkAccess(ctx, t, obj, old)
 	switch {
 	case t.Status:
