@@ -54,6 +54,7 @@ func (h *Handler) decode(r *http.Request, c *codec, data []byte, fieldValidation
 		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	if b.proto {
+		dropUnreadableOwners(obj)
 		if err := from.rawJSON().check(from, obj); err != nil {
 			return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
 		}

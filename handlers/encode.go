@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/proto"
 )
@@ -52,7 +51,7 @@ func writeBody(w http.ResponseWriter, code int, contentType string, body []byte)
 func (h *Handler) writeJSON(w http.ResponseWriter, m media, code int, data []byte) error {
 	switch {
 	case m.format == formatYAML:
-		out, err := yaml.JSONToYAML(data)
+		out, err := toYAML(data)
 		if err != nil {
 			return fmt.Errorf("encode YAML: %w", err)
 		}

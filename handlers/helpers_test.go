@@ -21,6 +21,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -38,6 +39,12 @@ func (somebody) Authenticate(r *http.Request) (authn.Identity, bool, error) {
 // system:masters and testers.
 func newHandler(t testing.TB, change func(*Config)) *Handler {
 	t.Helper()
+	return newHandlerWith(t, change, false)
+}
+
+// newHandlerWith is newHandler, with or without field management.
+func newHandlerWith(t testing.TB, change func(*Config), manageFields bool) *Handler {
+	t.Helper()
 	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true, FutureWait: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +54,11 @@ func newHandler(t testing.TB, change func(*Config)) *Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reg, err := registry.New(store, catalogue, registry.Options{})
+	var o registry.Options
+	if manageFields {
+		o.Schemas = ssa.Published(catalogue)
+	}
+	reg, err := registry.New(store, catalogue, o)
 	if err != nil {
 		t.Fatal(err)
 	}

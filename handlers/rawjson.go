@@ -62,6 +62,18 @@ func (r *rawJSON) check(c *codec, obj api.Object) error {
 	return r.visit(reflect.ValueOf(obj).Elem(), 0)
 }
 
+// dropUnreadableOwners removes the managedFields of a request's object if an entry's
+// fields are not valid JSON. Like kube-apiserver, the server treats managedFields that
+// cannot be decoded as if the client had not sent any.
+func dropUnreadableOwners(obj api.Object) {
+	for _, e := range obj.GetManagedFields() {
+		if e.FieldsV1 != nil && len(e.FieldsV1.Raw) > 0 && checkRaw(e.FieldsV1.Raw, 0) != nil {
+			obj.SetManagedFields(nil)
+			return
+		}
+	}
+}
+
 func checkRaw(text []byte, depth int) error {
 	if err := bounds.JSONAt(text, depth); err != nil {
 		return err

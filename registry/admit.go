@@ -2,13 +2,17 @@ package registry
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
 // VerbConnect is the verb of admission for what leads a client to a pod, a node
@@ -173,7 +177,28 @@ func (r *Registry) mutate(ctx context.Context, a *Attributes) error {
 	if a == nil {
 		return nil
 	}
-	return r.o.Admission.Mutate(ctx, a)
+	if a.Object == nil {
+		return r.o.Admission.Mutate(ctx, a)
+	}
+	before := slices.Clone(a.Object.GetManagedFields())
+	if err := r.o.Admission.Mutate(ctx, a); err != nil {
+		return err
+	}
+	a.keepManagedFields(before)
+	return nil
+}
+
+// keepManagedFields restores the managedFields from before admission if those that
+// plugins left cannot be decoded. Whatever is stored must be readable.
+func (a *Attributes) keepManagedFields(before []metav1.ManagedFieldsEntry) {
+	after := a.Object.GetManagedFields()
+	if equality.Semantic.DeepEqual(before, after) {
+		return
+	}
+	if err := ssa.Validate(after); err != nil {
+		a.Object.SetManagedFields(before)
+		a.Warn(fmt.Sprintf(".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: %v", err))
+	}
 }
 
 func (r *Registry) validate(ctx context.Context, a *Attributes) error {

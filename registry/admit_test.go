@@ -9,9 +9,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // recorder is an Admission that notes what it is asked.
@@ -99,5 +102,62 @@ func TestAdmissionOfScale(t *testing.T) {
 	}
 	if got := *out.Object.(*appsv1.Deployment).Spec.Replicas; got != 6 {
 		t.Errorf("%d replicas, want what admission made of them: 6; asked %v", got, rec.asked)
+	}
+}
+
+// TestManagedFieldsAfterAdmission verifies that managedFields which a plugin broke are
+// restored, with a warning, and that valid ones are kept.
+func TestManagedFieldsAfterAdmission(t *testing.T) {
+	r := newRegistry(t)
+	rec := &recorder{}
+	r.SetAdmission(rec)
+	for name, tt := range map[string]struct {
+		left metav1.ManagedFieldsEntry
+		want string
+	}{
+		"valid":  {metav1.ManagedFieldsEntry{Manager: "p", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1"}, "p"},
+		"broken": {metav1.ManagedFieldsEntry{Manager: "p", Operation: "Magic"}, "[]"},
+	} {
+		scope := &request.Scope{}
+		rec.mutate = func(a *Attributes) { a.Object.SetManagedFields([]metav1.ManagedFieldsEntry{tt.left}) }
+		out, err := r.Create(request.With(t.Context(), scope), r.configMap(t, name), configMap(name, "1"), WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "[]"
+		if m := out.Object.GetManagedFields(); len(m) > 0 {
+			got = m[0].Manager
+		}
+		if warned := len(scope.Warnings()) > 0; got != tt.want || warned != (tt.want == "[]") {
+			t.Errorf("%s: managed by %s, want %s; warnings %v", name, got, tt.want, scope.Warnings())
+		}
+	}
+}
+
+// TestShowableAfterAdmission verifies that a value which is no JSON is
+// refused, whether the client or a plugin set it.
+func TestShowableAfterAdmission(t *testing.T) {
+	r := newRegistry(t)
+	rec := &recorder{}
+	r.SetAdmission(rec)
+	at := r.at(t, appsv1.SchemeGroupVersion, "controllerrevisions", "a")
+	for name, tt := range map[string]struct {
+		data   string
+		mutate string
+		want   bool
+	}{
+		"valid":         {"{}", "", true},
+		"of the client": {"{", "", false},
+		"of a plugin":   {"{}", "{", false},
+	} {
+		rec.mutate = func(a *Attributes) {
+			if tt.mutate != "" {
+				a.Object.(*appsv1.ControllerRevision).Data.Raw = []byte(tt.mutate)
+			}
+		}
+		_, err := r.Create(t.Context(), at, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: runtime.RawExtension{Raw: []byte(tt.data)}}, WriteOptions{DryRun: true})
+		if tt.want != (err == nil) || err != nil && !apierrors.IsInvalid(err) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

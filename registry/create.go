@@ -71,6 +71,14 @@ func (r *Registry) createManaged(ctx context.Context, t Target, obj api.Object, 
 			return Outcome{}, apierrors.NewForbidden(t.groupResource(), t.Name, err)
 		}
 	}
+	if err := r.checkShowable(t, obj, func(obj api.Object) error {
+		if obj.GetName() == "" && obj.GetGenerateName() != "" {
+			obj.SetName(generateName(obj.GetGenerateName()))
+		}
+		return r.prepareCreate(ctx, t, obj)
+	}); err != nil {
+		return Outcome{}, err
+	}
 	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o)
 	if err := r.mutate(ctx, a); err != nil {
 		return Outcome{}, err
@@ -206,7 +214,8 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 // checkCreate validates a new object.
 func (r *Registry) checkCreate(ctx context.Context, t Target, obj api.Object) error {
 	errs := append(r.checkAccess(ctx, t, obj, nil), t.Resource.CheckCreate(t.Version, obj)...)
-	if errs = byVersion(ctx, t, obj, nil, errs); len(errs) > 0 {
+	errs = append(byVersion(ctx, t, obj, nil, errs), r.unshowable(t, obj)...)
+	if len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
 	r.warn(ctx, t, obj, nil)

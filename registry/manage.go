@@ -65,6 +65,7 @@ func (r *Registry) fieldWrite(t Target, manager string) ssa.Write {
 func (r *Registry) manage(t Target, live, obj api.Object, o WriteOptions) {
 	m := r.fields.of(t.Resource)
 	if m == nil || o.Manager == "" {
+		obj.SetManagedFields(nil)
 		if live != nil {
 			obj.SetManagedFields(live.GetManagedFields())
 		}

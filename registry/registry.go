@@ -48,6 +48,7 @@ type Registry struct {
 	o         Options
 	fields    fieldManagers
 	selectors attributeSlots
+	showables showables
 	access    api.Access
 	reviews   map[string]Review
 

@@ -116,6 +116,14 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 	if !o.Applied {
 		r.manage(t, old, obj, o.WriteOptions)
 	}
+	if err := r.checkShowable(t, obj, func(obj api.Object) error {
+		if o.Whole {
+			return nil
+		}
+		return r.prepareUpdate(ctx, t, obj, old)
+	}); err != nil {
+		return Outcome{}, err
+	}
 	a, obj, err := r.mutateUpdate(ctx, t, obj, old, o.WriteOptions)
 	if err != nil {
 		return Outcome{}, err
@@ -249,7 +257,7 @@ func (r *Registry) checkUpdate(ctx context.Context, t Target, obj, old api.Objec
 	default:
 		errs = append(errs, t.Resource.CheckUpdate(t.Version, obj, old)...)
 	}
-	errs = byVersion(ctx, t, obj, old, errs)
+	errs = append(byVersion(ctx, t, obj, old, errs), r.unshowable(t, obj)...)
 	if len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}

@@ -9,8 +9,9 @@ import (
 // maxManagerName is the most bytes that the name of a manager may have.
 const maxManagerName = 128
 
-// ManagerName is the name under which fields are owned: the fieldManager of the
-// request or, when it has none, what its User-Agent begins with.
+// ManagerName returns the name under which a client's fields are owned: the
+// fieldManager of the request or, when it has none, the beginning of its User-Agent.
+// It is never empty: the fields of every client are managed.
 func ManagerName(fieldManager, userAgent string) string {
 	if fieldManager != "" {
 		return fieldManager
@@ -25,6 +26,9 @@ func ManagerName(fieldManager, userAgent string) string {
 			break
 		}
 		b.WriteRune(r)
+	}
+	if b.Len() == 0 {
+		return unknownManager
 	}
 	return b.String()
 }

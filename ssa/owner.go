@@ -108,6 +108,8 @@ func decodeEntry(i int, e *metav1.ManagedFieldsEntry) (owner, error) {
 		return o, errorf("missing fieldsType in managed fields entry %d", i)
 	case e.FieldsType != fieldsV1:
 		return o, errorf("invalid fieldsType %q in managed fields entry %d", e.FieldsType, i)
+	case e.Time != nil && (e.Time.UTC().Year() < 0 || e.Time.UTC().Year() > 9999):
+		return o, errorf("time of managed fields entry %d cannot be written", i)
 	case e.FieldsV1 == nil:
 		return o, nil
 	}

@@ -196,7 +196,9 @@ func TestManagerName(t *testing.T) {
 	for _, c := range []struct{ manager, agent, want string }{
 		{"m", "kubectl/1", "m"},
 		{"", "kubectl/v1.36.0 (linux/amd64) kubernetes/abc", "kubectl"},
-		{"", "", ""},
+		{"", "", "unknown"},
+		{"", "/1.0", "unknown"},
+		{"", "\x00/1.0", "unknown"},
 		{"", "a\x00b\u200bc d/1", "abc d"},
 		{"", strings.Repeat("é", 100), strings.Repeat("é", 64)},
 	} {

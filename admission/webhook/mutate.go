@@ -16,7 +16,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/untyped"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
-	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
 // Annotations of audit events.
@@ -157,25 +156,11 @@ func (s *subject) become(form match.Form, data []byte) (bool, error) {
 		return false, fmt.Errorf("converting %s to %s: unknown conversion", is, form.Kind)
 	}
 	kind.SetGroupVersionKind(before.GetObjectKind().GroupVersionKind())
-	s.keepManagedFields(obj)
 	if equality.Semantic.DeepEqual(before, obj) {
 		return false, nil
 	}
 	s.told = nil
 	return true, s.Replace(form, obj)
-}
-
-// keepManagedFields leaves managedFields as they were if what became of them
-// makes no sense.
-func (s *subject) keepManagedFields(obj api.Object) {
-	before, after := s.Object.GetManagedFields(), obj.GetManagedFields()
-	if equality.Semantic.DeepEqual(before, after) {
-		return
-	}
-	if err := ssa.Validate(after); err != nil {
-		obj.SetManagedFields(before)
-		s.Warn(fmt.Sprintf(".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: %v", err))
-	}
 }
 
 // memoryKey is what the memory is kept by.

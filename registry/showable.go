@@ -1,0 +1,53 @@
+package registry
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// showables caches, for each resource, the function that finds the values of an
+// object that cannot be shown.
+type showables struct{ faults sync.Map } // *api.Resource -> func(api.Object) field.ErrorList
+
+// of returns the function of a resource; nil if all of its objects can be shown.
+func (s *showables) of(res *api.Resource) func(api.Object) field.ErrorList {
+	if res.Untyped {
+		return nil
+	}
+	if f, ok := s.faults.Load(res); ok {
+		return f.(func(api.Object) field.ErrorList)
+	}
+	f, _ := s.faults.LoadOrStore(res, res.Unshowable())
+	return f.(func(api.Object) field.ErrorList)
+}
+
+// unshowable returns the faults of an object that could be stored but not be shown.
+func (r *Registry) unshowable(t Target, obj api.Object) field.ErrorList {
+	faults := r.showables.of(t.Resource)
+	if faults == nil {
+		return nil
+	}
+	return faults(obj)
+}
+
+// checkShowable refuses an object that could be stored but not be shown. It runs
+// before admission, because plugins convert the object, and a failed conversion is no
+// answer to a client's mistake. The prepare function runs on a copy: it resets the
+// fields that the write does not change, and returns the errors of the kind's own
+// validation, which come first.
+func (r *Registry) checkShowable(t Target, obj api.Object, prepare func(api.Object) error) error {
+	if len(r.unshowable(t, obj)) == 0 {
+		return nil
+	}
+	prepared := obj.DeepCopyObject().(api.Object)
+	if err := prepare(prepared); err != nil {
+		return err
+	}
+	if errs := r.unshowable(t, prepared); len(errs) > 0 {
+		return invalid(t, prepared, errs)
+	}
+	return nil
+}
