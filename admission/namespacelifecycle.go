@@ -22,7 +22,7 @@ func namespaceLifecycle(o *Objects) Plugin {
 		Handles: on(nil, writes()...),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			switch {
-			case a.Verb == api.VerbDelete && isNamespace(a) && immortal(a.Name):
+			case a.Verb == api.VerbDelete && isNamespace(a) && immortal(a.Name) && !a.Unreadable(): // the server recreates it
 				return apierrors.NewForbidden(a.GroupResource(), a.Name, errors.New("this namespace may not be deleted"))
 			case a.Verb == api.VerbDelete || !a.Resource.Namespaced || a.Namespace == "" || isAccessReview(a):
 				return nil

@@ -62,6 +62,7 @@ func (h *Handler) list(c *call) error {
 		return err
 	}
 	opts.Objects = h.selectable(c)
+	opts.Verify = true
 	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
 	if err != nil {
 		return errPage(token, err)

@@ -192,7 +192,7 @@ func (c *conversions) join(ctx context.Context, key conversionKey) (done func(),
 func (h *Handler) convertAll(ctx context.Context, c *call, events []storage.Event) error {
 	items := make([]*storage.Item, 0, len(events))
 	for i := range events {
-		if events[i].Type != storage.Bookmark {
+		if events[i].Type != storage.Bookmark && events[i].Item.Corrupt() == nil {
 			items = append(items, events[i].Item)
 		}
 	}

@@ -30,7 +30,7 @@ type call struct {
 func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, info *request.Info) {
 	c, err := h.route(w, r, info)
 	if err == nil {
-		err = h.dispatch(c)
+		err = h.Registry.StatusError(c.Target, h.dispatch(c))
 	}
 	switch {
 	case errors.Is(err, errNoGroup):

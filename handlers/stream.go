@@ -38,7 +38,13 @@ func (s *eventStream) send(events []storage.Event, now time.Time) error {
 	s.view.now = now
 	for i := range events {
 		s.buf = s.buf[:0]
-		if err := s.append(&events[i]); err != nil {
+		switch err := s.append(&events[i]); {
+		case err == nil:
+		case isCorrupt(err) && events[i].Type == storage.Deleted:
+			return errCorruptDeleted(err)
+		case isCorrupt(err):
+			continue // the other objects are shown
+		default:
 			return err
 		}
 		if err := s.event(s.buf); err != nil {
@@ -56,6 +62,20 @@ var errEventNoList = errors.New("an event is no list, as the client wants it")
 // client asked for.
 type unshownError struct{ error }
 
+// isCorrupt reports whether an error is that of an object which cannot be read.
+func isCorrupt(err error) bool {
+	var corrupt *storage.CorruptError
+	return errors.As(err, &corrupt)
+}
+
+// errCorruptDeleted ends a watch when such an object was deleted: the client may have
+// seen it before, and has to list again.
+func errCorruptDeleted(err error) error {
+	var corrupt *storage.CorruptError
+	errors.As(err, &corrupt)
+	return &unshownError{&storage.CorruptDeletedError{Corrupt: corrupt}}
+}
+
 // append adds one event to the buffer: a line of JSON, or a protobuf WatchEvent
 // after its length.
 func (s *eventStream) append(e *storage.Event) error {
@@ -67,7 +87,9 @@ func (s *eventStream) append(e *storage.Event) error {
 	case e.Type == storage.Bookmark:
 		object = bookmark(s.view.codec, e)
 	case s.subject != nil:
-		if object, err = s.subject(e.Item); err != nil {
+		if object, err = s.subject(e.Item); isCorrupt(err) {
+			return err
+		} else if err != nil {
 			return &unshownError{err}
 		}
 	}

@@ -102,7 +102,7 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 		}
 		var unshown *unshownError
 		if errors.As(err, &unshown) && ctx.Err() == nil {
-			s.fail(h.statusOf(c.r, unshown.error))
+			s.fail(h.statusOf(c.r, h.Registry.StatusError(c.Target, unshown.error)))
 		}
 		if err != nil {
 			h.logger(c.r).Debug("watch ended", "error", err)
@@ -125,7 +125,7 @@ func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registr
 	}
 	switch {
 	case o.SendInitialEvents != nil && *o.SendInitialEvents:
-		w.Initial, w.InitialEventsEnd = true, o.AllowWatchBookmarks
+		w.Initial, w.InitialEventsEnd, w.Verify = true, o.AllowWatchBookmarks, true
 		if n > 0 {
 			w.Read = storage.Read{Match: storage.NotOlderThan, Revision: n}
 		} else if o.ResourceVersion == "0" {

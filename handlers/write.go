@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -137,6 +138,9 @@ func (h *Handler) delete(c *call) error {
 	if err != nil {
 		return err
 	}
+	if o.IgnoreReadErrors {
+		return h.unsafeDelete(c, &v, o)
+	}
 	c.warnOfOrphans(o)
 	out, err := h.Registry.Delete(c.r.Context(), c.Target, o)
 	if err != nil {
@@ -172,6 +176,10 @@ func (h *Handler) deleteCollection(c *call) error {
 	options, err := c.deleteOptions()
 	if err != nil {
 		return err
+	}
+	if options.IgnoreReadErrors {
+		return invalidOptions("DeleteOptions", field.ErrorList{field.Invalid(registry.IgnoreReadErrors(), true,
+			"is not allowed with DELETECOLLECTION, try again after removing the option")})
 	}
 	c.warnOfOrphans(options)
 	list, err := h.Registry.DeleteCollection(c.r.Context(), c.Target, page, options)

@@ -105,6 +105,10 @@ func (a *Attributes) Keep(key, value any) {
 // Kept is what was kept under key; nil if nothing was.
 func (a *Attributes) Kept(key any) any { return a.kept[key] }
 
+// Unreadable reports whether the write deletes an object that cannot be decoded. Old
+// has only a name then.
+func (a *Attributes) Unreadable() bool { return a.deletion != nil && a.deletion.IgnoreReadErrors }
+
 // end tells how the write ended; a may be nil.
 func (a *Attributes) end(ctx context.Context, written bool) {
 	if a == nil || len(a.ends) == 0 {
@@ -136,6 +140,9 @@ func (a *Attributes) Options() runtime.Object {
 	case a.deletion != nil:
 		o := &metav1.DeleteOptions{TypeMeta: kind("DeleteOptions"), DryRun: dryRun,
 			GracePeriodSeconds: a.deletion.GracePeriodSeconds, Preconditions: a.deletion.Preconditions}
+		if a.deletion.IgnoreReadErrors {
+			o.IgnoreStoreReadErrorWithClusterBreakingPotential = &a.deletion.IgnoreReadErrors
+		}
 		if p := a.deletion.Propagation; p != "" {
 			o.PropagationPolicy = &p
 		}

@@ -76,6 +76,9 @@ func (c *converted) prepare(ctx context.Context, items []*storage.Item) error {
 	c.known = make(map[*storage.Item]attributes, len(items))
 	var missing []*storage.Item
 	for _, item := range items {
+		if item.Corrupt() != nil {
+			continue // it has no attributes
+		}
 		var a attributes
 		if data := item.Kept(c.slot); data == nil || json.Unmarshal(data, &a) != nil {
 			missing = append(missing, item)
@@ -121,7 +124,10 @@ func (c *converted) objects(ctx context.Context, items []*storage.Item) ([]api.O
 
 // matches tells whether an item that was prepared is selected.
 func (c *converted) matches(item *storage.Item) bool {
-	a := c.known[item]
+	a, ok := c.known[item]
+	if !ok {
+		return false
+	}
 	if c.Labels != nil && !c.Labels.Matches(a.Labels) {
 		return false
 	}
@@ -160,7 +166,7 @@ const (
 // listConverted is List by what items are in the version of t. All that it looks at
 // is of one revision.
 func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s scope) (*storage.List, error) {
-	part := storage.ListOptions{Read: o.Read, Prefix: s.prefix, Key: s.key, After: o.After}
+	part := storage.ListOptions{Read: o.Read, Prefix: s.prefix, Key: s.key, After: o.After, Verify: o.Verify}
 	if o.Limit > 0 {
 		part.Limit = min(max(o.Limit, fewConverted), MostConverted)
 	}

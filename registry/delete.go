@@ -24,6 +24,9 @@ type DeleteOptions struct {
 	// leaves it to the finalizers that are there already, and then to the kind.
 	Propagation metav1.DeletionPropagation
 
+	// IgnoreReadErrors asks for DeleteCorrupt instead of Delete.
+	IgnoreReadErrors bool
+
 	// collection: whoever asked named no object.
 	collection bool
 }
@@ -226,6 +229,7 @@ func DeleteOptionsOf(o *metav1.DeleteOptions) (DeleteOptions, error) {
 	out := DeleteOptions{
 		WriteOptions:       WriteOptions{DryRun: len(o.DryRun) > 0},
 		GracePeriodSeconds: o.GracePeriodSeconds, Preconditions: o.Preconditions,
+		IgnoreReadErrors: o.IgnoreStoreReadErrorWithClusterBreakingPotential != nil && *o.IgnoreStoreReadErrorWithClusterBreakingPotential,
 	}
 	switch {
 	case o.PropagationPolicy != nil:
@@ -262,6 +266,7 @@ func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
 // returns the list that it worked through, without the objects that vanished
 // meanwhile.
 func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptions, o DeleteOptions) (*storage.List, error) {
+	sel.Verify = true
 	list, err := r.List(ctx, t, sel)
 	if err != nil {
 		return nil, err

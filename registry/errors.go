@@ -30,7 +30,16 @@ func (r *Registry) StatusError(t Target, err error) error {
 	var future *storage.FutureRevisionError
 	var compacted *storage.CompactedError
 	var conflict *storage.ConflictError
+	var corrupt *storage.CorruptError
+	var corruptList *storage.CorruptListError
+	var corruptDeleted *storage.CorruptDeletedError
 	switch {
+	case errors.As(err, &corruptList):
+		return errCorruptList(t, corruptList)
+	case errors.As(err, &corruptDeleted):
+		return storeReadError(corruptDeleted.Error(), nil)
+	case errors.As(err, &corrupt):
+		return apierrors.NewInternalError(corrupt)
 	case errors.Is(err, storage.ErrNotFound):
 		return apierrors.NewNotFound(t.groupResource(), t.Name)
 	case errors.Is(err, storage.ErrExists):
@@ -47,6 +56,31 @@ func (r *Registry) StatusError(t Target, err error) error {
 		return apierrors.NewTimeoutError(err.Error(), 1)
 	}
 	return err
+}
+
+// errCorruptList is the answer to a list of objects some of which cannot be read. Its
+// causes name them, so that an administrator can look at them one by one.
+func errCorruptList(t Target, c *storage.CorruptListError) error {
+	gr := t.groupResource()
+	details := &metav1.StatusDetails{Group: gr.Group, Kind: gr.Resource, Name: "list"}
+	for _, item := range c.Items {
+		details.Causes = append(details.Causes, metav1.StatusCause{
+			Type: metav1.CauseTypeUnexpectedServerResponse, Field: item.Path, Message: item.Listed(),
+		})
+	}
+	if c.More {
+		details.Causes = append(details.Causes, metav1.StatusCause{
+			Type: metav1.CauseTypeTooMany, Message: "too many errors, the list is truncated",
+		})
+	}
+	return storeReadError(fmt.Sprintf("failed to read one or more %s from the storage", gr), details)
+}
+
+func storeReadError(message string, details *metav1.StatusDetails) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
+		Message: message, Details: details,
+	}}
 }
 
 // errUnparsedVersion is the answer to an update of an object whose

@@ -73,6 +73,10 @@ type ListOptions struct {
 	Limit int64
 	// After is where the page before ended.
 	After string
+	// Verify fails if an object in the range of the list cannot be read. Otherwise the
+	// items of such objects are listed as far as the selection does not drop them, and
+	// the caller finds out.
+	Verify bool
 }
 
 // List returns the objects of t's collection, in the order of their keys.
@@ -84,7 +88,7 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 		return r.listConverted(ctx, t, o, scope)
 	}
 	list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{
-		Read: o.Read, Prefix: scope.prefix, Key: scope.key, Field: scope.field, Value: scope.value, After: o.After, Limit: o.Limit, Labels: signature(o.Labels), Filter: scope.filter,
+		Read: o.Read, Prefix: scope.prefix, Key: scope.key, Field: scope.field, Value: scope.value, After: o.After, Limit: o.Limit, Labels: signature(o.Labels), Filter: scope.filter, Verify: o.Verify,
 	})
 	return list, r.listError(t, err)
 }

@@ -111,6 +111,7 @@ func collectionConfig(res *api.Resource) storage.CollectionConfig {
 		Prefix:   res.Prefix,
 		Encode:   res.EncodeStored,
 		Decode:   res.DecodeStored,
+		Check:    checkOf(res),
 		AsStored: res.AsStored(),
 		Fields:   res.Fields,
 		Index:    res.Indexed,

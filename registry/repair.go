@@ -76,21 +76,24 @@ type holding struct {
 	ports    []int32
 }
 
-// holdings are all objects that something was handed out to, as of now.
-func (p *Repairer) holdings(ctx context.Context) ([]holding, error) {
-	var out []holding
+// holdings returns all objects with allocated addresses or ports. It is not complete if
+// an object cannot be decoded: then nothing may be given back, because that object may
+// have it.
+func (p *Repairer) holdings(ctx context.Context) (out []holding, complete bool, err error) {
+	complete = true
 	for _, res := range p.r.catalogue.Resources() {
 		if res.Held == nil {
 			continue
 		}
 		list, err := p.r.List(ctx, Target{Resource: res, Version: &res.Versions[0]}, ListOptions{Read: storage.Read{Match: storage.Consistent}})
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, item := range list.Items {
 			obj, err := item.Object()
 			if err != nil {
-				return nil, err
+				complete = false
+				continue
 			}
 			h := holding{resource: res, object: obj}
 			if h.ips, h.ports = res.Held(obj); len(h.ips)+len(h.ports) > 0 {
@@ -98,7 +101,7 @@ func (p *Repairer) holdings(ctx context.Context) ([]holding, error) {
 			}
 		}
 	}
-	return out, nil
+	return out, complete, nil
 }
 
 // repairPorts makes the stored set of ports that of the objects. What is taken
@@ -112,7 +115,7 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 	a := &allocation{r: p.r}
 	var suspects map[int32]int
 	err := a.changePorts(ctx, func(used *big.Int) error {
-		holdings, err := p.holdings(ctx)
+		holdings, complete, err := p.holdings(ctx)
 		if err != nil {
 			return err
 		}
@@ -129,7 +132,7 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 		suspects = map[int32]int{}
 		for port := first; port <= last; port++ {
 			switch {
-			case used.Bit(int(port-first)) == 0 || held[port]:
+			case !complete, used.Bit(int(port-first)) == 0, held[port]:
 			case p.suspects[port]+1 >= leakRounds:
 				p.logger.Warn("a node port that nobody has is given back", "port", port)
 				used.SetBit(used, int(port-first), 0)
@@ -157,7 +160,7 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	holdings, err := p.holdings(ctx)
+	holdings, complete, err := p.holdings(ctx)
 	if err != nil {
 		return err
 	}
@@ -172,10 +175,12 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 		if len(hs) > 1 {
 			p.log("an address is that of several", hs[1].object, "address", ip)
 		}
-		errs = append(errs, p.mark(ctx, t, ip, hs, marks[ip]))
+		if mark, known := marks[ip]; mark != nil || !known {
+			errs = append(errs, p.mark(ctx, t, ip, hs, mark))
+		}
 	}
 	for ip, mark := range marks {
-		if len(owners[ip]) == 0 && p.r.o.Now().Sub(mark.object.GetCreationTimestamp().Time) > leakAge {
+		if complete && mark != nil && len(owners[ip]) == 0 && p.r.o.Now().Sub(mark.object.GetCreationTimestamp().Time) > leakAge {
 			p.log("an address that nobody has is given back", mark.object, "address", ip)
 			errs = append(errs, p.unmark(ctx, t, mark.object))
 		}
@@ -189,7 +194,8 @@ type addressMark struct {
 	object api.Object
 }
 
-// marks are those that this server and its like made.
+// marks returns the address objects of this server and its peers. The value is nil for
+// an object that cannot be decoded.
 func (p *Repairer) marks(ctx context.Context, t Target) (map[netip.Addr]*addressMark, error) {
 	list, err := p.r.List(ctx, t, ListOptions{Read: storage.Read{Match: storage.Consistent}})
 	if err != nil {
@@ -199,7 +205,10 @@ func (p *Repairer) marks(ctx context.Context, t Target) (map[netip.Addr]*address
 	for _, item := range list.Items {
 		obj, err := item.Object()
 		if err != nil {
-			return nil, err
+			if ip, err := netip.ParseAddr(item.Name()); err == nil {
+				out[ip] = nil
+			}
+			continue
 		}
 		if claim, ok := api.ClaimOf(obj); ok {
 			out[claim.IP] = &addressMark{claim, obj}

@@ -24,6 +24,21 @@ func (s *showables) of(res *api.Resource) func(api.Object) field.ErrorList {
 	return f.(func(api.Object) field.ErrorList)
 }
 
+// checkOf returns the check that storage makes of values that this server did not
+// write; nil if all objects of the resource can be shown.
+func checkOf(res *api.Resource) func(api.Object) error {
+	faults := res.Unshowable()
+	if faults == nil {
+		return nil
+	}
+	return func(obj api.Object) error {
+		if errs := faults(obj); len(errs) > 0 {
+			return errs.ToAggregate()
+		}
+		return nil
+	}
+}
+
 // unshowable returns the faults of an object that could be stored but not be shown.
 func (r *Registry) unshowable(t Target, obj api.Object) field.ErrorList {
 	faults := r.showables.of(t.Resource)

@@ -55,7 +55,7 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 		return nil, errors.New("storage: a collection needs a prefix, Encode and Decode")
 	}
 	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/", oldest: cfg.Oldest}
-	c.settings.Store(&kind{CollectionConfig: cfg, onError: c.badValue})
+	c.settings.Store(&kind{CollectionConfig: cfg, path: c.prefix, onError: c.badValue})
 	c.window = window{span: s.opts.CompactionInterval, limit: s.opts.WindowBytes}
 	if c.window.span == 0 {
 		c.window.span = 5 * time.Minute
@@ -144,7 +144,7 @@ func (c *Collection) Reconfigure(cfg CollectionConfig) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cfg.Prefix = c.kind().Prefix
-	k := &kind{CollectionConfig: cfg, onError: c.badValue}
+	k := &kind{CollectionConfig: cfg, path: c.prefix, onError: c.badValue}
 	c.settings.Store(k)
 	if c.working == nil {
 		return
@@ -154,6 +154,7 @@ func (c *Collection) Reconfigure(cfg CollectionConfig) {
 		fresh.load(&Item{of: k, key: i.key, rev: i.rev, value: i.value})
 		return true
 	})
+	fresh.loaded()
 	fresh.rev = c.working.rev
 	c.working = fresh
 	c.window.reset(fresh.rev)
@@ -174,7 +175,7 @@ func (c *Collection) noteWritten(rev int64) {
 }
 
 func (c *Collection) badValue(i *Item, err error) {
-	c.store.log.Error("a stored object cannot be read", "key", c.fullKey(i.key), "error", err)
+	c.store.log.Error("a stored object cannot be read", "key", c.fullKey(i.key), "revision", i.rev, "error", err)
 }
 
 func (c *Collection) item(key string, kv *mvccpb.KeyValue) *Item {
@@ -212,6 +213,7 @@ func (c *Collection) install(st *state, rev int64) {
 	if c.working != nil {
 		c.fanout.end(&CompactedError{Wanted: c.working.rev, Compacted: rev})
 	}
+	st.loaded()
 	st.rev = rev
 	c.working = st
 	c.window.reset(rev)

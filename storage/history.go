@@ -92,6 +92,7 @@ func (c *Collection) listStored(ctx context.Context, o *ListOptions, rev int64) 
 	}
 	plain := o.Filter == nil && o.Field == ""
 	l := &List{Revision: rev}
+	var bad corruption
 	for {
 		page := int64(loadPage)
 		if plain && o.Limit > 0 {
@@ -107,6 +108,9 @@ func (c *Collection) listStored(ctx context.Context, o *ListOptions, rev int64) 
 		for n, kv := range resp.Kvs {
 			i := c.item(strings.TrimPrefix(string(kv.Key), c.prefix), kv)
 			from = string(kv.Key) + "\x00"
+			if o.Verify && i.Corrupt() != nil && !bad.add(i) {
+				return nil, bad.err()
+			}
 			if !o.keeps(i) {
 				continue
 			}
@@ -118,11 +122,11 @@ func (c *Collection) listStored(ctx context.Context, o *ListOptions, rev int64) 
 						l.Remaining = -1
 					}
 				}
-				return l, nil
+				return l, bad.err()
 			}
 		}
 		if !resp.More || len(resp.Kvs) == 0 {
-			return l, nil
+			return l, bad.err()
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +23,8 @@ type Item struct {
 	rev   int64
 	value []byte
 
-	signature atomic.Uint64 // of the labels; 0 until they were asked for
+	signature atomic.Uint64                // of the labels; 0 until they were asked for
+	health    atomic.Pointer[CorruptError] // nil until the value was decoded, then sound or what is wrong with it
 	meta      atomic.Pointer[meta]
 	encodings atomic.Pointer[encoding]
 	mu        sync.Mutex // guards object, and the making of what the fields above hold
@@ -34,6 +34,7 @@ type Item struct {
 // kind is what all items of a collection share.
 type kind struct {
 	CollectionConfig
+	path    string             // of the keys in etcd
 	onError func(*Item, error) // told of values that cannot be decoded
 }
 
@@ -60,7 +61,34 @@ func (i *Item) at(rev int64) *Item {
 	n := &Item{of: i.of, key: i.key, rev: rev, value: i.value}
 	n.meta.Store(i.meta.Load())
 	n.signature.Store(i.signature.Load())
+	n.health.Store(i.health.Load())
 	return n
+}
+
+// sound is the health of items whose value can be decoded.
+var sound = new(CorruptError)
+
+// Corrupt returns why the value of the item cannot be decoded; nil if it can.
+func (i *Item) Corrupt() *CorruptError {
+	h := i.health.Load()
+	if h == nil {
+		i.mu.Lock()
+		_, _ = i.decode() // it notes what it finds
+		i.mu.Unlock()
+		h = i.health.Load()
+	}
+	if h == sound {
+		return nil
+	}
+	return h
+}
+
+// spoilt is Corrupt as far as it is known without decoding the value.
+func (i *Item) spoilt() *CorruptError {
+	if h := i.health.Load(); h != sound {
+		return h
+	}
+	return nil
 }
 
 // Key is the item's key in its collection: "namespace/name" or "name".
@@ -96,12 +124,21 @@ func (i *Item) decode() (api.Object, error) {
 	if d := i.object.Value(); d != nil {
 		return d.Object, nil
 	}
-	obj, err := i.of.Decode(i.value)
-	if err != nil {
-		err = fmt.Errorf("storage: %s/%s at revision %d cannot be decoded: %w", i.of.Prefix, i.key, i.rev, err)
-		i.of.onError(i, err)
-		return nil, err
+	h := i.health.Load()
+	if h != nil && h != sound {
+		return nil, h
 	}
+	obj, err := i.of.Decode(i.value)
+	if err == nil && h == nil && i.of.Check != nil {
+		err = i.of.Check(obj)
+	}
+	if err != nil {
+		corrupt := &CorruptError{Path: i.of.path + i.key, Key: "/" + i.of.Prefix + "/" + i.key, Revision: i.rev, Err: err}
+		i.health.Store(corrupt)
+		i.of.onError(i, err)
+		return nil, corrupt
+	}
+	i.health.Store(sound)
 	obj.SetResourceVersion(strconv.FormatInt(i.rev, 10))
 	d := &decoded{obj}
 	i.object = weak.Make(d)

@@ -31,6 +31,11 @@ func (c *Collection) List(ctx context.Context, o ListOptions) (*List, error) {
 		return c.listStored(ctx, &o, rev)
 	}
 	l := st.list(c.kind(), &o)
+	if o.Verify {
+		if err := c.intact(st, &o, l.Next); err != nil {
+			return nil, err
+		}
+	}
 	l.Revision = rev
 	if l.Next != "" {
 		c.keep(rev, st)

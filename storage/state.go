@@ -22,6 +22,10 @@ type state struct {
 	indexes []*tree // one per CollectionConfig.Index, by value, NUL, key
 	bytes   int64   // of all values
 
+	// doubtful are the items whose values may turn out to be corrupt, and corrupt those
+	// that did; nil if there are none.
+	doubtful, corrupt *tree
+
 	digested atomic.Pointer[digest]
 }
 
@@ -36,6 +40,12 @@ func newState(indexes int) *state {
 // copy returns a state that can be changed independently.
 func (s *state) copy() *state {
 	c := &state{rev: s.rev, items: s.items.Copy(), bytes: s.bytes}
+	if s.doubtful != nil {
+		c.doubtful = s.doubtful.Copy()
+	}
+	if s.corrupt != nil {
+		c.corrupt = s.corrupt.Copy()
+	}
 	if len(s.indexes) > 0 {
 		c.indexes = make([]*tree, len(s.indexes))
 		for n, t := range s.indexes {
@@ -61,7 +71,39 @@ func (s *state) set(item *Item) *Item {
 		}
 		s.indexes[n].Set(key, item)
 	}
+	s.judge(item)
 	return prev
+}
+
+// judge puts the item of a key where its health says.
+func (s *state) judge(item *Item) {
+	h := item.health.Load()
+	s.doubtful = put(s.doubtful, item, h == nil)
+	s.corrupt = put(s.corrupt, item, h != nil && h != sound)
+}
+
+// put sets the item in a tree, or removes what the tree has under its key, and returns
+// the tree; nil for one with nothing in it.
+func put(t *tree, item *Item, in bool) *tree {
+	if in && t == nil {
+		t = newTree()
+	}
+	if in {
+		t.Set(item.key, item)
+	} else if t != nil {
+		t.Delete(item.key)
+		if t.Len() == 0 {
+			return nil
+		}
+	}
+	return t
+}
+
+// loaded is called after the last load: nobody knows of any item yet.
+func (s *state) loaded() {
+	if s.items.Len() > 0 {
+		s.doubtful = s.items.Copy()
+	}
 }
 
 // load is set for items that come in the order of their keys into an empty
@@ -84,6 +126,7 @@ func (s *state) remove(key string) *Item {
 	for n, field := range prev.of.Index {
 		s.indexes[n].Delete(indexKey(prev, field))
 	}
+	s.doubtful, s.corrupt = put(s.doubtful, prev, false), put(s.corrupt, prev, false)
 	return prev
 }
 

@@ -84,6 +84,9 @@ type CollectionConfig struct {
 	// Decode reads a stored value. The store sets the resourceVersion of what
 	// it returns; what it returns must not share memory with the value.
 	Decode func([]byte) (api.Object, error)
+	// Check returns why a decoded object cannot be shown. It is asked about values that
+	// this store did not write itself. Nil means that all can be shown.
+	Check func(api.Object) error
 	// AsStored makes of an object that was encoded, and that nobody else will change,
 	// what Decode would make of the value, or returns false. Nil means the latter.
 	AsStored func(api.Object) bool
@@ -140,6 +143,10 @@ type ListOptions struct {
 	Labels uint64
 	// Filter drops items for which it is false; nil keeps all.
 	Filter func(*Item) bool
+	// Verify fails with a CorruptListError if a value in the range of the list cannot be
+	// decoded, whether it would be selected or not. Otherwise such items are listed
+	// unless a filter drops them.
+	Verify bool
 }
 
 // List is one page of items in the order of their keys.
@@ -202,6 +209,10 @@ type WatchOptions struct {
 	Read    Read
 	// InitialEventsEnd sends a Bookmark with End set after the initial state.
 	InitialEventsEnd bool
+	// Verify ends the watch with a CorruptListError if a value of the initial state
+	// cannot be decoded. Otherwise such an item is sent as long as nobody has tried to
+	// decode it: the reader of the events finds out.
+	Verify bool
 
 	// Bookmarks sends a Bookmark every BookmarkEvery (0: a minute), and one
 	// 2 seconds before Deadline.

@@ -102,23 +102,68 @@ func TestTTL(t *testing.T) {
 	}
 }
 
+// TestBadValue: a value that cannot be decoded is an item; a list that verifies reports
+// it, a watch skips it and ends when it is deleted.
 func TestBadValue(t *testing.T) {
 	s, c := start(t, Options{})
 	w := watch(t, c, WatchOptions{})
 	if _, err := s.Client().Put(t.Context(), "/registry/configmaps/a/x", "no JSON"); err != nil {
 		t.Fatal(err)
 	}
-	i := next(t, w, 1)[0].Item
-	if _, err := i.Object(); err == nil {
-		t.Error("decoded")
+	good := create(t, c, "a/y", "1")
+	for e := next(t, w, 1)[0]; e.Item.Key() != good.Key(); e = next(t, w, 1)[0] {
+		if e.Item.Corrupt() == nil { // nobody had decoded the value when it was sent
+			t.Errorf("%v", e)
+		}
+	}
+	i, err := c.Get(t.Context(), "a/x", Read{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := i.Object(); err == nil || i.Corrupt() == nil {
+		t.Errorf("decoded: %v", err)
 	}
 	if i.Labels() != nil || i.Fields() != nil || string(i.Value()) != "no JSON" {
 		t.Errorf("%v %v", i.Labels(), i.Fields())
 	}
-	if got := list(t, c, ListOptions{}); len(got.Items) != 1 {
+	if got := list(t, c, ListOptions{}); len(got.Items) != 2 {
 		t.Errorf("listed %v", keys(got))
 	}
+	verified := func(o ListOptions, want int) {
+		t.Helper()
+		o.Verify = true
+		_, err := c.List(t.Context(), o)
+		var bad *CorruptListError
+		if errors.As(err, &bad) != (want > 0) || bad != nil && (len(bad.Items) != want || bad.Items[0].Path != "/registry/configmaps/a/x") {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	for range 2 { // before and after it is known
+		verified(ListOptions{}, 1)
+		verified(ListOptions{Limit: 1}, 1)
+		verified(ListOptions{Key: "a/x"}, 1)
+		verified(ListOptions{Key: "a/y"}, 0)
+		verified(ListOptions{Prefix: "b/"}, 0)
+		verified(ListOptions{After: "a/x"}, 0)
+		verified(ListOptions{Read: Read{Match: Exact, Revision: i.Revision()}}, 1)
+	}
 	remove(t, c, i)
+	verified(ListOptions{}, 0)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		events, err := w.Next(ctx)
+		var deleted *CorruptDeletedError
+		if err != nil {
+			if !errors.As(err, &deleted) {
+				t.Errorf("the watch ended with %v", err)
+			}
+			break
+		}
+		for _, e := range events {
+			t.Errorf("%v", e)
+		}
+	}
 }
 
 func TestRestart(t *testing.T) {

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -138,7 +139,8 @@ func (w *Watcher) Stop() {
 }
 
 // Err tells why the watch ended: nil after Stop, the deadline or the end of its
-// context, else ErrSlow, ErrClosed or a CompactedError.
+// context, else ErrSlow, ErrClosed, a CompactedError, a CorruptListError or a
+// CorruptDeletedError.
 func (w *Watcher) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -226,11 +228,20 @@ func (w *Watcher) sendInitial() {
 		o.Filter = nil
 	}
 	page := w.initial.list(w.of.kind(), &o)
+	if w.opts.Verify {
+		if err := w.of.intact(w.initial, &o, page.Next); err != nil {
+			w.abort(err)
+			return
+		}
+	}
+	if w.opts.Prepare != nil {
+		page.Items = readable(page.Items)
+	}
 	if !w.prepare(page.Items) {
 		return
 	}
 	for _, i := range page.Items {
-		if o.Filter != nil || w.opts.Filter == nil || w.opts.Filter(i) {
+		if i.spoilt() == nil && (o.Filter != nil || w.opts.Filter == nil || w.opts.Filter(i)) {
 			w.out = append(w.out, Event{Type: Added, Item: i, Revision: i.rev})
 		}
 	}
@@ -247,10 +258,23 @@ func (w *Watcher) prepare(items []*Item) bool {
 	}
 	err := w.opts.Prepare(items)
 	if err != nil {
-		w.initial, w.backlog, w.end = nil, nil, false
-		w.fail(err)
+		w.abort(err)
 	}
 	return err == nil
+}
+
+// abort ends the watch with what was still to be sent.
+func (w *Watcher) abort(err error) {
+	w.initial, w.backlog, w.end = nil, nil, false
+	w.fail(err)
+}
+
+// readable leaves out the items that cannot be decoded.
+func readable(items []*Item) []*Item {
+	if !slices.ContainsFunc(items, func(i *Item) bool { return i.Corrupt() != nil }) {
+		return items
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(i *Item) bool { return i.Corrupt() != nil })
 }
 
 // prepareAll has it prepared for both sides of changes.
@@ -270,7 +294,7 @@ func (w *Watcher) prepareAll(batch []*transition) bool {
 			items = append(items, t.item)
 		}
 	}
-	return w.prepare(items)
+	return w.prepare(readable(items))
 }
 
 // send adds the events for those changes that concern the selection, and tells
@@ -285,12 +309,20 @@ func (w *Watcher) send(batch []*transition) bool {
 		}
 		before := t.prev != nil && w.selects(t.prev)
 		after := !t.deleted && w.selects(t.item)
+		if t.deleted && t.prev != nil && w.mayBe(t.prev) {
+			if corrupt := t.prev.spoilt(); corrupt != nil {
+				w.abort(&CorruptDeletedError{corrupt})
+				return true // the events before it are sent
+			}
+		}
 		e := Event{Item: t.item, Revision: t.rev}
 		switch {
 		case before && after:
 			e.Type = Modified
 		case after:
 			e.Type = Added
+		case before && t.item.spoilt() != nil:
+			continue // nobody knows whether it still belongs to the selection
 		case before:
 			e.Type, e.Item = Deleted, t.left()
 		default:
@@ -317,7 +349,8 @@ func (w *Watcher) selects(i *Item) bool {
 	if o.Field != "" && i.Fields()[o.Field] != o.Value {
 		return false
 	}
-	return o.Filter == nil || o.Filter(i)
+	// A filter that looks at the object finds out whether there is one.
+	return (o.Filter == nil || o.Filter(i)) && i.spoilt() == nil
 }
 
 // sendBookmark adds the bookmark if it is due.

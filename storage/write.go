@@ -120,6 +120,7 @@ func (w *write) item(of *kind, key string, rev int64) *Item {
 		w.of = nil
 		w.obj.SetResourceVersion(strconv.FormatInt(rev, 10))
 		i.object = weak.Make(&decoded{w.obj})
+		i.health.Store(sound)
 		w.obj = nil
 	}
 	return i

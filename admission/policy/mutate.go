@@ -55,8 +55,11 @@ func (r *rounds) allDue() {
 
 // mutate runs all policies that are about a write.
 func (m *mutator) mutate(ctx context.Context, a *registry.Attributes) error {
+	if exempt(a) || a.Object == nil {
+		return nil
+	}
 	list, err := m.hooks.now(ctx)
-	if err != nil || len(list) == 0 || exempt(a) || a.Object == nil {
+	if err != nil || len(list) == 0 {
 		return err
 	}
 	run := &mutations{mutator: m, r: m.request(a), ask: match.NewAsker(m.ask)}

@@ -28,9 +28,12 @@ type index[T api.Object] struct {
 	mu      sync.RWMutex
 	cursor  *storage.Cursor
 	configs map[string][]*hook
+	// unreadable are the errors of configurations that cannot be decoded.
+	unreadable map[string]error
 	// hooks are those of all configurations, ordered by their names. The slice
 	// is replaced and never changed.
 	hooks []*hook
+	err   error
 }
 
 func newIndex[T api.Object](reg *registry.Registry, gr schema.GroupResource, compile func(T) []*hook) (*index[T], error) {
@@ -38,16 +41,17 @@ func newIndex[T api.Object](reg *registry.Registry, gr schema.GroupResource, com
 	if err != nil {
 		return nil, err
 	}
-	return &index[T]{compile: compile, cursor: cursor, configs: map[string][]*hook{}}, nil
+	return &index[T]{compile: compile, cursor: cursor, configs: map[string][]*hook{}, unreadable: map[string]error{}}, nil
 }
 
-// now are the hooks there are.
-func (x *index[T]) now(ctx context.Context) []*hook {
+// now returns the hooks of all configurations. If a configuration cannot be decoded,
+// it returns an error: nobody knows which writes its hooks would refuse.
+func (x *index[T]) now(ctx context.Context) ([]*hook, error) {
 	x.mu.RLock()
-	hooks, behind := x.hooks, x.cursor.Behind()
+	hooks, err, behind := x.hooks, x.err, x.cursor.Behind()
 	x.mu.RUnlock()
 	if !behind {
-		return hooks
+		return hooks, err
 	}
 	// Where nothing newer is to be had, what there is decides.
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
@@ -58,29 +62,37 @@ func (x *index[T]) now(ctx context.Context) []*hook {
 	if steps, all := x.cursor.Next(); all || len(steps) > 0 {
 		x.take(steps, all)
 	}
-	return x.hooks
+	return x.hooks, x.err
 }
 
 func (x *index[T]) take(steps []storage.Step, all bool) {
 	if all {
 		clear(x.configs)
+		clear(x.unreadable)
 	}
 	for _, s := range steps {
 		name := s.Item.Name()
+		delete(x.configs, name)
+		delete(x.unreadable, name)
 		if s.Gone {
-			delete(x.configs, name)
 			continue
 		}
 		obj, err := s.Item.Object()
-		config, ok := obj.(T)
-		if err != nil || !ok {
-			continue // storage has told of it
+		if err != nil {
+			x.unreadable[name] = err
+			continue
 		}
-		x.configs[name] = x.compile(config)
+		if config, ok := obj.(T); ok {
+			x.configs[name] = x.compile(config)
+		}
 	}
 	var hooks []*hook
 	for _, name := range slices.Sorted(maps.Keys(x.configs)) {
 		hooks = append(hooks, x.configs[name]...)
 	}
-	x.hooks = hooks
+	x.hooks, x.err = hooks, nil
+	for _, name := range slices.Sorted(maps.Keys(x.unreadable)) {
+		x.err = x.unreadable[name]
+		return
+	}
 }

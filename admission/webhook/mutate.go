@@ -33,9 +33,12 @@ const (
 
 // mutate asks the hooks that may change the object, one after the other.
 func (w *Webhooks) mutate(ctx context.Context, a *registry.Attributes) error {
-	hooks := w.hooks.mutating.now(ctx)
-	if len(hooks) == 0 || exempt(a) {
+	if exempt(a) {
 		return nil
+	}
+	hooks, err := w.hooks.mutating.now(ctx)
+	if err != nil || len(hooks) == 0 {
+		return err
 	}
 	m := memoryOf(a)
 	m.begin(a)

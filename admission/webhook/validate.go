@@ -18,9 +18,12 @@ const validatingOpenKey = "failed-open.validating.webhook.admission.k8s.io/"
 
 // validate asks the hooks that may only refuse, all at once.
 func (w *Webhooks) validate(ctx context.Context, a *registry.Attributes) error {
-	hooks := w.hooks.validating.now(ctx)
-	if len(hooks) == 0 || exempt(a) {
+	if exempt(a) {
 		return nil
+	}
+	hooks, err := w.hooks.validating.now(ctx)
+	if err != nil || len(hooks) == 0 {
+		return err
 	}
 	s := w.subject(a)
 	var asked []*hook
