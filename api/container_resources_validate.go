@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
 func (c *podCheck) containerResourceRules(at *place, r *corev1.ResourceRequirements) {
@@ -83,7 +85,12 @@ func (c *podCheck) hugePageRules(at *place, name corev1.ResourceName, q resource
 	if c.lenient.hugePages {
 		return
 	}
-	size, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
+	text := strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	var size resource.Quantity
+	err := bounds.Quantity(text)
+	if err == nil {
+		size, err = resource.ParseQuantity(text)
+	}
 	if err != nil || size.Sign() <= 0 || size.MilliValue()%1000 != 0 || q.Value()%size.Value() != 0 {
 		at.invalid(q.String(), fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))
 	}

@@ -7,6 +7,8 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
 // autoscalerFromV1 makes the hub's form of version 1 of an autoscaler. What the
@@ -42,7 +44,7 @@ func autoscalerFromV1(obj Object) (Object, error) {
 // carried reads an annotation; ok is false when it is not there or no good.
 func carried[T any](in *autoscalingv1.HorizontalPodAutoscaler, annotation string) (value T, ok bool) {
 	text, ok := in.Annotations[annotation]
-	if !ok || json.Unmarshal([]byte(text), &value) != nil {
+	if !ok || bounds.Quantities([]byte(text), &value) != nil || json.Unmarshal([]byte(text), &value) != nil {
 		return *new(T), false
 	}
 	return value, true

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	expr "github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -95,7 +96,7 @@ func compile(env func() (*cel.Env, error), text string, results ...*cel.Type) (*
 	if err := comesTo(tree.OutputType(), results); err != nil {
 		return nil, err
 	}
-	program, err := e.Program(tree, cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(costLimit))
+	program, err := e.Program(tree, cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(costLimit), celbounds.Quantities())
 	if err != nil {
 		return nil, fmt.Errorf("program instantiation failed: %w", err)
 	}

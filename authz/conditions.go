@@ -8,6 +8,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/ext"
 	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 )
 
 // Conditions are CEL expressions about a question, "request", which is the spec
@@ -44,7 +46,7 @@ func NewConditions(expressions ...string) (*Conditions, error) {
 		if ast.OutputType() != cel.BoolType {
 			return nil, fmt.Errorf("%q: must evaluate to bool", text)
 		}
-		program, err := env.Program(ast, cel.CostLimit(conditionCost), cel.InterruptCheckFrequency(100))
+		program, err := env.Program(ast, cel.CostLimit(conditionCost), cel.InterruptCheckFrequency(100), celbounds.Quantities())
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", text, err)
 		}

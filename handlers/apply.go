@@ -31,6 +31,11 @@ func (h *Handler) apply(c *call, v *view) error {
 	if err != nil {
 		return err
 	}
+	if !c.Resource.Untyped {
+		if err := bounds.MergedQuantities(data, patch, c.codec.newObject()); err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+	}
 	out, err := h.Registry.Apply(c.r.Context(), c.Target, patch, registry.ApplyOptions{
 		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force,
 		Create: h.creationAuthorization(c), Check: c.checkName,

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -80,6 +81,9 @@ func (c *codec) readExact(data []byte, fieldValidation string) (api.Object, bool
 		return nil, false
 	}
 	obj := c.newObject()
+	if bounds.Quantities(data, obj) != nil {
+		return nil, false
+	}
 	return obj, c.plan().Read(data, obj) && obj.GetObjectKind().GroupVersionKind() == c.gvk
 }
 

@@ -196,7 +196,13 @@ func (b *body) into(obj any, fieldValidation string) error {
 		if !ok {
 			return errors.New("this kind has no protobuf form")
 		}
+		if err := bounds.ProtoQuantities(b.data, obj); err != nil {
+			return err
+		}
 		return m.Unmarshal(b.data)
+	}
+	if err := bounds.Quantities(b.data, obj); err != nil {
+		return err
 	}
 	if fieldValidation == metav1.FieldValidationIgnore {
 		return kjson.UnmarshalCaseSensitivePreserveInts(b.data, obj)

@@ -135,6 +135,9 @@ func parseStrategicMergePatch(data []byte) (*patch, error) {
 		if err := checkMerged(merged); err != nil {
 			return nil, err
 		}
+		if err := bounds.MergedQuantities(b.data, merged, obj); err != nil {
+			return nil, errUnfit(fmt.Sprint(changes), err)
+		}
 		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, obj, true)
 		if unknown, ok := runtime.AsStrictDecodingError(err); ok {
 			return unknown.Errors(), nil

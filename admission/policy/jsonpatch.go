@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
 
@@ -47,6 +48,9 @@ func applyPatches(ctx context.Context, t *target, change ref.Val) (api.Object, e
 		return nil, fmt.Errorf("JSON Patch: %w", err)
 	}
 	obj := t.New(t.form)
+	if err := bounds.Quantities(after, obj); err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
 	strict, err := kjson.UnmarshalStrict(after, obj)
 	if err == nil && len(strict) > 0 {
 		err = runtime.NewStrictDecodingError(strict)

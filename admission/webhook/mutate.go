@@ -14,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
@@ -148,7 +149,7 @@ func (s *subject) become(form match.Form, data []byte) (bool, error) {
 	obj := s.New(form)
 	if u, ok := obj.(*untyped.Object); ok {
 		err = u.UnmarshalJSON(data)
-	} else {
+	} else if err = bounds.Quantities(data, obj); err == nil {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(data, obj)
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"github.com/google/cel-go/cel"
 	apicel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/mutation"
+
+	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 )
 
 // Results that programs may be asked to come to.
@@ -113,7 +115,7 @@ func (c *Compiler) compile(text string, o options, results []*cel.Type) *Program
 		p.Err = &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: fault}
 		return p
 	}
-	run, err := env.Program(checked, cel.InterruptCheckFrequency(checkFrequency))
+	run, err := env.Program(checked, cel.InterruptCheckFrequency(checkFrequency), celbounds.Quantities())
 	if err != nil {
 		p.Err = &apicel.Error{Type: apicel.ErrorTypeInternal, Detail: "program instantiation failed: " + err.Error()}
 		return p

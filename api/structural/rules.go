@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 
 	"github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 )
 
 // What rules refer to: the value that the schema is for, and what it was before.
@@ -309,7 +310,7 @@ func invalid(detail string) *apicel.Error {
 
 // runnable makes a program, and estimates what it costs at most.
 func runnable(env *cel.Env, ast *cel.Ast, estimator *library.CostEstimator) (p cel.Program, cost uint64, fault string) {
-	p, err := env.Program(ast, cel.CostLimit(perCallLimit), cel.CostTracking(estimator), cel.InterruptCheckFrequency(checkFrequency))
+	p, err := env.Program(ast, cel.CostLimit(perCallLimit), cel.CostTracking(estimator), cel.InterruptCheckFrequency(checkFrequency), celbounds.Quantities())
 	if err != nil {
 		return nil, 0, "program instantiation failed: " + err.Error()
 	}

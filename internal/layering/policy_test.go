@@ -18,6 +18,9 @@ NONE < request;
 # What a document may cost, whoever sent it.
 NONE < internal/bounds < quickjson, internal/review;
 
+# What expressions may cost.
+internal/bounds < internal/celbounds < api;
+
 # Where the parts of a JSON text are.
 NONE < internal/jsonspan < quickjson;
 
@@ -84,7 +87,7 @@ k8s.io/kube-aggregator !< ALL;
 k8s.io/component-base !< ALL;
 
 # CEL function libraries are the field's own, and independent of the machinery.
-k8s.io/apiserver/pkg/cel !< ALL but api, admission, authn;
+k8s.io/apiserver/pkg/cel !< ALL but api, admission, authn, internal/celbounds;
 
 # What the authorizer library of CEL asks through: an interface and a record.
 k8s.io/apiserver/pkg/authorization/authorizer !< ALL but admission;

@@ -1,0 +1,122 @@
+package bounds
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+func TestQuantity(t *testing.T) {
+	for text, good := range map[string]bool{
+		"": true, "1": true, "1.5Gi": true, "1E": true, "1e3": true, "-1e-3": true, "1e999": true, "1E-999": true, "nonsense": true, "1e": true, "1e+-3": true,
+		"1e1000": false, "1e-1000": false, "1E+2147483648": false, "1e-2147483648": false, "1e99999999999999999999999": false,
+		strings.Repeat("1", maxQuantityText): true, strings.Repeat("1", maxQuantityText+1): false,
+	} {
+		if err := Quantity(text); (err == nil) != good {
+			t.Errorf("%.40s: %v", text, err)
+		}
+		if good {
+			_, _ = resource.ParseQuantity(text) // it ends
+		}
+	}
+}
+
+// TestQuantities verifies that a costly quantity is found wherever a type has one, and
+// that the same text elsewhere is no fault.
+func TestQuantities(t *testing.T) {
+	for _, q := range []string{`"1e-2147483648"`, `1e-2147483648`, `" 1E+2147483648"`, `"` + strings.Repeat("9", 2000) + `"`} {
+		for _, tt := range []struct {
+			text string
+			into any
+			good bool
+		}{
+			{`{"spec":{"containers":[{"resources":{"limits":{"cpu":` + q + `}}}]}}`, &corev1.Pod{}, false},
+			{`{"SPEC":{"containers":[{},{"resources":{"limits":{"a":"1","cpu":` + q + `,"cpu":1}}}]}}`, &corev1.Pod{}, false},
+			{`{"spec":{"volumes":[{"emptyDir":{"sizeLimit":` + q + `}}]}}`, &corev1.Pod{}, false},
+			{`{"spec":{"hard":{"pods":` + q + `}}}`, &corev1.ResourceQuota{}, false},
+			{`{"spec":{"limits":[{"max":{"pods":` + q + `}}]}}`, &corev1.LimitRange{}, false},
+			{`{"spec":{"metrics":[{"pods":{"target":{"averageValue":` + q + `}}}]}}`, &autoscalingv2.HorizontalPodAutoscaler{}, false},
+			{`{"status":{"capacity":{"cpu":` + q + `}}}`, &corev1.Node{}, false},
+			{`{"data":{"cpu":` + q + `}}`, &corev1.ConfigMap{}, true},
+			{`{"metadata":{"annotations":{"cpu":` + q + `}},"spec":{"containers":[{"image":` + q + `}],"other":{"cpu":` + q + `}}}`, &corev1.Pod{}, true},
+		} {
+			if err := Quantities([]byte(tt.text), tt.into); (err == nil) != tt.good {
+				t.Errorf("%.100s: %v", tt.text, err)
+			}
+			var content map[string]any
+			if json.Unmarshal([]byte(tt.text), &content) != nil || strings.HasPrefix(q, "1e") || strings.Contains(tt.text, "SPEC") {
+				continue // as a number in a map it has been parsed
+			}
+			if err := MergedQuantities([]byte(strings.ReplaceAll(tt.text, "2147483648", `2147\u003483648`)), content, tt.into); (err == nil) != tt.good {
+				t.Errorf("merged %.100s: %v", tt.text, err)
+			}
+		}
+	}
+}
+
+func TestProtoQuantities(t *testing.T) {
+	// The text of a quantity is copied to the wire as it is, so that one as long can be
+	// replaced in it.
+	place := resource.MustParse("111111111")
+	bad := func(m interface{ Marshal() ([]byte, error) }) []byte {
+		data, err := m.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []byte(strings.ReplaceAll(string(data), "111111111", "1e-999999"))
+	}
+	list := corev1.ResourceList{"cpu": place}
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{}, {Resources: corev1.ResourceRequirements{Limits: list}}}}}
+	volume := &corev1.Pod{Spec: corev1.PodSpec{Volumes: []corev1.Volume{{VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &place}}}}}}
+	for i, tt := range []struct {
+		message []byte
+		into    any
+		good    bool
+	}{
+		{bad(pod), &corev1.Pod{}, false},
+		{bad(volume), &corev1.Pod{}, false},
+		{bad(&corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: list}}), &corev1.ResourceQuota{}, false},
+		{bad(&corev1.ConfigMap{Data: map[string]string{"111111111": "111111111"}}), &corev1.ConfigMap{}, true},
+		{bad(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "111111111", ImagePullSecrets: []corev1.LocalObjectReference{{Name: "111111111"}}}}), &corev1.Pod{}, true},
+	} {
+		if err := ProtoQuantities(tt.message, tt.into); (err == nil) != tt.good {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
+// FuzzQuantities decodes what passes the check, and fails when that takes long.
+func FuzzQuantities(f *testing.F) {
+	f.Add(`{"spec":{"hard":{"pods":"1e-2147483648"}}}`)
+	f.Add(`{"spec":{"hard":{"pods":1E+99999},"x":[{"y":"1.5e9"}]}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		q := &corev1.ResourceQuota{}
+		if len(text) > 5000 || JSON([]byte(text)) != nil || Quantities([]byte(text), q) != nil {
+			return
+		}
+		began := time.Now()
+		_ = json.Unmarshal([]byte(text), q)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("%q took %s", text, took)
+		}
+	})
+}
+
+func BenchmarkStrangeNumber(b *testing.B) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 10)}}
+	text, err := json.Marshal(pod)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if strangeNumber(text, true) {
+			b.Fatal("strange")
+		}
+	}
+}

@@ -1,0 +1,53 @@
+// Package celbounds bounds what functions of the expression language cost, where their
+// own implementation does not.
+package celbounds
+
+import (
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/interpreter"
+	"k8s.io/apimachinery/pkg/api/resource"
+	apicel "k8s.io/apiserver/pkg/cel"
+
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
+)
+
+// Quantities returns the option with which programs refuse quantities that take too
+// long to parse. A cost limit and the end of a context cannot interrupt the parser.
+func Quantities() cel.ProgramOption {
+	return cel.CustomDecorator(func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
+		call, ok := i.(interpreter.InterpretableCall)
+		if ok && len(call.Args()) == 1 && (call.Function() == "quantity" || call.Function() == "isQuantity") {
+			return quantityCall{call}, nil
+		}
+		return i, nil
+	})
+}
+
+// quantityCall is a call of quantity or isQuantity.
+type quantityCall struct{ interpreter.InterpretableCall }
+
+// Eval implements interpreter.Interpretable.
+func (c quantityCall) Eval(activation interpreter.Activation) ref.Val {
+	arg := c.Args()[0].Eval(activation)
+	if types.IsUnknownOrError(arg) {
+		return arg
+	}
+	text, ok := arg.(types.String)
+	if !ok {
+		return c.InterpretableCall.Eval(activation) // the error of a wrong type
+	}
+	var q resource.Quantity
+	err := bounds.Quantity(string(text))
+	if err == nil {
+		q, err = resource.ParseQuantity(string(text))
+	}
+	switch {
+	case c.Function() == "isQuantity":
+		return types.Bool(err == nil)
+	case err != nil:
+		return types.WrapErr(err)
+	}
+	return apicel.Quantity{Quantity: &q}
+}
