@@ -212,7 +212,7 @@ func validatingBindingRules(at *place, b *admissionv1.ValidatingAdmissionPolicyB
 func bindingRules(at *place, policy string, params *admissionv1.ParamRef, match *admissionv1.MatchResources) {
 	needs(at.of("policyName"), policy, dnsSubdomain)
 	present(at.of("paramRef"), params, paramRefRules)
-	matchResourceRules(at.of("matchResouces"), match)
+	matchResourceRules(at.of("matchResources"), match)
 }
 
 func paramRefRules(at *place, r *admissionv1.ParamRef) {

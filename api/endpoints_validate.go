@@ -85,25 +85,26 @@ func endpointSliceChanges(at *place, is, was *discoveryv1.EndpointSlice) {
 	fixed(at.of("addressType"), is.AddressType, was.AddressType)
 }
 
+// sliceRules are for a slice. Endpoints that did not change are not checked: older
+// ones were written in forms that are not accepted any more.
 func sliceRules(at *place, s, was *discoveryv1.EndpointSlice) {
-	var known []string
-	if was != nil {
-		for i := range was.Endpoints {
-			known = append(known, was.Endpoints[i].Addresses...)
-		}
-	}
 	enum(at.of("addressType"), s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
-	if n := len(s.Endpoints); n > maxSliceEndpoints {
-		at.of("endpoints").tooMany(n, maxSliceEndpoints)
-	} else {
-		for i := range s.Endpoints {
-			endpointRules(at.of("endpoints").item(i), &s.Endpoints[i], s.AddressType, known)
-		}
-	}
 	slicePortRules(at.of("ports"), s.Ports)
+	faults := collect(at.of("endpoints"), func(at *place) {
+		if n := len(s.Endpoints); n > maxSliceEndpoints {
+			at.tooMany(n, maxSliceEndpoints)
+			return
+		}
+		for i := range s.Endpoints {
+			endpointRules(at.item(i), &s.Endpoints[i], s.AddressType)
+		}
+	})
+	if len(faults) > 0 && (was == nil || !equality.Semantic.DeepEqual(s.Endpoints, was.Endpoints)) {
+		at.add(faults...)
+	}
 }
 
-func endpointRules(at *place, e *discoveryv1.Endpoint, family discoveryv1.AddressType, known []string) {
+func endpointRules(at *place, e *discoveryv1.Endpoint, family discoveryv1.AddressType) {
 	addresses := at.of("addresses")
 	switch n := len(e.Addresses); {
 	case n == 0:
@@ -112,7 +113,7 @@ func endpointRules(at *place, e *discoveryv1.Endpoint, family discoveryv1.Addres
 		addresses.tooMany(n, maxSliceAddresses)
 	}
 	for i, a := range e.Addresses {
-		sliceAddress(addresses, i, a, family, known)
+		sliceAddress(addresses, i, a, family)
 	}
 	if e.NodeName != nil {
 		format(at.of("nodeName"), *e.NodeName, dnsSubdomain)
@@ -132,16 +133,26 @@ func endpointRules(at *place, e *discoveryv1.Endpoint, family discoveryv1.Addres
 
 // sliceAddress checks one of a list of addresses. The wrong family is put down to
 // the list.
-func sliceAddress(list *place, i int, a string, family discoveryv1.AddressType, known []string) {
+func sliceAddress(list *place, i int, a string, family discoveryv1.AddressType) {
 	at := list.item(i)
 	if family == discoveryv1.AddressTypeFQDN {
 		at.add(utilvalidation.IsFullyQualifiedDomainName(at.path(), a)...)
 		return
 	}
-	if family != discoveryv1.AddressTypeIPv4 && family != discoveryv1.AddressTypeIPv6 {
+	switch family {
+	case discoveryv1.AddressTypeIPv4: // as written by older servers, with leading zeros
+		if !knownAddress(at, a, nil) {
+			return
+		}
+	case discoveryv1.AddressTypeIPv6:
+		if faults := utilvalidation.IsValidIP(at.path(), a); len(faults) > 0 {
+			at.add(faults...)
+			return
+		}
+	default:
 		return
 	}
-	if knownAddress(at, a, known) && netutils.IsIPv6String(a) != (family == discoveryv1.AddressTypeIPv6) {
+	if netutils.IsIPv6String(a) != (family == discoveryv1.AddressTypeIPv6) {
 		list.invalid(a, "must be an "+string(family)+" address")
 	}
 	ordinaryAddress(at, a)
@@ -151,6 +162,7 @@ func hintRules(at *place, h *discoveryv1.EndpointHints) {
 	var zones, nodes unique[string]
 	if n := len(h.ForZones); n > maxHints {
 		at.of("forZones").tooMany(n, maxHints)
+		return
 	}
 	for i, z := range h.ForZones {
 		zone := at.of("forZones").item(i).of("name")
@@ -158,10 +170,10 @@ func hintRules(at *place, h *discoveryv1.EndpointHints) {
 		for _, fault := range labelValue(z.Name) {
 			zone.invalid(z.Name, fault)
 		}
-		required(zone, z.Name)
 	}
 	if n := len(h.ForNodes); n > maxHints {
 		at.of("forNodes").tooMany(n, maxHints)
+		return
 	}
 	for i, n := range h.ForNodes {
 		node := at.of("forNodes").item(i).of("name")

@@ -37,7 +37,8 @@ func autoscalerSpecRules(at *place, s, was *autoscalingv2.HorizontalPodAutoscale
 	if was.MaxReplicas == 0 || target.Kind != was.ScaleTargetRef.Kind || target.APIVersion != was.ScaleTargetRef.APIVersion {
 		groupRules(at.of("scaleTargetRef").of("apiVersion"), target.APIVersion, target.Kind == "ReplicationController")
 	}
-	each(at.of("metrics"), s.Metrics, metricRules)
+	lenient := slices.ContainsFunc(was.Metrics, hasInvalidVersion)
+	each(at.of("metrics"), s.Metrics, func(at *place, m *autoscalingv2.MetricSpec) { metricRules(at, m, lenient) })
 	if s.MinReplicas != nil && *s.MinReplicas == 0 && !slices.ContainsFunc(s.Metrics, countsFromZero) {
 		at.of("metrics").forbidden("must specify at least one Object or External metric to support scaling to zero replicas")
 	}
@@ -45,6 +46,16 @@ func autoscalerSpecRules(at *place, s, was *autoscalingv2.HorizontalPodAutoscale
 		present(at.of("behavior").of("scaleUp"), b.ScaleUp, scalingRules)
 		present(at.of("behavior").of("scaleDown"), b.ScaleDown, scalingRules)
 	}
+}
+
+// hasInvalidVersion reports whether a metric describes an object whose apiVersion
+// cannot be read.
+func hasInvalidVersion(m autoscalingv2.MetricSpec) bool {
+	if m.Type != autoscalingv2.ObjectMetricSourceType || m.Object == nil {
+		return false
+	}
+	_, err := schema.ParseGroupVersion(m.Object.DescribedObject.APIVersion)
+	return err != nil
 }
 
 // countsFromZero reports whether a metric has a value where no pods are.
@@ -98,7 +109,8 @@ func knownMetricType(at *place, t autoscalingv2.MetricSourceType) {
 		autoscalingv2.ObjectMetricSourceType, autoscalingv2.PodsMetricSourceType, autoscalingv2.ResourceMetricSourceType)
 }
 
-func metricRules(at *place, m *autoscalingv2.MetricSpec) {
+// metricRules check a metric. If lenient, the apiVersion of an object may be anything.
+func metricRules(at *place, m *autoscalingv2.MetricSpec, lenient bool) {
 	if m.Type == "" {
 		at.of("type").required("must specify a metric source type")
 	}
@@ -112,7 +124,7 @@ func metricRules(at *place, m *autoscalingv2.MetricSpec) {
 		return set && len(found) == 1
 	}
 	if first("object", m.Object != nil) {
-		objectMetricRules(at.of("object"), m.Object)
+		objectMetricRules(at.of("object"), m.Object, lenient)
 	}
 	if first("external", m.External != nil) {
 		externalMetricRules(at.of("external"), m.External)
@@ -121,13 +133,14 @@ func metricRules(at *place, m *autoscalingv2.MetricSpec) {
 		podsMetricRules(at.of("pods"), m.Pods)
 	}
 	if first("resource", m.Resource != nil) {
-		resourceMetricRules(at.of("resource"), string(m.Resource.Name), &m.Resource.Target)
+		at := at.of("resource")
+		if m.Resource.Name == "" {
+			at.of("name").required("must specify a resource name")
+		}
+		resourceTargetRules(at.of("target"), &m.Resource.Target)
 	}
 	if first("containerResource", m.ContainerResource != nil) {
-		resourceMetricRules(at.of("containerResource"), string(m.ContainerResource.Name), &m.ContainerResource.Target)
-		if m.ContainerResource.Container == "" {
-			at.of("containerResource").of("container").required("must specify a container")
-		}
+		containerMetricRules(at.of("containerResource"), m.ContainerResource)
 	}
 	wanted := metricField(m.Type)
 	switch {
@@ -145,8 +158,11 @@ func metricRules(at *place, m *autoscalingv2.MetricSpec) {
 	}
 }
 
-func objectMetricRules(at *place, m *autoscalingv2.ObjectMetricSource) {
+func objectMetricRules(at *place, m *autoscalingv2.ObjectMetricSource, lenient bool) {
 	scaledReference(at.of("describedObject"), &m.DescribedObject)
+	if !lenient {
+		groupRules(at.of("describedObject").of("apiVersion"), m.DescribedObject.APIVersion, true)
+	}
 	metricNameRules(at.of("metric"), &m.Metric)
 	targetRules(at.of("target"), &m.Target)
 	if m.Target.Value == nil && m.Target.AverageValue == nil {
@@ -168,21 +184,32 @@ func externalMetricRules(at *place, m *autoscalingv2.ExternalMetricSource) {
 func podsMetricRules(at *place, m *autoscalingv2.PodsMetricSource) {
 	metricNameRules(at.of("metric"), &m.Metric)
 	targetRules(at.of("target"), &m.Target)
-	if v := m.Target.AverageValue; v == nil || v.Sign() != 1 {
+	if m.Target.AverageValue == nil {
 		at.of("target").of("averageValue").required("must specify a positive target averageValue")
 	}
 }
 
-func resourceMetricRules(at *place, name string, t *autoscalingv2.MetricTarget) {
-	if name == "" {
+func containerMetricRules(at *place, m *autoscalingv2.ContainerResourceMetricSource) {
+	if m.Name == "" {
 		at.of("name").required("must specify a resource name")
+	} else {
+		containerResourceName(at.of("name"), m.Name)
 	}
-	targetRules(at.of("target"), t)
+	if m.Container == "" {
+		at.of("container").required("must specify a container")
+	} else {
+		format(at.of("container"), m.Container, dnsLabel)
+	}
+	resourceTargetRules(at.of("target"), &m.Target)
+}
+
+func resourceTargetRules(at *place, t *autoscalingv2.MetricTarget) {
+	targetRules(at, t)
 	switch raw, share := t.AverageValue != nil, t.AverageUtilization != nil; {
 	case !raw && !share:
-		at.of("target").of("averageUtilization").required("must set either a target raw value or a target utilization")
+		at.of("averageUtilization").required("must set either a target raw value or a target utilization")
 	case raw && share:
-		at.of("target").of("averageValue").forbidden("may not set both a target raw value and a target utilization")
+		at.of("averageValue").forbidden("may not set both a target raw value and a target utilization")
 	}
 }
 
@@ -221,7 +248,9 @@ const (
 
 func scalingRules(at *place, r *autoscalingv2.HPAScalingRules) {
 	if w := r.StabilizationWindowSeconds; w != nil {
-		nonNegative(at.of("stabilizationWindowSeconds"), *w)
+		if *w < 0 {
+			at.of("stabilizationWindowSeconds").invalid(*w, "must be greater than or equal to zero")
+		}
 		if *w > maxStabilization {
 			at.of("stabilizationWindowSeconds").invalid(*w, fmt.Sprintf("must be less than or equal to %d", maxStabilization))
 		}

@@ -27,7 +27,16 @@ func persistentVolumeRules(at *place, v *corev1.PersistentVolume) {
 		oneOf(at.of("persistentVolumeReclaimPolicy"), p,
 			corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)
 	}
-	volumeOriginRules(at, s)
+	placed := false
+	if a := s.NodeAffinity; a != nil {
+		if a.Required == nil {
+			at.of("nodeAffinity").of("required").required("must specify required node constraints")
+		} else {
+			placed = true
+			nodeSelectorRules(at.of("nodeAffinity").of("required"), a.Required, false)
+		}
+	}
+	volumeOriginRules(at, s, placed)
 	optional(at.of("storageClassName"), s.StorageClassName, dnsSubdomain)
 	optionalEnum(at.of("volumeMode"), s.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
 	if class := s.VolumeAttributesClassName; class != nil {
@@ -52,18 +61,21 @@ func inlineVolumeRules(at *place, s *corev1.PersistentVolumeSpec) {
 		at.of("capacity").forbidden(not)
 	}
 	if s.CSI == nil {
-		at.of("csi").required("")
+		at.of("csi").required("has to be specified in the context of inline volumes")
 	}
 	volumeModesRules(at, s)
-	volumeOriginRules(at, s)
+	if p := s.PersistentVolumeReclaimPolicy; p != "" && p != corev1.PersistentVolumeReclaimRetain {
+		at.of("persistentVolumeReclaimPolicy").forbidden("may only be Retain in the context of inline volumes")
+	}
+	if s.NodeAffinity != nil {
+		at.of("nodeAffinity").forbidden(not)
+	}
+	volumeOriginRules(at, s, false)
 	if s.StorageClassName != "" {
 		at.of("storageClassName").forbidden(not)
 	}
 	if s.VolumeMode != nil && *s.VolumeMode != corev1.PersistentVolumeFilesystem {
-		at.of("volumeMode").forbidden(not)
-	}
-	if s.VolumeAttributesClassName != nil {
-		at.of("volumeAttributesClassName").forbidden(not)
+		at.of("volumeMode").forbidden("may not specify volumeMode other than Filesystem in the context of inline volumes")
 	}
 }
 
@@ -74,17 +86,9 @@ func volumeModesRules(at *place, s *corev1.PersistentVolumeSpec) {
 	accessModeRules(at.of("accessModes"), s.AccessModes)
 }
 
-// volumeOriginRules are for where a volume comes from and which nodes see it.
-func volumeOriginRules(at *place, s *corev1.PersistentVolumeSpec) {
-	placed := false
-	if a := s.NodeAffinity; a != nil {
-		if a.Required == nil {
-			at.of("nodeAffinity").of("required").required("must specify required node constraints")
-		} else {
-			placed = true
-			nodeSelectorRules(at.of("nodeAffinity").of("required"), a.Required, false)
-		}
-	}
+// volumeOriginRules are for the source of a volume. placed reports whether the volume
+// names the nodes that have it.
+func volumeOriginRules(at *place, s *corev1.PersistentVolumeSpec, placed bool) {
 	one := onlyOne{at: at, message: "may not specify more than 1 volume type"}
 	volumeSourceRules(&one, &s.PersistentVolumeSource)
 	if s.Local != nil && !placed {

@@ -92,7 +92,7 @@ func scopeOperatorRules(at *place, r *corev1.ScopedResourceSelectorRequirement) 
 	case corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopeTerminating,
 		corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
 		if r.Operator != corev1.ScopeSelectorOpExists {
-			at.of("operator").invalid(r.Operator, "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, "+
+			at.of("operator").invalid(r.Operator, "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "+
 				"ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity")
 		}
 	}

@@ -144,7 +144,7 @@ func TestQuotaAndLimitRules(t *testing.T) {
 		{"unknown", "", `{"spec":{"hard":{"bogus":"1"}}}`, `[spec.hard[bogus]: Invalid value: "bogus": must be a standard resource type or fully qualified, spec.hard[bogus]: Invalid value: "bogus": must be a standard resource for quota]`},
 		{"fraction", "", `{"spec":{"hard":{"pods":"1.5"}}}`, `spec.hard[pods]: Invalid value: "1500m": must be an integer`},
 		{"scope", "", `{"spec":{"hard":{"services":"1"},"scopes":["BestEffort"]}}`, `spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource`},
-		{"selector", "", `{"spec":{"scopeSelector":{"matchExpressions":[{"operator":"In","scopeName":"Terminating"}]}}}`, "must be 'Exist' when scope is any of"},
+		{"selector", "", `{"spec":{"scopeSelector":{"matchExpressions":[{"operator":"In","scopeName":"Terminating"}]}}}`, "must be 'Exists' when scope is any of"},
 		{"fixed", `{"spec":{}}`, `{"spec":{"scopes":["Terminating"]}}`, `spec.scopes: Invalid value: ["Terminating"]: field is immutable`},
 	})
 	testStatusRules(t, resourceQuota(), []ruleTest{

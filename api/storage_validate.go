@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ const (
 	maxParameters     = 512
 	maxParametersSize = 256 << 10
 	maxVolumeError    = 1024
-	maxNodeID         = 192
+	maxNodeID         = 256
 )
 
 // provisionerName is the name of who provides volumes.
@@ -22,8 +23,9 @@ func provisionerName(at *place, name string) {
 	if !required(at, name) {
 		return
 	}
-	for _, fault := range qualifiedName(strings.ToLower(name)) {
-		at.invalid(name, fault)
+	lower := strings.ToLower(name)
+	for _, fault := range qualifiedName(lower) {
+		at.invalid(lower, fault)
 	}
 }
 
@@ -52,22 +54,29 @@ func parameterRules(at *place, params map[string]string, needed bool) {
 func storageClassRules(at *place, c *storagev1.StorageClass) {
 	provisionerName(at.of("provisioner"), c.Provisioner)
 	parameterRules(at.of("parameters"), c.Parameters, false)
-	optionalEnum(at.of("reclaimPolicy"), c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRetain)
+	if p := c.ReclaimPolicy; p != nil && *p != "" {
+		oneOf(at.of("reclaimPolicy"), *p, corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRetain)
+	}
 	optionalEnum(at.of("volumeBindingMode"), c.VolumeBindingMode, storagev1.VolumeBindingImmediate, storagev1.VolumeBindingWaitForFirstConsumer)
 	topologyRules(at.of("allowedTopologies"), c.AllowedTopologies)
 }
 
 func storageClassChanges(at *place, is, was *storagev1.StorageClass) {
 	storageClassRules(at, is)
-	fixed(at.of("provisioner"), is.Provisioner, was.Provisioner)
 	fixed(at.of("parameters"), is.Parameters, was.Parameters)
+	fixed(at.of("provisioner"), is.Provisioner, was.Provisioner)
 	fixed(at.of("reclaimPolicy"), is.ReclaimPolicy, was.ReclaimPolicy)
 	fixed(at.of("volumeBindingMode"), is.VolumeBindingMode, was.VolumeBindingMode)
 }
 
-// topologyRules: each term is another set of places.
+// maxDuplicateTerms bounds how often duplicate terms are listed.
+const maxDuplicateTerms = 1000
+
+// topologyRules checks that each term is another set of places. kube-apiserver compares
+// a term with as many empty ones as there are terms, so that an empty term is listed
+// that often.
 func topologyRules(at *place, terms []corev1.TopologySelectorTerm) {
-	var seen []map[string]string
+	seen, listed := map[string]int{"map[]": len(terms)}, 0
 	each(at, terms, func(at *place, t *corev1.TopologySelectorTerm) {
 		var keys unique[string]
 		term := map[string]string{}
@@ -83,12 +92,12 @@ func topologyRules(at *place, terms []corev1.TopologySelectorTerm) {
 			keys.add(at.of("key"), r.Key)
 			term[r.Key] = joinedSet(r.Values)
 		})
-		for _, other := range seen {
-			if maps.Equal(other, term) {
-				at.of("matchLabelExpressions").duplicate("")
-			}
+		key := fmt.Sprintf("%q", term)
+		for range min(seen[key], maxDuplicateTerms-listed) {
+			at.of("matchLabelExpressions").duplicate("")
+			listed++
 		}
-		seen = append(seen, term)
+		seen[key]++
 	})
 }
 
@@ -113,6 +122,9 @@ func csiDriverRules(at *place, d *storagev1.CSIDriver) {
 	}
 	if p := d.Spec.NodeAllocatableUpdatePeriodSeconds; p != nil && *p < 10 {
 		spec.of("nodeAllocatableUpdatePeriodSeconds").invalid(*p, "must be greater than or equal to 10 seconds")
+	}
+	if s := d.Spec.ServiceAccountTokenInSecrets; s != nil && len(d.Spec.TokenRequests) == 0 {
+		spec.of("serviceAccountTokenInSecrets").invalid(*s, "serviceAccountTokenInSecrets is set but no tokenRequests are specified")
 	}
 }
 
@@ -157,7 +169,7 @@ func csiNodeRules(at *place, n *storagev1.CSINode) {
 			required(at, key)
 			keys.add(at, key)
 			for _, fault := range qualifiedName(key) {
-				at.invalid(d.TopologyKeys, fault)
+				at.invalid(key, fault)
 			}
 		}
 	})
@@ -170,7 +182,7 @@ func csiNodeChanges(at *place, is, was *storagev1.CSINode) {
 	for _, old := range was.Spec.Drivers {
 		for _, d := range is.Spec.Drivers {
 			if d.Name == old.Name {
-				old.Allocatable = d.Allocatable
+				d.Allocatable, old.Allocatable = nil, nil
 				fixed(at.of("spec").of("drivers"), d, old)
 			}
 		}

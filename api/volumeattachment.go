@@ -16,7 +16,7 @@ func volumeAttachment() *Resource {
 		New:                    func() Object { return &storagev1.VolumeAttachment{} },
 		Rows:                   &Table{Columns: volumeAttachmentColumns, Cells: volumeAttachmentCells},
 		Prefix:                 "volumeattachments",
-		ValidateCreate:         rulesOf(newVolumeAttachmentRules),
+		ValidateCreate:         rulesOf(volumeAttachmentRules),
 		ValidateUpdate:         changesOf(volumeAttachmentChanges),
 		PrepareStatusUpdate:    keepMetadataOf,
 		ResetFields:            map[string][]string{"status": {"metadata", "spec"}},

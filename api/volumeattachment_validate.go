@@ -1,23 +1,18 @@
 package api
 
 import (
+	"math"
+
 	storagev1 "k8s.io/api/storage/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 )
 
 func volumeAttachmentRules(at *place, a *storagev1.VolumeAttachment) {
 	spec := at.of("spec")
-	required(spec.of("attacher"), a.Spec.Attacher)
+	driverName(spec.of("attacher"), a.Spec.Attacher)
 	attachmentSourceRules(spec.of("source"), &a.Spec.Source)
 	format(spec.of("nodeName"), a.Spec.NodeName, dnsSubdomain)
 	volumeAttachmentStatusRules(at.of("status"), &a.Status)
-}
-
-// newVolumeAttachmentRules add what old attachments were not asked for.
-func newVolumeAttachmentRules(at *place, a *storagev1.VolumeAttachment) {
-	volumeAttachmentRules(at, a)
-	if a.Spec.Attacher != "" {
-		driverName(at.of("spec.attacher"), a.Spec.Attacher)
-	}
 	if name := a.Spec.Source.PersistentVolumeName; name != nil {
 		format(at.of("spec.source.persistentVolumeName"), *name, dnsSubdomain)
 	}
@@ -58,8 +53,8 @@ func volumeErrorRules(at *place, e *storagev1.VolumeError) {
 	if len(e.Message) > maxVolumeError {
 		at.of("message").tooLong(maxVolumeError)
 	}
-	if e.ErrorCode != nil {
-		nonNegative(at.of("errorCode"), *e.ErrorCode)
+	if code := e.ErrorCode; code != nil && *code < 0 {
+		at.of("errorCode").invalid(*code, utilvalidation.InclusiveRangeError(0, math.MaxInt32))
 	}
 }
 
