@@ -73,7 +73,7 @@ func newOIDCTokens(config JWT, r rules, logger *slog.Logger) (*oidcTokens, error
 		}
 		transport = elsewhere{transport, strings.TrimSuffix(config.Issuer.URL, "/") + wellKnown, at}
 	}
-	o.client = &http.Client{Transport: transport, Timeout: 30 * time.Second, CheckRedirect: stayAtOrigin}
+	o.client = &http.Client{Transport: limitedAnswers{transport}, Timeout: 30 * time.Second, CheckRedirect: stayAtOrigin}
 	return o, nil
 }
 

@@ -157,6 +157,9 @@ func (a *allocation) takeAny(ctx context.Context, pool netip.Prefix, owner api.O
 		}
 		start := randomBelow(int(n))
 		for i := range n {
+			if err := ctx.Err(); err != nil {
+				return netip.Addr{}, err
+			}
 			ip := addressAt(pool, span[0]+(start+i)%n)
 			err := a.claim(ctx, ip, owner)
 			if !apierrors.IsAlreadyExists(err) {
@@ -279,7 +282,10 @@ func (a *allocation) dropPort(ctx context.Context, port int32) error {
 // changePorts changes which ports are taken: bit n stands for the port n above
 // the first.
 func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int) error) error {
-	for {
+	for n := attempts(0); ; {
+		if err := n.next(ctx); err != nil {
+			return err
+		}
 		value, revision, err := a.r.store.Value(ctx, api.PortsKey)
 		if err != nil {
 			return err

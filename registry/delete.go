@@ -45,9 +45,12 @@ func (r *Registry) Delete(ctx context.Context, t Target, o DeleteOptions) (Outco
 func (r *Registry) delete(ctx context.Context, t Target, o DeleteOptions) (Outcome, error) {
 	c := r.collection(t.Resource)
 	item, err := c.Get(ctx, t.Key(), storage.Read{})
-	for {
+	for n := attempts(0); ; {
 		if err != nil {
 			return Outcome{}, r.StatusError(t, err)
+		}
+		if err := n.next(ctx); err != nil {
+			return Outcome{}, err
 		}
 		out, err2 := r.deleteOnce(ctx, t, c, item, o)
 		var conflict *storage.ConflictError

@@ -45,9 +45,17 @@ type UpdateOptions struct {
 func (r *Registry) Update(ctx context.Context, t Target, change Change, o UpdateOptions) (Outcome, error) {
 	c := r.collection(t.Resource)
 	item, err := c.Get(ctx, t.Key(), storage.Read{})
-	for {
+	for n := attempts(0); ; {
+		if err := n.next(ctx); err != nil {
+			return Outcome{}, err
+		}
 		if errors.Is(err, storage.ErrNotFound) {
-			return r.updateMissing(ctx, t, change, o, err)
+			out, err2 := r.updateMissing(ctx, t, change, o, err)
+			if !apierrors.IsAlreadyExists(err2) {
+				return out, err2
+			}
+			item, err = c.Get(ctx, t.Key(), storage.Read{})
+			continue
 		}
 		if err != nil {
 			return Outcome{}, r.StatusError(t, err)
@@ -67,6 +75,8 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 	}
 }
 
+// updateMissing creates the object, if the update may do so. The caller starts over if
+// another client has created it meanwhile.
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
 	if o.Create == nil || !t.Resource.AllowCreateOnUpdate && (!o.Applied || t.Status) || t.Sub != nil {
 		return Outcome{}, r.StatusError(t, missing)
@@ -90,11 +100,7 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 	}
 	w := o.WriteOptions
 	w.authorize = o.Create
-	out, err := create(ctx, t, obj, w)
-	if apierrors.IsAlreadyExists(err) {
-		return r.Update(ctx, t, change, o)
-	}
-	return out, err
+	return create(ctx, t, obj, w)
 }
 
 // updateOnce tries one compare-and-swap against item.
