@@ -121,7 +121,7 @@ func (p *patcher) patched(ctx context.Context, patch *patch, before []byte) (api
 		return p.decode(ctx, patch, after)
 	}
 	obj := p.c.codec.newObject()
-	unknown, err := patch.merge(before, obj)
+	unknown, err := patch.merge(ctx, before, obj)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type patch struct {
 	apply func(ctx context.Context, old []byte) ([]byte, error)
 	// merge applies it to the JSON of an object of the type of obj, and sets obj to
 	// the result. It returns the fields that the type does not have.
-	merge func(old []byte, obj api.Object) (unknown []error, err error)
+	merge func(ctx context.Context, old []byte, obj api.Object) (unknown []error, err error)
 	// strict are the faults that only strict field validation minds.
 	strict []error
 	// shown is how messages show what led to an object that does not fit; nil
@@ -123,9 +123,15 @@ func parseStrategicMergePatch(data []byte) (*patch, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	merge := func(old []byte, obj api.Object) ([]error, error) {
+	merge := func(ctx context.Context, old []byte, obj api.Object) ([]error, error) {
 		var original map[string]any
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(old, &original); err != nil {
+			return nil, err
+		}
+		if strategicCost(original, changes, obj) > maxStrategicCost {
+			return nil, errTooLarge("The lists of the strategic merge patch and of the object are too long to be merged")
+		}
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		merged, err := strategicpatch.StrategicMergeMapPatch(original, changes, obj)

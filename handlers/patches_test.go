@@ -23,7 +23,7 @@ func applied(kind types.PatchType, data string) string {
 	var out []byte
 	if p.merge != nil {
 		pod := &corev1.Pod{}
-		if _, err = p.merge([]byte(patched), pod); err == nil {
+		if _, err = p.merge(context.Background(), []byte(patched), pod); err == nil {
 			out, err = json.Marshal(pod)
 		}
 	} else {

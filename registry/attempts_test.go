@@ -69,3 +69,32 @@ func TestAttemptsEnd(t *testing.T) {
 		t.Error("deleted when there was no time")
 	}
 }
+
+// TestListEndsWithRequest verifies that a list stops filtering when the request's time
+// is up, and returns that as its error.
+func TestListEndsWithRequest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	looked := 0
+	filter := untilDone(ctx, func(*storage.Item) bool { looked++; return true })
+	for range 1000 {
+		if !filter(nil) {
+			t.Fatal("dropped before the time is up")
+		}
+	}
+	cancel()
+	for range 1000 {
+		filter(nil)
+	}
+	if looked >= 1300 || filter(nil) {
+		t.Errorf("%d items were looked at", looked)
+	}
+	r := newRegistry(t)
+	create(t, r, r.configMap(t, "a"), configMap("a", "1"))
+	at := r.configMap(t, "")
+	if _, err := r.List(ctx, at, ListOptions{Read: storage.Read{Match: storage.Any}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("list: %v", err)
+	}
+	if _, err := r.DeleteCollection(ctx, at, ListOptions{}, DeleteOptions{}); err == nil {
+		t.Error("a collection was deleted after the time was up")
+	}
+}

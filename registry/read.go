@@ -87,10 +87,29 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 	} else if o.converted(t) {
 		return r.listConverted(ctx, t, o, scope)
 	}
+	filter := untilDone(ctx, scope.filter)
 	list, err := r.collection(t.Resource).List(ctx, storage.ListOptions{
-		Read: o.Read, Prefix: scope.prefix, Key: scope.key, Field: scope.field, Value: scope.value, After: o.After, Limit: o.Limit, Labels: signature(o.Labels), Filter: scope.filter, Verify: o.Verify,
+		Read: o.Read, Prefix: scope.prefix, Key: scope.key, Field: scope.field, Value: scope.value, After: o.After, Limit: o.Limit, Labels: signature(o.Labels), Filter: filter, Verify: o.Verify,
 	})
+	if err == nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	return list, r.listError(t, err)
+}
+
+// untilDone returns a filter that looks at no more items once the time of a request is
+// up. The list is not used then.
+func untilDone(ctx context.Context, filter func(*storage.Item) bool) func(*storage.Item) bool {
+	if filter == nil || ctx.Done() == nil {
+		return filter
+	}
+	seen, done := 0, false
+	return func(item *storage.Item) bool {
+		if seen++; seen%256 == 0 && !done {
+			done = ctx.Err() != nil
+		}
+		return !done && filter(item)
+	}
 }
 
 func (r *Registry) listError(t Target, err error) error {

@@ -151,6 +151,9 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 			return err
 		}
 		r.keepTimes(t, old, obj)
+		if err := ctx.Err(); err != nil { // nothing was written yet
+			return err
+		}
 		if finished(t.Resource, obj, old) {
 			out, err = r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
 			return err
