@@ -28,7 +28,7 @@ func validatingPolicyChanges(at *place, is, was *admissionv1.ValidatingAdmission
 	at = at.of("spec")
 	s := &is.Spec
 	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
-	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, len(s.Variables) > 0}, unchanged)
+	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, len(s.Variables) > 0, false}, unchanged)
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		at.of("validations").required("validations or auditAnnotations must contain at least one item")
 		at.of("auditAnnotations").required("validations or auditAnnotations must contain at least one item")
@@ -55,12 +55,17 @@ type policyHead struct {
 	variables  []admissionv1.Variable
 	// declares reports whether "variables" is a name that expressions know.
 	declares bool
+	// mutates reports whether the policy changes objects, which a deletion does not have.
+	mutates bool
 }
 
 // policyHeadRules are for the head of a policy, and give what compiles the
 // expressions of the rest. Conditions that are unchanged were good before.
 func policyHeadRules(at *place, h *policyHead, unchanged bool) *expression.Compiler {
 	policyTargetRules(at, h.failure, h.params, h.match)
+	if h.mutates {
+		mutatingOperationRules(at.of("matchConstraints"), h.match)
+	}
 	if !unchanged {
 		matchConditionRules(at.of("matchConditions"), h.conditions, h.params != nil)
 	}

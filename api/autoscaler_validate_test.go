@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
@@ -82,5 +83,22 @@ func TestEndpointSliceRules(t *testing.T) {
 	r.PrepareUpdate(is, old)
 	if e := is.(*discoveryv1.EndpointSlice).Endpoints[0]; e.DeprecatedTopology != nil || e.NodeName == nil || *e.NodeName != "n" {
 		t.Errorf("topology: got %v", e)
+	}
+}
+
+func TestDeclaredFeatures(t *testing.T) {
+	status := func(names string) string { return `{"status":{"declaredFeatures":[` + names + `]}}` }
+	testRules(t, node(), []ruleTest{
+		{"good", "", status(`"A","A/b2","Bc"`), ""},
+		{"small", "", status(`"a"`), `status.declaredFeatures[0]: Invalid value: "a": invalid feature name "a": must start with an UpperCamelCase segment`},
+		{"empty segment", "", status(`"A//b"`), `invalid feature name "A//b"`},
+		{"not in order", "", status(`"B","A"`), `status.declaredFeatures[1]: Invalid value: "A": list must be sorted alphabetically`},
+		{"no swap", "", `{"status":{"nodeInfo":{"swap":{"capacity":0}}}}`, "metadata.nodeSwapStatus.capacity: Invalid value: 0: must be greater than zero"},
+		{"twice", "", status(`"A","A"`), `status.declaredFeatures[1]: Duplicate value: "A"`},
+	})
+	r := node()
+	n := ruleObject(t, r, `{"spec":{"configSource":{}},"status":{"config":{}}}`).(*corev1.Node)
+	if r.PrepareCreate(n); n.Spec.ConfigSource != nil || n.Status.Config != nil {
+		t.Errorf("got %v, %v", n.Spec.ConfigSource, n.Status.Config)
 	}
 }

@@ -175,7 +175,7 @@ func flowSchemaStatusRules(at *place, f, _ *flowcontrolv1.FlowSchema) {
 func conditionType[T ~string](at *place, t T, types *unique[T]) {
 	types.add(at, t)
 	if t == "" {
-		at.required("must not be empty")
+		at.required("")
 	}
 }
 

@@ -18,7 +18,7 @@ func mutatingPolicyChanges(at *place, is, was *admissionv1.MutatingAdmissionPoli
 	at = at.of("spec")
 	s := &is.Spec
 	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
-	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true}, unchanged)
+	c := policyHeadRules(at, &policyHead{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true, true}, unchanged)
 	if len(s.Mutations) == 0 {
 		at.of("mutations").required("mutations must contain at least one item")
 	}
@@ -69,4 +69,17 @@ func mutationExpression(at *place, text string, c *expression.Compiler, results 
 
 func mutatingBindingRules(at *place, b *admissionv1.MutatingAdmissionPolicyBinding) {
 	bindingRules(at.of("spec"), b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+	mutatingOperationRules(at.of("spec").of("matchResources"), b.Spec.MatchResources)
+}
+
+// mutatingOperationRules refuse operations without an object to change.
+func mutatingOperationRules(at *place, match *admissionv1.MatchResources) {
+	if match == nil {
+		return
+	}
+	for i := range match.ResourceRules {
+		for _, operation := range match.ResourceRules[i].Operations {
+			oneOf(at.of("resourceRules").of("operations"), operation, admissionv1.OperationAll, admissionv1.Connect, admissionv1.Create, admissionv1.Update)
+		}
+	}
 }

@@ -25,6 +25,13 @@ func node() *Resource {
 		MetadataRevalidated:  true,
 		HasStatus:            true,
 		Subresources:         []*Subresource{nodeProxy()},
+		PrepareCreate:        func(obj Object) { dropConfigSource(obj.(*corev1.Node), nil) },
+		PrepareUpdate:        func(obj, old Object) { dropConfigSource(obj.(*corev1.Node), old.(*corev1.Node)) },
+		PrepareStatusUpdate: func(obj, old Object) {
+			if old.(*corev1.Node).Status.Config == nil {
+				obj.(*corev1.Node).Status.Config = nil
+			}
+		},
 		// A kubelet registers itself together with its status.
 		KeepStatusOnCreate: true,
 		Default: func(obj Object) {

@@ -1,15 +1,22 @@
 package api
 
 import (
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func nodeRules(at *place, n *corev1.Node) {
 	taintRules(at.of("metadata").of("taints"), n.Spec.Taints)
 	nodeResourceRules(at, n)
+	if swap := n.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil && *swap.Capacity <= 0 {
+		// kube-apiserver names this path.
+		at.of("metadata").of("nodeSwapStatus").of("capacity").invalid(*swap.Capacity, "must be greater than zero")
+	}
+	declaredFeatureRules(at.of("status").of("declaredFeatures"), n.Status.DeclaredFeatures)
 	ranges := at.of("spec").of("podCIDRs")
 	for i, cidr := range n.Spec.PodCIDRs {
 		knownNetwork(ranges.item(i), cidr, nil)
@@ -32,9 +39,60 @@ func bothFamilies(cidrs []string) bool {
 	return v4 && v6
 }
 
+// declaredFeatureRules check the names of features, which are in order and unique.
+func declaredFeatureRules(at *place, features []string) {
+	for i, name := range features {
+		switch at := at.item(i); {
+		case len(name) > utilvalidation.DNS1123SubdomainMaxLength:
+			at.invalid(name, fmt.Sprintf("invalid feature name %q: must be no more than %d characters", name, utilvalidation.DNS1123SubdomainMaxLength))
+		case !isFeatureName(name):
+			at.invalid(name, fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, with subsequent segments separated by '/' "+
+				"(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", name))
+		}
+		if i+1 == len(features) {
+			continue
+		}
+		switch next := features[i+1]; {
+		case next == name:
+			at.item(i + 1).duplicate(next)
+		case next < name:
+			at.item(i+1).invalid(next, "list must be sorted alphabetically")
+		}
+	}
+}
+
+// isFeatureName reports whether a name is segments of letters and digits, separated by
+// slashes, that start with a letter, the first one with a capital.
+func isFeatureName(name string) bool {
+	for i, segment := range strings.Split(name, "/") {
+		for j, r := range segment {
+			upper, lower, digit := r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', r >= '0' && r <= '9'
+			if j == 0 && (!upper && (i == 0 || !lower)) || !upper && !lower && !digit {
+				return false
+			}
+		}
+		if segment == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// dropConfigSource removes the configuration source of a new node, and of one that had
+// none: kube-apiserver has removed the feature.
+func dropConfigSource(n, old *corev1.Node) {
+	if old == nil {
+		n.Status.Config = nil
+	}
+	if old == nil || old.Spec.ConfigSource == nil {
+		n.Spec.ConfigSource = nil
+	}
+}
+
 // nodeChanges are for updates of a node and of its status alike.
 func nodeChanges(at *place, is, was *corev1.Node) {
 	nodeResourceRules(at, is)
+	declaredFeatureRules(at.of("status").of("declaredFeatures"), is.Status.DeclaredFeatures)
 	var addresses unique[corev1.NodeAddress]
 	each(at.of("status").of("addresses"), is.Status.Addresses, func(at *place, a *corev1.NodeAddress) { addresses.add(at, *a) })
 	podCIDRChanges(at.of("spec").of("podCIDRs"), is.Spec.PodCIDRs, was.Spec.PodCIDRs)

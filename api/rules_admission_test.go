@@ -1,6 +1,9 @@
 package api
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWebhookRules(t *testing.T) {
 	hooks := func(more string) string {
@@ -51,6 +54,7 @@ func TestPolicyRules(t *testing.T) {
 	}
 	testRules(t, mutatingAdmissionPolicy(), []ruleTest{
 		{"good", "", mutation("Object{metadata: Object.metadata{labels: {'a': 'b'}}}"), ""},
+		{"deletions", "", strings.Replace(mutation("Object{}"), "CREATE", "DELETE", 1), `spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"`},
 		{"no variables", "", mutation("variables.a"), "undefined field 'a'"},
 		{"result", "", mutation("'a'"), "must evaluate to Object but got string"},
 		{"patches", "", policy(`"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: 'add', path: '/a', value: 1}]"}}]`), ""},
