@@ -144,7 +144,8 @@ func FuzzToYAML(f *testing.F) {
 	f.Add("\"\x7f\ufeff\xff\"")
 	f.Fuzz(func(t *testing.T, text string) {
 		var v any
-		if len(text) > 1000 || json.Unmarshal([]byte(text), &v) != nil {
+		if len(text) > 1000 || strings.Contains(text, "-0") || // negative zero becomes zero
+			json.Unmarshal([]byte(text), &v) != nil {
 			return
 		}
 		data, err := json.Marshal(v)

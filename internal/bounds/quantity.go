@@ -47,7 +47,11 @@ func Quantities(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	w := quantityWalk{known: map[reflect.Type]bool{}}
-	return w.json(d, deref(reflect.TypeOf(into)))
+	err := w.json(d, deref(reflect.TypeOf(into)))
+	if limit := (*Error)(nil); errors.As(err, &limit) {
+		return err
+	}
+	return nil // the decoder of the object says what else is wrong with the text
 }
 
 // MergedQuantities is Quantities of content that was decoded from JSON or YAML to maps,
@@ -158,7 +162,7 @@ func (w *quantityWalk) holds(rt reflect.Type) bool {
 func (w *quantityWalk) json(d *json.Decoder, rt reflect.Type) error {
 	token, err := d.Token()
 	if err != nil {
-		return nil // the decoder of the object says what is wrong
+		return err
 	}
 	switch x := token.(type) {
 	case string:
@@ -181,7 +185,7 @@ func (w *quantityWalk) composite(d *json.Decoder, rt reflect.Type, open json.Del
 		if open == '{' {
 			name, err := d.Token()
 			if err != nil {
-				return nil
+				return err
 			}
 			if text, ok := name.(string); ok {
 				of = w.member(rt, text)
@@ -194,10 +198,7 @@ func (w *quantityWalk) composite(d *json.Decoder, rt reflect.Type, open json.Del
 		}
 	}
 	_, err := d.Token() // the end
-	if err != nil {
-		return nil
-	}
-	return nil
+	return err
 }
 
 // member returns the type of a member of an object; that of any if it holds no quantity.

@@ -59,6 +59,15 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
+// TestQuantitiesOfBrokenText verifies that the walk ends at a fault of the text.
+func TestQuantitiesOfBrokenText(t *testing.T) {
+	for _, text := range []string{`[=b{0E0000`, `{"a":1e5000`, `{1e5000:`, `{"a" 1e5000}`, `[1e5000,}`, `{"a":[1e5000}`, "[\x00 1e5000"} {
+		if err := Quantities([]byte(text), &corev1.ResourceQuota{}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestProtoQuantities(t *testing.T) {
 	// The text of a quantity is copied to the wire as it is, so that one as long can be
 	// replaced in it.
