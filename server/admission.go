@@ -19,9 +19,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// tolerationSeconds are what a pod is given by default.
-const tolerationSeconds = 300
-
 // newAdmission puts the plugins together that the options choose.
 func (s *Server) newAdmission(gates features.Gates, catalogue *api.Catalogue, reg *registry.Registry, authorizer authz.Authorizer, metrics prometheus.Registerer, ledger *quota.Ledger) (*admission.Chain, error) {
 	files, err := admission.ReadConfigFile(s.o.AdmissionConfigFile)
@@ -70,16 +67,9 @@ func (s *Server) newAdmission(gates features.Gates, catalogue *api.Catalogue, re
 		Allowed:            allowed,
 		Gates:              gates,
 		Dial:               webhookDialer(s.hooked),
-		NotReadySeconds:    secondsOr(s.o.NotReadyTolerationSeconds),
-		UnreachableSeconds: secondsOr(s.o.UnreachableTolerationSeconds),
+		NotReadySeconds:    *s.o.NotReadyTolerationSeconds,
+		UnreachableSeconds: *s.o.UnreachableTolerationSeconds,
 		Ledger:             ledger,
 		Metrics:            metrics,
 	})
-}
-
-func secondsOr(s *int64) int64 {
-	if s == nil {
-		return tolerationSeconds
-	}
-	return *s
 }

@@ -41,7 +41,7 @@ func (s *Server) newIdentities(catalogue *api.Catalogue, reg *registry.Registry,
 	if id.keys, err = readKeys(o); err != nil {
 		return nil, err
 	}
-	id.issuer = &authn.Issuer{Name: o.Authentication.issuers()[0], Keys: id.keys}
+	id.issuer = &authn.Issuer{Name: o.Authentication.Issuers[0], Keys: id.keys}
 	own := authn.TokenFile{}
 	own.Add(s.Token, &request.User{Name: adminName, Groups: []string{request.GroupMasters}})
 	methods := authn.Union{authn.Trusted{}, authn.Bearer{Tokens: authn.ForServer(o.Authentication.audiences(), own)}}
@@ -95,7 +95,7 @@ func (s *Server) newTokens(id *identities, catalogue *api.Catalogue, reg *regist
 		tokens = append(tokens, authn.ForServer(audiences, file))
 	}
 	tokens = append(tokens, &authn.ServiceAccounts{
-		Issuers:   o.Authentication.issuers(),
+		Issuers:   o.Authentication.Issuers,
 		Keys:      id.keys,
 		Audiences: audiences,
 		NoLookup:  o.Authentication.NoLookup,

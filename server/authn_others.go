@@ -1,12 +1,10 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/miniapiserver/miniapiserver/authn"
 )
@@ -26,7 +24,7 @@ func (s *Server) otherTokens(id *identities, counts *authn.TokenMetrics) (authn.
 		if a.ConfigFile != "" {
 			flag = "--authentication-config"
 		}
-		others, err := authn.NewOtherIssuers(config, a.ConfigFile, data, a.issuers(), o.Logger)
+		others, err := authn.NewOtherIssuers(config, a.ConfigFile, data, a.Issuers, o.Logger)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
@@ -65,34 +63,9 @@ func (a Authentication) config() (*authn.Config, []byte, error) {
 	return &authn.Config{JWT: []authn.JWT{jwt}}, nil, nil
 }
 
-// OIDC is one issuer of tokens, by the flags that begin with --oidc-.
-type OIDC struct {
-	// IssuerURL and ClientID (--oidc-issuer-url, --oidc-client-id) are who issues
-	// tokens, and for whom they must be meant.
-	IssuerURL, ClientID string
-	// CAFile (--oidc-ca-file) verifies the issuer; empty means the CAs of the
-	// machine.
-	CAFile string
-	// UsernameClaim and UsernamePrefix (--oidc-username-claim,
-	// --oidc-username-prefix) make the user's name; empty means sub, and the
-	// issuer unless the claim is email. "-" is no prefix.
-	UsernameClaim, UsernamePrefix string
-	// GroupsClaim and GroupsPrefix (--oidc-groups-claim, --oidc-groups-prefix)
-	// make the user's groups.
-	GroupsClaim, GroupsPrefix string
-	// RequiredClaims (--oidc-required-claim) are claims that must have a value.
-	RequiredClaims map[string]string
-	// Algorithms (--oidc-signing-algs) are those by which tokens may be signed;
-	// empty means RS256.
-	Algorithms []string
-}
-
-// jwt is the part of a configuration that means the same.
+// jwt returns the JWT authenticator that the flags describe. Defaults are filled in.
 func (o OIDC) jwt() (authn.JWT, error) {
 	claim, prefix := o.UsernameClaim, o.UsernamePrefix
-	if claim == "" {
-		claim = "sub"
-	}
 	switch {
 	case prefix == "-":
 		prefix = ""
@@ -109,10 +82,6 @@ func (o OIDC) jwt() (authn.JWT, error) {
 	for _, name := range slices.Sorted(maps.Keys(o.RequiredClaims)) {
 		j.ClaimRules = append(j.ClaimRules, authn.ClaimRule{Claim: name, RequiredValue: o.RequiredClaims[name]})
 	}
-	algorithms := o.Algorithms
-	if len(algorithms) == 0 {
-		algorithms = []string{"RS256"}
-	}
 	if o.CAFile != "" {
 		ca, err := os.ReadFile(o.CAFile)
 		if err != nil {
@@ -120,30 +89,5 @@ func (o OIDC) jwt() (authn.JWT, error) {
 		}
 		j.Issuer.CertificateAuthority = string(ca)
 	}
-	return j.SignedBy(algorithms), nil
-}
-
-// validateOthers says what is wrong with the flags about others' tokens.
-func (a Authentication) validateOthers() []error {
-	var errs []error
-	o := &a.OIDC
-	any := o.IssuerURL != "" || o.ClientID != "" || o.CAFile != "" || o.UsernamePrefix != "" || o.GroupsClaim != "" || o.GroupsPrefix != "" || len(o.RequiredClaims) > 0
-	if any && (o.IssuerURL == "" || o.ClientID == "") {
-		errs = append(errs, errors.New("--oidc-issuer-url: must be given together with --oidc-client-id when any --oidc-* flags are"))
-	}
-	for _, algorithm := range o.Algorithms {
-		if !slices.Contains(authn.SafeAlgorithms(), algorithm) {
-			errs = append(errs, fmt.Errorf("--oidc-signing-algs: %q is none of %s", algorithm, strings.Join(authn.SafeAlgorithms(), ", ")))
-		}
-	}
-	if any && a.ConfigFile != "" {
-		errs = append(errs, errors.New("--authentication-config: cannot be together with --oidc-* flags"))
-	}
-	if v := a.WebhookVersion; v != "" && v != "v1" && v != "v1beta1" {
-		errs = append(errs, fmt.Errorf("--authentication-token-webhook-version: %q is neither v1 nor v1beta1", v))
-	}
-	if a.WebhookTTL < 0 {
-		errs = append(errs, fmt.Errorf("--authentication-token-webhook-cache-ttl: %v is below 0", a.WebhookTTL))
-	}
-	return errs
+	return j.SignedBy(o.Algorithms), nil
 }

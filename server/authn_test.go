@@ -77,7 +77,7 @@ func TestOIDCFlags(t *testing.T) {
 		{OIDC{IssuerURL: "https://i", ClientID: "a", UsernameClaim: "email", UsernamePrefix: "x:"}, "email", "x:"},
 		{OIDC{IssuerURL: "https://i", ClientID: "a", UsernamePrefix: "-"}, "sub", ""},
 	} {
-		j, err := c.o.jwt()
+		j, err := withOptions(Options{Authentication: Authentication{OIDC: c.o}}).Options.Authentication.OIDC.jwt()
 		name := j.ClaimMappings.Username
 		if err != nil || name.Claim != c.claim || *name.Prefix != c.named || !reflect.DeepEqual(j.Issuer.Audiences, []string{"a"}) {
 			t.Errorf("%+v: got %+v, %v", c.o, name, err)

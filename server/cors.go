@@ -24,7 +24,7 @@ func originPatterns(expressions []string) ([]*regexp.Regexp, error) {
 			err = fmt.Errorf("%q is not anchored to the start and the end of the host, as //example.com(:|$) is", text)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("--cors-allowed-origins: %w", err))
+			errs = append(errs, err)
 		}
 		patterns = append(patterns, pattern)
 	}

@@ -7,7 +7,8 @@
 // a test; a Server is one that runs. Servers share nothing, so any number of
 // them can be in one process.
 //
-// Reading order: options.go; start.go, which is the list of what a server is
+// Reading order: options.go; flagtable.go, which describes the options and the flags
+// of the command; start.go, which is the list of what a server is
 // made of; stop.go; then certs.go and pair.go for the certificates, authn.go
 // for credentials, and insecure.go for the port without any.
 //

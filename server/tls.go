@@ -2,7 +2,6 @@ package server
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -61,23 +60,7 @@ func cipherSuites(names []string) ([]uint16, error) {
 	return ids, nil
 }
 
-// validateTLS says what is wrong with the flags about TLS.
-func (o Options) validateTLS() []error {
-	var errs []error
-	version, err := tlsVersion(o.TLSMinVersion)
-	if err != nil {
-		errs = append(errs, fmt.Errorf("--tls-min-version: %w", err))
-	}
-	suites, err := cipherSuites(o.TLSCipherSuites)
-	switch {
-	case err != nil:
-		errs = append(errs, fmt.Errorf("--tls-cipher-suites: %w", err))
-	case len(suites) > 0 && version < tls.VersionTLS13 && !forHTTP2(suites):
-		errs = append(errs, errors.New("--tls-cipher-suites: HTTP/2 needs TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 among them"))
-	}
-	return errs
-}
-
+// forHTTP2 reports whether the suites include one of those that HTTP/2 prescribes.
 func forHTTP2(suites []uint16) bool {
 	return slices.Contains(suites, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) || slices.Contains(suites, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
 }

@@ -26,25 +26,27 @@ func main() {
 // run is the command; it returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	began := time.Now()
-	s, groups, err := parseFlags(args)
+	c, o, err := parseFlags(args)
 	if err != nil {
 		return fail(stderr, err)
 	}
 	switch {
-	case s.help:
-		printHelp(stdout, groups)
+	case c.Help:
+		if err := printHelp(stdout, c.Flags()); err != nil {
+			return fail(stderr, err)
+		}
 		return 0
-	case s.version:
+	case c.Version:
 		fmt.Fprintln(stdout, "miniapiserver, Kubernetes", server.Version().GitVersion)
 		return 0
 	}
-	s.Logger = newLogger(stderr, s.logFormat, s.verbosity)
+	o.Logger = newLogger(stderr, c.LoggingFormat, c.Verbosity)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var running atomic.Pointer[server.Server]
 	go untilSignal(cancel, &running)
-	srv, err := server.Start(ctx, s.Options)
+	srv, err := server.Start(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil {
 			return 0 // told to stop before it ran
@@ -52,7 +54,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return fail(stderr, err)
 	}
 	running.Store(srv)
-	fmt.Fprint(stdout, welcome(srv, s, time.Since(began)))
+	fmt.Fprint(stdout, welcome(srv, o, time.Since(began)))
 
 	select {
 	case <-ctx.Done():
@@ -60,7 +62,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return fail(stderr, srv.Err())
 	}
 	// Requests may take their time; what hangs beyond that is cut off.
-	stopCtx, stopCancel := context.WithTimeout(context.Background(), cmp.Or(s.RequestTimeout, time.Minute))
+	stopCtx, stopCancel := context.WithTimeout(context.Background(), cmp.Or(o.RequestTimeout, time.Minute))
 	defer stopCancel()
 	if err := srv.Stop(stopCtx); err != nil {
 		return fail(stderr, err)
@@ -89,7 +91,7 @@ func fail(stderr io.Writer, err error) int {
 }
 
 // welcome is what a person wants to know of a server that has just started.
-func welcome(srv *server.Server, s *settings, took time.Duration) string {
+func welcome(srv *server.Server, o server.Options, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "miniapiserver (Kubernetes %s) is ready at %s after %d ms\n\n",
 		server.Version().GitVersion, srv.URL, took.Milliseconds())
@@ -97,19 +99,19 @@ func welcome(srv *server.Server, s *settings, took time.Duration) string {
 	if srv.InsecureURL != "" {
 		fmt.Fprintf(&b, "  kubectl --server %s get namespaces\n", srv.InsecureURL)
 	}
-	fmt.Fprintf(&b, "\n%s Ctrl-C stops the server.\n", kept(s))
+	fmt.Fprintf(&b, "\n%s Ctrl-C stops the server.\n", kept(o))
 	return b.String()
 }
 
 // kept says what will be there when the server has stopped.
-func kept(s *settings) string {
+func kept(o server.Options) string {
 	switch {
-	case len(s.EtcdServers) > 0:
-		return "Data is kept in etcd at " + strings.Join(s.EtcdServers, ", ") + "."
-	case s.Ephemeral():
+	case len(o.EtcdServers) > 0:
+		return "Data is kept in etcd at " + strings.Join(o.EtcdServers, ", ") + "."
+	case o.Ephemeral():
 		return "Nothing is kept."
 	}
-	return "Data is kept in " + s.Dir + "."
+	return "Data is kept in " + o.Dir + "."
 }
 
 // shellQuote makes a word of a path that a shell would split or change.

@@ -1,0 +1,322 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// Checks of one value. Each returns what is wrong with it; the name of the flag is
+// put before that.
+
+func notNegative[T int | int64 | time.Duration](n T) error {
+	if n < 0 {
+		return fmt.Errorf("%v is below 0", n)
+	}
+	return nil
+}
+
+// port checks that a number is a port of at least first; the description says
+// which numbers are valid.
+func port(first int, description string) func(int) error {
+	return func(n int) error {
+		if n < first || n > 65535 {
+			return fmt.Errorf("%d is not a port (%s)", n, description)
+		}
+		return nil
+	}
+}
+
+func ipAddress(text string) error {
+	if net.ParseIP(text) == nil {
+		return fmt.Errorf("%q is not an IP address", text)
+	}
+	return nil
+}
+
+func etcdPrefix(text string) error {
+	if !strings.HasPrefix(text, "/") || text == "/" {
+		return fmt.Errorf("%q must begin with a slash, and be more than that", text)
+	}
+	return nil
+}
+
+func serviceRanges(text string) error {
+	_, err := serviceIPs(text)
+	return err
+}
+
+func nodePorts(r [2]int32) error {
+	if r[0] < 1 || r[1] > 65535 || r[0] > r[1] {
+		return fmt.Errorf("%q is not a range of ports such as 30000-32767", formatPortRange(r))
+	}
+	return nil
+}
+
+func httpsURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	if u, err := url.Parse(text); err != nil || u.Scheme != "https" {
+		return fmt.Errorf("%q is no https URL", text)
+	}
+	return nil
+}
+
+// either checks that a text is one of two.
+func either(a, b string) func(string) error {
+	return func(text string) error {
+		if text != a && text != b {
+			return fmt.Errorf("%q is neither %s nor %s", text, a, b)
+		}
+		return nil
+	}
+}
+
+// among checks that every element of a list is one of the known values.
+func among(known ...string) func([]string) error {
+	return func(list []string) error {
+		var errs []error
+		for _, s := range list {
+			if !slices.Contains(known, s) {
+				errs = append(errs, fmt.Errorf("%q is none of %s", s, strings.Join(known, ", ")))
+			}
+		}
+		return errors.Join(errs...)
+	}
+}
+
+func noEmptyElement(list []string) error {
+	for _, s := range list {
+		if strings.TrimSpace(s) == "" {
+			return fmt.Errorf("empty value in %q", list)
+		}
+	}
+	return nil
+}
+
+func minTLSVersion(name string) error {
+	_, err := tlsVersion(name)
+	return err
+}
+
+func tlsSuites(names []string) error {
+	_, err := cipherSuites(names)
+	return err
+}
+
+func corsOrigins(expressions []string) error {
+	_, err := originPatterns(expressions)
+	return err
+}
+
+func serviceAccountIssuers(issuers []string) error {
+	var errs []error
+	for i, issuer := range issuers {
+		if issuer == "" {
+			errs = append(errs, errors.New("must not be empty"))
+		} else if strings.Contains(issuer, ":") { // anything else is a plain name
+			if _, err := url.Parse(issuer); err != nil {
+				errs = append(errs, fmt.Errorf("contained a ':' but was not a valid URL: %w", err))
+			}
+		}
+		if slices.Contains(issuers[:i], issuer) {
+			errs = append(errs, fmt.Errorf("%q is given twice", issuer))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func tokenExpiration(d time.Duration) error {
+	const longest = 1 << 32 * time.Second
+	if d != 0 && (d < time.Hour || d > longest) {
+		return fmt.Errorf("%v is not between %v and %v", d, time.Hour, longest)
+	}
+	return nil
+}
+
+func authorizationModes(modes []string) error {
+	var errs []error
+	for i, mode := range modes {
+		if !slices.Contains(authz.Modes(), mode) {
+			errs = append(errs, fmt.Errorf("%q is not a valid mode, only %s", mode, strings.Join(authz.Modes(), ", ")))
+		}
+		if slices.Contains(modes[:i], mode) {
+			errs = append(errs, fmt.Errorf("%q is specified more than once", mode))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func knownControllers(value []string) error {
+	for _, v := range value {
+		if name := strings.TrimPrefix(v, "-"); name != "*" {
+			if _, ok := controllers.Known(name); !ok {
+				return fmt.Errorf("%q is none of %s", name, strings.Join(controllers.Names(), ", "))
+			}
+		}
+	}
+	return nil
+}
+
+func knownPlugins(names []string) error {
+	var errs []error
+	for _, name := range names {
+		if !slices.Contains(admission.Names(), name) {
+			errs = append(errs, fmt.Errorf("plugin %q is unknown", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func featureGates(gates map[string]bool) error {
+	_, err := features.New(gates)
+	return err
+}
+
+// Checks of a value beside those of other flags.
+
+// together returns a check that two flags are both set or both empty.
+func together(a, b *string, other string) func() error {
+	return func() error {
+		if (*a == "") != (*b == "") {
+			return fmt.Errorf("must be given together with --%s", other)
+		}
+		return nil
+	}
+}
+
+func (o *Options) checkInsecurePort() error {
+	if o.InsecurePort > 0 && o.InsecurePort == o.Port {
+		return fmt.Errorf("%d is --secure-port too", o.InsecurePort)
+	}
+	return nil
+}
+
+func (o *Options) checkEtcdServers() error {
+	if len(o.EtcdServers) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "") {
+		return errors.New("must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are")
+	}
+	return nil
+}
+
+func (o *Options) checkEtcdSnapshot() error {
+	if len(o.EtcdServers) > 0 && o.EtcdSnapshot != "" {
+		return errors.New("cannot be together with --etcd-servers, it is read into the embedded etcd")
+	}
+	return nil
+}
+
+// checkCipherSuites requires one of the suites that HTTP/2 prescribes for TLS 1.2.
+func (o *Options) checkCipherSuites() error {
+	version, err := tlsVersion(o.TLSMinVersion)
+	if err != nil || version >= tls.VersionTLS13 {
+		return nil
+	}
+	suites, err := cipherSuites(o.TLSCipherSuites)
+	if err == nil && len(suites) > 0 && !forHTTP2(suites) {
+		return errors.New("HTTP/2 needs TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 among them")
+	}
+	return nil
+}
+
+func (o *Options) checkRuntimeConfig() error {
+	gates, err := features.New(o.FeatureGates)
+	if err != nil {
+		return nil // --feature-gates reports it
+	}
+	_, err = api.Enable(api.BuiltInWith(gates), o.RuntimeConfig, gates)
+	return err
+}
+
+// checkAdmissionPlugins requires that no plugin is both enabled and disabled.
+func (o *Options) checkAdmissionPlugins() error {
+	if knownPlugins(o.EnableAdmissionPlugins) != nil || knownPlugins(o.DisableAdmissionPlugins) != nil {
+		return nil // reported for the flag that has the unknown name
+	}
+	return admission.CheckNames(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins)
+}
+
+func (o *Options) checkControllersOff() error {
+	return among(controllers.Names()...)(o.ControllersOff)
+}
+
+func (a *Authentication) checkProxyCAFile() error {
+	if a.ProxyCAFile == "" && len(a.ProxyUserHeaders) > 0 {
+		return errors.New("must be given together with --requestheader-username-headers, or any client could name any user in them")
+	}
+	return nil
+}
+
+func (a *Authentication) checkProxyUserHeaders() error {
+	if a.ProxyCAFile != "" && len(a.ProxyUserHeaders) == 0 {
+		return errors.New("must be given together with --requestheader-client-ca-file")
+	}
+	return nil
+}
+
+// usesOIDC reports whether any flag that begins with --oidc- is set, apart from
+// those with a default.
+func (a *Authentication) usesOIDC() bool {
+	o := &a.OIDC
+	return o.IssuerURL != "" || o.ClientID != "" || o.CAFile != "" || o.UsernamePrefix != "" || o.GroupsClaim != "" || o.GroupsPrefix != "" || len(o.RequiredClaims) > 0
+}
+
+func (a *Authentication) checkOIDC() error {
+	if a.usesOIDC() && (a.OIDC.IssuerURL == "" || a.OIDC.ClientID == "") {
+		return errors.New("must be given together with --oidc-client-id when any --oidc-* flags are")
+	}
+	return nil
+}
+
+func (a *Authentication) checkConfigFile() error {
+	if a.ConfigFile != "" && a.usesOIDC() {
+		return errors.New("cannot be together with --oidc-* flags")
+	}
+	return nil
+}
+
+func (a *Authorization) checkConfigFile() error {
+	if a.ConfigFile != "" && (len(a.Modes) > 0 || a.WebhookConfigFile != "") {
+		return errors.New("can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
+	}
+	return nil
+}
+
+// checkModes requires the modes for which other flags are set.
+func (a *Authorization) checkModes() error {
+	var errs []error
+	if a.PolicyFile != "" && !slices.Contains(a.Modes, authz.ModeABAC) {
+		errs = append(errs, errors.New("must have ABAC where --authorization-policy-file is given"))
+	}
+	if a.WebhookConfigFile != "" && !slices.Contains(a.Modes, authz.ModeWebhook) {
+		errs = append(errs, errors.New("must have Webhook where --authorization-webhook-config-file is given"))
+	}
+	return errors.Join(errs...)
+}
+
+// checkPolicyFile and checkWebhookConfigFile require the files of the modes.
+func (a *Authorization) checkPolicyFile() error {
+	if a.PolicyFile == "" && slices.Contains(a.Modes, authz.ModeABAC) {
+		return errors.New("must be given where ABAC is a mode")
+	}
+	return nil
+}
+
+func (a *Authorization) checkWebhookConfigFile() error {
+	if a.WebhookConfigFile == "" && slices.Contains(a.Modes, authz.ModeWebhook) {
+		return errors.New("must be given where Webhook is a mode")
+	}
+	return nil
+}

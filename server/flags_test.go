@@ -1,0 +1,352 @@
+package server
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// set sets flags, each given as name=value.
+func set(c *CommandLine, flags ...string) error {
+	for _, f := range flags {
+		name, text, _ := strings.Cut(f, "=")
+		i := slices.IndexFunc(c.Flags(), func(f Flag) bool { return f.Name == name })
+		if i < 0 {
+			return fmt.Errorf("there is no flag --%s", name)
+		}
+		if err := c.Flags()[i].Value.Set(text); err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func TestFlagFaults(t *testing.T) {
+	for want, flags := range map[string]string{
+		// Text that is not of the type.
+		`--secure-port: strconv.ParseInt: parsing "x": invalid syntax`:                         "secure-port=x",
+		`--default-not-ready-toleration-seconds: strconv.ParseInt: parsing "": invalid syntax`: "default-not-ready-toleration-seconds=",
+		`--ephemeral: strconv.ParseBool: parsing "perhaps": invalid syntax`:                    "ephemeral=perhaps",
+		`--anonymous-auth: strconv.ParseBool: parsing "no": invalid syntax`:                    "anonymous-auth=no",
+		`--event-ttl: time: missing unit in duration "5"`:                                      "event-ttl=5",
+		`--authorization-webhook-cache-authorized-ttl: time: invalid duration "x"`:             "authorization-webhook-cache-authorized-ttl=x",
+		`--min-request-timeout: strconv.ParseInt: parsing "1m": invalid syntax`:                "min-request-timeout=1m",
+		`--service-node-port-range: "30000" is not a range of ports such as 30000-32767`:       "service-node-port-range=30000",
+		`--etcd-servers: parse error on line 1, column 2: bare " in non-quoted-field`:          `etcd-servers=a"b`,
+		`--oidc-required-claim: a must be formatted as key=value`:                              "oidc-required-claim=a",
+		`--runtime-config: "=true" has no key`:                                                 "runtime-config==true",
+		`--feature-gates: missing bool value for ClusterTrustBundle`:                           "feature-gates=ClusterTrustBundle",
+		// Values that are invalid on their own.
+		`--bind-address: "localhost" is not an IP address`:                                                           "bind-address=localhost",
+		`--secure-port: 65536 is not a port (0 to 65535)`:                                                            "secure-port=65536",
+		`--insecure-port: -2 is not a port (1 to 65535, or 0 for none)`:                                              "insecure-port=-2",
+		`--kubelet-port: -1 is not a port (1 to 65535)`:                                                              "kubelet-port=-1",
+		`--service-node-port-range: "0-1" is not a range of ports such as 30000-32767`:                               "service-node-port-range=0-1",
+		`--service-node-port-range: "2-1" is not a range of ports such as 30000-32767`:                               "service-node-port-range=2-1",
+		`--service-cluster-ip-range: "10.0.0.0" is not a CIDR such as 10.0.0.0/24`:                                   "service-cluster-ip-range=10.0.0.0",
+		`--quota-backend-bytes: -1 is below 0`:                                                                       "quota-backend-bytes=-1",
+		`--livez-grace-period: -1s is below 0`:                                                                       "livez-grace-period=-1s",
+		`--min-request-timeout: -1s is below 0`:                                                                      "min-request-timeout=-1",
+		`--authentication-token-webhook-cache-ttl: -1s is below 0`:                                                   "authentication-token-webhook-cache-ttl=-1s",
+		`--etcd-prefix: "registry" must begin with a slash, and be more than that`:                                   "etcd-prefix=registry",
+		`--tls-min-version: VersionTLS11 is not safe, must be VersionTLS12 or VersionTLS13`:                          "tls-min-version=VersionTLS11",
+		`--tls-cipher-suites: cipher suite NOPE is not supported or doesn't exist`:                                   "tls-cipher-suites=NOPE",
+		`--cors-allowed-origins: an expression is empty`:                                                             `cors-allowed-origins=""`,
+		`--service-account-issuer: "a" is given twice`:                                                               "service-account-issuer=a service-account-issuer=a",
+		`--service-account-max-token-expiration: 1m0s is not between 1h0m0s and 1193046h28m16s`:                      "service-account-max-token-expiration=1m",
+		`--service-account-jwks-uri: "http://x" is no https URL`:                                                     "service-account-jwks-uri=http://x",
+		`--requestheader-group-headers: empty value in ["a" ""]`:                                                     "requestheader-group-headers=a,",
+		`--oidc-signing-algs: "HS256" is none of ES256, ES384, ES512, PS256, PS384, PS512, RS256, RS384, RS512`:      "oidc-signing-algs=HS256",
+		`--authorization-mode: "Magic" is not a valid mode, only AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node`: "authorization-mode=Magic",
+		`--authorization-webhook-version: "v2" is neither v1 nor v1beta1`:                                            "authorization-webhook-version=v2",
+		`--enable-admission-plugins: plugin "Nonsense" is unknown`:                                                   "enable-admission-plugins=Nonsense",
+		`--disable-admission-plugins: plugin "Nonsense" is unknown`:                                                  "disable-admission-plugins=Nonsense",
+		`--feature-gates: unrecognized feature gate: Nonsense`:                                                       "feature-gates=Nonsense=true",
+		`--runtime-config: `: "runtime-config=foo/v1",
+		`--controllers: "nothing" is none of bootstrap-signer-controller, `: "controllers=*,-nothing",
+		`--logging-format: "xml" is neither text nor json`:                  "logging-format=xml",
+		// Values that other flags rule out.
+		`--data-dir: must not be empty`:                                                                               "data-dir=",
+		`--ephemeral: cannot be together with --data-dir`:                                                             "ephemeral=true data-dir=x",
+		`--etcd-snapshot: cannot be together with --etcd-servers, it is read into the embedded etcd`:                  "etcd-servers=e etcd-snapshot=s",
+		`--etcd-servers: must be given where --etcd-cafile, --etcd-certfile or --etcd-keyfile are`:                    "etcd-cafile=ca",
+		`--etcd-certfile: must be given together with --etcd-keyfile`:                                                 "etcd-servers=e etcd-keyfile=k",
+		`--insecure-port: 80 is --secure-port too`:                                                                    "secure-port=80 insecure-port=80",
+		`--tls-cert-file: must be given together with --tls-private-key-file`:                                         "tls-private-key-file=k",
+		`--tls-cipher-suites: HTTP/2 needs TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`:                                     "tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+		`--requestheader-client-ca-file: must be given together with --requestheader-username-headers`:                "requestheader-username-headers=X",
+		`--requestheader-username-headers: must be given together with --requestheader-client-ca-file`:                "requestheader-client-ca-file=x",
+		`--authentication-config: cannot be together with --oidc-* flags`:                                             "authentication-config=x oidc-issuer-url=https://x oidc-client-id=a",
+		`--oidc-issuer-url: must be given together with --oidc-client-id when any --oidc-* flags are`:                 "oidc-client-id=a",
+		`--authorization-mode: must have ABAC where --authorization-policy-file is given`:                             "authorization-policy-file=x",
+		`--authorization-mode: must have Webhook where --authorization-webhook-config-file is given`:                  "authorization-webhook-config-file=x",
+		`--authorization-policy-file: must be given where ABAC is a mode`:                                             "authorization-mode=ABAC",
+		`--authorization-webhook-config-file: must be given where Webhook is a mode`:                                  "authorization-mode=Webhook",
+		`--authorization-config: can not be specified when --authorization-mode or`:                                   "authorization-config=x authorization-mode=RBAC",
+		`--enable-admission-plugins: [Priority] in enable-admission-plugins and disable-admission-plugins overlapped`: "enable-admission-plugins=Priority disable-admission-plugins=Priority",
+		`--kubelet-client-certificate: must be given together with --kubelet-client-key`:                              "kubelet-client-key=k",
+		`--proxy-client-cert-file: must be given together with --proxy-client-key-file`:                               "proxy-client-key-file=k",
+		`--cluster-signing-cert-file: must be given together with --cluster-signing-key-file`:                         "cluster-signing-key-file=k",
+	} {
+		c := NewCommandLine()
+		err := set(c, strings.Fields(flags)...)
+		if err == nil {
+			_, err = c.Complete()
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s:\n got %v\nwant %s", flags, err, want)
+		}
+	}
+}
+
+func TestFlagValues(t *testing.T) {
+	c := NewCommandLine()
+	for _, f := range []struct{ flag, want string }{
+		{"etcd-servers=a,b", "a,b"},
+		{"etcd-servers=c", "a,b,c"},
+		{"kubelet-preferred-address-types=InternalIP", "InternalIP"},
+		{"controllers=", ""},
+		{"service-account-key-file=a,b", "a,b"},
+		{"oidc-required-claim=a=b,c=d", "a=b,c=d"},
+		{"feature-gates=kube:B=true, A=false", "A=false,B=true"},
+		{"feature-gates=B=false", "A=false,B=false"},
+		{"runtime-config=api/beta, apps/v1=false", "api/beta=,apps/v1=false"},
+		{"profiling=false", "false"},
+		{"min-request-timeout=60", "60"},
+		{"authorization-webhook-cache-authorized-ttl=0", "0s"},
+		{"default-not-ready-toleration-seconds=0", "0"},
+		{"service-node-port-range=1-2", "1-2"},
+	} {
+		name, _, _ := strings.Cut(f.flag, "=")
+		if err := set(c, f.flag); err != nil {
+			t.Error(err)
+		}
+		i := slices.IndexFunc(c.Flags(), func(f Flag) bool { return f.Name == name })
+		if got := c.Flags()[i].Value.String(); got != f.want {
+			t.Errorf("%s: got %s, want %s", f.flag, got, f.want)
+		}
+	}
+	o := &c.Options
+	if len(o.Authentication.KeyFiles) != 1 || o.Authentication.OIDC.RequiredClaims["a"] != "b,c=d" || !o.NoProfiling || o.Authorization.AuthorizedTTL >= 0 ||
+		*o.NotReadyTolerationSeconds != 0 || o.ServiceNodePortRange != [2]int32{1, 2} {
+		t.Errorf("got %+v", o)
+	}
+}
+
+// leaves calls visit for the exported fields below v that are no structs of this package.
+func leaves(v reflect.Value, path string, visit func(path string, v reflect.Value)) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name := path + field.Name
+		switch {
+		case !field.IsExported():
+		case v.Field(i).Kind() == reflect.Struct:
+			leaves(v.Field(i), name+".", visit)
+		default:
+			visit(name, v.Field(i))
+		}
+	}
+}
+
+// fieldsOfFlags returns the fields that flags change, with the name of the flag. It
+// sets each flag of a command line of its own to see that.
+func fieldsOfFlags(t *testing.T) map[string]string {
+	t.Helper()
+	sample := map[string]string{
+		"int": "7", "duration": "7s", "ip": "192.0.2.1", "string": "x", "strings": "x", "stringArray": "x", "portRange": "1-2",
+		"key=value": "a=b", "key=value,...": "a=b", "name=bool,...": "a=true",
+	}
+	fields := map[string]string{}
+	for i, f := range NewCommandLine().Flags() {
+		text := sample[f.Value.Type()]
+		if f.Value.Type() == "bool" {
+			text = fmt.Sprint(f.Default == "false")
+		}
+		c := NewCommandLine()
+		before := map[string]any{}
+		leaves(reflect.ValueOf(c).Elem(), "", func(path string, v reflect.Value) {
+			if v.Kind() != reflect.Func {
+				before[path] = v.Interface()
+			}
+		})
+		if err := c.Flags()[i].Value.Set(text); err != nil {
+			t.Errorf("--%s %s: %v", f.Name, text, err)
+		}
+		changed := 0
+		leaves(reflect.ValueOf(c).Elem(), "", func(path string, v reflect.Value) {
+			if old, ok := before[path]; ok && !reflect.DeepEqual(old, v.Interface()) {
+				changed++
+				if fields[path] == "" {
+					fields[path] = f.Name
+				} else if f.Name != "log-format" {
+					t.Errorf("--%s and --%s set %s", fields[path], f.Name, path)
+				}
+			}
+		})
+		if changed != 1 {
+			t.Errorf("--%s changes %d fields", f.Name, changed)
+		}
+	}
+	return fields
+}
+
+func TestEveryOptionHasAFlag(t *testing.T) {
+	without := map[string]string{
+		"Options.ControllersOff": "made from --controllers",
+		"Options.Dial":           "a function",
+		"Options.Lookup":         "a function",
+		"Options.Logger":         "made from --v and --logging-format",
+	}
+	flags := fieldsOfFlags(t)
+	leaves(reflect.ValueOf(CommandLine{}), "", func(path string, _ reflect.Value) {
+		switch _, exempt := without[path]; {
+		case flags[path] == "" && !exempt:
+			t.Errorf("%s has no flag", path)
+		case flags[path] != "" && exempt:
+			t.Errorf("%s has a flag", path)
+		}
+	})
+}
+
+// The comment of a field names its flag, and repeats nothing of the help.
+func TestCommentsOfOptionsNameFlags(t *testing.T) {
+	flags, isTrueByDefault := fieldsOfFlags(t), map[string]bool{}
+	for _, f := range NewCommandLine().Flags() {
+		isTrueByDefault[f.Name] = f.Default == "true"
+	}
+	for file, types := range map[string]map[string]string{
+		"options.go":        {"Options": "Options."},
+		"authentication.go": {"Authentication": "Options.Authentication.", "OIDC": "Options.Authentication.OIDC."},
+		"authorization.go":  {"Authorization": "Options.Authorization."},
+	} {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, prefix := range types {
+			object := parsed.Scope.Lookup(name)
+			for _, field := range object.Decl.(*ast.TypeSpec).Type.(*ast.StructType).Fields.List {
+				flag := flags[prefix+field.Names[0].Name]
+				if flag == "" {
+					continue
+				}
+				want := "--" + flag
+				if isTrueByDefault[flag] { // the field is the opposite of the flag
+					want += "=false"
+				}
+				if comment := field.Comment.Text(); !regexp.MustCompile(`^` + want + `[;:,]?\s`).MatchString(comment) {
+					t.Errorf("%s%s: the comment %q does not begin with %s", prefix, field.Names[0].Name, comment, want)
+				}
+			}
+		}
+	}
+}
+
+// Zero options and a command line without flags mean the same, except where a zero
+// value has a meaning of its own, which the comment of the field states.
+func TestDefaultsOfOptionsAreThoseOfFlags(t *testing.T) {
+	zero := map[string]bool{
+		"Dir": true, "Port": true, "EtcdCompactionInterval": true, "MaxRequestsInflight": true, "MaxMutatingRequestsInflight": true,
+		"NamespaceConditionDelay": true, "Authentication.WebhookTTL": true,
+	}
+	o, err := NewCommandLine().Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{}
+	leaves(reflect.ValueOf(o), "", func(path string, v reflect.Value) { want[path] = v.Interface() })
+	leaves(reflect.ValueOf(withOptions(Options{}).Options), "", func(path string, v reflect.Value) {
+		if v.Kind() == reflect.Func {
+			return
+		}
+		if zero[path] != !reflect.DeepEqual(v.Interface(), want[path]) {
+			t.Errorf("%s: zero means %v, the default of the flag is %v", path, v, want[path])
+		}
+		if zero[path] && !v.IsZero() {
+			t.Errorf("%s: zero became %v", path, v)
+		}
+	})
+}
+
+func TestTableOfFlags(t *testing.T) {
+	name, unwanted := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`), regexp.MustCompile("  |[`\n]|/home/|/root/|localhost| (tells?|told|whoever|believed?|gone) ")
+	host, _ := os.Hostname()
+	seen := map[string]bool{}
+	var groups []string
+	for _, f := range NewCommandLine().Flags() {
+		if !name.MatchString(f.Name) || seen[f.Name] {
+			t.Errorf("--%s: a bad name, or one of two flags", f.Name)
+		}
+		seen[f.Name] = true
+		if len(groups) == 0 || groups[len(groups)-1] != f.Group {
+			groups = append(groups, f.Group)
+		}
+		if f.Value.Type() == "" || f.Default != f.Value.String() {
+			t.Errorf("--%s: type %q, default %q, value %q", f.Name, f.Value.Type(), f.Default, f.Value)
+		}
+		switch {
+		case len(f.Help) == 0 || f.Help[0] < 'A' || f.Help[0] > 'Z':
+			t.Errorf("--%s: the help does not begin with a capital: %s", f.Name, f.Help)
+		case !strings.HasSuffix(f.Help, ".") || strings.HasSuffix(f.Help, ".."):
+			t.Errorf("--%s: the help does not end with a period: %s", f.Name, f.Help)
+		case unwanted.MatchString(f.Help) || host != "" && strings.Contains(f.Help, " "+host+" "):
+			t.Errorf("--%s: the help has %q", f.Name, unwanted.FindString(f.Help))
+		case f.Value.Type() == "bool" && !strings.HasPrefix(f.Help, "If true, "):
+			t.Errorf(`--%s: the help does not begin with "If true, "`, f.Name)
+		}
+		// A flag that is named in a help exists.
+		for _, other := range regexp.MustCompile(`--([a-z0-9-]*[a-z0-9])([ .,;)]|$)`).FindAllStringSubmatch(f.Help, -1) {
+			if i := slices.IndexFunc(NewCommandLine().Flags(), func(f Flag) bool { return f.Name == other[1] }); i < 0 {
+				t.Errorf("--%s: the help names --%s, which does not exist", f.Name, other[1])
+			}
+		}
+	}
+	if slices.Sort(groups); len(groups) != len(slices.Compact(slices.Clone(groups))) {
+		t.Errorf("the flags of a group are not together: %q", groups)
+	}
+}
+
+func TestDefaultsAreThoseOfKubeAPIServer(t *testing.T) {
+	different := map[string]string{
+		"bind-address":             "a server for development is reached from its own machine only",
+		"cert-dir":                 "everything is in --data-dir",
+		"service-cluster-ip-range": "kube-apiserver requires a value",
+		"service-account-issuer":   "kube-apiserver requires a value",
+	}
+	data, err := os.ReadFile("testdata/kube-apiserver-flags.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		if fields := strings.Fields(line); fields[0] != "#" {
+			text := strings.Trim(strings.TrimPrefix(strings.Join(fields[2:], " "), "default="), `"[]`)
+			reference[strings.TrimPrefix(fields[0], "--")] = text
+		}
+	}
+	common := 0
+	for _, f := range NewCommandLine().Flags() {
+		want, ok := reference[f.Name]
+		if !ok {
+			continue
+		}
+		common++
+		got := f.Default
+		if got == "false" || got == "0" || got == "0s" {
+			got = ""
+		}
+		if _, known := different[f.Name]; known != (got != want) {
+			t.Errorf("--%s: default %q, that of kube-apiserver is %q; in the list of differences: %v", f.Name, got, want, known)
+		}
+	}
+	if common < 80 {
+		t.Errorf("only %d flags of kube-apiserver", common)
+	}
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+func TestFlagsDocumentIsUpToDate(t *testing.T) {
+	got, err := os.ReadFile("../../../docs/flags.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != markdown(server.NewCommandLine().Flags()) {
+		t.Error("docs/flags.md is out of date: run make generate")
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	table := server.NewCommandLine().Flags()
+	text := markdown(table)
+	for _, line := range []string{
+		"| `--etcd-prefix` | string | `/registry` | Prefix of all keys in etcd. |",
+		"| `--v`, `-v` | int | `0` | Verbosity of the log: 0 for warnings and errors, 2 for information, 4 for debugging. |",
+	} {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+	if n := strings.Count(text, "\n| `--"); n != len(table) {
+		t.Errorf("%d of %d flags have a line", n, len(table))
+	}
+	if got := escape("a|b *c* d_e <f"); got != `a\|b \*c\* d\_e &lt;f` {
+		t.Errorf("got %s", got)
+	}
+}
