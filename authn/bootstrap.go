@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,10 +24,14 @@ type BootstrapTokens struct {
 	Now func() time.Time
 }
 
-// Forms of a token and of the groups that it may put its user into.
+// bootstrapToken matches a bootstrap token, and bootstrapGroup the extra groups that
+// the user of a token may be in. The latter is compiled when it is first needed, since
+// that takes a noticeable part of the start of the process.
 var (
 	bootstrapToken = regexp.MustCompile(`^([a-z0-9]{6})\.([a-z0-9]{16})$`)
-	bootstrapGroup = regexp.MustCompile(`^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$`)
+	bootstrapGroup = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$`)
+	})
 )
 
 // groupBootstrappers has all users of bootstrap tokens as its members.
@@ -102,7 +107,7 @@ func bootstrapGroupsOf(secret *corev1.Secret) (groups []string, ok bool) {
 		return groups, true
 	}
 	for group := range strings.SplitSeq(named, ",") {
-		if !bootstrapGroup.MatchString(group) {
+		if !bootstrapGroup().MatchString(group) {
 			return nil, false
 		}
 		groups = append(groups, group)

@@ -9,9 +9,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 )
 
-// otherTokens are the kinds of tokens that others issue or know: those of an
-// AuthenticationConfiguration, or of flags that mean the same, and those of a
-// webhook.
+// otherTokens returns the authenticators of tokens of other issuers: those in an
+// AuthenticationConfiguration, or in the flags with the same meaning, and a webhook.
 func (s *Server) otherTokens(id *identities, counts *authn.TokenMetrics) (authn.Tokens, error) {
 	o, a := &s.o, &s.o.Authentication
 	var tokens authn.Tokens
@@ -43,8 +42,8 @@ func (s *Server) otherTokens(id *identities, counts *authn.TokenMetrics) (authn.
 	return tokens, nil
 }
 
-// config is the AuthenticationConfiguration of the file, or one that means what
-// the flags say; nil if there is neither.
+// config returns the AuthenticationConfiguration in the file, or one with the
+// meaning of the --oidc-* flags; nil if neither is set.
 func (a Authentication) config() (*authn.Config, []byte, error) {
 	if a.ConfigFile != "" {
 		c, data, err := authn.ReadConfig(a.ConfigFile)

@@ -28,7 +28,7 @@ func (a *Authorization) modes() []string {
 	return []string{authz.ModeNode, authz.ModeRBAC}
 }
 
-// authorizers are those that the flags choose.
+// authorizers returns the configuration that the flags describe. Defaults are filled in.
 func (a *Authorization) authorizers() *authz.Configuration {
 	c := &authz.Configuration{}
 	for _, mode := range a.modes() {

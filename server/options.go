@@ -122,7 +122,8 @@ func (o Options) withDefaults() Options {
 // Validate returns an error with a line for each invalid option.
 func (o Options) Validate() error { return withOptions(o).validate() }
 
-// pools are what services are given out of. The options are valid.
+// pools returns the addresses and ports that are assigned to services. The options
+// are valid.
 func (o Options) pools() registry.Pools {
 	p := registry.Pools{FirstPort: o.ServiceNodePortRange[0], LastPort: o.ServiceNodePortRange[1]}
 	for text := range strings.SplitSeq(o.ServiceClusterIPRange, ",") {

@@ -1,16 +1,16 @@
 // Package server puts the parts together: it opens the store, loads the
-// catalogue, chooses how users are known and what they may do, and listens. The
-// command is flags for it; tests and other programs import it to have a whole
-// Kubernetes API server inside their process.
+// catalogue, sets up authentication and authorization, and listens. The command
+// miniapiserver runs it; tests and other programs import it for a complete Kubernetes
+// API server in their process.
 //
-// The nouns: Options say how a server runs, and their zero value is right for
-// a test; a Server is one that runs. Servers share nothing, so any number of
-// them can be in one process.
+// The nouns: Options configure a server, and their zero value is right for a test; a
+// Server is a running server; a Flag sets an option from the CommandLine. Servers
+// share nothing, so a process can have any number of them.
 //
-// Reading order: options.go; flagtable.go, which describes the options and the flags
-// of the command; start.go, which is the list of what a server is
-// made of; stop.go; then certs.go and pair.go for the certificates, authn.go
-// for credentials, and insecure.go for the port without any.
+// Reading order: options.go; flagtable.go, which describes the options and their
+// flags; start.go, which starts the parts in their order; stop.go; then certs.go and
+// pair.go for the certificates, authn.go for credentials, and insecure.go for the
+// port without any.
 //
 // Package client-go is imported for the *rest.Config that Server.RESTConfig
 // returns, and for the form of kubeconfig files.

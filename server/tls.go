@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// tlsConfig asks for client certificates but has them judged by authn, which
-// answers a bad one with a Status and not with a broken connection. The options
-// are valid.
+// tlsConfig returns the configuration of the listener. It requests client
+// certificates but leaves their verification to authn, which rejects a bad one with
+// a Status instead of a failed handshake. The options are valid.
 func tlsConfig(o *Options, certificate *servingCertificate) *tls.Config {
 	version, _ := tlsVersion(o.TLSMinVersion)
 	suites, _ := cipherSuites(o.TLSCipherSuites)
@@ -26,8 +26,8 @@ func tlsConfig(o *Options, certificate *servingCertificate) *tls.Config {
 	}
 }
 
-// tlsVersion reads a version by kube-apiserver's name for it. What is older than
-// 1.2 is served to nobody.
+// tlsVersion parses a version by kube-apiserver's name. Versions before 1.2 are not
+// served.
 func tlsVersion(name string) (uint16, error) {
 	switch name {
 	case "", "VersionTLS12":
@@ -40,7 +40,7 @@ func tlsVersion(name string) (uint16, error) {
 	return 0, fmt.Errorf("unknown tls version %q, must be VersionTLS12 or VersionTLS13", name)
 }
 
-// cipherSuites reads the names of suites; none means Go's choice.
+// cipherSuites parses the names of suites; no names mean the default suites of Go.
 func cipherSuites(names []string) ([]uint16, error) {
 	known := map[string]uint16{
 		"TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305":   tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,

@@ -16,7 +16,7 @@ import (
 )
 
 func TestParseFlags(t *testing.T) {
-	c, o, err := parseFlags(nil)
+	_, o, err := parseFlags(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestParseFlags(t *testing.T) {
 	if o.RequestTimeout != time.Minute || o.MinRequestTimeout != 30*time.Minute || o.MaxRequestsInflight != 400 || o.MaxMutatingRequestsInflight != 200 {
 		t.Errorf("defaults: %+v", o)
 	}
-	c, o, err = parseFlags([]string{
+	c, o, err := parseFlags([]string{
 		"--ephemeral", "--anonymous-auth=false", "--min-request-timeout=60", "-v=4", "--log-format=json",
 		"--etcd-servers", "http://a:1,http://b:2", "--enable-bootstrap-token-auth", "--cors-allowed-origins=//a.example$,//b.example$",
 	})

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// newLogger makes the logger of a --v and a --logging-format.
+// newLogger returns a logger with the format and the verbosity that the flags set.
 func newLogger(w io.Writer, format string, verbosity int) *slog.Logger {
 	options := &slog.HandlerOptions{Level: levelOf(verbosity)}
 	if format == "json" {
@@ -14,7 +14,7 @@ func newLogger(w io.Writer, format string, verbosity int) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// levelOf maps the verbosity that kube-apiserver's users know to levels.
+// levelOf returns the level for a verbosity of kube-apiserver's scale.
 func levelOf(verbosity int) slog.Level {
 	switch {
 	case verbosity >= 4:

@@ -1,6 +1,6 @@
 // Command miniapiserver is a Kubernetes API server in one process, with etcd
-// inside. It turns flags into server.Options, starts the server, says how to
-// reach it, and stops it when it is told to.
+// inside. It reads flags into server.Options, starts the server, prints how to
+// reach it, and stops it at a signal.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the command; it returns the exit status.
+// run runs the command and returns its exit status.
 func run(args []string, stdout, stderr io.Writer) int {
 	began := time.Now()
 	c, o, err := parseFlags(args)
@@ -49,7 +49,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	srv, err := server.Start(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil {
-			return 0 // told to stop before it ran
+			return 0 // a signal came before the server was ready
 		}
 		return fail(stderr, err)
 	}
@@ -61,7 +61,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case <-srv.Done():
 		return fail(stderr, srv.Err())
 	}
-	// Requests may take their time; what hangs beyond that is cut off.
+	// Requests in flight may finish within their timeout.
 	stopCtx, stopCancel := context.WithTimeout(context.Background(), cmp.Or(o.RequestTimeout, time.Minute))
 	defer stopCancel()
 	if err := srv.Stop(stopCtx); err != nil {
@@ -71,7 +71,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // untilSignal calls stop at the first signal and ends the process at the
-// second. It lives as long as the process.
+// second. It runs as long as the process.
 func untilSignal(stop func(), running *atomic.Pointer[server.Server]) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -84,13 +84,14 @@ func untilSignal(stop func(), running *atomic.Pointer[server.Server]) {
 	os.Exit(1)
 }
 
-// fail says in one line why the command ends.
+// fail prints an error in one line and returns the exit status of a failure.
 func fail(stderr io.Writer, err error) int {
 	fmt.Fprintln(stderr, "miniapiserver:", oneLine(err))
 	return 1
 }
 
-// welcome is what a person wants to know of a server that has just started.
+// welcome returns the message about a server that has just started: how to use it
+// and how to stop it.
 func welcome(srv *server.Server, o server.Options, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "miniapiserver (Kubernetes %s) is ready at %s after %d ms\n\n",
@@ -103,7 +104,7 @@ func welcome(srv *server.Server, o server.Options, took time.Duration) string {
 	return b.String()
 }
 
-// kept says what will be there when the server has stopped.
+// kept returns the sentence about the data that remains when the server has stopped.
 func kept(o server.Options) string {
 	switch {
 	case len(o.EtcdServers) > 0:
@@ -114,7 +115,7 @@ func kept(o server.Options) string {
 	return "Data is kept in " + o.Dir + "."
 }
 
-// shellQuote makes a word of a path that a shell would split or change.
+// shellQuote returns a path in quotes if a shell would otherwise split or change it.
 func shellQuote(path string) string {
 	plain := !strings.ContainsFunc(path, func(r rune) bool {
 		return !strings.ContainsRune("/._-+=:,@%", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

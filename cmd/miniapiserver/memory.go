@@ -7,25 +7,26 @@ import (
 	"runtime/metrics"
 )
 
-// What the collector lets gather beside what is in use, before it runs again. A
-// server that has little to keep stays small. One that works gets room, so that
-// the same objects are not looked through again and again, and where it keeps
-// much, its caches, less beside them than Go would give.
+// The garbage that may accumulate before the collector runs again. A server with
+// little data stays small. A larger heap gets room, so that the collector does not
+// scan the same objects too often, but with large caches less room than by Go's
+// default of 100 percent.
 const (
-	smallHeap    = 24 << 20 // bytes in use of a server that just started
+	smallHeap    = 24 << 20 // live bytes of a server that has just started
 	smallPercent = 50
 	room         = 64 << 20 // bytes, or
-	roomPercent  = 30       // of what is in use, if that is more
+	roomPercent  = 30       // of the live bytes, if that is more
 )
 
-// tuneMemory leaves the choice to who set GOGC.
+// tuneMemory starts the pacing, unless the environment sets GOGC.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		paceCollector()
 	}
 }
 
-// paceCollector sets when the collector runs next, and calls itself when it did.
+// paceCollector sets when the collector runs next. A cleanup calls it again after
+// that run.
 func paceCollector() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
@@ -33,7 +34,7 @@ func paceCollector() {
 	runtime.AddCleanup(&struct{ self *byte }{}, func(struct{}) { paceCollector() }, struct{}{})
 }
 
-// gcPercent is what may gather beside so many bytes in use, in percent of them.
+// gcPercent returns the garbage that may accumulate, in percent of the live bytes.
 func gcPercent(inUse uint64) int {
 	if inUse <= smallHeap {
 		return smallPercent
