@@ -16,6 +16,9 @@ import (
 // sets, its default, the checks of its value, and its help. Names, and defaults
 // where the meaning is the same, are kube-apiserver's. The help begins with a
 // capital and consists of sentences; the default is shown after it.
+//
+// A flag that is only accepted, for command lines of kube-apiserver, sets a variable
+// of its own, such as new(bool), and its help ends with "This flag has no effect."
 func (c *CommandLine) table() []Flag {
 	o := &c.Options
 	var all []Flag
