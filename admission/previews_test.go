@@ -218,7 +218,7 @@ func TestPodResizeValidators(t *testing.T) {
 		p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}
 		return p
 	}
-	objects := newObjects(t, node("n1", "linux", "4Gi"), node("win", "windows", "4Gi"), node("new", "linux", "4Gi", "InPlacePodVerticalScalingInitContainers", "InPlacePodLevelResourcesVerticalScaling"))
+	objects := newObjects(t, node("n1", "linux", "4Gi"), node("win", "windows", "4Gi"), node("new", "linux", "4Gi", "InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers"))
 	c := Config{Objects: objects, Gates: features.Default()}
 	for name, test := range map[string]struct {
 		plugin  string
