@@ -11,7 +11,7 @@ const defaultGracePeriod = corev1.DefaultTerminationGracePeriodSeconds
 
 func defaultPod(obj Object) {
 	p := obj.(*corev1.Pod)
-	p.Annotations = withoutInitContainers(p.Annotations)
+	dropInitContainerAnnotations(&p.Annotations)
 	defaultPodSpec(&p.Spec)
 	// A negative period is not refused, and no pod is ever seen with one.
 	if grace := p.Spec.TerminationGracePeriodSeconds; *grace < 0 {
@@ -133,30 +133,28 @@ func podWide(name corev1.ResourceName) bool {
 
 // defaultTemplate is for the pods that a controller makes.
 func defaultTemplate(t *corev1.PodTemplateSpec) {
-	t.Annotations = withoutInitContainers(t.Annotations)
+	dropInitContainerAnnotations(&t.Annotations)
 	defaultPodSpec(&t.Spec)
 }
 
-// withoutInitContainers removes the annotations in which pods of old versions of
-// Kubernetes had their init containers.
-func withoutInitContainers(annotations map[string]string) map[string]string {
-	if len(annotations) == 0 {
-		return annotations
-	}
+// dropInitContainerAnnotations removes the annotations in which pods of old versions
+// of Kubernetes had their init containers. Others may read the map and the field, so
+// neither is written unless there is something to remove.
+func dropInitContainerAnnotations(annotations *map[string]string) {
 	old := [...]string{
 		"pod.beta.kubernetes.io/init-containers", "pod.alpha.kubernetes.io/init-containers",
 		"pod.beta.kubernetes.io/init-container-statuses", "pod.alpha.kubernetes.io/init-container-statuses",
 	}
-	for i, key := range old {
-		if _, ok := annotations[key]; ok {
-			annotations = maps.Clone(annotations)
-			for _, key := range old[i:] {
-				delete(annotations, key)
+	for _, key := range old {
+		if _, ok := (*annotations)[key]; ok {
+			rest := maps.Clone(*annotations)
+			for _, key := range old {
+				delete(rest, key)
 			}
-			break
+			*annotations = rest
+			return
 		}
 	}
-	return annotations
 }
 
 // defaultPodSpec fills in what pods of every origin have.
