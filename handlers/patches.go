@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -10,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
@@ -18,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/internal/jsonspan"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
+	"github.com/miniapiserver/miniapiserver/registry/strategicpatch"
 )
 
 // maxPatchOperations bounds a JSON patch.
@@ -128,13 +129,7 @@ func parseStrategicMergePatch(data []byte) (*patch, error) {
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(old, &original); err != nil {
 			return nil, err
 		}
-		if strategicCost(original, changes, obj) > maxStrategicCost {
-			return nil, errTooLarge("The lists of the strategic merge patch and of the object are too long to be merged")
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		merged, err := strategicpatch.StrategicMergeMapPatch(original, changes, obj)
+		merged, err := strategicpatch.Apply(ctx, original, changes, obj)
 		if err != nil {
 			return nil, errStrategicMerge(err)
 		}
@@ -165,6 +160,11 @@ func errStrategicMerge(err error) error {
 		return apierrors.NewBadRequest(err.Error())
 	case mergepatch.ErrNoListOfLists, mergepatch.ErrPatchContentNotMatchRetainKeys:
 		return errUnprocessable(err)
+	case strategicpatch.ErrTooMuchWork:
+		return errTooLarge("%v", err)
+	}
+	if errors.Is(err, strategicpatch.ErrUnmergeable) {
+		return apierrors.NewBadRequest(err.Error())
 	}
 	return err
 }

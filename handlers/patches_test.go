@@ -74,6 +74,9 @@ func TestPatches(t *testing.T) {
 		{strategic, `{"spec":{"containers":"x"}}`, "422", ""},
 		{strategic, `{"kind":"Secret","other":1}`, `"name":"x"`, ""},
 		{strategic, `{"spec":{"$retainKeys":1}}`, "400", ""},
+		{strategic, `{"spec":{"containers":[null]}}`, "500", ""},
+		{strategic, `{"spec":{"containers":[{"name":["a"]}]}}`, "400", ""},
+		{strategic, `{"metadata":{"$retainKeys":[{}]}}`, "400", ""},
 		{strategic, `[]`, "400", ""},
 		{strategic, `x`, "400", ""},
 	} {
@@ -82,6 +85,27 @@ func TestPatches(t *testing.T) {
 		if _, err := strconv.Atoi(c.want); err == nil && got != c.want || !strings.Contains(got, c.want) || c.lack != "" && strings.Contains(got, c.lack) {
 			t.Errorf("%s: %.300s, want %s and no %s", shown, got, c.want, c.lack)
 		}
+	}
+}
+
+// TestLongStrategicPatch verifies that long lists can be patched.
+func TestLongStrategicPatch(t *testing.T) {
+	const many = 10_000
+	var env strings.Builder
+	for i := range many {
+		fmt.Fprintf(&env, `,{"name":"v%d","value":"x"}`, i)
+	}
+	object := `{"spec":{"containers":[{"name":"c","env":[` + env.String()[1:] + `]}]}}`
+	p, err := parseStrategicMergePatch([]byte(strings.ReplaceAll(object, `"x"`, `"y"`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := &corev1.Pod{}
+	if _, err := p.merge(t.Context(), []byte(object), pod); err != nil {
+		t.Fatal(err)
+	}
+	if got := pod.Spec.Containers[0].Env; len(got) != many || got[many-1].Value != "y" {
+		t.Errorf("%d variables", len(got))
 	}
 }
 
