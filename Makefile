@@ -6,6 +6,10 @@ BIN     := bin/miniapiserver
 LDFLAGS := -s -w
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+# The profile in cmd/miniapiserver makes the server faster, and makes the compiler
+# build every package a second time. Only what is released or measured pays for it.
+PROFILE := cmd/miniapiserver/default.pgo
+
 # Flags for `make run`, e.g. make run ARGS="--ephemeral --v=3".
 ARGS ?=
 
@@ -19,23 +23,39 @@ run: build ## Build and start the server (ARGS="--flag ..." adds flags).
 
 .PHONY: build
 build: ## Build bin/miniapiserver.
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/miniapiserver
+	@CGO_ENABLED=0 $(GO) build -pgo=off -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/miniapiserver
+
+.PHONY: release
+release: ## Build bin/miniapiserver with the profile: faster, and twice as long to build.
+	@CGO_ENABLED=0 $(GO) build -pgo=$(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/miniapiserver
 
 .PHONY: test
 test: ## Run all tests, those with a real kubectl, controller-runtime and the CRDs of real projects too.
-	$(GO) test ./...
+	$(GO) test -pgo=off ./...
 	cd conformance/kubectl && $(GO) test -count=1 ./...
 	cd conformance/clients && $(GO) test -count=1 ./...
 	cd conformance/crds && $(GO) test -count=1 ./...
 
+.PHONY: test-javascript
+test-javascript: ## Run the test with the JavaScript client. Needs Node.js and npm.
+	$(GO) test -count=1 -tags javascript ./conformance/js
+
 .PHONY: race
 race: ## Run the tests under the race detector.
-	$(GO) test -race ./...
+	$(GO) test -pgo=off -race ./...
+
+.PHONY: nightly
+nightly: race faults fuzz ## Run what takes too long for every change: race detector, faults, fuzz tests.
+
+.PHONY: faults
+faults: ## Kill, pause and cut off servers and etcd under load, FAULTS_FACTOR times as long as make test (default 10).
+	FAULTS_FACTOR=$${FAULTS_FACTOR:-10} $(GO) test -pgo=off -count=1 -timeout 60m ./conformance/faults
 
 .PHONY: check
 check: verify-generate ## gofmt, go vet, staticcheck, import graph, generated files.
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
+	$(GO) vet -pgo=off ./...
+	$(GO) vet -pgo=off -tags javascript ./conformance/js
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test ./internal/layering
 
@@ -44,14 +64,14 @@ conformance: ## Replay the recorded conversations against a server in this proce
 	$(GO) test -count=1 -v -run TestConversations ./conformance
 
 .PHONY: bench
-bench: build ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
+bench: release ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
 	$(GO) run ./bench -binary $(BIN)
 	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api ./proto ./handlers ./server ./internal/compressed
 
 .PHONY: profile
-profile: ## Remake cmd/miniapiserver/default.pgo, by which the compiler knows what is hot.
+profile: ## Remake the profile by which the compiler knows which code is hot.
 	@CGO_ENABLED=0 $(GO) build -trimpath -pgo=off -o /tmp/miniapiserver ./cmd/miniapiserver # a profile names the binary with its path
-	$(GO) run ./bench -binary /tmp/miniapiserver -starts 1 -lists 10 -durable "" -run create,createpod,get,list,listproto,update,patch,apply,delete -profile cmd/miniapiserver/default.pgo
+	$(GO) run ./bench -binary /tmp/miniapiserver -starts 1 -lists 10 -durable "" -run create,createpod,get,list,listproto,update,patch,apply,delete -profile $(PROFILE)
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz test for FUZZTIME (default 30s).

@@ -1,3 +1,5 @@
+//go:build javascript
+
 // Package js has the JavaScript client of Kubernetes list, watch and patch.
 package js
 
@@ -13,18 +15,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestJavaScriptClient runs client.js. It is skipped where Node.js is missing,
-// or where the client cannot be installed because there is no package registry
-// to be reached.
+// TestJavaScriptClient runs client.js. It needs Node.js, npm and a package registry,
+// so it is run by make test-javascript alone.
 func TestJavaScriptClient(t *testing.T) {
-	for _, command := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(command); err != nil {
-			t.Skipf("the JavaScript client needs %s, which is not installed", command)
-		}
-	}
-	if testing.Short() {
-		t.Skip("installs packages")
-	}
 	dir := t.TempDir()
 	for _, file := range []string{".npmrc", "package.json", "package-lock.json", "client.js"} {
 		data, err := os.ReadFile(file)
@@ -38,7 +31,7 @@ func TestJavaScriptClient(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	if out, err := command(ctx, dir, nil, "npm", "ci", "--ignore-scripts"); err != nil {
-		t.Skipf("npm ci: %v: %s", err, out)
+		t.Fatalf("npm ci: %v: %s", err, out)
 	}
 	s, err := server.Start(ctx, server.Options{})
 	if err != nil {
