@@ -84,8 +84,8 @@ func jobValidation(o *Objects) Plugin {
 	}
 }
 
-// groupsOf returns the group that the template of a job names or else those that
-// the job controls. What cannot be found out is no reason to refuse anything.
+// groupsOf returns the pod group that the template of a job names, or the groups that
+// the job controls. Groups that cannot be read are left out: they refuse nothing.
 func groupsOf(ctx context.Context, groups *reader[*schedulingv1alpha2.PodGroup], job *batchv1.Job) []*schedulingv1alpha2.PodGroup {
 	if g := job.Spec.Template.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
 		found, err := groups.cached(ctx, job.Namespace, *g.PodGroupName)

@@ -27,7 +27,7 @@ func trustBundleChanges(at *place, is, was *certificatesv1beta1.ClusterTrustBund
 	fixed(at.of("spec").of("signerName"), is.Spec.SignerName, was.Spec.SignerName)
 }
 
-// trustBundleMetaRules checks the signer, and that the name tells of it.
+// trustBundleMetaRules checks the name, which must begin with the name of the signer.
 func trustBundleMetaRules(at *place, b *certificatesv1beta1.ClusterTrustBundle) {
 	if prefix := b.GenerateName; prefix != "" {
 		for _, fault := range signerBundleName(b.Spec.SignerName, prefix, true) {
@@ -44,8 +44,8 @@ func trustBundleMetaRules(at *place, b *certificatesv1beta1.ClusterTrustBundle) 
 	}
 }
 
-// signerBundleName tells what is wrong with the name of a bundle of a signer, or
-// of none.
+// signerBundleName returns the faults of the name of a bundle; signer is empty for a
+// bundle without one.
 func signerBundleName(signer, name string, prefix bool) []string {
 	if signer == "" {
 		if strings.Contains(name, ":") {
@@ -101,7 +101,7 @@ func trustAnchorRules(at *place, text string) {
 	}
 }
 
-// anchorFault tells what is wrong with one certificate; empty means nothing.
+// anchorFault returns the fault of one certificate, or the empty string.
 func anchorFault(block *pem.Block) string {
 	if block.Type != "CERTIFICATE" {
 		return "has bad block type: " + block.Type

@@ -61,7 +61,7 @@ const approvalNeeded = `protected groups must have approval annotation "api-appr
 
 const approvalMore = ", see https://github.com/kubernetes/enhancements/pull/1111"
 
-// Protected tells of groups whose kinds need approval.
+// protected reports whether kinds of the group need approval.
 func protected(group string) bool {
 	return group == "k8s.io" || strings.HasSuffix(group, ".k8s.io") || group == "kubernetes.io" || strings.HasSuffix(group, ".kubernetes.io")
 }

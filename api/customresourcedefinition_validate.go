@@ -298,8 +298,8 @@ func deprecationRules(at *place, v *definitionVersion) {
 	}
 }
 
-// versionParts checks the parts of a version, or those that all versions have in
-// common.
+// versionParts checks the schema, subresources and columns of one version, or the
+// ones that all versions share.
 func versionParts(at *place, p parts, c partsCheck) {
 	if p.schema != nil && p.schema.OpenAPIV3Schema != nil {
 		schemaRules(at.of(c.schema).of("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c.status, c.settled(p.schema.OpenAPIV3Schema))

@@ -54,8 +54,8 @@ func podCertificateRequest(now func() time.Time) *Resource {
 	}
 }
 
-// checkSigner lets only users decide about a request who may sign for its signer,
-// or for all signers of its domain.
+// checkSigner refuses a change of the status by a user who may sign neither for the
+// signer of the request nor for all signers of its domain.
 func checkSigner(ctx context.Context, access Access, w Write) field.ErrorList {
 	is, was := w.Object.(*certificatesv1beta1.PodCertificateRequest), w.Old.(*certificatesv1beta1.PodCertificateRequest)
 	if equality.Semantic.DeepEqual(is.Status, was.Status) {

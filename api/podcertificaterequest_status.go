@@ -22,7 +22,7 @@ const (
 	minCertificateLife = time.Hour
 )
 
-// finalCertificateConditions are those that end a request.
+// finalCertificateConditions are the types of the conditions that end a request.
 func finalCertificateConditions() []string {
 	return []string{
 		certificatesv1beta1.PodCertificateRequestConditionTypeIssued,
@@ -223,7 +223,7 @@ func refreshRules(at *place, s *certificatesv1beta1.PodCertificateRequestStatus)
 }
 
 // issuerRules are for what stands behind the first certificate. Whether the chain
-// holds together is for those who verify it.
+// holds together is not checked: whoever verifies the chain finds out.
 func issuerRules(at *place, chain string, rest []byte) {
 	for {
 		var block *pem.Block

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Bounds of what a request has, in bytes.
+// Maximum sizes of the fields of a request, in bytes.
 const (
 	maxUID           = 128
 	maxKeyMaterial   = 10 << 10
@@ -133,8 +133,8 @@ func publicKeyRules(at *place, key crypto.PublicKey, shown any, curves string) b
 	return false
 }
 
-// provenKeyRules checks a key and that who asks has the other half of it: the
-// UID of the pod is signed.
+// provenKeyRules checks a public key and the proof that the requester has the private
+// key: a signature of the UID of the pod.
 func provenKeyRules(spec *place, s *certificatesv1beta1.PodCertificateRequestSpec) {
 	at, proof := spec.of("pkixPublicKey"), spec.of("proofOfPossession")
 	if len(s.PKIXPublicKey) > maxKeyMaterial {

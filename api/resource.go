@@ -264,8 +264,8 @@ type Virtual struct {
 	// put in: the catalogue knows the name only.
 	Source string
 	// Changes is a resource of the same version, and Through one of its
-	// subresources. What is created does there what a POST does, to the object of
-	// the same name. Empty means that what is created is a question to the source.
+	// subresources. Creating an object posts it to that subresource of the object with
+	// the same name. If both are empty, the source answers a creation.
 	Changes, Through string
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // allocateService gives a service the addresses and node ports that its type
-// calls for, and gives back those that it had and does not need any more. This
+// calls for, and gives back the ones that it no longer needs. This
 // comes before validation, except for the fields that allocation depends on.
 func allocateService(ctx context.Context, from Allocator, obj, old Object) error {
 	svc := obj.(*corev1.Service)

@@ -70,7 +70,7 @@ func serverVersionRules(at *place, v *apiserverinternalv1alpha1.ServerStorageVer
 	}
 }
 
-// versionText is for a group version, whose faults are told in one.
+// versionText checks a group version and reports all its faults as one.
 func versionText(at *place, value string) {
 	if faults := groupVersionFaults(value); len(faults) > 0 {
 		at.invalid(value, strings.Join(faults, ","))

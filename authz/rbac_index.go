@@ -105,8 +105,8 @@ const (
 )
 
 // aboutResource is the bit of a resource, or of a pattern without a star. What
-// follows a slash does not count, be it a subresource or part of what stands in the
-// place of a resource, such as an audience that is a URL.
+// follows a slash does not count: it is a subresource, or part of a name that is used
+// as a resource, such as an audience that is a URL.
 func aboutResource(resource string) uint64 {
 	resource, _, _ = strings.Cut(resource, "/")
 	h := uint64(14695981039346656037) // FNV-1a

@@ -98,8 +98,8 @@ func TestRBAC(t *testing.T) {
 	}
 }
 
-// TestResourcesWithSlashes: what is authorized may have a slash in the place of its
-// resource, such as the audience of a token.
+// TestResourcesWithSlashes: the resource in an authorization request may contain a
+// slash, such as the audience of a token.
 func TestResourcesWithSlashes(t *testing.T) {
 	x := newRBACIndex()
 	for role, resources := range map[string][]string{"named": {"https://a.example/b", "c/d/e"}, "logs": {"*/log"}} {

@@ -10,7 +10,7 @@
 // versions and whatever else a server generates become placeholders such as
 // "<uid>". What a step asks to ignore is then taken out of both.
 //
-// Scenarios run side by side, but for those that others would notice: see
+// Scenarios run side by side, except scenarios that change what others see: see
 // Scenario.alone. A step that agrees only when it is replayed alone is a failure.
 //
 // A Ratchet is the list of steps that are known to differ, each with its

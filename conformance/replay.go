@@ -93,8 +93,8 @@ func (r Replayer) jobs(files []File) []*job {
 	return jobs
 }
 
-// runAll calls run for every job, for several at a time; then for those that must
-// run alone.
+// runAll calls run for several jobs at a time, and then for each job that must run
+// alone.
 func runAll(ctx context.Context, parallel int, jobs []*job, run func(*job)) {
 	var together, alone []*job
 	for _, j := range jobs {

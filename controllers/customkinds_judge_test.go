@@ -73,7 +73,7 @@ func TestNonStructural(t *testing.T) {
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: schema(object)}, {Name: "v2", Schema: test.second}},
 		}}
 		d.Name = "things"
-		d.Status.Conditions = conditions // of what it was before
+		d.Status.Conditions = conditions // of an earlier state
 		item, err := c.Create(t.Context(), name, d, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -195,8 +195,8 @@ func (r *Registry) mutate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// keepManagedFields restores the managedFields from before admission if those that
-// plugins left cannot be decoded. Whatever is stored must be readable.
+// keepManagedFields restores the managedFields from before admission if plugins made
+// them undecodable. A stored object must be readable.
 func (a *Attributes) keepManagedFields(before []metav1.ManagedFieldsEntry) {
 	after := a.Object.GetManagedFields()
 	if equality.Semantic.DeepEqual(before, after) {

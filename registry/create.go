@@ -120,8 +120,8 @@ func (r *Registry) createNamed(ctx context.Context, t Target, obj api.Object, a 
 		if err := r.checkCreate(ctx, t, obj); err != nil {
 			return err
 		}
-		// As in kube-apiserver, a user who may not create an object learns first what
-		// is wrong with it.
+		// As in kube-apiserver, validation comes first: its faults are shown even to a
+		// user who may not create the object.
 		if o.authorize != nil {
 			if err := o.authorize(ctx); err != nil {
 				return err

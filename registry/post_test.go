@@ -30,7 +30,7 @@ func bindingOf(name string, uid types.UID, resourceVersion string) *corev1.Bindi
 	return &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid, ResourceVersion: resourceVersion}, Target: corev1.ObjectReference{Name: "n"}}
 }
 
-// TestPostOrder: what is posted is mutated, then looked at by its subresource, and
+// TestPostOrder: a posted object is mutated, then checked by its subresource, and
 // validated before anything is read.
 func TestPostOrder(t *testing.T) {
 	r := newRegistry(t)
@@ -158,8 +158,8 @@ func TestEvictionWrites(t *testing.T) {
 	}
 }
 
-// TestSystemFields: clients do not say uid and times of what they create or post,
-// and admission does not see them, except where they mean something.
+// TestSystemFields: the uid and times in a created or posted object are cleared before
+// admission, except where they mean something.
 func TestSystemFields(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}

@@ -35,7 +35,7 @@ type UpdateOptions struct {
 	Applied bool
 	// Whole: the change is the server's own, and may be of spec and status alike.
 	Whole bool
-	// Preconditions, where they are set, must hold of what is stored.
+	// Preconditions must hold for the stored object.
 	Preconditions metav1.Preconditions
 }
 

@@ -180,7 +180,7 @@ func (w dryWrite) ways() map[string]dryWrite {
 	return out
 }
 
-// keys are the revisions of all keys in etcd but those that the server renews.
+// keys returns the revisions of all keys in etcd, except keys that the server renews.
 func keys(t *testing.T, s *Server) map[string]int64 {
 	t.Helper()
 	resp, err := s.store.Client().Get(t.Context(), "\x00", clientv3.WithFromKey(), clientv3.WithKeysOnly())

@@ -103,8 +103,8 @@ func evictedFrom(t *testing.T, c kubernetes.Interface, name string, status polic
 	}
 }
 
-// TestEvictionOverHTTP: a client is told when to try again only if that may help,
-// and whose a budget's status is after an eviction.
+// TestEvictionOverHTTP: a response has Retry-After only if another try may help, and
+// the server manages the status of a budget after an eviction.
 func TestEvictionOverHTTP(t *testing.T) {
 	s := run(t, Options{})
 	c := clientOf(t, s.RESTConfig())

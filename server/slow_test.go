@@ -137,8 +137,8 @@ func TestUnreadAnswers(t *testing.T) {
 	t.Error("the connection is still open")
 }
 
-// TestJammed: nor who asks for much over HTTP/2, with all the room that there can be,
-// and reads nothing from the connection.
+// TestJammed: the server closes an HTTP/2 connection whose client opens the largest
+// window, sends many requests and reads no response.
 func TestJammed(t *testing.T) {
 	s := run(t, Options{RequestTimeout: 500 * time.Millisecond})
 	conn := dialTLS(t, s, "h2")

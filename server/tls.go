@@ -60,7 +60,7 @@ func cipherSuites(names []string) ([]uint16, error) {
 	return ids, nil
 }
 
-// forHTTP2 reports whether the suites include one of those that HTTP/2 prescribes.
+// forHTTP2 reports whether the suites include one that HTTP/2 requires.
 func forHTTP2(suites []uint16) bool {
 	return slices.Contains(suites, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) || slices.Contains(suites, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
 }

@@ -161,8 +161,7 @@ func TestEvictionOfOlderVersion(t *testing.T) {
 	}
 }
 
-// Versions that are off are not in discovery, and those that are on come after the
-// stable ones. Versions that Kubernetes 1.36 has removed cannot be turned on.
+// Disabled versions are not in discovery, and enabled ones come after the stable ones. Versions that Kubernetes 1.36 has removed cannot be turned on.
 func TestDiscoveryOfOlderVersions(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		o := Options{}

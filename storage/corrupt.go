@@ -60,7 +60,7 @@ func (e *CorruptListError) Error() string {
 }
 
 // CorruptDeletedError ends a watch: a value that could not be decoded was deleted, and
-// nobody can tell whether the watch had shown an earlier state of the object.
+// it is unknown whether the watch had shown an earlier state of the object.
 type CorruptDeletedError struct{ Corrupt *CorruptError }
 
 // Error implements error.
