@@ -140,7 +140,8 @@ func TestUnreadAnswers(t *testing.T) {
 // TestJammed: the server closes an HTTP/2 connection whose client opens the largest
 // window, sends many requests and reads no response.
 func TestJammed(t *testing.T) {
-	s := run(t, Options{RequestTimeout: 500 * time.Millisecond})
+	// Long enough for an answer under the race detector, which must fill the connection.
+	s := run(t, Options{RequestTimeout: 4 * time.Second})
 	conn := dialTLS(t, s, "h2")
 	f := http2.NewFramer(conn, conn)
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
