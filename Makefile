@@ -66,7 +66,18 @@ conformance: ## Replay the recorded conversations against a server in this proce
 .PHONY: bench
 bench: release ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
 	$(GO) run ./bench -binary $(BIN)
-	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api ./proto ./handlers ./server ./internal/compressed
+	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api/builtin ./proto ./handlers ./server ./internal/compressed
+
+# A server with coverage counters in every package, which says what runs for a request.
+FLOW := $(GO) run -pgo=off -cover -covermode=atomic -coverpkg=github.com/miniapiserver/miniapiserver/... ./bench/flow
+
+.PHONY: flow
+flow: ## Count the functions, files and stack frames of a GET, LIST, WATCH, CREATE and APPLY. Fails over the limit.
+	@$(FLOW)
+
+.PHONY: flow-docs
+flow-docs: ## Write docs/flow.md: the functions of a GET and of an apply in their order.
+	@$(FLOW) -update docs/flow.md
 
 .PHONY: profile
 profile: ## Remake the profile by which the compiler knows which code is hot.

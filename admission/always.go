@@ -7,18 +7,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// alwaysAdmit admits everything, as a chain without plugins does.
+// alwaysAdmit admits every request, like a chain without plugins.
 func alwaysAdmit() Plugin {
 	ok := func(context.Context, *registry.Attributes) error { return nil }
-	return Plugin{Handles: on(nil, allVerbs()...), Mutate: ok, Validate: ok}
+	return Plugin{Handles: handle(nil, allVerbs()...), Mutate: ok, Validate: ok}
 }
 
-// alwaysDeny denies everything.
+// alwaysDeny rejects every request.
 func alwaysDeny() Plugin {
 	no := func(_ context.Context, a *registry.Attributes) error {
 		return forbidden(a, errors.New("admission control is denying all modifications"))
 	}
-	return Plugin{Handles: on(nil, allVerbs()...), Mutate: no, Validate: no}
+	return Plugin{Handles: handle(nil, allVerbs()...), Mutate: no, Validate: no}
 }
 
-func allVerbs() []string { return append(writes(), registry.VerbConnect) }
+func allVerbs() []string { return append(writeVerbs(), registry.VerbConnect) }

@@ -10,23 +10,23 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// alwaysPullImages has images pulled for every pod, so that only who has the
-// credentials for an image can run it.
+// alwaysPullImages sets the pull policy Always, so that only users with credentials for an image
+// can run it.
 func alwaysPullImages() Plugin {
 	return Plugin{
 		Handles: []Handles{
-			{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: core("pods")},
-			{Verbs: []string{api.VerbUpdate}, Resources: core("pods/ephemeralcontainers")},
+			{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: coreResources("pods")},
+			{Verbs: []string{api.VerbUpdate}, Resources: coreResources("pods/ephemeralcontainers")},
 		},
 		Mutate: func(_ context.Context, a *registry.Attributes) error {
-			if pod := a.Object.(*corev1.Pod); newImages(pod, a.Old) {
+			if pod := a.Object.(*corev1.Pod); hasNewImages(pod, a.Old) {
 				eachPullPolicy(&pod.Spec, func(p *corev1.PullPolicy, _ *field.Path) { *p = corev1.PullAlways })
 			}
 			return nil
 		},
 		Validate: func(_ context.Context, a *registry.Attributes) (err error) {
 			pod := a.Object.(*corev1.Pod)
-			if !newImages(pod, a.Old) {
+			if !hasNewImages(pod, a.Old) {
 				return nil
 			}
 			eachPullPolicy(&pod.Spec, func(p *corev1.PullPolicy, at *field.Path) {
@@ -39,13 +39,13 @@ func alwaysPullImages() Plugin {
 	}
 }
 
-// newImages tells whether a pod is new or an update names other images.
-func newImages(pod *corev1.Pod, old api.Object) bool {
+// hasNewImages reports whether a pod is created or an update changes its images.
+func hasNewImages(pod *corev1.Pod, old api.Object) bool {
 	was, ok := old.(*corev1.Pod)
-	return !ok || runsOther(pod, was)
+	return !ok || changesImages(pod, was)
 }
 
-// eachPullPolicy visits those of all containers and image volumes.
+// eachPullPolicy calls visit with the pull policies of all containers and image volumes.
 func eachPullPolicy(spec *corev1.PodSpec, visit func(*corev1.PullPolicy, *field.Path)) {
 	at := field.NewPath("spec")
 	for i := range spec.InitContainers {

@@ -17,8 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// maySigner tells whether a user may do something in the name of a signer: of
-// this one, or of all of its domain.
+// maySigner reports whether a user has a verb on a signer, or on all signers of its domain.
 func (allowed Allowed) maySigner(ctx context.Context, user *request.User, verb, signer string) bool {
 	domain, _, _ := strings.Cut(signer, "/")
 	for _, name := range []string{signer, domain + "/*"} {
@@ -36,41 +35,39 @@ func signingRequests(subresource string) []groupResource {
 	return []groupResource{certificatesv1.Resource("certificatesigningrequests" + subresource)}
 }
 
-// certificateApproval lets requests be approved only by who may for their
-// signer.
+// certificateApproval restricts approval of requests to users with the verb approve on the signer.
 func certificateApproval(_ *Objects, allowed Allowed) Plugin {
 	return Plugin{
-		Handles: on(signingRequests("/approval"), api.VerbUpdate),
+		Handles: handle(signingRequests("/approval"), api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			signer := a.Old.(*certificatesv1.CertificateSigningRequest).Spec.SignerName
 			if allowed.maySigner(ctx, a.User, "approve", signer) {
 				return nil
 			}
-			return forbid(a, "user not permitted to approve requests with signerName %q", signer)
+			return forbiddenf(a, "user not permitted to approve requests with signerName %q", signer)
 		},
 	}
 }
 
-// certificateSigning lets certificates be issued only by who may for the signer.
+// certificateSigning restricts issuing of certificates to users with the verb sign on the signer.
 func certificateSigning(_ *Objects, allowed Allowed) Plugin {
 	return Plugin{
-		Handles: on(signingRequests("/status"), api.VerbUpdate),
+		Handles: handle(signingRequests("/status"), api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			old, is := a.Old.(*certificatesv1.CertificateSigningRequest), a.Object.(*certificatesv1.CertificateSigningRequest)
 			same := bytes.Equal(old.Status.Certificate, is.Status.Certificate) && equality.Semantic.DeepEqual(old.Status.Conditions, is.Status.Conditions)
 			if same || allowed.maySigner(ctx, a.User, "sign", old.Spec.SignerName) {
 				return nil
 			}
-			return forbid(a, "user not permitted to sign requests with signerName %q", old.Spec.SignerName)
+			return forbiddenf(a, "user not permitted to sign requests with signerName %q", old.Spec.SignerName)
 		},
 	}
 }
 
-// certificateSubjectRestriction lets nobody have a client certificate for the
-// group that may do everything.
+// certificateSubjectRestriction rejects requests for client certificates of system:masters.
 func certificateSubjectRestriction() Plugin {
 	return Plugin{
-		Handles: on(signingRequests(""), api.VerbCreate),
+		Handles: handle(signingRequests(""), api.VerbCreate),
 		Validate: func(_ context.Context, a *registry.Attributes) error {
 			csr := a.Object.(*certificatesv1.CertificateSigningRequest)
 			if csr.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
@@ -79,9 +76,9 @@ func certificateSubjectRestriction() Plugin {
 			parsed, err := parseSigningRequest(csr.Spec.Request)
 			switch {
 			case err != nil:
-				return forbid(a, "failed to parse CSR: %w", err)
+				return forbiddenf(a, "failed to parse CSR: %w", err)
 			case slices.Contains(parsed.Subject.Organization, request.GroupMasters):
-				return forbid(a, "use of %s signer with %s group is not allowed", certificatesv1.KubeAPIServerClientSignerName, request.GroupMasters)
+				return forbiddenf(a, "use of %s signer with %s group is not allowed", certificatesv1.KubeAPIServerClientSignerName, request.GroupMasters)
 			}
 			return nil
 		},

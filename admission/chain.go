@@ -11,29 +11,27 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// Plugin is one decision. Mutate or Validate may be nil.
+// Plugin is an admission plugin. Mutate or Validate may be nil.
 type Plugin struct {
-	// Name is as kube-apiserver has it: "NamespaceLifecycle".
+	// Name is kube-apiserver's name of the plugin, for example "NamespaceLifecycle".
 	Name string
-	// Handles says what the plugin is asked about. It is not called for anything
-	// else.
+	// Handles selects the requests for which the plugin is called.
 	Handles []Handles
-	// Mutate may change a.Object; Validate may not. The errors of both are what
-	// the client sees.
+	// Mutate may change a.Object, Validate may not. Their errors are the response to the client.
 	Mutate, Validate func(ctx context.Context, a *registry.Attributes) error
 }
 
-// Handles are verbs on resources. A subresource stands behind a slash:
-// "pods/ephemeralcontainers". No resources means all, with all subresources.
+// Handles selects verbs on resources. A subresource follows a slash: "pods/ephemeralcontainers". No
+// resources select all resources and subresources.
 type Handles struct {
 	Verbs     []string
 	Resources []schema.GroupResource
 }
 
-// Chain runs plugins in their order. It implements registry.Admission.
+// Chain runs plugins in order. It implements registry.Admission.
 type Chain struct {
-	// named are the plugins for resources that some plugin names; others, by
-	// verb, those for any other resource. Both are made once and only read.
+	// named holds the plugins of each resource that a plugin names; others holds, by verb, those of
+	// all other resources. Both are immutable.
 	named  map[target]*steps
 	others map[string]*steps
 }
@@ -46,16 +44,16 @@ type steps struct {
 }
 
 type phase struct {
-	steps []step
-	done  outcome
+	steps   []step
+	latency latency
 }
 
 type step struct {
-	run  func(ctx context.Context, a *registry.Attributes) error
-	took outcome
+	run     func(ctx context.Context, a *registry.Attributes) error
+	latency latency
 }
 
-// newChain sorts plugins, which are in their order, by what they handle.
+// newChain indexes plugins, which are in the order of execution, by verb and resource.
 func newChain(plugins []Plugin, m *metrics) *Chain {
 	c := &Chain{named: map[target]*steps{}, others: map[string]*steps{}}
 	for _, p := range plugins {
@@ -77,7 +75,7 @@ func newChain(plugins []Plugin, m *metrics) *Chain {
 	return c
 }
 
-// targetOf splits the subresource off.
+// targetOf splits a resource into resource and subresource.
 func targetOf(r schema.GroupResource, verb string) target {
 	t := target{group: r.Group, resource: r.Resource, verb: verb}
 	for i := range r.Resource {
@@ -98,9 +96,9 @@ func (h Handles) names(t target) bool {
 	return len(h.Resources) == 0
 }
 
-// steps are those of plugins that handle verb on what matches.
+// steps returns the plugins that handle verb on matching resources.
 func (m *metrics) steps(plugins []Plugin, verb string, matches func(Handles) bool) *steps {
-	s := &steps{mutate: phase{done: m.phase(verb, "admit")}, validate: phase{done: m.phase(verb, "validate")}}
+	s := &steps{mutate: phase{latency: m.phase(verb, "admit")}, validate: phase{latency: m.phase(verb, "validate")}}
 	for _, p := range plugins {
 		for _, h := range p.Handles {
 			if !slices.Contains(h.Verbs, verb) || !matches(h) {
@@ -118,18 +116,17 @@ func (m *metrics) steps(plugins []Plugin, verb string, matches func(Handles) boo
 	return s
 }
 
-// of finds the plugins for a; nil when there are none.
-func (c *Chain) of(a *registry.Attributes) *steps {
+// stepsFor returns the plugins for a, or nil if there are none.
+func (c *Chain) stepsFor(a *registry.Attributes) *steps {
 	if s, ok := c.named[target{a.Resource.Versions[0].Group, a.Resource.Name, a.Subresource, a.Verb}]; ok {
 		return s
 	}
 	return c.others[a.Verb]
 }
 
-// Mutate implements registry.Admission. Plugins are run a second time when one
-// of them changed what others have seen.
+// Mutate implements registry.Admission. It reinvokes the plugins if a later one changed the object.
 func (c *Chain) Mutate(ctx context.Context, a *registry.Attributes) error {
-	s := c.of(a)
+	s := c.stepsFor(a)
 	if s == nil {
 		return nil
 	}
@@ -142,13 +139,13 @@ func (c *Chain) Mutate(ctx context.Context, a *registry.Attributes) error {
 
 // Validate implements registry.Admission.
 func (c *Chain) Validate(ctx context.Context, a *registry.Attributes) error {
-	if s := c.of(a); s != nil {
+	if s := c.stepsFor(a); s != nil {
 		return s.validate.run(ctx, a)
 	}
 	return nil
 }
 
-// run runs the steps up to the first that refuses.
+// run calls the plugins until one returns an error.
 func (p *phase) run(ctx context.Context, a *registry.Attributes) error {
 	if len(p.steps) == 0 {
 		return nil
@@ -158,20 +155,20 @@ func (p *phase) run(ctx context.Context, a *registry.Attributes) error {
 	for i := range p.steps {
 		err := p.steps[i].run(ctx, a)
 		now := time.Now()
-		p.steps[i].took.observe(now.Sub(last), err)
+		p.steps[i].latency.observe(now.Sub(last), err)
 		if last = now; err != nil {
-			p.done.observe(now.Sub(begin), err)
+			p.latency.observe(now.Sub(begin), err)
 			return err
 		}
 	}
-	p.done.observe(last.Sub(begin), nil)
+	p.latency.observe(last.Sub(begin), nil)
 	return nil
 }
 
-// outcome observes how long something took, by whether it refused.
-type outcome struct{ admitted, rejected []prometheus.Observer }
+// latency observes the duration of a call by whether it was rejected.
+type latency struct{ admitted, rejected []prometheus.Observer }
 
-func (o outcome) observe(d time.Duration, err error) {
+func (o latency) observe(d time.Duration, err error) {
 	observers := o.admitted
 	if err != nil {
 		observers = o.rejected

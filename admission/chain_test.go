@@ -11,15 +11,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// about makes attributes of a write of a core resource.
-func about(t testing.TB, verb, resource string, obj, old api.Object) *registry.Attributes {
+// attributesFor returns the attributes of a write to a core resource.
+func attributesFor(t testing.TB, verb, resource string, obj, old api.Object) *registry.Attributes {
 	t.Helper()
 	name, sub, _ := strings.Cut(resource, "/")
-	for _, r := range api.BuiltIn() {
+	for _, r := range builtin.Kinds() {
 		if r.Name == name && r.Versions[0].Group == "" {
 			return &registry.Attributes{Verb: verb, Resource: r, Version: &r.Versions[0], Subresource: sub,
 				Namespace: "ns", Name: "x", Object: obj, Old: old, User: &request.User{Name: "somebody"}, Scope: &request.Scope{}}
@@ -29,8 +30,7 @@ func about(t testing.TB, verb, resource string, obj, old api.Object) *registry.A
 	return nil
 }
 
-// TestChainIndex: plugins run in their order, in both phases, for what they
-// handle and nothing else.
+// TestChainIndex checks that plugins run in order, in both phases, only for what they handle.
 func TestChainIndex(t *testing.T) {
 	var ran []string
 	note := func(name string, err error) func(context.Context, *registry.Attributes) error {
@@ -45,11 +45,11 @@ func TestChainIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newChain([]Plugin{
-		{Name: "All", Handles: on(nil, writes()...), Mutate: note("All", nil), Validate: note("all", nil)},
-		{Name: "Pods", Handles: on(core("pods", "pods/resize"), api.VerbCreate, api.VerbUpdate), Mutate: note("Pods", nil)},
-		{Name: "Connections", Handles: on(core("pods/exec"), registry.VerbConnect), Validate: note("connections", nil)},
-		{Name: "Late", Handles: on(core("pods"), api.VerbCreate), Mutate: note("Late", nil), Validate: note("late", errors.New("no"))},
-		{Name: "Never", Handles: on(core("pods"), api.VerbCreate), Validate: note("never", nil)},
+		{Name: "All", Handles: handle(nil, writeVerbs()...), Mutate: note("All", nil), Validate: note("all", nil)},
+		{Name: "Pods", Handles: handle(coreResources("pods", "pods/resize"), api.VerbCreate, api.VerbUpdate), Mutate: note("Pods", nil)},
+		{Name: "Connections", Handles: handle(coreResources("pods/exec"), registry.VerbConnect), Validate: note("connections", nil)},
+		{Name: "Late", Handles: handle(coreResources("pods"), api.VerbCreate), Mutate: note("Late", nil), Validate: note("late", errors.New("no"))},
+		{Name: "Never", Handles: handle(coreResources("pods"), api.VerbCreate), Validate: note("never", nil)},
 	}, m)
 	for _, tt := range []struct{ verb, resource, want string }{
 		{"create", "pods", "[All Pods Late all late]"},
@@ -62,7 +62,7 @@ func TestChainIndex(t *testing.T) {
 		{"connect", "pods/attach", "[]"},
 	} {
 		ran = []string{}
-		a := about(t, tt.verb, tt.resource, nil, nil)
+		a := attributesFor(t, tt.verb, tt.resource, nil, nil)
 		if err := c.Mutate(t.Context(), a); err != nil {
 			t.Error(err)
 		}
@@ -102,19 +102,19 @@ func TestCheckNames(t *testing.T) {
 
 func TestForbiddenNames(t *testing.T) {
 	pod := &corev1.Pod{}
-	a := about(t, api.VerbCreate, "pods", pod, nil)
+	a := attributesFor(t, api.VerbCreate, "pods", pod, nil)
 	a.Name = ""
-	if got := forbid(a, "no").Error(); got != `pods "Unknown" is forbidden: no` {
+	if got := forbiddenf(a, "no").Error(); got != `pods "Unknown" is forbidden: no` {
 		t.Error(got)
 	}
 	pod.GenerateName = "web-"
-	if got := forbid(a, "no").Error(); got != `pods "web-" is forbidden: no` {
+	if got := forbiddenf(a, "no").Error(); got != `pods "web-" is forbidden: no` {
 		t.Error(got)
 	}
 }
 
-// TestRerun: plugins run twice when one asks for it, and not more often.
-func TestRerun(t *testing.T) {
+// TestReinvocation checks that plugins are reinvoked once if one of them requests it.
+func TestReinvocation(t *testing.T) {
 	m, err := newMetrics(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -127,17 +127,17 @@ func TestRerun(t *testing.T) {
 		a.Again()
 	}
 	c := newChain([]Plugin{
-		{Name: "First", Handles: on(nil, api.VerbCreate), Mutate: func(_ context.Context, a *registry.Attributes) error {
+		{Name: "First", Handles: handle(nil, api.VerbCreate), Mutate: func(_ context.Context, a *registry.Attributes) error {
 			ran = append(ran, fmt.Sprint("first ", a.Rerun()))
 			return nil
 		}},
-		{Name: "Asks", Handles: on(nil, api.VerbCreate), Mutate: func(_ context.Context, a *registry.Attributes) error {
+		{Name: "Asks", Handles: handle(nil, api.VerbCreate), Mutate: func(_ context.Context, a *registry.Attributes) error {
 			ran = append(ran, fmt.Sprint("asks ", a.Kept("asks")))
 			asks(a)
 			return nil
 		}},
 	}, m)
-	if err := c.Mutate(t.Context(), about(t, api.VerbCreate, "pods", &corev1.Pod{}, nil)); err != nil {
+	if err := c.Mutate(t.Context(), attributesFor(t, api.VerbCreate, "pods", &corev1.Pod{}, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(ran, ", "); got != "first false, asks <nil>, first true, asks true" {

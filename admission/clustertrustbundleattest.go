@@ -10,15 +10,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// clusterTrustBundleAttest lets bundles speak for a signer only where the user
-// may. It does nothing unless the kind is served.
+// clusterTrustBundleAttest restricts bundles of a signer to users with the verb attest on the
+// signer. It does nothing unless ClusterTrustBundles are served.
 func clusterTrustBundleAttest(o *Objects, allowed Allowed) Plugin {
 	bundles := certificatesv1beta1.Resource("clustertrustbundles")
 	if !o.serves(bundles) {
 		return Plugin{}
 	}
 	return Plugin{
-		Handles: on([]groupResource{bundles}, api.VerbCreate, api.VerbUpdate),
+		Handles: handle([]groupResource{bundles}, api.VerbCreate, api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			bundle, ok := a.Object.(*certificatesv1beta1.ClusterTrustBundle)
 			if !ok || bundle.Spec.SignerName == "" {
@@ -30,7 +30,7 @@ func clusterTrustBundleAttest(o *Objects, allowed Allowed) Plugin {
 			if allowed.maySigner(ctx, a.User, "attest", bundle.Spec.SignerName) {
 				return nil
 			}
-			return forbid(a, "user not permitted to attest for signerName %q", bundle.Spec.SignerName)
+			return forbiddenf(a, "user not permitted to attest for signerName %q", bundle.Spec.SignerName)
 		},
 	}
 }

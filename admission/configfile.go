@@ -9,22 +9,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// configuration is the file of --admission-control-config-file: an
-// AdmissionConfiguration of apiserver.config.k8s.io.
-type configuration struct {
+// fileConfiguration is the AdmissionConfiguration in the file of --admission-control-config-file.
+type fileConfiguration struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Plugins    []struct {
 		Name string `json:"name"`
-		// Path is a file with the configuration, which may stand here itself
-		// instead.
+		// Path is the file with the plugin's configuration if Configuration is empty.
 		Path          string          `json:"path,omitempty"`
 		Configuration json.RawMessage `json:"configuration,omitempty"`
 	} `json:"plugins,omitempty"`
 }
 
-// ReadConfigFile reads what plugins are configured by, by their names. Paths in
-// it are relative to its own. No file is no configuration.
+// ReadConfigFile returns the configurations of plugins by plugin name. Paths in the file are
+// relative to the file. An empty path returns none.
 func ReadConfigFile(path string) (map[string][]byte, error) {
 	if path == "" {
 		return nil, nil
@@ -33,12 +31,12 @@ func ReadConfigFile(path string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("unable to read admission control configuration from %q [%w]", path, err)
 	}
-	var c configuration
+	var c fileConfiguration
 	if err := yaml.UnmarshalStrict(data, &c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if c.Kind != "AdmissionConfiguration" || c.APIVersion != "apiserver.config.k8s.io/v1" && c.APIVersion != "apiserver.k8s.io/v1alpha1" {
-		return nil, fmt.Errorf("%s: is of kind %q of %q, and not an AdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", path, c.Kind, c.APIVersion)
+		return nil, fmt.Errorf("%s: kind is %q of %q, expected AdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", path, c.Kind, c.APIVersion)
 	}
 	files := map[string][]byte{}
 	for _, p := range c.Plugins {

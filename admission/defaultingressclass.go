@@ -10,11 +10,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// defaultIngressClass gives ingresses that name no class the default one.
+// defaultIngressClass sets the default class, the newest one if there are several, on ingresses
+// without a class.
 func defaultIngressClass(o *Objects) Plugin {
-	classes := read[*networkingv1.IngressClass](o, networkingv1.Resource("ingressclasses"))
+	classes := newReader[*networkingv1.IngressClass](o, networkingv1.Resource("ingressclasses"))
 	return Plugin{
-		Handles: on([]groupResource{networkingv1.Resource("ingresses")}, api.VerbCreate),
+		Handles: handle([]groupResource{networkingv1.Resource("ingresses")}, api.VerbCreate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			ingress := a.Object.(*networkingv1.Ingress)
 			if _, named := ingress.Annotations["kubernetes.io/ingress.class"]; named || ingress.Spec.IngressClassName != nil {

@@ -12,18 +12,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// Annotations that make a class the default one; the second is of old.
+// Annotations that mark the default storage class; the second is the deprecated one.
 const (
-	defaultStorageAnnotation    = "storageclass.kubernetes.io/is-default-class"
-	defaultStorageAnnotationOld = "storageclass.beta.kubernetes.io/is-default-class"
+	defaultStorageAnnotation     = "storageclass.kubernetes.io/is-default-class"
+	betaDefaultStorageAnnotation = "storageclass.beta.kubernetes.io/is-default-class"
 )
 
-// defaultStorageClass gives claims that name no class the default one: the
-// newest, should there be several.
+// defaultStorageClass sets the default class, the newest one if there are several, on claims
+// without a class.
 func defaultStorageClass(o *Objects) Plugin {
 	classes := storageClassesOf(o)
 	return Plugin{
-		Handles: on(core("persistentvolumeclaims"), api.VerbCreate),
+		Handles: handle(coreResources("persistentvolumeclaims"), api.VerbCreate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			claim := a.Object.(*corev1.PersistentVolumeClaim)
 			if _, named := claim.Annotations[corev1.BetaStorageClassAnnotation]; named || claim.Spec.StorageClassName != nil {
@@ -34,7 +34,7 @@ func defaultStorageClass(o *Objects) Plugin {
 				return forbidden(a, err)
 			}
 			all = slices.DeleteFunc(all, func(c *storagev1.StorageClass) bool {
-				return c.Annotations[defaultStorageAnnotation] != "true" && c.Annotations[defaultStorageAnnotationOld] != "true"
+				return c.Annotations[defaultStorageAnnotation] != "true" && c.Annotations[betaDefaultStorageAnnotation] != "true"
 			})
 			if len(all) == 0 {
 				return nil
@@ -46,7 +46,7 @@ func defaultStorageClass(o *Objects) Plugin {
 	}
 }
 
-// newerFirst orders by age, and objects of one second by name.
+// newerFirst orders objects by descending creation time, then by name.
 func newerFirst(a, b api.Object) int {
 	at, bt := a.GetCreationTimestamp(), b.GetCreationTimestamp()
 	if at.Equal(&bt) {

@@ -9,12 +9,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// defaultTolerationSeconds lets pods stay for a while on a node that is not
-// ready or cannot be reached, where they do not say themselves how long.
+// defaultTolerationSeconds adds tolerations, limited in time, for nodes that are not ready or
+// unreachable to pods that do not have their own.
 func defaultTolerationSeconds(c *Config, _ []byte) (Plugin, error) {
 	notReady, unreachable := c.NotReadySeconds, c.UnreachableSeconds
 	return Plugin{
-		Handles: on(core("pods"), api.VerbCreate, api.VerbUpdate),
+		Handles: handle(coreResources("pods"), api.VerbCreate, api.VerbUpdate),
 		Mutate: func(_ context.Context, a *registry.Attributes) error {
 			spec := &a.Object.(*corev1.Pod).Spec
 			tolerateFor(spec, corev1.TaintNodeNotReady, notReady)

@@ -10,11 +10,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// denyServiceExternalIPs lets services have no external addresses but those that
-// they have already.
+// denyServiceExternalIPs rejects external IPs that a service did not have before.
 func denyServiceExternalIPs() Plugin {
 	return Plugin{
-		Handles: on(core("services"), api.VerbCreate, api.VerbUpdate),
+		Handles: handle(coreResources("services"), api.VerbCreate, api.VerbUpdate),
 		Validate: func(_ context.Context, a *registry.Attributes) error {
 			var had []string
 			if old, ok := a.Old.(*corev1.Service); ok {
@@ -22,7 +21,7 @@ func denyServiceExternalIPs() Plugin {
 			}
 			for _, ip := range a.Object.(*corev1.Service).Spec.ExternalIPs {
 				if !slices.Contains(had, ip) {
-					return forbid(a, "Use of external IPs is denied by admission control.")
+					return forbiddenf(a, "Use of external IPs is denied by admission control.")
 				}
 			}
 			return nil

@@ -1,13 +1,11 @@
-// Package admission decides whether an object may be written as it is, and
-// changes it before it is.
+// Package admission validates and changes objects before they are written.
 //
-// The nouns: a Plugin is one decision, in one file; the Chain runs those that
-// are enabled, in two phases: what changes comes before the kind's own rules,
-// what only looks after them. Objects is what plugins read from: the caches.
+// A Plugin makes one decision and has a file of its own. The Chain runs the enabled plugins in two
+// phases: mutating admission before the kind's own validation, validating admission after it.
+// Plugins read other objects from the caches through Objects.
 //
-// The registry calls the chain from within its verbs (registry.Admission), so
-// that nothing is stored that has not passed. New puts the chain together from
-// the plugins of this package (plugins.go has them in their order) and those
-// that it is given, which are in packages of their own below this one. What a
-// plugin needs of other layers (who may do what) comes in as a function.
+// The registry calls the Chain within its verbs (registry.Admission), so that every write passes
+// it. New builds the Chain from the plugins of this package, which plugins.go lists in order, and
+// from those in packages of their own below this one. Plugins get what they need of other layers,
+// such as authorization, as a function.
 package admission

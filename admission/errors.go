@@ -8,8 +8,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// forbidden is the answer of a plugin that refuses: 403, naming the object by
-// its name or, before it has one, by what the name will begin with.
+// forbidden returns a plugin's rejection: a 403 with the name of the object or, before it has one,
+// its generateName.
 func forbidden(a *registry.Attributes, err error) *apierrors.StatusError {
 	name := a.Name
 	if name == "" {
@@ -25,9 +25,10 @@ func forbidden(a *registry.Attributes, err error) *apierrors.StatusError {
 	return apierrors.NewForbidden(a.GroupResource(), name, err)
 }
 
-// Forbidden is the answer of a plugin that is made elsewhere.
+// Forbidden returns the rejection of a plugin in another package.
 func Forbidden(a *registry.Attributes, err error) *apierrors.StatusError { return forbidden(a, err) }
 
-func forbid(a *registry.Attributes, format string, args ...any) error {
+// forbiddenf is forbidden with a formatted error.
+func forbiddenf(a *registry.Attributes, format string, args ...any) error {
 	return forbidden(a, fmt.Errorf(format, args...))
 }

@@ -19,20 +19,20 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// eventLimit is one limit of the configuration: of all events, or of those of
-// one namespace, user, or source and object each.
+// eventLimit is one limit of the configuration. Depending on its type it applies to all events, or
+// to each namespace, user, or source and object.
 type eventLimit struct {
 	Type  string `json:"type"`
 	QPS   int32  `json:"qps"`
 	Burst int32  `json:"burst"`
-	// CacheSize is how many namespaces, users or sources are remembered.
+	// CacheSize is the maximum number of token buckets.
 	CacheSize int32 `json:"cacheSize,omitempty"`
 }
 
-// defaultEventCache is for a limit that names no CacheSize.
+// defaultEventCache is the default of CacheSize.
 const defaultEventCache = 4096
 
-// eventRateLimit refuses events that come too fast.
+// eventRateLimit rejects events that exceed a rate limit.
 func eventRateLimit(_ *Config, file []byte) (Plugin, error) {
 	limits, err := readEventLimits(file)
 	if err != nil {
@@ -40,17 +40,17 @@ func eventRateLimit(_ *Config, file []byte) (Plugin, error) {
 	}
 	var buckets []*eventBuckets
 	for _, l := range limits {
-		buckets = append(buckets, &eventBuckets{limit: l, now: time.Now, tokens: map[string]*bucket{}})
+		buckets = append(buckets, &eventBuckets{limit: l, now: time.Now, tokens: map[string]*tokenBucket{}})
 	}
 	return Plugin{
-		Handles: on([]groupResource{corev1.Resource("events"), eventsv1.Resource("events")}, api.VerbCreate, api.VerbUpdate),
+		Handles: handle([]groupResource{corev1.Resource("events"), eventsv1.Resource("events")}, api.VerbCreate, api.VerbUpdate),
 		Validate: func(_ context.Context, a *registry.Attributes) error {
 			if a.DryRun {
 				return nil
 			}
 			var errs []error
 			for _, b := range buckets {
-				if key := b.key(a); !b.take(key) {
+				if key := b.key(a); !b.takeToken(key) {
 					errs = append(errs, fmt.Errorf("limit reached on type %v for key %v", b.limit.Type, key))
 				}
 			}
@@ -93,22 +93,22 @@ func readEventLimits(file []byte) ([]eventLimit, error) {
 	return c.Limits, nil
 }
 
-// eventBuckets are token buckets, one for each key, and no more than the limit
-// says: when there is no room, the one that was not used for longest goes.
+// eventBuckets holds one token bucket per key. At the maximum number it evicts the least recently
+// used one.
 type eventBuckets struct {
 	limit eventLimit
 	now   func() time.Time
 
 	mu     sync.Mutex
-	tokens map[string]*bucket
+	tokens map[string]*tokenBucket
 }
 
-type bucket struct {
+type tokenBucket struct {
 	tokens float64
 	at     time.Time
 }
 
-// key is what events are counted together by.
+// key returns the key of the bucket for an event.
 func (b *eventBuckets) key(a *registry.Attributes) string {
 	switch b.limit.Type {
 	case "Namespace":
@@ -123,25 +123,25 @@ func (b *eventBuckets) key(a *registry.Attributes) string {
 
 func sourceAndObject(obj api.Object) string {
 	var component, host string
-	var about corev1.ObjectReference
+	var attributesFor corev1.ObjectReference
 	switch e := obj.(type) {
 	case *corev1.Event:
-		component, host, about = e.Source.Component, e.Source.Host, e.InvolvedObject
+		component, host, attributesFor = e.Source.Component, e.Source.Host, e.InvolvedObject
 	case *eventsv1.Event:
-		component, host, about = e.DeprecatedSource.Component, e.DeprecatedSource.Host, e.Regarding
+		component, host, attributesFor = e.DeprecatedSource.Component, e.DeprecatedSource.Host, e.Regarding
 	}
-	return strings.Join([]string{component, host, about.Kind, about.Namespace, about.Name, string(about.UID), about.APIVersion}, "")
+	return strings.Join([]string{component, host, attributesFor.Kind, attributesFor.Namespace, attributesFor.Name, string(attributesFor.UID), attributesFor.APIVersion}, "")
 }
 
-// take takes a token, if there is one.
-func (b *eventBuckets) take(key string) bool {
+// takeToken takes a token from the bucket of key and reports whether there was one.
+func (b *eventBuckets) takeToken(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
 	t, ok := b.tokens[key]
 	if !ok {
-		b.makeRoom()
-		t = &bucket{tokens: float64(b.limit.Burst), at: now}
+		b.evictOldest()
+		t = &tokenBucket{tokens: float64(b.limit.Burst), at: now}
 		b.tokens[key] = t
 	}
 	t.tokens = min(float64(b.limit.Burst), t.tokens+now.Sub(t.at).Seconds()*float64(b.limit.QPS))
@@ -153,7 +153,7 @@ func (b *eventBuckets) take(key string) bool {
 	return true
 }
 
-func (b *eventBuckets) makeRoom() {
+func (b *eventBuckets) evictOldest() {
 	if len(b.tokens) < int(b.limit.CacheSize) {
 		return
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// extendedResourceToleration has pods tolerate the taints by which nodes with
-// special resources are kept for those who ask for them.
+// extendedResourceToleration adds tolerations for the extended resources that a pod requests, by
+// which nodes with such resources are reserved for it.
 func extendedResourceToleration() Plugin {
 	return Plugin{
-		Handles: on(core("pods"), api.VerbCreate, api.VerbUpdate),
+		Handles: handle(coreResources("pods"), api.VerbCreate, api.VerbUpdate),
 		Mutate: func(_ context.Context, a *registry.Attributes) error {
 			spec := &a.Object.(*corev1.Pod).Spec
 			wanted := map[corev1.ResourceName]bool{}

@@ -9,23 +9,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newObjects stores objects, and gives plugins something to read.
+// newObjects returns Objects of a catalogue with the given objects stored.
 func newObjects(t testing.TB, stored ...api.Object) *Objects {
 	t.Helper()
-	return newObjectsOf(t, api.BuiltIn(), stored...)
+	return newObjectsOf(t, builtin.Kinds(), stored...)
 }
 
-// newPreviewObjects makes Objects of a server that serves every version.
+// newPreviewObjects returns Objects of a server that serves all versions.
 func newPreviewObjects(t testing.TB, stored ...api.Object) *Objects {
 	t.Helper()
 	all := gates(t, "AllAlpha", "AllBeta")
-	resources, err := api.Enable(api.BuiltInWith(all), map[string]string{"api/all": "true"}, all)
+	resources, err := api.Enable(builtin.KindsFor(all), map[string]string{"api/all": "true"}, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,22 +70,22 @@ func newObjectsOf(t testing.TB, resources []*api.Resource, stored ...api.Object)
 	return NewObjects(catalogue, reg)
 }
 
-// plugin makes one by its name.
-func plugin(t testing.TB, name string, c Config) Plugin {
+// newPlugin creates a plugin by name.
+func newPlugin(t testing.TB, name string, c Config) Plugin {
 	t.Helper()
-	all := entries()
-	i := slices.IndexFunc(all, func(e entry) bool { return e.name == name })
+	all := registrations()
+	i := slices.IndexFunc(all, func(e registration) bool { return e.name == name })
 	if i < 0 {
 		t.Fatalf("there is no %s", name)
 	}
-	p, err := all[i].make(&c, c.Files[name])
+	p, err := all[i].build(&c, c.Files[name])
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// run takes a write through both phases of a plugin.
+// run runs both phases of a plugin on a write.
 func (p Plugin) run(t testing.TB, a *registry.Attributes) string {
 	t.Helper()
 	if p.Mutate != nil {

@@ -8,16 +8,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// imagePolicyConfig is the part imagePolicy of the plugin's configuration. Zero
-// stands for a default, and less for not at all.
+// imagePolicyConfig is the field imagePolicy of the plugin's configuration. Zero durations mean the
+// default, negative ones disable.
 type imagePolicyConfig struct {
 	KubeConfigFile string `json:"kubeConfigFile"`
-	// AllowTTL and DenyTTL are how many seconds an answer is good for.
+	// AllowTTL and DenyTTL are the times in seconds for which responses are cached.
 	AllowTTL int64 `json:"allowTTL"`
 	DenyTTL  int64 `json:"denyTTL"`
 	// RetryBackoff is in milliseconds.
 	RetryBackoff int64 `json:"retryBackoff"`
-	// DefaultAllow: images may run when the backend does not answer.
+	// DefaultAllow admits pods if the backend fails.
 	DefaultAllow bool `json:"defaultAllow"`
 
 	allowTTL, denyTTL, retryBackoff time.Duration
@@ -32,7 +32,7 @@ func readImagePolicy(file []byte) (imagePolicyConfig, error) {
 	}
 	p := c.ImagePolicy
 	if p.KubeConfigFile == "" {
-		return p, errors.New("imagePolicy.kubeConfigFile: must be given")
+		return p, errors.New("imagePolicy.kubeConfigFile: Required value")
 	}
 	for _, d := range []struct {
 		name                     string
@@ -47,7 +47,7 @@ func readImagePolicy(file []byte) (imagePolicyConfig, error) {
 		switch {
 		case d.given == 0:
 			*d.to = d.usual
-		case d.given < 0: // not at all
+		case d.given < 0: // disabled
 		case d.given > int64(d.most/d.unit) || time.Duration(d.given)*d.unit < d.least:
 			return p, fmt.Errorf("valid value is between %v and %v, got %v for %s", d.least, d.most, time.Duration(d.given)*d.unit, d.name)
 		default:

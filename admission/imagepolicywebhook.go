@@ -20,33 +20,33 @@ import (
 )
 
 const (
-	// imageAnnotationPart is in annotations of pods that the backend is shown.
+	// imageAnnotationPart marks annotations of pods that are sent to the backend.
 	imageAnnotationPart = ".image-policy.k8s.io/"
 	imageAuditPrefix    = "imagepolicywebhook.image-policy.k8s.io/"
 
 	imageTimeout = 10 * time.Second
-	// mostImageAnswers is how many answers are remembered.
-	mostImageAnswers = 1024
+	// maxCachedImageReviews is the maximum number of cached responses.
+	maxCachedImageReviews = 1024
 )
 
-// imagePolicyWebhook asks another server whether the images of a pod may run.
+// imagePolicyWebhook lets another server decide whether a pod may run its images.
 func imagePolicyWebhook(c *Config, file []byte) (Plugin, error) {
 	config, err := readImagePolicy(file)
 	if err != nil {
 		return Plugin{}, err
 	}
 	if c.Dial == nil {
-		return Plugin{}, errors.New("no way to reach a backend is known")
+		return Plugin{}, errors.New("the server has no dialer for backends")
 	}
 	client, url, err := c.Dial(config.KubeConfigFile)
 	if err != nil {
 		return Plugin{}, fmt.Errorf("imagePolicy.kubeConfigFile: %w", err)
 	}
-	p := &imagePolicy{config: config, client: client, url: url, now: time.Now, answers: map[string]imageAnswer{}}
+	p := &imagePolicy{config: config, client: client, url: url, now: time.Now, answers: map[string]cachedImageReview{}}
 	return Plugin{
 		Handles: []Handles{
-			{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: core("pods")},
-			{Verbs: []string{api.VerbUpdate}, Resources: core("pods/ephemeralcontainers")},
+			{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: coreResources("pods")},
+			{Verbs: []string{api.VerbUpdate}, Resources: coreResources("pods/ephemeralcontainers")},
 		},
 		Validate: p.validate,
 	}, nil
@@ -59,20 +59,20 @@ type imagePolicy struct {
 	now    func() time.Time
 
 	mu      sync.Mutex
-	answers map[string]imageAnswer
+	answers map[string]cachedImageReview
 }
 
-type imageAnswer struct {
+type cachedImageReview struct {
 	status imagepolicyv1alpha1.ImageReviewStatus
 	until  time.Time
 }
 
 func (p *imagePolicy) validate(ctx context.Context, a *registry.Attributes) error {
 	pod := a.Object.(*corev1.Pod)
-	if !newImages(pod, a.Old) {
+	if !hasNewImages(pod, a.Old) {
 		return nil
 	}
-	status, err := p.ask(ctx, p.question(a, pod))
+	status, err := p.review(ctx, p.reviewSpec(a, pod))
 	switch {
 	case err != nil && p.config.DefaultAllow:
 		a.Annotate(imageAuditPrefix+"failed-open", "true")
@@ -87,14 +87,13 @@ func (p *imagePolicy) validate(ctx context.Context, a *registry.Attributes) erro
 	case status.Allowed:
 		return nil
 	case status.Reason != "":
-		return forbid(a, "image policy webhook backend denied one or more images: %s", status.Reason)
+		return forbiddenf(a, "image policy webhook backend denied one or more images: %s", status.Reason)
 	}
-	return forbid(a, "one or more images rejected by webhook backend")
+	return forbiddenf(a, "one or more images rejected by webhook backend")
 }
 
-// question is what the backend is told: the images, and what of the pod's
-// annotations is meant for it.
-func (p *imagePolicy) question(a *registry.Attributes, pod *corev1.Pod) imagepolicyv1alpha1.ImageReviewSpec {
+// reviewSpec returns the spec of an ImageReview: the images and the annotations for the backend.
+func (p *imagePolicy) reviewSpec(a *registry.Attributes, pod *corev1.Pod) imagepolicyv1alpha1.ImageReviewSpec {
 	spec := imagepolicyv1alpha1.ImageReviewSpec{Namespace: a.Namespace, Annotations: map[string]string{}}
 	for key, value := range pod.Annotations {
 		if strings.Contains(key, imageAnnotationPart) {
@@ -118,8 +117,8 @@ func (p *imagePolicy) question(a *registry.Attributes, pod *corev1.Pod) imagepol
 	return spec
 }
 
-// ask takes an answer that is still good, or gets one.
-func (p *imagePolicy) ask(ctx context.Context, spec imagepolicyv1alpha1.ImageReviewSpec) (imagepolicyv1alpha1.ImageReviewStatus, error) {
+// review returns the cached response for spec or requests one from the backend.
+func (p *imagePolicy) review(ctx context.Context, spec imagepolicyv1alpha1.ImageReviewSpec) (imagepolicyv1alpha1.ImageReviewStatus, error) {
 	question := imagepolicyv1alpha1.ImageReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: imagepolicyv1alpha1.SchemeGroupVersion.String(), Kind: "ImageReview"}, Spec: spec,
 	}
@@ -140,20 +139,20 @@ func (p *imagePolicy) ask(ctx context.Context, spec imagepolicyv1alpha1.ImageRev
 		err = fmt.Errorf("error contacting webhook: %d", refused.Code)
 	}
 	if err == nil {
-		p.remember(string(body), answer.Status)
+		p.cacheReview(string(body), answer.Status)
 	}
 	return answer.Status, err
 }
 
-func (p *imagePolicy) remember(question string, status imagepolicyv1alpha1.ImageReviewStatus) {
+func (p *imagePolicy) cacheReview(question string, status imagepolicyv1alpha1.ImageReviewStatus) {
 	ttl := p.config.denyTTL
 	if status.Allowed {
 		ttl = p.config.allowTTL
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.answers) >= mostImageAnswers {
-		clear(p.answers) // asked again, which is slower and as good
+	if len(p.answers) >= maxCachedImageReviews {
+		clear(p.answers)
 	}
-	p.answers[question] = imageAnswer{status, p.now().Add(ttl)}
+	p.answers[question] = cachedImageReview{status, p.now().Add(ttl)}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// TestImagePolicyWebhook: a backend allows, denies, and fails; its answers are
-// remembered.
+// TestImagePolicyWebhook checks a backend that allows, denies and fails, and the cache of its
+// responses.
 func TestImagePolicyWebhook(t *testing.T) {
 	asked := map[string]int{}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func TestImagePolicyWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			got := p.run(t, about(t, api.VerbCreate, "pods", pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = tt.image }), nil))
+			got := p.run(t, attributesFor(t, api.VerbCreate, "pods", pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = tt.image }), nil))
 			if (got == "") != (tt.want == "") || !strings.HasSuffix(got, tt.want) {
 				t.Errorf("%s: %q, want %q", tt.image, got, tt.want)
 			}

@@ -9,11 +9,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// limitPodHardAntiAffinityTopology lets pods keep others off their node, but not
-// off a whole zone.
+// limitPodHardAntiAffinityTopology allows required pod anti-affinity only per node, so that a pod
+// cannot exclude others from a whole zone.
 func limitPodHardAntiAffinityTopology() Plugin {
 	return Plugin{
-		Handles: on(core("pods"), api.VerbCreate, api.VerbUpdate),
+		Handles: handle(coreResources("pods"), api.VerbCreate, api.VerbUpdate),
 		Validate: func(_ context.Context, a *registry.Attributes) error {
 			affinity := a.Object.(*corev1.Pod).Spec.Affinity
 			if affinity == nil || affinity.PodAntiAffinity == nil {
@@ -21,7 +21,7 @@ func limitPodHardAntiAffinityTopology() Plugin {
 			}
 			for _, term := range affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
 				if term.TopologyKey != corev1.LabelHostname {
-					return forbid(a, "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed", term.TopologyKey, corev1.LabelHostname)
+					return forbiddenf(a, "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey %v but only key %v is allowed", term.TopologyKey, corev1.LabelHostname)
 				}
 			}
 			return nil

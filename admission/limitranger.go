@@ -11,13 +11,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// limitRangerAnnotation says what was filled in.
+// limitRangerAnnotation lists the defaults that were set.
 const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 
-// limitRanger fills in what containers may use, and keeps pods and claims within
+// limitRanger sets default requests and limits of containers, and checks pods and claims against
 // the limit ranges of their namespace.
 func limitRanger(o *Objects) Plugin {
-	ranges := read[*corev1.LimitRange](o, corev1.Resource("limitranges"))
+	ranges := newReader[*corev1.LimitRange](o, corev1.Resource("limitranges"))
 	each := func(do func(*corev1.LimitRange, api.Object) error) func(context.Context, *registry.Attributes) error {
 		return func(ctx context.Context, a *registry.Attributes) error {
 			if a.Old != nil && a.Old.GetDeletionTimestamp() != nil {
@@ -37,16 +37,16 @@ func limitRanger(o *Objects) Plugin {
 	}
 	return Plugin{
 		Handles: []Handles{
-			{Verbs: []string{api.VerbCreate}, Resources: core("pods", "persistentvolumeclaims")},
-			{Verbs: []string{api.VerbUpdate}, Resources: core("pods/resize", "persistentvolumeclaims")},
+			{Verbs: []string{api.VerbCreate}, Resources: coreResources("pods", "persistentvolumeclaims")},
+			{Verbs: []string{api.VerbUpdate}, Resources: coreResources("pods/resize", "persistentvolumeclaims")},
 		},
-		Mutate:   each(fillLimits),
+		Mutate:   each(setLimitDefaults),
 		Validate: each(checkLimits),
 	}
 }
 
-// fillLimits gives containers the requests and limits that they do not have.
-func fillLimits(r *corev1.LimitRange, obj api.Object) error {
+// setLimitDefaults sets the missing requests and limits of containers.
+func setLimitDefaults(r *corev1.LimitRange, obj api.Object) error {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return nil
@@ -58,27 +58,27 @@ func fillLimits(r *corev1.LimitRange, obj api.Object) error {
 			setMissing(limits, l.Default, true)
 		}
 	}
-	var told []string
+	var messages []string
 	for _, set := range []struct {
 		kind       string
 		containers []corev1.Container
 	}{{"container", pod.Spec.Containers}, {"init container", pod.Spec.InitContainers}} {
 		for i := range set.containers {
-			told = append(told, fillContainer(&set.containers[i], set.kind, requests, limits)...)
+			messages = append(messages, setContainerDefaults(&set.containers[i], set.kind, requests, limits)...)
 		}
 	}
-	if len(told) > 0 {
+	if len(messages) > 0 {
 		if pod.Annotations == nil {
 			pod.Annotations = map[string]string{}
 		}
-		pod.Annotations[limitRangerAnnotation] = "LimitRanger plugin set: " + strings.Join(told, "; ")
+		pod.Annotations[limitRangerAnnotation] = "LimitRanger plugin set: " + strings.Join(messages, "; ")
 	}
 	return nil
 }
 
-// fillContainer tells what it filled in.
-func fillContainer(c *corev1.Container, kind string, requests, limits corev1.ResourceList) []string {
-	var told []string
+// setContainerDefaults sets the missing requests and limits of one container and describes them.
+func setContainerDefaults(c *corev1.Container, kind string, requests, limits corev1.ResourceList) []string {
+	var messages []string
 	fill := func(what string, list *corev1.ResourceList, from corev1.ResourceList) {
 		if len(from) == 0 {
 			return
@@ -87,20 +87,19 @@ func fillContainer(c *corev1.Container, kind string, requests, limits corev1.Res
 			*list = corev1.ResourceList{}
 		}
 		if names := setMissing(*list, from, false); len(names) > 0 {
-			told = append(told, strings.Join(names, ", ")+" "+what+" for "+kind+" "+c.Name)
+			messages = append(messages, strings.Join(names, ", ")+" "+what+" for "+kind+" "+c.Name)
 		}
 	}
 	fill("request", &c.Resources.Requests, requests)
 	fill("limit", &c.Resources.Limits, limits)
-	return told
+	return messages
 }
 
-// setMissing sets what list does not have, or everything, and returns the names
-// in order.
+// setMissing copies the quantities that list lacks, or all, and returns their sorted names.
 func setMissing(list, from corev1.ResourceList, all bool) []string {
 	var names []string
 	for name, q := range from {
-		if _, there := list[name]; !there || all {
+		if _, ok := list[name]; !ok || all {
 			list[name] = q.DeepCopy()
 			names = append(names, string(name))
 		}

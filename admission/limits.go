@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// checkLimits says which bounds of a limit range an object is not within.
+// checkLimits returns an error for each violated constraint of a limit range.
 func checkLimits(r *corev1.LimitRange, obj api.Object) error {
 	var errs []error
 	for i := range r.Spec.Limits {
@@ -23,7 +23,7 @@ func checkLimits(r *corev1.LimitRange, obj api.Object) error {
 			errs = append(errs, podLimits(l, o)...)
 		case *corev1.PersistentVolumeClaim:
 			if l.Type == corev1.LimitTypePersistentVolumeClaim {
-				b := bounded{kind: l.Type, requests: o.Spec.Resources.Requests}
+				b := limitedUsage{kind: l.Type, requests: o.Spec.Resources.Requests}
 				errs = b.each(errs, l.Min, b.min)
 				errs = b.each(errs, l.Max, b.maxRequest)
 			}
@@ -37,30 +37,30 @@ func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod) (errs []error) {
 	case corev1.LimitTypeContainer:
 		for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 			for i := range list {
-				b := bounded{l.Type, list[i].Resources.Requests, list[i].Resources.Limits}
-				errs = append(errs, b.within(l)...)
+				b := limitedUsage{l.Type, list[i].Resources.Requests, list[i].Resources.Limits}
+				errs = append(errs, b.checkAll(l)...)
 			}
 		}
 	case corev1.LimitTypePod:
-		b := bounded{l.Type, quota.Pod(pod, quota.Requests), quota.Pod(pod, quota.Limits)}
-		errs = b.within(l)
+		b := limitedUsage{l.Type, quota.Pod(pod, quota.Requests), quota.Pod(pod, quota.Limits)}
+		errs = b.checkAll(l)
 	}
 	return errs
 }
 
-// bounded is what bounds are held against.
-type bounded struct {
+// limitedUsage holds the requests and limits that a limit range constrains.
+type limitedUsage struct {
 	kind             corev1.LimitType
 	requests, limits corev1.ResourceList
 }
 
-func (b bounded) within(l *corev1.LimitRangeItem) (errs []error) {
+func (b limitedUsage) checkAll(l *corev1.LimitRangeItem) (errs []error) {
 	errs = b.each(errs, l.Min, b.min)
 	errs = b.each(errs, l.Max, b.max)
 	return b.each(errs, l.MaxLimitRequestRatio, b.ratio)
 }
 
-func (b bounded) each(errs []error, bounds corev1.ResourceList, check func(corev1.ResourceName, resource.Quantity) error) []error {
+func (b limitedUsage) each(errs []error, bounds corev1.ResourceList, check func(corev1.ResourceName, resource.Quantity) error) []error {
 	for _, name := range slices.Sorted(maps.Keys(bounds)) {
 		if err := check(name, bounds[name]); err != nil {
 			errs = append(errs, err)
@@ -69,60 +69,60 @@ func (b bounded) each(errs []error, bounds corev1.ResourceList, check func(corev
 	return errs
 }
 
-func (b bounded) min(name corev1.ResourceName, least resource.Quantity) error {
+func (b limitedUsage) min(name corev1.ResourceName, least resource.Quantity) error {
 	request, requested := b.requests[name]
 	limit, limited := b.limits[name]
-	said := fmt.Sprintf("minimum %s usage per %s is %s", name, b.kind, least.String())
+	message := fmt.Sprintf("minimum %s usage per %s is %s", name, b.kind, least.String())
 	switch {
 	case !requested:
-		return fmt.Errorf("%s.  No request is specified", said)
+		return fmt.Errorf("%s.  No request is specified", message)
 	case request.Cmp(least) < 0:
-		return fmt.Errorf("%s, but request is %s", said, request.String())
+		return fmt.Errorf("%s, but request is %s", message, request.String())
 	case limited && limit.Cmp(least) < 0:
-		return fmt.Errorf("%s, but limit is %s", said, limit.String())
+		return fmt.Errorf("%s, but limit is %s", message, limit.String())
 	}
 	return nil
 }
 
-func (b bounded) max(name corev1.ResourceName, most resource.Quantity) error {
+func (b limitedUsage) max(name corev1.ResourceName, most resource.Quantity) error {
 	request, requested := b.requests[name]
 	limit, limited := b.limits[name]
-	said := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
+	message := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
 	switch {
 	case !limited:
-		return fmt.Errorf("%s.  No limit is specified", said)
+		return fmt.Errorf("%s.  No limit is specified", message)
 	case limit.Cmp(most) > 0:
-		return fmt.Errorf("%s, but limit is %s", said, limit.String())
+		return fmt.Errorf("%s, but limit is %s", message, limit.String())
 	case requested && request.Cmp(most) > 0:
-		return fmt.Errorf("%s, but request is %s", said, request.String())
+		return fmt.Errorf("%s, but request is %s", message, request.String())
 	}
 	return nil
 }
 
-// maxRequest is for what has no limits of its own.
-func (b bounded) maxRequest(name corev1.ResourceName, most resource.Quantity) error {
+// maxRequest is max for claims, which have no limits.
+func (b limitedUsage) maxRequest(name corev1.ResourceName, most resource.Quantity) error {
 	request, requested := b.requests[name]
-	said := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
+	message := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
 	switch {
 	case !requested:
-		return fmt.Errorf("%s.  No request is specified", said)
+		return fmt.Errorf("%s.  No request is specified", message)
 	case request.Cmp(most) > 0:
-		return fmt.Errorf("%s, but request is %s", said, request.String())
+		return fmt.Errorf("%s, but request is %s", message, request.String())
 	}
 	return nil
 }
 
-func (b bounded) ratio(name corev1.ResourceName, most resource.Quantity) error {
+func (b limitedUsage) ratio(name corev1.ResourceName, most resource.Quantity) error {
 	request, limit := b.requests[name], b.limits[name]
-	said := fmt.Sprintf("%s max limit to request ratio per %s is %s", name, b.kind, most.String())
+	message := fmt.Sprintf("%s max limit to request ratio per %s is %s", name, b.kind, most.String())
 	switch {
 	case request.Sign() == 0:
-		return fmt.Errorf("%s, but no request is specified or request is 0", said)
+		return fmt.Errorf("%s, but no request is specified or request is 0", message)
 	case limit.Sign() == 0:
-		return fmt.Errorf("%s, but no limit is specified or limit is 0", said)
+		return fmt.Errorf("%s, but no limit is specified or limit is 0", message)
 	}
 	if is := limit.AsApproximateFloat64() / request.AsApproximateFloat64(); is > most.AsApproximateFloat64() {
-		return fmt.Errorf("%s, but provided ratio is %f", said, is)
+		return fmt.Errorf("%s, but provided ratio is %f", message, is)
 	}
 	return nil
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are kube-apiserver's, by its names.
+// metrics holds the admission metrics, under kube-apiserver's names.
 type metrics struct {
 	controller, step *prometheus.HistogramVec
 	summary          *prometheus.SummaryVec
 }
 
-// latencyBuckets are kube-apiserver's for plugins and phases.
+// latencyBuckets are kube-apiserver's buckets for plugins and phases.
 var latencyBuckets = []float64{0.005, 0.025, 0.1, 0.5, 1.0, 2.5}
 
-// newMetrics registers the metrics; reg may be nil.
+// newMetrics creates the metrics and, unless reg is nil, registers them.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		controller: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_controller_admission_duration_seconds", Buckets: latencyBuckets,
@@ -36,26 +36,27 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	for _, c := range []prometheus.Collector{m.controller, m.step, m.summary} {
 		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of admission: %w", err)
+			return nil, fmt.Errorf("register admission metrics: %w", err)
 		}
 	}
 	return m, nil
 }
 
-// plugin and phase find what to count in, once, since finding it by its labels
-// costs more than counting.
-func (m *metrics) plugin(name, verb, kind string) outcome {
+// plugin returns the observers of a plugin. The chain looks them up once, because a lookup by
+// labels costs more than an observation.
+func (m *metrics) plugin(name, verb, kind string) latency {
 	operation := strings.ToUpper(verb)
-	return outcome{
+	return latency{
 		admitted: []prometheus.Observer{m.controller.WithLabelValues(name, kind, operation, "false")},
 		rejected: []prometheus.Observer{m.controller.WithLabelValues(name, kind, operation, "true")},
 	}
 }
 
-func (m *metrics) phase(verb, kind string) outcome {
+// phase returns the observers of a phase.
+func (m *metrics) phase(verb, kind string) latency {
 	operation := strings.ToUpper(verb)
-	of := func(rejected string) []prometheus.Observer {
+	observers := func(rejected string) []prometheus.Observer {
 		return []prometheus.Observer{m.step.WithLabelValues(kind, operation, rejected), m.summary.WithLabelValues(kind, operation, rejected)}
 	}
-	return outcome{admitted: of("false"), rejected: of("true")}
+	return latency{admitted: observers("false"), rejected: observers("true")}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// namespaceAutoProvision makes the namespaces that things are put into.
+// namespaceAutoProvision creates the missing namespace of a created object.
 func namespaceAutoProvision(o *Objects) Plugin {
 	namespaces := namespacesOf(o)
 	return Plugin{
-		Handles: on(nil, api.VerbCreate),
+		Handles: handle(nil, api.VerbCreate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			if a.DryRun || a.Namespace == "" || isNamespace(a) || isAccessReview(a) {
 				return nil
@@ -38,11 +38,11 @@ func namespaceAutoProvision(o *Objects) Plugin {
 	}
 }
 
-// namespaceExists lets nothing be done in namespaces that are not there.
+// namespaceExists rejects writes in a namespace that does not exist.
 func namespaceExists(o *Objects) Plugin {
 	namespaces := namespacesOf(o)
 	return Plugin{
-		Handles: on(nil, writes()...),
+		Handles: handle(nil, writeVerbs()...),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			if a.Namespace == "" || isNamespace(a) {
 				return nil

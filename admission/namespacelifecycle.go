@@ -14,22 +14,22 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// namespaceLifecycle lets nothing be put into a namespace that is not there, or
-// that is being deleted, and keeps those that the system itself lives in.
+// namespaceLifecycle rejects creates in a namespace that does not exist or is terminating, and
+// deletion of the namespaces that the system requires.
 func namespaceLifecycle(o *Objects) Plugin {
 	namespaces := namespacesOf(o)
 	return Plugin{
-		Handles: on(nil, writes()...),
+		Handles: handle(nil, writeVerbs()...),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			switch {
-			case a.Verb == api.VerbDelete && isNamespace(a) && immortal(a.Name) && !a.Unreadable(): // the server recreates it
+			case a.Verb == api.VerbDelete && isNamespace(a) && isProtectedNamespace(a.Name) && !a.Unreadable(): // the server recreates an unreadable one
 				return apierrors.NewForbidden(a.GroupResource(), a.Name, errors.New("this namespace may not be deleted"))
 			case a.Verb == api.VerbDelete || !a.Resource.Namespaced || a.Namespace == "" || isAccessReview(a):
 				return nil
 			}
-			// Read as it is now, not as it was: nothing must get into a namespace
-			// after its content has begun to be deleted.
-			ns, err := namespaces.at(ctx, "", a.Namespace, storage.Read{})
+			// The read bypasses the cache: no object may be created in a namespace after deletion
+			// of its content has begun.
+			ns, err := namespaces.getAt(ctx, "", a.Namespace, storage.Read{})
 			if err != nil {
 				return err
 			}
@@ -55,12 +55,12 @@ func isNamespace(a *registry.Attributes) bool {
 	return a.Resource.Kind == "Namespace" && a.Resource.Versions[0].Group == ""
 }
 
-// isAccessReview tells of questions about a namespace that may be asked whether
-// or not it is there.
+// isAccessReview reports whether the request is an access review in a namespace, which need not
+// exist.
 func isAccessReview(a *registry.Attributes) bool {
 	return a.Resource.Name == "localsubjectaccessreviews" && a.Resource.Versions[0].Group == "authorization.k8s.io"
 }
 
-func immortal(name string) bool {
+func isProtectedNamespace(name string) bool {
 	return name == metav1.NamespaceDefault || name == metav1.NamespaceSystem || name == metav1.NamespacePublic
 }

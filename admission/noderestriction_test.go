@@ -23,11 +23,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// onNode is a pod on the node n1.
+// onNode returns a pod bound to the node n1.
 func onNode(change func(*corev1.Pod)) *corev1.Pod {
 	return pod(func(p *corev1.Pod) {
 		p.Spec.NodeName = "n1"
@@ -37,11 +38,11 @@ func onNode(change func(*corev1.Pod)) *corev1.Pod {
 	})
 }
 
-// byNode is a write of the node n1; resource is "name[/subresource]".
+// byNode returns a write of the node n1; resource is "name[/subresource]".
 func byNode(t testing.TB, verb, resource string, obj, old api.Object) *registry.Attributes {
 	t.Helper()
 	name, sub, _ := strings.Cut(resource, "/")
-	for _, r := range api.BuiltIn() {
+	for _, r := range builtin.Kinds() {
 		if r.Name == name {
 			return &registry.Attributes{Verb: verb, Resource: r, Version: &r.Versions[0], Subresource: sub, Namespace: "ns", Name: "x",
 				Object: obj, Old: old, User: &request.User{Name: "system:node:n1", Groups: []string{"system:nodes"}}, Scope: &request.Scope{}}
@@ -64,10 +65,10 @@ func signingRequestFor(t testing.TB, name string) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
-// TestNodeRestrictionStatus: a node cannot change what the Node authorizer finds
-// its claims by, nor what belongs to others in the status of a claim.
+// TestNodeRestrictionStatus checks that a node cannot change the status fields by which the Node
+// authorizer grants access to claims, nor fields of a claim's status that others own.
 func TestNodeRestrictionStatus(t *testing.T) {
-	p := plugin(t, "NodeRestriction", Config{Objects: newObjects(t)})
+	p := newPlugin(t, "NodeRestriction", Config{Objects: newObjects(t)})
 	name := "claim"
 	extended := func(claim string) *corev1.Pod {
 		return onNode(func(p *corev1.Pod) {
@@ -117,15 +118,14 @@ func TestNodeRestrictionStatus(t *testing.T) {
 	}
 }
 
-// TestNodeRestrictionMirror: a mirror pod refers to nothing of the API, by
-// whatever field.
+// TestNodeRestrictionMirror checks that no field of a mirror pod may refer to an API object.
 func TestNodeRestrictionMirror(t *testing.T) {
 	objects := newObjects(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
 	node, err := nodesOf(objects).get(t.Context(), "", "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plugin(t, "NodeRestriction", Config{Objects: objects})
+	p := newPlugin(t, "NodeRestriction", Config{Objects: objects})
 	volume := func(s corev1.VolumeSource) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: s}} }
 	}
@@ -174,10 +174,10 @@ func TestNodeRestrictionMirror(t *testing.T) {
 	}
 }
 
-// TestNodeRestrictionNames: slices and certificates are of the node itself, and a
-// pod that is missing is named as kube-apiserver's listers name it.
+// TestNodeRestrictionNames checks that slices and certificates must be the node's own, and that
+// errors name a missing pod like kube-apiserver's listers.
 func TestNodeRestrictionNames(t *testing.T) {
-	p := plugin(t, "NodeRestriction", Config{Objects: newObjects(t)})
+	p := newPlugin(t, "NodeRestriction", Config{Objects: newObjects(t)})
 	n1, n2 := "n1", "n2"
 	slice := func(node *string) *resourcev1.ResourceSlice {
 		return &resourcev1.ResourceSlice{Spec: resourcev1.ResourceSliceSpec{NodeName: node}}
@@ -211,8 +211,8 @@ func TestNodeRestrictionNames(t *testing.T) {
 	}
 }
 
-// TestNodeRestrictionToken: a node gets tokens for audiences that volumes of the
-// pod ask for, or that an authorizer allows.
+// TestNodeRestrictionToken checks that a node gets tokens only for audiences that a volume of the
+// pod requires or an authorizer allows.
 func TestNodeRestrictionToken(t *testing.T) {
 	token := func(audience string) corev1.VolumeSource {
 		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
@@ -255,7 +255,7 @@ func TestNodeRestrictionToken(t *testing.T) {
 	}
 	objects := newObjects(t, stored...)
 	asked := func(info *request.Info) string { return info.Resource + " " + info.Namespace + "/" + info.Name }
-	p := plugin(t, "NodeRestriction", Config{Objects: objects, Allowed: func(_ context.Context, user *request.User, info *request.Info) (bool, string, error) {
+	p := newPlugin(t, "NodeRestriction", Config{Objects: objects, Allowed: func(_ context.Context, user *request.User, info *request.Info) (bool, string, error) {
 		if info.Resource == "broken" {
 			return false, "", errors.New("no answer")
 		}
@@ -283,7 +283,7 @@ func TestNodeRestrictionToken(t *testing.T) {
 		{"gone", nil, `pod "gone" not found`},
 	} {
 		uid := types.UID("u")
-		if stored, err := read[*corev1.Pod](objects, corev1.Resource("pods")).get(t.Context(), "ns", test.pod); err == nil {
+		if stored, err := newReader[*corev1.Pod](objects, corev1.Resource("pods")).get(t.Context(), "ns", test.pod); err == nil {
 			uid = stored.UID
 		}
 		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: test.audiences,

@@ -12,51 +12,50 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// node: a node changes itself only, and nothing by which pods could be drawn to
-// it.
-func (n restriction) node(_ context.Context, a *registry.Attributes, node string) error {
+// node allows a node to change only its own Node, and no field that attracts pods to it.
+func (n nodeRestrictionPlugin) node(_ context.Context, a *registry.Attributes, node string) error {
 	name := a.Name
 	if a.Verb == api.VerbCreate {
 		name = a.Object.GetName()
 	}
 	if name != node {
-		return forbid(a, "node %q is not allowed to modify node %q", node, name)
+		return forbiddenf(a, "node %q is not allowed to modify node %q", node, name)
 	}
-	is, _ := a.Object.(*corev1.Node)
+	current, _ := a.Object.(*corev1.Node)
 	switch a.Verb {
 	case api.VerbCreate:
-		if is.Spec.ConfigSource != nil {
-			return forbid(a, "node %q is not allowed to create pods with a non-nil configSource", node)
+		if current.Spec.ConfigSource != nil {
+			return forbiddenf(a, "node %q is not allowed to create pods with a non-nil configSource", node)
 		}
-		if f := notAKubelets(changedLabels(is.Labels, nil)); len(f) > 0 {
-			return forbid(a, "node %q is not allowed to set the following labels: %s", node, strings.Join(f, ", "))
+		if f := forbiddenLabels(changedLabels(current.Labels, nil)); len(f) > 0 {
+			return forbiddenf(a, "node %q is not allowed to set the following labels: %s", node, strings.Join(f, ", "))
 		}
 	case api.VerbUpdate:
 		old := a.Old.(*corev1.Node)
 		switch {
-		case is.Spec.ConfigSource != nil && !equality.Semantic.DeepEqual(is.Spec.ConfigSource, old.Spec.ConfigSource):
-			return forbid(a, "node %q is not allowed to update configSource to a new non-nil configSource", node)
-		case !equality.Semantic.DeepEqual(is.Spec.Taints, old.Spec.Taints):
-			return forbid(a, "node %q is not allowed to modify taints", node)
-		case !equality.Semantic.DeepEqual(is.OwnerReferences, old.OwnerReferences):
-			return forbid(a, "node %q is not allowed to modify ownerReferences", node)
+		case current.Spec.ConfigSource != nil && !equality.Semantic.DeepEqual(current.Spec.ConfigSource, old.Spec.ConfigSource):
+			return forbiddenf(a, "node %q is not allowed to update configSource to a new non-nil configSource", node)
+		case !equality.Semantic.DeepEqual(current.Spec.Taints, old.Spec.Taints):
+			return forbiddenf(a, "node %q is not allowed to modify taints", node)
+		case !equality.Semantic.DeepEqual(current.OwnerReferences, old.OwnerReferences):
+			return forbiddenf(a, "node %q is not allowed to modify ownerReferences", node)
 		}
-		if f := notAKubelets(changedLabels(is.Labels, old.Labels)); len(f) > 0 {
-			return forbid(a, "is not allowed to modify labels: %s", strings.Join(f, ", "))
+		if f := forbiddenLabels(changedLabels(current.Labels, old.Labels)); len(f) > 0 {
+			return forbiddenf(a, "is not allowed to modify labels: %s", strings.Join(f, ", "))
 		}
 	}
 	return nil
 }
 
-// changedLabels are the keys that were added, changed or taken away, in order.
-func changedLabels(is, was map[string]string) (keys []string) {
-	for key, value := range is {
-		if before, ok := was[key]; !ok || before != value {
+// changedLabels returns the sorted keys of added, changed and removed labels.
+func changedLabels(current, old map[string]string) (keys []string) {
+	for key, value := range current {
+		if before, ok := old[key]; !ok || before != value {
 			keys = append(keys, key)
 		}
 	}
-	for key := range was {
-		if _, ok := is[key]; !ok {
+	for key := range old {
+		if _, ok := current[key]; !ok {
 			keys = append(keys, key)
 		}
 	}
@@ -64,8 +63,8 @@ func changedLabels(is, was map[string]string) (keys []string) {
 	return keys
 }
 
-// kubeletLabels are those of Kubernetes' own that kubelets set, kubeletDomains
-// those in which they may set what they like.
+// kubeletLabels are the Kubernetes labels that kubelets may set. In kubeletDomains they may set any
+// label.
 var (
 	kubeletLabels = []string{
 		corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion,
@@ -76,8 +75,8 @@ var (
 	kubeletDomains = []string{"kubelet.kubernetes.io", "node.kubernetes.io"}
 )
 
-// notAKubelets are those of keys that a kubelet may not set.
-func notAKubelets(keys []string) []string {
+// forbiddenLabels returns the keys that a kubelet may not set.
+func forbiddenLabels(keys []string) []string {
 	in := func(domain string, domains ...string) bool {
 		return slices.ContainsFunc(domains, func(d string) bool { return domain == d || strings.HasSuffix(domain, "."+d) })
 	}

@@ -10,16 +10,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// mirror checks a mirror pod: it shows what a node runs by itself, belongs to
-// that node, and refers to no object of the API, which would make the object
-// readable for the node.
-func (n restriction) mirror(ctx context.Context, a *registry.Attributes, node string) error {
+// mirror checks a mirror pod: it must belong to the node, and must not refer to an API object,
+// since that would give the node access to the object.
+func (n nodeRestrictionPlugin) mirror(ctx context.Context, a *registry.Attributes, node string) error {
 	pod := a.Object.(*corev1.Pod)
 	switch {
 	case !isMirror(pod):
-		return forbid(a, "pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
+		return forbiddenf(a, "pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
 	case pod.Spec.NodeName != node:
-		return forbid(a, "node %q can only create pods with spec.nodeName set to itself", node)
+		return forbiddenf(a, "node %q can only create pods with spec.nodeName set to itself", node)
 	}
 	if err := n.owned(ctx, a, pod, node); err != nil {
 		return err
@@ -29,41 +28,40 @@ func (n restriction) mirror(ctx context.Context, a *registry.Attributes, node st
 	case err != nil:
 		return forbidden(a, err)
 	case reference != "":
-		return forbid(a, "node %q can not create pods that reference %s", node, reference)
+		return forbiddenf(a, "node %q can not create pods that reference %s", node, reference)
 	}
 	return nil
 }
 
-func (n restriction) owned(ctx context.Context, a *registry.Attributes, pod *corev1.Pod, node string) error {
+func (n nodeRestrictionPlugin) owned(ctx context.Context, a *registry.Attributes, pod *corev1.Pod, node string) error {
 	switch len(pod.OwnerReferences) {
 	case 0:
-		return forbid(a, "node %q can only create pods with an owner reference set to itself", node)
+		return forbiddenf(a, "node %q can only create pods with an owner reference set to itself", node)
 	case 1:
 	default:
-		return forbid(a, "node %q can only create pods with a single owner reference set to itself", node)
+		return forbiddenf(a, "node %q can only create pods with a single owner reference set to itself", node)
 	}
 	owner := pod.OwnerReferences[0]
 	switch {
 	case owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != node:
-		return forbid(a, "node %q can only create pods with an owner reference set to itself", node)
+		return forbiddenf(a, "node %q can only create pods with an owner reference set to itself", node)
 	case owner.Controller == nil || !*owner.Controller:
-		return forbid(a, "node %q can only create pods with a controller owner reference set to itself", node)
+		return forbiddenf(a, "node %q can only create pods with a controller owner reference set to itself", node)
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
-		return forbid(a, "node %q must not set blockOwnerDeletion on an owner reference", node)
+		return forbiddenf(a, "node %q must not set blockOwnerDeletion on an owner reference", node)
 	}
-	is, err := n.nodes.listed(ctx, "", node)
+	is, err := n.nodes.getSingular(ctx, "", node)
 	if err != nil {
 		return err
 	}
 	if owner.UID != is.UID {
-		return forbid(a, "node %s UID mismatch: expected %s got %s", node, owner.UID, is.UID)
+		return forbiddenf(a, "node %s UID mismatch: expected %s got %s", node, owner.UID, is.UID)
 	}
 	return nil
 }
 
-// apiReference names the resource of an API object that a pod refers to, in the
-// words of kube-apiserver's message. It returns an error for a volume of a type
-// that it does not know, which may refer to anything.
+// apiReference returns the resource of an API object that a pod refers to, in the wording of
+// kube-apiserver. It returns an error for an unknown type of volume, which may refer to any object.
 func apiReference(spec *corev1.PodSpec) (string, error) {
 	switch {
 	case spec.ServiceAccountName != "":
@@ -127,7 +125,7 @@ func projectionReference(v *corev1.Volume) (string, error) {
 	return "", nil
 }
 
-// refersToConfigMap reports whether a container or a volume names a ConfigMap.
+// refersToConfigMap reports whether a container or a volume refers to a ConfigMap.
 func refersToConfigMap(spec *corev1.PodSpec) bool {
 	inEnv := func(env []corev1.EnvVar, from []corev1.EnvFromSource) bool {
 		return slices.ContainsFunc(env, func(e corev1.EnvVar) bool {

@@ -15,9 +15,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// token restricts the tokens that a node requests to tokens that are bound to a
-// pod on the node and have an audience which a volume of the pod asks for.
-func (n restriction) token(ctx context.Context, a *registry.Attributes, node string) error {
+// token allows a node to request only tokens bound to a pod on the node, for an audience that a
+// volume of the pod requires.
+func (n nodeRestrictionPlugin) token(ctx context.Context, a *registry.Attributes, node string) error {
 	tr, ok := a.Object.(*authenticationv1.TokenRequest)
 	if !ok || a.Verb != api.VerbCreate {
 		return nil
@@ -25,18 +25,18 @@ func (n restriction) token(ctx context.Context, a *registry.Attributes, node str
 	ref := tr.Spec.BoundObjectRef
 	switch {
 	case ref == nil || ref.APIVersion != "v1" || ref.Kind != "Pod" || ref.Name == "":
-		return forbid(a, "node requested token not bound to a pod")
+		return forbiddenf(a, "node requested token not bound to a pod")
 	case ref.UID == "":
-		return forbid(a, "node requested token with a pod binding without a uid")
+		return forbiddenf(a, "node requested token with a pod binding without a uid")
 	}
-	pod, err := n.pods.listed(ctx, a.Namespace, ref.Name)
+	pod, err := n.pods.getSingular(ctx, a.Namespace, ref.Name)
 	switch {
 	case err != nil:
 		return err
 	case ref.UID != pod.UID:
-		return forbid(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID)
+		return forbiddenf(a, "the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID)
 	case pod.Spec.NodeName != node:
-		return forbid(a, "node requested token bound to a pod scheduled on a different node")
+		return forbiddenf(a, "node requested token bound to a pod scheduled on a different node")
 	}
 	if err := n.audience(ctx, a, tr.Spec.Audiences, pod); err != nil {
 		return forbidden(a, err)
@@ -44,14 +44,13 @@ func (n restriction) token(ctx context.Context, a *registry.Attributes, node str
 	return nil
 }
 
-// tokenAudienceVerb is the verb by which nodes are authorized to request tokens
-// for an audience, which stands in the place of the resource, of a service
-// account, which is the name.
+// tokenAudienceVerb is the verb that authorizes nodes to request tokens. The audience takes the
+// place of the resource, the service account that of the name.
 const tokenAudienceVerb = "request-serviceaccounts-token-audience"
 
-// audience returns an error unless pod, or an authorizer, allows the node a token
-// for the audience. No audience means that of the API server.
-func (n restriction) audience(ctx context.Context, a *registry.Attributes, audiences []string, pod *corev1.Pod) error {
+// audience returns an error unless the pod or an authorizer allows the node a token for the
+// audience. No audience means the one of the API server.
+func (n nodeRestrictionPlugin) audience(ctx context.Context, a *registry.Attributes, audiences []string, pod *corev1.Pod) error {
 	audience := ""
 	switch len(audiences) {
 	case 0:
@@ -60,7 +59,7 @@ func (n restriction) audience(ctx context.Context, a *registry.Attributes, audie
 	default:
 		return fmt.Errorf("node may only request 0 or 1 audiences")
 	}
-	found, err := n.asksFor(ctx, pod, audience)
+	found, err := n.requiresAudience(ctx, pod, audience)
 	switch {
 	case err != nil:
 		return fmt.Errorf("error validating audience %q: %w", audience, err)
@@ -79,10 +78,10 @@ func (n restriction) audience(ctx context.Context, a *registry.Attributes, audie
 	return fmt.Errorf("audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", audience, a.User.Name)
 }
 
-// asksFor reports whether a volume of pod needs a token for an audience: a
-// projected token, or a CSI volume whose driver is given such tokens. It returns
-// the errors of volumes that could not be followed only if no other asks for it.
-func (n restriction) asksFor(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
+// requiresAudience reports whether a volume of the pod requires a token for an audience: a
+// projected token, or a CSI volume whose driver requests one. It returns errors of other volumes
+// only if no volume requires the audience.
+func (n nodeRestrictionPlugin) requiresAudience(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
 	var errs []error
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
@@ -94,7 +93,7 @@ func (n restriction) asksFor(ctx context.Context, pod *corev1.Pod, audience stri
 		driver, err := n.driverOf(ctx, pod, v)
 		if err == nil && driver != "" {
 			var d *storagev1.CSIDriver
-			if d, err = n.drivers.listed(ctx, "", driver); err == nil && slices.ContainsFunc(d.Spec.TokenRequests, func(r storagev1.TokenRequest) bool {
+			if d, err = n.drivers.getSingular(ctx, "", driver); err == nil && slices.ContainsFunc(d.Spec.TokenRequests, func(r storagev1.TokenRequest) bool {
 				return r.Audience == audience
 			}) {
 				return true, nil
@@ -107,9 +106,8 @@ func (n restriction) asksFor(ctx context.Context, pod *corev1.Pod, audience stri
 	return false, utilerrors.NewAggregate(errs)
 }
 
-// driverOf returns the name of the CSI driver of a volume; "" means that it has
-// none.
-func (n restriction) driverOf(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
+// driverOf returns the CSI driver of a volume, or "" if it has none.
+func (n nodeRestrictionPlugin) driverOf(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
 	switch {
 	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil:
 		return n.driverOfClaim(ctx, pod.Namespace, pod.Name+"-"+v.Name)
@@ -135,12 +133,12 @@ func (n restriction) driverOf(ctx context.Context, pod *corev1.Pod, v *corev1.Vo
 	return "", nil
 }
 
-func (n restriction) driverOfClaim(ctx context.Context, namespace, name string) (string, error) {
-	claim, err := n.claims.listed(ctx, namespace, name)
+func (n nodeRestrictionPlugin) driverOfClaim(ctx context.Context, namespace, name string) (string, error) {
+	claim, err := n.claims.getSingular(ctx, namespace, name)
 	if err != nil {
 		return "", err
 	}
-	volume, err := n.volumes.listed(ctx, "", claim.Spec.VolumeName)
+	volume, err := n.volumes.getSingular(ctx, "", claim.Spec.VolumeName)
 	if err != nil {
 		return "", err
 	}
@@ -165,8 +163,7 @@ func (n restriction) driverOfClaim(ctx context.Context, namespace, name string) 
 	return "", nil
 }
 
-// The CSI drivers to which volumes of types that were part of Kubernetes have
-// been moved.
+// The CSI drivers to which in-tree volume types have been migrated.
 const (
 	gceDiskDriver   = "pd.csi.storage.gke.io"
 	awsDiskDriver   = "ebs.csi.aws.com"

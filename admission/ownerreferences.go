@@ -14,12 +14,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// ownerReferencesPermissionEnforcement lets references to owners be changed only
-// by who could delete the object anyway, and deletion of the owner be blocked
-// only by who may change the owner's finalizers.
+// ownerReferencesPermissionEnforcement requires permission to delete an object for changing its
+// owner references, and permission to update the owner's finalizers for blocking the owner's
+// deletion.
 func ownerReferencesPermissionEnforcement(o *Objects, allowed Allowed) Plugin {
 	return Plugin{
-		Handles: on(nil, api.VerbCreate, api.VerbUpdate),
+		Handles: handle(nil, api.VerbCreate, api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			if a.Subresource == "status" || a.Object == nil {
 				return nil
@@ -35,34 +35,34 @@ func ownerReferencesPermissionEnforcement(o *Objects, allowed Allowed) Plugin {
 				info := &request.Info{IsResource: true, Verb: api.VerbDelete, Group: a.Version.Group, Version: a.Version.Version,
 					Resource: a.Resource.Name, Namespace: a.Namespace, Name: a.Name}
 				if ok, reason, err := allowed(ctx, a.User, info); !ok {
-					return forbid(a, "cannot set an ownerRef on a resource you can't delete: %v, %v", reason, err)
+					return forbiddenf(a, "cannot set an ownerRef on a resource you can't delete: %v, %v", reason, err)
 				}
 			}
-			return o.mayBlock(ctx, allowed, a, old)
+			return o.checkBlockOwnerDeletion(ctx, allowed, a, old)
 		},
 	}
 }
 
-func (o *Objects) mayBlock(ctx context.Context, allowed Allowed, a *registry.Attributes, old []metav1.OwnerReference) error {
+func (o *Objects) checkBlockOwnerDeletion(ctx context.Context, allowed Allowed, a *registry.Attributes, old []metav1.OwnerReference) error {
 	blocks := func(r metav1.OwnerReference) bool { return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion }
 	for _, ref := range a.Object.GetOwnerReferences() {
 		before := slices.ContainsFunc(old, func(r metav1.OwnerReference) bool { return r.UID == ref.UID && blocks(r) })
 		if !blocks(ref) || before {
 			continue
 		}
-		info, err := o.finalizersOf(ref, a.Namespace)
+		info, err := o.finalizersRequest(ref, a.Namespace)
 		if err != nil {
-			return forbid(a, "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind %v: %w", ref.APIVersion, ref.Kind, err)
+			return forbiddenf(a, "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %v Kind %v: %w", ref.APIVersion, ref.Kind, err)
 		}
 		if ok, reason, err := allowed(ctx, a.User, info); !ok {
-			return forbid(a, "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: %v, %v", reason, err)
+			return forbiddenf(a, "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: %v, %v", reason, err)
 		}
 	}
 	return nil
 }
 
-// finalizersOf is the request to change the finalizers of an owner.
-func (o *Objects) finalizersOf(ref metav1.OwnerReference, namespace string) (*request.Info, error) {
+// finalizersRequest returns the request that updates the finalizers of an owner.
+func (o *Objects) finalizersRequest(ref metav1.OwnerReference, namespace string) (*request.Info, error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
 		return nil, err

@@ -14,95 +14,91 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Config is what the chain is made from. Objects must be set.
+// Config configures a Chain. Objects is required.
 type Config struct {
-	// Enable and Disable are names of plugins that run besides, or do not run
-	// though they are among, those that run by default.
+	// Enable and Disable name plugins in addition to, or to be excluded from, the default ones.
 	Enable, Disable []string
-	// Files are the plugins' own configurations, by their names.
+	// Files are the configurations of plugins by plugin name.
 	Files map[string][]byte
-	// Objects is what plugins read.
+	// Objects reads API objects for plugins.
 	Objects *Objects
-	// Allowed tells whether a user may do something, for plugins that ask for
-	// more than the request itself needs. Nil means that nobody may.
+	// Allowed authorizes requests of plugins that require further permissions. If nil, it denies
+	// all.
 	Allowed Allowed
-	// Plugins are made elsewhere; those of them that Enable or the defaults name
-	// run in their place.
+	// Plugins are plugins of other packages. An enabled one runs at its place in the order.
 	Plugins []Plugin
-	// Dial returns a client and a URL for the server that a kubeconfig file
-	// names, for plugins that ask others.
+	// Dial returns a client and a URL for the server in a kubeconfig file, for plugins that call
+	// webhooks.
 	Dial func(kubeconfig string) (client *http.Client, url string, err error)
-	// NotReadySeconds and UnreachableSeconds are for DefaultTolerationSeconds.
+	// NotReadySeconds and UnreachableSeconds configure DefaultTolerationSeconds.
 	NotReadySeconds, UnreachableSeconds int64
-	// Gates are the feature gates: a plugin for what a gate turns off does nothing.
+	// Gates are the feature gates. A plugin whose gate is disabled does nothing.
 	Gates features.Gates
-	// Ledger is where ResourceQuota notes what it charges; nil makes one that
-	// nobody else reads.
+	// Ledger receives the charges of ResourceQuota; nil creates a private one.
 	Ledger *quota.Ledger
-	// Metrics is where the chain's metrics are registered; may be nil.
+	// Metrics registers the metrics of the chain; may be nil.
 	Metrics prometheus.Registerer
 }
 
-// Allowed tells whether user may do what info asks, and if not, why.
+// Allowed reports whether user is authorized for the request in info, and if not, the reason.
 type Allowed func(ctx context.Context, user *request.User, info *request.Info) (ok bool, reason string, err error)
 
-// entry is a plugin of this package: whether it runs unless it is disabled, and
-// how it is made. The file is its own part of --admission-control-config-file.
-type entry struct {
+// registration is a plugin of this package. build creates it; file is the plugin's part of the file
+// of --admission-control-config-file.
+type registration struct {
 	name      string
 	byDefault bool
-	make      func(c *Config, file []byte) (Plugin, error)
+	build     func(c *Config, file []byte) (Plugin, error)
 }
 
-// plain is a plugin that has nothing to be made from.
-func plain(make func() Plugin) func(*Config, []byte) (Plugin, error) {
-	return func(*Config, []byte) (Plugin, error) { return make(), nil }
+// withoutConfig registers a plugin without dependencies.
+func withoutConfig(build func() Plugin) func(*Config, []byte) (Plugin, error) {
+	return func(*Config, []byte) (Plugin, error) { return build(), nil }
 }
 
-// reading is a plugin that reads objects.
-func reading(make func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
-	return func(c *Config, _ []byte) (Plugin, error) { return make(c.Objects), nil }
+// withObjects registers a plugin that reads objects.
+func withObjects(build func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
+	return func(c *Config, _ []byte) (Plugin, error) { return build(c.Objects), nil }
 }
 
-// asking is a plugin that asks who may do what.
-func asking(make func(*Objects, Allowed) Plugin) func(*Config, []byte) (Plugin, error) {
-	return func(c *Config, _ []byte) (Plugin, error) { return make(c.Objects, c.Allowed), nil }
+// withAuthorizer registers a plugin that authorizes requests.
+func withAuthorizer(build func(*Objects, Allowed) Plugin) func(*Config, []byte) (Plugin, error) {
+	return func(c *Config, _ []byte) (Plugin, error) { return build(c.Objects, c.Allowed), nil }
 }
 
-// gated makes a plugin that does nothing while a feature gate is off.
-func gated(gate string, make func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
+// ifGateEnabled registers a plugin that does nothing unless a feature gate is enabled.
+func ifGateEnabled(gate string, build func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
 	return func(c *Config, _ []byte) (Plugin, error) {
 		if !c.Gates.Enabled(gate) {
 			return Plugin{}, nil
 		}
-		return make(c.Objects), nil
+		return build(c.Objects), nil
 	}
 }
 
-// withPodGroups makes a plugin that does nothing unless pod groups are served.
-func withPodGroups(make func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
+// ifPodGroupsServed registers a plugin that does nothing unless pod groups are served.
+func ifPodGroupsServed(build func(*Objects) Plugin) func(*Config, []byte) (Plugin, error) {
 	return func(c *Config, _ []byte) (Plugin, error) {
 		if !c.Objects.serves(podGroups()[0]) {
 			return Plugin{}, nil
 		}
-		return make(c.Objects), nil
+		return build(c.Objects), nil
 	}
 }
 
-// entries are all plugins in the order in which they run, which is
-// kube-apiserver's.
-func entries() []entry {
-	return []entry{
-		{"AlwaysAdmit", false, plain(alwaysAdmit)},
-		{"NamespaceAutoProvision", false, reading(namespaceAutoProvision)},
-		{"NamespaceLifecycle", true, reading(namespaceLifecycle)},
-		{"NamespaceExists", false, reading(namespaceExists)},
-		{"LimitPodHardAntiAffinityTopology", false, plain(limitPodHardAntiAffinityTopology)},
-		{"LimitRanger", true, reading(limitRanger)},
-		{"ServiceAccount", true, reading(serviceAccount)},
-		{"NodeRestriction", false, asking(nodeRestriction)},
-		{"TaintNodesByCondition", true, plain(taintNodesByCondition)},
-		{"AlwaysPullImages", false, plain(alwaysPullImages)},
+// registrations are all plugins in kube-apiserver's order of execution.
+func registrations() []registration {
+	return []registration{
+		{"AlwaysAdmit", false, withoutConfig(alwaysAdmit)},
+		{"NamespaceAutoProvision", false, withObjects(namespaceAutoProvision)},
+		{"NamespaceLifecycle", true, withObjects(namespaceLifecycle)},
+		{"NamespaceExists", false, withObjects(namespaceExists)},
+		{"LimitPodHardAntiAffinityTopology", false, withoutConfig(limitPodHardAntiAffinityTopology)},
+		{"LimitRanger", true, withObjects(limitRanger)},
+		{"ServiceAccount", true, withObjects(serviceAccount)},
+		{"NodeRestriction", false, withAuthorizer(nodeRestriction)},
+		{"TaintNodesByCondition", true, withoutConfig(taintNodesByCondition)},
+		{"AlwaysPullImages", false, withoutConfig(alwaysPullImages)},
 		{"ImagePolicyWebhook", false, imagePolicyWebhook},
 		{"PodSecurity", true, newPodSecurity},
 		{"PodNodeSelector", false, podNodeSelector},
@@ -110,34 +106,34 @@ func entries() []entry {
 		{"DefaultTolerationSeconds", true, defaultTolerationSeconds},
 		{"PodTolerationRestriction", false, podTolerationRestriction},
 		{"EventRateLimit", false, eventRateLimit},
-		{"ExtendedResourceToleration", false, plain(extendedResourceToleration)},
-		{"DefaultStorageClass", true, reading(defaultStorageClass)},
-		{"StorageObjectInUseProtection", true, plain(storageObjectInUseProtection)},
-		{"PodGroupProtection", true, withPodGroups(podGroupProtection)},
-		{"OwnerReferencesPermissionEnforcement", false, asking(ownerReferencesPermissionEnforcement)},
-		{"PersistentVolumeClaimResize", true, reading(persistentVolumeClaimResize)},
-		{"RuntimeClass", true, reading(runtimeClass)},
-		{"CertificateApproval", true, asking(certificateApproval)},
-		{"CertificateSigning", true, asking(certificateSigning)},
-		{"ClusterTrustBundleAttest", true, asking(clusterTrustBundleAttest)},
-		{"CertificateSubjectRestriction", true, plain(certificateSubjectRestriction)},
-		{"DefaultIngressClass", true, reading(defaultIngressClass)},
-		{"DenyServiceExternalIPs", false, plain(denyServiceExternalIPs)},
-		{"PodTopologyLabels", true, reading(podTopologyLabels)},
-		{"PodGroupWorkloadExists", true, withPodGroups(podGroupWorkloadExists)},
-		{"NodeDeclaredFeatureValidator", true, gated(features.NodeDeclaredFeatures, nodeDeclaredFeatureValidator)},
-		{"JobValidation", true, withPodGroups(jobValidation)},
-		{"PodResizeValidator", true, reading(podResizeValidator)},
+		{"ExtendedResourceToleration", false, withoutConfig(extendedResourceToleration)},
+		{"DefaultStorageClass", true, withObjects(defaultStorageClass)},
+		{"StorageObjectInUseProtection", true, withoutConfig(storageObjectInUseProtection)},
+		{"PodGroupProtection", true, ifPodGroupsServed(podGroupProtection)},
+		{"OwnerReferencesPermissionEnforcement", false, withAuthorizer(ownerReferencesPermissionEnforcement)},
+		{"PersistentVolumeClaimResize", true, withObjects(persistentVolumeClaimResize)},
+		{"RuntimeClass", true, withObjects(runtimeClass)},
+		{"CertificateApproval", true, withAuthorizer(certificateApproval)},
+		{"CertificateSigning", true, withAuthorizer(certificateSigning)},
+		{"ClusterTrustBundleAttest", true, withAuthorizer(clusterTrustBundleAttest)},
+		{"CertificateSubjectRestriction", true, withoutConfig(certificateSubjectRestriction)},
+		{"DefaultIngressClass", true, withObjects(defaultIngressClass)},
+		{"DenyServiceExternalIPs", false, withoutConfig(denyServiceExternalIPs)},
+		{"PodTopologyLabels", true, withObjects(podTopologyLabels)},
+		{"PodGroupWorkloadExists", true, ifPodGroupsServed(podGroupWorkloadExists)},
+		{"NodeDeclaredFeatureValidator", true, ifGateEnabled(features.NodeDeclaredFeatures, nodeDeclaredFeatureValidator)},
+		{"JobValidation", true, ifPodGroupsServed(jobValidation)},
+		{"PodResizeValidator", true, withObjects(podResizeValidator)},
 		{"MutatingAdmissionPolicy", true, nil},
 		{"MutatingAdmissionWebhook", true, nil},
 		{"ValidatingAdmissionPolicy", true, nil},
 		{"ValidatingAdmissionWebhook", true, nil},
 		{"ResourceQuota", true, newResourceQuota},
-		{"AlwaysDeny", false, plain(alwaysDeny)},
+		{"AlwaysDeny", false, withoutConfig(alwaysDeny)},
 	}
 }
 
-// New puts the chain together.
+// New returns the chain of the enabled plugins.
 func New(c Config) (*Chain, error) {
 	if err := CheckNames(c.Enable, c.Disable); err != nil {
 		return nil, err
@@ -150,17 +146,17 @@ func New(c Config) (*Chain, error) {
 		c.Allowed = func(context.Context, *request.User, *request.Info) (bool, string, error) { return false, "", nil }
 	}
 	var plugins []Plugin
-	for _, e := range entries() {
+	for _, e := range registrations() {
 		if !slices.Contains(c.Enable, e.name) && (!e.byDefault || slices.Contains(c.Disable, e.name)) {
 			continue
 		}
-		if e.make == nil {
+		if e.build == nil {
 			if i := slices.IndexFunc(c.Plugins, func(p Plugin) bool { return p.Name == e.name }); i >= 0 {
 				plugins = append(plugins, c.Plugins[i])
 			}
 			continue
 		}
-		p, err := e.make(&c, c.Files[e.name])
+		p, err := e.build(&c, c.Files[e.name])
 		if err != nil {
 			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", e.name, err)
 		}
@@ -170,32 +166,31 @@ func New(c Config) (*Chain, error) {
 	return newChain(plugins, m), nil
 }
 
-// Names are those of all plugins, in the order in which they run.
-func Names() []string { return names(func(entry) bool { return true }) }
+// Names returns the names of all plugins in the order of execution.
+func Names() []string { return pluginNames(func(registration) bool { return true }) }
 
-// DefaultNames are those of the plugins that run unless they are disabled.
-func DefaultNames() []string { return names(func(e entry) bool { return e.byDefault }) }
+// DefaultNames returns the names of the plugins that are enabled by default.
+func DefaultNames() []string { return pluginNames(func(e registration) bool { return e.byDefault }) }
 
-func names(which func(entry) bool) []string {
+func pluginNames(include func(registration) bool) []string {
 	var out []string
-	for _, e := range entries() {
-		if which(e) {
+	for _, e := range registrations() {
+		if include(e) {
 			out = append(out, e.name)
 		}
 	}
 	return out
 }
 
-// CheckNames says what is wrong with the names of plugins that are enabled and
-// disabled.
+// CheckNames returns an error if a name is unknown or both enabled and disabled.
 func CheckNames(enable, disable []string) error {
 	known := Names()
 	var errs []error
 	for _, list := range []struct {
-		flag  string
-		names []string
+		flag        string
+		pluginNames []string
 	}{{"enable-admission-plugins", enable}, {"disable-admission-plugins", disable}} {
-		for _, name := range list.names {
+		for _, name := range list.pluginNames {
 			if !slices.Contains(known, name) {
 				errs = append(errs, fmt.Errorf("%s plugin %q is unknown", list.flag, name))
 			}

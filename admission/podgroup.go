@@ -14,18 +14,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// PodGroupProtection is the finalizer that keeps a pod group while pods are in it.
+// PodGroupProtection is the finalizer that prevents deletion of a pod group while it has pods.
 const PodGroupProtection = "scheduling.k8s.io/podgroup-protection"
 
 func podGroups() []groupResource {
 	return []groupResource{schedulingv1alpha2.Resource("podgroups")}
 }
 
-// podGroupProtection gives new pod groups the finalizer that a controller takes
-// away when no pod is in the group.
+// podGroupProtection adds the finalizer to new pod groups. A controller removes it when no pod is
+// in the group.
 func podGroupProtection(*Objects) Plugin {
 	return Plugin{
-		Handles: on(podGroups(), api.VerbCreate),
+		Handles: handle(podGroups(), api.VerbCreate),
 		Mutate: func(_ context.Context, a *registry.Attributes) error {
 			if !slices.Contains(a.Object.GetFinalizers(), PodGroupProtection) {
 				a.Object.SetFinalizers(append(a.Object.GetFinalizers(), PodGroupProtection))
@@ -35,12 +35,11 @@ func podGroupProtection(*Objects) Plugin {
 	}
 }
 
-// podGroupWorkloadExists refuses pod groups that say to be made from a template
-// which is not there.
+// podGroupWorkloadExists rejects pod groups that refer to a missing template.
 func podGroupWorkloadExists(o *Objects) Plugin {
-	workloads := read[*schedulingv1alpha2.Workload](o, schedulingv1alpha2.Resource("workloads"))
+	workloads := newReader[*schedulingv1alpha2.Workload](o, schedulingv1alpha2.Resource("workloads"))
 	return Plugin{
-		Handles: on(podGroups(), api.VerbCreate),
+		Handles: handle(podGroups(), api.VerbCreate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			ref := a.Object.(*schedulingv1alpha2.PodGroup).Spec.PodGroupTemplateRef
 			if ref == nil || ref.Workload == nil {
@@ -50,33 +49,32 @@ func podGroupWorkloadExists(o *Objects) Plugin {
 			w, err := workloads.get(ctx, a.Namespace, name)
 			switch {
 			case apierrors.IsNotFound(err):
-				return forbid(a, "PodGroup rejected: Workload %q not found", name)
+				return forbiddenf(a, "PodGroup rejected: Workload %q not found", name)
 			case err != nil:
 				return apierrors.NewInternalError(err)
 			case w.DeletionTimestamp != nil:
-				return forbid(a, "PodGroup rejected: Workload %q is being deleted", name)
+				return forbiddenf(a, "PodGroup rejected: Workload %q is being deleted", name)
 			case slices.ContainsFunc(w.Spec.PodGroupTemplates, func(t schedulingv1alpha2.PodGroupTemplate) bool { return t.Name == template }):
 				return nil
 			}
-			return forbid(a, "PodGroup rejected: PodGroupTemplate %q not found in Workload %q", template, name)
+			return forbiddenf(a, "PodGroup rejected: PodGroupTemplate %q not found in Workload %q", template, name)
 		},
 	}
 }
 
-// jobValidation keeps the number of pods of a job whose pods start together or not
-// at all.
+// jobValidation rejects changes of the parallelism of jobs whose pods are gang-scheduled.
 func jobValidation(o *Objects) Plugin {
-	groups := read[*schedulingv1alpha2.PodGroup](o, schedulingv1alpha2.Resource("podgroups"))
+	groups := newReader[*schedulingv1alpha2.PodGroup](o, schedulingv1alpha2.Resource("podgroups"))
 	return Plugin{
-		Handles: on([]groupResource{batchv1.Resource("jobs")}, api.VerbUpdate),
+		Handles: handle([]groupResource{batchv1.Resource("jobs")}, api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
-			is, was := a.Object.(*batchv1.Job), a.Old.(*batchv1.Job)
-			if equality.Semantic.DeepEqual(is.Spec.Parallelism, was.Spec.Parallelism) {
+			job, oldJob := a.Object.(*batchv1.Job), a.Old.(*batchv1.Job)
+			if equality.Semantic.DeepEqual(job.Spec.Parallelism, oldJob.Spec.Parallelism) {
 				return nil
 			}
-			for _, g := range groupsOf(ctx, groups, was) {
+			for _, g := range podGroupsOf(ctx, groups, oldJob) {
 				if g.Spec.SchedulingPolicy.Gang != nil {
-					return forbid(a, "cannot change parallelism for a Job referencing gang-scheduled PodGroup %q", g.Name)
+					return forbiddenf(a, "cannot change parallelism for a Job referencing gang-scheduled PodGroup %q", g.Name)
 				}
 			}
 			return nil
@@ -84,9 +82,9 @@ func jobValidation(o *Objects) Plugin {
 	}
 }
 
-// groupsOf returns the pod group that the template of a job names, or the groups that
-// the job controls. Groups that cannot be read are left out: they refuse nothing.
-func groupsOf(ctx context.Context, groups *reader[*schedulingv1alpha2.PodGroup], job *batchv1.Job) []*schedulingv1alpha2.PodGroup {
+// podGroupsOf returns the pod group in the template of a job, or the groups that the job controls.
+// Groups that cannot be read are left out and so reject nothing.
+func podGroupsOf(ctx context.Context, groups *reader[*schedulingv1alpha2.PodGroup], job *batchv1.Job) []*schedulingv1alpha2.PodGroup {
 	if g := job.Spec.Template.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
 		found, err := groups.cached(ctx, job.Namespace, *g.PodGroupName)
 		if err != nil {

@@ -15,12 +15,12 @@ import (
 
 const (
 	nodeSelectorAnnotation = "scheduler.alpha.kubernetes.io/node-selector"
-	// clusterNodeSelector, in place of a namespace, is for those that say nothing.
+	// clusterNodeSelector is the key of the selector for namespaces without an annotation.
 	clusterNodeSelector = "clusterDefaultNodeSelector"
 )
 
-// podNodeSelector keeps the pods of a namespace to the nodes that its annotation
-// selects, and to labels that the configuration lists for it.
+// podNodeSelector adds the node selector in a namespace's annotation to its pods, and allows only
+// the labels that the configuration lists for the namespace.
 func podNodeSelector(c *Config, file []byte) (Plugin, error) {
 	var config struct {
 		Selectors map[string]string `json:"podNodeSelectorPluginConfig"`
@@ -47,19 +47,19 @@ func podNodeSelector(c *Config, file []byte) (Plugin, error) {
 		}
 		return listed[clusterNodeSelector], nil
 	}
-	fits := func(a *registry.Attributes, pod *corev1.Pod, wanted labels.Set) error {
+	checkConflicts := func(a *registry.Attributes, pod *corev1.Pod, wanted labels.Set) error {
 		if labels.Conflicts(wanted, pod.Spec.NodeSelector) {
-			return forbid(a, "pod node label selector conflicts with its namespace node label selector")
+			return forbiddenf(a, "pod node label selector conflicts with its namespace node label selector")
 		}
 		return nil
 	}
 	return Plugin{
-		Handles: on(core("pods"), api.VerbCreate),
+		Handles: handle(coreResources("pods"), api.VerbCreate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			pod := a.Object.(*corev1.Pod)
 			wanted, err := selector(ctx, a)
 			if err == nil {
-				err = fits(a, pod, wanted)
+				err = checkConflicts(a, pod, wanted)
 			}
 			if err != nil || len(wanted) == 0 {
 				return err
@@ -73,18 +73,18 @@ func podNodeSelector(c *Config, file []byte) (Plugin, error) {
 			pod := a.Object.(*corev1.Pod)
 			wanted, err := selector(ctx, a)
 			if err == nil {
-				err = fits(a, pod, wanted)
+				err = checkConflicts(a, pod, wanted)
 			}
-			if err == nil && !within(pod.Spec.NodeSelector, listed[a.Namespace]) {
-				err = forbid(a, "pod node label selector labels conflict with its namespace whitelist")
+			if err == nil && !allLabelsListed(pod.Spec.NodeSelector, listed[a.Namespace]) {
+				err = forbiddenf(a, "pod node label selector labels conflict with its namespace whitelist")
 			}
 			return err
 		},
 	}, nil
 }
 
-// within tells whether all of set is listed; where nothing is, everything may be.
-func within(set, listed labels.Set) bool {
+// allLabelsListed reports whether all labels of set are listed. An empty list allows all.
+func allLabelsListed(set, listed labels.Set) bool {
 	if len(listed) == 0 {
 		return true
 	}

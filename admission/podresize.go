@@ -17,36 +17,36 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// Causes in the answer to a pod that cannot be resized.
+// Causes in the rejection of a pod resize.
 const (
 	causeNodeCapacity        metav1.CauseType = "NodeCapacity"
 	causeUnsupportedPlatform metav1.CauseType = "UnsupportedPlatform"
 )
 
-// podResizeValidator refuses to resize a pod to what its node has not, or where the
-// node cannot do it.
+// podResizeValidator rejects pod resizes that exceed the node's allocatable resources or that the
+// node does not support.
 func podResizeValidator(o *Objects) Plugin {
 	nodes := nodesOf(o)
 	return Plugin{
-		Handles: on(core("pods/resize"), api.VerbUpdate),
+		Handles: handle(coreResources("pods/resize"), api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			node, pod, err := changedOnNode(ctx, a, nodes)
 			if node == nil || err != nil {
 				return err
 			}
 			if system, ok := node.Labels[corev1.LabelOSStable]; ok && system != string(corev1.Linux) {
-				return unresizable(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q", node.Name, system), causeUnsupportedPlatform)
+				return forbiddenResize(a, fmt.Errorf("pod resize is only supported on linux nodes, node %q is %q", node.Name, system), causeUnsupportedPlatform)
 			}
 			if err := fitsAllocatable(pod, node.Status.Allocatable); err != nil {
-				return unresizable(a, err, causeNodeCapacity)
+				return forbiddenResize(a, err, causeNodeCapacity)
 			}
 			return nil
 		},
 	}
 }
 
-// changedOnNode returns a pod and its node if the write changes the spec of a pod
-// that has one.
+// changedOnNode returns the node and the pod if the write changes the spec of a pod that is bound
+// to a node.
 func changedOnNode(ctx context.Context, a *registry.Attributes, nodes *reader[*corev1.Node]) (*corev1.Node, *corev1.Pod, error) {
 	pod, old := a.Object.(*corev1.Pod), a.Old.(*corev1.Pod)
 	if pod.Spec.NodeName == "" || equality.Semantic.DeepEqual(pod.Spec, old.Spec) {
@@ -55,31 +55,31 @@ func changedOnNode(ctx context.Context, a *registry.Attributes, nodes *reader[*c
 	node, err := nodes.get(ctx, "", pod.Spec.NodeName)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, nil, forbid(a, "node %q not found", pod.Spec.NodeName)
+		return nil, nil, forbiddenf(a, "node %q not found", pod.Spec.NodeName)
 	case err != nil:
-		return nil, nil, forbid(a, "failed to get node %q: %w", pod.Spec.NodeName, err)
+		return nil, nil, forbiddenf(a, "failed to get node %q: %w", pod.Spec.NodeName, err)
 	}
 	return node, pod, nil
 }
 
-// fitsAllocatable compares what a pod needs with all that its node has for pods.
+// fitsAllocatable compares the requests of a pod with the allocatable resources of its node.
 func fitsAllocatable(pod *corev1.Pod, allocatable corev1.ResourceList) error {
 	needs := quota.Pod(pod, quota.Requests)
 	var missing []string
-	for _, of := range []struct {
+	for _, r := range []struct {
 		name  corev1.ResourceName
 		milli bool
 	}{{corev1.ResourceCPU, true}, {corev1.ResourceMemory, false}} {
-		need, has := needs[of.name], allocatable[of.name]
-		need.Add(pod.Spec.Overhead[of.name])
+		need, has := needs[r.name], allocatable[r.name]
+		need.Add(pod.Spec.Overhead[r.name])
 		if need.Cmp(has) <= 0 {
 			continue
 		}
-		wanted, there := need.Value(), has.Value()
-		if of.milli {
-			wanted, there = need.MilliValue(), has.MilliValue()
+		requested, available := need.Value(), has.Value()
+		if r.milli {
+			requested, available = need.MilliValue(), has.MilliValue()
 		}
-		missing = append(missing, fmt.Sprintf("%s, requested: %d, allocatable: %d", of.name, wanted, there))
+		missing = append(missing, fmt.Sprintf("%s, requested: %d, allocatable: %d", r.name, requested, available))
 	}
 	if len(missing) == 0 {
 		return nil
@@ -87,18 +87,18 @@ func fitsAllocatable(pod *corev1.Pod, allocatable corev1.ResourceList) error {
 	return errors.New("node didn't have enough allocatable resources: " + strings.Join(missing, "; "))
 }
 
-func unresizable(a *registry.Attributes, err error, cause metav1.CauseType) error {
+func forbiddenResize(a *registry.Attributes, err error, cause metav1.CauseType) error {
 	status := forbidden(a, err)
 	status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Type: cause})
 	return status
 }
 
-// nodeDeclaredFeatureValidator refuses changes of a pod that its node says nothing
-// about being able to follow.
+// nodeDeclaredFeatureValidator rejects changes of a pod that require features which its node does
+// not declare.
 func nodeDeclaredFeatureValidator(o *Objects) Plugin {
 	nodes := nodesOf(o)
 	return Plugin{
-		Handles: on(core("pods", "pods/resize"), api.VerbUpdate),
+		Handles: handle(coreResources("pods", "pods/resize"), api.VerbUpdate),
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			needs := featuresOfChange(&a.Object.(*corev1.Pod).Spec, &a.Old.(*corev1.Pod).Spec)
 			if len(needs) == 0 {
@@ -110,14 +110,14 @@ func nodeDeclaredFeatureValidator(o *Objects) Plugin {
 			}
 			missing := slices.DeleteFunc(needs, func(f string) bool { return slices.Contains(node.Status.DeclaredFeatures, f) })
 			if len(missing) > 0 {
-				return forbid(a, "pod update requires features %s which are not available on node %q", strings.Join(missing, ", "), node.Name)
+				return forbiddenf(a, "pod update requires features %s which are not available on node %q", strings.Join(missing, ", "), node.Name)
 			}
 			return nil
 		},
 	}
 }
 
-// featuresOfChange returns the features of a node that a change of a pod needs.
+// featuresOfChange returns the node features that a change of a pod requires.
 func featuresOfChange(is, was *corev1.PodSpec) (features []string) {
 	if !equality.Semantic.DeepEqual(is.Resources, was.Resources) {
 		features = append(features, "InPlacePodLevelResourcesVerticalScaling")

@@ -4,30 +4,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// secretsOf are the names of all secrets that a pod mentions.
+// secretsOf returns the names of all secrets that a pod refers to.
 func secretsOf(spec *corev1.PodSpec) (names []string) {
-	note := func(name string) {
+	add := func(name string) {
 		if name != "" {
 			names = append(names, name)
 		}
 	}
-	refer := func(r *corev1.LocalObjectReference) {
+	addRef := func(r *corev1.LocalObjectReference) {
 		if r != nil {
-			note(r.Name)
+			add(r.Name)
 		}
 	}
 	for i := range spec.ImagePullSecrets {
-		refer(&spec.ImagePullSecrets[i])
+		addRef(&spec.ImagePullSecrets[i])
 	}
 	environment := func(env []corev1.EnvVar, from []corev1.EnvFromSource) {
 		for _, e := range env {
 			if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
-				note(e.ValueFrom.SecretKeyRef.Name)
+				add(e.ValueFrom.SecretKeyRef.Name)
 			}
 		}
 		for _, f := range from {
 			if f.SecretRef != nil {
-				note(f.SecretRef.Name)
+				add(f.SecretRef.Name)
 			}
 		}
 	}
@@ -42,29 +42,29 @@ func secretsOf(spec *corev1.PodSpec) (names []string) {
 	for i := range spec.Volumes {
 		switch v := &spec.Volumes[i].VolumeSource; {
 		case v.Secret != nil:
-			note(v.Secret.SecretName)
+			add(v.Secret.SecretName)
 		case v.AzureFile != nil:
-			note(v.AzureFile.SecretName)
+			add(v.AzureFile.SecretName)
 		case v.CephFS != nil:
-			refer(v.CephFS.SecretRef)
+			addRef(v.CephFS.SecretRef)
 		case v.Cinder != nil:
-			refer(v.Cinder.SecretRef)
+			addRef(v.Cinder.SecretRef)
 		case v.FlexVolume != nil:
-			refer(v.FlexVolume.SecretRef)
+			addRef(v.FlexVolume.SecretRef)
 		case v.RBD != nil:
-			refer(v.RBD.SecretRef)
+			addRef(v.RBD.SecretRef)
 		case v.ScaleIO != nil:
-			refer(v.ScaleIO.SecretRef)
+			addRef(v.ScaleIO.SecretRef)
 		case v.ISCSI != nil:
-			refer(v.ISCSI.SecretRef)
+			addRef(v.ISCSI.SecretRef)
 		case v.StorageOS != nil:
-			refer(v.StorageOS.SecretRef)
+			addRef(v.StorageOS.SecretRef)
 		case v.CSI != nil:
-			refer(v.CSI.NodePublishSecretRef)
+			addRef(v.CSI.NodePublishSecretRef)
 		case v.Projected != nil:
 			for _, s := range v.Projected.Sources {
 				if s.Secret != nil {
-					note(s.Secret.Name)
+					add(s.Secret.Name)
 				}
 			}
 		}

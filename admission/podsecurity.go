@@ -18,8 +18,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// newPodSecurity keeps pods within the security level that the labels of their
-// namespace, or else the configuration, name. What makes pods is only warned of.
+// newPodSecurity enforces the Pod Security level in the labels of a pod's namespace, or the
+// configured default. For workloads it only warns and annotates the audit event.
 func newPodSecurity(c *Config, file []byte) (Plugin, error) {
 	config, err := readPodSecurityConfig(file)
 	if err != nil {
@@ -31,16 +31,16 @@ func newPodSecurity(c *Config, file []byte) (Plugin, error) {
 	}
 	p := &podSecurity{
 		config: config, evaluator: evaluator,
-		namespaces: namespacesOf(c.Objects), pods: read[*corev1.Pod](c.Objects, corev1.Resource("pods")),
+		namespaces: namespacesOf(c.Objects), pods: newReader[*corev1.Pod](c.Objects, corev1.Resource("pods")),
 	}
 	write := []string{api.VerbCreate, api.VerbUpdate}
-	makers := append(core("replicationcontrollers", "podtemplates"),
+	workloads := append(coreResources("replicationcontrollers", "podtemplates"),
 		appsv1.Resource("replicasets"), appsv1.Resource("deployments"), appsv1.Resource("statefulsets"), appsv1.Resource("daemonsets"),
 		batchv1.Resource("jobs"), batchv1.Resource("cronjobs"))
 	return Plugin{
 		Handles: []Handles{
-			{write, core("pods", "pods/ephemeralcontainers", "pods/resize", "namespaces")},
-			{write, makers},
+			{write, coreResources("pods", "pods/ephemeralcontainers", "pods/resize", "namespaces")},
+			{write, workloads},
 		},
 		Validate: p.validate,
 	}, nil
@@ -60,21 +60,21 @@ func (p *podSecurity) validate(ctx context.Context, a *registry.Attributes) erro
 	case *corev1.Pod:
 		return p.pod(ctx, a, obj)
 	}
-	return p.maker(ctx, a)
+	return p.workload(ctx, a)
 }
 
-// annotate notes something for the audit event under the plugin's domain.
-func annotate(a *registry.Attributes, key, value string) {
+// annotatePodSecurity adds an annotation of the plugin to the audit event.
+func annotatePodSecurity(a *registry.Attributes, key, value string) {
 	a.Annotate("pod-security.kubernetes.io/"+key, value)
 }
 
-// exempt tells whether a namespace or a user is not looked at.
+// exempt reports whether the namespace or the user is exempt.
 func (p *podSecurity) exempt(a *registry.Attributes) bool {
 	switch {
 	case a.Namespace != "" && slices.Contains(p.config.Exemptions.Namespaces, a.Namespace):
-		annotate(a, podsecurity.ExemptionReasonAnnotationKey, "namespace")
+		annotatePodSecurity(a, podsecurity.ExemptionReasonAnnotationKey, "namespace")
 	case a.User.Name != "" && slices.Contains(p.config.Exemptions.Usernames, a.User.Name):
-		annotate(a, podsecurity.ExemptionReasonAnnotationKey, "user")
+		annotatePodSecurity(a, podsecurity.ExemptionReasonAnnotationKey, "user")
 	default:
 		return false
 	}
@@ -91,29 +91,29 @@ func (p *podSecurity) pod(ctx context.Context, a *registry.Attributes, pod *core
 	}
 	ns, err := p.namespaces.get(ctx, "", a.Namespace)
 	if err != nil {
-		annotate(a, "error", fmt.Sprintf("failed to lookup namespace %q: %v", a.Namespace, err))
+		annotatePodSecurity(a, "error", fmt.Sprintf("failed to lookup namespace %q: %v", a.Namespace, err))
 		return apierrors.NewInternalError(fmt.Errorf("failed to lookup namespace %q", a.Namespace))
 	}
 	levels, errs := podsecurity.PolicyToEvaluate(ns.Labels, p.config.policy)
 	if len(errs) == 0 && levels.FullyPrivileged() {
-		annotate(a, podsecurity.EnforcedPolicyAnnotationKey, levels.Enforce.String())
+		annotatePodSecurity(a, podsecurity.EnforcedPolicyAnnotationKey, levels.Enforce.String())
 		return nil
 	}
-	if old, ok := a.Old.(*corev1.Pod); ok && !runsOther(pod, old) {
+	if old, ok := a.Old.(*corev1.Pod); ok && !changesImages(pod, old) {
 		return nil
 	}
 	return p.evaluate(a, levels, errs.ToAggregate(), &pod.ObjectMeta, &pod.Spec, true)
 }
 
-// maker looks at what makes pods.
-func (p *podSecurity) maker(ctx context.Context, a *registry.Attributes) error {
+// workload checks the pod template of a workload.
+func (p *podSecurity) workload(ctx context.Context, a *registry.Attributes) error {
 	template := templateOf(a.Object)
 	if template == nil || p.exempt(a) {
 		return nil
 	}
 	ns, err := p.namespaces.get(ctx, "", a.Namespace)
 	if err != nil {
-		annotate(a, "error", fmt.Sprintf("failed to lookup namespace %q: %v", a.Namespace, err))
+		annotatePodSecurity(a, "error", fmt.Sprintf("failed to lookup namespace %q: %v", a.Namespace, err))
 		return nil
 	}
 	levels, errs := podsecurity.PolicyToEvaluate(ns.Labels, p.config.policy)
@@ -145,15 +145,15 @@ func templateOf(obj api.Object) *corev1.PodTemplateSpec {
 	return nil
 }
 
-// evaluate holds a pod against the three levels of a policy: what is enforced
-// refuses it, the others note it for audit and warn.
+// evaluate checks a pod against the three levels of a policy. A violation of the enforced level
+// rejects it, violations of the others annotate the audit event or warn.
 func (p *podSecurity) evaluate(a *registry.Attributes, levels podsecurity.Policy, labels error, meta *metav1.ObjectMeta, spec *corev1.PodSpec, enforce bool) error {
 	if p.exemptClass(spec.RuntimeClassName) {
-		annotate(a, podsecurity.ExemptionReasonAnnotationKey, "runtimeClass")
+		annotatePodSecurity(a, podsecurity.ExemptionReasonAnnotationKey, "runtimeClass")
 		return nil
 	}
 	if labels != nil {
-		annotate(a, "error", fmt.Sprintf("Failed to parse policy: %v", labels))
+		annotatePodSecurity(a, "error", fmt.Sprintf("Failed to parse policy: %v", labels))
 	}
 	results := map[podsecurity.LevelVersion]policy.AggregateCheckResult{}
 	at := func(level podsecurity.LevelVersion) policy.AggregateCheckResult {
@@ -166,13 +166,13 @@ func (p *podSecurity) evaluate(a *registry.Attributes, levels podsecurity.Policy
 	}
 	var refusal error
 	if enforce {
-		annotate(a, podsecurity.EnforcedPolicyAnnotationKey, levels.Enforce.String())
+		annotatePodSecurity(a, podsecurity.EnforcedPolicyAnnotationKey, levels.Enforce.String())
 		if r := at(levels.Enforce); !r.Allowed {
-			refusal = forbid(a, "violates PodSecurity %q: %s", levels.Enforce.String(), r.ForbiddenDetail())
+			refusal = forbiddenf(a, "violates PodSecurity %q: %s", levels.Enforce.String(), r.ForbiddenDetail())
 		}
 	}
 	if r := at(levels.Audit); !r.Allowed {
-		annotate(a, podsecurity.AuditViolationsAnnotationKey, fmt.Sprintf("would violate PodSecurity %q: %s", levels.Audit.String(), r.ForbiddenDetail()))
+		annotatePodSecurity(a, podsecurity.AuditViolationsAnnotationKey, fmt.Sprintf("would violate PodSecurity %q: %s", levels.Audit.String(), r.ForbiddenDetail()))
 	}
 	if refusal != nil {
 		return refusal
@@ -183,10 +183,10 @@ func (p *podSecurity) evaluate(a *registry.Attributes, levels podsecurity.Policy
 	return nil
 }
 
-// runsOther tells whether an update lets a pod run something else.
-func runsOther(pod, old *corev1.Pod) bool {
-	other := func(a, b corev1.Container) bool { return a.Image == b.Image }
-	if !slices.EqualFunc(pod.Spec.Containers, old.Spec.Containers, other) || !slices.EqualFunc(pod.Spec.InitContainers, old.Spec.InitContainers, other) {
+// changesImages reports whether an update changes the images of a pod.
+func changesImages(pod, old *corev1.Pod) bool {
+	sameImage := func(a, b corev1.Container) bool { return a.Image == b.Image }
+	if !slices.EqualFunc(pod.Spec.Containers, old.Spec.Containers, sameImage) || !slices.EqualFunc(pod.Spec.InitContainers, old.Spec.InitContainers, sameImage) {
 		return true
 	}
 	return slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool {
@@ -196,8 +196,7 @@ func runsOther(pod, old *corev1.Pod) bool {
 	})
 }
 
-// namespace checks the labels, and warns of pods that a stricter level would
-// not let in.
+// namespace validates the labels and warns of existing pods that violate a stricter level.
 func (p *podSecurity) namespace(ctx context.Context, a *registry.Attributes, ns *corev1.Namespace) error {
 	levels, errs := podsecurity.PolicyToEvaluate(ns.Labels, p.config.policy)
 	old, update := a.Old.(*corev1.Namespace)
@@ -208,18 +207,18 @@ func (p *podSecurity) namespace(ctx context.Context, a *registry.Attributes, ns 
 		p.warnExempt(a, ns, levels)
 		return nil
 	}
-	was, wasErrs := podsecurity.PolicyToEvaluate(old.Labels, p.config.policy)
+	oldLevels, oldErrs := podsecurity.PolicyToEvaluate(old.Labels, p.config.policy)
 	switch {
-	case len(errs) > 0 && !reflect.DeepEqual(errs, wasErrs):
+	case len(errs) > 0 && !reflect.DeepEqual(errs, oldErrs):
 		return apierrors.NewInvalid(a.Kind.GroupKind(), ns.Name, errs)
-	case levels.Enforce == was.Enforce, levels.Enforce.Level == podsecurity.LevelPrivileged,
-		levels.Enforce.Version == was.Enforce.Version && podsecurity.CompareLevels(levels.Enforce.Level, was.Enforce.Level) < 1:
+	case levels.Enforce == oldLevels.Enforce, levels.Enforce.Level == podsecurity.LevelPrivileged,
+		levels.Enforce.Version == oldLevels.Enforce.Version && podsecurity.CompareLevels(levels.Enforce.Level, oldLevels.Enforce.Level) < 1:
 		return nil
 	case slices.Contains(p.config.Exemptions.Namespaces, ns.Name):
 		p.warnExempt(a, ns, levels)
 		return nil
 	}
-	for _, warning := range p.existing(ctx, ns.Name, levels.Enforce) {
+	for _, warning := range p.existingViolations(ctx, ns.Name, levels.Enforce) {
 		a.Warn(warning)
 	}
 	return nil

@@ -14,8 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// podSecurityConfig is a PodSecurityConfiguration of
-// pod-security.admission.config.k8s.io.
+// podSecurityConfig is a PodSecurityConfiguration of pod-security.admission.config.k8s.io.
 type podSecurityConfig struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -33,12 +32,11 @@ type podSecurityConfig struct {
 		RuntimeClasses []string `json:"runtimeClasses,omitempty"`
 	} `json:"exemptions"`
 
-	// policy is what Defaults come to.
+	// policy is the parsed form of Defaults.
 	policy podsecurity.Policy
 }
 
-// readPodSecurityConfig reads the plugin's part of the configuration file; none
-// means that everything is privileged.
+// readPodSecurityConfig reads the plugin's configuration. Without one all levels are privileged.
 func readPodSecurityConfig(file []byte) (*podSecurityConfig, error) {
 	c := &podSecurityConfig{}
 	if len(file) > 0 {
@@ -47,7 +45,7 @@ func readPodSecurityConfig(file []byte) (*podSecurityConfig, error) {
 		}
 		const group = "pod-security.admission.config.k8s.io"
 		if c.Kind != "PodSecurityConfiguration" || !slices.Contains([]string{group + "/v1", group + "/v1beta1", group + "/v1alpha1"}, c.APIVersion) {
-			return nil, fmt.Errorf("is of kind %q of %q, and not a PodSecurityConfiguration of %q", c.Kind, c.APIVersion, group+"/v1")
+			return nil, fmt.Errorf("kind is %q of %q, expected PodSecurityConfiguration of %q", c.Kind, c.APIVersion, group+"/v1")
 		}
 	}
 	var errs field.ErrorList
@@ -99,20 +97,20 @@ func (c *podSecurityConfig) checkExemptions() (errs field.ErrorList) {
 	return errs
 }
 
-// warnExempt tells that the labels of an exempt namespace have no effect.
+// warnExempt warns that the labels of an exempt namespace have no effect.
 func (p *podSecurity) warnExempt(a *registry.Attributes, ns *corev1.Namespace, levels podsecurity.Policy) {
 	if !slices.Contains(p.config.Exemptions.Namespaces, ns.Name) || levels.FullyPrivileged() || levels.Equivalent(&p.config.policy) {
 		return
 	}
-	var idle []string
+	var ignored []string
 	note := func(mode string, is podsecurity.LevelVersion, keys ...string) {
 		labelled := slices.ContainsFunc(keys, func(k string) bool { _, ok := ns.Labels[k]; return ok })
 		if is.Level != podsecurity.LevelPrivileged && labelled {
-			idle = append(idle, mode+"="+is.String())
+			ignored = append(ignored, mode+"="+is.String())
 		}
 	}
 	note("enforce", levels.Enforce, podsecurity.EnforceLevelLabel, podsecurity.EnforceVersionLabel)
 	note("audit", levels.Audit, podsecurity.AuditLevelLabel, podsecurity.AuditVersionLabel)
 	note("warn", levels.Warn, podsecurity.WarnLevelLabel, podsecurity.WarnVersionLabel)
-	a.Warn(fmt.Sprintf("namespace %q is exempt from Pod Security, and the policy (%s) will be ignored", ns.Name, strings.Join(idle, ", ")))
+	a.Warn(fmt.Sprintf("namespace %q is exempt from Pod Security, and the policy (%s) will be ignored", ns.Name, strings.Join(ignored, ", ")))
 }

@@ -13,16 +13,16 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// Bounds for looking at the pods of a namespace whose level becomes stricter.
+// Limits for checking the pods of a namespace whose level becomes stricter.
 const (
-	mostExistingPods = 3000
-	existingPodsTime = time.Second
+	maxExistingPods     = 3000
+	existingPodsTimeout = time.Second
 )
 
-// existing says which pods of a namespace violate a level that is to be enforced
-// in it.
-func (p *podSecurity) existing(ctx context.Context, namespace string, enforce podsecurity.LevelVersion) []string {
-	bound := existingPodsTime
+// existingViolations returns warnings for the pods of a namespace that violate a level which is to
+// be enforced.
+func (p *podSecurity) existingViolations(ctx context.Context, namespace string, enforce podsecurity.LevelVersion) []string {
+	bound := existingPodsTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		bound = min(bound, time.Until(deadline)/2)
 	}
@@ -32,14 +32,14 @@ func (p *podSecurity) existing(ctx context.Context, namespace string, enforce po
 	if err != nil {
 		return []string{"failed to list pods while checking new PodSecurity enforce level"}
 	}
-	pods = p.worthLooking(pods)
+	pods = p.prioritizePods(pods)
 	type finding struct {
 		first string
 		count int
 	}
 	found := map[string]finding{}
 	checked := 0
-	for _, pod := range pods[:min(len(pods), mostExistingPods)] {
+	for _, pod := range pods[:min(len(pods), maxExistingPods)] {
 		r := policy.AggregateCheckResults(p.evaluator.EvaluatePod(enforce, &pod.ObjectMeta, &pod.Spec))
 		if !r.Allowed {
 			f := found[r.ForbiddenReason()]
@@ -74,9 +74,8 @@ func (p *podSecurity) existing(ctx context.Context, namespace string, enforce po
 	return append(warnings, lines...)
 }
 
-// worthLooking puts one pod of each controller before its other ones, which are
-// likely to be the same.
-func (p *podSecurity) worthLooking(pods []*corev1.Pod) []*corev1.Pod {
+// prioritizePods puts one pod of each controller first, since the others are likely to be equal.
+func (p *podSecurity) prioritizePods(pods []*corev1.Pod) []*corev1.Pod {
 	var first, others []*corev1.Pod
 	seen := map[types.UID]bool{}
 	for _, pod := range pods {

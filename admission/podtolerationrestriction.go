@@ -13,15 +13,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// Annotations of namespaces with tolerations in JSON.
+// Annotations of namespaces that contain tolerations in JSON.
 const (
 	defaultTolerationsAnnotation = "scheduler.alpha.kubernetes.io/defaultTolerations"
 	tolerationsListAnnotation    = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
 )
 
-// podTolerationRestriction gives the pods of a namespace its default tolerations
-// and keeps them to those that it lists; where a namespace says nothing, the
-// configuration does.
+// podTolerationRestriction adds the default tolerations of a namespace to its pods and rejects
+// those that the namespace does not list. The configuration applies to namespaces without
+// annotations.
 func podTolerationRestriction(c *Config, file []byte) (Plugin, error) {
 	var config struct {
 		APIVersion string              `json:"apiVersion"`
@@ -33,8 +33,8 @@ func podTolerationRestriction(c *Config, file []byte) (Plugin, error) {
 		return Plugin{}, err
 	}
 	namespaces := namespacesOf(c.Objects)
-	// from reads an annotation; nil when it is not there.
-	from := func(ctx context.Context, a *registry.Attributes, annotation string) ([]corev1.Toleration, error) {
+	// annotated returns the tolerations in an annotation of the namespace, or nil if it is not set.
+	annotated := func(ctx context.Context, a *registry.Attributes, annotation string) ([]corev1.Toleration, error) {
 		ns, err := namespaces.get(ctx, "", a.Namespace)
 		if err != nil {
 			return nil, err
@@ -48,17 +48,17 @@ func podTolerationRestriction(c *Config, file []byte) (Plugin, error) {
 			return list, nil
 		}
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			return nil, forbid(a, "annotation %s of namespace %s: %w", annotation, a.Namespace, err)
+			return nil, forbiddenf(a, "annotation %s of namespace %s: %w", annotation, a.Namespace, err)
 		}
 		return list, nil
 	}
 	return Plugin{
-		Handles: on(core("pods"), api.VerbCreate, api.VerbUpdate),
+		Handles: handle(coreResources("pods"), api.VerbCreate, api.VerbUpdate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			spec := &a.Object.(*corev1.Pod).Spec
 			tolerations := spec.Tolerations
 			if a.Verb == api.VerbCreate {
-				more, err := from(ctx, a, defaultTolerationsAnnotation)
+				more, err := annotated(ctx, a, defaultTolerationsAnnotation)
 				if err != nil {
 					return err
 				}
@@ -67,7 +67,7 @@ func podTolerationRestriction(c *Config, file []byte) (Plugin, error) {
 				}
 				tolerations = mergeTolerations(more, tolerations)
 			}
-			if !bestEffort(spec) {
+			if !isBestEffort(spec) {
 				tolerations = mergeTolerations(tolerations, []corev1.Toleration{{
 					Key: corev1.TaintNodeMemoryPressure, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule,
 				}})
@@ -80,17 +80,17 @@ func podTolerationRestriction(c *Config, file []byte) (Plugin, error) {
 			if len(tolerations) == 0 {
 				return nil
 			}
-			listed, err := from(ctx, a, tolerationsListAnnotation)
-			whose := "namespace"
+			listed, err := annotated(ctx, a, tolerationsListAnnotation)
+			scope := "namespace"
 			if listed == nil {
-				listed, whose = config.Whitelist, "cluster"
+				listed, scope = config.Whitelist, "cluster"
 			}
 			if err != nil || len(listed) == 0 {
 				return err
 			}
 			for i := range tolerations {
-				if !slices.ContainsFunc(listed, func(l corev1.Toleration) bool { return covers(&l, &tolerations[i]) }) {
-					return forbidden(a, fmt.Errorf("pod tolerations (possibly merged with namespace default tolerations) conflict with its %s whitelist", whose))
+				if !slices.ContainsFunc(listed, func(l corev1.Toleration) bool { return tolerationCovers(&l, &tolerations[i]) }) {
+					return forbidden(a, fmt.Errorf("pod tolerations (possibly merged with namespace default tolerations) conflict with its %s whitelist", scope))
 				}
 			}
 			return nil
@@ -98,8 +98,8 @@ func podTolerationRestriction(c *Config, file []byte) (Plugin, error) {
 	}, nil
 }
 
-// bestEffort tells whether nothing of a pod asks for CPU or memory.
-func bestEffort(spec *corev1.PodSpec) bool {
+// isBestEffort reports whether no part of a pod requests CPU or memory.
+func isBestEffort(spec *corev1.PodSpec) bool {
 	asks := func(r corev1.ResourceRequirements) bool {
 		for _, list := range []corev1.ResourceList{r.Requests, r.Limits} {
 			for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {

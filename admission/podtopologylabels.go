@@ -10,15 +10,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// podTopologyLabels tells pods the region and zone of the node that they are put
-// on, as labels.
+// podTopologyLabels adds the region and zone of a pod's node to the labels of the pod.
 func podTopologyLabels(o *Objects) Plugin {
 	nodes := nodesOf(o)
 	label := func(ctx context.Context, obj api.Object, node string) error {
 		n, err := nodes.get(ctx, "", node)
 		switch {
 		case apierrors.IsNotFound(err):
-			return nil // the pod may well be there before the node
+			return nil // a pod may be created before its node
 		case err != nil:
 			return err
 		}
@@ -37,9 +36,9 @@ func podTopologyLabels(o *Objects) Plugin {
 		return nil
 	}
 	return Plugin{
-		// As in kube-apiserver, a binding that is not posted to its pod gets no
-		// labels, nor one that leaves the kind of its target to be guessed.
-		Handles: on(core("pods", "pods/binding"), api.VerbCreate),
+		// Like kube-apiserver, it ignores bindings that are not posted to the pod, and bindings
+		// without the kind of the target.
+		Handles: handle(coreResources("pods", "pods/binding"), api.VerbCreate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			switch obj := a.Object.(type) {
 			case *corev1.Binding:

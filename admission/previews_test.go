@@ -34,47 +34,48 @@ func gates(t testing.TB, on ...string) features.Gates {
 	return g
 }
 
-// write is a write of somebody.
-func write(t testing.TB, verb, resource string, obj, old api.Object) *registry.Attributes {
+// writeBy returns a write of a user.
+func writeBy(t testing.TB, verb, resource string, obj, old api.Object) *registry.Attributes {
 	t.Helper()
 	a := byNode(t, verb, resource, obj, old)
 	a.User = &request.User{Name: "joe"}
 	return a
 }
 
-// Plugins for kinds that are not served handle nothing, whatever the gates are.
+// TestGatedPlugins checks that plugins for kinds that are not served handle nothing, whatever gates
+// are enabled.
 func TestGatedPlugins(t *testing.T) {
 	off, on := newObjects(t), newPreviewObjects(t)
 	all := gates(t, "AllAlpha", "AllBeta")
 	for _, name := range []string{"ClusterTrustBundleAttest", "PodGroupProtection", "PodGroupWorkloadExists", "JobValidation"} {
-		if p := plugin(t, name, Config{Objects: off, Gates: all}); len(p.Handles) != 0 {
+		if p := newPlugin(t, name, Config{Objects: off, Gates: all}); len(p.Handles) != 0 {
 			t.Errorf("%s handles %v of a server without its kind", name, p.Handles)
 		}
-		if p := plugin(t, name, Config{Objects: on, Gates: all}); len(p.Handles) != 1 {
+		if p := newPlugin(t, name, Config{Objects: on, Gates: all}); len(p.Handles) != 1 {
 			t.Errorf("%s handles %v of a server with its kind", name, p.Handles)
 		}
 	}
 	handlesGroups := func(o *Objects, g features.Gates) bool {
-		return slices.ContainsFunc(plugin(t, "Priority", Config{Objects: o, Gates: g}).Handles, func(h Handles) bool { return slices.Contains(h.Resources, podGroups()[0]) })
+		return slices.ContainsFunc(newPlugin(t, "Priority", Config{Objects: o, Gates: g}).Handles, func(h Handles) bool { return slices.Contains(h.Resources, podGroups()[0]) })
 	}
 	if handlesGroups(on, features.Default()) || handlesGroups(off, all) || !handlesGroups(on, all) {
 		t.Error("priorities of pod groups do not follow their gate and kind")
 	}
 }
 
-// Every resource that a plugin names can be reached by clients. Plugins that have
-// a file of their own, and no resources, are left out.
+// TestPluginsOfServedKinds checks that each resource a plugin names is served. It leaves out
+// plugins that require a configuration file.
 func TestPluginsOfServedKinds(t *testing.T) {
 	for name, o := range map[string]*Objects{"default": newObjects(t), "all": newPreviewObjects(t)} {
 		g := features.Default()
 		if name == "all" {
 			g = gates(t, "AllAlpha", "AllBeta")
 		}
-		for _, e := range entries() {
-			if e.make == nil || e.name == "EventRateLimit" || e.name == "ImagePolicyWebhook" {
+		for _, e := range registrations() {
+			if e.build == nil || e.name == "EventRateLimit" || e.name == "ImagePolicyWebhook" {
 				continue
 			}
-			for _, h := range plugin(t, e.name, Config{Objects: o, Gates: g}).Handles {
+			for _, h := range newPlugin(t, e.name, Config{Objects: o, Gates: g}).Handles {
 				for _, r := range h.Resources {
 					r.Resource, _, _ = strings.Cut(r.Resource, "/")
 					if !o.serves(r) {
@@ -93,7 +94,7 @@ func TestTrustBundleAttest(t *testing.T) {
 	allowed := func(_ context.Context, _ *request.User, info *request.Info) (bool, string, error) {
 		return info.Verb == "attest" && info.Name == "example.com/s", "", nil
 	}
-	p := plugin(t, "ClusterTrustBundleAttest", Config{Objects: newPreviewObjects(t), Allowed: allowed, Gates: gates(t, "ClusterTrustBundle")})
+	p := newPlugin(t, "ClusterTrustBundleAttest", Config{Objects: newPreviewObjects(t), Allowed: allowed, Gates: gates(t, "ClusterTrustBundle")})
 	const refused = `user not permitted to attest for signerName "example.com/t"`
 	for name, c := range map[string]struct {
 		is, was api.Object
@@ -105,7 +106,7 @@ func TestTrustBundleAttest(t *testing.T) {
 		"changed":      {bundle("example.com/t", "x"), bundle("example.com/t", "y"), refused},
 		"unchanged":    {bundle("example.com/t", "x"), bundle("example.com/t", "x"), ""},
 	} {
-		if got := p.run(t, write(t, "create", "clustertrustbundles", c.is, c.was)); !strings.HasSuffix(got, c.want) || (c.want == "") != (got == "") {
+		if got := p.run(t, writeBy(t, "create", "clustertrustbundles", c.is, c.was)); !strings.HasSuffix(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -129,7 +130,7 @@ func TestPodGroupPlugins(t *testing.T) {
 		PodGroupTemplates: []schedulingv1alpha2.PodGroupTemplate{{Name: "t", SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}}}
 	c := Config{Objects: newPreviewObjects(t, namespace(), w, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100}),
 		Gates: gates(t, "GenericWorkload", "GangScheduling", "WorkloadAwarePreemption")}
-	exists := plugin(t, "PodGroupWorkloadExists", c)
+	exists := newPlugin(t, "PodGroupWorkloadExists", c)
 	for name, test := range map[string]struct {
 		group *schedulingv1alpha2.PodGroup
 		want  string
@@ -139,23 +140,23 @@ func TestPodGroupPlugins(t *testing.T) {
 		"no such template": {podGroupOf("w", "u", nil), `PodGroup rejected: PodGroupTemplate "u" not found in Workload "w"`},
 		"no such workload": {podGroupOf("v", "t", nil), `PodGroup rejected: Workload "v" not found`},
 	} {
-		if got := exists.run(t, write(t, "create", "podgroups", test.group, nil)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
+		if got := exists.run(t, writeBy(t, "create", "podgroups", test.group, nil)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	g := podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) { g.Spec.PriorityClassName = "high" })
-	protection := plugin(t, "PodGroupProtection", c)
+	protection := newPlugin(t, "PodGroupProtection", c)
 	for range 2 {
-		if got := protection.run(t, write(t, "create", "podgroups", g, nil)); got != "" || !slices.Equal(g.Finalizers, []string{"scheduling.k8s.io/podgroup-protection"}) {
+		if got := protection.run(t, writeBy(t, "create", "podgroups", g, nil)); got != "" || !slices.Equal(g.Finalizers, []string{"scheduling.k8s.io/podgroup-protection"}) {
 			t.Errorf("%q %q", got, g.Finalizers)
 		}
 	}
-	prio := plugin(t, "Priority", c)
-	if got := prio.run(t, write(t, "create", "podgroups", g, nil)); got != "" || *g.Spec.Priority != 100 {
+	prio := newPlugin(t, "Priority", c)
+	if got := prio.run(t, writeBy(t, "create", "podgroups", g, nil)); got != "" || *g.Spec.Priority != 100 {
 		t.Errorf("%q %v", got, g.Spec.Priority)
 	}
 	g.Spec.Priority = new(int32(7))
-	if got := prio.run(t, write(t, "create", "podgroups", g, nil)); !strings.HasSuffix(got, "priority set in the pod group (7) must match the priority computed (100) based on the priority class set in the spec") {
+	if got := prio.run(t, writeBy(t, "create", "podgroups", g, nil)); !strings.HasSuffix(got, "priority set in the pod group (7) must match the priority computed (100) based on the priority class set in the spec") {
 		t.Error(got)
 	}
 }
@@ -178,7 +179,7 @@ func TestJobValidation(t *testing.T) {
 	}
 	owner := &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "owner", Controller: new(true)}
 	basic := podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) { g.Name = "basic" })
-	p := plugin(t, "JobValidation", Config{Objects: newPreviewObjects(t, namespace(), gang("named", nil), gang("owned", owner), basic), Gates: gates(t, "GenericWorkload")})
+	p := newPlugin(t, "JobValidation", Config{Objects: newPreviewObjects(t, namespace(), gang("named", nil), gang("owned", owner), basic), Gates: gates(t, "GenericWorkload")})
 	for name, c := range map[string]struct {
 		is, was *batchv1.Job
 		want    string
@@ -190,7 +191,7 @@ func TestJobValidation(t *testing.T) {
 		"controlled": {job("owner", 2, ""), job("owner", 1, ""), `gang-scheduled PodGroup "owned"`},
 		"alone":      {job("", 2, ""), job("", 1, ""), ""},
 	} {
-		if got := p.run(t, write(t, "update", "jobs", c.is, c.was)); (got == "") != (c.want == "") || !strings.HasSuffix(got, c.want) {
+		if got := p.run(t, writeBy(t, "update", "jobs", c.is, c.was)); (got == "") != (c.want == "") || !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -237,13 +238,13 @@ func TestPodResizeValidators(t *testing.T) {
 		"pod, declared":    {"NodeDeclaredFeatureValidator", whole("new", "2"), whole("new", "1"), ""},
 		"needs nothing":    {"NodeDeclaredFeatureValidator", sized("n9", "2", "1Gi"), sized("n9", "1", "1Gi"), ""},
 	} {
-		if got := plugin(t, test.plugin, c).run(t, write(t, "update", "pods/resize", test.is, test.was)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
+		if got := newPlugin(t, test.plugin, c).run(t, writeBy(t, "update", "pods/resize", test.is, test.was)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
 }
 
-// A node asks for certificates for its own pods, as they are.
+// TestNodeRestrictionCertificate checks that a node may request certificates only for its own pods.
 func TestNodeRestrictionCertificate(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "sa", Namespace: "ns"}}
 	there := onNode(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "sa" })
@@ -279,7 +280,7 @@ func TestNodeRestrictionCertificate(t *testing.T) {
 		"account":      {"create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountName = "other" }), `contains serviceAccountName ("other") that differs from running pod ("sa")`},
 		"account's id": {"create", "podcertificaterequests", ask(func(s *spec) { s.ServiceAccountUID = "u" }), "which differs from the running service account"},
 	} {
-		p := plugin(t, "NodeRestriction", Config{Objects: objects})
+		p := newPlugin(t, "NodeRestriction", Config{Objects: objects})
 		if got := p.run(t, byNode(t, c.verb, c.resource, c.is, nil)); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -14,12 +14,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// priority gives pods, and pod groups if they have any, the priority of their class,
-// and lets only one class be the default.
+// priority sets the priority of pods, and of pod groups if they are served, to that of their class,
+// and allows only one default class.
 func priority(o *Objects, gates features.Gates) Plugin {
-	p := prioritizer{priorityClassesOf(o)}
+	p := priorityPlugin{priorityClassesOf(o)}
 	handles := []Handles{
-		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: core("pods")},
+		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: coreResources("pods")},
 		{Verbs: []string{api.VerbCreate, api.VerbUpdate}, Resources: []groupResource{schedulingv1.Resource("priorityclasses")}},
 	}
 	if gates.Enabled(features.WorkloadAwarePreemption) && o.serves(podGroups()[0]) {
@@ -32,11 +32,11 @@ func priority(o *Objects, gates features.Gates) Plugin {
 	}
 }
 
-type prioritizer struct {
+type priorityPlugin struct {
 	classes *reader[*schedulingv1.PriorityClass]
 }
 
-func (p prioritizer) mutate(ctx context.Context, a *registry.Attributes) error {
+func (p priorityPlugin) mutate(ctx context.Context, a *registry.Attributes) error {
 	if group, ok := a.Object.(*schedulingv1alpha2.PodGroup); ok {
 		return p.group(ctx, a, &group.Spec)
 	}
@@ -45,7 +45,7 @@ func (p prioritizer) mutate(ctx context.Context, a *registry.Attributes) error {
 		return nil
 	}
 	if old, ok := a.Old.(*corev1.Pod); ok {
-		// What was set on creation stays when a client leaves it out.
+		// Fields that were set on creation are preserved if a client omits them.
 		if pod.Spec.Priority == nil {
 			pod.Spec.Priority = old.Spec.Priority
 		}
@@ -59,38 +59,38 @@ func (p prioritizer) mutate(ctx context.Context, a *registry.Attributes) error {
 		return err
 	}
 	if pod.Spec.Priority != nil && *pod.Spec.Priority != value {
-		return forbid(a, "the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *pod.Spec.Priority, value)
+		return forbiddenf(a, "the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *pod.Spec.Priority, value)
 	}
 	pod.Spec.Priority = &value
 	if policy == nil {
 		return nil
 	}
 	if pod.Spec.PreemptionPolicy != nil && *pod.Spec.PreemptionPolicy != *policy {
-		return forbid(a, "the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *pod.Spec.PreemptionPolicy, *policy)
+		return forbiddenf(a, "the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *pod.Spec.PreemptionPolicy, *policy)
 	}
-	of := *policy
-	pod.Spec.PreemptionPolicy = &of
+	preemption := *policy
+	pod.Spec.PreemptionPolicy = &preemption
 	return nil
 }
 
 // group is mutate for a new pod group.
-func (p prioritizer) group(ctx context.Context, a *registry.Attributes, spec *schedulingv1alpha2.PodGroupSpec) error {
+func (p priorityPlugin) group(ctx context.Context, a *registry.Attributes, spec *schedulingv1alpha2.PodGroupSpec) error {
 	value, _, err := p.resolve(ctx, a, &spec.PriorityClassName)
 	if err != nil {
 		return err
 	}
 	if spec.Priority != nil && *spec.Priority != value {
-		return forbid(a, "priority set in the pod group (%d) must match the priority computed (%d) based on the priority class set in the spec", *spec.Priority, value)
+		return forbiddenf(a, "priority set in the pod group (%d) must match the priority computed (%d) based on the priority class set in the spec", *spec.Priority, value)
 	}
 	spec.Priority = &value
 	return nil
 }
 
-// resolve finds what the class of a pod or of a group means, or the default class,
-// whose name is then set.
-func (p prioritizer) resolve(ctx context.Context, a *registry.Attributes, name *string) (int32, *corev1.PreemptionPolicy, error) {
+// resolve returns the values of a priority class. If the name is empty, it sets it to the default
+// class.
+func (p priorityPlugin) resolve(ctx context.Context, a *registry.Attributes, name *string) (int32, *corev1.PreemptionPolicy, error) {
 	if *name == "" {
-		class, err := p.byDefault(ctx)
+		class, err := p.defaultClass(ctx)
 		switch {
 		case err != nil:
 			return 0, nil, fmt.Errorf("failed to get default priority class: %w", err)
@@ -104,16 +104,16 @@ func (p prioritizer) resolve(ctx context.Context, a *registry.Attributes, name *
 	class, err := p.classes.get(ctx, "", *name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return 0, nil, forbid(a, "no PriorityClass with name %v was found", *name)
+		return 0, nil, forbiddenf(a, "no PriorityClass with name %v was found", *name)
 	case err != nil:
 		return 0, nil, fmt.Errorf("failed to get PriorityClass with name %s: %w", *name, err)
 	}
 	return class.Value, class.PreemptionPolicy, nil
 }
 
-// byDefault is the class of pods that name none: the lowest of those that are
-// marked, should there be several; nil when there is none.
-func (p prioritizer) byDefault(ctx context.Context) (*schedulingv1.PriorityClass, error) {
+// defaultClass returns the default class, the one with the lowest value if there are several, or
+// nil if there is none.
+func (p priorityPlugin) defaultClass(ctx context.Context) (*schedulingv1.PriorityClass, error) {
 	all, err := p.classes.list(ctx, "")
 	var found *schedulingv1.PriorityClass
 	for _, c := range all {
@@ -124,17 +124,17 @@ func (p prioritizer) byDefault(ctx context.Context) (*schedulingv1.PriorityClass
 	return found, err
 }
 
-func (p prioritizer) validate(ctx context.Context, a *registry.Attributes) error {
+func (p priorityPlugin) validate(ctx context.Context, a *registry.Attributes) error {
 	class, ok := a.Object.(*schedulingv1.PriorityClass)
 	if !ok || !class.GlobalDefault {
 		return nil
 	}
-	other, err := p.byDefault(ctx)
+	other, err := p.defaultClass(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("failed to get default priority class: %w", err)
 	case other != nil && (a.Verb == api.VerbCreate || other.Name != class.Name):
-		return forbid(a, "PriorityClass %v is already marked as default. Only one default can exist", other.Name)
+		return forbiddenf(a, "PriorityClass %v is already marked as default. Only one default can exist", other.Name)
 	}
 	return nil
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// newResourceQuota charges writes to the quotas of their namespace, in their
-// status in the store, and refuses those that a quota has no room for.
+// newResourceQuota charges writes to the quotas of their namespace, by updating the quotas' status
+// in etcd, and rejects writes that exceed a quota.
 func newResourceQuota(c *Config, file []byte) (Plugin, error) {
 	limited, err := readQuotaConfig(file)
 	if err != nil {
 		return Plugin{}, err
 	}
 	r := &resourceQuota{
-		quotas: read[*corev1.ResourceQuota](c.Objects, corev1.Resource("resourcequotas")),
-		ledger: c.Ledger, limited: limited, turns: turns{busy: map[string]*turn{}},
+		quotas: newReader[*corev1.ResourceQuota](c.Objects, corev1.Resource("resourcequotas")),
+		ledger: c.Ledger, limited: limited, queue: chargeQueue{busy: map[string]*namespaceQueue{}},
 	}
 	if r.ledger == nil {
 		r.ledger = quota.NewLedger()
@@ -33,7 +33,7 @@ func newResourceQuota(c *Config, file []byte) (Plugin, error) {
 	return Plugin{
 		Handles: []Handles{
 			{Verbs: []string{api.VerbCreate}},
-			{Verbs: []string{api.VerbUpdate}, Resources: core("pods/resize", "services", "persistentvolumeclaims")},
+			{Verbs: []string{api.VerbUpdate}, Resources: coreResources("pods/resize", "services", "persistentvolumeclaims")},
 		},
 		Validate: r.validate,
 	}, nil
@@ -43,7 +43,7 @@ type resourceQuota struct {
 	quotas  *reader[*corev1.ResourceQuota]
 	ledger  *quota.Ledger
 	limited []limitedResource
-	turns   turns
+	queue   chargeQueue
 }
 
 func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) error {
@@ -67,9 +67,9 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 	if err != nil || len(add) == 0 || a.DryRun {
 		return err
 	}
-	w := &waiter{charge: charge, quotas: add, decided: make(chan struct{})}
+	w := &queuedCharge{charge: charge, quotas: add, decided: make(chan struct{})}
 	namespace := a.Namespace
-	r.turns.take(a.Namespace, w, func(all []*waiter) { r.settle(context.WithoutCancel(ctx), namespace, all) })
+	r.queue.charge(a.Namespace, w, func(all []*queuedCharge) { r.chargeQuotas(context.WithoutCancel(ctx), namespace, all) })
 	switch {
 	case w.err != nil:
 		return forbidden(a, w.err)
@@ -80,13 +80,12 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 	return nil
 }
 
-// check holds a charge against quotas as the cache has them, and returns the
-// names of those that it has to be added to. Most of what is refused is so here,
-// without a write.
+// check compares a charge with the cached quotas and returns the names of those that it has to be
+// added to. Most writes that exceed a quota are rejected here, without a write to etcd.
 func (r *resourceQuota) check(a *registry.Attributes, charge *quota.Charge, quotas []*corev1.ResourceQuota, limited []limitedResource) ([]string, error) {
 	var add []string
 	if len(limited) > 0 {
-		if err := covered(charge, quotas, limited); err != nil {
+		if err := checkLimitedResources(charge, quotas, limited); err != nil {
 			return nil, forbidden(a, err)
 		}
 	}
@@ -102,17 +101,17 @@ func (r *resourceQuota) check(a *registry.Attributes, charge *quota.Charge, quot
 	return add, nil
 }
 
-// errUncharged: a quota is left as it is.
-var errUncharged = errors.New("nothing is charged")
+// errUncharged aborts the update of a quota that no charge changes.
+var errUncharged = errors.New("no charge to add")
 
-// quotaTime bounds how long charging may take.
-const quotaTime = 10 * time.Second
+// chargeTimeout is the maximum duration of charging.
+const chargeTimeout = 10 * time.Second
 
-// settle adds what waiters ask for to the quotas of a namespace: of each quota
-// once, for as many waiters as it has room for. The registry's compare-and-swap
-// calls the change again when somebody else has written to the quota meanwhile.
-func (r *resourceQuota) settle(ctx context.Context, namespace string, all []*waiter) {
-	ctx, cancel := context.WithTimeout(ctx, quotaTime)
+// chargeQuotas adds the charges of several writes to the quotas of a namespace, with one update per
+// quota and for as many writes as fit. The registry's compare-and-swap loop calls the update
+// function again after a conflict.
+func (r *resourceQuota) chargeQuotas(ctx context.Context, namespace string, all []*queuedCharge) {
+	ctx, cancel := context.WithTimeout(ctx, chargeTimeout)
 	defer cancel()
 	defer r.ledger.Hold(namespace)()
 	var names []string
@@ -123,7 +122,7 @@ func (r *resourceQuota) settle(ctx context.Context, namespace string, all []*wai
 	for _, name := range slices.Compact(names) {
 		t := r.quotas.target
 		t.Namespace, t.Name, t.Status = namespace, name, true
-		refused := map[*waiter]error{}
+		refused := map[*queuedCharge]error{}
 		_, err := r.quotas.registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 			clear(refused)
 			charged := false
@@ -150,7 +149,7 @@ func (r *resourceQuota) settle(ctx context.Context, namespace string, all []*wai
 			case !slices.Contains(w.quotas, name) || w.refused():
 			case refused[w] != nil:
 				w.err = refused[w]
-			case err != nil && !isNotFound(err) && !errors.Is(err, errUncharged): // a quota that is gone limits nothing
+			case err != nil && !isNotFound(err) && !errors.Is(err, errUncharged): // a deleted quota limits nothing
 				w.failure = err
 			}
 		}
@@ -159,14 +158,15 @@ func (r *resourceQuota) settle(ctx context.Context, namespace string, all []*wai
 		switch {
 		case !w.refused():
 			r.ledger.Begin(namespace, w.charge)
-		case w.failure != nil || len(w.quotas) > 1: // some quota may have been charged
+		case w.failure != nil || len(w.quotas) > 1: // other quotas may have been charged
 			r.ledger.Recount(namespace)
 		}
 	}
 }
 
-// covered tells whether what may only be used under a quota is under one.
-func covered(charge *quota.Charge, quotas []*corev1.ResourceQuota, limited []limitedResource) error {
+// checkLimitedResources returns an error if the object uses a resource that requires a quota and no
+// quota covers it.
+func checkLimitedResources(charge *quota.Charge, quotas []*corev1.ResourceQuota, limited []limitedResource) error {
 	restricted := map[corev1.ResourceName]bool{}
 	scopes := map[corev1.ResourceQuotaScope]bool{}
 	for _, q := range quotas {

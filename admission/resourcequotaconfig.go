@@ -9,18 +9,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// limitedResource is what may only be used where a quota is about it.
+// limitedResource is a resource that may only be used if a quota covers it.
 type limitedResource struct {
 	APIGroup string `json:"apiGroup,omitempty"`
 	Resource string `json:"resource"`
-	// MatchContains are parts of names of what is limited: ".storageclass.".
+	// MatchContains are substrings of the names of limited resources, for example ".storageclass.".
 	MatchContains []string `json:"matchContains,omitempty"`
-	// MatchScopes are what objects must be in to be limited.
+	// MatchScopes are the scopes of limited objects.
 	MatchScopes []corev1.ScopedResourceSelectorRequirement `json:"matchScopes,omitempty"`
 }
 
-// readQuotaConfig reads a ResourceQuotaConfiguration of
-// apiserver.config.k8s.io.
+// readQuotaConfig reads a ResourceQuotaConfiguration of apiserver.config.k8s.io.
 func readQuotaConfig(file []byte) ([]limitedResource, error) {
 	if len(file) == 0 {
 		return nil, nil
@@ -35,7 +34,7 @@ func readQuotaConfig(file []byte) ([]limitedResource, error) {
 	}
 	kinds := []string{"apiserver.config.k8s.io/v1 ResourceQuotaConfiguration", "resourcequota.admission.k8s.io/v1beta1 Configuration", "resourcequota.admission.k8s.io/v1alpha1 Configuration"}
 	if kind := c.APIVersion + " " + c.Kind; !slices.Contains(kinds, kind) {
-		return nil, fmt.Errorf("is of kind %q of %q, and not a ResourceQuotaConfiguration of %q", c.Kind, c.APIVersion, "apiserver.config.k8s.io/v1")
+		return nil, fmt.Errorf("kind is %q of %q, expected ResourceQuotaConfiguration of %q", c.Kind, c.APIVersion, "apiserver.config.k8s.io/v1")
 	}
 	for i, l := range c.LimitedResources {
 		if l.Resource == "" {

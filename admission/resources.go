@@ -10,8 +10,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// core names resources of the core group; a subresource stands behind a slash.
-func core(names ...string) []groupResource {
+// coreResources returns resources of the core group; a subresource follows a slash.
+func coreResources(names ...string) []groupResource {
 	out := make([]groupResource, len(names))
 	for i, name := range names {
 		out[i] = corev1.Resource(name)
@@ -19,34 +19,33 @@ func core(names ...string) []groupResource {
 	return out
 }
 
-// on is one set of verbs on some resources.
-func on(resources []groupResource, verbs ...string) []Handles {
+// handle returns the selection of verbs on resources.
+func handle(resources []groupResource, verbs ...string) []Handles {
 	return []Handles{{Verbs: verbs, Resources: resources}}
 }
 
-// writes are the verbs of admission but connect.
-func writes() []string { return []string{api.VerbCreate, api.VerbUpdate, api.VerbDelete} }
+// writeVerbs are the verbs of admission except connect.
+func writeVerbs() []string { return []string{api.VerbCreate, api.VerbUpdate, api.VerbDelete} }
 
-// Resources that plugins read.
+// Readers of resources that several plugins use.
 func namespacesOf(o *Objects) *reader[*corev1.Namespace] {
-	return read[*corev1.Namespace](o, corev1.Resource("namespaces"))
+	return newReader[*corev1.Namespace](o, corev1.Resource("namespaces"))
 }
 
 func priorityClassesOf(o *Objects) *reader[*schedulingv1.PriorityClass] {
-	return read[*schedulingv1.PriorityClass](o, schedulingv1.Resource("priorityclasses"))
+	return newReader[*schedulingv1.PriorityClass](o, schedulingv1.Resource("priorityclasses"))
 }
 
 func storageClassesOf(o *Objects) *reader[*storagev1.StorageClass] {
-	return read[*storagev1.StorageClass](o, storagev1.Resource("storageclasses"))
+	return newReader[*storagev1.StorageClass](o, storagev1.Resource("storageclasses"))
 }
 
 func runtimeClassesOf(o *Objects) *reader[*nodev1.RuntimeClass] {
-	return read[*nodev1.RuntimeClass](o, nodev1.Resource("runtimeclasses"))
+	return newReader[*nodev1.RuntimeClass](o, nodev1.Resource("runtimeclasses"))
 }
 
 func nodesOf(o *Objects) *reader[*corev1.Node] {
-	return read[*corev1.Node](o, corev1.Resource("nodes"))
+	return newReader[*corev1.Node](o, corev1.Resource("nodes"))
 }
 
-// groupResource names a resource.
 type groupResource = schema.GroupResource

@@ -14,24 +14,24 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// runtimeClass gives pods what their runtime class costs and where it can run.
+// runtimeClass adds the overhead, node selector and tolerations of a pod's runtime class.
 func runtimeClass(o *Objects) Plugin {
 	classes := runtimeClassesOf(o)
-	of := func(ctx context.Context, a *registry.Attributes, pod *corev1.Pod) (*nodev1.RuntimeClass, error) {
+	classOf := func(ctx context.Context, a *registry.Attributes, pod *corev1.Pod) (*nodev1.RuntimeClass, error) {
 		if pod.Spec.RuntimeClassName == nil {
 			return nil, nil
 		}
 		class, err := classes.get(ctx, "", *pod.Spec.RuntimeClassName)
 		if apierrors.IsNotFound(err) {
-			return nil, forbid(a, "pod rejected: RuntimeClass %q not found", *pod.Spec.RuntimeClassName)
+			return nil, forbiddenf(a, "pod rejected: RuntimeClass %q not found", *pod.Spec.RuntimeClassName)
 		}
 		return class, err
 	}
 	return Plugin{
-		Handles: on(core("pods"), api.VerbCreate),
+		Handles: handle(coreResources("pods"), api.VerbCreate),
 		Mutate: func(ctx context.Context, a *registry.Attributes) error {
 			pod := a.Object.(*corev1.Pod)
-			class, err := of(ctx, a, pod)
+			class, err := classOf(ctx, a, pod)
 			if err != nil || class == nil {
 				return err
 			}
@@ -39,14 +39,14 @@ func runtimeClass(o *Objects) Plugin {
 		},
 		Validate: func(ctx context.Context, a *registry.Attributes) error {
 			pod := a.Object.(*corev1.Pod)
-			class, err := of(ctx, a, pod)
+			class, err := classOf(ctx, a, pod)
 			switch {
 			case err != nil:
 				return err
 			case class != nil && class.Overhead != nil:
-				return sameOverhead(a, &pod.Spec, class)
+				return checkOverhead(a, &pod.Spec, class)
 			case len(pod.Spec.Overhead) > 0:
-				return forbid(a, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+				return forbiddenf(a, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 			}
 			return nil
 		},
@@ -56,7 +56,7 @@ func runtimeClass(o *Objects) Plugin {
 func applyRuntimeClass(a *registry.Attributes, spec *corev1.PodSpec, class *nodev1.RuntimeClass) error {
 	if class.Overhead != nil {
 		if spec.Overhead != nil {
-			if err := sameOverhead(a, spec, class); err != nil {
+			if err := checkOverhead(a, spec, class); err != nil {
 				return err
 			}
 		}
@@ -68,7 +68,7 @@ func applyRuntimeClass(a *registry.Attributes, spec *corev1.PodSpec, class *node
 	for _, key := range slices.Sorted(maps.Keys(class.Scheduling.NodeSelector)) {
 		wanted := class.Scheduling.NodeSelector[key]
 		if is, ok := spec.NodeSelector[key]; ok && is != wanted {
-			return forbid(a, "conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, wanted, key, is)
+			return forbiddenf(a, "conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, wanted, key, is)
 		}
 		if spec.NodeSelector == nil {
 			spec.NodeSelector = map[string]string{}
@@ -79,9 +79,9 @@ func applyRuntimeClass(a *registry.Attributes, spec *corev1.PodSpec, class *node
 	return nil
 }
 
-func sameOverhead(a *registry.Attributes, spec *corev1.PodSpec, class *nodev1.RuntimeClass) error {
+func checkOverhead(a *registry.Attributes, spec *corev1.PodSpec, class *nodev1.RuntimeClass) error {
 	if !equality.Semantic.DeepEqual(class.Overhead.PodFixed, spec.Overhead) {
-		return forbid(a, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+		return forbiddenf(a, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 	}
 	return nil
 }

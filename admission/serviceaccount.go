@@ -16,36 +16,36 @@ import (
 
 const (
 	defaultAccount = "default"
-	// enforceMountable on an account keeps its pods to the secrets that it lists.
+	// enforceMountable is the annotation by which an account restricts its pods to the secrets that
+	// it lists.
 	enforceMountable = "kubernetes.io/enforce-mountable-secrets"
-	// tokenVolumePrefix begins the name of the volume with a pod's token, and
-	// tokenPath is where containers find it.
+	// tokenVolumePrefix is the prefix of the name of the token volume, tokenPath its mount path.
 	tokenVolumePrefix = "kube-api-access-"
 	tokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// tokenSeconds is how long a token is good for; the odd seconds tell it from
-	// one that a client asked for.
+	// tokenSeconds is the lifetime of the token. The odd seconds distinguish it from tokens that
+	// clients request.
 	tokenSeconds = 60*60 + 7
 )
 
-// serviceAccount gives pods a service account, its token and its pull secrets,
-// and keeps them from secrets that their account may not mount.
+// serviceAccount sets the service account of pods, mounts its token, adds its pull secrets, and
+// rejects pods that refer to secrets which the account may not mount.
 func serviceAccount(o *Objects) Plugin {
-	p := accountant{read[*corev1.ServiceAccount](o, corev1.Resource("serviceaccounts"))}
+	p := serviceAccountPlugin{newReader[*corev1.ServiceAccount](o, corev1.Resource("serviceaccounts"))}
 	return Plugin{
 		Handles: []Handles{
-			{Verbs: []string{api.VerbCreate}, Resources: core("pods")},
-			{Verbs: []string{api.VerbUpdate}, Resources: core("pods/ephemeralcontainers")},
+			{Verbs: []string{api.VerbCreate}, Resources: coreResources("pods")},
+			{Verbs: []string{api.VerbUpdate}, Resources: coreResources("pods/ephemeralcontainers")},
 		},
 		Mutate:   p.mutate,
 		Validate: p.validate,
 	}
 }
 
-type accountant struct {
+type serviceAccountPlugin struct {
 	accounts *reader[*corev1.ServiceAccount]
 }
 
-func (p accountant) mutate(ctx context.Context, a *registry.Attributes) error {
+func (p serviceAccountPlugin) mutate(ctx context.Context, a *registry.Attributes) error {
 	pod := a.Object.(*corev1.Pod)
 	if a.Verb != api.VerbCreate {
 		return nil
@@ -70,48 +70,47 @@ func (p accountant) mutate(ctx context.Context, a *registry.Attributes) error {
 	return nil
 }
 
-func (p accountant) validate(ctx context.Context, a *registry.Attributes) error {
+func (p serviceAccountPlugin) validate(ctx context.Context, a *registry.Attributes) error {
 	pod := a.Object.(*corev1.Pod)
 	if isMirror(pod) && a.Verb == api.VerbCreate {
 		return checkMirror(a, pod)
 	}
 	if pod.Spec.ServiceAccountName == "" {
-		return forbid(a, "no service account specified for pod %s/%s", a.Namespace, pod.Name)
+		return forbiddenf(a, "no service account specified for pod %s/%s", a.Namespace, pod.Name)
 	}
 	account, err := p.account(ctx, a, pod)
 	if err != nil || account.Annotations[enforceMountable] != "true" {
 		return err
 	}
-	if err := mountable(account, pod, a.Verb == api.VerbCreate); err != nil {
+	if err := checkMountable(account, pod, a.Verb == api.VerbCreate); err != nil {
 		return forbidden(a, err)
 	}
 	return nil
 }
 
-// Bounds for waiting for the default account of a namespace, which is made soon
-// after it.
+// Limits for waiting until the default account of a new namespace is created.
 const (
 	accountWait = 1500 * time.Millisecond
 	accountPoll = 10 * time.Millisecond
 )
 
-// account is the service account of a pod.
-func (p accountant) account(ctx context.Context, a *registry.Attributes, pod *corev1.Pod) (*corev1.ServiceAccount, error) {
+// account returns the service account of a pod.
+func (p serviceAccountPlugin) account(ctx context.Context, a *registry.Attributes, pod *corev1.Pod) (*corev1.ServiceAccount, error) {
 	name := pod.Spec.ServiceAccountName
 	account, err := p.accounts.get(ctx, a.Namespace, name)
 	if apierrors.IsNotFound(err) && name == defaultAccount {
-		account, err = p.await(ctx, a.Namespace)
+		account, err = p.awaitDefaultAccount(ctx, a.Namespace)
 	}
 	if apierrors.IsNotFound(err) {
 		err = apierrors.NewNotFound(corev1.Resource("serviceaccount"), name)
 	}
 	if err != nil {
-		return nil, forbid(a, "error looking up service account %s/%s: %w", a.Namespace, name, err)
+		return nil, forbiddenf(a, "error looking up service account %s/%s: %w", a.Namespace, name, err)
 	}
 	return account, nil
 }
 
-func (p accountant) await(ctx context.Context, namespace string) (account *corev1.ServiceAccount, err error) {
+func (p serviceAccountPlugin) awaitDefaultAccount(ctx context.Context, namespace string) (account *corev1.ServiceAccount, err error) {
 	ctx, cancel := context.WithTimeout(ctx, accountWait)
 	defer cancel()
 	for {
@@ -133,20 +132,20 @@ func isMirror(pod *corev1.Pod) bool {
 	return mirror
 }
 
-// checkMirror: what a node runs by itself can show up as a pod, but gets nothing
-// from the cluster.
+// checkMirror rejects mirror pods that refer to service accounts or secrets, because the node
+// creates them itself.
 func checkMirror(a *registry.Attributes, pod *corev1.Pod) error {
 	switch {
 	case pod.Spec.ServiceAccountName != "":
-		return forbid(a, "a mirror pod may not reference service accounts")
+		return forbiddenf(a, "a mirror pod may not reference service accounts")
 	case len(secretsOf(&pod.Spec)) > 0:
-		return forbid(a, "a mirror pod may not reference secrets")
+		return forbiddenf(a, "a mirror pod may not reference secrets")
 	}
 	for i := range pod.Spec.Volumes {
 		if p := pod.Spec.Volumes[i].Projected; p != nil {
 			for _, s := range p.Sources {
 				if s.ServiceAccountToken != nil {
-					return forbid(a, "a mirror pod may not use ServiceAccountToken volume projections")
+					return forbiddenf(a, "a mirror pod may not use ServiceAccountToken volume projections")
 				}
 			}
 		}
@@ -164,7 +163,7 @@ func automounts(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
 	return true
 }
 
-// mountToken mounts a token into every container that has nothing in its place.
+// mountToken mounts a token into each container that mounts nothing else at the same path.
 func mountToken(spec *corev1.PodSpec) {
 	name := ""
 	for i := range spec.Volumes {
@@ -173,8 +172,8 @@ func mountToken(spec *corev1.PodSpec) {
 			break
 		}
 	}
-	there := name != ""
-	if !there {
+	exists := name != ""
+	if !exists {
 		name = tokenVolumePrefix + strings.ToLower(rand.Text()[:5])
 	}
 	needed := false
@@ -187,7 +186,7 @@ func mountToken(spec *corev1.PodSpec) {
 			}
 		}
 	}
-	if needed && !there {
+	if needed && !exists {
 		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Projected: tokenProjection()}})
 	}
 }
@@ -201,7 +200,7 @@ func mounts(c *corev1.Container, path string) bool {
 	return false
 }
 
-// tokenProjection is a token, by what the server is verified, and the namespace.
+// tokenProjection returns a volume with a token, the CA bundle of the server and the namespace.
 func tokenProjection() *corev1.ProjectedVolumeSource {
 	mode, seconds := corev1.ProjectedVolumeSourceDefaultMode, int64(tokenSeconds)
 	return &corev1.ProjectedVolumeSource{
@@ -219,9 +218,9 @@ func tokenProjection() *corev1.ProjectedVolumeSource {
 	}
 }
 
-// mountable tells which secret of a pod its account does not list. On an update
-// only what was added to look into the pod is looked at.
-func mountable(account *corev1.ServiceAccount, pod *corev1.Pod, create bool) error {
+// checkMountable returns an error if a pod refers to a secret that its account does not list. An
+// update can only add ephemeral containers, so it checks nothing else.
+func checkMountable(account *corev1.ServiceAccount, pod *corev1.Pod, create bool) error {
 	listed, pulled := map[string]bool{}, map[string]bool{}
 	for _, s := range account.Secrets {
 		listed[s.Name] = true

@@ -10,15 +10,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// Finalizers that keep what storage is used through until nobody uses it.
+// Finalizers that prevent deletion of storage objects while they are in use.
 const (
 	PVCProtection = "kubernetes.io/pvc-protection"
 	PVProtection  = "kubernetes.io/pv-protection"
 	VACProtection = "kubernetes.io/vac-protection"
 )
 
-// storageObjectInUseProtection gives new claims, volumes and attribute classes
-// the finalizer that controllers take away when they are not used any more.
+// storageObjectInUseProtection adds the finalizer to new claims, volumes and attributes classes.
+// Controllers remove it when the object is no longer in use.
 func storageObjectInUseProtection() Plugin {
 	finalizers := map[string]string{
 		"persistentvolumeclaims":  PVCProtection,
@@ -26,7 +26,7 @@ func storageObjectInUseProtection() Plugin {
 		"volumeattributesclasses": VACProtection,
 	}
 	return Plugin{
-		Handles: on(append(core("persistentvolumeclaims", "persistentvolumes"), storagev1.Resource("volumeattributesclasses")), api.VerbCreate),
+		Handles: handle(append(coreResources("persistentvolumeclaims", "persistentvolumes"), storagev1.Resource("volumeattributesclasses")), api.VerbCreate),
 		Mutate: func(_ context.Context, a *registry.Attributes) error {
 			f := finalizers[a.Resource.Name]
 			if !slices.Contains(a.Object.GetFinalizers(), f) {

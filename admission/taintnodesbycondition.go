@@ -9,10 +9,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// taintNodesByCondition keeps pods off a new node until it is known to be ready.
+// taintNodesByCondition taints new nodes so that no pod is scheduled before the node is ready.
 func taintNodesByCondition() Plugin {
 	return Plugin{
-		Handles: on(core("nodes"), api.VerbCreate),
+		Handles: handle(coreResources("nodes"), api.VerbCreate),
 		Mutate: func(_ context.Context, a *registry.Attributes) error {
 			node := a.Object.(*corev1.Node)
 			taint := corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}

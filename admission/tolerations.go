@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// mergeTolerations joins two lists, without those that another one contains. Of
-// equal ones the first stays.
+// mergeTolerations joins two lists and drops tolerations that another one covers. Of equal ones it
+// preserves the first.
 func mergeTolerations(first, second []corev1.Toleration) []corev1.Toleration {
 	all := slices.Concat(first, second)
 	var merged []corev1.Toleration
 	for i := range all {
 		t := &all[i]
-		covered := slices.ContainsFunc(merged, func(m corev1.Toleration) bool { return covers(&m, t) }) ||
-			slices.ContainsFunc(all[i+1:], func(m corev1.Toleration) bool { return !equality.Semantic.DeepEqual(&m, t) && covers(&m, t) })
+		covered := slices.ContainsFunc(merged, func(m corev1.Toleration) bool { return tolerationCovers(&m, t) }) ||
+			slices.ContainsFunc(all[i+1:], func(m corev1.Toleration) bool { return !equality.Semantic.DeepEqual(&m, t) && tolerationCovers(&m, t) })
 		if !covered {
 			merged = append(merged, *t)
 		}
@@ -23,8 +23,8 @@ func mergeTolerations(first, second []corev1.Toleration) []corev1.Toleration {
 	return merged
 }
 
-// covers tells whether wide tolerates whatever t does.
-func covers(wide, t *corev1.Toleration) bool {
+// tolerationCovers reports whether wide tolerates every taint that t tolerates.
+func tolerationCovers(wide, t *corev1.Toleration) bool {
 	if equality.Semantic.DeepEqual(wide, t) {
 		return true
 	}

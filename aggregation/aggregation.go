@@ -1,17 +1,16 @@
-// Package aggregation knows who serves a group version: this server itself, or
-// another one that an APIService leads to.
+// Package aggregation finds the server of a group version: this server, or an extension API
+// server that an APIService refers to.
 //
-// The nouns: Services is an index of the APIServices, as new as the cache that it
-// is read from; a Remote is an APIService that names a service, with its
-// connections; a Document is what a remote server tells of the kinds that it has.
+// Services is an index of the APIServices that is always as new as the cache. A Remote is an
+// APIService that refers to a service, with the connections to its server. A DiscoveryDocument
+// is the discovery document of a remote server's group version.
 //
-// Reading order: aggregation.go has the index; remote.go connections and what
-// they show of the user; check.go whether a remote server can be reached;
-// discovery.go, openapi.go and swagger.go what it serves, and groups.go the order
-// of all that is served.
+// Reading order: aggregation.go has the index; remote.go the connections and the user headers;
+// check.go the availability check; discovery.go, openapiv3.go and openapiv2.go the remote
+// documents, and groups.go the merged discovery.
 //
-// It answers no requests: package handlers passes them on, and a loop in package
-// controllers checks what can be reached.
+// The package serves no requests: package handlers proxies them, and a loop in package
+// controllers runs the availability checks.
 package aggregation
 
 import (
@@ -26,55 +25,56 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apiregistration"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Config is what Services are made from.
+// Config configures Services.
 type Config struct {
 	Registry *registry.Registry
 	Resolver *services.Resolver
-	// Certificate is what the server shows to remote servers, so that they believe
-	// what it says of users.
+	// Certificate returns the server's client certificate, by which remote servers trust its
+	// user headers.
 	Certificate func() (*tls.Certificate, error)
-	// Dial makes connections; nil means net.Dialer.
+	// Dial opens connections; nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Shown counts the certificates that remote servers show.
-	Shown *peercert.Counters
+	// PeerCertificates counts weak certificates of remote servers.
+	PeerCertificates *peercert.Counters
 }
 
-// Services are the APIServices that there are. It is safe for concurrent use.
+// Services is an index of the APIServices. It is safe for concurrent use.
 type Services struct {
 	Config
-	mu      sync.RWMutex // guards what follows, and the cursor while it moves
+	mu      sync.RWMutex // guards the fields below, and calls of cursor.Next
 	cursor  *storage.Cursor
-	entries map[string]*entry // by name
+	entries map[string]*apiServiceEntry // by name
 	remotes map[schema.GroupVersion]*Remote
-	changes uint64 // how often remotes, or their documents, were others
+	changes uint64 // number of changes of remotes and their documents
 }
 
-// entry is what discovery has to know of an APIService.
-type entry struct {
+// apiServiceEntry is the part of an APIService that discovery needs.
+type apiServiceEntry struct {
 	name string
 	schema.GroupVersion
 	priority api.Priority
 }
 
-// New makes an index; nil if there are no APIServices in the catalogue.
+// New returns an index. It fails if the catalogue has no APIServices.
 func New(c Config) (*Services, error) {
-	cursor, err := c.Registry.Cursor(apiregistrationv1.Resource(api.APIServices))
+	cursor, err := c.Registry.Cursor(apiregistrationv1.Resource(apiregistration.APIServices))
 	if err != nil {
 		return nil, err
 	}
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{}).DialContext
 	}
-	return &Services{Config: c, cursor: cursor, entries: map[string]*entry{}, remotes: map[schema.GroupVersion]*Remote{}}, nil
+	return &Services{Config: c, cursor: cursor, entries: map[string]*apiServiceEntry{}, remotes: map[schema.GroupVersion]*Remote{}}, nil
 }
 
-// Close ends the connections that are not in use.
+// Close closes idle connections.
 func (s *Services) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *Services) Close() {
 	clear(s.remotes)
 }
 
-// rlock locks the index for reading, as new as the cache.
+// rlock brings the index up to date with the cache and locks it for reading.
 func (s *Services) rlock() {
 	s.mu.RLock()
 	if !s.cursor.Behind() {
@@ -97,53 +97,53 @@ func (s *Services) rlock() {
 		clear(s.entries)
 		there := map[schema.GroupVersion]bool{}
 		for _, step := range steps {
-			there[versionOf(step.Item.Name())] = true
+			there[groupVersionOf(step.Item.Name())] = true
 		}
 		for gv := range s.remotes {
 			if !there[gv] {
-				s.drop(gv)
+				s.removeRemote(gv)
 			}
 		}
 	}
 	for _, step := range steps {
-		s.take(step)
+		s.applyStep(step)
 	}
 	s.mu.Unlock()
 	s.mu.RLock()
 }
 
-// versionOf is the group version that an APIService of a name is about.
-func versionOf(name string) schema.GroupVersion {
+// groupVersionOf returns the group version of the APIService with the name.
+func groupVersionOf(name string) schema.GroupVersion {
 	version, group, _ := strings.Cut(name, ".")
 	return schema.GroupVersion{Group: group, Version: version}
 }
 
-// take takes in one change; s.mu is held.
-func (s *Services) take(step storage.Step) {
+// applyStep applies one change; the caller holds s.mu.
+func (s *Services) applyStep(step storage.Step) {
 	name := step.Item.Name()
-	gv := versionOf(name)
+	gv := groupVersionOf(name)
 	obj, err := step.Item.Object()
-	if step.Gone || err != nil { // storage has told of it
+	if step.Deleted || err != nil { // the store has logged the error
 		delete(s.entries, name)
-		s.drop(gv)
+		s.removeRemote(gv)
 		return
 	}
 	a := obj.(*apiregistrationv1.APIService)
-	s.entries[name] = &entry{name, gv, api.Priority{Group: a.Spec.GroupPriorityMinimum, Version: a.Spec.VersionPriority}}
+	s.entries[name] = &apiServiceEntry{name, gv, api.Priority{Group: a.Spec.GroupPriorityMinimum, Version: a.Spec.VersionPriority}}
 	switch was := s.remotes[gv]; {
 	case a.Spec.Service == nil:
-		s.drop(gv)
+		s.removeRemote(gv)
 	case was != nil && equality.Semantic.DeepEqual(was.spec, a.Spec):
 		was.available.Store(isAvailable(a))
 	default:
-		s.drop(gv)
+		s.removeRemote(gv)
 		s.remotes[gv] = s.connect(a)
 		s.changes++
 	}
 }
 
-// drop forgets a remote server; s.mu is held.
-func (s *Services) drop(gv schema.GroupVersion) {
+// removeRemote removes a remote server; the caller holds s.mu.
+func (s *Services) removeRemote(gv schema.GroupVersion) {
 	if was := s.remotes[gv]; was != nil {
 		was.close()
 		delete(s.remotes, gv)
@@ -152,11 +152,11 @@ func (s *Services) drop(gv schema.GroupVersion) {
 }
 
 func isAvailable(a *apiregistrationv1.APIService) bool {
-	c := api.APIServiceAvailable(a)
+	c := apiregistration.APIServiceAvailable(a)
 	return c != nil && c.Status == apiregistrationv1.ConditionTrue
 }
 
-// Remote is the server that serves a group version; nil if that is this one.
+// Remote returns the remote server of a group version, or nil if this server serves it.
 func (s *Services) Remote(gv schema.GroupVersion) *Remote {
 	if s == nil {
 		return nil
@@ -166,21 +166,21 @@ func (s *Services) Remote(gv schema.GroupVersion) *Remote {
 	return s.remotes[gv]
 }
 
-// Named is the server that an APIService of a name leads to; nil if that is this
-// one.
-func (s *Services) Named(name string) *Remote { return s.Remote(versionOf(name)) }
+// ByName returns the remote server of the APIService with the name, or nil if this server
+// serves it.
+func (s *Services) ByName(name string) *Remote { return s.Remote(groupVersionOf(name)) }
 
-// At is the server that serves a path; nil if that is this one.
-func (s *Services) At(path string) *Remote {
+// ForPath returns the remote server of a path, or nil if this server serves it.
+func (s *Services) ForPath(path string) *Remote {
 	if s == nil {
 		return nil
 	}
 	s.rlock()
 	defer s.mu.RUnlock()
-	return at(s.remotes, path)
+	return remoteForPath(s.remotes, path)
 }
 
-func at(remotes map[schema.GroupVersion]*Remote, path string) *Remote {
+func remoteForPath(remotes map[schema.GroupVersion]*Remote, path string) *Remote {
 	if len(remotes) == 0 {
 		return nil
 	}
@@ -195,13 +195,13 @@ func at(remotes map[schema.GroupVersion]*Remote, path string) *Remote {
 	return nil
 }
 
-// Behind are the names of the APIServices that lead to a service.
-func (s *Services) Behind(namespace, name string) []string {
+// ForService returns the names of the APIServices that refer to a service.
+func (s *Services) ForService(namespace, name string) []string {
 	s.rlock()
 	defer s.mu.RUnlock()
 	var names []string
 	for _, r := range s.remotes {
-		if r.To.Namespace == namespace && r.To.Name == name {
+		if r.Service.Namespace == namespace && r.Service.Name == name {
 			names = append(names, r.Name)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// TestArrange: groups are where the APIService of the highest priority is, or that
-// whose name is the first, and versions are by their priority and then their age.
-func TestArrange(t *testing.T) {
-	var all []*entry
+// TestGroupsInOrder checks the order of discovery: groups by the APIService of the highest
+// priority, or else by the first name, versions by priority and age.
+func TestGroupsInOrder(t *testing.T) {
+	var all []*apiServiceEntry
 	for _, e := range []struct {
 		name           string
 		group, version int32
@@ -26,10 +26,10 @@ func TestArrange(t *testing.T) {
 		{"v1.b.example", 1000, 100}, {"v1alpha1.a.example", 1000, 100}, {"v2.c.example", 10, 5}, {"v1.c.example", 2000, 5},
 		{"v1beta1.c.example", 10, 9}, {"v1.", 18000, 1},
 	} {
-		all = append(all, &entry{e.name, versionOf(e.name), api.Priority{Group: e.group, Version: e.version}})
+		all = append(all, &apiServiceEntry{e.name, groupVersionOf(e.name), api.Priority{Group: e.group, Version: e.version}})
 	}
 	var got []string
-	for _, g := range arrange(all) {
+	for _, g := range groupsInOrder(all) {
 		for _, gv := range g.Versions {
 			got = append(got, gv.String())
 		}
@@ -40,8 +40,8 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-// TestOrder: in aggregated discovery, groups of one priority are by name.
-func TestOrder(t *testing.T) {
+// TestSortGroups checks that aggregated discovery sorts groups of equal priority by name.
+func TestSortGroups(t *testing.T) {
 	var groups []v2.APIGroupDiscovery
 	for _, g := range []struct {
 		name     string
@@ -53,7 +53,7 @@ func TestOrder(t *testing.T) {
 		}
 		groups = append(groups, group)
 	}
-	order(groups, api.PriorityOf)
+	sortGroups(groups, api.PriorityOf)
 	var got []string
 	for _, g := range groups {
 		for _, v := range g.Versions {
@@ -65,11 +65,11 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestSayUser: what a client says of himself does not reach other servers, and
-// what does can be a header.
-func TestSayUser(t *testing.T) {
+// TestSetUserHeaders checks that user headers of the client are not forwarded, and that keys are
+// escaped.
+func TestSetUserHeaders(t *testing.T) {
 	h := http.Header{"X-Remote-User": {"root"}, "X-Remote-Group": {"system:masters"}, "X-Remote-Uid": {"0"}, "x-remote-extra-a": {"b"}, "Accept": {"*/*"}}
-	SayUser(h, &request.User{Name: "alice", Groups: []string{"g", "h"}, Extra: map[string][]string{"example.com/k%": {"1", "2"}}})
+	SetUserHeaders(h, &request.User{Name: "alice", Groups: []string{"g", "h"}, Extra: map[string][]string{"example.com/k%": {"1", "2"}}})
 	want := http.Header{"X-Remote-User": {"alice"}, "X-Remote-Group": {"g", "h"}, "X-Remote-Extra-Example.com%2fk%25": {"1", "2"}, "Accept": {"*/*"}}
 	if !reflect.DeepEqual(h, want) {
 		t.Errorf("got %v, want %v", h, want)
@@ -86,7 +86,7 @@ func TestAt(t *testing.T) {
 			remotes[gv] = &Remote{GroupVersion: gv}
 		}
 		got := ""
-		if r := at(remotes, path); r != nil {
+		if r := remoteForPath(remotes, path); r != nil {
 			got = r.GroupVersion.String()
 		}
 		if got != want {
@@ -95,17 +95,17 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// TestConvert: both forms of discovery tell the same.
-func TestConvert(t *testing.T) {
+// TestConvertAPIResourceList checks that both forms of discovery yield the same document.
+func TestConvertAPIResourceList(t *testing.T) {
 	r := &Remote{GroupVersion: schema.GroupVersion{Group: "g.example", Version: "v1"}}
-	older, err := r.convert([]byte(`{"kind":"APIResourceList","resources":[
+	older, err := r.convertAPIResourceList([]byte(`{"kind":"APIResourceList","resources":[
 		{"name":"a","singularName":"one","namespaced":true,"kind":"A","verbs":["get"]},
 		{"name":"a/scale","namespaced":true,"group":"autoscaling","version":"v1","kind":"Scale","verbs":["update"]},
 		{"name":"b/status","kind":"B","verbs":["get"]}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer, err := r.pick([]byte(`{"items":[{"metadata":{"name":"other"},"versions":[{"version":"v1"}]},{"metadata":{"name":"g.example"},"versions":[{"version":"v1","freshness":"Stale","resources":[
+	newer, err := r.findVersion([]byte(`{"items":[{"metadata":{"name":"other"},"versions":[{"version":"v1"}]},{"metadata":{"name":"g.example"},"versions":[{"version":"v1","freshness":"Stale","resources":[
 		{"resource":"a","singularResource":"one","scope":"Namespaced","responseKind":{"kind":"A"},"verbs":["get"],"subresources":[
 			{"subresource":"scale","responseKind":{"group":"autoscaling","version":"v1","kind":"Scale"},"verbs":["update"]}]},
 		{"resource":"b","scope":"Cluster","verbs":null,"subresources":[{"subresource":"status","responseKind":{"kind":"B"},"verbs":["get"]}]}]}]}]}`), "")
@@ -116,7 +116,7 @@ func TestConvert(t *testing.T) {
 		t.Errorf("older %+v\nnewer %+v", older, newer)
 	}
 	for _, body := range []string{"", "[]", `{"kind":"Status"}`} {
-		if _, err := r.convert([]byte(body)); err == nil {
+		if _, err := r.convertAPIResourceList([]byte(body)); err == nil {
 			t.Errorf("%q is discovery", body)
 		}
 	}

@@ -13,99 +13,101 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Bounds of a check.
+// Limits of a check.
 const (
-	attempts     = 5
-	checkTimeout = 5 * time.Second
+	probeAttempts = 5
+	checkTimeout  = 5 * time.Second
 )
 
-// Finding is what a check of a remote server found.
-type Finding struct {
+// CheckResult is the result of an availability check.
+type CheckResult struct {
 	Reason, Message string
-	// Known is false where it could not be found out.
-	Known bool
-	// Err says that the server does not answer, which may change without any sign.
+	// Completed is false if the check could not be completed.
+	Completed bool
+	// Err is set if the server does not respond. Such a result can change without a change
+	// of an object, so the check must be repeated.
 	Err error
 }
 
-// OK tells whether the server can be reached.
-func (f Finding) OK() bool { return f.Known && f.Reason == reasonPassed }
+// OK reports whether the server is available.
+func (f CheckResult) OK() bool { return f.Completed && f.Reason == reasonAvailable }
 
-const reasonPassed = "Passed"
+const reasonAvailable = "Passed"
 
-// Check finds out whether a remote server can be reached: whether its service is
-// there, has endpoints, and answers.
-func (r *Remote) Check(ctx context.Context) Finding {
+// Check checks whether a remote server is available: its service exists, has endpoints, and
+// responds.
+func (r *Remote) Check(ctx context.Context) CheckResult {
 	if f := r.checkService(ctx); f.Reason != "" {
 		return f
 	}
 	if r.err != nil {
-		return Finding{Known: true, Reason: "FailedDiscoveryCheck", Message: r.err.Error(), Err: r.err}
+		return CheckResult{Completed: true, Reason: "FailedDiscoveryCheck", Message: r.err.Error(), Err: r.err}
 	}
-	if err := r.ping(ctx); err != nil {
-		return Finding{Known: true, Reason: "FailedDiscoveryCheck", Message: err.Error(), Err: err}
+	if err := r.probe(ctx); err != nil {
+		return CheckResult{Completed: true, Reason: "FailedDiscoveryCheck", Message: err.Error(), Err: err}
 	}
-	return Finding{Known: true, Reason: reasonPassed, Message: "all checks passed"}
+	return CheckResult{Completed: true, Reason: reasonAvailable, Message: "all checks passed"}
 }
 
-// checkService looks at the service and its endpoints.
-func (r *Remote) checkService(ctx context.Context) Finding {
-	named := fmt.Sprintf("service/%s in %q", r.To.Name, r.To.Namespace)
-	svc, err := r.resolver.Service(ctx, r.To)
+// checkService checks the service and its endpoints. An empty Reason means that they are in
+// order.
+func (r *Remote) checkService(ctx context.Context) CheckResult {
+	named := fmt.Sprintf("service/%s in %q", r.Service.Name, r.Service.Namespace)
+	svc, err := r.resolver.Service(ctx, r.Service)
 	switch {
 	case apierrors.IsNotFound(err):
-		return Finding{Known: true, Reason: "ServiceNotFound", Message: named + " is not present"}
+		return CheckResult{Completed: true, Reason: "ServiceNotFound", Message: named + " is not present"}
 	case err != nil:
-		return Finding{Reason: "ServiceAccessError", Message: fmt.Sprintf("%s cannot be checked due to: %v", named, err)}
+		return CheckResult{Reason: "ServiceAccessError", Message: fmt.Sprintf("%s cannot be checked due to: %v", named, err)}
 	case svc.Spec.Type != corev1.ServiceTypeClusterIP:
-		return Finding{}
+		return CheckResult{}
 	}
-	port := services.PortOf(svc, r.To.Port)
+	port := services.PortOf(svc, r.Service.Port)
 	if port == nil {
-		return Finding{Known: true, Reason: "ServicePortError", Message: fmt.Sprintf("%s is not listening on port %d", named, r.To.Port)}
+		return CheckResult{Completed: true, Reason: "ServicePortError", Message: fmt.Sprintf("%s is not listening on port %d", named, r.Service.Port)}
 	}
-	found, err := r.resolver.Slices(ctx, r.To)
+	found, err := r.resolver.Slices(ctx, r.Service)
 	switch {
 	case err != nil:
-		return Finding{Reason: "EndpointsAccessError", Message: fmt.Sprintf("%s cannot be checked due to: %v", named, err)}
+		return CheckResult{Reason: "EndpointsAccessError", Message: fmt.Sprintf("%s cannot be checked due to: %v", named, err)}
 	case len(found) == 0:
-		return Finding{Known: true, Reason: "EndpointsNotFound", Message: "cannot find endpointslices for " + named}
-	case !slices.ContainsFunc(found, func(s *discoveryv1.EndpointSlice) bool { return leadsSomewhere(s, port.Name) }):
-		return Finding{Known: true, Reason: "MissingEndpoints",
+		return CheckResult{Completed: true, Reason: "EndpointsNotFound", Message: "cannot find endpointslices for " + named}
+	case !slices.ContainsFunc(found, func(s *discoveryv1.EndpointSlice) bool { return isReadySlice(s, port.Name) }):
+		return CheckResult{Completed: true, Reason: "MissingEndpoints",
 			Message: fmt.Sprintf("endpointslices for %s have no addresses with port name %q", named, port.Name)}
 	}
-	return Finding{}
+	return CheckResult{}
 }
 
-// leadsSomewhere tells whether a slice has an endpoint that is ready, and the
-// port.
-func leadsSomewhere(s *discoveryv1.EndpointSlice, port string) bool {
+// isReadySlice reports whether a slice has a ready endpoint and the port.
+func isReadySlice(s *discoveryv1.EndpointSlice, port string) bool {
 	return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }) &&
 		slices.ContainsFunc(s.Ports, func(p discoveryv1.EndpointPort) bool { return p.Name != nil && *p.Name == port && p.Port != nil })
 }
 
-// ping asks for what every server has. Of several endpoints one that answers is
-// enough, so that it is asked several times at once.
-func (r *Remote) ping(ctx context.Context) error {
+// probe requests the discovery document of the group version. It sends several requests at
+// once, because one responding endpoint is sufficient.
+func (r *Remote) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	results := make(chan error, attempts)
-	for range attempts {
+	results := make(chan error, probeAttempts)
+	for range probeAttempts {
 		wg.Go(func() {
 			var err error
-			caught := recovery.Call(nil, "asking a remote server", func() { err = r.pingOnce(ctx) })
+			caught := recovery.Call(nil, "asking a remote server", func() { err = r.probeOnce(ctx) })
 			results <- errors.Join(err, caught)
 		})
 	}
 	var err error
-	for range attempts {
+	for range probeAttempts {
 		if err = <-results; err == nil {
 			return nil
 		}
@@ -114,17 +116,17 @@ func (r *Remote) ping(ctx context.Context) error {
 	return err
 }
 
-func (r *Remote) pingOnce(ctx context.Context) error {
+func (r *Remote) probeOnce(ctx context.Context) error {
 	host, err := r.Host(ctx)
 	if err != nil {
 		return err
 	}
 	url := "https://" + host + r.path()
-	answer, err := r.get(ctx, r.plain, self(), url, nil)
+	resp, err := r.get(ctx, r.plain, aggregatorUser(), url, nil)
 	if err == nil {
-		_ = answer.Body.Close() // nothing of it is wanted
-		if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
-			err = fmt.Errorf("bad status from %s: %d", url, answer.StatusCode)
+		_ = resp.Body.Close() // only the status is needed
+		if resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices {
+			err = fmt.Errorf("bad status from %s: %d", url, resp.StatusCode)
 		}
 	}
 	if err != nil {
@@ -133,7 +135,7 @@ func (r *Remote) pingOnce(ctx context.Context) error {
 	return nil
 }
 
-// path is where the group version is served.
+// path returns the path of the group version.
 func (r *Remote) path() string {
 	if r.Group == "" {
 		return "/api/" + r.Version
@@ -141,24 +143,20 @@ func (r *Remote) path() string {
 	return "/apis/" + r.Group + "/" + r.Version
 }
 
-// self is who the server is to others, when it asks for itself.
-func self() *request.User {
+// aggregatorUser returns the user that the server is for its own requests to remote servers.
+func aggregatorUser() *request.User {
 	return &request.User{Name: "system:kube-aggregator", Groups: []string{request.GroupMasters}}
 }
 
-// get asks a remote server for something, as a user.
+// get sends a GET request to a remote server with the headers of a user.
 func (r *Remote) get(ctx context.Context, transport http.RoundTripper, as *request.User, url string, header http.Header) (*http.Response, error) {
-	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
 	for name, values := range header {
-		ask.Header[name] = values
+		req.Header[name] = values
 	}
-	SayUser(ask.Header, as)
-	c := &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return c.Do(ask)
+	SetUserHeaders(req.Header, as)
+	return outbound.Client(transport).Do(req)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -13,39 +12,40 @@ import (
 	"k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// maxDocument bounds what is read of a remote server's discovery.
+// maxDocument is the maximum size of a remote server's document.
 const maxDocument = 16 << 20
 
-// discoveryTypes are how a remote server may tell of all that it serves at once.
+// discoveryTypes are the media types of aggregated discovery.
 const discoveryTypes = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
 	"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 
-// Document is what a remote server told of a group version.
-type Document struct {
+// DiscoveryDocument is a remote server's discovery document of a group version.
+type DiscoveryDocument struct {
 	v2.APIVersionDiscovery
-	// etag is the server's name for the answer that it was a part of.
+	// etag is the ETag of the response that had the document.
 	etag string
 }
 
-// Fetch asks a remote server what it serves. If it does not tell, what it told
-// before stays, and is said to be stale.
+// Fetch fetches the discovery and OpenAPI v3 documents of a remote server. If it fails, the
+// previous discovery document stays and is marked as stale.
 func (s *Services) Fetch(ctx context.Context, r *Remote) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := s.fetchDocument(ctx, r); err != nil {
 		return err
 	}
-	return r.fetchSchemas(ctx)
+	return r.fetchOpenAPIV3Location(ctx)
 }
 
 func (s *Services) fetchDocument(ctx context.Context, r *Remote) error {
 	was := r.document.Load()
 	is, err := r.fetch(ctx, was)
 	if err != nil {
-		is = &Document{APIVersionDiscovery: v2.APIVersionDiscovery{Version: r.Version}}
+		is = &DiscoveryDocument{APIVersionDiscovery: v2.APIVersionDiscovery{Version: r.Version}}
 		if was != nil {
 			*is = *was
 		}
@@ -61,14 +61,15 @@ func (s *Services) fetchDocument(ctx context.Context, r *Remote) error {
 	return err
 }
 
-func sameDocument(a, b *Document) bool {
-	one, _ := json.Marshal(a) // what was read can be written
+func sameDocument(a, b *DiscoveryDocument) bool {
+	one, _ := json.Marshal(a) // decoded JSON can be encoded
 	other, _ := json.Marshal(b)
 	return string(one) == string(other) && a.etag == b.etag
 }
 
-// fetch asks for all that the server serves, and else for the group version.
-func (r *Remote) fetch(ctx context.Context, was *Document) (*Document, error) {
+// fetch requests aggregated discovery and, if the server does not support it, the discovery
+// document of the group version.
+func (r *Remote) fetch(ctx context.Context, was *DiscoveryDocument) (*DiscoveryDocument, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -80,38 +81,38 @@ func (r *Remote) fetch(ctx context.Context, was *Document) (*Document, error) {
 	if was != nil && was.etag != "" && was.Freshness == v2.DiscoveryFreshnessCurrent {
 		header.Set("If-None-Match", was.etag)
 	}
-	answer, body, err := r.read(ctx, self(), "https://"+host+"/apis", header)
+	resp, body, err := r.read(ctx, aggregatorUser(), "https://"+host+"/apis", header)
 	switch {
 	case err != nil:
 		return nil, err
-	case answer.StatusCode == http.StatusNotModified && was != nil:
+	case resp.StatusCode == http.StatusNotModified && was != nil:
 		return was, nil
-	case answer.StatusCode == http.StatusServiceUnavailable:
-		return nil, fmt.Errorf("service %s/%s:%d returned non-success response code: %d", r.To.Namespace, r.To.Name, r.To.Port, answer.StatusCode)
-	case answer.StatusCode == http.StatusOK && isAggregated(answer.Header.Get("Content-Type")):
-		return r.pick(body, answer.Header.Get("Etag"))
+	case resp.StatusCode == http.StatusServiceUnavailable:
+		return nil, fmt.Errorf("service %s/%s:%d returned non-success response code: %d", r.Service.Namespace, r.Service.Name, r.Service.Port, resp.StatusCode)
+	case resp.StatusCode == http.StatusOK && isAggregated(resp.Header.Get("Content-Type")):
+		return r.findVersion(body, resp.Header.Get("Etag"))
 	}
-	answer, body, err = r.read(ctx, self(), "https://"+host+r.path(), http.Header{"Accept": {"application/json"}})
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("failed to download legacy discovery for %s: %s", r.path(), answer.Status)
+	resp, body, err = r.read(ctx, aggregatorUser(), "https://"+host+r.path(), http.Header{"Accept": {"application/json"}})
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("failed to download legacy discovery for %s: %s", r.path(), resp.Status)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.convert(body)
+	return r.convertAPIResourceList(body)
 }
 
 func (r *Remote) read(ctx context.Context, as *request.User, url string, header http.Header) (*http.Response, []byte, error) {
-	answer, err := r.get(ctx, r.shown.Watch(r.plain), as, url, header)
+	resp, err := r.get(ctx, r.peerCertificates.Watch(r.plain), as, url, header)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxDocument+1))
-	if err == nil && len(body) > maxDocument {
+	defer resp.Body.Close()
+	body, err := outbound.ReadAll(resp.Body, maxDocument)
+	if errors.Is(err, outbound.ErrTooLarge) {
 		err = fmt.Errorf("%s has more than %d bytes", url, maxDocument)
 	}
-	return answer, body, err
+	return resp, body, err
 }
 
 func isAggregated(contentType string) bool {
@@ -120,14 +121,14 @@ func isAggregated(contentType string) bool {
 		params["as"] == "APIGroupDiscoveryList" && (params["v"] == "v2" || params["v"] == "v2beta1")
 }
 
-// pick finds the group version in all that the server tells of. One that it does
-// not serve after all has no kinds.
-func (r *Remote) pick(body []byte, etag string) (*Document, error) {
+// findVersion returns the group version from aggregated discovery. If the server does not
+// serve it, the document has no kinds.
+func (r *Remote) findVersion(body []byte, etag string) (*DiscoveryDocument, error) {
 	var list v2.APIGroupDiscoveryList
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, err
 	}
-	out := &Document{APIVersionDiscovery: v2.APIVersionDiscovery{Version: r.Version}, etag: etag}
+	out := &DiscoveryDocument{APIVersionDiscovery: v2.APIVersionDiscovery{Version: r.Version}, etag: etag}
 	for _, g := range list.Items {
 		for _, v := range g.Versions {
 			if g.Name == r.Group && v.Version == r.Version {
@@ -137,32 +138,31 @@ func (r *Remote) pick(body []byte, etag string) (*Document, error) {
 	}
 	out.Freshness = v2.DiscoveryFreshnessCurrent
 	for i := range out.Resources {
-		fill(&out.Resources[i].ResponseKind)
+		setMissingKind(&out.Resources[i].ResponseKind)
 		for j := range out.Resources[i].Subresources {
-			fill(&out.Resources[i].Subresources[j].ResponseKind)
+			setMissingKind(&out.Resources[i].Subresources[j].ResponseKind)
 		}
 	}
 	return out, nil
 }
 
-// fill has a kind be there, without which some clients fail.
-func fill(kind **metav1.GroupVersionKind) {
+// setMissingKind sets a missing kind to an empty one, because some clients fail without it.
+func setMissingKind(kind **metav1.GroupVersionKind) {
 	if *kind == nil {
 		*kind = &metav1.GroupVersionKind{}
 	}
 }
 
-// convert makes of the older form of discovery, which has a line for each
-// resource and subresource, the newer.
-func (r *Remote) convert(body []byte) (*Document, error) {
+// convertAPIResourceList converts an APIResourceList to aggregated discovery.
+func (r *Remote) convertAPIResourceList(body []byte) (*DiscoveryDocument, error) {
 	var list metav1.APIResourceList
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, err
 	}
 	if list.Kind != "APIResourceList" {
-		return nil, errors.New("the answer is no APIResourceList")
+		return nil, errors.New("response is not an APIResourceList")
 	}
-	out := &Document{APIVersionDiscovery: v2.APIVersionDiscovery{Version: r.Version, Freshness: v2.DiscoveryFreshnessCurrent}}
+	out := &DiscoveryDocument{APIVersionDiscovery: v2.APIVersionDiscovery{Version: r.Version, Freshness: v2.DiscoveryFreshnessCurrent}}
 	at := map[string]int{}
 	resource := func(name string) *v2.APIResourceDiscovery {
 		i, ok := at[name]
@@ -189,7 +189,7 @@ func (r *Remote) convert(body []byte) (*Document, error) {
 			}
 			continue
 		}
-		if d.ResponseKind == nil { // told of before what it belongs to, or without it
+		if d.ResponseKind == nil { // listed before its resource, or without it
 			d.Scope, d.ResponseKind = scope, &metav1.GroupVersionKind{}
 		}
 		d.Subresources = append(d.Subresources, v2.APISubresourceDiscovery{Subresource: sub, ResponseKind: kind, Verbs: line.Verbs})

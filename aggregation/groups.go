@@ -12,8 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// State tells one result of Merge from another.
-func (s *Services) State() uint64 {
+// Generation returns a number that changes whenever a result of Merge may change.
+func (s *Services) Generation() uint64 {
 	if s == nil {
 		return 0
 	}
@@ -22,17 +22,18 @@ func (s *Services) State() uint64 {
 	return s.changes
 }
 
-// Groups are those that there are, in the order of discovery: those of APIServices,
-// with the group of APIServices itself before them. Custom kinds are there as soon
-// as they are served, and not only when their APIService is.
+// Groups returns all groups in the order of discovery: those of the APIServices, and served
+// custom kinds whose APIService was not created yet. The group of APIServices is included
+// even without APIServices.
 func (s *Services) Groups(served []api.Group) []api.Group {
 	if s == nil {
 		return served
 	}
-	return arrange(s.all(served, func(string) bool { return true }))
+	return groupsInOrder(s.apiServices(served, func(string) bool { return true }))
 }
 
-// Group finds a group by its name. What has no APIService is as it is served.
+// Group returns a group by name. served is this server's own group, used if there is no
+// APIService.
 func (s *Services) Group(name string, served api.Group, ok bool) (api.Group, bool) {
 	if s == nil {
 		return served, ok
@@ -41,36 +42,37 @@ func (s *Services) Group(name string, served api.Group, ok bool) (api.Group, boo
 	if ok {
 		here = []api.Group{served}
 	}
-	if found := arrange(s.all(here, func(group string) bool { return group == name })); len(found) > 0 {
+	if found := groupsInOrder(s.apiServices(here, func(group string) bool { return group == name })); len(found) > 0 {
 		return found[0], true
 	}
 	return served, ok
 }
 
-// all are the APIServices of some groups, and what is as good as one.
-func (s *Services) all(served []api.Group, of func(group string) bool) []*entry {
+// apiServices returns the APIServices of the groups for which of returns true, with
+// substitutes for those that were not created yet.
+func (s *Services) apiServices(served []api.Group, inGroup func(group string) bool) []*apiServiceEntry {
 	s.rlock()
 	defer s.mu.RUnlock()
-	var all []*entry
+	var all []*apiServiceEntry
 	for _, e := range s.entries {
-		if of(e.Group) {
+		if inGroup(e.Group) {
 			all = append(all, e)
 		}
 	}
 	for _, g := range served {
 		for _, gv := range g.Versions {
 			if name := gv.Version + "." + gv.Group; s.entries[name] == nil && (!g.Kubernetes() || g.Name == api.RegistrationGroup) {
-				all = append(all, &entry{name, gv, api.PriorityOf(gv)})
+				all = append(all, &apiServiceEntry{name, gv, api.PriorityOf(gv)})
 			}
 		}
 	}
 	return all
 }
 
-// arrange puts APIServices in the order of discovery: groups where the one of the
-// highest priority is, or that whose name comes first, and versions by theirs.
-func arrange(all []*entry) []api.Group {
-	slices.SortFunc(all, func(a, b *entry) int {
+// groupsInOrder returns the groups of the APIServices in the order of discovery: groups by their
+// highest priority and then by name, versions by their priority and age.
+func groupsInOrder(all []*apiServiceEntry) []api.Group {
+	slices.SortFunc(all, func(a, b *apiServiceEntry) int {
 		return cmp.Or(cmp.Compare(b.priority.Group, a.priority.Group), cmp.Compare(a.name, b.name))
 	})
 	var out []api.Group
@@ -94,8 +96,8 @@ func arrange(all []*entry) []api.Group {
 	return out
 }
 
-// Alone tells that there are no other servers, and so nothing to merge.
-func (s *Services) Alone() bool {
+// NoRemotes reports whether there are no remote servers.
+func (s *Services) NoRemotes() bool {
 	if s == nil {
 		return true
 	}
@@ -104,8 +106,8 @@ func (s *Services) Alone() bool {
 	return len(s.remotes) == 0
 }
 
-// Merge adds what remote servers serve to the groups that this one serves, and
-// puts all in the order of discovery.
+// Merge adds the discovery documents of remote servers to the groups that this server
+// serves, and sorts all in the order of discovery.
 func (s *Services) Merge(groups []v2.APIGroupDiscovery) []v2.APIGroupDiscovery {
 	if s == nil {
 		return groups
@@ -127,7 +129,7 @@ func (s *Services) Merge(groups []v2.APIGroupDiscovery) []v2.APIGroupDiscovery {
 	for _, r := range remotes {
 		doc := r.document.Load()
 		if doc == nil || r.Group == "" {
-			continue // nobody has asked it yet
+			continue // not fetched yet
 		}
 		i, ok := at[r.Group]
 		if !ok {
@@ -140,7 +142,7 @@ func (s *Services) Merge(groups []v2.APIGroupDiscovery) []v2.APIGroupDiscovery {
 		g.Versions = append(g.Versions, doc.APIVersionDiscovery)
 		priorities[r.GroupVersion] = r.Priority
 	}
-	order(groups, func(gv schema.GroupVersion) api.Priority {
+	sortGroups(groups, func(gv schema.GroupVersion) api.Priority {
 		if p, ok := priorities[gv]; ok {
 			return p
 		}
@@ -149,17 +151,17 @@ func (s *Services) Merge(groups []v2.APIGroupDiscovery) []v2.APIGroupDiscovery {
 	return groups
 }
 
-// order sorts groups by the highest priority of their versions, and versions by
-// theirs.
-func order(groups []v2.APIGroupDiscovery, of func(schema.GroupVersion) api.Priority) {
+// sortGroups sorts groups by the highest priority of their versions, and versions by their own
+// priority.
+func sortGroups(groups []v2.APIGroupDiscovery, priorityOf func(schema.GroupVersion) api.Priority) {
 	highest := map[string]int32{}
 	for _, g := range groups {
 		for _, v := range g.Versions {
-			highest[g.Name] = max(highest[g.Name], of(schema.GroupVersion{Group: g.Name, Version: v.Version}).Group)
+			highest[g.Name] = max(highest[g.Name], priorityOf(schema.GroupVersion{Group: g.Name, Version: v.Version}).Group)
 		}
 		slices.SortStableFunc(g.Versions, func(a, b v2.APIVersionDiscovery) int {
 			return cmp.Or(
-				cmp.Compare(of(schema.GroupVersion{Group: g.Name, Version: b.Version}).Version, of(schema.GroupVersion{Group: g.Name, Version: a.Version}).Version),
+				cmp.Compare(priorityOf(schema.GroupVersion{Group: g.Name, Version: b.Version}).Version, priorityOf(schema.GroupVersion{Group: g.Name, Version: a.Version}).Version),
 				version.CompareKubeAwareVersionStrings(b.Version, a.Version))
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics tell which APIServices are not available.
+// Metrics reports unavailable APIServices.
 type Metrics struct {
 	unavailable *prometheus.GaugeVec
 	became      *prometheus.CounterVec
@@ -31,8 +31,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// Tell notes whether an APIService is available.
-func (m *Metrics) Tell(name string, available bool) {
+// SetAvailable sets whether an APIService is available.
+func (m *Metrics) SetAvailable(name string, available bool) {
 	value := 1.0
 	if available {
 		value = 0
@@ -40,8 +40,8 @@ func (m *Metrics) Tell(name string, available bool) {
 	m.unavailable.WithLabelValues(name).Set(value)
 }
 
-// Lost counts one that was available before.
-func (m *Metrics) Lost(name, reason string) { m.became.WithLabelValues(name, reason).Inc() }
+// CountUnavailable counts a change from available to unavailable.
+func (m *Metrics) CountUnavailable(name, reason string) { m.became.WithLabelValues(name, reason).Inc() }
 
-// Forget drops what is told of an APIService that is no more.
-func (m *Metrics) Forget(name string) { m.unavailable.DeleteLabelValues(name) }
+// Delete removes the metrics of a deleted APIService.
+func (m *Metrics) Delete(name string) { m.unavailable.DeleteLabelValues(name) }

@@ -6,7 +6,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// newDefault is a limiter with the configuration of a new server.
+// newDefault returns a limiter with the default configuration.
 func newDefault(t testing.TB, o Options) *Limiter {
 	t.Helper()
 	if o.Seats == 0 {
@@ -16,24 +16,24 @@ func newDefault(t testing.TB, o Options) *Limiter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := suggested()
+	d := suggestedObjects()
 	l.Configure(d.schemas, d.levels)
 	return l
 }
 
-// someone is a user of no importance, and aGet what they ask for.
-func someone(name string) *request.User {
+// testUser returns a user without a special flow schema, and getRequest a request of such a user.
+func testUser(name string) *request.User {
 	return &request.User{Name: name, Groups: []string{"team-a", "developers", request.GroupAuthenticated}}
 }
 
-func aGet() *request.Info {
+func getRequest() *request.Info {
 	return &request.Info{IsResource: true, Path: "/api/v1/namespaces/ns/pods/p", Verb: "get", Version: "v1", Namespace: "ns", Resource: "pods", Name: "p"}
 }
 
-// BenchmarkBegin is what a request costs on a server that has room.
+// BenchmarkBegin measures a request on a server with free seats.
 func BenchmarkBegin(b *testing.B) {
 	l := newDefault(b, Options{})
-	a := Ask{User: someone("alice"), Info: aGet()}
+	a := RequestDigest{User: testUser("alice"), Info: getRequest()}
 	b.ReportAllocs()
 	for b.Loop() {
 		t, ok := l.Begin(b.Context(), a)
@@ -44,10 +44,11 @@ func BenchmarkBegin(b *testing.B) {
 	}
 }
 
-// BenchmarkMatch is finding the schema, which for such a user is one of the last.
+// BenchmarkMatch measures the classification of a request that matches one of the last
+// schemas.
 func BenchmarkMatch(b *testing.B) {
 	l := newDefault(b, Options{})
-	u, info := someone("alice"), aGet()
+	u, info := testUser("alice"), getRequest()
 	b.ReportAllocs()
 	for b.Loop() {
 		if l.current.Load().match(u, info).name != "global-default" {
@@ -56,12 +57,12 @@ func BenchmarkMatch(b *testing.B) {
 	}
 }
 
-// BenchmarkContended is the same while all processors ask.
+// BenchmarkContended measures Begin on all processors at once.
 func BenchmarkContended(b *testing.B) {
 	l := newDefault(b, Options{})
 	b.ReportAllocs()
 	b.RunParallel(func(p *testing.PB) {
-		a := Ask{User: someone("alice"), Info: aGet()}
+		a := RequestDigest{User: testUser("alice"), Info: getRequest()}
 		for p.Next() {
 			t, ok := l.Begin(b.Context(), a)
 			if !ok {
@@ -72,10 +73,10 @@ func BenchmarkContended(b *testing.B) {
 	})
 }
 
-// TestAllocations: letting a request in takes one allocation, the ticket.
+// TestAllocations checks that executing a request allocates only the ticket.
 func TestAllocations(t *testing.T) {
 	l := newDefault(t, Options{})
-	a := Ask{User: someone("alice"), Info: aGet()}
+	a := RequestDigest{User: testUser("alice"), Info: getRequest()}
 	if n := testing.AllocsPerRun(100, func() {
 		t, _ := l.Begin(t.Context(), a)
 		t.Done()

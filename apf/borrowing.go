@@ -6,53 +6,53 @@ import (
 	"slices"
 )
 
-// share is what a level may get when seats are shared out.
-type share struct {
-	least, most float64
-	// target is what it would like to have.
+// seatShare is one party to a division of seats.
+type seatShare struct {
+	min, max float64
+	// target is the number of seats that it asks for.
 	target float64
 }
 
-// leastTarget stands for no target at all: what is left over goes to those who
-// want nothing too.
-const leastTarget = 0.001
+// minTarget replaces targets of 0, so that levels without demand share the seats that
+// remain.
+const minTarget = 0.001
 
-var errShares = errors.New("the bounds leave no way to share out the seats")
+var errShares = errors.New("the seats cannot be divided within the bounds")
 
-// shareOut shares out so many seats: each gets the same multiple of its target,
-// as far as its bounds allow. It returns what each gets, and the multiple.
+// divideSeats divides seats: each share gets the same multiple of its target, within its
+// bounds. It returns what each gets, and the multiple.
 //
-// What a share gets grows with the multiple in three pieces: constant up to
-// least/target, then linear, then constant from most/target on. So does the sum,
-// with a bend wherever one of its parts has one; between two bends the multiple
-// for a sum is found by a division.
-func shareOut(seats float64, shares []share) (got []float64, multiple float64, err error) {
+// As a function of the multiple, each share is piecewise linear: constant up to
+// min/target, then rising, then constant from max/target on. So is their sum, with bends
+// at the bends of its parts. Between two bends, linear interpolation finds the multiple for
+// a sum.
+func divideSeats(seats float64, shares []seatShare) (got []float64, multiple float64, err error) {
 	shares = slices.Clone(shares)
-	var bends []float64
-	var least, most float64
+	var breakpoints []float64
+	var minSum, maxSum float64
 	for i := range shares {
 		s := &shares[i]
-		if s.target = max(s.target, leastTarget); s.least > s.most {
+		if s.target = max(s.target, minTarget); s.min > s.max {
 			return nil, 0, errShares
 		}
-		least, most = least+s.least, most+s.most
-		bends = append(bends, s.least/s.target, s.most/s.target)
+		minSum, maxSum = minSum+s.min, maxSum+s.max
+		breakpoints = append(breakpoints, s.min/s.target, s.max/s.target)
 	}
 	const tolerance = 1e-6
-	if seats < least-tolerance || seats > most+tolerance || len(shares) == 0 {
+	if seats < minSum-tolerance || seats > maxSum+tolerance || len(shares) == 0 {
 		return nil, 0, errShares
 	}
-	slices.Sort(bends)
-	multiple = bends[len(bends)-1]
-	for i, bend := range bends {
-		above := total(shares, bend)
+	slices.Sort(breakpoints)
+	multiple = breakpoints[len(breakpoints)-1]
+	for i, breakpoint := range breakpoints {
+		above := totalSeats(shares, breakpoint)
 		if above < seats {
 			continue
 		}
-		multiple = bend
+		multiple = breakpoint
 		if i > 0 {
-			if below := total(shares, bends[i-1]); above > below {
-				multiple = bends[i-1] + (bend-bends[i-1])*(seats-below)/(above-below)
+			if below := totalSeats(shares, breakpoints[i-1]); above > below {
+				multiple = breakpoints[i-1] + (breakpoint-breakpoints[i-1])*(seats-below)/(above-below)
 			}
 		}
 		break
@@ -63,75 +63,75 @@ func shareOut(seats float64, shares []share) (got []float64, multiple float64, e
 	return got, multiple, nil
 }
 
-func (s share) at(multiple float64) float64 { return max(s.least, min(s.most, multiple*s.target)) }
+func (s seatShare) at(multiple float64) float64 { return max(s.min, min(s.max, multiple*s.target)) }
 
-func total(shares []share, multiple float64) (sum float64) {
+func totalSeats(shares []seatShare, multiple float64) (sum float64) {
 	for _, s := range shares {
 		sum += s.at(multiple)
 	}
 	return sum
 }
 
-// bounds are what a level's number of seats is configured to.
-type bounds struct {
-	// nominal is its share of all seats; least is left when it has lent what it
-	// may lend, and most reached when it has borrowed what it may borrow.
-	nominal, least, most int
+// seatLimits are the configured numbers of seats of a level.
+type seatLimits struct {
+	// nominal is its share of all seats, min what remains when it lends all that it may
+	// lend, and max what it has when it borrows all that it may borrow.
+	nominal, min, max int
 }
 
-// borrower is a level when seats are moved between them.
+// borrower is a level with respect to borrowing.
 type borrower struct {
-	bounds
-	outlook outlook
-	exempt  bool
-	// seats is what it has now.
+	seatLimits
+	forecast demandForecast
+	exempt   bool
+	// seats is the current number of seats.
 	seats int
 }
 
-// needs is what is not lent of a level: what it used lately, up to its nominal
-// seats.
-func (b *borrower) needs() int { return max(b.least, min(b.nominal, b.outlook.most)) }
+// reservedSeats returns the seats that the level does not lend: its maximum demand in the last
+// period, up to its nominal seats.
+func (b *borrower) reservedSeats() int { return max(b.min, min(b.nominal, b.forecast.max)) }
 
-// target is what the level would like to have.
-func (b *borrower) target() float64 { return max(float64(b.needs()), b.outlook.smoothed) }
+// target returns the number of seats that the level asks for.
+func (b *borrower) target() float64 { return max(float64(b.reservedSeats()), b.forecast.smoothed) }
 
-// adjust moves seats between levels, from those that need fewer than they have to
-// those that want more, and returns the fair multiple of their targets. Exempt
-// levels are not limited: what they need is taken off first.
-func adjust(seats int, levels []*borrower) (multiple float64) {
+// adjustSeats moves seats from levels with unused seats to levels with demand, and returns the
+// fair multiple of their targets. Exempt levels are not limited; their seats are deducted
+// first.
+func adjustSeats(seats int, levels []*borrower) (multiple float64) {
 	var limited []*borrower
-	var least, needed int
+	var minSeats, needed int
 	for _, b := range levels {
 		if b.exempt {
-			b.seats = b.needs()
+			b.seats = b.reservedSeats()
 			seats -= b.seats
 			continue
 		}
 		limited = append(limited, b)
-		least += b.least
-		needed += b.needs()
+		minSeats += b.min
+		needed += b.reservedSeats()
 	}
 	switch {
-	case seats <= least:
+	case seats <= minSeats:
 		for _, b := range limited {
-			b.seats = b.least
+			b.seats = b.min
 		}
 		return 0
 	case seats <= needed:
-		part := float64(seats-least) / float64(needed-least)
+		part := float64(seats-minSeats) / float64(needed-minSeats)
 		for _, b := range limited {
-			b.seats = int(math.Round(float64(b.least) + part*float64(b.needs()-b.least)))
+			b.seats = int(math.Round(float64(b.min) + part*float64(b.reservedSeats()-b.min)))
 		}
 		return 0
 	}
-	shares := make([]share, len(limited))
+	shares := make([]seatShare, len(limited))
 	for i, b := range limited {
-		shares[i] = share{least: float64(b.needs()), most: float64(max(b.most, b.needs())), target: b.target()}
+		shares[i] = seatShare{min: float64(b.reservedSeats()), max: float64(max(b.max, b.reservedSeats())), target: b.target()}
 	}
-	got, multiple, err := shareOut(float64(seats), shares)
-	if err != nil { // nobody may borrow what is left: each gets what it may have
+	got, multiple, err := divideSeats(float64(seats), shares)
+	if err != nil { // the levels may not borrow all that remains, so each gets its maximum
 		for _, b := range limited {
-			b.seats = max(b.most, b.needs())
+			b.seats = max(b.max, b.reservedSeats())
 		}
 		return 0
 	}

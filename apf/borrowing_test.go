@@ -15,25 +15,25 @@ import (
 func TestShareOut(t *testing.T) {
 	for _, c := range []struct {
 		seats    float64
-		shares   []share
+		shares   []seatShare
 		want     []float64
 		multiple float64
 	}{
-		{10, []share{{0, 10, 5}, {0, 10, 5}}, []float64{5, 5}, 1},
-		{20, []share{{0, 100, 5}, {0, 100, 15}}, []float64{5, 15}, 1},
-		{40, []share{{0, 100, 5}, {0, 100, 15}}, []float64{10, 30}, 2},
-		{20, []share{{8, 100, 5}, {0, 100, 15}}, []float64{8, 12}, 0.8},   // one is at its least
-		{40, []share{{0, 100, 5}, {0, 20, 15}}, []float64{20, 20}, 4},     // one is at its most
-		{10, []share{{0, 10, 0}, {0, 10, 5}}, []float64{0.002, 9.998}, 2}, // one wants nothing
-		{15, []share{{0, 10, 0}, {0, 10, 5}}, []float64{5, 10}, 5000},     // and gets what is left
-		{7, []share{{3, 3, 1}, {4, 9, 1}}, []float64{3, 4}, math.NaN()},   // no choice
-		{12, []share{{3, 3, 1}, {4, 9, 1}}, []float64{3, 9}, math.NaN()},  // no choice
-		{6.999, []share{{3, 3, 1}, {4, 9, 1}}, nil, 0},                    // too few
-		{12.001, []share{{3, 3, 1}, {4, 9, 1}}, nil, 0},                   // too many
-		{5, []share{{3, 2, 1}}, nil, 0},                                   // bounds that cannot be
+		{10, []seatShare{{0, 10, 5}, {0, 10, 5}}, []float64{5, 5}, 1},
+		{20, []seatShare{{0, 100, 5}, {0, 100, 15}}, []float64{5, 15}, 1},
+		{40, []seatShare{{0, 100, 5}, {0, 100, 15}}, []float64{10, 30}, 2},
+		{20, []seatShare{{8, 100, 5}, {0, 100, 15}}, []float64{8, 12}, 0.8},   // one gets its minimum
+		{40, []seatShare{{0, 100, 5}, {0, 20, 15}}, []float64{20, 20}, 4},     // one gets its maximum
+		{10, []seatShare{{0, 10, 0}, {0, 10, 5}}, []float64{0.002, 9.998}, 2}, // one has no target
+		{15, []seatShare{{0, 10, 0}, {0, 10, 5}}, []float64{5, 10}, 5000},     // which gets the rest
+		{7, []seatShare{{3, 3, 1}, {4, 9, 1}}, []float64{3, 4}, math.NaN()},   // at the minimum
+		{12, []seatShare{{3, 3, 1}, {4, 9, 1}}, []float64{3, 9}, math.NaN()},  // at the maximum
+		{6.999, []seatShare{{3, 3, 1}, {4, 9, 1}}, nil, 0},                    // too few
+		{12.001, []seatShare{{3, 3, 1}, {4, 9, 1}}, nil, 0},                   // too many
+		{5, []seatShare{{3, 2, 1}}, nil, 0},                                   // impossible bounds
 		{0, nil, nil, 0},
 	} {
-		got, multiple, err := shareOut(c.seats, c.shares)
+		got, multiple, err := divideSeats(c.seats, c.shares)
 		if (err != nil) != (c.want == nil) {
 			t.Errorf("%v of %v: %v", c.shares, c.seats, err)
 			continue
@@ -49,21 +49,20 @@ func TestShareOut(t *testing.T) {
 	}
 }
 
-// TestShareOutIsFair: all seats are given, within the bounds, and nobody who
-// could have more has a smaller multiple of its target than another who could
-// have less.
+// TestShareOutIsFair checks that all seats are given within the bounds, and that no share
+// which could get more has a smaller multiple of its target than one which could get less.
 func TestShareOutIsFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var shares []share
+		var shares []seatShare
 		var least, most float64
 		for range rapid.IntRange(1, 8).Draw(t, "shares") {
-			s := share{least: rapid.Float64Range(0, 50).Draw(t, "least"), target: rapid.Float64Range(0, 100).Draw(t, "target")}
-			s.most = s.least + rapid.Float64Range(0, 100).Draw(t, "room")
-			least, most = least+s.least, most+s.most
+			s := seatShare{min: rapid.Float64Range(0, 50).Draw(t, "least"), target: rapid.Float64Range(0, 100).Draw(t, "target")}
+			s.max = s.min + rapid.Float64Range(0, 100).Draw(t, "room")
+			least, most = least+s.min, most+s.max
 			shares = append(shares, s)
 		}
 		seats := least + (most-least)*rapid.Float64Range(0, 1).Draw(t, "part")
-		got, _, err := shareOut(seats, shares)
+		got, _, err := divideSeats(seats, shares)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,13 +70,13 @@ func TestShareOutIsFair(t *testing.T) {
 		const tolerance = 1e-6
 		for i, g := range got {
 			sum += g
-			if g < shares[i].least-tolerance || g > shares[i].most+tolerance {
+			if g < shares[i].min-tolerance || g > shares[i].max+tolerance {
 				t.Fatalf("%v is out of the bounds of %+v", g, shares[i])
 			}
 			for j, h := range got {
-				wantsMore := g < shares[i].most-tolerance
-				hasSpare := h > shares[j].least+tolerance
-				if a, b := g/max(shares[i].target, leastTarget), h/max(shares[j].target, leastTarget); wantsMore && hasSpare && a < b-1e-3*max(1, b) {
+				wantsMore := g < shares[i].max-tolerance
+				hasSpare := h > shares[j].min+tolerance
+				if a, b := g/max(shares[i].target, minTarget), h/max(shares[j].target, minTarget); wantsMore && hasSpare && a < b-1e-3*max(1, b) {
 					t.Fatalf("%+v has %v, and %+v has %v", shares[i], g, shares[j], h)
 				}
 			}
@@ -88,8 +87,8 @@ func TestShareOutIsFair(t *testing.T) {
 	})
 }
 
-// TestBorrowing: a level that needs more gets what others do not use, and they
-// get it back when they need it.
+// TestBorrowing checks that a level with demand gets the unused seats of others, and that
+// they get them back when they need them.
 func TestBorrowing(t *testing.T) {
 	clock := newFakeClock()
 	l := newDefault(t, Options{Seats: 600, Clock: clock, WaitLimit: time.Minute})
@@ -98,10 +97,10 @@ func TestBorrowing(t *testing.T) {
 	if n := nominal("workload-low"); n != 245 { // ceil(600*100/245)
 		t.Errorf("workload-low has %d nominal seats", n)
 	}
-	// Many people want more seats than global-default has.
-	var all []*begun
+	// Many users want more seats than global-default has.
+	var all []*pendingBegin
 	for i := range 400 {
-		all = append(all, begin(t.Context(), l, fmt.Sprint("user-", i)))
+		all = append(all, startBegin(t.Context(), l, fmt.Sprint("user-", i)))
 	}
 	eventually(t, "they wait or execute", func() bool {
 		s := l.levels["global-default"].set
@@ -112,7 +111,7 @@ func TestBorrowing(t *testing.T) {
 	period := func() {
 		clock.advance(adjustEvery)
 		l.mu.Lock()
-		l.adjust(clock.Now())
+		l.adjustSeats(clock.Now())
 		l.mu.Unlock()
 	}
 	period()
@@ -122,8 +121,8 @@ func TestBorrowing(t *testing.T) {
 	}
 	sum := 0
 	for name, v := range l.levels {
-		if v.seats < v.least {
-			t.Errorf("%s has lent too much: %d of at least %d", name, v.seats, v.least)
+		if v.seats < v.min {
+			t.Errorf("%s has lent too much: %d of at least %d", name, v.seats, v.min)
 		}
 		sum += v.seats
 	}
@@ -131,7 +130,7 @@ func TestBorrowing(t *testing.T) {
 		t.Errorf("%d seats of %d", sum, l.seats)
 	}
 	var wg sync.WaitGroup
-	for _, b := range all { // those who wait are let in as others end, in whatever order
+	for _, b := range all { // requests execute as others end, in any order
 		wg.Go(func() {
 			<-b.done
 			if !b.ok {
@@ -142,7 +141,7 @@ func TestBorrowing(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// Nobody asks for anything for a while: what is lent comes back slowly.
+	// Without demand, the lent seats return slowly.
 	for range 200 {
 		period()
 	}
@@ -159,37 +158,37 @@ func TestNoBorrowingBeyondTheLimit(t *testing.T) {
 		want   []int
 	}{
 		{"demand is what decides", 20, []borrower{
-			{bounds: bounds{10, 2, 100}, outlook: outlook{most: 2, smoothed: 2}},
-			{bounds: bounds{10, 10, 100}, outlook: outlook{most: 90, smoothed: 90}},
+			{seatLimits: seatLimits{10, 2, 100}, forecast: demandForecast{max: 2, smoothed: 2}},
+			{seatLimits: seatLimits{10, 10, 100}, forecast: demandForecast{max: 90, smoothed: 90}},
 		}, []int{2, 18}},
 		{"borrowing is limited", 20, []borrower{
-			{bounds: bounds{10, 2, 100}, outlook: outlook{most: 2, smoothed: 2}},
-			{bounds: bounds{10, 10, 15}, outlook: outlook{most: 90, smoothed: 90}},
+			{seatLimits: seatLimits{10, 2, 100}, forecast: demandForecast{max: 2, smoothed: 2}},
+			{seatLimits: seatLimits{10, 10, 15}, forecast: demandForecast{max: 90, smoothed: 90}},
 		}, []int{5, 15}},
 		{"nobody may have what is left", 40, []borrower{
-			{bounds: bounds{10, 2, 12}}, {bounds: bounds{10, 10, 15}},
+			{seatLimits: seatLimits{10, 2, 12}}, {seatLimits: seatLimits{10, 10, 15}},
 		}, []int{12, 15}},
 		{"the exempt take theirs first", 20, []borrower{
-			{bounds: bounds{8, 4, 100}, outlook: outlook{most: 50}, exempt: true},
-			{bounds: bounds{12, 6, 100}, outlook: outlook{most: 50, smoothed: 50}},
+			{seatLimits: seatLimits{8, 4, 100}, forecast: demandForecast{max: 50}, exempt: true},
+			{seatLimits: seatLimits{12, 6, 100}, forecast: demandForecast{max: 50, smoothed: 50}},
 		}, []int{8, 12}},
 		{"the exempt lend", 20, []borrower{
-			{bounds: bounds{8, 4, 100}, exempt: true},
-			{bounds: bounds{12, 6, 100}, outlook: outlook{most: 50, smoothed: 50}},
+			{seatLimits: seatLimits{8, 4, 100}, exempt: true},
+			{seatLimits: seatLimits{12, 6, 100}, forecast: demandForecast{max: 50, smoothed: 50}},
 		}, []int{4, 16}},
 		{"not enough for what is needed", 12, []borrower{
-			{bounds: bounds{10, 4, 100}, outlook: outlook{most: 10}},
-			{bounds: bounds{10, 4, 100}, outlook: outlook{most: 10}},
+			{seatLimits: seatLimits{10, 4, 100}, forecast: demandForecast{max: 10}},
+			{seatLimits: seatLimits{10, 4, 100}, forecast: demandForecast{max: 10}},
 		}, []int{6, 6}},
 		{"not even for the least", 6, []borrower{
-			{bounds: bounds{10, 4, 100}}, {bounds: bounds{10, 4, 100}},
+			{seatLimits: seatLimits{10, 4, 100}}, {seatLimits: seatLimits{10, 4, 100}},
 		}, []int{4, 4}},
 	} {
 		var all []*borrower
 		for i := range c.levels {
 			all = append(all, &c.levels[i])
 		}
-		adjust(c.seats, all)
+		adjustSeats(c.seats, all)
 		for i, b := range all {
 			if b.seats != c.want[i] {
 				t.Errorf("%s: level %d has %d seats, want %d", c.name, i, b.seats, c.want[i])
@@ -200,20 +199,20 @@ func TestNoBorrowingBeyondTheLimit(t *testing.T) {
 
 func TestDemand(t *testing.T) {
 	var d demand
-	d.pass(2, 3*time.Second)
-	d.pass(6, time.Second)
-	d.see(9)
-	was := d.take(4)
-	if was.mean() != 3 || math.Abs(was.deviation()-math.Sqrt(3)) > 1e-9 || was.most != 9 {
-		t.Errorf("mean %v, deviation %v, most %d", was.mean(), was.deviation(), was.most)
+	d.addPeriod(2, 3*time.Second)
+	d.addPeriod(6, time.Second)
+	d.noteSeats(9)
+	was := d.reset(4)
+	if was.mean() != 3 || math.Abs(was.deviation()-math.Sqrt(3)) > 1e-9 || was.max != 9 {
+		t.Errorf("mean %v, deviation %v, most %d", was.mean(), was.deviation(), was.max)
 	}
-	if d.most != 4 || d.over != 0 || d.mean() != 0 || d.deviation() != 0 {
+	if d.max != 4 || d.period != 0 || d.mean() != 0 || d.deviation() != 0 {
 		t.Errorf("begins with %+v", d)
 	}
-	var o outlook
+	var o demandForecast
 	o.update(was)
 	high := o.smoothed
-	quiet := demand{over: 10 * time.Second}
+	quiet := demand{period: 10 * time.Second}
 	for range 30 {
 		o.update(quiet)
 	}
@@ -231,11 +230,11 @@ func TestWidths(t *testing.T) {
 		want  int
 	}{
 		{Objects{}, ListShape{}, 100, 1},
-		{many, ListShape{}, 100, 10},                          // what is held at once is bounded
+		{many, ListShape{}, 100, 10},                          // limited by the memory of a streamed list
 		{many, ListShape{}, 3, 3},                             // the level's bound
 		{many, ListShape{One: true}, 100, 1},                  // one object
 		{many, ListShape{Limit: 100}, 100, 2},                 // a page
-		{many, ListShape{Limit: 100, Selects: true}, 100, 10}, // that must be looked for
+		{many, ListShape{Limit: 100, Selects: true}, 100, 10}, // with a selector
 		{Objects{Count: 10, Bytes: 10 * 30_000}, ListShape{}, 100, 3},
 		{Objects{Count: 10, Bytes: 10 * 30_000}, ListShape{Limit: 500}, 100, 3},
 	} {
@@ -250,7 +249,7 @@ func TestWidths(t *testing.T) {
 		{0, 100, Width{Initial: 1}}, {9, 100, Width{Initial: 1}},
 		{10, 100, Width{1, 1, 5 * time.Millisecond}},
 		{45, 100, Width{1, 5, 5 * time.Millisecond}},
-		{200, 100, Width{1, 10, 10 * time.Millisecond}}, // fewer for longer
+		{200, 100, Width{1, 10, 10 * time.Millisecond}}, // fewer seats for longer
 		{200, 4, Width{1, 4, 25 * time.Millisecond}},
 	} {
 		if got := writeWidth(c.watchers, c.most); got != c.want {
@@ -263,41 +262,41 @@ func TestWidths(t *testing.T) {
 }
 
 func TestWatchers(t *testing.T) {
-	var w watchers
+	var w watchCounts
 	pods := func(namespace, name string) *request.Info {
 		return &request.Info{IsResource: true, Resource: "pods", Namespace: namespace, Name: name}
 	}
 	var ends []func()
 	for _, c := range []struct {
 		info     *request.Info
-		selected Selected
+		selected WatchSelection
 	}{
-		{pods("", ""), Selected{}}, {pods("ns", ""), Selected{}}, {pods("ns", ""), Selected{}}, {pods("other", ""), Selected{}},
-		{pods("ns", ""), Selected{Name: "a"}}, {pods("", ""), Selected{Value: "node-1"}}, {pods("", ""), Selected{Value: "node-2"}}, {pods("", ""), Selected{Value: "node-2"}},
+		{pods("", ""), WatchSelection{}}, {pods("ns", ""), WatchSelection{}}, {pods("ns", ""), WatchSelection{}}, {pods("other", ""), WatchSelection{}},
+		{pods("ns", ""), WatchSelection{Name: "a"}}, {pods("", ""), WatchSelection{Value: "node-1"}}, {pods("", ""), WatchSelection{Value: "node-2"}}, {pods("", ""), WatchSelection{Value: "node-2"}},
 	} {
 		ends = append(ends, w.add(c.info, c.selected))
 	}
-	// All, two of the namespace, and an average of one and a half of the nodes.
+	// All objects, two for the namespace, and an average of one and a half for the nodes.
 	for name, want := range map[string]int{"a": 6, "b": 5} {
-		if n := w.of(pods("ns", name)); n != want {
+		if n := w.notifiedBy(pods("ns", name)); n != want {
 			t.Errorf("%d for %s, want %d", n, name, want)
 		}
 	}
-	if n := w.of(&request.Info{IsResource: true, Resource: "nodes", Name: "a"}); n != 0 {
+	if n := w.notifiedBy(&request.Info{IsResource: true, Resource: "nodes", Name: "a"}); n != 0 {
 		t.Errorf("%d for a node", n)
 	}
 	for _, end := range ends {
 		end()
 		end()
 	}
-	if len(w.count) != 0 || len(w.chosen) != 0 {
-		t.Errorf("left over: %v %v", w.count, w.chosen)
+	if len(w.count) != 0 || len(w.byValue) != 0 {
+		t.Errorf("left over: %v %v", w.count, w.byValue)
 	}
 }
 
 func TestRetryAfter(t *testing.T) {
 	var r retryTracker
-	now := beginning
+	now := testStart
 	second := func(rejections int) int {
 		for range rejections {
 			r.rejected("level", now)
@@ -311,7 +310,7 @@ func TestRetryAfter(t *testing.T) {
 	for range 200 {
 		second(100)
 	}
-	if n := r.after("level"); n != longestRetry {
+	if n := r.after("level"); n != maxRetryAfter {
 		t.Errorf("%d seconds when many are rejected", n)
 	}
 	if n := r.after("other"); n != 1 {

@@ -11,41 +11,41 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// classifier finds the flow schema of a request: the first that matches, by
-// precedence and then by name.
+// classifier finds the flow schema of a request: the first match in the order of precedence
+// and name.
 //
-// Few requests are like the last one, and each must be matched, so that what can
-// be found by a map is: each subject and each verb has the set of those rules, of
-// all schemas, that it fits. The rules that both the user and the verb fit are
-// the intersection, in the order of precedence, and only those are looked at.
+// Each subject and each verb maps to the set of rules, of all schemas, that it matches. The
+// intersection of the user's and the verb's rules is computed first, and only these rules
+// are evaluated, in order of precedence.
 type classifier struct {
 	rules []rule
-	// everybody has the rules for all users or groups; users and groups by name;
-	// accounts for all service accounts of a namespace.
+	// everybody has the rules for all users or all groups; users and groups are keyed by
+	// name, accounts (all service accounts of a namespace) by namespace.
 	everybody               bitset
 	users, groups, accounts map[string]bitset
 	verbs                   map[string]bitset
 	anyVerb                 bitset
-	// last is for what no schema matches, which catch-all should.
-	last *flowSchema
+	// catchAll is the schema for requests that no rule matches: the one of lowest precedence,
+	// which should be catch-all.
+	catchAll *flowSchema
 }
 
-// rule is one of a schema, without its subjects.
+// rule is one rule of a schema, without its subjects.
 type rule struct {
 	schema    *flowSchema
 	resources []flowcontrolv1.ResourcePolicyRule
 	paths     []flowcontrolv1.NonResourcePolicyRule
 }
 
-// flowSchema is a schema as requests go by it.
+// flowSchema is a compiled schema.
 type flowSchema struct {
 	name     string
-	uid      []string // as the value of a header
+	uid      []string // as a header value
 	by       flowcontrolv1.FlowDistinguisherMethodType
 	level    *level
 	stats    *flowStats
 	levelUID []string
-	hashed   bool // there is more than one queue to choose from
+	hashed   bool // its level has more than one queue
 }
 
 // bitset is a set of indexes into classifier.rules.
@@ -58,7 +58,7 @@ func (b *bitset) add(i int) {
 	(*b)[i/64] |= 1 << (i % 64)
 }
 
-// word is 64 members of the set.
+// word returns 64 members of the set as bits.
 func (b bitset) word(i int) uint64 {
 	if i < len(b) {
 		return b[i]
@@ -66,7 +66,7 @@ func (b bitset) word(i int) uint64 {
 	return 0
 }
 
-// byPrecedence is the order in which schemas are matched.
+// byPrecedence compares schemas by the order in which they are matched.
 func byPrecedence(a, b *flowcontrolv1.FlowSchema) int {
 	return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
 }
@@ -75,7 +75,7 @@ func newClassifier() *classifier {
 	return &classifier{users: map[string]bitset{}, groups: map[string]bitset{}, accounts: map[string]bitset{}, verbs: map[string]bitset{}}
 }
 
-// add takes in a schema, which all before it precede.
+// add appends a schema; schemas must be added in order of precedence.
 func (c *classifier) add(s *flowSchema, rules []flowcontrolv1.PolicyRulesWithSubjects) {
 	for _, r := range rules {
 		i := len(c.rules)
@@ -90,7 +90,7 @@ func (c *classifier) add(s *flowSchema, rules []flowcontrolv1.PolicyRulesWithSub
 			c.addVerbs(i, r.Verbs)
 		}
 	}
-	c.last = s
+	c.catchAll = s
 }
 
 func (c *classifier) addSubject(i int, s flowcontrolv1.Subject) {
@@ -100,9 +100,9 @@ func (c *classifier) addSubject(i int, s flowcontrolv1.Subject) {
 	case s.Group != nil:
 		c.addTo(c.groups, i, s.Group.Name)
 	case s.ServiceAccount != nil && s.ServiceAccount.Name == flowcontrolv1.NameAll:
-		add(c.accounts, i, s.ServiceAccount.Namespace)
+		addToSet(c.accounts, i, s.ServiceAccount.Namespace)
 	case s.ServiceAccount != nil:
-		add(c.users, i, accountPrefix+s.ServiceAccount.Namespace+":"+s.ServiceAccount.Name)
+		addToSet(c.users, i, accountPrefix+s.ServiceAccount.Namespace+":"+s.ServiceAccount.Name)
 	}
 }
 
@@ -111,7 +111,7 @@ func (c *classifier) addTo(sets map[string]bitset, i int, name string) {
 		c.everybody.add(i)
 		return
 	}
-	add(sets, i, name)
+	addToSet(sets, i, name)
 }
 
 func (c *classifier) addVerbs(i int, verbs []string) {
@@ -120,20 +120,20 @@ func (c *classifier) addVerbs(i int, verbs []string) {
 			c.anyVerb.add(i)
 			continue
 		}
-		add(c.verbs, i, v)
+		addToSet(c.verbs, i, v)
 	}
 }
 
-func add(sets map[string]bitset, i int, name string) {
+func addToSet(sets map[string]bitset, i int, name string) {
 	b := sets[name]
 	b.add(i)
 	sets[name] = b
 }
 
-// accountPrefix is what the names of service accounts begin with, as users.
+// accountPrefix is the prefix of the user names of service accounts.
 const accountPrefix = "system:serviceaccount:"
 
-// match finds the schema of a request.
+// match returns the schema of a request.
 func (c *classifier) match(u *request.User, info *request.Info) *flowSchema {
 	var room [16]bitset
 	fits := append(room[:0], c.everybody)
@@ -163,10 +163,10 @@ func (c *classifier) match(u *request.User, info *request.Info) *flowSchema {
 			}
 		}
 	}
-	return c.last
+	return c.catchAll
 }
 
-// matches tells whether what is asked for is among what the rule is about.
+// matches reports whether the rule matches the request, apart from its subjects.
 func (r *rule) matches(info *request.Info) bool {
 	if info.IsResource {
 		for i := range r.resources {
@@ -177,7 +177,7 @@ func (r *rule) matches(info *request.Info) bool {
 		return false
 	}
 	for i := range r.paths {
-		if p := &r.paths[i]; has(p.Verbs, info.Verb) && slices.ContainsFunc(p.NonResourceURLs, func(pattern string) bool {
+		if p := &r.paths[i]; containsOrStar(p.Verbs, info.Verb) && slices.ContainsFunc(p.NonResourceURLs, func(pattern string) bool {
 			return matchesPath(pattern, info.Path)
 		}) {
 			return true
@@ -187,17 +187,17 @@ func (r *rule) matches(info *request.Info) bool {
 }
 
 func matchesResource(r *flowcontrolv1.ResourcePolicyRule, info *request.Info) bool {
-	if !has(r.Verbs, info.Verb) || !has(r.APIGroups, info.Group) || !hasResource(r.Resources, info) {
+	if !containsOrStar(r.Verbs, info.Verb) || !containsOrStar(r.APIGroups, info.Group) || !hasResource(r.Resources, info) {
 		return false
 	}
 	if info.Namespace == "" {
 		return r.ClusterScope
 	}
-	return has(r.Namespaces, info.Namespace)
+	return containsOrStar(r.Namespaces, info.Namespace)
 }
 
-// has tells whether a list has a value, or the star for all.
-func has(list []string, value string) bool {
+// containsOrStar reports whether list contains value or "*".
+func containsOrStar(list []string, value string) bool {
 	for _, v := range list {
 		if v == value || v == "*" {
 			return true
@@ -208,7 +208,7 @@ func has(list []string, value string) bool {
 
 func hasResource(list []string, info *request.Info) bool {
 	if info.Subresource == "" {
-		return has(list, info.Resource)
+		return containsOrStar(list, info.Resource)
 	}
 	for _, v := range list {
 		if v == flowcontrolv1.ResourceAll {
@@ -221,7 +221,7 @@ func hasResource(list []string, info *request.Info) bool {
 	return false
 }
 
-// matchesPath: a star at the end stands for any rest.
+// matchesPath reports whether pattern matches path; a trailing "*" matches any suffix.
 func matchesPath(pattern, path string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(path, prefix)
@@ -229,7 +229,8 @@ func matchesPath(pattern, path string) bool {
 	return pattern == path
 }
 
-// distinguisher is what tells the flow of a request from others of its schema.
+// distinguisher returns the value by which the schema separates its flows: the user, the
+// namespace or nothing.
 func (s *flowSchema) distinguisher(u *request.User, info *request.Info) string {
 	switch s.by {
 	case flowcontrolv1.FlowDistinguisherMethodByUserType:

@@ -11,7 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// TestDefaultClasses: what a new server makes of who asks for what.
+// TestDefaultClasses checks the classification of requests by the default configuration.
 func TestDefaultClasses(t *testing.T) {
 	l := newDefault(t, Options{})
 	const auth = request.GroupAuthenticated
@@ -49,7 +49,7 @@ func TestDefaultClasses(t *testing.T) {
 	}
 }
 
-// infoOf reads "verb path", or "verb group/resource/subresource namespace".
+// infoOf parses "verb path" or "verb group/resource/subresource namespace".
 func infoOf(text string) *request.Info {
 	f := strings.Fields(text)
 	if len(f) == 2 {
@@ -74,8 +74,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestClassifier compares it with going through all schemas, one after the
-// other, as the documents say.
+// TestClassifier compares the classifier with a linear search through all schemas.
 func TestClassifier(t *testing.T) {
 	words := func(t *rapid.T, label string, of ...string) []string {
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(of), 1, 2, rapid.ID[string]).Draw(t, label)
@@ -83,11 +82,11 @@ func TestClassifier(t *testing.T) {
 	subject := rapid.Custom(func(t *rapid.T) flowcontrolv1.Subject {
 		switch rapid.IntRange(0, 2).Draw(t, "kind") {
 		case 0:
-			return user(rapid.SampledFrom([]string{"*", "a", "b", "system:serviceaccount:ns:x"}).Draw(t, "user"))
+			return userSubject(rapid.SampledFrom([]string{"*", "a", "b", "system:serviceaccount:ns:x"}).Draw(t, "user"))
 		case 1:
-			return inGroup(rapid.SampledFrom([]string{"*", "g", "h"}).Draw(t, "group"))
+			return groupSubject(rapid.SampledFrom([]string{"*", "g", "h"}).Draw(t, "group"))
 		}
-		return account(rapid.SampledFrom([]string{"ns", "other"}).Draw(t, "ns"), rapid.SampledFrom([]string{"*", "x"}).Draw(t, "name"))
+		return serviceAccountSubject(rapid.SampledFrom([]string{"ns", "other"}).Draw(t, "ns"), rapid.SampledFrom([]string{"*", "x"}).Draw(t, "name"))
 	})
 	rule := rapid.Custom(func(t *rapid.T) flowcontrolv1.PolicyRulesWithSubjects {
 		r := flowcontrolv1.PolicyRulesWithSubjects{Subjects: rapid.SliceOfN(subject, 1, 2).Draw(t, "subjects")}
@@ -107,7 +106,7 @@ func TestClassifier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var schemas []*flowcontrolv1.FlowSchema
 		for i := range rapid.IntRange(0, 90).Draw(t, "schemas") {
-			schemas = append(schemas, schemaOf(string(rune('a'+i%26))+strings.Repeat("x", i/26), "exempt", rapid.Int32Range(2, 6).Draw(t, "precedence"), "",
+			schemas = append(schemas, newFlowSchema(string(rune('a'+i%26))+strings.Repeat("x", i/26), "exempt", rapid.Int32Range(2, 6).Draw(t, "precedence"), "",
 				rapid.SliceOfN(rule, 0, 2).Draw(t, "rules")...))
 		}
 		l, err := New(Options{Seats: 1})
@@ -120,9 +119,9 @@ func TestClassifier(t *testing.T) {
 			Groups: rapid.SliceOf(rapid.SampledFrom([]string{"g", "h", "i", request.GroupMasters})).Draw(t, "groups"),
 		}
 		info := infoOf(rapid.SampledFrom([]string{"get /pods ns", "list /pods -", "get /pods/status ns", "get apps/pods other", "watch /nodes -", "get /a", "get /a/b", "post /a"}).Draw(t, "request"))
-		_, all := completed(nil, schemas)
+		_, all := withMandatory(nil, schemas)
 		want := flowcontrolv1.FlowSchemaNameCatchAll
-		if i := slices.IndexFunc(all, func(s *flowcontrolv1.FlowSchema) bool { return plainlyMatches(s, u, info) }); i >= 0 {
+		if i := slices.IndexFunc(all, func(s *flowcontrolv1.FlowSchema) bool { return matchesReference(s, u, info) }); i >= 0 {
 			want = all[i].Name
 		}
 		if got := l.current.Load().match(u, info); got.name != want {
@@ -131,8 +130,8 @@ func TestClassifier(t *testing.T) {
 	})
 }
 
-// plainlyMatches reads a schema word for word.
-func plainlyMatches(s *flowcontrolv1.FlowSchema, u *request.User, info *request.Info) bool {
+// matchesReference is the reference implementation of matching.
+func matchesReference(s *flowcontrolv1.FlowSchema, u *request.User, info *request.Info) bool {
 	in := func(list []string, values ...string) bool {
 		return slices.ContainsFunc(append(values, "*"), func(v string) bool { return slices.Contains(list, v) })
 	}

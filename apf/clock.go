@@ -2,18 +2,16 @@ package apf
 
 import "time"
 
-// Clock is what time it is, and what wakes when some has passed. Tests have one
-// that they move themselves.
+// Clock is the source of time. Tests use one that they advance themselves.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f when d has passed, unless the function that it returns
-	// is called before.
+	// AfterFunc calls f after d, unless the returned function is called first.
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
-// wallClock is the machine's.
-type wallClock struct{}
+// systemClock is the system clock.
+type systemClock struct{}
 
-func (wallClock) Now() time.Time { return time.Now() }
+func (systemClock) Now() time.Time { return time.Now() }
 
-func (wallClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+func (systemClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }

@@ -10,38 +10,37 @@ import (
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 )
 
-// level is a priority level. Requests know it by what does not change, its set,
-// and the atomic values; the rest is guarded by Limiter.mu.
+// level is a priority level. Requests read its set and the atomic values; the other fields
+// are guarded by Limiter.mu.
 type level struct {
 	name string
 	set  *queueSet
-	// most is the most seats that one request is estimated to take; 0 means
-	// that the level sets no bound.
-	most atomic.Int64
-	// quiescing: the level is deleted, but requests of it are still here.
+	// maxRequestSeats is the maximum width of one request; 0 means that the level sets none.
+	maxRequestSeats atomic.Int64
+	// quiescing is set when the level was deleted and still has requests.
 	quiescing atomic.Bool
 
 	uid  string
 	spec flowcontrolv1.PriorityLevelConfigurationSpec
 	borrower
-	seen demand // over the last adjustment period
+	seen demand // demand over the last adjustment period
 }
 
-// sound tells what is wrong with a priority level, that validation should have
-// found. Those that are not sound are as if they were not there.
-func sound(p *flowcontrolv1.PriorityLevelConfiguration) error {
+// validateLevel returns an error if a priority level is invalid in a way that validation
+// should have rejected. Invalid levels are ignored.
+func validateLevel(p *flowcontrolv1.PriorityLevelConfiguration) error {
 	s := &p.Spec
 	switch isExempt := s.Type == flowcontrolv1.PriorityLevelEnablementExempt; {
 	case isExempt != (p.Name == flowcontrolv1.PriorityLevelConfigurationNameExempt):
-		return errors.New("the level named exempt, and no other, is exempt")
+		return errors.New("exactly the level named exempt must have type Exempt")
 	case isExempt != (s.Exempt != nil) || isExempt == (s.Limited != nil):
-		return errors.New("the type is not that of the settings")
+		return errors.New("type does not match the settings")
 	case isExempt:
 		return nil
 	}
 	q := s.Limited.LimitResponse.Queuing
 	if (q != nil) != (s.Limited.LimitResponse.Type == flowcontrolv1.LimitResponseTypeQueue) {
-		return errors.New("the type of the limit response is not that of its settings")
+		return errors.New("type of the limit response does not match its settings")
 	}
 	if q == nil {
 		return nil
@@ -50,74 +49,75 @@ func sound(p *flowcontrolv1.PriorityLevelConfiguration) error {
 	return err
 }
 
-// queuingOf is how requests of a sound level queue.
-func queuingOf(s *flowcontrolv1.PriorityLevelConfigurationSpec) queuing {
+// queuingConfigOf returns how requests of a valid level queue.
+func queuingConfigOf(s *flowcontrolv1.PriorityLevelConfigurationSpec) queuingConfig {
 	if s.Limited == nil {
-		return queuing{mode: exempt}
+		return queuingConfig{mode: modeExempt}
 	}
 	q := s.Limited.LimitResponse.Queuing
 	if q == nil {
-		return queuing{mode: rejecting}
+		return queuingConfig{mode: modeReject}
 	}
-	return queuing{mode: queueing, dealer: dealer{int(q.Queues), int(q.HandSize)}, length: int(q.QueueLengthLimit)}
+	return queuingConfig{mode: modeQueue, dealer: dealer{int(q.Queues), int(q.HandSize)}, length: int(q.QueueLengthLimit)}
 }
 
-// terms are what levels of both kinds have: the share of the seats, and the
-// percentages of it that may be lent and borrowed.
-func terms(s *flowcontrolv1.PriorityLevelConfigurationSpec) (shares int, lends int, borrows *int32) {
+// shareSettings returns the shares of a level, and the percentages of its seats that it may
+// lend and borrow.
+func shareSettings(s *flowcontrolv1.PriorityLevelConfigurationSpec) (shares int, lends int, borrows *int32) {
 	value := func(p *int32, unset int) int {
 		if p == nil {
 			return unset
 		}
 		return int(*p)
 	}
-	const defaultShares = 30 // of limited levels
+	const defaultShares = 30 // for limited levels
 	if s.Limited == nil {
 		return value(s.Exempt.NominalConcurrencyShares, 0), value(s.Exempt.LendablePercent, 0), nil
 	}
 	return value(s.Limited.NominalConcurrencyShares, defaultShares), value(s.Limited.LendablePercent, 0), s.Limited.BorrowingLimitPercent
 }
 
-// boundsOf shares out all seats.
-func boundsOf(s *flowcontrolv1.PriorityLevelConfigurationSpec, seats, sum int) bounds {
-	shares, lends, borrows := terms(s)
+// levelBounds returns the number of seats that a level has by default, at least and at most, if
+// seats are divided in proportion to the shares, whose total is sum.
+func levelBounds(s *flowcontrolv1.PriorityLevelConfigurationSpec, seats, sum int) seatLimits {
+	shares, lends, borrows := shareSettings(s)
 	part := func(of int, percent int) int { return int(math.Round(float64(of) * float64(percent) / 100)) }
-	var b bounds
+	var b seatLimits
 	if sum > 0 {
 		b.nominal = int(math.Ceil(float64(seats) * float64(shares) / float64(sum)))
 	}
-	b.least = b.nominal - part(b.nominal, lends)
-	b.most = b.nominal + seats
+	b.min = b.nominal - part(b.nominal, lends)
+	b.max = b.nominal + seats
 	if borrows != nil {
-		b.most = b.nominal + part(b.nominal, int(*borrows))
+		b.max = b.nominal + part(b.nominal, int(*borrows))
 	}
 	return b
 }
 
-// mostSeats is the most that one request of a level takes: 15 percent of its
-// seats, and so few that the queues of one flow leave some to the others.
-func mostSeats(nominal int, q queuing) int {
-	if q.mode != queueing {
+// maxSeatsPerRequest returns the maximum width of one request of a level: 15 percent of its
+// seats, and few enough that requests in all queues of one flow leave seats to other flows.
+func maxSeatsPerRequest(nominal int, q queuingConfig) int {
+	if q.mode != modeQueue {
 		return 0
 	}
 	return max(1, min(int(math.Ceil(float64(nominal)*0.15)), nominal/q.hand))
 }
 
-// Configure makes what the objects say hold at once. Requests that wait go on
-// waiting, in levels that are no more too, until they are served.
+// Configure replaces the configuration. Waiting requests keep waiting until they are served,
+// even in levels that are deleted.
 func (l *Limiter) Configure(schemas []*flowcontrolv1.FlowSchema, levels []*flowcontrolv1.PriorityLevelConfiguration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.clock.Now()
-	levels, schemas = completed(levels, schemas)
+	levels, schemas = withMandatory(levels, schemas)
 	wanted := map[string]bool{}
 	for _, p := range levels {
-		if err := sound(p); err != nil {
-			l.log.Warn("a priority level is ignored", "name", p.Name, "error", err)
+		if err := validateLevel(p); err != nil {
+			l.log.Warn("invalid priority level ignored", "name", p.Name, "error", err)
 			continue
 		}
 		wanted[p.Name] = true
-		l.take(now, p)
+		l.applyLevel(now, p)
 	}
 	l.current.Store(l.classifierOf(schemas, wanted))
 	for name, v := range l.levels {
@@ -125,17 +125,19 @@ func (l *Limiter) Configure(schemas []*flowcontrolv1.FlowSchema, levels []*flowc
 			continue
 		}
 		v.quiescing.Store(true)
-		l.drop(name, v)
+		l.removeIfIdle(name, v)
 	}
-	l.share(now)
+	l.allocateSeats(now)
 }
 
-// completed adds the mandatory objects where they are missing.
-func completed(levels []*flowcontrolv1.PriorityLevelConfiguration, schemas []*flowcontrolv1.FlowSchema) ([]*flowcontrolv1.PriorityLevelConfiguration, []*flowcontrolv1.FlowSchema) {
+// withMandatory adds the mandatory objects that are missing and sorts the schemas by precedence.
+func withMandatory(levels []*flowcontrolv1.PriorityLevelConfiguration, schemas []*flowcontrolv1.FlowSchema) ([]*flowcontrolv1.PriorityLevelConfiguration, []*flowcontrolv1.FlowSchema) {
 	levels, schemas = slices.Clone(levels), slices.Clone(schemas)
-	d := mandatory()
+	d := mandatoryObjects()
 	for _, m := range d.levels {
-		if !slices.ContainsFunc(levels, func(p *flowcontrolv1.PriorityLevelConfiguration) bool { return p.Name == m.Name && sound(p) == nil }) {
+		if !slices.ContainsFunc(levels, func(p *flowcontrolv1.PriorityLevelConfiguration) bool {
+			return p.Name == m.Name && validateLevel(p) == nil
+		}) {
 			levels = append(levels, m)
 		}
 	}
@@ -148,20 +150,20 @@ func completed(levels []*flowcontrolv1.PriorityLevelConfiguration, schemas []*fl
 	return levels, schemas
 }
 
-// take makes a level what its object says, but for its seats.
-func (l *Limiter) take(now time.Time, p *flowcontrolv1.PriorityLevelConfiguration) {
-	v, how := l.levels[p.Name], queuingOf(&p.Spec)
+// applyLevel creates or updates a level from its object; allocateSeats sets its seats later.
+func (l *Limiter) applyLevel(now time.Time, p *flowcontrolv1.PriorityLevelConfiguration) {
+	v, config := l.levels[p.Name], queuingConfigOf(&p.Spec)
 	if v == nil {
-		v = &level{name: p.Name, set: newQueueSet(p.Name, how, now), borrower: borrower{exempt: how.mode == exempt}}
+		v = &level{name: p.Name, set: newQueueSet(p.Name, config, now), borrower: borrower{exempt: config.mode == modeExempt}}
 		l.levels[p.Name] = v
 	}
 	v.uid, v.spec = string(p.UID), *p.Spec.DeepCopy()
 	v.quiescing.Store(false)
-	v.set.reconfigure(now, how)
+	v.set.reconfigure(now, config)
 	v.set.beginFlows()
 }
 
-// classifierOf compiles the schemas that lead to a level that is there.
+// classifierOf compiles the schemas whose levels exist.
 func (l *Limiter) classifierOf(schemas []*flowcontrolv1.FlowSchema, levels map[string]bool) *classifier {
 	c := newClassifier()
 	for _, s := range schemas {
@@ -171,7 +173,7 @@ func (l *Limiter) classifierOf(schemas []*flowcontrolv1.FlowSchema, levels map[s
 		}
 		v := l.levels[name]
 		f := &flowSchema{name: s.Name, uid: []string{string(s.UID)}, level: v, levelUID: []string{v.uid},
-			stats: v.set.flow(s.Name), hashed: queuingOf(&v.spec).deck > 1}
+			stats: v.set.flow(s.Name), hashed: queuingConfigOf(&v.spec).deck > 1}
 		if m := s.Spec.DistinguisherMethod; m != nil {
 			f.by = m.Type
 		}
@@ -180,34 +182,34 @@ func (l *Limiter) classifierOf(schemas []*flowcontrolv1.FlowSchema, levels map[s
 	return c
 }
 
-// share gives every level, those that quiesce too, its part of all seats.
-func (l *Limiter) share(now time.Time) {
+// allocateSeats divides all seats among all levels, including quiescing ones.
+func (l *Limiter) allocateSeats(now time.Time) {
 	sum := 0
 	for _, v := range l.levels {
-		shares, _, _ := terms(&v.spec)
+		shares, _, _ := shareSettings(&v.spec)
 		sum += shares
 	}
 	l.seats = 0
 	places := 0
 	for _, v := range l.levels {
-		v.bounds = boundsOf(&v.spec, l.total, sum)
-		v.most.Store(int64(mostSeats(v.nominal, queuingOf(&v.spec))))
+		v.seatLimits = levelBounds(&v.spec, l.total, sum)
+		v.maxRequestSeats.Store(int64(maxSeatsPerRequest(v.nominal, queuingConfigOf(&v.spec))))
 		l.seats += v.nominal
-		places += queuingOf(&v.spec).places()
+		places += queuingConfigOf(&v.spec).capacity()
 	}
 	l.inflight.setLimits(places, l.seats)
-	l.adjust(now)
+	l.adjustSeats(now)
 }
 
-// adjust moves seats between levels by what was seen of their demand.
-func (l *Limiter) adjust(now time.Time) {
+// adjustSeats moves seats between levels by their demand in the last period.
+func (l *Limiter) adjustSeats(now time.Time) {
 	var all []*borrower
 	for _, v := range l.levels {
-		v.seen = v.set.takeDemand(now)
-		v.outlook.update(v.seen)
+		v.seen = v.set.resetDemand(now)
+		v.forecast.update(v.seen)
 		all = append(all, &v.borrower)
 	}
-	l.multiple = adjust(l.seats, all)
+	l.multiple = adjustSeats(l.seats, all)
 	for _, v := range l.levels {
 		denominator := v.seats
 		if denominator <= 0 {
@@ -217,8 +219,8 @@ func (l *Limiter) adjust(now time.Time) {
 	}
 }
 
-// drop removes a level if it is empty.
-func (l *Limiter) drop(name string, v *level) bool {
+// removeIfIdle removes a level if it is idle.
+func (l *Limiter) removeIfIdle(name string, v *level) bool {
 	if !v.set.retire() {
 		return false
 	}
@@ -227,16 +229,15 @@ func (l *Limiter) drop(name string, v *level) bool {
 	return true
 }
 
-// reap removes levels that were deleted and are empty now, and shares out what
-// they had.
-func (l *Limiter) reap() {
+// removeIdleLevels removes the deleted levels that are idle now and divides their seats.
+func (l *Limiter) removeIdleLevels() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	reaped := false
 	for name, v := range l.levels {
-		reaped = v.quiescing.Load() && l.drop(name, v) || reaped
+		reaped = v.quiescing.Load() && l.removeIfIdle(name, v) || reaped
 	}
 	if reaped {
-		l.share(l.clock.Now())
+		l.allocateSeats(l.clock.Now())
 	}
 }

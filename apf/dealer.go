@@ -7,17 +7,16 @@ import (
 	"math"
 )
 
-// maxHand is the most queues that a flow may be spread over: the hash has bits
-// for no more than one hand of 15 out of a deck of 16.
+// maxHand is the maximum number of queues of a flow: 60 bits of hash are enough for a hand
+// of 15 from a deck of 16.
 const maxHand = 15
 
-// dealer deals each flow a hand of queues: shuffle sharding. Flows that are
-// noisy fill their own queues, and another flow suffers only if all of its own
-// are among them.
+// dealer deals each flow a hand of queues: shuffle sharding. Noisy flows fill only their own
+// queues, and another flow is delayed only if all queues of its hand are among them.
 type dealer struct{ deck, hand int }
 
-// newDealer makes a dealer of hands out of so many queues. It must be possible
-// to tell any hand by 60 bits, so that a 64-bit hash deals them evenly.
+// newDealer returns a dealer of hands from a deck. All possible hands must be
+// distinguishable by 60 bits, so that a 64-bit hash deals them evenly.
 func newDealer(deck, hand int) (dealer, error) {
 	switch {
 	case hand <= 0 || deck <= 0:
@@ -30,12 +29,11 @@ func newDealer(deck, hand int) (dealer, error) {
 	return dealer{deck, hand}, nil
 }
 
-// deal appends to hand the queues that a hash stands for, all different.
+// deal appends the hand of a hash: d.hand distinct queues.
 //
-// The hash is read as a number with mixed radix: its first digit, out of deck,
-// is a card; the second, out of deck-1, a card among those that are left; and so
-// on. The n-th of the cards that are left is found by stepping over those that
-// are taken, from the lowest on.
+// The hash is read as a number with mixed radix. The first digit, modulo deck, is a card;
+// the second, modulo deck-1, is the index of a card among the remaining ones; and so on. To
+// find the n-th remaining card, deal steps over the taken ones in ascending order.
 func (d dealer) deal(hash uint64, hand []int) []int {
 	var taken [maxHand]int // in ascending order
 	for i := range d.hand {
@@ -54,8 +52,7 @@ func (d dealer) deal(hash uint64, hand []int) []int {
 	return hand
 }
 
-// hashFlow is the hash of a flow: of the schema that the request matched and
-// what tells its flows apart.
+// hashFlow returns the hash of a flow.
 func hashFlow(schema, distinguisher string) uint64 {
 	var room [128]byte
 	b := append(room[:0], schema...)

@@ -9,13 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDeal: a hand is of different queues, and all hands come.
+// TestDeal checks that a hand has distinct queues and that every hand occurs.
 func TestDeal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		deck := rapid.IntRange(1, 512).Draw(t, "deck")
 		d, err := newDealer(deck, rapid.IntRange(1, min(deck, maxHand)).Draw(t, "hand"))
 		if err != nil {
-			return // takes too many bits
+			return // needs too many bits
 		}
 		hand := d.deal(rapid.Uint64().Draw(t, "hash"), nil)
 		if len(hand) != d.hand {
@@ -26,7 +26,7 @@ func TestDeal(t *testing.T) {
 			t.Fatalf("got %v", hand)
 		}
 	})
-	// Every ordered hand of 3 out of 5 for exactly one of 5*4*3 hashes.
+	// Each of the 5*4*3 hashes yields a different ordered hand of 3 out of 5.
 	d, _ := newDealer(5, 3)
 	seen := map[string]bool{}
 	for hash := range uint64(60) {
@@ -45,8 +45,8 @@ func TestDealersThatCannotBe(t *testing.T) {
 	}
 }
 
-// shardings is the table of the specification: how probable it is that all
-// queues of a mouse are among those of so many elephants.
+// shardings is the table of the Kubernetes documentation: the probability that all queues of
+// a mouse are among those of the given number of elephants.
 var shardings = []struct {
 	hand, deck         int
 	one, four, sixteen float64
@@ -64,9 +64,8 @@ var shardings = []struct {
 	{6, 1024, 6.337324016514285e-16, 8.09060164312957e-11, 4.517408062903668e-07},
 }
 
-// TestShardingTable: hands that are dealt evenly collide as often as the
-// specification's table says. In theory to the table's precision, and dealt by
-// the dealer to hashed flows as far as chance tells.
+// TestShardingTable checks that hands collide with the probabilities of the table: exactly
+// for ideal hands, and within statistical error for hashed flows.
 func TestShardingTable(t *testing.T) {
 	for _, c := range shardings {
 		t.Run(fmt.Sprintf("%d of %d", c.hand, c.deck), func(t *testing.T) {
@@ -78,18 +77,18 @@ func TestShardingTable(t *testing.T) {
 				elephants int
 				want      float64
 			}{{1, c.one}, {4, c.four}, {16, c.sixteen}} {
-				if p := squished(d, e.elephants); math.Abs(p/e.want-1) > 1e-6 {
+				if p := squishProbability(d, e.elephants); math.Abs(p/e.want-1) > 1e-6 {
 					t.Errorf("%d elephants: %g, the table has %g", e.elephants, p, e.want)
 				}
-				dealt(t, d, e.elephants, e.want)
+				checkDealtHands(t, d, e.elephants, e.want)
 			}
 		})
 	}
 }
 
-// squished is the probability that the hand of a mouse is within those of so
-// many elephants, where all hands are equally probable.
-func squished(d dealer, elephants int) float64 {
+// squishProbability returns the probability that the hand of a mouse is covered by those of the
+// elephants, if all hands are equally probable.
+func squishProbability(d dealer, elephants int) float64 {
 	choose := func(n, k int) float64 {
 		if k < 0 || k > n {
 			return 0
@@ -119,9 +118,9 @@ func squished(d dealer, elephants int) float64 {
 	return p
 }
 
-// dealt deals many herds and compares how often the mouse is squished: within
-// five standard deviations of what is probable.
-func dealt(t *testing.T, d dealer, elephants int, want float64) {
+// checkDealtHands deals many samples and checks that the frequency of a squished mouse is
+// within five standard deviations of want.
+func checkDealtHands(t *testing.T, d dealer, elephants int, want float64) {
 	t.Helper()
 	const herds = 4000
 	squished := 0
@@ -143,7 +142,7 @@ func dealt(t *testing.T, d dealer, elephants int, want float64) {
 	}
 }
 
-// TestEven: each queue is as often in a hand as any other.
+// TestEven checks that all queues are equally frequent in hands.
 func TestEven(t *testing.T) {
 	d, _ := newDealer(128, 6)
 	const flows = 20000

@@ -5,69 +5,69 @@ import (
 	"time"
 )
 
-// demand is what a level's demand for seats, those that are taken and those that
-// are waited for, was like over some time.
+// demand is the statistics of a level's seat demand, occupied plus waited for, over a
+// period.
 type demand struct {
-	over             time.Duration
-	most             int
-	sum, sumOfSquare float64 // seats, and their squares, times seconds
+	period           time.Duration
+	max              int
+	sum, sumOfSquare float64 // the integrals of seats and their squares over seconds
 }
 
-// pass notes that the demand was so many seats for a time.
-func (d *demand) pass(seats int, t time.Duration) {
+// addPeriod adds a period with a constant demand.
+func (d *demand) addPeriod(seats int, t time.Duration) {
 	s, v := t.Seconds(), float64(seats)
-	d.over += t
+	d.period += t
 	d.sum += v * s
 	d.sumOfSquare += v * v * s
-	d.most = max(d.most, seats)
+	d.max = max(d.max, seats)
 }
 
-// see notes a demand that may last no time at all.
-func (d *demand) see(seats int) { d.most = max(d.most, seats) }
+// noteSeats notes a momentary demand.
+func (d *demand) noteSeats(seats int) { d.max = max(d.max, seats) }
 
-// take returns what was noted, and begins again with what the demand is now.
-func (d *demand) take(seats int) demand {
+// reset returns the statistics and resets them, with the current demand.
+func (d *demand) reset(seats int) demand {
 	was := *d
-	was.see(seats)
-	*d = demand{most: seats}
+	was.noteSeats(seats)
+	*d = demand{max: seats}
 	return was
 }
 
-// mean and deviation are weighted by time.
+// mean returns the time-weighted mean.
 func (d demand) mean() float64 {
-	if d.over <= 0 {
+	if d.period <= 0 {
 		return 0
 	}
-	return d.sum / d.over.Seconds()
+	return d.sum / d.period.Seconds()
 }
 
+// deviation returns the time-weighted standard deviation.
 func (d demand) deviation() float64 {
-	if d.over <= 0 {
+	if d.period <= 0 {
 		return 0
 	}
 	mean := d.mean()
-	return math.Sqrt(max(0, d.sumOfSquare/d.over.Seconds()-mean*mean))
+	return math.Sqrt(max(0, d.sumOfSquare/d.period.Seconds()-mean*mean))
 }
 
-// smoothing is how much of the past the smoothed demand keeps, over one
-// adjustment period, when demand falls: half of it is gone after five minutes.
-const smoothing = 0.977
+// demandSmoothing is the weight of the previous smoothed demand in an adjustment period in which
+// the demand falls. Its half-life is five minutes.
+const demandSmoothing = 0.977
 
-// outlook is what is expected of a level's demand.
-type outlook struct {
-	most           int
-	mean, deviates float64
-	smoothed       float64
+// demandForecast is the expected demand of a level.
+type demandForecast struct {
+	max             int
+	mean, deviation float64
+	smoothed        float64
 }
 
-// update takes in what was seen last. The smoothed demand rises at once and
-// falls slowly.
-func (o *outlook) update(d demand) {
-	o.most = d.most
-	if d.over <= 0 {
+// update adds the last period. The smoothed demand rises at once and falls slowly.
+func (o *demandForecast) update(d demand) {
+	o.max = d.max
+	if d.period <= 0 {
 		return
 	}
-	o.mean, o.deviates = d.mean(), d.deviation()
-	envelope := o.mean + o.deviates
-	o.smoothed = max(envelope, smoothing*o.smoothed+(1-smoothing)*envelope)
+	o.mean, o.deviation = d.mean(), d.deviation()
+	envelope := o.mean + o.deviation
+	o.smoothed = max(envelope, demandSmoothing*o.smoothed+(1-demandSmoothing)*envelope)
 }

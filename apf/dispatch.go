@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// dispatch lets requests execute as long as there are seats for who is next.
-// Who is next and finds too few seats waits for them, and the others with it: or
-// wide requests would never get theirs.
+// dispatch executes requests while there are seats for the next one. If the next request
+// does not fit, all others wait as well; otherwise wide requests might never get their
+// seats.
 func (s *queueSet) dispatch(now time.Time) {
 	for s.waiting > 0 {
 		r := s.nextRequest()
 		if !s.fits(r.width.seats()) {
-			s.stats.unaccommodated(r)
+			s.stats.noAccommodation(r)
 			return
 		}
-		s.robin = r.queue.index
-		s.unqueue(r)
+		s.lastServed = r.queue.index
+		s.dequeue(r)
 		s.execute(now, r)
-		s.stats.left(r, now, true)
+		s.stats.leftQueue(r, now, true)
 		if r.decided != nil {
 			close(r.decided)
 		}
 	}
 }
 
-// nextRequest is the oldest of the queue whose next request ends first, in
-// virtual time. Among equals queues take turns.
+// nextRequest returns the first request of the queue whose next request has the smallest F.
+// Equal queues take turns.
 func (s *queueSet) nextRequest() *Ticket {
 	var best *queue
 	var ends, turn = work(math.MaxInt64), math.MaxInt
@@ -38,8 +38,8 @@ func (s *queueSet) nextRequest() *Ticket {
 		if f > ends {
 			continue
 		}
-		// How far the queue is behind the one that was served last.
-		t := q.index - s.robin
+		// The distance of the queue from the one that was served last.
+		t := q.index - s.lastServed
 		if t <= 0 {
 			t += math.MaxInt32
 		}
@@ -50,11 +50,11 @@ func (s *queueSet) nextRequest() *Ticket {
 	return best.waiting.first
 }
 
-// fits tells whether there are so many seats. One who wants more than there are
-// at all gets them when nobody else has any.
+// fits reports whether the seats are free. A request that is wider than the level fits if
+// nothing else executes.
 func (s *queueSet) fits(seats int) bool {
 	switch {
-	case s.how.mode == exempt:
+	case s.config.mode == modeExempt:
 		return true
 	case seats > s.limit:
 		return s.executing == 0
@@ -62,16 +62,16 @@ func (s *queueSet) fits(seats int) bool {
 	return s.seatsInUse+seats <= s.limit
 }
 
-// execute gives a request its seats.
+// execute occupies the seats of a request.
 func (s *queueSet) execute(now time.Time, r *Ticket) {
 	if q := r.queue; q != nil {
-		// S = max(R at the arrival, F of the one before)
+		// S = max(R at the arrival, F of the previous request)
 		q.next = max(q.next, r.arrivalR) + r.width.estimate()
 		r.width = r.width.within(s.limit)
 		q.executing++
 		q.seatsInUse += r.width.seats()
 	}
-	r.state, r.started = executing, now
+	r.state, r.started = stateExecuting, now
 	s.executing++
 	s.seatsInUse += r.width.seats()
 	s.running.push(r)

@@ -14,19 +14,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// table writes rows as kube-apiserver's dumps have them: aligned, with commas.
-type table struct{ w *tabwriter.Writer }
+// dumpTable writes rows in the format of kube-apiserver's dumps: aligned, with commas.
+type dumpTable struct{ w *tabwriter.Writer }
 
-func newTable(w io.Writer, columns ...string) table {
-	t := table{tabwriter.NewWriter(w, 8, 0, 1, ' ', 0)}
+func newTable(w io.Writer, columns ...string) dumpTable {
+	t := dumpTable{tabwriter.NewWriter(w, 8, 0, 1, ' ', 0)}
 	t.row(columns...)
 	return t
 }
 
-func (t table) row(cells ...string) { fmt.Fprintln(t.w, strings.Join(cells, ",\t")) }
+func (t dumpTable) row(cells ...string) { fmt.Fprintln(t.w, strings.Join(cells, ",\t")) }
 
-// inOrder are the names of all levels.
-func (l *Limiter) inOrder() []*level {
+// sortedLevels returns all levels, sorted by name.
+func (l *Limiter) sortedLevels() []*level {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []*level
@@ -41,7 +41,7 @@ func (l *Limiter) inOrder() []*level {
 func (l *Limiter) DumpPriorityLevels(w io.Writer) error {
 	t := newTable(w, "PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests", "ExecutingRequests",
 		"DispatchedRequests", "RejectedRequests", "TimedoutRequests", "CancelledRequests")
-	for _, v := range l.inOrder() {
+	for _, v := range l.sortedLevels() {
 		s := v.set
 		s.mu.Lock()
 		active := 0
@@ -58,15 +58,15 @@ func (l *Limiter) DumpPriorityLevels(w io.Writer) error {
 	return t.w.Flush()
 }
 
-// mostDumped is how many queues of a level are dumped at most when there is
-// nothing in them: a level may be configured to have ten million.
-const mostDumped = 1 << 14
+// maxDumpedQueues is the maximum number of empty queues of a level in a dump; a level may be
+// configured to have ten million queues.
+const maxDumpedQueues = 1 << 14
 
 // DumpQueues writes a line for each queue.
 func (l *Limiter) DumpQueues(w io.Writer) error {
 	t := newTable(w, "PriorityLevelName", "Index", "PendingRequests", "ExecutingRequests", "SeatsInUse", "NextDispatchR",
 		"InitialSeatsSum", "MaxSeatsSum", "TotalWorkSum")
-	for _, v := range l.inOrder() {
+	for _, v := range l.sortedLevels() {
 		for _, q := range v.set.allQueues(l.clock.Now()) {
 			t.row(v.name, strconv.Itoa(q.index), strconv.Itoa(q.waiting.n), strconv.Itoa(q.executing), strconv.Itoa(q.seatsInUse),
 				q.next.String(), strconv.Itoa(q.initialWaiting), strconv.Itoa(q.seatsWaiting), q.workWaiting.String())
@@ -75,13 +75,13 @@ func (l *Limiter) DumpQueues(w io.Writer) error {
 	return t.w.Flush()
 }
 
-// allQueues are copies of the queues, with those in which there is nothing.
+// allQueues returns copies of the queues, including empty ones.
 func (s *queueSet) allQueues(now time.Time) []queue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pass(now)
+	s.advanceTo(now)
 	var all []queue
-	for i := range min(s.how.deck, mostDumped) {
+	for i := range min(s.config.deck, maxDumpedQueues) {
 		if s.queues[i] == nil {
 			all = append(all, queue{index: i, next: s.r})
 		}
@@ -93,7 +93,7 @@ func (s *queueSet) allQueues(now time.Time) []queue {
 	return all
 }
 
-// DumpRequests writes a line for each request that waits or executes.
+// DumpRequests writes a line for each waiting or executing request.
 func (l *Limiter) DumpRequests(w io.Writer, details bool) error {
 	columns := []string{"PriorityLevelName", "FlowSchemaName", "QueueIndex", "RequestIndexInQueue", "FlowDistingsher", "ArriveTime",
 		"InitialSeats", "FinalSeats", "AdditionalLatency", "StartTime"}
@@ -101,7 +101,7 @@ func (l *Limiter) DumpRequests(w io.Writer, details bool) error {
 		columns = append(columns, "UserName", "Verb", "APIPath", "Namespace", "Name", "APIVersion", "Resource", "SubResource")
 	}
 	t := newTable(w, columns...)
-	for _, v := range l.inOrder() {
+	for _, v := range l.sortedLevels() {
 		for _, r := range v.set.allRequests() {
 			t.row(append([]string{v.name}, r.cells(details)...)...)
 		}
@@ -109,18 +109,18 @@ func (l *Limiter) DumpRequests(w io.Writer, details bool) error {
 	return t.w.Flush()
 }
 
-// dumped is a request as it was when it was looked at.
-type dumped struct {
+// requestSnapshot is a copy of a request for a dump.
+type requestSnapshot struct {
 	schema, distinguisher string
-	index, place          int // of its queue, and in it; -1 where there is none
+	index, place          int // the index of the queue and the position in it, or -1
 	width                 Width
 	arrived, started      time.Time
 	user                  *request.User
 	info                  *request.Info
 }
 
-func (t *Ticket) dump(place int) dumped {
-	d := dumped{schema: t.class.name, distinguisher: t.distinguisher, index: -1, place: place, width: t.width,
+func (t *Ticket) snapshot(place int) requestSnapshot {
+	d := requestSnapshot{schema: t.schema.name, distinguisher: t.distinguisher, index: -1, place: place, width: t.width,
 		arrived: t.arrived, started: t.started, user: t.user, info: t.info}
 	if t.queue != nil {
 		d.index = t.queue.index
@@ -128,24 +128,24 @@ func (t *Ticket) dump(place int) dumped {
 	return d
 }
 
-// allRequests are copies of the requests: queue by queue those that wait and
-// those that execute, and then those that have no queue.
-func (s *queueSet) allRequests() []dumped {
+// allRequests returns copies of the requests, ordered by queue, waiting before executing;
+// requests without a queue come last.
+func (s *queueSet) allRequests() []requestSnapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []dumped
+	var all []requestSnapshot
 	for _, q := range s.active {
 		place := 0
 		for r := q.waiting.first; r != nil; r = r.next {
-			all = append(all, r.dump(place))
+			all = append(all, r.snapshot(place))
 			place++
 		}
 	}
 	for r := s.running.first; r != nil; r = r.next {
-		all = append(all, r.dump(-1))
+		all = append(all, r.snapshot(-1))
 	}
-	order := func(d dumped) uint { return uint(d.index) } // no queue comes last
-	slices.SortStableFunc(all, func(a, b dumped) int {
+	order := func(d requestSnapshot) uint { return uint(d.index) } // -1 comes last
+	slices.SortStableFunc(all, func(a, b requestSnapshot) int {
 		switch {
 		case order(a) < order(b):
 			return -1
@@ -157,7 +157,7 @@ func (s *queueSet) allRequests() []dumped {
 	return all
 }
 
-func (d *dumped) cells(details bool) []string {
+func (d *requestSnapshot) cells(details bool) []string {
 	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 	cells := []string{d.schema, strconv.Itoa(d.index), strconv.Itoa(d.place), d.distinguisher, stamp(d.arrived),
 		strconv.Itoa(d.width.Initial), strconv.Itoa(d.width.Final), d.width.Extra.String(), stamp(d.started)}

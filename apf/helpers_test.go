@@ -10,10 +10,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// beginning is when tests begin.
-var beginning = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// testStart is the time at which tests begin.
+var testStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// fakeClock is moved by the test.
+// fakeClock is a Clock that the test advances.
 type fakeClock struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -25,7 +25,7 @@ type fakeTimer struct {
 	f  func()
 }
 
-func newFakeClock() *fakeClock { return &fakeClock{now: beginning, timers: map[*fakeTimer]bool{}} }
+func newFakeClock() *fakeClock { return &fakeClock{now: testStart, timers: map[*fakeTimer]bool{}} }
 
 func (c *fakeClock) Now() time.Time {
 	c.mu.Lock()
@@ -47,7 +47,7 @@ func (c *fakeClock) AfterFunc(d time.Duration, f func()) func() bool {
 	}
 }
 
-// advance lets time pass, and what is due happen in its order.
+// advance advances the clock and runs the due timers in order.
 func (c *fakeClock) advance(d time.Duration) {
 	c.mu.Lock()
 	end := c.now.Add(d)
@@ -71,7 +71,7 @@ func (c *fakeClock) advance(d time.Duration) {
 	c.mu.Unlock()
 }
 
-// eventually waits for a condition that other goroutines bring about.
+// eventually waits until ok returns true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); {

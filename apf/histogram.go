@@ -6,11 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// histogram counts observations by size. It is guarded by the lock of what it
-// is about, so that an observation costs an addition.
+// histogram counts observations by size. Its owner's lock guards it, so an observation costs
+// one addition.
 type histogram struct {
 	bounds []float64 // shared
-	counts []uint64  // by bound, and one for what is above all
+	counts []uint64  // by bound, and one more for larger values
 	sum    float64
 }
 
@@ -29,13 +29,12 @@ func (h *histogram) add(v float64, n uint64) {
 
 func (h *histogram) observe(v float64) { h.add(v, 1) }
 
-// pass observes, at the end of every nanosecond of d, that something is n out of
-// so many.
-func (h *histogram) pass(d time.Duration, n, of int) {
+// addPeriod adds an observation of n/of for each nanosecond of d.
+func (h *histogram) addPeriod(d time.Duration, n, of int) {
 	h.add(float64(n)/float64(max(of, 1)), uint64(d))
 }
 
-// metric is h as Prometheus has it.
+// metric returns h as a Prometheus metric.
 func (h *histogram) metric(desc *prometheus.Desc, labels ...string) prometheus.Metric {
 	buckets := make(map[float64]uint64, len(h.bounds))
 	var n uint64
@@ -46,7 +45,7 @@ func (h *histogram) metric(desc *prometheus.Desc, labels ...string) prometheus.M
 	return prometheus.MustNewConstHistogram(desc, n+h.counts[len(h.bounds)], h.sum, buckets, labels...)
 }
 
-// observed tells whether there was anything yet.
+// observed reports whether h has observations.
 func (h *histogram) observed() bool {
 	for _, n := range h.counts {
 		if n > 0 {

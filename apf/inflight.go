@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Mutates tells whether requests of a verb may change something.
-func Mutates(verb string) bool {
+// IsMutating reports whether requests with the verb may change objects.
+func IsMutating(verb string) bool {
 	switch verb {
 	case "get", "list", "watch":
 		return false
@@ -16,51 +16,48 @@ func Mutates(verb string) bool {
 	return true
 }
 
-// Inflight counts the requests of a server that execute and that wait, by
-// whether they change something. It is safe for concurrent use.
+// Inflight counts the executing and waiting requests of a server, separately for reading and
+// mutating ones. It is safe for concurrent use.
 type Inflight struct {
 	clock Clock
-	kinds [2]kindOfRequests // reading, mutating
+	kinds [2]requestCounts // reading, mutating
 }
 
-// kindOfRequests are the requests of one kind.
-type kindOfRequests struct {
-	mu   sync.Mutex // guards what follows
-	last time.Time
-	// waiting and executing are counted, with the most that there were.
-	waiting, executing watermark
-	// limits are what there may be at most.
-	mostWaiting, mostExecuting int
-	waits, executes            histogram
+// requestCounts has the counts of either the reading or the mutating requests.
+type requestCounts struct {
+	mu                           sync.Mutex // guards the fields below
+	last                         time.Time
+	waiting, executing           watermark
+	waitingLimit, executingLimit int
+	waits, executes              histogram
 }
 
-// watermark is a number and what it was at most, in this second and in the one
-// before.
+// watermark is a number and its maximum in the current second and in the previous one.
 type watermark struct {
-	n, most, before int
-	second          int64
+	n, max, previousMax int
+	second              int64
 }
 
 func (w *watermark) add(now time.Time, delta int) {
 	w.roll(now)
 	w.n += delta
-	w.most = max(w.most, w.n)
+	w.max = max(w.max, w.n)
 }
 
 func (w *watermark) roll(now time.Time) {
 	switch second := now.Unix(); {
 	case second == w.second:
 	case second == w.second+1:
-		w.second, w.before, w.most = second, w.most, w.n
+		w.second, w.previousMax, w.max = second, w.max, w.n
 	default:
-		w.second, w.before, w.most = second, w.n, w.n
+		w.second, w.previousMax, w.max = second, w.n, w.n
 	}
 }
 
-// NewInflight makes an Inflight.
+// NewInflight returns an Inflight without requests. A nil clock means the system clock.
 func NewInflight(clock Clock) *Inflight {
 	if clock == nil {
-		clock = wallClock{}
+		clock = systemClock{}
 	}
 	f := &Inflight{clock: clock}
 	for i := range f.kinds {
@@ -70,20 +67,20 @@ func NewInflight(clock Clock) *Inflight {
 	return f
 }
 
-// Execute counts a request that executes; the caller calls Done at its end. It
-// returns how many execute now.
+// Execute counts an executing request until Done is called. It returns the current number of
+// them.
 func (f *Inflight) Execute(mutates bool) int { return f.executes(f.clock.Now(), mutates) }
 
-// Done is the end of what Execute began.
+// Done ends the request that Execute counted.
 func (f *Inflight) Done(mutates bool) { f.done(f.clock.Now(), mutates) }
 
 func (f *Inflight) executes(now time.Time, mutates bool) int { return f.add(now, mutates, 0, 1) }
 func (f *Inflight) done(now time.Time, mutates bool)         { f.add(now, mutates, 0, -1) }
 func (f *Inflight) waits(now time.Time, mutates bool)        { f.add(now, mutates, 1, 0) }
-func (f *Inflight) gaveUp(now time.Time, mutates bool)       { f.add(now, mutates, -1, 0) }
+func (f *Inflight) cancelled(now time.Time, mutates bool)    { f.add(now, mutates, -1, 0) }
 func (f *Inflight) stopsWaiting(now time.Time, mutates bool) { f.add(now, mutates, -1, 1) }
 
-func (f *Inflight) kind(mutates bool) *kindOfRequests {
+func (f *Inflight) kind(mutates bool) *requestCounts {
 	if mutates {
 		return &f.kinds[1]
 	}
@@ -94,7 +91,7 @@ func (f *Inflight) add(now time.Time, mutates bool, waiting, executing int) int 
 	k := f.kind(mutates)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.pass(now)
+	k.advanceTo(now)
 	if waiting != 0 {
 		k.waiting.add(now, waiting)
 	}
@@ -104,25 +101,25 @@ func (f *Inflight) add(now time.Time, mutates bool, waiting, executing int) int 
 	return k.executing.n
 }
 
-func (k *kindOfRequests) pass(now time.Time) {
+func (k *requestCounts) advanceTo(now time.Time) {
 	if d := now.Sub(k.last); d > 0 {
-		k.waits.pass(d, k.waiting.n, k.mostWaiting)
-		k.executes.pass(d, k.executing.n, k.mostExecuting)
+		k.waits.addPeriod(d, k.waiting.n, k.waitingLimit)
+		k.executes.addPeriod(d, k.executing.n, k.executingLimit)
 		k.last = now
 	}
 }
 
-// setLimits says how many requests may wait and execute at most.
+// setLimits sets the limits that utilization is measured against.
 func (f *Inflight) setLimits(waiting, executing int) {
 	for i := range f.kinds {
 		k := &f.kinds[i]
 		k.mu.Lock()
-		k.mostWaiting, k.mostExecuting = waiting, executing
+		k.waitingLimit, k.executingLimit = waiting, executing
 		k.mu.Unlock()
 	}
 }
 
-// Descriptions of metrics, which are values and never change.
+// Metric descriptions; they are immutable.
 var (
 	inflightDesc = prometheus.NewDesc("apiserver_current_inflight_requests",
 		"Maximal number of currently used inflight request limit of this apiserver per request kind in last second.", []string{"request_kind"}, nil)
@@ -146,12 +143,12 @@ func (f *Inflight) Collect(ch chan<- prometheus.Metric) {
 	for i, name := range [...]string{"readOnly", "mutating"} {
 		k := &f.kinds[i]
 		k.mu.Lock()
-		k.pass(now)
+		k.advanceTo(now)
 		k.waiting.roll(now)
 		k.executing.roll(now)
 		metrics := []prometheus.Metric{
-			prometheus.MustNewConstMetric(inflightDesc, prometheus.GaugeValue, float64(max(k.executing.before, k.executing.most)), name),
-			prometheus.MustNewConstMetric(inqueueDesc, prometheus.GaugeValue, float64(max(k.waiting.before, k.waiting.most)), name),
+			prometheus.MustNewConstMetric(inflightDesc, prometheus.GaugeValue, float64(max(k.executing.previousMax, k.executing.max)), name),
+			prometheus.MustNewConstMetric(inqueueDesc, prometheus.GaugeValue, float64(max(k.waiting.previousMax, k.waiting.max)), name),
 			k.waits.metric(kindsDesc, "waiting", name),
 			k.executes.metric(kindsDesc, "executing", name),
 		}

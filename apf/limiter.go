@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// adjustEvery is how often seats are moved between levels.
+	// adjustEvery is the interval at which seats are moved between levels.
 	adjustEvery = 10 * time.Second
-	// longestWait is what no request waits longer than.
-	longestWait = time.Minute
+	// maxWait is the maximum time that a request waits.
+	maxWait = time.Minute
 )
 
-// Options are what a Limiter is made from. Only Seats must be set.
+// Options configures a Limiter. Only Seats is required.
 type Options struct {
-	// Seats is how many requests, of one seat each, execute at a time.
+	// Seats is the number of seats of the server.
 	Seats int
-	// WaitLimit is how long requests wait that have no deadline of their own;
-	// those that have one wait for a quarter of what is left until then. 0 means
-	// fifteen seconds.
+	// WaitLimit is the maximum wait of requests without a deadline; others wait for at most
+	// a quarter of the time to their deadline. 0 means fifteen seconds.
 	WaitLimit time.Duration
-	// Objects tells what there is of the resource of a request; false means that nobody knows.
+	// Objects returns the number and size of the objects of a request's resource, or false
+	// if they are unknown.
 	Objects func(*request.Info) (Objects, bool)
-	// Inflight counts the requests by whether they change something.
+	// Inflight counts the requests by whether they mutate; nil means a new one.
 	Inflight *Inflight
 	Metrics  prometheus.Registerer
 	Clock    Clock
@@ -45,21 +45,19 @@ type Limiter struct {
 	log       *slog.Logger
 	objects   func(*request.Info) (Objects, bool)
 	inflight  *Inflight
-	watchers  watchers
+	watchers  watchCounts
 	retry     retryTracker
 
 	current atomic.Pointer[classifier]
 
-	mu     sync.Mutex // guards the configuration, and is taken before a level's lock
+	mu     sync.Mutex // guards the configuration; it is taken before a level's lock
 	levels map[string]*level
-	// seats is the sum of all nominal seats; multiple is that of the targets that
-	// levels have got.
+	// seats is the sum of all nominal seats, and multiple the fair multiple of the targets.
 	seats    int
 	multiple float64
 }
 
-// New makes a Limiter that goes by the mandatory objects alone, until Configure
-// tells it of others.
+// New returns a Limiter with the mandatory objects; see Configure for others.
 func New(o Options) (*Limiter, error) {
 	if o.Seats <= 0 {
 		return nil, errors.New("apf: the number of seats must be positive")
@@ -70,7 +68,7 @@ func New(o Options) (*Limiter, error) {
 		l.waitLimit = 15 * time.Second
 	}
 	if l.clock == nil {
-		l.clock = wallClock{}
+		l.clock = systemClock{}
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
@@ -80,12 +78,12 @@ func New(o Options) (*Limiter, error) {
 	}
 	l.Configure(nil, nil)
 	if o.Metrics != nil {
-		return l, o.Metrics.Register(&collector{l})
+		return l, o.Metrics.Register(&metricsCollector{l})
 	}
 	return l, nil
 }
 
-// Run moves seats between levels from time to time, until ctx is done.
+// Run periodically moves seats between levels until ctx is done.
 func (l *Limiter) Run(ctx context.Context) {
 	for {
 		due := make(chan struct{})
@@ -97,29 +95,28 @@ func (l *Limiter) Run(ctx context.Context) {
 		case <-due:
 		}
 		l.mu.Lock()
-		l.adjust(l.clock.Now())
+		l.adjustSeats(l.clock.Now())
 		l.mu.Unlock()
-		l.reap()
+		l.removeIdleLevels()
 	}
 }
 
-// Ask is a request that is to execute.
-type Ask struct {
+// RequestDigest describes a request to Begin.
+type RequestDigest struct {
 	User *request.User
 	Info *request.Info
-	// List is what a list asks for. A watch that begins with the objects that
-	// there are is such a list too, if InitialEvents is set.
+	// List is the shape of a list request, and of a watch if InitialEvents is set: such a
+	// watch sends the existing objects first.
 	List          ListShape
 	InitialEvents bool
 }
 
-// Begin waits until a request may execute. The ticket that it returns says of
-// which class the request is; it is to be given back with Done if the request
-// may execute, and tells why it was rejected if it may not.
-func (l *Limiter) Begin(ctx context.Context, a Ask) (t *Ticket, ok bool) {
+// Begin waits until the request may execute. If ok is true, the caller must call Done on the
+// ticket; otherwise Ticket.Reason is the reason of the rejection.
+func (l *Limiter) Begin(ctx context.Context, a RequestDigest) (t *Ticket, ok bool) {
 	for {
 		class := l.current.Load().match(a.User, a.Info)
-		t = &Ticket{limiter: l, class: class, flow: class.stats, user: a.User, info: a.Info, watchers: -1}
+		t = &Ticket{limiter: l, schema: class, flow: class.stats, user: a.User, info: a.Info, watchers: -1}
 		if class.hashed {
 			t.distinguisher = class.distinguisher(a.User, a.Info)
 			t.hash = hashFlow(class.name, t.distinguisher)
@@ -127,29 +124,29 @@ func (l *Limiter) Begin(ctx context.Context, a Ask) (t *Ticket, ok bool) {
 		t.width = l.widthOf(&a, t)
 		now := l.clock.Now()
 		switch v, reason := class.level.set.arrive(now, t); v {
-		case admitted:
+		case verdictExecute:
 			l.inflight.executes(now, t.mutates())
 			return t, true
-		case enqueued:
-			return t, l.wait(ctx, t)
-		case rejected:
+		case verdictEnqueue:
+			return t, l.waitForDispatch(ctx, t)
+		case verdictReject:
 			t.Reason = reason
 			l.retry.rejected(class.level.name, now)
 			return t, false
-		case gone:
-			// The configuration is being changed: go by the new one.
+		case verdictLevelRemoved:
+			// The configuration is changing; wait for the new one.
 			l.mu.Lock()
 			l.mu.Unlock() //nolint:staticcheck // only to wait for the change
 		}
 	}
 }
 
-// wait is for a request that is in a queue.
-func (l *Limiter) wait(ctx context.Context, t *Ticket) bool {
+// waitForDispatch waits for a queued request to be dispatched, and reports whether it was.
+func (l *Limiter) waitForDispatch(ctx context.Context, t *Ticket) bool {
 	l.inflight.waits(t.arrived, t.mutates())
-	limit := min(l.waitLimit, longestWait)
+	limit := min(l.waitLimit, maxWait)
 	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(deadline.Sub(t.arrived)/4, longestWait)
+		limit = min(deadline.Sub(t.arrived)/4, maxWait)
 	}
 	expired := make(chan struct{})
 	stop := l.clock.AfterFunc(limit, func() { close(expired) })
@@ -165,30 +162,29 @@ func (l *Limiter) wait(ctx context.Context, t *Ticket) bool {
 		}
 	}
 	now := l.clock.Now()
-	if reason != "" && t.set.abandon(now, t, reason) {
+	if reason != "" && t.set.cancelWait(now, t, reason) {
 		t.Reason = reason
-		l.inflight.gaveUp(now, t.mutates())
-		l.retry.rejected(t.class.level.name, now)
-		l.reapAfter(t)
+		l.inflight.cancelled(now, t.mutates())
+		l.retry.rejected(t.schema.level.name, now)
+		l.removeLevelAfter(t)
 		return false
 	}
 	l.inflight.stopsWaiting(now, t.mutates())
 	return true
 }
 
-// reapAfter removes the level of t if t was the last request of one that was
-// deleted.
-func (l *Limiter) reapAfter(t *Ticket) {
-	if t.class.level.quiescing.Load() {
-		l.reap()
+// removeLevelAfter removes the level of t if the level was deleted and t was its last request.
+func (l *Limiter) removeLevelAfter(t *Ticket) {
+	if t.schema.level.quiescing.Load() {
+		l.removeIdleLevels()
 	}
 }
 
-// widthOf estimates how much of the server a request takes.
-func (l *Limiter) widthOf(a *Ask, t *Ticket) Width {
-	most := int(t.class.level.most.Load())
-	if most == 0 {
-		most = maxListSeats
+// widthOf estimates the width of a request and sets t.watchers.
+func (l *Limiter) widthOf(a *RequestDigest, t *Ticket) Width {
+	maxSeats := int(t.schema.level.maxRequestSeats.Load())
+	if maxSeats == 0 {
+		maxSeats = maxListSeats
 	}
 	switch verb := a.Info.Verb; {
 	case !a.Info.IsResource:
@@ -197,50 +193,49 @@ func (l *Limiter) widthOf(a *Ask, t *Ticket) Width {
 			break
 		}
 		if have, ok := l.objects(a.Info); ok {
-			return listWidth(have, a.List, most)
+			return listWidth(have, a.List, maxSeats)
 		}
 	case verb == "create", verb == "update", verb == "patch", verb == "delete":
-		n := l.watchers.of(a.Info)
+		n := l.watchers.notifiedBy(a.Info)
 		t.watchers = n
-		return writeWidth(n, most)
+		return writeWidth(n, maxSeats)
 	}
 	return Width{Initial: 1}
 }
 
-// Done says that the request has been served or, if it is a watch, that it has
-// begun. It may be called more than once.
+// Done marks the request as served, or a watch as started. It may be called more than once.
 func (t *Ticket) Done() {
-	if t.over {
+	if t.finished {
 		return
 	}
-	t.over = true
+	t.finished = true
 	l := t.limiter
 	now := l.clock.Now()
 	l.inflight.done(now, t.mutates())
 	if linger := t.set.finish(now, t); linger > 0 {
 		l.clock.AfterFunc(linger, func() {
 			t.set.release(l.clock.Now(), t)
-			l.reapAfter(t)
+			l.removeLevelAfter(t)
 		})
 		return
 	}
-	l.reapAfter(t)
+	l.removeLevelAfter(t)
 }
 
-// FlowSchemaUID and PriorityLevelUID say of which class the request is, as the
-// values of headers, which must not be changed.
-func (t *Ticket) FlowSchemaUID() []string { return t.class.uid }
+// FlowSchemaUID returns the UID of the request's flow schema as a header value, which must
+// not be changed.
+func (t *Ticket) FlowSchemaUID() []string { return t.schema.uid }
 
-// PriorityLevelUID is that of the level which the request's flow schema leads to.
-func (t *Ticket) PriorityLevelUID() []string { return t.class.levelUID }
+// PriorityLevelUID returns the UID of the request's priority level as a header value, which
+// must not be changed.
+func (t *Ticket) PriorityLevelUID() []string { return t.schema.levelUID }
 
-// RetryAfter is after how many seconds a client that was rejected may try again.
-func (t *Ticket) RetryAfter() int { return t.limiter.retry.after(t.class.level.name) }
+// RetryAfter returns the number of seconds after which a rejected client may retry.
+func (t *Ticket) RetryAfter() int { return t.limiter.retry.after(t.schema.level.name) }
 
-func (t *Ticket) mutates() bool { return Mutates(t.info.Verb) }
+func (t *Ticket) mutates() bool { return IsMutating(t.info.Verb) }
 
-// Watching counts a watch among those that writes wake. The caller calls what it
-// returns at the end.
-func (l *Limiter) Watching(info *request.Info, selected Selected) (end func()) {
+// CountWatch counts a watch among those that writes notify, until end is called.
+func (l *Limiter) CountWatch(info *request.Info, selected WatchSelection) (end func()) {
 	return l.watchers.add(info, selected)
 }

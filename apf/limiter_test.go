@@ -12,47 +12,47 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// one is a configuration in which a schema sends alice and bob to a level of so
-// many queues; masters are exempt, and others are caught.
-func one(queues, length int32) ([]*flowcontrolv1.FlowSchema, []*flowcontrolv1.PriorityLevelConfiguration) {
-	level := queued("small", 1000, 0, queues, 1)
+// twoUserConfig returns a configuration whose schema assigns alice and bob to a level with so
+// many queues.
+func twoUserConfig(queues, length int32) ([]*flowcontrolv1.FlowSchema, []*flowcontrolv1.PriorityLevelConfiguration) {
+	level := newQueuingLevel("small", 1000, 0, queues, 1)
 	level.UID = "level-uid"
 	level.Spec.Limited.LimitResponse.Queuing.QueueLengthLimit = length
 	borrows := int32(0)
 	level.Spec.Limited.BorrowingLimitPercent = &borrows
-	s := schemaOf("people", "small", 100, flowcontrolv1.FlowDistinguisherMethodByUserType, everything(user("alice"), user("bob")))
+	s := newFlowSchema("people", "small", 100, flowcontrolv1.FlowDistinguisherMethodByUserType, allRequestsRule(userSubject("alice"), userSubject("bob")))
 	s.UID = "schema-uid"
 	return []*flowcontrolv1.FlowSchema{s}, []*flowcontrolv1.PriorityLevelConfiguration{level}
 }
 
-// small is a limiter with one seat for the people of one.
-func small(t *testing.T, length int32) (*Limiter, *fakeClock) {
+// newSmallLimiter returns a limiter with one seat for the level of one.
+func newSmallLimiter(t *testing.T, length int32) (*Limiter, *fakeClock) {
 	clock := newFakeClock()
 	l, err := New(Options{Seats: 1, Clock: clock, WaitLimit: 15 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Configure(one(1, length))
+	l.Configure(twoUserConfig(1, length))
 	return l, clock
 }
 
-// begun is a Begin that runs beside the test.
-type begun struct {
+// pendingBegin is a call of Begin in another goroutine.
+type pendingBegin struct {
 	ticket *Ticket
 	ok     bool
 	done   chan struct{}
 }
 
-func begin(ctx context.Context, l *Limiter, who string) *begun {
-	b := &begun{done: make(chan struct{})}
+func startBegin(ctx context.Context, l *Limiter, who string) *pendingBegin {
+	b := &pendingBegin{done: make(chan struct{})}
 	go func() {
 		defer close(b.done)
-		b.ticket, b.ok = l.Begin(ctx, Ask{User: someone(who), Info: aGet()})
+		b.ticket, b.ok = l.Begin(ctx, RequestDigest{User: testUser(who), Info: getRequest()})
 	}()
 	return b
 }
 
-// waitingIn is how many wait in a level.
+// waitingIn returns the number of waiting requests of a level.
 func waitingIn(l *Limiter, level string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,10 +68,10 @@ func (l *Limiter) hasLevel(name string) bool {
 	return l.levels[name] != nil
 }
 
-// begins takes a seat at once.
-func begins(t *testing.T, l *Limiter, who string) *Ticket {
+// mustBegin calls Begin, which must not wait.
+func mustBegin(t *testing.T, l *Limiter, who string) *Ticket {
 	t.Helper()
-	ticket, ok := l.Begin(t.Context(), Ask{User: someone(who), Info: aGet()})
+	ticket, ok := l.Begin(t.Context(), RequestDigest{User: testUser(who), Info: getRequest()})
 	if !ok {
 		t.Fatalf("%s is rejected: %s", who, ticket.Reason)
 	}
@@ -79,15 +79,15 @@ func begins(t *testing.T, l *Limiter, who string) *Ticket {
 }
 
 func TestWaitsForASeat(t *testing.T) {
-	l, _ := small(t, 5)
-	first := begins(t, l, "alice")
-	second := begin(t.Context(), l, "bob")
+	l, _ := newSmallLimiter(t, 5)
+	first := mustBegin(t, l, "alice")
+	second := startBegin(t.Context(), l, "bob")
 	eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
 	if uid := first.FlowSchemaUID()[0] + " " + first.PriorityLevelUID()[0]; uid != "schema-uid level-uid" {
 		t.Errorf("the class is %s", uid)
 	}
 	first.Done()
-	first.Done() // does no harm
+	first.Done() // has no effect
 	<-second.done
 	if !second.ok {
 		t.Fatal("bob is rejected")
@@ -95,21 +95,21 @@ func TestWaitsForASeat(t *testing.T) {
 	second.ticket.Done()
 }
 
-// TestNobodyWaitsTooLong: a quarter of the time until the deadline, and what the
-// server says where there is none.
+// TestNobodyWaitsTooLong checks the maximum wait: a quarter of the time until the deadline,
+// or the server's limit without a deadline.
 func TestNobodyWaitsTooLong(t *testing.T) {
-	l, clock := small(t, 5)
-	seat := begins(t, l, "alice")
+	l, clock := newSmallLimiter(t, 5)
+	seat := mustBegin(t, l, "alice")
 	defer seat.Done()
 	for _, c := range []struct {
 		deadline time.Duration
 		waits    time.Duration
 	}{{0, 15 * time.Second}, {20 * time.Second, 5 * time.Second}, {time.Hour, time.Minute}} {
 		ctx, cancel := t.Context(), func() {}
-		if c.deadline > 0 { // on the test's clock, which the real one does not reach
+		if c.deadline > 0 { // on the fake clock
 			ctx, cancel = deadlineAt(ctx, clock.Now().Add(c.deadline)), func() {}
 		}
-		b := begin(ctx, l, "bob")
+		b := startBegin(ctx, l, "bob")
 		eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
 		clock.advance(c.waits - time.Millisecond)
 		select {
@@ -126,7 +126,7 @@ func TestNobodyWaitsTooLong(t *testing.T) {
 	}
 }
 
-// withDeadline is a context that only says when it ends.
+// withDeadline is a context that has a deadline but does not end at it.
 type withDeadline struct {
 	context.Context
 	at time.Time
@@ -137,10 +137,10 @@ func (c withDeadline) Deadline() (time.Time, bool) { return c.at, true }
 func deadlineAt(ctx context.Context, at time.Time) context.Context { return withDeadline{ctx, at} }
 
 func TestWhoLeavesWaitsNoMore(t *testing.T) {
-	l, _ := small(t, 5)
-	seat := begins(t, l, "alice")
+	l, _ := newSmallLimiter(t, 5)
+	seat := mustBegin(t, l, "alice")
 	ctx, cancel := context.WithCancel(t.Context())
-	gone, stays := begin(ctx, l, "bob"), begin(t.Context(), l, "bob")
+	gone, stays := startBegin(ctx, l, "bob"), startBegin(t.Context(), l, "bob")
 	eventually(t, "both wait", func() bool { return waitingIn(l, "small") == 2 })
 	cancel()
 	<-gone.done
@@ -150,45 +150,44 @@ func TestWhoLeavesWaitsNoMore(t *testing.T) {
 	seat.Done()
 	<-stays.done
 	if !stays.ok {
-		t.Error("who stayed is rejected")
+		t.Error("a request that kept waiting was rejected")
 	}
 	stays.ticket.Done()
 }
 
-// TestConfigurationChangesAtOnce, and nobody who waits is dropped: more seats
-// let them in, fewer queues do not lose them, and a level that is deleted serves
-// those it has.
+// TestConfigurationChangesAtOnce changes the configuration while requests wait. More seats
+// let them execute, fewer queues do not lose them, and a deleted level serves those it has.
 func TestConfigurationChangesAtOnce(t *testing.T) {
-	l, _ := small(t, 10)
+	l, _ := newSmallLimiter(t, 10)
 	l.total = 1
-	seat := begins(t, l, "alice")
-	var waits []*begun
+	seat := mustBegin(t, l, "alice")
+	var waits []*pendingBegin
 	for i := range 6 {
-		waits = append(waits, begin(t.Context(), l, []string{"alice", "bob"}[i%2]))
+		waits = append(waits, startBegin(t.Context(), l, []string{"alice", "bob"}[i%2]))
 	}
 	eventually(t, "six wait", func() bool { return waitingIn(l, "small") == 6 })
 
-	l.Configure(one(64, 3)) // other queues
+	l.Configure(twoUserConfig(64, 3)) // other queues
 	if n := waitingIn(l, "small"); n != 6 {
 		t.Fatalf("%d still wait", n)
 	}
 	l.mu.Lock()
-	l.total = 3 // as if more had been configured
+	l.total = 3 // as if more seats had been configured
 	l.mu.Unlock()
-	l.Configure(one(64, 3))
+	l.Configure(twoUserConfig(64, 3))
 	eventually(t, "two more are let in", func() bool { return waitingIn(l, "small") == 4 })
 
-	l.Configure(nil, nil) // all is deleted
+	l.Configure(nil, nil) // deletes all
 	if !l.hasLevel("small") {
-		t.Fatal("the level is gone while requests wait in it")
+		t.Fatal("the level was removed while requests wait in it")
 	}
 	var b strings.Builder
-	if err := l.DumpPriorityLevels(&b); err != nil || !quiesces(b.String(), "small") {
+	if err := l.DumpPriorityLevels(&b); err != nil || !isQuiescing(b.String(), "small") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
-	caught := begins(t, l, "bob")
-	if caught.class.name != flowcontrolv1.FlowSchemaNameCatchAll {
-		t.Errorf("bob is in %s", caught.class.name)
+	caught := mustBegin(t, l, "bob")
+	if caught.schema.name != flowcontrolv1.FlowSchemaNameCatchAll {
+		t.Errorf("bob is in %s", caught.schema.name)
 	}
 	caught.Done()
 	seat.Done()
@@ -197,7 +196,7 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 		for _, w := range waits {
 			select {
 			case <-w.done:
-				if w.ticket != nil && !w.ticket.over {
+				if w.ticket != nil && !w.ticket.finished {
 					if !w.ok {
 						t.Fatal("a request was dropped")
 					}
@@ -209,11 +208,11 @@ func TestConfigurationChangesAtOnce(t *testing.T) {
 		}
 	}
 	if l.hasLevel("small") {
-		t.Error("the level is there although it is deleted and empty")
+		t.Error("the deleted and idle level was not removed")
 	}
 }
 
-func quiesces(dump, level string) bool {
+func isQuiescing(dump, level string) bool {
 	for line := range strings.Lines(dump) {
 		if cells := strings.Fields(line); cells[0] == level+"," {
 			return cells[3] == "true,"
@@ -222,13 +221,13 @@ func quiesces(dump, level string) bool {
 	return false
 }
 
-// TestComesBack: a level that is made again while it is emptied is the same.
+// TestComesBack creates a level again while it is quiescing; it must be the same level.
 func TestComesBack(t *testing.T) {
-	l, _ := small(t, 10)
-	seat := begins(t, l, "alice")
+	l, _ := newSmallLimiter(t, 10)
+	seat := mustBegin(t, l, "alice")
 	l.Configure(nil, nil)
-	l.Configure(one(1, 10))
-	b := begin(t.Context(), l, "bob")
+	l.Configure(twoUserConfig(1, 10))
+	b := startBegin(t.Context(), l, "bob")
 	eventually(t, "bob waits for alice's seat", func() bool { return waitingIn(l, "small") == 1 })
 	seat.Done()
 	<-b.done
@@ -238,8 +237,8 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
-// TestChangesUnderLoad: whatever is configured meanwhile, everybody is served,
-// and nobody runs in a level that is forgotten.
+// TestChangesUnderLoad changes the configuration under load. All requests must be served,
+// and none may execute in a removed level.
 func TestChangesUnderLoad(t *testing.T) {
 	l, err := New(Options{Seats: 3, WaitLimit: time.Minute})
 	if err != nil {
@@ -256,11 +255,11 @@ func TestChangesUnderLoad(t *testing.T) {
 			default:
 			}
 			if i%2 == 0 {
-				l.Configure(one(int32(1+i%7), 1000))
+				l.Configure(twoUserConfig(int32(1+i%7), 1000))
 			} else {
-				// Others have nowhere to go but catch-all, which rejects: a level of
-				// another name takes them instead.
-				schemas, levels := one(4, 1000)
+				// Without a level for the users their requests would go to catch-all, which
+				// rejects, so a level of another name takes them.
+				schemas, levels := twoUserConfig(4, 1000)
 				levels[0].Name, schemas[0].Spec.PriorityLevelConfiguration.Name = "other", "other"
 				l.Configure(schemas, levels)
 			}
@@ -272,8 +271,8 @@ func TestChangesUnderLoad(t *testing.T) {
 		all = append(all, failed)
 		go func() {
 			for range 300 {
-				ticket, ok := l.Begin(t.Context(), Ask{User: someone([]string{"alice", "bob"}[i%2]), Info: aGet()})
-				if !ok && ticket.class.name != flowcontrolv1.FlowSchemaNameCatchAll {
+				ticket, ok := l.Begin(t.Context(), RequestDigest{User: testUser([]string{"alice", "bob"}[i%2]), Info: getRequest()})
+				if !ok && ticket.schema.name != flowcontrolv1.FlowSchemaNameCatchAll {
 					failed <- fmt.Errorf("rejected: %s", ticket.Reason)
 					return
 				}
@@ -291,28 +290,29 @@ func TestChangesUnderLoad(t *testing.T) {
 	}
 	close(stop)
 	<-changed
-	l.reap()
-	for _, v := range l.inOrder() {
+	l.removeIdleLevels()
+	for _, v := range l.sortedLevels() {
 		if !v.set.idle() || len(v.set.active) != 0 || v.set.seatsInUse != 0 {
 			t.Errorf("%s: %d execute and %d wait", v.name, v.set.executing, v.set.waiting)
 		}
 	}
 }
 
-// TestFinalSeats: a write that wakes many keeps seats after its answer.
+// TestFinalSeats checks that a write which notifies many watchers keeps seats after its
+// response.
 func TestFinalSeats(t *testing.T) {
-	l, clock := small(t, 5)
+	l, clock := newSmallLimiter(t, 5)
 	for range 100 {
-		defer l.Watching(&request.Info{Resource: "pods", Verb: "watch", Watch: true}, Selected{})()
+		defer l.CountWatch(&request.Info{Resource: "pods", Verb: "watch", Watch: true}, WatchSelection{})()
 	}
-	info := aGet()
+	info := getRequest()
 	info.Verb = "update"
-	ticket, ok := l.Begin(t.Context(), Ask{User: someone("alice"), Info: info})
-	if !ok || ticket.width != (Width{1, 1, 50 * time.Millisecond}) { // one seat is all that the level has for one request
+	ticket, ok := l.Begin(t.Context(), RequestDigest{User: testUser("alice"), Info: info})
+	if !ok || ticket.width != (Width{1, 1, 50 * time.Millisecond}) { // the level allows one request only one seat
 		t.Fatalf("%v %+v", ok, ticket.width)
 	}
 	ticket.Done()
-	b := begin(t.Context(), l, "bob")
+	b := startBegin(t.Context(), l, "bob")
 	eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
 	clock.advance(50 * time.Millisecond)
 	<-b.done
@@ -324,6 +324,6 @@ func TestFinalSeats(t *testing.T) {
 
 func TestNoSeats(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
-		t.Error("a limiter without seats")
+		t.Error("a limiter without seats was created")
 	}
 }

@@ -11,47 +11,48 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// wanted is an object that is maintained.
-type wanted struct {
+// maintainedObject is an object that the server maintains.
+type maintainedObject struct {
 	target registry.Target
 	object api.Object
-	// fixed: its spec is not for users to change.
-	fixed bool
+	// mandatory is set if users cannot change the spec.
+	mandatory bool
 }
 
-// wanted lists all objects that are maintained.
-func (k *Keeper) wanted() []wanted {
-	var all []wanted
+// maintainedObjects returns all maintained objects.
+func (k *Controller) maintainedObjects() []maintainedObject {
+	var all []maintainedObject
 	for _, d := range []struct {
-		defaults
+		defaultObjects
 		fixed bool
-	}{{suggested(), false}, {mandatory(), true}} {
+	}{{suggestedObjects(), false}, {mandatoryObjects(), true}} {
 		for _, o := range d.levels {
-			all = append(all, wanted{named(k.levels, o.Name), o, d.fixed})
+			all = append(all, maintainedObject{withName(k.levels, o.Name), o, d.fixed})
 		}
 		for _, o := range d.schemas {
-			all = append(all, wanted{named(k.schemas, o.Name), o, d.fixed})
+			all = append(all, maintainedObject{withName(k.schemas, o.Name), o, d.fixed})
 		}
 	}
 	return all
 }
 
-func named(t registry.Target, name string) registry.Target {
+func withName(t registry.Target, name string) registry.Target {
 	t.Name = name
 	return t
 }
 
-// Bootstrap is Ensure for the start of a server: what is missing is made at once,
-// before there is any admission to ask.
-func (k *Keeper) Bootstrap(ctx context.Context) error {
+// Bootstrap is Ensure for the start of a server: it creates all missing objects in one
+// transaction, before admission is available.
+func (k *Controller) Bootstrap(ctx context.Context) error {
 	ctx = k.asServer(ctx)
-	all := k.wanted()
+	all := k.maintainedObjects()
 	var missing []registry.Made
-	var there []wanted
+	var there []maintainedObject
 	for _, w := range all {
 		_, err := k.reg.Get(ctx, w.target, storage.Read{Match: storage.Any})
 		switch {
@@ -63,22 +64,21 @@ func (k *Keeper) Bootstrap(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := k.reg.CreateMissing(ctx, missing, producer); err != nil {
+	if err := k.reg.CreateMissing(ctx, missing, producerManager); err != nil {
 		return err
 	}
 	return k.maintain(ctx, there, all)
 }
 
-// Ensure makes the objects that are missing, mends those that are the servers'
-// to mend, and removes those that an older server suggested. Several servers may
-// do so at the same time.
-func (k *Keeper) Ensure(ctx context.Context) error {
-	all := k.wanted()
+// Ensure creates the missing objects, repairs those that servers control, and deletes those
+// that an older server suggested. Several servers may call it at the same time.
+func (k *Controller) Ensure(ctx context.Context) error {
+	all := k.maintainedObjects()
 	return k.maintain(k.asServer(ctx), all, all)
 }
 
-// maintain looks after some of all objects, and removes what is not among all.
-func (k *Keeper) maintain(ctx context.Context, some, all []wanted) error {
+// maintain ensures the objects in some, and deletes maintained objects that are not in all.
+func (k *Controller) maintain(ctx context.Context, some, all []maintainedObject) error {
 	for _, w := range some {
 		if err := k.ensure(ctx, w); err != nil {
 			return fmt.Errorf("%s %s: %w", w.target.Resource.Name, w.target.Name, err)
@@ -87,10 +87,10 @@ func (k *Keeper) maintain(ctx context.Context, some, all []wanted) error {
 	return k.removeObsolete(ctx, all)
 }
 
-func (k *Keeper) ensure(ctx context.Context, w wanted) error {
+func (k *Controller) ensure(ctx context.Context, w maintainedObject) error {
 	item, err := k.reg.Get(ctx, w.target, storage.Read{Match: storage.Any})
 	if apierrors.IsNotFound(err) {
-		_, err = k.reg.Create(ctx, w.target, w.object, registry.WriteOptions{Manager: producer})
+		_, err = k.reg.Create(ctx, w.target, w.object, registry.WriteOptions{Manager: producerManager})
 		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
@@ -100,26 +100,26 @@ func (k *Keeper) ensure(ctx context.Context, w wanted) error {
 		return err
 	}
 	old, err := item.Object()
-	if err != nil || w.mended(old) == nil {
+	if err != nil || w.repaired(old) == nil {
 		return err
 	}
 	_, err = k.reg.Update(ctx, w.target, func(_ context.Context, old api.Object) (api.Object, error) {
-		if mended := w.mended(old); mended != nil {
+		if mended := w.repaired(old); mended != nil {
 			return mended, nil
 		}
 		return old, nil // another server was faster
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: producer}})
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: producerManager}})
 	if apierrors.IsNotFound(err) {
-		return nil // deleted at this moment: made again the next time
+		return nil // deleted meanwhile; the next call creates it
 	}
 	return err
 }
 
-// mended is what becomes of an object that is there, or nil if it may stay as it
-// is. The annotation says who controls a suggested spec; where it says nothing
-// that can be understood, the servers do unless somebody has changed the spec.
-func (w wanted) mended(there api.Object) api.Object {
-	ours := w.fixed
+// repaired returns the object that replaces there, or nil if no change is needed. The
+// annotation decides who controls a suggested spec. If it is missing or invalid, the servers
+// do, unless the spec was changed since its creation.
+func (w maintainedObject) repaired(there api.Object) api.Object {
+	ours := w.mandatory
 	if !ours {
 		var err error
 		if ours, err = strconv.ParseBool(there.GetAnnotations()[autoUpdate]); err != nil {
@@ -128,7 +128,7 @@ func (w wanted) mended(there api.Object) api.Object {
 	}
 	annotation := strconv.FormatBool(ours)
 	new := there.DeepCopyObject().(api.Object)
-	changed := ours && takeSpec(new, w.object)
+	changed := ours && replaceSpec(new, w.object)
 	if there.GetAnnotations()[autoUpdate] != annotation {
 		annotations := new.GetAnnotations()
 		if annotations == nil {
@@ -144,9 +144,9 @@ func (w wanted) mended(there api.Object) api.Object {
 	return new
 }
 
-// takeSpec gives obj the spec of from, as far as it is not free, and tells
-// whether it had another.
-func takeSpec(obj, from api.Object) bool {
+// replaceSpec gives obj the spec of from, except for fields that users may set, and reports
+// whether obj changed.
+func replaceSpec(obj, from api.Object) bool {
 	switch obj := obj.(type) {
 	case *flowcontrolv1.FlowSchema:
 		spec := from.(*flowcontrolv1.FlowSchema).Spec
@@ -156,7 +156,7 @@ func takeSpec(obj, from api.Object) bool {
 		obj.Spec = *spec.DeepCopy()
 	case *flowcontrolv1.PriorityLevelConfiguration:
 		spec := &from.(*flowcontrolv1.PriorityLevelConfiguration).Spec
-		if fixed := api.MandatoryPriorityLevel(obj); fixed != nil {
+		if fixed := flowcontrol.MandatoryPriorityLevel(obj); fixed != nil {
 			spec = fixed
 		}
 		if equality.Semantic.DeepEqual(obj.Spec, *spec) {
@@ -167,9 +167,9 @@ func takeSpec(obj, from api.Object) bool {
 	return true
 }
 
-// removeObsolete deletes objects that say they are maintained, but are not among
-// those that are: an older server suggested them.
-func (k *Keeper) removeObsolete(ctx context.Context, all []wanted) error {
+// removeObsolete deletes objects that are annotated as maintained but are not in all: an
+// older server suggested them.
+func (k *Controller) removeObsolete(ctx context.Context, all []maintainedObject) error {
 	maintained := map[registry.Target]bool{}
 	for _, w := range all {
 		maintained[w.target] = true
@@ -182,9 +182,9 @@ func (k *Keeper) removeObsolete(ctx context.Context, all []wanted) error {
 		for _, item := range list.Items {
 			obj, err := item.Object()
 			if err != nil {
-				continue // told of by the store
+				continue // the store has logged it
 			}
-			target := named(t, obj.GetName())
+			target := withName(t, obj.GetName())
 			if ours, _ := strconv.ParseBool(obj.GetAnnotations()[autoUpdate]); !ours || maintained[target] {
 				continue
 			}

@@ -1,19 +1,19 @@
 package apf
 
-// queue holds the requests of some flows of a level: those that wait, in the
-// order in which they came, and how many of its requests execute. A queue
-// without any request has no state, and no queue is kept for it.
+// queue holds the waiting requests of some flows of a level, in the order of arrival, and
+// counts its executing requests. An idle queue has no state, so queueSet has no queue for
+// it.
 type queue struct {
 	index int
-	// next is S, the virtual time at which its next request begins.
+	// next is S, the virtual time at which the next request begins.
 	next       work
 	waiting    requestList
 	executing  int
 	seatsInUse int
-	// sums of what waits
+	// sums over the waiting requests
 	seatsWaiting, initialWaiting int
 	workWaiting                  work
-	place                        int // in queueSet.active
+	activeIndex                  int // index in queueSet.active
 }
 
 func (q *queue) push(r *Ticket) {
@@ -23,7 +23,7 @@ func (q *queue) push(r *Ticket) {
 	q.workWaiting += r.width.estimate()
 }
 
-func (q *queue) take(r *Ticket) {
+func (q *queue) remove(r *Ticket) {
 	q.waiting.remove(r)
 	q.seatsWaiting -= r.width.seats()
 	q.initialWaiting -= r.width.Initial
@@ -32,7 +32,7 @@ func (q *queue) take(r *Ticket) {
 
 func (q *queue) idle() bool { return q.waiting.n == 0 && q.executing == 0 }
 
-// requestList is a list that requests are in by their own links.
+// requestList is an intrusive doubly linked list.
 type requestList struct {
 	first, last *Ticket
 	n           int

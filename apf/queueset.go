@@ -8,47 +8,47 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// guess is G, how long a request is thought to take before it is known.
-const guess = 3 * time.Millisecond
+// estimatedDuration is G, the estimated duration of a request before it is known.
+const estimatedDuration = 3 * time.Millisecond
 
-// mode is what becomes of requests for which there are no seats.
-type mode int
+// limitMode is how a level treats requests that find no free seats.
+type limitMode int
 
 const (
-	queueing  mode = iota // they wait
-	rejecting             // they are refused
-	exempt                // there are always seats
+	modeQueue  limitMode = iota // they wait
+	modeReject                  // they are rejected
+	modeExempt                  // there is no limit
 )
 
-// queuing says how the requests of a level queue.
-type queuing struct {
-	mode mode
+// queuingConfig is the configuration of a level's queues.
+type queuingConfig struct {
+	mode limitMode
 	dealer
-	length int // of each queue
+	length int // maximum length of each queue
 }
 
-// places is how many requests may wait.
-func (q queuing) places() int { return q.deck * q.length }
+// capacity returns the maximum number of waiting requests.
+func (q queuingConfig) capacity() int { return q.deck * q.length }
 
-// queueSet is a level's state machine: it has all the rules of seats and queues
-// and neither clock nor goroutine. Every method is told what time it is, which
-// must not go back. It is safe for concurrent use.
+// queueSet is the state machine of a level: the rules of seats and queues, without a clock
+// or goroutine. Callers pass the current time, which must not decrease. It is safe for
+// concurrent use.
 type queueSet struct {
 	level string
 
-	mu    sync.Mutex // guards what follows, and what requests say of their state
-	how   queuing
-	limit int // seats
-	// retired: the level is no more, and takes in nothing.
+	mu     sync.Mutex // guards the fields below and the state of requests
+	config queuingConfig
+	limit  int // seats
+	// retired is set when the level was removed; it accepts no requests.
 	retired bool
 
-	r      work // R, virtual time
-	last   time.Time
-	active []*queue       // in no order
-	queues map[int]*queue // the active ones, by their index
-	spare  []*queue
-	robin  int // index of the queue that was served last
-	deals  int
+	r          work // R, virtual time
+	last       time.Time
+	active     []*queue       // unordered
+	queues     map[int]*queue // the active queues by index
+	spare      []*queue
+	lastServed int // index of the queue that was served last
+	deals      int
 
 	waiting, executing       int // requests
 	seatsWaiting, seatsInUse int
@@ -57,70 +57,70 @@ type queueSet struct {
 	stats setStats
 }
 
-// Ticket is a request that a level decides about. It is that of one goroutine.
+// Ticket is the state of one request in a level. Only one goroutine may use it.
 type Ticket struct {
-	// Reason is why it was rejected.
+	// Reason is why the request was rejected.
 	Reason string
 
 	limiter *Limiter
-	class   *flowSchema
+	schema  *flowSchema
 	set     *queueSet
 	flow    *flowStats
 	width   Width
-	// watchers is how many a write is thought to wake, and -1 for other requests;
-	// over is set by Done.
+	// watchers is the estimated number of watchers that a write notifies, and -1 for other
+	// requests. over is set by Done.
 	watchers int
-	over     bool
-	// distinguisher tells the flow from others of its schema, and hash where it
-	// is dealt to.
+	finished bool
+	// distinguisher identifies the flow within its schema, and hash selects the flow's
+	// queues.
 	distinguisher string
 	hash          uint64
 	arrived       time.Time
-	// user and info are for dumps.
+	// user and info are used by dumps.
 	user *request.User
 	info *request.Info
 
-	// decided is closed when the request need not wait any longer. It is made
-	// when the request begins to wait.
+	// decided is closed when the wait of the request ends. It is nil if the request did not
+	// have to wait.
 	decided chan struct{}
 
-	// What follows is guarded by the set's lock.
-	state    state
-	queue    *queue // nil where there are none
+	// The fields below are guarded by the set's lock.
+	state    ticketState
+	queue    *queue // nil in levels without queues
 	arrivalR work
 	started  time.Time
 	prev     *Ticket
 	next     *Ticket
 }
 
-// state is how far a request has come.
-type state int
+// ticketState is the progress of a request.
+type ticketState int
 
 const (
-	fresh     state = iota
-	waiting         // in a queue
-	executing       // in its seats
-	lingering       // answered, but its final seats are still taken
-	done            // served
-	refused         // never executed
+	stateNew       ticketState = iota
+	stateWaiting               // in a queue
+	stateExecuting             // occupies its seats
+	stateLingering             // served, but occupies its final seats
+	stateDone                  // served
+	stateRejected              // not executed
 )
 
-// newQueueSet makes a queueSet without seats.
-func newQueueSet(level string, how queuing, now time.Time) *queueSet {
-	return &queueSet{level: level, how: how, last: now, queues: map[int]*queue{}, stats: newSetStats()}
+// newQueueSet returns a queueSet without seats.
+func newQueueSet(level string, config queuingConfig, now time.Time) *queueSet {
+	return &queueSet{level: level, config: config, last: now, queues: map[int]*queue{}, stats: newSetStats()}
 }
 
-// verdict is what becomes of a request that arrives.
+// verdict is the decision on an arriving request.
 type verdict int
 
 const (
-	admitted verdict = iota // it executes
-	enqueued                // it waits: decided will be closed
-	rejected                // for the reason that comes with it
-	gone                    // the level is no more: look again where to go
+	verdictExecute      verdict = iota // it executes
+	verdictEnqueue                     // it waits until Ticket.decided is closed
+	verdictReject                      // with a reason
+	verdictLevelRemoved                // the level was removed; classify the request again
 )
 
-// Reasons for which requests are rejected.
+// Reasons for rejection, as in the label "reason" of kube-apiserver's metrics.
 const (
 	reasonFull     = "queue-full"
 	reasonLimit    = "concurrency-limit"
@@ -128,64 +128,63 @@ const (
 	reasonCanceled = "cancelled"
 )
 
-// arrive takes a request in.
+// arrive decides on a new request.
 func (s *queueSet) arrive(now time.Time, r *Ticket) (verdict, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.retired {
-		return gone, ""
+		return verdictLevelRemoved, ""
 	}
-	s.pass(now)
+	s.advanceTo(now)
 	r.set, r.arrived = s, now
-	switch s.how.mode {
-	case exempt:
+	switch s.config.mode {
+	case modeExempt:
 		s.execute(now, r)
-		return admitted, ""
-	case rejecting:
+		return verdictExecute, ""
+	case modeReject:
 		if s.waiting > 0 || !s.fits(r.width.seats()) {
 			return s.reject(r, reasonLimit)
 		}
 		s.execute(now, r)
-		return admitted, ""
+		return verdictExecute, ""
 	}
-	index := s.choose(r)
-	if q := s.queues[index]; q != nil && q.waiting.n >= s.how.length {
+	index := s.chooseQueue(r)
+	if q := s.queues[index]; q != nil && q.waiting.n >= s.config.length {
 		return s.reject(r, reasonFull)
 	}
 	s.enqueue(r, index)
 	s.dispatch(now)
-	if r.state == executing {
-		return admitted, ""
+	if r.state == stateExecuting {
+		return verdictExecute, ""
 	}
 	r.decided = make(chan struct{})
-	return enqueued, ""
+	return verdictEnqueue, ""
 }
 
 func (s *queueSet) reject(r *Ticket, reason string) (verdict, string) {
-	r.state = refused
-	s.stats.reject(r.flow, reason)
-	return rejected, reason
+	r.state = stateRejected
+	s.stats.countRejection(r.flow, reason)
+	return verdictReject, reason
 }
 
-// pass lets time pass until now: everything that depends on how long something
-// was the case is brought up to date.
-func (s *queueSet) pass(now time.Time) {
+// advanceTo advances the time to now and updates everything that integrates over time.
+func (s *queueSet) advanceTo(now time.Time) {
 	d := now.Sub(s.last)
 	if d <= 0 {
-		return // clocks of several processors may be a little apart
+		return // the clocks of processors may differ a little
 	}
 	s.last = now
 	if n := len(s.active); n > 0 {
 		s.r += workOf(s.seatsInUse, d) / work(n)
-		if s.r > epoch {
-			s.beginEpoch()
+		if s.r > epochLength {
+			s.rebaseVirtualTime()
 		}
 	}
-	s.stats.pass(d, s)
+	s.stats.addPeriod(d, s)
 }
 
-// beginEpoch sets virtual time back to 0, and what is measured by it along.
-func (s *queueSet) beginEpoch() {
+// rebaseVirtualTime sets virtual time to 0 and shifts everything that is measured in it.
+func (s *queueSet) rebaseVirtualTime() {
 	for _, q := range s.active {
 		q.next -= s.r
 		for r := q.waiting.first; r != nil; r = r.next {
@@ -193,47 +192,47 @@ func (s *queueSet) beginEpoch() {
 		}
 	}
 	s.r = 0
-	s.stats.epochs++
+	s.stats.rebases++
 }
 
-// choose deals the request's flow its hand and returns the queue of it in which
-// the least work waits. Where several are alike, flows take them in turn.
-func (s *queueSet) choose(r *Ticket) int {
+// chooseQueue returns the queue of the request's hand with the least waiting work. Flows rotate
+// through equal queues.
+func (s *queueSet) chooseQueue(r *Ticket) int {
 	var room [maxHand]int
-	hand := s.how.deal(r.hash, room[:0])
+	hand := s.config.deal(r.hash, room[:0])
 	offset := s.deals % len(hand)
 	s.deals++
 	if s.waiting == 0 {
 		return hand[offset]
 	}
-	best, least := 0, work(math.MaxInt64)
+	best, minWork := 0, work(math.MaxInt64)
 	for i := range hand {
 		index := hand[(offset+i)%len(hand)]
 		var w work
 		if q := s.queues[index]; q != nil {
 			w = q.workWaiting
 		}
-		if w < least {
-			best, least = index, w
+		if w < minWork {
+			best, minWork = index, w
 		}
 	}
 	return best
 }
 
-// enqueue puts a request into a queue.
+// enqueue adds a request to a queue.
 func (s *queueSet) enqueue(r *Ticket, index int) {
 	q := s.queues[index]
 	if q == nil {
 		q = s.activate(index)
 	}
-	r.state, r.queue, r.arrivalR = waiting, q, s.r
+	r.state, r.queue, r.arrivalR = stateWaiting, q, s.r
 	q.push(r)
 	s.waiting++
 	s.seatsWaiting += r.width.seats()
 	s.stats.enqueued(r, q.waiting.n)
 }
 
-// activate makes a queue for its first request, which begins at R.
+// activate creates a queue, whose first request begins at R.
 func (s *queueSet) activate(index int) *queue {
 	var q *queue
 	if n := len(s.spare); n > 0 {
@@ -242,76 +241,76 @@ func (s *queueSet) activate(index int) *queue {
 	} else {
 		q = &queue{}
 	}
-	*q = queue{index: index, next: s.r, place: len(s.active)}
+	*q = queue{index: index, next: s.r, activeIndex: len(s.active)}
 	s.active = append(s.active, q)
 	s.queues[index] = q
 	return q
 }
 
-// rest forgets a queue if nothing is left in it.
-func (s *queueSet) rest(q *queue) {
+// deactivateIfIdle removes a queue if it is idle.
+func (s *queueSet) deactivateIfIdle(q *queue) {
 	if !q.idle() {
 		return
 	}
 	last := s.active[len(s.active)-1]
-	s.active[q.place], last.place = last, q.place
+	s.active[q.activeIndex], last.activeIndex = last, q.activeIndex
 	s.active[len(s.active)-1] = nil
 	s.active = s.active[:len(s.active)-1]
 	delete(s.queues, q.index)
-	if len(s.spare) < mostSpare {
+	if len(s.spare) < maxSpareQueues {
 		s.spare = append(s.spare, q)
 	}
 }
 
-// mostSpare is how many queues are kept for the next request.
-const mostSpare = 16
+// maxSpareQueues is the maximum number of removed queues that are kept for reuse.
+const maxSpareQueues = 16
 
-// abandon takes a request out of its queue, which is not to wait any longer. It
-// does nothing, and returns false, where the request was decided before.
-func (s *queueSet) abandon(now time.Time, r *Ticket, reason string) bool {
+// cancelWait ends the wait of a request without executing it. It returns false if the wait had
+// ended already.
+func (s *queueSet) cancelWait(now time.Time, r *Ticket, reason string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pass(now)
-	if r.state != waiting {
+	s.advanceTo(now)
+	if r.state != stateWaiting {
 		return false
 	}
-	s.unqueue(r)
-	s.rest(r.queue)
-	r.state = refused
-	s.stats.left(r, now, false)
-	s.stats.reject(r.flow, reason)
-	// It may have been one that the others were waiting for seats with.
+	s.dequeue(r)
+	s.deactivateIfIdle(r.queue)
+	r.state = stateRejected
+	s.stats.leftQueue(r, now, false)
+	s.stats.countRejection(r.flow, reason)
+	// Requests behind it may have been waiting for it to get its seats.
 	s.dispatch(now)
 	return true
 }
 
-func (s *queueSet) unqueue(r *Ticket) {
-	r.queue.take(r)
+func (s *queueSet) dequeue(r *Ticket) {
+	r.queue.remove(r)
 	s.stats.unqueued(r)
 	s.waiting--
 	s.seatsWaiting -= r.width.seats()
 }
 
-// finish ends the execution of a request. Where it has final seats they are
-// still taken for the time that is returned, after which release is called.
+// finish ends the execution of a request. If it returns a duration above 0, the request
+// occupies its final seats for that time, and the caller must call release then.
 func (s *queueSet) finish(now time.Time, r *Ticket) (linger time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pass(now)
-	if r.state != executing {
+	s.advanceTo(now)
+	if r.state != stateExecuting {
 		return 0
 	}
 	took := now.Sub(r.started)
 	s.stats.finished(r, took)
-	if q := r.queue; q != nil {
-		q.next += workOf(r.width.Initial, took-guess) // what was guessed is known now
+	if q := r.queue; q != nil { // replace the estimate by the duration
+		q.next += workOf(r.width.Initial, took-estimatedDuration) // what was guessed is known now
 	}
 	if r.width.Final > 0 && r.width.Extra > 0 {
-		r.state = lingering
-		s.dispatch(now) // the correction may have put another first, for whom there are seats
+		r.state = stateLingering
+		s.dispatch(now) // the correction may have changed which request is next, and that one may fit
 		return r.width.Extra
 	}
-	s.vacate(now, r)
+	s.freeSeats(now, r)
 	return 0
 }
 
@@ -319,15 +318,15 @@ func (s *queueSet) finish(now time.Time, r *Ticket) (linger time.Duration) {
 func (s *queueSet) release(now time.Time, r *Ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pass(now)
-	if r.state == lingering {
-		s.vacate(now, r)
+	s.advanceTo(now)
+	if r.state == stateLingering {
+		s.freeSeats(now, r)
 	}
 }
 
-// vacate frees the seats of a request, and gives them to others.
-func (s *queueSet) vacate(now time.Time, r *Ticket) {
-	r.state = done
+// freeSeats frees the seats of a request and dispatches waiting ones.
+func (s *queueSet) freeSeats(now time.Time, r *Ticket) {
+	r.state = stateDone
 	s.executing--
 	s.seatsInUse -= r.width.seats()
 	s.running.remove(r)
@@ -335,18 +334,18 @@ func (s *queueSet) vacate(now time.Time, r *Ticket) {
 	if q := r.queue; q != nil {
 		q.executing--
 		q.seatsInUse -= r.width.seats()
-		s.rest(q)
+		s.deactivateIfIdle(q)
 	}
 	s.dispatch(now)
 }
 
-// reconfigure changes how requests queue. Those that wait stay where they are,
-// also in queues that get no more requests.
-func (s *queueSet) reconfigure(now time.Time, how queuing) {
+// reconfigure changes the queuing. Waiting requests stay in their queues, even in those that
+// get no new requests.
+func (s *queueSet) reconfigure(now time.Time, config queuingConfig) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pass(now)
-	s.how = how
+	s.advanceTo(now)
+	s.config = config
 	s.dispatch(now)
 }
 
@@ -354,13 +353,13 @@ func (s *queueSet) reconfigure(now time.Time, how queuing) {
 func (s *queueSet) setLimit(now time.Time, limit, denominator int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pass(now)
+	s.advanceTo(now)
 	s.limit = limit
 	s.stats.denominator = denominator
 	s.dispatch(now)
 }
 
-// retire ends the set if nothing is going on in it, and tells whether it did.
+// retire marks the set as removed if it is idle, and reports whether it is.
 func (s *queueSet) retire() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -368,13 +367,13 @@ func (s *queueSet) retire() bool {
 	return s.retired
 }
 
-// idle: nothing waits and nothing executes.
+// idle reports whether no request waits or executes.
 func (s *queueSet) idle() bool { return s.waiting == 0 && s.executing == 0 }
 
-// takeDemand returns what was seen of the demand for seats since the last time.
-func (s *queueSet) takeDemand(now time.Time) demand {
+// resetDemand returns the demand for seats since the last call.
+func (s *queueSet) resetDemand(now time.Time) demand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pass(now)
-	return s.stats.demand.take(s.seatsWaiting + s.seatsInUse)
+	s.advanceTo(now)
+	return s.stats.demand.reset(s.seatsWaiting + s.seatsInUse)
 }

@@ -6,46 +6,46 @@ import (
 	"time"
 )
 
-// retryTracker knows how long clients that are rejected should stay away, by
-// level: longer, the more are rejected in spite of it.
+// retryTracker computes the Retry-After of rejected requests by level. It grows while many
+// requests are rejected.
 type retryTracker struct {
 	levels sync.Map // name -> *retries
 }
 
-// longestRetry is the most seconds that a client is asked to stay away.
-const longestRetry = 32
+// maxRetryAfter is the maximum Retry-After in seconds.
+const maxRetryAfter = 32
 
-// retries are the rejections of a level in the last seconds.
-type retries struct {
-	seconds atomic.Int64 // to stay away
+// levelRetries counts the rejections of a level in the last seconds.
+type levelRetries struct {
+	seconds atomic.Int64 // the current Retry-After
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	updated int64      // the second in which seconds was set
-	recent  [longestRetry + 1]struct {
+	recent  [maxRetryAfter + 1]struct {
 		second int64
 		n      int
 	}
 }
 
-func (t *retryTracker) of(level string) *retries {
+func (t *retryTracker) retriesOf(level string) *levelRetries {
 	if r, ok := t.levels.Load(level); ok {
-		return r.(*retries)
+		return r.(*levelRetries)
 	}
-	fresh := &retries{}
+	fresh := &levelRetries{}
 	fresh.seconds.Store(1)
 	r, _ := t.levels.LoadOrStore(level, fresh)
-	return r.(*retries)
+	return r.(*levelRetries)
 }
 
-// after is how many seconds a client that is rejected should stay away.
-func (t *retryTracker) after(level string) int { return int(t.of(level).seconds.Load()) }
+// after returns the Retry-After of a level in seconds.
+func (t *retryTracker) after(level string) int { return int(t.retriesOf(level).seconds.Load()) }
 
-// forget drops what is known of a level that is no more.
+// forget drops the state of a removed level.
 func (t *retryTracker) forget(level string) { t.levels.Delete(level) }
 
 // rejected counts a rejection.
 func (t *retryTracker) rejected(level string, now time.Time) {
-	r, second := t.of(level), now.Unix()
+	r, second := t.retriesOf(level), now.Unix()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	slot := &r.recent[second%int64(len(r.recent))]
@@ -56,10 +56,9 @@ func (t *retryTracker) rejected(level string, now time.Time) {
 	slot.n++
 }
 
-// update sets the time to stay away by how many came in the one before: fewer
-// than one a second is so good that it is halved, three a second so bad that it
-// is doubled.
-func (r *retries) update(second int64) {
+// update adapts the Retry-After to the rejections in the last period of that length: it is
+// halved at less than one a second, and doubled at three or more a second.
+func (r *levelRetries) update(second int64) {
 	seconds := r.seconds.Load()
 	if r.updated == 0 {
 		r.updated = second
@@ -77,7 +76,7 @@ func (r *retries) update(second int64) {
 	case int64(n) < seconds:
 		seconds = max(1, seconds/2)
 	case int64(n) >= 3*seconds:
-		seconds = min(longestRetry, 2*seconds)
+		seconds = min(maxRetryAfter, 2*seconds)
 	}
 	r.seconds.Store(seconds)
 	r.updated = second

@@ -12,29 +12,29 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// busy is a limiter in which one request of alice executes and two of bob wait,
-// and one of a master executes; end lets all finish.
-func busy(t *testing.T, o Options) (l *Limiter, end func()) {
+// newBusyLimiter returns a limiter with an executing and two waiting requests and an executing
+// exempt one; end finishes all.
+func newBusyLimiter(t *testing.T, o Options) (l *Limiter, end func()) {
 	t.Helper()
 	o.Seats, o.Clock = 1, newFakeClock()
 	l, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Configure(one(4, 5))
-	info := aGet()
+	l.Configure(twoUserConfig(4, 5))
+	info := getRequest()
 	info.Verb = "delete"
-	executes, ok := l.Begin(t.Context(), Ask{User: someone("alice"), Info: info})
+	executes, ok := l.Begin(t.Context(), RequestDigest{User: testUser("alice"), Info: info})
 	if !ok {
 		t.Fatal("alice is rejected")
 	}
-	master := begins(t, l, "root")
+	master := mustBegin(t, l, "root")
 	master.Done()
 	root := &request.User{Name: "root", Groups: []string{request.GroupMasters}}
-	exempt, _ := l.Begin(t.Context(), Ask{User: root, Info: &request.Info{Verb: "get", Path: "/metrics"}})
-	waits := []*begun{begin(t.Context(), l, "bob")}
+	exempt, _ := l.Begin(t.Context(), RequestDigest{User: root, Info: &request.Info{Verb: "get", Path: "/metrics"}})
+	waits := []*pendingBegin{startBegin(t.Context(), l, "bob")}
 	eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
-	waits = append(waits, begin(t.Context(), l, "bob"))
+	waits = append(waits, startBegin(t.Context(), l, "bob"))
 	eventually(t, "bob waits twice", func() bool { return waitingIn(l, "small") == 2 })
 	o.Clock.(*fakeClock).advance(time.Second)
 	return l, func() {
@@ -47,9 +47,9 @@ func busy(t *testing.T, o Options) (l *Limiter, end func()) {
 	}
 }
 
-// TestDumps has the format of kube-apiserver, columns and all.
+// TestDumps compares the dumps with kube-apiserver's format.
 func TestDumps(t *testing.T) {
-	l, end := busy(t, Options{})
+	l, end := newBusyLimiter(t, Options{})
 	defer end()
 	dump := func(f func(*strings.Builder) error) []string {
 		var b strings.Builder
@@ -99,13 +99,13 @@ func TestDumps(t *testing.T) {
 	}
 }
 
-// TestMetrics: all that kube-apiserver has, with its types and labels, and some
-// values.
+// TestMetrics checks that all metrics of kube-apiserver exist with their types and labels,
+// and some values.
 func TestMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	inflight := NewInflight(nil)
 	reg.MustRegister(inflight)
-	l, end := busy(t, Options{Metrics: reg, Inflight: inflight})
+	l, end := newBusyLimiter(t, Options{Metrics: reg, Inflight: inflight})
 	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestMetrics(t *testing.T) {
 		for _, m := range f.GetMetric() {
 			for _, p := range m.GetLabel() {
 				if p.GetValue() == "small" {
-					t.Fatalf("%s tells of a level that is no more", f.GetName())
+					t.Fatalf("%s has a series of a removed level", f.GetName())
 				}
 			}
 		}
@@ -176,17 +176,17 @@ func TestMetrics(t *testing.T) {
 
 func TestWatermarks(t *testing.T) {
 	var w watermark
-	now := beginning
+	now := testStart
 	w.add(now, 3)
 	w.add(now, -2)
 	now = now.Add(time.Second)
 	w.roll(now)
-	if w.before != 3 || w.most != 1 {
+	if w.previousMax != 3 || w.max != 1 {
 		t.Errorf("got %+v", w)
 	}
 	now = now.Add(5 * time.Second)
 	w.roll(now)
-	if w.before != 1 || w.most != 1 {
+	if w.previousMax != 1 || w.max != 1 {
 		t.Errorf("got %+v", w)
 	}
 }

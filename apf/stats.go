@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Bounds of histograms; kube-apiserver's.
+// Bounds of histograms, equal to kube-apiserver's.
 var (
 	lengthBounds   = []float64{0, 10, 25, 50, 100, 250, 500, 1000}
 	durationBounds = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30}
@@ -16,19 +16,18 @@ var (
 	kindBounds     = []float64{0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1}
 )
 
-// flowStats is what is counted of the requests of one schema in one level. It is
-// guarded by the lock of the level.
+// flowStats are the statistics of one schema in one level. The level's lock guards them.
 type flowStats struct {
 	schema string
-	used   bool // by the configuration
+	used   bool // by the current configuration
 
 	waiting, seatsWaiting     int
 	executing, seatsExecuting int
 	dispatched, blocked       uint64
 	rejections                map[string]uint64
 
-	waited         [2]histogram // of requests that were rejected, and executed
-	regular, watch histogram    // execution
+	waited         [2]histogram // by whether the request was executed: 0 no, 1 yes
+	regular, watch histogram    // execution time of watches and others
 	lengths, seats histogram
 	watchers       histogram
 }
@@ -42,15 +41,15 @@ func newFlowStats(schema string) *flowStats {
 	}
 }
 
-// setStats is what is measured of a queueSet. It is guarded by its lock.
+// setStats are the statistics of a queueSet. Its lock guards them.
 type setStats struct {
 	flows  map[string]*flowStats
 	demand demand
-	// denominator is what utilisation is measured by.
+	// denominator is the number of seats that utilization is measured against.
 	denominator int
 
 	dispatches, rejections, timeouts, cancellations int
-	epochs                                          uint64
+	rebases                                         uint64
 	// dispatchR and latestS are R and S at the last dispatch.
 	dispatchR, latestS work
 
@@ -65,25 +64,25 @@ func newSetStats() setStats {
 	}
 }
 
-// pass notes that the set was for a time as it is.
-func (t *setStats) pass(d time.Duration, s *queueSet) {
+// addPeriod adds a period in which s did not change.
+func (t *setStats) addPeriod(d time.Duration, s *queueSet) {
 	seats := s.seatsWaiting + s.seatsInUse
-	t.demand.pass(seats, d)
-	t.demanded.pass(d, seats, t.denominator)
-	t.seatsUsed.pass(d, s.seatsInUse, t.denominator)
-	t.executors.pass(d, s.executing, t.denominator)
-	t.waiters.pass(d, s.waiting, s.how.places())
+	t.demand.addPeriod(seats, d)
+	t.demanded.addPeriod(d, seats, t.denominator)
+	t.seatsUsed.addPeriod(d, s.seatsInUse, t.denominator)
+	t.executors.addPeriod(d, s.executing, t.denominator)
+	t.waiters.addPeriod(d, s.waiting, s.config.capacity())
 }
 
 func (t *setStats) enqueued(r *Ticket, length int) {
 	r.flow.waiting++
 	r.flow.seatsWaiting += r.width.seats()
 	r.flow.lengths.observe(float64(length))
-	t.demand.see(r.set.seatsWaiting + r.set.seatsInUse)
+	t.demand.noteSeats(r.set.seatsWaiting + r.set.seatsInUse)
 }
 
-// left: the request is out of its queue, and executes or not.
-func (t *setStats) left(r *Ticket, now time.Time, executes bool) {
+// leftQueue records that the request left its queue, and whether it executes.
+func (t *setStats) leftQueue(r *Ticket, now time.Time, executes bool) {
 	i := 0
 	if executes {
 		i = 1
@@ -91,7 +90,7 @@ func (t *setStats) left(r *Ticket, now time.Time, executes bool) {
 	r.flow.waited[i].observe(now.Sub(r.arrived).Seconds())
 }
 
-// unqueued: the request, with the width that it had, waits no more.
+// unqueued removes the request, with its width while it waited, from the waiting ones.
 func (t *setStats) unqueued(r *Ticket) {
 	r.flow.waiting--
 	r.flow.seatsWaiting -= r.width.seats()
@@ -99,7 +98,7 @@ func (t *setStats) unqueued(r *Ticket) {
 
 func (t *setStats) dispatched(r *Ticket, s *queueSet) {
 	t.dispatches++
-	t.demand.see(s.seatsWaiting + s.seatsInUse)
+	t.demand.noteSeats(s.seatsWaiting + s.seatsInUse)
 	f := r.flow
 	f.dispatched++
 	f.executing++
@@ -113,7 +112,7 @@ func (t *setStats) dispatched(r *Ticket, s *queueSet) {
 	}
 }
 
-func (t *setStats) unaccommodated(r *Ticket) { r.flow.blocked++ }
+func (t *setStats) noAccommodation(r *Ticket) { r.flow.blocked++ }
 
 func (t *setStats) finished(r *Ticket, took time.Duration) {
 	h := &r.flow.regular
@@ -128,7 +127,7 @@ func (t *setStats) vacated(r *Ticket) {
 	r.flow.seatsExecuting -= r.width.seats()
 }
 
-func (t *setStats) reject(f *flowStats, reason string) {
+func (t *setStats) countRejection(f *flowStats, reason string) {
 	f.rejections[reason]++
 	switch reason {
 	case reasonTimeout:
@@ -140,7 +139,7 @@ func (t *setStats) reject(f *flowStats, reason string) {
 	}
 }
 
-// flow returns what is counted of a schema, from now on.
+// flow returns the statistics of a schema and marks them as used.
 func (s *queueSet) flow(schema string) *flowStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,8 +152,8 @@ func (s *queueSet) flow(schema string) *flowStats {
 	return f
 }
 
-// beginFlows forgets schemas that are not in use any more; those that are, are
-// asked for with flow after it.
+// beginFlows drops the statistics of unused schemas and marks all as unused; flow marks
+// those that the new configuration uses.
 func (s *queueSet) beginFlows() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

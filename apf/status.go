@@ -13,26 +13,25 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// statusWrites remembers when the status of which flow schema was written, so
-// that servers of different opinions do not quarrel for ever.
+// statusWrites has the times at which the status of each flow schema was written, so that
+// servers with different configurations do not overwrite each other endlessly.
 type statusWrites map[string][]time.Time
 
-// mostStatusWrites is how often the status of one flow schema is written in a
-// minute.
-const mostStatusWrites = 6
+// maxStatusWrites is the maximum number of status writes of one flow schema in a minute.
+const maxStatusWrites = 6
 
-// allows tells whether the status of a schema may be written now, and counts it.
+// allows reports whether the status of a schema may be written now, and counts the write.
 func (w statusWrites) allows(name string, now time.Time) bool {
 	recent := slices.DeleteFunc(w[name], func(t time.Time) bool { return now.Sub(t) > time.Minute })
 	w[name] = recent
-	if len(recent) >= mostStatusWrites {
+	if len(recent) >= maxStatusWrites {
 		return false
 	}
 	w[name] = append(recent, now)
 	return true
 }
 
-// forget drops what is remembered of schemas that are no more.
+// forget drops the entries of deleted flow schemas.
 func (w statusWrites) forget(schemas []*flowcontrolv1.FlowSchema) {
 	there := map[string]bool{}
 	for _, s := range schemas {
@@ -41,9 +40,9 @@ func (w statusWrites) forget(schemas []*flowcontrolv1.FlowSchema) {
 	maps.DeleteFunc(w, func(name string, _ []time.Time) bool { return !there[name] })
 }
 
-// danglingOf is the condition that says whether the priority level that a flow
-// schema names is there; nil if its status says so already.
-func danglingOf(s *flowcontrolv1.FlowSchema, dangling bool) *flowcontrolv1.FlowSchemaCondition {
+// danglingCondition returns the condition that reports whether the priority level of a flow
+// schema exists, or nil if the status has it already.
+func danglingCondition(s *flowcontrolv1.FlowSchema, dangling bool) *flowcontrolv1.FlowSchemaCondition {
 	level := s.Spec.PriorityLevelConfiguration.Name
 	want := &flowcontrolv1.FlowSchemaCondition{
 		Type: flowcontrolv1.FlowSchemaConditionDangling, Status: flowcontrolv1.ConditionFalse, Reason: "Found",
@@ -61,21 +60,21 @@ func danglingOf(s *flowcontrolv1.FlowSchema, dangling bool) *flowcontrolv1.FlowS
 	return want
 }
 
-// statusUpdate is a condition to be written.
+// statusUpdate is a condition to write.
 type statusUpdate struct {
 	schema    string
 	condition *flowcontrolv1.FlowSchemaCondition
 }
 
-// statusUpdates are the conditions to be written now, by which levels there are.
-// It tells whether others must wait.
-func (k *Keeper) statusUpdates(schemas []*flowcontrolv1.FlowSchema, levels map[string]bool) (updates []statusUpdate, wait bool) {
+// statusUpdates returns the conditions to write now; levels has the existing levels. wait is
+// set if further conditions exceed the rate limit.
+func (k *Controller) statusUpdates(schemas []*flowcontrolv1.FlowSchema, levels map[string]bool) (updates []statusUpdate, wait bool) {
 	if k.written == nil {
 		k.written = statusWrites{}
 	}
 	k.written.forget(schemas)
 	for _, s := range schemas {
-		c := danglingOf(s, !levels[s.Spec.PriorityLevelConfiguration.Name])
+		c := danglingCondition(s, !levels[s.Spec.PriorityLevelConfiguration.Name])
 		switch {
 		case c == nil:
 		case k.written.allows(s.Name, k.clock.Now()):
@@ -88,8 +87,8 @@ func (k *Keeper) statusUpdates(schemas []*flowcontrolv1.FlowSchema, levels map[s
 }
 
 // writeStatus applies a condition.
-func (k *Keeper) writeStatus(ctx context.Context, u statusUpdate) error {
-	t := named(k.schemas, u.schema)
+func (k *Controller) writeStatus(ctx context.Context, u statusUpdate) error {
+	t := withName(k.schemas, u.schema)
 	t.Status = true
 	c := u.condition
 	_, err := k.reg.Apply(ctx, t, map[string]any{
@@ -100,8 +99,8 @@ func (k *Keeper) writeStatus(ctx context.Context, u statusUpdate) error {
 			"type": string(c.Type), "status": string(c.Status), "reason": c.Reason, "message": c.Message,
 			"lastTransitionTime": k.clock.Now().UTC().Format(time.RFC3339),
 		}}},
-	}, registry.ApplyOptions{WriteOptions: registry.WriteOptions{Manager: consumer}, Force: true})
-	if err != nil && !apierrors.IsNotFound(err) { // else deleted meanwhile
+	}, registry.ApplyOptions{WriteOptions: registry.WriteOptions{Manager: consumerManager}, Force: true})
+	if err != nil && !apierrors.IsNotFound(err) { // else the schema was deleted meanwhile
 		return fmt.Errorf("status of flow schema %s: %w", u.schema, err)
 	}
 	return nil

@@ -6,31 +6,30 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// watchers counts the watches, so that a write can be told how many it wakes.
-type watchers struct {
+// watchCounts counts the watches of each scope, to estimate how many of them a write notifies.
+type watchCounts struct {
 	mu    sync.RWMutex
-	count map[watched]int
-	// chosen counts watches of those objects that have a certain value in a
-	// field, by the value.
-	chosen map[watched]map[string]int
+	count map[watchScope]int
+	// byValue counts watches that select by the value of an indexed field, by that value.
+	byValue map[watchScope]map[string]int
 }
 
-// watched is what a watch is of: everything of a resource, a namespace, or one
+// watchScope is the scope of a watch: all objects of a resource, those of a namespace, or one
 // object.
-type watched struct{ group, resource, namespace, name string }
+type watchScope struct{ group, resource, namespace, name string }
 
-// Selected says of which objects a watch is, beyond its path.
-type Selected struct {
-	// Name is that of the one object which is watched.
+// WatchSelection is the selection of a watch by its selectors.
+type WatchSelection struct {
+	// Name is the name of the only selected object.
 	Name string
-	// Value: only objects with this value in a field that is told apart cheaply,
-	// as pods by their node.
+	// Value is the value of an indexed field, such as the node of pods, that selected
+	// objects have.
 	Value string
 }
 
-// add counts a watch, until what it returns is called.
-func (w *watchers) add(info *request.Info, selected Selected) (end func()) {
-	k := watched{info.Group, info.Resource, info.Namespace, info.Name}
+// add counts a watch until end is called.
+func (w *watchCounts) add(info *request.Info, selected WatchSelection) (end func()) {
+	k := watchScope{info.Group, info.Resource, info.Namespace, info.Name}
 	if selected.Name != "" {
 		k.name = selected.Name
 	}
@@ -38,11 +37,11 @@ func (w *watchers) add(info *request.Info, selected Selected) (end func()) {
 	return sync.OnceFunc(func() { w.change(k, selected.Value, -1) })
 }
 
-func (w *watchers) change(k watched, value string, delta int) {
+func (w *watchCounts) change(k watchScope, value string, delta int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.count == nil {
-		w.count, w.chosen = map[watched]int{}, map[watched]map[string]int{}
+		w.count, w.byValue = map[watchScope]int{}, map[watchScope]map[string]int{}
 	}
 	if value == "" {
 		if w.count[k] += delta; w.count[k] == 0 {
@@ -50,31 +49,31 @@ func (w *watchers) change(k watched, value string, delta int) {
 		}
 		return
 	}
-	values := w.chosen[k]
+	values := w.byValue[k]
 	if values == nil {
 		values = map[string]int{}
-		w.chosen[k] = values
+		w.byValue[k] = values
 	}
 	if values[value] += delta; values[value] == 0 {
 		delete(values, value)
 	}
 	if len(values) == 0 {
-		delete(w.chosen, k)
+		delete(w.byValue, k)
 	}
 }
 
-// of is how many watches a write is thought to wake. Of those that choose by a
-// field nobody knows yet which: it is as many as an average value has.
-func (w *watchers) of(info *request.Info) int {
+// notifiedBy estimates the number of watches that a write notifies. The field values of the
+// written object are unknown, so watches by field count as the average of all values.
+func (w *watchCounts) notifiedBy(info *request.Info) int {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	if len(w.count) == 0 && len(w.chosen) == 0 {
+	if len(w.count) == 0 && len(w.byValue) == 0 {
 		return 0
 	}
 	n := 0
-	see := func(k watched) {
+	see := func(k watchScope) {
 		n += w.count[k]
-		if values := w.chosen[k]; len(values) > 0 {
+		if values := w.byValue[k]; len(values) > 0 {
 			sum := 0
 			for _, v := range values {
 				sum += v
@@ -82,15 +81,15 @@ func (w *watchers) of(info *request.Info) int {
 			n += (sum + len(values) - 1) / len(values)
 		}
 	}
-	k := watched{group: info.Group, resource: info.Resource}
+	k := watchScope{group: info.Group, resource: info.Resource}
 	see(k)
 	if info.Namespace != "" {
-		see(watched{k.group, k.resource, info.Namespace, ""})
+		see(watchScope{k.group, k.resource, info.Namespace, ""})
 	}
 	if info.Name != "" {
-		see(watched{k.group, k.resource, "", info.Name})
+		see(watchScope{k.group, k.resource, "", info.Name})
 		if info.Namespace != "" {
-			see(watched{k.group, k.resource, info.Namespace, info.Name})
+			see(watchScope{k.group, k.resource, info.Namespace, info.Name})
 		}
 	}
 	return n

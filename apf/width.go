@@ -5,21 +5,23 @@ import (
 	"time"
 )
 
-// Width is how much of a server a request takes: so many seats while it
-// executes, and then, after it was answered, Final seats for another time.
+// Width is the number of seats of a request: Initial while it executes, and Final for the
+// time Extra after its response.
 type Width struct {
 	Initial, Final int
 	Extra          time.Duration
 }
 
-// seats is how many seats the request takes, from the start to the end: those
-// that it needs last are not given away in between.
+// seats returns the seats that the request occupies from start to end; it occupies the
+// larger number all the time.
 func (w Width) seats() int { return max(w.Initial, w.Final) }
 
-// estimate is the work that the request is thought to be.
-func (w Width) estimate() work { return workOf(w.Initial, guess) + workOf(w.Final, w.Extra) }
+// estimate returns the estimated work of the request.
+func (w Width) estimate() work {
+	return workOf(w.Initial, estimatedDuration) + workOf(w.Final, w.Extra)
+}
 
-// within reduces the final seats to those that there are, for a longer time.
+// within limits the final seats to limit and extends Extra accordingly.
 func (w Width) within(limit int) Width {
 	if limit = max(limit, 1); w.Final > limit {
 		w.Extra = workOf(w.Final, w.Extra).spread(limit)
@@ -28,40 +30,40 @@ func (w Width) within(limit int) Width {
 	return w
 }
 
-// What widths are estimated from; kube-apiserver's values.
+// Parameters of the estimates, equal to kube-apiserver's.
 const (
-	// bytesPerSeat is how much a list may hold in memory for each of its seats,
-	// and cachedListBytes the most that it holds: lists are sent in parts.
+	// bytesPerSeat is the memory of a list for each of its seats, and cachedListBytes the
+	// maximum that counts, because lists are streamed.
 	bytesPerSeat    = 100_000
 	cachedListBytes = 1_000_000
-	// maxListSeats and maxWriteSeats are what no request exceeds.
+	// maxListSeats and maxWriteSeats are upper limits of the width.
 	maxListSeats  = 100
 	maxWriteSeats = 10
-	// watchersPerSeat is how many watchers take a seat for eventTime.
+	// watchersPerSeat watchers occupy a seat for eventTime.
 	watchersPerSeat = 10
 	eventTime       = 5 * time.Millisecond
 )
 
-// ListShape is what a list, or a watch that begins with one, asks for.
+// ListShape describes a list request.
 type ListShape struct {
-	// One: by name, at most one object.
+	// One is set if the list selects a single object by name.
 	One bool
-	// Limit is that of a page; 0 means all.
+	// Limit is the page size; 0 means no limit.
 	Limit int64
-	// Selects: by labels or fields, so that objects are looked at in vain.
+	// Selects is set if the list has a label or field selector.
 	Selects bool
 }
 
-// Objects is what there is of a resource.
+// Objects is the number and size of the objects of a resource.
 type Objects struct {
 	Count int64
-	// Bytes is their size together.
+	// Bytes is their total size.
 	Bytes int64
 }
 
-// listWidth is that of a list. Its seats are the memory that it holds at once:
-// that of the objects in it or, where it selects, of those it looks at.
-func listWidth(have Objects, shape ListShape, most int) Width {
+// listWidth returns the width of a list. Its seats stand for memory: that of the objects in
+// the list or, with a selector, of the objects that are filtered.
+func listWidth(have Objects, shape ListShape, maxSeats int) Width {
 	count := have.Count
 	if shape.Limit > 0 {
 		count = min(count, shape.Limit)
@@ -77,17 +79,17 @@ func listWidth(have Objects, shape ListShape, most int) Width {
 		size = float64(have.Bytes) / float64(have.Count) * float64(count)
 	}
 	seats := int(math.Ceil(min(size, cachedListBytes) / bytesPerSeat))
-	return Width{Initial: max(1, min(seats, most, maxListSeats))}
+	return Width{Initial: max(1, min(seats, maxSeats, maxListSeats))}
 }
 
-// writeWidth is that of a write that so many watchers will be told of. They are
-// served side by side, but take seats for some time after the answer: few for
-// long rather than many, so that the write need not wait for them.
-func writeWidth(watchers, most int) Width {
+// writeWidth returns the width of a write that notifies so many watchers. The seats are
+// occupied after the response, few seats for a longer time, so that the write does not wait
+// for them.
+func writeWidth(watchers, maxSeats int) Width {
 	w := Width{Initial: 1}
 	if watchers >= watchersPerSeat {
 		seats := (watchers + watchersPerSeat - 1) / watchersPerSeat
-		w.Final = max(1, min(seats, most, maxWriteSeats))
+		w.Final = max(1, min(seats, maxSeats, maxWriteSeats))
 		w.Extra = workOf(seats, eventTime).spread(w.Final)
 	}
 	return w

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// work is a number of seats times the time for which they are taken, and what
-// virtual time is measured in: one unit is one seat for one nanosecond.
+// work is a number of seats times the duration for which they are occupied. It is the unit
+// of virtual time: 1 is one seat for one nanosecond.
 type work int64
 
-// epoch is where virtual time is set back, with everything that is measured by
-// it, so that it never overflows.
-const epoch work = 1 << 61
+// epochLength is the virtual time at which it is rebased to 0, so that it never overflows.
+const epochLength work = 1 << 61
 
 func workOf(seats int, d time.Duration) work { return work(seats) * work(d) }
 
-// spread is how long so many seats take for w.
+// spread returns the duration for which the seats are occupied by w.
 func (w work) spread(seats int) time.Duration { return time.Duration(w / work(seats)) }
 
-// seatSeconds is w for people and for metrics.
+// seatSeconds returns w in seat-seconds.
 func (w work) seatSeconds() float64 { return float64(w) / float64(time.Second) }
 
-// String is w as kube-apiserver writes it: seat-seconds with eight digits.
+// String returns w in kube-apiserver's format: seat-seconds with eight digits.
 func (w work) String() string {
 	sign := ""
 	if w < 0 {

@@ -8,12 +8,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Access answers the questions of Resource.CheckAccess, which an object alone
-// does not answer.
+// Access gives CreateStrategy.ValidateAccess the data that the object does not contain.
 type Access interface {
 	// Authorize returns an error that tells the client why the user of the request
 	// may not do what info describes, or nil if the user may.
 	Authorize(ctx context.Context, info *request.Info) error
-	// Namespace returns a namespace as it is stored.
+	// Namespace returns the stored namespace.
 	Namespace(ctx context.Context, name string) (*corev1.Namespace, error)
 }

@@ -14,43 +14,42 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// Allocator hands out what no two objects may have: service addresses and node
-// ports. What it hands out is given back by itself when the write that it was
-// for fails, and what is freed is only free once the write is done.
+// Allocator allocates the IP addresses and node ports of services. If the write fails, its
+// allocations are released; values that it frees become available when the write is done.
 type Allocator interface {
-	// Families are the address families that there are addresses of, the
-	// preferred one first: "IPv4", "IPv6".
+	// Families returns the address families of the service CIDRs, the preferred one first:
+	// "IPv4", "IPv6".
 	Families() []string
-	// TakeIP takes an address for owner: the one asked for or, if that is not
-	// valid, any of the family.
+	// TakeIP allocates an address for owner: the requested one or, if that is the zero
+	// Addr, any of the family.
 	TakeIP(ctx context.Context, family string, asked netip.Addr, owner Object) (netip.Addr, error)
-	// FreeIP gives an address back that owner had.
+	// FreeIP frees an address of owner.
 	FreeIP(ip netip.Addr, owner Object)
-	// TakePort takes the node port asked for or, if that is 0, any.
+	// TakePort allocates the requested node port or, if that is 0, any.
 	TakePort(ctx context.Context, asked int32) (int32, error)
-	// FreePort gives a node port back.
+	// FreePort frees a node port.
 	FreePort(port int32)
 }
 
-// The state of allocation is stored, in the forms that kube-apiserver stores: an
-// address is taken when there is an object of its name in AddressResource, and
-// a port when its bit is set in the value under PortsKey.
+// PortsKey is the etcd key of the bitmap of allocated node ports. Allocated addresses are
+// stored as objects of AddressResource. Both have the format of kube-apiserver.
 const PortsKey = "ranges/servicenodeports"
 
-// AddressManager is who manages the objects of AddressResource that say whose
-// an address is.
+// AddressManager is the value of the label ipaddress.kubernetes.io/managed-by of IPAddresses
+// that an allocator created.
 const AddressManager = "ipallocator.k8s.io"
 
-// AddressResource is where taken addresses are.
+// AddressResource returns the resource of allocated addresses.
 func AddressResource() schema.GroupResource {
 	return schema.GroupResource{Group: networkingv1.GroupName, Resource: "ipaddresses"}
 }
 
-// TakenAddress is the object that says that owner, of a resource, has ip.
-func TakenAddress(ip netip.Addr, resource string, owner Object) Object {
+// AllocatedIPAddress returns the IPAddress that records the allocation of ip to owner, an
+// object of resource.
+func AllocatedIPAddress(ip netip.Addr, resource string, owner Object) Object {
 	return &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{Name: ip.String(), Labels: map[string]string{
-			"ipaddress.kubernetes.io/ip-family": familyOf(ip),
+			"ipaddress.kubernetes.io/ip-family": FamilyOf(ip),
 			networkingv1.LabelManagedBy:         AddressManager,
 		}},
 		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{
@@ -58,15 +57,15 @@ func TakenAddress(ip netip.Addr, resource string, owner Object) Object {
 	}
 }
 
-// Claim is what an object of AddressResource says: whose an address is.
-type Claim struct {
+// IPClaim is the content of an IPAddress: an address and a reference to its owner.
+type IPClaim struct {
 	IP                               netip.Addr
 	Group, Resource, Namespace, Name string
 }
 
-// ClaimOf reads an object that TakenAddress made, here or in a server of the same
-// kind; ok is false for all others.
-func ClaimOf(obj Object) (c Claim, ok bool) {
+// IPClaimOf returns the content of an IPAddress that an allocator created; ok is false for
+// other objects.
+func IPClaimOf(obj Object) (c IPClaim, ok bool) {
 	taken, ok := obj.(*networkingv1.IPAddress)
 	if !ok || taken.Labels[networkingv1.LabelManagedBy] != AddressManager {
 		return c, false
@@ -82,8 +81,8 @@ func ClaimOf(obj Object) (c Claim, ok bool) {
 	return c, true
 }
 
-// DecodePorts reads which ports are taken: bit n is the port n above the first.
-// An empty value means none.
+// DecodePorts decodes the bitmap of allocated ports: bit n is the nth port after the first.
+// An empty value means that none is allocated.
 func DecodePorts(value []byte) (*big.Int, error) {
 	var state corev1.RangeAllocation
 	if len(value) > 0 {
@@ -98,7 +97,21 @@ func DecodePorts(value []byte) (*big.Int, error) {
 	return new(big.Int).SetBytes(state.Data), nil
 }
 
-// EncodePorts is the value that DecodePorts reads.
+// EncodePorts encodes the value that DecodePorts decodes.
 func EncodePorts(first, last int32, used *big.Int) ([]byte, error) {
 	return proto.Append(nil, "v1", "RangeAllocation", &corev1.RangeAllocation{Range: fmt.Sprintf("%d-%d", first, last), Data: used.Bytes()})
 }
+
+// FamilyOf returns the address family of ip: "IPv4" or "IPv6".
+func FamilyOf(ip netip.Addr) string {
+	if ip.Is4() {
+		return "IPv4"
+	}
+	return "IPv6"
+}
+
+// TakenError reports why an Allocator cannot give a client the value that it asked for.
+type TakenError struct{ Reason string }
+
+// Error implements error.
+func (e *TakenError) Error() string { return e.Reason }

@@ -111,7 +111,7 @@ func (r *Resource) id() string {
 // take takes resources out.
 func (i *index) take(out []*Resource) {
 	for _, r := range out {
-		i.prefixes.Delete(r.Prefix)
+		i.prefixes.Delete(r.Storage.Prefix)
 		if is, ok := i.more.Get(r.id()); ok && is == r {
 			i.more.Delete(r.id())
 			continue
@@ -139,13 +139,13 @@ func (i *index) put(in []*Resource) error {
 		if err := r.complete(); err != nil {
 			return fmt.Errorf("resource %q: %w", r.Name, err)
 		}
-		if r.Prefix == "" {
+		if r.Storage.Prefix == "" {
 			continue
 		}
-		if other, ok := i.prefixes.Get(r.Prefix); ok {
-			return fmt.Errorf("resource %q: %q has the prefix %q already", r.Name, other.Name, r.Prefix)
+		if other, ok := i.prefixes.Get(r.Storage.Prefix); ok {
+			return fmt.Errorf("resource %q: %q has the prefix %q already", r.Name, other.Name, r.Storage.Prefix)
 		}
-		i.prefixes.Set(r.Prefix, r)
+		i.prefixes.Set(r.Storage.Prefix, r)
 	}
 	for name, of := range byGroup(in) {
 		if g, ok := i.groups.Get(name); ok {

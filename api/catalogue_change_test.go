@@ -7,18 +7,31 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // plainKind is a resource of a group that differs from others in its names alone.
 func plainKind(group, name string, versions ...string) *Resource {
-	r := configMap()
-	r.Name, r.Singular, r.Kind, r.Prefix = name, name, "K"+name, group+"/"+name
-	r.Versions = nil
+	r := &Resource{
+		Names:   Names{Name: name, Singular: name, Kind: "K" + name, Namespaced: true},
+		New:     func() Object { return &corev1.ConfigMap{} },
+		Storage: Storage{Prefix: group + "/" + name},
+	}
 	for _, v := range versions {
 		r.Versions = append(r.Versions, Version{GroupVersion: schema.GroupVersion{Group: group, Version: v}})
 	}
 	return r
+}
+
+// firstKinds is a catalogue of some kinds.
+func firstKinds(t testing.TB) *Catalogue {
+	t.Helper()
+	c, err := New(plainKind("", "core", "v1"), plainKind("apps", "app", "v1", "v1beta1"), plainKind("apps", "other", "v1"), plainKind("batch", "job", "v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // shown is all that a catalogue tells of its resources.
@@ -43,7 +56,7 @@ func shown(c *Catalogue) (out []string) {
 func TestChanges(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		c := builtIn(t)
+		c := firstKinds(t)
 		first, there := slices.Clone(c.Resources()), []*Resource{}
 		follower, followed := c.Follow(), map[*Resource]bool{}
 		for range 60 {
@@ -60,7 +73,7 @@ func TestChanges(t *testing.T) {
 			}
 			made := plainKind(fmt.Sprintf("g%d.example.com", r.IntN(4)), fmt.Sprintf("k%d", r.IntN(4)), []string{"v1", "v2", "v1beta1"}[:1+r.IntN(3)]...)
 			free := func(list []*Resource) bool {
-				return !slices.ContainsFunc(list, func(r *Resource) bool { return r.Prefix == made.Prefix })
+				return !slices.ContainsFunc(list, func(r *Resource) bool { return r.Storage.Prefix == made.Storage.Prefix })
 			}
 			if free(there) && free(in) {
 				in = append(in, made)
@@ -92,13 +105,13 @@ func TestChanges(t *testing.T) {
 			gone, come := follower.Next()
 			for _, r := range gone {
 				if !followed[r] {
-					t.Fatalf("%s went out and was not there", r.Prefix)
+					t.Fatalf("%s went out and was not there", r.Storage.Prefix)
 				}
 				delete(followed, r)
 			}
 			for _, r := range come {
 				if followed[r] {
-					t.Fatalf("%s came in and was there", r.Prefix)
+					t.Fatalf("%s came in and was there", r.Storage.Prefix)
 				}
 				followed[r] = true
 			}
@@ -128,7 +141,7 @@ func sameSet(a, b []*Resource) bool {
 func BenchmarkChange(b *testing.B) {
 	for _, others := range []int{10, 100, 1000, 10000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {
-			c := builtIn(b)
+			c := firstKinds(b)
 			for i := range others {
 				if err := c.Change(nil, []*Resource{plainKind(fmt.Sprintf("g%d.example.com", i/10), fmt.Sprintf("k%d", i), "v1")}); err != nil {
 					b.Fatal(err)

@@ -2,103 +2,147 @@ package api
 
 import (
 	"net/url"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Connection is what a subresource does that leads the client on to somewhere
-// else: to a kubelet, a pod, or what a service stands for.
+// Connection describes a subresource that connects the client to a kubelet, a pod or an
+// endpoint of a service (log, exec, portforward, proxy ...).
 type Connection struct {
-	// Style is what passes over it.
+	// Style selects the protocol.
 	Style Style
-	// Kind is that of its options, and Empty one without any set, whose fields are
-	// the parameters of the query.
+	// Kind is the kind of the options, and Empty an empty object of it, whose fields are
+	// the query parameters.
 	Kind  string
 	Empty runtime.Object
-	// RequiresCreate: the user must be allowed to create the subresource whatever
-	// the method. WebSockets begin with a GET, and what is done over them is no
-	// reading.
+	// RequiresCreate: the user needs the verb create for every HTTP method. WebSockets
+	// begin with a GET, and may run commands.
 	RequiresCreate bool
-	// Options reads the query; path is what follows the subresource, for a
-	// connection that is Web.
+	// Options decodes the query; path is the part of the URL after the subresource, for
+	// StyleProxy.
 	Options func(query url.Values, path string) (runtime.Object, error)
-	// Locate says where it leads to for the object of a name; nil if there is
-	// nothing there yet.
-	Locate func(near *Neighbours, name string, options runtime.Object) (*Location, error)
+	// Locate returns the target of the connection for the object of a name, or nil if there
+	// is none yet.
+	Locate func(lookup *ConnectLookup, name string, options runtime.Object) (*Location, error)
 }
 
-// Style is what passes over a connection.
+// Connect describes a connection whose options have the Go type O, a pointer.
+type Connect[O runtime.Object] struct {
+	// Style, Kind and RequiresCreate are those of Connection.
+	Style          Style
+	Kind           string
+	RequiresCreate bool
+	// Options decodes the query; path is the part of the URL after the subresource.
+	Options func(query url.Values, path string) (O, error)
+	// Locate returns the target of the connection for the object of a name, or nil
+	// if there is none yet.
+	Locate func(lookup *ConnectLookup, name string, options O) (*Location, error)
+}
+
+// NewConnection returns the connection that c describes.
+func NewConnection[O runtime.Object](c Connect[O]) *Connection {
+	return &Connection{
+		Style: c.Style, Kind: c.Kind, RequiresCreate: c.RequiresCreate,
+		Empty: reflect.New(reflect.TypeFor[O]().Elem()).Interface().(runtime.Object),
+		Options: func(query url.Values, path string) (runtime.Object, error) {
+			o, err := c.Options(query, path)
+			return o, err
+		},
+		Locate: func(lookup *ConnectLookup, name string, options runtime.Object) (*Location, error) {
+			return c.Locate(lookup, name, options.(O))
+		},
+	}
+}
+
+// Style is the protocol of a connection.
 type Style int
 
-// Text is read, as it is written. Streams are several, in both directions, by a
-// protocol that the client asks to upgrade to; Ports are the same for what
-// connects to a pod's ports. Web is any request of HTTP.
+// StyleText is a response that is streamed (logs). StyleStreams is an upgrade to several
+// streams in both directions (exec, attach), StylePorts an upgrade to connections to the
+// ports of a pod. StyleProxy forwards any HTTP request.
 const (
-	Text Style = iota
-	Streams
-	Ports
-	Web
+	StyleText Style = iota
+	StyleStreams
+	StylePorts
+	StyleProxy
 )
 
-// Neighbours are what decides where a connection leads.
-type Neighbours struct {
-	// Get returns an object of the core group, in the namespace of the request
-	// where its resource has namespaces. It must not be changed.
+// ConnectLookup is the data from which Locate determines the target of a connection.
+type ConnectLookup struct {
+	// Get returns an object of the core group, for a namespaced resource in the namespace of
+	// the request. The object must not be changed.
 	Get func(resource, name string) (Object, error)
 	Kubelets
 }
 
-// Kubelets is how kubelets are found.
+// Kubelets configures how the server connects to kubelets.
 type Kubelets struct {
-	// AddressTypes are those of a node's addresses to use, the best first.
+	// AddressTypes are the types of node addresses to use, the preferred one first.
 	AddressTypes []string
-	// Port is that of kubelets whose node does not tell it.
+	// Port is the port of kubelets whose Node has no port in its status.
 	Port int32
 }
 
-// Location is where a connection leads to.
+// Location is the target of a connection.
 type Location struct {
 	URL url.URL
-	// Kubelet: it is a kubelet, to which the server shows who it is and by whose
-	// certificate it is known. Unverified: whatever its certificate.
+	// Kubelet: the target is a kubelet, so the server presents its client certificate and
+	// verifies the kubelet's. Unverified: the kubelet's certificate is not verified.
 	Kubelet, Unverified bool
-	// Guarded: a host name that cannot be resolved is the fault of the request.
+	// Guarded: if the host name cannot be resolved, the response is a client error.
 	Guarded bool
-	// Follow: what is read is passed on at once, since more of it comes later.
+	// Follow: the response is flushed after every read, because it goes on for long.
 	Follow bool
-	// Channels are the streams that are asked for, of a connection of Streams.
+	// Channels are the requested streams of a connection of StyleStreams.
 	Channels Channels
 }
 
-// Channels are the streams of a process.
+// Channels selects the streams of a process.
 type Channels struct{ Stdin, Stdout, Stderr, TTY bool }
 
-// Connects tells whether s leads clients on to somewhere else.
+// Connects reports whether s has a Connection. s may be nil.
 func (s *Subresource) Connects() bool { return s != nil && s.Connection != nil }
 
-// queryReader reads fields of options from a query, as kube-apiserver does, and
-// keeps the first error.
-type queryReader struct {
-	query url.Values
-	err   error
+// QueryReader decodes query parameters into fields of options, as kube-apiserver does, and
+// remembers the first error.
+type QueryReader struct {
+	Query url.Values
+	Err   error
 }
 
-// read converts a parameter that is there into a field of options.
-func read[T any](q *queryReader, name string, out *T, convert func(*[]string, *T, conversion.Scope) error) {
-	if values, ok := q.query[name]; ok && len(values) > 0 && q.err == nil {
-		q.err = convert(&values, out, nil)
+// Read converts a query parameter, if present, into a field of options.
+func Read[T any](q *QueryReader, name string, out *T, convert func(*[]string, *T, conversion.Scope) error) {
+	if values, ok := q.Query[name]; ok && len(values) > 0 && q.Err == nil {
+		q.Err = convert(&values, out, nil)
 	}
 }
 
-func (q *queryReader) flag(name string, out *bool) {
-	read(q, name, out, runtime.Convert_Slice_string_To_bool)
+// Flag decodes a boolean parameter.
+func (q *QueryReader) Flag(name string, out *bool) {
+	Read(q, name, out, runtime.Convert_Slice_string_To_bool)
 }
 
-func (q *queryReader) text(name string, out *string) {
-	read(q, name, out, runtime.Convert_Slice_string_To_string)
+// Text decodes a string parameter.
+func (q *QueryReader) Text(name string, out *string) {
+	Read(q, name, out, runtime.Convert_Slice_string_To_string)
 }
 
-func (q *queryReader) number(name string, out **int64) {
-	read(q, name, out, runtime.Convert_Slice_string_To_Pointer_int64)
+// Streams decodes the parameters that select the streams of a process.
+func (q *QueryReader) Streams(stdin, stdout, stderr, tty *bool) {
+	q.Flag("stdin", stdin)
+	q.Flag("stdout", stdout)
+	q.Flag("stderr", stderr)
+	q.Flag("tty", tty)
+}
+
+// Number decodes an optional integer parameter.
+func (q *QueryReader) Number(name string, out **int64) {
+	Read(q, name, out, runtime.Convert_Slice_string_To_Pointer_int64)
+}
+
+// ProxyVerbs returns the verbs of subresources of StyleProxy in discovery.
+func ProxyVerbs() []string {
+	return []string{VerbCreate, VerbDelete, VerbGet, VerbPatch, VerbUpdate}
 }

@@ -1,12 +1,13 @@
 package api
 
-import "reflect"
+import (
+	"reflect"
+)
 
-// copyFields fills the struct that to points to from the fields of the same
-// names of the one that from points to. The two may share memory afterwards. A
-// field that the other has not, or has in a form that cannot hold it, is left
-// alone.
-func copyFields(to, from any) {
+// CopyFields copies the fields of the struct at from to the fields of the same names in the
+// struct at to, recursively. The structs may share memory afterwards. It skips fields that to
+// does not have, or has with an incompatible type.
+func CopyFields(to, from any) {
 	copyValue(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem())
 }
 
@@ -14,7 +15,7 @@ func copyValue(to, from reflect.Value) {
 	if to.Kind() != from.Kind() {
 		return
 	}
-	// Types that differ in name and tags only hold the same as they are.
+	// Types that differ only in name and tags need no recursion.
 	if from.Type().ConvertibleTo(to.Type()) {
 		to.Set(from.Convert(to.Type()))
 		return

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// CheckDeleteOptions refuses options that contradict each other or have values
-// that do not exist.
+// CheckDeleteOptions returns an error if options contradict each other or have unsupported
+// values.
 func CheckDeleteOptions(o *metav1.DeleteOptions) error {
 	if errs := validation.ValidateDeleteOptions(o); len(errs) > 0 {
 		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
@@ -18,8 +18,8 @@ func CheckDeleteOptions(o *metav1.DeleteOptions) error {
 	return nil
 }
 
-// CheckPreconditions compares uid and resourceVersion of an object with what they
-// must be; p may be nil. The message names the object as one of named.
+// CheckPreconditions returns a conflict if uid or resourceVersion of an object differ from
+// the preconditions p, which may be nil. named is the resource in the message.
 func CheckPreconditions(named schema.GroupResource, obj Object, p *metav1.Preconditions) error {
 	if p == nil {
 		return nil

@@ -7,13 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Deprecation is what clients are told of something that they should no longer
-// use.
+// Deprecation describes the deprecation of a version.
 type Deprecation struct {
-	// Warning goes into the Warning header.
+	// Warning is the text of the Warning header.
 	Warning string
-	// RemovedRelease is the release of Kubernetes that does without it, such as
-	// "1.25"; empty when that is not known.
+	// RemovedRelease is the release of Kubernetes that removes the version, such as
+	// "1.25"; empty if it is unknown.
 	RemovedRelease string
 }
 
@@ -23,7 +22,7 @@ const (
 	releaseMinor = 36
 )
 
-// What published types of versions that were to go tell of it.
+// Methods by which published types describe their deprecation.
 type (
 	deprecatedType interface{ APILifecycleDeprecated() (major, minor int) }
 	removedType    interface{ APILifecycleRemoved() (major, minor int) }
@@ -32,8 +31,8 @@ type (
 	}
 )
 
-// deprecationOf reads the deprecation of a version off its published type; nil
-// when it is not, or not yet, deprecated.
+// deprecationOf returns the deprecation of a version according to its published type, or nil
+// if this release does not deprecate it.
 func deprecationOf(gv schema.GroupVersion, obj Object) *Deprecation {
 	t, ok := obj.(deprecatedType)
 	if !ok {
@@ -69,8 +68,8 @@ func isRemoved(obj Object) bool {
 	return (major != 0 || minor != 0) && (major < releaseMajor || major == releaseMajor && minor <= releaseMinor)
 }
 
-// DeprecatedIn is the deprecation of r, or of its version v; nil when there is
-// none.
+// DeprecatedIn returns the deprecation of the version v or, if it has none, of r; nil if
+// neither is deprecated.
 func (r *Resource) DeprecatedIn(v *Version) *Deprecation {
 	if v.Deprecated == nil && r.Deprecated != "" {
 		return &Deprecation{Warning: r.Deprecated}

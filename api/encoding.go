@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
@@ -29,7 +29,7 @@ func (r *Resource) EncodeStored(obj Object) ([]byte, error) {
 	if obj.GetResourceVersion() != "" || obj.GetSelfLink() != "" {
 		obj = withoutVersion(obj)
 	}
-	if r.StoredJSON {
+	if r.Storage.StoredAsJSON {
 		value, err := r.encodeStoredJSON(obj)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", r.Name, err)
@@ -61,7 +61,7 @@ func (r *Resource) encodeStoredJSON(obj Object) ([]byte, error) {
 		obj.GetObjectKind().SetGroupVersionKind(want)
 	}
 	if u, ok := obj.(*untyped.Object); ok {
-		return u.Line()
+		return u.MarshalLine()
 	}
 	value, err := json.Marshal(obj)
 	return append(value, '\n'), err
@@ -106,7 +106,7 @@ func (r *Resource) AsStored() func(Object) bool {
 	switch {
 	case r.Untyped:
 		return r.untypedAsStored
-	case err != nil, r.StoredJSON, v.ToHub != nil:
+	case err != nil, r.Storage.StoredAsJSON, v.ToHub != nil:
 		return nil
 	}
 	refit := sync.OnceValue(func() refit { return refitOf(reflect.TypeOf(r.New()).Elem()) })
@@ -133,7 +133,7 @@ func (r *Resource) untypedAsStored(obj Object) bool {
 	if err != nil {
 		return false
 	}
-	if form := r.form(v); form.Settled != nil && !form.Settled() {
+	if form := r.form(v); form.DefaultIsIdempotent != nil && !form.DefaultIsIdempotent() {
 		return false // parts of it may be shared, and would be changed
 	}
 	return r.completeStored(v, obj) == nil
@@ -142,7 +142,7 @@ func (r *Resource) untypedAsStored(obj Object) bool {
 // completeStored prunes and defaults an object without a Go type by the version
 // that it is stored in.
 func (r *Resource) completeStored(v *Version, obj Object) error {
-	if err := obj.(*untyped.Object).MendStored(); err != nil {
+	if err := obj.(*untyped.Object).RepairStored(); err != nil {
 		return err
 	}
 	form := r.form(v)

@@ -5,21 +5,20 @@ import (
 	"strings"
 )
 
-// Labels of the fields that can be selected by in every kind, and the messages
-// for those that cannot.
+// Field selectors that every kind supports, and the messages for unsupported ones.
 const (
-	nameLabel      = "metadata.name"
-	namespaceLabel = "metadata.namespace"
+	NameLabel      = "metadata.name"
+	NamespaceLabel = "metadata.namespace"
 
 	unknownField     = `%q is not a known field selector: only "metadata.name", "metadata.namespace"`
-	unsupportedField = "field label not supported: %s"
+	UnsupportedField = "field label not supported: %s"
 )
 
-// FieldLabel translates the label of a field selector in version v into the
-// hub's. The error says what a client is told of a label that is not known.
+// FieldLabel converts the label of a field selector from version v to the hub version. The
+// error is the message for the client.
 func (r *Resource) FieldLabel(v *Version, label string) (string, error) {
 	if v.FieldLabels == nil {
-		if label == nameLabel || label == namespaceLabel {
+		if label == NameLabel || label == NamespaceLabel {
 			return label, nil
 		}
 	} else if hub, ok := v.FieldLabels[label]; ok {
@@ -29,20 +28,19 @@ func (r *Resource) FieldLabel(v *Version, label string) (string, error) {
 	if message == "" {
 		message = unknownField
 	}
-	// A message may name nothing but the label, in one of two forms.
+	// The only verbs of a message are %s and %q, both for the label.
 	if strings.Contains(message, "%q") {
 		message = strings.ReplaceAll(message, "%q", fmt.Sprintf("%q", label))
 	}
 	return "", fmt.Errorf("%s", strings.ReplaceAll(message, "%s", label))
 }
 
-// selectable gives the only version of a resource its field labels, which are
-// the hub's own.
-func selectable(versions []Version, labels ...string) []Version {
+// WithFieldLabels sets the field labels of the first version.
+func WithFieldLabels(versions []Version, labels ...string) []Version {
 	m := make(map[string]string, len(labels))
 	for _, l := range labels {
 		m[l] = l
 	}
-	versions[0].FieldLabels, versions[0].FieldLabelError = m, unsupportedField
+	versions[0].FieldLabels, versions[0].FieldLabelError = m, UnsupportedField
 	return versions
 }

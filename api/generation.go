@@ -5,23 +5,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// Bumps tells whether the difference between obj and old counts in
-// metadata.generation. It looks at what is left after PrepareUpdate.
-func (r *Resource) Bumps(obj, old Object) bool {
-	if !r.Generation {
+// IncrementsGeneration reports whether the difference between obj and old increments
+// metadata.generation. Call it after PrepareForUpdate.
+func (r *Resource) IncrementsGeneration(obj, old Object) bool {
+	if !r.Update.HasGeneration {
 		return false
 	}
-	if r.Changed != nil {
-		return r.Changed(obj, old)
+	if r.Update.ChangesGeneration != nil {
+		return r.Update.ChangesGeneration(obj, old)
 	}
-	return bodyChanged(obj, old)
+	return BodyChanged(obj, old)
 }
 
-// bodyChanged compares what is outside metadata and status.
-func bodyChanged(obj, old Object) bool {
+// BodyChanged reports whether fields outside metadata and status differ.
+func BodyChanged(obj, old Object) bool {
 	if u, ok := obj.(*untyped.Object); ok {
 		return contentChanged(u.Object, old.(*untyped.Object).Object)
 	}
@@ -38,7 +38,7 @@ func bodyChanged(obj, old Object) bool {
 	return false
 }
 
-// contentChanged is bodyChanged for what has no Go type.
+// contentChanged is BodyChanged for objects without a Go type.
 func contentChanged(is, was map[string]any) bool {
 	for _, m := range []map[string]any{is, was} {
 		for name := range m {
@@ -54,12 +54,12 @@ func contentChanged(is, was map[string]any) bool {
 	return false
 }
 
-// never is the Changed of kinds whose generation is 1 for ever.
-func never(_, _ Object) bool { return false }
+// NeverChanges is the ChangesGeneration of kinds whose generation stays 1.
+func NeverChanges[T Object](_, _ T) bool { return false }
 
-// keepMetadataOf is for status subresources that leave all metadata alone but
-// who manages which fields.
-func keepMetadataOf(obj, old Object) {
+// KeepMetadataOf restores the metadata of old except managedFields, for status subresources
+// that don't change metadata.
+func KeepMetadataOf[T Object](obj, old T) {
 	managed := obj.GetManagedFields()
 	obj.SetLabels(old.GetLabels())
 	obj.SetAnnotations(old.GetAnnotations())

@@ -155,7 +155,7 @@ func (r *Resource) complete() error {
 		return errors.New("at least one version is required")
 	case r.New == nil:
 		return errors.New("New is required")
-	case r.Prefix == "" && r.Virtual == nil:
+	case r.Storage.Prefix == "" && r.Virtual == nil:
 		return errors.New("a resource that is not virtual needs a prefix")
 	}
 	hub := r.Versions[0]

@@ -5,24 +5,25 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/validation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// CheckCreate tells all that is wrong with a new object: its metadata, what the
-// kind asks for, and what requests of version v must keep to. obj must have its
-// name, namespace and everything that the server sets.
+// CheckCreate validates a new object: its metadata, the rules of version v and the rules of
+// the kind. The server must have set all fields that it owns.
 func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	errs := r.ValidateMetadata(obj)
 	if v != nil && v.Validate != nil {
 		errs = append(errs, v.Validate(obj)...)
 	}
-	if r.Validate != nil {
-		errs = append(errs, r.Validate(obj)...)
+	if r.Create.Validate != nil {
+		errs = append(errs, r.Create.Validate(obj)...)
 	}
-	if r.ValidateCreate != nil {
-		errs = append(errs, r.ValidateCreate(obj)...)
+	if r.Create.ValidateOnCreate != nil {
+		errs = append(errs, r.Create.ValidateOnCreate(obj)...)
 	}
 	if len(errs) > 0 {
 		return errs
@@ -30,113 +31,125 @@ func (r *Resource) CheckCreate(v *Version, obj Object) field.ErrorList {
 	return checkSegments(obj)
 }
 
-// checkSegments checks that the names in metadata, which is right otherwise, can
-// stand in a path.
+// checkSegments validates that name and generateName are segments of a URL path.
 func checkSegments(obj Object) (errs field.ErrorList) {
 	if prefix := obj.GetGenerateName(); prefix != "" {
-		for _, fault := range segmentName(prefix, true) {
-			errs = append(errs, field.Invalid(metadataPath().Child("generateName"), prefix, fault))
+		for _, fault := range validation.SegmentName(prefix, true) {
+			errs = append(errs, field.Invalid(MetadataPath().Child("generateName"), prefix, fault))
 		}
 	}
-	for _, fault := range segmentName(obj.GetName(), false) {
-		errs = append(errs, field.Invalid(metadataPath().Child("name"), obj.GetName(), fault))
+	for _, fault := range validation.SegmentName(obj.GetName(), false) {
+		errs = append(errs, field.Invalid(MetadataPath().Child("name"), obj.GetName(), fault))
 	}
 	return errs
 }
 
-// CheckUpdate tells all that is wrong with obj in the place of old. obj must
-// have a resourceVersion. Faults of metadata are found more than once, by rules
-// that overlap, and are listed as often, as kube-apiserver does; what is put
-// into a message from them says each once.
+// CheckUpdate validates an update of old to obj, which must have a resourceVersion. Like
+// kube-apiserver it lists some errors of metadata several times, because validation functions
+// overlap; the message to the client contains each once.
 func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
-	errs := r.checkMetadata(obj, segmentName)
+	errs := r.checkMetadata(obj, validation.SegmentName)
 	errs = append(errs, r.validateMetadataUpdateTwice(obj, old)...)
 	if v != nil && v.ValidateUpdate != nil {
 		errs = append(errs, v.ValidateUpdate(obj, old)...)
 	}
-	if r.WholeUpdate {
-		if r.MetadataRevalidated {
+	if r.Update.ValidateUpdateIsComplete {
+		if r.Update.RevalidateMetadata {
 			errs = append(errs, r.ValidateMetadata(obj)...)
 		}
-		return append(errs, r.ValidateUpdate(obj, old)...)
+		return append(errs, r.Update.ValidateUpdate(obj, old)...)
 	}
-	if r.ValidateUpdate != nil {
-		errs = append(errs, r.ValidateUpdate(obj, old)...)
+	if r.Update.ValidateUpdate != nil {
+		errs = append(errs, r.Update.ValidateUpdate(obj, old)...)
 	}
-	if r.MetadataRevalidated {
+	if r.Update.RevalidateMetadata {
 		errs = append(errs, r.ValidateMetadata(obj)...)
 	}
-	if r.Validate != nil {
-		errs = append(errs, r.Validate(obj)...)
+	if r.Create.Validate != nil {
+		errs = append(errs, r.Create.Validate(obj)...)
 	}
 	return errs
 }
 
-// CheckStatusUpdate is CheckUpdate for the status subresource, where nothing but
-// metadata and status can have changed.
+// Warnings returns the warnings for a valid object that is written; old is nil for a
+// new one.
+func (r *Resource) Warnings(obj, old Object) []string {
+	switch {
+	case old == nil && r.Create.WarningsOnCreate != nil:
+		return r.Create.WarningsOnCreate(obj)
+	case old != nil && r.Update.WarningsOnUpdate != nil:
+		return r.Update.WarningsOnUpdate(obj, old)
+	}
+	return nil
+}
+
+// CheckStatusUpdate validates an update through the status subresource, which changes only
+// metadata and status.
 func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
-	errs := r.checkMetadata(obj, segmentName)
+	errs := r.checkMetadata(obj, validation.SegmentName)
 	errs = append(errs, r.validateMetadataUpdateTwice(obj, old)...)
-	if r.ValidateStatusUpdate != nil {
-		errs = append(errs, r.ValidateStatusUpdate(obj, old)...)
+	if r.Status.ValidateUpdate != nil {
+		errs = append(errs, r.Status.ValidateUpdate(obj, old)...)
 	}
 	return errs
 }
 
-// ValidateMetadata checks the metadata of a new object.
+// ValidateMetadata validates the metadata of a new object.
 func (r *Resource) ValidateMetadata(obj Object) field.ErrorList {
 	return append(r.checkMetadata(obj, r.validateName), r.checkFinalizers(obj)...)
 }
 
-// checkMetadata tells what is wrong with metadata by kube-apiserver's rules for all
-// kinds, with names as validName has them.
-func (r *Resource) checkMetadata(obj Object, validName validation.ValidateNameFunc) field.ErrorList {
+// checkMetadata validates metadata by the rules that all kinds share; validName validates
+// name and generateName.
+func (r *Resource) checkMetadata(obj Object, validName apivalidation.ValidateNameFunc) field.ErrorList {
 	if name, prefix := obj.GetName(), obj.GetGenerateName(); name != "" && len(validName(name, false)) == 0 &&
 		(prefix == "" || len(validName(prefix, true)) == 0) && plainMetadata(obj, r.Namespaced) {
 		return nil
 	}
-	return validation.ValidateObjectMetaAccessor(obj, r.Namespaced, validName, metadataPath())
+	return apivalidation.ValidateObjectMetaAccessor(obj, r.Namespaced, validName, MetadataPath())
 }
 
-// checkMetadataUpdate does so for what may not change.
+// checkMetadataUpdate validates that immutable metadata did not change.
 func (r *Resource) checkMetadataUpdate(obj, old Object) field.ErrorList {
 	if plainMetadata(obj, r.Namespaced) && plainChange(obj, old) {
 		return nil
 	}
-	return validation.ValidateObjectMetaAccessorUpdate(obj, old, metadataPath())
+	return apivalidation.ValidateObjectMetaAccessorUpdate(obj, old, MetadataPath())
 }
 
-// ValidateMetadataUpdate checks that metadata changed only where it may.
+// ValidateMetadataUpdate validates an update of metadata.
 func (r *Resource) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
 	return append(r.checkMetadataUpdate(obj, old), r.checkFinalizers(obj)...)
 }
 
-// validateMetadataUpdateTwice says what kube-apiserver's rules for all kinds find
-// and then those of the kind, which are the same but for finalizers.
+// validateMetadataUpdateTwice returns the errors of checkMetadataUpdate twice: kube-apiserver
+// calls that validation for all kinds and again in the strategy of each kind.
 func (r *Resource) validateMetadataUpdateTwice(obj, old Object) field.ErrorList {
 	errs := r.checkMetadataUpdate(obj, old)
 	return slices.Concat(errs, errs, r.checkFinalizers(obj))
 }
 
-// checkFinalizers refuses names without a domain that are not Kubernetes' own.
+// checkFinalizers validates finalizers unless the kind allows any name.
 func (r *Resource) checkFinalizers(obj Object) field.ErrorList {
-	if r.LooseFinalizers || len(obj.GetFinalizers()) == 0 {
+	if r.Create.AllowUnqualifiedFinalizers || len(obj.GetFinalizers()) == 0 {
 		return nil
 	}
-	return finalizerNames(obj.GetFinalizers(), metadataPath().Child("finalizers"))
+	return FinalizerNames(obj.GetFinalizers(), MetadataPath().Child("finalizers"))
 }
 
-func finalizerNames(names []string, at *field.Path) field.ErrorList {
+// FinalizerNames validates a list of finalizers.
+func FinalizerNames(names []string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, name := range names {
-		if err := finalizerName(name, at.Index(i)); err != nil {
+		if err := FinalizerName(name, at.Index(i)); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return errs
 }
 
-func finalizerName(name string, at *field.Path) *field.Error {
+// FinalizerName validates that a finalizer has a domain or is a standard finalizer.
+func FinalizerName(name string, at *field.Path) *field.Error {
 	switch {
 	case strings.Contains(name, "/"),
 		name == "kubernetes", name == metav1.FinalizerOrphanDependents, name == metav1.FinalizerDeleteDependents:
@@ -145,8 +158,7 @@ func finalizerName(name string, at *field.Path) *field.Error {
 	return field.Invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified")
 }
 
-// DedupOwnerReferences drops owner references that stand there twice, and
-// returns the warning that clients get for them.
+// DedupOwnerReferences removes duplicate owner references and returns a warning about them.
 func DedupOwnerReferences(obj Object) []string {
 	kept, dropped := dedup(obj.GetOwnerReferences())
 	if len(dropped) == 0 {
@@ -156,7 +168,7 @@ func DedupOwnerReferences(obj Object) []string {
 	return duplicateWarning(dropped)
 }
 
-// MetadataWarnings are said of every object that is written, whatever its kind.
+// MetadataWarnings returns the warnings about metadata that all kinds share.
 func MetadataWarnings(obj Object) []string {
 	_, dropped := dedup(obj.GetOwnerReferences())
 	if len(dropped) == 0 {
@@ -171,7 +183,7 @@ func duplicateWarning(uids []string) []string {
 		strings.Join(uids, ", ")}
 }
 
-// dedup splits references into the first of each and the uids of the others.
+// dedup returns references without duplicates, and the UIDs of the duplicates.
 func dedup(refs []metav1.OwnerReference) (kept []metav1.OwnerReference, dropped []string) {
 	for _, ref := range refs {
 		same := func(k metav1.OwnerReference) bool {
@@ -186,4 +198,13 @@ func dedup(refs []metav1.OwnerReference) (kept []metav1.OwnerReference, dropped 
 	return kept, dropped
 }
 
-func metadataPath() *field.Path { return field.NewPath("metadata") }
+// MetadataPath returns the field path of metadata.
+func MetadataPath() *field.Path { return field.NewPath("metadata") }
+
+// validateName returns one message per error in a name or generateName.
+func (r *Resource) validateName(name string, prefix bool) []string {
+	if r.Create.ValidateName == nil {
+		return validation.SubdomainName(name, prefix)
+	}
+	return r.Create.ValidateName(name, prefix)
+}

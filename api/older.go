@@ -7,25 +7,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Versions that came before the hub's. They are off unless somebody turns them
-// on (Enable), but what older servers wrote in them is always read.
+// Older versions are not served unless enabled (Enable), but stored objects of them can
+// always be read.
 
-// pointer is what *T is, for a published type T.
+// pointer is the constraint of *T for a published type T.
 type pointer[T any] interface {
 	*T
 	Object
 }
 
-// preview returns the hub version of a kind without a stable one. It is off
-// unless somebody turns it on.
-func preview[T any, P pointer[T]](gv schema.GroupVersion, gate string) []Version {
+// Preview returns the hub version of a kind that has no stable version. It is not served
+// unless enabled.
+func Preview[T any, P pointer[T]](gv schema.GroupVersion, gate string) []Version {
 	return []Version{{GroupVersion: gv, NotServed: true, Gate: gate, Deprecated: deprecationOf(gv, P(new(T)))}}
 }
 
-// older adds versions that are not served by default. Their fields are selected
-// by the labels of the first version, unless they have their own. They need the
-// feature gate that the first version needs.
-func older(versions []Version, more ...Version) []Version {
+// WithOlderVersions adds versions that are not served by default. They have the feature gate
+// of the first version, and its field labels unless they have their own.
+func WithOlderVersions(versions []Version, more ...Version) []Version {
 	for _, v := range more {
 		v.NotServed = true
 		v.Gate = versions[0].Gate
@@ -37,16 +36,15 @@ func older(versions []Version, more ...Version) []Version {
 	return versions
 }
 
-// alike is a version whose type Old has the fields of the hub's type Hub, by
-// the same names.
-func alike[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.GroupVersion) Version {
-	return unlike[Hub, Old, H, O](gv, nil, nil)
+// SameFields returns a version whose type Old has the fields of the hub type Hub.
+func SameFields[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.GroupVersion) Version {
+	return ConvertedVersion[Hub, Old, H, O](gv, nil, nil)
 }
 
-// unlike is a version that has fields of other names or meanings too. After all
-// others were copied, toHub and fromHub fill in these. Neither may change what
-// it reads, and what they fill in shares its memory.
-func unlike[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.GroupVersion, toHub func(hub *Hub, old *Old), fromHub func(old *Old, hub *Hub)) Version {
+// ConvertedVersion returns a version some fields of which have other names or meanings than
+// in the hub. After the equal fields were copied, toHub and fromHub convert the others. They
+// must not change their source, with which the result shares memory.
+func ConvertedVersion[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.GroupVersion, toHub func(hub *Hub, old *Old), fromHub func(old *Old, hub *Hub)) Version {
 	return Version{
 		GroupVersion: gv,
 		New:          func() Object { return O(new(Old)) },
@@ -57,13 +55,13 @@ func unlike[Hub, Old any, H pointer[Hub], O pointer[Old]](gv schema.GroupVersion
 	}
 }
 
-// storedOnly marks a version as removed whose published type does not say so.
-func storedOnly(v Version) Version {
+// StoredOnly marks a version as removed, for published types that lack this information.
+func StoredOnly(v Version) Version {
 	v.StoredOnly = true
 	return v
 }
 
-// copying makes a conversion out of what it does besides copying fields.
+// copying returns a conversion that copies equal fields and then calls rest.
 func copying[From, To any, F pointer[From], T pointer[To]](rest func(to *To, from *From)) func(Object) (Object, error) {
 	return func(obj Object) (Object, error) {
 		from, ok := obj.(F)
@@ -71,7 +69,7 @@ func copying[From, To any, F pointer[From], T pointer[To]](rest func(to *To, fro
 			return nil, fmt.Errorf("%T is not %T", obj, from)
 		}
 		to := new(To)
-		copyFields(to, (*From)(from))
+		CopyFields(to, (*From)(from))
 		if rest != nil {
 			rest(to, (*From)(from))
 		}
@@ -79,8 +77,23 @@ func copying[From, To any, F pointer[From], T pointer[To]](rest func(to *To, fro
 	}
 }
 
-// gone reads the group versions that a kind was once served in.
-func gone(versions ...string) []schema.GroupVersion {
+// Converting adapts a conversion between two Go types to the signature of Version.ToHub.
+func Converting[From, To Object](convert func(From) (To, error)) func(Object) (Object, error) {
+	return func(obj Object) (Object, error) {
+		from, ok := obj.(From)
+		if !ok {
+			return nil, fmt.Errorf("%T is not %T", obj, from)
+		}
+		to, err := convert(from)
+		if err != nil {
+			return nil, err
+		}
+		return to, nil
+	}
+}
+
+// RemovedVersions parses group versions, for Kind.RemovedVersions.
+func RemovedVersions(versions ...string) []schema.GroupVersion {
 	var out []schema.GroupVersion
 	for _, text := range versions {
 		group, version, _ := strings.Cut(text, "/")

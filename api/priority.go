@@ -1,13 +1,15 @@
 package api
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
-// Priority says where a group version stands in discovery: the group among
-// others, by the highest of its versions, and the version in its group. What
-// is higher comes first. Numbers of what is built in are kube-apiserver's.
+// Priority is the order of a group version in discovery: of the group among groups, by the
+// highest of its versions, and of the version in its group. Higher numbers come first. The
+// numbers of built-in versions are kube-apiserver's.
 type Priority struct{ Group, Version int32 }
 
-// PriorityOf is the priority of a group version that this server serves itself.
+// PriorityOf returns the priority of a group version that is not aggregated.
 func PriorityOf(gv schema.GroupVersion) Priority {
 	group := groupPriority(gv.Group)
 	if group == 0 {
@@ -16,12 +18,11 @@ func PriorityOf(gv schema.GroupVersion) Priority {
 	return Priority{group, versionPriority(gv)}
 }
 
-// KubernetesGroup tells a group of Kubernetes itself from one that arrived at
-// run time.
+// KubernetesGroup reports whether a group is built in.
 func KubernetesGroup(name string) bool { return groupPriority(name) != 0 }
 
-// RegistrationGroup is the group of APIServices, which stands before all others
-// that have a name and for which there is none.
+// RegistrationGroup is the group of APIServices. It is the first named group in discovery,
+// and has no APIService itself.
 const RegistrationGroup = "apiregistration.k8s.io"
 
 func groupPriority(name string) int32 {
@@ -72,8 +73,7 @@ func groupPriority(name string) int32 {
 	return 0
 }
 
-// versionPriority is that of a built-in version: mostly the same for versions
-// that are as stable.
+// versionPriority returns the priority of a built-in version in its group.
 func versionPriority(gv schema.GroupVersion) int32 {
 	for _, v := range [...]struct {
 		group, version string

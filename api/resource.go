@@ -1,24 +1,52 @@
-// Package api is the catalogue: what is served, one value per resource.
+// Package api describes the served kinds, one value per resource.
 //
-// The nouns: an Object is anything served that has metadata; a Resource is one
-// row of the catalogue, with its names, its versions, where it is stored and
-// how it behaves; a Version is one group and version under which a resource is
-// served; a Catalogue is an index of resources.
+// An Object is anything served that has metadata. A Resource describes one kind of
+// objects: its names, its versions, where it is stored and how it behaves. A Version
+// is one group and version in which a resource is served. A Catalogue is an index of
+// resources.
 //
-// Generic code (storage, registry, handlers) never asks which kind it has: what
-// is particular to a kind is a field or a function of its Resource, and stands
-// in the kind's own file of this package. Each resource is stored in one form,
-// its hub: the published Go type of k8s.io/api that Resource.New makes. There
-// are no internal types. A version with another Go type brings conversions to
-// and from the hub.
+// Generic code (storage, registry, handlers) never asks which kind it has: the
+// behaviour of a kind is in the functions of its Resource. A built-in kind is
+// written as a Kind, whose functions have the Go type of its objects; NewResource
+// makes the Resource of it. Each resource is stored in one form, its hub: a
+// published Go type of k8s.io/api. There are no internal types. A version with
+// another Go type has conversions to and from the hub. A custom kind becomes a
+// Resource at run time, with a schema in place of a Go type.
 //
-// Package api imports nothing of this project but leaves; storage, registry,
-// handlers and everything above them read it.
+// # The life of an object
+//
+// The functions of a kind are called in this order, from top to bottom; a test of package
+// registry walks the table. The columns are a POST, a PUT or PATCH of the object, one of
+// its status, and a DELETE. Before that, Kind.Default is applied to every decoded object
+// and to the result of a patch. ValidateAccess and Allocate are fields of CreateStrategy,
+// and so is the Validate that an update calls after ValidateUpdate.
+//
+//	create              update              status              delete
+//	RefusesNew                                                  Protected
+//	mutating admission  mutating admission  mutating admission  mutating admission
+//	RecordUser
+//	PrepareForCreate    PrepareForUpdate    PrepareForUpdate
+//	                    ChangesGeneration
+//	Allocate            Allocate
+//	ValidateAccess      ValidateAccess      ValidateAccess
+//	ValidateName
+//	Validate            ValidateUpdate      ValidateUpdate
+//	ValidateOnCreate    Validate
+//	WarningsOnCreate    WarningsOnUpdate    WarningsOnUpdate
+//	validating          validating          validating          validating
+//	  admission           admission           admission           admission
+//	                                                            GracePeriodSeconds
+//	                                                            BeginDelete
+//	                                                            HasFinalizers
+//	stored              stored              stored              stored
+//	                                                            Release
+//
+// Package api imports no other package of this project but leaves; storage,
+// registry, handlers and everything above them import it.
 package api
 
 import (
 	"context"
-	"net/netip"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,7 +55,6 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/openapi"
-	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Object is a served object: it knows its kind and has metadata. Pointers to
@@ -54,205 +81,63 @@ const (
 // of discovery documents.
 var AllVerbs = []string{VerbCreate, VerbDelete, VerbDeleteCollection, VerbGet, VerbList, VerbPatch, VerbUpdate, VerbWatch}
 
-// Resource is one row of the catalogue. The zero value of every behaviour is
-// the behaviour of the plainest kind, ConfigMap: no status, no generation, no
-// fields to select by but name and namespace.
+// Resource describes one kind of objects as the rest of the server sees it. The zero
+// value of every function is the behaviour of the plainest kind, ConfigMap: no status,
+// no generation, no selectable fields but name and namespace.
 type Resource struct {
-	// Name is the plural name in paths: "pods". Singular, Kind and ShortNames
-	// are the other names clients know it by; Categories are the groups of
-	// kubectl such as "all".
-	Name, Singular, Kind string
-	// ListKind is the kind of lists; empty means Kind with List behind it.
-	ListKind               string
-	ShortNames, Categories []string
-	// Namespaced tells whether objects live in a namespace.
-	Namespaced bool
-	// Verbs are those answered; nil means AllVerbs.
-	Verbs []string
-	// Versions under which the resource is served or can be read from etcd.
-	// The hub's comes first.
+	Names
+	// Versions in which the resource is served or can be read from etcd, the hub
+	// version first.
 	Versions []Version
-	// New makes an empty object of the hub type.
+	// RemovedVersions are the group versions in which the kind was once served. A
+	// request with an object of one of them is refused with a hint.
+	RemovedVersions []schema.GroupVersion
+	// Deprecated is a warning for every request.
+	Deprecated string
+
+	// New allocates an empty object of the hub type.
 	New func() Object
-	// Prefix is where the keys are, below the etcd prefix and without slashes
-	// at its ends: "pods", "services/specs". Empty when nothing is stored.
-	Prefix string
-	// Stored is the group and version that kube-apiserver writes into the value
-	// in etcd; the zero value means that of Versions[0].
-	Stored schema.GroupVersion
-	// StoredJSON: values in etcd are JSON and not protobuf.
-	StoredJSON bool
-	// Untyped: the hub, and every version, is *untyped.Object: kinds
-	// that arrive at run time have no Go type. Kind and apiVersion are then part
-	// of the object.
+	// Untyped: objects of every version are *untyped.Object, which contain their kind
+	// and apiVersion. Kinds that arrive at run time have no Go type.
 	Untyped bool
-	// Forms, of a kind without a Go type, are the resource as each of its versions
-	// has it, one after the other: the hub of a form is its version, and what it
-	// serves, requires and shows is the version's. The resource in whose version
-	// objects are stored stands for all of them wherever resources are listed, and
-	// is one of them.
+	// Forms, of an untyped kind, are the resource in each of its versions: the hub of
+	// a form is its version, and the form serves, requires and shows what the version
+	// does. The form of the storage version is one of them, and stands for all of
+	// them wherever resources are listed.
 	Forms []*Resource
-	// Read makes of stored objects, each in the version that it was stored in,
-	// objects of the hub, and Store of an object of the hub what is stored. They
-	// return what needs no change as it is, and change nothing. Nil means that
-	// objects are stored, and read, as the hub has them. Remote: that takes
-	// another server, and nobody should be kept waiting for it by a lock.
-	Read   func(ctx context.Context, stored []Object) ([]Object, error)
-	Store  func(ctx context.Context, obj Object) (Object, error)
-	Remote bool
 
-	// ResetFields names, for each subresource ("" is the object itself), the fields that
-	// a write through it leaves as they are: a client that sends them does not come to
-	// own them. A path of field names stands for all below it. A subresource that is not
-	// mentioned has the default of its kind (see ssa.ResetsOf).
-	ResetFields map[string][]string
+	// Default sets the fields that a client may leave out. It is called for every
+	// decoded object, from a request or from etcd, after the conversion to the hub
+	// version, and for written objects, parts of which others may read at the same
+	// time: it changes only fields that differ from their default.
+	Default func(obj Object)
+	// Prune, of an untyped kind, removes the fields that the schema does not allow from
+	// an object that was read from etcd, before Default. Objects in requests are pruned
+	// by Version.Coerce.
+	Prune func(obj Object)
+	// DefaultIsIdempotent, of an untyped kind, reports whether pruning and defaulting an
+	// object for the second time changes nothing. Nil means that this is so.
+	DefaultIsIdempotent func() bool
+	// DropDisabledFields removes the fields of disabled features from a written object,
+	// unless old has them too, which is nil for a new object. It runs before the
+	// strategies.
+	DropDisabledFields func(gates features.Gates, obj, old Object)
+	// CompleteBookmark sets the fields that even the empty object of a bookmark has.
+	CompleteBookmark func(obj Object)
 
-	// ValidateName tells what is wrong with a name, one message per fault. With
-	// prefix set the name is a generateName and more will follow it. Nil means
-	// a DNS subdomain.
-	ValidateName func(name string, prefix bool) []string
-	// AllowCreateOnUpdate: a PUT to a name that is not there creates it.
-	AllowCreateOnUpdate bool
-	// RequireResourceVersion: a PUT without a resourceVersion is refused.
-	RequireResourceVersion bool
-
-	// HasStatus: the resource has a status subresource. What a client sends as
-	// status is then dropped on create and update, unless KeepStatusOnCreate.
-	HasStatus          bool
-	KeepStatusOnCreate bool
+	Storage Storage
+	Create  CreateStrategy[Object]
+	Update  UpdateStrategy[Object]
+	Status  StatusStrategy[Object]
 	// Subresources are the paths below an object besides status.
 	Subresources []*Subresource
-	// Generation: metadata.generation starts at 1 and counts changes of what is
-	// outside metadata and status, or those that Changed tells.
-	Generation bool
-	Changed    func(obj, old Object) bool
-	// Default fills in what a client may leave out. It runs on every object that
-	// was decoded, from a request or from etcd, after conversion to the hub, and on
-	// those that are written, parts of which others may read at the time: it changes
-	// only what differs from the default.
-	Default func(obj Object)
-	// Prune removes from an object without a Go type what its schema does not allow.
-	// It runs on every object that was read from etcd, before Default. An object in a
-	// request is pruned by Version.Coerce.
-	Prune func(obj Object)
-	// Settled reports, for objects without a Go type, whether Prune and Default leave
-	// an object unchanged that they have processed before. Nil means that they do.
-	Settled func() bool
-	// Complete fills in what even an empty object shows: a bookmark.
-	Complete func(obj Object)
-	// Gone are the group versions that the kind was once served in. Who sends an
-	// object of one is told so.
-	Gone []schema.GroupVersion
-	// StampUser records in a new object who asked for it, before PrepareCreate.
-	StampUser func(obj Object, user *request.User)
-	// PrepareCreate sets what the server owns in a new object, after status was
-	// reset and before it is validated.
-	PrepareCreate func(obj Object)
-	// PrepareUpdate keeps in obj what a client may not change silently, on an
-	// update of the object itself; old is what is stored. PrepareStatusUpdate
-	// does so for the status subresource, after everything but metadata and
-	// status was taken from old.
-	PrepareUpdate, PrepareStatusUpdate func(obj, old Object)
-	// dropDisabled removes what a write sets of features that are off, unless old, which
-	// is nil for a new object, has it too. It runs before the functions above.
-	dropDisabled func(gates features.Gates, obj, old Object)
-	// Validate and ValidateUpdate check what is particular to the kind;
-	// metadata is checked for all kinds alike.
-	Validate       func(obj Object) field.ErrorList
-	ValidateUpdate func(obj, old Object) field.ErrorList
-	// WholeUpdate: ValidateUpdate checks all there is to check of an update, so
-	// that it can look at both objects for every rule and list faults in an order
-	// of its own. Validate is then for new objects only.
-	WholeUpdate bool
-	// ValidateCreate checks what only a new object must keep to, because it
-	// cannot be changed afterwards or because stored objects may be older than
-	// the rule. ValidateStatusUpdate checks a write of the status subresource.
-	ValidateCreate       func(obj Object) field.ErrorList
-	ValidateStatusUpdate func(obj, old Object) field.ErrorList
-	// CheckAccess checks what depends on the writer and the namespace, besides the
-	// objects: of a new object, an update, or a write of the status subresource.
-	CheckAccess func(ctx context.Context, access Access, w Write) field.ErrorList
-	// MetadataRevalidated: an update checks metadata once more as a create does,
-	// so that its faults are listed once more among the causes.
-	MetadataRevalidated bool
-	// LooseFinalizers: finalizers need no domain in their names.
-	LooseFinalizers bool
+	Delete       DeleteStrategy[Object]
+	Fields       Fields[Object]
+	// Table describes the rows that kubectl prints. Nil means name and creation time.
+	Table *Table[Object]
 
-	// Fields gives the selectable fields besides metadata.name and
-	// metadata.namespace, by their label in the hub version. Every label that
-	// can be selected is present, with an empty value if need be. Which of them
-	// clients may name is told by Version.FieldLabels.
-	Fields func(obj Object) map[string]string
-	// Indexed names those of Fields that lists and watches are often restricted
-	// to, so that they are found without looking at every object.
-	Indexed []string
-
-	// HiddenAnnotations are annotations that stand for a field of kube-apiserver's
-	// internal type. They are not shown where metadata is shown alone.
-	HiddenAnnotations []string
-
-	// Uncached: kube-apiserver has no watch cache of the kind, so that a list at
-	// resourceVersion 0 is paged as any other.
-	Uncached bool
-
-	// Rows is how objects show as rows of the Table that kubectl prints. Nil means
-	// name and time of creation.
-	Rows *Table
-
-	// GracePeriodSeconds makes deletion graceful: given what the client asked
-	// for (nil: nothing), it returns how long the object stays, marked as
-	// terminating. Nil means that objects go at once.
-	GracePeriodSeconds func(obj Object, asked *int64) int64
-	// BeginDelete is called on a copy that was just marked as terminating, to change
-	// what else shows it (a namespace's phase). Such a kind has no grace periods, and
-	// a deletion makes no generation of it.
-	BeginDelete func(obj Object)
-	// OnlyBegins: the first deletion does no more than BeginDelete, whatever its
-	// options say; the next one does what deletions do.
-	OnlyBegins bool
-	// HasFinalizers tells of finalizers outside metadata (a namespace's
-	// spec.finalizers). Nil means none.
-	HasFinalizers func(obj Object) bool
-
-	// Unusable, for what has no Go type, returns why obj cannot be written in the place
-	// of old, which is nil for a new object, whatever it has in it: the schema by which
-	// it would be judged cannot be used. Nil means that objects can always be judged.
-	Unusable func(obj, old Object) error
-
-	// RefusesNew tells why no objects are made for a while; nil when they are.
-	RefusesNew func() error
-
-	// Kept tells why the object of a name cannot be deleted; nil when it can. It is
-	// not asked when a whole collection is deleted.
-	Kept func(name string) error
-
-	// Allocate gives obj what no other object may have, just before it is stored;
-	// old is nil for a new object. Release gives it back when it is gone.
-	Allocate func(ctx context.Context, from Allocator, obj, old Object) error
-	Release  func(from Allocator, obj Object)
-	// Held tells what Allocate gave to an object.
-	Held func(obj Object) (ips []netip.Addr, ports []int32)
-	// OrphanByDefault: what an object owns stays when it is deleted, unless the
-	// client says otherwise.
-	OrphanByDefault bool
-	// OrphanWarning is said of that.
-	OrphanWarning string
-	// ReturnDeletedObject: a DELETE that ends an object answers with its last
-	// state, and not with a Status.
-	ReturnDeletedObject bool
-	// Expires: objects vanish by themselves some time after they were last
-	// written (--event-ttl).
-	Expires bool
-
-	// Warnings are said in Warning headers of every request to the resource
-	// or, when they depend on the object, of writes of it; old is nil for a new
-	// object. StatusWarnings are those of writes of its status.
-	Deprecated     string
-	ObjectWarnings func(obj, old Object) []string
-	StatusWarnings func(obj Object) []string
-
-	// Virtual answers instead of storage, for a resource that is computed and
-	// not stored. Nil means that it is stored.
+	// Virtual answers in place of storage, for a resource that is computed and not
+	// stored. Nil means that it is stored.
 	Virtual *Virtual
 }
 
@@ -304,8 +189,8 @@ type Version struct {
 	// Deprecated is what clients of this version are told; nil when it is there to
 	// stay.
 	Deprecated *Deprecation
-	// OpenAPI, for what has no Go type, gives the definitions of its objects and of
-	// lists of them.
+	// OpenAPI returns the definitions of objects and lists of a kind without a
+	// published Go type. It is nil for published types; NewResource sets it for others.
 	OpenAPI func() ([]openapi.Definition, error)
 	// KeepsUnknown: objects may have fields that OpenAPI does not tell of, anywhere.
 	KeepsUnknown bool

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"testing"
 	"time"
 
@@ -15,18 +14,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/miniapiserver/miniapiserver/internal/filler"
 )
 
-func resourceOf(t *testing.T, name string) *Resource {
-	t.Helper()
-	all := BuiltIn()
-	i := slices.IndexFunc(all, func(r *Resource) bool { return r.Name == name })
-	if i < 0 {
-		t.Fatal(name)
-	}
-	return all[i]
+// resourceOf returns a resource whose objects have the type of obj.
+func resourceOf(obj Object) *Resource {
+	elem := reflect.TypeOf(obj).Elem()
+	return &Resource{New: func() Object { return reflect.New(elem).Interface().(Object) }}
 }
 
 func TestUnshowable(t *testing.T) {
@@ -65,7 +61,7 @@ func TestUnshowable(t *testing.T) {
 		"good default": {"customresourcedefinitions", schema(apiextensionsv1.JSONSchemaProps{Default: &apiextensionsv1.JSON{Raw: []byte("1")}}), ""},
 	} {
 		got := ""
-		if errs := resourceOf(t, c.resource).Unshowable()(c.obj); len(errs) > 0 {
+		if errs := resourceOf(c.obj).Unshowable()(c.obj); len(errs) > 0 {
 			got = errs.ToAggregate().Error()
 		}
 		if got != c.want {
@@ -78,18 +74,23 @@ func TestUnshowable(t *testing.T) {
 // compiled check agrees with the one that collects errors.
 func TestShowable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, r := range BuiltIn() {
+	for _, kind := range scheme.Scheme.AllKnownTypes() {
+		example, ok := reflect.New(kind).Interface().(Object)
+		if !ok {
+			continue
+		}
+		r := resourceOf(example)
 		faults := r.Unshowable()
 		for range 50 {
 			obj := r.New()
 			filler.Fill(random, reflect.ValueOf(obj).Elem())
 			errs := faults(obj)
 			if again := unshowable(reflect.ValueOf(obj).Elem(), nil); len(again) != len(errs) {
-				t.Errorf("%s: %v, and from the other check: %v", r.Name, errs, again)
+				t.Errorf("%s: %v, and from the other check: %v", kind, errs, again)
 			}
 			for _, err := range errs {
 				if err.Detail != "must be UTF-8" && err.BadValue != "<value omitted>" { // raw values that the filler does not make JSON
-					t.Errorf("%s: %v", r.Name, err)
+					t.Errorf("%s: %v", kind, err)
 				}
 			}
 		}
@@ -98,9 +99,8 @@ func TestShowable(t *testing.T) {
 
 func BenchmarkUnshowable(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 2))
-	all := BuiltIn()
-	for _, name := range []string{"configmaps", "pods"} {
-		r := all[slices.IndexFunc(all, func(r *Resource) bool { return r.Name == name })]
+	for name, example := range map[string]Object{"configmaps": &corev1.ConfigMap{}, "pods": &corev1.Pod{}} {
+		r := resourceOf(example)
 		obj := r.New()
 		filler.Fill(random, reflect.ValueOf(obj).Elem())
 		obj.SetManagedFields(nil)

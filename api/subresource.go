@@ -8,95 +8,155 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Subresource is a path below an object: a part of it that is written on its
-// own, another kind that shows it, or something that can be done to it.
+// Subresource is a path below an object: a part of the object that has its own writes, a
+// view of it as another kind (scale), or an action (eviction).
 type Subresource struct {
 	// Name is the last part of the path, Verbs what it answers.
 	Name  string
 	Verbs []string
-	// Kind is what goes in and out, when that is not the object itself. Only
-	// its names, versions and New are used; the first version is what is shown.
+	// Kind is the kind of requests and responses, unless they carry the object itself.
+	// Only its names, versions and New are used; responses have the first version.
 	Kind *Resource
 
-	// Keep puts back into obj whatever this path may not change, and Validate
-	// checks the rest. For paths that go without Kind.
-	Keep     func(obj, old Object)
-	Validate func(obj, old Object) field.ErrorList
+	// PrepareForUpdate restores the fields of obj that a write through the subresource
+	// does not change, and Validate returns the errors of the others. Kind must be nil.
+	PrepareForUpdate func(obj, old Object)
+	Validate         func(obj, old Object) field.ErrorList
 
-	// View shows an object as Kind, and Change makes of an object what was asked
-	// for in that kind. Whole: the change may be of spec and status alike.
-	View   func(obj Object) (Object, error)
-	Change func(obj, asked Object) (Object, error)
-	Whole  bool
-	// Unreadable tells why a GET cannot show an object, which a write may mend;
-	// nil means that all can be shown.
+	// View returns an object as Kind, and Change applies a request of that kind to an
+	// object. ChangesSpecAndStatus: Change may change spec and status at once.
+	View                 func(obj Object) (Object, error)
+	Change               func(obj, asked Object) (Object, error)
+	ChangesSpecAndStatus bool
+	// Unreadable returns the reason for which View cannot convert an object, or nil. Writes
+	// are possible nevertheless. A nil function means that View can convert all objects.
 	Unreadable func(obj Object) error
 
-	// Replicas is where an object keeps what Kind shows as spec.replicas, as names
-	// with dots between them, by apiVersion of the object. Who writes Kind owns
-	// that field of the object, and who owns it owns that of Kind.
+	// Replicas is the field path of the object that Kind shows as spec.replicas, by
+	// apiVersion of the object. The owner of one of these fields in managedFields owns
+	// the other too.
 	Replicas map[string]string
 
-	// Source names which of the server's own answers a POST gets, which is a
-	// question in the form of Kind, as Virtual.Source does for resources.
+	// Source names the function of the server that answers a POST of Kind, as
+	// Virtual.Source does for resources.
 	Source string
 
-	// Connection leads the client on to somewhere else, in place of all of these.
+	// Connection connects the client to a kubelet, pod or service, in place of all fields
+	// above except Name and Verbs.
 	Connection *Connection
 
-	// KeepsSystemFields: the uid and the times in what is posted mean something,
-	// and are not cleared as they are elsewhere.
+	// KeepsSystemFields: the uid and the times in the posted object are parameters, so they
+	// are not cleared.
 	KeepsSystemFields bool
-	// Check may refuse or complete what is posted. It runs between mutating and
+	// Check may reject or complete the posted object. It runs between mutating and
 	// validating admission.
 	Check func(p *Posted) error
 
-	// Act is what a POST does, when that is more than Change.
+	// Act performs a POST that Change cannot describe because it affects several objects.
 	Act func(ctx context.Context, do Actions, name string, asked Object) error
 }
 
-// Posted is what a client posts to a subresource.
-type Posted struct {
-	// Name is the one in the URL.
+// Part describes a subresource whose requests carry the object itself and change a
+// part of it.
+type Part[T Object] struct {
+	// Name is the last part of the path, Verbs the served verbs.
+	Name  string
+	Verbs []string
+	// PrepareForUpdate restores the fields that a write through the subresource does
+	// not change, and ValidateUpdate returns the faults of the others.
+	PrepareForUpdate func(obj, old T)
+	ValidateUpdate   func(obj, old T) field.ErrorList
+}
+
+// NewPart returns the subresource that p describes.
+func NewPart[T Object](p Part[T]) *Subresource {
+	return &Subresource{Name: p.Name, Verbs: p.Verbs, PrepareForUpdate: change2(p.PrepareForUpdate), Validate: result2(p.ValidateUpdate)}
+}
+
+// Posting describes a subresource to which clients post objects of type K in order
+// to do something with an object of type T.
+type Posting[T, K Object] struct {
+	// Name is the last part of the path, Kind the kind of the posted objects.
 	Name string
-	// Sent is of Subresource.Kind; Check may change it.
+	Kind *Resource
+	// KeepsSystemFields: uid and times of the posted object are kept.
+	KeepsSystemFields bool
+	// Check may refuse or complete the posted object, between mutating and
+	// validating admission.
+	Check func(p *Posted, sent K) error
+	// One of these performs a POST: Change changes the object (spec and status), Act may
+	// change several objects, Source names a function of the server.
+	Change func(obj T, asked K) (T, error)
+	Act    func(ctx context.Context, do Actions, name string, asked K) error
+	Source string
+}
+
+// NewPosting returns the subresource that p describes.
+func NewPosting[T, K Object](p Posting[T, K]) *Subresource {
+	s := &Subresource{
+		Name: p.Name, Verbs: []string{VerbCreate}, Kind: p.Kind, Source: p.Source,
+		KeepsSystemFields: p.KeepsSystemFields, ChangesSpecAndStatus: p.Change != nil,
+	}
+	if p.Check != nil {
+		s.Check = func(posted *Posted) error { return p.Check(posted, posted.Sent.(K)) }
+	}
+	if p.Change != nil {
+		s.Change = func(obj, asked Object) (Object, error) { return p.Change(obj.(T), asked.(K)) }
+	}
+	if p.Act != nil {
+		s.Act = func(ctx context.Context, do Actions, name string, asked Object) error {
+			return p.Act(ctx, do, name, asked.(K))
+		}
+	}
+	return s
+}
+
+// Posted is a POST to a subresource.
+type Posted struct {
+	// Name is the name of the object in the URL.
+	Name string
+	// Sent is the posted object, of Subresource.Kind; Check may change it.
 	Sent Object
-	// DryRun: nothing is to be stored. Check sets it where the body asks for it.
+	// DryRun: nothing is stored. Check sets it if the posted object asks for a dry run.
 	DryRun bool
-	// Object reads the object that the subresource belongs to.
+	// Object reads the object that has the subresource.
 	Object func() (Object, error)
 }
 
-// checkName refuses a name in the body that is not the one in the URL.
-func (p *Posted) checkName(kind string) error {
+// CheckName returns an error if the name in the body differs from the name in the URL.
+func (p *Posted) CheckName(kind string) error {
 	if p.Sent.GetName() != p.Name {
 		return apierrors.NewBadRequest("name in URL does not match name in " + kind + " object")
 	}
 	return nil
 }
 
-// Actions are what Subresource.Act can do, in the namespace of the request. None
-// of it is authorized again, nothing is stored in a dry run, and admission is not
-// asked except where a method says so.
+// Actions are the operations of Subresource.Act, in the namespace of the request. They are
+// not authorized again, store nothing in a dry run, and skip admission unless documented
+// otherwise.
 type Actions interface {
 	// Get returns an object; it must not be changed.
 	Get(resource, group, name string) (Object, error)
 	// List returns all objects of a resource.
 	List(resource, group string) ([]Object, error)
-	// Update changes an object, with spec and status alike, and returns it as it
-	// is then. No field manager is noted. The change may be called again when
-	// others write at the same time.
+	// Update changes spec and status of an object and returns the result. It records no
+	// field manager. On a conflict with another write it calls change again.
 	Update(resource, group, name string, change func(Object) (Object, error)) (Object, error)
-	// UpdateStatus changes the status of an object as the server itself does it:
-	// admission is asked, and the fields belong to the server.
+	// UpdateStatus changes the status of an object as the server: admission is called, and
+	// the server is the field manager.
 	UpdateStatus(resource, group, name string, change func(Object) (Object, error)) error
-	// Delete removes an object. Options that are not valid are refused.
+	// Delete deletes an object. It returns an error if the options are invalid.
 	Delete(resource, group, name string, options *metav1.DeleteOptions) error
-	// DryRun tells that nothing is to be stored.
+	// DryRun reports whether the request is a dry run.
 	DryRun() bool
 }
 
-// Subresource finds a subresource by its name.
+// Changed adapts a function of a Go type to the signature of Actions.Update.
+func Changed[T Object](f func(T) (T, error)) func(Object) (Object, error) {
+	return func(obj Object) (Object, error) { return f(obj.(T)) }
+}
+
+// Subresource returns the subresource of a name, or nil.
 func (r *Resource) Subresource(name string) *Subresource {
 	for _, s := range r.Subresources {
 		if s.Name == name {
@@ -106,5 +166,5 @@ func (r *Resource) Subresource(name string) *Subresource {
 	return nil
 }
 
-// readWrite are the verbs of most subresources.
-func readWrite() []string { return []string{VerbGet, VerbPatch, VerbUpdate} }
+// ReadWrite returns the verbs get, patch and update.
+func ReadWrite() []string { return []string{VerbGet, VerbPatch, VerbUpdate} }

@@ -1,26 +1,28 @@
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Answers is the verbs that r answers.
-func (r *Resource) Answers() []string {
+// ServedVerbs returns the verbs of requests that r serves.
+func (r *Resource) ServedVerbs() []string {
 	if r.Verbs == nil {
 		return AllVerbs
 	}
 	return r.Verbs
 }
 
-// Offered is the verbs that discovery tells of. While no new objects are made,
-// because the kind is going away, it tells of none that would change one, though
-// they are answered: a finalizer must be taken off.
-func (r *Resource) Offered() []string {
-	verbs := r.Answers()
-	if r.RefusesNew == nil || r.RefusesNew() == nil {
+// DiscoveryVerbs returns the verbs of r in discovery. While the kind is being deleted, they
+// don't include create, patch and update, although patch and update are served so that
+// finalizers can be removed.
+func (r *Resource) DiscoveryVerbs() []string {
+	verbs := r.ServedVerbs()
+	if r.Create.RefusesNew == nil || r.Create.RefusesNew() == nil {
 		return verbs
 	}
 	return slices.DeleteFunc(slices.Clone(verbs), func(v string) bool {
@@ -28,7 +30,7 @@ func (r *Resource) Offered() []string {
 	})
 }
 
-// KindOfList is the kind of lists of r.
+// KindOfList returns the kind of lists of r.
 func (r *Resource) KindOfList() string {
 	if r.ListKind == "" {
 		return r.Kind + "List"
@@ -36,18 +38,18 @@ func (r *Resource) KindOfList() string {
 	return r.ListKind
 }
 
-// Hub is the group and version of the hub type.
+// Hub returns the group and version of the hub type.
 func (r *Resource) Hub() schema.GroupVersion { return r.Versions[0].GroupVersion }
 
-// StoredVersion is the group and version that is written into values in etcd.
+// StoredVersion returns the group and version of values that r writes to etcd.
 func (r *Resource) StoredVersion() schema.GroupVersion {
-	if r.Stored.Empty() {
+	if r.Storage.StorageVersion.Empty() {
 		return r.Hub()
 	}
-	return r.Stored
+	return r.Storage.StorageVersion
 }
 
-// Version finds a version of r, served or not; nil when there is none.
+// Version returns a version of r, served or not, or nil.
 func (r *Resource) Version(gv schema.GroupVersion) *Version {
 	for i := range r.Versions {
 		if r.Versions[i].GroupVersion == gv {
@@ -57,7 +59,7 @@ func (r *Resource) Version(gv schema.GroupVersion) *Version {
 	return nil
 }
 
-// form is r as version v, which is one of its own, has it.
+// form returns the form of r in its version v.
 func (r *Resource) form(v *Version) *Resource {
 	for _, f := range r.Forms {
 		if f.Hub() == v.GroupVersion {
@@ -67,7 +69,7 @@ func (r *Resource) form(v *Version) *Resource {
 	return r
 }
 
-// NewOf makes an empty object of the Go type of v.
+// NewOf returns an empty object of the Go type of v.
 func (r *Resource) NewOf(v *Version) Object {
 	if v.New == nil {
 		return r.New()
@@ -75,8 +77,8 @@ func (r *Resource) NewOf(v *Version) Object {
 	return v.New()
 }
 
-// toHub makes the hub's form of an object of version v. The two may share
-// memory, and may be the same.
+// toHub converts an object of version v to the hub version. The result may be obj, or share
+// memory with it.
 func (v *Version) toHub(obj Object) (Object, error) {
 	if v.ToHub == nil {
 		return obj, nil
@@ -88,8 +90,8 @@ func (v *Version) toHub(obj Object) (Object, error) {
 	return hub, nil
 }
 
-// Decoded turns an object of version v that was just decoded, and that nobody
-// else holds, into the hub's form with its defaults.
+// Decoded converts a decoded object of version v to the hub version and sets its defaults.
+// It may change obj.
 func (r *Resource) Decoded(v *Version, obj Object) (Object, error) {
 	hub, err := v.toHub(obj)
 	if err != nil {
@@ -101,8 +103,8 @@ func (r *Resource) Decoded(v *Version, obj Object) (Object, error) {
 	return hub, nil
 }
 
-// As makes the form that an object of the hub type has in version v. The two
-// may share memory, and may be the same.
+// As converts an object of the hub version to version v. The result may be hub, or share
+// memory with it.
 func (r *Resource) As(v *Version, hub Object) (Object, error) {
 	if v.FromHub == nil {
 		return hub, nil
@@ -114,11 +116,24 @@ func (r *Resource) As(v *Version, hub Object) (Object, error) {
 	return obj, nil
 }
 
-// served makes the Versions of a resource that has one Go type for all.
-func served(gvs ...schema.GroupVersion) []Version {
+// Served returns versions that share one Go type.
+func Served(gvs ...schema.GroupVersion) []Version {
 	versions := make([]Version, len(gvs))
 	for i, gv := range gvs {
 		versions[i] = Version{GroupVersion: gv}
 	}
 	return versions
+}
+
+// StorageVersionHash returns the hash of the storage version for discovery. It is empty for
+// resources that are not stored.
+func StorageVersionHash(r *Resource) string {
+	if r.Virtual != nil {
+		return ""
+	}
+	// The hash is over the version whose form the value has, which is what
+	// kube-apiserver calls the resource's encoding version.
+	gv := r.StoredVersion()
+	sum := sha256.Sum256([]byte(gv.Group + "/" + gv.Version + "/" + r.Kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
 }

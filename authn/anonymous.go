@@ -7,20 +7,20 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// WithAnonymous lets requests that carry no credential in as system:anonymous;
-// where paths are given, only those to one of them. A credential that is not
-// good stays an error: whoever sends one means to be somebody.
-func WithAnonymous(known Authenticator, paths ...string) Authenticator {
-	return orAnonymous{known, paths}
+// WithAnonymous authenticates requests without a credential as system:anonymous, if paths are given
+// only requests to one of them. An invalid credential remains an error, because a client that sends
+// one must not silently become anonymous.
+func WithAnonymous(next Authenticator, paths ...string) Authenticator {
+	return orAnonymous{next, paths}
 }
 
 type orAnonymous struct {
-	known Authenticator
+	next  Authenticator
 	paths []string
 }
 
 func (o orAnonymous) Authenticate(r *http.Request) (Identity, bool, error) {
-	id, ok, err := o.known.Authenticate(r)
+	id, ok, err := o.next.Authenticate(r)
 	if ok || err != nil {
 		return id, ok, err
 	}

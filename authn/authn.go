@@ -1,12 +1,12 @@
-// Package authn finds out who asks. Each method of authentication is one file
-// and an Authenticator (of requests) or a Token (of bearer tokens); Union tries
-// them in order. The chain in handlers calls it. Methods that need objects
-// (service accounts, Secrets of bootstrap tokens) read them through a Lookup,
-// which the server satisfies; the reviews at the end of the alphabet answer the
-// API's questions of the same matters, and Issuer makes tokens.
+// Package authn authenticates requests. Each method of authentication is one file and implements
+// Authenticator (for requests) or Token (for bearer tokens); Union tries the methods in order. The
+// request chain in handlers calls it. Methods that need API objects (service accounts, Secrets of
+// bootstrap tokens) read them through a Lookup, which the server provides. Reviews implements the
+// authentication APIs (TokenReview, TokenRequest, SelfSubjectReview), and Issuer signs service
+// account tokens.
 //
-// Errors of this package say why a credential is not good. They go into the log
-// and into TokenReviews, and so never hold a secret.
+// An error of this package says why a credential was rejected. Errors appear in logs and in
+// TokenReviews, so they never contain a secret.
 package authn
 
 import (
@@ -17,27 +17,27 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Authenticator is one way of finding out who sent a request.
+// Authenticator is one method of authenticating a request.
 type Authenticator interface {
-	// Authenticate returns who it was and true; or false where the request
-	// carries no credential of this kind; or an error where it carries one
-	// that is not good, which makes the request a 401 and never anonymous.
+	// Authenticate returns the user and true; or false if the request carries no credential of this
+	// method; or an error if the credential is invalid. An error makes the response a 401: the
+	// request is never treated as anonymous.
 	Authenticate(r *http.Request) (Identity, bool, error)
 }
 
-// Identity is what a credential tells.
+// Identity is the result of authenticating a credential.
 type Identity struct {
-	// User is whose it is. It must not be changed: others may hold it too.
+	// User must not be changed: it may be shared between requests.
 	User *request.User
-	// Audiences are those of the ones asked for that the credential is meant
-	// for; empty where it says nothing of the kind and nobody asked.
+	// Audiences are the requested audiences for which the credential is valid. It is empty if the
+	// credential has no audiences and none were requested.
 	Audiences []string
 }
 
 type audiencesKey struct{}
 
-// WithAudiences returns a context in which credentials must be meant for one of
-// the audiences. In any other they must be meant for this server.
+// WithAudiences returns a context that requires credentials to be valid for one of the audiences.
+// Without it credentials must be valid for this server.
 func WithAudiences(ctx context.Context, audiences []string) context.Context {
 	return context.WithValue(ctx, audiencesKey{}, audiences)
 }
@@ -47,7 +47,7 @@ func audiencesIn(ctx context.Context) ([]string, bool) {
 	return audiences, ok
 }
 
-// intersect keeps those of wanted that are in have.
+// intersect returns the elements of wanted that are in have.
 func intersect(have, wanted []string) []string {
 	var both []string
 	for _, audience := range wanted {
@@ -58,8 +58,8 @@ func intersect(have, wanted []string) []string {
 	return both
 }
 
-// ForServer is a kind of token that says nothing of audiences: it is meant for
-// this server, which goes by the names that are given.
+// ForServer wraps tokens that carry no audiences: they are valid for the given audiences, which are
+// the ones of this server.
 func ForServer(audiences []string, tokens Token) Token {
 	return forServer{audiences, tokens}
 }

@@ -9,19 +9,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Token is one way of knowing whose a bearer token is.
+// Token is one kind of bearer token.
 type Token interface {
-	// AuthenticateToken returns whose it is and true; or false where the token
-	// is none of this kind; or an error where it is one of this kind that is not
-	// good. It must be safe for concurrent use.
+	// AuthenticateToken returns the user and true; or false if the token is not of this kind; or an
+	// error if it is of this kind but invalid. It is safe for concurrent use.
 	AuthenticateToken(ctx context.Context, token string) (Identity, bool, error)
 }
 
-// Tokens asks several kinds of tokens in order.
+// Tokens tries several kinds of tokens in order.
 type Tokens []Token
 
-// AuthenticateToken implements Token. What one kind finds wrong with the token
-// does not keep a later one from knowing it.
+// AuthenticateToken implements Token. An error of one kind does not prevent a later one from
+// authenticating the token.
 func (t Tokens) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
 	var errs []error
 	for _, kind := range t {
@@ -36,19 +35,18 @@ func (t Tokens) AuthenticateToken(ctx context.Context, token string) (Identity, 
 	return Identity{}, false, aggregate(errs)
 }
 
-// Bearer is the method of "Authorization: Bearer TOKEN". A token that its kinds
-// do not know is an error: who sends one means to be somebody, and must not
-// silently become nobody.
+// Bearer authenticates requests by the header "Authorization: Bearer TOKEN". An unknown token is an
+// error, because a client that sends one must not silently become anonymous.
 type Bearer struct{ Tokens Token }
 
-// errBadToken is about a token that is nobody's.
+// errBadToken reports a token that no kind recognises.
 var errBadToken = errors.New("invalid bearer token")
 
-// Authenticate looks up the bearer token of r.
+// Authenticate implements Authenticator.
 func (b Bearer) Authenticate(r *http.Request) (Identity, bool, error) {
-	token, spaced := bearerToken(r.Header.Get("Authorization"))
+	token, hasExtraSpace := bearerToken(r.Header.Get("Authorization"))
 	if token == "" {
-		if spaced {
+		if hasExtraSpace {
 			request.From(r.Context()).Warn("the provided Authorization header contains extra space before the bearer token, and is ignored")
 		}
 		return Identity{}, false, nil
@@ -60,16 +58,14 @@ func (b Bearer) Authenticate(r *http.Request) (Identity, bool, error) {
 	case !ok:
 		return Identity{}, false, errBadToken
 	}
-	// Nothing further in has any use for the secret: it must not reach logs,
-	// audit events or a proxied backend.
+	// The token must not reach logs, audit events or the backend of a proxied request.
 	r.Header.Del("Authorization")
 	return id, true, nil
 }
 
-// bearerToken reads the token out of an Authorization header. A header of
-// another scheme carries none, and neither does one in which more than one space
-// stands before it.
-func bearerToken(header string) (token string, spaced bool) {
+// bearerToken returns the token in an Authorization header, or "" if the scheme is not Bearer.
+// hasExtraSpace reports that more than one space precedes the token, in which case it is ignored.
+func bearerToken(header string) (token string, hasExtraSpace bool) {
 	scheme, rest, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if !strings.EqualFold(scheme, "bearer") {
 		return "", false

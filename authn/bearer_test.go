@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// brokenTokens is a kind of token whose look-up fails.
+// brokenTokens is a kind of token whose lookup fails.
 type brokenTokens struct{ err error }
 
 func (b brokenTokens) AuthenticateToken(context.Context, string) (Identity, bool, error) {

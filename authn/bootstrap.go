@@ -16,17 +16,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// BootstrapTokens is the kind of the tokens by which nodes join: each is a Secret
-// in kube-system that says for how long and for what it is good.
+// BootstrapTokens authenticates bootstrap tokens, which nodes use to join a cluster. Each is a
+// Secret in kube-system with an expiration and its allowed usages.
 type BootstrapTokens struct {
 	Objects Lookup
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// bootstrapToken matches a bootstrap token, and bootstrapGroup the extra groups that
-// the user of a token may be in. The latter is compiled when it is first needed, since
-// that takes a noticeable part of the start of the process.
+// bootstrapToken matches a bootstrap token. bootstrapGroup matches the extra groups of its user; it
+// is compiled on first use, since that takes a noticeable part of the startup time.
 var (
 	bootstrapToken = regexp.MustCompile(`^([a-z0-9]{6})\.([a-z0-9]{16})$`)
 	bootstrapGroup = sync.OnceValue(func() *regexp.Regexp {
@@ -34,10 +33,10 @@ var (
 	})
 )
 
-// groupBootstrappers has all users of bootstrap tokens as its members.
+// groupBootstrappers is the group of all users of bootstrap tokens.
 const groupBootstrappers = "system:bootstrappers"
 
-// Keys of the data of these Secrets.
+// Data keys of bootstrap token Secrets.
 const (
 	bootstrapID         = "token-id"
 	bootstrapSecret     = "token-secret"
@@ -46,8 +45,8 @@ const (
 	bootstrapGroups     = "auth-extra-groups"
 )
 
-// AuthenticateToken looks for the Secret of the token. What is wrong with a
-// Secret is nobody's business who only has a token.
+// AuthenticateToken implements Token. An unusable Secret is reported as an unknown token, so that
+// the holder of a token learns nothing about the Secret.
 func (b *BootstrapTokens) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
 	parts := bootstrapToken.FindStringSubmatch(token)
 	if parts == nil {
@@ -62,7 +61,7 @@ func (b *BootstrapTokens) AuthenticateToken(ctx context.Context, token string) (
 		return Identity{}, false, err
 	}
 	secret, ok := obj.(*corev1.Secret)
-	if !ok || !b.good(secret, id, key) {
+	if !ok || !b.isValid(secret, id, key) {
 		return Identity{}, false, nil
 	}
 	groups, ok := bootstrapGroupsOf(secret)
@@ -72,8 +71,8 @@ func (b *BootstrapTokens) AuthenticateToken(ctx context.Context, token string) (
 	return Identity{User: &request.User{Name: "system:bootstrap:" + id, Groups: groups}}, true, nil
 }
 
-// good tells whether the Secret is that of a token, and lets it be used.
-func (b *BootstrapTokens) good(secret *corev1.Secret, id, key string) bool {
+// isValid reports whether the Secret contains the token and allows its use.
+func (b *BootstrapTokens) isValid(secret *corev1.Secret, id, key string) bool {
 	switch {
 	case secret.Type != "bootstrap.kubernetes.io/token", secret.DeletionTimestamp != nil:
 		return false
@@ -85,7 +84,7 @@ func (b *BootstrapTokens) good(secret *corev1.Secret, id, key string) bool {
 	return !b.expired(string(secret.Data[bootstrapExpiration]))
 }
 
-// expired tells whether a time is over; one that cannot be read is.
+// expired reports whether the expiration has passed or is malformed.
 func (b *BootstrapTokens) expired(expiration string) bool {
 	if expiration == "" {
 		return false
@@ -98,8 +97,8 @@ func (b *BootstrapTokens) expired(expiration string) bool {
 	return err != nil || !now().Before(at)
 }
 
-// bootstrapGroupsOf are the groups of a token's user, sorted; ok is false where
-// the Secret names one that it must not.
+// bootstrapGroupsOf returns the sorted groups of a token's user. ok is false if the Secret names a
+// group that is not allowed.
 func bootstrapGroupsOf(secret *corev1.Secret) (groups []string, ok bool) {
 	groups = []string{groupBootstrappers}
 	named := string(secret.Data[bootstrapGroups])

@@ -17,7 +17,7 @@ func TestBootstrapTokens(t *testing.T) {
 		name   string
 		token  string
 		change func(*corev1.Secret)
-		groups string // empty: refused
+		groups string // empty if the token is rejected
 	}{
 		{name: "good", groups: "system:bootstrappers"},
 		{name: "groups", change: func(s *corev1.Secret) {

@@ -11,58 +11,59 @@ import (
 	"time"
 )
 
-// Cached remembers for a while whose tokens are that others had to be asked
-// about, and asks about one token once at a time. Tokens that are nobody's are
-// not remembered, so that who gets one can use it at once.
-func Cached(tokens Token, ttl time.Duration, metrics *TokenMetrics) Token {
+// NewTokenCache caches the users of tokens that an external server authenticates, and sends one
+// request at a time per token. Unknown tokens are not cached, so that a new token can be used at
+// once.
+func NewTokenCache(tokens Token, ttl time.Duration, metrics *TokenMetrics) Token {
 	if ttl <= 0 {
 		return tokens
 	}
-	c := &cache{tokens: tokens, ttl: ttl, metrics: metrics, now: time.Now,
-		known: map[cacheKey]cached{}, asking: map[cacheKey]chan struct{}{}}
-	_, _ = rand.Read(c.secret[:]) // it never fails
+	c := &tokenCache{tokens: tokens, ttl: ttl, metrics: metrics, now: time.Now,
+		known: map[cacheKey]cacheEntry{}, fetching: map[cacheKey]chan struct{}{}}
+	_, _ = rand.Read(c.secret[:]) // never fails
 	return c
 }
 
-type cache struct {
+// tokenCache implements Token for NewTokenCache.
+type tokenCache struct {
 	tokens  Token
 	ttl     time.Duration
 	metrics *TokenMetrics
 	now     func() time.Time
-	// secret makes keys that nobody can foresee.
+	// secret makes the keys unpredictable for clients.
 	secret [32]byte
 
-	mu     sync.Mutex
-	known  map[cacheKey]cached
-	asking map[cacheKey]chan struct{} // closed when the answer is there
+	mu       sync.Mutex
+	known    map[cacheKey]cacheEntry
+	fetching map[cacheKey]chan struct{} // closed when the fetch completes
 }
 
 type cacheKey [sha256.Size]byte
 
-type cached struct {
+type cacheEntry struct {
 	id    Identity
 	until time.Time
 }
 
-// UsualTTL is how long it is remembered whose a token is.
-const UsualTTL = 10 * time.Second
+// DefaultTokenTTL is the time for which the user of a token is cached.
+const DefaultTokenTTL = 10 * time.Second
 
-// maxCached bounds how many tokens are remembered.
-const maxCached = 32 << 10
+// maxCachedTokens is the maximum number of cached tokens.
+const maxCachedTokens = 32 << 10
 
 // AuthenticateToken implements Token.
-func (c *cache) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
+func (c *tokenCache) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
 	key, start := c.key(ctx, token), c.now()
 	for {
 		c.mu.Lock()
 		if k, ok := c.known[key]; ok && c.now().Before(k.until) {
 			c.mu.Unlock()
-			c.metrics.looked(true, c.now().Sub(start))
+			c.metrics.cacheRequest(true, c.now().Sub(start))
 			return k.id, true, nil
 		}
-		wait, busy := c.asking[key]
+		wait, busy := c.fetching[key]
 		if !busy {
-			break // with c.mu held
+			break // still holding c.mu
 		}
 		c.mu.Unlock()
 		c.metrics.blocked(1)
@@ -75,24 +76,24 @@ func (c *cache) AuthenticateToken(ctx context.Context, token string) (Identity, 
 		}
 	}
 	done := make(chan struct{})
-	c.asking[key] = done
+	c.fetching[key] = done
 	c.mu.Unlock()
-	return c.ask(ctx, key, token, done, start)
+	return c.fetch(ctx, key, token, done, start)
 }
 
-// ask asks about a token on behalf of all who wait for the answer.
-func (c *cache) ask(ctx context.Context, key cacheKey, token string, done chan struct{}, start time.Time) (id Identity, ok bool, err error) {
+// fetch authenticates a token for all requests that wait for it.
+func (c *tokenCache) fetch(ctx context.Context, key cacheKey, token string, done chan struct{}, start time.Time) (id Identity, ok bool, err error) {
 	c.metrics.inFlight(1)
-	err = errors.New("authentication failed unexpectedly") // if it panics
+	err = errors.New("authentication failed unexpectedly") // returned if AuthenticateToken panics
 	defer func() {
 		c.metrics.inFlight(-1)
-		c.metrics.fetched(err == nil)
-		c.metrics.looked(false, c.now().Sub(start))
+		c.metrics.cacheFetch(err == nil)
+		c.metrics.cacheRequest(false, c.now().Sub(start))
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.asking, key)
+		delete(c.fetching, key)
 		if ok && err == nil {
-			c.remember(key, id)
+			c.add(key, id)
 		}
 		close(done)
 	}()
@@ -100,24 +101,24 @@ func (c *cache) ask(ctx context.Context, key cacheKey, token string, done chan s
 	return id, ok, err
 }
 
-// remember keeps an answer; c.mu is held.
-func (c *cache) remember(key cacheKey, id Identity) {
+// add adds a result to the cache; the caller holds c.mu.
+func (c *tokenCache) add(key cacheKey, id Identity) {
 	now := c.now()
-	if len(c.known) >= maxCached {
+	if len(c.known) >= maxCachedTokens {
 		for k, v := range c.known {
 			if !now.Before(v.until) {
 				delete(c.known, k)
 			}
 		}
-		if len(c.known) >= maxCached {
+		if len(c.known) >= maxCachedTokens {
 			clear(c.known)
 		}
 	}
-	c.known[key] = cached{id, now.Add(c.ttl)}
+	c.known[key] = cacheEntry{id, now.Add(c.ttl)}
 }
 
-// key is what an answer is found by: the token and the audiences.
-func (c *cache) key(ctx context.Context, token string) (key cacheKey) {
+// key returns the cache key of a token and the requested audiences.
+func (c *tokenCache) key(ctx context.Context, token string) (key cacheKey) {
 	mac := hmac.New(sha256.New, c.secret[:])
 	write := func(s string) {
 		var n [4]byte

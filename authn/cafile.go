@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// recheckAfter is how old the last look at a CA file may be before a request
-// has it looked at again. There is no goroutine that polls.
+// recheckAfter is the minimum time between two checks whether the file changed. Requests trigger
+// the check, so no goroutine has to poll.
 const recheckAfter = time.Second
 
-// CAFile is a set of CA certificates: fixed ones, and those of a file, which is
-// read again when it changes. A change that cannot be read leaves the CAs as
-// they were, so that a half-written file locks nobody out.
+// CAFile is a set of CA certificates: static ones, and the ones in a file, which is reloaded when
+// it changes. If reloading fails, the CAs stay as they are, so that a half-written file locks
+// nobody out.
 type CAFile struct {
-	fixed  []*x509.Certificate
+	static []*x509.Certificate
 	path   string
 	logger *slog.Logger
 	now    func() time.Time
@@ -31,16 +31,16 @@ type CAFile struct {
 	checked    time.Time
 }
 
-// NewCAFile returns the CAs of fixed (PEM, may be empty) and of the file at
-// path (may be ""). A logger of nil logs nothing.
-func NewCAFile(fixed []byte, path string, logger *slog.Logger) (*CAFile, error) {
+// NewCAFile returns the CAs in static (PEM, may be empty) and in the file at path (may be ""). A
+// nil logger discards all messages.
+func NewCAFile(static []byte, path string, logger *slog.Logger) (*CAFile, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	c := &CAFile{path: path, logger: logger, now: time.Now, generation: 1}
-	if len(fixed) > 0 {
+	if len(static) > 0 {
 		var err error
-		if c.fixed, err = ParseCertificates(fixed); err != nil {
+		if c.static, err = ParseCertificates(static); err != nil {
 			return nil, err
 		}
 	}
@@ -52,8 +52,7 @@ func NewCAFile(fixed []byte, path string, logger *slog.Logger) (*CAFile, error) 
 	return c, nil
 }
 
-// Pool returns the CAs as they are now, and a number that grows whenever they
-// change.
+// Pool returns the current CAs, and a generation that increases with each change.
 func (c *CAFile) Pool() (*x509.CertPool, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +63,7 @@ func (c *CAFile) Pool() (*x509.CertPool, int) {
 	return c.pool, c.generation
 }
 
-// reload reads the file if it is another one than was seen last.
+// reload reads the file if it differs from the last one read.
 func (c *CAFile) reload() {
 	info, err := os.Stat(c.path)
 	if err == nil && os.SameFile(info, c.seen) && info.ModTime().Equal(c.seen.ModTime()) && info.Size() == c.seen.Size() {
@@ -72,23 +71,23 @@ func (c *CAFile) reload() {
 	}
 	pool, err := c.read()
 	if err != nil {
-		c.logger.Warn("keeping the client CAs as they were", "err", err)
+		c.logger.Warn("failed to reload client CAs, using the previous ones", "file", c.path, "err", err)
 		return
 	}
 	c.pool = pool
 	c.generation++
-	c.logger.Info("client CAs changed", "file", c.path)
+	c.logger.Info("reloaded client CAs", "file", c.path)
 }
 
 func (c *CAFile) read() (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
-	for _, cert := range c.fixed {
+	for _, cert := range c.static {
 		pool.AddCert(cert)
 	}
 	if c.path == "" {
 		return pool, nil
 	}
-	// Looked at before it is read: a change in between shows as one next time.
+	// Stat before reading, so that a change between the two is detected by the next check.
 	info, err := os.Stat(c.path)
 	if err != nil {
 		return nil, err
@@ -108,8 +107,8 @@ func (c *CAFile) read() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// ParseCertificates reads the certificates of a PEM file. One must be there;
-// blocks of another type are passed over.
+// ParseCertificates returns the certificates in PEM data and ignores blocks of other types. It
+// returns an error if there is none.
 func ParseCertificates(data []byte) ([]*x509.Certificate, error) {
 	var certs []*x509.Certificate
 	for len(data) > 0 {

@@ -18,13 +18,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// expressions compiles what an AuthenticationConfiguration says in CEL. Claims
-// can be of any type; a user is as TokenReviews show him.
+// expressions compiles the CEL expressions of an AuthenticationConfiguration. The variable claims
+// is a map of untyped values; the variable user has the fields of a TokenReview's user info.
 type expressions struct {
 	claims, user func() (*cel.Env, error)
 }
 
-// newExpressions makes the environments when the first expression needs them.
+// newExpressions returns a compiler whose environments are built on first use.
 func newExpressions() *expressions {
 	return &expressions{
 		claims: sync.OnceValues(func() (*cel.Env, error) {
@@ -37,7 +37,7 @@ func newExpressions() *expressions {
 	}
 }
 
-// celEnvironment has the functions of Kubernetes and one variable.
+// celEnvironment returns an environment with the Kubernetes CEL libraries and one variable.
 func celEnvironment(variable cel.EnvOption, declared ...*apicel.DeclType) (*cel.Env, error) {
 	set, err := expr.Base().Extend(environment.VersionedOptions{
 		IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: []cel.EnvOption{variable}, DeclTypes: declared,
@@ -48,7 +48,7 @@ func celEnvironment(variable cel.EnvOption, declared ...*apicel.DeclType) (*cel.
 	return set.Env(environment.StoredExpressions)
 }
 
-// userType is a user in expressions.
+// userType returns the CEL type of the variable user.
 func userType() *apicel.DeclType {
 	list := apicel.NewListType(apicel.StringType, -1)
 	fields := map[string]*apicel.DeclField{}
@@ -60,7 +60,7 @@ func userType() *apicel.DeclType {
 	return apicel.NewObjectType("kubernetes.UserInfo", fields)
 }
 
-// celUser is what expressions see of a user.
+// celUser returns the value of the variable user.
 func celUser(u *request.User) map[string]any {
 	groups, extra := u.Groups, u.Extra
 	if groups == nil {
@@ -72,19 +72,19 @@ func celUser(u *request.User) map[string]any {
 	return map[string]any{"username": u.Name, "uid": u.UID, "groups": groups, "extra": extra}
 }
 
-// expression is one that compiles.
+// expression is a compiled expression.
 type expression struct {
 	text    string
 	program cel.Program
 	tree    *ast.AST
 }
 
-// costLimit bounds what one expression may do.
+// costLimit is the CEL cost limit of one evaluation.
 const costLimit = 10_000_000
 
-// compile makes a program of text, which must come to one of the types; none
-// means any.
-func compile(env func() (*cel.Env, error), text string, results ...*cel.Type) (*expression, error) {
+// compileExpression compiles text, whose result must have one of the given types; no types allow
+// any.
+func compileExpression(env func() (*cel.Env, error), text string, results ...*cel.Type) (*expression, error) {
 	e, err := env()
 	if err != nil {
 		return nil, fmt.Errorf("unexpected error loading CEL environment: %w", err)
@@ -93,7 +93,7 @@ func compile(env func() (*cel.Env, error), text string, results ...*cel.Type) (*
 	if issues != nil && issues.Err() != nil {
 		return nil, fmt.Errorf("compilation failed: %s", issues.String())
 	}
-	if err := comesTo(tree.OutputType(), results); err != nil {
+	if err := checkResultType(tree.OutputType(), results); err != nil {
 		return nil, err
 	}
 	program, err := e.Program(tree, cel.EvalOptions(cel.OptOptimize, cel.OptTrackCost), cel.CostLimit(costLimit), celbounds.Quantities())
@@ -103,7 +103,7 @@ func compile(env func() (*cel.Env, error), text string, results ...*cel.Type) (*
 	return &expression{text: text, program: program, tree: tree.NativeRep()}, nil
 }
 
-func comesTo(is *cel.Type, results []*cel.Type) error {
+func checkResultType(is *cel.Type, results []*cel.Type) error {
 	for _, result := range results {
 		if is.IsExactType(result) {
 			return nil
@@ -118,26 +118,25 @@ func comesTo(is *cel.Type, results []*cel.Type) error {
 	return fmt.Errorf("must evaluate to one of %v", results)
 }
 
-// value is what the expression comes to.
-func (e *expression) value(variable string, of any) (ref.Val, error) {
-	v, _, err := e.program.Eval(map[string]any{variable: of})
+// value evaluates the expression with one variable set.
+func (e *expression) value(variable string, v any) (ref.Val, error) {
+	result, _, err := e.program.Eval(map[string]any{variable: v})
 	if err != nil {
 		return nil, fmt.Errorf("expression '%s' resulted in error: %w", e.text, err)
 	}
-	return v, nil
+	return result, nil
 }
 
-// holds tells whether the expression is true.
-func (e *expression) holds(variable string, of any) (bool, error) {
-	v, err := e.value(variable, of)
+// holds reports whether the expression evaluates to true.
+func (e *expression) holds(variable string, v any) (bool, error) {
+	result, err := e.value(variable, v)
 	if err != nil {
 		return false, err
 	}
-	return v == types.True, nil
+	return result == types.True, nil
 }
 
-// uses tells whether the expression reads a field of a variable, in one of the
-// ways in which fields are read.
+// uses reports whether the expression selects a field of a variable, by `a.b` or `a.?b`.
 func (e *expression) uses(variable, field string) bool {
 	found := false
 	ast.PostOrderVisit(e.tree.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
@@ -157,9 +156,9 @@ func (e *expression) uses(variable, field string) bool {
 
 func isIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }
 
-// stringsOf reads a string or a list of strings; null and what is empty is
-// none.
-func stringsOf(v ref.Val) ([]string, error) {
+// stringList converts a string or a list of strings. Null, the empty string and empty elements are
+// dropped.
+func stringList(v ref.Val) ([]string, error) {
 	switch v := v.(type) {
 	case types.String:
 		if v == "" {
@@ -185,8 +184,8 @@ func stringsOf(v ref.Val) ([]string, error) {
 	return nil, fmt.Errorf("expression must return a string or a list of strings, got %s", v.Type().TypeName())
 }
 
-// text1 is the one string that an expression comes to.
-func (e *expression) text1(claims map[string]any) (string, error) {
+// evalString evaluates the expression, whose result must be a string.
+func (e *expression) evalString(claims map[string]any) (string, error) {
 	v, err := e.value("claims", claims)
 	if err != nil {
 		return "", err

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// maxVerified bounds how many certificates are remembered as good.
+// maxVerified is the maximum number of cached certificate chains.
 const maxVerified = 1024
 
-// chains verifies client certificates by a set of CAs, and knows what a good
-// one stands for. Checking a signature takes longer than serving a read, so
-// chains that were found good are remembered, until one of their certificates
-// expires or the CAs change.
-type chains[T any] struct {
+// chainVerifier verifies client certificates against a set of CAs and maps a valid one to a value.
+// Verifying a signature takes longer than serving a read, so verified chains are cached until one
+// of their certificates expires or the CAs change.
+type chainVerifier[T any] struct {
 	cas *CAFile
-	of  func(*x509.Certificate) (T, error)
-	now func() time.Time
+	// value returns the value of a valid certificate.
+	value func(*x509.Certificate) (T, error)
+	now   func() time.Time
 
 	mu         sync.Mutex
 	verified   map[[sha256.Size]byte]verified[T]
@@ -30,33 +30,32 @@ type verified[T any] struct {
 	until time.Time
 }
 
-func newChains[T any](cas *CAFile, of func(*x509.Certificate) (T, error)) *chains[T] {
-	return &chains[T]{cas: cas, of: of, now: time.Now, verified: map[[sha256.Size]byte]verified[T]{}}
+func newChains[T any](cas *CAFile, value func(*x509.Certificate) (T, error)) *chainVerifier[T] {
+	return &chainVerifier[T]{cas: cas, value: value, now: time.Now, verified: map[[sha256.Size]byte]verified[T]{}}
 }
 
-// check returns what the first certificate of a chain stands for, or why it is
-// not good.
-func (c *chains[T]) check(chain []*x509.Certificate) (T, error) {
+// check verifies a chain and returns the value of its first certificate.
+func (c *chainVerifier[T]) check(chain []*x509.Certificate) (T, error) {
 	pool, generation := c.cas.Pool()
 	sum, now := sumOf(chain), c.now()
-	if value, ok := c.known(sum, now, generation); ok {
+	if value, ok := c.cached(sum, now, generation); ok {
 		return value, nil
 	}
 	var none T
-	until, err := verify(chain, pool, now)
+	until, err := verifyClientChain(chain, pool, now)
 	if err != nil {
 		return none, err
 	}
-	value, err := c.of(chain[0])
+	value, err := c.value(chain[0])
 	if err != nil {
 		return none, err
 	}
-	c.remember(sum, verified[T]{value, until}, generation)
+	c.add(sum, verified[T]{value, until}, generation)
 	return value, nil
 }
 
-// known returns what a chain stands for that was found good before.
-func (c *chains[T]) known(sum [sha256.Size]byte, now time.Time, generation int) (value T, ok bool) {
+// cached returns the value of a chain that was verified before.
+func (c *chainVerifier[T]) cached(sum [sha256.Size]byte, now time.Time, generation int) (value T, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, ok := c.verified[sum]
@@ -66,7 +65,7 @@ func (c *chains[T]) known(sum [sha256.Size]byte, now time.Time, generation int) 
 	return v.value, true
 }
 
-func (c *chains[T]) remember(sum [sha256.Size]byte, v verified[T], generation int) {
+func (c *chainVerifier[T]) add(sum [sha256.Size]byte, v verified[T], generation int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if generation < c.generation {
@@ -79,9 +78,9 @@ func (c *chains[T]) remember(sum [sha256.Size]byte, v verified[T], generation in
 	c.verified[sum] = v
 }
 
-// verify checks that a chain leads to one of the CAs and is meant for clients.
-// It returns when it ends to be good.
-func verify(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) (time.Time, error) {
+// verifyClientChain verifies that a chain leads to one of the roots and is valid for client
+// authentication. It returns the time at which the first of its certificates expires.
+func verifyClientChain(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) (time.Time, error) {
 	intermediates := x509.NewCertPool()
 	for _, c := range chain[1:] {
 		intermediates.AddCert(c)

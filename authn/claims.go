@@ -8,14 +8,13 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// accountClaims are what the tokens of service accounts say besides the
-// registered claims.
+// accountClaims are the private claims of service account tokens.
 type accountClaims struct {
 	Kubernetes *boundClaims `json:"kubernetes.io,omitempty"`
 	legacyClaims
 }
 
-// boundClaims say whose a token is and what it is bound to.
+// boundClaims name the service account of a token and its bound object.
 type boundClaims struct {
 	Namespace string           `json:"namespace,omitempty"`
 	Node      *reference       `json:"node,omitempty"`
@@ -25,14 +24,13 @@ type boundClaims struct {
 	WarnAfter *jwt.NumericDate `json:"warnafter,omitempty"`
 }
 
-// reference names one object that must still be there, and no other of the same
-// name.
+// reference names an object. The UID distinguishes it from a later object of the same name.
 type reference struct {
 	Name string `json:"name,omitempty"`
 	UID  string `json:"uid,omitempty"`
 }
 
-// legacyClaims are those of the tokens in Secrets, which never expire.
+// legacyClaims are the claims of tokens in Secrets, which never expire.
 type legacyClaims struct {
 	Namespace   string `json:"kubernetes.io/serviceaccount/namespace,omitempty"`
 	SecretName  string `json:"kubernetes.io/serviceaccount/secret.name,omitempty"`
@@ -40,8 +38,8 @@ type legacyClaims struct {
 	AccountUID  string `json:"kubernetes.io/serviceaccount/service-account.uid,omitempty"`
 }
 
-// claimedIssuer reads who issued a token, which nothing vouches for yet; ok is
-// false for what is no token of three parts.
+// claimedIssuer returns the unverified issuer of a token. ok is false if the token is not a JSON
+// web token in compact form.
 func claimedIssuer(token string) (issuer string, ok bool) {
 	if strings.Count(token, ".") != 2 || strings.HasPrefix(strings.TrimSpace(token), "{") {
 		return "", false

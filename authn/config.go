@@ -10,17 +10,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Config is an AuthenticationConfiguration of apiserver.config.k8s.io, whose
-// versions are alike: who else issues tokens that are believed, and where
-// requests without a credential may go.
+// Config is an AuthenticationConfiguration of apiserver.config.k8s.io. All its versions have the
+// same fields.
 type Config struct {
 	metav1.TypeMeta `json:",inline"`
 	JWT             []JWT            `json:"jwt,omitempty"`
 	Anonymous       *AnonymousConfig `json:"anonymous,omitempty"`
 }
 
-// AnonymousConfig says whether requests without a credential are taken, and if
-// paths are given, only those to them.
+// AnonymousConfig enables anonymous requests, if conditions are given only to their paths.
 type AnonymousConfig struct {
 	Enabled    bool `json:"enabled"`
 	Conditions []struct {
@@ -28,20 +26,18 @@ type AnonymousConfig struct {
 	} `json:"conditions,omitempty"`
 }
 
-// JWT is one issuer of tokens, and what is made of their claims.
+// JWT configures one issuer of tokens and the mapping of their claims to users.
 type JWT struct {
 	Issuer        JWTIssuer     `json:"issuer"`
 	ClaimRules    []ClaimRule   `json:"claimValidationRules,omitempty"`
 	ClaimMappings ClaimMappings `json:"claimMappings"`
 	UserRules     []UserRule    `json:"userValidationRules,omitempty"`
 
-	// algorithms are those that tokens may be signed by; nil means all that are
-	// safe.
+	// algorithms are the accepted signing algorithms; nil means all of SafeAlgorithms.
 	algorithms []string
 }
 
-// JWTIssuer is who issues tokens, where his keys are found, and for whom tokens
-// must be meant.
+// JWTIssuer identifies an issuer and the audiences of its accepted tokens.
 type JWTIssuer struct {
 	URL                  string   `json:"url"`
 	DiscoveryURL         string   `json:"discoveryURL,omitempty"`
@@ -51,8 +47,7 @@ type JWTIssuer struct {
 	EgressSelectorType   string   `json:"egressSelectorType,omitempty"`
 }
 
-// ClaimRule is what claims must keep to: one has a value, or an expression is
-// true.
+// ClaimRule requires a claim to have a value, or an expression to be true.
 type ClaimRule struct {
 	Claim         string `json:"claim,omitempty"`
 	RequiredValue string `json:"requiredValue,omitempty"`
@@ -60,13 +55,13 @@ type ClaimRule struct {
 	Message       string `json:"message,omitempty"`
 }
 
-// UserRule is an expression that must be true of a user.
+// UserRule is an expression that must be true for the user.
 type UserRule struct {
 	Expression string `json:"expression"`
 	Message    string `json:"message,omitempty"`
 }
 
-// ClaimMappings are what a user is made of.
+// ClaimMappings map claims to the attributes of a user.
 type ClaimMappings struct {
 	Username PrefixedMapping `json:"username"`
 	Groups   PrefixedMapping `json:"groups,omitempty"`
@@ -74,34 +69,32 @@ type ClaimMappings struct {
 	Extra    []ExtraMapping  `json:"extra,omitempty"`
 }
 
-// PrefixedMapping is a claim, with something before it, or what an expression
-// comes to.
+// PrefixedMapping maps a claim with a prefix, or the result of an expression.
 type PrefixedMapping struct {
 	Claim      string  `json:"claim,omitempty"`
 	Prefix     *string `json:"prefix,omitempty"`
 	Expression string  `json:"expression,omitempty"`
 }
 
-// Mapping is a claim, or what an expression comes to.
+// Mapping maps a claim, or the result of an expression.
 type Mapping struct {
 	Claim      string `json:"claim,omitempty"`
 	Expression string `json:"expression,omitempty"`
 }
 
-// ExtraMapping is a further attribute.
+// ExtraMapping maps the result of an expression to an extra key.
 type ExtraMapping struct {
 	Key             string `json:"key"`
 	ValueExpression string `json:"valueExpression"`
 }
 
-// configGroup is the group of the configuration, configKind its kind.
 const (
 	configGroup = "apiserver.config.k8s.io"
 	configKind  = "AuthenticationConfiguration"
 )
 
-// ReadConfig reads an AuthenticationConfiguration. Fields that it does not have
-// are errors. It is not validated.
+// ReadConfig reads an AuthenticationConfiguration and rejects unknown fields. It returns the
+// decoded configuration, which is not validated, and the content of the file.
 func ReadConfig(path string) (*Config, []byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -139,8 +132,8 @@ func parseConfig(data []byte) (*Config, error) {
 	return c, nil
 }
 
-// AnonymousPaths are where requests without a credential may go; ok is false
-// where they are not taken.
+// AnonymousPaths returns the paths that allow anonymous requests, none meaning all; ok is false if
+// anonymous requests are disabled.
 func (c *AnonymousConfig) AnonymousPaths() (paths []string, ok bool) {
 	for _, condition := range c.Conditions {
 		paths = append(paths, condition.Path)

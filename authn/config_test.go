@@ -27,10 +27,10 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
-// A configuration that is not good changes nothing.
+// TestConfigKept checks that an invalid configuration file leaves the issuers as they are.
 func TestConfigKept(t *testing.T) {
 	path := writeFile(t, configHead+"jwt: [{issuer: {url: 'http://x'}}]")
-	o := &OtherIssuers{path: path, logger: slog.New(slog.DiscardHandler)}
+	o := &JWTIssuers{path: path, logger: slog.New(slog.DiscardHandler)}
 	for range 2 {
 		if o.changed() != nil {
 			t.Error("it was taken")

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// rules are the expressions of a JWT, compiled.
-type rules struct {
+// jwtRules are the compiled expressions of a JWT.
+type jwtRules struct {
 	username, groups, uid *expression
 	extra                 []extraExpression
 	claims, user          []ruleExpression
@@ -28,16 +28,16 @@ type ruleExpression struct {
 	*expression
 }
 
-// validate checks a configuration and compiles its expressions; the issuers of
-// service accounts cannot be anybody else's.
-func (c *Config) validate(e *expressions, taken []string) ([]rules, field.ErrorList) {
+// validate validates a configuration and compiles its expressions. Issuer URLs in reserved are
+// rejected, since they belong to service account tokens.
+func (c *Config) validate(e *expressions, reserved []string) ([]jwtRules, field.ErrorList) {
 	var errs field.ErrorList
-	var out []rules
+	var out []jwtRules
 	root := field.NewPath("jwt")
 	urls, discovery := map[string]bool{}, map[string]bool{}
 	for i := range c.JWT {
 		at, issuer := root.Index(i), &c.JWT[i].Issuer
-		r, faults := c.JWT[i].validate(e, at, taken)
+		r, faults := c.JWT[i].validate(e, at, reserved)
 		errs, out = append(errs, faults...), append(out, r)
 		if urls[issuer.URL] {
 			errs = append(errs, field.Duplicate(at.Child("issuer", "url"), issuer.URL))
@@ -56,29 +56,29 @@ func (c *Config) validate(e *expressions, taken []string) ([]rules, field.ErrorL
 	return out, errs
 }
 
-func (j *JWT) validate(e *expressions, at *field.Path, taken []string) (rules, field.ErrorList) {
+func (j *JWT) validate(e *expressions, at *field.Path, reserved []string) (jwtRules, field.ErrorList) {
 	v := &jwtValidation{e: e}
-	v.issuer(&j.Issuer, at.Child("issuer"), taken)
+	v.issuer(&j.Issuer, at.Child("issuer"), reserved)
 	v.claimRules(j.ClaimRules, at.Child("claimValidationRules"))
 	v.mappings(&j.ClaimMappings, at.Child("claimMappings"))
 	v.userRules(j.UserRules, at.Child("userValidationRules"))
-	return v.rules, v.errs
+	return v.jwtRules, v.errs
 }
 
-// jwtValidation gathers what is wrong, and what compiles.
+// jwtValidation collects the errors and compiled expressions of one JWT.
 type jwtValidation struct {
 	e    *expressions
 	errs field.ErrorList
-	rules
+	jwtRules
 }
 
 func (v *jwtValidation) add(errs ...*field.Error) { v.errs = append(v.errs, errs...) }
 
-func (v *jwtValidation) issuer(i *JWTIssuer, at *field.Path, taken []string) {
+func (v *jwtValidation) issuer(i *JWTIssuer, at *field.Path, reserved []string) {
 	if i.URL == "" {
 		v.add(field.Required(at.Child("url"), ""))
 	} else {
-		v.url(i.URL, at.Child("url"), taken)
+		v.url(i.URL, at.Child("url"), reserved)
 	}
 	if d := i.DiscoveryURL; d != "" {
 		if i.URL != "" && strings.TrimRight(i.URL, "/") == strings.TrimRight(d, "/") {
@@ -95,15 +95,15 @@ func (v *jwtValidation) issuer(i *JWTIssuer, at *field.Path, taken []string) {
 	switch t := i.EgressSelectorType; t {
 	case "":
 	case "controlplane", "cluster":
-		v.add(field.Invalid(at.Child("egressSelectorType"), t, "this server has no egress selectors"))
+		v.add(field.Invalid(at.Child("egressSelectorType"), t, "the server has no egress selectors"))
 	default:
 		v.add(field.Invalid(at.Child("egressSelectorType"), t, "egress selector must be either controlplane or cluster"))
 	}
 }
 
-func (v *jwtValidation) url(text string, at *field.Path, taken []string) {
-	if slices.Contains(taken, text) {
-		v.add(field.Invalid(at, text, fmt.Sprintf("URL must not overlap with disallowed issuers: %s", slices.Sorted(slices.Values(taken)))))
+func (v *jwtValidation) url(text string, at *field.Path, reserved []string) {
+	if slices.Contains(reserved, text) {
+		v.add(field.Invalid(at, text, fmt.Sprintf("URL must not overlap with disallowed issuers: %s", slices.Sorted(slices.Values(reserved)))))
 	}
 	u, err := url.Parse(text)
 	if err != nil {
@@ -149,9 +149,9 @@ func (v *jwtValidation) audiences(i *JWTIssuer, at *field.Path) {
 	}
 }
 
-// compile compiles an expression; nil if it does not.
+// compile compiles an expression. It returns nil and records the error if that fails.
 func (v *jwtValidation) compile(env func() (*cel.Env, error), text string, at *field.Path, results ...*cel.Type) *expression {
-	x, err := compile(env, text, results...)
+	x, err := compileExpression(env, text, results...)
 	if err != nil {
 		v.add(field.Invalid(at, text, err.Error()))
 		return nil
@@ -186,7 +186,7 @@ func (v *jwtValidation) claimRules(list []ClaimRule, root *field.Path) {
 			}
 			texts[r.Expression] = true
 			if x := v.compile(v.e.claims, r.Expression, at.Child("expression"), cel.BoolType); x != nil {
-				v.rules.claims = append(v.rules.claims, ruleExpression{r.Message, x})
+				v.jwtRules.claims = append(v.jwtRules.claims, ruleExpression{r.Message, x})
 			}
 		}
 	}
@@ -208,15 +208,14 @@ func (v *jwtValidation) mappings(m *ClaimMappings, at *field.Path) {
 	}
 }
 
-// usesVerified tells whether an expression looks at whether the address of mail
-// was verified.
+// usesVerified reports whether an expression uses the claim email_verified.
 func (v *jwtValidation) usesVerified() bool {
 	const verified = "email_verified"
 	used := v.username.uses("claims", verified)
 	for _, x := range v.extra {
 		used = used || x.uses("claims", verified)
 	}
-	for _, x := range v.rules.claims {
+	for _, x := range v.jwtRules.claims {
 		used = used || x.uses("claims", verified)
 	}
 	return used
@@ -249,7 +248,7 @@ func (v *jwtValidation) extras(list []ExtraMapping, root *field.Path) {
 		if m.Key != strings.ToLower(m.Key) {
 			v.add(field.Invalid(at.Child("key"), m.Key, "must be lowercase"))
 		}
-		if reserved(m.Key) {
+		if isReservedKey(m.Key) {
 			v.add(field.Invalid(at.Child("key"), m.Key, "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use"))
 		}
 		if seen[m.Key] {
@@ -267,8 +266,8 @@ func (v *jwtValidation) extras(list []ExtraMapping, root *field.Path) {
 	}
 }
 
-// reserved tells whether a key begins with a domain of Kubernetes.
-func reserved(key string) bool {
+// isReservedKey reports whether the domain of a key belongs to Kubernetes.
+func isReservedKey(key string) bool {
 	domain, _, ok := strings.Cut(key, "/")
 	if !ok {
 		return false
@@ -293,7 +292,7 @@ func (v *jwtValidation) userRules(list []UserRule, root *field.Path) {
 		default:
 			seen[r.Expression] = true
 			if x := v.compile(v.e.user, r.Expression, at, cel.BoolType); x != nil {
-				v.rules.user = append(v.rules.user, ruleExpression{r.Message, x})
+				v.jwtRules.user = append(v.jwtRules.user, ruleExpression{r.Message, x})
 			}
 		}
 	}

@@ -8,21 +8,21 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Discovery is what others need in order to believe the tokens of service
-// accounts: who issues them, and by which keys they are checked.
+// Discovery is the OpenID Connect discovery document of this server, by which other servers verify
+// service account tokens.
 type Discovery struct {
 	Issuer, JWKSURI string
 	Keys            *Keys
 }
 
-// Useful tells whether others can go by it, who look for the documents at the
-// address that the issuer is called by.
-func (d *Discovery) Useful() bool {
+// IsDiscoverable reports whether the issuer is an https URL, at which other servers look for the
+// discovery document.
+func (d *Discovery) IsDiscoverable() bool {
 	u, err := url.Parse(d.Issuer)
 	return err == nil && u.Scheme == "https" && u.RawQuery == "" && u.Fragment == ""
 }
 
-// Configuration is the document at /.well-known/openid-configuration.
+// Configuration returns the document at /.well-known/openid-configuration.
 func (d *Discovery) Configuration() ([]byte, error) {
 	algorithms := slices.Sorted(slices.Values(d.Keys.Algorithms()))
 	return json.Marshal(struct {
@@ -34,7 +34,7 @@ func (d *Discovery) Configuration() ([]byte, error) {
 	}{d.Issuer, d.JWKSURI, []string{"id_token"}, []string{"public"}, algorithms})
 }
 
-// JWKS is the set of public keys.
+// JWKS returns the JSON web key set of the public keys.
 func (d *Discovery) JWKS() ([]byte, error) {
 	keys, err := d.Keys.Public()
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Issuer makes tokens of service accounts.
+// Issuer signs service account tokens.
 type Issuer struct {
-	// Name is what tokens say issued them.
+	// Name is the value of the claim iss.
 	Name string
 	Keys *Keys
 	// Now is the clock; nil means time.Now.
@@ -26,12 +26,12 @@ type Issuer struct {
 	signer jose.Signer
 }
 
-// ErrNoKey is about a server that has been given no key to sign by.
-var ErrNoKey = errors.New("this server has no key to sign tokens of service accounts by")
+// ErrNoKey is returned by an issuer that has no private key.
+var ErrNoKey = errors.New("the server has no private key for signing service account tokens")
 
-// sign makes a token of claims.
+// sign returns a signed token with the claims.
 func (i *Issuer) sign(claims ...any) (string, error) {
-	signer, err := i.by()
+	signer, err := i.keySigner()
 	if err != nil {
 		return "", err
 	}
@@ -42,8 +42,8 @@ func (i *Issuer) sign(claims ...any) (string, error) {
 	return b.Serialize()
 }
 
-// by is the signer, made when it is first needed.
-func (i *Issuer) by() (jose.Signer, error) {
+// keySigner returns the signer of the private key, which is created on first use.
+func (i *Issuer) keySigner() (jose.Signer, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.signer != nil {
@@ -54,7 +54,7 @@ func (i *Issuer) by() (jose.Signer, error) {
 	}
 	private, err := i.Keys.signing()
 	if err != nil {
-		return nil, fmt.Errorf("key of service accounts: %w", err)
+		return nil, fmt.Errorf("load service account signing key: %w", err)
 	}
 	public, err := newPublicKey(private.Public())
 	if err != nil {
@@ -67,20 +67,20 @@ func (i *Issuer) by() (jose.Signer, error) {
 	return i.signer, err
 }
 
-// boundTo is what a token is issued for.
-type boundTo struct {
+// boundToken describes a token to be issued.
+type boundToken struct {
 	account   *corev1.ServiceAccount
 	audiences []string
-	// lifetime is how long it is good; warnAfter how long it should be used, 0
-	// for as long as it is good.
+	// lifetime is the time until the token expires. warnAfter is the age from which its use is
+	// reported as stale; 0 disables the report.
 	lifetime, warnAfter time.Duration
-	// One of these, or none; a node may go along with a pod.
+	// At most one of these is the bound object, except that node also accompanies pod.
 	pod, secret, node *reference
 }
 
-// bound makes a token that ends by itself, or with what it is bound to. It
-// returns the token and its id.
-func (i *Issuer) bound(b boundTo, now time.Time) (token, id string, err error) {
+// issueBound signs a token that is valid until it expires or its bound object is deleted. It
+// returns the token and its ID.
+func (i *Issuer) issueBound(b boundToken, now time.Time) (token, id string, err error) {
 	id = uuid.NewString()
 	public := jwt.Claims{
 		ID:        id,
@@ -103,9 +103,8 @@ func (i *Issuer) bound(b boundTo, now time.Time) (token, id string, err error) {
 	return token, id, err
 }
 
-// SecretToken makes the token that a Secret of the type
-// kubernetes.io/service-account-token holds. It is good as long as the Secret
-// holds it.
+// SecretToken signs the token of a Secret of type kubernetes.io/service-account-token, which is
+// valid as long as the Secret contains it.
 func (i *Issuer) SecretToken(account *corev1.ServiceAccount, secret *corev1.Secret) (string, error) {
 	return i.sign(jwt.Claims{
 		Issuer:  legacyIssuer,

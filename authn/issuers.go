@@ -3,7 +3,6 @@ package authn
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -13,29 +12,29 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// OtherIssuers is the kind of the tokens that others issue, as a configuration
-// tells. A configuration in a file is read again when it changes; one that is
-// not good changes nothing.
-type OtherIssuers struct {
-	path    string
-	data    []byte
-	taken   []string
-	logger  *slog.Logger
-	first   *issuers
-	current atomic.Pointer[issuers]
+// JWTIssuers authenticates the tokens of the issuers in an AuthenticationConfiguration. A
+// configuration file is reloaded when it changes; an invalid change is ignored.
+type JWTIssuers struct {
+	path     string
+	data     []byte
+	reserved []string
+	logger   *slog.Logger
+	first    *issuerSet
+	current  atomic.Pointer[issuerSet]
 }
 
-// issuers are those of one configuration.
-type issuers struct {
+// issuerSet holds the issuers of one version of the configuration.
+type issuerSet struct {
 	tokens Tokens
 	all    []*oidcTokens
 }
 
-// NewOtherIssuers checks a configuration, which was read from the data of a
-// file, unless path is empty. The issuers that are taken can be nobody else's.
-func NewOtherIssuers(c *Config, path string, data []byte, taken []string, logger *slog.Logger) (*OtherIssuers, error) {
-	o := &OtherIssuers{path: path, data: data, taken: taken, logger: logger}
-	set, err := o.make(c)
+// NewJWTIssuers returns the authenticator of a configuration. data is the content of the file at
+// path; path is empty if the configuration does not come from a file. Issuers in reserved may not
+// be configured.
+func NewJWTIssuers(c *Config, path string, data []byte, reserved []string, logger *slog.Logger) (*JWTIssuers, error) {
+	o := &JWTIssuers{path: path, data: data, reserved: reserved, logger: logger}
+	set, err := o.build(c)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +43,12 @@ func NewOtherIssuers(c *Config, path string, data []byte, taken []string, logger
 	return o, nil
 }
 
-func (o *OtherIssuers) make(c *Config) (*issuers, error) {
-	rules, errs := c.validate(newExpressions(), o.taken)
+func (o *JWTIssuers) build(c *Config) (*issuerSet, error) {
+	rules, errs := c.validate(newExpressions(), o.reserved)
 	if err := errs.ToAggregate(); err != nil {
 		return nil, err
 	}
-	set := &issuers{}
+	set := &issuerSet{}
 	for i, j := range c.JWT {
 		tokens, err := newOIDCTokens(j, rules[i], o.logger)
 		if err != nil {
@@ -61,29 +60,30 @@ func (o *OtherIssuers) make(c *Config) (*issuers, error) {
 }
 
 // AuthenticateToken implements Token.
-func (o *OtherIssuers) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
+func (o *JWTIssuers) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
 	return o.current.Load().tokens.AuthenticateToken(ctx, token)
 }
 
-// reloadEvery is how often the file is looked at, patience how long those whom
-// a new configuration names may take to be found before it counts all the same.
+// reloadInterval is the time between two checks whether the file changed. discoveryTimeout is the
+// time after which a new configuration takes effect even though some of its issuers have not been
+// discovered.
 const (
-	reloadEvery = time.Second
-	patience    = time.Minute
+	reloadInterval   = time.Second
+	discoveryTimeout = time.Minute
 )
 
-// Run finds the issuers, and reads the configuration again when it changes. It
-// returns when ctx is done.
-func (o *OtherIssuers) Run(ctx context.Context) {
+// Run discovers the issuers and reloads the configuration when it changes. It returns when ctx is
+// done.
+func (o *JWTIssuers) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	end := o.begin(ctx, &wg, o.first)
+	end := o.startDiscovery(ctx, &wg, o.first)
 	defer func() { end() }()
 	if o.path == "" {
 		<-ctx.Done()
 		return
 	}
-	tick := time.NewTicker(reloadEvery)
+	tick := time.NewTicker(reloadInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -95,21 +95,22 @@ func (o *OtherIssuers) Run(ctx context.Context) {
 		if next == nil {
 			continue
 		}
-		endNext := o.begin(ctx, &wg, next)
-		o.await(ctx, next)
+		endNext := o.startDiscovery(ctx, &wg, next)
+		o.awaitDiscovery(ctx, next)
 		o.current.Store(next)
 		end()
 		end = endNext
-		o.logger.Info("authentication configuration changed", "file", o.path)
+		o.logger.Info("reloaded authentication configuration", "file", o.path)
 	}
 }
 
-// begin finds the issuers of a set, until what it returns is called.
-func (o *OtherIssuers) begin(ctx context.Context, wg *sync.WaitGroup, set *issuers) context.CancelFunc {
+// startDiscovery discovers the issuers of a set in the background. The returned function stops it
+// and closes idle connections.
+func (o *JWTIssuers) startDiscovery(ctx context.Context, wg *sync.WaitGroup, set *issuerSet) context.CancelFunc {
 	ctx, cancel := context.WithCancel(ctx)
 	for _, tokens := range set.all {
 		wg.Go(func() {
-			recovery.Keep(ctx, o.logger, "finding an issuer", func() { tokens.discover(ctx) })
+			recovery.Keep(ctx, o.logger, "issuer discovery", func() { tokens.discover(ctx) })
 		})
 	}
 	return func() {
@@ -120,9 +121,9 @@ func (o *OtherIssuers) begin(ctx context.Context, wg *sync.WaitGroup, set *issue
 	}
 }
 
-// await waits until all issuers of a set are found.
-func (o *OtherIssuers) await(ctx context.Context, set *issuers) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// awaitDiscovery waits until all issuers of a set are discovered.
+func (o *JWTIssuers) awaitDiscovery(ctx context.Context, set *issuerSet) {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
 	for _, tokens := range set.all {
 		for tokens.verifier.Load() == nil {
@@ -135,9 +136,9 @@ func (o *OtherIssuers) await(ctx context.Context, set *issuers) {
 	}
 }
 
-// changed is the configuration that the file has now; nil if it is the same as
-// before, or not good.
-func (o *OtherIssuers) changed() *issuers {
+// changed returns the issuers of a changed configuration file, or nil if the file is unchanged or
+// invalid.
+func (o *JWTIssuers) changed() *issuerSet {
 	data, err := os.ReadFile(o.path)
 	if err != nil || bytes.Equal(data, o.data) {
 		return nil
@@ -145,11 +146,11 @@ func (o *OtherIssuers) changed() *issuers {
 	o.data = data
 	c, err := parseConfig(data)
 	if err == nil {
-		var set *issuers
-		if set, err = o.make(c); err == nil {
+		var set *issuerSet
+		if set, err = o.build(c); err == nil {
 			return set
 		}
 	}
-	o.logger.Error("keeping the authentication configuration as it was", "file", o.path, "err", fmt.Errorf("%s: %w", o.path, err))
+	o.logger.Error("failed to reload authentication configuration, using the previous one", "file", o.path, "err", err)
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // runIssuers runs o until the test ends.
-func runIssuers(t *testing.T, o *OtherIssuers) {
+func runIssuers(t *testing.T, o *JWTIssuers) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var wg sync.WaitGroup

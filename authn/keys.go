@@ -19,11 +19,11 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// PublicKey is what signatures of tokens are checked by.
+// PublicKey verifies signatures of tokens.
 type PublicKey struct {
-	// ID is told from the key, so that everybody who has it calls it the same.
+	// ID is derived from the key, so that all holders of the key use the same ID.
 	ID string
-	// Algorithm is the only one that signatures by this key may be of.
+	// Algorithm is the only one accepted in signatures with this key.
 	Algorithm jose.SignatureAlgorithm
 	Key       crypto.PublicKey
 }
@@ -41,8 +41,8 @@ func newPublicKey(key crypto.PublicKey) (PublicKey, error) {
 	return PublicKey{ID: base64.RawURLEncoding.EncodeToString(sum[:]), Algorithm: algorithm, Key: key}, nil
 }
 
-// algorithms are those that this server signs tokens by.
-var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.ES384, jose.ES512}
+// signingAlgorithms are the algorithms of service account tokens.
+var signingAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.ES384, jose.ES512}
 
 func algorithmOf(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
 	switch k := key.(type) {
@@ -62,17 +62,18 @@ func algorithmOf(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
 	return "", fmt.Errorf("unknown public key type %T, must be *rsa.PublicKey or *ecdsa.PublicKey", key)
 }
 
-// Keys are those by which tokens of service accounts are signed and checked.
+// Keys sign and verify service account tokens.
 type Keys struct {
-	// fixed are the keys of files, which are there from the start.
-	fixed   []PublicKey
+	// static are the keys read from files at startup.
+	static  []PublicKey
 	signing func() (crypto.Signer, error)
-	// own makes the public part of a signing key that is not among the fixed.
-	own func() (*PublicKey, error)
+	// generated returns the public part of the generated key, or nil if it does not exist yet. It
+	// is nil if the signing key comes from a file.
+	generated func() (*PublicKey, error)
 }
 
-// ReadKeys reads the files that tokens are checked by, and the one they are
-// signed by, whose own signatures are good too.
+// ReadKeys reads verification keys from files and the signing key from signingFile, which may be
+// "". The public part of the signing key verifies tokens too.
 func ReadKeys(files []string, signingFile string) (*Keys, error) {
 	k := &Keys{}
 	for _, path := range files {
@@ -80,7 +81,7 @@ func ReadKeys(files []string, signingFile string) (*Keys, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.fixed = append(k.fixed, keys...)
+		k.static = append(k.static, keys...)
 	}
 	if signingFile == "" {
 		return k, nil
@@ -94,24 +95,24 @@ func ReadKeys(files []string, signingFile string) (*Keys, error) {
 		return nil, fmt.Errorf("%s: %w", signingFile, err)
 	}
 	if k.find(public.ID) == nil {
-		k.fixed = append(k.fixed, public)
+		k.static = append(k.static, public)
 	}
 	k.signing = func() (crypto.Signer, error) { return signer, nil }
 	return k, nil
 }
 
-// OwnKeys are the server's own: one RSA key, in a file that is made when the
-// first token is signed or somebody asks for the public keys. To make it takes
-// longer than to start the server, and most servers for a test sign no tokens.
-// The fixed keys, which may be nil, are good besides.
-func OwnKeys(path string, fixed *Keys) *Keys {
+// NewGeneratedKeys returns keys that sign with a generated RSA key, stored in the file at path,
+// besides the static keys, which may be nil. The key is generated when the first token is signed or
+// the public keys are requested: generating it takes longer than starting the server, and most test
+// servers sign no tokens.
+func NewGeneratedKeys(path string, static *Keys) *Keys {
 	k := &Keys{}
-	if fixed != nil {
-		k.fixed = fixed.fixed
+	if static != nil {
+		k.static = static.static
 	}
 	var mu sync.Mutex
 	var signer crypto.Signer
-	load := func(make bool) (crypto.Signer, error) {
+	load := func(create bool) (crypto.Signer, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if signer != nil {
@@ -119,10 +120,10 @@ func OwnKeys(path string, fixed *Keys) *Keys {
 		}
 		s, err := readSigner(path)
 		if errors.Is(err, os.ErrNotExist) {
-			if !make {
+			if !create {
 				return nil, nil
 			}
-			s, err = makeSigner(path)
+			s, err = generateSigner(path)
 		}
 		if err != nil {
 			return nil, err
@@ -132,7 +133,7 @@ func OwnKeys(path string, fixed *Keys) *Keys {
 	}
 	k.signing = func() (crypto.Signer, error) { return load(true) }
 	var public *PublicKey
-	k.own = func() (*PublicKey, error) {
+	k.generated = func() (*PublicKey, error) {
 		s, err := load(false)
 		if err != nil || s == nil {
 			return nil, err
@@ -151,37 +152,36 @@ func OwnKeys(path string, fixed *Keys) *Keys {
 	return k
 }
 
-// CanSign tells whether there is a key to sign by.
+// CanSign reports whether there is a signing key.
 func (k *Keys) CanSign() bool { return k.signing != nil }
 
-// Public returns all keys, having made the own one if need be.
+// Public returns all public keys. It generates the signing key if necessary.
 func (k *Keys) Public() ([]PublicKey, error) {
-	if k.own == nil {
-		return k.fixed, nil
+	if k.generated == nil {
+		return k.static, nil
 	}
 	if _, err := k.signing(); err != nil {
 		return nil, err
 	}
-	return k.there()
+	return k.existing()
 }
 
-// there are the keys that exist: a key that is yet to be made has signed
+// existing returns the public keys without generating one: a key that does not exist has signed
 // nothing.
-func (k *Keys) there() ([]PublicKey, error) {
-	if k.own == nil {
-		return k.fixed, nil
+func (k *Keys) existing() ([]PublicKey, error) {
+	if k.generated == nil {
+		return k.static, nil
 	}
-	own, err := k.own()
-	if err != nil || own == nil {
-		return k.fixed, err
+	generated, err := k.generated()
+	if err != nil || generated == nil {
+		return k.static, err
 	}
-	return append([]PublicKey{*own}, k.fixed...), nil
+	return append([]PublicKey{*generated}, k.static...), nil
 }
 
-// Candidates are the keys that may have signed a token with a key id; without an
-// id, that is any.
+// candidates returns the keys with a key ID, or all keys if the ID is empty.
 func (k *Keys) candidates(id string) ([]PublicKey, error) {
-	keys, err := k.there()
+	keys, err := k.existing()
 	if err != nil || id == "" {
 		return keys, err
 	}
@@ -194,15 +194,15 @@ func (k *Keys) candidates(id string) ([]PublicKey, error) {
 }
 
 func (k *Keys) find(id string) *PublicKey {
-	for i := range k.fixed {
-		if k.fixed[i].ID == id {
-			return &k.fixed[i]
+	for i := range k.static {
+		if k.static[i].ID == id {
+			return &k.static[i]
 		}
 	}
 	return nil
 }
 
-// Algorithms are the names of the algorithms of all keys, without making one.
+// Algorithms returns the names of the algorithms of all keys, without generating one.
 func (k *Keys) Algorithms() []string {
 	var names []string
 	seen := map[jose.SignatureAlgorithm]bool{}
@@ -212,28 +212,28 @@ func (k *Keys) Algorithms() []string {
 			names = append(names, string(a))
 		}
 	}
-	if k.own != nil {
-		own, err := k.own()
-		if err == nil && own != nil {
-			add(own.Algorithm)
+	if k.generated != nil {
+		generated, err := k.generated()
+		if err == nil && generated != nil {
+			add(generated.Algorithm)
 		} else {
 			add(jose.RS256)
 		}
 	}
-	for _, key := range k.fixed {
+	for _, key := range k.static {
 		add(key.Algorithm)
 	}
 	return names
 }
 
-// ownKeyBits is the size of an own key.
-const ownKeyBits = 2048
+// generatedKeyBits is the size of a generated RSA key.
+const generatedKeyBits = 2048
 
-// makeSigner makes a key and keeps it in a file that only the server's user can
-// read. The file is whole or not there at all; if another process was faster,
-// its key is taken.
-func makeSigner(path string) (crypto.Signer, error) {
-	key, err := rsa.GenerateKey(rand.Reader, ownKeyBits)
+// generateSigner generates a key and stores it in a file that only the server's user can read.
+// Linking a complete temporary file makes the write atomic; if another process wrote its key first,
+// that key is used.
+func generateSigner(path string) (crypto.Signer, error) {
+	key, err := rsa.GenerateKey(rand.Reader, generatedKeyBits)
 	if err != nil {
 		return nil, err
 	}
@@ -276,8 +276,7 @@ func readSigner(path string) (crypto.Signer, error) {
 	return key, nil
 }
 
-// ParsePrivateKey reads the first private key of a PEM file, in any of the usual
-// forms.
+// ParsePrivateKey returns the first private key in PEM data, in PKCS #1, PKCS #8 or SEC 1 form.
 func ParsePrivateKey(data []byte) (crypto.Signer, error) {
 	for {
 		var block *pem.Block
@@ -307,8 +306,8 @@ func ParsePrivateKey(data []byte) (crypto.Signer, error) {
 	}
 }
 
-// readPublicKeys reads the keys of a PEM file: public ones, those of
-// certificates, and the public parts of private ones.
+// readPublicKeys reads the keys in a PEM file: public keys, the keys of certificates, and the
+// public parts of private keys.
 func readPublicKeys(path string) ([]PublicKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -320,7 +319,7 @@ func readPublicKeys(path string) ([]PublicKey, error) {
 		if block, data = pem.Decode(data); block == nil {
 			break
 		}
-		raw, err := publicOf(block)
+		raw, err := publicKeyOf(block)
 		if err != nil {
 			return nil, fmt.Errorf("%s: key %d: %w", path, len(keys)+1, err)
 		}
@@ -339,8 +338,8 @@ func readPublicKeys(path string) ([]PublicKey, error) {
 	return keys, nil
 }
 
-// publicOf is the public key of a block; nil when it has none.
-func publicOf(block *pem.Block) (crypto.PublicKey, error) {
+// publicKeyOf returns the public key in a PEM block, or nil if there is none.
+func publicKeyOf(block *pem.Block) (crypto.PublicKey, error) {
 	switch block.Type {
 	case "PUBLIC KEY":
 		return x509.ParsePKIXPublicKey(block.Bytes)

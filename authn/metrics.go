@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TokenMetrics counts credentials, tokens above all, under kube-apiserver's names. A nil one counts
-// nothing.
+// TokenMetrics counts authenticated credentials under kube-apiserver's metric names. All methods
+// accept a nil receiver.
 type TokenMetrics struct {
 	legacyTokens, staleTokens, validTokens prometheus.Counter
 	requests, fetches                      *prometheus.CounterVec
@@ -43,7 +43,7 @@ func NewTokenMetrics(reg *prometheus.Registry) (*TokenMetrics, error) {
 	return m, nil
 }
 
-// certificate counts a client certificate by how long it is still good.
+// certificate observes the remaining lifetime of a client certificate.
 func (m *TokenMetrics) certificate(left time.Duration) {
 	if m != nil {
 		m.certificates.Observe(left.Seconds())
@@ -68,9 +68,8 @@ func (m *TokenMetrics) valid() {
 	}
 }
 
-// looked counts a look into a cache; fetched, a question to others, of which
-// inFlight are on and blocked wait for the same.
-func (m *TokenMetrics) looked(hit bool, took time.Duration) {
+// cacheRequest counts a lookup in the token cache.
+func (m *TokenMetrics) cacheRequest(hit bool, took time.Duration) {
 	if m == nil {
 		return
 	}
@@ -82,7 +81,8 @@ func (m *TokenMetrics) looked(hit bool, took time.Duration) {
 	m.duration.WithLabelValues(status).Observe(took.Seconds())
 }
 
-func (m *TokenMetrics) fetched(ok bool) {
+// cacheFetch counts a completed request of the cache to the authenticator behind it.
+func (m *TokenMetrics) cacheFetch(ok bool) {
 	if m == nil {
 		return
 	}
@@ -93,12 +93,14 @@ func (m *TokenMetrics) fetched(ok bool) {
 	m.fetches.WithLabelValues(status).Inc()
 }
 
+// inFlight changes the number of fetches in progress by n.
 func (m *TokenMetrics) inFlight(n float64) {
 	if m != nil {
 		m.active.WithLabelValues("in_flight").Add(n)
 	}
 }
 
+// blocked changes the number of requests that wait for the fetch of another request by n.
 func (m *TokenMetrics) blocked(n float64) {
 	if m != nil {
 		m.active.WithLabelValues("blocked").Add(n)

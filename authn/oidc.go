@@ -17,36 +17,36 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// safeAlgorithms are those by which tokens of other issuers may be signed.
+// safeAlgorithms are the asymmetric signing algorithms accepted in tokens of other issuers.
 var safeAlgorithms = []string{
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.RS256, oidc.RS384, oidc.RS512,
 }
 
-// SafeAlgorithms are the names of those by which tokens of other issuers may be
-// signed.
+// SafeAlgorithms returns the names of the signing algorithms accepted in tokens of other issuers.
 func SafeAlgorithms() []string { return slices.Clone(safeAlgorithms) }
 
-// SignedBy returns j with the algorithms by which its tokens may be signed.
-func (j JWT) SignedBy(algorithms []string) JWT {
+// WithAlgorithms returns j with its accepted signing algorithms set.
+func (j JWT) WithAlgorithms(algorithms []string) JWT {
 	j.algorithms = algorithms
 	return j
 }
 
-// oidcTokens is the kind of the tokens of one OpenID Connect issuer. Its keys
-// are found at the issuer, which need not be there when the server starts.
+// oidcTokens authenticates the tokens of one OpenID Connect issuer. The issuer's keys are
+// discovered in the background, so the issuer need not be reachable when the server starts.
 type oidcTokens struct {
 	config JWT
-	rules  rules
+	rules  jwtRules
 	client *http.Client
 	logger *slog.Logger
-	// verifier is nil until the issuer was found.
+	// verifier is nil until discovery succeeds.
 	verifier atomic.Pointer[oidc.IDTokenVerifier]
 }
 
-func newOIDCTokens(config JWT, r rules, logger *slog.Logger) (*oidcTokens, error) {
+func newOIDCTokens(config JWT, r jwtRules, logger *slog.Logger) (*oidcTokens, error) {
 	o := &oidcTokens{config: config, rules: r, logger: logger}
 	var roots *x509.CertPool
 	if ca := config.Issuer.CertificateAuthority; ca != "" {
@@ -59,46 +59,41 @@ func newOIDCTokens(config JWT, r rules, logger *slog.Logger) (*oidcTokens, error
 			roots.AddCert(c)
 		}
 	}
-	var transport http.RoundTripper = &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: 10 * time.Second,
-		IdleConnTimeout:     90 * time.Second,
-		ForceAttemptHTTP2:   true,
-	}
+	var transport http.RoundTripper = outbound.Transport(outbound.Config{TLS: &tls.Config{RootCAs: roots}, HTTP2: true, UseProxy: true})
 	if d := config.Issuer.DiscoveryURL; d != "" {
 		at, err := url.Parse(d)
 		if err != nil {
 			return nil, err
 		}
-		transport = elsewhere{transport, strings.TrimSuffix(config.Issuer.URL, "/") + wellKnown, at}
+		transport = discoveryRedirect{transport, strings.TrimSuffix(config.Issuer.URL, "/") + discoveryPath, at}
 	}
-	o.client = &http.Client{Transport: limitedAnswers{transport}, Timeout: 30 * time.Second, CheckRedirect: stayAtOrigin}
+	o.client = outbound.Client(limitedResponses{transport})
+	o.client.Timeout, o.client.CheckRedirect = 30*time.Second, sameOriginRedirect
 	return o, nil
 }
 
 const maxRedirects = 10
 
-const wellKnown = "/.well-known/openid-configuration"
+const discoveryPath = "/.well-known/openid-configuration"
 
-// stayAtOrigin is a CheckRedirect that refuses redirects to other servers, or to
-// one that is not verified.
-func stayAtOrigin(to *http.Request, via []*http.Request) error {
+// sameOriginRedirect is a CheckRedirect that rejects redirects to another scheme or host.
+func sameOriginRedirect(to *http.Request, via []*http.Request) error {
 	if from := via[0].URL; to.URL.Scheme != from.Scheme || to.URL.Host != from.Host || len(via) >= maxRedirects {
 		return fmt.Errorf("redirect to %s is not allowed", to.URL.Redacted())
 	}
 	return nil
 }
 
-// elsewhere gets one document from another address.
-type elsewhere struct {
+// discoveryRedirect is a transport that requests the discovery document from the configured
+// discovery URL.
+type discoveryRedirect struct {
 	http.RoundTripper
 	document string
 	at       *url.URL
 }
 
 // RoundTrip implements http.RoundTripper.
-func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
+func (e discoveryRedirect) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet && r.URL.String() == e.document {
 		r = r.Clone(r.Context())
 		r.Host, r.URL = "", e.at
@@ -106,22 +101,22 @@ func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 	return e.RoundTripper.RoundTrip(r)
 }
 
-// Times between two attempts to find an issuer.
+// Retry intervals of issuer discovery.
 const (
-	firstDiscovery = 500 * time.Millisecond
-	lastDiscovery  = 10 * time.Second
+	minDiscoveryInterval = 500 * time.Millisecond
+	maxDiscoveryInterval = 10 * time.Second
 )
 
-// discover finds the issuer, trying until ctx is done. Its keys are read with
-// ctx too, later.
+// discover discovers the issuer and retries until ctx is done. The verifier uses ctx to fetch keys
+// later.
 func (o *oidcTokens) discover(ctx context.Context) {
-	for wait := firstDiscovery; ; wait = min(2*wait, lastDiscovery) {
+	for wait := minDiscoveryInterval; ; wait = min(2*wait, maxDiscoveryInterval) {
 		err := o.discoverOnce(ctx)
 		if err == nil {
 			return
 		}
 		if ctx.Err() == nil {
-			o.logger.Warn("the issuer of tokens is not to be found", "issuer", o.config.Issuer.URL, "err", err)
+			o.logger.Warn("failed to discover token issuer", "issuer", o.config.Issuer.URL, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -140,14 +135,14 @@ func (o *oidcTokens) discoverOnce(ctx context.Context) error {
 	if algorithms == nil {
 		algorithms = safeAlgorithms
 	}
-	// The library knows of one audience, and there may be several.
+	// The library checks only a single client ID; AuthenticateToken checks the audiences.
 	o.verifier.Store(provider.VerifierContext(oidc.ClientContext(ctx, o.client), &oidc.Config{
 		SkipClientIDCheck: true, SupportedSigningAlgs: algorithms,
 	}))
 	return nil
 }
 
-// claims are those of a token, each as it stands there.
+// claims are the raw claims of a token.
 type claims map[string]json.RawMessage
 
 func (c claims) read(name string, into any) error {
@@ -186,7 +181,7 @@ func (o *oidcTokens) AuthenticateToken(ctx context.Context, token string) (Ident
 	return Identity{User: user}, true, nil
 }
 
-// user is what the claims make.
+// user maps the claims to a user.
 func (o *oidcTokens) user(c claims) (*request.User, error) {
 	values, err := o.values(c)
 	if err != nil {
@@ -205,20 +200,19 @@ func (o *oidcTokens) user(c claims) (*request.User, error) {
 	if u.Extra, err = o.extra(c, values); err != nil {
 		return nil, err
 	}
-	if err := o.required(c); err != nil {
+	if err := o.checkRequiredClaims(c); err != nil {
 		return nil, err
 	}
-	if err := allHold(o.rules.claims, "claims", values); err != nil {
+	if err := checkRules(o.rules.claims, "claims", values); err != nil {
 		return nil, fmt.Errorf("error evaluating claim validation expression: %w", err)
 	}
-	if err := allHold(o.rules.user, "user", celUser(u)); err != nil {
+	if err := checkRules(o.rules.user, "user", celUser(u)); err != nil {
 		return nil, fmt.Errorf("error evaluating user info validation rule: %w", err)
 	}
 	return u, nil
 }
 
-// values are the claims as expressions see them; nil if there are none to see
-// them.
+// values decodes the claims for CEL expressions. It returns nil if no expression uses them.
 func (o *oidcTokens) values(c claims) (map[string]any, error) {
 	r := &o.rules
 	if r.username == nil && r.groups == nil && r.uid == nil && len(r.extra) == 0 && len(r.claims) == 0 {
@@ -235,9 +229,10 @@ func (o *oidcTokens) values(c claims) (map[string]any, error) {
 	return out, nil
 }
 
-func allHold(rules []ruleExpression, variable string, of any) error {
+// checkRules returns an error for the first rule that is not true.
+func checkRules(rules []ruleExpression, variable string, v any) error {
 	for _, r := range rules {
-		ok, err := r.holds(variable, of)
+		ok, err := r.holds(variable, v)
 		if err != nil {
 			return err
 		}
@@ -248,14 +243,13 @@ func allHold(rules []ruleExpression, variable string, of any) error {
 	return nil
 }
 
-// emailClaim is the claim that counts only where the issuer does not say that it
-// was not verified.
+// emailClaim may be the user name only if the claim email_verified is not false.
 const emailClaim = "email"
 
 func (o *oidcTokens) username(c claims, values map[string]any) (string, error) {
 	m := &o.config.ClaimMappings.Username
 	if o.rules.username != nil {
-		name, err := o.rules.username.text1(values)
+		name, err := o.rules.username.evalString(values)
 		switch {
 		case err != nil:
 			return "", fmt.Errorf("error evaluating username claim expression: %w", err)
@@ -268,7 +262,7 @@ func (o *oidcTokens) username(c claims, values map[string]any) (string, error) {
 	if err := c.read(m.Claim, &name); err != nil {
 		return "", fmt.Errorf("parse username claims %q: %w", m.Claim, err)
 	}
-	if _, said := c["email_verified"]; said && m.Claim == emailClaim {
+	if _, ok := c["email_verified"]; ok && m.Claim == emailClaim {
 		verified := false
 		if err := c.read("email_verified", &verified); err != nil {
 			return "", fmt.Errorf("parse 'email_verified' claim: %w", err)
@@ -293,7 +287,7 @@ func (o *oidcTokens) groups(c claims, values map[string]any) ([]string, error) {
 		v, err := o.rules.groups.value("claims", values)
 		if err == nil {
 			var groups []string
-			if groups, err = stringsOf(v); err == nil {
+			if groups, err = stringList(v); err == nil {
 				return groups, nil
 			}
 		}
@@ -305,7 +299,7 @@ func (o *oidcTokens) groups(c claims, values map[string]any) ([]string, error) {
 	}
 	var groups []string
 	if json.Unmarshal(raw, &groups) != nil {
-		var one string // some issuers give a role
+		var one string // some issuers send a single role
 		if err := json.Unmarshal(raw, &one); err != nil {
 			return nil, fmt.Errorf("parse groups claim %q: %w", m.Claim, err)
 		}
@@ -319,7 +313,7 @@ func (o *oidcTokens) groups(c claims, values map[string]any) ([]string, error) {
 
 func (o *oidcTokens) uid(c claims, values map[string]any) (string, error) {
 	if o.rules.uid != nil {
-		uid, err := o.rules.uid.text1(values)
+		uid, err := o.rules.uid.evalString(values)
 		if err != nil {
 			return "", fmt.Errorf("error evaluating uid claim expression: %w", err)
 		}
@@ -347,7 +341,7 @@ func (o *oidcTokens) extra(c claims, values map[string]any) (map[string][]string
 		if err != nil {
 			return nil, err
 		}
-		list, err := stringsOf(v)
+		list, err := stringList(v)
 		if err != nil {
 			return nil, fmt.Errorf("error evaluating extra claim expression: %s: %w", x.text, err)
 		}
@@ -361,8 +355,8 @@ func (o *oidcTokens) extra(c claims, values map[string]any) (map[string][]string
 	return extra, nil
 }
 
-// required checks the claims that must have a value.
-func (o *oidcTokens) required(c claims) error {
+// checkRequiredClaims checks the claims that must have a configured value.
+func (o *oidcTokens) checkRequiredClaims(c claims) error {
 	for _, rule := range o.config.ClaimRules {
 		if rule.Claim == "" {
 			continue

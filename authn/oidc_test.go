@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// provider is an OpenID Connect issuer over TLS, whose key can be changed.
+// provider is an OpenID Connect issuer over TLS with a replaceable key.
 type provider struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -55,7 +55,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	switch r.URL.Path {
-	case wellKnown, "/elsewhere":
+	case discoveryPath, "/elsewhere":
 		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q,"authorization_endpoint":"x","token_endpoint":"x"}`, p.URL, p.URL+"/keys")
 	case "/keys":
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: p.kid, Algorithm: "ES256", Use: "sig"}}})
@@ -64,7 +64,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rotate makes a new key, and forgets the old one.
+// rotate replaces the signing key.
 func (p *provider) rotate(t *testing.T, kid string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -86,7 +86,7 @@ func (p *provider) ca() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw}))
 }
 
-// token signs claims, the usual ones filled in.
+// token signs claims, with defaults for missing ones.
 func (p *provider) token(t *testing.T, claims map[string]any) string {
 	t.Helper()
 	p.mu.Lock()
@@ -119,8 +119,8 @@ func signedBy(t *testing.T, algorithm jose.SignatureAlgorithm, key any, kid stri
 	return token
 }
 
-// config is the text of an AuthenticationConfiguration with one issuer; more is
-// what stands after the issuer, indented by four.
+// config returns an AuthenticationConfiguration with one issuer; more is appended to the issuer's
+// YAML, indented by four.
 func (p *provider) config(more string) string {
 	return "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:\n- issuer:\n    url: " + p.URL +
 		"\n    audiences: [app]\n    certificateAuthority: |\n      " + strings.ReplaceAll(strings.TrimSpace(p.ca()), "\n", "\n      ") + "\n" + more
@@ -128,20 +128,19 @@ func (p *provider) config(more string) string {
 
 const subIsName = "  claimMappings:\n    username: {claim: sub, prefix: \"x:\"}\n"
 
-// others runs the kind of tokens that a configuration tells, until the issuers
-// are found.
-func others(t *testing.T, path string) *OtherIssuers {
+// others runs the authenticator of a configuration and waits until its issuers are discovered.
+func others(t *testing.T, path string) *JWTIssuers {
 	t.Helper()
 	config, data, err := ReadConfig(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := NewOtherIssuers(config, path, data, []string{testIssuer}, slog.New(slog.DiscardHandler))
+	o, err := NewJWTIssuers(config, path, data, []string{testIssuer}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	runIssuers(t, o)
-	o.await(t.Context(), o.current.Load())
+	o.awaitDiscovery(t.Context(), o.current.Load())
 	return o
 }
 
@@ -187,7 +186,7 @@ func TestOIDCUser(t *testing.T) {
 	}
 }
 
-// What must not happen with tokens of others.
+// TestOIDCRefuses checks that invalid tokens of other issuers are rejected.
 func TestOIDCRefuses(t *testing.T) {
 	p := newProvider(t)
 	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -257,7 +256,7 @@ func TestOIDCKeysRotate(t *testing.T) {
 		t.Fatalf("got %v, %v", ok, err)
 	}
 	p.rotate(t, "second")
-	// What asks at the very end of a fetch of keys may still be given those.
+	// A verification that joins a fetch of keys just before it ends may get the old keys.
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		_, ok, err := o.AuthenticateToken(t.Context(), p.token(t, nil))
@@ -273,7 +272,7 @@ func TestOIDCKeysRotate(t *testing.T) {
 	}
 }
 
-// The issuer need not be there when the server starts.
+// TestOIDCIssuerComesLater checks that the issuer need not be reachable at startup.
 func TestOIDCIssuerComesLater(t *testing.T) {
 	p := newProvider(t)
 	p.setDown(true)
@@ -281,7 +280,7 @@ func TestOIDCIssuerComesLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := NewOtherIssuers(config, "", nil, nil, slog.New(slog.DiscardHandler))
+	o, err := NewJWTIssuers(config, "", nil, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +290,7 @@ func TestOIDCIssuerComesLater(t *testing.T) {
 		t.Errorf("got %v, %v", ok, err)
 	}
 	p.setDown(false)
-	o.await(t.Context(), o.current.Load())
+	o.awaitDiscovery(t.Context(), o.current.Load())
 	if _, ok, err := o.AuthenticateToken(t.Context(), token); !ok || err != nil {
 		t.Errorf("got %v, %v", ok, err)
 	}
@@ -306,15 +305,15 @@ func TestOIDCDiscoveryURL(t *testing.T) {
 	}
 }
 
-// An issuer may redirect to itself, and to no other server.
+// TestOIDCRedirects checks that only redirects to the issuer itself are followed.
 func TestOIDCRedirects(t *testing.T) {
 	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 	defer other.Close()
 	p := newProvider(t)
 	for target, want := range map[string]bool{p.URL + "/elsewhere": true, other.URL: false, "http" + strings.TrimPrefix(p.URL, "https"): false} {
-		from := httptest.NewRequest(http.MethodGet, p.URL+wellKnown, nil)
+		from := httptest.NewRequest(http.MethodGet, p.URL+discoveryPath, nil)
 		to := httptest.NewRequest(http.MethodGet, target, nil)
-		o, err := newOIDCTokens(JWT{Issuer: JWTIssuer{URL: p.URL}}, rules{}, slog.New(slog.DiscardHandler))
+		o, err := newOIDCTokens(JWT{Issuer: JWTIssuer{URL: p.URL}}, jwtRules{}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,30 +11,29 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Proxy is the method of authenticating proxies: the proxy found out who the
-// user is, says so in headers, and shows by its client certificate that it may
-// be believed. The headers of anybody else count for nothing.
+// Proxy authenticates requests of an authenticating proxy, which sends the user in headers and
+// identifies itself by a client certificate. The headers of other clients are ignored.
 type Proxy struct {
-	chains *chains[string] // their values are common names
+	chains *chainVerifier[string] // maps certificates to common names
 	names  []string
 	ProxyHeaders
 }
 
-// ProxyHeaders are the names of the headers: of the first of Users and UIDs that
-// is there, and of all Groups. What follows one of Extra in the name of a header
-// is, percent-decoded, the key of a further attribute.
+// ProxyHeaders are the names of the headers that contain the user: the first of Users and UIDs that
+// is set, and all of Groups. Extra are prefixes; the percent-decoded rest of a header's name is the
+// extra key.
 type ProxyHeaders struct{ Users, UIDs, Groups, Extra []string }
 
-// NewProxy returns the method for proxies with certificates of the CAs and a
-// common name out of names; no names mean any.
+// NewProxy returns the method for proxies with a certificate issued by one of the CAs and a common
+// name in names; empty names allow any.
 func NewProxy(cas *CAFile, names []string, headers ProxyHeaders) *Proxy {
 	common := func(c *x509.Certificate) (string, error) { return c.Subject.CommonName, nil }
 	return &Proxy{chains: newChains(cas, common), names: names, ProxyHeaders: headers}
 }
 
-// Authenticate believes the headers of r if they are a proxy's.
+// Authenticate implements Authenticator. It removes the headers from r.
 func (p *Proxy) Authenticate(r *http.Request) (Identity, bool, error) {
-	name := first(r.Header, p.Users)
+	name := firstHeader(r.Header, p.Users)
 	if name == "" || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Identity{}, false, nil
 	}
@@ -45,7 +44,7 @@ func (p *Proxy) Authenticate(r *http.Request) (Identity, bool, error) {
 	if len(p.names) > 0 && !slices.Contains(p.names, proxy) {
 		return Identity{}, false, fmt.Errorf("x509: subject with cn=%s is not in the allowed list", proxy)
 	}
-	user := &request.User{Name: name, UID: first(r.Header, p.UIDs), Extra: p.extra(r.Header)}
+	user := &request.User{Name: name, UID: firstHeader(r.Header, p.UIDs), Extra: p.extra(r.Header)}
 	for _, header := range p.Groups {
 		for _, group := range r.Header.Values(header) {
 			if group != "" {
@@ -57,7 +56,7 @@ func (p *Proxy) Authenticate(r *http.Request) (Identity, bool, error) {
 	return Identity{User: user}, true, nil
 }
 
-func first(header http.Header, names []string) string {
+func firstHeader(header http.Header, names []string) string {
 	for _, name := range names {
 		if value := header.Get(name); value != "" {
 			return value
@@ -77,16 +76,15 @@ func (h *ProxyHeaders) extra(header http.Header) map[string][]string {
 			if extra == nil {
 				extra = map[string][]string{}
 			}
-			key := decodedKey(strings.ToLower(rest))
+			key := decodeExtraKey(strings.ToLower(rest))
 			extra[key] = append(extra[key], values...)
 		}
 	}
 	return extra
 }
 
-// decodedKey is a percent-encoded key; one that is not well encoded is taken as
-// it is.
-func decodedKey(key string) string {
+// decodeExtraKey percent-decodes an extra key. A malformed one is used unchanged.
+func decodeExtraKey(key string) string {
 	if decoded, err := url.PathUnescape(key); err == nil {
 		return decoded
 	}
@@ -100,8 +98,7 @@ func cutPrefixFold(s, prefix string) (rest string, ok bool) {
 	return s[len(prefix):], true
 }
 
-// Clear takes the headers out of a request, so that nothing behind this server
-// believes what nobody vouched for.
+// Clear removes the headers, so that no backend trusts headers that a client sent.
 func (h *ProxyHeaders) Clear(header http.Header) {
 	for _, names := range [][]string{h.Users, h.UIDs, h.Groups} {
 		for _, name := range names {

@@ -48,7 +48,7 @@ func TestProxy(t *testing.T) {
 				names = []string{"front"}
 			}
 			proxy := NewProxy(cas, names, headers)
-			for range 2 { // the second is from memory
+			for range 2 { // the second result comes from the cache
 				r := c.r.Clone(t.Context())
 				for name, values := range c.headers {
 					r.Header[name] = values

@@ -15,16 +15,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Reviews answer the questions that clients ask of authentication: who am I,
-// whose is this token, and may I have a token of this account. The keys are the
-// sources of these kinds in the catalogue. Tokens are looked up as they would be
-// in a request, audiences being the names that this server goes by.
+// Reviews returns the implementations of SelfSubjectReview, TokenReview and TokenRequest, by the
+// names of their sources in the catalogue. TokenReviews authenticate tokens like requests do;
+// audiences are the ones of this server.
 func Reviews(requests Authenticator, audiences []string, tokens *TokenRequests) map[string]registry.Review {
 	r := &reviewer{requests: requests, audiences: audiences, tokens: tokens}
 	return map[string]registry.Review{
-		"selfsubjectreviews": r.self,
-		"tokenreviews":       r.token,
-		"tokenrequests":      r.issue,
+		"selfsubjectreviews": r.selfSubjectReview,
+		"tokenreviews":       r.tokenReview,
+		"tokenrequests":      r.tokenRequest,
 	}
 }
 
@@ -34,7 +33,7 @@ type reviewer struct {
 	tokens    *TokenRequests
 }
 
-func (r *reviewer) self(ctx context.Context, _ registry.Target, _ api.Object) (api.Object, error) {
+func (r *reviewer) selfSubjectReview(ctx context.Context, _ registry.Target, _ api.Object) (api.Object, error) {
 	user := request.From(ctx).User
 	if user == nil {
 		return nil, apierrors.NewBadRequest("no user present on request")
@@ -45,10 +44,10 @@ func (r *reviewer) self(ctx context.Context, _ registry.Target, _ api.Object) (a
 	}, nil
 }
 
-func (r *reviewer) token(ctx context.Context, _ registry.Target, asked api.Object) (api.Object, error) {
-	review, ok := asked.(*authenticationv1.TokenReview)
+func (r *reviewer) tokenReview(ctx context.Context, _ registry.Target, obj api.Object) (api.Object, error) {
+	review, ok := obj.(*authenticationv1.TokenReview)
 	if !ok {
-		return nil, fmt.Errorf("%T is no TokenReview", asked)
+		return nil, fmt.Errorf("%T is no TokenReview", obj)
 	}
 	if review.Spec.Token == "" {
 		return nil, apierrors.NewBadRequest("token is required for TokenReview in authentication")
@@ -57,9 +56,9 @@ func (r *reviewer) token(ctx context.Context, _ registry.Target, asked api.Objec
 	if len(audiences) == 0 {
 		audiences = r.audiences
 	}
-	// A request that has nothing but the token: nothing of the one who asks
-	// must make an impression.
-	sent, err := http.NewRequestWithContext(WithAudiences(request.With(untrusted(ctx), &request.Scope{}), audiences), http.MethodGet, "/", nil)
+	// The synthetic request contains only the token, so that no credential of the client is used in
+	// its place.
+	sent, err := http.NewRequestWithContext(WithAudiences(request.With(withoutTrusted(ctx), &request.Scope{}), audiences), http.MethodGet, "/", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +78,12 @@ func (r *reviewer) token(ctx context.Context, _ registry.Target, asked api.Objec
 	return review, nil
 }
 
-func (r *reviewer) issue(ctx context.Context, t registry.Target, asked api.Object) (api.Object, error) {
-	wanted, ok := asked.(*authenticationv1.TokenRequest)
+func (r *reviewer) tokenRequest(ctx context.Context, t registry.Target, obj api.Object) (api.Object, error) {
+	tokenRequest, ok := obj.(*authenticationv1.TokenRequest)
 	if !ok {
-		return nil, fmt.Errorf("%T is no TokenRequest", asked)
+		return nil, fmt.Errorf("%T is no TokenRequest", obj)
 	}
-	return r.tokens.Answer(ctx, t.Namespace, t.Name, wanted)
+	return r.tokens.Issue(ctx, t.Namespace, t.Name, tokenRequest)
 }
 
 func userInfo(u *request.User) authenticationv1.UserInfo {

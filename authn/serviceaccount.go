@@ -17,40 +17,39 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Lookup reads an object of the core group; namespace is empty for nodes. Fresh
-// means as of now, and not as of a moment ago.
+// Lookup reads an object of the core group; namespace is empty for nodes. A fresh read is
+// consistent with etcd, any other may be served from the cache and be slightly stale.
 type Lookup func(ctx context.Context, resource, namespace, name string, fresh bool) (api.Object, error)
 
-// ServiceAccounts is the kind of the tokens of service accounts: JSON web tokens
-// that this server, or who shares its keys, has signed.
+// ServiceAccounts authenticates service account tokens: JSON web tokens signed by this server or by
+// another holder of its keys.
 //
-// What a signature says of a token stays true, so it is remembered. Whether the
-// account and what the token is bound to are still there is looked up for each
-// request: a token ends with them, at once.
+// A verified signature stays valid, so it is cached. The service account and the bound object are
+// looked up for each request, so that deleting them revokes the token at once.
 type ServiceAccounts struct {
-	// Issuers are the names that tokens may be issued under; those in Secrets
-	// have one of their own.
+	// Issuers are the accepted values of the claim iss, besides the one of tokens in Secrets.
 	Issuers []string
 	Keys    *Keys
-	// Audiences are the names that this server goes by.
+	// Audiences are the audiences of this server.
 	Audiences []string
-	// NoLookup believes tokens in Secrets without looking for the Secret.
+	// NoLookup accepts tokens of Secrets without looking the Secret up.
 	NoLookup bool
 	Objects  Lookup
-	// Used is told of the Secret whose token was used; nil tells nobody.
-	Used func(context.Context, *corev1.Secret)
+	// OnSecretTokenUse, if not nil, is called with the Secret whose token was used.
+	OnSecretTokenUse func(context.Context, *corev1.Secret)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Metrics counts; nil counts nothing.
+	// Metrics may be nil.
 	Metrics *TokenMetrics
 
-	signed signatures
+	signed signatureCache
 }
 
-// legacyIssuer issues the tokens in Secrets.
+// legacyIssuer is the issuer of tokens in Secrets.
 const legacyIssuer = "kubernetes/serviceaccount"
 
-// signedToken is a token whose signature is good. It is shared.
+// signedToken holds the claims of a token with a verified signature. It is immutable, since
+// requests share it.
 type signedToken struct {
 	public jwt.Claims
 	accountClaims
@@ -87,15 +86,16 @@ func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string) (
 	return Identity{User: user, Audiences: audiences}, true, nil
 }
 
-// verify checks the signature; nil without an error is what is no token at all.
+// verify checks the signature of a token. It returns nil without an error if the token is not a
+// signed JSON web token.
 func (s *ServiceAccounts) verify(token string) (*signedToken, error) {
-	parsed, err := jwt.ParseSigned(token, algorithms)
+	parsed, err := jwt.ParseSigned(token, signingAlgorithms)
 	if err != nil {
 		return nil, nil
 	}
 	keys, err := s.Keys.candidates(keyID(parsed))
 	if err != nil {
-		return nil, fmt.Errorf("keys of service accounts: %w", err)
+		return nil, fmt.Errorf("load service account keys: %w", err)
 	}
 	if len(keys) == 0 {
 		return nil, errors.New("invalid signature, no keys found")
@@ -104,7 +104,7 @@ func (s *ServiceAccounts) verify(token string) (*signedToken, error) {
 	for _, key := range keys {
 		t := &signedToken{}
 		if parsed.Headers[0].Algorithm != string(key.Algorithm) {
-			errs = append(errs, fmt.Errorf("a token signed by %s, the key is for %s", parsed.Headers[0].Algorithm, key.Algorithm))
+			errs = append(errs, fmt.Errorf("token is signed with %s, but the key is for %s", parsed.Headers[0].Algorithm, key.Algorithm))
 			continue
 		}
 		if err := parsed.Claims(key.Key, &t.public, &t.accountClaims); err != nil {
@@ -125,8 +125,8 @@ func keyID(token *jwt.JSONWebToken) string {
 	return ""
 }
 
-// audiencesFor are those of the audiences asked for that a token is meant for.
-// One that names none is meant for this server.
+// audiencesFor returns the requested audiences for which the token is valid. A token without
+// audiences is valid for this server.
 func (s *ServiceAccounts) audiencesFor(ctx context.Context, t *signedToken) ([]string, error) {
 	wanted, ok := audiencesIn(ctx)
 	if !ok {
@@ -152,10 +152,10 @@ func (s *ServiceAccounts) now() time.Time {
 	return s.Now()
 }
 
-// leeway is how far clocks may be apart.
+// leeway is the tolerated difference between clocks.
 const leeway = jwt.DefaultLeeway
 
-// boundUser is whose a token is that was issued on request.
+// boundUser returns the user of a bound service account token.
 func (s *ServiceAccounts) boundUser(ctx context.Context, t *signedToken) (*request.User, error) {
 	now := s.now()
 	switch err := t.public.ValidateWithLeeway(jwt.Expected{Time: now}, leeway); {
@@ -179,22 +179,22 @@ func (s *ServiceAccounts) boundUser(ctx context.Context, t *signedToken) (*reque
 	if uid := string(account.GetUID()); uid != k.Account.UID {
 		return nil, fmt.Errorf("service account UID (%s) does not match claim (%s)", uid, k.Account.UID)
 	}
-	if goneSince(account, now) {
+	if isDeleted(account, now) {
 		return nil, fmt.Errorf("service account %s/%s has been deleted", k.Namespace, k.Account.Name)
 	}
-	if err := s.stillThere(ctx, k, now); err != nil {
+	if err := s.checkBoundObject(ctx, k, now); err != nil {
 		return nil, err
 	}
-	s.noteAge(ctx, t, now)
+	s.reportStale(ctx, t, now)
 	return k.user(t.public.ID), nil
 }
 
-// errInvalidated is about a token that ended with what it was bound to.
+// errInvalidated reports that the bound object of a token was deleted.
 var errInvalidated = errors.New("service account token has been invalidated")
 
-// stillThere tells whether what a token is bound to is. The node of a pod is
-// said for information, the pod alone counts.
-func (s *ServiceAccounts) stillThere(ctx context.Context, k *boundClaims, now time.Time) error {
+// checkBoundObject checks that the bound object of a token still exists. The node of a token bound
+// to a pod is informational and is not checked.
+func (s *ServiceAccounts) checkBoundObject(ctx context.Context, k *boundClaims, now time.Time) error {
 	bound := []struct {
 		resource, kind, namespace string
 		to                        *reference
@@ -214,15 +214,14 @@ func (s *ServiceAccounts) stillThere(ctx context.Context, k *boundClaims, now ti
 		if uid := string(obj.GetUID()); uid != b.to.UID {
 			return fmt.Errorf("%s UID (%s) does not match service account %s ref claim (%s)", b.kind, uid, b.kind, b.to.UID)
 		}
-		if goneSince(obj, now) {
+		if isDeleted(obj, now) {
 			return errInvalidated
 		}
 	}
 	return nil
 }
 
-// find looks an object up, and a second time in what is there now if it does not
-// seem to be.
+// find looks an object up in the cache, and again in etcd if the cache has none with that UID.
 func (s *ServiceAccounts) find(ctx context.Context, resource, namespace string, ref reference) (api.Object, error) {
 	obj, err := s.Objects(ctx, resource, namespace, ref.Name, false)
 	if err == nil && string(obj.GetUID()) == ref.UID {
@@ -234,15 +233,15 @@ func (s *ServiceAccounts) find(ctx context.Context, resource, namespace string, 
 	return s.Objects(ctx, resource, namespace, ref.Name, true)
 }
 
-// goneSince tells whether an object was deleted longer ago than clocks may be
-// apart, though it may still be there.
-func goneSince(obj api.Object, now time.Time) bool {
+// isDeleted reports whether an object was marked for deletion longer ago than the leeway, even if
+// finalizers still hold it.
+func isDeleted(obj api.Object, now time.Time) bool {
 	deleted := obj.GetDeletionTimestamp()
 	return deleted != nil && deleted.Time.Before(now.Add(-leeway))
 }
 
-// noteAge warns of a token that should have been renewed.
-func (s *ServiceAccounts) noteAge(ctx context.Context, t *signedToken, now time.Time) {
+// reportStale counts the token and annotates the audit event if the token should have been renewed.
+func (s *ServiceAccounts) reportStale(ctx context.Context, t *signedToken, now time.Time) {
 	after := t.Kubernetes.WarnAfter
 	if after == nil || *after == 0 {
 		return
@@ -256,7 +255,7 @@ func (s *ServiceAccounts) noteAge(ctx context.Context, t *signedToken, now time.
 		fmt.Sprintf("subject: %s, seconds after warning threshold: %d", t.public.Subject, now.Unix()-after.Time().Unix()))
 }
 
-// Attributes of service accounts that say what their token is bound to.
+// Extra keys of the user that name the bound object of the token.
 const (
 	extraPodName  = "authentication.kubernetes.io/pod-name"
 	extraPodUID   = "authentication.kubernetes.io/pod-uid"
@@ -293,30 +292,30 @@ func (k *boundClaims) user(id string) *request.User {
 	return u
 }
 
-// maxSigned bounds how many tokens are remembered as well signed.
+// maxSigned is the maximum number of cached tokens.
 const maxSigned = 8192
 
-// signatures remembers tokens by their sums. Only tokens that are well signed
-// get in, so that nobody can fill it but who has a key.
-type signatures struct {
-	mu   sync.RWMutex
-	good map[[sha256.Size]byte]*signedToken
+// signatureCache holds verified tokens by their SHA-256 sums. Only holders of a signing key can add
+// to it, so nobody else can fill it.
+type signatureCache struct {
+	mu      sync.RWMutex
+	entries map[[sha256.Size]byte]*signedToken
 }
 
-func (s *signatures) get(sum [sha256.Size]byte) *signedToken {
+func (s *signatureCache) get(sum [sha256.Size]byte) *signedToken {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.good[sum]
+	return s.entries[sum]
 }
 
-func (s *signatures) put(sum [sha256.Size]byte, t *signedToken) {
+func (s *signatureCache) put(sum [sha256.Size]byte, t *signedToken) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.good == nil {
-		s.good = map[[sha256.Size]byte]*signedToken{}
+	if s.entries == nil {
+		s.entries = map[[sha256.Size]byte]*signedToken{}
 	}
-	if len(s.good) >= maxSigned {
-		clear(s.good)
+	if len(s.entries) >= maxSigned {
+		clear(s.entries)
 	}
-	s.good[sum] = t
+	s.entries[sum] = t
 }

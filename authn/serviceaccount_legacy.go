@@ -11,16 +11,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Labels of the Secrets of tokens: since when their token is no longer taken,
-// and the day on which it was last used.
+// Labels of Secrets that contain service account tokens.
 const (
+	// labelInvalidSince is the day since which the token is rejected.
 	labelInvalidSince = "kubernetes.io/legacy-token-invalid-since"
-	// LabelLastUsed is the day on which a token in a Secret was last used.
+	// LabelLastUsed is the day on which the token was last used.
 	LabelLastUsed = "kubernetes.io/legacy-token-last-used"
 )
 
-// legacyUser is whose a token in a Secret is. It is good as long as the Secret
-// holds it.
+// legacyUser returns the user of a token in a Secret. The token is valid as long as the Secret
+// contains it.
 func (s *ServiceAccounts) legacyUser(ctx context.Context, token string, t *signedToken) (*request.User, error) {
 	l := &t.legacyClaims
 	for _, claim := range []struct{ name, value string }{
@@ -35,7 +35,7 @@ func (s *ServiceAccounts) legacyUser(ctx context.Context, token string, t *signe
 		return nil, errors.New("sub claim is invalid")
 	}
 	if !s.NoLookup {
-		if err := s.legacyGood(ctx, token, l); err != nil {
+		if err := s.checkLegacy(ctx, token, l); err != nil {
 			return nil, err
 		}
 	}
@@ -46,8 +46,8 @@ func (s *ServiceAccounts) legacyUser(ctx context.Context, token string, t *signe
 	}, nil
 }
 
-// legacyGood looks for the Secret and the account.
-func (s *ServiceAccounts) legacyGood(ctx context.Context, token string, l *legacyClaims) error {
+// checkLegacy checks that the Secret and the service account of the token exist.
+func (s *ServiceAccounts) checkLegacy(ctx context.Context, token string, l *legacyClaims) error {
 	secret, err := s.secretOf(ctx, token, l)
 	if err != nil {
 		return err
@@ -65,8 +65,8 @@ func (s *ServiceAccounts) legacyGood(ctx context.Context, token string, l *legac
 	case string(account.UID) != l.AccountUID:
 		return fmt.Errorf("ServiceAccount UID (%s) does not match claim (%s)", account.UID, l.AccountUID)
 	}
-	if s.Used != nil {
-		s.Used(ctx, secret)
+	if s.OnSecretTokenUse != nil {
+		s.OnSecretTokenUse(ctx, secret)
 	}
 	if secret.Labels[labelInvalidSince] != "" {
 		request.From(ctx).Annotate("authentication.k8s.io/legacy-token-invalidated", secret.Name+"/"+secret.Namespace)
@@ -84,9 +84,9 @@ func (s *ServiceAccounts) legacyGood(ctx context.Context, token string, l *legac
 	return nil
 }
 
-// secretOf is the Secret that holds a token.
+// secretOf returns the Secret that contains the token.
 func (s *ServiceAccounts) secretOf(ctx context.Context, token string, l *legacyClaims) (*corev1.Secret, error) {
-	// As of a moment ago, and if that is not it, as of now.
+	// Read from the cache first, and from etcd if the cache does not have the token.
 	for _, fresh := range []bool{false, true} {
 		obj, err := s.Objects(ctx, "secrets", l.Namespace, l.SecretName, fresh)
 		secret, ok := obj.(*corev1.Secret)
@@ -96,7 +96,7 @@ func (s *ServiceAccounts) secretOf(ctx context.Context, token string, l *legacyC
 			return secret, nil
 		case !fresh:
 		case !held:
-			return nil, errors.New("Token has been invalidated") //nolint:staticcheck // what clients of kube-apiserver get to see
+			return nil, errors.New("Token has been invalidated") //nolint:staticcheck // kube-apiserver's text, capital letter included
 		default:
 			return nil, errors.New("token does not match server's copy")
 		}

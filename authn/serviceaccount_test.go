@@ -32,7 +32,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// cluster is what a Lookup of a test finds, by "resource/namespace/name".
+// cluster holds the objects of a test's Lookup by "resource/namespace/name".
 type cluster map[string]api.Object
 
 func (c cluster) lookup(_ context.Context, resource, namespace, name string, _ bool) (api.Object, error) {
@@ -50,8 +50,8 @@ func meta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name + "-uid")}
 }
 
-// accounts is a service account with all that tokens can be bound to, and who
-// issues and knows its tokens.
+// accounts holds a service account, an object of each kind that a token can be bound to, and the
+// issuer and authenticator under test.
 type accounts struct {
 	cluster
 	*Issuer
@@ -78,12 +78,12 @@ func newAccounts(t *testing.T) *accounts {
 	keys := keysOf(t, a.key)
 	now := func() time.Time { return a.now }
 	a.Issuer = &Issuer{Name: testIssuer, Keys: keys, Now: now}
-	a.TokenRequests = &TokenRequests{Issuer: a.Issuer, Audiences: []string{"api"}, Extend: true, Objects: a.lookup}
+	a.TokenRequests = &TokenRequests{Issuer: a.Issuer, Audiences: []string{"api"}, ExtendExpiration: true, Objects: a.lookup}
 	a.known = &ServiceAccounts{Issuers: []string{testIssuer, "https://old.example"}, Keys: keys, Audiences: []string{"api"}, Objects: a.lookup, Now: now}
 	return a
 }
 
-// keysOf are keys as the server reads them from a file.
+// keysOf returns keys that were read from a file.
 func keysOf(t *testing.T, key crypto.Signer) *Keys {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(key)
@@ -102,7 +102,7 @@ func (a *accounts) request(t *testing.T, spec authenticationv1.TokenRequestSpec)
 	if spec.ExpirationSeconds == nil {
 		spec.ExpirationSeconds = ptr.To[int64](3600)
 	}
-	r, err := a.Answer(t.Context(), "ns", "robot", &authenticationv1.TokenRequest{Spec: spec})
+	r, err := a.Issue(t.Context(), "ns", "robot", &authenticationv1.TokenRequest{Spec: spec})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestServiceAccountUser(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := newAccounts(t)
 			token := a.request(t, c.spec)
-			for range 2 { // the second signature is from memory
+			for range 2 { // the second signature comes from the cache
 				id, ok, err := a.known.AuthenticateToken(t.Context(), token)
 				if !ok || err != nil {
 					t.Fatalf("got %v, %v", ok, err)
@@ -149,10 +149,10 @@ func TestServiceAccountUser(t *testing.T) {
 	}
 }
 
-// claimsOf reads a token without checking it.
+// claimsOf decodes a token without verifying it.
 func claimsOf(t *testing.T, token string) (public jwt.Claims, private accountClaims) {
 	t.Helper()
-	parsed, err := jwt.ParseSigned(token, algorithms)
+	parsed, err := jwt.ParseSigned(token, signingAlgorithms)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,8 +179,8 @@ func (a *accounts) signed(t *testing.T, by any, algorithm jose.SignatureAlgorith
 	return token
 }
 
-// What must not happen: each token is refused, with an error that says why and
-// does not hold it.
+// TestServiceAccountRefuses checks that invalid tokens are rejected, with an error that does not
+// contain the token.
 func TestServiceAccountRefuses(t *testing.T) {
 	a := newAccounts(t)
 	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -204,8 +204,8 @@ func TestServiceAccountRefuses(t *testing.T) {
 	deleted := metav1.NewTime(a.now.Add(-2 * time.Minute))
 	for _, c := range []struct {
 		name, token string
-		change      func(cluster) // of what is there
-		want        string        // of the error; empty: it is no token of this kind
+		change      func(cluster) // changes the objects before the test
+		want        string        // expected error; empty if the token is of another kind
 	}{
 		{name: "expired", token: claims(func(p *jwt.Claims, _ *accountClaims) { p.Expiry = at(-2 * time.Minute) }), want: "service account token has expired"},
 		{name: "not yet valid", token: claims(func(p *jwt.Claims, _ *accountClaims) { p.NotBefore = at(2 * time.Minute) }), want: "service account token is not valid yet"},
@@ -236,7 +236,7 @@ func TestServiceAccountRefuses(t *testing.T) {
 				there[key] = obj.DeepCopyObject().(api.Object)
 			}
 			known := &ServiceAccounts{Issuers: a.known.Issuers, Keys: a.known.Keys, Audiences: a.known.Audiences, Objects: there.lookup, Now: a.known.Now}
-			if c.change != nil { // it was good before
+			if c.change != nil { // the token must be valid before the change
 				if _, ok, err := known.AuthenticateToken(t.Context(), c.token); !ok || err != nil {
 					t.Fatalf("before: %v, %v", ok, err)
 				}
@@ -264,7 +264,8 @@ func TestServiceAccountRefuses(t *testing.T) {
 	}
 }
 
-// A node that a pod runs on is said for information, the token outlives it.
+// TestServiceAccountPodWithoutNode checks that a token bound to a pod outlives the pod's node,
+// which is informational.
 func TestServiceAccountPodWithoutNode(t *testing.T) {
 	a := newAccounts(t)
 	token := a.request(t, bindTo("Pod", "p"))
@@ -303,7 +304,7 @@ func TestSecretToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	var used []string
-	a.known.Used = func(_ context.Context, s *corev1.Secret) { used = append(used, s.Name) }
+	a.known.OnSecretTokenUse = func(_ context.Context, s *corev1.Secret) { used = append(used, s.Name) }
 	check := func(want string) {
 		t.Helper()
 		id, ok, err := a.known.AuthenticateToken(t.Context(), token)
@@ -327,7 +328,7 @@ func TestSecretToken(t *testing.T) {
 	check("ServiceAccount UID (2) does not match claim (robot-uid)")
 	account.UID = "robot-uid"
 	a.now = a.now.Add(100 * 365 * 24 * time.Hour)
-	check("") // it has no end
+	check("") // secret tokens do not expire
 	delete(a.cluster, "secrets/ns/s")
 	check("Token has been invalidated")
 	a.known.NoLookup = true
@@ -353,7 +354,7 @@ func TestTokenRequestLifetime(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := newAccounts(t)
-			a.Longest = c.longest
+			a.MaxExpiration = c.longest
 			r := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &c.asked}}
 			if c.bound != "" {
 				r.Spec.BoundObjectRef = bindTo(c.bound, "p").BoundObjectRef
@@ -362,7 +363,7 @@ func TestTokenRequestLifetime(t *testing.T) {
 				r.Spec.Audiences = []string{c.audience}
 			}
 			scope := &request.Scope{}
-			out, err := a.Answer(request.With(t.Context(), scope), "ns", "robot", r)
+			out, err := a.Issue(request.With(t.Context(), scope), "ns", "robot", r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -406,7 +407,7 @@ func TestTokenRequestBinds(t *testing.T) {
 		if account == "" {
 			account = "robot"
 		}
-		_, err := a.Answer(t.Context(), "ns", account, r)
+		_, err := a.Issue(t.Context(), "ns", account, r)
 		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
 			t.Errorf("%+v: got %v", c, err)
 		}
@@ -415,7 +416,7 @@ func TestTokenRequestBinds(t *testing.T) {
 
 func TestOwnKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sa.key")
-	keys := OwnKeys(path, nil)
+	keys := NewGeneratedKeys(path, nil)
 	if got := keys.Algorithms(); !reflect.DeepEqual(got, []string{"RS256"}) {
 		t.Errorf("algorithms: %q", got)
 	}
@@ -426,7 +427,7 @@ func TestOwnKeys(t *testing.T) {
 		t.Errorf("it was made before it was needed: %v", err)
 	}
 	issuer := &Issuer{Name: testIssuer, Keys: keys}
-	token, _, err := issuer.bound(boundTo{account: &corev1.ServiceAccount{ObjectMeta: meta("ns", "robot")}, lifetime: time.Hour}, time.Now())
+	token, _, err := issuer.issueBound(boundToken{account: &corev1.ServiceAccount{ObjectMeta: meta("ns", "robot")}, lifetime: time.Hour}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,9 +435,8 @@ func TestOwnKeys(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("got %v, %v", info, err)
 	}
-	// Another server with the same file believes it, and so does one that was
-	// started before.
-	for _, k := range []*Keys{keys, OwnKeys(path, nil)} {
+	// Both the keys that generated the file and others that read it later verify the token.
+	for _, k := range []*Keys{keys, NewGeneratedKeys(path, nil)} {
 		s := &ServiceAccounts{Issuers: []string{testIssuer}, Keys: k}
 		if got, err := s.verify(token); err != nil || got == nil {
 			t.Errorf("got %v, %v", got, err)
@@ -473,7 +473,7 @@ func TestReadKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := keys.Public()
-	if err != nil || len(all) != 3 { // the signing key is among the files
+	if err != nil || len(all) != 3 { // the files contain the signing key
 		t.Fatalf("got %d keys, %v", len(all), err)
 	}
 	if got := keys.Algorithms(); !reflect.DeepEqual(got, []string{"RS256", "ES384", "ES256"}) {
@@ -502,8 +502,8 @@ func TestDiscovery(t *testing.T) {
 	if err := json.Unmarshal(data, &set); err != nil || len(set.Keys) != 1 || !set.Keys[0].IsPublic() || set.Keys[0].Use != "sig" {
 		t.Fatalf("got %s, %v", data, err)
 	}
-	// Whoever has only the documents can check a token.
-	parsed, err := jwt.ParseSigned(a.request(t, authenticationv1.TokenRequestSpec{}), algorithms)
+	// The discovery documents suffice to verify a token.
+	parsed, err := jwt.ParseSigned(a.request(t, authenticationv1.TokenRequestSpec{}), signingAlgorithms)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -511,7 +511,7 @@ func TestDiscovery(t *testing.T) {
 		t.Error(err)
 	}
 	for issuer, useful := range map[string]bool{testIssuer: true, "http://x": false, "api": false, "https://x?y": false, "https://x#y": false} {
-		if got := (&Discovery{Issuer: issuer}).Useful(); got != useful {
+		if got := (&Discovery{Issuer: issuer}).IsDiscoverable(); got != useful {
 			t.Errorf("%s: got %t", issuer, got)
 		}
 	}

@@ -13,14 +13,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// TokenFile is a fixed table of tokens and whose they are.
-//
-// It is kept by the tokens' SHA-256 sums and not by the tokens, so that the time
-// a look-up takes says nothing about how much of a guess was right: whoever
-// guesses cannot steer the sum byte by byte.
+// TokenFile is a static table of tokens and their users. Its keys are the SHA-256 sums of the
+// tokens, so that the time of a lookup reveals nothing about how much of a guessed token is right.
 type TokenFile map[[sha256.Size]byte]*request.User
 
-// Columns of a line of a token file; the groups may be left out.
+// Columns of a token file; groups are optional.
 const (
 	columnToken = iota
 	columnName
@@ -28,13 +25,12 @@ const (
 	columnGroups
 )
 
-// ReadTokenFile reads a CSV file whose lines are
+// ReadTokenFile reads a CSV file with lines of the form
 //
 //	token,user name,user uid,"group1,group2"
 //
-// Unlike kube-apiserver, which skips or overrides such lines with a warning in
-// its log, it refuses an empty token, an empty name and a token that is given
-// twice. Errors name the file and the line.
+// It rejects an empty token, an empty name and a duplicate token, for which kube-apiserver only
+// logs a warning. Errors contain the file and the line.
 func ReadTokenFile(path string) (TokenFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -62,24 +58,24 @@ func parseTokens(in io.Reader) (TokenFile, error) {
 			return nil, csvError(err)
 		}
 		line, _ := r.FieldPos(0)
-		user, err := userOf(record)
+		user, err := parseUser(record)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 		sum := sha256.Sum256([]byte(record[columnToken]))
-		if first, ok := lines[sum]; ok {
-			return nil, fmt.Errorf("line %d: the token is that of line %d", line, first)
+		if firstHeader, ok := lines[sum]; ok {
+			return nil, fmt.Errorf("line %d: the token is the same as in line %d", line, firstHeader)
 		}
 		t[sum], lines[sum] = user, line
 	}
 }
 
-// Add puts one more token into the table.
+// Add adds a token to the table.
 func (t TokenFile) Add(token string, user *request.User) {
 	t[sha256.Sum256([]byte(token))] = user
 }
 
-// AuthenticateToken looks the token up in the table.
+// AuthenticateToken implements Token.
 func (t TokenFile) AuthenticateToken(_ context.Context, token string) (Identity, bool, error) {
 	user, ok := t[sha256.Sum256([]byte(token))]
 	if !ok {
@@ -88,7 +84,7 @@ func (t TokenFile) AuthenticateToken(_ context.Context, token string) (Identity,
 	return Identity{User: user}, true, nil
 }
 
-func userOf(record []string) (*request.User, error) {
+func parseUser(record []string) (*request.User, error) {
 	if len(record) <= columnUID {
 		return nil, fmt.Errorf(`must have at least 3 columns (token,user name,user uid), has %d`, len(record))
 	}
@@ -109,7 +105,7 @@ func userOf(record []string) (*request.User, error) {
 	return user, nil
 }
 
-// csvError says in our words where the file is not CSV.
+// csvError formats a CSV error like the other errors of this file.
 func csvError(err error) error {
 	var bad *csv.ParseError
 	if errors.As(err, &bad) {

@@ -48,7 +48,7 @@ func TestReadTokenFileErrors(t *testing.T) {
 		{"columns", "a,b,c\nt,u\n", "line 2: must have at least 3 columns (token,user name,user uid), has 2"},
 		{"token", "a,b,c\n\n,u,i\n", "line 3: the token is empty"},
 		{"user", "t,,i\n", "line 1: the user name is empty"},
-		{"twice", "t,a,i\nu,b,i\nt,c,i\n", "line 3: the token is that of line 1"},
+		{"twice", "t,a,i\nu,b,i\nt,c,i\n", "line 3: the token is the same as in line 1"},
 		{"quote", "t,a,i\nt2,a,i,\"x\n", "line 2: column 11: extraneous"},
 		{"bare quote", "t,a\"b,i\n", "line 1: column 4: bare"},
 	}

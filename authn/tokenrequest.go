@@ -18,31 +18,29 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// TokenRequests answers what is created at serviceaccounts/token: it issues a
-// token for the account.
+// TokenRequests issues tokens for creates of serviceaccounts/token.
 type TokenRequests struct {
 	Issuer *Issuer
-	// Audiences are those of tokens for which none are asked for: the names that
-	// this server goes by.
+	// Audiences are the audiences of tokens whose request names none.
 	Audiences []string
-	// Longest bounds how long tokens are good; 0 means as long as is asked for.
-	Longest time.Duration
-	// Extend makes tokens that pods use for this server good for a year, so that
-	// those who do not read theirs again can be found before they break.
-	Extend  bool
-	Objects Lookup
+	// MaxExpiration is the maximum lifetime of tokens; 0 means no limit.
+	MaxExpiration time.Duration
+	// ExtendExpiration makes tokens that pods use for this server valid for a year, so that clients
+	// which do not reread their token can be found before they break.
+	ExtendExpiration bool
+	Objects          Lookup
 }
 
-// projectedLifetime is what the tokens that the server mounts into pods ask for;
-// extendedLifetime is what they get if they are extended.
+// projectedLifetime is the lifetime that the API server requests for tokens projected into pods.
+// extendedLifetime replaces it if expiration is extended.
 const (
 	projectedLifetime = 3607 * time.Second
 	extendedLifetime  = 365 * 24 * time.Hour
 )
 
-// Answer issues a token to the service account of a name. r keeps to the rules
-// of its kind.
-func (t *TokenRequests) Answer(ctx context.Context, namespace, name string, r *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+// Issue issues a token for a service account. r is a validated TokenRequest; Issue sets its status
+// and returns it.
+func (t *TokenRequests) Issue(ctx context.Context, namespace, name string, r *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
 	obj, err := t.Objects(ctx, "serviceaccounts", namespace, name, true)
 	if err != nil {
 		return nil, err
@@ -54,13 +52,13 @@ func (t *TokenRequests) Answer(ctx context.Context, namespace, name string, r *a
 	if len(r.Spec.Audiences) == 0 {
 		r.Spec.Audiences = slices.Clone(t.Audiences)
 	}
-	to := boundTo{account: account, audiences: r.Spec.Audiences}
+	to := boundToken{account: account, audiences: r.Spec.Audiences}
 	if err := t.bind(ctx, &to, r.Spec.BoundObjectRef); err != nil {
 		return nil, err
 	}
-	t.limit(ctx, &to, &r.Spec)
+	t.setLifetime(ctx, &to, &r.Spec)
 	now := t.Issuer.now()
-	token, id, err := t.Issuer.bound(to, now)
+	token, id, err := t.Issuer.issueBound(to, now)
 	if errors.Is(err, ErrNoKey) {
 		return nil, apierrors.NewInternalError(err)
 	}
@@ -80,21 +78,22 @@ func seconds(n int64) time.Duration {
 	return time.Duration(min(n, math.MaxInt64/int64(time.Second))) * time.Second
 }
 
-// limit tells how long the token is good.
-func (t *TokenRequests) limit(ctx context.Context, to *boundTo, spec *authenticationv1.TokenRequestSpec) {
-	if longest := int64(t.Longest / time.Second); longest > 0 && *spec.ExpirationSeconds > longest {
+// setLifetime sets the lifetime of the token and shortens the requested expiration to
+// MaxExpiration.
+func (t *TokenRequests) setLifetime(ctx context.Context, to *boundToken, spec *authenticationv1.TokenRequestSpec) {
+	if longest := int64(t.MaxExpiration / time.Second); longest > 0 && *spec.ExpirationSeconds > longest {
 		request.From(ctx).Warn(fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds", *spec.ExpirationSeconds, longest))
 		spec.ExpirationSeconds = &longest
 	}
 	to.lifetime = seconds(*spec.ExpirationSeconds)
 	ours := len(intersect(t.Audiences, spec.Audiences)) == len(spec.Audiences)
-	if t.Extend && to.pod != nil && to.lifetime == projectedLifetime && ours {
+	if t.ExtendExpiration && to.pod != nil && to.lifetime == projectedLifetime && ours {
 		to.lifetime, to.warnAfter = extendedLifetime, to.lifetime
 	}
 }
 
-// bind looks up what the token is to be bound to, which must be there.
-func (t *TokenRequests) bind(ctx context.Context, to *boundTo, ref *authenticationv1.BoundObjectReference) error {
+// bind sets the bound object of the token, which must exist.
+func (t *TokenRequests) bind(ctx context.Context, to *boundToken, ref *authenticationv1.BoundObjectReference) error {
 	if ref == nil {
 		return nil
 	}
@@ -127,7 +126,7 @@ func (t *TokenRequests) bind(ctx context.Context, to *boundTo, ref *authenticati
 	return nil
 }
 
-func (t *TokenRequests) bindTo(ctx context.Context, to *boundTo, obj api.Object) error {
+func (t *TokenRequests) bindTo(ctx context.Context, to *boundToken, obj api.Object) error {
 	ref := &reference{obj.GetName(), string(obj.GetUID())}
 	switch o := obj.(type) {
 	case *corev1.Secret:
@@ -139,14 +138,13 @@ func (t *TokenRequests) bindTo(ctx context.Context, to *boundTo, obj api.Object)
 			return apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", to.account.Name))
 		}
 		to.pod = ref
-		return t.placeOf(ctx, to, o)
+		return t.addNode(ctx, to, o)
 	}
 	return nil
 }
 
-// placeOf says in the token on which node the pod runs, if it does; the node
-// need not be there.
-func (t *TokenRequests) placeOf(ctx context.Context, to *boundTo, p *corev1.Pod) error {
+// addNode adds the node of the pod to the token. The node need not exist.
+func (t *TokenRequests) addNode(ctx context.Context, to *boundToken, p *corev1.Pod) error {
 	if p.Spec.NodeName == "" {
 		return nil
 	}

@@ -9,23 +9,23 @@ import (
 
 type trustedKey struct{}
 
-// WithTrusted returns a context whose requests are those of user, with no
-// credential asked for. The server makes it for a listener or a transport of
-// its own that only the trusted can reach; nothing in a request can make one.
+// WithTrusted returns a context whose requests are authenticated as user without a credential. The
+// server uses it for listeners and transports that only trusted callers reach; nothing in a request
+// can set it.
 func WithTrusted(ctx context.Context, user *request.User) context.Context {
 	return context.WithValue(ctx, trustedKey{}, user)
 }
 
-// untrusted returns ctx without what WithTrusted put there.
-func untrusted(ctx context.Context) context.Context {
+// withoutTrusted returns ctx without the user set by WithTrusted.
+func withoutTrusted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, trustedKey{}, nil)
 }
 
-// Trusted is the method of requests that came in by a trusted way. It stands
-// first in a Union: whatever credential such a request carries does not count.
+// Trusted authenticates requests by the user that WithTrusted set. It is the first method of a
+// Union, so the credentials of such a request are ignored.
 type Trusted struct{}
 
-// Authenticate returns the user that WithTrusted put there.
+// Authenticate implements Authenticator.
 func (Trusted) Authenticate(r *http.Request) (Identity, bool, error) {
 	user, ok := r.Context().Value(trustedKey{}).(*request.User)
 	if !ok {

@@ -9,12 +9,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Union asks methods in order until one knows the user, who is then a member of
-// system:authenticated too. A bad credential does not keep a later method from
-// finding a good one, but if none does, it is the answer.
+// Union tries methods in order until one authenticates the request, and adds the group
+// system:authenticated to the user. An invalid credential does not prevent a later method from
+// finding a valid one; if none does, Union returns the error.
 type Union []Authenticator
 
-// Authenticate asks the methods about r.
+// Authenticate implements Authenticator.
 func (u Union) Authenticate(r *http.Request) (Identity, bool, error) {
 	var errs []error
 	for _, method := range u {
@@ -23,15 +23,15 @@ func (u Union) Authenticate(r *http.Request) (Identity, bool, error) {
 		case err != nil:
 			errs = append(errs, err)
 		case ok:
-			id.User = authenticated(id.User)
+			id.User = withAuthenticated(id.User)
 			return id, true, nil
 		}
 	}
 	return Identity{}, false, aggregate(errs)
 }
 
-// aggregate makes one error of several. Its text is kube-apiserver's, which
-// TokenReviews show: "[one, other]", each once.
+// aggregate joins errors in the format of kube-apiserver, which TokenReviews contain: "[one,
+// other]", without duplicates.
 func aggregate(errs []error) error {
 	if all := utilerrors.NewAggregate(errs); all != nil {
 		return all
@@ -39,10 +39,10 @@ func aggregate(errs []error) error {
 	return nil
 }
 
-// authenticated adds the group that all known users are in. The anonymous user
-// stays what it is, whichever way it comes: nobody may claim to be anonymous
-// and known at a time.
-func authenticated(user *request.User) *request.User {
+// withAuthenticated adds the group system:authenticated. It leaves out anonymous users, however
+// they were authenticated, so that nobody is in both system:authenticated and
+// system:unauthenticated.
+func withAuthenticated(user *request.User) *request.User {
 	if user.Name == request.UserAnonymous ||
 		slices.Contains(user.Groups, request.GroupAuthenticated) ||
 		slices.Contains(user.Groups, request.GroupUnauthenticated) {

@@ -10,7 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// answer is a method that always says the same.
+// answer is a method with a fixed result.
 type answer struct {
 	user *request.User
 	err  error

@@ -17,18 +17,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Webhook is the kind of the tokens that another server knows: it is posted a
-// TokenReview and says whose the token is. It stands behind Cached.
+// Webhook authenticates tokens by posting a TokenReview to another server. NewTokenCache caches its
+// results.
 type Webhook struct {
 	Client *http.Client
 	URL    string
-	// V1beta1 posts reviews of that version, and not of v1.
+	// V1beta1 selects the version v1beta1 of TokenReview rather than v1.
 	V1beta1 bool
-	// Audiences are the names of this server: what a review is about that says
-	// nothing of the kind, in question or answer.
+	// Audiences are the audiences of this server. They apply if neither the request nor the
+	// response names audiences.
 	Audiences []string
-	// Timeout bounds all attempts together; 0 means 10 seconds. Backoff is how
-	// long after the first attempt there is a second; 0 means half a second.
+	// Timeout limits all attempts together; 0 means 10 seconds. Backoff is the delay between
+	// attempts; 0 means half a second.
 	Timeout, Backoff time.Duration
 }
 
@@ -37,7 +37,7 @@ const (
 	webhookBackoff = 500 * time.Millisecond
 )
 
-// AuthenticateToken asks about the token.
+// AuthenticateToken implements Token.
 func (w *Webhook) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
 	wanted, limited := audiencesIn(ctx)
 	if !limited {
@@ -60,7 +60,7 @@ func (w *Webhook) AuthenticateToken(ctx context.Context, token string) (Identity
 	case !status.Authenticated:
 		return Identity{}, false, nil
 	case status.User.Username == "":
-		return Identity{}, false, errors.New("the webhook knows the token, but not whose it is")
+		return Identity{}, false, errors.New("the webhook authenticated the token without a user name")
 	}
 	user := &request.User{Name: status.User.Username, UID: status.User.UID, Groups: status.User.Groups}
 	for key, values := range status.User.Extra {
@@ -77,7 +77,7 @@ func (w *Webhook) review(ctx context.Context, spec authenticationv1.TokenReviewS
 	if w.V1beta1 {
 		version = authenticationv1beta1.SchemeGroupVersion
 	}
-	body, err := json.Marshal(authenticationv1.TokenReview{ // the versions are alike
+	body, err := json.Marshal(authenticationv1.TokenReview{ // both versions have the same fields
 		TypeMeta: metav1.TypeMeta{APIVersion: version.String(), Kind: "TokenReview"}, Spec: spec,
 	})
 	if err != nil {

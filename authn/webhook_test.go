@@ -23,7 +23,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// reviewer is a webhook over mutual TLS that does what a test says.
+// reviewerServer is a webhook over mutual TLS with a replaceable handler.
 type reviewerServer struct {
 	*Webhook
 	asked  atomic.Int32
@@ -67,7 +67,7 @@ func (s *reviewerServer) answers(f func(http.ResponseWriter, *http.Request, *aut
 	s.answer.Store(&f)
 }
 
-// says answers with a status.
+// says makes the webhook respond with a status.
 func (s *reviewerServer) says(status authenticationv1.TokenReviewStatus) {
 	s.answers(func(w http.ResponseWriter, _ *http.Request, review *authenticationv1.TokenReview) {
 		review.Spec, review.Status = authenticationv1.TokenReviewSpec{}, status
@@ -82,18 +82,18 @@ func TestWebhook(t *testing.T) {
 		v1beta1   bool
 		wanted    []string
 		status    authenticationv1.TokenReviewStatus
-		audiences []string // nil: not known
+		audiences []string // nil if the token is unknown
 		err       string
 	}{
 		{name: "known", status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane}, audiences: []string{"api"}},
 		{name: "v1beta1", v1beta1: true, status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane}, audiences: []string{"api"}},
-		{name: "not known", status: authenticationv1.TokenReviewStatus{}},
-		{name: "why not", status: authenticationv1.TokenReviewStatus{Error: "expired"}, err: "expired"},
-		{name: "for us", status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane, Audiences: []string{"x", "api"}}, audiences: []string{"api"}},
+		{name: "unknown", status: authenticationv1.TokenReviewStatus{}},
+		{name: "error", status: authenticationv1.TokenReviewStatus{Error: "expired"}, err: "expired"},
+		{name: "for this server", status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane, Audiences: []string{"x", "api"}}, audiences: []string{"api"}},
 		{name: "for others", status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane, Audiences: []string{"x"}}},
 		{name: "asked for others", wanted: []string{"x"}, status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane, Audiences: []string{"x"}}, audiences: []string{"x"}},
-		{name: "asked for others, said nothing", wanted: []string{"x"}, status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane}},
-		{name: "nobody's", status: authenticationv1.TokenReviewStatus{Authenticated: true}, err: "not whose it is"},
+		{name: "asked for others, response without audiences", wanted: []string{"x"}, status: authenticationv1.TokenReviewStatus{Authenticated: true, User: jane}},
+		{name: "no user name", status: authenticationv1.TokenReviewStatus{Authenticated: true}, err: "without a user name"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newReviewer(t)
@@ -115,7 +115,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// A webhook that fails, hangs or lies lets nobody in.
+// TestWebhookFailures checks that no token is accepted if the webhook fails, hangs or sends an
+// invalid response.
 func TestWebhookFailures(t *testing.T) {
 	text := func(code int, body string) func(http.ResponseWriter, *http.Request, *authenticationv1.TokenReview) {
 		return func(w http.ResponseWriter, _ *http.Request, _ *authenticationv1.TokenReview) {
@@ -176,7 +177,7 @@ func TestWebhookFailures(t *testing.T) {
 func TestCached(t *testing.T) {
 	s := newReviewer(t)
 	s.says(authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: "jane"}})
-	c := Cached(s, time.Minute, nil).(*cache)
+	c := NewTokenCache(s, time.Minute, nil).(*tokenCache)
 	clock := time.Now()
 	c.now = func() time.Time { return clock }
 	ask := func(ctx context.Context, token string, want bool, asked int32) {
@@ -194,13 +195,13 @@ func TestCached(t *testing.T) {
 	ask(t.Context(), "a", true, 4)
 	s.says(authenticationv1.TokenReviewStatus{})
 	ask(t.Context(), "c", false, 5)
-	ask(t.Context(), "c", false, 6) // what is not known is asked again
-	if _, ok := Cached(s, 0, nil).(*reviewerServer); !ok {
+	ask(t.Context(), "c", false, 6) // unknown tokens are not cached
+	if _, ok := NewTokenCache(s, 0, nil).(*reviewerServer); !ok {
 		t.Error("0 does not turn it off")
 	}
 }
 
-// slow is a kind of token that takes its time.
+// slow is a kind of token whose authentication blocks.
 type slow struct {
 	asked   atomic.Int32
 	release chan struct{}
@@ -218,7 +219,7 @@ func (s *slow) AuthenticateToken(ctx context.Context, _ string) (Identity, bool,
 
 func TestCachedAsksOnce(t *testing.T) {
 	s := &slow{release: make(chan struct{})}
-	c := Cached(s, time.Minute, nil)
+	c := NewTokenCache(s, time.Minute, nil)
 	const many = 10
 	results := make(chan bool, many)
 	for range many {

@@ -9,22 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// protocolPrefix begins the WebSocket subprotocol that carries a token.
+// protocolPrefix starts the WebSocket subprotocol that contains a token.
 const protocolPrefix = "base64url.bearer.authorization.k8s.io."
 
 var protocolHeader = textproto.CanonicalMIMEHeaderKey("Sec-WebSocket-Protocol")
 
-// WebSocket is the method of browsers, which can set no header of a WebSocket
-// but its subprotocols: one of them carries the bearer token. Another must be
-// there too, for the server to choose.
+// WebSocket authenticates WebSocket requests of browsers, which cannot set other headers than the
+// subprotocols: one of these contains the bearer token. The client must offer another subprotocol
+// as well, since the server has to select one.
 type WebSocket struct{ Tokens Token }
 
-// Authenticate looks up the token among the subprotocols of r.
+// Authenticate implements Authenticator. It removes the token from the headers of r.
 func (s WebSocket) Authenticate(r *http.Request) (Identity, bool, error) {
 	if len(r.Header[protocolHeader]) == 0 || !isWebSocket(r) {
 		return Identity{}, false, nil
 	}
-	token, others, err := tokenAmong(r.Header[protocolHeader])
+	token, others, err := splitToken(r.Header[protocolHeader])
 	if err != nil || token == "" {
 		return Identity{}, false, err
 	}
@@ -54,8 +54,8 @@ func isWebSocket(r *http.Request) bool {
 	return false
 }
 
-// tokenAmong tells the token from the subprotocols that are meant for others.
-func tokenAmong(headers []string) (token string, others []string, err error) {
+// splitToken separates the token from the other subprotocols.
+func splitToken(headers []string) (token string, others []string, err error) {
 	found := false
 	for protocol := range strings.SplitSeq(strings.Join(headers, ","), ",") {
 		protocol = strings.TrimSpace(protocol)

@@ -10,35 +10,33 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// extraCredentialID is the attribute that says by which certificate a user came
-// in, for audit logs.
+// extraCredentialID is the extra key that identifies the credential of a user in audit logs.
 const extraCredentialID = "authentication.kubernetes.io/credential-id"
 
-// uidOID is the attribute type of a certificate's subject that holds the user's
-// uid.
+// uidOID is the object identifier of the subject attribute that contains the user's UID.
 const uidOID = "1.3.6.1.4.1.57683.2"
 
-// X509 is the method of TLS client certificates: the common name is the user,
-// organisations are the groups.
+// X509 authenticates TLS client certificates: the common name is the user name, the organizations
+// are the groups.
 type X509 struct {
-	// Metrics counts; nil counts nothing.
-	Metrics *TokenMetrics
-
-	chains *chains[*request.User]
+	chains  *chainVerifier[*request.User]
+	metrics *TokenMetrics
 }
 
-// NewX509 returns the method that accepts certificates of the given CAs.
-func NewX509(cas *CAFile) *X509 { return &X509{chains: newChains(cas, userOfCertificate)} }
+// NewX509 returns the method that accepts certificates of the given CAs. Nil metrics
+// count nothing.
+func NewX509(cas *CAFile, metrics *TokenMetrics) *X509 {
+	return &X509{chains: newChains(cas, userOfCertificate), metrics: metrics}
+}
 
-// Authenticate verifies the client certificate of r's connection. One without a
-// common name is no credential.
+// Authenticate implements Authenticator. A certificate without a common name is not a credential.
 func (x *X509) Authenticate(r *http.Request) (Identity, bool, error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return Identity{}, false, nil
 	}
 	user, err := x.chains.check(r.TLS.PeerCertificates)
 	if err == nil {
-		x.Metrics.certificate(r.TLS.PeerCertificates[0].NotAfter.Sub(x.chains.now()))
+		x.metrics.certificate(r.TLS.PeerCertificates[0].NotAfter.Sub(x.chains.now()))
 	}
 	return Identity{User: user}, user != nil && err == nil, err
 }
@@ -47,7 +45,7 @@ func userOfCertificate(c *x509.Certificate) (*request.User, error) {
 	if c.Subject.CommonName == "" {
 		return nil, nil
 	}
-	uid, err := uidOf(c)
+	uid, err := subjectUID(c)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +58,7 @@ func userOfCertificate(c *x509.Certificate) (*request.User, error) {
 	}, nil
 }
 
-func uidOf(c *x509.Certificate) (string, error) {
+func subjectUID(c *x509.Certificate) (string, error) {
 	uid, found := "", false
 	for _, name := range c.Subject.Names {
 		if name.Type.String() != uidOID {

@@ -22,7 +22,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// issuer is a CA of a test.
+// issuer is a test CA.
 type issuer struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -38,8 +38,7 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// sign fills in what all certificates share and signs c; the first one by
-// itself.
+// sign signs c with the fields that all certificates share; the first certificate is self-signed.
 func (i *issuer) sign(t *testing.T, c x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -86,7 +85,7 @@ func newX509(t *testing.T, i *issuer) *X509 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewX509(cas)
+	return NewX509(cas, nil)
 }
 
 func TestX509User(t *testing.T) {
@@ -94,7 +93,7 @@ func TestX509User(t *testing.T) {
 	x := newX509(t, ca)
 	uid := pkix.AttributeTypeAndValue{Type: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57683, 2}, Value: "42"}
 	cert := ca.client(t, pkix.Name{CommonName: "jane", Organization: []string{"dev", "ops"}, ExtraNames: []pkix.AttributeTypeAndValue{uid}})
-	for range 2 { // the second is from memory
+	for range 2 { // the second result comes from the cache
 		id, ok, err := x.Authenticate(with(cert))
 		user := id.User
 		if !ok || err != nil {
@@ -155,10 +154,10 @@ func TestX509ForgetsExpired(t *testing.T) {
 func TestX509MemoryIsBounded(t *testing.T) {
 	x := newX509(t, newIssuer(t))
 	for i := range 3 * maxVerified {
-		x.chains.remember([32]byte{byte(i), byte(i >> 8)}, verified[*request.User]{}, 1)
+		x.chains.add([32]byte{byte(i), byte(i >> 8)}, verified[*request.User]{}, 1)
 	}
 	if len(x.chains.verified) > maxVerified {
-		t.Errorf("%d certificates remembered", len(x.chains.verified))
+		t.Errorf("%d certificates cached", len(x.chains.verified))
 	}
 }
 
@@ -182,7 +181,7 @@ func TestCAFileReloads(t *testing.T) {
 	}
 	clock := time.Now()
 	cas.now = func() time.Time { return clock }
-	x := NewX509(cas)
+	x := NewX509(cas, nil)
 	accepts := func(i *issuer) bool {
 		_, ok, _ := x.Authenticate(with(i.client(t, pkix.Name{CommonName: "jane"})))
 		return ok

@@ -15,15 +15,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// abacV1beta1 is the form of policies; lines without a version are of an older
-// one, in which everybody was meant where nobody was named.
+// abacV1beta1 is the API version of policies. Policies without a version use an older format in
+// which a policy without a user and group applied to all users.
 const abacV1beta1 = "abac.authorization.kubernetes.io/v1beta1"
 
-// ABAC allows what the lines of a file say, each of which is a policy in JSON.
+// ABAC authorizes requests by the policies in a file, one JSON object per line.
 type ABAC []abacPolicy
 
-// abacPolicy is what one line says: who may do what. Empty strings match nothing
-// but what is empty, and "*" everything.
+// abacPolicy allows requests of a user or group. An empty string matches only the empty string, "*"
+// matches all.
 type abacPolicy struct {
 	User            string `json:"user"`
 	Group           string `json:"group"`
@@ -34,8 +34,7 @@ type abacPolicy struct {
 	NonResourcePath string `json:"nonResourcePath"`
 }
 
-// ReadABAC reads a policy file. Lines that are empty or begin with # are left
-// out.
+// ReadABAC reads a policy file and skips empty lines and lines that start with #.
 func ReadABAC(file string, log *slog.Logger) (ABAC, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -76,15 +75,15 @@ func readABACLine(line []byte) (p abacPolicy, old bool, err error) {
 	}
 	switch {
 	case typed.APIVersion == abacV1beta1 && typed.Kind == "Policy":
-		return typed.Spec.known(), false, nil
+		return typed.Spec.withAuthenticatedGroup(), false, nil
 	case typed.APIVersion != "" || typed.Kind != "":
-		return p, false, fmt.Errorf("no kind %q is known for version %q", typed.Kind, typed.APIVersion)
+		return p, false, fmt.Errorf("no kind %q is registered for version %q", typed.Kind, typed.APIVersion)
 	}
 	err = json.Unmarshal(line, &p)
 	return p.upgraded(), true, err
 }
 
-// upgraded is a policy of the form without a version in the present one.
+// upgraded converts an unversioned policy to v1beta1.
 func (p abacPolicy) upgraded() abacPolicy {
 	if p.User == "" && p.Group == "" {
 		p.Group = request.GroupAuthenticated
@@ -99,11 +98,12 @@ func (p abacPolicy) upgraded() abacPolicy {
 		p.Resource = "*"
 	}
 	p.APIGroup = "*"
-	return p.known()
+	return p.withAuthenticatedGroup()
 }
 
-// known makes of everybody, by user or by group, everybody who is known.
-func (p abacPolicy) known() abacPolicy {
+// withAuthenticatedGroup replaces the user or group "*" by the group system:authenticated, so that
+// no policy matches anonymous users.
+func (p abacPolicy) withAuthenticatedGroup() abacPolicy {
 	if p.User == "*" || p.Group == "*" {
 		p.Group = request.GroupAuthenticated
 	}
@@ -113,7 +113,7 @@ func (p abacPolicy) known() abacPolicy {
 // Authorize implements Authorizer.
 func (a ABAC) Authorize(_ context.Context, user *request.User, info *request.Info) (Decision, string, error) {
 	for i := range a {
-		if a[i].isFor(user) && a[i].allows(info) {
+		if a[i].appliesTo(user) && a[i].allows(info) {
 			return Allow, "", nil
 		}
 	}
@@ -125,7 +125,7 @@ func (a ABAC) RulesFor(_ context.Context, user *request.User, namespace string) 
 	var out Rules
 	for i := range a {
 		p := &a[i]
-		if !p.isFor(user) || p.Namespace != "*" && p.Namespace != namespace {
+		if !p.appliesTo(user) || p.Namespace != "*" && p.Namespace != namespace {
 			continue
 		}
 		verbs := []string{"*"}
@@ -142,9 +142,9 @@ func (a ABAC) RulesFor(_ context.Context, user *request.User, namespace string) 
 	return out, nil
 }
 
-// isFor: a policy that names a user and a group is for that user in that group;
-// one that names nobody is for nobody.
-func (p *abacPolicy) isFor(user *request.User) bool {
+// appliesTo reports whether the policy applies to a user. A policy with a user and a group requires
+// both; one with neither applies to nobody.
+func (p *abacPolicy) appliesTo(user *request.User) bool {
 	switch {
 	case user == nil, p.User == "" && p.Group == "":
 		return false
@@ -155,20 +155,20 @@ func (p *abacPolicy) isFor(user *request.User) bool {
 }
 
 func (p *abacPolicy) allows(info *request.Info) bool {
-	if p.ReadOnly && !readOnly(info.Verb) {
+	if p.ReadOnly && !isReadOnlyVerb(info.Verb) {
 		return false
 	}
 	if !info.IsResource {
-		return pathAllowed(p.NonResourcePath, info.Path)
+		return abacPathMatches(p.NonResourcePath, info.Path)
 	}
 	return (p.Namespace == "*" || p.Namespace == info.Namespace) &&
 		(p.Resource == "*" || p.Resource == info.Resource) &&
 		(p.APIGroup == "*" || p.APIGroup == info.Group)
 }
 
-func readOnly(verb string) bool { return verb == "get" || verb == "list" || verb == "watch" }
+func isReadOnlyVerb(verb string) bool { return verb == "get" || verb == "list" || verb == "watch" }
 
-func pathAllowed(pattern, path string) bool {
+func abacPathMatches(pattern, path string) bool {
 	return pattern == "*" || pattern == path ||
 		strings.HasSuffix(pattern, "*") && strings.HasPrefix(path, strings.TrimRight(pattern, "*"))
 }

@@ -11,19 +11,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Access implements api.Access by an authorizer and the objects of a registry.
+// Access implements api.Access with an authorizer and a registry.
 type Access struct {
 	Authorizer Authorizer
 	Registry   *registry.Registry
 }
 
-// Authorize implements api.Access. The error reads as the answer to a forbidden
-// request.
+// Authorize implements api.Access. The error is the response to a forbidden request.
 func (a *Access) Authorize(ctx context.Context, info *request.Info) error {
 	user := request.From(ctx).User
 	decision, reason, err := a.Authorizer.Authorize(ctx, user, info)
 	switch {
-	case decision == Allow: // whatever else could not be found out
+	case decision == Allow: // errors of other authorizers do not matter
 		return nil
 	case err != nil && reason != "":
 		reason = fmt.Sprintf("%v: %s", err, reason)

@@ -18,7 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// claimFor is a claim for all devices of a class, with admin access or without.
+// claimFor returns a claim for all devices of a class, with or without admin access.
 func claimFor(name string, admin *bool) *resourcev1.ResourceClaim {
 	return &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
 		Requests: []resourcev1.DeviceRequest{
@@ -26,7 +26,7 @@ func claimFor(name string, admin *bool) *resourcev1.ResourceClaim {
 			{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "c", AllocationMode: resourcev1.DeviceAllocationModeAll, AdminAccess: admin}}}}}}
 }
 
-// allocationOn allocates two devices of two drivers on a node.
+// allocationOn returns an allocation of two devices of different drivers on a node.
 func allocationOn(node string, admin *bool) *resourcev1.AllocationResult {
 	result := func(driver string) resourcev1.DeviceRequestAllocationResult {
 		return resourcev1.DeviceRequestAllocationResult{Request: "r", Driver: driver, Pool: "p", Device: "d", AdminAccess: admin}
@@ -38,8 +38,8 @@ func allocationOn(node string, admin *bool) *resourcev1.AllocationResult {
 	}
 }
 
-// refusedWith checks that err is a refusal of an invalid object with one cause.
-func refusedWith(t *testing.T, what string, err error, field, message string) {
+// requireInvalid checks that err is an invalid error with one cause.
+func requireInvalid(t *testing.T, what string, err error, field, message string) {
 	t.Helper()
 	var causes []metav1.StatusCause
 	if status, ok := err.(apierrors.APIStatus); ok && status.Status().Details != nil {
@@ -51,8 +51,7 @@ func refusedWith(t *testing.T, what string, err error, field, message string) {
 	}
 }
 
-// TestAdminAccess: devices that others use are for the claims of namespaces that
-// say so.
+// TestAdminAccess checks that only claims in labelled namespaces may have admin access to devices.
 func TestAdminAccess(t *testing.T) {
 	c := start(t, server.Options{})
 	ctx := t.Context()
@@ -70,9 +69,9 @@ func TestAdminAccess(t *testing.T) {
 	for _, value := range []string{"null", `"True"`} {
 		label(value)
 		_, err := claims.Create(ctx, claimFor("x", ptr.To(true)), metav1.CreateOptions{})
-		refusedWith(t, "claim", err, "spec.devices.requests[1].adminAccess", refusal)
+		requireInvalid(t, "claim", err, "spec.devices.requests[1].adminAccess", refusal)
 		_, err = templates.Create(ctx, template("x", ptr.To(true)), metav1.CreateOptions{})
-		refusedWith(t, "template", err, "spec.devices.requests[1].adminAccess", refusal)
+		requireInvalid(t, "template", err, "spec.devices.requests[1].adminAccess", refusal)
 	}
 	plain, err := claims.Create(ctx, claimFor("plain", ptr.To(false)), metav1.CreateOptions{})
 	if err != nil {
@@ -80,7 +79,7 @@ func TestAdminAccess(t *testing.T) {
 	}
 	plain.Status.Allocation = allocationOn("n", ptr.To(true))
 	_, err = claims.UpdateStatus(ctx, plain, metav1.UpdateOptions{})
-	refusedWith(t, "status", err, "status.allocation.devices.results[0].adminAccess", refusal)
+	requireInvalid(t, "status", err, "status.allocation.devices.results[0].adminAccess", refusal)
 	label(`"true"`)
 	if _, err := templates.Create(ctx, template("x", ptr.To(true)), metav1.CreateOptions{}); err != nil {
 		t.Error(err)
@@ -93,7 +92,7 @@ func TestAdminAccess(t *testing.T) {
 	if admin, err = claims.UpdateStatus(ctx, admin, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// What was granted stays.
+	// Admin access that was granted before remains.
 	label("null")
 	admin.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "p", UID: "u"}}
 	if _, err := claims.UpdateStatus(ctx, admin, metav1.UpdateOptions{}); err != nil {
@@ -101,8 +100,8 @@ func TestAdminAccess(t *testing.T) {
 	}
 }
 
-// TestClaimStatusAccess: allocating a claim and reporting the state of its devices
-// need permissions beyond that of its status, for a driver and for a node.
+// TestClaimStatusAccess checks that allocating a claim and reporting the state of its devices
+// require permissions for the driver and the node, besides the one for the claim's status.
 func TestClaimStatusAccess(t *testing.T) {
 	config := startWith(t, server.Options{})
 	admin := kubernetes.NewForConfigOrDie(config)
@@ -161,7 +160,7 @@ func TestClaimStatusAccess(t *testing.T) {
 	}
 	allocated := claim.DeepCopy()
 	allocated.Status.Allocation = allocationOn("n1", nil)
-	refusedWith(t, "allocation", claims("status")(allocated), "status", notBinding("status"))
+	requireInvalid(t, "allocation", claims("status")(allocated), "status", notBinding("status"))
 	if err := claims("scheduler")(allocated); err != nil {
 		t.Error(err)
 	}
@@ -173,7 +172,7 @@ func TestClaimStatusAccess(t *testing.T) {
 	}
 	reserved := claim.DeepCopy()
 	reserved.Status.ReservedFor = []resourcev1.ResourceClaimConsumerReference{{Resource: "pods", Name: "p", UID: "u"}}
-	refusedWith(t, "reservation", claims("status")(reserved), "status", notBinding("status"))
+	requireInvalid(t, "reservation", claims("status")(reserved), "status", notBinding("status"))
 
 	reports := func(drivers ...string) *resourcev1.ResourceClaim {
 		c := claim.DeepCopy()
@@ -213,9 +212,9 @@ func TestClaimStatusAccess(t *testing.T) {
 			}
 			continue
 		}
-		refusedWith(t, what, err, "status.devices", test.want)
+		requireInvalid(t, what, err, "status.devices", test.want)
 	}
-	// Devices that are not allocated any more lose their status.
+	// Devices that are no longer allocated lose their status.
 	stored, err := admin.ResourceV1().ResourceClaims("default").UpdateStatus(ctx, reports("a.example", "b.example"), metav1.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)

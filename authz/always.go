@@ -8,14 +8,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// AlwaysAllow allows everything, and AlwaysDeny lets nothing be done that no
-// other authorizer allows. Both are for tests.
+// AlwaysAllow allows every request. AlwaysDeny never allows one, so that only other authorizers
+// can. Both are for tests.
 type (
 	AlwaysAllow struct{}
 	AlwaysDeny  struct{}
 )
 
-// Authorize allows.
+// Authorize implements Authorizer.
 func (AlwaysAllow) Authorize(context.Context, *request.User, *request.Info) (Decision, string, error) {
 	return Allow, "", nil
 }
@@ -29,7 +29,7 @@ func (AlwaysAllow) RulesFor(context.Context, *request.User, string) (Rules, erro
 	}, nil
 }
 
-// Authorize has no opinion, and says why nobody else has one.
+// Authorize implements Authorizer.
 func (AlwaysDeny) Authorize(context.Context, *request.User, *request.Info) (Decision, string, error) {
 	return NoOpinion, "Everything is forbidden.", nil
 }

@@ -1,6 +1,5 @@
-// Package authz decides whether a user may do what a request asks for. An
-// Authorizer is one mode; the chain in handlers asks it once a request, after
-// authentication.
+// Package authz authorizes requests. Each mode is an Authorizer; the request chain in handlers
+// calls the configured ones once per request, after authentication.
 package authz
 
 import (
@@ -9,20 +8,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Decision is what an Authorizer says.
+// Decision is the result of an Authorizer.
 type Decision int
 
-// An authorizer has no opinion unless it allows or denies; what nobody allows
-// is refused.
+// A request is forbidden unless an authorizer allows it.
 const (
 	NoOpinion Decision = iota
 	Allow
 	Deny
 )
 
-// Authorizer decides about one request of a user. The reason is shown to the
-// client after a refusal; an error means that the authorizer could not find
-// out, and is added to the reason.
+// Authorizer decides on one request of a user. The reason is part of the response to a forbidden
+// request. An error means that the authorizer could not evaluate the request; it is added to the
+// reason.
 type Authorizer interface {
 	Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error)
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// says is an authorizer that always says the same.
-type says struct {
+// fixedDecision is an authorizer with a constant result.
+type fixedDecision struct {
 	decision Decision
 	reason   string
 	err      error
 }
 
-func (s says) Authorize(context.Context, *request.User, *request.Info) (Decision, string, error) {
+func (s fixedDecision) Authorize(context.Context, *request.User, *request.Info) (Decision, string, error) {
 	return s.decision, s.reason, s.err
 }
 
@@ -30,9 +30,9 @@ func TestUnion(t *testing.T) {
 		err      error
 	}{
 		{"nobody", nil, NoOpinion, "", nil},
-		{"first decides", Union{says{decision: Deny, reason: "no"}, says{decision: Allow}}, Deny, "no", nil},
-		{"later allows", Union{says{reason: "not mine"}, says{err: broken}, says{decision: Allow}}, Allow, "", nil},
-		{"reasons add up", Union{says{reason: "one"}, says{}, says{reason: "two", err: broken}}, NoOpinion, "one\ntwo", broken},
+		{"first decides", Union{fixedDecision{decision: Deny, reason: "no"}, fixedDecision{decision: Allow}}, Deny, "no", nil},
+		{"later allows", Union{fixedDecision{reason: "not mine"}, fixedDecision{err: broken}, fixedDecision{decision: Allow}}, Allow, "", nil},
+		{"reasons add up", Union{fixedDecision{reason: "one"}, fixedDecision{}, fixedDecision{reason: "two", err: broken}}, NoOpinion, "one\ntwo", broken},
 	}
 	for _, c := range cases {
 		decision, reason, err := c.union.Authorize(t.Context(), nil, &request.Info{})

@@ -20,30 +20,28 @@ import (
 )
 
 //go:embed bootstrap.txt
-var defaultsText string
+var bootstrapPolicy string
 
-// autoUpdate is the annotation by which a default role or binding is kept up to
-// date; "false" leaves it to whoever changed it.
+// autoUpdate is the annotation that enables updates of a default role or binding at startup.
 const autoUpdate = rbacv1.AutoUpdateAnnotationKey
 
-// aggregateTo is the label by which a role becomes part of another, whose name
-// follows.
+// aggregateTo is the prefix of the labels by which a role is aggregated into the role that the rest
+// of the label names.
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 
-// Defaults makes the roles and bindings that every cluster has from the start, as
-// far as the feature gates that they are for are on.
-func Defaults(gates features.Gates) []api.Object { return readDefaults(defaultsText, gates) }
+// BootstrapPolicy returns the default roles and bindings whose feature gates are enabled.
+func BootstrapPolicy(gates features.Gates) []api.Object { return parsePolicy(bootstrapPolicy, gates) }
 
-// readDefaults reads the form that bootstrap.txt tells of.
-func readDefaults(text string, gates features.Gates) []api.Object {
+// parsePolicy parses the format that is documented in bootstrap.txt.
+func parsePolicy(text string, gates features.Gates) []api.Object {
 	var out []api.Object
-	var rules *[]rbacv1.PolicyRule // of the role whose paragraph it is; nil: it is left out
+	var rules *[]rbacv1.PolicyRule // rules of the current role; nil if its feature gate is disabled
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		if len(words) == 0 || strings.HasPrefix(line, "#") {
 			continue
 		}
-		words, on := gated(words, gates)
+		words, on := cutGate(words, gates)
 		rule := strings.HasPrefix(line, " ")
 		switch {
 		case rule && on && rules != nil:
@@ -78,9 +76,9 @@ func readDefaults(text string, gates features.Gates) []api.Object {
 	return out
 }
 
-// gated takes the feature gate off the end of a line, and reports whether it is on.
-// A line without one is always on.
-func gated(words []string, gates features.Gates) ([]string, bool) {
+// cutGate removes the feature gate from the end of a line and reports whether the gate is enabled.
+// A line without a gate is always enabled.
+func cutGate(words []string, gates features.Gates) ([]string, bool) {
 	last := len(words) - 1
 	if gate, ok := strings.CutPrefix(words[last], "gate="); ok {
 		return words[:last], gates.Enabled(gate)
@@ -145,32 +143,31 @@ func defaultSubjects(words []string) (out []rbacv1.Subject) {
 	return out
 }
 
-// Reconcile brings those of the default roles and bindings that are there
-// already to what they are to be: rules and subjects that are missing are added
-// and what else there is stays. A binding of another role is made anew. Those
-// that are not there are left to the caller.
-func Reconcile(ctx context.Context, reg *registry.Registry, defaults []registry.Made, manager string) error {
+// ReconcileBootstrapPolicy updates the default roles and bindings that exist: it adds missing rules
+// and subjects and leaves others unchanged. It deletes a binding to another role. Missing objects
+// are created by the caller.
+func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defaults []registry.Made, manager string) error {
 	for _, m := range defaults {
 		t := registry.Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
 		item, err := reg.Get(ctx, t, storage.Read{Match: storage.Any})
 		if err != nil {
 			continue
 		}
-		there, err := item.Object()
+		current, err := item.Object()
 		if err != nil {
 			return err
 		}
-		if there.GetAnnotations()[autoUpdate] == "false" {
+		if current.GetAnnotations()[autoUpdate] == "false" {
 			continue
 		}
 		o := registry.WriteOptions{Manager: manager}
-		if otherRole(there, m.Object) {
+		if refersToOtherRole(current, m.Object) {
 			if _, err := reg.Delete(ctx, t, registry.DeleteOptions{WriteOptions: o}); err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
 			continue
 		}
-		if equality.Semantic.DeepEqual(reconciled(there, m.Object), there) {
+		if equality.Semantic.DeepEqual(reconciled(current, m.Object), current) {
 			continue
 		}
 		_, err = reg.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
@@ -183,11 +180,11 @@ func Reconcile(ctx context.Context, reg *registry.Registry, defaults []registry.
 	return nil
 }
 
-// reconciled is there with what it lacks of want.
-func reconciled(there, want api.Object) api.Object {
-	obj := there.DeepCopyObject().(api.Object)
-	obj.SetLabels(merged(want.GetLabels(), obj.GetLabels()))
-	obj.SetAnnotations(merged(want.GetAnnotations(), obj.GetAnnotations()))
+// reconciled returns current with the missing parts of want added.
+func reconciled(current, want api.Object) api.Object {
+	obj := current.DeepCopyObject().(api.Object)
+	obj.SetLabels(mergeMissing(want.GetLabels(), obj.GetLabels()))
+	obj.SetAnnotations(mergeMissing(want.GetAnnotations(), obj.GetAnnotations()))
 	switch obj := obj.(type) {
 	case *rbacv1.ClusterRole:
 		want := want.(*rbacv1.ClusterRole)
@@ -203,52 +200,52 @@ func reconciled(there, want api.Object) api.Object {
 	return obj
 }
 
-func otherRole(there, want api.Object) bool {
-	switch there := there.(type) {
+func refersToOtherRole(current, want api.Object) bool {
+	switch current := current.(type) {
 	case *rbacv1.ClusterRoleBinding:
-		return there.RoleRef != want.(*rbacv1.ClusterRoleBinding).RoleRef
+		return current.RoleRef != want.(*rbacv1.ClusterRoleBinding).RoleRef
 	case *rbacv1.RoleBinding:
-		return there.RoleRef != want.(*rbacv1.RoleBinding).RoleRef
+		return current.RoleRef != want.(*rbacv1.RoleBinding).RoleRef
 	}
 	return false
 }
 
-// merged is want overruled by what is there.
-func merged(want, there map[string]string) map[string]string {
+// mergeMissing returns current with the missing keys of want added.
+func mergeMissing(want, current map[string]string) map[string]string {
 	out := maps.Clone(want)
 	if out == nil {
-		return there
+		return current
 	}
-	maps.Copy(out, there)
+	maps.Copy(out, current)
 	return out
 }
 
-func withSubjects(there, want []rbacv1.Subject) []rbacv1.Subject {
+func withSubjects(current, want []rbacv1.Subject) []rbacv1.Subject {
 	for _, s := range want {
-		if !slices.Contains(there, s) {
-			there = append(there, s)
+		if !slices.Contains(current, s) {
+			current = append(current, s)
 		}
 	}
-	return there
+	return current
 }
 
-func withSelectors(there, want *rbacv1.AggregationRule) *rbacv1.AggregationRule {
+func withSelectors(current, want *rbacv1.AggregationRule) *rbacv1.AggregationRule {
 	if want == nil {
-		return there
+		return current
 	}
-	if there == nil {
-		there = &rbacv1.AggregationRule{}
+	if current == nil {
+		current = &rbacv1.AggregationRule{}
 	}
 	for _, s := range want.ClusterRoleSelectors {
-		if !slices.ContainsFunc(there.ClusterRoleSelectors, func(t metav1.LabelSelector) bool { return equality.Semantic.DeepEqual(s, t) }) {
-			there.ClusterRoleSelectors = append(there.ClusterRoleSelectors, s)
+		if !slices.ContainsFunc(current.ClusterRoleSelectors, func(t metav1.LabelSelector) bool { return equality.Semantic.DeepEqual(s, t) }) {
+			current.ClusterRoleSelectors = append(current.ClusterRoleSelectors, s)
 		}
 	}
-	return there
+	return current
 }
 
-// ResourceOf names the resource of a default role or binding.
-func ResourceOf(obj api.Object) schema.GroupResource {
+// PolicyResource returns the resource of a default role or binding.
+func PolicyResource(obj api.Object) schema.GroupResource {
 	switch obj.(type) {
 	case *rbacv1.ClusterRole:
 		return rbacv1.Resource("clusterroles")

@@ -12,8 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 )
 
-// Conditions are CEL expressions about a question, "request", which is the spec
-// of a SubjectAccessReview. What all of them are true for is asked about.
+// Conditions are the match conditions of a webhook: CEL expressions on "request", the spec of a
+// SubjectAccessReview. The webhook is called for requests for which all are true.
 type Conditions struct{ programs []condition }
 
 type condition struct {
@@ -21,10 +21,10 @@ type condition struct {
 	program cel.Program
 }
 
-// conditionCost bounds what the evaluation of one expression may cost.
+// conditionCost is the CEL cost limit of one evaluation.
 const conditionCost = 1_000_000
 
-// NewConditions compiles expressions.
+// NewConditions compiles match conditions. It returns nil if there are none.
 func NewConditions(expressions ...string) (*Conditions, error) {
 	if len(expressions) == 0 {
 		return nil, nil
@@ -55,8 +55,8 @@ func NewConditions(expressions ...string) (*Conditions, error) {
 	return c, nil
 }
 
-// match tells whether all conditions are true. One that is false decides, though
-// others fail.
+// match reports whether all conditions are true. A false condition takes precedence over errors of
+// others.
 func (c *Conditions) match(spec *authorizationv1.SubjectAccessReviewSpec) (bool, error) {
 	var errs []error
 	for _, p := range c.programs {

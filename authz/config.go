@@ -18,7 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Modes of authorization, as flags and files name them.
+// Authorization modes, as they are named in flags and configuration files.
 const (
 	ModeAlwaysAllow = "AlwaysAllow"
 	ModeAlwaysDeny  = "AlwaysDeny"
@@ -28,28 +28,28 @@ const (
 	ModeNode        = "Node"
 )
 
-// Modes are all modes.
+// Modes returns all authorization modes.
 func Modes() []string {
 	return []string{ModeAlwaysAllow, ModeAlwaysDeny, ModeABAC, ModeWebhook, ModeRBAC, ModeNode}
 }
 
-// Configuration chooses authorizers; they are asked in their order. It is the
-// AuthorizationConfiguration of apiserver.config.k8s.io.
+// Configuration is the AuthorizationConfiguration of apiserver.config.k8s.io: the authorizers in
+// the order in which they are called.
 type Configuration struct {
-	APIVersion  string   `json:"apiVersion"`
-	Kind        string   `json:"kind"`
-	Authorizers []Choice `json:"authorizers"`
+	APIVersion  string                    `json:"apiVersion"`
+	Kind        string                    `json:"kind"`
+	Authorizers []AuthorizerConfiguration `json:"authorizers"`
 }
 
-// Choice is one authorizer of a Configuration.
-type Choice struct {
-	Type    string         `json:"type"`
-	Name    string         `json:"name"`
-	Webhook *WebhookChoice `json:"webhook,omitempty"`
+// AuthorizerConfiguration configures one authorizer.
+type AuthorizerConfiguration struct {
+	Type    string                `json:"type"`
+	Name    string                `json:"name"`
+	Webhook *WebhookConfiguration `json:"webhook,omitempty"`
 }
 
-// WebhookChoice says how a webhook is asked.
-type WebhookChoice struct {
+// WebhookConfiguration configures one webhook authorizer.
+type WebhookConfiguration struct {
 	AuthorizedTTL                            metav1.Duration `json:"authorizedTTL"`
 	CacheAuthorizedRequests                  *bool           `json:"cacheAuthorizedRequests,omitempty"`
 	UnauthorizedTTL                          metav1.Duration `json:"unauthorizedTTL"`
@@ -67,21 +67,20 @@ type WebhookChoice struct {
 	} `json:"matchConditions,omitempty"`
 }
 
-// Builder makes authorizers of choices. RBAC and Metrics must be set.
+// Builder creates authorizers from a Configuration. RBAC and Metrics must be set.
 type Builder struct {
 	RBAC    *RBAC
 	Node    *Node
 	Metrics *Metrics
-	// PolicyFile is that of ABAC.
+	// PolicyFile is the policy file of mode ABAC.
 	PolicyFile string
-	// Dial reads a file in the form of a kubeconfig, which says where a webhook is
-	// and how it is spoken to.
+	// Dial returns a client for the server in a kubeconfig file, and the server's URL.
 	Dial   func(file string) (client *http.Client, url string, err error)
 	Logger *slog.Logger
 }
 
-// Build makes the authorizers of a configuration. Members of system:masters may
-// do everything, whatever it says.
+// Build creates the authorizers of a configuration, preceded by one that allows everything to
+// members of system:masters.
 func (b *Builder) Build(c *Configuration) (Authorizer, error) {
 	if len(c.Authorizers) == 0 {
 		return nil, errors.New("authorizers: at least one authorization mode must be defined")
@@ -103,7 +102,7 @@ func (b *Builder) Build(c *Configuration) (Authorizer, error) {
 			return nil, fmt.Errorf("%s.webhook: Invalid value: may only be specified when type=Webhook", at)
 		}
 		types, names = append(types, choice.Type), append(names, choice.Name)
-		a, err := b.one(&choice)
+		a, err := b.buildAuthorizer(&choice)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
@@ -112,7 +111,7 @@ func (b *Builder) Build(c *Configuration) (Authorizer, error) {
 	return all, nil
 }
 
-func (b *Builder) one(c *Choice) (Authorizer, error) {
+func (b *Builder) buildAuthorizer(c *AuthorizerConfiguration) (Authorizer, error) {
 	switch c.Type {
 	case ModeAlwaysAllow:
 		return AlwaysAllow{}, nil
@@ -124,14 +123,14 @@ func (b *Builder) one(c *Choice) (Authorizer, error) {
 		return b.Node, nil
 	case ModeABAC:
 		if b.PolicyFile == "" {
-			return nil, errors.New("mode ABAC needs --authorization-policy-file")
+			return nil, errors.New("mode ABAC requires --authorization-policy-file")
 		}
 		return ReadABAC(b.PolicyFile, b.Logger)
 	}
-	return b.webhook(c.Webhook)
+	return b.buildWebhook(c.Webhook)
 }
 
-func (b *Builder) webhook(c *WebhookChoice) (Authorizer, error) {
+func (b *Builder) buildWebhook(c *WebhookConfiguration) (Authorizer, error) {
 	if c == nil {
 		return nil, errors.New("webhook: Required value: required when type=Webhook")
 	}
@@ -152,7 +151,7 @@ func (b *Builder) webhook(c *WebhookChoice) (Authorizer, error) {
 		return nil, fmt.Errorf("webhook.timeout: Invalid value: %q: must be greater than zero and at most 30s", c.Timeout.Duration)
 	}
 	if len(c.MatchConditions) > 0 && c.MatchConditionSubjectAccessReviewVersion != "v1" {
-		return nil, errors.New(`webhook.matchConditionSubjectAccessReviewVersion: must be "v1" where there are matchConditions`)
+		return nil, errors.New(`webhook.matchConditionSubjectAccessReviewVersion: must be "v1" if matchConditions are set`)
 	}
 	var expressions []string
 	for _, m := range c.MatchConditions {
@@ -168,31 +167,31 @@ func (b *Builder) webhook(c *WebhookChoice) (Authorizer, error) {
 	}
 	return NewWebhook(WebhookConfig{
 		Client: client, URL: url, V1beta1: c.SubjectAccessReviewVersion == "v1beta1", Timeout: c.Timeout.Duration,
-		AuthorizedTTL:   ttl(c.AuthorizedTTL.Duration, 5*time.Minute, c.CacheAuthorizedRequests),
-		UnauthorizedTTL: ttl(c.UnauthorizedTTL.Duration, 30*time.Second, c.CacheUnauthorizedRequests),
+		AuthorizedTTL:   cacheTTL(c.AuthorizedTTL.Duration, 5*time.Minute, c.CacheAuthorizedRequests),
+		UnauthorizedTTL: cacheTTL(c.UnauthorizedTTL.Duration, 30*time.Second, c.CacheUnauthorizedRequests),
 		DenyOnFailure:   c.FailurePolicy == "Deny", Conditions: conditions,
 	}), nil
 }
 
-// ttl is how long to keep an answer: nothing said means that long, and not to
-// keep any is said on its own.
-func ttl(d, otherwise time.Duration, keep *bool) time.Duration {
+// cacheTTL returns the time for which decisions are cached: a default if d is 0, and 0 if caching
+// is disabled.
+func cacheTTL(d, defaultTTL time.Duration, enabled *bool) time.Duration {
 	switch {
-	case keep != nil && !*keep:
+	case enabled != nil && !*enabled:
 		return 0
 	case d == 0:
-		return otherwise
+		return defaultTTL
 	}
 	return d
 }
 
-// configVersions are those of the file's form.
+// configVersions are the accepted API versions of the configuration file.
 var configVersions = []string{"apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"}
 
-// BuildFile makes the authorizers that a file with a Configuration chooses. When
-// the file changes they are made anew; one that is no good changes nothing.
-func (b *Builder) BuildFile(path string) (*Reloading, error) {
-	r := &Reloading{builder: b, path: path, now: time.Now}
+// BuildFile creates the authorizers of a configuration file. They are replaced when the file
+// changes, unless the change is invalid.
+func (b *Builder) BuildFile(path string) (*ReloadingAuthorizer, error) {
+	r := &ReloadingAuthorizer{builder: b, path: path, now: time.Now}
 	a, err := r.read()
 	if err != nil {
 		return nil, err
@@ -201,10 +200,9 @@ func (b *Builder) BuildFile(path string) (*Reloading, error) {
 	return r, nil
 }
 
-// Reloading is the authorizers of a file. There is no goroutine that polls: a
-// decision looks whether the file has changed, but not more often than every
-// second.
-type Reloading struct {
+// ReloadingAuthorizer uses the authorizers of a configuration file. A decision checks at most once
+// per second whether the file has changed, so no goroutine has to poll.
+type ReloadingAuthorizer struct {
 	builder *Builder
 	path    string
 	now     func() time.Time
@@ -215,12 +213,12 @@ type Reloading struct {
 	checked time.Time
 }
 
-const reloadAfter = time.Second
+const reloadInterval = time.Second
 
-func (r *Reloading) get() Authorizer {
+func (r *ReloadingAuthorizer) authorizer() Authorizer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := r.now(); now.Sub(r.checked) >= reloadAfter {
+	if now := r.now(); now.Sub(r.checked) >= reloadInterval {
 		r.checked = now
 		info, err := os.Stat(r.path)
 		if err == nil && os.SameFile(info, r.seen) && info.ModTime().Equal(r.seen.ModTime()) && info.Size() == r.seen.Size() {
@@ -228,17 +226,18 @@ func (r *Reloading) get() Authorizer {
 		}
 		a, err := r.read()
 		if err != nil {
-			r.builder.Logger.Warn("keeping the authorizers as they were", "file", r.path, "err", err)
+			r.builder.Logger.Warn("failed to reload authorization configuration, using the previous one", "file", r.path, "err", err)
 			return r.current
 		}
 		r.current = a
-		r.builder.Logger.Info("authorizers changed", "file", r.path)
+		r.builder.Logger.Info("reloaded authorization configuration", "file", r.path)
 	}
 	return r.current
 }
 
-// read reads the file; what it saw of it is remembered even if it is no good.
-func (r *Reloading) read() (Authorizer, error) {
+// read reads the file. It records the file's state even if the content is invalid, so that an
+// invalid file is read only once.
+func (r *ReloadingAuthorizer) read() (Authorizer, error) {
 	info, err := os.Stat(r.path)
 	if err != nil {
 		return nil, err
@@ -253,19 +252,19 @@ func (r *Reloading) read() (Authorizer, error) {
 		return nil, err
 	}
 	if c.Kind != "AuthorizationConfiguration" || !slices.Contains(configVersions, c.APIVersion) {
-		return nil, fmt.Errorf("no kind %q is known for version %q, only AuthorizationConfiguration of %s", c.Kind, c.APIVersion, strings.Join(configVersions, ", "))
+		return nil, fmt.Errorf("no kind %q is registered for version %q, expected AuthorizationConfiguration in %s", c.Kind, c.APIVersion, strings.Join(configVersions, ", "))
 	}
 	return r.builder.Build(&c)
 }
 
 // Authorize implements Authorizer.
-func (r *Reloading) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
-	return r.get().Authorize(ctx, user, info)
+func (r *ReloadingAuthorizer) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
+	return r.authorizer().Authorize(ctx, user, info)
 }
 
 // RulesFor implements RuleResolver.
-func (r *Reloading) RulesFor(ctx context.Context, user *request.User, namespace string) (Rules, error) {
-	if resolver, ok := r.get().(RuleResolver); ok {
+func (r *ReloadingAuthorizer) RulesFor(ctx context.Context, user *request.User, namespace string) (Rules, error) {
+	if resolver, ok := r.authorizer().(RuleResolver); ok {
 		return resolver.RulesFor(ctx, user, namespace)
 	}
 	return Rules{Incomplete: true}, nil

@@ -19,7 +19,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// hook is a webhook that answers what it is told to, and remembers the question.
+// hook is a webhook with a configurable response that records the last request.
 type hook struct {
 	asked  atomic.Int32
 	last   []byte
@@ -88,7 +88,7 @@ func TestWebhook(t *testing.T) {
 		return a.Authorize(t.Context(), user, &info)
 	}
 	h.status = authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "because"}
-	for range 2 { // the second time from what is kept
+	for range 2 { // the second decision comes from the cache
 		if got, reason, err := ask("/api/v1/namespaces/ns/pods?fieldSelector=spec.nodeName%3Dn&labelSelector=a+in+(b,c)"); got != Allow || reason != "because" || err != nil {
 			t.Errorf("allowed: %v, %q, %v", got, reason, err)
 		}
@@ -103,7 +103,7 @@ func TestWebhook(t *testing.T) {
 	if !strings.Contains(string(h.last), question) || !strings.Contains(string(h.last), `"apiVersion":"authorization.k8s.io/v1"`) {
 		t.Errorf("asked %s", h.last)
 	}
-	for _, path := range []string{"/metrics", "/api/v1/namespaces/kube-system/pods"} { // conditions keep these out
+	for _, path := range []string{"/metrics", "/api/v1/namespaces/kube-system/pods"} { // excluded by the match conditions
 		if got, _, err := ask(path); got != NoOpinion || err != nil {
 			t.Errorf("%s: %v, %v", path, got, err)
 		}
@@ -165,7 +165,7 @@ func TestConfigurationFaults(t *testing.T) {
 	}
 }
 
-// A file that changes is read again; one that is no good then changes nothing.
+// TestReload checks that a changed configuration file is reloaded unless it is invalid.
 func TestReload(t *testing.T) {
 	file := configFile(t, "\n- {type: AlwaysDeny, name: a}")
 	a, err := newBuilder(t, &hook{}).BuildFile(file)

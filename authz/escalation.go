@@ -16,11 +16,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Escalation lets nobody give away what they do not have: a role may only be
-// written with permissions that who writes it has, and be bound by who has all
-// that it allows. Excepted are members of system:masters and who may escalate
-// the role, or bind it. It stands behind the admission that was configured, so
-// that it sees what is to be written, and cannot be turned off.
+// Escalation prevents privilege escalation: a user may only write a role with permissions that the
+// user holds, and may only bind a role whose permissions the user holds. Exempt are members of
+// system:masters and users with the verb escalate or bind on the role. It wraps the configured
+// admission plugins, so that it sees the final object and cannot be disabled.
 type Escalation struct {
 	registry.Admission
 	Authorizer Authorizer
@@ -35,14 +34,13 @@ func (e *Escalation) Mutate(ctx context.Context, a *registry.Attributes) error {
 	return e.check(ctx, a)
 }
 
-// check looks at a write once admission has made its changes, and before the
-// rules of the kind are looked at.
+// check runs after mutating admission and before validation.
 func (e *Escalation) check(ctx context.Context, a *registry.Attributes) error {
 	if a.Object == nil || a.Subresource != "" || a.Resource.Versions[0].Group != rbacv1.GroupName {
 		return nil
 	}
 	user := request.From(ctx).User
-	if user != nil && slices.Contains(user.Groups, request.GroupMasters) || onlyForGarbage(a.Object, a.Old) {
+	if user != nil && slices.Contains(user.Groups, request.GroupMasters) || changesOnlyGCFields(a.Object, a.Old) {
 		return nil
 	}
 	var err error
@@ -52,7 +50,7 @@ func (e *Escalation) check(ctx context.Context, a *registry.Attributes) error {
 		err = e.checkClusterRole(ctx, user, a, obj, old)
 	case *rbacv1.Role:
 		if !e.mayEscalate(ctx, user) {
-			err = e.confirm(ctx, user, a, obj.Rules)
+			err = e.checkHeld(ctx, user, a, obj.Rules)
 		}
 	case *rbacv1.ClusterRoleBinding:
 		err = e.checkBinding(ctx, user, a, obj.RoleRef, "")
@@ -62,12 +60,13 @@ func (e *Escalation) check(ctx context.Context, a *registry.Attributes) error {
 	return err
 }
 
-// checkClusterRole: whoever sets which roles are gathered can gather anything.
+// checkClusterRole also requires all permissions for an aggregation rule, since it can select any
+// role.
 func (e *Escalation) checkClusterRole(ctx context.Context, user *request.User, a *registry.Attributes, role, old *rbacv1.ClusterRole) error {
 	if e.mayEscalate(ctx, user) {
 		return nil
 	}
-	if err := e.confirm(ctx, user, a, role.Rules); err != nil {
+	if err := e.checkHeld(ctx, user, a, role.Rules); err != nil {
 		return err
 	}
 	if role.AggregationRule == nil && (old == nil || old.AggregationRule == nil) {
@@ -75,7 +74,7 @@ func (e *Escalation) checkClusterRole(ctx context.Context, user *request.User, a
 	}
 	star := []string{"*"}
 	everything := []rbacv1.PolicyRule{{APIGroups: star, Resources: star, Verbs: star}, {NonResourceURLs: star, Verbs: star}}
-	if e.confirm(ctx, user, a, everything) != nil {
+	if e.checkHeld(ctx, user, a, everything) != nil {
 		return forbidden(a, errors.New("must have cluster-admin privileges to use the aggregationRule"))
 	}
 	return nil
@@ -85,15 +84,15 @@ func (e *Escalation) checkBinding(ctx context.Context, user *request.User, a *re
 	if e.mayBind(ctx, user, role, namespace) {
 		return nil
 	}
-	rules, err := e.Roles.rulesOf(ctx, role, namespace)
+	rules, err := e.Roles.roleRules(ctx, role, namespace)
 	if err != nil {
 		return asRequested(a, err)
 	}
-	return e.confirm(ctx, user, a, rules)
+	return e.checkHeld(ctx, user, a, rules)
 }
 
-// mayEscalate: the verb is asked for the role that the path names, which a
-// creation has not.
+// mayEscalate checks the verb escalate on the role in the request's path, which has no name in a
+// create.
 func (e *Escalation) mayEscalate(ctx context.Context, user *request.User) bool {
 	info := &request.From(ctx).Info
 	if !info.IsResource || info.Group != rbacv1.GroupName || info.Resource != "roles" && info.Resource != "clusterroles" {
@@ -119,12 +118,12 @@ func (e *Escalation) mayBind(ctx context.Context, user *request.User, role rbacv
 
 func (e *Escalation) may(ctx context.Context, user *request.User, info *request.Info) bool {
 	info.IsResource, info.Version = true, "*"
-	decision, _, _ := e.Authorizer.Authorize(ctx, user, info) // what cannot be found out is not allowed
+	decision, _, _ := e.Authorizer.Authorize(ctx, user, info) // an error is not a permission
 	return decision == Allow
 }
 
-// confirm refuses permissions that the user does not have.
-func (e *Escalation) confirm(ctx context.Context, user *request.User, a *registry.Attributes, wanted []rbacv1.PolicyRule) error {
+// checkHeld returns an error if the user lacks one of the wanted permissions.
+func (e *Escalation) checkHeld(ctx context.Context, user *request.User, a *registry.Attributes, wanted []rbacv1.PolicyRule) error {
 	if user == nil {
 		return forbidden(a, errors.New("no user on context"))
 	}
@@ -141,9 +140,9 @@ func (e *Escalation) confirm(ctx context.Context, user *request.User, a *registr
 	return forbidden(a, errors.New(message))
 }
 
-// asRequested names the resource of the request in errors about missing roles:
-// kube-apiserver reads roles here by its stores, which take the name from the request.
-// The authorizer reads them elsewhere and names roles.
+// asRequested changes the resource in errors of missing roles to the one of the request:
+// kube-apiserver reads roles through their storage here, which names the resource of the request,
+// unlike its authorizer.
 func asRequested(a *registry.Attributes, err error) error {
 	if all, ok := err.(utilerrors.Aggregate); ok {
 		errs := make([]error, 0, len(all.Errors()))
@@ -163,9 +162,9 @@ func forbidden(a *registry.Attributes, err error) error {
 	return apierrors.NewForbidden(a.GroupResource(), a.Name, err)
 }
 
-// onlyForGarbage tells whether a change is of nothing but what garbage
-// collection goes by, so that an object can be let go of by who could not make it.
-func onlyForGarbage(obj, old api.Object) bool {
+// changesOnlyGCFields reports whether an update changes only the metadata that garbage collection
+// uses, so that it can release an object that it could not create.
+func changesOnlyGCFields(obj, old api.Object) bool {
 	if old == nil {
 		return false
 	}

@@ -27,8 +27,8 @@ func ref(kind, name string) rbacv1.RoleRef {
 	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
 }
 
-// TestEscalation is what must not happen, beside what may: mallory may write all
-// roles and bindings, and has nothing else but to read config maps.
+// TestEscalation checks what mallory may grant, who may write all roles and bindings but holds no
+// other permission than reading config maps.
 func TestEscalation(t *testing.T) {
 	s, err := server.Start(t.Context(), server.Options{})
 	if err != nil {
@@ -143,7 +143,7 @@ func TestEscalation(t *testing.T) {
 			_, err := mallory.RoleBindings("default").Patch(ctx, "theirs", types.MergePatchType,
 				[]byte(`{"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"mallory"}]}`), metav1.PatchOptions{})
 			return err
-		}, ""}, // allowed by then: the role was emptied above
+		}, ""}, // allowed, because the role was emptied above
 	} {
 		err := c.do()
 		switch {
@@ -155,7 +155,7 @@ func TestEscalation(t *testing.T) {
 			t.Errorf("%s: not forbidden but %v", c.what, err)
 		}
 	}
-	// What was refused changed nothing, and what was granted holds at once.
+	// Rejected writes grant nothing, accepted ones take effect at once.
 	for path, allowed := range map[string]bool{"/api/v1/nodes": false, "/api/v1/namespaces/x/secrets/s": true, "/metrics": false} {
 		if got := review(t, as(""), "mallory", "none", "GET", path); got.Allowed != allowed {
 			t.Errorf("%s: %+v", path, got)

@@ -11,7 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Forbidden is the answer to a user who may not do what info asks for.
+// Forbidden returns the error response to a request that user is not authorized to make.
 func Forbidden(user *request.User, info *request.Info, reason string) *apierrors.StatusError {
 	details := &metav1.StatusDetails{}
 	if info.IsResource {
@@ -26,27 +26,26 @@ func Forbidden(user *request.User, info *request.Info, reason string) *apierrors
 	}}
 }
 
-// ForbiddenMessage says, in kube-apiserver's words, that user may not do what
-// info asks for:
+// ForbiddenMessage returns kube-apiserver's message for a forbidden request:
 //
 //	pods "x" is forbidden: User "alice" cannot get resource "pods" in API group "" in the namespace "ns"
 //	forbidden: User "alice" cannot get path "/metrics"
 //
-// The reason of the authorizers, if any, comes last.
+// The reason of the authorizers, if any, follows.
 func ForbiddenMessage(user *request.User, info *request.Info, reason string) string {
 	name := ""
 	if user != nil {
 		name = user.Name
 	}
-	message := subjectOf(info) + fmt.Sprintf("User %q cannot %s", name, actionOf(info))
+	message := forbiddenPrefix(info) + fmt.Sprintf("User %q cannot %s", name, forbiddenAction(info))
 	if reason != "" {
 		message += ": " + reason
 	}
 	return message
 }
 
-// subjectOf is the beginning of the message: what is forbidden.
-func subjectOf(info *request.Info) string {
+// forbiddenPrefix returns the start of the message, which names the object.
+func forbiddenPrefix(info *request.Info) string {
 	resource := schema.GroupResource{Group: info.Group, Resource: info.Resource}
 	switch {
 	case !info.IsResource || (resource.Empty() && info.Name == ""):
@@ -57,8 +56,8 @@ func subjectOf(info *request.Info) string {
 	return fmt.Sprintf("%s %q is forbidden: ", resource, info.Name)
 }
 
-// actionOf is what the user cannot do.
-func actionOf(info *request.Info) string {
+// forbiddenAction returns the part of the message that names the verb and resource.
+func forbiddenAction(info *request.Info) string {
 	if !info.IsResource {
 		return fmt.Sprintf("%s path %q", info.Verb, info.Path)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// TestGatedRoles turns on one gate after the other and compares the default roles and
-// bindings with the ones without it.
+// TestGatedRoles enables each gate on its own and compares the default roles and bindings with
+// those without gates.
 func TestGatedRoles(t *testing.T) {
 	for gate, want := range map[string][]string{
 		features.ClusterTrustBundle: {
@@ -42,7 +42,7 @@ func TestGatedRoles(t *testing.T) {
 			"ClusterRole system:kube-scheduler scheduling.k8s.io/podgroups/status patch,update",
 			"ClusterRoleBinding system:controller:podgroup-protection-controller",
 		},
-		features.DRAResourcePoolStatus:     nil, // see below
+		features.DRAResourcePoolStatus:     nil, // checked below
 		features.StorageVersionAPI:         nil,
 		features.StorageVersionMigrator:    nil,
 		features.CoordinatedLeaderElection: {},
@@ -50,7 +50,7 @@ func TestGatedRoles(t *testing.T) {
 	} {
 		got := newLines(features.Gates{gate: true})
 		if want == nil {
-			// A controller of its own: one role and its binding.
+			// The gate adds a controller: a role and its binding.
 			names := map[string]int{}
 			for _, line := range got {
 				names[strings.Fields(line)[1]]++
@@ -66,15 +66,15 @@ func TestGatedRoles(t *testing.T) {
 	}
 }
 
-// newLines lists the rules and bindings that gates add to the ones of no gate.
+// newLines returns the rules and bindings that gates add.
 func newLines(gates features.Gates) []string {
 	without := lines(nil)
 	return slices.DeleteFunc(lines(gates), func(line string) bool { return slices.Contains(without, line) })
 }
 
-// lines lists default roles, one line for each rule, and default bindings.
+// lines formats default roles, one line per rule, and default bindings.
 func lines(gates features.Gates) (out []string) {
-	for _, obj := range Defaults(gates) {
+	for _, obj := range BootstrapPolicy(gates) {
 		switch o := obj.(type) {
 		case *rbacv1.ClusterRole:
 			for _, r := range o.Rules {
@@ -88,10 +88,10 @@ func lines(gates features.Gates) (out []string) {
 	return out
 }
 
-// Each gate in bootstrap.txt is a gate that this server lists as effective: a typing
-// mistake would hide a role for good.
+// TestGatesOfRoles checks that the server knows each gate in bootstrap.txt: a misspelled gate would
+// disable a role forever.
 func TestGatesOfRoles(t *testing.T) {
-	for line := range strings.Lines(defaultsText) {
+	for line := range strings.Lines(bootstrapPolicy) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}

@@ -10,14 +10,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Metrics are kube-apiserver's of authorization, by its names.
+// Metrics holds the authorization metrics, under kube-apiserver's names.
 type Metrics struct {
 	attempts  *prometheus.CounterVec
 	duration  *prometheus.HistogramVec
 	decisions *prometheus.CounterVec
 }
 
-// NewMetrics registers the metrics; reg may be nil.
+// NewMetrics creates the metrics and, unless reg is nil, registers them.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authorization_attempts_total",
@@ -32,60 +32,61 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	}
 	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.decisions} {
 		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of authorization: %w", err)
+			return nil, fmt.Errorf("register authorization metrics: %w", err)
 		}
 	}
 	return m, nil
 }
 
-// Attempts counts what is asked of a for requests, and how long it takes.
+// Attempts wraps the authorizer of the request chain to count its decisions and observe their
+// duration.
 func (m *Metrics) Attempts(a Authorizer) Authorizer {
-	of := func(result string) attempt {
-		return attempt{m.attempts.WithLabelValues(result), m.duration.WithLabelValues(result)}
+	metrics := func(result string) attemptMetrics {
+		return attemptMetrics{m.attempts.WithLabelValues(result), m.duration.WithLabelValues(result)}
 	}
-	return &attempts{Authorizer: a, allowed: of("allowed"), denied: of("denied"), noOpinion: of("no-opinion"), failed: of("error")}
+	return &attemptCounter{Authorizer: a, allowed: metrics("allowed"), denied: metrics("denied"), noOpinion: metrics("no-opinion"), failed: metrics("error")}
 }
 
-type attempt struct {
+type attemptMetrics struct {
 	total    prometheus.Counter
 	duration prometheus.Observer
 }
 
-type attempts struct {
+type attemptCounter struct {
 	Authorizer
-	allowed, denied, noOpinion, failed attempt
+	allowed, denied, noOpinion, failed attemptMetrics
 }
 
 // Authorize implements Authorizer.
-func (a *attempts) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
+func (a *attemptCounter) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
 	start := time.Now()
 	decision, reason, err := a.Authorizer.Authorize(ctx, user, info)
-	to := &a.noOpinion
+	result := &a.noOpinion
 	switch {
 	case decision == Allow:
-		to = &a.allowed
+		result = &a.allowed
 	case err != nil:
-		to = &a.failed
+		result = &a.failed
 	case decision == Deny:
-		to = &a.denied
+		result = &a.denied
 	}
-	to.total.Inc()
-	to.duration.Observe(time.Since(start).Seconds())
+	result.total.Inc()
+	result.duration.Observe(time.Since(start).Seconds())
 	return decision, reason, err
 }
 
-// Decisions counts what an authorizer of a type and name allows and denies.
+// Decisions wraps one configured authorizer, identified by kind and name, to count its decisions.
 func (m *Metrics) Decisions(a Authorizer, kind, name string) Authorizer {
-	return &decisions{Authorizer: a, allowed: m.decisions.WithLabelValues(kind, name, "allowed"), denied: m.decisions.WithLabelValues(kind, name, "denied")}
+	return &decisionCounter{Authorizer: a, allowed: m.decisions.WithLabelValues(kind, name, "allowed"), denied: m.decisions.WithLabelValues(kind, name, "denied")}
 }
 
-type decisions struct {
+type decisionCounter struct {
 	Authorizer
 	allowed, denied prometheus.Counter
 }
 
 // Authorize implements Authorizer.
-func (d *decisions) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
+func (d *decisionCounter) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
 	decision, reason, err := d.Authorizer.Authorize(ctx, user, info)
 	switch decision {
 	case Allow:
@@ -97,7 +98,7 @@ func (d *decisions) Authorize(ctx context.Context, user *request.User, info *req
 }
 
 // RulesFor implements RuleResolver.
-func (d *decisions) RulesFor(ctx context.Context, user *request.User, namespace string) (Rules, error) {
+func (d *decisionCounter) RulesFor(ctx context.Context, user *request.User, namespace string) (Rules, error) {
 	if r, ok := d.Authorizer.(RuleResolver); ok {
 		return r.RulesFor(ctx, user, namespace)
 	}

@@ -16,31 +16,31 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Who nodes are: users of a group, by the name of their node.
+// groupNodes is the group of all nodes. A node's user name is nodeUserName followed by the name of
+// the Node.
 const (
 	groupNodes   = "system:nodes"
 	nodeUserName = "system:node:"
 )
 
-// Node allows kubelets what they need: their own Node, lease and CSINode, the
-// pods that run on them, and what those pods refer to. What else a kubelet may
-// do is the same for all of them, and restricted by the admission plugin
-// NodeRestriction.
+// Node authorizes kubelets for their own Node, lease and CSINode, the pods bound to the node, and
+// the objects that these pods refer to. The remaining permissions are the same for all nodes; the
+// admission plugin NodeRestriction limits them.
 //
-// There is no graph to keep: the pods of a node are found by an index of the
-// cache, and are few.
+// kube-apiserver maintains a graph of these references. Here an index of the cache finds the pods
+// of a node, which are few.
 type Node struct {
 	objects nodeObjects
 	gates   features.Gates
-	// rules are what any node may do without a look at whose an object is.
+	// rules are the permissions of all nodes that do not depend on the object.
 	rules []rbacv1.PolicyRule
 }
 
-// NewNode makes a Node that finds out from reg which objects are a node's. The gates
-// say what there is for nodes at all.
+// NewNode returns a Node authorizer that reads objects from reg. Feature gates enable the
+// permissions for their resources.
 func NewNode(reg *registry.Registry, gates features.Gates) *Node {
 	n := &Node{objects: nodeObjects{reg}, gates: gates}
-	for _, obj := range Defaults(gates) {
+	for _, obj := range BootstrapPolicy(gates) {
 		if role, ok := obj.(*rbacv1.ClusterRole); ok && role.Name == "system:node" {
 			n.rules = role.Rules
 		}
@@ -48,8 +48,8 @@ func NewNode(reg *registry.Registry, gates features.Gates) *Node {
 	return n
 }
 
-// NodeOf is the node that a user is. The name is empty when it is none that the
-// user says to be; ok is false for who is no node.
+// NodeOf returns the name of the node that a user authenticates as. The name is empty if the user
+// name does not contain one; ok is false if the user is not a node.
 func NodeOf(user *request.User) (name string, ok bool) {
 	if user == nil {
 		return "", false
@@ -84,7 +84,8 @@ func (n *Node) Authorize(ctx context.Context, user *request.User, info *request.
 	return NoOpinion, "", nil
 }
 
-// RulesFor implements RuleResolver: what a node may do depends on its pods.
+// RulesFor implements RuleResolver. The permissions of a node depend on its pods, so they cannot be
+// listed.
 func (n *Node) RulesFor(_ context.Context, user *request.User, _ string) (Rules, error) {
 	if _, ok := NodeOf(user); !ok {
 		return Rules{}, nil
@@ -92,7 +93,7 @@ func (n *Node) RulesFor(_ context.Context, user *request.User, _ string) (Rules,
 	return Rules{Incomplete: true}, fmt.Errorf("node authorizer does not support user rule resolution")
 }
 
-// nodeRequest is what a node asks for.
+// nodeRequest is a request of a node.
 type nodeRequest struct {
 	*request.Info
 	ctx     context.Context
@@ -101,11 +102,11 @@ type nodeRequest struct {
 	gates   features.Gates
 }
 
-// noReason is a refusal that says nothing to the client.
+// noReason forbids a request without a reason for the client.
 const noReason = "\x00"
 
-// rule is how a request is decided upon: it returns why not, or nothing. Nil is
-// for what is the same for all nodes.
+// rule returns the function that decides on the request, or nil if the decision is the same for all
+// nodes. The function returns the reason to forbid the request, or "" to allow it.
 func (r *nodeRequest) rule() func(*nodeRequest) string {
 	switch r.Group + "/" + r.Resource {
 	case "/secrets", "/configmaps":
@@ -137,12 +138,12 @@ func (r *nodeRequest) rule() func(*nodeRequest) string {
 	return nil
 }
 
-// related allows what a pod of the node refers to, or is the node's otherwise.
+// related allows objects that belong to the node or that a pod of the node refers to.
 func (r *nodeRequest) related() string {
 	if r.Name == "" {
 		return "No Object name found"
 	}
-	if r.objects.has(r.ctx, r.node, r.Group+"/"+r.Resource, r.Namespace, r.Name) {
+	if r.objects.relates(r.ctx, r.node, r.Group+"/"+r.Resource, r.Namespace, r.Name) {
 		return ""
 	}
 	return fmt.Sprintf("no relationship found between node '%s' and this object", r.node)
@@ -170,7 +171,7 @@ func (r *nodeRequest) get() string {
 	return r.related()
 }
 
-// writeStatus refuses to read a status too, though the message has it otherwise.
+// writeStatus forbids get as well, although the message of kube-apiserver lists it.
 func (r *nodeRequest) writeStatus() string {
 	switch r.Verb {
 	case "update", "patch":
@@ -194,7 +195,7 @@ func (r *nodeRequest) serviceAccount() string {
 func (r *nodeRequest) ownNode() string {
 	switch r.Subresource + " " + r.Verb {
 	case " create", " update", " patch", "status update", "status patch":
-		return "" // of its own alone, which NodeRestriction looks after
+		return "" // NodeRestriction checks that it is the node's own
 	case " get", " list", " watch":
 		switch r.Name {
 		case r.node:
@@ -220,13 +221,12 @@ func (r *nodeRequest) pods() string {
 		}
 		return "can only list/watch pods with spec.nodeName field selector"
 	case " create", " delete", "status update", "status patch", "eviction create":
-		return "" // mirror pods, and its own, which NodeRestriction looks after
+		return "" // NodeRestriction checks that it is a mirror pod or a pod of the node
 	}
 	return noReason
 }
 
-// selects tells whether the request is restricted to what has the node in a
-// field.
+// selects reports whether the field selector requires a field to equal the node's name.
 func (r *nodeRequest) selects(field string) bool {
 	s, err := fields.ParseSelector(r.FieldSelector)
 	if err != nil {
@@ -260,7 +260,7 @@ func (r *nodeRequest) csiNode() string {
 	return ""
 }
 
-// ownVerbs are what a node does with objects that have its name.
+// ownVerbs are the verbs that a node may use on objects with its name.
 func ownVerbs() []string { return []string{"get", "create", "update", "patch", "delete"} }
 
 func (r *nodeRequest) resourceSlice() string {
@@ -269,7 +269,7 @@ func (r *nodeRequest) resourceSlice() string {
 	}
 	switch r.Verb {
 	case "create":
-		return "" // NodeRestriction looks at whose it is
+		return "" // NodeRestriction checks the object's node
 	case "get", "update", "patch", "delete":
 		return r.related()
 	case "watch", "list", "deletecollection":
@@ -287,7 +287,7 @@ func (r *nodeRequest) podCertificateRequest() string {
 	}
 	switch r.Verb {
 	case "create":
-		return "" // NodeRestriction looks at whose it is
+		return "" // NodeRestriction checks the object's node
 	case "get":
 		return r.related()
 	case "watch", "list":

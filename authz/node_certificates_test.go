@@ -16,8 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestNodeAndPodCertificates: a node may create PodCertificateRequests, and read the
-// ones for its own pods. Without the feature gate it may do neither.
+// TestNodeAndPodCertificates checks that a node may create PodCertificateRequests and read those of
+// its pods, but only if the feature gate is enabled.
 func TestNodeAndPodCertificates(t *testing.T) {
 	config := map[string]string{"certificates.k8s.io/v1beta1": "true"}
 	on := start(t, server.Options{RuntimeConfig: config, FeatureGates: map[string]bool{"PodCertificateRequest": true, "ClusterTrustBundle": true}})

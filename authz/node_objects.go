@@ -11,15 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// nodeObjects finds out whether an object is a node's, from the caches.
+// nodeObjects finds the relations between nodes and objects in the caches.
 type nodeObjects struct{ reg *registry.Registry }
 
-// has tells whether a node has to do with an object; kind is "GROUP/RESOURCE".
-func (o nodeObjects) has(ctx context.Context, node, kind, namespace, name string) bool {
+// relates reports whether an object belongs to a node or a pod of the node refers to it; kind is
+// "GROUP/RESOURCE".
+func (o nodeObjects) relates(ctx context.Context, node, kind, namespace, name string) bool {
 	switch kind {
 	case "storage.k8s.io/volumeattachments":
 		a, ok := o.get(ctx, storagev1.Resource("volumeattachments"), "", name).(*storagev1.VolumeAttachment)
@@ -56,12 +58,11 @@ func (o nodeObjects) get(ctx context.Context, gr schema.GroupResource, namespace
 	return obj
 }
 
-// podsRefer tells whether a pod on the node refers to an object, itself or by a
-// volume that it mounts.
+// podsRefer reports whether a pod on the node refers to an object, directly or by a mounted volume.
 func (o nodeObjects) podsRefer(ctx context.Context, node, kind, namespace, name string) bool {
 	found := false
 	o.pods(ctx, node, namespace, kind, func(pod *corev1.Pod) bool {
-		refer := references{pod: pod, found: func(k, n string) bool { return k == kind && n == name && pod.Namespace == namespace }}
+		refer := podReferences{pod: pod, found: func(k, n string) bool { return k == kind && n == name && pod.Namespace == namespace }}
 		if refer.any() {
 			found = true
 		} else if kind == "/secrets" {
@@ -72,15 +73,15 @@ func (o nodeObjects) podsRefer(ctx context.Context, node, kind, namespace, name 
 	return found
 }
 
-// pods calls f with the pods of a node that may give it something, until it
-// returns false. Mirror pods, which the node makes itself, give it nothing.
+// pods calls f with the pods of a node that can grant access to an object, until f returns false.
+// Mirror pods grant no access, because the node creates them itself.
 func (o nodeObjects) pods(ctx context.Context, node, namespace, kind string, f func(*corev1.Pod) bool) {
 	res, err := o.reg.Find(corev1.Resource("pods"))
 	if err != nil {
 		return
 	}
 	t := registry.Target{Resource: res, Version: &res.Versions[0]}
-	if kind != "/secrets" { // which volumes may have in other namespaces
+	if kind != "/secrets" { // volumes may refer to secrets in other namespaces
 		t.Namespace = namespace
 	}
 	list, err := o.reg.List(ctx, t, registry.ListOptions{
@@ -102,8 +103,8 @@ func (o nodeObjects) pods(ctx context.Context, node, namespace, kind string, f f
 	}
 }
 
-// volumesRefer reports whether a volume for a claim of the pod needs a secret. A
-// volume is for the claim that it names, whatever volume the claim names.
+// volumesRefer reports whether a volume bound to a claim of the pod needs a secret. The claim
+// reference of the volume decides which claim it is bound to, not the claim's volume name.
 func (o nodeObjects) volumesRefer(ctx context.Context, pod *corev1.Pod, namespace, name string) bool {
 	res, err := o.reg.Find(corev1.Resource("persistentvolumes"))
 	if err != nil {
@@ -111,12 +112,12 @@ func (o nodeObjects) volumesRefer(ctx context.Context, pod *corev1.Pod, namespac
 	}
 	t := registry.Target{Resource: res, Version: &res.Versions[0]}
 	found := false
-	claims := references{pod: pod, found: func(kind, claim string) bool {
+	claims := podReferences{pod: pod, found: func(kind, claim string) bool {
 		if kind != "/persistentvolumeclaims" {
 			return false
 		}
 		list, err := o.reg.List(ctx, t, registry.ListOptions{
-			Selection: registry.Selection{Fields: fields.OneTermEqualSelector(api.ClaimOfVolume, pod.Namespace+"/"+claim)},
+			Selection: registry.Selection{Fields: fields.OneTermEqualSelector(core.ClaimRefField, pod.Namespace+"/"+claim)},
 			Read:      storage.Read{Match: storage.Any},
 		})
 		if err != nil {
@@ -133,15 +134,15 @@ func (o nodeObjects) volumesRefer(ctx context.Context, pod *corev1.Pod, namespac
 	return found
 }
 
-// references are the objects in its namespace that a pod refers to.
-type references struct {
+// podReferences visits the objects in the pod's namespace to which the pod refers.
+type podReferences struct {
 	pod *corev1.Pod
-	// found is told of each, as "GROUP/RESOURCE" and name, until it returns true.
+	// found is called with each reference, as "GROUP/RESOURCE" and name, until it returns true.
 	found func(kind, name string) bool
 }
 
-// any tells whether found returned true.
-func (r *references) any() bool {
+// any reports whether found returned true.
+func (r *podReferences) any() bool {
 	s := &r.pod.Spec
 	if s.ServiceAccountName != "" && r.found("/serviceaccounts", s.ServiceAccountName) {
 		return true
@@ -174,7 +175,7 @@ func (r *references) any() bool {
 	return r.claims()
 }
 
-func (r *references) container(from []corev1.EnvFromSource, env []corev1.EnvVar) bool {
+func (r *podReferences) container(from []corev1.EnvFromSource, env []corev1.EnvVar) bool {
 	for _, e := range from {
 		if e.SecretRef != nil && r.found("/secrets", e.SecretRef.Name) || e.ConfigMapRef != nil && r.found("/configmaps", e.ConfigMapRef.Name) {
 			return true
@@ -192,7 +193,7 @@ func (r *references) container(from []corev1.EnvFromSource, env []corev1.EnvVar)
 	return false
 }
 
-func (r *references) volume(v *corev1.Volume) bool {
+func (r *podReferences) volume(v *corev1.Volume) bool {
 	local := func(ref *corev1.LocalObjectReference) bool { return ref != nil && r.found("/secrets", ref.Name) }
 	switch {
 	case v.Secret != nil:
@@ -231,9 +232,9 @@ func (r *references) volume(v *corev1.Volume) bool {
 	return false
 }
 
-// claims are the resource claims that the pod names, those that were generated
-// for templates that it names, and the one for its extended resources.
-func (r *references) claims() bool {
+// claims visits the resource claims that the pod names, the ones generated from its templates, and
+// the one for its extended resources.
+func (r *podReferences) claims() bool {
 	const kind = "resource.k8s.io/resourceclaims"
 	for i := range r.pod.Spec.ResourceClaims {
 		if name := r.claimName(&r.pod.Spec.ResourceClaims[i]); name != nil && r.found(kind, *name) {
@@ -244,9 +245,9 @@ func (r *references) claims() bool {
 	return extended != nil && extended.ResourceClaimName != "" && r.found(kind, extended.ResourceClaimName)
 }
 
-// claimName returns the name of a claim of the pod; nil means that there is no
-// claim, or not yet. A status counts only for a claim that is of a template.
-func (r *references) claimName(c *corev1.PodResourceClaim) *string {
+// claimName returns the name of a claim of the pod, or nil if there is none yet. The pod's status
+// matters only for claims that are generated from templates.
+func (r *podReferences) claimName(c *corev1.PodResourceClaim) *string {
 	if c.ResourceClaimName != nil || c.ResourceClaimTemplateName == nil {
 		return c.ResourceClaimName
 	}
@@ -258,16 +259,16 @@ func (r *references) claimName(c *corev1.PodResourceClaim) *string {
 	return nil
 }
 
-// volumeSecrets tells of the secrets that a node needs to mount a volume; those
-// without a namespace are in that of the claim.
-func volumeSecrets(pv *corev1.PersistentVolume, tell func(namespace, name string)) {
+// volumeSecrets calls visit with the secrets that a node needs to mount a volume. The namespace
+// defaults to the one of the claim.
+func volumeSecrets(pv *corev1.PersistentVolume, visit func(namespace, name string)) {
 	ref := func(s *corev1.SecretReference) {
 		switch {
 		case s == nil:
 		case s.Namespace == "":
-			tell(pv.Spec.ClaimRef.Namespace, s.Name)
+			visit(pv.Spec.ClaimRef.Namespace, s.Name)
 		default:
-			tell(s.Namespace, s.Name)
+			visit(s.Namespace, s.Name)
 		}
 	}
 	switch s := &pv.Spec.PersistentVolumeSource; {
@@ -276,7 +277,7 @@ func volumeSecrets(pv *corev1.PersistentVolume, tell func(namespace, name string
 		if s.AzureFile.SecretNamespace != nil && *s.AzureFile.SecretNamespace != "" {
 			namespace = *s.AzureFile.SecretNamespace
 		}
-		tell(namespace, s.AzureFile.SecretName)
+		visit(namespace, s.AzureFile.SecretName)
 	case s.CephFS != nil:
 		ref(s.CephFS.SecretRef)
 	case s.Cinder != nil:
@@ -291,10 +292,10 @@ func volumeSecrets(pv *corev1.PersistentVolume, tell func(namespace, name string
 		ref(s.ISCSI.SecretRef)
 	case s.StorageOS != nil:
 		if r := s.StorageOS.SecretRef; r != nil {
-			tell(r.Namespace, r.Name)
+			visit(r.Namespace, r.Name)
 		}
 	case s.CSI != nil:
-		// Secrets of controllers are none of a node's business.
+		// A node has no access to the controller's secrets.
 		ref(s.CSI.NodePublishSecretRef)
 		ref(s.CSI.NodeStageSecretRef)
 		ref(s.CSI.NodeExpandSecretRef)

@@ -22,7 +22,7 @@ func start(t *testing.T, o server.Options) *kubernetes.Clientset {
 	return kubernetes.NewForConfigOrDie(startWith(t, o))
 }
 
-// startWith starts a server and returns how to reach it.
+// startWith starts a server and returns its client configuration.
 func startWith(t *testing.T, o server.Options) *rest.Config {
 	t.Helper()
 	s, err := server.Start(t.Context(), o)
@@ -37,7 +37,7 @@ func startWith(t *testing.T, o server.Options) *rest.Config {
 	return s.RESTConfig()
 }
 
-// review asks whether a user of a group may do what a method and a path ask for.
+// review creates a SubjectAccessReview for the request of a user, described by method and path.
 func review(t *testing.T, c *kubernetes.Clientset, user, group, method, path string) authorizationv1.SubjectAccessReviewStatus {
 	t.Helper()
 	info := request.Parse(httptest.NewRequest(method, path, nil))
@@ -58,7 +58,7 @@ func review(t *testing.T, c *kubernetes.Clientset, user, group, method, path str
 	return r.Status
 }
 
-// TestNode is what a kubelet may do, and what not.
+// TestNode checks which requests of a kubelet are authorized.
 func TestNode(t *testing.T) {
 	c := start(t, server.Options{})
 	ctx := t.Context()
@@ -91,7 +91,7 @@ func TestNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	_, _ = c.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}) // the controller may be first
+	_, _ = c.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}) // the controller may have created it
 	pod, err := c.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

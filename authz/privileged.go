@@ -7,12 +7,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Privileged allows everything to the members of the named group. The server
-// asks it first, with system:masters, so that whoever administers the server
-// can mend whatever later authorizers make of their configuration.
+// Privileged allows everything to members of the named group. It is the first authorizer, for
+// system:masters, so that administrators can repair the configuration of later authorizers.
 type Privileged string
 
-// Authorize allows the members of the group.
+// Authorize implements Authorizer.
 func (p Privileged) Authorize(_ context.Context, user *request.User, _ *request.Info) (Decision, string, error) {
 	if user != nil && slices.Contains(user.Groups, string(p)) {
 		return Allow, "", nil

@@ -18,57 +18,55 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// RBAC allows what roles say that are bound to the user or to one of its groups.
+// RBAC allows the requests that roles allow which are bound to the user or one of its groups.
 //
-// It decides by an index of its own, which follows the caches of the four kinds:
-// whoever asks first after a change takes it in. So a decision knows of every
-// role and binding that was written through this server before it was asked for,
-// and costs the bindings of the user, however many there are of others.
+// It decides by an index that it updates from the caches of the four kinds: the first decision
+// after a change applies the change. Each decision therefore reflects every role and binding
+// written through this server before, and costs only as much as the user's own bindings.
 type RBAC struct {
-	// mu guards the index and what it was made from: it is read by decisions and
-	// written when something has changed.
+	// mu guards the index and the cursors: decisions read the index, catchUp writes it.
 	mu      sync.RWMutex
 	index   *rbacIndex
 	sources []rbacSource
-	// cutOff is until when nobody waits for the cache, since it did not come.
-	cutOff atomic.Int64
+	// staleUntil is the time, in nanoseconds, until which decisions do not wait for the cache,
+	// because it has timed out.
+	staleUntil atomic.Int64
 }
 
-// rbacSource is one of the kinds that the index is made of.
+// rbacSource updates the index from one kind.
 type rbacSource struct {
 	cursor *storage.Cursor
 	reset  func()
-	take   func(storage.Step) error
+	apply  func(storage.Step) error
 }
 
-// NewRBAC makes an authorizer that reads roles and bindings from reg.
+// NewRBAC returns an authorizer by the roles and bindings in reg.
 func NewRBAC(reg *registry.Registry) (*RBAC, error) {
 	x := newRBACIndex()
 	r := &RBAC{index: x}
 	for _, kind := range []struct {
 		resource string
 		reset    func()
-		take     func(storage.Step) error
+		apply    func(storage.Step) error
 	}{
-		{"clusterroles", func() { x.clusterRoles.reset() }, x.clusterRoles.take},
-		{"roles", func() { x.roles.reset() }, x.roles.take},
-		{"clusterrolebindings", func() { x.resetBindings(&x.clusterBindings) }, func(s storage.Step) error { return x.takeBinding(&x.clusterBindings, s) }},
-		{"rolebindings", func() { x.resetBindings(&x.bindings) }, func(s storage.Step) error { return x.takeBinding(&x.bindings, s) }},
+		{"clusterroles", func() { x.clusterRoles.reset() }, x.clusterRoles.apply},
+		{"roles", func() { x.roles.reset() }, x.roles.apply},
+		{"clusterrolebindings", func() { x.resetBindings(&x.clusterBindings) }, func(s storage.Step) error { return x.applyBinding(&x.clusterBindings, s) }},
+		{"rolebindings", func() { x.resetBindings(&x.bindings) }, func(s storage.Step) error { return x.applyBinding(&x.bindings, s) }},
 	} {
 		cursor, err := reg.Cursor(schema.GroupResource{Group: rbacv1.GroupName, Resource: kind.resource})
 		if err != nil {
 			return nil, err
 		}
-		r.sources = append(r.sources, rbacSource{cursor: cursor, reset: kind.reset, take: kind.take})
+		r.sources = append(r.sources, rbacSource{cursor: cursor, reset: kind.reset, apply: kind.apply})
 	}
 	return r, nil
 }
 
-// lock returns the index, as new as the caches; the caller calls unlock when it
-// has read what it wanted.
+// lock returns the up-to-date index, locked for reading until unlock is called.
 func (r *RBAC) lock(ctx context.Context) (index *rbacIndex, unlock func()) {
 	r.mu.RLock()
-	if r.behind() {
+	if r.isBehind() {
 		r.mu.RUnlock()
 		r.catchUp(ctx)
 		r.mu.RLock()
@@ -76,7 +74,7 @@ func (r *RBAC) lock(ctx context.Context) (index *rbacIndex, unlock func()) {
 	return r.index, r.mu.RUnlock
 }
 
-func (r *RBAC) behind() bool {
+func (r *RBAC) isBehind() bool {
 	for i := range r.sources {
 		if r.sources[i].cursor.Behind() {
 			return true
@@ -85,15 +83,15 @@ func (r *RBAC) behind() bool {
 	return false
 }
 
-// catchUp takes in what has changed. When the cache does not get a write that is
-// known of, decisions are made by what there is: the cache is cut off from etcd
-// then, and nothing newer is to be had. Not everybody waits for that.
+// catchUp applies changes to the index. If the cache does not receive a known write in time, it is
+// disconnected from etcd and decisions use the index as it is; for a while later decisions do not
+// wait again.
 func (r *RBAC) catchUp(ctx context.Context) {
-	if time.Now().UnixNano() > r.cutOff.Load() {
+	if time.Now().UnixNano() > r.staleUntil.Load() {
 		ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 		for _, s := range r.sources {
 			if s.cursor.Wait(ctx) != nil && context.Cause(ctx) == context.DeadlineExceeded {
-				r.cutOff.Store(time.Now().Add(catchUpTimeout).UnixNano())
+				r.staleUntil.Store(time.Now().Add(catchUpTimeout).UnixNano())
 				break
 			}
 		}
@@ -107,8 +105,8 @@ func (r *RBAC) catchUp(ctx context.Context) {
 			s.reset()
 		}
 		for _, step := range steps {
-			// What cannot be read grants nothing; storage has told of it.
-			_ = s.take(step)
+			// An object that cannot be decoded grants nothing; storage has logged the error.
+			_ = s.apply(step)
 		}
 	}
 }
@@ -120,9 +118,9 @@ func (r *RBAC) Authorize(ctx context.Context, user *request.User, info *request.
 	}
 	index, unlock := r.lock(ctx)
 	defer unlock()
-	v := visit{index: index, user: user, namespace: info.Namespace, about: aboutPaths}
+	v := grantVisitor{index: index, user: user, namespace: info.Namespace, resources: pathsBit}
 	if info.IsResource {
-		v.about = aboutResource(info.Resource)
+		v.resources = resourceBit(info.Resource)
 	}
 	var by *grant
 	v.each(func(g *grant, rules []rbacv1.PolicyRule) bool {
@@ -159,13 +157,13 @@ func (r *RBAC) RulesFor(ctx context.Context, user *request.User, namespace strin
 	return out, err
 }
 
-// granted are all rules that a user has in a namespace. With an error there
-// still are those that could be found.
+// granted returns all rules of a user in a namespace. Together with an error it returns the rules
+// that could be resolved.
 func (r *RBAC) granted(ctx context.Context, user *request.User, namespace string) ([]rbacv1.PolicyRule, error) {
 	index, unlock := r.lock(ctx)
 	defer unlock()
 	var all []rbacv1.PolicyRule
-	v := visit{index: index, user: user, namespace: namespace, about: aboutPaths | aboutEverything}
+	v := grantVisitor{index: index, user: user, namespace: namespace, resources: pathsBit | allResourceBits}
 	v.each(func(_ *grant, rules []rbacv1.PolicyRule) bool {
 		all = append(all, rules...)
 		return true
@@ -173,33 +171,32 @@ func (r *RBAC) granted(ctx context.Context, user *request.User, namespace string
 	return all, utilerrors.NewAggregate(v.errs)
 }
 
-// rulesOf are the rules of a role that is bound in a namespace.
-func (r *RBAC) rulesOf(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+// roleRules returns the rules of a role that is referenced from a namespace.
+func (r *RBAC) roleRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	index, unlock := r.lock(ctx)
 	defer unlock()
 	return index.rules(&ref, namespace)
 }
 
-// visit goes through what is granted to a user: cluster-wide and then in a
-// namespace.
-type visit struct {
+// grantVisitor iterates over the grants of a user: cluster-wide ones, then those of a namespace.
+type grantVisitor struct {
 	index     *rbacIndex
 	user      *request.User
 	namespace string
-	// about leaves out the roles that have no rule about what is asked.
-	about uint64
-	// errs are of roles that are bound but not there.
+	// resources filters out roles without a rule for the requested resource.
+	resources uint64
+	// errs are the errors of missing roles.
 	errs []error
 }
 
-// each calls f with every grant and its rules until it returns false.
-func (v *visit) each(f func(*grant, []rbacv1.PolicyRule) bool) {
+// each calls f with every grant and its rules until f returns false.
+func (v *grantVisitor) each(f func(*grant, []rbacv1.PolicyRule) bool) {
 	if v.in(&v.index.clusterBindings, "", f) && v.namespace != "" {
 		v.in(&v.index.bindings, v.namespace, f)
 	}
 }
 
-func (v *visit) in(bindings *bindingIndex, namespace string, f func(*grant, []rbacv1.PolicyRule) bool) bool {
+func (v *grantVisitor) in(bindings *bindingIndex, namespace string, f func(*grant, []rbacv1.PolicyRule) bool) bool {
 	if !v.grants(bindings.users[subjectKey{namespace, v.user.Name}], f) {
 		return false
 	}
@@ -211,31 +208,31 @@ func (v *visit) in(bindings *bindingIndex, namespace string, f func(*grant, []rb
 	return true
 }
 
-func (v *visit) grants(grants []*grant, f func(*grant, []rbacv1.PolicyRule) bool) bool {
+func (v *grantVisitor) grants(grants []*grant, f func(*grant, []rbacv1.PolicyRule) bool) bool {
 	for _, g := range grants {
 		switch r := g.role; {
-		case r == nil || !r.there:
-			v.errs = append(v.errs, errNoRole(&g.ref))
-		case r.about&v.about != 0 && !f(g, r.rules):
+		case r == nil || !r.exists:
+			v.errs = append(v.errs, roleNotFound(&g.ref))
+		case r.resources&v.resources != 0 && !f(g, r.rules):
 			return false
 		}
 	}
 	return true
 }
 
-// ruleAllows tells whether a rule covers a request.
+// ruleAllows reports whether a rule allows a request.
 func ruleAllows(rule *rbacv1.PolicyRule, info *request.Info) bool {
-	if !hasOrStar(rule.Verbs, info.Verb) {
+	if !containsOrStar(rule.Verbs, info.Verb) {
 		return false
 	}
 	if !info.IsResource {
 		return pathMatches(rule.NonResourceURLs, info.Path)
 	}
-	return hasOrStar(rule.APIGroups, info.Group) && resourceMatches(rule.Resources, info.Resource, info.Subresource) &&
-		(len(rule.ResourceNames) == 0 || has(rule.ResourceNames, info.Name))
+	return containsOrStar(rule.APIGroups, info.Group) && resourceMatches(rule.Resources, info.Resource, info.Subresource) &&
+		(len(rule.ResourceNames) == 0 || contains(rule.ResourceNames, info.Name))
 }
 
-func has(list []string, s string) bool {
+func contains(list []string, s string) bool {
 	for _, e := range list {
 		if e == s {
 			return true
@@ -244,7 +241,7 @@ func has(list []string, s string) bool {
 	return false
 }
 
-func hasOrStar(list []string, s string) bool {
+func containsOrStar(list []string, s string) bool {
 	for _, e := range list {
 		if e == "*" || e == s {
 			return true
@@ -253,8 +250,8 @@ func hasOrStar(list []string, s string) bool {
 	return false
 }
 
-// resourceMatches: "pods" is the resource alone, "pods/log" its subresource,
-// "*/log" that of any resource, "*" everything.
+// resourceMatches reports whether the list contains a resource: "pods" is the resource itself,
+// "pods/log" its subresource, "*/log" that subresource of any resource, "*" matches all.
 func resourceMatches(list []string, resource, sub string) bool {
 	for _, e := range list {
 		if e == "*" {
@@ -274,7 +271,7 @@ func resourceMatches(list []string, resource, sub string) bool {
 	return false
 }
 
-// pathMatches: a path may end with a star.
+// pathMatches reports whether the list contains a path; an entry may end with a star.
 func pathMatches(list []string, path string) bool {
 	for _, e := range list {
 		if e == "*" || e == path || strings.HasSuffix(e, "*") && strings.HasPrefix(path, strings.TrimRight(e, "*")) {

@@ -8,12 +8,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// uncovered breaks wanted down into single permissions and returns those that
-// no rule of held covers.
+// uncovered splits wanted into single permissions and returns those that no rule of held covers.
 func uncovered(held, wanted []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	var missing []rbacv1.PolicyRule
 	for _, rule := range wanted {
-		for _, one := range breakDown(rule) {
+		for _, one := range splitRule(rule) {
 			if !slices.ContainsFunc(held, func(h rbacv1.PolicyRule) bool { return covers(&h, &one) }) {
 				missing = append(missing, one)
 			}
@@ -22,8 +21,8 @@ func uncovered(held, wanted []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return missing
 }
 
-// breakDown makes of a rule those that have one of everything.
-func breakDown(rule rbacv1.PolicyRule) []rbacv1.PolicyRule {
+// splitRule splits a rule into rules with a single group, resource, name and verb each.
+func splitRule(rule rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	var out []rbacv1.PolicyRule
 	for _, group := range rule.APIGroups {
 		for _, resource := range rule.Resources {
@@ -47,32 +46,31 @@ func breakDown(rule rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return out
 }
 
-// covers tells whether who has held has the single permission one.
+// covers reports whether the rule held includes the single permission one.
 func covers(held, one *rbacv1.PolicyRule) bool {
-	if !hasOrStar(held.Verbs, one.Verbs[0]) {
+	if !containsOrStar(held.Verbs, one.Verbs[0]) {
 		return false
 	}
 	if len(one.NonResourceURLs) > 0 {
 		return pathMatches(held.NonResourceURLs, one.NonResourceURLs[0])
 	}
-	if !hasOrStar(held.APIGroups, one.APIGroups[0]) || !resourceCovered(held.Resources, one.Resources[0]) {
+	if !containsOrStar(held.APIGroups, one.APIGroups[0]) || !resourceCovered(held.Resources, one.Resources[0]) {
 		return false
 	}
-	return len(held.ResourceNames) == 0 || len(one.ResourceNames) > 0 && has(held.ResourceNames, one.ResourceNames[0])
+	return len(held.ResourceNames) == 0 || len(one.ResourceNames) > 0 && contains(held.ResourceNames, one.ResourceNames[0])
 }
 
-// resourceCovered is resourceMatches for what a rule says, which may be a
-// pattern itself.
+// resourceCovered is like resourceMatches for the resource of a rule, which may be a pattern
+// itself.
 func resourceCovered(held []string, one string) bool {
-	if hasOrStar(held, one) {
+	if containsOrStar(held, one) {
 		return true
 	}
 	_, sub, ok := strings.Cut(one, "/")
-	return ok && has(held, "*/"+sub)
+	return ok && contains(held, "*/"+sub)
 }
 
-// describeRules is how missing permissions are told: those for one resource
-// together, a line for each, in order.
+// describeRules formats missing permissions: sorted, one line for each resource.
 func describeRules(rules []rbacv1.PolicyRule) string {
 	type simple struct{ group, resource, name string }
 	together := map[simple]int{}

@@ -14,33 +14,32 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// catchUpTimeout bounds how long a decision waits for a write of roles or
-// bindings that is known of but not in the cache. It takes microseconds, unless
-// the cache is cut off.
+// catchUpTimeout is the maximum time for which a decision waits until the cache has received a
+// known write of roles or bindings. That takes microseconds, unless the cache is disconnected.
 const catchUpTimeout = time.Second
 
-// rbacIndex is roles by their key, and bindings by whom they are for.
+// rbacIndex holds roles by key and grants by subject.
 type rbacIndex struct {
 	clusterRoles, roles       roleIndex
 	clusterBindings, bindings bindingIndex
 }
 
-// roleIndex is roles by their key: "name" or "namespace/name". It has those that
-// are there and those that are bound without being there.
+// roleIndex holds roles by key: "name" or "namespace/name". Besides existing roles it contains
+// missing ones that bindings refer to.
 type roleIndex map[string]*role
 
-// role is what a decision needs of a role.
+// role is the part of a role that decisions need.
 type role struct {
 	rules []rbacv1.PolicyRule
-	// about tells what no rule can be about, so that most roles need no further
-	// look: see aboutResource.
-	about uint64
-	there bool
-	bound int // by how many grants
+	// resources is a Bloom filter of the resources in rules, by which decisions skip most roles:
+	// see resourceBit.
+	resources uint64
+	exists    bool
+	grants    int // number of grants that refer to the role
 }
 
-// bindingIndex is what is granted, by the name of a user or group and the
-// namespace where it is; and which grants a binding has, by its key.
+// bindingIndex holds the grants by user or group name and namespace, and the grants of each binding
+// by its key.
 type bindingIndex struct {
 	users, groups map[subjectKey][]*grant
 	bindings      map[string][]*grant
@@ -48,15 +47,15 @@ type bindingIndex struct {
 
 type subjectKey struct{ namespace, name string }
 
-// grant is one subject of one binding. Grants are never changed.
+// grant is one subject of one binding. Grants are immutable.
 type grant struct {
-	binding string // its key
-	ref     rbacv1.RoleRef
-	role    *role // nil where ref is of no known kind
-	subject rbacv1.Subject
-	at      subjectKey
-	group   bool
-	said    atomic.Pointer[string] // the reason, once it was asked for
+	binding      string // its key
+	ref          rbacv1.RoleRef
+	role         *role // nil if the kind of ref is unknown
+	subject      rbacv1.Subject
+	key          subjectKey
+	isGroup      bool
+	cachedReason atomic.Pointer[string]
 }
 
 func newRBACIndex() *rbacIndex {
@@ -67,9 +66,9 @@ func newBindingIndex() bindingIndex {
 	return bindingIndex{users: map[subjectKey][]*grant{}, groups: map[subjectKey][]*grant{}, bindings: map[string][]*grant{}}
 }
 
-// in finds where a role is that is bound in a namespace, or cluster-wide when
-// that is empty; nil for a kind that is no role.
-func (x *rbacIndex) in(ref *rbacv1.RoleRef, namespace string) (roles roleIndex, key string) {
+// roleKey returns the index and key of a role that is referenced from a namespace, which is empty
+// for a cluster role binding. The index is nil if the kind is not a role.
+func (x *rbacIndex) roleKey(ref *rbacv1.RoleRef, namespace string) (roles roleIndex, key string) {
 	switch ref.Kind {
 	case "ClusterRole":
 		return x.clusterRoles, ref.Name
@@ -79,16 +78,16 @@ func (x *rbacIndex) in(ref *rbacv1.RoleRef, namespace string) (roles roleIndex, 
 	return nil, ""
 }
 
-// rules are those of a role that is bound in a namespace.
+// rules returns the rules of a role that is referenced from a namespace.
 func (x *rbacIndex) rules(ref *rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
-	roles, key := x.in(ref, namespace)
-	if r := roles[key]; r != nil && r.there {
+	roles, key := x.roleKey(ref, namespace)
+	if r := roles[key]; r != nil && r.exists {
 		return r.rules, nil
 	}
-	return nil, errNoRole(ref)
+	return nil, roleNotFound(ref)
 }
 
-func errNoRole(ref *rbacv1.RoleRef) error {
+func roleNotFound(ref *rbacv1.RoleRef) error {
 	switch ref.Kind {
 	case "ClusterRole":
 		return apierrors.NewNotFound(rbacv1.Resource("clusterrole"), ref.Name)
@@ -98,16 +97,16 @@ func errNoRole(ref *rbacv1.RoleRef) error {
 	return fmt.Errorf("unsupported role reference kind: %q", ref.Kind)
 }
 
-// Bits of role.about: one for paths, and one of the others for each resource.
+// Bits of role.resources: one for paths, the others for resources by hash.
 const (
-	aboutPaths      = 1 << 63
-	aboutEverything = aboutPaths - 1
+	pathsBit        = 1 << 63
+	allResourceBits = pathsBit - 1
 )
 
-// aboutResource is the bit of a resource, or of a pattern without a star. What
-// follows a slash does not count: it is a subresource, or part of a name that is used
-// as a resource, such as an audience that is a URL.
-func aboutResource(resource string) uint64 {
+// resourceBit returns the bit of a resource, or of a pattern without a star. It ignores the part
+// after a slash, which is a subresource, or part of a name that is used as a resource, such as the
+// URL of an audience.
+func resourceBit(resource string) uint64 {
 	resource, _, _ = strings.Cut(resource, "/")
 	h := uint64(14695981039346656037) // FNV-1a
 	for i := range len(resource) {
@@ -116,26 +115,26 @@ func aboutResource(resource string) uint64 {
 	return 1 << (h >> 32 % 63)
 }
 
-func aboutRules(rules []rbacv1.PolicyRule) (bits uint64) {
+func ruleBits(rules []rbacv1.PolicyRule) (bits uint64) {
 	for i := range rules {
 		if len(rules[i].NonResourceURLs) > 0 {
-			bits |= aboutPaths
+			bits |= pathsBit
 		}
 		for _, pattern := range rules[i].Resources {
 			if pattern == "*" || strings.HasPrefix(pattern, "*/") {
-				bits |= aboutEverything
+				bits |= allResourceBits
 			} else {
-				bits |= aboutResource(pattern)
+				bits |= resourceBit(pattern)
 			}
 		}
 	}
 	return bits
 }
 
-// set makes rules those of a role.
+// set adds or replaces a role.
 func (x roleIndex) set(key string, rules []rbacv1.PolicyRule) {
 	r := x.at(key)
-	r.rules, r.about, r.there = rules, aboutRules(rules), true
+	r.rules, r.resources, r.exists = rules, ruleBits(rules), true
 }
 
 func (x roleIndex) at(key string) *role {
@@ -147,32 +146,31 @@ func (x roleIndex) at(key string) *role {
 	return r
 }
 
-// unset forgets a role.
+// unset removes the rules of a role.
 func (x roleIndex) unset(key string) {
 	if r := x[key]; r != nil {
-		r.rules, r.about, r.there = nil, 0, false
+		r.rules, r.resources, r.exists = nil, 0, false
 		x.release(key, r)
 	}
 }
 
-// release drops what nobody needs.
+// release deletes the entry of a missing role that no binding refers to.
 func (x roleIndex) release(key string, r *role) {
-	if !r.there && r.bound == 0 {
+	if !r.exists && r.grants == 0 {
 		delete(x, key)
 	}
 }
 
-// reset forgets all roles.
 func (x roleIndex) reset() {
 	for key := range x {
 		x.unset(key)
 	}
 }
 
-// take takes in one change of a role.
-func (x roleIndex) take(s storage.Step) error {
+// apply applies one change of a role.
+func (x roleIndex) apply(s storage.Step) error {
 	x.unset(s.Item.Key())
-	if s.Gone {
+	if s.Deleted {
 		return nil
 	}
 	obj, err := s.Item.Object()
@@ -188,11 +186,11 @@ func (x roleIndex) take(s storage.Step) error {
 	return nil
 }
 
-// take takes in one change of a binding.
-func (x *rbacIndex) takeBinding(of *bindingIndex, s storage.Step) error {
+// applyBinding applies one change of a binding.
+func (x *rbacIndex) applyBinding(bindings *bindingIndex, s storage.Step) error {
 	key := s.Item.Key()
-	x.unbind(of, key)
-	if s.Gone {
+	x.unbind(bindings, key)
+	if s.Deleted {
 		return nil
 	}
 	obj, err := s.Item.Object()
@@ -201,92 +199,90 @@ func (x *rbacIndex) takeBinding(of *bindingIndex, s storage.Step) error {
 	}
 	switch b := obj.(type) {
 	case *rbacv1.ClusterRoleBinding:
-		x.bind(of, key, "", b.RoleRef, b.Subjects)
+		x.bind(bindings, key, "", b.RoleRef, b.Subjects)
 	case *rbacv1.RoleBinding:
-		x.bind(of, key, b.Namespace, b.RoleRef, b.Subjects)
+		x.bind(bindings, key, b.Namespace, b.RoleRef, b.Subjects)
 	}
 	return nil
 }
 
 // bind adds the grants of a binding.
-func (x *rbacIndex) bind(to *bindingIndex, key, namespace string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
+func (x *rbacIndex) bind(bindings *bindingIndex, key, namespace string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
 	var bound *role
-	if roles, roleKey := x.in(&ref, namespace); roles != nil {
+	if roles, roleKey := x.roleKey(&ref, namespace); roles != nil {
 		bound = roles.at(roleKey)
 		defer roles.release(roleKey, bound)
 	}
 	for _, s := range subjects {
-		g := &grant{binding: key, ref: ref, role: bound, subject: s, at: subjectKey{namespace, s.Name}}
+		g := &grant{binding: key, ref: ref, role: bound, subject: s, key: subjectKey{namespace, s.Name}}
 		switch s.Kind {
 		case rbacv1.GroupKind:
-			g.group = true
+			g.isGroup = true
 		case rbacv1.UserKind:
 		case rbacv1.ServiceAccountKind:
-			of := cmp.Or(s.Namespace, namespace)
-			if of == "" {
+			accountNamespace := cmp.Or(s.Namespace, namespace)
+			if accountNamespace == "" {
 				continue
 			}
-			g.at.name = "system:serviceaccount:" + of + ":" + s.Name
+			g.key.name = "system:serviceaccount:" + accountNamespace + ":" + s.Name
 		default:
 			continue
 		}
 		if bound != nil {
-			bound.bound++
+			bound.grants++
 		}
-		to.bindings[key] = append(to.bindings[key], g)
-		grants := to.of(g)
-		at, _ := slices.BinarySearchFunc(grants[g.at], key, func(g *grant, key string) int { return cmp.Compare(g.binding, key) })
-		grants[g.at] = slices.Insert(grants[g.at], at, g)
+		bindings.bindings[key] = append(bindings.bindings[key], g)
+		grants := bindings.bySubject(g)
+		i, _ := slices.BinarySearchFunc(grants[g.key], key, func(g *grant, key string) int { return cmp.Compare(g.binding, key) })
+		grants[g.key] = slices.Insert(grants[g.key], i, g)
 	}
 }
 
-// unbind drops the grants of a binding.
-func (x *rbacIndex) unbind(from *bindingIndex, key string) {
-	for _, g := range from.bindings[key] {
-		from.drop(g)
-		if roles, roleKey := x.in(&g.ref, g.at.namespace); roles != nil {
-			g.role.bound--
+// unbind removes the grants of a binding.
+func (x *rbacIndex) unbind(bindings *bindingIndex, key string) {
+	for _, g := range bindings.bindings[key] {
+		bindings.drop(g)
+		if roles, roleKey := x.roleKey(&g.ref, g.key.namespace); roles != nil {
+			g.role.grants--
 			roles.release(roleKey, g.role)
 		}
 	}
-	delete(from.bindings, key)
+	delete(bindings.bindings, key)
 }
 
-// reset drops all bindings.
-func (x *rbacIndex) resetBindings(of *bindingIndex) {
-	for key := range of.bindings {
-		x.unbind(of, key)
+func (x *rbacIndex) resetBindings(bindings *bindingIndex) {
+	for key := range bindings.bindings {
+		x.unbind(bindings, key)
 	}
 }
 
 func (x *bindingIndex) drop(g *grant) {
-	grants := x.of(g)
-	rest := slices.DeleteFunc(grants[g.at], func(other *grant) bool { return other == g })
+	grants := x.bySubject(g)
+	rest := slices.DeleteFunc(grants[g.key], func(other *grant) bool { return other == g })
 	if len(rest) == 0 {
-		delete(grants, g.at)
+		delete(grants, g.key)
 		return
 	}
-	grants[g.at] = rest
+	grants[g.key] = rest
 }
 
-func (x *bindingIndex) of(g *grant) map[subjectKey][]*grant {
-	if g.group {
+func (x *bindingIndex) bySubject(g *grant) map[subjectKey][]*grant {
+	if g.isGroup {
 		return x.groups
 	}
 	return x.users
 }
 
-// reason says why something is allowed. It is made once, since it is asked for
-// at every request.
+// reason returns the reason of a decision. It is cached, since every allowed request uses it.
 func (g *grant) reason() string {
-	if s := g.said.Load(); s != nil {
+	if s := g.cachedReason.Load(); s != nil {
 		return *s
 	}
 	kind, name := "ClusterRoleBinding", g.binding
-	if g.at.namespace != "" {
-		kind, name = "RoleBinding", g.binding[len(g.at.namespace)+1:]+"/"+g.at.namespace
+	if g.key.namespace != "" {
+		kind, name = "RoleBinding", g.binding[len(g.key.namespace)+1:]+"/"+g.key.namespace
 	}
-	s := fmt.Sprintf("RBAC: allowed by %s %q of %s %q to %s", kind, name, g.ref.Kind, g.ref.Name, describeSubject(&g.subject, g.at.namespace))
-	g.said.Store(&s)
+	s := fmt.Sprintf("RBAC: allowed by %s %q of %s %q to %s", kind, name, g.ref.Kind, g.ref.Name, describeSubject(&g.subject, g.key.namespace))
+	g.cachedReason.Store(&s)
 	return s
 }

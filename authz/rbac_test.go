@@ -13,10 +13,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// rbacOf makes an authorizer of text in the form of bootstrap.txt.
+// rbacOf returns an authorizer by roles and bindings in the format of bootstrap.txt.
 func rbacOf(text string) *RBAC {
 	x := newRBACIndex()
-	for _, obj := range readDefaults(text, features.Default()) {
+	for _, obj := range parsePolicy(text, features.Default()) {
 		switch obj := obj.(type) {
 		case *rbacv1.ClusterRole:
 			x.clusterRoles.set(obj.Name, obj.Rules)
@@ -60,21 +60,21 @@ func TestRBAC(t *testing.T) {
 		{"alice", "", "GET", "/api/v1/pods", Allow, `RBAC: allowed by ClusterRoleBinding "readers" of ClusterRole "reader" to User "alice"`},
 		{"eve", "qa dev", "GET", "/api/v1/namespaces/x/pods/p", Allow, `RBAC: allowed by ClusterRoleBinding "readers" of ClusterRole "reader" to Group "dev"`},
 		{"eve", "qa", "GET", "/api/v1/pods", NoOpinion, ""},
-		{"dev", "", "GET", "/api/v1/pods", NoOpinion, ""},      // a group is no user
-		{"eve", "alice", "GET", "/api/v1/pods", NoOpinion, ""}, // and a user no group
+		{"dev", "", "GET", "/api/v1/pods", NoOpinion, ""},      // the group of that name does not match
+		{"eve", "alice", "GET", "/api/v1/pods", NoOpinion, ""}, // nor does the user of that name
 		{"eve", "dev", "GET", "/api/v1/pods?watch=1", NoOpinion, ""},
 		{"eve", "dev", "DELETE", "/api/v1/namespaces/x/pods/p", NoOpinion, ""},
 		{"eve", "dev", "GET", "/apis/apps/v1/pods", NoOpinion, ""},              // another group
-		{"eve", "dev", "GET", "/api/v1/namespaces/x/pods/p/log", NoOpinion, ""}, // a subresource is not implied
+		{"eve", "dev", "GET", "/api/v1/namespaces/x/pods/p/log", NoOpinion, ""}, // the resource does not include its subresources
 		{"eve", "dev", "GET", "/api/v1/namespaces/x/replicationcontrollers/p/status", Allow, `RBAC: allowed by ClusterRoleBinding "readers" of ClusterRole "reader" to Group "dev"`},
-		{"eve", "dev", "GET", "/api/v1/namespaces/x/replicationcontrollers/p", NoOpinion, ""}, // nor the resource by it
+		{"eve", "dev", "GET", "/api/v1/namespaces/x/replicationcontrollers/p", NoOpinion, ""}, // nor does a subresource include the resource
 		{"eve", "dev", "GET", "/logs", Allow, `RBAC: allowed by ClusterRoleBinding "readers" of ClusterRole "reader" to Group "dev"`},
 		{"eve", "dev", "GET", "/logs/", NoOpinion, ""},
 		{"eve", "dev", "GET", "/files/a/b", Allow, `RBAC: allowed by ClusterRoleBinding "readers" of ClusterRole "reader" to Group "dev"`},
 		{"eve", "dev", "GET", "/files", NoOpinion, ""},
 		{"eve", "dev", "POST", "/logs", NoOpinion, ""},
 		{robot, "", "DELETE", "/apis/x/v1/namespaces/n/things/t/sub", Allow, `RBAC: allowed by ClusterRoleBinding "all" of ClusterRole "everything" to ServiceAccount "robot/kube-system"`},
-		{robot, "", "GET", "/metrics", NoOpinion, ""}, // resources are no paths
+		{robot, "", "GET", "/metrics", NoOpinion, ""}, // resource rules do not match paths
 		{"system:serviceaccount:other:robot", "", "GET", "/api/v1/pods", NoOpinion, ""},
 		{"bob", "", "GET", "/api/v1/namespaces/ns/configmaps/a", Allow, `RBAC: allowed by RoleBinding "named/ns" of Role "named" to User "bob"`},
 		{"bob", "", "GET", "/api/v1/namespaces/ns/configmaps/b", NoOpinion, ""},
@@ -98,8 +98,7 @@ func TestRBAC(t *testing.T) {
 	}
 }
 
-// TestResourcesWithSlashes: the resource in an authorization request may contain a
-// slash, such as the audience of a token.
+// TestResourcesWithSlashes checks resources that contain a slash, such as the audience of a token.
 func TestResourcesWithSlashes(t *testing.T) {
 	x := newRBACIndex()
 	for role, resources := range map[string][]string{"named": {"https://a.example/b", "c/d/e"}, "logs": {"*/log"}} {
@@ -140,7 +139,7 @@ func TestRulesFor(t *testing.T) {
 
 func TestUncovered(t *testing.T) {
 	held := func(lines string) []rbacv1.PolicyRule {
-		return readDefaults("clusterrole x\n"+lines, features.Default())[0].(*rbacv1.ClusterRole).Rules
+		return parsePolicy("clusterrole x\n"+lines, features.Default())[0].(*rbacv1.ClusterRole).Rules
 	}
 	for _, c := range []struct{ held, wanted, missing string }{
 		{"  core pods get,list", "  core pods get", ""},
@@ -166,7 +165,7 @@ func TestUncovered(t *testing.T) {
 }
 
 func TestReconciled(t *testing.T) {
-	want := readDefaults("clusterrole a to=x gathers=y\n  core pods get,list\nclusterrolebinding b a user:one user:two", features.Default())
+	want := parsePolicy("clusterrole a to=x gathers=y\n  core pods get,list\nclusterrolebinding b a user:one user:two", features.Default())
 	role := want[0].(*rbacv1.ClusterRole)
 	there := &rbacv1.ClusterRole{ObjectMeta: defaultMeta("", "a"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}}
 	there.Labels = map[string]string{"mine": "1", aggregateTo + "x": "false"}
@@ -186,8 +185,8 @@ func TestReconciled(t *testing.T) {
 	}
 }
 
-// BenchmarkRBAC decides with 10,000 roles and 10,000 bindings, for users who have
-// about twenty of them each, their own and those of their group.
+// BenchmarkRBAC decides with 10,000 roles and 10,000 bindings, of which about twenty apply to each
+// user or its group.
 func BenchmarkRBAC(b *testing.B) {
 	var text strings.Builder
 	for i := range 5000 {

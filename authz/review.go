@@ -14,35 +14,34 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Reviews answer the questions that clients ask of an authorizer: may somebody
-// do something (the kinds of access reviews), and what may I do (the rules
-// review). The keys are the sources of these kinds in the catalogue.
+// Reviews returns the implementations of the access reviews and of SelfSubjectRulesReview, by the
+// names of their sources in the catalogue.
 func Reviews(a Authorizer) map[string]registry.Review {
 	r := reviewer{a}
 	return map[string]registry.Review{
-		"subjectaccessreviews":      r.subject,
-		"localsubjectaccessreviews": r.local,
-		"selfsubjectaccessreviews":  r.self,
-		"selfsubjectrulesreviews":   r.rules,
+		"subjectaccessreviews":      r.subjectAccessReview,
+		"localsubjectaccessreviews": r.localSubjectAccessReview,
+		"selfsubjectaccessreviews":  r.selfSubjectAccessReview,
+		"selfsubjectrulesreviews":   r.selfSubjectRulesReview,
 	}
 }
 
 type reviewer struct{ Authorizer }
 
-func (r reviewer) subject(ctx context.Context, _ registry.Target, asked api.Object) (api.Object, error) {
-	review := asked.(*authorizationv1.SubjectAccessReview)
-	review.Status = r.decide(ctx, subjectOfReview(&review.Spec), review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
+func (r reviewer) subjectAccessReview(ctx context.Context, _ registry.Target, obj api.Object) (api.Object, error) {
+	review := obj.(*authorizationv1.SubjectAccessReview)
+	review.Status = r.decide(ctx, reviewUser(&review.Spec), review.Spec.ResourceAttributes, review.Spec.NonResourceAttributes)
 	return review, nil
 }
 
-func (r reviewer) local(ctx context.Context, _ registry.Target, asked api.Object) (api.Object, error) {
-	review := asked.(*authorizationv1.LocalSubjectAccessReview)
-	review.Status = r.decide(ctx, subjectOfReview(&review.Spec), review.Spec.ResourceAttributes, nil)
+func (r reviewer) localSubjectAccessReview(ctx context.Context, _ registry.Target, obj api.Object) (api.Object, error) {
+	review := obj.(*authorizationv1.LocalSubjectAccessReview)
+	review.Status = r.decide(ctx, reviewUser(&review.Spec), review.Spec.ResourceAttributes, nil)
 	return review, nil
 }
 
-func (r reviewer) self(ctx context.Context, _ registry.Target, asked api.Object) (api.Object, error) {
-	review := asked.(*authorizationv1.SelfSubjectAccessReview)
+func (r reviewer) selfSubjectAccessReview(ctx context.Context, _ registry.Target, obj api.Object) (api.Object, error) {
+	review := obj.(*authorizationv1.SelfSubjectAccessReview)
 	user := request.From(ctx).User
 	if user == nil {
 		return nil, apierrors.NewBadRequest("no user present on request")
@@ -51,8 +50,8 @@ func (r reviewer) self(ctx context.Context, _ registry.Target, asked api.Object)
 	return review, nil
 }
 
-func (r reviewer) rules(ctx context.Context, _ registry.Target, asked api.Object) (api.Object, error) {
-	review := asked.(*authorizationv1.SelfSubjectRulesReview)
+func (r reviewer) selfSubjectRulesReview(ctx context.Context, _ registry.Target, obj api.Object) (api.Object, error) {
+	review := obj.(*authorizationv1.SelfSubjectRulesReview)
 	user := request.From(ctx).User
 	switch {
 	case user == nil:
@@ -62,7 +61,7 @@ func (r reviewer) rules(ctx context.Context, _ registry.Target, asked api.Object
 	}
 	resolver, ok := r.Authorizer.(RuleResolver)
 	if !ok {
-		return nil, fmt.Errorf("the authorizers cannot list what a user may do")
+		return nil, fmt.Errorf("the authorizer does not support user rule resolution")
 	}
 	rules, err := resolver.RulesFor(ctx, user, review.Spec.Namespace)
 	answer := &authorizationv1.SelfSubjectRulesReview{Status: authorizationv1.SubjectRulesReviewStatus{
@@ -80,9 +79,9 @@ func (r reviewer) rules(ctx context.Context, _ registry.Target, asked api.Object
 	return answer, nil
 }
 
-// decide asks the authorizer.
+// decide calls the authorizer and returns the status of an access review.
 func (r reviewer) decide(ctx context.Context, user *request.User, resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) authorizationv1.SubjectAccessReviewStatus {
-	info, faults := infoOfReview(resource, path)
+	info, faults := reviewInfo(resource, path)
 	decision, reason, err := r.Authorize(ctx, user, info)
 	if err != nil {
 		faults = append([]string{err.Error()}, faults...)
@@ -93,9 +92,9 @@ func (r reviewer) decide(ctx context.Context, user *request.User, resource *auth
 	}
 }
 
-// infoOfReview is what is asked about, as if it was a request. What could not be
-// understood of it is left out and told of.
-func infoOfReview(resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) (*request.Info, []string) {
+// reviewInfo converts the attributes of an access review to request info. It leaves out selectors
+// that cannot be parsed and reports them in faults.
+func reviewInfo(resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) (_ *request.Info, faults []string) {
 	if resource == nil {
 		return &request.Info{Path: path.Path, Verb: path.Verb}, nil
 	}
@@ -107,7 +106,6 @@ func infoOfReview(resource *authorizationv1.ResourceAttributes, path *authorizat
 	if info.Version == "" {
 		info.Version = "*"
 	}
-	var faults []string
 	note := func(which string, found bool, err error) {
 		switch {
 		case err == nil:
@@ -125,7 +123,7 @@ func infoOfReview(resource *authorizationv1.ResourceAttributes, path *authorizat
 	return info, faults
 }
 
-func subjectOfReview(s *authorizationv1.SubjectAccessReviewSpec) *request.User {
+func reviewUser(s *authorizationv1.SubjectAccessReviewSpec) *request.User {
 	user := &request.User{Name: s.User, UID: s.UID, Groups: s.Groups}
 	if s.Extra != nil {
 		user.Extra = make(map[string][]string, len(s.Extra))
@@ -136,21 +134,21 @@ func subjectOfReview(s *authorizationv1.SubjectAccessReviewSpec) *request.User {
 	return user
 }
 
-// Rules are what a user may do in a namespace, as far as it is known.
+// Rules are the known permissions of a user in a namespace.
 type Rules struct {
 	Resources []authorizationv1.ResourceRule
 	Paths     []authorizationv1.NonResourceRule
-	// Incomplete: there may be more.
+	// Incomplete reports that the user may have further permissions.
 	Incomplete bool
 }
 
-// RuleResolver is an authorizer that can list what a user may do. With an error
-// there still are the rules that could be found.
+// RuleResolver is an Authorizer that can list a user's permissions. Together with an error it
+// returns the rules it could resolve.
 type RuleResolver interface {
 	RulesFor(ctx context.Context, user *request.User, namespace string) (Rules, error)
 }
 
-// RulesFor adds up what the authorizers that can tell say.
+// RulesFor implements RuleResolver with the rules of the authorizers that implement it.
 func (u Union) RulesFor(ctx context.Context, user *request.User, namespace string) (Rules, error) {
 	var all Rules
 	var errs []error

@@ -11,20 +11,20 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// remembers is an authorizer that keeps what it was asked.
-type remembers struct {
-	says
+// recordingAuthorizer records the last request.
+type recordingAuthorizer struct {
+	fixedDecision
 	user *request.User
 	info request.Info
 }
 
-func (r *remembers) Authorize(_ context.Context, user *request.User, info *request.Info) (Decision, string, error) {
+func (r *recordingAuthorizer) Authorize(_ context.Context, user *request.User, info *request.Info) (Decision, string, error) {
 	r.user, r.info = user, *info
 	return r.decision, r.reason, r.err
 }
 
 func TestSubjectReview(t *testing.T) {
-	a := &remembers{says: says{decision: Deny, reason: "no"}}
+	a := &recordingAuthorizer{fixedDecision: fixedDecision{decision: Deny, reason: "no"}}
 	asked := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: "bob", UID: "1", Groups: []string{"dev"}, Extra: map[string]authorizationv1.ExtraValue{"k": {"v"}},
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -60,7 +60,7 @@ func TestSubjectReview(t *testing.T) {
 func TestSelfReviews(t *testing.T) {
 	bob := &request.User{Name: "bob"}
 	ctx := request.With(t.Context(), &request.Scope{User: bob})
-	a := &remembers{says: says{decision: Allow}}
+	a := &recordingAuthorizer{fixedDecision: fixedDecision{decision: Allow}}
 	reviews := Reviews(Union{a})
 	path := &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"}
 	out, err := reviews["selfsubjectaccessreviews"](ctx, registry.Target{}, &authorizationv1.SelfSubjectAccessReview{

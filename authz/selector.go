@@ -11,10 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Selectors of an access review become the text that they would be in a query.
-// What cannot be understood is left out: without a part of its selector a
-// request asks for more, so that nobody is allowed anything by a fault.
-
+// fieldSelectorText returns the field selector of an access review as a query parameter.
+// Requirements that cannot be parsed are left out: a request with fewer requirements selects more,
+// so an error never grants a permission.
 func fieldSelectorText(s *authorizationv1.FieldSelectorAttributes) (string, error) {
 	if s == nil {
 		return "", nil
@@ -35,7 +34,7 @@ func fieldSelectorText(s *authorizationv1.FieldSelectorAttributes) (string, erro
 		case r.Operator == metav1.FieldSelectorOpNotIn && len(r.Values) == 1:
 			terms = append(terms, fields.OneTermNotEqualSelector(r.Key, r.Values[0]))
 		default:
-			errs = append(errs, fmt.Errorf("%s: %q with %d values is no field selector", r.Key, r.Operator, len(r.Values)))
+			errs = append(errs, fmt.Errorf("%s: operator %q with %d values is not a valid field selector", r.Key, r.Operator, len(r.Values)))
 		}
 	}
 	if len(terms) == 0 {
@@ -44,6 +43,7 @@ func fieldSelectorText(s *authorizationv1.FieldSelectorAttributes) (string, erro
 	return fields.AndSelectors(terms...).String(), errors.Join(errs...)
 }
 
+// labelSelectorText is like fieldSelectorText for label selectors.
 func labelSelectorText(s *authorizationv1.LabelSelectorAttributes) (string, error) {
 	if s == nil {
 		return "", nil
@@ -60,7 +60,7 @@ func labelSelectorText(s *authorizationv1.LabelSelectorAttributes) (string, erro
 	for _, r := range s.Requirements {
 		operator, ok := labelOperators[r.Operator]
 		if !ok {
-			errs = append(errs, fmt.Errorf("%q is no operator of a label selector", r.Operator))
+			errs = append(errs, fmt.Errorf("%q is not a valid label selector operator", r.Operator))
 			continue
 		}
 		requirement, err := labels.NewRequirement(r.Key, operator, r.Values)
@@ -80,8 +80,8 @@ var labelOperators = map[metav1.LabelSelectorOperator]selection.Operator{
 	metav1.LabelSelectorOpDoesNotExist: selection.DoesNotExist,
 }
 
-// fieldRequirements is the other way round, for those who are asked; nil when
-// there is nothing that can be told.
+// fieldRequirements parses a field selector for a SubjectAccessReview. It returns nil if the
+// selector is empty or invalid.
 func fieldRequirements(text string) *authorizationv1.FieldSelectorAttributes {
 	parsed, err := fields.ParseSelector(text)
 	if err != nil || text == "" {
@@ -101,6 +101,7 @@ func fieldRequirements(text string) *authorizationv1.FieldSelectorAttributes {
 	return out
 }
 
+// labelRequirements is like fieldRequirements for label selectors.
 func labelRequirements(text string) *authorizationv1.LabelSelectorAttributes {
 	parsed, err := labels.Parse(text)
 	if err != nil || text == "" {
@@ -120,7 +121,7 @@ func labelRequirements(text string) *authorizationv1.LabelSelectorAttributes {
 		case selection.DoesNotExist:
 			one.Operator, one.Values = metav1.LabelSelectorOpDoesNotExist, nil
 		default:
-			continue // there is no word for more and less
+			continue // access reviews have no operators Gt and Lt
 		}
 		out.Requirements = append(out.Requirements, one)
 	}

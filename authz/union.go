@@ -8,11 +8,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Union asks authorizers in order; the first that allows or denies decides. If
-// none does it has no opinion either, and gives the reasons of all.
+// Union calls authorizers in order; the first one that allows or denies decides. If none does,
+// Union has no opinion either and returns the reasons and errors of all.
 type Union []Authorizer
 
-// Authorize asks the authorizers.
+// Authorize implements Authorizer.
 func (u Union) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
 	var reasons []string
 	var errs []error

@@ -17,39 +17,39 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// WebhookConfig says whom to ask, and how. Client and URL must be set.
+// WebhookConfig configures a Webhook. Client and URL are required.
 type WebhookConfig struct {
 	Client *http.Client
 	URL    string
-	// V1beta1 asks in that version instead of v1.
+	// V1beta1 sends SubjectAccessReviews of version v1beta1 rather than v1.
 	V1beta1 bool
-	// AuthorizedTTL and UnauthorizedTTL are how long answers are kept; 0 means
-	// not at all.
+	// AuthorizedTTL and UnauthorizedTTL are the times for which decisions are cached; 0 disables
+	// caching.
 	AuthorizedTTL, UnauthorizedTTL time.Duration
-	// Timeout bounds a question with all its tries; 0 means 30 seconds.
+	// Timeout limits a request with all its retries; 0 means 30 seconds.
 	Timeout time.Duration
-	// DenyOnFailure denies what could not be asked; else there is no opinion.
+	// DenyOnFailure denies requests for which the webhook fails, rather than having no opinion on
+	// them.
 	DenyOnFailure bool
-	// Conditions choose what is asked about; nil means everything.
+	// Conditions select the requests for which the webhook is called; nil selects all.
 	Conditions *Conditions
-	// Backoff is how long after the first failure another try is made, of which
-	// there are five in all; 0 means half a second.
+	// Backoff is the delay before the first of at most four retries; 0 means half a second.
 	Backoff time.Duration
 }
 
-// Webhook asks another server, by posting it SubjectAccessReviews.
+// Webhook authorizes requests by posting SubjectAccessReviews to another server.
 type Webhook struct {
 	WebhookConfig
-	answers *cache.LRUExpireCache
+	decisions *cache.LRUExpireCache
 }
 
-// Bounds of what is kept of answers: how many, and for how long a question.
+// Limits of the cache: the number of decisions, and the size of a request to be cached in bytes.
 const (
-	webhookAnswers  = 8192
-	webhookQuestion = 10000
+	maxCachedDecisions = 8192
+	maxCachedKeySize   = 10000
 )
 
-// NewWebhook makes a Webhook.
+// NewWebhook returns a webhook authorizer with defaults applied.
 func NewWebhook(c WebhookConfig) *Webhook {
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
@@ -57,12 +57,12 @@ func NewWebhook(c WebhookConfig) *Webhook {
 	if c.Backoff == 0 {
 		c.Backoff = 500 * time.Millisecond
 	}
-	return &Webhook{WebhookConfig: c, answers: cache.NewLRUExpireCache(webhookAnswers)}
+	return &Webhook{WebhookConfig: c, decisions: cache.NewLRUExpireCache(maxCachedDecisions)}
 }
 
 // Authorize implements Authorizer.
 func (w *Webhook) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
-	spec := specOf(user, info)
+	spec := reviewSpec(user, info)
 	if w.Conditions != nil {
 		switch match, err := w.Conditions.match(spec); {
 		case err != nil && w.DenyOnFailure:
@@ -75,10 +75,10 @@ func (w *Webhook) Authorize(ctx context.Context, user *request.User, info *reque
 	if err != nil {
 		return w.onFailure(err)
 	}
-	if kept, ok := w.answers.Get(string(key)); ok {
-		return decided(kept.(*authorizationv1.SubjectAccessReviewStatus))
+	if cached, ok := w.decisions.Get(string(key)); ok {
+		return reviewDecision(cached.(*authorizationv1.SubjectAccessReviewStatus))
 	}
-	status, err := w.ask(ctx, spec)
+	status, err := w.postReview(ctx, spec)
 	if err != nil {
 		return w.onFailure(err)
 	}
@@ -86,13 +86,13 @@ func (w *Webhook) Authorize(ctx context.Context, user *request.User, info *reque
 	if status.Allowed {
 		ttl = w.AuthorizedTTL
 	}
-	if ttl > 0 && len(key) < webhookQuestion {
-		w.answers.Add(string(key), status, ttl)
+	if ttl > 0 && len(key) < maxCachedKeySize {
+		w.decisions.Add(string(key), status, ttl)
 	}
-	return decided(status)
+	return reviewDecision(status)
 }
 
-// RulesFor implements RuleResolver: a webhook does not tell.
+// RulesFor implements RuleResolver. A webhook cannot list permissions.
 func (*Webhook) RulesFor(context.Context, *request.User, string) (Rules, error) {
 	return Rules{Incomplete: true}, errors.New("webhook authorizer does not support user rule resolution")
 }
@@ -104,7 +104,7 @@ func (w *Webhook) onFailure(err error) (Decision, string, error) {
 	return NoOpinion, "", err
 }
 
-func decided(s *authorizationv1.SubjectAccessReviewStatus) (Decision, string, error) {
+func reviewDecision(s *authorizationv1.SubjectAccessReviewStatus) (Decision, string, error) {
 	switch {
 	case s.Denied && s.Allowed:
 		return Deny, s.Reason, errors.New("webhook subject access review returned both allow and deny response")
@@ -116,9 +116,9 @@ func decided(s *authorizationv1.SubjectAccessReviewStatus) (Decision, string, er
 	return NoOpinion, s.Reason, nil
 }
 
-// ask puts a question to the other server.
-func (w *Webhook) ask(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (*authorizationv1.SubjectAccessReviewStatus, error) {
-	body, err := json.Marshal(w.question(spec))
+// postReview posts a SubjectAccessReview and returns its status.
+func (w *Webhook) postReview(ctx context.Context, spec *authorizationv1.SubjectAccessReviewSpec) (*authorizationv1.SubjectAccessReviewStatus, error) {
+	body, err := json.Marshal(w.subjectAccessReview(spec))
 	if err != nil {
 		return nil, err
 	}
@@ -132,13 +132,13 @@ func (w *Webhook) ask(ctx context.Context, spec *authorizationv1.SubjectAccessRe
 		return nil, fmt.Errorf("subject access review: %w", err)
 	}
 	if answer.Kind != "" && answer.Kind != "SubjectAccessReview" || answer.Status == nil {
-		return nil, fmt.Errorf("the authorization webhook answered no SubjectAccessReview but %s %q", answer.APIVersion, answer.Kind)
+		return nil, fmt.Errorf("subject access review: unexpected response of %s %q", answer.APIVersion, answer.Kind)
 	}
 	return answer.Status, nil
 }
 
-// question is the object to send.
-func (w *Webhook) question(spec *authorizationv1.SubjectAccessReviewSpec) runtime.Object {
+// subjectAccessReview returns the object to post.
+func (w *Webhook) subjectAccessReview(spec *authorizationv1.SubjectAccessReviewSpec) runtime.Object {
 	if !w.V1beta1 {
 		q := &authorizationv1.SubjectAccessReview{Spec: *spec}
 		q.SetGroupVersionKind(authorizationv1.SchemeGroupVersion.WithKind("SubjectAccessReview"))
@@ -159,8 +159,8 @@ func (w *Webhook) question(spec *authorizationv1.SubjectAccessReviewSpec) runtim
 	return q
 }
 
-// specOf is a request as a question about it.
-func specOf(user *request.User, info *request.Info) *authorizationv1.SubjectAccessReviewSpec {
+// reviewSpec returns the spec of a SubjectAccessReview for a request.
+func reviewSpec(user *request.User, info *request.Info) *authorizationv1.SubjectAccessReviewSpec {
 	spec := &authorizationv1.SubjectAccessReviewSpec{}
 	if user != nil {
 		spec.User, spec.UID, spec.Groups = user.Name, user.UID, user.Groups

@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// definitions is where CustomResourceDefinitions are.
-const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+// definitionsPath is the path of CustomResourceDefinitions.
+const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// crds makes definitions of custom kinds, and waits until the server says of all
-// that they are established. Its operations are definitions; its latencies are from
-// a request to what a watch tells. For the floor, answer is the size of an answer.
-func crds(ctx context.Context, s *settings, t *target, answer int64) (*result, error) {
+// measureCRDs creates definitions of custom kinds and waits until all are established. Its
+// operations are definitions; its latencies are from a request to the watch event with the
+// condition Established. For the floor, answer is the size of a response.
+func measureCRDs(ctx context.Context, s *settings, t *target, answer int64) (*result, error) {
 	before, err := t.process.rss()
 	if err != nil {
 		return nil, err
 	}
-	e := &establishing{at: make([]time.Time, s.crds), done: make(chan error, 1)}
+	e := &establishment{at: make([]time.Time, s.crds), done: make(chan error, 1)}
 	if answer == 0 {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		body, err := t.open(ctx, request{method: http.MethodGet, path: definitions + "?" + watchQuery, accept: mediaJSON})
+		body, err := t.open(ctx, request{method: http.MethodGet, path: definitionsPath + "?" + watchQuery, accept: mediaJSON})
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +40,7 @@ func crds(ctx context.Context, s *settings, t *target, answer int64) (*result, e
 	var waited time.Duration
 	r, err := measure(t, s.crds, s.workers, func(i int) (answers, bytes int64, err error) {
 		sent[i] = time.Now()
-		a, err := t.send(ctx, request{method: http.MethodPost, path: definitions, contentType: mediaJSON, body: crd(i), answer: answer})
+		a, err := t.send(ctx, request{method: http.MethodPost, path: definitionsPath, contentType: mediaJSON, body: crdJSON(i), answer: answer})
 		if err == nil && answer == 0 && i == s.crds-1 {
 			began := time.Now()
 			err = e.wait(ctx)
@@ -51,39 +51,40 @@ func crds(ctx context.Context, s *settings, t *target, answer int64) (*result, e
 	if err != nil || answer > 0 {
 		return r, err
 	}
-	fmt.Printf("%d definitions: all established %.1f s after the first was sent (%.1f s after the last)", s.crds, r.took.Seconds(), waited.Seconds())
-	select { // memory as it is when nothing happens
-	case <-time.After(settle):
+	fmt.Printf("%d definitions: all established %.1f s after the first request (%.1f s after the last)", s.crds, r.took.Seconds(), waited.Seconds())
+	select { // measure the memory of the idle server
+	case <-time.After(settleTime):
 	case <-ctx.Done():
 	}
 	if r.rss, err = t.process.rss(); err == nil {
-		fmt.Printf(", %d MB more memory after %v\n", (r.rss-before)>>20, settle)
+		fmt.Printf(", %d MB more memory after %v\n", (r.rss-before)>>20, settleTime)
 	}
 	return r, err
 }
 
-// settle is how long the server has to give back memory.
-const settle = 10 * time.Second
+// settleTime is the time after which memory is measured, so that the server can return freed
+// memory.
+const settleTime = 10 * time.Second
 
-// establishing follows a watch of definitions.
-type establishing struct {
+// establishment watches definitions and records when each is established.
+type establishment struct {
 	at   []time.Time
 	done chan error
 }
 
-func (e *establishing) wait(ctx context.Context) error {
+func (e *establishment) wait(ctx context.Context) error {
 	select {
 	case err := <-e.done:
 		return err
 	case <-time.After(2 * time.Minute):
-		return fmt.Errorf("some definitions are not established after two minutes")
+		return fmt.Errorf("some definitions were not established within two minutes")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
 // read reads events until all definitions are established.
-func (e *establishing) read(body *bufio.Reader) error {
+func (e *establishment) read(body *bufio.Reader) error {
 	for left := len(e.at); left > 0; {
 		line, err := body.ReadBytes('\n')
 		if err != nil {
@@ -106,7 +107,7 @@ func (e *establishing) read(body *bufio.Reader) error {
 		number, _, _ := strings.Cut(strings.TrimPrefix(event.Object.Metadata.Name, "kinds"), ".")
 		i, err := strconv.Atoi(number)
 		if err != nil || i >= len(e.at) {
-			continue // one from before
+			continue // a definition of an earlier run
 		}
 		for _, c := range event.Object.Status.Conditions {
 			if c.Type == "Established" && c.Status == "True" && e.at[i].IsZero() {
@@ -118,16 +119,16 @@ func (e *establishing) read(body *bufio.Reader) error {
 	return nil
 }
 
-// crdGroup is the group of the i-th definition: ten share one.
+// crdGroup returns the group of the i-th definition; ten definitions share one.
 func crdGroup(i int) string { return fmt.Sprintf("g%d.bench.example.com", i/10) }
 
-// customPath is where objects of the i-th definition are.
+// customPath returns the path of the objects of the i-th definition.
 func customPath(i int) string {
 	return fmt.Sprintf("/apis/%s/v1/namespaces/%s/kinds%d", crdGroup(i), namespace, i)
 }
 
-// crd is the i-th definition, of ordinary size: some sixty fields, each described.
-func crd(i int) []byte {
+// crdJSON returns the i-th definition, of ordinary size: some sixty fields with descriptions.
+func crdJSON(i int) []byte {
 	text := func(name string) string {
 		return fmt.Sprintf(`{"type":"string","description":"The %s of what is wanted, which is chosen by who asks for it. `+
 			`More information is where it is always found. It cannot be changed afterwards unless it was empty.","maxLength":253}`, name)
@@ -182,8 +183,8 @@ func crd(i int) []byte {
 		i, crdGroup(i), crdGroup(i), i, i, i, i, spec, status)
 }
 
-// custom is the i-th object of the first custom kind, of about 1 KB.
-func custom(i int) []byte {
+// customObject returns the i-th object of the first custom kind, of about 1 KB.
+func customObject(i int) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"%s/v1","kind":"Kind0","metadata":{"name":"cr-%06d","labels":{"app":"bench","shard":"s%d"},"annotations":{"bench/value":""}},`+
 		`"spec":{"title":"number %d","owner":"bench","replicas":3,"class":"ordinary","region":"north","note":%q,`+
 		`"template":{"image":"registry.example/app:v%d","command":"run","replicas":2},"ports":[{"name":"http","port":8080},{"name":"metrics","port":9090}],`+

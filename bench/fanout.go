@@ -12,17 +12,16 @@ import (
 	"time"
 )
 
-// watchQuery ends the query of a watch.
+// watchQuery is the last query parameter of a watch.
 const watchQuery = "watch=1"
 
-// fanout opens watches on the ConfigMaps, changes some of these, one right after
-// the other, and waits until every watch has told of every change. Its
-// operations are events on one watch; its latencies are from a change to the
-// last watch's event. For the floor, answer is the size of an event.
-func fanout(ctx context.Context, s *settings, t *target, answer int64) (*result, error) {
+// measureFanout opens watches on ConfigMaps, sends patches one after the other, and waits until
+// each watch has received each change. Its operations are events on one watch; its latencies are
+// from a request to the event on the last watch. For the floor, answer is the size of an event.
+func measureFanout(ctx context.Context, s *settings, t *target, answer int64) (*result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := &fan{target: t, left: make([]atomic.Int64, s.events), last: make([]time.Time, s.events)}
+	f := &fanoutState{target: t, left: make([]atomic.Int64, s.events), last: make([]time.Time, s.events)}
 	for i := range f.left {
 		f.left[i].Store(int64(s.watchers))
 	}
@@ -45,19 +44,19 @@ func fanout(ctx context.Context, s *settings, t *target, answer int64) (*result,
 			errs <- f.read(bufio.NewReaderSize(body, 16<<10), answer)
 		})
 	}
-	return f.change(ctx, s, answer, errs)
+	return f.sendChanges(ctx, s, answer, errs)
 }
 
-// fan is the state of a fan-out.
-type fan struct {
+// fanoutState is the state of a fan-out.
+type fanoutState struct {
 	target *target
 	bytes  atomic.Int64
-	left   []atomic.Int64 // by event: watches that have not told of it
-	last   []time.Time    // by event: when all have
+	left   []atomic.Int64 // by event: number of watches that have not received it
+	last   []time.Time    // by event: time at which the last watch received it
 }
 
-// resourceVersion is where the watches begin.
-func (f *fan) resourceVersion(ctx context.Context, answer int64) (string, error) {
+// resourceVersion returns the resource version at which the watches start.
+func (f *fanoutState) resourceVersion(ctx context.Context, answer int64) (string, error) {
 	if answer > 0 {
 		return "", nil
 	}
@@ -69,8 +68,8 @@ func (f *fan) resourceVersion(ctx context.Context, answer int64) (string, error)
 	return valueAfter(a.head, key), nil
 }
 
-// read counts the events of one watch: lines or, from the floor, so many bytes.
-func (f *fan) read(body *bufio.Reader, size int64) error {
+// read counts the events of one watch: lines or, from the floor, blocks of the given size.
+func (f *fanoutState) read(body *bufio.Reader, size int64) error {
 	for i := range f.left {
 		n := int64(0)
 		if size > 0 {
@@ -80,12 +79,12 @@ func (f *fan) read(body *bufio.Reader, size int64) error {
 			}
 			n = int64(skipped)
 		}
-		for whole := size > 0; !whole; {
+		for complete := size > 0; !complete; {
 			line, err := body.ReadSlice('\n')
 			if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 				return fmt.Errorf("watch: %w", err)
 			}
-			n, whole = n+int64(len(line)), err == nil
+			n, complete = n+int64(len(line)), err == nil
 		}
 		f.bytes.Add(n)
 		if f.left[i].Add(-1) == 0 {
@@ -95,9 +94,9 @@ func (f *fan) read(body *bufio.Reader, size int64) error {
 	return nil
 }
 
-// change makes the events and waits for the watches, which say on errs that they
-// have told of all.
-func (f *fan) change(ctx context.Context, s *settings, answer int64, errs <-chan error) (*result, error) {
+// sendChanges sends the patches and waits for the watches, each of which sends on errs when it has
+// received all events.
+func (f *fanoutState) sendChanges(ctx context.Context, s *settings, answer int64, errs <-chan error) (*result, error) {
 	r := &result{ops: s.events * s.watchers}
 	before, err := f.target.process.cpu()
 	if err != nil {
@@ -122,7 +121,7 @@ func (f *fan) change(ctx context.Context, s *settings, answer int64, errs <-chan
 				return nil, err
 			}
 		case <-timeout:
-			return nil, fmt.Errorf("some watches have not told of all events within %v", within)
+			return nil, fmt.Errorf("some watches did not receive all events within %v", within)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

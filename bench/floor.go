@@ -22,21 +22,21 @@ import (
 )
 
 const (
-	// floorEnv makes this program the floor.
+	// floorEnv is the environment variable that makes this program run as the floor.
 	floorEnv = "BENCH_FLOOR"
-	// answerHeader tells the floor how many bytes to answer with.
-	answerHeader = "Bench-Answer"
-	// mostAnswer is the most that it can answer with.
-	mostAnswer = 256 << 20
+	// responseSizeHeader is the header with the number of bytes of the floor's response.
+	responseSizeHeader = "Bench-Answer"
+	// maxResponseSize is the maximum of responseSizeHeader.
+	maxResponseSize = 256 << 20
 )
 
-// startFloor starts this program once more, as the floor.
+// startFloor starts this program as the floor.
 func startFloor(ctx context.Context) (*target, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p := start(ctx, "", self)
+	p := newProcess(ctx, "", self)
 	p.cmd.Env = append(os.Environ(), floorEnv+"=1")
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -47,13 +47,13 @@ func startFloor(ctx context.Context) (*target, error) {
 	}
 	address, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("reading its address: %w", err), p.stop())
+		return nil, errors.Join(fmt.Errorf("read address: %w", err), p.stop())
 	}
 	return newTarget("https://"+strings.TrimSpace(address), "", p), nil
 }
 
-// serveFloor is the least that a server in Go can do: bytes that are there
-// already go out over TLS and HTTP/2. It writes its address to out.
+// serveFloor serves constant bytes over TLS and HTTP/2, the minimum work of a server in Go. It
+// writes its address to out.
 func serveFloor(out io.Writer) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,20 +71,20 @@ func serveFloor(out io.Writer) error {
 	return server.ServeTLS(l, "", "")
 }
 
-// floor answers every request with as many bytes as it is told. It has watches
-// too: streams that get what is said to them by a PATCH.
+// floor responds to each request with the requested number of bytes. Its watches are streams that
+// receive an event for each PATCH.
 type floor struct {
-	mu      sync.Mutex
-	fixed   []byte
-	streams map[chan int64]bool
+	mu       sync.Mutex
+	constant []byte
+	streams  map[chan int64]bool
 }
 
 // ServeHTTP implements http.Handler.
 func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	io.Copy(io.Discard, r.Body) // what a client sends has to be read, whatever it is
-	size, err := strconv.ParseInt(r.Header.Get(answerHeader), 10, 64)
-	if err != nil || size < 0 || size > mostAnswer {
-		http.Error(w, answerHeader+" must be a number of bytes", http.StatusBadRequest)
+	io.Copy(io.Discard, r.Body) // a real server reads the body too
+	size, err := strconv.ParseInt(r.Header.Get(responseSizeHeader), 10, 64)
+	if err != nil || size < 0 || size > maxResponseSize {
+		http.Error(w, responseSizeHeader+" must be a number of bytes", http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -93,26 +93,26 @@ func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodPatch {
-		f.tell(size)
+		f.publish(size)
 	}
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
-	w.Write(f.bytes(size)) // a client that is gone needs no answer
+	w.Write(f.bytes(size)) // an error means that the client has disconnected
 }
 
-// bytes returns n fixed bytes, a line.
+// bytes returns a line of n constant bytes.
 func (f *floor) bytes(n int64) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if int64(len(f.fixed)) < n {
-		f.fixed = make([]byte, n)
-		for i := range f.fixed {
-			f.fixed[i] = 'x'
+	if int64(len(f.constant)) < n {
+		f.constant = make([]byte, n)
+		for i := range f.constant {
+			f.constant[i] = 'x'
 		}
 	}
-	return f.fixed[:n]
+	return f.constant[:n]
 }
 
-// watch sends what is told until the client goes.
+// watch sends events until the client disconnects.
 func (f *floor) watch(w http.ResponseWriter, r *http.Request) {
 	events := make(chan int64, 1024)
 	f.mu.Lock()
@@ -127,21 +127,21 @@ func (f *floor) watch(w http.ResponseWriter, r *http.Request) {
 	for err := out.Flush(); err == nil; err = out.Flush() {
 		select {
 		case size := <-events:
-			w.Write(f.bytes(size)) // Flush tells of a client that is gone
+			w.Write(f.bytes(size)) // Flush reports a disconnected client
 		case <-r.Context().Done():
 			return
 		}
 	}
 }
 
-// tell queues an event for all streams.
-func (f *floor) tell(size int64) {
+// publish queues an event for all streams.
+func (f *floor) publish(size int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for events := range f.streams {
 		select {
 		case events <- size:
-		default: // a stream this far behind is missed at the other end
+		default: // the client fails because of the missing event
 		}
 	}
 }

@@ -1,18 +1,16 @@
-// Command bench measures a Kubernetes API server from outside: how fast it
-// starts, what it holds in memory, and what one request of each kind costs it
-// in CPU time.
+// Command bench measures a Kubernetes API server from outside: its startup time, its memory, and
+// the CPU time of each kind of request.
 //
 //	go run ./bench -binary bin/miniapiserver
 //
-// The nouns: a process is a server that runs, with its CPU time and memory from
-// /proc; a target is a process as a client sees it; a workload is a number of
-// like requests. Every workload is sent twice: to the server, and to the floor
-// (floor.go), which is this program once more, answering with as many fixed
-// bytes over the same TLS and HTTP/2 stack. The ratio of the two says what the
-// server adds to what any server in Go has to pay, on whichever machine.
+// A process is a running server, whose CPU time and memory are read from /proc. A target is a
+// process as seen by a client. A workload is a number of similar requests. Each workload runs
+// twice: against the server, and against the floor (floor.go), which is this program sending as
+// many constant bytes over the same TLS and HTTP/2 stack. The ratio of both is the overhead of the
+// server over the cost of any server in Go, independent of the machine.
 //
-// Reading order: workloads.go and fanout.go say what is measured, measure.go
-// how, table.go how it is told.
+// Reading order: workloads.go and fanout.go define the workloads, measure.go measures them,
+// table.go prints the results.
 package main
 
 import (
@@ -27,7 +25,7 @@ import (
 	"syscall"
 )
 
-// settings are the flags.
+// settings are the values of the flags.
 type settings struct {
 	binary, server, token, pids, run, durable, profile string
 	objects, ops, lists, workers                       int
@@ -36,34 +34,34 @@ type settings struct {
 
 func parseFlags() (*settings, error) {
 	s := &settings{}
-	flag.StringVar(&s.binary, "binary", "bin/miniapiserver", "the server to start and measure")
-	flag.StringVar(&s.server, "server", "", "URL of a server that runs already, instead of -binary")
-	flag.StringVar(&s.token, "token", "bench-token", "bearer token for -server")
-	flag.StringVar(&s.pids, "pids", "", "process ids of -server and its etcd, comma separated")
-	flag.StringVar(&s.run, "run", strings.Join(names(), ","), "workloads, in their order; create comes first, the others use its objects")
-	flag.StringVar(&s.durable, "durable", "create,get,update", "workloads to run once more on a server that syncs to disk; empty for none")
-	flag.IntVar(&s.objects, "objects", 10000, "ConfigMaps, and Pods, to create")
-	flag.IntVar(&s.ops, "ops", 10000, "requests of each workload about single objects")
-	flag.IntVar(&s.lists, "lists", 20, "repetitions of each list")
-	flag.IntVar(&s.workers, "c", 16, "concurrent requests of workloads about single objects")
-	flag.IntVar(&s.watchers, "watchers", 200, "watches of the fan-out")
-	flag.IntVar(&s.events, "events", 500, "events of the fan-out, each for every watch")
-	flag.IntVar(&s.crds, "crds", 1000, "definitions of custom kinds")
-	flag.StringVar(&s.profile, "profile", "", "file for a profile of the CPU that the ephemeral server uses in the first 15 seconds of its load")
-	flag.IntVar(&s.starts, "starts", 7, "how often to start the server, for the median")
+	flag.StringVar(&s.binary, "binary", "bin/miniapiserver", "Server binary to start and measure.")
+	flag.StringVar(&s.server, "server", "", "URL of a running server to measure instead of -binary.")
+	flag.StringVar(&s.token, "token", "bench-token", "Bearer token for -server.")
+	flag.StringVar(&s.pids, "pids", "", "Comma-separated process IDs of -server and its etcd.")
+	flag.StringVar(&s.run, "run", strings.Join(workloadNames(), ","), "Comma-separated list of workloads to run. They require the objects of the workload create.")
+	flag.StringVar(&s.durable, "durable", "create,get,update", "Comma-separated list of workloads to repeat on a server that syncs to disk.")
+	flag.IntVar(&s.objects, "objects", 10000, "Number of ConfigMaps, and of Pods, to create.")
+	flag.IntVar(&s.ops, "ops", 10000, "Number of requests of each workload on single objects.")
+	flag.IntVar(&s.lists, "lists", 20, "Number of repetitions of each list.")
+	flag.IntVar(&s.workers, "c", 16, "Number of concurrent requests of workloads on single objects.")
+	flag.IntVar(&s.watchers, "watchers", 200, "Number of watches of the workload fanout.")
+	flag.IntVar(&s.events, "events", 500, "Number of events per watch of the workload fanout.")
+	flag.IntVar(&s.crds, "crds", 1000, "Number of CustomResourceDefinitions of the workload crds.")
+	flag.StringVar(&s.profile, "profile", "", "File to write a CPU profile of the first 15 seconds of load on the ephemeral server to.")
+	flag.IntVar(&s.starts, "starts", 7, "Number of server starts, of which the median is printed.")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		return nil, fmt.Errorf("takes flags only, got %q", flag.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	}
-	for _, name := range append(split(s.run), split(s.durable)...) {
-		if !slices.Contains(names(), name) {
-			return nil, fmt.Errorf("no workload %q; there are %s", name, strings.Join(names(), ", "))
+	for _, name := range append(splitList(s.run), splitList(s.durable)...) {
+		if !slices.Contains(workloadNames(), name) {
+			return nil, fmt.Errorf("unknown workload %q, expected one of %s", name, strings.Join(workloadNames(), ", "))
 		}
 	}
 	return s, nil
 }
 
-func split(list string) []string {
+func splitList(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
@@ -87,44 +85,44 @@ func main() {
 	}
 }
 
-// bench is the whole run.
+// bench runs all measurements.
 func bench(ctx context.Context, s *settings) error {
 	floor, err := startFloor(ctx)
 	if err != nil {
-		return fmt.Errorf("starting the floor: %w", err)
+		return fmt.Errorf("start floor: %w", err)
 	}
 	defer floor.stop()
 	if s.server != "" {
-		server, err := running(s)
+		server, err := attach(s)
 		if err != nil {
 			return err
 		}
-		return load(ctx, s, "server at "+s.server, server, floor, split(s.run))
+		return load(ctx, s, "server at "+s.server, server, floor, splitList(s.run))
 	}
-	if err := starts(ctx, s); err != nil {
+	if err := measureStarts(ctx, s); err != nil {
 		return err
 	}
 	for _, mode := range []struct{ name, run string }{{"ephemeral", s.run}, {"durable", s.durable}} {
 		if mode.run == "" {
 			continue
 		}
-		if err := loadStarted(ctx, s, mode.name, floor, split(mode.run)); err != nil {
+		if err := loadStarted(ctx, s, mode.name, floor, splitList(mode.run)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// loadStarted starts a server for a load of its own.
+// loadStarted starts a server and measures workloads on it.
 func loadStarted(ctx context.Context, s *settings, mode string, floor *target, run []string) (err error) {
 	server, err := startServer(ctx, s.binary, mode == "ephemeral")
 	if err != nil {
-		return fmt.Errorf("starting %s: %w", s.binary, err)
+		return fmt.Errorf("start %s: %w", s.binary, err)
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
 	if s.profile != "" && mode == "ephemeral" {
 		profiled := make(chan error, 1)
-		go func() { profiled <- profile(ctx, server, s.profile) }()
+		go func() { profiled <- writeProfile(ctx, server, s.profile) }()
 		defer func() { err = errors.Join(err, <-profiled) }()
 	}
 	return load(ctx, s, mode, server, floor, run)

@@ -12,22 +12,21 @@ import (
 	"time"
 )
 
-// result is what a workload came to.
+// result is the measurement of a workload.
 type result struct {
 	ops      int
-	cpu      time.Duration // of the server, for all operations
+	cpu      time.Duration // CPU time of the server for all operations
 	took     time.Duration
 	p50, p99 time.Duration
-	answers  int64 // how many there were, and their bytes
+	answers  int64 // number of responses
 	bytes    int64
-	rss      int64 // afterwards
+	rss      int64 // memory after the workload
 }
 
-// perOp is the server's CPU time for one operation, in milliseconds.
+// perOp returns the server's CPU time per operation in milliseconds.
 func (r *result) perOp() float64 { return r.cpu.Seconds() * 1000 / float64(max(r.ops, 1)) }
 
-// load runs workloads on the server, each followed by the same on the floor,
-// and prints them.
+// load runs workloads on the server and on the floor and prints the results.
 func load(ctx context.Context, s *settings, title string, server, floor *target, run []string) error {
 	if err := prepare(ctx, server); err != nil {
 		return err
@@ -38,7 +37,7 @@ func load(ctx context.Context, s *settings, title string, server, floor *target,
 		if !slices.Contains(run, w.name) {
 			continue
 		}
-		measured, least, err := both(ctx, s, w, server, floor)
+		measured, least, err := measureBoth(ctx, s, w, server, floor)
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
@@ -47,7 +46,7 @@ func load(ctx context.Context, s *settings, title string, server, floor *target,
 	return nil
 }
 
-// prepare makes the namespace, unless it is there from a run before.
+// prepare creates the namespace unless it exists from an earlier run.
 func prepare(ctx context.Context, t *target) error {
 	_, err := t.send(ctx, request{method: http.MethodGet, path: namespaced})
 	if err == nil {
@@ -56,14 +55,14 @@ func prepare(ctx context.Context, t *target) error {
 	_, err = t.send(ctx, request{method: http.MethodPost, path: "/api/v1/namespaces", contentType: mediaJSON,
 		body: []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + namespace + `"}}`)})
 	if err != nil {
-		return fmt.Errorf("preparing: %w", err)
+		return fmt.Errorf("create namespace: %w", err)
 	}
 	return nil
 }
 
-// both measures w on the server and then on the floor, which answers as often
-// and with as many bytes.
-func both(ctx context.Context, s *settings, w *workload, server, floor *target) (measured, least *result, err error) {
+// measureBoth measures w on the server and then on the floor, with the same number and size of
+// responses.
+func measureBoth(ctx context.Context, s *settings, w *workload, server, floor *target) (measured, least *result, err error) {
 	if w.own != nil {
 		if measured, err = w.own(ctx, s, server, 0); err == nil {
 			least, err = w.own(ctx, s, floor, measured.bytes/max(measured.answers, 1))
@@ -71,7 +70,7 @@ func both(ctx context.Context, s *settings, w *workload, server, floor *target) 
 		return measured, least, err
 	}
 	measured, err = measure(server, w.ops(s), w.workers(s), func(i int) (int64, int64, error) {
-		return operation(ctx, server, w, w.request(s, i))
+		return sendAll(ctx, server, w, w.request(s, i))
 	})
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +81,7 @@ func both(ctx context.Context, s *settings, w *workload, server, floor *target) 
 		r := w.request(s, i)
 		r.answer = size
 		for answers < times && err == nil {
-			var a answer
+			var a response
 			a, err = floor.send(ctx, r)
 			answers, bytes = answers+1, bytes+a.bytes
 		}
@@ -91,8 +90,8 @@ func both(ctx context.Context, s *settings, w *workload, server, floor *target) 
 	return measured, least, err
 }
 
-// operation sends r and, of a paged list, what continues it.
-func operation(ctx context.Context, t *target, w *workload, r request) (answers, bytes int64, err error) {
+// sendAll sends r and, for a paged list, the requests for the remaining pages.
+func sendAll(ctx context.Context, t *target, w *workload, r request) (answers, bytes int64, err error) {
 	path := r.path
 	for {
 		a, err := t.send(ctx, r)
@@ -100,7 +99,7 @@ func operation(ctx context.Context, t *target, w *workload, r request) (answers,
 		if err != nil || !w.pages {
 			return answers, bytes, err
 		}
-		token := continueOf(a.head)
+		token := continueToken(a.head)
 		if token == "" {
 			return answers, bytes, nil
 		}
@@ -108,9 +107,8 @@ func operation(ctx context.Context, t *target, w *workload, r request) (answers,
 	}
 }
 
-// continueOf finds the token in the metadata of a list, which stands before the
-// items.
-func continueOf(head []byte) string {
+// continueToken returns the continue token in the metadata of a list, which precedes the items.
+func continueToken(head []byte) string {
 	_, rest, found := bytes.Cut(head, []byte(`"continue":"`))
 	token, _, ended := bytes.Cut(rest, []byte(`"`))
 	if !found || !ended {
@@ -119,8 +117,8 @@ func continueOf(head []byte) string {
 	return string(token)
 }
 
-// measure runs op n times in a number of goroutines; op tells how many answers
-// it got and how many bytes they had.
+// measure calls op n times in concurrent workers; op returns the number of responses and their
+// size.
 func measure(t *target, n, workers int, op func(i int) (answers, bytes int64, err error)) (*result, error) {
 	r := &result{ops: n}
 	latency := make([]time.Duration, n)
@@ -155,7 +153,7 @@ func measure(t *target, n, workers int, op func(i int) (answers, bytes int64, er
 	return r, r.finish(t, before, latency)
 }
 
-// finish fills in what is known at the end.
+// finish sets the CPU time, the memory and the latencies.
 func (r *result) finish(t *target, before time.Duration, latency []time.Duration) error {
 	after, err := t.process.cpu()
 	if err != nil {

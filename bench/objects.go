@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Where the objects are.
+// Paths of the objects.
 const (
 	namespace  = "bench"
 	namespaced = "/api/v1/namespaces/" + namespace
@@ -13,12 +13,12 @@ const (
 	pods       = namespaced + "/pods"
 )
 
-// padding makes a ConfigMap one of about 1 KB.
+// padding brings the size of a ConfigMap to about 1 KB.
 var padding = strings.Repeat("x", 900)
 
 func configMapPath(i int) string { return fmt.Sprintf("%s/cm-%06d", configMaps, i) }
 
-// configMap is the i-th ConfigMap; one in a hundred has the same shard.
+// configMap returns the i-th ConfigMap; one in a hundred has the same label shard.
 func configMap(i int, value string) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap",`+
 		`"metadata":{"name":"cm-%06d","labels":{"app":"bench","shard":"s%d"},"annotations":{"bench/value":%q}},`+

@@ -13,30 +13,30 @@ import (
 	"time"
 )
 
-// process is a server that runs: one process or, of a server that was not
-// started here, several.
+// process is a running server. A server that this program did not start may consist of several
+// processes.
 type process struct {
 	pids []string
-	cmd  *exec.Cmd // nil if it was not started here
-	dir  string    // to remove at the end, if any
+	cmd  *exec.Cmd // nil if another program started the server
+	dir  string    // directory to remove at the end, or ""
 }
 
-// running is a server that was not started here.
-func running(s *settings) (*target, error) {
-	t := newTarget(s.server, s.token, &process{pids: split(s.pids)})
+// attach returns a server that this program did not start.
+func attach(s *settings) (*target, error) {
+	t := newTarget(s.server, s.token, &process{pids: splitList(s.pids)})
 	if len(t.process.pids) == 0 {
-		return nil, errors.New("-server needs -pids, to know whose CPU time to read")
+		return nil, errors.New("-server requires -pids, to read the CPU time")
 	}
 	_, err := t.process.cpu()
 	return t, err
 }
 
-// cpu is the CPU time spent so far.
+// cpu returns the total CPU time.
 func (p *process) cpu() (time.Duration, error) {
-	const tick = 10 * time.Millisecond // USER_HZ, which Linux keeps at 100
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on Linux
 	var sum time.Duration
 	for _, pid := range p.pids {
-		fields, err := stat(pid)
+		fields, err := readStat(pid)
 		if err != nil {
 			return 0, err
 		}
@@ -50,11 +50,11 @@ func (p *process) cpu() (time.Duration, error) {
 	return sum, nil
 }
 
-// rss is the resident memory, in bytes.
+// rss returns the resident memory in bytes.
 func (p *process) rss() (int64, error) {
 	var sum int64
 	for _, pid := range p.pids {
-		fields, err := stat(pid)
+		fields, err := readStat(pid)
 		if err != nil {
 			return 0, err
 		}
@@ -67,8 +67,8 @@ func (p *process) rss() (int64, error) {
 	return sum, nil
 }
 
-// stat reads the fields of /proc/PID/stat that follow the name of the program.
-func stat(pid string) ([]string, error) {
+// readStat returns the fields of /proc/PID/stat after the program name.
+func readStat(pid string) ([]string, error) {
 	data, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func stat(pid string) ([]string, error) {
 	return fields, nil
 }
 
-// stop ends a process that was started here and waits for it.
+// stop terminates a process that this program started.
 func (p *process) stop() error {
 	if p.cmd == nil {
 		return nil
@@ -95,9 +95,9 @@ func (p *process) stop() error {
 	return err
 }
 
-// start runs a command, which is ended with ctx at the latest. What it says is
-// passed on only where it goes wrong.
-func start(ctx context.Context, dir, path string, args ...string) *process {
+// newProcess returns a process for a command, which is terminated when ctx is done. Only its
+// standard error is printed.
+func newProcess(ctx context.Context, dir, path string, args ...string) *process {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second

@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// profile writes what the server's CPU is used for in the next 15 seconds.
-func profile(ctx context.Context, server *target, file string) error {
+// writeProfile writes a CPU profile of the server for the next 15 seconds.
+func writeProfile(ctx context.Context, server *target, file string) error {
 	body, err := server.open(ctx, request{method: http.MethodGet, path: "/debug/pprof/profile?seconds=15"})
 	if err != nil {
 		return fmt.Errorf("profile: %w", err)

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	token       = "bench-token"
-	startWithin = 30 * time.Second
+	token        = "bench-token"
+	startTimeout = 30 * time.Second
 )
 
-// startServer starts the server and returns when /readyz says that it is ready.
+// startServer starts the server and returns when /readyz succeeds.
 func startServer(ctx context.Context, binary string, ephemeral bool) (*target, error) {
 	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
@@ -46,7 +46,7 @@ func startIn(ctx context.Context, dir, binary string, ephemeral bool) (*target, 
 	} else {
 		args = append(args, "--data-dir="+filepath.Join(dir, "data"))
 	}
-	t := newTarget("https://127.0.0.1:"+port, token, start(ctx, dir, binary, args...))
+	t := newTarget("https://127.0.0.1:"+port, token, newProcess(ctx, dir, binary, args...))
 	if err := t.process.run(); err != nil {
 		return nil, err
 	}
@@ -56,8 +56,8 @@ func startIn(ctx context.Context, dir, binary string, ephemeral bool) (*target, 
 	return t, nil
 }
 
-// freePort finds a port that nobody has. Somebody may take it before the server
-// does, which then says so.
+// freePort returns an unused port. If another process takes it before the server, the server fails
+// to start.
 func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,9 +66,9 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
 }
 
-// ready asks /readyz until it answers 200.
+// ready requests /readyz until it succeeds.
 func (t *target) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -80,14 +80,13 @@ func (t *target) ready(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("not ready after %v: %w", startWithin, err)
+			return fmt.Errorf("not ready after %v: %w", startTimeout, err)
 		}
 	}
 }
 
-// starts measures how long the server takes from its start to /readyz, and what
-// it holds in memory a second later.
-func starts(ctx context.Context, s *settings) error {
+// measureStarts measures the time from start to /readyz, and the memory of an idle server.
+func measureStarts(ctx context.Context, s *settings) error {
 	var took []time.Duration
 	var idle int64
 	for i := range s.starts {

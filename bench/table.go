@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// printHead begins a table.
+// printHead prints the head of a table.
 func printHead(title string) {
-	fmt.Printf("\n%s; CPU is the server's, for one operation; the floor is fixed bytes over the same TLS and HTTP/2\n\n", title)
+	fmt.Printf("\n%s; CPU time is the server's per operation; the floor sends constant bytes over the same TLS and HTTP/2 stack\n\n", title)
 	fmt.Printf("%-10s %-22s %8s %9s %9s %6s %9s %9s %9s %9s %7s\n",
 		"workload", "", "ops", "CPU ms", "floor ms", "ratio", "ops/s", "p50 ms", "p99 ms", "KB/op", "RSS MB")
 }
@@ -25,7 +25,7 @@ func printRow(w *workload, r, least *result) {
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-// valueAfter is what stands in quotes after key in the head of a list.
+// valueAfter returns the quoted value after key in the head of a list.
 func valueAfter(head []byte, key string) string {
 	_, rest, _ := bytes.Cut(head, []byte(key))
 	value, _, ended := bytes.Cut(rest, []byte(`"`))

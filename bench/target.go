@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// target is a process as its clients see it.
+// target is a process as seen by its clients.
 type target struct {
 	*process
 	url, token string
@@ -19,36 +19,36 @@ type target struct {
 
 func newTarget(url, token string, p *process) *target {
 	return &target{process: p, url: url, token: token, client: &http.Client{Transport: &http.Transport{
-		TLSClientConfig:    &tls.Config{InsecureSkipVerify: true}, // what is measured is on loopback
-		DisableCompression: true,                                  // asked for by workloads, and not undone
+		TLSClientConfig:    &tls.Config{InsecureSkipVerify: true}, // the server is on loopback
+		DisableCompression: true,                                  // workloads request compression explicitly
 		ForceAttemptHTTP2:  true,
 	}}}
 }
 
-// stop ends the connections and the process.
+// stop closes the connections and terminates the process.
 func (t *target) stop() error {
 	t.client.CloseIdleConnections()
 	return t.process.stop()
 }
 
-// request is what is sent; empty fields are left out.
+// request is a request; empty fields are omitted.
 type request struct {
 	method, path, contentType, accept, encoding string
 	body                                        []byte
-	// answer is how many bytes the floor is to answer with.
+	// answer is the size of the floor's response.
 	answer int64
 }
 
-// answer is what came back.
-type answer struct {
+// response is the received response.
+type response struct {
 	bytes int64
-	head  []byte // the first bytes of the body
+	head  []byte // start of the body
 }
 
-// headSize is enough for the metadata of a list.
+// headSize is the number of bytes of a body that are retained, enough for the metadata of a list.
 const headSize = 1 << 10
 
-// open sends r and returns the answer's body, for the caller to close.
+// open sends r and returns the body of the response, which the caller must close.
 func (t *target) open(ctx context.Context, r request) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, t.url+r.path, bytes.NewReader(r.body))
 	if err != nil {
@@ -63,7 +63,7 @@ func (t *target) open(ctx context.Context, r request) (io.ReadCloser, error) {
 	}
 	req.Header.Set("Authorization", "Bearer "+t.token)
 	if r.answer > 0 {
-		req.Header.Set(answerHeader, strconv.FormatInt(r.answer, 10))
+		req.Header.Set(responseSizeHeader, strconv.FormatInt(r.answer, 10))
 	}
 	resp, err := t.client.Do(req)
 	if err != nil {
@@ -71,20 +71,20 @@ func (t *target) open(ctx context.Context, r request) (io.ReadCloser, error) {
 	}
 	if resp.StatusCode >= 300 {
 		defer resp.Body.Close()
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 500)) // the code is error enough
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 500)) // the status code suffices
 		return nil, fmt.Errorf("%s %s: %s: %s", r.method, r.path, resp.Status, text)
 	}
 	return resp.Body, nil
 }
 
-// send sends r and reads the whole answer.
-func (t *target) send(ctx context.Context, r request) (answer, error) {
+// send sends r and reads the complete response.
+func (t *target) send(ctx context.Context, r request) (response, error) {
 	body, err := t.open(ctx, r)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	defer body.Close()
-	var a answer
+	var a response
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(body, head)
 	a.head, a.bytes = head[:n], int64(n)

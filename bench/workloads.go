@@ -15,21 +15,21 @@ const (
 	mediaApply    = "application/apply-patch+yaml"
 )
 
-// workload is a number of like requests.
+// workload is a number of similar requests.
 type workload struct {
 	name    string
-	about   string // for the table, what an operation is
+	about   string // describes an operation in the table
 	ops     func(*settings) int
 	workers func(*settings) int
 	request func(s *settings, i int) request
-	// pages: an operation goes on with continue tokens until the list is whole.
+	// pages requests the remaining pages of a list by its continue token.
 	pages bool
-	// own measures in a way of its own: fanout.go, crds.go. For the floor, answer is
-	// the size of an answer.
+	// own measures workloads that are not independent requests: fanout.go, crds.go. For the floor,
+	// answer is the size of a response.
 	own func(ctx context.Context, s *settings, t *target, answer int64) (*result, error)
 }
 
-// Numbers of operations and of workers.
+// objects and the functions below return numbers of operations and of workers.
 func objects(s *settings) int   { return s.objects }
 func singles(s *settings) int   { return s.ops }
 func deletes(s *settings) int   { return min(s.ops, s.objects) }
@@ -38,7 +38,7 @@ func selectors(s *settings) int { return 20 * s.lists }
 func many(s *settings) int      { return s.workers }
 func one(*settings) int         { return 1 }
 
-// workloads are all there are, in the order in which they can run.
+// workloads are all workloads in the order in which they run.
 var workloads = []workload{
 	{name: "create", about: "a ConfigMap of 1 KB", ops: objects, workers: many, request: func(_ *settings, i int) request {
 		return request{method: http.MethodPost, path: configMaps, contentType: mediaJSON, body: configMap(i, "")}
@@ -47,7 +47,7 @@ var workloads = []workload{
 		return request{method: http.MethodPost, path: pods, contentType: mediaJSON, body: pod(i)}
 	}},
 	{name: "get", about: "a ConfigMap", ops: singles, workers: many, request: func(s *settings, i int) request {
-		const stride = 7919 // a prime, so that neighbours in time are none in the tree
+		const stride = 7919 // a prime, so that successive requests are not neighbours in the tree
 		return request{method: http.MethodGet, path: configMapPath(i * stride % s.objects), accept: mediaJSON}
 	}},
 	list("list", "all ConfigMaps", configMaps, mediaJSON, ""),
@@ -72,13 +72,13 @@ var workloads = []workload{
 		return request{method: http.MethodPatch, path: configMapPath(n) + "?fieldManager=bench&force=true", contentType: mediaApply,
 			body: fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cm-%06d"},"data":{"applied":"a%d"}}`, n, i)}
 	}},
-	{name: "fanout", about: "an event to a watch", own: fanout},
+	{name: "fanout", about: "an event to a watch", own: measureFanout},
 	{name: "delete", about: "a ConfigMap", ops: deletes, workers: many, request: func(_ *settings, i int) request {
 		return request{method: http.MethodDelete, path: configMapPath(i)}
 	}},
-	{name: "crds", about: "a definition", own: crds},
+	{name: "crds", about: "a definition", own: measureCRDs},
 	{name: "createcr", about: "a custom object of 1 KB", ops: objects, workers: many, request: func(_ *settings, i int) request {
-		return request{method: http.MethodPost, path: customPath(0), contentType: mediaJSON, body: custom(i)}
+		return request{method: http.MethodPost, path: customPath(0), contentType: mediaJSON, body: customObject(i)}
 	}},
 	{name: "getcr", about: "a custom object", ops: singles, workers: many, request: func(s *settings, i int) request {
 		return request{method: http.MethodGet, path: customPath(0) + fmt.Sprintf("/cr-%06d", i%s.objects), accept: mediaJSON}
@@ -102,8 +102,8 @@ func mergePatch(i int, value string) request {
 		body: fmt.Appendf(nil, `{"data":{"other":%q}}`, value)}
 }
 
-// names are those of all workloads.
-func names() []string {
+// workloadNames returns the names of all workloads.
+func workloadNames() []string {
 	out := make([]string, len(workloads))
 	for i := range workloads {
 		out[i] = workloads[i].name

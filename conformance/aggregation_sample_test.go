@@ -27,24 +27,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// sample is an API server for things, as others are that APIServices lead to: it
-// believes what it is told of users by who shows a certificate of the CA in the
-// cluster's ConfigMap, and nobody else.
+// sample is an aggregated API server for things. It accepts user headers only from clients with a
+// certificate of the CA in the cluster's ConfigMap.
 type sample struct {
 	*httptest.Server
-	ca []byte // of its own certificate
+	ca []byte // CA of its own certificate
 
 	mu      sync.Mutex
 	trusted *x509.CertPool
 	names   []string
-	users   map[string][]string // by path: who asked, and his groups
+	users   map[string][]string // by path: the user of the request, followed by the groups
 	things  map[string]json.RawMessage
 	events  []json.RawMessage
 	changed *sync.Cond
-	// older: it knows no aggregated discovery.
+	// older disables aggregated discovery.
 	older bool
-	// garbage is what it says instead of its document of version 2, whose name
-	// nobody asks about then; documents is how often it was asked for.
+	// garbage replaces its OpenAPI v2 document; documents counts the requests for it.
 	garbage   string
 	documents int
 }
@@ -59,7 +57,7 @@ func newSample(t *testing.T, name string) *sample {
 	certificate, s.ca = selfSigned(t, name)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert}
 	s.EnableHTTP2 = true
-	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of connections that are refused on purpose
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // hides errors of connections that the test rejects
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s
@@ -82,8 +80,8 @@ func selfSigned(t *testing.T, name string) (tls.Certificate, []byte) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// believe reads from the cluster whom to believe.
-func (s *sample) believe(t *testing.T, c kubernetes.Interface) {
+// loadTrust reads the trusted CA and names from the cluster.
+func (s *sample) loadTrust(t *testing.T, c kubernetes.Interface) {
 	t.Helper()
 	m, err := c.CoreV1().ConfigMaps("kube-system").Get(t.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
 	if err != nil {
@@ -102,8 +100,8 @@ func (s *sample) believe(t *testing.T, c kubernetes.Interface) {
 	}
 }
 
-// knows tells whether a request comes from a server that is believed.
-func (s *sample) knows(r *http.Request) bool {
+// isTrusted reports whether a request comes from a trusted server.
+func (s *sample) isTrusted(r *http.Request) bool {
 	if len(r.TLS.PeerCertificates) == 0 {
 		return false
 	}
@@ -119,7 +117,7 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (s *sample) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.knows(r) {
+	if !s.isTrusted(r) {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 		return
 	}
@@ -165,8 +163,7 @@ func (s *sample) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// swagger is a document of version 2, of which the cluster has some parts already
-// and others otherwise.
+// swagger is an OpenAPI v2 document with some definitions that the cluster has, equal or different.
 func (s *sample) swagger(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	garbage := s.garbage
@@ -193,7 +190,7 @@ func (s *sample) swagger(w http.ResponseWriter, r *http.Request) {
 
 func (s *sample) json(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, text) // a client that is gone sees nothing
+	_, _ = io.WriteString(w, text) // an error means that the client has disconnected
 }
 
 func (s *sample) get(w http.ResponseWriter, name string) {
@@ -232,7 +229,7 @@ func (s *sample) create(w http.ResponseWriter, r *http.Request) {
 	s.changed.Broadcast()
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
-	_, _ = w.Write(body) // a client that is gone sees nothing
+	_, _ = w.Write(body) // an error means that the client has disconnected
 }
 
 func (s *sample) watch(w http.ResponseWriter, r *http.Request) {
@@ -251,8 +248,7 @@ func (s *sample) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// echo turns a connection into one of another protocol, in which everything comes
-// back.
+// echo upgrades a connection and returns everything that it receives.
 func (s *sample) echo(w http.ResponseWriter, r *http.Request) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil || r.Header.Get("Upgrade") != "echo" {
@@ -261,5 +257,5 @@ func (s *sample) echo(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-	_, _ = io.Copy(conn, buffered) // until the client ends it
+	_, _ = io.Copy(conn, buffered) // until the client closes the connection
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// aggregated is a server with an APIService that leads to a sample.
+// aggregated is a server with an APIService for a sample.
 type aggregated struct {
 	*sample
 	server   *server.Server
@@ -38,7 +38,7 @@ type aggregated struct {
 	services dynamic.ResourceInterface
 }
 
-// The service of the sample has an endpoint at an address that leads to it.
+// The service of the sample has an endpoint that the dialer redirects to it.
 const sampleIP = "192.0.2.10"
 
 func startAggregated(t *testing.T) *aggregated {
@@ -50,7 +50,7 @@ func startAggregated(t *testing.T) *aggregated {
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
 	a.server, a.client = startWith(t, server.Options{Dial: dial})
-	a.believe(t, a.client)
+	a.loadTrust(t, a.client)
 	a.dynamic = dynamic.NewForConfigOrDie(a.server.RESTConfig())
 	a.services = a.dynamic.Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
 	_, err := a.client.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
@@ -62,7 +62,7 @@ func startAggregated(t *testing.T) *aggregated {
 	return a
 }
 
-// register makes the APIService, with a group priority.
+// register creates the APIService with a group priority.
 func (a *aggregated) register(t *testing.T, change func(spec map[string]any)) {
 	t.Helper()
 	spec := map[string]any{
@@ -87,7 +87,7 @@ func (a *aggregated) register(t *testing.T, change func(spec map[string]any)) {
 	}
 }
 
-// becomes waits until the APIService has a reason for what it is.
+// becomes waits until the condition of the APIService has a reason.
 func (a *aggregated) becomes(t *testing.T, want string) {
 	t.Helper()
 	eventually(t, want, func(ctx context.Context) (bool, error) {
@@ -100,7 +100,7 @@ func (a *aggregated) becomes(t *testing.T, want string) {
 	})
 }
 
-// lead gives the service its endpoint.
+// lead creates the endpoint of the service.
 func (a *aggregated) lead(t *testing.T, ready bool) {
 	t.Helper()
 	name, port := "https", int32(8443)
@@ -119,8 +119,8 @@ func (a *aggregated) lead(t *testing.T, ready bool) {
 	}
 }
 
-// TestAggregation: kinds of another server are as if built in, as long as it can
-// be reached.
+// TestAggregation checks that an aggregated kind behaves like a built-in one while its server is
+// available.
 func TestAggregation(t *testing.T) {
 	a := startAggregated(t)
 	a.register(t, nil)
@@ -185,7 +185,7 @@ func TestAggregation(t *testing.T) {
 	})
 }
 
-// fetch asks the server as its administrator.
+// fetch sends a request as the administrator.
 func (a *aggregated) fetch(t *testing.T, path string) (body string, code int) {
 	t.Helper()
 	c, err := rest.HTTPClientFor(a.server.RESTConfig())
@@ -205,7 +205,7 @@ func (a *aggregated) fetch(t *testing.T, path string) (body string, code int) {
 	return string(raw), answer.StatusCode
 }
 
-// upgrade has a connection go through to the sample.
+// upgrade proxies an upgraded connection to the sample.
 func (a *aggregated) upgrade(t *testing.T) {
 	t.Helper()
 	config, err := rest.TLSConfigFor(a.server.RESTConfig())
@@ -236,7 +236,7 @@ func (a *aggregated) discovery() discovery.AggregatedDiscoveryInterface {
 	return discovery.NewDiscoveryClientForConfigOrDie(a.server.RESTConfig())
 }
 
-// discovered looks for things in both forms of discovery.
+// discovered checks that both forms of discovery contain things.
 func (a *aggregated) discovered(t *testing.T) {
 	t.Helper()
 	groups, resources, stale, err := a.discovery().GroupsAndMaybeResources()
@@ -247,7 +247,7 @@ func (a *aggregated) discovered(t *testing.T) {
 	for _, g := range groups.Groups {
 		names = append(names, g.Name)
 	}
-	// Its priority is between those of apps and events.
+	// Its group priority sorts it between apps and events.
 	if i := slices.Index(names, sampleGroup); i < 1 || names[i-1] != "apps" || names[i+1] != "events.k8s.io" {
 		t.Errorf("groups %q", names)
 	}
@@ -272,7 +272,7 @@ func (a *aggregated) discovered(t *testing.T) {
 	}
 }
 
-// described looks for the schemas of things.
+// described checks that OpenAPI v3 contains the schemas of things.
 func (a *aggregated) described(t *testing.T) {
 	t.Helper()
 	paths, err := a.client.Discovery().OpenAPIV3().Paths()
@@ -289,7 +289,7 @@ func (a *aggregated) described(t *testing.T) {
 	}
 }
 
-// merged looks for things in the document of version 2.
+// merged checks that the OpenAPI v2 document contains things.
 func (a *aggregated) merged(t *testing.T) {
 	t.Helper()
 	eventually(t, "merged", func(context.Context) (bool, error) {
@@ -315,7 +315,7 @@ func (a *aggregated) merged(t *testing.T) {
 		t.Errorf("asked by %q", a.users)
 	}
 	a.mu.Unlock()
-	// What cannot be understood changes nothing.
+	// An invalid document is ignored.
 	for _, garbage := range []string{"{", `{"swagger":"2.0","paths":{"` + thingsOf + `":7}}`} {
 		a.mu.Lock()
 		asked := a.documents
@@ -336,8 +336,8 @@ func (a *aggregated) merged(t *testing.T) {
 	}
 }
 
-// TestAggregationFails: what is told of servers that do not answer as they should,
-// and that comes back when they do.
+// TestAggregationFails checks the reported condition of servers that respond incorrectly, and their
+// recovery.
 func TestAggregationFails(t *testing.T) {
 	a := startAggregated(t)
 	a.older = true
@@ -382,8 +382,8 @@ func TestAggregationFails(t *testing.T) {
 	}
 }
 
-// TestAggregationPathsWithoutResource: what every user may do with discovery leads
-// to the discovery document of another server, and to nothing else there.
+// TestAggregationPathsWithoutResource checks that the discovery role gives access only to the
+// discovery document of an aggregated server.
 func TestAggregationPathsWithoutResource(t *testing.T) {
 	a := startAggregated(t)
 	a.register(t, nil)

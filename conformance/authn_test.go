@@ -31,7 +31,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// startServer starts a server for a test.
+// startServer starts a server.
 func startServer(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
 	s, err := server.Start(t.Context(), o)
@@ -55,7 +55,7 @@ func clientFor(t *testing.T, c *rest.Config) *kubernetes.Clientset {
 	return client
 }
 
-// userOf is the user that the server takes a client for.
+// userOf returns the user that the server authenticates for a client.
 func userOf(t *testing.T, client kubernetes.Interface) (string, error) {
 	t.Helper()
 	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
@@ -65,7 +65,7 @@ func userOf(t *testing.T, client kubernetes.Interface) (string, error) {
 	return review.Status.UserInfo.Username, nil
 }
 
-// plugin is a credential plugin that says what a file does.
+// plugin is a credential plugin that prints the content of a file.
 type plugin struct{ path string }
 
 func (p plugin) says(t *testing.T, status map[string]any) {
@@ -79,14 +79,14 @@ func (p plugin) says(t *testing.T, status map[string]any) {
 	}
 }
 
-// config is the server's, with the plugin for a credential.
+// config returns the server's client configuration with the plugin for credentials.
 func (p plugin) config(s *server.Server) *rest.Config {
 	return &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: s.CA}, QPS: -1,
 		ExecProvider: &api.ExecConfig{APIVersion: "client.authentication.k8s.io/v1", Command: "cat", Args: []string{p.path}, InteractiveMode: api.NeverExecInteractiveMode}}
 }
 
-// A plugin gives a token of a service account, which ends with the Secret that it
-// is bound to; then the plugin is asked for another.
+// TestExecPluginToken checks that client-go runs the credential plugin again after its token, which
+// is bound to a Secret, has been revoked.
 func TestExecPluginToken(t *testing.T) {
 	s := startServer(t, server.Options{})
 	admin := clientFor(t, s.RESTConfig())
@@ -117,7 +117,7 @@ func TestExecPluginToken(t *testing.T) {
 	if err := admin.CoreV1().Secrets("default").Delete(ctx, "first", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The answer 401 has the plugin asked again.
+	// A 401 makes the client run the plugin again.
 	if who, err := userOf(t, client); !apierrors.IsUnauthorized(err) {
 		t.Errorf("the token outlives what it is bound to: %s, %v", who, err)
 	}
@@ -126,7 +126,7 @@ func TestExecPluginToken(t *testing.T) {
 	}
 }
 
-// signed makes a client certificate by the CA of a directory.
+// signed returns a client certificate of the CA in a directory.
 func signed(t *testing.T, dir, name string, lasts time.Duration) (certPEM, keyPEM string) {
 	t.Helper()
 	read := func(file string) []byte {
@@ -163,7 +163,7 @@ func signed(t *testing.T, dir, name string, lasts time.Duration) (certPEM, keyPE
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
 }
 
-// coder notes the status of the last answer.
+// coder records the last status code.
 type coder struct {
 	next http.RoundTripper
 	code *atomic.Int32
@@ -178,34 +178,35 @@ func (c *coder) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// A plugin gives a client certificate, and a new one when the server does not
-// take it any more.
+// TestExecPluginCertificate checks that the plugin's client certificate is replaced when the server
+// no longer accepts it.
 func TestExecPluginCertificate(t *testing.T) {
 	dir := t.TempDir()
 	s := startServer(t, server.Options{CertDir: dir})
 	p := plugin{filepath.Join(t.TempDir(), "credential")}
-	says := func(name string, lasts time.Duration) {
+	awaitConditions := func(name string, lasts time.Duration) {
 		t.Helper()
 		cert, key := signed(t, dir, name, lasts)
 		p.says(t, map[string]any{"clientCertificateData": cert, "clientKeyData": key})
 	}
-	says("jane", time.Hour)
+	awaitConditions("jane", time.Hour)
 	if who, err := userOf(t, clientFor(t, p.config(s))); err != nil || who != "jane" {
 		t.Errorf("got %s, %v", who, err)
 	}
-	says("june", -time.Minute)
+	awaitConditions("june", -time.Minute)
 	config := p.config(s)
-	config.ExecProvider.Args = []string{"-u", p.path} // another plugin, with nothing remembered
-	// The connection ends with such an answer, maybe before the client has read it all.
+	config.ExecProvider.Args = []string{"-u", p.path} // another plugin without cached credentials
+	// The server closes the connection with this response, possibly before the client has read it
+	// completely.
 	var code atomic.Int32
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &coder{next, &code} })
 	client := clientFor(t, config)
 	if who, err := userOf(t, client); err == nil || code.Load() != http.StatusUnauthorized {
 		t.Errorf("an expired certificate: %s, %d, %v", who, code.Load(), err)
 	}
-	says("june", time.Hour)
+	awaitConditions("june", time.Hour)
 	code.Store(0)
-	// What the plugin said last is tried once more before it is asked again.
+	// The client tries the previous credential once more before it runs the plugin.
 	if who, err := userOf(t, client); err == nil || code.Load() != http.StatusUnauthorized {
 		t.Errorf("an expired certificate: %s, %d, %v", who, code.Load(), err)
 	}
@@ -214,7 +215,8 @@ func TestExecPluginCertificate(t *testing.T) {
 	}
 }
 
-// An authenticating proxy is believed what it says of users; nobody else is.
+// TestAuthenticatingProxy checks that the user headers of an authenticating proxy are trusted, and
+// those of other clients are not.
 func TestAuthenticatingProxy(t *testing.T) {
 	proxies, clients := t.TempDir(), t.TempDir()
 	startServer(t, server.Options{CertDir: proxies}) // makes a CA

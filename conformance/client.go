@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// requestTimeout bounds a request that is not a stream.
+// requestTimeout limits a request that is not a stream.
 const requestTimeout = 30 * time.Second
 
 // client sends steps to a server.
@@ -24,24 +24,23 @@ type client struct {
 	transport *http.Transport
 }
 
-// answer is a response as it came.
-type answer struct {
+// httpResponse is a received response.
+type httpResponse struct {
 	status int
 	header http.Header
 	data   []byte
-	// events are those of a stream; nil when the answer is none.
+	// events are the events of a stream; nil if the response is not a stream.
 	events []any
 }
 
-// newClient returns a client that speaks HTTP/1.1, as the recorder did, and
-// believes any certificate.
+// newClient returns a client that uses HTTP/1.1 like the recorder, and accepts any certificate.
 func newClient(server, token string, connections int) (*client, error) {
 	base, err := url.Parse(server)
 	if err != nil {
 		return nil, fmt.Errorf("server URL: %w", err)
 	}
 	if base.Host == "" {
-		return nil, fmt.Errorf("server URL %q: it has no host", server)
+		return nil, fmt.Errorf("server URL %q: no host", server)
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -54,8 +53,7 @@ func newClient(server, token string, connections int) (*client, error) {
 	}}, nil
 }
 
-// send makes the request of a step, with its variables put in by sub. The
-// caller closes the body of what it returns.
+// send sends the request of a step with variables replaced by sub. The caller must close the body.
 func (c *client) send(ctx context.Context, step Step, sub func(string) string) (*http.Response, error) {
 	body, err := requestBody(step.Body, sub)
 	if err != nil {
@@ -66,7 +64,7 @@ func (c *client) send(ctx context.Context, step Step, sub func(string) string) (
 	if body != nil {
 		header["Content-Type"] = "application/json"
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		if len(body) == 0 { // of which net/http would not believe the length
+		if len(body) == 0 { // net/http treats a non-nil body of length 0 as one of unknown length
 			req.Body = http.NoBody
 		}
 	}
@@ -84,8 +82,8 @@ func (c *client) send(ctx context.Context, step Step, sub func(string) string) (
 		header["Accept-Encoding"] = "identity"
 	}
 	for k, v := range header {
-		// As they are: a recording may send one header twice, spelled
-		// differently. An empty User-Agent keeps net/http from adding its own.
+		// Header names are sent verbatim: a recording may send one header twice in different
+		// spellings. An empty User-Agent keeps net/http from adding its own.
 		if v != "" || k == "User-Agent" {
 			req.Header[k] = []string{v}
 		}
@@ -93,7 +91,7 @@ func (c *client) send(ctx context.Context, step Step, sub func(string) string) (
 	return c.transport.RoundTrip(req.WithContext(ctx))
 }
 
-// requestBody is the bytes of a step's body, nil when it has none.
+// requestBody returns the body of a step, or nil if it has none.
 func requestBody(raw json.RawMessage, sub func(string) string) ([]byte, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -114,18 +112,18 @@ func requestBody(raw json.RawMessage, sub func(string) string) ([]byte, error) {
 	return []byte(sub(reformat(raw))), nil
 }
 
-// target is the URL of a path that is sent as it is, but for the characters
-// that may not stand in a request line.
+// target returns the URL of a path. Only characters that are not allowed in a request line are
+// escaped.
 func (c *client) target(path string) *url.URL {
 	path, query, hasQuery := strings.Cut(escape(path), "?")
 	u := &url.URL{Scheme: c.base.Scheme, Host: c.base.Host, Opaque: path, RawQuery: query, ForceQuery: hasQuery && query == ""}
-	if strings.HasPrefix(path, "//") { // which, if opaque, would name a host
+	if strings.HasPrefix(path, "//") { // an opaque path of this form would contain a host
 		u.Opaque, u.Path = "", path
 	}
 	return u
 }
 
-// escape percent-encodes what a recording has written plainly.
+// escape percent-encodes characters that a recording contains unescaped.
 func escape(s string) string {
 	const safe = "/?&=%:,;~()!<>+'@*$-._" + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	var b strings.Builder
@@ -139,9 +137,8 @@ func escape(s string) string {
 	return b.String()
 }
 
-// do sends a step and reads the whole answer. A broken connection is tried
-// again once.
-func (c *client) do(ctx context.Context, step Step, sub func(string) string) (answer, error) {
+// do sends a step and reads the complete response. It retries once if the connection fails.
+func (c *client) do(ctx context.Context, step Step, sub func(string) string) (httpResponse, error) {
 	a, err := c.once(ctx, step, sub)
 	if err != nil && ctx.Err() == nil {
 		a, err = c.once(ctx, step, sub)
@@ -149,15 +146,15 @@ func (c *client) do(ctx context.Context, step Step, sub func(string) string) (an
 	return a, err
 }
 
-func (c *client) once(ctx context.Context, step Step, sub func(string) string) (answer, error) {
+func (c *client) once(ctx context.Context, step Step, sub func(string) string) (httpResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	resp, err := c.send(ctx, step, sub)
 	if err != nil {
-		return answer{}, err
+		return httpResponse{}, err
 	}
 	defer resp.Body.Close()
-	a := answer{status: resp.StatusCode, header: resp.Header}
+	a := httpResponse{status: resp.StatusCode, header: resp.Header}
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return a, nil
 	}

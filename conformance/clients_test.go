@@ -20,10 +20,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// soon bounds what happens at once on a healthy server.
+// soon is the time limit for operations that take effect at once on a healthy server.
 const soon = 30 * time.Second
 
-// TestClientGo drives client-go's clients in the content types they speak.
+// TestClientGo uses client-go's clients with all content types.
 func TestClientGo(t *testing.T) {
 	s := start(t)
 	for name, contentType := range map[string]string{"json": "application/json", "protobuf": "application/vnd.kubernetes.protobuf"} {
@@ -59,7 +59,7 @@ func TestClientGo(t *testing.T) {
 	})
 }
 
-// testCRUD takes a deployment through its life.
+// testCRUD creates, reads, updates and deletes a deployment.
 func testCRUD(ctx context.Context, t *testing.T, clients kubernetes.Interface, ns string) {
 	deployments := clients.AppsV1().Deployments(ns)
 	labels := map[string]string{"app": "web"}
@@ -120,7 +120,7 @@ func testCRUD(ctx context.Context, t *testing.T, clients kubernetes.Interface, n
 	}
 }
 
-// testConflict looks for the errors that controllers live by.
+// testConflict checks the errors that controllers depend on.
 func testConflict(ctx context.Context, t *testing.T, clients kubernetes.Interface, ns string) {
 	maps := clients.CoreV1().ConfigMaps(ns)
 	first, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "c"}}, metav1.CreateOptions{})
@@ -147,7 +147,7 @@ func testConflict(ctx context.Context, t *testing.T, clients kubernetes.Interfac
 	}
 }
 
-// testWatch sees every change once and in order, from a revision on.
+// testWatch checks that a watch from a revision receives every change once and in order.
 func testWatch(ctx context.Context, t *testing.T, clients kubernetes.Interface, ns string) {
 	secrets := clients.CoreV1().Secrets(ns)
 	list, err := secrets.List(ctx, metav1.ListOptions{})
@@ -186,7 +186,7 @@ func testWatch(ctx context.Context, t *testing.T, clients kubernetes.Interface, 
 	}
 }
 
-// testInformer keeps a copy of a collection with a shared informer.
+// testInformer follows a collection with a shared informer.
 func testInformer(ctx context.Context, t *testing.T, clients kubernetes.Interface, ns string) {
 	factory := informers.NewSharedInformerFactoryWithOptions(clients, 0, informers.WithNamespace(ns))
 	informer := factory.Core().V1().ConfigMaps()
@@ -242,7 +242,7 @@ func testInformer(ctx context.Context, t *testing.T, clients kubernetes.Interfac
 	next("deleted v")
 }
 
-// testDynamic uses a kind without knowing its type.
+// testDynamic uses the dynamic client.
 func testDynamic(ctx context.Context, t *testing.T, config *rest.Config) {
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {

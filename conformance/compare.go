@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// Difference is one place in which a response differs from the recorded one.
+// Difference is a value in which a response differs from the recorded one.
 type Difference struct {
 	Path      string
 	Want, Got any
 }
 
-// absent stands for a value that only the other side has.
+// absent replaces a missing value.
 const absent = "<absent>"
 
-// String gives the difference on one line, long values cut.
+// String formats the difference on one line and truncates long values.
 func (d Difference) String() string {
-	return fmt.Sprintf("%s: want %s got %s", d.Path, short(d.Want), short(d.Got))
+	return fmt.Sprintf("%s: want %s got %s", d.Path, truncated(d.Want), truncated(d.Got))
 }
 
-func short(v any) string {
+func truncated(v any) string {
 	if s := []rune(dump(v)); len(s) > 160 {
 		return string(s[:157]) + "..."
 	}
@@ -81,7 +81,7 @@ func objectDifferences(want, got map[string]any, path string) []Difference {
 func listDifferences(want, got []any, path string) []Difference {
 	var out []Difference
 	if len(want) != len(got) {
-		out = append(out, Difference{path + ".length", count(len(want)), count(len(got))})
+		out = append(out, Difference{path + ".length", jsonInt(len(want)), jsonInt(len(got))})
 	}
 	for i := range min(len(want), len(got)) {
 		out = append(out, differences(want[i], got[i], fmt.Sprintf("%s[%d]", path, i))...)
@@ -89,13 +89,13 @@ func listDifferences(want, got []any, path string) []Difference {
 	return out
 }
 
-func count(n int) json.Number { return json.Number(strconv.Itoa(n)) }
+func jsonInt(n int) json.Number { return json.Number(strconv.Itoa(n)) }
 
-// equal compares two values whole.
+// equal reports whether two values are equal.
 func equal(a, b any) bool { return len(differences(a, b, "")) == 0 }
 
-// scalarsEqual compares what is neither object nor list. Numbers are equal when
-// their values are, whichever way they are written.
+// scalarsEqual compares values that are neither objects nor lists. Numbers are compared by value,
+// independent of their notation.
 func scalarsEqual(a, b any) bool {
 	x, xOK := rational(a)
 	y, yOK := rational(b)
@@ -109,8 +109,7 @@ func scalarsEqual(a, b any) bool {
 	return false
 }
 
-// rational is the exact value of a number. Truth values count as 0 and 1, as in
-// the recorder.
+// rational returns the exact value of a number. Like in the recorder, booleans count as 0 and 1.
 func rational(v any) (*big.Rat, bool) {
 	switch v := v.(type) {
 	case bool:
@@ -132,8 +131,8 @@ func rational(v any) (*big.Rat, bool) {
 	return nil, false
 }
 
-// lookup finds the value at a path such as "items.0.metadata.name", in which
-// "~1" stands for a dot in a key. What is not there is nil.
+// lookup returns the value at a path such as "items.0.metadata.name", in which "~1" stands for a
+// dot in a key, or nil if there is none.
 func lookup(v any, path string) any {
 	for _, part := range strings.Split(path, ".") {
 		switch x := v.(type) {
@@ -152,9 +151,9 @@ func lookup(v any, path string) any {
 	return v
 }
 
-// drop takes the value at a path out of v and returns what is left; "*" matches
-// every key or index of one level. It changes v.
-func drop(v any, parts []string) any {
+// removePath removes the value at a path from v in place and returns v; "*" matches every key or
+// index of one level.
+func removePath(v any, parts []string) any {
 	head, rest := strings.ReplaceAll(parts[0], "~1", "."), parts[1:]
 	switch x := v.(type) {
 	case map[string]any:
@@ -164,18 +163,18 @@ func drop(v any, parts []string) any {
 			case len(rest) == 0:
 				delete(x, k)
 			default:
-				x[k] = drop(x[k], rest)
+				x[k] = removePath(x[k], rest)
 			}
 		}
 	case []any:
 		kept := x[:0]
 		for i, e := range x {
-			hit := head == "*" || isDigits(head) && count(i) == json.Number(head)
+			hit := head == "*" || isDigits(head) && jsonInt(i) == json.Number(head)
 			switch {
 			case hit && len(rest) == 0:
 				continue
 			case hit:
-				e = drop(e, rest)
+				e = removePath(e, rest)
 			}
 			kept = append(kept, e)
 		}
@@ -184,8 +183,8 @@ func drop(v any, parts []string) any {
 	return v
 }
 
-// masked is the part of a response that a step compares. It shares no map and
-// no slice with resp.
+// masked returns the part of a response that a step compares. It shares no map and no slice with
+// resp.
 func (n normaliser) masked(resp map[string]any, step Step) map[string]any {
 	out := maps.Clone(resp)
 	headers := map[string]any{}
@@ -205,10 +204,10 @@ func (n normaliser) masked(resp map[string]any, step Step) map[string]any {
 		}
 		parts := strings.Split(path, ".")
 		if v, ok := out["body"]; ok {
-			out["body"] = drop(v, parts)
+			out["body"] = removePath(v, parts)
 		}
 		if v, ok := out["events"]; ok {
-			out["events"] = drop(v, append([]string{"*"}, parts...))
+			out["events"] = removePath(v, append([]string{"*"}, parts...))
 		}
 	}
 	if step.Only != nil {
@@ -217,8 +216,7 @@ func (n normaliser) masked(resp map[string]any, step Step) map[string]any {
 	return out
 }
 
-// project leaves of the body of resp only the paths given. A recording has them
-// already, as "only".
+// project restricts the body of resp to the given paths. A recording contains them as "only".
 func (n normaliser) project(resp map[string]any, paths []string) {
 	body := resp["body"]
 	delete(resp, "body")

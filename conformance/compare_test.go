@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// value decodes JSON for a test.
+// value decodes JSON.
 func value(t *testing.T, text string) any {
 	t.Helper()
-	v, err := decode([]byte(text))
+	v, err := decodeJSON([]byte(text))
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// startWith runs a server for a test and returns clients for it.
+// startWith starts a server and returns clients.
 func startWith(t *testing.T, o server.Options) (*server.Server, kubernetes.Interface) {
 	t.Helper()
 	srv, err := server.Start(t.Context(), o)
@@ -33,7 +33,7 @@ func startWith(t *testing.T, o server.Options) (*server.Server, kubernetes.Inter
 	return srv, kubernetes.NewForConfigOrDie(srv.RESTConfig())
 }
 
-// eventually waits until holds, and fails the test if it never does.
+// eventually waits until holds returns true, and fails the test after a time limit.
 func eventually(t *testing.T, what string, holds func(context.Context) (bool, error)) {
 	t.Helper()
 	if err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 20*time.Second, true, holds); err != nil {
@@ -41,7 +41,7 @@ func eventually(t *testing.T, what string, holds func(context.Context) (bool, er
 	}
 }
 
-// gone tells whether a read says that there is nothing.
+// gone reports whether a read returned NotFound.
 func gone(err error) (bool, error) {
 	if apierrors.IsNotFound(err) {
 		return true, nil
@@ -191,7 +191,7 @@ func TestServiceAllocation(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// What was given out is remembered, and what is released is free again.
+	// Allocations are recorded, and released ones are available again.
 	_, c := startWith(t, options)
 	services = c.CoreV1().Services("default")
 	taken, err := services.Get(ctx, "s0", metav1.GetOptions{})
@@ -242,8 +242,8 @@ func TestKubernetesService(t *testing.T) {
 	}
 }
 
-// TestPodInNewNamespace creates pods in namespaces that have only just been
-// created: their default service account is waited for.
+// TestPodInNewNamespace creates pods in new namespaces, which requires waiting for the default
+// service account.
 func TestPodInNewNamespace(t *testing.T) {
 	_, c := startWith(t, server.Options{})
 	ctx := t.Context()

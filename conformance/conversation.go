@@ -14,37 +14,37 @@ import (
 	"time"
 )
 
-// File is one file of recorded conversations.
+// File is a file of recorded conversations.
 type File struct {
 	// Group is the name of the file without its extension.
 	Group     string     `json:"-"`
 	Scenarios []Scenario `json:"scenarios"`
 }
 
-// Scenario is a conversation that depends on no other.
+// Scenario is a conversation that is independent of others.
 type Scenario struct {
 	Name string `json:"name"`
-	// Namespace is false for a scenario that needs no namespace of its own.
+	// Namespace is false for a scenario without a namespace of its own.
 	Namespace *bool `json:"namespace"`
-	// Serial scenarios change what others could see, and run alone.
+	// Serial scenarios affect others and run alone.
 	Serial bool `json:"serial"`
-	// Cleanup lists the paths to delete in the end.
+	// Cleanup lists paths to be deleted at the end.
 	Cleanup []string `json:"cleanup"`
-	// ServiceAccountSeconds bounds the wait for the namespace's default service
-	// account; nil means 5.
+	// ServiceAccountSeconds limits the wait for the namespace's default service account; nil means
+	// 5.
 	ServiceAccountSeconds *float64 `json:"serviceAccountSeconds"`
 	Steps                 []Step   `json:"steps"`
 }
 
-// Step is one request, and the response that was recorded for it.
+// Step is one request and its recorded response.
 type Step struct {
 	ID      string            `json:"id"`
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
 	Headers map[string]string `json:"headers"`
-	// Body is a JSON value, a string sent as it is, or {"base64": ...}.
+	// Body is a JSON value, a string that is sent verbatim, or {"base64": ...}.
 	Body json.RawMessage `json:"body"`
-	// Token is the bearer token; nil means the replayer's and "" none.
+	// Token is the bearer token; nil means the replayer's token, "" none.
 	Token *string `json:"token"`
 	// Save maps variables to paths in the response body.
 	Save   map[string]string `json:"save"`
@@ -52,43 +52,40 @@ type Step struct {
 	Retry  *Retry            `json:"retry"`
 	// Ignore lists response paths that are not compared.
 	Ignore []string `json:"ignore"`
-	// Only, when it is not nil, lists the paths of the body that are compared.
+	// Only lists the paths of the body that are compared; nil means all.
 	Only []string `json:"only"`
-	// Sleep is how many seconds to wait before the request.
+	// Sleep is the delay before the request in seconds.
 	Sleep float64 `json:"sleep"`
-	// Expect is the recorded response: status, headers, and body, events or
-	// only.
+	// Expect is the recorded response: status, headers, and body, events or only.
 	Expect map[string]any `json:"expect"`
 }
 
-// Stream says how much of a watch to read: Events of them (nil: no bound), for
-// Seconds at most (nil: 5).
+// Stream limits a watch: it ends after Events events (nil: no limit) or after Seconds (nil: 5).
 type Stream struct {
 	Events  *int     `json:"events"`
 	Seconds *float64 `json:"seconds"`
 }
 
-// Retry says to repeat a request until its response has a status, or values at
-// some paths, for Seconds at most (nil: 10).
+// Retry repeats a request until its response has a status, or values at some paths, for at most
+// Seconds (nil: 10).
 type Retry struct {
 	Until   any      `json:"until"`
 	Seconds *float64 `json:"seconds"`
 }
 
-// inNamespace tells whether the scenario wants a namespace of its own.
-func (s Scenario) inNamespace() bool { return s.Namespace == nil || *s.Namespace }
+// hasNamespace reports whether the scenario has a namespace of its own.
+func (s Scenario) hasNamespace() bool { return s.Namespace == nil || *s.Namespace }
 
-// alone reports whether no other scenario may run at the same time: the recording
-// says so, or the scenario gives permissions in the whole cluster to users that
-// other scenarios are refused as.
-func (s Scenario) alone() bool {
-	return s.Serial || slices.ContainsFunc(s.Steps, Step.grantsOthers)
+// runsAlone reports whether no other scenario may run at the same time: it is marked as serial, or
+// it grants cluster-wide permissions to users for which other scenarios expect rejections.
+func (s Scenario) runsAlone() bool {
+	return s.Serial || slices.ContainsFunc(s.Steps, Step.affectsOtherUsers)
 }
 
-// grantsOthers reports whether a step changes what users of other scenarios may do:
-// it binds a role in the whole cluster to users whose names are not this run's, or
-// it adds to the default roles.
-func (s Step) grantsOthers() bool {
+// affectsOtherUsers reports whether a step changes the permissions of users in other scenarios: it
+// binds a role cluster-wide to users whose names are not specific to this run, or it extends
+// default roles.
+func (s Step) affectsOtherUsers() bool {
 	if s.Method == http.MethodGet || s.Method == http.MethodDelete || strings.Contains(s.Path, "dryRun=") {
 		return false
 	}
@@ -110,7 +107,7 @@ func (s Step) grantsOthers() bool {
 	return false
 }
 
-// seconds is v as a duration, or that of def seconds when v is nil.
+// seconds converts v, or def if v is nil, to a duration.
 func seconds(v *float64, def float64) time.Duration {
 	if v == nil {
 		v = &def
@@ -122,7 +119,7 @@ func seconds(v *float64, def float64) time.Duration {
 func Load(paths ...string) ([]File, error) {
 	files := make([]File, 0, len(paths))
 	for _, path := range paths {
-		f, err := load(path)
+		f, err := loadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("conversations %s: %w", path, err)
 		}
@@ -131,7 +128,7 @@ func Load(paths ...string) ([]File, error) {
 	return files, nil
 }
 
-func load(path string) (File, error) {
+func loadFile(path string) (File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return File{}, err

@@ -22,11 +22,11 @@ func TestAlone(t *testing.T) {
 		{"POST", roles, `{"metadata":{"labels":{"aggregate-${id}":"true"}}}`, false},
 	} {
 		s := Scenario{Steps: []Step{{Method: "GET", Path: "/"}, {Method: tt.method, Path: tt.path, Body: json.RawMessage(tt.body)}}}
-		if got := s.alone(); got != tt.want {
+		if got := s.runsAlone(); got != tt.want {
 			t.Errorf("%s %s %s: %t", tt.method, tt.path, tt.body, got)
 		}
 	}
-	if !(Scenario{Serial: true}).alone() {
+	if !(Scenario{Serial: true}).runsAlone() {
 		t.Error("a serial scenario is not alone")
 	}
 }

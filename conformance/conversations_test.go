@@ -20,20 +20,19 @@ var (
 	only      = flag.String("only", "", "replay only scenarios whose name contains this")
 )
 
-// listedPatience bounds steps that are repeated until something happens that is
-// known not to happen.
-const listedPatience = time.Second
+// listedRetryLimit limits the retries of steps that are known to differ.
+const listedRetryLimit = time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start starts a server for a test, with the users of the conversations.
+// start starts a server with the users of the conversations.
 func start(t *testing.T) *server.Server {
 	t.Helper()
 	s, _ := startWith(t, conversationOptions())
 	return s
 }
 
-// conversationOptions are those of the recorded server.
+// conversationOptions returns the options of the recorded server.
 func conversationOptions() server.Options {
 	return server.Options{
 		TokenFile: "testdata/tokens.csv", EnableAdmissionPlugins: []string{"NodeRestriction"},
@@ -41,7 +40,7 @@ func conversationOptions() server.Options {
 	}
 }
 
-// TestConversations replays all conversations and holds the ratchet.
+// TestConversations replays all conversations and compares the results with the ratchet.
 func TestConversations(t *testing.T) {
 	paths, err := filepath.Glob("testdata/conversations/*.json.gz")
 	if err != nil {
@@ -58,13 +57,13 @@ func TestConversations(t *testing.T) {
 	r := Replayer{Server: *serverURL, Token: *token, Parallel: 24, Only: *only, NoServiceAccounts: *noAccount}
 	if r.Server == "" {
 		o := conversationOptions()
-		o.NamespaceConditionDelay = 6 * time.Second // the default of the command
+		o.NamespaceConditionDelay = 6 * time.Second // the default of the flag
 		s, _ := startWith(t, o)
 		r.Server = s.URL
 	}
-	r.Patience = func(name string, wanted time.Duration) time.Duration {
+	r.RetryLimit = func(name string, wanted time.Duration) time.Duration {
 		if ratchet.Lists(name) {
-			return min(wanted, listedPatience)
+			return min(wanted, listedRetryLimit)
 		}
 		return wanted
 	}
@@ -87,7 +86,7 @@ func TestConversations(t *testing.T) {
 	}
 }
 
-// report fails the test for each step that is not as the ratchet has it.
+// report fails the test for each step that contradicts the ratchet.
 func report(t *testing.T, ratchet Ratchet, results []Result) {
 	t.Helper()
 	const most = 30

@@ -17,7 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// grantCluster gives a user the permission to use verbs on resources of all groups.
+// grantCluster grants a user verbs on resources of all groups.
 func grantCluster(t *testing.T, c kubernetes.Interface, user string, verbs []string, resources ...string) {
 	t.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "granted-"},
@@ -34,15 +34,15 @@ func grantCluster(t *testing.T, c kubernetes.Interface, user string, verbs []str
 	}
 }
 
-// as returns a configuration for requests of another user.
+// as returns a client configuration that impersonates another user.
 func as(c *rest.Config, user string) *rest.Config {
 	c = rest.CopyConfig(c)
 	c.Impersonate.UserName = user
 	return c
 }
 
-// An apply that creates needs create besides patch, whatever the kind, and writes
-// nothing before it is authorized.
+// TestApplyThatCreatesRequiresCreate checks that an apply which creates an object requires create
+// besides patch for every kind, and writes nothing before it is authorized.
 func TestApplyThatCreatesRequiresCreate(t *testing.T) {
 	srv, admin := startWith(t, server.Options{EnableAdmissionPlugins: []string{"NamespaceAutoProvision"}, DisableAdmissionPlugins: []string{"NamespaceLifecycle"}})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())

@@ -12,9 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestApplyNull applies null to an object and to a list whose items the same
-// manager owns. The result is null, which validation refuses unless the schema
-// has nullable.
+// TestApplyNull applies null to an object and to a list whose items the same manager owns. The
+// result is null, which validation rejects unless the schema has nullable.
 func TestApplyNull(t *testing.T) {
 	srv, _ := startWith(t, server.Options{})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())

@@ -16,15 +16,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// anyKind is a definition of objects that may have anything.
+// anyKind returns a definition whose objects may have any fields.
 func anyKind(group string, names map[string]any) *unstructured.Unstructured {
 	return definitionOf(names["plural"].(string), map[string]any{"group": group, "scope": "Cluster", "names": names,
 		"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{
 			"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}})
 }
 
-// says waits until a definition has conditions, each "type status reason: message".
-func says(t *testing.T, c dynamic.Interface, name string, want ...string) {
+// awaitConditions waits until a definition has the conditions, each "type status reason: message".
+func awaitConditions(t *testing.T, c dynamic.Interface, name string, want ...string) {
 	t.Helper()
 	var got []string
 	defer func() {
@@ -60,8 +60,8 @@ const (
 	notAccepted = "Established False NotAccepted: not all names are accepted"
 )
 
-// TestNamesConflict: a definition whose names others have is not served, has the
-// names that are free, and gets the others when they become so.
+// TestNamesConflict checks that a definition with names in use is not served, gets the unused
+// names, and gets the others when they are released.
 func TestNamesConflict(t *testing.T) {
 	srv, _ := startWith(t, server.Options{})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
@@ -85,15 +85,15 @@ func TestNamesConflict(t *testing.T) {
 	} {
 		d := anyKind(group, test.names)
 		create(d)
-		says(t, c, d.GetName(), test.says, notAccepted)
+		awaitConditions(t, c, d.GetName(), test.says, notAccepted)
 		of := c.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: test.names["plural"].(string)})
 		if _, err := of.List(t.Context(), metav1.ListOptions{}); !apierrors.IsNotFound(err) {
 			t.Errorf("%s are served: %v", test.names["plural"], err)
 		}
 	}
-	// Those of another group are free.
+	// The same names are available in another group.
 	define(t, c, anyKind("other.example.com", map[string]any{"plural": "foos", "singular": "foo", "kind": "Foo", "shortNames": []any{"f"}}))
-	// A definition that is established stays so, with the names that it had.
+	// An established definition remains established with its previous names.
 	define(t, c, anyKind(group, map[string]any{"plural": "bars", "kind": "Bar", "shortNames": []any{"b"}}))
 	patch := func(patch string) {
 		t.Helper()
@@ -102,7 +102,7 @@ func TestNamesConflict(t *testing.T) {
 		}
 	}
 	patch(`{"spec":{"names":{"shortNames":["b","g"]}}}`)
-	says(t, c, "bars."+group, `NamesAccepted False ShortNamesConflict: "g" is already in use`, established)
+	awaitConditions(t, c, "bars."+group, `NamesAccepted False ShortNamesConflict: "g" is already in use`, established)
 	u, err := c.Resource(definitionResource).Get(t.Context(), "bars."+group, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -110,15 +110,15 @@ func TestNamesConflict(t *testing.T) {
 	if got, _, _ := unstructured.NestedStringSlice(u.Object, "status", "acceptedNames", "shortNames"); fmt.Sprint(got) != "[b]" {
 		t.Errorf("accepted %v", got)
 	}
-	// What it gives back is free at once, and what goes away too.
+	// Released names are available at once, also after deletion.
 	patch(`{"spec":{"names":{"shortNames":["c"]}}}`)
-	says(t, c, "bars."+group, namesFine, established)
+	awaitConditions(t, c, "bars."+group, namesFine, established)
 	define(t, c, anyKind(group, map[string]any{"plural": "cars", "kind": "Car", "shortNames": []any{"b"}}))
 	if err := c.Resource(definitionResource).Delete(t.Context(), "foos."+group, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, plural := range []string{"lists", "foo"} {
-		says(t, c, plural+"."+group, namesFine, established)
+		awaitConditions(t, c, plural+"."+group, namesFine, established)
 		of := c.Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: plural})
 		if _, err := of.List(t.Context(), metav1.ListOptions{}); err != nil {
 			t.Errorf("%s are not served: %v", plural, err)
@@ -126,8 +126,8 @@ func TestNamesConflict(t *testing.T) {
 	}
 }
 
-// TestApproval: kinds in the groups of the Kubernetes community need an approval,
-// and say how it stands about it.
+// TestApproval checks the approval of kinds in groups of the Kubernetes community, and its
+// condition.
 func TestApproval(t *testing.T) {
 	srv, _ := startWith(t, server.Options{})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
@@ -153,13 +153,13 @@ func TestApproval(t *testing.T) {
 		return d
 	}
 	define(t, c, annotated(anyKind("a.k8s.io", map[string]any{"plural": "foos", "kind": "Foo"}), "https://example.com/1"))
-	says(t, c, "foos.a.k8s.io", is+"True ApprovedAnnotation: approved in https://example.com/1", established)
+	awaitConditions(t, c, "foos.a.k8s.io", is+"True ApprovedAnnotation: approved in https://example.com/1", established)
 	change(t, c, "foos.a.k8s.io", func(u *unstructured.Unstructured) error {
 		annotated(u, "unapproved, an experiment")
 		return nil
 	})
-	says(t, c, "foos.a.k8s.io", is+`False UnapprovedAnnotation: not approved: "unapproved, an experiment"`, established)
-	// Others need none, and do not say that they have none.
+	awaitConditions(t, c, "foos.a.k8s.io", is+`False UnapprovedAnnotation: not approved: "unapproved, an experiment"`, established)
+	// Other kinds require no approval and have no such condition.
 	for _, group := range []string{"a.x-k8s.io", "k8s.io.example.com", "notk8s.io"} {
 		define(t, c, anyKind(group, map[string]any{"plural": "foos", "kind": "Foo"}))
 		u, err := c.Resource(definitionResource).Get(t.Context(), "foos."+group, metav1.GetOptions{})

@@ -12,8 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestDeleteDefinitionTwice: the first deletion of a definition only begins, whatever
-// it asks for; the second is like that of anything else that is terminating.
+// TestDeleteDefinitionTwice checks that the first deletion only starts the deletion, whatever its
+// options, and that the second one responds as for any terminating object.
 func TestDeleteDefinitionTwice(t *testing.T) {
 	srv, kube := startWith(t, server.Options{})
 	d := anyKind("art.example.com", map[string]any{"plural": "paints", "kind": "Paint"})

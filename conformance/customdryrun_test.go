@@ -14,8 +14,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestDryRunDefaults: a dry run answers what the write itself answers, with the
-// defaults of a status that clients do not set.
+// TestDryRunDefaults checks that a dry run responds like the write, with the defaults of a status
+// that clients do not set.
 func TestDryRunDefaults(t *testing.T) {
 	srv, _ := startWith(t, server.Options{})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
@@ -25,7 +25,7 @@ func TestDryRunDefaults(t *testing.T) {
 	for i, test := range []struct {
 		status        map[string]any // its schema
 		sub           map[string]any
-		made, patched string // the status after each
+		made, patched string // the status after the create and the patch
 	}{
 		{status, nil, `{"phase":"Pending","seen":1}`, `{"phase":"Pending","seen":2}`},
 		{whole, nil, `{"phase":"Pending","seen":1}`, `{"phase":"Pending","seen":2}`},

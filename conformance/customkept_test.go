@@ -20,7 +20,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// rewrite changes a value in the etcd of a directory that no server uses.
+// rewrite changes a value in the etcd data of a stopped server.
 func rewrite(t *testing.T, dir, key string, change func([]byte) []byte) {
 	t.Helper()
 	s, err := storage.Open(t.Context(), storage.Options{Dir: filepath.Join(dir, "etcd")})
@@ -41,9 +41,8 @@ func rewrite(t *testing.T, dir, key string, change func([]byte) []byte) {
 	}
 }
 
-// TestKeptUnknown: objects of a definition from before schemas had to be structural
-// keep all fields, known or not, and nulls, until the definition is brought up to
-// date.
+// TestKeptUnknown checks that objects of a definition from before structural schemas retain all
+// fields, unknown ones and nulls included, until the definition is migrated.
 func TestKeptUnknown(t *testing.T) {
 	for name, by := range map[string]string{"said": `"preserveUnknownFields":true`, "by default": `"preserveUnknownFields":null`} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +68,7 @@ func TestKeptUnknown(t *testing.T) {
 func keptUnknown(t *testing.T, c dynamic.Interface) {
 	ctx, name := t.Context(), "olds.art.example.com"
 	olds := c.Resource(schema.GroupVersionResource{Group: "art.example.com", Version: "v1", Resource: "olds"}).Namespace("default")
-	says(t, c, name, "NonStructuralSchema True Violations: spec.preserveUnknownFields: Invalid value: true: must be false")
+	awaitConditions(t, c, name, "NonStructuralSchema True Violations: spec.preserveUnknownFields: Invalid value: true: must be false")
 	is := func(when string, u *unstructured.Unstructured, err error, want string) {
 		t.Helper()
 		if err != nil {
@@ -91,13 +90,13 @@ func keptUnknown(t *testing.T, c dynamic.Interface) {
 	is("read", read, err, all)
 	applied, err := olds.Patch(ctx, "o", types.ApplyPatchType, []byte(`{"apiVersion":"art.example.com/v1","kind":"Old","spec":{"b":{"d":{"e":1}}}}`), metav1.PatchOptions{FieldManager: "m"})
 	is("applied", applied, err, `{"spec":{"a":null,"b":{"c":null,"d":{"e":1}}},"top":[null,1]}`)
-	// What is wrong by the schema is so all the same.
+	// Validation by the schema still applies.
 	u.SetName("p")
 	u.Object["spec"] = map[string]any{"a": int64(1)}
 	if _, err := olds.Create(ctx, u, metav1.CreateOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.a in body must be of type string") {
 		t.Error(err)
 	}
-	// The definition may stay as it is, and gets no defaults.
+	// The definition may stay unchanged and sets no defaults.
 	definitions := c.Resource(definitionResource)
 	if _, err := definitions.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"names":{"shortNames":["ol"]}}}`), metav1.PatchOptions{}); err != nil {
 		t.Error(err)

@@ -22,8 +22,8 @@ import (
 
 var ownedResource = schema.GroupVersionResource{Group: "art.example.com", Version: "v1", Resource: "owneds"}
 
-// TestManagedOfCustom: who manages which fields of a custom object is seen by all who
-// look at it: readers of any form, columns, patches, and policies.
+// TestManagedOfCustom checks that managedFields of custom objects are visible to readers of all
+// forms, printer columns, patches and policies.
 func TestManagedOfCustom(t *testing.T) {
 	srv, kube := startWith(t, server.Options{})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
@@ -103,7 +103,7 @@ func TestManagedOfCustom(t *testing.T) {
 	managedInUpdates(t, owneds)
 }
 
-// managedInPatches has patches look at managedFields.
+// managedInPatches patches managedFields.
 func managedInPatches(t *testing.T, patch func(kind types.PatchType, body, manager string) (*unstructured.Unstructured, error), want []metav1.ManagedFieldsEntry) {
 	t.Helper()
 	const ask = `[{"op":"test","path":"/metadata/managedFields/1/fieldsV1","value":{"f:spec":{"f:%s":{}}}}]`
@@ -121,7 +121,7 @@ func managedInPatches(t *testing.T, patch func(kind types.PatchType, body, manag
 	}
 }
 
-// managedInUpdates sends managedFields as they are, and then asks to forget them.
+// managedInUpdates sends managedFields unchanged and then resets them.
 func managedInUpdates(t *testing.T, owneds dynamic.ResourceInterface) {
 	t.Helper()
 	o, err := owneds.Get(t.Context(), "o", metav1.GetOptions{})

@@ -17,8 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// namesake is a custom kind in a group of its own, which may be called as a built-in
-// kind is.
+// namesake is a custom kind in a group of its own that may have the name of a built-in kind.
 type namesake struct{ plural, kind string }
 
 func (n namesake) definition() *unstructured.Unstructured {
@@ -32,13 +31,13 @@ func (n namesake) definition() *unstructured.Unstructured {
 				"spec": free, "status": free}}}}}})
 }
 
-// step is a request; its path is below the collection of the kind.
+// step is a request; its path is relative to the collection of the kind.
 type step struct {
 	method, path, contentType, user, body string
 }
 
-// namesakeSteps are requests to which a kind of any name gives the same answers. KIND
-// and PLURAL stand for its names.
+// namesakeSteps are requests whose responses do not depend on the name of the kind. KIND and PLURAL
+// are replaced.
 func namesakeSteps() []step {
 	const object = `{"apiVersion":"example.com/v1","kind":"KIND","metadata":{"name":"%s"%s},%s}`
 	const merge, apply = "application/merge-patch+json", "application/apply-patch+yaml"
@@ -62,7 +61,7 @@ func namesakeSteps() []step {
 		{"POST", "?dryRun=All", "", "", `{"apiVersion":"example.com/v1","kind":"KIND","metadata":{"name":"Bad_"}}`},
 		{"POST", "", "", "", `{"apiVersion":"v1","kind":"KIND","metadata":{"name":"c"}}`},
 	}
-	// What a node may do with built-in kinds says nothing of this one.
+	// Permissions of nodes for built-in kinds do not apply to this kind.
 	for _, path := range []string{"/b", ""} {
 		all = append(all, step{"GET", path, "", "system:node:n1", ""})
 	}
@@ -73,7 +72,7 @@ func namesakeSteps() []step {
 	for _, sub := range []string{"log", "exec", "proxy", "token", "binding", "eviction", "resize", "finalize", "approval"} {
 		all = append(all, step{"GET", "/b/" + sub, "", "", ""}, step{"POST", "/b/" + sub, "", "", `{}`})
 	}
-	// A node that RBAC allows all of the kind is held up by nothing else.
+	// A node with RBAC permissions for the kind is not restricted otherwise.
 	role := `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"of-PLURAL"},"rules":[{"apiGroups":["example.com"],"resources":["PLURAL","PLURAL/status"],"verbs":["*"]}]}`
 	binding := `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"of-PLURAL"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"of-PLURAL"},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"system:node:n1"}]}`
 	quota := `{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"of-PLURAL"},"spec":{"hard":{"count/PLURAL.example.com":"2"}}}`
@@ -88,8 +87,8 @@ func namesakeSteps() []step {
 	)
 }
 
-// answerer asks a server, and writes down the answers without what differs each time.
-type answerer struct {
+// recorder sends requests and records the responses without varying parts.
+type recorder struct {
 	t      *testing.T
 	client *http.Client
 	url    string
@@ -97,7 +96,7 @@ type answerer struct {
 
 var varying = regexp.MustCompile(`"(uid|resourceVersion|time|creationTimestamp|deletionTimestamp)":"[^"]*"`)
 
-func (a answerer) ask(n namesake, s step) string {
+func (a recorder) ask(n namesake, s step) string {
 	a.t.Helper()
 	named := strings.NewReplacer("PLURAL", n.plural, "KIND", n.kind)
 	path, absolute := strings.CutPrefix(s.path, "/")
@@ -139,8 +138,8 @@ func (a answerer) ask(n namesake, s step) string {
 	return fmt.Sprintf("%d %q %s", answer.StatusCode, answer.Header.Values("Warning"), text)
 }
 
-// sortOwners orders the entries of managedFields by what they own: they come in the
-// order of their times, in which writes of one second are the same.
+// sortOwners sorts managedFields by their fields, since their order by time is not deterministic
+// within a second.
 func sortOwners(content any) {
 	switch v := content.(type) {
 	case []any:
@@ -162,15 +161,15 @@ func ownership(entry any) string {
 	return fmt.Sprint(m["manager"], m["operation"], m["subresource"], m["fieldsV1"])
 }
 
-// TestNamesakes: a custom kind that is called as a built-in one of another group is
-// treated as any other custom kind.
+// TestNamesakes checks that a custom kind with the name of a built-in kind in another group behaves
+// like any custom kind.
 func TestNamesakes(t *testing.T) {
 	srv, _ := startWith(t, server.Options{EnableAdmissionPlugins: []string{"NodeRestriction"}, Authorization: server.Authorization{Modes: []string{"Node", "RBAC"}}})
 	client, err := rest.HTTPClientFor(srv.RESTConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := answerer{t, client, srv.URL}
+	a := recorder{t, client, srv.URL}
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
 	a.ask(namesake{}, step{method: "POST", path: "//api/v1/namespaces", body: `{"metadata":{"name":"names"}}`})
 	plain := namesake{"widgets", "Widget"}

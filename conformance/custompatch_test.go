@@ -11,8 +11,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestPatchedToNothing: a patch that leaves nothing of a custom object, or something
-// that is none, is refused.
+// TestPatchedToNothing checks that a patch which removes a custom object's content, or replaces it
+// by another type, is rejected.
 func TestPatchedToNothing(t *testing.T) {
 	srv, _ := startWith(t, server.Options{})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())

@@ -35,9 +35,9 @@ func brokens() *unstructured.Unstructured {
 			}}}}}})
 }
 
-// TestStoredSchemaCannotBeUsed: a schema that another writer of etcd left behind, and
-// that no object can be judged by, keeps nobody from reading and deleting objects, and
-// lets nobody write what it should judge.
+// TestStoredSchemaCannotBeUsed checks that an invalid stored schema, written to etcd by another
+// program, does not prevent reads and deletion of objects, but rejects writes that it would have to
+// validate.
 func TestStoredSchemaCannotBeUsed(t *testing.T) {
 	schemaWith := func(text string) string { return `"a":` + text }
 	for name, broken := range map[string]struct {
@@ -74,12 +74,12 @@ func TestStoredSchemaCannotBeUsed(t *testing.T) {
 			srv, _ := startWith(t, server.Options{Dir: dir})
 			c := dynamic.NewForConfigOrDie(srv.RESTConfig())
 			if broken.condition != "" {
-				saysOf(t, c, brokenName, "NonStructuralSchema", broken.condition)
+				awaitMessage(t, c, brokenName, "NonStructuralSchema", broken.condition)
 			}
 			brokenReads(t, c)
 			brokenWrites(t, c, broken.refused)
 			documentsAreServed(t, srv.RESTConfig())
-			mendSchema(t, c)
+			repairSchema(t, c)
 			brokenDeletes(t, c)
 		})
 	}
@@ -94,8 +94,8 @@ func brokenObject(name string) *unstructured.Unstructured {
 		"metadata": map[string]any{"name": name, "finalizers": []any{"example.com/f"}}, "spec": map[string]any{"a": "x"}}}
 }
 
-// saysOf waits until a condition of a definition begins with a text.
-func saysOf(t *testing.T, c dynamic.Interface, name, kind, want string) {
+// awaitMessage waits until the message of a definition's condition has a prefix.
+func awaitMessage(t *testing.T, c dynamic.Interface, name, kind, want string) {
 	t.Helper()
 	var got string
 	defer func() {
@@ -127,7 +127,7 @@ func cannotBeRead(err error) bool {
 	return ok && status.Status().Code == http.StatusInternalServerError
 }
 
-// brokenReads: objects are there as they were stored, with the default that they got.
+// brokenReads checks that objects are returned as stored, with the default they got.
 func brokenReads(t *testing.T, c dynamic.Interface) {
 	t.Helper()
 	list, err := brokenObjects(c).List(t.Context(), metav1.ListOptions{})
@@ -153,7 +153,8 @@ func brokenReads(t *testing.T, c dynamic.Interface) {
 	}
 }
 
-// brokenWrites: what the schema should judge is refused, and finalizers can be removed.
+// brokenWrites checks that writes which need validation are rejected, and that finalizers can be
+// removed.
 func brokenWrites(t *testing.T, c dynamic.Interface, refused string) {
 	t.Helper()
 	objects := brokenObjects(c)
@@ -196,12 +197,12 @@ func documentsAreServed(t *testing.T, config *rest.Config) {
 	}
 }
 
-// mendSchema: a definition that is replaced serves its kind as any other.
-func mendSchema(t *testing.T, c dynamic.Interface) {
+// repairSchema checks that a definition with a repaired schema is served like any other.
+func repairSchema(t *testing.T, c dynamic.Interface) {
 	t.Helper()
 	d, err := c.Resource(definitionResource).Get(t.Context(), brokenName, metav1.GetOptions{})
 	if cannotBeRead(err) {
-		return // nothing to replace: it can only be deleted
+		return // such a definition can only be deleted
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// selectable is the definition of paints that can be selected by their colors. In
-// version v2 they have a label with the color too, which is nowhere stored.
+// selectable returns a definition of paints that can be selected by color. In version v2 they have
+// a label with the color, which is not stored.
 func (c *converter) selectable() *unstructured.Unstructured {
 	c.behave("", func(o map[string]any) {
 		labels := map[string]any{}
@@ -30,11 +30,11 @@ func (c *converter) selectable() *unstructured.Unstructured {
 	versions, _, _ := unstructured.NestedSlice(d.Object, "spec", "versions")
 	versions[0].(map[string]any)["selectableFields"] = []any{map[string]any{"jsonPath": ".spec.color"}}
 	versions[1].(map[string]any)["selectableFields"] = []any{map[string]any{"jsonPath": ".spec.colour.name"}}
-	_ = unstructured.SetNestedSlice(d.Object, versions, "spec", "versions") // they were there
+	_ = unstructured.SetNestedSlice(d.Object, versions, "spec", "versions") // the versions exist
 	return d
 }
 
-// namesBy are the names of the objects that selectors select, page by page.
+// namesBy returns the names of the selected objects, page by page.
 func namesBy(t *testing.T, c dynamic.ResourceInterface, o metav1.ListOptions) string {
 	t.Helper()
 	var names []string
@@ -55,8 +55,8 @@ func namesBy(t *testing.T, c dynamic.ResourceInterface, o metav1.ListOptions) st
 	}
 }
 
-// TestSelectConverted: selectors are about objects as the version of the request
-// has them, and not as they are stored.
+// TestSelectConverted checks that selectors apply to objects in the version of the request rather
+// than as stored.
 func TestSelectConverted(t *testing.T) {
 	hook := newConverter(t)
 	srv, _ := startWith(t, server.Options{})
@@ -107,8 +107,7 @@ func TestSelectConverted(t *testing.T) {
 	}
 }
 
-// TestPageOfConverted: for a page the webhook is asked about few objects more than
-// it takes to fill it, and the others when their page comes.
+// TestPageOfConverted checks that the webhook converts few more objects than a page needs.
 func TestPageOfConverted(t *testing.T) {
 	hook := newConverter(t)
 	srv, _ := startWith(t, server.Options{})
@@ -140,8 +139,7 @@ func TestPageOfConverted(t *testing.T) {
 	}
 }
 
-// watchSelected: an object comes and goes as its label does, which the webhook
-// makes.
+// watchSelected checks that an object enters and leaves a watch by a label that the webhook sets.
 func watchSelected(t *testing.T, v1, v2 dynamic.ResourceInterface) {
 	t.Helper()
 	byLabel, err := v2.Watch(t.Context(), metav1.ListOptions{LabelSelector: "tone=red"})
@@ -183,15 +181,15 @@ func watchSelected(t *testing.T, v1, v2 dynamic.ResourceInterface) {
 	next("DELETED a red")
 	change("b", "red")
 	next("ADDED b red")
-	change("d", "yellow") // nobody is told
+	change("d", "yellow") // no watch receives this
 	if _, err := v1.Patch(t.Context(), "c", types.MergePatchType, []byte(`{"metadata":{"annotations":{"x":"y"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	next("MODIFIED c red")
 }
 
-// TestWatchOfUnconverted: a watch of what cannot be converted ends with an error,
-// whether it selects or not.
+// TestWatchOfUnconverted checks that a watch of objects which cannot be converted ends with an
+// error, with or without selector.
 func TestWatchOfUnconverted(t *testing.T) {
 	hook := newConverter(t)
 	srv, _ := startWith(t, server.Options{})
@@ -223,7 +221,7 @@ func TestWatchOfUnconverted(t *testing.T) {
 	if _, err := v2.List(t.Context(), metav1.ListOptions{LabelSelector: "tone=red"}); !apierrors.IsInternalError(err) || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
-	// Of what is not selected nothing has to be known.
+	// Objects that are not selected need no conversion.
 	if _, err := v2.List(t.Context(), metav1.ListOptions{LabelSelector: "tone=red", FieldSelector: "metadata.name=b"}); err != nil {
 		t.Error(err)
 	}

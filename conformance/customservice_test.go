@@ -21,8 +21,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestConversionService: a conversion webhook that a definition knows as a service
-// is called at its endpoint, and believed as <service>.<namespace>.svc.
+// TestConversionService checks that a conversion webhook given by service is called at its endpoint
+// and verified as <service>.<namespace>.svc.
 func TestConversionService(t *testing.T) {
 	hook := &converter{}
 	var path, host string
@@ -35,7 +35,7 @@ func TestConversionService(t *testing.T) {
 	certificate, ca := selfSigned(t, "converter.default.svc")
 	_, stranger := selfSigned(t, "converter.default.svc")
 	hook.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
-	hook.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of connections that are refused on purpose
+	hook.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // hides errors of connections that the test rejects
 	hook.StartTLS()
 	t.Cleanup(hook.Close)
 	srv, client := startWith(t, server.Options{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -94,7 +94,7 @@ func TestConversionService(t *testing.T) {
 		t.Errorf("%s was asked at %s", host, path)
 	}
 	hook.mu.Unlock()
-	// Only who has signed its certificate is believed.
+	// Only the CA bundle of the definition is trusted.
 	change(t, c, d.GetName(), func(u *unstructured.Unstructured) error {
 		return setJSON(u, lead(stranger, "converter"), "spec", "conversion", "webhook", "clientConfig")
 	})
@@ -109,7 +109,7 @@ func TestConversionService(t *testing.T) {
 	converted()
 }
 
-// setJSON sets a value that can be written as JSON.
+// setJSON sets a value by its JSON form.
 func setJSON(u *unstructured.Unstructured, value any, path ...string) error {
 	m := map[string]any{}
 	for k, v := range value.(map[string]any) {
@@ -121,7 +121,7 @@ func setJSON(u *unstructured.Unstructured, value any, path ...string) error {
 	return unstructured.SetNestedMap(u.Object, m, path...)
 }
 
-// change changes a definition.
+// change updates a definition.
 func change(t *testing.T, c dynamic.Interface, name string, change func(*unstructured.Unstructured) error) *unstructured.Unstructured {
 	t.Helper()
 	var out *unstructured.Unstructured

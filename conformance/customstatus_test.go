@@ -15,13 +15,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// switched is a kind whose subresources come and go.
+// switched is a kind whose subresources are enabled and disabled.
 type switched struct {
 	c       dynamic.Interface
 	objects dynamic.ResourceInterface
 }
 
-// with sets the subresources, and waits until they are, or are not, there.
+// with sets the subresources and waits until the change takes effect.
 func (s *switched) with(t *testing.T, sub map[string]any) {
 	t.Helper()
 	change(t, s.c, "gauges.art.example.com", func(u *unstructured.Unstructured) error {
@@ -46,7 +46,7 @@ func (s *switched) with(t *testing.T, sub map[string]any) {
 	}
 }
 
-// patch patches the object, or a subresource of it.
+// patch patches the object or a subresource.
 func (s *switched) patch(t *testing.T, patch string, sub ...string) {
 	t.Helper()
 	if _, err := s.objects.Patch(t.Context(), "g", types.MergePatchType, []byte(patch), metav1.PatchOptions{}, sub...); err != nil {
@@ -54,7 +54,7 @@ func (s *switched) patch(t *testing.T, patch string, sub ...string) {
 	}
 }
 
-// is compares the object with its spec, status and generation.
+// is compares the object with the expected spec, status and generation.
 func (s *switched) is(t *testing.T, want string) {
 	t.Helper()
 	u, err := s.objects.Get(t.Context(), "g", metav1.GetOptions{})
@@ -66,22 +66,22 @@ func (s *switched) is(t *testing.T, want string) {
 	}
 }
 
-// TestSubresourcesSwitched: when a kind gets or loses status and scale, what may be
-// written where, and what makes a new generation, follows.
+// TestSubresourcesSwitched checks which fields a write changes, and which changes increase the
+// generation, when a kind gains or loses the subresources status and scale.
 func TestSubresourcesSwitched(t *testing.T) {
 	srv, _ := startWith(t, server.Options{})
 	s := &switched{c: dynamic.NewForConfigOrDie(srv.RESTConfig())}
 	s.objects = s.c.Resource(schema.GroupVersionResource{Group: "art.example.com", Version: "v1", Resource: "gauges"}).Namespace("default")
-	number := map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}}
+	pythonNumber := map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "integer"}}}
 	define(t, s.c, definitionOf("gauges", map[string]any{"group": "art.example.com", "scope": "Namespaced",
 		"names": map[string]any{"plural": "gauges", "kind": "Gauge"}, "versions": []any{map[string]any{"name": "v1", "served": true, "storage": true,
-			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{"spec": number, "status": number}}}}}}))
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{"spec": pythonNumber, "status": pythonNumber}}}}}}))
 	gauge := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "art.example.com/v1", "kind": "Gauge", "metadata": map[string]any{"name": "g"},
 		"spec": map[string]any{"n": int64(1)}, "status": map[string]any{"n": int64(1)}}}
 	if _, err := s.objects.Create(t.Context(), gauge, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// Status is a field like any other.
+	// Without the subresource, status is an ordinary field.
 	s.is(t, "map[n:1] map[n:1] 1")
 	s.patch(t, `{"status":{"n":2}}`)
 	s.is(t, "map[n:1] map[n:2] 2")
@@ -92,9 +92,9 @@ func TestSubresourcesSwitched(t *testing.T) {
 
 	s.with(t, map[string]any{"status": map[string]any{}})
 	s.is(t, "map[n:1] map[n:2] 2")
-	s.patch(t, `{"status":{"n":9},"spec":{"n":2}}`) // which is not about the status
+	s.patch(t, `{"status":{"n":9},"spec":{"n":2}}`) // status is ignored
 	s.is(t, "map[n:2] map[n:2] 3")
-	s.patch(t, `{"status":{"n":4},"spec":{"n":9}}`, "status") // and this about nothing else
+	s.patch(t, `{"status":{"n":4},"spec":{"n":9}}`, "status") // spec is ignored
 	s.is(t, "map[n:2] map[n:4] 3")
 	second := gauge.DeepCopy()
 	second.SetName("h")
@@ -106,14 +106,14 @@ func TestSubresourcesSwitched(t *testing.T) {
 	s.is(t, "map[n:2] map[n:4] 3")
 	s.patch(t, `{"spec":{"replicas":5}}`, "scale")
 	s.is(t, "map[n:5] map[n:4] 4")
-	s.patch(t, `{"status":{"n":6}}`) // a field again
+	s.patch(t, `{"status":{"n":6}}`) // an ordinary field again
 	s.is(t, "map[n:5] map[n:6] 5")
 	if u, err := s.objects.Get(t.Context(), "g", metav1.GetOptions{}, "scale"); err != nil || fmt.Sprint(u.Object["spec"], u.Object["status"]) != "map[replicas:5] map[replicas:6]" {
 		t.Errorf("%v, %v", u, err)
 	}
 
 	s.with(t, nil)
-	s.patch(t, `{"metadata":{"labels":{"a":"b"}}}`) // of which no generation is made
+	s.patch(t, `{"metadata":{"labels":{"a":"b"}}}`) // does not increase the generation
 	s.is(t, "map[n:5] map[n:6] 5")
 	s.patch(t, `{"status":null}`)
 	s.is(t, "map[n:5] <nil> 6")

@@ -20,8 +20,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// gears returns a definition in a phase, which names its versions in their order, and
-// with a star the one that is stored. Each version has a field of its own.
+// gears returns a definition in a phase, which lists its versions and marks the storage version
+// with a star. Each version has a field of its own.
 func gears(plural, phase string) *unstructured.Unstructured {
 	var versions []any
 	for name := range strings.FieldsSeq(phase) {
@@ -41,13 +41,13 @@ func gears(plural, phase string) *unstructured.Unstructured {
 
 func kindOfGears(plural string) string { return strings.ToUpper(plural[:1]) + plural[1:] }
 
-// gearVersion is a client of one version, which checks every object that it gets.
+// gearVersion is a client of one version that checks every object.
 type gearVersion struct {
 	t             *testing.T
 	kind, version string
 	client        dynamic.ResourceInterface
 	checked       *atomic.Int64
-	arriving      bool // it may not be served yet
+	arriving      bool // the version may not be served yet
 }
 
 func (g gearVersion) check(by string, u *unstructured.Unstructured) {
@@ -66,7 +66,7 @@ func (g gearVersion) check(by string, u *unstructured.Unstructured) {
 	}
 }
 
-// mayFail reports whether an error is one that a change of the definition may cause.
+// mayFail reports whether a change of the definition may cause an error.
 func (g gearVersion) mayFail(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || apierrors.IsConflict(err) || g.arriving && apierrors.IsNotFound(err)
 }
@@ -123,7 +123,7 @@ func (g gearVersion) watch(ctx context.Context) {
 	}
 }
 
-// gearLoad is traffic in several versions of a kind.
+// gearLoad sends requests in several versions of a kind.
 type gearLoad struct {
 	t       *testing.T
 	c       dynamic.Interface
@@ -139,7 +139,7 @@ const gearObjects = 6
 
 func gearName(n int) string { return fmt.Sprintf("gear-%d", n%gearObjects) }
 
-// newGearLoad defines a kind with the versions of a phase, and makes its objects in v1.
+// newGearLoad creates a definition with the versions of a phase, and objects in v1.
 func newGearLoad(t *testing.T, c dynamic.Interface, plural, phase string) *gearLoad {
 	t.Helper()
 	define(t, c, gears(plural, phase))
@@ -161,7 +161,7 @@ func (l *gearLoad) version(version string) gearVersion {
 	return gearVersion{l.t, kindOfGears(l.plural), version, l.c.Resource(gvr).Namespace("default"), &l.checked, false}
 }
 
-// add begins to read, list, watch and write in a version, until the load ends.
+// add reads, lists, watches and writes in a version until the load ends.
 func (l *gearLoad) add(version string, arriving bool) {
 	g := l.version(version)
 	g.arriving = arriving
@@ -176,8 +176,8 @@ func (l *gearLoad) add(version string, arriving bool) {
 	}
 }
 
-// settle waits until more answers were checked.
-func (l *gearLoad) settle(answers int64) {
+// awaitProgress waits until further responses have been checked.
+func (l *gearLoad) awaitProgress(answers int64) {
 	l.t.Helper()
 	before := l.checked.Load()
 	eventually(l.t, "answers", func(context.Context) (bool, error) {
@@ -190,8 +190,8 @@ func (l *gearLoad) end() {
 	l.workers.Wait()
 }
 
-// become brings the definition into a phase.
-func (l *gearLoad) become(phase string) {
+// setPhase changes the definition to a phase.
+func (l *gearLoad) setPhase(phase string) {
 	l.t.Helper()
 	spec, _, _ := unstructured.NestedFieldNoCopy(gears(l.plural, phase).Object, "spec", "versions")
 	eventually(l.t, "phase "+phase, func(ctx context.Context) (bool, error) {
@@ -218,8 +218,8 @@ func switchServer(t *testing.T) dynamic.Interface {
 	return dynamic.NewForConfigOrDie(config)
 }
 
-// TestVersionsChangeUnderLoad: whatever happens to the versions of a definition while
-// it is used, a request in a version is answered in that version.
+// TestVersionsChangeUnderLoad checks that each request is answered in its version while the
+// versions of the definition change.
 func TestVersionsChangeUnderLoad(t *testing.T) {
 	phases := []string{"v1* v2", "v2 v1*", "v0 v2* v1", "v2* v1", "v1 v2*", "v2 v0 v1*"}
 	l := newGearLoad(t, switchServer(t), "gears", phases[0])
@@ -228,13 +228,13 @@ func TestVersionsChangeUnderLoad(t *testing.T) {
 	l.add("v2", false)
 	const changes = 40
 	for n := 1; n <= changes && !t.Failed(); n++ {
-		l.become(phases[n%len(phases)])
-		l.settle(50)
+		l.setPhase(phases[n%len(phases)])
+		l.awaitProgress(50)
 	}
 }
 
-// TestStoredVersionArrivesUnderLoad: objects are stored in a version that requests
-// which are under way know nothing of.
+// TestStoredVersionArrivesUnderLoad checks a change to a storage version that requests in progress
+// do not know.
 func TestStoredVersionArrivesUnderLoad(t *testing.T) {
 	c := switchServer(t)
 	for n := range 20 {
@@ -248,9 +248,9 @@ func TestStoredVersionArrivesUnderLoad(t *testing.T) {
 		l := newGearLoad(t, c, fmt.Sprintf("gears%d", n), first)
 		l.add("v1", false)
 		l.add("v2", true)
-		l.settle(20)
-		l.become("v2* v1")
-		l.settle(100)
+		l.awaitProgress(20)
+		l.setPhase("v2* v1")
+		l.awaitProgress(100)
 		l.end()
 	}
 }

@@ -26,15 +26,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// converter is a conversion webhook in this process: version v1 has spec.color,
-// v2 has spec.colour.name in its place.
+// converter is a conversion webhook: version v1 has spec.color, v2 has spec.colour.name.
 type converter struct {
 	*httptest.Server
 	calls, objects atomic.Int64
 
 	mu     sync.Mutex
-	spoil  func(map[string]any) // what is wrong with an object that it made
-	refuse string               // why it converts nothing
+	spoil  func(map[string]any) // makes a converted object invalid
+	refuse string               // error message of failed conversions
 }
 
 func newConverter(t *testing.T) *converter {
@@ -95,7 +94,7 @@ func repaint(spec map[string]any, newer bool) {
 	}
 }
 
-// paints is the definition whose objects c converts.
+// paints returns the definition of objects that c converts.
 func (c *converter) paints(review, stored string) *unstructured.Unstructured {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate().Raw})
 	text := map[string]any{"type": "string"}
@@ -153,7 +152,7 @@ func define(t *testing.T, c dynamic.Interface, d *unstructured.Unstructured) {
 	})
 }
 
-// paint is an object of version v1 or v2.
+// paint returns an object of version v1 or v2.
 func paint(version, name, color string) *unstructured.Unstructured {
 	spec := map[string]any{"color": color}
 	if version == "v2" {
@@ -163,7 +162,7 @@ func paint(version, name, color string) *unstructured.Unstructured {
 		"metadata": map[string]any{"name": name}, "spec": spec}}
 }
 
-// colorOf is the color of an object, as its version has it.
+// colorOf returns the color of an object in either version.
 func colorOf(u *unstructured.Unstructured) string {
 	path := []string{"spec", "color"}
 	if u.GetAPIVersion() == "art.example.com/v2" {
@@ -173,7 +172,7 @@ func colorOf(u *unstructured.Unstructured) string {
 	return text
 }
 
-// paintsIn gives the clients of both versions.
+// paintsIn returns clients of both versions.
 func paintsIn(c dynamic.Interface) (v1, v2 dynamic.ResourceInterface) {
 	of := func(version string) dynamic.ResourceInterface {
 		return c.Resource(schema.GroupVersionResource{Group: "art.example.com", Version: version, Resource: "paints"}).Namespace("default")
@@ -181,8 +180,8 @@ func paintsIn(c dynamic.Interface) (v1, v2 dynamic.ResourceInterface) {
 	return of("v1"), of("v2")
 }
 
-// TestConversionWebhook: whichever version is stored, each is read, written,
-// patched, applied, listed, watched and deleted as itself.
+// TestConversionWebhook checks reads, writes, patches, applies, lists, watches and deletes in each
+// version, whichever version is stored.
 func TestConversionWebhook(t *testing.T) {
 	for _, review := range []string{"v1", "v1beta1"} {
 		t.Run(review, func(t *testing.T) {
@@ -198,7 +197,7 @@ func TestConversionWebhook(t *testing.T) {
 	}
 }
 
-// countedConversions looks for what metrics say of what was converted and updated.
+// countedConversions checks the conversion metrics.
 func countedConversions(t *testing.T, srv *server.Server) {
 	t.Helper()
 	c, err := rest.HTTPClientFor(srv.RESTConfig())
@@ -302,8 +301,8 @@ func convertedReads(t *testing.T, c dynamic.Interface, hook *converter) {
 	}
 }
 
-// changedStorage: what was stored in another version is read as before, and
-// stored in the new one when it is next written.
+// changedStorage checks that objects stored in the previous version are readable, and are stored in
+// the new one by the next write.
 func changedStorage(t *testing.T, c dynamic.Interface, hook *converter) {
 	ctx := t.Context()
 	v1, v2 := paintsIn(c)
@@ -320,7 +319,7 @@ func changedStorage(t *testing.T, c dynamic.Interface, hook *converter) {
 	if stored, _, _ := unstructured.NestedStringSlice(d.Object, "status", "storedVersions"); fmt.Sprint(stored) != "[v1 v2]" {
 		t.Errorf("stored versions are %v", stored)
 	}
-	// A write of nothing stores the object in the new version, once.
+	// A write without changes stores the object in the new version, once.
 	eventually(t, "stored in another version", func(ctx context.Context) (bool, error) {
 		u, err := v2.Patch(ctx, "many-00", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
 		return err == nil && u.GetResourceVersion() != was.GetResourceVersion() && colorOf(u) == "pink", err
@@ -329,7 +328,7 @@ func changedStorage(t *testing.T, c dynamic.Interface, hook *converter) {
 	if err != nil || colorOf(first) != "pink" {
 		t.Errorf("%v, %v", first, err)
 	}
-	// Neither is asked about what is stored as it is wanted.
+	// Objects stored in the requested version need no conversion.
 	hook.behave("no more", nil)
 	if _, err := v2.Get(ctx, "many-00", metav1.GetOptions{}); err != nil {
 		t.Error(err)
@@ -337,13 +336,13 @@ func changedStorage(t *testing.T, c dynamic.Interface, hook *converter) {
 	if u, err := v1.Create(ctx, paint("v1", "late", "red"), metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "conversion webhook for art.example.com/v1, Kind=Paint failed: no more") {
 		t.Errorf("%v, %v", u, err)
 	}
-	drop := `[{"op":"remove","path":"/spec/versions/0"}]`
-	if _, err := c.Resource(definitionResource).Patch(ctx, name, types.JSONPatchType, []byte(drop), metav1.PatchOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must remain in spec.versions") {
+	removePath := `[{"op":"remove","path":"/spec/versions/0"}]`
+	if _, err := c.Resource(definitionResource).Patch(ctx, name, types.JSONPatchType, []byte(removePath), metav1.PatchOptions{}); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must remain in spec.versions") {
 		t.Errorf("a version that may be stored is removed: %v", err)
 	}
 }
 
-// TestConversionFaults: what a webhook makes is held against what it was given.
+// TestConversionFaults checks that the results of a webhook are validated against its input.
 func TestConversionFaults(t *testing.T) {
 	hook := newConverter(t)
 	srv, _ := startWith(t, server.Options{})
@@ -378,7 +377,7 @@ func TestConversionFaults(t *testing.T) {
 			}
 		}
 	}
-	// Labels and annotations may be others, and nothing else of metadata.
+	// A webhook may change labels and annotations but no other metadata.
 	hook.behave("", func(o map[string]any) {
 		metadata("labels", map[string]any{"made": "up"})(o)
 		metadata("generation", 17)(o)
@@ -391,8 +390,8 @@ func TestConversionFaults(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestChangedDefinition: while a definition changes, its kind is there for every
-// request, and watches end without an error.
+// TestChangedDefinition checks that a kind is available to every request while its definition
+// changes, and that watches end without an error.
 func TestChangedDefinition(t *testing.T) {
 	srv, _ := startWith(t, server.Options{})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
@@ -443,8 +442,7 @@ func TestChangedDefinition(t *testing.T) {
 	busy.Wait()
 }
 
-// TestConversionAfterRestart: a server that is started again asks the webhook of a
-// kind that was there before.
+// TestConversionAfterRestart checks that a restarted server calls the webhook of an existing kind.
 func TestConversionAfterRestart(t *testing.T) {
 	hook, dir := newConverter(t), t.TempDir()
 	for _, first := range []bool{true, false} {

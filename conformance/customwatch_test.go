@@ -13,9 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestWatchUntilTheEnd: a watch of custom objects goes on while anything but the
-// spec of their definition changes, tells of their deletion with the definition,
-// and ends when that is gone.
+// TestWatchUntilTheEnd checks that a watch of custom objects continues while anything but the spec
+// of their definition changes, receives their deletion with the definition, and then ends.
 func TestWatchUntilTheEnd(t *testing.T) {
 	srv, _ := startWith(t, server.Options{})
 	c := dynamic.NewForConfigOrDie(srv.RESTConfig())
@@ -48,8 +47,8 @@ func TestWatchUntilTheEnd(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		patch(`{"metadata":{"labels":{"for":"` + name + `"},"annotations":{"for":"` + name + `"}}}`)
-		patch(`{"status":{"conditions":[]}}`, "status") // they are set again
-		says(t, c, d.GetName(), established)
+		patch(`{"status":{"conditions":[]}}`, "status") // the server sets them again
+		awaitConditions(t, c, d.GetName(), established)
 		if _, err := paints.Create(t.Context(), paint("v1", name, "red"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -62,14 +61,14 @@ func TestWatchUntilTheEnd(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		next(watch.Deleted, name)
 	}
-	says(t, c, d.GetName(), "Terminating False InstanceDeletionCompleted: removed all instances")
-	// Nothing else becomes of it before its definition is gone.
+	awaitConditions(t, c, d.GetName(), "Terminating False InstanceDeletionCompleted: removed all instances")
+	// No other event follows before the definition is deleted.
 	u := patch(`{"metadata":{"labels":{"for":"nobody"}}}`)
 	if u.GetGeneration() != before || u.GetDeletionGracePeriodSeconds() != nil || u.GetDeletionTimestamp() == nil {
 		t.Errorf("generation %d before the deletion, then %v", before, u.Object["metadata"])
 	}
 	patch(`{"status":{"conditions":[]}}`, "status")
-	says(t, c, d.GetName(), established)
+	awaitConditions(t, c, d.GetName(), established)
 	select {
 	case e, ok := <-w.ResultChan():
 		t.Fatalf("event %v (%t) before the definition is gone", e, ok)

@@ -9,21 +9,21 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
-// The requests were recorded by a program that writes JSON as Python does: in
-// ASCII, with a space after a comma and a colon. Some answers quote the bytes of
-// the request, so a replay has to send the same bytes.
-
-// reformat writes JSON text the way the recorder did, keeping the order of keys.
+// reformat formats JSON like the recorder, a Python program, and preserves the order of keys: in
+// ASCII, with a space after commas and colons. Some responses quote the request, so the replay must
+// send the same bytes.
 func reformat(raw []byte) string {
 	var b strings.Builder
 	for i := 0; i < len(raw); {
 		switch c := raw[i]; {
 		case c == '"':
-			n := stringLength(raw[i:])
-			quoteLiteral(&b, raw[i+1:i+n-1])
-			i += n
+			end := jsonscan.StringEnd(raw, i)
+			quoteLiteral(&b, raw[i+1:end-1])
+			i = end
 		case c == ',' || c == ':':
 			b.WriteByte(c)
 			b.WriteByte(' ')
@@ -33,7 +33,7 @@ func reformat(raw []byte) string {
 			for n < len(raw) && strings.IndexByte("+-.eE0123456789", raw[n]) >= 0 {
 				n++
 			}
-			b.WriteString(number(string(raw[i:n])))
+			b.WriteString(pythonNumber(string(raw[i:n])))
 			i = n
 		case c == ' ' || c == '\n' || c == '\t' || c == '\r':
 			i++
@@ -45,22 +45,8 @@ func reformat(raw []byte) string {
 	return b.String()
 }
 
-// stringLength is the length of the JSON string at the start of raw, with its
-// quotes.
-func stringLength(raw []byte) int {
-	for i := 1; i < len(raw); i++ {
-		switch raw[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(raw)
-}
-
-// quoteLiteral quotes the inside of a JSON string again. It works on UTF-16
-// code units, so that half a surrogate pair stays what it is.
+// quoteLiteral quotes the content of a JSON string. It handles UTF-16 code units, so that unpaired
+// surrogates are preserved.
 func quoteLiteral(b *strings.Builder, s []byte) {
 	b.WriteByte('"')
 	for i := 0; i < len(s); {
@@ -93,9 +79,9 @@ func writeRune(b *strings.Builder, r rune) {
 }
 
 func writeUnit(b *strings.Builder, u uint16) {
-	const short = "\b\f\n\r\t\"\\"
+	const truncated = "\b\f\n\r\t\"\\"
 	if u < utf8.RuneSelf {
-		if i := strings.IndexByte(short, byte(u)); i >= 0 {
+		if i := strings.IndexByte(truncated, byte(u)); i >= 0 {
 			b.WriteByte('\\')
 			b.WriteByte(`bfnrt"\`[i])
 			return
@@ -108,9 +94,9 @@ func writeUnit(b *strings.Builder, u uint16) {
 	fmt.Fprintf(b, `\u%04x`, u)
 }
 
-// number writes a number as Python does, which knows integers of any size and
-// floats in their shortest form.
-func number(s string) string {
+// pythonNumber formats a number like Python: integers of any size unchanged, floats in their
+// shortest form.
+func pythonNumber(s string) string {
 	if !strings.ContainsAny(s, ".eE") {
 		if s == "-0" {
 			return "0"
@@ -121,10 +107,10 @@ func number(s string) string {
 	if err != nil {
 		return s
 	}
-	short := strconv.FormatFloat(f, 'e', -1, 64)
-	if e := strings.IndexByte(short, 'e'); e >= 0 {
-		if exp, err := strconv.Atoi(short[e+1:]); err == nil && (exp < -4 || exp >= 16) {
-			return short
+	truncated := strconv.FormatFloat(f, 'e', -1, 64)
+	if e := strings.IndexByte(truncated, 'e'); e >= 0 {
+		if exp, err := strconv.Atoi(truncated[e+1:]); err == nil && (exp < -4 || exp >= 16) {
+			return truncated
 		}
 	}
 	plain := strconv.FormatFloat(f, 'f', -1, 64)
@@ -134,7 +120,7 @@ func number(s string) string {
 	return plain
 }
 
-// dump writes a decoded value, with the keys of objects sorted.
+// dump formats a decoded value with sorted keys.
 func dump(v any) string {
 	var b strings.Builder
 	writeValue(&b, v)
@@ -148,7 +134,7 @@ func writeValue(b *strings.Builder, v any) {
 	case bool:
 		b.WriteString(strconv.FormatBool(v))
 	case json.Number:
-		b.WriteString(number(v.String()))
+		b.WriteString(pythonNumber(v.String()))
 	case string:
 		b.WriteByte('"')
 		for _, r := range v {

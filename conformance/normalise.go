@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// normaliser replaces what every server generates anew by placeholders.
+// normaliser replaces generated values by placeholders.
 type normaliser struct {
-	// ignore are the keys left out wherever they stand.
+	// ignore are the keys to be removed at any level.
 	ignore map[string]bool
 }
 
-// rewrites are what is replaced in texts, in this order.
+// rewrites are the replacements in texts, in order.
 var rewrites = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -32,12 +32,12 @@ var rewrites = []struct {
 
 var age = regexp.MustCompile(`^(<unknown>|<invalid>|\d+(\.\d+)?(ms|s|m|h|d|y)(\d+[smhd])?)$`)
 
-// agoInCell is what a count of restarts shows of the last one.
+// agoInCell matches the time since the last restart in a table cell.
 var agoInCell = regexp.MustCompile(`\((\d+(ms|s|m|h|d|y))+ ago\)`)
 
 // text normalises a text.
 func (n normaliser) text(s string) string {
-	// Most texts have nothing that a rewrite could match, and skip them all.
+	// Most texts contain nothing that a rewrite could match.
 	if !strings.ContainsAny(s, "0123456789") && !strings.Contains(s, "eyJ") && !strings.Contains(s, "kube-api-access") {
 		return s
 	}
@@ -47,8 +47,7 @@ func (n normaliser) text(s string) string {
 	return s
 }
 
-// value normalises a decoded JSON value that stands under key. What it returns
-// shares no map and no slice with v.
+// value normalises the decoded JSON value of a key. The result shares no map and no slice with v.
 func (n normaliser) value(v any, key string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -70,7 +69,7 @@ func (n normaliser) object(v map[string]any, key string) any {
 	generate, _ := v["generateName"].(string)
 	name, _ := v["name"].(string)
 	_, hasCA := v["ca.crt"].(string)
-	// In order, so that of two keys that normalise to one the same wins always.
+	// Sorted, so that of two keys with the same normalised form always the same one wins.
 	for _, k := range slices.Sorted(maps.Keys(v)) {
 		if n.ignore[k] {
 			continue
@@ -101,7 +100,7 @@ func (n normaliser) list(v []any, key string) any {
 	for i, x := range v {
 		out[i] = n.value(x, key)
 	}
-	if key == "causes" { // a server gives them in random order
+	if key == "causes" { // their order is random
 		slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(dump(a), dump(b)) })
 	}
 	return out
@@ -117,7 +116,7 @@ func (n normaliser) str(s, key string) string {
 		return "<ip>"
 	case key == "cells" && age.MatchString(s):
 		return "<age>"
-	case key == "cells" && agoInCell.MatchString(s): // of what was long ago, it changes from day to day
+	case key == "cells" && agoInCell.MatchString(s): // the age of an old restart changes daily
 		return agoInCell.ReplaceAllString(s, "(<age> ago)")
 	case (key == "certificate" || key == "caBundle" || key == "ca.crt") && utf8.RuneCountInString(s) > 64:
 		return "<cert>"

@@ -51,7 +51,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// What a request quotes must be what the recorder sent, byte for byte.
+// TestReformat checks that requests are formatted byte for byte like the recorder's, since some
+// responses quote them.
 func TestReformat(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{`{"b":1,"a":[ ],"c":{}}`, `{"b": 1, "a": [], "c": {}}`},

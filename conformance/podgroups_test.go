@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// workloadOptions turn workloads and pod groups on, with further gates.
+// workloadOptions enables workloads and pod groups, with further gates.
 func workloadOptions(gates ...string) server.Options {
 	o := server.Options{
 		RuntimeConfig: map[string]string{"scheduling.k8s.io/v1alpha2": "true"},
@@ -25,8 +25,8 @@ func workloadOptions(gates ...string) server.Options {
 	return o
 }
 
-// TestPodGroupProtection deletes a pod group with a pod in it: the group stays until
-// the pod has ended.
+// TestPodGroupProtection deletes a pod group with a pod: the group remains until the pod has
+// terminated.
 func TestPodGroupProtection(t *testing.T) {
 	_, c := startWith(t, workloadOptions())
 	ctx, groups, pods := t.Context(), c.SchedulingV1alpha2().PodGroups("default"), c.CoreV1().Pods("default")
@@ -78,8 +78,8 @@ func TestPodGroupProtection(t *testing.T) {
 	eventually(t, "group of a deleted pod gone", groupGone("used"))
 }
 
-// TestPodGroupWithoutFinalizer: the controller gives no finalizer to a group that lost
-// its own.
+// TestPodGroupWithoutFinalizer checks that the controller does not add the finalizer to a group
+// that lost it.
 func TestPodGroupWithoutFinalizer(t *testing.T) {
 	_, c := startWith(t, workloadOptions())
 	groups := c.SchedulingV1alpha2().PodGroups("default")
@@ -98,8 +98,8 @@ func TestPodGroupWithoutFinalizer(t *testing.T) {
 	if group, err = groups.Update(t.Context(), group, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// One loop handles both groups in order: once it has let the second group go, it
-	// has seen the first one without its finalizer.
+	// One loop handles both groups in order: when it has released the second group, it has
+	// processed the first one.
 	if err := groups.Delete(t.Context(), "second", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,9 +113,9 @@ func TestPodGroupWithoutFinalizer(t *testing.T) {
 	}
 }
 
-// TestDisruptionModeDefault: a pod group has the disruption mode Pod unless it names
-// another one, which needs a feature gate. As in kube-apiserver, the default does not
-// follow the gate: it is set on every read. Templates have no default.
+// TestDisruptionModeDefault checks the default disruption mode Pod; other modes require a feature
+// gate. Like in kube-apiserver, the default does not depend on the gate and is set on every read.
+// Templates have no default.
 func TestDisruptionModeDefault(t *testing.T) {
 	mode := schedulingv1alpha2.DisruptionModePodGroup
 	for _, gates := range [][]string{nil, {"GangScheduling", "WorkloadAwarePreemption"}} {

@@ -15,9 +15,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestPolicies: a policy is in force by the next write after it, also when it is
-// changed or taken away; what is wrong with the types in it is in its status; and
-// what it did is in the metrics.
+// TestPolicies checks that creation, change and deletion of a policy apply to the next write, that
+// type errors are in its status, and its metrics.
 func TestPolicies(t *testing.T) {
 	_, c := startWith(t, server.Options{})
 	ctx := t.Context()
@@ -40,7 +39,7 @@ func TestPolicies(t *testing.T) {
 		_, err := c.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
-	// within tells how long it takes until a write is answered so.
+	// within returns the time until a write has the given result.
 	within := func(what, name string, refused bool) {
 		t.Helper()
 		begin := time.Now()
@@ -67,8 +66,7 @@ func TestPolicies(t *testing.T) {
 	if err := create("bad"); err != nil {
 		t.Error(err)
 	}
-	// An apply that removes the only content of an object leaves null in its place, as
-	// kube-apiserver's does.
+	// Like in kube-apiserver, an apply that removes the only content of an object leaves null.
 	eventually(t, "no warnings", func(ctx context.Context) (bool, error) {
 		p, err := policies.Get(ctx, "p", metav1.GetOptions{})
 		return err == nil && p.Status.TypeChecking == nil && p.Status.ObservedGeneration == 2, err

@@ -13,8 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestStorageProtection: what storage is used through is kept until nobody uses
-// it, and then goes by itself.
+// TestStorageProtection checks that storage objects in use are protected from deletion, and are
+// deleted once they are unused.
 func TestStorageProtection(t *testing.T) {
 	_, c := startWith(t, server.Options{})
 	ctx, core := t.Context(), c.CoreV1()

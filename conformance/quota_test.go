@@ -18,7 +18,7 @@ import (
 
 const countSecrets = corev1.ResourceName("count/secrets")
 
-// limitSecrets makes a quota of secrets and waits until it is in force.
+// limitSecrets creates a quota of secrets and waits until it is effective.
 func limitSecrets(t *testing.T, c kubernetes.Interface, name, most string) {
 	t.Helper()
 	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -31,7 +31,7 @@ func limitSecrets(t *testing.T, c kubernetes.Interface, name, most string) {
 	})
 }
 
-// usedSecrets is what the status says; empty when it does not say.
+// usedSecrets returns the used amount in the status, or "".
 func usedSecrets(ctx context.Context, c kubernetes.Interface, name string) string {
 	quota, err := c.CoreV1().ResourceQuotas("default").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -44,8 +44,8 @@ func usedSecrets(ctx context.Context, c kubernetes.Interface, name string) strin
 	return used.String()
 }
 
-// createSecrets has n clients create a secret each, at the same time, and
-// returns how many were admitted. Errors other than a refusal fail the test.
+// createSecrets creates n secrets concurrently and returns the number of admitted ones. Errors
+// other than a rejection by quota fail the test.
 func createSecrets(t *testing.T, c kubernetes.Interface, prefix string, n int) int64 {
 	t.Helper()
 	var admitted atomic.Int64
@@ -65,9 +65,8 @@ func createSecrets(t *testing.T, c kubernetes.Interface, prefix string, n int) i
 	return admitted.Load()
 }
 
-// TestQuotaConcurrent: of 200 who create at the same time, as many get in as the
-// quota has room for, and the status says so. The same holds while others delete
-// and the quota is counted again, and where two quotas are about the same thing.
+// TestQuotaConcurrent checks that of 200 concurrent creates exactly as many as the quota allows are
+// admitted and counted, also during deletions and recounts, and with two overlapping quotas.
 func TestQuotaConcurrent(t *testing.T) {
 	_, c := startWith(t, server.Options{})
 	ctx := t.Context()
@@ -100,7 +99,7 @@ func TestQuotaConcurrent(t *testing.T) {
 	}
 }
 
-// TestQuotaFailedWrite: what was charged for and then not written is given back.
+// TestQuotaFailedWrite checks that the charge of a failed write is returned.
 func TestQuotaFailedWrite(t *testing.T) {
 	_, c := startWith(t, server.Options{})
 	limitSecrets(t, c, "few", "5")

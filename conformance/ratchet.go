@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// Ratchet holds the steps known to differ, each with the reason.
+// Ratchet is the list of steps known to differ, with reasons.
 type Ratchet struct {
 	reasons map[string]string
 }
 
-// ratchetHead explains the file to its readers.
+// ratchetHead is the comment at the start of the file.
 const ratchetHead = `# Steps that differ from kube-apiserver, and why: GROUP SCENARIO / STEP, a tab, the reason.
-# A step that differs and is not here fails the test, and so does a step that is here and agrees.
-# go test ./conformance -run TestConversations -update writes this file and keeps the reasons that it finds. A new line gets
-# the reason "` + unexplained + `", with which the test fails: write the real one, or mend the server.
+# The test fails for a step that differs and is not listed, and for a listed step that agrees.
+# go test ./conformance -run TestConversations -update rewrites this file and keeps the reasons. A new line gets
+# the reason "` + unexplained + `", with which the test fails: replace it by the real reason, or fix the server.
 `
 
-// unexplained is the reason of a line until somebody finds the real one.
+// unexplained is the reason of a new line.
 const unexplained = "not explained yet"
 
-// ReadRatchet reads the file of a ratchet. One that does not exist is empty.
+// ReadRatchet reads the file of a ratchet. A missing file is an empty ratchet.
 func ReadRatchet(path string) (Ratchet, error) {
 	r := Ratchet{reasons: map[string]string{}}
 	data, err := os.ReadFile(path)
@@ -44,17 +44,17 @@ func ReadRatchet(path string) (Ratchet, error) {
 		}
 		name, reason, ok := strings.Cut(line, "\t")
 		if !ok || reason == "" {
-			return r, fmt.Errorf("%s:%d: no tab and reason after the step", path, n)
+			return r, fmt.Errorf("%s:%d: missing tab and reason after the step", path, n)
 		}
 		if _, ok := r.reasons[name]; ok {
-			return r, fmt.Errorf("%s:%d: %s is there already", path, n, name)
+			return r, fmt.Errorf("%s:%d: duplicate step %s", path, n, name)
 		}
 		r.reasons[name] = reason
 	}
 	return r, lines.Err()
 }
 
-// Write writes the file of a ratchet, its lines in the order of results.
+// Write writes the file of a ratchet, with its lines in the order of results.
 func (r Ratchet) Write(path string, results []Result) error {
 	var b bytes.Buffer
 	b.WriteString(ratchetHead)
@@ -69,13 +69,13 @@ func (r Ratchet) Write(path string, results []Result) error {
 // Lists reports whether a step is known to differ.
 func (r Ratchet) Lists(name string) bool { return r.reasons[name] != "" }
 
-// Fault returns what is wrong with a result: it differs and is not listed with a
-// reason, or it is listed and agrees. It is empty if nothing is wrong.
+// Fault returns the failure of a result: it differs and is not listed with a reason, or it is
+// listed and agrees. It is empty if the result is as expected.
 func (r Ratchet) Fault(result Result) string {
 	reason := r.reasons[result.Name()]
 	switch {
 	case result.Agrees() && reason != "":
-		return "agrees now: take its line away (" + reason + ")"
+		return "agrees now: remove its line (" + reason + ")"
 	case !result.Agrees() && (reason == "" || reason == unexplained):
 		lines := []string{"differs: " + result.Step.Method + " " + result.Step.Path}
 		for i, d := range result.Differences {
@@ -90,7 +90,7 @@ func (r Ratchet) Fault(result Result) string {
 	return ""
 }
 
-// Updated returns the ratchet that fits results, with the reasons of r.
+// Updated returns the ratchet for results, with the reasons of r.
 func (r Ratchet) Updated(results []Result) Ratchet {
 	out := Ratchet{reasons: map[string]string{}}
 	for _, result := range results {
@@ -112,7 +112,7 @@ func (t Total) String() string {
 	return fmt.Sprintf("%-16s agree %4d  differ %4d", t.Group, t.Agree, t.Differ)
 }
 
-// Totals counts results by group, in their order, and all together in the end.
+// Totals counts results by group, in order, followed by the total of all groups.
 func Totals(results []Result) []Total {
 	var out []Total
 	index, all := map[string]int{}, Total{Group: "all"}

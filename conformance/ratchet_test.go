@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// result makes one for a test, that differs where diffs say.
+// result returns a result that differs at diffs.
 func result(step string, diffs ...Difference) Result {
 	return Result{Group: "g", Scenario: "s", Step: Step{ID: step}, Differences: diffs}
 }

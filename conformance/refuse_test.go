@@ -22,7 +22,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// logged is what a server logs.
+// logged collects the log of a server.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -40,8 +40,8 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// Bad credentials are refused with the right code, whatever they ask for, and
-// neither answers, logs nor metrics hold them.
+// TestRefused checks that invalid credentials are rejected with the right code for every request,
+// and appear neither in responses nor in logs nor in metrics.
 func TestRefused(t *testing.T) {
 	log := &logged{}
 	dir := t.TempDir()
@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// otherCA is a directory with a CA of somebody else's.
+// otherCA returns a directory with an untrusted CA.
 func otherCA(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

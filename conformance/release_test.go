@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// release is an application as package managers in the manner of helm keep it:
-// each revision of its manifest in a Secret, objects changed by three-way patches
-// between the last manifest, what is there, and the new one.
+// release is an application managed like by helm: each revision of its manifest is in a Secret, and
+// objects are changed by three-way patches between the last manifest, the live object and the new
+// manifest.
 type release struct {
 	clients   kubernetes.Interface
 	name, ns  string
@@ -29,7 +29,7 @@ func (r *release) secret(revision int) string {
 	return fmt.Sprintf("sh.helm.release.v1.%s.v%d", r.name, revision)
 }
 
-// record stores a manifest as the newest revision.
+// record stores a manifest as a new revision.
 func (r *release) record(ctx context.Context, manifest *appsv1.Deployment) error {
 	data, err := json.Marshal(manifest)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *release) manifest(ctx context.Context, revision int) (*appsv1.Deploymen
 	return out, json.Unmarshal(list.Items[0].Data["release"], out)
 }
 
-// upgrade makes what is there of manifest, or what there is to be.
+// upgrade changes the live objects to a manifest.
 func (r *release) upgrade(ctx context.Context, manifest *appsv1.Deployment) (*appsv1.Deployment, error) {
 	deployments := r.clients.AppsV1().Deployments(r.ns)
 	live, err := deployments.Get(ctx, manifest.Name, metav1.GetOptions{})
@@ -93,7 +93,7 @@ func (r *release) upgrade(ctx context.Context, manifest *appsv1.Deployment) (*ap
 	return live, r.record(ctx, manifest)
 }
 
-// rollback goes back to what an older revision was, as a new revision.
+// rollback restores an older revision as a new one.
 func (r *release) rollback(ctx context.Context, revision int) (*appsv1.Deployment, error) {
 	manifest, err := r.manifest(ctx, revision)
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *release) rollback(ctx context.Context, revision int) (*appsv1.Deploymen
 	return r.upgrade(ctx, manifest)
 }
 
-// wait returns when the Deployment is available.
+// wait waits until the Deployment is available.
 func (r *release) wait(ctx context.Context, d *appsv1.Deployment) error {
 	w, err := r.clients.AppsV1().Deployments(r.ns).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + d.Name, ResourceVersion: d.ResourceVersion})
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *release) wait(ctx context.Context, d *appsv1.Deployment) error {
 	return fmt.Errorf("the watch has ended: %w", ctx.Err())
 }
 
-// roll is what the controller of Deployments reports.
+// roll sets the status like the Deployment controller.
 func (r *release) roll(ctx context.Context, name string) error {
 	deployments := r.clients.AppsV1().Deployments(r.ns)
 	d, err := deployments.Get(ctx, name, metav1.GetOptions{})
@@ -144,8 +144,8 @@ func webManifest(image string, env ...corev1.EnvVar) *appsv1.Deployment {
 	}
 }
 
-// TestRelease installs, upgrades and rolls back an application, while others
-// change the same object.
+// TestRelease installs, upgrades and rolls back an application while other clients change the same
+// object.
 func TestRelease(t *testing.T) {
 	s := start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
@@ -174,7 +174,7 @@ func TestRelease(t *testing.T) {
 	if first.Generation != 1 {
 		t.Errorf("generation %d of a new object", first.Generation)
 	}
-	// Somebody else scales, and adds a container; neither is the release's to change.
+	// Another client scales and adds a container; the release must preserve both.
 	patch := `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"sidecar","image":"proxy:1"}]}}}}`
 	if _, err := clients.AppsV1().Deployments(r.ns).Patch(ctx, "web", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "other"}); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestRelease(t *testing.T) {
 	}
 	check(second, "web:2", "B=2")
 	check(step(r.rollback(ctx, 1)), "web:1", "A=1")
-	// The same again changes nothing.
+	// Repeating the upgrade changes nothing.
 	before, err := clients.AppsV1().Deployments(r.ns).Get(ctx, "web", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -12,42 +12,39 @@ import (
 
 // Replayer runs conversations against a server.
 type Replayer struct {
-	// Server is the URL of the server, and Token the bearer token of steps that
-	// have none of their own.
+	// Server is the URL of the server. Token is the bearer token of steps without one.
 	Server, Token string
-	// Parallel is how many scenarios run at a time; 0 means 8.
+	// Parallel is the number of concurrent scenarios; 0 means 8.
 	Parallel int
-	// IgnoreKeys are left out of the comparison wherever they stand.
+	// IgnoreKeys are keys that are not compared at any level.
 	IgnoreKeys []string
-	// Only, when it is not empty, restricts the run to scenarios whose name
-	// contains it.
+	// Only, if not empty, restricts the run to scenarios whose name contains it.
 	Only string
-	// NoServiceAccounts: the server makes no default service account, so that
-	// waiting for one is in vain.
+	// NoServiceAccounts skips waiting for default service accounts, for servers that do not create
+	// them.
 	NoServiceAccounts bool
-	// Patience, when it is not nil, bounds how long a step with a retry is
-	// repeated. It is asked with the step's name and the time it wants.
-	Patience func(name string, wanted time.Duration) time.Duration
+	// RetryLimit, if not nil, returns the time for which a step with a retry is repeated, given the
+	// step's name and its own limit.
+	RetryLimit func(name string, wanted time.Duration) time.Duration
 }
 
-// Result is what came of one step.
+// Result is the outcome of one step.
 type Result struct {
 	Group, Scenario string
 	Step            Step
 	Differences     []Difference
 }
 
-// Name names the step among all: "crud crud / create".
+// Name returns the unique name of the step: "crud crud / create".
 func (r Result) Name() string { return stepName(r.Group, r.Scenario, r.Step.ID) }
 
-// Agrees tells whether the server answered as recorded.
+// Agrees reports whether the response is equal to the recorded one.
 func (r Result) Agrees() bool { return len(r.Differences) == 0 }
 
 func stepName(group, scenario, step string) string { return group + " " + scenario + " / " + step }
 
-// Run replays files and returns a result for each step, in their order. An
-// error means that the replay could not run, or that ctx ended; a server that
-// fails gives results that differ.
+// Run replays files and returns a result for each step, in order. An error means that the replay
+// could not run or that ctx ended; errors of the server are results that differ.
 func (r Replayer) Run(ctx context.Context, files []File) ([]Result, error) {
 	parallel := cmp.Or(r.Parallel, 8)
 	c, err := newClient(r.Server, r.Token, parallel)
@@ -74,7 +71,7 @@ func (r Replayer) Run(ctx context.Context, files []File) ([]Result, error) {
 	return out, ctx.Err()
 }
 
-// job is one scenario to run, and what came of it.
+// job is one scenario to run and its results.
 type job struct {
 	group    string
 	scenario Scenario
@@ -93,19 +90,18 @@ func (r Replayer) jobs(files []File) []*job {
 	return jobs
 }
 
-// runAll calls run for several jobs at a time, and then for each job that must run
-// alone.
+// runAll calls run for several jobs concurrently, and then for each job that must run alone.
 func runAll(ctx context.Context, parallel int, jobs []*job, run func(*job)) {
-	var together, alone []*job
+	var concurrent, alone []*job
 	for _, j := range jobs {
-		if j.scenario.alone() {
+		if j.scenario.runsAlone() {
 			alone = append(alone, j)
 		} else {
-			together = append(together, j)
+			concurrent = append(concurrent, j)
 		}
 	}
-	// The longest first, so that none is left to run alone in the end.
-	slices.SortStableFunc(together, func(a, b *job) int { return cmp.Compare(b.scenario.idle(), a.scenario.idle()) })
+	// Start with the longest, so that none runs alone at the end.
+	slices.SortStableFunc(concurrent, func(a, b *job) int { return cmp.Compare(b.scenario.waitTime(), a.scenario.waitTime()) })
 	next := make(chan *job)
 	var workers sync.WaitGroup
 	for range parallel {
@@ -115,7 +111,7 @@ func runAll(ctx context.Context, parallel int, jobs []*job, run func(*job)) {
 			}
 		})
 	}
-	for _, j := range together {
+	for _, j := range concurrent {
 		if ctx.Err() != nil {
 			break
 		}
@@ -130,8 +126,8 @@ func runAll(ctx context.Context, parallel int, jobs []*job, run func(*job)) {
 	}
 }
 
-// idle is how long a scenario may have to wait for things to happen.
-func (s Scenario) idle() time.Duration {
+// waitTime returns the maximum time for which a scenario waits.
+func (s Scenario) waitTime() time.Duration {
 	var d time.Duration
 	for _, step := range s.Steps {
 		d += seconds(&step.Sleep, 0)

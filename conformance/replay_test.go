@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// fake is a server that knows a little: it keeps what is put, and streams.
+// fake is a server that stores objects and streams.
 type fake struct {
 	mu       sync.Mutex
 	requests []string
@@ -119,7 +119,7 @@ func TestRetry(t *testing.T) {
 	if !results[0].Agrees() {
 		t.Error(results[0].Differences)
 	}
-	impatient := Replayer{Patience: func(name string, wanted time.Duration) time.Duration {
+	impatient := Replayer{RetryLimit: func(name string, wanted time.Duration) time.Duration {
 		if name != "g x / retried" || wanted != 30*time.Second {
 			t.Errorf("patience was asked for %s, %s", name, wanted)
 		}

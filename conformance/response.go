@@ -7,60 +7,60 @@ import (
 	"unicode/utf8"
 )
 
-// keptHeaders are the response headers that are compared.
-var keptHeaders = []string{"Content-Type", "Warning", "Retry-After", "Location", "Allow", "Www-Authenticate"}
+// comparedHeaders are the response headers that are compared.
+var comparedHeaders = []string{"Content-Type", "Warning", "Retry-After", "Location", "Allow", "Www-Authenticate"}
 
-// response is the normalised form of an answer, in which runID became "<id>",
-// and the decoded body as it came (nil when it is not JSON).
-func (n normaliser) response(a answer, runID string) (resp map[string]any, raw any) {
-	anonymous := func(s string) string { return strings.ReplaceAll(s, runID, "<id>") }
+// response returns the normalised form of a response, with runID replaced by "<id>", and the
+// decoded body as received (nil if it is not JSON).
+func (n normaliser) response(a httpResponse, runID string) (resp map[string]any, raw any) {
+	replaceID := func(s string) string { return strings.ReplaceAll(s, runID, "<id>") }
 	headers := map[string]any{}
-	for _, k := range keptHeaders {
+	for _, k := range comparedHeaders {
 		if values := a.header.Values(k); len(values) > 0 {
 			lines := make([]string, len(values))
 			for i, v := range values {
-				lines[i] = n.text(anonymous(v))
+				lines[i] = n.text(replaceID(v))
 			}
 			headers[strings.ToLower(k)] = strings.Join(lines, "\n")
 		}
 	}
-	resp = map[string]any{"status": count(a.status), "headers": headers}
+	resp = map[string]any{"status": jsonInt(a.status), "headers": headers}
 	if a.events != nil {
-		resp["events"] = n.value(rename(a.events, anonymous), "")
+		resp["events"] = n.value(mapStrings(a.events, replaceID), "")
 		return resp, a.events
 	}
-	resp["body"], raw = n.body(a.data, a.header, anonymous)
+	resp["body"], raw = n.body(a.data, a.header, replaceID)
 	return resp, raw
 }
 
-func (n normaliser) body(data []byte, header http.Header, anonymous func(string) string) (body, raw any) {
+func (n normaliser) body(data []byte, header http.Header, replaceID func(string) string) (body, raw any) {
 	contentType := strings.Join(header.Values("Content-Type"), "\n")
 	isJSON := strings.Contains(contentType, "json")
 	if isJSON && utf8.Valid(data) {
-		if v, err := decode(data); err == nil {
-			return n.value(rename(v, anonymous), ""), v
+		if v, err := decodeJSON(data); err == nil {
+			return n.value(mapStrings(v, replaceID), ""), v
 		}
 	}
 	if isJSON || strings.HasPrefix(contentType, "text/") || strings.Contains(contentType, "yaml") || len(data) == 0 {
-		// One replacement character for each byte that is not UTF-8.
-		return n.text(anonymous(string([]rune(string(data))))), nil
+		// Each byte that is not UTF-8 becomes a replacement character.
+		return n.text(replaceID(string([]rune(string(data))))), nil
 	}
 	return map[string]any{"bytes": hex.EncodeToString(data[:min(4, len(data))])}, nil
 }
 
-// rename returns a copy of v with f applied to every text and key.
-func rename(v any, f func(string) string) any {
+// mapStrings returns a copy of v with f applied to each string and key.
+func mapStrings(v any, f func(string) string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, x := range v {
-			out[f(k)] = rename(x, f)
+			out[f(k)] = mapStrings(x, f)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, x := range v {
-			out[i] = rename(x, f)
+			out[i] = mapStrings(x, f)
 		}
 		return out
 	case string:

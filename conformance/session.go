@@ -17,7 +17,7 @@ type session struct {
 	normaliser
 	client *client
 	group  string
-	// id is the random tail of names in this run; values are the variables.
+	// id is the random suffix of names in this run; values are the values of variables.
 	id     string
 	values map[string]any
 }
@@ -27,19 +27,19 @@ var (
 	notInLabels = regexp.MustCompile(`[^a-z0-9]+`)
 )
 
-// run replays a scenario and returns a result for each of its steps.
+// run replays a scenario and returns a result for each step.
 func (s *session) run(ctx context.Context, scenario Scenario) []Result {
 	s.begin(scenario.Name)
 	defer s.end(ctx, scenario)
-	if scenario.inNamespace() {
-		s.makeNamespace(ctx, scenario)
+	if scenario.hasNamespace() {
+		s.createNamespace(ctx, scenario)
 	}
 	results := make([]Result, 0, len(scenario.Steps))
 	for _, step := range scenario.Steps {
 		result := Result{Group: s.group, Scenario: scenario.Name, Step: step}
 		got, err := s.step(ctx, scenario.Name, step)
 		switch {
-		case err != nil: // a refused or broken connection is a finding too
+		case err != nil: // a failed connection is a difference as well
 			result.Differences = []Difference{{"connection", "an answer", err.Error()}}
 		case step.Expect == nil:
 			result.Differences = []Difference{{"recorded", "<nothing>", ""}}
@@ -63,45 +63,44 @@ func (s *session) begin(name string) {
 	s.values = map[string]any{"id": s.id, "ns": "p-" + label[:min(40, len(label))] + "-" + s.id}
 }
 
-// makeNamespace creates the scenario's namespace. Faults show in its steps.
-func (s *session) makeNamespace(ctx context.Context, scenario Scenario) {
+// createNamespace creates the scenario's namespace. If that fails, its steps differ.
+func (s *session) createNamespace(ctx context.Context, scenario Scenario) {
 	_, _ = s.client.do(ctx, Step{Method: "POST", Path: "/api/v1/namespaces",
-		Body: json.RawMessage(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"${ns}"}}`)}, s.sub)
+		Body: json.RawMessage(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"${ns}"}}`)}, s.substitute)
 	if s.NoServiceAccounts {
 		return
 	}
 	get := Step{Method: "GET", Path: "/api/v1/namespaces/${ns}/serviceaccounts/default"}
 	deadline := time.Now().Add(seconds(scenario.ServiceAccountSeconds, 5))
 	for time.Now().Before(deadline) {
-		if a, err := s.client.do(ctx, get, s.sub); err != nil || a.status == http.StatusOK {
+		if a, err := s.client.do(ctx, get, s.substitute); err != nil || a.status == http.StatusOK {
 			return
 		}
 		pause(ctx, 50*time.Millisecond)
 	}
 }
 
-// end deletes what the scenario leaves, also when ctx has ended.
+// end deletes the objects of the scenario, even if ctx has ended.
 func (s *session) end(ctx context.Context, scenario Scenario) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	paths := scenario.Cleanup
-	if scenario.inNamespace() {
+	if scenario.hasNamespace() {
 		paths = append([]string{"/api/v1/namespaces/${ns}"}, paths...)
 	}
 	for _, path := range paths {
-		_, _ = s.client.do(ctx, Step{Method: "DELETE", Path: path}, s.sub)
+		_, _ = s.client.do(ctx, Step{Method: "DELETE", Path: path}, s.substitute)
 	}
 }
 
-// step sends one step, as often as its retry asks for, and returns the
-// normalised response.
+// step sends one step, repeats it according to its retry, and returns the normalised response.
 func (s *session) step(ctx context.Context, scenario string, step Step) (map[string]any, error) {
 	pause(ctx, seconds(&step.Sleep, 0))
-	start, patience := time.Now(), time.Duration(0)
+	start, limit := time.Now(), time.Duration(0)
 	if step.Retry != nil {
-		patience = seconds(step.Retry.Seconds, 10)
-		if s.Patience != nil {
-			patience = s.Patience(stepName(s.group, scenario, step.ID), patience)
+		limit = seconds(step.Retry.Seconds, 10)
+		if s.RetryLimit != nil {
+			limit = s.RetryLimit(stepName(s.group, scenario, step.ID), limit)
 		}
 	}
 	for {
@@ -109,12 +108,12 @@ func (s *session) step(ctx context.Context, scenario string, step Step) (map[str
 		if step.Stream != nil {
 			send = s.client.stream
 		}
-		a, err := send(ctx, step, s.sub)
+		a, err := send(ctx, step, s.substitute)
 		if err != nil {
 			return nil, err
 		}
 		resp, raw := s.response(a, s.id)
-		if step.Retry == nil || s.holds(step.Retry.Until, a.status, raw) || time.Since(start) > patience || ctx.Err() != nil {
+		if step.Retry == nil || s.retrySucceeded(step.Retry.Until, a.status, raw) || time.Since(start) > limit || ctx.Err() != nil {
 			for name, path := range step.Save {
 				s.values[name] = lookup(raw, path)
 			}
@@ -124,18 +123,18 @@ func (s *session) step(ctx context.Context, scenario string, step Step) (map[str
 	}
 }
 
-// holds tells whether a response is what a retry waits for.
-func (s *session) holds(until any, status int, raw any) bool {
+// retrySucceeded reports whether a response satisfies the condition of a retry.
+func (s *session) retrySucceeded(until any, status int, raw any) bool {
 	values, ok := until.(map[string]any)
 	if !ok {
-		return equal(until, count(status))
+		return equal(until, jsonInt(status))
 	}
 	if raw == nil {
 		return false
 	}
 	for path, want := range values {
 		if text, ok := want.(string); ok {
-			want = s.sub(text)
+			want = s.substitute(text)
 		}
 		if !equal(want, lookup(raw, path)) {
 			return false
@@ -144,8 +143,8 @@ func (s *session) holds(until any, status int, raw any) bool {
 	return true
 }
 
-// sub puts the values of variables into a text. Unknown ones stay.
-func (s *session) sub(text string) string {
+// substitute replaces variables in a text by their values. Unknown variables remain.
+func (s *session) substitute(text string) string {
 	return variable.ReplaceAllStringFunc(text, func(m string) string {
 		v, ok := s.values[m[2:len(m)-1]]
 		if !ok {
@@ -154,7 +153,7 @@ func (s *session) sub(text string) string {
 		switch v := v.(type) {
 		case string:
 			return v
-		case nil: // a path that was not there, as the recorder wrote it
+		case nil: // a missing path, formatted like in the recorder
 			return "None"
 		case bool:
 			if v {
@@ -162,13 +161,13 @@ func (s *session) sub(text string) string {
 			}
 			return "False"
 		case json.Number:
-			return number(v.String())
+			return pythonNumber(v.String())
 		}
 		return fmt.Sprint(v)
 	})
 }
 
-// pause waits for d, or for ctx to end.
+// pause waits for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return

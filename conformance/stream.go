@@ -12,24 +12,23 @@ import (
 	"time"
 )
 
-// closed is the event that stands for the end of a stream.
-const closed = "<closed>"
+// streamClosed is the event that represents the end of a stream.
+const streamClosed = "<closed>"
 
-// stream sends a step and reads the events that come, until there are as many
-// as the step wants or its time is up.
-func (c *client) stream(ctx context.Context, step Step, sub func(string) string) (answer, error) {
+// stream sends a step and reads events until it has as many as the step requires or the time is up.
+func (c *client) stream(ctx context.Context, step Step, sub func(string) string) (httpResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	left := seconds(step.Stream.Seconds, 5)
 	start := time.Now()
-	patience := time.AfterFunc(requestTimeout, cancel) // for the answer to begin
+	patience := time.AfterFunc(requestTimeout, cancel) // limits the wait for the response
 	defer patience.Stop()
 	resp, err := c.send(ctx, step, sub)
 	if err != nil {
-		return answer{}, err
+		return httpResponse{}, err
 	}
 	defer resp.Body.Close()
-	a := answer{status: resp.StatusCode, header: resp.Header}
+	a := httpResponse{status: resp.StatusCode, header: resp.Header}
 	if resp.StatusCode != http.StatusOK {
 		a.data, err = io.ReadAll(resp.Body)
 		return a, err
@@ -39,8 +38,8 @@ func (c *client) stream(ctx context.Context, step Step, sub func(string) string)
 	return a, err
 }
 
-// readEvents reads JSON values, one on each line, until there are n (nil: no
-// bound), the stream ends, or ctx does.
+// readEvents reads JSON values, one per line, until there are n (nil: no limit), the stream ends,
+// or ctx ends.
 func readEvents(ctx context.Context, r io.Reader, n *int) ([]any, error) {
 	events := []any{}
 	lines := bufio.NewReader(r)
@@ -50,14 +49,14 @@ func readEvents(ctx context.Context, r io.Reader, n *int) ([]any, error) {
 		case err != nil && ctx.Err() != nil:
 			return events, nil
 		case errors.Is(err, io.EOF):
-			return append(events, map[string]any{"type": closed}), nil
+			return append(events, map[string]any{"type": streamClosed}), nil
 		case err != nil:
 			return nil, err
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		event, err := decode(line)
+		event, err := decodeJSON(line)
 		if err != nil {
 			return nil, fmt.Errorf("event %d: %w", len(events), err)
 		}
@@ -66,8 +65,8 @@ func readEvents(ctx context.Context, r io.Reader, n *int) ([]any, error) {
 	return events, nil
 }
 
-// decode reads one JSON value, and nothing after it. Numbers stay as written.
-func decode(data []byte) (any, error) {
+// decodeJSON decodes a single JSON value. Numbers remain as written.
+func decodeJSON(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var v any

@@ -21,8 +21,7 @@ const (
 	signature       = "jws-kubeconfig-"
 )
 
-// verifies tells whether a detached signature is of the content, as kubeadm
-// looks at it.
+// verifies reports whether a detached signature matches the content, as kubeadm checks it.
 func verifies(jws, content, secret string) bool {
 	header, rest, ok := strings.Cut(jws, ".")
 	sum, ok2 := strings.CutPrefix(rest, ".")
@@ -32,14 +31,14 @@ func verifies(jws, content, secret string) bool {
 	return ok && ok2 && err == nil && hmac.Equal(got, mac.Sum(nil))
 }
 
-// bootstrapToken is a Secret with a token for signing.
+// bootstrapToken returns a Secret with a token for signing.
 func bootstrapToken(id, secret string, expires string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: bootstrapPrefix + id}, Type: "bootstrap.kubernetes.io/token", StringData: map[string]string{
 		"token-id": id, "token-secret": secret, "usage-bootstrap-signing": "true", "expiration": expires,
 	}}
 }
 
-// TestBootstrapTokens signs cluster-info with tokens as they come and go.
+// TestBootstrapTokens checks that cluster-info is signed with the current tokens.
 func TestBootstrapTokens(t *testing.T) {
 	_, c := start(t, server.Options{})
 	ctx := t.Context()
@@ -89,12 +88,12 @@ func TestBootstrapTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	has("a token ended", "two", first)
-	eventually(t, "an ended token is cleaned away", func(ctx context.Context) (bool, error) {
+	eventually(t, "an expired token is deleted", func(ctx context.Context) (bool, error) {
 		_, err := secrets.Get(ctx, bootstrapPrefix+"cccccc", metav1.GetOptions{})
 		return gone(err)
 	})
 	make(bootstrapToken("dddddd", "secretsecret0004", "some day"))
-	eventually(t, "a token with an end that nobody can read is cleaned away", func(ctx context.Context) (bool, error) {
+	eventually(t, "a token with a malformed expiration is deleted", func(ctx context.Context) (bool, error) {
 		_, err := secrets.Get(ctx, bootstrapPrefix+"dddddd", metav1.GetOptions{})
 		return gone(err)
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// What a Secret with a bootstrap token is called and has in it.
+// Name and data of the Secret of a bootstrap token.
 const (
 	bootstrapPrefix     = "bootstrap-token-"
 	bootstrapType       = "bootstrap.kubernetes.io/token"
@@ -24,27 +24,27 @@ const (
 
 var bootstrapIDForm = regexp.MustCompile(`^[a-z0-9]{6}$`)
 
-// bootstrapTokens are the Secrets with bootstrap tokens.
-func bootstrapTokens[K comparable](secrets *api.Resource, keys func(change) []K) source[K] {
+// bootstrapTokens returns a source of the Secrets of bootstrap tokens.
+func bootstrapTokens[K comparable](secrets *api.Resource, keys func(objectChange) []K) source[K] {
 	return source[K]{resource: secrets, namespace: metav1.NamespaceSystem, fields: bootstrapSelector(), keys: keys}
 }
 
 func bootstrapSelector() fields.Selector { return fields.OneTermEqualSelector("type", bootstrapType) }
 
-// signingToken returns the id of a token and the secret to sign with; ok is
-// false when the token is not one, or is not for signing.
+// signingToken returns the ID and the secret of a valid bootstrap token for signing; ok is
+// false otherwise.
 func signingToken(s *corev1.Secret, now time.Time) (id, secret string, ok bool) {
 	id, named := strings.CutPrefix(s.Name, bootstrapPrefix)
 	secret = string(s.Data[bootstrapSecret])
-	left, limited := tokenTime(s, now)
+	left, limited := tokenLifetime(s, now)
 	ok = named && bootstrapIDForm.MatchString(id) && string(s.Data[bootstrapID]) == id && secret != "" &&
 		string(s.Data[bootstrapSigning]) == "true" && (!limited || left > 0)
 	return id, secret, ok
 }
 
-// tokenTime is how long a token is still good; limited is false when that is for
-// ever. An expiration that cannot be read is over.
-func tokenTime(s *corev1.Secret, now time.Time) (left time.Duration, limited bool) {
+// tokenLifetime returns the remaining lifetime of a token; limited is false if it does not
+// expire. A malformed expiration counts as expired.
+func tokenLifetime(s *corev1.Secret, now time.Time) (left time.Duration, limited bool) {
 	text := string(s.Data[bootstrapExpiration])
 	if text == "" {
 		return 0, false

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestDetachedSignature compares with what another implementation made.
+// TestDetachedSignature compares a signature with that of another implementation.
 func TestDetachedSignature(t *testing.T) {
 	const want = "eyJhbGciOiJIUzI1NiIsImtpZCI6ImpvaW4wMSJ9..W8bZMdwY-ljS4KIHAeqQCgNjdxjpCuCwugvQ8ahLyVA"
 	if got := detachedSignature("content", "join01", "0123456789abcdef"); got != want {

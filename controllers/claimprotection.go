@@ -13,43 +13,43 @@ import (
 
 const claimProtectionName = "persistentvolumeclaim-protection-controller"
 
-// newClaimProtection keeps claims that pods use.
+// newClaimProtection returns the controller that protects claims in use by pods.
 func newClaimProtection(c Config) Controller {
 	claims, pods := c.served(corev1.SchemeGroupVersion, "persistentvolumeclaims"), c.served(corev1.SchemeGroupVersion, "pods")
 	if claims == nil || pods == nil {
 		return nil
 	}
-	p := &protection{Config: c, client: newClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: admission.PVCProtection}
-	p.used = func(ctx context.Context, obj api.Object) (bool, error) {
+	p := &finalizerProtection{Config: c, client: newClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: admission.PVCProtection}
+	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
 		items, err := c.items(ctx, pods, obj.GetNamespace(), registry.Selection{})
 		for _, item := range items {
 			pod, err := item.Object()
-			if err != nil || uses(pod.(*corev1.Pod), obj) {
+			if err != nil || podUsesClaim(pod.(*corev1.Pod), obj) {
 				return true, err
 			}
 		}
 		return false, err
 	}
 	return &loop[objectName]{Config: c, name: claimProtectionName, sync: p.sync, sources: []source[objectName]{
-		{resource: claims, keys: keyOf},
-		// A pod that comes changes nothing. Of one that went while nobody looked
-		// only the name is known: then all claims of its namespace are looked at.
-		{resource: pods, keys: func(ch change) []objectName {
+		{resource: claims, keys: objectKey},
+		// Only the end of a pod can free a claim. The object of an unobserved deletion has
+		// no spec, so all claims of its namespace are synced.
+		{resource: pods, keys: func(ch objectChange) []objectName {
 			pod, known := ch.object.(*corev1.Pod)
 			switch {
-			case known && (ch.gone || over(pod)):
-				return mentioned(pod)
+			case known && (ch.deleted || podEnded(pod)):
+				return claimsOfPod(pod)
 			case !known:
-				return all(c, claims, ch.object.GetNamespace())
+				return cachedKeys(c, claims, ch.object.GetNamespace())
 			}
 			return nil
 		}},
 	}}
 }
 
-// uses tells whether a pod uses a claim. One that is on no node does not: no node
-// will start it with a claim that is being deleted.
-func uses(pod *corev1.Pod, claim api.Object) bool {
+// podUsesClaim reports whether a pod uses a claim. An unscheduled pod does not, because it
+// cannot be started with a claim that is being deleted.
+func podUsesClaim(pod *corev1.Pod, claim api.Object) bool {
 	if pod.Spec.NodeName == "" {
 		return false
 	}
@@ -57,15 +57,15 @@ func uses(pod *corev1.Pod, claim api.Object) bool {
 		v := &pod.Spec.Volumes[i]
 		switch {
 		case v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim.GetName(),
-			v.Ephemeral != nil && pod.Name+"-"+v.Name == claim.GetName() && metav1.IsControlledBy(claim, pod) && !over(pod):
+			v.Ephemeral != nil && pod.Name+"-"+v.Name == claim.GetName() && metav1.IsControlledBy(claim, pod) && !podEnded(pod):
 			return true
 		}
 	}
 	return false
 }
 
-// mentioned are the claims that a pod names, and those that are made for it.
-func mentioned(pod *corev1.Pod) (keys []objectName) {
+// claimsOfPod returns the claims that a pod references and its ephemeral claims.
+func claimsOfPod(pod *corev1.Pod) (keys []objectName) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		switch {
@@ -78,7 +78,7 @@ func mentioned(pod *corev1.Pod) (keys []objectName) {
 	return keys
 }
 
-// over tells of pods that run no more.
-func over(pod *corev1.Pod) bool {
+// podEnded reports whether a pod has ended.
+func podEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }

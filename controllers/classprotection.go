@@ -12,18 +12,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-const classProtectionName = "volumeattributesclass-protection-controller"
+const attributesClassProtectionName = "volumeattributesclass-protection-controller"
 
-// newClassProtection keeps attribute classes that claims or volumes have, or are
-// on their way to.
-func newClassProtection(c Config) Controller {
+// newAttributesClassProtection returns the controller that protects volume attributes classes
+// that claims or volumes have or are changing to.
+func newAttributesClassProtection(c Config) Controller {
 	classes := c.served(storagev1.SchemeGroupVersion, "volumeattributesclasses")
 	claims, volumes := c.served(corev1.SchemeGroupVersion, "persistentvolumeclaims"), c.served(corev1.SchemeGroupVersion, "persistentvolumes")
 	if classes == nil || claims == nil || volumes == nil {
 		return nil
 	}
-	p := &protection{Config: c, client: newClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: admission.VACProtection}
-	p.used = func(ctx context.Context, obj api.Object) (bool, error) {
+	p := &finalizerProtection{Config: c, client: newClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: admission.VACProtection}
+	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
 		for _, res := range []*api.Resource{claims, volumes} {
 			items, err := c.items(ctx, res, "", registry.Selection{})
 			if err != nil {
@@ -31,29 +31,29 @@ func newClassProtection(c Config) Controller {
 			}
 			for _, item := range items {
 				user, err := item.Object()
-				if err != nil || slices.Contains(classesOf(user), obj.GetName()) {
+				if err != nil || slices.Contains(attributesClassesOf(user), obj.GetName()) {
 					return true, err
 				}
 			}
 		}
 		return false, nil
 	}
-	// Who has a class is known of its last state only; a class that is to go is
-	// looked at whenever anything changes that could have had it.
-	going := func(change) (keys []objectName) {
-		for _, key := range all(c, classes, "") {
+	// A change has only the last state of an object, which may have had a deleted class
+	// before, so every change syncs all deleted classes.
+	going := func(objectChange) (keys []objectName) {
+		for _, key := range cachedKeys(c, classes, "") {
 			if obj, err := c.live(context.Background(), classes, "", key.name); err == nil && obj != nil && obj.GetDeletionTimestamp() != nil {
 				keys = append(keys, key)
 			}
 		}
 		return keys
 	}
-	return &loop[objectName]{Config: c, name: classProtectionName, sync: p.sync, sources: []source[objectName]{
-		{resource: classes, keys: keyOf}, {resource: claims, keys: going}, {resource: volumes, keys: going},
+	return &loop[objectName]{Config: c, name: attributesClassProtectionName, sync: p.sync, sources: []source[objectName]{
+		{resource: classes, keys: objectKey}, {resource: claims, keys: going}, {resource: volumes, keys: going},
 	}}
 }
 
-func classesOf(obj api.Object) (names []string) {
+func attributesClassesOf(obj api.Object) (names []string) {
 	note := func(name *string) {
 		if name != nil {
 			names = append(names, *name)

@@ -14,19 +14,17 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// userAgent is what controllers call themselves, and so the name of the field
-// manager that their writes are recorded under.
+// userAgent is the user agent of the controllers, which is also the name of the field
+// manager of their writes.
 const userAgent = "kube-controller-manager"
 
-// Client sends requests to a server in this process, as one user, through its
-// whole chain but without a connection.
+// Client sends requests as one user to a server in this process, through its handler chain.
 type Client struct {
 	handler http.Handler
 	user    *request.User
 }
 
-// newClient makes a client for the controller of a name, who is a service
-// account.
+// newClient returns a client with the service account of a controller.
 func newClient(handler http.Handler, name string) *Client {
 	return &Client{handler: handler, user: &request.User{
 		Name: "system:serviceaccount:kube-system:" + name,
@@ -36,8 +34,8 @@ func newClient(handler http.Handler, name string) *Client {
 	}}
 }
 
-// managerClient makes a client for what kube-controller-manager does as itself:
-// who sees to service accounts is none.
+// managerClient returns a client with the user of kube-controller-manager, for controllers
+// that have no service account, such as those that create service accounts.
 func managerClient(handler http.Handler) *Client {
 	return &Client{handler: handler, user: &request.User{
 		Name:   "system:kube-controller-manager",
@@ -45,14 +43,14 @@ func managerClient(handler http.Handler) *Client {
 	}}
 }
 
-// serverName is under what name the server itself owns fields.
-const serverName = "kube-apiserver"
+// serverManager is the field manager of the server's own writes.
+const serverManager = "kube-apiserver"
 
-// asServer is a context for what the server writes by itself.
+// asServer returns a context for the server's own writes.
 func asServer(ctx context.Context) context.Context { return request.AsServer(ctx) }
 
-// do sends a request and reads the answer into out, unless that is nil. An
-// answer that is a failure comes back as *apierrors.StatusError.
+// do sends a request and decodes the response into out, unless out is nil. An error response
+// is returned as *apierrors.StatusError.
 func (c *Client) do(ctx context.Context, method, path, contentType string, body, out any) error {
 	var data []byte
 	if body != nil {
@@ -70,7 +68,7 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, body,
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
-	w := &answer{header: http.Header{}, code: http.StatusOK}
+	w := &memoryResponse{header: http.Header{}, code: http.StatusOK}
 	c.handler.ServeHTTP(w, r)
 	if w.code >= http.StatusBadRequest {
 		var status metav1.Status
@@ -88,18 +86,18 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, body,
 	return nil
 }
 
-// answer is the ResponseWriter of a request without a connection.
-type answer struct {
+// memoryResponse is an in-memory http.ResponseWriter.
+type memoryResponse struct {
 	header http.Header
 	code   int
 	body   bytes.Buffer
 }
 
 // Header implements http.ResponseWriter.
-func (a *answer) Header() http.Header { return a.header }
+func (a *memoryResponse) Header() http.Header { return a.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (a *answer) WriteHeader(code int) { a.code = code }
+func (a *memoryResponse) WriteHeader(code int) { a.code = code }
 
 // Write implements http.ResponseWriter.
-func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
+func (a *memoryResponse) Write(b []byte) (int, error) { return a.body.Write(b) }

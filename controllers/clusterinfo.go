@@ -20,45 +20,44 @@ import (
 
 const clusterInfoName = "bootstrap-signer-controller"
 
-// The ConfigMap that is signed, in the namespace that everybody may read: what it
-// holds, and what stands before the ids of tokens in the names of signatures.
+// The ConfigMap that is signed, in the public namespace: its name, the key of the signed
+// content, and the prefix of the keys of signatures, which end in the ID of a token.
 const (
 	clusterInfo      = "cluster-info"
 	clusterInfoKey   = "kubeconfig"
 	signaturesPrefix = "jws-kubeconfig-"
 )
 
-// infoSigner signs, with every bootstrap token that is for it, what a new node
-// must know of the cluster before it can trust it.
-type infoSigner struct {
+// clusterInfoSigner signs the cluster-info ConfigMap with every bootstrap token for signing. New
+// nodes verify the cluster by the signature.
+type clusterInfoSigner struct {
 	Config
 	client              *Client
 	configMaps, secrets *api.Resource
 }
 
-func newInfoSigner(c Config) Controller {
-	s := &infoSigner{Config: c, client: newClient(c.Handler, "bootstrap-signer"),
+func newClusterInfoSigner(c Config) Controller {
+	s := &clusterInfoSigner{Config: c, client: newClient(c.Handler, "bootstrap-signer"),
 		configMaps: c.served(corev1.SchemeGroupVersion, "configmaps"), secrets: c.served(corev1.SchemeGroupVersion, "secrets")}
 	if s.configMaps == nil || s.secrets == nil {
 		return nil
 	}
-	all := func(change) []string { return []string{clusterInfo} }
+	all := func(objectChange) []string { return []string{clusterInfo} }
 	return &loop[string]{Config: c, name: clusterInfoName, sync: s.sync, sources: []source[string]{
-		{resource: s.configMaps, namespace: metav1.NamespacePublic, fields: named(clusterInfo), keys: all},
+		{resource: s.configMaps, namespace: metav1.NamespacePublic, fields: byName(clusterInfo), keys: all},
 		bootstrapTokens(s.secrets, all),
 	}}
 }
 
-// sync brings the signatures up to date, and looks again when the next token
-// ends.
-func (s *infoSigner) sync(ctx context.Context, _ string) (verdict, error) {
-	info, err := get[*corev1.ConfigMap](ctx, s.Config, s.configMaps, metav1.NamespacePublic, clusterInfo)
+// sync updates the signatures, and returns the time until the next token expires.
+func (s *clusterInfoSigner) sync(ctx context.Context, _ string) (syncResult, error) {
+	info, err := getObject[*corev1.ConfigMap](ctx, s.Config, s.configMaps, metav1.NamespacePublic, clusterInfo)
 	if err != nil || info == nil {
-		return done, err
+		return resultDone, err
 	}
 	content, ok := info.Data[clusterInfoKey]
 	if !ok {
-		return done, nil
+		return resultDone, nil
 	}
 	data := maps.Clone(info.Data)
 	maps.DeleteFunc(data, func(k, _ string) bool { return strings.HasPrefix(k, signaturesPrefix) })
@@ -68,25 +67,25 @@ func (s *infoSigner) sync(ctx context.Context, _ string) (verdict, error) {
 	}
 	signed := info.DeepCopy()
 	signed.Data = data
-	err = s.client.do(ctx, http.MethodPut, pathOf(s.configMaps, info.Namespace, info.Name), "application/json", signed, nil)
+	err = s.client.do(ctx, http.MethodPut, objectPath(s.configMaps, info.Namespace, info.Name), "application/json", signed, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
 	return next, err
 }
 
-// addSignatures adds one for each token, and returns when the first one of them
-// ends.
-func (s *infoSigner) addSignatures(ctx context.Context, data map[string]string, content string) (next verdict, err error) {
+// addSignatures adds a signature for each token, and returns the time until the first of
+// them expires.
+func (s *clusterInfoSigner) addSignatures(ctx context.Context, data map[string]string, content string) (next syncResult, err error) {
 	items, err := s.items(ctx, s.secrets, metav1.NamespaceSystem, registry.Selection{Fields: bootstrapSelector()})
 	if err != nil {
-		return done, err
+		return resultDone, err
 	}
 	now := s.Now()
 	for _, item := range items {
 		obj, err := item.Object()
 		if err != nil {
-			return done, err
+			return resultDone, err
 		}
 		secret := obj.(*corev1.Secret)
 		id, key, ok := signingToken(secret, now)
@@ -94,15 +93,15 @@ func (s *infoSigner) addSignatures(ctx context.Context, data map[string]string, 
 			continue
 		}
 		data[signaturesPrefix+id] = detachedSignature(content, id, key)
-		if left, limited := tokenTime(secret, now); limited && (next == done || left < time.Duration(next)) {
-			next = verdict(left)
+		if left, limited := tokenLifetime(secret, now); limited && (next == resultDone || left < time.Duration(next)) {
+			next = syncResult(left)
 		}
 	}
 	return next, nil
 }
 
-// detachedSignature is a JSON Web Signature (RFC 7515, appendix F) by HS256 in
-// compact form, with nothing where the content stands.
+// detachedSignature returns a JSON Web Signature (RFC 7515, appendix F) with HS256 in
+// compact form without the payload.
 func detachedSignature(content, id, secret string) string {
 	encode := base64.RawURLEncoding.EncodeToString
 	header := encode([]byte(`{"alg":"HS256","kid":"` + id + `"}`))

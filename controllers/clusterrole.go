@@ -16,37 +16,37 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-const aggregationName = "clusterrole-aggregation-controller"
+const roleAggregationName = "clusterrole-aggregation-controller"
 
-// roleGatherer gives cluster roles that gather others the rules of those. A
-// change of any cluster role may be one of what any of them gathers.
-type roleGatherer struct {
+// roleAggregator sets the rules of aggregated cluster roles. A change of any cluster role may
+// change the rules of any aggregated one.
+type roleAggregator struct {
 	Config
 	client *Client
 	roles  *api.Resource
 }
 
-func newAggregation(c Config) Controller {
-	a := &roleGatherer{Config: c, client: newClient(c.Handler, aggregationName), roles: c.served(rbacv1.SchemeGroupVersion, "clusterroles")}
+func newRoleAggregator(c Config) Controller {
+	a := &roleAggregator{Config: c, client: newClient(c.Handler, roleAggregationName), roles: c.served(rbacv1.SchemeGroupVersion, "clusterroles")}
 	if a.roles == nil {
 		return nil
 	}
-	everything := func(change) []string { return []string{""} }
-	return &loop[string]{Config: c, name: aggregationName, sync: a.sync, sources: []source[string]{{resource: a.roles, keys: everything}}}
+	everything := func(objectChange) []string { return []string{""} }
+	return &loop[string]{Config: c, name: roleAggregationName, sync: a.sync, sources: []source[string]{{resource: a.roles, keys: everything}}}
 }
 
-// sync looks at all roles, once for all changes that came meanwhile. What a role
-// gathered may be gathered by another, which its change will bring about.
-func (a *roleGatherer) sync(ctx context.Context, _ string) (verdict, error) {
+// sync updates all aggregated roles. A role that aggregates a changed one is updated by the
+// sync that the change triggers.
+func (a *roleAggregator) sync(ctx context.Context, _ string) (syncResult, error) {
 	items, err := a.items(ctx, a.roles, "", registry.Selection{})
 	if err != nil {
-		return done, err
+		return resultDone, err
 	}
 	roles := make([]*rbacv1.ClusterRole, 0, len(items))
 	for _, item := range items {
 		obj, err := item.Object()
 		if err != nil {
-			continue // told of by the store
+			continue // the store has logged it
 		}
 		roles = append(roles, obj.(*rbacv1.ClusterRole))
 	}
@@ -55,23 +55,23 @@ func (a *roleGatherer) sync(ctx context.Context, _ string) (verdict, error) {
 		if role.AggregationRule == nil {
 			continue
 		}
-		rules, err := gathered(role, roles)
+		rules, err := aggregatedRules(role, roles)
 		if err != nil {
-			continue // a selector that means nothing gathers nothing until it is mended
+			continue // an invalid selector leaves the rules as they are
 		}
 		if equality.Semantic.DeepEqual(rules, role.Rules) {
 			continue
 		}
 		if err := a.apply(ctx, role.Name, rules); err != nil {
-			return done, err
+			return resultDone, err
 		}
 	}
-	return done, nil
+	return resultDone, nil
 }
 
-// gathered are the rules that a role is to have: those of the roles that it
-// selects, each once, in the order of selectors and names.
-func gathered(role *rbacv1.ClusterRole, roles []*rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
+// aggregatedRules returns the rules of an aggregated role: those of the selected roles without
+// duplicates, in the order of selectors and names.
+func aggregatedRules(role *rbacv1.ClusterRole, roles []*rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	rules := []rbacv1.PolicyRule{}
 	for i := range role.AggregationRule.ClusterRoleSelectors {
 		selector, err := metav1.LabelSelectorAsSelector(&role.AggregationRule.ClusterRoleSelectors[i])
@@ -92,16 +92,15 @@ func gathered(role *rbacv1.ClusterRole, roles []*rbacv1.ClusterRole) ([]rbacv1.P
 	return rules, nil
 }
 
-// apply makes rules those of a role. The controller owns them, whoever else
-// says so.
-func (a *roleGatherer) apply(ctx context.Context, name string, rules []rbacv1.PolicyRule) error {
-	path := pathOf(a.roles, "", name) + "?force=true&fieldManager=" + aggregationName
+// apply sets the rules of a role by a forced apply, so that the controller owns them.
+func (a *roleAggregator) apply(ctx context.Context, name string, rules []rbacv1.PolicyRule) error {
+	path := objectPath(a.roles, "", name) + "?force=true&fieldManager=" + roleAggregationName
 	err := a.client.do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", map[string]any{
 		"apiVersion": rbacv1.SchemeGroupVersion.String(), "kind": "ClusterRole",
 		"metadata": map[string]any{"name": name}, "rules": rules,
 	}, nil)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // told of, and looked at again
+		return nil // the change triggers another sync
 	}
 	return err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestClusterRoleAggregation: a role gathers what others have, also what those
-// gathered themselves, and no more than that.
+// TestClusterRoleAggregation checks that a role has exactly the rules of the roles that it
+// aggregates, including aggregated ones.
 func TestClusterRoleAggregation(t *testing.T) {
 	_, c := start(t, server.Options{})
 	ctx, roles := t.Context(), c.RbacV1().ClusterRoles()
@@ -32,7 +32,7 @@ func TestClusterRoleAggregation(t *testing.T) {
 			return false, nil
 		}
 	}
-	eventually(t, "view is filled", has("view", "namespaces"))
+	eventually(t, "view is aggregated", has("view", "namespaces"))
 	eventually(t, "edit has what view has", has("edit", "namespaces"))
 	eventually(t, "admin has what edit has", has("admin", "namespaces"))
 
@@ -41,11 +41,11 @@ func TestClusterRoleAggregation(t *testing.T) {
 	if _, err := roles.Create(ctx, part, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new part reaches admin", has("admin", "widgets"))
+	eventually(t, "the rules of a new role are aggregated into admin", has("admin", "widgets"))
 	if err := roles.Delete(ctx, "part", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the part is gone from admin", func(ctx context.Context) (bool, error) {
+	eventually(t, "the rules of the deleted role are removed from admin", func(ctx context.Context) (bool, error) {
 		ok, err := has("admin", "widgets")(ctx)
 		return !ok, err
 	})

@@ -1,20 +1,18 @@
-// Package controllers has the loops without which the API is not usable: they
-// empty namespaces that are being deleted, collect what owners leave behind,
-// give namespaces what pods need in them, and approve, sign and clean away
-// requests for certificates, gather the rules of cluster roles, and tell what is
-// wrong with policies.
+// Package controllers has the control loops without which the API is not usable. They empty
+// namespaces that are being deleted, collect garbage, create the default objects of
+// namespaces, approve, sign and clean up certificate signing requests, aggregate cluster
+// roles, and check the types of admission policies.
 //
-// A controller is a client like any other. It writes through the server's whole
-// chain, over an in-memory transport and under the identity that
-// kube-controller-manager's controller of that name has, so that authorization,
-// admission, field management and conflicts hold for it too; and it reads from
-// the caches that everybody reads from. It is level-triggered and idempotent:
-// what it is woken for is only a hint, and what it does follows from the state
-// that it finds.
+// A controller is an ordinary client. It sends its writes through the server's handler
+// chain, over an in-memory transport and as the service account that
+// kube-controller-manager's controller of that name has, so authorization, admission, field
+// management and conflict detection apply to it. It reads from the shared caches.
+// Controllers are level-triggered and idempotent: a change only triggers a sync, which acts
+// on the state that it reads.
 //
-// The nouns: a Controller runs, and nearly every one is a loop, which has
-// sources of changes, makes keys of them, and works those off; a Client sends
-// its requests; a Set is the controllers of one server, ended together.
+// A Controller runs until it is stopped; nearly every one is a loop, which maps changes of
+// its sources to keys in a queue and calls sync for each key. A Client sends the requests of
+// a controller. A Set is the running controllers of a server.
 package controllers
 
 import (
@@ -31,69 +29,69 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// Controller is one loop.
+// Controller is one control loop.
 type Controller interface {
-	// Run works until ctx is done.
+	// Run runs the controller until ctx is done.
 	Run(ctx context.Context)
 }
 
-// entry is a controller that there is: by what name it is turned off, the name
-// that kube-controller-manager had for it before, and how it is made. What is
-// made can be nil, where the server lacks what it needs.
-type entry struct {
+// controllerEntry is an available controller: the name by which it is turned off, its former
+// name in kube-controller-manager, and its constructor. The constructor returns nil if the
+// server lacks something that the controller needs.
+type controllerEntry struct {
 	name, alias string
 	make        func(Config) Controller
 }
 
-// entries are all controllers, by name.
-func entries() []entry {
-	return []entry{
-		{clusterInfoName, "bootstrapsigner", newInfoSigner},
-		{aggregationName, "clusterrole-aggregation", newAggregation},
-		{approvingName, "csrapproving", newRequestApprover},
-		{cleaningName, "csrcleaner", newRequestCleaner},
-		{signingName, "csrsigning", newRequestSigner},
-		{collectorName, "garbagecollector", newCollector},
-		{namespacesName, "namespace", newNamespaces},
+// controllerEntries returns all controllers, sorted by name.
+func controllerEntries() []controllerEntry {
+	return []controllerEntry{
+		{clusterInfoName, "bootstrapsigner", newClusterInfoSigner},
+		{roleAggregationName, "clusterrole-aggregation", newRoleAggregator},
+		{requestApproverName, "csrapproving", newRequestApprover},
+		{requestCleanerName, "csrcleaner", newRequestCleaner},
+		{requestSignerName, "csrsigning", newRequestSigner},
+		{garbageCollectorName, "garbagecollector", newGarbageCollector},
+		{namespaceControllerName, "namespace", newNamespaceController},
 		{podGroupProtectionName, podGroupProtectionName, newPodGroupProtection},
 		{volumeProtectionName, "pv-protection", newVolumeProtection},
 		{claimProtectionName, "pvc-protection", newClaimProtection},
-		{classProtectionName, classProtectionName, newClassProtection},
-		{quotasName, "resourcequota", newQuotas},
-		{rootCAName, "root-ca-cert-publisher", newRootCA},
-		{accountsName, "serviceaccount", newAccounts},
-		{tokenSecretsName, "serviceaccount-token", newTokenSecrets},
+		{attributesClassProtectionName, attributesClassProtectionName, newAttributesClassProtection},
+		{quotaControllerName, "resourcequota", newQuotaController},
+		{rootCAName, "root-ca-cert-publisher", newRootCAPublisher},
+		{defaultAccountsName, "serviceaccount", newDefaultAccounts},
+		{tokenSecretControllerName, "serviceaccount-token", newTokenSecretController},
 		{tokenCleanerName, "tokencleaner", newTokenCleaner},
 		{policyStatusName, "validatingadmissionpolicy-status", newPolicyStatus},
 	}
 }
 
-// Config is what controllers need. Handler, Registry and Catalogue must be set.
+// Config configures the controllers. Handler, Registry and Catalogue are required.
 type Config struct {
-	// Handler is the server's chain, which requests go through.
+	// Handler is the server's handler chain.
 	Handler   http.Handler
 	Registry  *registry.Registry
 	Catalogue *api.Catalogue
 	Logger    *slog.Logger
 	Now       func() time.Time
 
-	// RootCA has the certificates by which pods verify the server; without it
-	// they are not told any.
+	// RootCA is the CA bundle that is published in every namespace, by which pods verify the
+	// server. If it is empty, nothing is published.
 	RootCA []byte
-	// SigningCA signs requests for certificates, which last for SigningDuration
-	// unless they ask for less; 0 means a year. Without it none are signed.
+	// SigningCA returns the CA that signs certificate signing requests; nil turns signing
+	// off. SigningDuration is the maximum lifetime of the certificates; 0 means a year.
 	SigningCA       func() (*CA, error)
 	SigningDuration time.Duration
 	// NamespaceConditionDelay is the time from the deletion of a namespace until
 	// its conditions report what remains in it.
 	NamespaceConditionDelay time.Duration
-	// Ledger has what admission charges to quotas; nil is one of nothing.
+	// Ledger has the quota charges of admission; nil means no charges.
 	Ledger *quota.Ledger
-	// Tokens signs those in Secrets; without it there are none.
+	// Tokens signs the tokens in Secrets; nil turns such tokens off.
 	Tokens TokenSigner
 }
 
-// complete fills in what may be left out.
+// complete returns c with defaults for Logger and Now.
 func (c Config) complete() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -104,18 +102,18 @@ func (c Config) complete() Config {
 	return c
 }
 
-// Set is a number of running controllers.
+// Set is the running controllers of a server.
 type Set struct {
 	end context.CancelFunc
 	wg  sync.WaitGroup
 }
 
-// Start runs all controllers but those that off names.
+// Start runs all controllers except those in off.
 func Start(ctx context.Context, c Config, off ...string) *Set {
 	c = c.complete()
 	s := &Set{}
 	ctx, s.end = context.WithCancel(ctx)
-	for _, e := range entries() {
+	for _, e := range controllerEntries() {
 		if slices.Contains(off, e.name) {
 			continue
 		}
@@ -126,19 +124,18 @@ func Start(ctx context.Context, c Config, off ...string) *Set {
 	return s
 }
 
-// Names are those of all controllers.
+// Names returns the names of all controllers.
 func Names() []string {
 	var names []string
-	for _, e := range entries() {
+	for _, e := range controllerEntries() {
 		names = append(names, e.name)
 	}
 	return names
 }
 
-// Known returns the name of the controller that name means, which may be what
-// it was called before.
-func Known(name string) (string, bool) {
-	for _, e := range entries() {
+// CanonicalName returns the name of the controller with this name or former name.
+func CanonicalName(name string) (string, bool) {
+	for _, e := range controllerEntries() {
 		if name == e.name || name == e.alias {
 			return e.name, true
 		}
@@ -146,7 +143,7 @@ func Known(name string) (string, bool) {
 	return "", false
 }
 
-// Stop ends the controllers and returns when they have ended.
+// Stop ends the controllers and waits for them.
 func (s *Set) Stop() {
 	s.end()
 	s.wg.Wait()

@@ -18,24 +18,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/miniapiserver/miniapiserver/api/crd"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Bounds of one call of a conversion webhook.
+// Limits of one call of a conversion webhook.
 const (
-	conversionWithin = 30 * time.Second
-	conversionAnswer = 64 << 20
+	conversionTimeout     = 30 * time.Second
+	maxConversionResponse = 64 << 20
 )
 
-// conversionKind is the kind of what conversion webhooks are sent and answer
-// with.
+// conversionKind is the kind of webhook requests and responses.
 const conversionKind = "ConversionReview"
 
-// converters make what converts the objects of definitions by their webhooks.
+// converters creates converters that call the conversion webhooks of definitions.
 type converters struct {
 	clients *hooks.Clients
 	decoder runtime.Decoder
@@ -51,8 +50,8 @@ func newConverters(clients *hooks.Clients, reg prometheus.Registerer) (*converte
 	return &converters{clients, serializer.NewCodecFactory(scheme).UniversalDeserializer(), metrics}, err
 }
 
-// of is the webhook of a definition.
-func (c *converters) of(d *definition) crd.Remote {
+// converterOf returns the converter of a definition.
+func (c *converters) converterOf(d *definition) custom.Converter {
 	w := d.Spec.Conversion.Webhook
 	at := admissionv1.WebhookClientConfig{URL: w.ClientConfig.URL, CABundle: w.ClientConfig.CABundle}
 	if s := w.ClientConfig.Service; s != nil {
@@ -63,7 +62,7 @@ func (c *converters) of(d *definition) crd.Remote {
 	return h.convert
 }
 
-// conversionHook is one webhook that converts.
+// conversionHook is one conversion webhook.
 type conversionHook struct {
 	*converters
 	definition string
@@ -71,18 +70,18 @@ type conversionHook struct {
 	versions   []string
 }
 
-// convert implements crd.Remote.
+// convert implements custom.Converter.
 func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
 	start, from := time.Now(), objects[0].GroupVersionKind().Version
 	out, err := h.inBatches(ctx, to, objects)
-	h.metrics.converted(h.definition, from, to.Version, time.Since(start), err)
+	h.metrics.observeConversion(h.definition, from, to.Version, time.Since(start), err)
 	return out, err
 }
 
 func (h *conversionHook) inBatches(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
 	out := make([]*untyped.Object, 0, len(objects))
 	for batch := range slices.Chunk(objects, registry.MostConverted) {
-		converted, err := h.ask(ctx, to, batch)
+		converted, err := h.callWebhook(ctx, to, batch)
 		if err != nil {
 			return nil, err
 		}
@@ -91,9 +90,11 @@ func (h *conversionHook) inBatches(ctx context.Context, to schema.GroupVersion, 
 	return out, nil
 }
 
-func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
+func (h *conversionHook) callWebhook(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
 	from := objects[0].GroupVersionKind()
-	failed := func(err error) error { return fmt.Errorf("conversion webhook for %v failed: %w", from, hidden{err}) }
+	failed := func(err error) error {
+		return fmt.Errorf("conversion webhook for %v failed: %w", from, opaqueError{err})
+	}
 	body, into, uid, err := h.review(to, objects)
 	if err != nil {
 		return nil, failed(err)
@@ -102,13 +103,13 @@ func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, object
 	if err != nil {
 		return nil, failed(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, conversionWithin)
+	ctx, cancel := context.WithTimeout(ctx, conversionTimeout)
 	defer cancel()
 	start, failure := time.Now(), conversionCall
-	defer func() { h.metrics.asked(time.Since(start), failure) }()
-	answer, err := client.Post(ctx, &h.endpoint, body, conversionAnswer)
+	defer func() { h.metrics.observeCall(time.Since(start), failure) }()
+	response, err := client.Post(ctx, &h.endpoint, body, maxConversionResponse)
 	if err == nil {
-		err = h.read(answer, into)
+		err = h.read(response, into)
 	}
 	if err != nil {
 		return nil, failed(err)
@@ -129,7 +130,7 @@ func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, object
 		if len(objects) > 1 {
 			where = fmt.Sprintf(" at index %d", i)
 		}
-		if out[i], err = accepted(objects[i], &converted[i], to, where); err != nil {
+		if out[i], err = validateConverted(objects[i], &converted[i], to, where); err != nil {
 			return nil, fmt.Errorf("conversion webhook for %v returned %w", from, err)
 		}
 	}
@@ -137,12 +138,12 @@ func (h *conversionHook) ask(ctx context.Context, to schema.GroupVersion, object
 	return out, nil
 }
 
-// hidden keeps what an error is from whoever looks for more than its text: the
-// Status of a webhook is not that of the request.
-type hidden struct{ error }
+// opaqueError hides the type of an error from errors.As: a Status that a webhook returns must
+// not become the Status of the request.
+type opaqueError struct{ error }
 
-// review is a question in the version that the webhook prefers among those that
-// are known, with what is to hold the answer.
+// review returns a request in the first of the webhook's versions that is supported, and an
+// empty response of that version.
 func (h *conversionHook) review(to schema.GroupVersion, objects []*untyped.Object) (body []byte, into runtime.Object, uid types.UID, err error) {
 	uid = types.UID(request.NewUUID())
 	raw := make([]runtime.RawExtension, len(objects))
@@ -165,7 +166,7 @@ func (h *conversionHook) review(to schema.GroupVersion, objects []*untyped.Objec
 	return nil, nil, "", errors.New("no supported conversion review versions")
 }
 
-// read decodes an answer into the version that was asked in.
+// read decodes a response into the version of the request.
 func (h *conversionHook) read(body []byte, into runtime.Object) error {
 	got, _, err := h.decoder.Decode(body, nil, into)
 	switch {
@@ -177,10 +178,10 @@ func (h *conversionHook) read(body []byte, into runtime.Object) error {
 	return nil
 }
 
-// convertedIn are the objects of the answer to question uid. Answers in v1beta1
-// need not say which question they answer.
-func convertedIn(answer runtime.Object, uid types.UID) ([]runtime.RawExtension, error) {
-	switch w := answer.(type) {
+// convertedIn returns the objects of a response. Responses in v1beta1 need not have the UID
+// of the request.
+func convertedIn(response runtime.Object, uid types.UID) ([]runtime.RawExtension, error) {
+	switch w := response.(type) {
 	case *apiextensionsv1.ConversionReview:
 		want := apiextensionsv1.SchemeGroupVersion.WithKind(conversionKind)
 		switch {
@@ -191,18 +192,18 @@ func convertedIn(answer runtime.Object, uid types.UID) ([]runtime.RawExtension, 
 		case w.Response.UID != uid:
 			return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, w.Response.UID)
 		}
-		return w.Response.ConvertedObjects, unsuccessful(&w.Response.Result)
+		return w.Response.ConvertedObjects, resultError(&w.Response.Result)
 	case *apiextensionsv1beta1.ConversionReview:
 		if w.Response == nil {
 			return nil, errors.New("no response provided")
 		}
-		return w.Response.ConvertedObjects, unsuccessful(&w.Response.Result)
+		return w.Response.ConvertedObjects, resultError(&w.Response.Result)
 	}
-	return nil, fmt.Errorf("unrecognized response type: %T", answer)
+	return nil, fmt.Errorf("unrecognized response type: %T", response)
 }
 
-// unsuccessful is the error that a result tells of; nil for one of success.
-func unsuccessful(result *metav1.Status) error {
+// resultError returns the error of a result, or nil for success.
+func resultError(result *metav1.Status) error {
 	switch {
 	case result.Status == metav1.StatusSuccess:
 		return nil

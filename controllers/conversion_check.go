@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
-// Checks of what a conversion webhook makes of an object: it must be the same
-// object, and of its metadata only labels and annotations may be others.
+// Checks of converted objects: the webhook must return the same object, and may change only
+// labels and annotations of its metadata.
 
-// accepted is what a webhook made of an object, if it is in order. Where says
-// which of several objects it is.
-func accepted(original *untyped.Object, raw *runtime.RawExtension, to schema.GroupVersion, where string) (*untyped.Object, error) {
+// validateConverted returns a converted object if it is valid. where is its position in the
+// error text, or "" for a single object.
+func validateConverted(original *untyped.Object, raw *runtime.RawExtension, to schema.GroupVersion, where string) (*untyped.Object, error) {
 	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("invalid converted object"+where+": "+format, args...)
 	}
@@ -38,7 +38,7 @@ func accepted(original *untyped.Object, raw *runtime.RawExtension, to schema.Gro
 	} else if want := original.GetKind(); got.Kind != want {
 		return nil, fmt.Errorf(one+"invalid kind (expected %v, received %v)", want, got.Kind)
 	}
-	if err := sameObject(original, u); err != nil {
+	if err := checkSameIdentity(original, u); err != nil {
 		if where == "" {
 			return nil, fmt.Errorf("invalid object: %w", err)
 		}
@@ -53,7 +53,7 @@ func accepted(original *untyped.Object, raw *runtime.RawExtension, to schema.Gro
 	return u, nil
 }
 
-func sameObject(original, converted *untyped.Object) error {
+func checkSameIdentity(original, converted *untyped.Object) error {
 	for _, f := range []struct{ what, want, got string }{
 		{"name", original.GetName(), converted.GetName()},
 		{"namespace", original.GetNamespace(), converted.GetNamespace()},
@@ -66,7 +66,7 @@ func sameObject(original, converted *untyped.Object) error {
 	return nil
 }
 
-// restoreMetadata gives a converted object the metadata of the original, all but
+// restoreMetadata replaces the metadata of a converted object by the original's, except for
 // labels and annotations.
 func restoreMetadata(original, converted *untyped.Object) error {
 	is, found := converted.Object["metadata"]
@@ -91,7 +91,7 @@ func restoreMetadata(original, converted *untyped.Object) error {
 			return fmt.Errorf("invalid metadata.%s of type %T in converted object", name, said[name])
 		}
 		was, _ := restored[name].(map[string]any)
-		if err := changedTexts(name, was, becomes); err != nil {
+		if err := validateChangedTexts(name, was, becomes); err != nil {
 			return err
 		}
 		restored[name] = becomes
@@ -100,8 +100,8 @@ func restoreMetadata(original, converted *untyped.Object) error {
 	return nil
 }
 
-// changedTexts checks labels or annotations that are not what they were.
-func changedTexts(name string, was, is map[string]any) error {
+// validateChangedTexts validates labels or annotations if they changed.
+func validateChangedTexts(name string, was, is map[string]any) error {
 	changed := len(was) != len(is)
 	texts := make(map[string]string, len(is))
 	for key, value := range is {

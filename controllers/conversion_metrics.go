@@ -8,14 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// conversionMetrics are kube-apiserver's about conversion webhooks, by its names.
+// conversionMetrics are kube-apiserver's metrics of conversion webhooks.
 type conversionMetrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	kinds    *prometheus.HistogramVec // by the definition
 }
 
-// Why a call of a conversion webhook failed, as metrics name it.
+// Values of the label failure_type.
 const (
 	conversionCall      = "conversion_webhook_call_failure"
 	conversionMalformed = "conversion_webhook_malformed_response_failure"
@@ -46,8 +46,8 @@ func newConversionMetrics(reg prometheus.Registerer) (*conversionMetrics, error)
 	return m, nil
 }
 
-// asked counts a call that succeeded, or failed in a certain way.
-func (m *conversionMetrics) asked(d time.Duration, failure string) {
+// observeCall counts a call of a webhook; failure is empty for success.
+func (m *conversionMetrics) observeCall(d time.Duration, failure string) {
 	result := "success"
 	if failure != "" {
 		result = "failure"
@@ -56,7 +56,7 @@ func (m *conversionMetrics) asked(d time.Duration, failure string) {
 	m.seconds.WithLabelValues(result, failure).Observe(d.Seconds())
 }
 
-// converted notes how long it took to convert objects of a definition.
-func (m *conversionMetrics) converted(name, from, to string, d time.Duration, err error) {
+// observeConversion records the duration of a conversion.
+func (m *conversionMetrics) observeConversion(name, from, to string, d time.Duration, err error) {
 	m.kinds.WithLabelValues(name, from, to, strconv.FormatBool(err == nil)).Observe(d.Seconds())
 }

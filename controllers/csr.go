@@ -13,52 +13,53 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// certificateAccount is whom the controllers of requests for certificates are.
+// certificateAccount is the service account of the controllers of certificate signing
+// requests.
 const certificateAccount = "certificate-controller"
 
-// requests is what the controllers of requests for certificates share.
-type requests struct {
+// csrController is the common part of the controllers of certificate signing requests.
+type csrController struct {
 	Config
 	client   *Client
 	resource *api.Resource
 }
 
-func newRequests(c Config) requests {
-	return requests{Config: c, client: newClient(c.Handler, certificateAccount),
+func newCSRController(c Config) csrController {
+	return csrController{Config: c, client: newClient(c.Handler, certificateAccount),
 		resource: c.served(certificatesv1.SchemeGroupVersion, "certificatesigningrequests")}
 }
 
-// loop makes a controller that looks at one request at a time; nil when there
-// are none. Others must act before what failed can succeed.
-func (r requests) loop(name string, sync func(context.Context, *certificatesv1.CertificateSigningRequest) (verdict, error)) Controller {
+// loop returns a controller that syncs one request at a time, or nil if the resource is not
+// served. It uses patientBackoff, because failures last until another component acts.
+func (r csrController) loop(name string, sync func(context.Context, *certificatesv1.CertificateSigningRequest) (syncResult, error)) Controller {
 	if r.resource == nil {
 		return nil
 	}
 	return &loop[string]{
-		Config: r.Config, name: name, pace: patient(),
-		sources: []source[string]{{resource: r.resource, keys: nameOf}},
-		sync: func(ctx context.Context, name string) (verdict, error) {
-			request, err := get[*certificatesv1.CertificateSigningRequest](ctx, r.Config, r.resource, "", name)
+		Config: r.Config, name: name, backoff: patientBackoff(),
+		sources: []source[string]{{resource: r.resource, keys: nameKey}},
+		sync: func(ctx context.Context, name string) (syncResult, error) {
+			request, err := getObject[*certificatesv1.CertificateSigningRequest](ctx, r.Config, r.resource, "", name)
 			if request == nil || err != nil {
-				return done, err
+				return resultDone, err
 			}
 			return sync(ctx, request)
 		},
 	}
 }
 
-// put writes a request, or a subresource of it. A request that is gone, or has
-// changed, is looked at again for that.
-func (r requests) put(ctx context.Context, request *certificatesv1.CertificateSigningRequest, subresource string) error {
-	err := r.client.do(ctx, http.MethodPut, pathOf(r.resource, "", request.Name)+"/"+subresource, "application/json", request, nil)
+// putSubresource writes a subresource of a request. It ignores a deleted request; a conflict
+// is an error, which is retried.
+func (r csrController) putSubresource(ctx context.Context, request *certificatesv1.CertificateSigningRequest, subresource string) error {
+	err := r.client.do(ctx, http.MethodPut, objectPath(r.resource, "", request.Name)+"/"+subresource, "application/json", request, nil)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
 }
 
-// condition returns the condition of a type, or nil.
-func condition(request *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
+// csrCondition returns the condition with the type, or nil.
+func csrCondition(request *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequestCondition {
 	for i := range request.Status.Conditions {
 		if c := &request.Status.Conditions[i]; c.Type == t {
 			return c
@@ -67,7 +68,7 @@ func condition(request *certificatesv1.CertificateSigningRequest, t certificates
 	return nil
 }
 
-// parseRequest reads a PKCS#10 request.
+// parseRequest parses a PKCS#10 request in PEM.
 func parseRequest(data []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {

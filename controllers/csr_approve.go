@@ -10,28 +10,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-const approvingName = "certificatesigningrequest-approving-controller"
+const requestApproverName = "certificatesigningrequest-approving-controller"
 
-// requestApprover approves requests of nodes for certificates as clients, where
-// who asks may have them.
-type requestApprover struct{ requests }
+// requestApprover approves client certificates of nodes if the requester may create such
+// certificates.
+type requestApprover struct{ csrController }
 
 func newRequestApprover(c Config) Controller {
-	a := &requestApprover{newRequests(c)}
-	return a.loop(approvingName, a.sync)
+	a := &requestApprover{newCSRController(c)}
+	return a.loop(requestApproverName, a.sync)
 }
 
-func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (verdict, error) {
-	if len(r.Status.Certificate) > 0 || condition(r, certificatesv1.CertificateApproved) != nil || condition(r, certificatesv1.CertificateDenied) != nil ||
+func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (syncResult, error) {
+	if len(r.Status.Certificate) > 0 || csrCondition(r, certificatesv1.CertificateApproved) != nil || csrCondition(r, certificatesv1.CertificateDenied) != nil ||
 		r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
-		return done, nil
+		return resultDone, nil
 	}
 	request, err := parseRequest(r.Spec.Request)
 	if err != nil {
-		return done, err
+		return resultDone, err
 	}
 	if kubeletClientRules(request, r.Spec.Usages) != nil {
-		return done, nil // to be judged by somebody else
+		return resultDone, nil // other approvers decide
 	}
 	var tried []string
 	for _, kind := range []struct {
@@ -45,20 +45,20 @@ func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.Certificat
 			continue
 		}
 		tried = append(tried, kind.subresource)
-		allowed, err := a.mayHave(ctx, r, kind.subresource)
+		allowed, err := a.isAllowed(ctx, r, kind.subresource)
 		if err != nil {
-			return done, err
+			return resultDone, err
 		}
 		if allowed {
-			return done, a.approve(ctx, r, kind.message)
+			return resultDone, a.approve(ctx, r, kind.message)
 		}
 	}
-	return done, fmt.Errorf("recognized csr %q as %v but subject access review was not approved", r.Name, tried)
+	return resultDone, fmt.Errorf("recognized csr %q as %v but subject access review was not approved", r.Name, tried)
 }
 
-// mayHave tells whether who made a request may create a subresource of requests,
-// which stands for a kind of certificate.
-func (a *requestApprover) mayHave(ctx context.Context, r *certificatesv1.CertificateSigningRequest, subresource string) (bool, error) {
+// isAllowed reports whether the requester may create the subresource of
+// certificatesigningrequests that stands for a type of certificate.
+func (a *requestApprover) isAllowed(ctx context.Context, r *certificatesv1.CertificateSigningRequest, subresource string) (bool, error) {
 	review := authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: r.Spec.Username, UID: r.Spec.UID, Groups: r.Spec.Groups,
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
@@ -80,5 +80,5 @@ func (a *requestApprover) approve(ctx context.Context, r *certificatesv1.Certifi
 	r.Status.Conditions = append(r.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "AutoApproved", Message: message,
 	})
-	return a.put(ctx, r, "approval")
+	return a.putSubresource(ctx, r, "approval")
 }

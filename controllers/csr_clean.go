@@ -11,40 +11,38 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const cleaningName = "certificatesigningrequest-cleaner-controller"
+const requestCleanerName = "certificatesigningrequest-cleaner-controller"
 
-// How long requests are kept in which nothing happens any more, and those that
-// wait for somebody.
+// Times after which finished and unfinished requests are deleted.
 const (
-	keepSettled = time.Hour
-	keepWaiting = 24 * time.Hour
+	finishedRequestTTL = time.Hour
+	pendingRequestTTL  = 24 * time.Hour
 )
 
-// requestCleaner deletes requests for certificates that are of no more use.
-type requestCleaner struct{ requests }
+// requestCleaner deletes old certificate signing requests.
+type requestCleaner struct{ csrController }
 
 func newRequestCleaner(c Config) Controller {
-	r := &requestCleaner{newRequests(c)}
-	return r.loop(cleaningName, r.sync)
+	r := &requestCleaner{newCSRController(c)}
+	return r.loop(requestCleanerName, r.sync)
 }
 
-func (c *requestCleaner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (verdict, error) {
-	end := usefulUntil(r)
+func (c *requestCleaner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (syncResult, error) {
+	end := deletionTime(r)
 	if end.IsZero() {
-		return done, nil
+		return resultDone, nil
 	}
-	// Its time must be over, not only be reached.
+	// The time must have passed, as in kube-controller-manager.
 	if left := end.Sub(c.Now()); left >= 0 {
-		return verdict(left + time.Millisecond), nil
+		return syncResult(left + time.Millisecond), nil
 	}
-	err := c.client.do(ctx, http.MethodDelete, pathOf(c.resource, "", r.Name), "application/json",
+	err := c.client.do(ctx, http.MethodDelete, objectPath(c.resource, "", r.Name), "application/json",
 		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.UID}}, nil)
-	return done, ignoreGone(err)
+	return resultDone, ignoreDeleted(err)
 }
 
-// usefulUntil is when a request is deleted unless something happens; zero when
-// it is not.
-func usefulUntil(r *certificatesv1.CertificateSigningRequest) time.Time {
+// deletionTime returns the time after which a request is deleted, or zero if it stays.
+func deletionTime(r *certificatesv1.CertificateSigningRequest) time.Time {
 	var end time.Time
 	sooner := func(from metav1.Time, keep time.Duration) {
 		if from.IsZero() {
@@ -56,25 +54,25 @@ func usefulUntil(r *certificatesv1.CertificateSigningRequest) time.Time {
 	}
 	issued := len(r.Status.Certificate) > 0
 	if !issued && len(r.Status.Conditions) == 0 {
-		sooner(r.CreationTimestamp, keepWaiting)
+		sooner(r.CreationTimestamp, pendingRequestTTL)
 	}
 	for _, c := range r.Status.Conditions {
 		switch {
 		case c.Type == certificatesv1.CertificateDenied, c.Type == certificatesv1.CertificateFailed:
-			sooner(c.LastUpdateTime, keepSettled)
+			sooner(c.LastUpdateTime, finishedRequestTTL)
 		case c.Type == certificatesv1.CertificateApproved && issued:
-			sooner(c.LastUpdateTime, keepSettled)
-			sooner(endOfCertificate(r.Status.Certificate), 0)
+			sooner(c.LastUpdateTime, finishedRequestTTL)
+			sooner(certificateExpiry(r.Status.Certificate), 0)
 		case c.Type == certificatesv1.CertificateApproved:
-			sooner(c.LastUpdateTime, keepWaiting)
+			sooner(c.LastUpdateTime, pendingRequestTTL)
 		}
 	}
 	return end
 }
 
-// endOfCertificate is when the first certificate of a PEM expires; zero when
-// there is none to be read.
-func endOfCertificate(data []byte) metav1.Time {
+// certificateExpiry returns the expiry of the first certificate in PEM data, or zero if it
+// cannot be parsed.
+func certificateExpiry(data []byte) metav1.Time {
 	block, _ := pem.Decode(data)
 	if block == nil {
 		return metav1.Time{}

@@ -10,8 +10,8 @@ import (
 	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 )
 
-// signerRules returns what a signer of this server demands of a request before
-// it signs; ok is false for the names of other signers.
+// signerRules returns the check of a request for one of Kubernetes' own signers; ok is false
+// for other signers.
 func signerRules(signer string) (check func(*x509.CertificateRequest, []certificatesv1.KeyUsage) error, ok bool) {
 	switch signer {
 	case certificatesv1.KubeAPIServerClientSignerName:
@@ -26,7 +26,7 @@ func signerRules(signer string) (check func(*x509.CertificateRequest, []certific
 	return nil, false
 }
 
-// clientRules are for any client of the API.
+// clientRules are the rules for clients of the API.
 func clientRules(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
 	for _, u := range usages {
 		switch u {
@@ -41,10 +41,10 @@ func clientRules(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) e
 	return nil
 }
 
-// kubeletClientRules are for a node as a client of the API.
+// kubeletClientRules are the rules for kubelets as clients of the API.
 func kubeletClientRules(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
 	switch {
-	case !ofNodes(r):
+	case !isNodesOrganization(r):
 		return errNotNodes
 	case len(r.DNSNames) > 0:
 		return errDNS
@@ -54,16 +54,16 @@ func kubeletClientRules(r *x509.CertificateRequest, usages []certificatesv1.KeyU
 		return errIP
 	case len(r.URIs) > 0:
 		return errURI
-	case !ofOneNode(r):
+	case !hasNodeName(r):
 		return errNotNode
 	}
 	return nodeUsages(usages, certificatesv1.UsageClientAuth)
 }
 
-// kubeletServingRules are for a node as a server.
+// kubeletServingRules are the rules for kubelets as servers.
 func kubeletServingRules(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
 	switch {
-	case !ofNodes(r):
+	case !isNodesOrganization(r):
 		return errNotNodes
 	case len(r.DNSNames) == 0 && len(r.IPAddresses) == 0:
 		return errNoHost
@@ -75,43 +75,43 @@ func kubeletServingRules(r *x509.CertificateRequest, usages []certificatesv1.Key
 	if err := nodeUsages(usages, certificatesv1.UsageServerAuth); err != nil {
 		return err
 	}
-	if !ofOneNode(r) {
+	if !hasNodeName(r) {
 		return errNotNode
 	}
 	return nil
 }
 
-// broken is a rule that a request breaks, as it is told to clients.
-type broken string
+// ruleViolation is the violation of a rule, with a text for the request's condition.
+type ruleViolation string
 
 // Error implements error.
-func (b broken) Error() string { return string(b) }
+func (b ruleViolation) Error() string { return string(b) }
 
 const (
-	errNotNodes broken = "subject organization is not system:nodes"
-	errNotNode  broken = "subject common name does not begin with system:node:"
-	errNoHost   broken = "DNS or IP subjectAltName is required"
-	errDNS      broken = "DNS subjectAltNames are not allowed"
-	errIP       broken = "IP subjectAltNames are not allowed"
-	errEmail    broken = "Email subjectAltNames are not allowed"
-	errURI      broken = "URI subjectAltNames are not allowed"
+	errNotNodes ruleViolation = "subject organization is not system:nodes"
+	errNotNode  ruleViolation = "subject common name does not begin with system:node:"
+	errNoHost   ruleViolation = "DNS or IP subjectAltName is required"
+	errDNS      ruleViolation = "DNS subjectAltNames are not allowed"
+	errIP       ruleViolation = "IP subjectAltNames are not allowed"
+	errEmail    ruleViolation = "Email subjectAltNames are not allowed"
+	errURI      ruleViolation = "URI subjectAltNames are not allowed"
 )
 
-func ofNodes(r *x509.CertificateRequest) bool {
+func isNodesOrganization(r *x509.CertificateRequest) bool {
 	return slices.Equal(r.Subject.Organization, []string{"system:nodes"})
 }
 
-func ofOneNode(r *x509.CertificateRequest) bool {
+func hasNodeName(r *x509.CertificateRequest) bool {
 	return strings.HasPrefix(r.Subject.CommonName, "system:node:")
 }
 
-// nodeUsages demands the usages of a node's certificate, one of them particular
-// to its purpose. Keys that are not RSA encipher no others.
+// nodeUsages requires the usages of a node's certificate, one of which is specific to its
+// purpose. Key encipherment is optional, because it is specific to RSA keys.
 func nodeUsages(usages []certificatesv1.KeyUsage, purpose certificatesv1.KeyUsage) error {
 	want := []certificatesv1.KeyUsage{purpose, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment}
 	have := slices.Compact(slices.Sorted(slices.Values(usages)))
 	slices.Sort(want)
-	for _, w := range [][]certificatesv1.KeyUsage{want, without(want, certificatesv1.UsageKeyEncipherment)} {
+	for _, w := range [][]certificatesv1.KeyUsage{want, withoutUsage(want, certificatesv1.UsageKeyEncipherment)} {
 		if slices.Equal(have, w) {
 			return nil
 		}
@@ -119,6 +119,6 @@ func nodeUsages(usages []certificatesv1.KeyUsage, purpose certificatesv1.KeyUsag
 	return fmt.Errorf("usages did not match %v", want)
 }
 
-func without(usages []certificatesv1.KeyUsage, u certificatesv1.KeyUsage) []certificatesv1.KeyUsage {
+func withoutUsage(usages []certificatesv1.KeyUsage, u certificatesv1.KeyUsage) []certificatesv1.KeyUsage {
 	return slices.DeleteFunc(slices.Clone(usages), func(v certificatesv1.KeyUsage) bool { return v == u })
 }

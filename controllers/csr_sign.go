@@ -16,26 +16,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const signingName = "certificatesigningrequest-signing-controller"
+const requestSignerName = "certificatesigningrequest-signing-controller"
 
-// CA signs certificates.
+// CA is a certificate authority.
 type CA struct {
 	Certificate *x509.Certificate
 	Key         crypto.Signer
 }
 
-// When certificates begin and end. One that is to last long ends as much earlier
-// as it begins.
+// Limits of the lifetime of certificates. NotBefore is backdated; certificates of at least
+// longLived also end earlier by that time, so that their total lifetime is as requested.
 const (
-	backdate    = 5 * time.Minute // for clocks that are behind
-	longLived   = 8 * time.Hour
-	minLifetime = 10 * time.Minute
-	maxLifetime = 365 * 24 * time.Hour // where nothing else is said
+	backdate           = 5 * time.Minute // for clients whose clocks are behind
+	longLivedThreshold = 8 * time.Hour
+	minLifetime        = 10 * time.Minute
+	maxLifetime        = 365 * 24 * time.Hour // default of Config.SigningDuration
 )
 
-// requestSigner signs the requests that were approved, as far as they are for a
-// signer that Kubernetes itself has.
-type requestSigner struct{ requests }
+// requestSigner signs approved requests for Kubernetes' own signers.
+type requestSigner struct{ csrController }
 
 func newRequestSigner(c Config) Controller {
 	if c.SigningCA == nil {
@@ -44,18 +43,18 @@ func newRequestSigner(c Config) Controller {
 	if c.SigningDuration == 0 {
 		c.SigningDuration = maxLifetime
 	}
-	s := &requestSigner{newRequests(c)}
-	return s.loop(signingName, s.sync)
+	s := &requestSigner{newCSRController(c)}
+	return s.loop(requestSignerName, s.sync)
 }
 
-func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (verdict, error) {
+func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (syncResult, error) {
 	check, ours := signerRules(r.Spec.SignerName)
-	if !ours || !signable(r) {
-		return done, nil
+	if !ours || !awaitsCertificate(r) {
+		return resultDone, nil
 	}
 	request, err := parseRequest(r.Spec.Request)
 	if err != nil {
-		return done, err
+		return resultDone, err
 	}
 	r = r.DeepCopy()
 	if err := check(request, r.Spec.Usages); err != nil {
@@ -63,36 +62,36 @@ func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateS
 			Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue, Reason: "SignerValidationFailure",
 			Message: err.Error(), LastUpdateTime: metav1.NewTime(s.Now()),
 		})
-		return done, s.put(ctx, r, "status")
+		return resultDone, s.putSubresource(ctx, r, "status")
 	}
 	ca, err := s.SigningCA()
 	if err == nil {
-		r.Status.Certificate, err = ca.sign(request, r.Spec.Usages, lifetime(r.Spec.ExpirationSeconds, s.SigningDuration), s.Now())
+		r.Status.Certificate, err = ca.sign(request, r.Spec.Usages, certificateLifetime(r.Spec.ExpirationSeconds, s.SigningDuration), s.Now())
 	}
 	if err != nil {
-		return done, fmt.Errorf("error auto signing csr: %w", err)
+		return resultDone, fmt.Errorf("error auto signing csr: %w", err)
 	}
-	return done, s.put(ctx, r, "status")
+	return resultDone, s.putSubresource(ctx, r, "status")
 }
 
-// signable tells whether a request waits for its certificate.
-func signable(r *certificatesv1.CertificateSigningRequest) bool {
-	failed := condition(r, certificatesv1.CertificateFailed)
-	return condition(r, certificatesv1.CertificateApproved) != nil && condition(r, certificatesv1.CertificateDenied) == nil &&
+// awaitsCertificate reports whether a request is approved and waits for its certificate.
+func awaitsCertificate(r *certificatesv1.CertificateSigningRequest) bool {
+	failed := csrCondition(r, certificatesv1.CertificateFailed)
+	return csrCondition(r, certificatesv1.CertificateApproved) != nil && csrCondition(r, certificatesv1.CertificateDenied) == nil &&
 		(failed == nil || failed.Status != corev1.ConditionTrue) && len(r.Status.Certificate) == 0
 }
 
-// lifetime is how long a certificate lasts, given what was asked for.
-func lifetime(asked *int32, most time.Duration) time.Duration {
-	if asked == nil {
-		return most
+// certificateLifetime returns the lifetime of a certificate for the requested number of
+// seconds, at most most.
+func certificateLifetime(requested *int32, maximum time.Duration) time.Duration {
+	if requested == nil {
+		return maximum
 	}
-	return min(max(time.Duration(*asked)*time.Second, minLifetime), most)
+	return min(max(time.Duration(*requested)*time.Second, minLifetime), maximum)
 }
 
-// sign returns the certificate that a request asks for, as PEM. Of the request
-// it takes the subject, the alternative names and the key, and no other
-// extensions.
+// sign returns the certificate of a request in PEM. It copies the subject, the alternative
+// names and the key of the request, but no other extensions.
 func (ca *CA) sign(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage, lifetime time.Duration, now time.Time) ([]byte, error) {
 	if err := r.CheckSignature(); err != nil {
 		return nil, fmt.Errorf("unable to verify certificate request signature: %w", err)
@@ -110,7 +109,7 @@ func (ca *CA) sign(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage,
 		DNSNames: r.DNSNames, IPAddresses: r.IPAddresses, EmailAddresses: r.EmailAddresses, URIs: r.URIs,
 		NotBefore: now.Add(-backdate), NotAfter: now.Add(lifetime), BasicConstraintsValid: true,
 	}
-	if lifetime >= longLived {
+	if lifetime >= longLivedThreshold {
 		c.NotAfter = c.NotAfter.Add(-backdate)
 	}
 	if c.NotAfter.After(end) {
@@ -126,7 +125,7 @@ func (ca *CA) sign(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage,
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
-// certificateUsages puts usages into the terms of certificates.
+// certificateUsages converts usages to those of package x509.
 func certificateUsages(usages []certificatesv1.KeyUsage) (basic x509.KeyUsage, extended []x509.ExtKeyUsage, err error) {
 	var unknown []certificatesv1.KeyUsage
 	for _, u := range usages {

@@ -22,7 +22,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// NewRequest makes a PKCS#10 request, and the key that it is for, as PEM.
+// NewRequest returns a PKCS#10 request and its key in PEM.
 func NewRequest(t *testing.T, template x509.CertificateRequest) (csr, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -41,7 +41,7 @@ func NewRequest(t *testing.T, template x509.CertificateRequest) (csr, key []byte
 		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
 }
 
-// Subject is a request in somebody's name.
+// Subject is a request for a name.
 func Subject(cn string, o ...string) x509.CertificateRequest {
 	return x509.CertificateRequest{Subject: pkix.Name{CommonName: cn, Organization: o}}
 }
@@ -109,7 +109,7 @@ func TestSignerRules(t *testing.T) {
 		}
 	}
 	if _, ok := signerRules("example.com/own"); ok {
-		t.Error("another's signer is taken for one of this server")
+		t.Error("a foreign signer has rules")
 	}
 }
 
@@ -122,7 +122,7 @@ func TestLifetime(t *testing.T) {
 	}{
 		{nil, year, year}, {seconds(86400), year, day}, {seconds(864000), day, day}, {seconds(600), year, minLifetime}, {seconds(1), year, minLifetime},
 	} {
-		if got := lifetime(c.asked, c.most); got != c.want {
+		if got := certificateLifetime(c.asked, c.most); got != c.want {
 			t.Errorf("%v of %v: %v, want %v", c.asked, c.most, got, c.want)
 		}
 	}
@@ -204,13 +204,13 @@ func TestUsefulUntil(t *testing.T) {
 		if c.issued {
 			r.Status.Certificate = expiring(t, c.expires)
 		}
-		if got := usefulUntil(r); !got.Equal(c.want) {
+		if got := deletionTime(r); !got.Equal(c.want) {
 			t.Errorf("%s: until %v, want %v", name, got, c.want)
 		}
 	}
 }
 
-// expiring makes a certificate that ends then.
+// expiring returns a certificate that expires at end.
 func expiring(t *testing.T, end time.Time) []byte {
 	t.Helper()
 	csr, _ := NewRequest(t, Subject("x"))
@@ -230,25 +230,25 @@ func expiring(t *testing.T, end time.Time) []byte {
 	return out
 }
 
-// TestCleaning deletes a request when its time is over, and not before.
+// TestCleaning checks that a request is deleted after its time, and not before.
 func TestCleaning(t *testing.T) {
 	var sent []string
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		sent = append(sent, r.Method+" "+r.URL.Path+" "+string(body))
 	})
-	resource := &api.Resource{Name: "certificatesigningrequests", Versions: []api.Version{{GroupVersion: certificatesv1.SchemeGroupVersion}}}
+	resource := &api.Resource{Names: api.Names{Name: "certificatesigningrequests"}, Versions: []api.Version{{GroupVersion: certificatesv1.SchemeGroupVersion}}}
 	end := time.Unix(1e9, 0).Add(24 * time.Hour)
 	r := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "r", UID: "u", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))}}
 	for _, c := range []struct {
 		now  time.Time
-		left verdict
+		left syncResult
 		sent int
-	}{{end.Add(-time.Hour), verdict(time.Hour + time.Millisecond), 0}, {end, verdict(time.Millisecond), 0}, {end.Add(time.Millisecond), done, 1}} {
-		cleaner := requestCleaner{requests{Config: Config{Now: func() time.Time { return c.now }}, client: newClient(handler, certificateAccount), resource: resource}}
+	}{{end.Add(-time.Hour), syncResult(time.Hour + time.Millisecond), 0}, {end, syncResult(time.Millisecond), 0}, {end.Add(time.Millisecond), resultDone, 1}} {
+		cleaner := requestCleaner{csrController{Config: Config{Now: func() time.Time { return c.now }}, client: newClient(handler, certificateAccount), resource: resource}}
 		left, err := cleaner.sync(t.Context(), r)
 		if err != nil || left != c.left || len(sent) != c.sent {
-			t.Errorf("at %v: look again after %v, %v; sent %q", c.now, time.Duration(left), err, sent)
+			t.Errorf("at %v: sync again after %v, %v; sent %q", c.now, time.Duration(left), err, sent)
 		}
 	}
 	if want := `DELETE /apis/certificates.k8s.io/v1/certificatesigningrequests/r {"preconditions":{"uid":"u"}}`; sent[0] != want {

@@ -16,24 +16,24 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/crd"
+	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// CustomKinds brings the kinds that CustomResourceDefinitions describe into the
-// catalogue and takes them away again, and writes into the definitions how it
-// stands. It is no controller that can be turned off: without it a definition
-// has no meaning.
+// CustomKinds serves the kinds of CustomResourceDefinitions: it adds them to the catalogue,
+// replaces and removes them, and writes the conditions and accepted names of the
+// definitions. It cannot be turned off.
 //
-// A kind is in the catalogue before its definition says that it is established,
-// so that who reads that can use it at once.
+// A kind is in the catalogue before its definition is Established, so a client that sees the
+// condition can use the kind immediately.
 type CustomKinds struct {
 	Config
 	definitions registry.Target
-	outline     reader
+	outline     itemReader
 	forget      func(*api.Resource)
 	loop        *loop[string]
 	names       kindNames
@@ -41,27 +41,27 @@ type CustomKinds struct {
 	schemas     *schemaChecks
 	compared    func(time.Duration)
 
-	// turns are held while names are given: to definitions of different groups at
-	// the same time, to those of one group one after the other.
-	turns [16]sync.Mutex
-	seed  maphash.Seed
+	// groupLocks are held while names are accepted. They are indexed by a hash of the group, so
+	// that definitions of one group are handled one at a time.
+	groupLocks [16]sync.Mutex
+	seed       maphash.Seed
 
-	mu    sync.Mutex
-	kinds map[string]*customKind // by the name of the definition
-	held  map[string]bool        // definitions that wait until their objects are gone
-	waits sync.WaitGroup         // for them
+	mu               sync.Mutex
+	kinds            map[string]*customKind // by the name of the definition
+	awaitingDeletion map[string]bool        // definitions whose deletion waits for their objects
+	background       sync.WaitGroup         // for the goroutines that wait for these objects
 }
 
-// customKind is one that is in the catalogue, with what it was made of.
+// customKind is an installed kind with the definition that it was made from.
 type customKind struct {
-	*crd.Kind
+	*custom.Kind
 	specID
 	names  apiextensionsv1.CustomResourceDefinitionNames
 	source *definitionSource
 }
 
-// specID identifies the spec of a definition without holding it. The digest finds
-// changes by writers to etcd that do not raise the generation.
+// specID identifies the spec of a definition. The digest detects changes by writers to etcd
+// that do not raise the generation.
 type specID struct {
 	uid        types.UID
 	generation int64
@@ -69,13 +69,13 @@ type specID struct {
 }
 
 func (k *CustomKinds) specOf(d *definition, item *storage.Item) specID {
-	return specID{d.UID, d.Generation, maphash.Bytes(k.seed, crd.Spec(item.Value()))}
+	return specID{d.UID, d.Generation, maphash.Bytes(k.seed, custom.Spec(item.Value()))}
 }
 
-// keeps tells whether a definition describes the kind as it is, and notes where it
-// is now. One that was deleted and made again is another one, also if
-// nothing was seen of what was between.
-func (k *customKind) keeps(d *definition, spec specID, item *storage.Item) bool {
+// matches reports whether the definition yields the same kind, and if so records its newest
+// item. A definition that was deleted and created again is a different one, even if the
+// deletion was not observed.
+func (k *customKind) matches(d *definition, spec specID, item *storage.Item) bool {
 	if k.specID != spec || !equality.Semantic.DeepEqual(k.names, d.Status.AcceptedNames) {
 		return false
 	}
@@ -85,11 +85,11 @@ func (k *customKind) keeps(d *definition, spec specID, item *storage.Item) bool 
 
 type definition = apiextensionsv1.CustomResourceDefinition
 
-// definitionSource is where a kind reads its definition when it needs more than an
-// outline: the newest item that has it, which the cache holds anyway.
+// definitionSource is the newest item with a kind's definition, from which the parts that
+// are not in the outline are decoded on demand.
 type definitionSource struct{ item atomic.Pointer[storage.Item] }
 
-func (s *definitionSource) whole() (*definition, error) {
+func (s *definitionSource) full() (*definition, error) {
 	obj, err := s.item.Load().Object()
 	if err != nil {
 		return nil, err
@@ -97,11 +97,12 @@ func (s *definitionSource) whole() (*definition, error) {
 	return obj.(*definition), nil
 }
 
-// outliner reads definitions without their schemas, but for those from before
-// schemas had to be structural: their status says what is wrong with theirs.
-func outliner(definitions *api.Resource) reader {
+// outlineReader returns a reader of definitions without their schemas. It reads definitions with
+// preserveUnknownFields in full, because the NonStructuralSchema condition needs their
+// schemas.
+func outlineReader(definitions *api.Resource) itemReader {
 	return func(item *storage.Item) (api.Object, error) {
-		obj, err := definitions.DecodeStored(crd.Outline(item.Value()))
+		obj, err := definitions.DecodeStored(custom.Outline(item.Value()))
 		if err != nil {
 			return nil, err
 		}
@@ -113,12 +114,12 @@ func outliner(definitions *api.Resource) reader {
 	}
 }
 
-// NewCustomKinds makes it; nil if there are no definitions in the catalogue. Forget
-// is told of resources that are no more; by way of clients, webhooks convert
-// objects, which metrics are registered about.
+// NewCustomKinds returns a CustomKinds, or nil if the catalogue has no definitions. It calls
+// forget for resources that were removed. clients call the conversion webhooks, whose
+// metrics are registered with metrics.
 func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients, metrics prometheus.Registerer) (*CustomKinds, error) {
 	c = c.complete()
-	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, api.CustomResourceDefinitions)
+	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions)
 	if !ok {
 		return nil, nil
 	}
@@ -132,10 +133,10 @@ func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients
 	}
 	k := &CustomKinds{
 		Config: c, definitions: registry.Target{Resource: res, Version: version},
-		forget: forget, kinds: map[string]*customKind{}, held: map[string]bool{}, converters: converters, seed: maphash.MakeSeed(),
+		forget: forget, kinds: map[string]*customKind{}, awaitingDeletion: map[string]bool{}, converters: converters, seed: maphash.MakeSeed(),
 		compared: compared,
 	}
-	k.outline = outliner(res)
+	k.outline = outlineReader(res)
 	k.schemas = newSchemaChecks(k)
 	k.names.cursor, k.names.outline = c.Registry.CursorOf(res), k.outline
 	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, workers: 4, sources: []source[string]{{
@@ -144,7 +145,7 @@ func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients
 	return k, nil
 }
 
-// Load brings the kinds that are established, at the start.
+// Load installs the kinds of all established definitions at the start of the server.
 func (k *CustomKinds) Load(ctx context.Context) error {
 	items, err := k.items(ctx, k.definitions.Resource, "", registry.Selection{})
 	if err != nil {
@@ -157,19 +158,19 @@ func (k *CustomKinds) Load(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	for _, item := range items { // all but those that are in the way
+	for _, item := range items { // one by one, without those that fail
 		d, err := k.outlineOf(item)
 		if err == nil && isTrue(d, apiextensionsv1.Established) {
 			err = k.install(d, item)
 		}
 		if err != nil {
-			k.Logger.Error("a custom kind cannot be served", "definition", item.Name(), "error", err)
+			k.Logger.Error("installing custom kind failed", "definition", item.Name(), "error", err)
 		}
 	}
 	return nil
 }
 
-// outlineOf is a definition as outliner reads it. It must not be changed.
+// outlineOf returns the outline of a definition. It must not be changed.
 func (k *CustomKinds) outlineOf(item *storage.Item) (*definition, error) {
 	obj, err := k.outline(item)
 	if err != nil {
@@ -178,11 +179,11 @@ func (k *CustomKinds) outlineOf(item *storage.Item) (*definition, error) {
 	return obj.(*definition), nil
 }
 
-// compileAll makes the kinds of the definitions that are established.
+// compileAll returns the kinds of the established definitions.
 func (k *CustomKinds) compileAll(items []*storage.Item) (map[string]*customKind, error) {
 	var mu sync.Mutex
 	made := make(map[string]*customKind, len(items))
-	return made, inParallel(items, func(item *storage.Item) error {
+	return made, forEachParallel(items, func(item *storage.Item) error {
 		d, err := k.outlineOf(item)
 		if err != nil || !isTrue(d, apiextensionsv1.Established) {
 			return err
@@ -198,8 +199,8 @@ func (k *CustomKinds) compileAll(items []*storage.Item) (map[string]*customKind,
 	})
 }
 
-// installAll is install for many kinds, where there are none yet. On an error
-// there are none.
+// installAll installs many kinds at once, before any kind is installed. On an error it
+// installs none.
 func (k *CustomKinds) installAll(made map[string]*customKind) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -209,7 +210,7 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 	}
 	var mu sync.Mutex
 	var added []*api.Resource
-	err := inParallel(all, func(res *api.Resource) error {
+	err := forEachParallel(all, func(res *api.Resource) error {
 		err := k.Registry.Add(res, 0)
 		if err == nil {
 			mu.Lock()
@@ -225,17 +226,17 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 		k.kinds = made
 		return nil
 	}
-	for _, res := range added { // and not what was there before
+	for _, res := range added { // Add failed for the others
 		k.Registry.Remove(res)
 	}
 	return err
 }
 
-// compile makes the kind of a definition, of which d may be an outline.
+// compile returns the kind of a definition. d may be an outline.
 func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, error) {
 	source := &definitionSource{}
 	source.item.Store(item)
-	compiled, err := crd.Compile(d, source.whole, crd.Options{Remotes: k.converters.of, Compared: k.compared})
+	compiled, err := custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared})
 	if err != nil {
 		return nil, err
 	}
@@ -245,17 +246,17 @@ func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, e
 
 // Run follows the definitions until ctx is done.
 func (k *CustomKinds) Run(ctx context.Context) {
-	k.waits.Go(func() { recovery.Keep(ctx, k.Logger, "schemas of custom kinds", func() { k.schemas.run(ctx) }) })
+	k.background.Go(func() { recovery.Keep(ctx, k.Logger, "schemas of custom kinds", func() { k.schemas.run(ctx) }) })
 	k.loop.Run(ctx)
-	k.waits.Wait()
+	k.background.Wait()
 }
 
-// affected are the definitions that a change is about: those of the same group,
-// which may want the same names, where one is gone or changed its own.
-func (k *CustomKinds) affected(c change) []string {
+// affected returns the definitions to sync after a change. If a definition was deleted,
+// others of its group may now get the names that they asked for.
+func (k *CustomKinds) affected(c objectChange) []string {
 	names := []string{c.object.GetName()}
 	d, ok := c.object.(*definition)
-	if ok && !c.gone {
+	if ok && !c.deleted {
 		return names
 	}
 	if !ok {
@@ -264,64 +265,64 @@ func (k *CustomKinds) affected(c change) []string {
 	return append(names, k.names.waiting(false, d.Spec.Group)...)
 }
 
-// sync takes one definition a step further.
-func (k *CustomKinds) sync(ctx context.Context, name string) (verdict, error) {
+// sync updates the kind and the status of one definition.
+func (k *CustomKinds) sync(ctx context.Context, name string) (syncResult, error) {
 	ctx = asServer(ctx)
 	t := k.definitions
 	t.Name = name
 	item, err := k.Registry.Get(ctx, t, storage.Read{})
 	if apierrors.IsNotFound(err) {
 		k.schemas.forget(name)
-		return done, k.remove(name)
+		return resultDone, k.remove(name)
 	}
 	if err != nil {
-		return soon, err
+		return resultRetry, err
 	}
 	d, err := k.outlineOf(item)
 	if err != nil {
-		return done, err
+		return resultDone, err
 	}
-	if err := k.refuseNew(d); err != nil {
-		return done, err
+	if err := k.markTerminating(d); err != nil {
+		return resultDone, err
 	}
 	if d.DeletionTimestamp != nil && slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return k.cleanUp(ctx, d, item)
 	}
-	// What others of the group were given must be known.
-	turn := &k.turns[maphash.String(k.seed, d.Spec.Group)%uint64(len(k.turns))]
+	// The accepted names of the other definitions of the group must not change meanwhile.
+	turn := &k.groupLocks[maphash.String(k.seed, d.Spec.Group)%uint64(len(k.groupLocks))]
 	turn.Lock()
 	defer turn.Unlock()
 	want := d.DeepCopy()
-	reason, message, err := k.names.give(ctx, want)
+	reason, message, err := k.names.accept(ctx, want)
 	if err != nil {
-		return soon, err
+		return resultRetry, err
 	}
-	k.judge(want, reason, message)
-	k.schemas.judge(want, k.specOf(d, item), item)
+	k.setNameConditions(want, reason, message)
+	k.schemas.setSchemaCondition(want, k.specOf(d, item), item)
 	if isTrue(want, apiextensionsv1.Established) {
 		if err := k.install(want, item); err != nil {
-			return done, err
+			return resultDone, err
 		}
 	}
-	_, err = k.tell(ctx, d, want.Status)
-	return done, err
+	_, err = k.writeStatus(ctx, d, want.Status)
+	return resultDone, err
 }
 
-// tell writes a status, if it is another one, and returns the definition that has
-// it, as change does.
-func (k *CustomKinds) tell(ctx context.Context, d *definition, want apiextensionsv1.CustomResourceDefinitionStatus) (*definition, error) {
+// writeStatus writes a status if it differs, and returns the definition as updateDefinition
+// does.
+func (k *CustomKinds) writeStatus(ctx context.Context, d *definition, want apiextensionsv1.CustomResourceDefinitionStatus) (*definition, error) {
 	if equality.Semantic.DeepEqual(d.Status, want) {
 		return d, nil
 	}
 	t := k.definitions
 	t.Name, t.Status = d.Name, true
-	return k.change(ctx, t, d, func(now *definition) { now.Status = want }, registry.UpdateOptions{})
+	return k.updateDefinition(ctx, t, d, func(now *definition) { now.Status = want }, registry.UpdateOptions{})
 }
 
-// change changes a definition that is still as it was, and returns it; nil if it is
-// not: the change that came between is looked at next.
-func (k *CustomKinds) change(ctx context.Context, t registry.Target, d *definition, change func(*definition), o registry.UpdateOptions) (*definition, error) {
-	o.Manager = serverName
+// updateDefinition updates a definition that is still at the resourceVersion of d and returns
+// it. It returns nil after a conflict, because the other change triggers a sync.
+func (k *CustomKinds) updateDefinition(ctx context.Context, t registry.Target, d *definition, change func(*definition), o registry.UpdateOptions) (*definition, error) {
+	o.Manager = serverManager
 	out, err := k.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*definition)
 		now.ResourceVersion = d.ResourceVersion
@@ -337,13 +338,13 @@ func (k *CustomKinds) change(ctx context.Context, t registry.Target, d *definiti
 	return out.Object.(*definition), nil
 }
 
-// install puts the kind of a definition into the catalogue, or a new one in the
-// place of what it was before. The item is where the definition is stored.
+// install adds the kind of a definition to the catalogue or replaces the previous one. item
+// is the stored definition.
 func (k *CustomKinds) install(d *definition, item *storage.Item) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	was := k.kinds[d.Name]
-	if was != nil && was.keeps(d, k.specOf(d, item), item) {
+	if was != nil && was.matches(d, k.specOf(d, item), item) {
 		return nil
 	}
 	is, err := k.compile(d, item)
@@ -354,7 +355,7 @@ func (k *CustomKinds) install(d *definition, item *storage.Item) error {
 		return k.replace(d.Name, was, is)
 	}
 	if was != nil {
-		if err := k.drop(d.Name, was); err != nil {
+		if err := k.removeKind(d.Name, was); err != nil {
 			return err
 		}
 	}
@@ -369,10 +370,9 @@ func (k *CustomKinds) install(d *definition, item *storage.Item) error {
 	return nil
 }
 
-// replace puts a kind into the place of what it was before the definition
-// changed. There is no moment without it: from the new catalogue on, requests are
-// as the kind is now, on objects that are read so from the next line on. k.mu is
-// held.
+// replace replaces a kind in the catalogue and then in the registry. Requests find the kind
+// at any moment: between the two steps they use the new kind on objects that were decoded by
+// the old one. The caller holds k.mu.
 func (k *CustomKinds) replace(name string, was, is *customKind) error {
 	if err := k.Catalogue.Change([]*api.Resource{was.Resource}, []*api.Resource{is.Resource}); err != nil {
 		return err
@@ -383,19 +383,18 @@ func (k *CustomKinds) replace(name string, was, is *customKind) error {
 	return nil
 }
 
-// remove takes the kind of a definition that is gone out of the catalogue, and
-// ends its watches.
+// remove removes the kind of a deleted definition and ends its watches.
 func (k *CustomKinds) remove(name string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if was := k.kinds[name]; was != nil {
-		return k.drop(name, was)
+		return k.removeKind(name, was)
 	}
 	return nil
 }
 
-// drop is remove of a kind; k.mu is held.
-func (k *CustomKinds) drop(name string, was *customKind) error {
+// removeKind removes a kind from the catalogue and the registry; the caller holds k.mu.
+func (k *CustomKinds) removeKind(name string, was *customKind) error {
 	delete(k.kinds, name)
 	err := k.Catalogue.Change([]*api.Resource{was.Resource}, nil)
 	k.Registry.Remove(was.Resource)
@@ -409,15 +408,15 @@ func isTrue(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionTy
 	})
 }
 
-// judge sets the conditions of d, of whose names reason tells why it was not given
-// one.
-func (k *CustomKinds) judge(d *definition, reason, message string) {
+// setNameConditions sets the conditions of d. reason and message report a name conflict;
+// reason is empty if there is none.
+func (k *CustomKinds) setNameConditions(d *definition, reason, message string) {
 	set := func(t apiextensionsv1.CustomResourceDefinitionConditionType, ok bool, reason, message string) {
 		status := apiextensionsv1.ConditionFalse
 		if ok {
 			status = apiextensionsv1.ConditionTrue
 		}
-		d.Status.Conditions = api.SetDefinitionCondition(d.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
+		d.Status.Conditions = apiextensions.SetDefinitionCondition(d.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
 			Type: t, Status: status, Reason: reason, Message: message,
 		}, k.Now())
 	}
@@ -426,9 +425,9 @@ func (k *CustomKinds) judge(d *definition, reason, message string) {
 	} else {
 		set(apiextensionsv1.NamesAccepted, false, reason, message)
 	}
-	fault := api.ConversionFault(d)
+	fault := apiextensions.ValidateConversion(d)
 	switch {
-	case isTrue(d, apiextensionsv1.Established): // and stays so
+	case isTrue(d, apiextensionsv1.Established): // it stays true
 	case reason == "" && fault != nil:
 		set(apiextensionsv1.Established, false, "InvalidCABundle", "The conversion webhook CABundle is invalid: "+fault.Error())
 	case reason == "":
@@ -436,7 +435,7 @@ func (k *CustomKinds) judge(d *definition, reason, message string) {
 	default:
 		set(apiextensionsv1.Established, false, "NotAccepted", "not all names are accepted")
 	}
-	if needed, status, reason, message := api.DefinitionApproval(d); needed {
+	if needed, status, reason, message := apiextensions.DefinitionApproval(d); needed {
 		set(apiextensionsv1.KubernetesAPIApprovalPolicyConformant, status == apiextensionsv1.ConditionTrue, reason, message)
 	}
 }

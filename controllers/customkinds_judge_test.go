@@ -11,10 +11,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// conditionOfType is a condition of a definition in one line; empty if it has none.
+// conditionOfType returns a condition of a definition in one line, or "".
 func conditionOfType(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionType) string {
 	i := slices.IndexFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == t })
 	if i < 0 {
@@ -24,11 +26,11 @@ func conditionOfType(d *definition, t apiextensionsv1.CustomResourceDefinitionCo
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-// TestNonStructural: a definition whose schemas are not structural says what is wrong
-// with them, until that is mended, however much of a definition is usually read.
+// TestNonStructural checks that a definition with non-structural schemas has the condition
+// until they are repaired, although schemas are not in the outline.
 func TestNonStructural(t *testing.T) {
-	all := api.BuiltIn()
-	res := all[slices.IndexFunc(all, func(r *api.Resource) bool { return r.Name == api.CustomResourceDefinitions })]
+	all := builtin.Kinds()
+	res := all[slices.IndexFunc(all, func(r *api.Resource) bool { return r.Name == apiextensions.CustomResourceDefinitions })]
 	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +40,7 @@ func TestNonStructural(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	c, err := store.Collection(storage.CollectionConfig{Prefix: res.Prefix, Encode: res.EncodeStored, Decode: res.DecodeStored})
+	c, err := store.Collection(storage.CollectionConfig{Prefix: res.Storage.Prefix, Encode: res.EncodeStored, Decode: res.DecodeStored})
 	if err == nil {
 		err = store.Start(t.Context())
 	}
@@ -78,22 +80,22 @@ func TestNonStructural(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		obj, err := outliner(res)(item)
+		obj, err := outlineReader(res)(item)
 		if err != nil {
 			t.Fatal(err)
 		}
 		is := obj.(*definition).DeepCopy()
 		spec := k.specOf(is, item)
-		k.judge(is, "", "")
+		k.setNameConditions(is, "", "")
 		if !test.preserve {
 			was := conditionOfType(is, apiextensionsv1.NonStructuralSchema)
-			k.schemas.judge(is, spec, item)
+			k.schemas.setSchemaCondition(is, spec, item)
 			if got := conditionOfType(is, apiextensionsv1.NonStructuralSchema); got != was {
 				t.Errorf("%s: got %q before it was checked, want %q", name, got, was)
 			}
-			k.schemas.verdicts["things"] = verdictOn(item, spec)
+			k.schemas.results["things"] = checkSchemas(item, spec)
 		}
-		k.schemas.judge(is, spec, item)
+		k.schemas.setSchemaCondition(is, spec, item)
 		if got := conditionOfType(is, apiextensionsv1.NonStructuralSchema); got != test.want || is.ResourceVersion == "" {
 			t.Errorf("%s of revision %q: got %q, want %q", name, is.ResourceVersion, got, test.want)
 		}
@@ -104,8 +106,8 @@ func TestNonStructural(t *testing.T) {
 	}
 }
 
-// TestAcceptNames: names are given that nobody has, and of those that somebody has
-// the last is told of. What a definition was given counts as in use for its other
+// TestAcceptNames checks that names which no other definition has are accepted, and that the
+// last conflict is reported. Accepted names of the definition itself conflict with its other
 // names.
 func TestAcceptNames(t *testing.T) {
 	type names = apiextensionsv1.CustomResourceDefinitionNames
@@ -144,7 +146,7 @@ func TestAcceptNames(t *testing.T) {
 	}
 }
 
-// namesIn are names in the order plural, singular, kind, kind of lists, short names.
+// namesIn parses names in the order plural, singular, kind, list kind, short names.
 func namesIn(text string) apiextensionsv1.CustomResourceDefinitionNames {
 	words := append(strings.Fields(text), "", "", "", "")
 	n := apiextensionsv1.CustomResourceDefinitionNames{Plural: words[0], Singular: words[1], Kind: words[2], ListKind: words[3]}

@@ -17,9 +17,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestDefinitionMadeAgain deletes a definition and makes it again at once, over
-// and over: its kind serves as soon as it says so, whatever was seen of what was
-// between.
+// TestDefinitionMadeAgain repeatedly deletes a definition and creates it again at once. Its
+// kind must be served when it is established, even if the deletion was not observed.
 func TestDefinitionMadeAgain(t *testing.T) {
 	s, _ := start(t, server.Options{})
 	client := dynamicClient(t, s)
@@ -37,7 +36,7 @@ func TestDefinitionMadeAgain(t *testing.T) {
 	}
 	ctx := t.Context()
 	for range 20 {
-		eventually(t, "the definition is made again", func(ctx context.Context) (bool, error) {
+		eventually(t, "the definition is created again", func(ctx context.Context) (bool, error) {
 			_, err := definitions.Create(ctx, definition, metav1.CreateOptions{})
 			return !apierrors.IsAlreadyExists(err), nil
 		})
@@ -62,7 +61,7 @@ func TestDefinitionMadeAgain(t *testing.T) {
 	}
 }
 
-// dynamicClient is a client of s for kinds that have no Go type.
+// dynamicClient returns a dynamic client of s.
 func dynamicClient(t *testing.T, s *server.Server) dynamic.Interface {
 	t.Helper()
 	h, err := rest.HTTPClientFor(s.RESTConfig())

@@ -19,20 +19,20 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// extensionInfo is the ConfigMap by which other API servers find out whom to
-// believe what is said of users.
-const extensionInfo = "extension-apiserver-authentication"
+// extensionConfigMap is the ConfigMap from which extension API servers learn how to authenticate
+// users and proxied requests.
+const extensionConfigMap = "extension-apiserver-authentication"
 
-// Trust is what other API servers of the cluster are to believe.
+// Trust is the authentication configuration that the ConfigMap publishes.
 type Trust struct {
-	// ClientCA has the CAs of users, and ProxyCA those of the servers that say in
-	// headers for whom they ask; both are PEM. Names are the names of the latter.
+	// ClientCA has the CAs of client certificates, and ProxyCA those of proxies that send
+	// user headers; both are PEM. Names are the allowed common names of proxies.
 	ClientCA, ProxyCA                                           []byte
 	Names, UserHeaders, UIDHeaders, GroupHeaders, ExtraPrefixes []string
 }
 
-// Extensions keeps the ConfigMap of what other API servers are to believe. What
-// another server of the same cluster put there stays.
+// Extensions maintains the ConfigMap extension-apiserver-authentication. It preserves the
+// values that other servers of the cluster added.
 type Extensions struct {
 	Config
 	trust Trust
@@ -40,7 +40,7 @@ type Extensions struct {
 	loop  *loop[string]
 }
 
-// NewExtensions makes it; nil if there are no ConfigMaps in the catalogue.
+// NewExtensions returns an Extensions, or nil if the catalogue has no ConfigMaps.
 func NewExtensions(c Config, trust Trust) *Extensions {
 	c = c.complete()
 	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "configmaps")
@@ -48,56 +48,56 @@ func NewExtensions(c Config, trust Trust) *Extensions {
 		return nil
 	}
 	e := &Extensions{Config: c, trust: trust, maps: registry.Target{
-		Resource: res, Version: version, Namespace: metav1.NamespaceSystem, Name: extensionInfo,
+		Resource: res, Version: version, Namespace: metav1.NamespaceSystem, Name: extensionConfigMap,
 	}}
 	e.loop = &loop[string]{
 		Config: c, name: "extension-apiserver-authentication", sync: e.sync,
-		sources: []source[string]{{resource: res, namespace: metav1.NamespaceSystem, fields: named(extensionInfo), keys: nameOf}},
-		also:    func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(extensionInfo) },
+		sources:     []source[string]{{resource: res, namespace: metav1.NamespaceSystem, fields: byName(extensionConfigMap), keys: nameKey}},
+		extraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(extensionConfigMap) },
 	}
 	return e
 }
 
-// Run keeps it until ctx is done.
+// Run maintains the ConfigMap until ctx is done.
 func (e *Extensions) Run(ctx context.Context) { e.loop.Run(ctx) }
 
-func (e *Extensions) sync(ctx context.Context, _ string) (verdict, error) {
-	is, err := get[*corev1.ConfigMap](ctx, e.Config, e.maps.Resource, e.maps.Namespace, e.maps.Name)
+func (e *Extensions) sync(ctx context.Context, _ string) (syncResult, error) {
+	is, err := getObject[*corev1.ConfigMap](ctx, e.Config, e.maps.Resource, e.maps.Namespace, e.maps.Name)
 	if err != nil {
-		return soon, err
+		return resultRetry, err
 	}
 	if is == nil {
-		_, err := e.Registry.Create(asServer(ctx), e.maps, ExtensionInfo(e.trust, e.Now()), registry.WriteOptions{Manager: serverName})
-		return done, ignoreNoRoom(err)
+		_, err := e.Registry.Create(asServer(ctx), e.maps, NewExtensionConfigMap(e.trust, e.Now()), registry.WriteOptions{Manager: serverManager})
+		return resultDone, ignoreNotCreatable(err)
 	}
-	want := e.trust.merged(is.Data, e.Now())
+	want := e.trust.mergedData(is.Data, e.Now())
 	if maps.Equal(want, is.Data) {
-		return done, nil
+		return resultDone, nil
 	}
 	_, err = e.Registry.Update(asServer(ctx), e.maps, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*corev1.ConfigMap)
 		now.ResourceVersion, now.Data = is.ResourceVersion, want
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverName}})
-	return done, ignoreGone(err)
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverManager}})
+	return resultDone, ignoreDeleted(err)
 }
 
-// ExtensionInfo is the ConfigMap where there is none yet.
-func ExtensionInfo(t Trust, now time.Time) *corev1.ConfigMap {
+// NewExtensionConfigMap returns the ConfigMap for its creation.
+func NewExtensionConfigMap(t Trust, now time.Time) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: extensionInfo},
-		Data:       t.merged(nil, now),
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: extensionConfigMap},
+		Data:       t.mergedData(nil, now),
 	}
 }
 
-// merged is what the ConfigMap should have that has something already. What
-// cannot be read there is nobody's.
-func (t Trust) merged(is map[string]string, now time.Time) map[string]string {
+// mergedData returns the data of the ConfigMap with t added. Values that cannot be parsed are
+// dropped.
+func (t Trust) mergedData(is map[string]string, now time.Time) map[string]string {
 	data := map[string]string{}
-	if cas := mergedCAs(is["client-ca-file"], t.ClientCA, now); cas != "" {
+	if cas := mergeCAs(is["client-ca-file"], t.ClientCA, now); cas != "" {
 		data["client-ca-file"] = cas
 	}
-	cas := mergedCAs(is["requestheader-client-ca-file"], t.ProxyCA, now)
+	cas := mergeCAs(is["requestheader-client-ca-file"], t.ProxyCA, now)
 	if cas == "" {
 		return data
 	}
@@ -105,7 +105,7 @@ func (t Trust) merged(is map[string]string, now time.Time) map[string]string {
 	for _, list := range []struct {
 		key   string
 		add   []string
-		empty bool // it is there even then
+		empty bool // the key is present even if the list is empty
 	}{
 		{"requestheader-allowed-names", t.Names, true},
 		{"requestheader-username-headers", t.UserHeaders, true},
@@ -113,15 +113,15 @@ func (t Trust) merged(is map[string]string, now time.Time) map[string]string {
 		{"requestheader-group-headers", t.GroupHeaders, true},
 		{"requestheader-extra-headers-prefix", t.ExtraPrefixes, true},
 	} {
-		if all := mergedList(is[list.key], list.add); len(all) > 0 || list.empty {
-			text, _ := json.Marshal(all) // strings can be written
+		if all := mergeLists(is[list.key], list.add); len(all) > 0 || list.empty {
+			text, _ := json.Marshal(all) // strings can be encoded
 			data[list.key] = string(text)
 		}
 	}
 	return data
 }
 
-func mergedList(is string, add []string) []string {
+func mergeLists(is string, add []string) []string {
 	all := []string{}
 	var before []string
 	_ = json.Unmarshal([]byte(is), &before)
@@ -133,10 +133,9 @@ func mergedList(is string, add []string) []string {
 	return all
 }
 
-// mergedCAs are certificates of both, each once, but for those that are no
-// longer good.
-func mergedCAs(is string, add []byte, now time.Time) string {
-	const slack = 5 * time.Minute // of clocks
+// mergeCAs returns the certificates of both bundles without duplicates and expired ones.
+func mergeCAs(is string, add []byte, now time.Time) string {
+	const slack = 5 * time.Minute // for clock skew
 	var all []*x509.Certificate
 	for _, bundle := range [][]byte{[]byte(is), add} {
 		if len(bytes.TrimSpace(bundle)) == 0 {
@@ -154,7 +153,7 @@ func mergedCAs(is string, add []byte, now time.Time) string {
 	}
 	var out bytes.Buffer
 	for _, c := range all {
-		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}) // a buffer takes all
+		_ = pem.Encode(&out, &pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}) // bytes.Buffer returns no errors
 	}
 	return out.String()
 }

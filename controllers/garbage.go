@@ -15,79 +15,78 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-const collectorName = "garbage-collector-controller"
+const garbageCollectorName = "garbage-collector-controller"
 
-// collector deletes objects whose owners are gone, and lets owners go that wait
-// for what they own. It follows all resources and keeps, as a hint, who owns
-// whom; what it does it decides on the live objects.
-type collector struct {
+// garbageCollector deletes objects whose owners were deleted, and finalizes deleted owners. It
+// follows all resources and builds the owner graph, which only triggers syncs; decisions are
+// made on the live objects.
+type garbageCollector struct {
 	Config
 	client *Client
-	graph  *graph
+	graph  *ownerGraph
 	loop   *loop[types.UID]
 }
 
-// collectors is how many objects are looked at at a time.
-const collectors = 4
+// collectorWorkers is the number of concurrent syncs.
+const collectorWorkers = 4
 
-func newCollector(c Config) Controller {
-	g := &collector{Config: c, client: newClient(c.Handler, "generic-garbage-collector"), graph: newGraph()}
-	g.loop = &loop[types.UID]{Config: c, name: collectorName, sync: g.sync, also: g.watchAll, workers: collectors}
+func newGarbageCollector(c Config) Controller {
+	g := &garbageCollector{Config: c, client: newClient(c.Handler, "generic-garbage-collector"), graph: newOwnerGraph()}
+	g.loop = &loop[types.UID]{Config: c, name: garbageCollectorName, sync: g.sync, extraSource: g.watchAll, workers: collectorWorkers}
 	return g.loop
 }
 
-// watchAll queues what changes concern until ctx is done.
-func (g *collector) watchAll(ctx context.Context, queue workqueue.TypedInterface[types.UID]) {
-	note := func(c change) {
-		for _, uid := range g.graph.note(c) {
+// watchAll queues the objects that changes concern until ctx is done.
+func (g *garbageCollector) watchAll(ctx context.Context, queue workqueue.TypedInterface[types.UID]) {
+	note := func(c objectChange) {
+		for _, uid := range g.graph.update(c) {
 			queue.Add(uid)
 		}
 	}
-	everyKind{
+	resourceFollower{
 		log:       g.Logger,
 		catalogue: g.Catalogue,
 		wants: func(res *api.Resource) bool {
-			return answers(res, api.VerbDelete) && answers(res, api.VerbWatch) && !res.Expires
+			return supportsVerb(res, api.VerbDelete) && supportsVerb(res, api.VerbWatch) && !res.Storage.Expires
 		},
-		follow: func(ctx context.Context, res *api.Resource, k known) {
-			follow(ctx, g.Registry, registry.Target{Resource: res, Version: &res.Versions[0]}, registry.Selection{}, k, note)
+		follow: func(ctx context.Context, res *api.Resource, k knownUIDs) {
+			followObjects(ctx, g.Registry, registry.Target{Resource: res, Version: &res.Versions[0]}, registry.Selection{}, k, note)
 		},
-		gone: func(res *api.Resource, k known) { forgetUnseen(res, k, nil, note) },
+		removed: func(res *api.Resource, k knownUIDs) { reportDeleted(res, k, nil, note) },
 	}.run(ctx)
 }
 
-// sync looks at one object: whether it may stay, and whether it waits for what
-// it owns.
-func (g *collector) sync(ctx context.Context, uid types.UID) (verdict, error) {
+// sync collects an object whose owners do not exist, or finalizes a deleted owner.
+func (g *garbageCollector) sync(ctx context.Context, uid types.UID) (syncResult, error) {
 	n, ok := g.graph.node(uid)
 	if !ok {
-		return done, nil
+		return resultDone, nil
 	}
 	obj, err := g.live(ctx, n.resource, n.namespace, n.name)
 	switch {
 	case err != nil:
-		return soon, err
+		return resultRetry, err
 	case obj == nil || obj.GetUID() != uid:
-		return done, nil // the graph will be told
+		return resultDone, nil // an event will update the graph
 	}
 	if obj.GetDeletionTimestamp() == nil {
-		return g.judge(ctx, n, obj)
+		return g.collectIfUnowned(ctx, n, obj)
 	}
 	switch {
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
-		return done, g.orphan(ctx, n, obj)
+		return resultDone, g.orphanDependents(ctx, n, obj)
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
-		return done, g.await(ctx, n, obj)
+		return resultDone, g.finishForegroundDeletion(ctx, n, obj)
 	}
-	return done, nil
+	return resultDone, nil
 }
 
-// judge deletes an object that has owners of which none is left, and drops
-// references to owners that are gone from one that has others.
-func (g *collector) judge(ctx context.Context, n node, obj api.Object) (verdict, error) {
+// collectIfUnowned deletes an object if none of its owners exists, and otherwise removes
+// references to owners that do not exist.
+func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, obj api.Object) (syncResult, error) {
 	refs := obj.GetOwnerReferences()
 	if len(refs) == 0 {
-		return done, nil
+		return resultDone, nil
 	}
 	var solid int
 	var waiting bool
@@ -96,12 +95,12 @@ func (g *collector) judge(ctx context.Context, n node, obj api.Object) (verdict,
 		owner, known, err := g.owner(ctx, n, ref)
 		switch {
 		case err != nil:
-			return soon, err
+			return resultRetry, err
 		case !known:
-			return done, nil // of a kind that is not served: not ours to judge
+			return resultDone, nil // the owner's kind is not served, so its existence is unknown
 		case owner == nil || owner.GetUID() != ref.UID:
 			drop = append(drop, ref.UID)
-		case awaits(owner) && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion:
+		case inForegroundDeletion(owner) && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion:
 			waiting = true
 			drop = append(drop, ref.UID)
 		default:
@@ -110,9 +109,9 @@ func (g *collector) judge(ctx context.Context, n node, obj api.Object) (verdict,
 	}
 	switch {
 	case len(drop) == 0:
-		return done, nil
+		return resultDone, nil
 	case solid > 0:
-		return done, g.dropOwners(ctx, n, obj, drop)
+		return resultDone, g.dropOwners(ctx, n, obj, drop)
 	}
 	policy := metav1.DeletePropagationBackground
 	switch {
@@ -121,12 +120,12 @@ func (g *collector) judge(ctx context.Context, n node, obj api.Object) (verdict,
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents), waiting && g.graph.owns(n.uid):
 		policy = metav1.DeletePropagationForeground
 	}
-	return done, g.delete(ctx, n, policy)
+	return resultDone, g.delete(ctx, n, policy)
 }
 
-// owner reads the owner that a reference names; known is false when its kind is
-// not served, or cannot own an object of that scope.
-func (g *collector) owner(ctx context.Context, n node, ref metav1.OwnerReference) (obj api.Object, known bool, err error) {
+// owner returns the owner of a reference. known is false if its kind is not served or has a
+// scope that cannot own the object.
+func (g *garbageCollector) owner(ctx context.Context, n graphNode, ref metav1.OwnerReference) (obj api.Object, known bool, err error) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
 		return nil, false, nil
@@ -143,44 +142,44 @@ func (g *collector) owner(ctx context.Context, n node, ref metav1.OwnerReference
 	return obj, true, err
 }
 
-// awaits tells whether an object is kept until what it owns is gone.
-func awaits(obj api.Object) bool {
+// inForegroundDeletion reports whether the deletion of an object waits for its dependents.
+func inForegroundDeletion(obj api.Object) bool {
 	return obj.GetDeletionTimestamp() != nil && slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents)
 }
 
-func (g *collector) delete(ctx context.Context, n node, policy metav1.DeletionPropagation) error {
-	err := g.client.do(ctx, http.MethodDelete, pathOf(n.resource, n.namespace, n.name), "application/json",
+func (g *garbageCollector) delete(ctx context.Context, n graphNode, policy metav1.DeletionPropagation) error {
+	err := g.client.do(ctx, http.MethodDelete, objectPath(n.resource, n.namespace, n.name), "application/json",
 		&metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &n.uid}}, nil)
-	return ignoreGone(err)
+	return ignoreDeleted(err)
 }
 
-// ignoreGone is nil for an object that is gone, or another one by now.
-func ignoreGone(err error) error {
+// ignoreDeleted returns nil if err means that the object was deleted or replaced.
+func ignoreDeleted(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err
 }
 
-// dropOwners takes references out of an object.
-func (g *collector) dropOwners(ctx context.Context, n node, obj api.Object, owners []types.UID) error {
+// dropOwners removes owner references from an object.
+func (g *garbageCollector) dropOwners(ctx context.Context, n graphNode, obj api.Object, owners []types.UID) error {
 	kept := slices.DeleteFunc(slices.Clone(obj.GetOwnerReferences()), func(r metav1.OwnerReference) bool {
 		return slices.Contains(owners, r.UID)
 	})
 	return g.patch(ctx, n, obj, map[string]any{"ownerReferences": kept})
 }
 
-// dropFinalizer lets go of an object.
-func (g *collector) dropFinalizer(ctx context.Context, n node, obj api.Object, finalizer string) error {
+// dropFinalizer removes a finalizer from an object.
+func (g *garbageCollector) dropFinalizer(ctx context.Context, n graphNode, obj api.Object, finalizer string) error {
 	kept := slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool { return f == finalizer })
 	return g.patch(ctx, n, obj, map[string]any{"finalizers": kept})
 }
 
-// patch changes the metadata of an object, if it is still what was looked at.
-// Lists are replaced as a whole, which the resourceVersion makes safe.
-func (g *collector) patch(ctx context.Context, n node, obj api.Object, metadata map[string]any) error {
+// patch changes the metadata of an object if it is still at the resourceVersion of obj, so
+// lists can be replaced as a whole.
+func (g *garbageCollector) patch(ctx context.Context, n graphNode, obj api.Object, metadata map[string]any) error {
 	metadata["uid"], metadata["resourceVersion"] = obj.GetUID(), obj.GetResourceVersion()
-	err := g.client.do(ctx, http.MethodPatch, pathOf(n.resource, n.namespace, n.name), "application/merge-patch+json",
+	err := g.client.do(ctx, http.MethodPatch, objectPath(n.resource, n.namespace, n.name), "application/merge-patch+json",
 		map[string]any{"metadata": metadata}, nil)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -188,9 +187,10 @@ func (g *collector) patch(ctx context.Context, n node, obj api.Object, metadata 
 	return err
 }
 
-// orphan makes what an object owns its own master, and lets the object go.
-func (g *collector) orphan(ctx context.Context, n node, obj api.Object) error {
-	err := g.eachOwned(ctx, n, func(d node, owned api.Object) error {
+// orphanDependents removes the owner references of all dependents, and then the finalizer of the
+// owner.
+func (g *garbageCollector) orphanDependents(ctx context.Context, n graphNode, obj api.Object) error {
+	err := g.forEachDependent(ctx, n, func(d graphNode, owned api.Object) error {
 		return g.dropOwners(ctx, d, owned, []types.UID{n.uid})
 	})
 	if err != nil {
@@ -199,11 +199,11 @@ func (g *collector) orphan(ctx context.Context, n node, obj api.Object) error {
 	return g.dropFinalizer(ctx, n, obj, metav1.FinalizerOrphanDependents)
 }
 
-// await deletes what an object owns, and lets the object go when nothing is
-// left that asked to be waited for.
-func (g *collector) await(ctx context.Context, n node, obj api.Object) error {
+// finishForegroundDeletion queues the dependents of a deleted owner for collection, and
+// removes the owner's finalizer when no dependent blocks its deletion.
+func (g *garbageCollector) finishForegroundDeletion(ctx context.Context, n graphNode, obj api.Object) error {
 	blocked := false
-	err := g.eachOwned(ctx, n, func(d node, owned api.Object) error {
+	err := g.forEachDependent(ctx, n, func(d graphNode, owned api.Object) error {
 		g.loop.queue.Add(d.uid)
 		for _, ref := range owned.GetOwnerReferences() {
 			if ref.UID == n.uid && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
@@ -213,13 +213,13 @@ func (g *collector) await(ctx context.Context, n node, obj api.Object) error {
 		return nil
 	})
 	if err != nil || blocked {
-		return err // blocked: woken again when one of them goes
+		return err // the deletion of a blocking dependent triggers the next sync
 	}
 	return g.dropFinalizer(ctx, n, obj, metav1.FinalizerDeleteDependents)
 }
 
-// eachOwned calls do with what n owns and what is there still, until it fails.
-func (g *collector) eachOwned(ctx context.Context, n node, do func(node, api.Object) error) error {
+// forEachDependent calls do for every live dependent of n, until do returns an error.
+func (g *garbageCollector) forEachDependent(ctx context.Context, n graphNode, do func(graphNode, api.Object) error) error {
 	for _, d := range g.graph.dependents(n.uid) {
 		owned, err := g.live(ctx, d.resource, d.namespace, d.name)
 		if err != nil {

@@ -10,39 +10,38 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// node is an object as the graph knows it.
-type node struct {
+// graphNode is an object in the graph.
+type graphNode struct {
 	uid             types.UID
 	resource        *api.Resource
 	namespace, name string
 	owners          []types.UID
 }
 
-// graph is who owns whom. It may lag behind the objects.
-type graph struct {
+// ownerGraph is the owner graph of all objects. It may lag behind the objects.
+type ownerGraph struct {
 	mu    sync.Mutex
-	nodes map[types.UID]node
-	// owned are the dependents of each owner, also of owners that are not
-	// there.
+	nodes map[types.UID]graphNode
+	// owned has the dependents by owner, including owners that do not exist.
 	owned map[types.UID]map[types.UID]bool
 }
 
-func newGraph() *graph {
-	return &graph{nodes: map[types.UID]node{}, owned: map[types.UID]map[types.UID]bool{}}
+func newOwnerGraph() *ownerGraph {
+	return &ownerGraph{nodes: map[types.UID]graphNode{}, owned: map[types.UID]map[types.UID]bool{}}
 }
 
-// note takes in a change and returns the objects that it may concern.
-func (g *graph) note(c change) []types.UID {
+// update applies a change and returns the objects that must be synced.
+func (g *ownerGraph) update(c objectChange) []types.UID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	uid := c.object.GetUID()
 	was := g.nodes[uid]
-	if c.gone {
+	if c.deleted {
 		delete(g.nodes, uid)
 		g.unlink(uid, was.owners)
 		return append(g.list(uid), was.owners...)
 	}
-	n := node{uid: uid, resource: c.resource, namespace: c.object.GetNamespace(), name: c.object.GetName()}
+	n := graphNode{uid: uid, resource: c.resource, namespace: c.object.GetNamespace(), name: c.object.GetName()}
 	for _, ref := range c.object.GetOwnerReferences() {
 		n.owners = append(n.owners, ref.UID)
 	}
@@ -58,7 +57,7 @@ func (g *graph) note(c change) []types.UID {
 	if c.object.GetDeletionTimestamp() != nil && waitsForDependents(c.object) {
 		concerned = append(concerned, uid)
 	}
-	// An owner that waits may have waited for this one.
+	// A deleted owner may have been waiting for this dependent.
 	if !slices.Equal(was.owners, n.owners) {
 		concerned = append(concerned, was.owners...)
 	}
@@ -70,11 +69,11 @@ func waitsForDependents(obj api.Object) bool {
 		slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents)
 }
 
-func (g *graph) missing(owners []types.UID) bool {
+func (g *ownerGraph) missing(owners []types.UID) bool {
 	return slices.ContainsFunc(owners, func(uid types.UID) bool { _, ok := g.nodes[uid]; return !ok })
 }
 
-func (g *graph) link(uid types.UID, owners []types.UID) {
+func (g *ownerGraph) link(uid types.UID, owners []types.UID) {
 	for _, o := range owners {
 		if g.owned[o] == nil {
 			g.owned[o] = map[types.UID]bool{}
@@ -83,7 +82,7 @@ func (g *graph) link(uid types.UID, owners []types.UID) {
 	}
 }
 
-func (g *graph) unlink(uid types.UID, owners []types.UID) {
+func (g *ownerGraph) unlink(uid types.UID, owners []types.UID) {
 	for _, o := range owners {
 		if delete(g.owned[o], uid); len(g.owned[o]) == 0 {
 			delete(g.owned, o)
@@ -91,7 +90,7 @@ func (g *graph) unlink(uid types.UID, owners []types.UID) {
 	}
 }
 
-func (g *graph) list(owner types.UID) []types.UID {
+func (g *ownerGraph) list(owner types.UID) []types.UID {
 	var out []types.UID
 	for uid := range g.owned[owner] {
 		out = append(out, uid)
@@ -99,25 +98,25 @@ func (g *graph) list(owner types.UID) []types.UID {
 	return out
 }
 
-func (g *graph) node(uid types.UID) (node, bool) {
+func (g *ownerGraph) node(uid types.UID) (graphNode, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n, ok := g.nodes[uid]
 	return n, ok
 }
 
-// owns tells whether an object is known to own others.
-func (g *graph) owns(uid types.UID) bool {
+// owns reports whether an object has known dependents.
+func (g *ownerGraph) owns(uid types.UID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.owned[uid]) > 0
 }
 
-// dependents are the objects that are known to be owned by one.
-func (g *graph) dependents(owner types.UID) []node {
+// dependents returns the known dependents of an object.
+func (g *ownerGraph) dependents(owner types.UID) []graphNode {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var out []node
+	var out []graphNode
 	for uid := range g.owned[owner] {
 		if n, ok := g.nodes[uid]; ok {
 			out = append(out, n)

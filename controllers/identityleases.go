@@ -11,7 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// identityLabel marks the Lease by which an API server says that it runs.
+// identityLabel marks the Leases of running API servers.
 const identityLabel = "apiserver.kubernetes.io/identity"
 
 // DeleteExpiredIdentityLeases deletes the Leases of API servers that no longer
@@ -24,41 +24,41 @@ func DeleteExpiredIdentityLeases(ctx context.Context, c Config) {
 	}
 	cleaner := &leaseCleaner{Config: c, target: registry.Target{Resource: res, Version: version, Namespace: metav1.NamespaceSystem}}
 	l := loop[string]{Config: c, name: "apiserver-identity-leases", sync: cleaner.sync, sources: []source[string]{{
-		resource: res, namespace: metav1.NamespaceSystem, keys: func(ch change) []string {
+		resource: res, namespace: metav1.NamespaceSystem, keys: func(ch objectChange) []string {
 			if !isIdentityLease(ch.object) {
 				return nil
 			}
-			return nameOf(ch)
+			return nameKey(ch)
 		},
 	}}}
 	l.Run(ctx)
 }
 
-func isIdentityLease(obj api.Object) bool { return obj.GetLabels()[identityLabel] == serverName }
+func isIdentityLease(obj api.Object) bool { return obj.GetLabels()[identityLabel] == serverManager }
 
 type leaseCleaner struct {
 	Config
 	target registry.Target
 }
 
-// sync deletes a Lease at its end, and looks again when that has not come yet.
-func (l *leaseCleaner) sync(ctx context.Context, name string) (verdict, error) {
-	lease, err := get[*coordinationv1.Lease](ctx, l.Config, l.target.Resource, l.target.Namespace, name)
+// sync deletes an expired Lease, or syncs again when it expires.
+func (l *leaseCleaner) sync(ctx context.Context, name string) (syncResult, error) {
+	lease, err := getObject[*coordinationv1.Lease](ctx, l.Config, l.target.Resource, l.target.Namespace, name)
 	if err != nil || lease == nil || !isIdentityLease(lease) {
-		return done, err
+		return resultDone, err
 	}
-	if left := leaseTime(lease, l.Now()); left > 0 {
-		return verdict(left), nil
+	if left := leaseRemaining(lease, l.Now()); left > 0 {
+		return syncResult(left), nil
 	}
 	t := l.target
 	t.Name = name
 	preconditions := &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
 	_, err = l.Registry.Delete(asServer(ctx), t, registry.DeleteOptions{Preconditions: preconditions})
-	return done, ignoreGone(err)
+	return resultDone, ignoreDeleted(err)
 }
 
-// leaseTime returns how long a Lease still lasts.
-func leaseTime(l *coordinationv1.Lease, now time.Time) time.Duration {
+// leaseRemaining returns the remaining duration of a Lease.
+func leaseRemaining(l *coordinationv1.Lease, now time.Time) time.Duration {
 	if l.Spec.RenewTime == nil || l.Spec.LeaseDurationSeconds == nil {
 		return 0
 	}

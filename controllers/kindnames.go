@@ -12,34 +12,35 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// kindNames knows which names definitions were given. It keeps no definition:
-// there may be thousands, which are not to be read again for each of them.
+// kindNames has the accepted names of all definitions. It holds names only, because there
+// may be thousands of definitions, and is updated by a cursor.
 type kindNames struct {
 	mu      sync.Mutex
 	cursor  *storage.Cursor
-	outline reader
-	claims  map[string]*claim            // by definition
-	groups  map[string]map[string]*claim // the same by group, then by definition
+	outline itemReader
+	claims  map[string]*nameClaim            // by definition
+	groups  map[string]map[string]*nameClaim // the same by group, then by definition
 }
 
-// claim is what a definition was given; settled: that is all that it asked for.
-type claim struct {
-	rev     int64
-	group   string
-	names   apiextensionsv1.CustomResourceDefinitionNames
-	settled bool
+// nameClaim is the accepted names of a definition. complete is set if these are all names of its
+// spec.
+type nameClaim struct {
+	rev      int64
+	group    string
+	names    apiextensionsv1.CustomResourceDefinitionNames
+	complete bool
 }
 
-// update takes in what changed; n.mu is held.
+// update applies the changes since the last call; the caller holds n.mu.
 func (n *kindNames) update() {
 	steps, all := n.cursor.Next()
 	before := n.claims
 	if all {
-		n.claims, n.groups = make(map[string]*claim, len(steps)), map[string]map[string]*claim{}
+		n.claims, n.groups = make(map[string]*nameClaim, len(steps)), map[string]map[string]*nameClaim{}
 	}
 	for _, s := range steps {
 		name := s.Item.Key()
-		if s.Gone {
+		if s.Deleted {
 			n.set(name, nil)
 			continue
 		}
@@ -47,17 +48,17 @@ func (n *kindNames) update() {
 		if !ok || c.rev != s.Item.Revision() {
 			obj, err := n.outline(s.Item)
 			if err != nil {
-				continue // told of by the store
+				continue // the store has logged it
 			}
 			d := obj.(*definition)
-			c = &claim{s.Item.Revision(), d.Spec.Group, d.Status.AcceptedNames, isTrue(d, apiextensionsv1.NamesAccepted)}
+			c = &nameClaim{s.Item.Revision(), d.Spec.Group, d.Status.AcceptedNames, isTrue(d, apiextensionsv1.NamesAccepted)}
 		}
 		n.set(name, c)
 	}
 }
 
-// set notes what a definition was given; nil: it is gone.
-func (n *kindNames) set(name string, c *claim) {
+// set records the claim of a definition; nil removes it.
+func (n *kindNames) set(name string, c *nameClaim) {
 	if was := n.claims[name]; was != nil {
 		delete(n.claims, name)
 		delete(n.groups[was.group], name)
@@ -70,13 +71,12 @@ func (n *kindNames) set(name string, c *claim) {
 	}
 	n.claims[name] = c
 	if n.groups[c.group] == nil {
-		n.groups[c.group] = map[string]*claim{}
+		n.groups[c.group] = map[string]*nameClaim{}
 	}
 	n.groups[c.group][name] = c
 }
 
-// waiting are the definitions that do not have the names that they asked for: all
-// of them, or those of a group.
+// waiting returns the definitions with names that were not accepted, of one group or of all.
 func (n *kindNames) waiting(all bool, group string) (names []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,16 +86,16 @@ func (n *kindNames) waiting(all bool, group string) (names []string) {
 		claims = n.claims
 	}
 	for name, c := range claims {
-		if !c.settled {
+		if !c.complete {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// give gives d those of its names that are free in its group, or its own already,
-// and tells of the last that is neither.
-func (n *kindNames) give(ctx context.Context, d *definition) (reason, message string, err error) {
+// accept accepts the names of d that no other definition of its group has, and returns the
+// reason for the last name that was not accepted.
+func (n *kindNames) accept(ctx context.Context, d *definition) (reason, message string, err error) {
 	if err := n.cursor.Wait(ctx); err != nil {
 		return "", "", err
 	}
@@ -114,8 +114,8 @@ func (n *kindNames) give(ctx context.Context, d *definition) (reason, message st
 	return reason, message, nil
 }
 
-// acceptNames is give, where anybody tells whether a thing is true of the names
-// that some definition of the group was given, d among them.
+// acceptNames sets the accepted names of d. anybody reports whether a predicate holds for
+// the accepted names of any definition of the group, including d.
 func acceptNames(d *definition, anybody func(taken func(*apiextensionsv1.CustomResourceDefinitionNames) bool) bool) (reason, message string) {
 	asked, accepted := d.Spec.Names, &d.Status.AcceptedNames
 	inUse := func(name string) error { return fmt.Errorf("%q is already in use", name) }

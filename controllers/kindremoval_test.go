@@ -29,7 +29,7 @@ var (
 
 const widgetsName = "widgets.example.com"
 
-// widgets is a server to which the kind Widget may be brought.
+// widgets is a server with the definition of the kind Widget.
 type widgets struct {
 	definitions, objects dynamic.ResourceInterface
 	typed                *kubernetes.Clientset
@@ -42,8 +42,8 @@ func startWidgets(t *testing.T) *widgets {
 	return &widgets{client.Resource(definitionsAt), client.Resource(widgetsAt), c}
 }
 
-// define creates the definition, kept by finalizers of its own, and waits until it
-// has a condition.
+// define creates the definition with additional finalizers, and waits until it has a
+// condition.
 func (w *widgets) define(t *testing.T, kind, condition string, finalizers ...string) {
 	t.Helper()
 	d := parsed(t, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"`+strings.ToLower(kind)+`s.example.com"},
@@ -56,8 +56,8 @@ func (w *widgets) define(t *testing.T, kind, condition string, finalizers ...str
 	w.says(t, d.GetName(), condition)
 }
 
-// says waits until a definition has a condition: its type, status, reason and
-// message, or the first of these.
+// says waits until a definition has a condition with this type, status, reason and message,
+// of which trailing ones may be omitted.
 func (w *widgets) says(t *testing.T, name, condition string) {
 	t.Helper()
 	eventually(t, name+" says "+condition, func(ctx context.Context) (bool, error) {
@@ -77,7 +77,7 @@ func (w *widgets) says(t *testing.T, name, condition string) {
 	})
 }
 
-// verbs are what the two forms of discovery tell of the kind.
+// verbs returns the verbs of the kind in both forms of discovery.
 func (w *widgets) verbs(ctx context.Context) (legacy, aggregated metav1.Verbs, err error) {
 	list, err := w.typed.DiscoveryClient.ServerResourcesForGroupVersion("example.com/v1")
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *widgets) verbs(ctx context.Context) (legacy, aggregated metav1.Verbs, e
 
 func (w *widgets) offers(t *testing.T, want metav1.Verbs) {
 	t.Helper()
-	eventually(t, "discovery is right", func(ctx context.Context) (bool, error) {
+	eventually(t, "discovery has the expected verbs", func(ctx context.Context) (bool, error) {
 		legacy, aggregated, err := w.verbs(ctx)
 		return reflect.DeepEqual(legacy, want) && reflect.DeepEqual(aggregated, want), err
 	})
@@ -123,8 +123,8 @@ func (w *widgets) release(t *testing.T, of dynamic.ResourceInterface, name strin
 	}
 }
 
-// TestDefinitionIsHeld deletes a definition whose objects have finalizers: it says
-// what it waits for, no new objects are made, and it goes with the last of them.
+// TestDefinitionIsHeld deletes a definition whose objects have finalizers. The definition
+// must report the remaining objects, refuse new ones, and be deleted with the last of them.
 func TestDefinitionIsHeld(t *testing.T) {
 	w, ctx := startWidgets(t), t.Context()
 	w.define(t, "Widget", "Established True", "example.com/kept")
@@ -143,7 +143,7 @@ func TestDefinitionIsHeld(t *testing.T) {
 	}
 	w.says(t, widgetsName, "Terminating True InstanceDeletionInProgress CustomResource deletion is in progress")
 	w.offers(t, lastVerbs)
-	eventually(t, "what is not held is gone", func(ctx context.Context) (bool, error) {
+	eventually(t, "objects without finalizers are deleted", func(ctx context.Context) (bool, error) {
 		list, err := w.objects.List(ctx, metav1.ListOptions{})
 		return err == nil && len(list.Items) == 2, err
 	})
@@ -152,19 +152,19 @@ func TestDefinitionIsHeld(t *testing.T) {
 		t.Errorf("a late object: %v", err)
 	}
 	w.release(t, w.objects, "a")
-	w.offers(t, lastVerbs) // another is left
+	w.offers(t, lastVerbs) // another object is left
 	w.release(t, w.objects, "b")
-	// What is left is what the definition itself is kept by.
+	// Only the definition's own finalizer remains.
 	w.says(t, widgetsName, "Terminating False InstanceDeletionCompleted removed all instances")
 	w.offers(t, allVerbs)
 	w.release(t, w.definitions, widgetsName)
-	eventually(t, "the kind is gone", func(ctx context.Context) (bool, error) {
+	eventually(t, "the kind is removed", func(ctx context.Context) (bool, error) {
 		_, err := w.objects.List(ctx, metav1.ListOptions{})
 		return gone(err)
 	})
 }
 
-// TestDefinitionNeverEstablished deletes a definition that never had a kind.
+// TestDefinitionNeverEstablished deletes a definition that was never established.
 func TestDefinitionNeverEstablished(t *testing.T) {
 	w, ctx := startWidgets(t), t.Context()
 	w.define(t, "Widget", "Established True")

@@ -14,68 +14,68 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/api/apiregistration"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// managedLabel marks the APIServices that the server keeps itself: those of
-// custom kinds always, and the others at its start only, so that whoever wants
-// to can change them until the next one.
+// managedLabel marks APIServices that the server maintains. Those of custom kinds are always
+// maintained. Those of built-in groups are restored only at the start, so users can change
+// them until then.
 const (
 	managedLabel   = "kube-aggregator.kubernetes.io/automanaged"
 	managedAlways  = "true"
 	managedAtStart = "onstart"
 )
 
-// LocalServices keeps an APIService for every group version that the server
-// serves itself. It is no controller that can be turned off: discovery is made of
-// APIServices.
+// LocalServices maintains an APIService for every group version that the server itself
+// serves. It cannot be turned off, because discovery is based on APIServices.
 type LocalServices struct {
 	Config
 	services    registry.Target
 	definitions *api.Resource
-	outline     reader // of definitions
+	outline     itemReader // of definitions
 	loop        *loop[string]
-	// builtIn and atStart are names of APIServices: of what is built in, and of
-	// what there was at the start.
+	// builtIn has the APIServices of built-in group versions, and atStart the names of those
+	// that existed at the start.
 	builtIn map[string]schema.GroupVersion
 	atStart map[string]bool
-	synced  map[string]bool // of loop's one worker
+	synced  map[string]bool // used by the loop's only worker
 
 	mu     sync.Mutex
 	custom map[string][]schema.GroupVersion // by the name of the definition
-	wanted map[string]int                   // how many definitions want an APIService
+	wanted map[string]int                   // number of definitions that need each APIService
 }
 
 type apiService = apiregistrationv1.APIService
 
-// NewLocalServices makes it; nil if there are no APIServices in the catalogue.
+// NewLocalServices returns a LocalServices, or nil if the catalogue has no APIServices.
 func NewLocalServices(c Config) *LocalServices {
 	c = c.complete()
-	res, version, ok := c.Catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, api.APIServices)
+	res, version, ok := c.Catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, apiregistration.APIServices)
 	if !ok {
 		return nil
 	}
 	l := &LocalServices{
 		Config: c, services: registry.Target{Resource: res, Version: version},
-		definitions: c.served(apiextensionsv1.SchemeGroupVersion, api.CustomResourceDefinitions),
+		definitions: c.served(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions),
 		builtIn:     map[string]schema.GroupVersion{}, atStart: map[string]bool{}, synced: map[string]bool{},
 		custom: map[string][]schema.GroupVersion{}, wanted: map[string]int{},
 	}
 	if l.definitions != nil {
-		l.outline = outliner(l.definitions)
+		l.outline = outlineReader(l.definitions)
 	}
 	for _, a := range BuiltInServices(c.Catalogue) {
 		l.builtIn[a.Name] = schema.GroupVersion{Group: a.Spec.Group, Version: a.Spec.Version}
 	}
 	l.loop = &loop[string]{Config: c, name: "local-apiservices", sync: l.sync, sources: []source[string]{
-		{resource: res, keys: nameOf}, {resource: l.definitions, keys: l.affected, read: l.outline},
+		{resource: res, keys: nameKey}, {resource: l.definitions, keys: l.affected, read: l.outline},
 	}}
 	return l
 }
 
-// BuiltInServices are the APIServices of the built-in group versions that a
-// catalogue serves.
+// BuiltInServices returns the APIServices of the built-in group versions of a catalogue.
 func BuiltInServices(c *api.Catalogue) []*apiService {
 	var out []*apiService
 	for _, g := range c.Groups() {
@@ -101,16 +101,16 @@ func localService(gv schema.GroupVersion, managed string) *apiService {
 
 func serviceNameOf(gv schema.GroupVersion) string { return gv.Version + "." + gv.Group }
 
-// Load finds out what there is, at the start: before it is known which custom
-// kinds there are, no APIService is one too many.
+// Load reads the APIServices and definitions that exist at the start. Run needs them, because
+// an APIService whose definition is not known yet would be deleted as obsolete.
 func (l *LocalServices) Load(ctx context.Context) error {
 	for _, s := range []struct {
 		of   *api.Resource
-		read reader
+		read itemReader
 		note func(api.Object)
 	}{
 		{l.services.Resource, (*storage.Item).Object, func(obj api.Object) { l.atStart[obj.GetName()] = true }},
-		{l.definitions, l.outline, func(obj api.Object) { l.affected(change{object: obj}) }},
+		{l.definitions, l.outline, func(obj api.Object) { l.affected(objectChange{object: obj}) }},
 	} {
 		if s.of == nil {
 			continue
@@ -120,8 +120,8 @@ func (l *LocalServices) Load(ctx context.Context) error {
 			return err
 		}
 		var mu sync.Mutex
-		err = inParallel(items, func(item *storage.Item) error {
-			if obj, err := s.read(item); err == nil { // or told of by the store
+		err = forEachParallel(items, func(item *storage.Item) error {
+			if obj, err := s.read(item); err == nil { // else the store has logged the error
 				mu.Lock()
 				defer mu.Unlock()
 				s.note(obj)
@@ -135,13 +135,14 @@ func (l *LocalServices) Load(ctx context.Context) error {
 	return nil
 }
 
-// Run keeps them until ctx is done.
+// Run maintains the APIServices until ctx is done.
 func (l *LocalServices) Run(ctx context.Context) { l.loop.Run(ctx) }
 
-// affected notes what a definition wants, and names what it wants or wanted.
-func (l *LocalServices) affected(c change) []string {
+// affected records the APIServices that a definition needs, and returns their names and those
+// that it needed before.
+func (l *LocalServices) affected(c objectChange) []string {
 	var served []schema.GroupVersion
-	if d, ok := c.object.(*definition); ok && !c.gone {
+	if d, ok := c.object.(*definition); ok && !c.deleted {
 		for _, v := range d.Spec.Versions {
 			if v.Served {
 				served = append(served, schema.GroupVersion{Group: d.Spec.Group, Version: v.Name})
@@ -168,7 +169,7 @@ func (l *LocalServices) affected(c change) []string {
 	return slices.Compact(names)
 }
 
-// desired is the APIService that there should be of a name; nil for none.
+// desired returns the APIService that should exist with the name, or nil.
 func (l *LocalServices) desired(name string) *apiService {
 	if gv, ok := l.builtIn[name]; ok {
 		return localService(gv, managedAtStart)
@@ -182,33 +183,33 @@ func (l *LocalServices) desired(name string) *apiService {
 	return localService(schema.GroupVersion{Group: group, Version: version}, managedAlways)
 }
 
-// sync makes one APIService what it should be.
-func (l *LocalServices) sync(ctx context.Context, name string) (verdict, error) {
+// sync creates, updates or deletes one APIService.
+func (l *LocalServices) sync(ctx context.Context, name string) (syncResult, error) {
 	want := l.desired(name)
-	is, err := get[*apiService](ctx, l.Config, l.services.Resource, "", name)
+	is, err := getObject[*apiService](ctx, l.Config, l.services.Resource, "", name)
 	if err != nil {
-		return soon, err
+		return resultRetry, err
 	}
-	if err := l.settle(ctx, name, is, want); err != nil {
-		return soon, err
+	if err := l.reconcileService(ctx, name, is, want); err != nil {
+		return resultRetry, err
 	}
 	l.synced[name] = true
-	return done, nil
+	return resultDone, nil
 }
 
-// settle does what there is to do about an APIService, of which is and want may
-// be nil. One that nobody marked as the server's is left alone, and one that is
-// looked after at the start only is looked at once.
-func (l *LocalServices) settle(ctx context.Context, name string, is, want *apiService) error {
+// reconcileService changes an APIService from is to want, either of which may be nil. It ignores
+// APIServices that are not marked as managed, and those of built-in groups after their first
+// sync.
+func (l *LocalServices) reconcileService(ctx context.Context, name string, is, want *apiService) error {
 	before := l.synced[name]
 	switch {
-	case is == nil && want == nil, before && atStart(want):
+	case is == nil && want == nil, before && isManagedAtStart(want):
 		return nil
 	case is == nil:
 		return l.create(ctx, want)
-	case is.Labels[managedLabel] != managedAlways && !atStart(is):
+	case is.Labels[managedLabel] != managedAlways && !isManagedAtStart(is):
 		return nil
-	case atStart(is) && (!l.atStart[name] || before):
+	case isManagedAtStart(is) && (!l.atStart[name] || before):
 		return nil
 	case want == nil:
 		return l.remove(ctx, is)
@@ -218,12 +219,14 @@ func (l *LocalServices) settle(ctx context.Context, name string, is, want *apiSe
 	return l.update(ctx, is, want.Spec)
 }
 
-func atStart(a *apiService) bool { return a != nil && a.Labels[managedLabel] == managedAtStart }
+func isManagedAtStart(a *apiService) bool {
+	return a != nil && a.Labels[managedLabel] == managedAtStart
+}
 
-// These write as the server itself. What others did meanwhile is looked at next.
+// These functions write as the server itself. A conflicting change triggers another sync.
 
 func (l *LocalServices) create(ctx context.Context, want *apiService) error {
-	_, err := l.Registry.Create(asServer(ctx), l.services, want, registry.WriteOptions{Manager: serverName})
+	_, err := l.Registry.Create(asServer(ctx), l.services, want, registry.WriteOptions{Manager: serverManager})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
@@ -234,7 +237,7 @@ func (l *LocalServices) remove(ctx context.Context, is *apiService) error {
 	t := l.services
 	t.Name = is.Name
 	_, err := l.Registry.Delete(asServer(ctx), t, registry.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(is.UID))})
-	return ignoreGone(err)
+	return ignoreDeleted(err)
 }
 
 func (l *LocalServices) update(ctx context.Context, is *apiService, spec apiregistrationv1.APIServiceSpec) error {
@@ -244,6 +247,6 @@ func (l *LocalServices) update(ctx context.Context, is *apiService, spec apiregi
 		now := old.(*apiService)
 		now.ResourceVersion, now.Spec = is.ResourceVersion, spec
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverName}})
-	return ignoreGone(err)
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverManager}})
+	return ignoreDeleted(err)
 }

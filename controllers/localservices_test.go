@@ -27,9 +27,9 @@ func dynamicFor(t *testing.T, config *rest.Config) dynamic.Interface {
 	return c
 }
 
-// TestLocalServices: an APIService of a custom kind is made again, mended and taken
-// away with its version; that of a built-in group is put right at the next start
-// only, and what nobody marked as the server's is left alone.
+// TestLocalServices checks that the APIService of a custom kind is created again, repaired
+// and deleted with its version, that those of built-in groups are restored only at the
+// start, and that unmanaged ones are not changed.
 func TestLocalServices(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	apiServices := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}

@@ -16,127 +16,127 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// loop is what most controllers are: it follows objects, makes keys of what
-// changed, and works the keys off. A key that is in the queue is there once.
+// loop is the common form of a controller: it follows objects, maps their changes to keys,
+// and syncs the keys. A key is in the queue at most once.
 type loop[K comparable] struct {
 	Config
 	name    string
 	sources []source[K]
-	// sync does what there is to do about a key, and says what is left.
-	sync func(context.Context, K) (verdict, error)
-	// also, when set, queues keys by other signs than sources, until ctx is done.
-	also func(ctx context.Context, queue workqueue.TypedInterface[K])
-	// workers is how many keys are worked on at a time; 0 means one.
+	// sync brings the objects of a key into the desired state, and returns when to sync the
+	// key again.
+	sync func(context.Context, K) (syncResult, error)
+	// extraSource, if set, queues keys of other sources until ctx is done.
+	extraSource func(ctx context.Context, queue workqueue.TypedInterface[K])
+	// workers is the number of concurrent syncs; 0 means one.
 	workers int
-	// pace is how long after a failure a key is tried again; zero means quick.
-	pace pace
+	// backoff is the backoff of failed keys; zero means quickBackoff.
+	backoff backoffRange
 
 	queue workqueue.TypedRateLimitingInterface[K] // made by Run
 }
 
-// source is objects that a controller follows, and the keys that a change of
-// one of them means. A source without a resource has none.
+// source is a selection of objects whose changes trigger syncs, with the keys to sync. A
+// source without a resource is ignored, because that resource is not served.
 type source[K comparable] struct {
 	resource  *api.Resource
 	namespace string
 	fields    fields.Selector
-	read      reader // nil: whole objects
-	keys      func(change) []K
+	read      itemReader // nil means the decoded objects
+	keys      func(objectChange) []K
 }
 
-// verdict is what is left to do about a key: nothing, or to look again after
-// that long.
-type verdict time.Duration
+// syncResult is the time after which a key is synced again; resultDone means that only a change
+// triggers the next sync.
+type syncResult time.Duration
 
 const (
-	done verdict = 0
-	// soon is for what is not done and gives no sign when it can be; each time
-	// it takes longer to look again.
-	soon verdict = -1
+	resultDone syncResult = 0
+	// resultRetry is for a key that is not in the desired state and that no change will
+	// trigger. It is synced with increasing delays.
+	resultRetry syncResult = -1
 )
 
-// afterWrite is the verdict when an object was to be changed: if somebody else did
-// that first, it is looked at again.
-func afterWrite(err error) (verdict, error) {
+// afterWrite returns the result of a sync that ended with a write. A deleted object is done,
+// and a conflict is retried.
+func afterWrite(err error) (syncResult, error) {
 	switch {
 	case apierrors.IsNotFound(err):
-		return done, nil
+		return resultDone, nil
 	case apierrors.IsConflict(err):
-		return soon, nil
+		return resultRetry, nil
 	}
-	return done, err
+	return resultDone, err
 }
 
-// pace bounds how long after a failure a key is tried again: the first time, and
-// at most.
-type pace struct{ first, most time.Duration }
+// backoffRange is a range of retry delays, which grow exponentially from first to max.
+type backoffRange struct{ first, max time.Duration }
 
-func quick() pace { return pace{5 * time.Millisecond, 10 * time.Second} }
+func quickBackoff() backoffRange { return backoffRange{5 * time.Millisecond, 10 * time.Second} }
 
-// patient is for what others must change before it can succeed.
-func patient() pace { return pace{200 * time.Millisecond, 1000 * time.Second} }
+// patientBackoff is for syncs that fail until another component acts.
+func patientBackoff() backoffRange { return backoffRange{200 * time.Millisecond, 1000 * time.Second} }
 
 // Run implements Controller.
 func (l *loop[K]) Run(ctx context.Context) {
-	p := l.pace
-	if p == (pace{}) {
-		p = quick()
+	p := l.backoff
+	if p == (backoffRange{}) {
+		p = quickBackoff()
 	}
 	l.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[K](p.first, p.most),
+		workqueue.NewTypedItemExponentialFailureRateLimiter[K](p.first, p.max),
 		workqueue.TypedRateLimitingQueueConfig[K]{Name: l.name})
 	defer context.AfterFunc(ctx, l.queue.ShutDown)()
 	var wg sync.WaitGroup
 	log := l.Logger.With("controller", l.name)
-	keep := func(f func()) {
+	spawn := func(f func()) {
 		wg.Go(func() { recovery.Keep(ctx, log, l.name, f) })
 	}
 	for _, s := range l.sources {
 		if s.resource != nil {
-			keep(func() { s.feed(ctx, l.Registry, l.queue) })
+			spawn(func() { s.feed(ctx, l.Registry, l.queue) })
 		}
 	}
-	if l.also != nil {
-		keep(func() { l.also(ctx, l.queue) })
+	if l.extraSource != nil {
+		spawn(func() { l.extraSource(ctx, l.queue) })
 	}
 	for range max(l.workers, 1) {
-		keep(func() { work(ctx, log, l.queue, l.sync) })
+		spawn(func() { processQueue(ctx, log, l.queue, l.sync) })
 	}
 	wg.Wait()
 }
 
-// feed queues the keys of what changes until ctx is done.
+// feed queues the keys of changes until ctx is done.
 func (s *source[K]) feed(ctx context.Context, reg *registry.Registry, queue workqueue.TypedInterface[K]) {
 	t := registry.Target{Resource: s.resource, Version: &s.resource.Versions[0], Namespace: s.namespace}
 	read := s.read
 	if read == nil {
 		read = (*storage.Item).Object
 	}
-	followAs(ctx, reg, t, registry.Selection{Fields: s.fields}, read, known{}, func(c change) {
+	followObjectsAs(ctx, reg, t, registry.Selection{Fields: s.fields}, read, knownUIDs{}, func(c objectChange) {
 		for _, key := range s.keys(c) {
 			queue.Add(key)
 		}
 	})
 }
 
-// work takes keys from a queue until it is shut down.
-func work[K comparable](ctx context.Context, log *slog.Logger, q workqueue.TypedRateLimitingInterface[K], sync func(context.Context, K) (verdict, error)) {
+// processQueue syncs keys from a queue until it is shut down.
+func processQueue[K comparable](ctx context.Context, log *slog.Logger, q workqueue.TypedRateLimitingInterface[K], sync func(context.Context, K) (syncResult, error)) {
 	for {
 		key, shutdown := q.Get()
 		if shutdown {
 			return
 		}
-		left, err := attempt(ctx, log, key, sync)
+		left, err := syncRecovering(ctx, log, key, sync)
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			log.Info("controller will try again", "key", key, "error", err)
+			log.Info("sync failed, retrying", "key", key, "error", err)
 			q.AddRateLimited(key)
-		case left == soon:
+		case left == resultRetry:
 			q.AddRateLimited(key)
 		default:
 			q.Forget(key)
-			if left > done {
+			if left > resultDone {
 				q.AddAfter(key, time.Duration(left))
 			}
 		}
@@ -144,16 +144,16 @@ func work[K comparable](ctx context.Context, log *slog.Logger, q workqueue.Typed
 	}
 }
 
-// attempt calls sync. A panic is a failure like any other.
-func attempt[K comparable](ctx context.Context, log *slog.Logger, key K, sync func(context.Context, K) (verdict, error)) (left verdict, err error) {
+// syncRecovering calls sync and returns a panic as an error.
+func syncRecovering[K comparable](ctx context.Context, log *slog.Logger, key K, sync func(context.Context, K) (syncResult, error)) (left syncResult, err error) {
 	defer recovery.Into(log, "a controller", &err)
 	return sync(ctx, key)
 }
 
-// Keys of the most usual kinds.
+// Common functions for source.keys.
 
-func nameOf(c change) []string      { return []string{c.object.GetName()} }
-func namespaceOf(c change) []string { return []string{c.object.GetNamespace()} }
+func nameKey(c objectChange) []string      { return []string{c.object.GetName()} }
+func namespaceKey(c objectChange) []string { return []string{c.object.GetNamespace()} }
 
-// named selects by name.
-func named(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
+// byName returns a selector for the object with the name.
+func byName(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }

@@ -7,21 +7,21 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// TestPanics: a controller that panics tries again, whichever part of it does.
+// TestPanics checks that every part of a controller is retried after a panic.
 func TestPanics(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	synced, added := 0, 0
 	l := &loop[string]{
 		Config: Config{}.complete(), name: "panics",
-		sync: func(_ context.Context, key string) (verdict, error) {
+		sync: func(_ context.Context, key string) (syncResult, error) {
 			if synced++; synced == 1 {
 				panic("while working")
 			}
 			cancel()
-			return done, nil
+			return resultDone, nil
 		},
-		also: func(_ context.Context, queue workqueue.TypedInterface[string]) {
+		extraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) {
 			if added++; added == 1 {
 				panic("while looking for work")
 			}
@@ -30,15 +30,15 @@ func TestPanics(t *testing.T) {
 	}
 	l.Run(ctx)
 	if synced != 2 || added != 2 {
-		t.Errorf("worked %d times, and looked for work %d times", synced, added)
+		t.Errorf("synced %d times, and called extraSource %d times", synced, added)
 	}
-	err := inParallel([]int{1, 2, 3}, func(n int) error {
+	err := forEachParallel([]int{1, 2, 3}, func(n int) error {
 		if n == 2 {
 			panic("in parallel")
 		}
 		return nil
 	})
 	if err == nil {
-		t.Error("a panic in parallel is no error")
+		t.Error("a panic in forEachParallel returned no error")
 	}
 }

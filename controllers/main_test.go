@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// start runs a server, with its controllers, and returns a client for it.
+// start runs a server with its controllers and returns a client.
 func start(t *testing.T, o server.Options) (*server.Server, *kubernetes.Clientset) {
 	t.Helper()
 	s, err := server.Start(t.Context(), o)
@@ -34,7 +34,7 @@ func start(t *testing.T, o server.Options) (*server.Server, *kubernetes.Clientse
 	return s, clientFor(t, s.RESTConfig())
 }
 
-// clientFor makes a client whose connections end with the test.
+// clientFor returns a client whose connections are closed at the end of the test.
 func clientFor(t *testing.T, config *rest.Config) *kubernetes.Clientset {
 	t.Helper()
 	h, err := rest.HTTPClientFor(config)
@@ -49,7 +49,7 @@ func clientFor(t *testing.T, config *rest.Config) *kubernetes.Clientset {
 	return c
 }
 
-// whoami asks the server whom it takes a client for.
+// whoami returns the user name that the server assigns to a client.
 func whoami(t *testing.T, c kubernetes.Interface) string {
 	t.Helper()
 	me, err := c.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
@@ -59,8 +59,8 @@ func whoami(t *testing.T, c kubernetes.Interface) string {
 	return me.Status.UserInfo.Username
 }
 
-// eventually waits until holds, and fails the test if it never does. What is not
-// found is not there yet.
+// eventually waits until holds returns true, and fails the test after a timeout. NotFound
+// errors count as false.
 func eventually(t *testing.T, what string, holds func(context.Context) (bool, error)) {
 	t.Helper()
 	var last error
@@ -76,7 +76,7 @@ func eventually(t *testing.T, what string, holds func(context.Context) (bool, er
 	}
 }
 
-// gone tells whether a read says that there is nothing.
+// gone reports whether err is a NotFound error.
 func gone(err error) (bool, error) {
 	if errors.IsNotFound(err) {
 		return true, nil
@@ -84,8 +84,7 @@ func gone(err error) (bool, error) {
 	return false, err
 }
 
-// TestSwitchedOff starts a server whose controllers are all off, by the names
-// that there are.
+// TestSwitchedOff starts a server with all controllers turned off by name.
 func TestSwitchedOff(t *testing.T) {
 	_, c := start(t, server.Options{ControllersOff: controllers.Names()})
 	list, err := c.CoreV1().ServiceAccounts("").List(t.Context(), listAll)
@@ -103,7 +102,7 @@ func TestKnown(t *testing.T) {
 		"nothing":                      "",
 		"*":                            "",
 	} {
-		if got, ok := controllers.Known(name); got != want || ok != (want != "") {
+		if got, ok := controllers.CanonicalName(name); got != want || ok != (want != "") {
 			t.Errorf("%s is %q, %t", name, got, ok)
 		}
 	}

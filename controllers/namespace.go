@@ -18,84 +18,84 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-const namespacesName = "namespace-controller"
+const namespaceControllerName = "namespace-controller"
 
-// namespaces deletes what is in a namespace that is being deleted, and then
-// lets the namespace go.
-type namespaces struct {
+// namespaceController deletes the content of namespaces that are being deleted, and then
+// finalizes them.
+type namespaceController struct {
 	Config
 	client *Client
 }
 
-func newNamespaces(c Config) Controller {
-	n := &namespaces{Config: c, client: newClient(c.Handler, namespacesName)}
-	return &loop[string]{Config: c, name: namespacesName, sync: n.sync, sources: []source[string]{{
+func newNamespaceController(c Config) Controller {
+	n := &namespaceController{Config: c, client: newClient(c.Handler, namespaceControllerName)}
+	return &loop[string]{Config: c, name: namespaceControllerName, sync: n.sync, sources: []source[string]{{
 		resource: c.served(corev1.SchemeGroupVersion, "namespaces"),
-		keys: func(c change) []string {
-			if c.gone || c.object.GetDeletionTimestamp() == nil {
+		keys: func(c objectChange) []string {
+			if c.deleted || c.object.GetDeletionTimestamp() == nil {
 				return nil
 			}
-			return nameOf(c)
+			return nameKey(c)
 		},
 	}}}
 }
 
-// sync takes a namespace one step further.
-func (n *namespaces) sync(ctx context.Context, name string) (verdict, error) {
+// sync deletes the content of a namespace and finalizes it if it is empty.
+func (n *namespaceController) sync(ctx context.Context, name string) (syncResult, error) {
 	var ns corev1.Namespace
 	path := "/api/v1/namespaces/" + name
 	err := n.client.do(ctx, http.MethodGet, path, "", nil, &ns)
 	switch {
 	case apierrors.IsNotFound(err):
-		return done, nil
+		return resultDone, nil
 	case err != nil:
-		return soon, err
+		return resultRetry, err
 	case ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes):
-		return done, nil
+		return resultDone, nil
 	}
-	left, err := n.empty(ctx, name)
+	left, err := n.deleteContent(ctx, name)
 	if n.reportsConditions(&ns) {
-		if condErr := n.tell(ctx, &ns, left, err); condErr != nil {
-			return soon, errors.Join(err, condErr)
+		if condErr := n.writeConditions(ctx, &ns, left, err); condErr != nil {
+			return resultRetry, errors.Join(err, condErr)
 		}
 	}
 	if err != nil || left.any() {
-		return soon, err
+		return resultRetry, err
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	err = n.client.do(ctx, http.MethodPut, path+"/finalize", "application/json", &ns, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
-	return done, err
+	return resultDone, err
 }
 
-// reportsConditions reports whether the deletion of a namespace has taken so long
-// that its conditions say why. kube-controller-manager waits before it looks at the
-// content; here the content is deleted at once, and only the conditions wait.
-func (n *namespaces) reportsConditions(ns *corev1.Namespace) bool {
+// reportsConditions reports whether the deletion of a namespace has lasted long enough to
+// set its conditions. kube-controller-manager delays the deletion of the content; here the
+// content is deleted immediately, and only the conditions are delayed.
+func (n *namespaceController) reportsConditions(ns *corev1.Namespace) bool {
 	return n.NamespaceConditionDelay == 0 || n.Now().Sub(ns.DeletionTimestamp.Time) >= n.NamespaceConditionDelay
 }
 
-// leftover is what a namespace still holds.
-type leftover struct {
-	// instances by resource, and by finalizer.
+// remainingContent counts the objects that remain in a namespace.
+type remainingContent struct {
+	// number of objects by resource, and by finalizer.
 	resources, finalizers map[string]int
 }
 
-func (l leftover) any() bool { return len(l.resources) > 0 }
+func (l remainingContent) any() bool { return len(l.resources) > 0 }
 
-// empty deletes everything in a namespace and returns what is still there.
-func (n *namespaces) empty(ctx context.Context, name string) (leftover, error) {
-	left := leftover{resources: map[string]int{}, finalizers: map[string]int{}}
+// deleteContent deletes the content of a namespace and returns what remains.
+func (n *namespaceController) deleteContent(ctx context.Context, name string) (remainingContent, error) {
+	left := remainingContent{resources: map[string]int{}, finalizers: map[string]int{}}
 	var errs []error
 	for _, res := range n.Catalogue.Resources() {
-		if !res.Namespaced || !answers(res, api.VerbDeleteCollection) {
+		if !res.Namespaced || !supportsVerb(res, api.VerbDeleteCollection) {
 			continue
 		}
 		items, err := n.items(ctx, res, name, registry.Selection{})
-		if err == nil && slices.ContainsFunc(items, func(i *storage.Item) bool { return !deleting(i) }) {
-			err = n.client.do(ctx, http.MethodDelete, pathOf(res, name, ""), "application/json",
+		if err == nil && slices.ContainsFunc(items, func(i *storage.Item) bool { return !isDeletingItem(i) }) {
+			err = n.client.do(ctx, http.MethodDelete, objectPath(res, name, ""), "application/json",
 				&metav1.DeleteOptions{PropagationPolicy: ptr(metav1.DeletePropagationBackground)}, nil)
 			if err == nil {
 				items, err = n.items(ctx, res, name, registry.Selection{})
@@ -110,12 +110,12 @@ func (n *namespaces) empty(ctx context.Context, name string) (leftover, error) {
 	return left, errors.Join(errs...)
 }
 
-func deleting(item *storage.Item) bool {
+func isDeletingItem(item *storage.Item) bool {
 	obj, err := item.Object()
 	return err == nil && obj.GetDeletionTimestamp() != nil
 }
 
-func (l leftover) add(res *api.Resource, items []*storage.Item) {
+func (l remainingContent) add(res *api.Resource, items []*storage.Item) {
 	if len(items) == 0 {
 		return
 	}
@@ -129,15 +129,15 @@ func (l leftover) add(res *api.Resource, items []*storage.Item) {
 	}
 }
 
-// tell writes into the conditions of a namespace what keeps it. A namespace
-// that is emptied at once is told nothing of.
-func (n *namespaces) tell(ctx context.Context, ns *corev1.Namespace, left leftover, failure error) error {
+// writeConditions sets the conditions of a namespace. It sets none if the namespace is empty
+// at once.
+func (n *namespaceController) writeConditions(ctx context.Context, ns *corev1.Namespace, left remainingContent, failure error) error {
 	if len(ns.Status.Conditions) == 0 && !left.any() && failure == nil {
 		return nil
 	}
 	before := len(ns.Status.Conditions)
 	changed := false
-	for _, c := range conditionsOf(left, failure) {
+	for _, c := range namespaceConditions(left, failure) {
 		changed = n.setCondition(ns, c) || changed
 	}
 	if !changed && before > 0 {
@@ -151,8 +151,8 @@ func (n *namespaces) tell(ctx context.Context, ns *corev1.Namespace, left leftov
 	return err
 }
 
-// setCondition tells whether the condition was not there like that.
-func (n *namespaces) setCondition(ns *corev1.Namespace, c corev1.NamespaceCondition) bool {
+// setCondition sets a condition and reports whether it changed.
+func (n *namespaceController) setCondition(ns *corev1.Namespace, c corev1.NamespaceCondition) bool {
 	c.LastTransitionTime = metav1.NewTime(n.Now()).Rfc3339Copy()
 	for i := range ns.Status.Conditions {
 		was := &ns.Status.Conditions[i]
@@ -169,7 +169,7 @@ func (n *namespaces) setCondition(ns *corev1.Namespace, c corev1.NamespaceCondit
 	return true
 }
 
-func conditionsOf(left leftover, failure error) []corev1.NamespaceCondition {
+func namespaceConditions(left remainingContent, failure error) []corev1.NamespaceCondition {
 	no := func(t corev1.NamespaceConditionType, reason, message string) corev1.NamespaceCondition {
 		return corev1.NamespaceCondition{Type: t, Status: corev1.ConditionFalse, Reason: reason, Message: message}
 	}
@@ -183,12 +183,12 @@ func conditionsOf(left leftover, failure error) []corev1.NamespaceCondition {
 	remaining := no(corev1.NamespaceContentRemaining, "ContentRemoved", "All content successfully removed")
 	if left.any() {
 		remaining = yes(corev1.NamespaceContentRemaining, "SomeResourcesRemain",
-			"Some resources are remaining: "+counted(left.resources, "%s has %d resource instances"))
+			"Some resources are remaining: "+joinCounts(left.resources, "%s has %d resource instances"))
 	}
 	finalizers := no(corev1.NamespaceFinalizersRemaining, "ContentHasNoFinalizers", "All content-preserving finalizers finished")
 	if len(left.finalizers) > 0 {
 		finalizers = yes(corev1.NamespaceFinalizersRemaining, "SomeFinalizersRemain",
-			"Some content in the namespace has finalizers remaining: "+counted(left.finalizers, "%s in %d resource instances"))
+			"Some content in the namespace has finalizers remaining: "+joinCounts(left.finalizers, "%s in %d resource instances"))
 	}
 	return []corev1.NamespaceCondition{
 		no(corev1.NamespaceDeletionDiscoveryFailure, "ResourcesDiscovered", "All resources successfully discovered"),
@@ -197,7 +197,7 @@ func conditionsOf(left leftover, failure error) []corev1.NamespaceCondition {
 	}
 }
 
-func counted(counts map[string]int, format string) string {
+func joinCounts(counts map[string]int, format string) string {
 	var parts []string
 	for name, n := range counts {
 		parts = append(parts, fmt.Sprintf(format, name, n))

@@ -15,8 +15,8 @@ import (
 
 var listAll = metav1.ListOptions{}
 
-// TestNamespaceIsFurnished looks at what a new namespace has in it, and that it
-// comes back.
+// TestNamespaceIsFurnished checks that the default objects of a new namespace are created,
+// and created again after a deletion.
 func TestNamespaceIsFurnished(t *testing.T) {
 	s, c := start(t, server.Options{})
 	ctx := t.Context()
@@ -35,7 +35,7 @@ func TestNamespaceIsFurnished(t *testing.T) {
 	if err := accounts.Delete(ctx, "default", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "default service account again", getAccount)
+	eventually(t, "default service account is created again", getAccount)
 	if account.UID == was {
 		t.Error("the deleted service account is still there")
 	}
@@ -54,11 +54,11 @@ func TestNamespaceIsFurnished(t *testing.T) {
 	if _, err := maps.Update(ctx, spoilt, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "root certificates mended", good)
+	eventually(t, "root certificates are repaired", good)
 	if err := maps.Delete(ctx, "kube-root-ca.crt", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "root certificates again", good)
+	eventually(t, "root certificates are created again", good)
 
 	if err := c.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -75,8 +75,8 @@ func TestNamespaceIsFurnished(t *testing.T) {
 	}
 }
 
-// The content of a deleted namespace goes at once; the conditions say what remains
-// when the deletion takes long.
+// The content of a deleted namespace is deleted at once; the conditions are set if that
+// takes long.
 func TestNamespaceConditionDelay(t *testing.T) {
 	const delay = 2 * time.Second
 	_, c := start(t, server.Options{NamespaceConditionDelay: delay})

@@ -13,38 +13,38 @@ import (
 
 const podGroupProtectionName = "podgroup-protection-controller"
 
-// newPodGroupProtection makes the controller that keeps a deleted pod group until its
-// last running pod ends. The finalizer comes from admission only.
+// newPodGroupProtection returns the controller that protects a pod group until its last
+// running pod ends. Admission alone adds the finalizer.
 func newPodGroupProtection(c Config) Controller {
 	groups, pods := c.served(schedulingv1alpha2.SchemeGroupVersion, "podgroups"), c.served(corev1.SchemeGroupVersion, "pods")
 	if groups == nil || pods == nil {
 		return nil
 	}
-	p := &protection{Config: c, client: newClient(c.Handler, podGroupProtectionName), resource: groups,
+	p := &finalizerProtection{Config: c, client: newClient(c.Handler, podGroupProtectionName), resource: groups,
 		finalizer: admission.PodGroupProtection, removesOnly: true}
-	p.used = func(ctx context.Context, group api.Object) (bool, error) {
+	p.inUse = func(ctx context.Context, group api.Object) (bool, error) {
 		items, err := c.items(ctx, pods, group.GetNamespace(), registry.Selection{})
 		for _, item := range items {
 			obj, err := item.Object()
 			if err != nil {
 				return true, err
 			}
-			if pod := obj.(*corev1.Pod); !over(pod) && podGroupOf(pod) == group.GetName() {
+			if pod := obj.(*corev1.Pod); !podEnded(pod) && podGroupOf(pod) == group.GetName() {
 				return true, nil
 			}
 		}
 		return false, err
 	}
 	return &loop[objectName]{Config: c, name: podGroupProtectionName, sync: p.sync, sources: []source[objectName]{
-		{resource: groups, keys: keyOf},
-		// Only the end of a pod can free its group. Of a pod that was deleted unseen only
-		// the name is left: then every group of its namespace is checked.
-		{resource: pods, keys: func(ch change) []objectName {
+		{resource: groups, keys: objectKey},
+		// Only the end of a pod can free its group. The object of an unobserved deletion has
+		// no spec, so all groups of its namespace are synced.
+		{resource: pods, keys: func(ch objectChange) []objectName {
 			pod, known := ch.object.(*corev1.Pod)
 			switch {
 			case !known:
-				return all(c, groups, ch.object.GetNamespace())
-			case podGroupOf(pod) != "" && (ch.gone || over(pod)):
+				return cachedKeys(c, groups, ch.object.GetNamespace())
+			case podGroupOf(pod) != "" && (ch.deleted || podEnded(pod)):
 				return []objectName{{pod.Namespace, podGroupOf(pod)}}
 			}
 			return nil
@@ -52,7 +52,7 @@ func newPodGroupProtection(c Config) Controller {
 	}}
 }
 
-// podGroupOf returns the name of the group of a pod, or the empty string.
+// podGroupOf returns the name of the group of a pod, or "".
 func podGroupOf(pod *corev1.Pod) string {
 	if g := pod.Spec.SchedulingGroup; g != nil && g.PodGroupName != nil {
 		return *g.PodGroupName

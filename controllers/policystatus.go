@@ -13,12 +13,11 @@ import (
 
 const policyStatusName = "validatingadmissionpolicy-status-controller"
 
-// policyStatusManager is who owns what is written of a policy's status.
+// policyStatusManager is the field manager of the status of policies.
 const policyStatusManager = "validatingadmissionpolicy-status"
 
-// policyStatus tells in the status of policies what is wrong with the types in
-// their expressions. Of policies about which there is nothing to tell, and was
-// nothing, it writes nothing.
+// policyStatus writes type errors in expressions of policies to their status. It writes
+// nothing if there are no errors and the status has none.
 type policyStatus struct {
 	Config
 	client   *Client
@@ -32,17 +31,17 @@ func newPolicyStatus(c Config) Controller {
 	if s.policies == nil {
 		return nil
 	}
-	return &loop[string]{Config: c, name: policyStatusName, sync: s.sync, sources: []source[string]{{resource: s.policies, keys: nameOf}}}
+	return &loop[string]{Config: c, name: policyStatusName, sync: s.sync, sources: []source[string]{{resource: s.policies, keys: nameKey}}}
 }
 
-func (s *policyStatus) sync(ctx context.Context, name string) (verdict, error) {
-	p, err := get[*admissionv1.ValidatingAdmissionPolicy](ctx, s.Config, s.policies, "", name)
+func (s *policyStatus) sync(ctx context.Context, name string) (syncResult, error) {
+	p, err := getObject[*admissionv1.ValidatingAdmissionPolicy](ctx, s.Config, s.policies, "", name)
 	if p == nil || err != nil || p.Generation <= p.Status.ObservedGeneration {
-		return done, err
+		return resultDone, err
 	}
 	warnings, err := s.checker.Check(p)
 	if err != nil || len(warnings) == 0 && p.Status.TypeChecking == nil {
-		return done, err
+		return resultDone, err
 	}
 	applied := &admissionv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
@@ -52,6 +51,6 @@ func (s *policyStatus) sync(ctx context.Context, name string) (verdict, error) {
 			TypeChecking:       &admissionv1.TypeChecking{ExpressionWarnings: warnings},
 		},
 	}
-	path := pathOf(s.policies, "", name) + "/status?force=true&fieldManager=" + policyStatusManager
-	return done, ignoreGone(s.client.do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil))
+	path := objectPath(s.policies, "", name) + "/status?force=true&fieldManager=" + policyStatusManager
+	return resultDone, ignoreDeleted(s.client.do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil))
 }

@@ -10,43 +10,43 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// protection keeps objects that are in use. It removes the finalizer of a deleted
-// object that nothing uses, and adds the finalizer to objects that lack it.
-type protection struct {
+// finalizerProtection protects objects in use from deletion. It removes the finalizer from a
+// deleted object that is not in use, and adds it to objects that lack it.
+type finalizerProtection struct {
 	Config
 	client    *Client
 	resource  *api.Resource
 	finalizer string
-	// removesOnly: the finalizer is never added to objects that lack it.
+	// removesOnly is set if admission alone adds the finalizer.
 	removesOnly bool
-	used        func(ctx context.Context, obj api.Object) (bool, error)
+	inUse       func(ctx context.Context, obj api.Object) (bool, error)
 }
 
-// sync looks at one object.
-func (p *protection) sync(ctx context.Context, key objectName) (verdict, error) {
+// sync adds or removes the finalizer of one object.
+func (p *finalizerProtection) sync(ctx context.Context, key objectName) (syncResult, error) {
 	obj, err := p.live(ctx, p.resource, key.namespace, key.name)
 	if obj == nil || err != nil {
-		return done, err
+		return resultDone, err
 	}
 	has, going := slices.Contains(obj.GetFinalizers(), p.finalizer), obj.GetDeletionTimestamp() != nil
-	if has != going || !going && p.removesOnly { // in order, or being deleted for other reasons
-		return done, nil
+	if has != going || !going && p.removesOnly { // in the desired state, or deleted and without the finalizer
+		return resultDone, nil
 	}
 	obj = obj.DeepCopyObject().(api.Object)
 	if going {
-		if used, err := p.used(ctx, obj); used || err != nil {
-			return done, err
+		if used, err := p.inUse(ctx, obj); used || err != nil {
+			return resultDone, err
 		}
 		obj.SetFinalizers(slices.DeleteFunc(obj.GetFinalizers(), func(f string) bool { return f == p.finalizer }))
 	} else {
 		obj.SetFinalizers(append(obj.GetFinalizers(), p.finalizer))
 	}
-	err = p.client.do(ctx, http.MethodPut, pathOf(p.resource, key.namespace, key.name), "application/json", obj, nil)
+	err = p.client.do(ctx, http.MethodPut, objectPath(p.resource, key.namespace, key.name), "application/json", obj, nil)
 	return afterWrite(err)
 }
 
-// all are the keys of a resource in a namespace, as the cache has them.
-func all(c Config, res *api.Resource, namespace string) (keys []objectName) {
+// cachedKeys returns the keys of all cached objects of a resource in a namespace.
+func cachedKeys(c Config, res *api.Resource, namespace string) (keys []objectName) {
 	t := registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace}
 	list, err := c.Registry.List(context.Background(), t, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
 	if err != nil {
@@ -58,8 +58,8 @@ func all(c Config, res *api.Resource, namespace string) (keys []objectName) {
 	return keys
 }
 
-func keyOf(c change) []objectName {
-	if c.gone {
+func objectKey(c objectChange) []objectName {
+	if c.deleted {
 		return nil
 	}
 	return []objectName{{c.object.GetNamespace(), c.object.GetName()}}

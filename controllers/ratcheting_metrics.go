@@ -7,9 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// newComparisons registers kube-apiserver's metric of how long it takes to compare
-// custom objects with what was in their place, and returns what notes that; reg may
-// be nil.
+// newComparisons registers kube-apiserver's metric of the comparison of custom objects with
+// their previous state, and returns the function that records a duration; reg may be nil.
 func newComparisons(reg prometheus.Registerer) (func(time.Duration), error) {
 	seconds := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiextensions_apiserver_validation_ratcheting_seconds",
 		Help:    "Time for comparison of old to new for the purposes of CRDValidationRatcheting during an UPDATE in seconds.",

@@ -11,8 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// served looks up a resource that controllers write to; nil when it is turned
-// off.
+// served returns a resource that controllers write to, or nil if it is not served.
 func (c Config) served(gv schema.GroupVersion, resource string) *api.Resource {
 	res, _, ok := c.Catalogue.Lookup(gv, resource)
 	if !ok {
@@ -21,8 +20,8 @@ func (c Config) served(gv schema.GroupVersion, resource string) *api.Resource {
 	return res
 }
 
-// live reads an object as it is now; nil when there is none. It is shared and
-// must not be changed.
+// live returns the current state of an object, or nil if it does not exist. The object is
+// shared and must not be changed.
 func (c Config) live(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
 	item, err := c.Registry.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace, Name: name}, storage.Read{})
 	switch {
@@ -34,8 +33,8 @@ func (c Config) live(ctx context.Context, res *api.Resource, namespace, name str
 	return item.Object()
 }
 
-// get reads an object of a type; nil when there is none.
-func get[P interface {
+// getObject is live with the Go type of the object.
+func getObject[P interface {
 	*T
 	api.Object
 }, T any](ctx context.Context, c Config, res *api.Resource, namespace, name string) (P, error) {
@@ -46,7 +45,7 @@ func get[P interface {
 	return obj.(P), nil
 }
 
-// items reads what is selected of a resource, as it is now.
+// items returns the current items of a selection.
 func (c Config) items(ctx context.Context, res *api.Resource, namespace string, s registry.Selection) ([]*storage.Item, error) {
 	list, err := c.Registry.List(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace}, registry.ListOptions{Selection: s})
 	if err != nil {

@@ -15,62 +15,60 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apiregistration"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// RemoteServices looks whether the servers that APIServices lead to can be
-// reached, fetches what they serve, and writes into the APIServices how it
-// stands. It is no controller that can be turned off: without it no request is
-// passed on.
+// RemoteServices checks the availability of extension API servers, fetches their discovery
+// documents, and sets the Available condition of their APIServices. It cannot be turned off,
+// because requests are proxied only to available servers.
 type RemoteServices struct {
 	Config
 	remotes  *aggregation.Services
 	metrics  *aggregation.Metrics
 	services registry.Target
-	// loop checks them; schemas fetches their schemas, for which they may take their
-	// time.
+	// loop runs the checks. schemas fetches OpenAPI documents, which may take long.
 	loop, schemas *loop[string]
 }
 
-// recheck is how often a server is looked at again, in seconds: nothing tells of a
-// network that is broken.
-const recheck = 30 * time.Second
+// recheckInterval is the interval between checks, because a network failure triggers no event.
+const recheckInterval = 30 * time.Second
 
-// How often schemas are looked at again: nothing tells of others.
+// Intervals between fetches of schemas, whose changes trigger no events.
 const (
-	refetch     = time.Minute
-	refetchLate = time.Hour // after failures
+	refetchInterval    = time.Minute
+	maxRefetchInterval = time.Hour // after failures
 )
 
-// NewRemoteServices makes it; nil if there are no APIServices in the catalogue.
+// NewRemoteServices returns a RemoteServices, or nil if the catalogue has no APIServices.
 func NewRemoteServices(c Config, remotes *aggregation.Services, metrics *aggregation.Metrics) *RemoteServices {
 	c = c.complete()
-	res, version, ok := c.Catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, api.APIServices)
+	res, version, ok := c.Catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, apiregistration.APIServices)
 	if !ok {
 		return nil
 	}
 	r := &RemoteServices{Config: c, remotes: remotes, metrics: metrics, services: registry.Target{Resource: res, Version: version}}
 	r.loop = &loop[string]{
-		Config: c, name: "remote-apiservices", sync: r.sync, workers: 5, pace: pace{5 * time.Millisecond, recheck},
+		Config: c, name: "remote-apiservices", sync: r.sync, workers: 5, backoff: backoffRange{5 * time.Millisecond, recheckInterval},
 		sources: []source[string]{
-			{resource: res, keys: nameOf},
-			{resource: c.served(corev1.SchemeGroupVersion, "services"), keys: func(c change) []string {
-				return remotes.Behind(c.object.GetNamespace(), c.object.GetName())
+			{resource: res, keys: nameKey},
+			{resource: c.served(corev1.SchemeGroupVersion, "services"), keys: func(c objectChange) []string {
+				return remotes.ForService(c.object.GetNamespace(), c.object.GetName())
 			}},
-			{resource: c.served(discoveryv1.SchemeGroupVersion, "endpointslices"), keys: func(c change) []string {
-				return remotes.Behind(c.object.GetNamespace(), c.object.GetLabels()[discoveryv1.LabelServiceName])
+			{resource: c.served(discoveryv1.SchemeGroupVersion, "endpointslices"), keys: func(c objectChange) []string {
+				return remotes.ForService(c.object.GetNamespace(), c.object.GetLabels()[discoveryv1.LabelServiceName])
 			}},
 		},
 	}
 	r.schemas = &loop[string]{
-		Config: c, name: "open_api_aggregation_controller", sync: r.fetch, pace: pace{refetch, refetchLate},
-		sources: []source[string]{{resource: res, keys: nameOf}},
+		Config: c, name: "open_api_aggregation_controller", sync: r.fetch, backoff: backoffRange{refetchInterval, maxRefetchInterval},
+		sources: []source[string]{{resource: res, keys: nameKey}},
 	}
 	return r
 }
 
-// Run looks at them until ctx is done.
+// Run runs both loops until ctx is done.
 func (r *RemoteServices) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -78,58 +76,59 @@ func (r *RemoteServices) Run(ctx context.Context) {
 	r.schemas.Run(ctx)
 }
 
-// fetch gets the schemas of one server. One that is not available yet gives a sign
-// when it is.
-func (r *RemoteServices) fetch(ctx context.Context, name string) (verdict, error) {
-	remote := r.remotes.Named(name)
+// fetch fetches the OpenAPI document of one server. A server that is not available is
+// fetched when its condition changes.
+func (r *RemoteServices) fetch(ctx context.Context, name string) (syncResult, error) {
+	remote := r.remotes.ByName(name)
 	if remote == nil || !remote.Available() {
-		return done, nil
+		return resultDone, nil
 	}
-	switch err := remote.FetchSwagger(ctx); {
-	case errors.Is(err, aggregation.ErrNoSwagger):
-		return done, nil
+	switch err := remote.FetchOpenAPIV2(ctx); {
+	case errors.Is(err, aggregation.ErrNoOpenAPIV2):
+		return resultDone, nil
 	case err != nil:
-		return soon, err
+		return resultRetry, err
 	}
-	return verdict(refetch), nil
+	return syncResult(refetchInterval), nil
 }
 
-// sync looks at one APIService.
-func (r *RemoteServices) sync(ctx context.Context, name string) (verdict, error) {
-	a, err := get[*apiService](ctx, r.Config, r.services.Resource, "", name)
+// sync checks one APIService.
+func (r *RemoteServices) sync(ctx context.Context, name string) (syncResult, error) {
+	a, err := getObject[*apiService](ctx, r.Config, r.services.Resource, "", name)
 	if err != nil {
-		return soon, err
+		return resultRetry, err
 	}
 	if a == nil {
-		r.metrics.Forget(name)
-		return done, nil
+		r.metrics.Delete(name)
+		return resultDone, nil
 	}
 	if a.Spec.Service == nil {
-		return done, r.tell(ctx, a, api.LocalAPIService(r.Now()))
+		return resultDone, r.setAvailable(ctx, a, apiregistration.LocalAPIService(r.Now()))
 	}
 	remote := r.remotes.Remote(schema.GroupVersion{Group: a.Spec.Group, Version: a.Spec.Version})
 	if remote == nil {
-		return soon, nil // it has just been changed
+		return resultRetry, nil // its change is being applied
 	}
 	found := remote.Check(ctx)
 	if ctx.Err() != nil {
-		return done, nil // the end of the server says nothing of others
+		return resultDone, nil // the check was interrupted
 	}
-	// What it serves is known before it is said that it does.
+	// The documents are fetched before the condition is set, so that an available server is
+	// in discovery.
 	fetched := r.remotes.Fetch(ctx, remote)
-	if err := r.tell(ctx, a, conditionOf(found, r.Now())); err != nil {
-		return soon, err
+	if err := r.setAvailable(ctx, a, availableCondition(found, r.Now())); err != nil {
+		return resultRetry, err
 	}
 	switch {
 	case found.Err != nil || found.OK() && fetched != nil:
-		return soon, nil
+		return resultRetry, nil
 	case !found.OK():
-		return done, nil // there will be a sign of what is missing
+		return resultDone, nil // a change of the service triggers a sync
 	}
-	return verdict(recheck), nil
+	return syncResult(recheckInterval), nil
 }
 
-func conditionOf(f aggregation.Finding, now time.Time) apiregistrationv1.APIServiceCondition {
+func availableCondition(f aggregation.CheckResult, now time.Time) apiregistrationv1.APIServiceCondition {
 	c := apiregistrationv1.APIServiceCondition{
 		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionFalse,
 		LastTransitionTime: metav1.NewTime(now.UTC()).Rfc3339Copy(), Reason: f.Reason, Message: f.Message,
@@ -137,17 +136,17 @@ func conditionOf(f aggregation.Finding, now time.Time) apiregistrationv1.APIServ
 	switch {
 	case f.OK():
 		c.Status = apiregistrationv1.ConditionTrue
-	case !f.Known:
+	case !f.Completed:
 		c.Status = apiregistrationv1.ConditionUnknown
 	}
 	return c
 }
 
-// tell writes the condition, if it is another one.
-func (r *RemoteServices) tell(ctx context.Context, a *apiService, c apiregistrationv1.APIServiceCondition) error {
+// setAvailable sets the condition if it changed.
+func (r *RemoteServices) setAvailable(ctx context.Context, a *apiService, c apiregistrationv1.APIServiceCondition) error {
 	available := c.Status == apiregistrationv1.ConditionTrue
-	r.metrics.Tell(a.Name, available)
-	was := api.APIServiceAvailable(a)
+	r.metrics.SetAvailable(a.Name, available)
+	was := apiregistration.APIServiceAvailable(a)
 	if was != nil && was.Status == c.Status {
 		c.LastTransitionTime = was.LastTransitionTime
 	}
@@ -159,15 +158,15 @@ func (r *RemoteServices) tell(ctx context.Context, a *apiService, c apiregistrat
 	_, err := r.Registry.Update(asServer(ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*apiService)
 		now.ResourceVersion = a.ResourceVersion
-		if is := api.APIServiceAvailable(now); is != nil {
+		if is := apiregistration.APIServiceAvailable(now); is != nil {
 			*is = c
 		} else {
 			now.Status.Conditions = append(now.Status.Conditions, c)
 		}
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverName}})
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverManager}})
 	if err == nil && was != nil && was.Status == apiregistrationv1.ConditionTrue && !available {
-		r.metrics.Lost(a.Name, c.Reason)
+		r.metrics.CountUnavailable(a.Name, c.Reason)
 	}
-	return ignoreGone(err)
+	return ignoreDeleted(err)
 }

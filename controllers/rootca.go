@@ -14,60 +14,59 @@ import (
 
 const rootCAName = "root-ca-certificate-publisher-controller"
 
-// The ConfigMap that is published, and what it says of itself.
+// The published ConfigMap and its description.
 const (
-	rootCAConfigMap   = "kube-root-ca.crt"
-	rootCAKey         = "ca.crt"
-	aboutRootCA       = "kubernetes.io/description"
-	rootCADescription = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. " +
+	rootCAConfigMap      = "kube-root-ca.crt"
+	rootCAKey            = "ca.crt"
+	rootCADescriptionKey = "kubernetes.io/description"
+	rootCADescription    = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. " +
 		"No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
-// rootCA publishes in every namespace the certificates by which pods verify the
-// server.
-type rootCA struct {
+// rootCAPublisher publishes the CA bundle by which pods verify the server in every namespace.
+type rootCAPublisher struct {
 	Config
 	client                 *Client
 	namespaces, configMaps *api.Resource
-	mending                mending
+	repairs                repairLimiter
 }
 
-func newRootCA(c Config) Controller {
-	r := &rootCA{Config: c, mending: mending{}, client: newClient(c.Handler, "root-ca-cert-publisher"),
+func newRootCAPublisher(c Config) Controller {
+	r := &rootCAPublisher{Config: c, repairs: repairLimiter{}, client: newClient(c.Handler, "root-ca-cert-publisher"),
 		namespaces: c.served(corev1.SchemeGroupVersion, "namespaces"),
 		configMaps: c.served(corev1.SchemeGroupVersion, "configmaps")}
 	if r.namespaces == nil || r.configMaps == nil || len(c.RootCA) == 0 {
 		return nil
 	}
 	return &loop[string]{Config: c, name: rootCAName, sync: r.sync, sources: []source[string]{
-		{resource: r.namespaces, keys: nameOf},
-		{resource: r.configMaps, fields: named(rootCAConfigMap), keys: namespaceOf},
+		{resource: r.namespaces, keys: nameKey},
+		{resource: r.configMaps, fields: byName(rootCAConfigMap), keys: namespaceKey},
 	}}
 }
 
-// sync makes or mends the ConfigMap of one namespace.
-func (r *rootCA) sync(ctx context.Context, name string) (verdict, error) {
-	ns, err := get[*corev1.Namespace](ctx, r.Config, r.namespaces, "", name)
-	if err != nil || !active(ns) {
-		delete(r.mending, name)
-		return done, err
+// sync creates or repairs the ConfigMap of one namespace.
+func (r *rootCAPublisher) sync(ctx context.Context, name string) (syncResult, error) {
+	ns, err := getObject[*corev1.Namespace](ctx, r.Config, r.namespaces, "", name)
+	if err != nil || !isActiveNamespace(ns) {
+		delete(r.repairs, name)
+		return resultDone, err
 	}
-	have, err := get[*corev1.ConfigMap](ctx, r.Config, r.configMaps, name, rootCAConfigMap)
+	have, err := getObject[*corev1.ConfigMap](ctx, r.Config, r.configMaps, name, rootCAConfigMap)
 	if err != nil {
-		return done, err
+		return resultDone, err
 	}
 	data := map[string]string{rootCAKey: string(r.RootCA)}
 	if have == nil {
-		err := r.client.do(ctx, http.MethodPost, pathOf(r.configMaps, name, ""), "application/json", &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap, Namespace: name, Annotations: map[string]string{aboutRootCA: rootCADescription}},
+		err := r.client.do(ctx, http.MethodPost, objectPath(r.configMaps, name, ""), "application/json", &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap, Namespace: name, Annotations: map[string]string{rootCADescriptionKey: rootCADescription}},
 			Data:       data,
 		}, nil)
-		return done, ignoreNoRoom(err)
+		return resultDone, ignoreNotCreatable(err)
 	}
-	if maps.Equal(have.Data, data) && have.Annotations[aboutRootCA] != "" {
-		return done, nil
+	if maps.Equal(have.Data, data) && have.Annotations[rootCADescriptionKey] != "" {
+		return resultDone, nil
 	}
-	if left := r.mending.left(name, r.Now()); left != done {
+	if left := r.repairs.untilRepair(name, r.Now()); left != resultDone {
 		return left, nil
 	}
 	mended := have.DeepCopy()
@@ -75,10 +74,10 @@ func (r *rootCA) sync(ctx context.Context, name string) (verdict, error) {
 	if mended.Annotations == nil {
 		mended.Annotations = map[string]string{}
 	}
-	mended.Annotations[aboutRootCA] = rootCADescription
-	err = r.client.do(ctx, http.MethodPut, pathOf(r.configMaps, name, rootCAConfigMap), "application/json", mended, nil)
+	mended.Annotations[rootCADescriptionKey] = rootCADescription
+	err = r.client.do(ctx, http.MethodPut, objectPath(r.configMaps, name, rootCAConfigMap), "application/json", mended, nil)
 	if apierrors.IsNotFound(err) {
-		err = nil // told of, and made anew
+		err = nil // the deletion triggers a sync
 	}
-	return done, err
+	return resultDone, err
 }

@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// TestControllersOfServedKinds: the controller of a kind runs only where clients can
-// reach the kind. Its gate alone is not enough.
+// TestControllersOfServedKinds checks that a controller runs only if its kind is served; the
+// feature gate alone is not enough.
 func TestControllersOfServedKinds(t *testing.T) {
 	gates, err := features.New(map[string]bool{features.GenericWorkload: true})
 	if err != nil {
@@ -24,7 +25,7 @@ func TestControllersOfServedKinds(t *testing.T) {
 		{gates, nil, false},
 		{gates, map[string]string{"scheduling.k8s.io/v1alpha2": "true"}, true},
 	} {
-		resources, err := api.Enable(api.BuiltInWith(c.gates), c.config, c.gates)
+		resources, err := api.Enable(builtin.KindsFor(c.gates), c.config, c.gates)
 		if err != nil {
 			t.Fatal(err)
 		}

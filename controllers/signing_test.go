@@ -59,15 +59,15 @@ func settled(t *testing.T, c kubernetes.Interface, name string) *certificatesv1.
 	return r
 }
 
-// TestSigning has a request signed for a client, who then is known by the
-// certificate; and has others fail or left alone.
+// TestSigning has a request signed and authenticates with the certificate. Other requests
+// fail or are not signed.
 func TestSigning(t *testing.T) {
 	s, c := start(t, server.Options{})
 	csr, key := controllers.NewRequest(t, controllers.Subject("ada", "analysts"))
 	hour := int32(3600)
 	client := []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature}
-	// What is denied, and what is for somebody else to sign, comes first, so that
-	// it was passed by when the last one is signed.
+	// Requests that are not signed are created first, so that the controller has skipped
+	// them when the last one is signed.
 	decide(t, c, "denied", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: client, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateDenied)
 	decide(t, c, "foreign", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: client, SignerName: "example.com/own"}, certificatesv1.CertificateApproved)
 	decide(t, c, "server", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageServerAuth}, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateApproved)
@@ -99,7 +99,7 @@ func TestSigning(t *testing.T) {
 	}
 }
 
-// authority makes a CA and writes it into two files.
+// authority creates a CA and writes its certificate and key to files.
 func authority(t *testing.T, name, certFile, keyFile string) *x509.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -128,8 +128,8 @@ func authority(t *testing.T, name, certFile, keyFile string) *x509.Certificate {
 	return cert
 }
 
-// TestSigningFiles signs by a CA of files, which is replaced while the server
-// runs, and publishes root certificates of a file.
+// TestSigningFiles signs with a CA from files that are replaced while the server runs, and
+// publishes root certificates from a file.
 func TestSigningFiles(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "ca.key")
@@ -165,7 +165,7 @@ func TestSigningFiles(t *testing.T) {
 	signedBy("two", authority(t, "second", certFile, keyFile))
 }
 
-// TestBadFiles: what cannot be read is told of at the start, with its flag.
+// TestBadFiles checks that the error for an unreadable file names its flag.
 func TestBadFiles(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for flag, o := range map[string]server.Options{

@@ -14,41 +14,41 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// change is what a controller is told of an object.
-type change struct {
+// objectChange is a change of an object.
+type objectChange struct {
 	resource *api.Resource
 	object   api.Object
-	gone     bool
+	deleted  bool
 }
 
-// watchAgain is how long after its end a watch is begun anew.
-const watchAgain = 5 * time.Millisecond
+// watchRestartDelay is the delay before an ended watch is started again.
+const watchRestartDelay = 5 * time.Millisecond
 
-// known is what somebody was told of that is there, by key.
-type known map[string]types.UID
+// knownUIDs has the UIDs of the delivered objects, by key.
+type knownUIDs map[string]types.UID
 
-// reader makes an object of an item, or as much of one as somebody needs.
-type reader func(*storage.Item) (api.Object, error)
+// itemReader returns the object of an item, or the part of it that a controller needs.
+type itemReader func(*storage.Item) (api.Object, error)
 
-// follow tells of every object that is selected and of every change, until ctx
-// is done. Where the watch is lost it begins anew: what went away meanwhile is
-// told of as gone.
-func follow(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k known, tell func(change)) {
-	followAs(ctx, reg, t, s, (*storage.Item).Object, k, tell)
+// followObjects calls handle for every selected object and then for every change, until ctx is
+// done. It restarts lost watches, and reports objects that were deleted in between with gone
+// set.
+func followObjects(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k knownUIDs, handle func(objectChange)) {
+	followObjectsAs(ctx, reg, t, s, (*storage.Item).Object, k, handle)
 }
 
-// followAs is follow, with objects as read makes them.
-func followAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read reader, k known, tell func(change)) {
+// followObjectsAs is follow with objects returned by read.
+func followObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read itemReader, k knownUIDs, handle func(objectChange)) {
 	for ctx.Err() == nil {
-		followOnce(ctx, reg, t, s, read, k, tell)
+		followObjectsOnce(ctx, reg, t, s, read, k, handle)
 		select {
 		case <-ctx.Done():
-		case <-time.After(watchAgain):
+		case <-time.After(watchRestartDelay):
 		}
 	}
 }
 
-func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read reader, k known, tell func(change)) {
+func followObjectsOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read itemReader, k knownUIDs, handle func(objectChange)) {
 	res := t.Resource
 	w, err := reg.Watch(ctx, t, registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
 	if err != nil {
@@ -64,14 +64,14 @@ func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, 
 		for _, e := range events {
 			if e.Type == storage.Bookmark {
 				if e.End {
-					forgetUnseen(res, k, seen, tell)
+					reportDeleted(res, k, seen, handle)
 					seen = nil
 				}
 				continue
 			}
 			obj, err := read(e.Item)
 			if err != nil {
-				continue // told of by the store
+				continue // the store has logged it
 			}
 			if seen != nil {
 				seen[e.Item.Key()] = true
@@ -82,24 +82,24 @@ func followOnce(ctx context.Context, reg *registry.Registry, t registry.Target, 
 			} else {
 				k[e.Item.Key()] = obj.GetUID()
 			}
-			tell(change{res, obj, gone})
+			handle(objectChange{res, obj, gone})
 		}
 	}
 }
 
-// forgetUnseen tells of what is known and was not seen again.
-func forgetUnseen(res *api.Resource, k known, seen map[string]bool, tell func(change)) {
+// reportDeleted reports known objects that are not in seen as deleted.
+func reportDeleted(res *api.Resource, k knownUIDs, seen map[string]bool, handle func(objectChange)) {
 	for key, uid := range k {
 		if !seen[key] {
 			delete(k, key)
-			tell(change{res, identity(key, uid), true})
+			handle(objectChange{res, partialObject(key, uid), true})
 		}
 	}
 }
 
-// identity is as much of an object as is needed to tell that it is gone. Less
-// is kept, since there is one for every object.
-func identity(key string, uid types.UID) api.Object {
+// partialObject returns the name and UID of an object whose deletion was not observed. Nothing
+// else is recorded, because there is an entry for every object.
+func partialObject(key string, uid types.UID) api.Object {
 	namespace, name, ok := strings.Cut(key, "/")
 	if !ok {
 		namespace, name = "", key
@@ -107,9 +107,9 @@ func identity(key string, uid types.UID) api.Object {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}}
 }
 
-// pathOf is the path of an object, or of a collection when name is empty, in
-// the hub version of its resource.
-func pathOf(res *api.Resource, namespace, name string) string {
+// objectPath returns the path of an object, or of a collection if name is empty, in the hub
+// version of its resource.
+func objectPath(res *api.Resource, namespace, name string) string {
 	gv := res.Versions[0].GroupVersion
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
@@ -125,8 +125,8 @@ func pathOf(res *api.Resource, namespace, name string) string {
 	return path
 }
 
-// answers tells whether a resource is kept and answers a verb.
-func answers(res *api.Resource, verb string) bool {
+// supportsVerb reports whether a resource is stored and supports a verb.
+func supportsVerb(res *api.Resource, verb string) bool {
 	if res.Virtual != nil {
 		return false
 	}
@@ -141,24 +141,24 @@ func answers(res *api.Resource, verb string) bool {
 	return false
 }
 
-// wake tells of changes of a resource, without decoding what has changed. After
-// the watch was lost, and at the beginning, it tells that anything may have.
-func wake(ctx context.Context, reg *registry.Registry, res *api.Resource, changed func(storage.Event), anything func()) {
+// watchChanges calls changed for changes of a resource, without decoding the objects. At the
+// start and after a lost watch it calls anything, because any object may have changed.
+func watchChanges(ctx context.Context, reg *registry.Registry, res *api.Resource, changed func(storage.Event), anything func()) {
 	t := registry.Target{Resource: res, Version: &res.Versions[0]}
 	for ctx.Err() == nil {
 		if w, err := reg.Watch(ctx, t, registry.WatchOptions{}); err == nil {
 			anything()
-			wakeUntilLost(ctx, w, changed)
+			watchChangesOnce(ctx, w, changed)
 			w.Stop()
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(watchAgain):
+		case <-time.After(watchRestartDelay):
 		}
 	}
 }
 
-func wakeUntilLost(ctx context.Context, w *storage.Watcher, changed func(storage.Event)) {
+func watchChangesOnce(ctx context.Context, w *storage.Watcher, changed func(storage.Event)) {
 	for {
 		events, err := w.Next(ctx)
 		if err != nil {

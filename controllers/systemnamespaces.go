@@ -17,18 +17,17 @@ func SystemNamespaces() []string {
 	return []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 }
 
-// KeepSystemNamespaces creates a system namespace again when somebody deleted
-// it, until ctx is done.
-func KeepSystemNamespaces(ctx context.Context, c Config) {
+// MaintainSystemNamespaces creates deleted system namespaces again until ctx is done.
+func MaintainSystemNamespaces(ctx context.Context, c Config) {
 	c = c.complete()
 	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "namespaces")
 	if !ok {
 		return
 	}
-	keeper := &namespaceKeeper{Config: c, target: registry.Target{Resource: res, Version: version}}
+	keeper := &namespaceRestorer{Config: c, target: registry.Target{Resource: res, Version: version}}
 	l := loop[string]{Config: c, name: "system-namespaces", sync: keeper.sync, sources: []source[string]{{
-		resource: res, keys: func(ch change) []string {
-			if name := ch.object.GetName(); ch.gone && slices.Contains(SystemNamespaces(), name) {
+		resource: res, keys: func(ch objectChange) []string {
+			if name := ch.object.GetName(); ch.deleted && slices.Contains(SystemNamespaces(), name) {
 				return []string{name}
 			}
 			return nil
@@ -37,21 +36,21 @@ func KeepSystemNamespaces(ctx context.Context, c Config) {
 	l.Run(ctx)
 }
 
-type namespaceKeeper struct {
+type namespaceRestorer struct {
 	Config
 	target registry.Target
 }
 
-func (k *namespaceKeeper) sync(ctx context.Context, name string) (verdict, error) {
+func (k *namespaceRestorer) sync(ctx context.Context, name string) (syncResult, error) {
 	t := k.target
 	t.Name = name
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	applyDefaults(t.Resource, ns)
-	_, err := k.Registry.Create(asServer(ctx), t, ns, registry.WriteOptions{Manager: serverName})
+	_, err := k.Registry.Create(asServer(ctx), t, ns, registry.WriteOptions{Manager: serverManager})
 	if apierrors.IsAlreadyExists(err) {
-		return done, nil
+		return resultDone, nil
 	}
-	return done, err
+	return resultDone, err
 }
 
 func applyDefaults(res *api.Resource, obj api.Object) {

@@ -12,7 +12,7 @@ import (
 
 const tokenCleanerName = "token-cleaner-controller"
 
-// tokenCleaner deletes bootstrap tokens at their end.
+// tokenCleaner deletes expired bootstrap tokens.
 type tokenCleaner struct {
 	Config
 	client  *Client
@@ -24,19 +24,19 @@ func newTokenCleaner(c Config) Controller {
 	if t.secrets == nil {
 		return nil
 	}
-	return &loop[string]{Config: c, name: tokenCleanerName, sync: t.sync, sources: []source[string]{bootstrapTokens(t.secrets, nameOf)}}
+	return &loop[string]{Config: c, name: tokenCleanerName, sync: t.sync, sources: []source[string]{bootstrapTokens(t.secrets, nameKey)}}
 }
 
-func (t *tokenCleaner) sync(ctx context.Context, name string) (verdict, error) {
-	secret, err := get[*corev1.Secret](ctx, t.Config, t.secrets, metav1.NamespaceSystem, name)
+func (t *tokenCleaner) sync(ctx context.Context, name string) (syncResult, error) {
+	secret, err := getObject[*corev1.Secret](ctx, t.Config, t.secrets, metav1.NamespaceSystem, name)
 	if err != nil || secret == nil || secret.Type != bootstrapType {
-		return done, err
+		return resultDone, err
 	}
-	left, limited := tokenTime(secret, t.Now())
+	left, limited := tokenLifetime(secret, t.Now())
 	if !limited || left > 0 {
-		return verdict(max(left, 0)), nil
+		return syncResult(max(left, 0)), nil
 	}
-	err = t.client.do(ctx, http.MethodDelete, pathOf(t.secrets, metav1.NamespaceSystem, name), "application/json",
+	err = t.client.do(ctx, http.MethodDelete, objectPath(t.secrets, metav1.NamespaceSystem, name), "application/json",
 		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &secret.UID}}, nil)
-	return done, ignoreGone(err)
+	return resultDone, ignoreDeleted(err)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestTokenSecrets fills Secrets for service accounts, whose tokens are good as
-// long as they stand there, and removes those that are for nobody.
+// TestTokenSecrets checks that token Secrets are filled, that their tokens are valid while
+// they are in the Secret, and that Secrets without a service account are deleted.
 func TestTokenSecrets(t *testing.T) {
 	s, c := start(t, server.Options{})
 	ctx := t.Context()
@@ -58,7 +58,7 @@ func TestTokenSecrets(t *testing.T) {
 		t.Errorf("the token is that of %q", user)
 	}
 
-	// What is missing comes back; what is spoilt is mended.
+	// Missing data is added and damaged data is repaired.
 	spoil := []byte(`{"data":{"ca.crt":"c3BvaWx0","namespace":null}}`)
 	if _, err := secrets.Patch(ctx, "listed", types.MergePatchType, spoil, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
@@ -74,16 +74,16 @@ func TestTokenSecrets(t *testing.T) {
 	ask("of-another", "bot", "11111111-2222-3333-4444-555555555555")
 	removed("of-another")
 
-	// An account forgets the Secret that is gone, and only that.
+	// The reference to the deleted Secret, and only that, is removed from the account.
 	if err := secrets.Delete(ctx, "listed", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the account forgets", func(ctx context.Context) (bool, error) {
+	eventually(t, "the reference is removed from the account", func(ctx context.Context) (bool, error) {
 		a, err := accounts.Get(ctx, "bot", metav1.GetOptions{})
 		return err == nil && len(a.Secrets) == 1 && a.Secrets[0].Name == "other", err
 	})
 
-	// The Secrets go with the account.
+	// The Secrets are deleted with the account.
 	ask("second", "bot", "")
 	filled("second")
 	if err := accounts.Delete(ctx, "bot", metav1.DeleteOptions{}); err != nil {

@@ -11,16 +11,16 @@ import (
 
 const volumeProtectionName = "persistentvolume-protection-controller"
 
-// newVolumeProtection keeps volumes that are bound to claims.
+// newVolumeProtection returns the controller that protects volumes that are bound to claims.
 func newVolumeProtection(c Config) Controller {
 	volumes := c.served(corev1.SchemeGroupVersion, "persistentvolumes")
 	if volumes == nil {
 		return nil
 	}
-	p := &protection{Config: c, client: newClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: admission.PVProtection}
-	p.used = func(_ context.Context, obj api.Object) (bool, error) {
+	p := &finalizerProtection{Config: c, client: newClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: admission.PVProtection}
+	p.inUse = func(_ context.Context, obj api.Object) (bool, error) {
 		return obj.(*corev1.PersistentVolume).Status.Phase == corev1.VolumeBound, nil
 	}
 	return &loop[objectName]{Config: c, name: volumeProtectionName, sync: p.sync,
-		sources: []source[objectName]{{resource: volumes, keys: keyOf}}}
+		sources: []source[objectName]{{resource: volumes, keys: objectKey}}}
 }

@@ -21,16 +21,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// Aggregated discovery tells all groups of a path in one document, so that a
-// client need not ask for each.
+// Aggregated discovery describes all groups of a path in one document, so that a client
+// needs no request for each group.
 const (
 	aggregatedKind  = "APIGroupDiscoveryList"
 	aggregatedGroup = "apidiscovery.k8s.io"
 	aggregatedParam = ";g=" + aggregatedGroup + ";v=v2;as=" + aggregatedKind
 )
 
-// aggregated is one such document with its encodings, made once for each state
-// of the catalogue, of what was made of each group.
+// aggregated is one such document with its encodings, made once for each state of the
+// catalogue from the documents of its groups.
 type aggregated struct {
 	state       discoveryState
 	json, proto []byte
@@ -38,16 +38,16 @@ type aggregated struct {
 	groups      map[string]*discoveredGroup
 }
 
-// discoveredGroup is what the document has of a group, made once for each state of
-// that: a change of one group leaves those of the others as they are.
+// discoveredGroup is the part of the document about one group, made once for each state
+// of the group: a change of one group leaves the parts of the others.
 type discoveredGroup struct {
 	state       any
 	item        v2.APIGroupDiscovery
 	json, proto []byte
 }
 
-// aggregatedWanted tells whether a client prefers the document, and in which
-// format.
+// aggregatedWanted reports whether a client prefers the aggregated document, and
+// returns the format.
 func aggregatedWanted(r *http.Request) (format, bool) {
 	for _, c := range parseAccept(r.Header.Get("Accept")) {
 		f, ok := formats[c.name]
@@ -61,15 +61,15 @@ func aggregatedWanted(r *http.Request) (format, bool) {
 	return formatJSON, false
 }
 
-// discoveryState is what an aggregated document was made of.
+// discoveryState is the state from which an aggregated document was made.
 type discoveryState struct {
 	catalogue any
 	remotes   uint64
 }
 
-// orAggregated serves the aggregated document of the core group, or of all others,
-// or what next serves to clients that do not ask for it.
-func (h *Handler) orAggregated(core bool, next http.HandlerFunc) http.HandlerFunc {
+// withAggregatedDiscovery serves the aggregated document of the core group, or of all other
+// groups, to clients that accept it, and calls next for other clients.
+func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http.HandlerFunc {
 	var kept atomic.Pointer[aggregated]
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
@@ -79,7 +79,7 @@ func (h *Handler) orAggregated(core bool, next http.HandlerFunc) http.HandlerFun
 			return
 		}
 		doc := kept.Load()
-		if state := (discoveryState{h.Catalogue.State(), h.Aggregation.State()}); doc == nil || doc.state != state {
+		if state := (discoveryState{h.Catalogue.State(), h.Aggregation.Generation()}); doc == nil || doc.state != state {
 			var err error
 			if doc, err = h.aggregate(doc, state, core); err != nil {
 				h.fail(w, r, err)
@@ -101,7 +101,7 @@ func (h *Handler) orAggregated(core bool, next http.HandlerFunc) http.HandlerFun
 	}
 }
 
-// aggregate makes a document, with what there is already of the one before.
+// aggregate makes a document and reuses unchanged parts of the previous one.
 func (h *Handler) aggregate(before *aggregated, state discoveryState, core bool) (*aggregated, error) {
 	doc := &aggregated{state: state, groups: map[string]*discoveredGroup{}}
 	var groups []*discoveredGroup
@@ -122,7 +122,7 @@ func (h *Handler) aggregate(before *aggregated, state discoveryState, core bool)
 		doc.groups[g.Name] = d
 		groups = append(groups, d)
 	}
-	if !core && !h.Aggregation.Alone() {
+	if !core && !h.Aggregation.NoRemotes() {
 		var err error
 		if groups, err = h.mergeRemotes(groups); err != nil {
 			return nil, err
@@ -131,12 +131,12 @@ func (h *Handler) aggregate(before *aggregated, state discoveryState, core bool)
 	return doc, doc.encode(groups)
 }
 
-// mergeRemotes adds what other servers tell of themselves.
+// mergeRemotes adds the groups that aggregated servers serve.
 func (h *Handler) mergeRemotes(groups []*discoveredGroup) ([]*discoveredGroup, error) {
 	items := make([]v2.APIGroupDiscovery, len(groups))
 	for i, d := range groups {
 		items[i] = d.item
-		items[i].Versions = slices.Clone(d.item.Versions) // which are sorted in place
+		items[i].Versions = slices.Clone(d.item.Versions) // Merge sorts them in place
 	}
 	items = h.Aggregation.Merge(items)
 	out := make([]*discoveredGroup, len(items))
@@ -149,7 +149,7 @@ func (h *Handler) mergeRemotes(groups []*discoveredGroup) ([]*discoveredGroup, e
 	return out, nil
 }
 
-// encode writes the list of groups around what is there of each.
+// encode joins the encodings of the groups into one list.
 func (doc *aggregated) encode(groups []*discoveredGroup) error {
 	list := &v2.APIGroupDiscoveryList{TypeMeta: metav1.TypeMeta{Kind: aggregatedKind, APIVersion: v2.SchemeGroupVersion.String()}, Items: []v2.APIGroupDiscovery{}}
 	text, err := json.Marshal(list)
@@ -175,10 +175,10 @@ func (doc *aggregated) encode(groups []*discoveredGroup) error {
 	return nil
 }
 
-// itemsField is the number of the field of a list that has its items.
+// itemsField is the number of the items field in the protobuf message of a list.
 const itemsField = 2
 
-// discover makes what the document has of a group.
+// discover makes the part of the document about a group.
 func discover(g api.Group) (*discoveredGroup, error) {
 	d := &discoveredGroup{state: g.State(), item: aggregateGroup(g)}
 	return d, d.encode()
@@ -206,8 +206,8 @@ func aggregateGroup(g api.Group) v2.APIGroupDiscovery {
 	return group
 }
 
-// aggregateResource tells of a resource what apiResources tells, with its
-// subresources below it.
+// aggregateResource describes a resource like apiResources, with its subresources below
+// it.
 func aggregateResource(gv schema.GroupVersion, res *api.Resource) v2.APIResourceDiscovery {
 	lines := apiResources(res)
 	if res.Untyped {
@@ -233,8 +233,8 @@ func aggregateResource(gv schema.GroupVersion, res *api.Resource) v2.APIResource
 	return out
 }
 
-// responseKind leaves out group and version where they are those of the
-// document around it, but not for kinds that arrived at run time.
+// responseKind returns the kind of the objects in responses. Group and version are
+// empty where apiResources leaves them out because the document has them.
 func responseKind(line *metav1.APIResource) *metav1.GroupVersionKind {
 	return &metav1.GroupVersionKind{Group: line.Group, Version: line.Version, Kind: line.Kind}
 }

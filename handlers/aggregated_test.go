@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -19,9 +20,11 @@ import (
 func arrived(group string, n int) *api.Resource {
 	name := fmt.Sprintf("kinds%d", n)
 	return &api.Resource{
-		Name: name, Singular: name, Kind: "K" + name, Prefix: group + "/" + name, Untyped: true,
-		New:      func() api.Object { return &unstructured.Unstructured{} },
+		Names:    api.Names{Name: name, Singular: name, Kind: "K" + name},
 		Versions: []api.Version{{GroupVersion: schema.GroupVersion{Group: group, Version: "v1"}}},
+		New:      func() api.Object { return &unstructured.Unstructured{} },
+		Untyped:  true,
+		Storage:  api.Storage{Prefix: group + "/" + name},
 	}
 }
 
@@ -64,7 +67,7 @@ func TestAggregatedIsOfParts(t *testing.T) {
 	if changed := encoded(); bytes.Contains(changed, []byte("kinds1")) || !bytes.Contains(changed, []byte("kinds2")) {
 		t.Error("a change of a group is not seen")
 	}
-	if err := h.Catalogue.Replace(api.BuiltIn()...); err != nil {
+	if err := h.Catalogue.Replace(builtin.Kinds()...); err != nil {
 		t.Fatal(err)
 	}
 	if after := encoded(); !bytes.Equal(before, after) {

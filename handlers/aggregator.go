@@ -13,9 +13,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// remoteDiscoveryTimeout bounds how long clients wait for what a remote server
-// tells of a group version, for which they ask many servers before they do
-// anything else.
+// remoteDiscoveryTimeout bounds how long clients wait for the discovery document of a
+// group version from an aggregated server. Clients read many such documents before they
+// do anything else.
 const remoteDiscoveryTimeout = 5 * time.Second
 
 // isForwardable reports whether another server understands a path as it was
@@ -37,8 +37,9 @@ func isForwardable(info *request.Info) bool {
 	return info.Resource != "" && !isDot(info.Namespace) && !slices.ContainsFunc(info.Parts, isDot)
 }
 
-// serveElsewhere passes a request on to the server that serves its group version.
-func (h *Handler) serveElsewhere(w http.ResponseWriter, r *http.Request, to *aggregation.Remote) {
+// forwardToRemote forwards a request to the aggregated server that serves its group
+// version.
+func (h *Handler) forwardToRemote(w http.ResponseWriter, r *http.Request, to *aggregation.Remote) {
 	scope := request.From(r.Context())
 	if !to.Available() {
 		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
@@ -63,14 +64,14 @@ func (h *Handler) serveElsewhere(w http.ResponseWriter, r *http.Request, to *agg
 		ctx, done = context.WithTimeout(ctx, remoteDiscoveryTimeout)
 		defer done()
 	}
-	if longRunning(r) {
+	if isLongRunning(r) {
 		unbound(w)
 	}
 	h.Proxy.Pass(w, r.WithContext(ctx), &proxy.Backend{
 		URL:  url.URL{Scheme: "https", Host: host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery},
 		Host: host, Transport: transport, NoRedirects: !h.AggregationRedirects,
 		Say: func(header http.Header) {
-			aggregation.SayUser(header, scope.User)
+			aggregation.SetUserHeaders(header, scope.User)
 			header.Set(auditID, scope.ID)
 		},
 	}, func(err error) { http.Error(w, err.Error(), http.StatusServiceUnavailable) })

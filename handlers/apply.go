@@ -17,7 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// apply is a PATCH that says what a manager wants of an object.
+// apply serves a PATCH with an apply configuration.
 func (h *Handler) apply(c *call, v *view) error {
 	o, err := c.writeOptions("PatchOptions", types.ApplyYAMLPatchType)
 	if err != nil {
@@ -46,8 +46,8 @@ func (h *Handler) apply(c *call, v *view) error {
 	return h.writeOutcome(c, v, out)
 }
 
-// appliedObject decodes an apply configuration, in YAML or JSON. Fields given
-// twice are for field validation to judge; unknown ones the merge finds.
+// appliedObject decodes an apply configuration in YAML or JSON. Field validation
+// decides about duplicate fields; the merge finds unknown ones.
 func (c *call) appliedObject(data []byte, fieldValidation string) (map[string]any, error) {
 	if bytes.HasPrefix(data, []byte("{")) { // JSON is YAML too, and read faster
 		if patch, ok := appliedJSON(data); ok {
@@ -75,13 +75,14 @@ func (c *call) appliedObject(data []byte, fieldValidation string) (map[string]an
 		case metav1.FieldValidationStrict:
 			return nil, apierrors.NewBadRequest("error strict decoding YAML: error converting YAML to JSON: " + err.Error())
 		default:
-			warnOf(request.From(c.r.Context()), err)
+			addWarnings(request.From(c.r.Context()), err)
 		}
 	}
 	return patch, nil
 }
 
-// appliedJSON decodes an apply configuration that is JSON without any fault.
+// appliedJSON decodes an apply configuration that is valid JSON without duplicate
+// fields.
 func appliedJSON(data []byte) (patch map[string]any, ok bool) {
 	b, err := openBody(formatJSON, data)
 	if err != nil {
@@ -91,9 +92,9 @@ func appliedJSON(data []byte) (patch map[string]any, ok bool) {
 	return patch, err == nil && len(strict) == 0
 }
 
-// warnOf warns of a fault of a body. Those that YAML was found to have stand a
-// line each, below a first one that says nothing.
-func warnOf(scope *request.Scope, err error) {
+// addWarnings adds a warning for each fault of a body. The YAML decoder puts several faults
+// into one error, one on each line below a header line.
+func addWarnings(scope *request.Scope, err error) {
 	_, faults, several := strings.Cut(err.Error(), "yaml: unmarshal errors:\n")
 	if !several {
 		faults = err.Error()

@@ -14,8 +14,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// usualProxyHeaders are what most authenticating proxies use; they go whether
-// this server has been told of any or not.
+// usualProxyHeaders returns the headers that most authenticating proxies use. They are
+// always removed from requests, even if this server has no authenticating proxy.
 func usualProxyHeaders() authn.ProxyHeaders {
 	return authn.ProxyHeaders{
 		Users: []string{"X-Remote-User"}, UIDs: []string{"X-Remote-Uid"},
@@ -23,34 +23,34 @@ func usualProxyHeaders() authn.ProxyHeaders {
 	}
 }
 
-// authenticate finds out who asks. Without a good credential the request ends
+// authenticate sets the user of the request. Requests without a valid credential end
 // here.
-func (h *Handler) authenticate(next http.Handler) http.Handler {
+func (h *Handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 	usual := usualProxyHeaders()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
-		user, err := h.whoSent(r)
+		user, err := h.authenticatedUser(r)
 		if err != nil {
 			h.Logger.Info("authentication failed", "id", scope.ID, "error", err)
 		}
 		if user == nil {
-			endUnknown(w, r)
+			closeUnauthenticated(w, r)
 			h.fail(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
 		}
 		scope.User = user
-		r.Header.Del("Authorization") // nothing below has any use for the secret
+		r.Header.Del("Authorization") // later steps must not see the secret
 		usual.Clear(r.Header)
 		h.ProxyHeaders.Clear(r.Header)
 		if user.Name == request.UserAnonymous || slices.Contains(user.Groups, request.GroupUnauthenticated) {
-			endUnknown(w, r)
+			closeUnauthenticated(w, r)
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
-// whoSent asks the authenticator; nil is nobody.
-func (h *Handler) whoSent(r *http.Request) (*request.User, error) {
+// authenticatedUser returns the authenticated user, or nil if there is no valid credential.
+func (h *Handler) authenticatedUser(r *http.Request) (*request.User, error) {
 	if h.Authenticator == nil {
 		return nil, nil
 	}
@@ -74,15 +74,15 @@ func (h *Handler) whoSent(r *http.Request) (*request.User, error) {
 	return id.User, nil
 }
 
-// endUnknown has the connection end after this answer when nobody known sent
-// the request: HTTP/2 lets whoever is on a connection do much at little cost.
-func endUnknown(w http.ResponseWriter, r *http.Request) {
+// closeUnauthenticated closes the connection after the response to an unauthenticated HTTP/2
+// request: over one HTTP/2 connection a client can cause much work at little cost.
+func closeUnauthenticated(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 2 {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// Results of authentication, as metrics call them.
+// Results of authentication, by which metrics are labelled.
 const (
 	resultSuccess = iota
 	resultFailure
@@ -98,7 +98,7 @@ type authenticationMetrics struct {
 	users map[string]prometheus.Counter
 }
 
-// Kinds of users that are counted apart from those that are known by name.
+// Labels for users that have no counter of their own.
 const (
 	userByEmail = "email_id"
 	userOther   = "other"
@@ -127,8 +127,8 @@ func newAuthenticationMetrics(reg *prometheus.Registry) (*authenticationMetrics,
 	return m, nil
 }
 
-// of is the counter of a user's requests: there are as many users as clients
-// care to be, so most are counted together.
+// of returns the counter of a user's requests. Clients can authenticate as any number
+// of users, so most share a counter.
 func (m *authenticationMetrics) of(user string) prometheus.Counter {
 	if c, ok := m.users[user]; ok {
 		return c

@@ -16,13 +16,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// auditID is the header that carries a request's id, both ways.
+// auditID is the header that carries a request's audit ID, in requests and responses.
 const auditID = "Audit-ID"
 
-// identify gives the request its Scope and its id: the client's, if it sent one
-// of a reasonable size, and else a random one.
-func (h *Handler) identify(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// identify gives the request its Scope and its ID: the client's ID if it sent one of at
+// most 64 bytes, otherwise a random one.
+func (h *Handler) identify(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		growStack()
 		id := r.Header.Get(auditID)
 		if id == "" || len(id) > 64 {
@@ -30,14 +30,13 @@ func (h *Handler) identify(next http.Handler) http.Handler {
 		}
 		w.Header().Set(auditID, id)
 		w.Header().Set("Cache-Control", "no-cache, private")
-		next.ServeHTTP(w, r.WithContext(request.With(r.Context(), &request.Scope{ID: id})))
-	})
+		next(w, r.WithContext(request.With(r.Context(), &request.Scope{ID: id})))
+	}
 }
 
-// growStack makes room on the stack for a whole request, at once and while there
-// is little to move. Every request of HTTP/2 begins in a new goroutine, whose
-// small stack would else be doubled and copied several times on the way down,
-// deeper each time; that was an eighth of what a get costs.
+// growStack grows the stack for a whole request at once, while there is little to move.
+// Every HTTP/2 request begins in a new goroutine, whose small stack would otherwise be
+// doubled and copied several times; that was an eighth of the cost of a get.
 //
 //go:noinline
 func growStack() {
@@ -46,8 +45,8 @@ func growStack() {
 }
 
 // recoverPanics turns a panic into a 500 for its request alone.
-func (h *Handler) recoverPanics(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) recoverPanics(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			p := recover()
 			if p == nil {
@@ -58,38 +57,38 @@ func (h *Handler) recoverPanics(next http.Handler) http.Handler {
 			}
 			h.Logger.Error("panic while serving", "id", request.From(r.Context()).ID, "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			if sw, ok := w.(*responseWriter); ok && sw.code != 0 {
-				panic(http.ErrAbortHandler) // too late for an answer: cut the connection
+				panic(http.ErrAbortHandler) // the response has begun: close the connection
 			}
 			h.fail(w, r, apierrors.NewInternalError(fmt.Errorf("this request caused apiserver to panic. Look in the logs for details")))
 		}()
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
-// parse reads method and path once.
-func (h *Handler) parse(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// parse parses the request info from method and path.
+func (h *Handler) parse(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		info := request.Parse(r)
 		request.From(r.Context()).Info = info
 		if info.Err != nil {
 			internalError(w, r, fmt.Errorf("failed to create RequestInfo: %w", info.Err))
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
-// authorize asks whether the user may.
-func (h *Handler) authorize(next http.Handler) http.Handler {
+// authorize asks the authorizer and refuses the request unless it is allowed.
+func (h *Handler) authorize(next http.HandlerFunc) http.HandlerFunc {
 	authorizer := h.Authorizer
 	if h.Decisions != nil {
 		authorizer = h.Decisions.Attempts(authorizer)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
 		decision, reason, err := authorizer.Authorize(r.Context(), scope.User, &scope.Info)
 		if decision == authz.Allow {
-			next.ServeHTTP(w, r)
+			next(w, r)
 			return
 		}
 		if err != nil {
@@ -98,23 +97,25 @@ func (h *Handler) authorize(next http.Handler) http.Handler {
 			return
 		}
 		h.fail(w, r, authz.Forbidden(scope.User, &scope.Info, reason))
-	})
+	}
 }
 
-// internalError answers in plain text, for steps that come before there is a Status.
+// internalError responds in plain text, for steps in which kube-apiserver writes no
+// Status.
 func internalError(w http.ResponseWriter, r *http.Request, err error) {
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	http.Error(w, escape.Replace(fmt.Sprintf("Internal Server Error: %q: %v", r.URL.RequestURI(), err)), http.StatusInternalServerError)
 }
 
-// boundTime ends requests that take too long. Watches end by themselves.
-func (h *Handler) boundTime(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if longRunning(r) {
+// boundTime sets a deadline for requests that are not long-running. Watches have a
+// timeout of their own.
+func (h *Handler) boundTime(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if isLongRunning(r) {
 			if !request.From(r.Context()).Info.IsResource {
-				unbound(w) // a profile; resources have handlers that do
+				unbound(w) // a profile; the handlers of resources do this themselves
 			}
-			next.ServeHTTP(w, r)
+			next(w, r)
 			return
 		}
 		timeout, err := h.timeoutOf(r)
@@ -124,11 +125,11 @@ func (h *Handler) boundTime(next http.Handler) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
-		next.ServeHTTP(w, r.WithContext(ctx))
-	})
+		next(w, r.WithContext(ctx))
+	}
 }
 
-// timeoutOf is the server's bound, or less where the client asks for less.
+// timeoutOf returns the timeout that the client asks for, at most RequestTimeout.
 func (h *Handler) timeoutOf(r *http.Request) (time.Duration, error) {
 	asked := query(r).Get("timeout")
 	if asked == "" {
@@ -144,25 +145,26 @@ func (h *Handler) timeoutOf(r *http.Request) (time.Duration, error) {
 	return d, nil
 }
 
-// refuseWhileEnding lets nothing that lasts begin during shutdown.
-func (h *Handler) refuseWhileEnding(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h.ending.Err() != nil && longRunning(r) {
+// refuseDuringShutdown refuses long-running requests during shutdown.
+func (h *Handler) refuseDuringShutdown(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if h.ending.Err() != nil && isLongRunning(r) {
 			h.fail(w, r, apierrors.NewServiceUnavailable("the server is shutting down"))
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
-// longRunning tells of requests whose end is up to the client: watches, and
-// those that are connected through to somewhere else.
-func longRunning(r *http.Request) bool {
+// isLongRunning reports whether the client decides when a request ends: watches and
+// connections to pods, nodes and services.
+func isLongRunning(r *http.Request) bool {
 	info := &request.From(r.Context()).Info
 	return info.Watch || connects(info)
 }
 
-// connects tells of requests that lead a client to a pod, a node or a service.
+// connects reports whether a request connects the client to a pod, a node or a service,
+// or takes a profile.
 func connects(info *request.Info) bool {
 	if !info.IsResource {
 		return strings.HasPrefix(info.Path, "/debug/pprof/")

@@ -28,8 +28,8 @@ func behind(t *testing.T, next http.HandlerFunc, change func(*Config)) http.Hand
 	if err != nil {
 		t.Fatal(err)
 	}
-	var handler http.Handler = next
-	for _, step := range []func(http.Handler) http.Handler{full.authorize, full.limit, full.boundTime, full.impersonate, full.authenticate, full.parse, full.recoverPanics, full.measure, full.identify} {
+	handler := next
+	for _, step := range []step{full.authorize, full.limit, full.boundTime, full.impersonate, full.authenticate, full.parse, full.recoverPanics, full.measure, full.identify} {
 		handler = step(handler)
 	}
 	return handler

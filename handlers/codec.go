@@ -14,48 +14,51 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/quickjson"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// codec knows how the objects of one resource look in one version. There is one
-// for each version that was ever asked for.
+// codec encodes and decodes the objects of one resource in one version. It is created
+// when the version is first requested.
 type codec struct {
 	resource *api.Resource
 	version  *api.Version
 	gvk      schema.GroupVersionKind
-	// apiVersion is the group and version as objects have it.
+	// apiVersion is the group and version as in the apiVersion field.
 	apiVersion string
-	// head begins the JSON of every object: kind and apiVersion, which items of
-	// a list go without.
+	// head is the beginning of the JSON of every object: kind and apiVersion. Items of
+	// a list have no head.
 	head []byte
-	// These identify the encodings that items keep. They belong to this codec, but for
-	// those that all versions of a built-in kind share: a definition may change while
-	// requests of its former versions are under way.
+	// These identify the encodings that storage items cache. They belong to this codec,
+	// except those that all versions of a built-in kind share: a definition may change
+	// while requests of its former versions are in progress.
 	jsonSlot, protoSlot, cellsSlot, partialProtoSlot *storage.Slot
 	// toJSON, toProto and toCells are the methods encodeJSON, encodeProto and
-	// encodeCells: a method value made for each item costs an allocation each.
+	// encodeCells, stored here because a method value made for each item costs an
+	// allocation.
 	toJSON, toProto, toCells func(api.Object) ([]byte, error)
 	// toPartialProto is the method encodePartialProto.
 	toPartialProto func(api.Object) ([]byte, error)
-	// meta is the codec of the hub, whose metadata is shown in all versions: some
-	// conversions make annotations of fields.
+	// meta is the codec of the hub version, whose metadata is shown in all versions:
+	// some conversions turn fields into annotations.
 	meta *codec
-	// plan is how objects of the version's Go type are read and written.
+	// plan describes how objects of the version's Go type are read and written.
 	plan func() *quickjson.Type
-	// rawJSON finds the JSON that a decoded protobuf message holds as text.
+	// rawJSON finds the fields of a decoded protobuf message that hold JSON as text.
 	rawJSON func() *rawJSON
-	// storedHead and storedTail are around what can be sent as it is stored.
+	// hasProto reports whether objects have a protobuf form.
+	hasProto bool
+	// storedHead and storedTail enclose objects that are sent in their stored encoding.
 	storedHead, storedTail []byte
-	// table is how objects show as rows, columns the JSON of its columns.
-	table   *api.Table
+	// table makes table rows of objects; columns is the JSON of its column definitions.
+	table   *api.Table[api.Object]
 	columns func() []byte
 }
 
-// sharedSlots identify the encodings that are the same in all versions of a
-// built-in kind, which are made of the hub.
+// sharedSlots identify the encodings that are the same in all versions of a built-in
+// kind because they are made from the hub version.
 type sharedSlots struct{ cells, partialProto *storage.Slot }
 
 // codec returns the codec of one version of a resource.
@@ -63,7 +66,7 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 	if c, ok := h.codecs.Load(v); ok {
 		return c.(*codec)
 	}
-	table := res.Table()
+	table := res.Table
 	c := &codec{
 		resource: res, version: v, gvk: v.WithKind(res.Kind), apiVersion: v.String(),
 		head:     objectHead(res.Kind, v.String()),
@@ -74,7 +77,8 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 	}
 	c.plan = sync.OnceValue(func() *quickjson.Type { return h.plans.Of(reflect.TypeOf(c.newObject()).Elem()) })
 	c.rawJSON = sync.OnceValue(func() *rawJSON { return rawJSONOf(reflect.TypeOf(c.newObject()).Elem()) })
-	if res.Untyped { // such a kind has columns, and its objects metadata, for each version
+	_, c.hasProto = res.NewOf(v).(protoMessage)
+	if res.Untyped { // columns and metadata differ between the versions of such a kind
 		c.cellsSlot, c.partialProtoSlot = storage.NewSlot(), storage.NewSlot()
 	}
 	c.toJSON, c.toProto, c.toCells = c.encodeJSON, c.encodeProto, c.encodeCells
@@ -87,18 +91,18 @@ func (h *Handler) codec(res *api.Resource, v *api.Version) *codec {
 	return actual.(*codec)
 }
 
-// objectHead begins the JSON of an object.
+// objectHead returns the beginning of the JSON of an object.
 func objectHead(kind, apiVersion string) []byte {
 	return []byte(`{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`)
 }
 
-// versioned converts from the hub.
+// versioned converts an object from the hub version.
 func (c *codec) versioned(obj api.Object) (api.Object, error) {
-	if c.resource.Read != nil {
+	if c.resource.Storage.ConvertFromStored != nil {
 		if u, ok := obj.(*untyped.Object); ok && u.GetAPIVersion() == c.apiVersion {
 			return obj, nil
 		}
-		out, err := c.resource.Read(context.Background(), []api.Object{obj})
+		out, err := c.resource.Storage.ConvertFromStored(context.Background(), []api.Object{obj})
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +114,7 @@ func (c *codec) versioned(obj api.Object) (api.Object, error) {
 	return c.version.FromHub(obj)
 }
 
-// hub converts to the hub.
+// hub converts an object to the hub version.
 func (c *codec) hub(obj api.Object) (api.Object, error) {
 	if c.version.ToHub == nil {
 		return obj, nil
@@ -118,8 +122,7 @@ func (c *codec) hub(obj api.Object) (api.Object, error) {
 	return c.version.ToHub(obj)
 }
 
-// defaulted converts what a client sent to the hub, and fills in what it left
-// out.
+// defaulted converts an object from a client to the hub version and sets its defaults.
 func (c *codec) defaulted(obj api.Object) (api.Object, error) {
 	obj, err := c.hub(obj)
 	if err == nil && c.resource.Default != nil {
@@ -128,7 +131,7 @@ func (c *codec) defaulted(obj api.Object) (api.Object, error) {
 	return obj, err
 }
 
-// newObject makes an empty object of this version's type.
+// newObject returns an empty object of this version's type.
 func (c *codec) newObject() api.Object {
 	if c.version.New != nil {
 		return c.version.New()
@@ -136,8 +139,7 @@ func (c *codec) newObject() api.Object {
 	return c.resource.New()
 }
 
-// encodeJSON gives the JSON of an object of the hub type, kind and apiVersion
-// first.
+// encodeJSON returns the JSON of an object of the hub type, kind and apiVersion first.
 func (c *codec) encodeJSON(obj api.Object) ([]byte, error) {
 	v, err := c.versioned(obj)
 	if err != nil {
@@ -157,11 +159,11 @@ func (c *codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
 	return c.behindHead(func(dst []byte) ([]byte, error) { return c.plan().Append(dst, v) })
 }
 
-// behindHead is the head with the fields of the JSON of an object that write
+// behindHead returns the head followed by the fields of the JSON object that write
 // appends.
 func (c *codec) behindHead(write func([]byte) ([]byte, error)) ([]byte, error) {
 	data, err := quickjson.Exactly(func(dst []byte) ([]byte, error) {
-		head := c.head[:len(c.head)-1] // a comma comes where the object has a brace
+		head := c.head[:len(c.head)-1] // the comma replaces the object's brace
 		dst, err := write(append(dst, head...))
 		if err == nil {
 			dst[len(head)] = ','
@@ -174,8 +176,8 @@ func (c *codec) behindHead(write func([]byte) ([]byte, error)) ([]byte, error) {
 	return data, nil
 }
 
-// encodeContent is encodeVersionedJSON for what has no Go type, in the same
-// order: kind and apiVersion, metadata, and the rest.
+// encodeContent is encodeVersionedJSON for objects without a Go type. The order is the
+// same: kind and apiVersion, metadata, other fields.
 func (c *codec) encodeContent(u *untyped.Object) ([]byte, error) {
 	fields := make([]quickjson.Field, 1, len(u.Object)+1)
 	fields[0] = quickjson.Field{Name: "metadata", Value: u.Metadata()}
@@ -190,7 +192,7 @@ func (c *codec) encodeContent(u *untyped.Object) ([]byte, error) {
 	return c.behindHead(func(dst []byte) ([]byte, error) { return quickjson.AppendFields(dst, fields) })
 }
 
-// Forget drops the codecs of a resource that is no more.
+// Forget drops the codecs of a deleted resource.
 func (h *Handler) Forget(res *api.Resource) {
 	for _, form := range res.Forms {
 		h.forget(form)
@@ -209,18 +211,18 @@ func (h *Handler) forget(res *api.Resource) {
 	}
 }
 
-// listForm is the JSON of an object as it stands in a list: without its head.
-// The slice shares memory with full; the brace before it is the caller's.
+// listForm returns the JSON of an object as an item of a list: without its head. The
+// result shares memory with full; the caller writes the brace before it.
 func (c *codec) listForm(full []byte) []byte { return full[len(c.head):] }
 
-// protoMessage is what the types of k8s.io/api can do.
+// protoMessage is implemented by the types of k8s.io/api.
 type protoMessage interface {
 	Marshal() ([]byte, error)
 	Unmarshal([]byte) error
 }
 
-// encodeProto gives the protobuf of an object of the hub type, without its
-// envelope, which differs between a single object and one in a list.
+// encodeProto returns the protobuf of an object of the hub type without its envelope,
+// which differs between a single object and an item of a list.
 func (c *codec) encodeProto(obj api.Object) ([]byte, error) {
 	v, err := c.versioned(obj)
 	if err != nil {
@@ -233,14 +235,14 @@ func (c *codec) encodeProto(obj api.Object) ([]byte, error) {
 	return m.Marshal()
 }
 
-// envelope wraps the protobuf of one object for the wire.
+// envelope wraps the protobuf of one object in its envelope.
 func (c *codec) envelope(raw []byte) []byte {
 	return proto.AppendRaw(nil, c.version.String(), c.gvk.Kind, raw)
 }
 
-// encodeCells gives the kept form of the cells of an object's row.
+// encodeCells returns the cached form of the cells of an object's row.
 func (c *codec) encodeCells(obj api.Object) ([]byte, error) {
-	if c.resource.Read != nil {
+	if c.resource.Storage.ConvertFromStored != nil {
 		var err error
 		if obj, err = c.versioned(obj); err != nil {
 			return nil, err
@@ -253,7 +255,7 @@ func (c *codec) encodeCells(obj api.Object) ([]byte, error) {
 	return encodeCells(c.table.Cells(obj), conditions)
 }
 
-// encodeColumns gives the JSON of a table's columns.
+// encodeColumns returns the JSON of a table's column definitions.
 func encodeColumns(columns []metav1.TableColumnDefinition) []byte {
 	data, err := json.Marshal(columns)
 	if err != nil {
@@ -262,7 +264,7 @@ func encodeColumns(columns []metav1.TableColumnDefinition) []byte {
 	return data
 }
 
-// encodePartialProto gives an object's metadata as protobuf.
+// encodePartialProto returns an object's metadata as protobuf.
 func (c *codec) encodePartialProto(obj api.Object) ([]byte, error) {
 	p := partial(obj)
 	p.Annotations = c.shownAnnotations(p.Annotations)
@@ -276,7 +278,7 @@ func (c *codec) encodePartialProto(obj api.Object) ([]byte, error) {
 // shownAnnotations returns annotations without the hidden ones.
 func (c *codec) shownAnnotations(all map[string]string) map[string]string {
 	shown := all
-	for _, name := range c.resource.HiddenAnnotations {
+	for _, name := range c.resource.Fields.HiddenAnnotations {
 		if _, ok := shown[name]; ok {
 			shown = maps.Clone(shown)
 			delete(shown, name)
@@ -288,10 +290,9 @@ func (c *codec) shownAnnotations(all map[string]string) map[string]string {
 	return shown
 }
 
-// hideAnnotations takes the hidden annotations out of the JSON of an object's
-// metadata.
+// hideAnnotations removes the hidden annotations from the JSON of an object's metadata.
 func (c *codec) hideAnnotations(metadata []byte) ([]byte, error) {
-	for _, name := range c.resource.HiddenAnnotations {
+	for _, name := range c.resource.Fields.HiddenAnnotations {
 		if !bytes.Contains(metadata, []byte(name)) {
 			continue
 		}
@@ -305,7 +306,7 @@ func (c *codec) hideAnnotations(metadata []byte) ([]byte, error) {
 	return metadata, nil
 }
 
-// encodeListMeta gives the JSON of a list's metadata.
+// encodeListMeta returns the JSON of a list's metadata.
 func encodeListMeta(meta metav1.ListMeta) []byte {
 	data, err := json.Marshal(meta)
 	if err != nil {
@@ -314,7 +315,7 @@ func encodeListMeta(meta metav1.ListMeta) []byte {
 	return data
 }
 
-// indent makes JSON readable.
+// indent indents JSON as kube-apiserver does for pretty output.
 func indent(data []byte) []byte {
 	var b bytes.Buffer
 	if json.Indent(&b, data, "", "  ") != nil {

@@ -18,66 +18,64 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// Config is what the handler chain is put together from. Catalogue, Registry
-// and Authorizer must be set; every other zero value works.
+// Config configures a Handler. Catalogue, Registry and Authorizer must be set; the zero
+// value works for every other field.
 type Config struct {
 	Catalogue *api.Catalogue
 	Registry  *registry.Registry
-	// Authenticator finds out who asks; nil refuses everybody with 401.
+	// Authenticator authenticates requests; nil refuses all requests with 401.
 	Authenticator authn.Authenticator
-	// ProxyHeaders are what authenticating proxies say users by. They are taken
-	// out of every request, whoever sent them.
+	// ProxyHeaders are the headers by which authenticating proxies name users. They are
+	// removed from every request.
 	ProxyHeaders authn.ProxyHeaders
 	Authorizer   authz.Authorizer
-	// Decisions counts what the Authorizer says of requests, and how long that
-	// takes; nil counts nothing.
+	// Decisions counts and times the decisions of the Authorizer; nil counts nothing.
 	Decisions *authz.Metrics
-	// Issuer is published for those who check tokens of service accounts
-	// themselves; nil means not at all.
+	// Issuer is the discovery document for relying parties that verify service account
+	// tokens themselves; nil serves none.
 	Issuer *authn.Discovery
 	// Checks are the health checks behind /healthz, /livez and /readyz, in the
 	// order in which they are reported. "ping" is always there.
 	Checks []Check
-	// LivezGracePeriod is how long after New the checks of the start do not fail
+	// LivezGracePeriod is the time after New during which boot checks do not fail
 	// /livez.
 	LivezGracePeriod time.Duration
 	// Starting makes the Handler refuse requests for resources and for documents
 	// about them until Started is called.
 	Starting bool
 	// AllowedOrigins match the origins whose pages may use the API (CORS) and open
-	// WebSockets; none means pages of the server itself.
+	// WebSockets, in addition to pages of the server itself.
 	AllowedOrigins []*regexp.Regexp
-	// Version is what /version answers.
+	// Version is served at /version.
 	Version version.Info
-	// RequestTimeout bounds every request but watches; 0 means a minute.
+	// RequestTimeout bounds every request except long-running ones; 0 means a minute.
 	RequestTimeout time.Duration
-	// MinRequestTimeout is the least time after which a watch that asked for no
-	// timeout is ended; the actual time is drawn between once and twice of it.
-	// 0 means half an hour.
+	// MinRequestTimeout is the minimum duration of a watch without a timeout; the
+	// actual duration is random, between once and twice this. 0 means half an hour.
 	MinRequestTimeout time.Duration
-	// Limiter decides when requests execute. Without one there are the plain
-	// bounds below.
+	// Limiter decides when requests execute (priority and fairness). If nil, the plain
+	// bounds below apply.
 	Limiter *apf.Limiter
-	// Inflight counts the requests that are served; nil means one of its own. A
-	// Limiter counts with it too.
+	// Inflight counts the requests in progress, also for the Limiter; nil means a
+	// counter of its own.
 	Inflight *apf.Inflight
-	// MaxRequestsInflight and MaxMutatingRequestsInflight bound how many
-	// requests that only read, and that write, are served at a time where there
-	// is no Limiter; more are answered 429. 0 means no bound.
+	// MaxRequestsInflight and MaxMutatingRequestsInflight bound how many read-only and
+	// mutating requests are served at a time if there is no Limiter; further requests
+	// get 429. 0 means no bound.
 	MaxRequestsInflight, MaxMutatingRequestsInflight int
 	// NoProfiling serves nothing at /debug/pprof/.
 	NoProfiling bool
 	Logger      *slog.Logger
-	// Kubelets and Proxy are how connections to kubelets, pods and services are
-	// made. Nil means a Proxy of its own, which shows kubelets no certificate and
-	// believes theirs.
+	// Kubelets and Proxy make the connections to kubelets, pods and services. A nil
+	// Proxy means one without a client certificate that does not verify the
+	// certificates of kubelets.
 	Kubelets api.Kubelets
 	Proxy    *proxy.Proxy
-	// Aggregation knows the servers that serve group versions in the place of this one;
-	// nil means none. AggregationRedirects lets them lead clients elsewhere.
+	// Aggregation has the aggregated servers of group versions; nil means none.
+	// AggregationRedirects forwards their redirects to clients.
 	Aggregation          *aggregation.Services
 	AggregationRedirects bool
-	// Metrics is where the handlers register theirs and what /metrics shows.
+	// Metrics is the registry of all metrics, which /metrics serves.
 	Metrics *prometheus.Registry
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -86,13 +84,14 @@ type Config struct {
 // Check is one health check.
 type Check struct {
 	Name string
-	// Run returns nil when all is well. The error is for the log and for those
-	// who may see it, never for anonymous clients.
+	// Run returns nil if the check passes. The error is shown in the log and to users
+	// who may read the path of the check, never to anonymous clients.
 	Run func(ctx context.Context) error
-	// Ready, Live and Health are whether /readyz, /livez and /healthz include it.
+	// Ready, Live and Health report whether /readyz, /livez and /healthz include the
+	// check.
 	Ready, Live, Health bool
-	// Unlogged makes a failure write no log record: the check is that of the log.
+	// Unlogged suppresses the log record of a failure: the check is that of the log.
 	Unlogged bool
-	// Boot marks a step of the start, which the grace period of /livez is for.
+	// Boot marks a step of startup, to which the grace period of /livez applies.
 	Boot bool
 }

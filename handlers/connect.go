@@ -14,13 +14,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 )
 
-// passesOn tells of subresources that take any request with any path below them.
-func passesOn(s *api.Subresource) bool { return s.Connects() && s.Connection.Style == api.Web }
+// forwardsAnyPath reports whether a subresource takes requests with any method and any path
+// below it.
+func forwardsAnyPath(s *api.Subresource) bool {
+	return s.Connects() && s.Connection.Style == api.StyleProxy
+}
 
-// connect leads the client on to a kubelet, a pod or a service.
+// connect connects the client to a kubelet, a pod or a service.
 func (h *Handler) connect(c *call) error {
 	to := c.Sub.Connection
-	options, err := to.Options(query(c.r), c.rest())
+	options, err := to.Options(c.info.Query, c.rest())
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
@@ -41,25 +44,24 @@ func (h *Handler) connect(c *call) error {
 	c.r = c.r.WithContext(ctx)
 	defer h.metrics.lasting(labelConnect, c.info)()
 	unbound(c.w)
-	if to.Style == api.Text {
+	if to.Style == api.StyleText {
 		return h.serveText(c, at, cancel)
 	}
 	fail := func(err error) { h.fail(c.w, c.r, err) }
 	switch {
-	case to.Style == api.Streams && proxy.WantsChannels(c.r):
+	case to.Style == api.StyleStreams && proxy.WantsChannels(c.r):
 		h.Proxy.Channels(c.w, c.r, at)
-	case to.Style == api.Ports && proxy.WantsTunnel(c.r):
+	case to.Style == api.StylePorts && proxy.WantsTunnel(c.r):
 		h.Proxy.Tunnel(c.w, c.r, at, fail)
-	case to.Style == api.Web || proxy.WantsUpgrade(c.r):
-		h.Proxy.Forward(c.w, c.r, at, to.Style == api.Web, fail)
+	case to.Style == api.StyleProxy || proxy.WantsUpgrade(c.r):
+		h.Proxy.Forward(c.w, c.r, at, to.Style == api.StyleProxy, fail)
 	default:
 		return apierrors.NewBadRequest("Upgrade request required")
 	}
 	return nil
 }
 
-// rest is the path below the subresource, which begins with a slash unless
-// there is nothing at all.
+// rest returns the path below the subresource, which is empty or begins with a slash.
 func (c *call) rest() string {
 	rest := strings.Join(c.info.Parts[3:], "/")
 	if rest != "" {
@@ -71,8 +73,8 @@ func (c *call) rest() string {
 	return rest
 }
 
-// serveText passes on what a kubelet has to say, to a WebSocket if the client
-// wants it there.
+// serveText copies the text response of a kubelet to the client, over a WebSocket if
+// the client asks for one.
 func (h *Handler) serveText(c *call, at *api.Location, gone context.CancelFunc) error {
 	body, err := h.Proxy.Open(c.r.Context(), at, schema.GroupResource{Resource: c.Resource.Name + "/" + c.Sub.Name}, c.Name)
 	if err != nil {
@@ -86,7 +88,7 @@ func (h *Handler) serveText(c *call, at *api.Location, gone context.CancelFunc) 
 			return nil
 		}
 		defer frames.end()
-		// An empty message says that the connection is made.
+		// An empty message confirms the connection.
 		if err := frames.event(nil); err == nil {
 			err = proxy.Copy(frames.event, body)
 			h.logger(c.r).Debug("log ended", "error", err)

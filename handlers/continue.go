@@ -14,15 +14,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// continueToken is where the next page of a list begins. Its form is that of
-// kube-apiserver, so that a client may go on with a list at another server.
+// continueToken is the position at which the next page of a list begins. Its encoding
+// is kube-apiserver's, so that a client may continue a list at another server.
 type continueToken struct {
 	Version string `json:"v"`
-	// Revision is that of the list; -1 in the token that is handed out when the
-	// revision is no longer there, to go on with whatever the state is then.
+	// Revision is the revision of the list; -1 in the token that is returned when the
+	// revision has been compacted, to continue with the state at that time.
 	Revision int64 `json:"rv"`
-	// Start is the first key that may follow, below the namespace when the list
-	// is of one: the last key of the page before and a zero byte.
+	// Start is the smallest key that may follow, relative to the prefix of the list:
+	// the last key of the previous page and a zero byte.
 	Start string `json:"start"`
 }
 
@@ -31,7 +31,7 @@ const (
 	anyRevision  = -1
 )
 
-// String is the token as clients get it.
+// String returns the encoded token.
 func (t continueToken) String() string {
 	t.Version = tokenVersion
 	data, err := json.Marshal(t)
@@ -48,17 +48,17 @@ func (t *continueToken) read() storage.Read {
 	return storage.Read{Match: storage.Exact, Revision: t.Revision}
 }
 
-// after is where the page before ended in a list below prefix.
+// after returns the last key of the previous page in a list below prefix.
 func (t *continueToken) after(prefix string) string {
 	return prefix + strings.TrimSuffix(t.Start, "\x00")
 }
 
-// tokenAfter is the token for what comes after key in a list below prefix.
+// tokenAfter returns the token for the page after key in a list below prefix.
 func tokenAfter(key, prefix string, revision int64) string {
 	return continueToken{Revision: revision, Start: strings.TrimPrefix(key, prefix) + "\x00"}.String()
 }
 
-// parseContinue reads a token; nil when there is none.
+// parseContinue decodes a token. It returns nil if there is none.
 func parseContinue(s, resourceVersion string) (*continueToken, error) {
 	if s == "" {
 		return nil, nil
@@ -84,14 +84,14 @@ func parseContinue(s, resourceVersion string) (*continueToken, error) {
 		return bad("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
 	case t.Start == "":
 		return bad("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")
-	case path.Clean("/"+t.Start) != "/"+t.Start: // no token of ours, and none is to lead out of the collection
+	case path.Clean("/"+t.Start) != "/"+t.Start: // must not leave the collection
 		return bad(fmt.Sprintf("continue key is not valid: %s", t.Start))
 	}
 	return &t, nil
 }
 
-// errContinueExpired tells that the revision of a paged list is gone, and gives
-// the token to go on without it.
+// errContinueExpired reports that the revision of a paged list has been compacted, and
+// carries the token to continue at the current revision.
 func errContinueExpired(t *continueToken) error {
 	s := newStatus(http.StatusGone, metav1.StatusReasonExpired,
 		"The provided continue parameter is too old to display a consistent list result. You can start a new list without "+

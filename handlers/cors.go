@@ -13,23 +13,23 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 )
 
-// What kube-apiserver allows pages of allowed origins.
+// kube-apiserver's CORS response headers.
 const (
 	corsMethods = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
 	corsHeaders = "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
 	corsExposed = "Date"
 )
 
-// allowOrigins tells browsers that pages of the allowed origins may use the API,
-// and answers their preflight requests.
-func (h *Handler) allowOrigins(next http.Handler) http.Handler {
+// allowOrigins adds CORS headers to responses to pages of the allowed origins and
+// answers their preflight requests.
+func (h *Handler) allowOrigins(next http.HandlerFunc) http.HandlerFunc {
 	if len(h.AllowedOrigins) == 0 {
 		return next
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		if origin == "" || !h.allowsOrigin(origin) {
-			next.ServeHTTP(w, r)
+			next(w, r)
 			return
 		}
 		header := w.Header()
@@ -42,19 +42,19 @@ func (h *Handler) allowOrigins(next http.Handler) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
 func (h *Handler) allowsOrigin(origin string) bool {
 	return slices.ContainsFunc(h.AllowedOrigins, func(re *regexp.Regexp) bool { return re.MatchString(origin) })
 }
 
-// refuseForeignUpgrades refuses WebSockets of pages of other sites. A browser lets
-// any page open one, and adds the client certificate of its user; the Origin
-// header, which a page cannot set, tells which page it was. Programs send none.
-func (h *Handler) refuseForeignUpgrades(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// refuseForeignUpgrades refuses WebSockets from pages of other origins. A browser lets
+// any page open one and adds the client certificate of its user; a page cannot set the
+// Origin header. Other clients send none.
+func (h *Handler) refuseForeignUpgrades(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		if proxy.WantsUpgrade(r) {
 			for _, origin := range r.Header["Origin"] {
 				if !isSameOrigin(origin, r.Host) && !h.allowsOrigin(origin) {
@@ -64,12 +64,11 @@ func (h *Handler) refuseForeignUpgrades(next http.Handler) http.Handler {
 				}
 			}
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
-// isSameOrigin reports whether a page of an origin came from the host to which the
-// request was sent.
+// isSameOrigin reports whether an origin is the host to which the request was sent.
 func isSameOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)

@@ -12,12 +12,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// The chain authorizes the verb of the request. Some requests do more than that
-// verb says, and are authorized here for create as well.
+// The chain authorizes the verb of the request. Some requests do more than their verb,
+// and are authorized here for create as well.
 
-// creationAuthorization returns a function that authorizes the creation of the
-// object that c names, for writes that create missing objects. It asks the
-// authorizer once, however often the write is tried.
+// creationAuthorization returns a function that authorizes the creation of the object
+// in the request, for writes that create missing objects. It asks the authorizer once,
+// however often the write is retried.
 func (h *Handler) creationAuthorization(c *call) func(context.Context) error {
 	info := c.createInfo()
 	var asked bool
@@ -40,8 +40,8 @@ func (h *Handler) creationAuthorization(c *call) func(context.Context) error {
 	}
 }
 
-// connectAuthorization returns a function that authorizes the creation of the
-// connection that c names, or nil if the chain has done so or need not.
+// connectAuthorization returns a function that authorizes create for a connection, or
+// nil if the chain has already done so or the connection does not require it.
 func (h *Handler) connectAuthorization(c *call) func(context.Context) error {
 	if !c.Sub.Connection.RequiresCreate || c.info.Verb == api.VerbCreate {
 		return nil
@@ -53,7 +53,7 @@ func (h *Handler) connectAuthorization(c *call) func(context.Context) error {
 		case err != nil:
 			return err
 		case decision != authz.Allow:
-			// kube-apiserver gives the bare reason here, which RBAC leaves empty.
+			// kube-apiserver returns only the reason here, which RBAC leaves empty.
 			gr := schema.GroupResource{Group: info.Group, Resource: info.Resource}
 			return apierrors.NewForbidden(gr, info.Name, errors.New(reason))
 		}
@@ -61,9 +61,9 @@ func (h *Handler) connectAuthorization(c *call) func(context.Context) error {
 	}
 }
 
-// createInfo describes the creation of the object, or the subresource, that c
-// names. A namespace is cluster-scoped, although its path has its name where
-// that of other objects has their namespace.
+// createInfo returns the request info of creating the object or subresource. A
+// namespace is cluster-scoped, although its path has its name in the position of the
+// namespace.
 func (c *call) createInfo() *request.Info {
 	info := *c.info
 	info.Verb, info.Namespace = api.VerbCreate, c.Namespace

@@ -18,11 +18,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// scheme is where kube-apiserver says that it looked for a kind.
+// scheme names kube-apiserver's type registry in its error messages.
 const scheme = `in scheme "pkg/runtime/scheme.go:111"`
 
-// decode reads a body that must hold an object of c's resource, and returns it
-// in the type of the hub.
+// decode decodes a request body that must hold an object of c's resource, and returns
+// it in the hub type.
 func (h *Handler) decode(r *http.Request, c *codec, data []byte, fieldValidation string) (api.Object, error) {
 	f, err := bodyFormat(r)
 	if err != nil {
@@ -43,25 +43,25 @@ func (h *Handler) decode(r *http.Request, c *codec, data []byte, fieldValidation
 	if err != nil {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
 	}
-	if gv := b.gvk.GroupVersion(); b.gvk.Kind == c.gvk.Kind && slices.Contains(c.resource.Gone, gv) {
+	if gv := b.gvk.GroupVersion(); b.gvk.Kind == c.gvk.Kind && slices.Contains(c.resource.RemovedVersions, gv) {
 		return nil, errOtherVersion(gv, c)
 	}
 	from, err := h.codecOfBody(c, &b)
 	if err != nil {
-		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	obj := from.newObject()
 	if err := b.into(obj, fieldValidation); err != nil {
-		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	if b.proto {
 		dropUnreadableOwners(obj)
 		if err := from.rawJSON().check(from, obj); err != nil {
-			return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
+			return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 		}
 	}
-	if err := judgeStrict(request.From(r.Context()), b.strict, fieldValidation); err != nil {
-		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
+	if err := applyFieldValidation(request.From(r.Context()), b.strict, fieldValidation); err != nil {
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	if from != c && !from.version.Accepted {
 		return nil, errOtherVersion(from.version.GroupVersion, c)
@@ -73,9 +73,9 @@ func errOtherVersion(is schema.GroupVersion, c *codec) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", is, c.version))
 }
 
-// readExact reads JSON that is, in every respect, an object of c's kind and
-// version. This is what nearly all bodies are, and they are read only once;
-// whatever is wrong or strange with the others is left for the long way to find.
+// readExact reads JSON that is exactly an object of c's kind and version, as nearly all
+// bodies are, in one pass. It reports false for any other body, for which the general
+// decoder finds the error.
 func (c *codec) readExact(data []byte, fieldValidation string) (api.Object, bool) {
 	if fieldValidation == metav1.FieldValidationIgnore {
 		return nil, false
@@ -87,8 +87,8 @@ func (c *codec) readExact(data []byte, fieldValidation string) (api.Object, bool
 	return obj, c.plan().Read(data, obj) && obj.GetObjectKind().GroupVersionKind() == c.gvk
 }
 
-// codecOfBody finds how to read a body, which may leave out its type or be of
-// another version of the same resource.
+// codecOfBody returns the codec for a body, which may omit its type or have another
+// version of the same resource.
 func (h *Handler) codecOfBody(c *codec, b *body) (*codec, error) {
 	if b.gvk.Kind == "" {
 		b.gvk.Kind = c.gvk.Kind
@@ -118,7 +118,7 @@ func errNotRegistered(gvk schema.GroupVersionKind) error {
 	return fmt.Errorf("no kind %q is registered for version %q %s", gvk.Kind, gvk.GroupVersion(), scheme)
 }
 
-// knows tells whether a kind, or the list of a kind, is in the catalogue.
+// knows reports whether the catalogue has a kind, or the item kind of a list kind.
 func (h *Handler) knows(gvk schema.GroupVersionKind) bool {
 	if _, _, ok := h.Catalogue.Kind(gvk.GroupVersion(), gvk.Kind); ok {
 		return true
@@ -128,8 +128,8 @@ func (h *Handler) knows(gvk schema.GroupVersionKind) bool {
 	return isList && ok
 }
 
-// internalPackage is the Go package that kube-apiserver has a resource's
-// internal type in; some messages show it.
+// internalPackage returns the name of kube-apiserver's Go package of a resource's
+// internal type, which some messages show.
 func internalPackage(res *api.Resource) string {
 	group, _, _ := strings.Cut(res.Versions[0].Group, ".")
 	if group == "" {
@@ -138,12 +138,12 @@ func internalPackage(res *api.Resource) string {
 	return group
 }
 
-func cannotHandle(gvk schema.GroupVersionKind, kind string, err error) error {
+func errCannotHandle(gvk schema.GroupVersionKind, kind string, err error) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, kind, err))
 }
 
-// judgeStrict refuses or warns of what strict decoding found.
-func judgeStrict(scope *request.Scope, found []error, fieldValidation string) error {
+// applyFieldValidation applies field validation to the faults that strict decoding found.
+func applyFieldValidation(scope *request.Scope, found []error, fieldValidation string) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -153,7 +153,7 @@ func judgeStrict(scope *request.Scope, found []error, fieldValidation string) er
 	case metav1.FieldValidationIgnore:
 	default:
 		for _, err := range found {
-			warnOf(scope, err)
+			addWarnings(scope, err)
 		}
 	}
 	return nil
@@ -167,7 +167,7 @@ func joined(errs []error) error {
 	return errors.New(strings.Join(texts, ", "))
 }
 
-// summary shows the beginning of a body that could not be understood.
+// summary returns the beginning of a body that could not be decoded.
 func summary(data []byte) string {
 	const most = 30
 	more := ""

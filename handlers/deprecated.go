@@ -7,15 +7,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Annotations of audit events of requests to what is deprecated.
+// Audit annotations of requests to deprecated versions.
 const (
 	deprecatedAnnotation = "k8s.io/deprecated"
 	removedAnnotation    = "k8s.io/removed-release"
 )
 
-// tellDeprecated tells who asks for something deprecated, in a Warning header,
-// and who operates the server, by a metric and in the audit log.
-func (h *Handler) tellDeprecated(r *http.Request, res *api.Resource, v *api.Version, info *request.Info) {
+// reportDeprecated reports the use of a deprecated version to the client in a Warning
+// header, and to the operator in a metric and the audit log.
+func (h *Handler) reportDeprecated(r *http.Request, res *api.Resource, v *api.Version, info *request.Info) {
 	d := res.DeprecatedIn(v)
 	if d == nil {
 		return

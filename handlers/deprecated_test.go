@@ -19,8 +19,8 @@ func TestTellDeprecated(t *testing.T) {
 	scope := &request.Scope{Info: request.Info{Group: "policy", Version: "v1beta1", Resource: res.Name}}
 	r := httptest.NewRequest("GET", "/", nil)
 	r = r.WithContext(request.With(r.Context(), scope))
-	h.tellDeprecated(r, res, v, &scope.Info)
-	h.tellDeprecated(r, res, v, &scope.Info)
+	h.reportDeprecated(r, res, v, &scope.Info)
+	h.reportDeprecated(r, res, v, &scope.Info)
 	if w := scope.Warnings(); len(w) != 1 {
 		t.Errorf("warnings: %q", w)
 	}
@@ -40,7 +40,7 @@ func TestTellDeprecated(t *testing.T) {
 	}
 	other := &request.Scope{}
 	r = r.WithContext(request.With(r.Context(), other))
-	h.tellDeprecated(r, res, &res.Versions[0], &other.Info)
+	h.reportDeprecated(r, res, &res.Versions[0], &other.Info)
 	if len(other.Warnings()) != 0 || len(other.Annotations()) != 0 {
 		t.Error("policy/v1 is deprecated")
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// discoveryRoutes adds the documents by which clients find out what is served.
+// discoveryRoutes adds the discovery documents.
 func (h *Handler) discoveryRoutes(m *mux.Router) {
-	versions := h.orAggregated(true, h.serveAPIVersions)
+	versions := h.withAggregatedDiscovery(true, h.serveAPIVersions)
 	m.HandleFunc("/api", versions).Methods(http.MethodGet)
 	m.HandleFunc("/api/", versions).Methods(http.MethodGet)
 	// These are served for every method, as by kube-apiserver's aggregation layer.
 	for path, serve := range map[string]http.HandlerFunc{
-		"/apis":                   h.orAggregated(false, h.serveGroups),
+		"/apis":                   h.withAggregatedDiscovery(false, h.serveGroups),
 		"/apis/{group}":           h.serveGroup,
 		"/apis/{group}/{version}": h.serveResources,
 		"/api/{version}":          h.serveResources,
@@ -86,8 +86,8 @@ func apiGroup(g api.Group) metav1.APIGroup {
 	return out
 }
 
-// serveResources lists the resources of a group version. Only those of Kubernetes'
-// own groups mind the method.
+// serveResources lists the resources of a group version. Only Kubernetes' own groups
+// restrict the method.
 func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 	gv := schema.GroupVersion{Group: mux.Vars(r)["group"], Version: mux.Vars(r)["version"]}
 	resources := h.Catalogue.In(gv)
@@ -118,15 +118,14 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 	h.writeDocument(w, r, offered, "APIResourceList", list)
 }
 
-// apiResources are the lines of discovery about a resource: its own and those
-// of its subresources.
+// apiResources returns the discovery entries of a resource and its subresources.
 func apiResources(res *api.Resource) []metav1.APIResource {
 	out := []metav1.APIResource{{
 		Name: res.Name, SingularName: res.Singular, Namespaced: res.Namespaced, Kind: res.Kind,
-		Verbs: slices.Clone(res.Offered()), ShortNames: res.ShortNames, Categories: res.Categories,
+		Verbs: slices.Clone(res.DiscoveryVerbs()), ShortNames: res.ShortNames, Categories: res.Categories,
 		StorageVersionHash: api.StorageVersionHash(res),
 	}}
-	if res.HasStatus {
+	if res.Status.Served {
 		out = append(out, metav1.APIResource{
 			Name: res.Name + "/status", Namespaced: res.Namespaced, Kind: res.Kind,
 			Verbs: []string{api.VerbGet, api.VerbPatch, api.VerbUpdate},

@@ -11,18 +11,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// gathered is how much net/http gathers before it writes: two writes that fit
-// are one.
+// gathered is the size of net/http's write buffer: two writes that fit into it become
+// one.
 const gathered = 4 << 10
 
-// writeLine sends a whole answer that has no end of line yet.
+// writeLine sends a complete response body and a newline.
 func writeLine(w http.ResponseWriter, code int, contentType string, body []byte) {
 	if len(body) >= gathered {
 		writeBody(w, code, contentType, append(body[:len(body):len(body)], '\n'))
 		return
 	}
 	writeHead(w, code, contentType, len(body)+1)
-	w.Write(body) // a client that is gone needs no answer
+	w.Write(body) // the client may have disconnected
 	w.Write(newline)
 }
 
@@ -34,7 +34,7 @@ func writeHead(w http.ResponseWriter, code int, contentType string, length int) 
 	w.WriteHeader(code)
 }
 
-// writeBody sends a whole answer, compressed if that is worth it.
+// writeBody sends a complete response, compressed if it is large.
 func writeBody(w http.ResponseWriter, code int, contentType string, body []byte) {
 	if len(body) > gzipThreshold && compressible(w) {
 		if small, err := gzipWhole(body); err == nil {
@@ -43,11 +43,11 @@ func writeBody(w http.ResponseWriter, code int, contentType string, body []byte)
 		}
 	}
 	writeHead(w, code, contentType, len(body))
-	w.Write(body) // a client that is gone needs no answer
+	w.Write(body) // the client may have disconnected
 }
 
-// writeJSON sends JSON in the format agreed on; formats without a JSON origin
-// of their own are made from it.
+// writeJSON sends JSON in the negotiated format, converted to YAML or indented if
+// necessary.
 func (h *Handler) writeJSON(w http.ResponseWriter, m media, code int, data []byte) error {
 	switch {
 	case m.format == formatYAML:
@@ -76,7 +76,7 @@ func (h *Handler) writeOne(w http.ResponseWriter, v *view, code int, s subject, 
 		writeBody(w, code, mediaProtobuf, data)
 		return nil
 	}
-	if v.as == "" { // nothing is put together, so nothing is copied
+	if v.as == "" { // the cached encoding is sent without a copy
 		data, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
 		if err != nil {
 			return err

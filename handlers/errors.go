@@ -13,8 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// fail answers with the Status of err, in the client's media type if the server
-// has it and in JSON if not. It is the one place where errors become answers.
+// fail responds with the Status of err, in the client's media type if the server
+// supports it and otherwise in JSON. Only this function turns errors into responses.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := h.statusOf(r, err)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
@@ -23,7 +23,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h.writeStatus(w, r, errorMedia(r), int(status.Code), status)
 }
 
-// statusOf is the Status of any error.
+// statusOf returns the Status of any error.
 func (h *Handler) statusOf(r *http.Request, err error) *metav1.Status {
 	var known apierrors.APIStatus
 	switch {
@@ -53,7 +53,7 @@ func newStatus(code int, reason metav1.StatusReason, message string, details *me
 	}
 }
 
-// success is the Status of a write that has nothing else to answer with.
+// success returns the Status of a successful write that returns no object.
 func success(details *metav1.StatusDetails) *metav1.Status {
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
@@ -61,7 +61,7 @@ func success(details *metav1.StatusDetails) *metav1.Status {
 	}
 }
 
-// created is the Status of a POST that has nothing else to answer with.
+// created returns the Status of a POST that returns no object.
 func created() *metav1.Status {
 	s := success(nil)
 	s.Code = http.StatusCreated
@@ -85,7 +85,7 @@ func errTooLarge(format string, args ...any) error {
 	return statusError(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, fmt.Sprintf("Request entity too large: "+format, args...), nil)
 }
 
-// notFound answers for paths outside the API, in plain text as every Go server.
+// notFound responds to paths outside the API in plain text, as net/http does.
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "404 page not found", http.StatusNotFound)
 }

@@ -14,45 +14,45 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// frames carry the events of a watch to the client.
+// frames sends the events of a watch to the client.
 type frames interface {
-	// begin tells the client that the watch is on.
+	// begin starts the response.
 	begin(contentType string) error
-	// event sends one event, which may wait for flush.
+	// event sends one event, which may be buffered until flush.
 	event(data []byte) error
 	flush() error
-	// end lets go of what begin took. Nothing is written after it.
+	// end releases the resources of the connection. Nothing is written after it.
 	end()
 }
 
-// httpFrames is the body of a plain answer. Events that arrive together go out
-// in one write, or in a few where they are large.
+// httpFrames writes events to a plain HTTP response. Events that arrive together are
+// sent in one write, or in a few if they are large.
 type httpFrames struct {
 	w   http.ResponseWriter
 	out *http.ResponseController
 	buf []byte
 
-	patience time.Duration // how long a client may take no more
-	stall    *time.Timer   // runs while something is written
-	stalled  chan struct{} // closed when it ran out, and the connection is cut
-	failed   error         // of the write after which there is no other
+	patience time.Duration // maximum duration of a write
+	stall    *time.Timer   // runs during a write
+	stalled  chan struct{} // closed when stall has expired and the write was aborted
+	failed   error         // first error; nothing is written after it
 }
 
-// errStalled: the client is there but reads nothing. Without a bound such
-// clients would hold on to what they were to get for ever.
+// errStalled reports that the client is connected but does not read. Without a bound
+// the events for such clients would stay in memory.
 var errStalled = errors.New("the client does not read")
 
-// watchChunk is how much is put together before it is written.
+// watchChunk is the size up to which events are buffered before a write.
 const watchChunk = 256 << 10
 
 func newHTTPFrames(w http.ResponseWriter, patience time.Duration) *httpFrames {
 	f := &httpFrames{w: w, out: http.NewResponseController(w), patience: patience, stalled: make(chan struct{})}
 	f.stall = time.AfterFunc(time.Hour, func() {
 		defer close(f.stalled)
-		// Where a connection has no deadlines, nothing blocks for long.
+		// Connections without deadlines do not block for long.
 		_ = f.out.SetWriteDeadline(time.Unix(1, 0))
 	})
-	f.stall.Stop() // until something is written
+	f.stall.Stop() // until the first write
 	return f
 }
 
@@ -86,15 +86,15 @@ func (f *httpFrames) write() error {
 	f.stall.Reset(f.patience)
 	_, err := f.w.Write(f.buf)
 	if f.buf = f.buf[:0]; cap(f.buf) > 2*watchChunk {
-		f.buf = nil // a watch may live long, and what was large is rare
+		f.buf = nil // a watch may live long and large events are rare
 	}
 	return f.written(err)
 }
 
-// written ends a write that had err.
+// written finishes a write that returned err.
 func (f *httpFrames) written(err error) error {
 	if !f.stall.Stop() {
-		<-f.stalled // the connection is not ours once the request is done
+		<-f.stalled // the timer must not touch the connection after the request
 		err = errStalled
 	}
 	f.failed = err
@@ -103,28 +103,28 @@ func (f *httpFrames) written(err error) error {
 
 func (f *httpFrames) end() {}
 
-// Subprotocols of a watch over WebSocket: frames as they are, or as base64 in
-// text for clients that cannot take binary ones.
+// Subprotocols of a watch over WebSocket: binary frames, or base64 in text frames for
+// clients that cannot receive binary ones.
 const (
 	protocolBinary = "binary.k8s.io"
 	protocolBase64 = "base64.binary.k8s.io"
 )
 
-// wsFrames is a WebSocket; every event is a message of its own.
+// wsFrames sends every event as a WebSocket message.
 type wsFrames struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	gone func() // called when the client closes the connection
 	text bool
 
-	patience time.Duration // how long a client may take no more
+	patience time.Duration // maximum duration of a write
 
 	conn   *websocket.Conn
 	reader sync.WaitGroup
 }
 
-// newWebSocketFrames are frames over the connection of r. Text tells whether
-// events are text; gone is called when the client leaves.
+// newWebSocketFrames returns frames over the connection of r. If text is true, events
+// are sent as text messages; gone is called when the client closes the connection.
 func newWebSocketFrames(w http.ResponseWriter, r *http.Request, patience time.Duration, text bool, gone func()) *wsFrames {
 	return &wsFrames{w: w, r: r, patience: patience, text: text, gone: gone}
 }
@@ -173,7 +173,7 @@ func (f *wsFrames) end() {
 	}
 	_ = f.conn.SetWriteDeadline(time.Now().Add(time.Second)) // never fails
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = f.conn.WriteMessage(websocket.CloseMessage, bye) // a courtesy to who may be gone
+	_ = f.conn.WriteMessage(websocket.CloseMessage, bye) // the client may have disconnected
 	f.conn.Close()
 	f.reader.Wait()
 }

@@ -9,24 +9,23 @@ import (
 	"sync"
 )
 
-// Large answers go out compressed to who accepts it. A gzip stream is a header,
-// blocks, and a checksum of all that was compressed. Blocks that refer to
-// nothing before them, and end at a whole byte, can be strung together in any
-// order, and the checksum of the whole be told from those of the parts. So a
-// part of an answer is compressed by itself, once, and kept (parts.go).
+// Large responses are compressed for clients that accept gzip. A gzip stream is a
+// header, blocks, and a checksum of the uncompressed data. Blocks without references to
+// earlier data that end at a byte boundary can be concatenated in any order, and the
+// checksum of the stream follows from the checksums of its parts. So each part of a
+// response is compressed once and cached (parts.go).
 
 const (
-	// gzipThreshold is the size from which answers are compressed:
-	// kube-apiserver's.
+	// gzipThreshold is the size from which responses are compressed: kube-apiserver's.
 	gzipThreshold = 128 << 10
 	encodingGzip  = "gzip"
-	// gzipHead says deflate, no name, no time, an unknown system.
+	// gzipHead is the header: deflate, no name, no time, unknown operating system.
 	gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
-	// gzipLast is an empty block that is the last one.
+	// gzipLast is an empty final block.
 	gzipLast = "\x01\x00\x00\xff\xff"
 )
 
-// compressible tells whether an answer may be compressed.
+// compressible reports whether the response may be compressed.
 func compressible(w http.ResponseWriter) bool {
 	rw, ok := w.(*responseWriter)
 	return ok && acceptsGzip(rw.r)
@@ -37,12 +36,12 @@ func setGzip(header http.Header) {
 	header.Add("Vary", "Accept-Encoding")
 }
 
-// gzipPart is a part of a stream: blocks and what they were before.
+// gzipPart is a part of a stream: its blocks, and the size and checksum of the data.
 type gzipPart struct {
 	blocks []byte
 	size   int
 	crc    uint32
-	shift  uint32 // what the part does to the checksum of what is before it
+	shift  uint32 // factor for the checksum of the preceding parts
 }
 
 // deflater compresses one part at a time.
@@ -51,14 +50,14 @@ type deflater struct {
 	out bytes.Buffer
 }
 
-// deflaters are kept, since each has tables of half a megabyte.
+// deflaters are pooled because each has tables of half a megabyte.
 var deflaters = sync.Pool{New: func() any {
 	d := &deflater{}
-	d.w, _ = flate.NewWriter(&d.out, flate.BestSpeed) // fails for levels that there are not
+	d.w, _ = flate.NewWriter(&d.out, flate.BestSpeed) // fails only for invalid levels
 	return d
 }}
 
-// compressPart makes a part. The level is kube-apiserver's.
+// compressPart compresses data as a part. The level is kube-apiserver's.
 func compressPart(data []byte) (*gzipPart, error) {
 	d := deflaters.Get().(*deflater)
 	defer deflaters.Put(d)
@@ -67,30 +66,30 @@ func compressPart(data []byte) (*gzipPart, error) {
 	if _, err := d.w.Write(data); err != nil {
 		return nil, err
 	}
-	if err := d.w.Flush(); err != nil { // up to a whole byte
+	if err := d.w.Flush(); err != nil { // to a byte boundary
 		return nil, err
 	}
 	return &gzipPart{blocks: bytes.Clone(d.out.Bytes()), size: len(data), crc: crc32.ChecksumIEEE(data), shift: crcShift(len(data))}, nil
 }
 
-// gzipSum is the checksum of a stream as its parts are added.
+// gzipSum accumulates the checksum and size of a stream.
 type gzipSum struct{ crc, size uint32 }
 
-// add adds a part to the stream, and returns b with its blocks.
+// add adds a part to the stream and appends its blocks to b.
 func (s *gzipSum) add(b []byte, p *gzipPart) []byte {
 	s.crc = crcMultiply(p.shift, s.crc) ^ p.crc
 	s.size += uint32(p.size)
 	return append(b, p.blocks...)
 }
 
-// end adds the end of the stream.
+// end appends the end of the stream to b.
 func (s *gzipSum) end(b []byte) []byte {
 	b = append(b, gzipLast...)
 	b = binary.LittleEndian.AppendUint32(b, s.crc)
 	return binary.LittleEndian.AppendUint32(b, s.size)
 }
 
-// gzipWhole compresses a whole answer.
+// gzipWhole compresses a complete response.
 func gzipWhole(data []byte) ([]byte, error) {
 	p, err := compressPart(data)
 	if err != nil {
@@ -101,15 +100,15 @@ func gzipWhole(data []byte) ([]byte, error) {
 	return sum.end(sum.add(append(b, gzipHead...), p)), nil
 }
 
-// The checksum of gzip is a remainder of polynomials over GF(2), and that of two
-// texts, one after the other, is
+// The checksum of gzip is a remainder of polynomials over GF(2). The checksum of the
+// concatenation of a and b is
 //
 //	crc(a b) = crc(a) * x^(8*len(b)) + crc(b)
 //
-// modulo the polynomial crc32.IEEE, whose bits stand in reverse: the highest bit
-// is that of x^0.
+// modulo the polynomial crc32.IEEE, whose bits are reversed: the highest bit is the
+// coefficient of x^0.
 
-// crcMultiply is the product of two polynomials.
+// crcMultiply returns the product of two polynomials.
 func crcMultiply(a, b uint32) uint32 {
 	var product uint32
 	for ; a != 0; a <<= 1 {
@@ -125,7 +124,7 @@ func crcMultiply(a, b uint32) uint32 {
 	return product
 }
 
-// crcShift is x^(8*n).
+// crcShift returns x^(8*n).
 func crcShift(n int) uint32 {
 	const one, byX8 = 1 << 31, 1 << 23
 	result, factor := uint32(one), uint32(byX8)

@@ -2,7 +2,7 @@ package handlers
 
 import "github.com/miniapiserver/miniapiserver/storage"
 
-// gzipList sends a large list compressed, as parts that are kept.
+// gzipList sends a large list compressed, in cached parts.
 type gzipList struct {
 	list  listEncoding
 	view  *view
@@ -10,11 +10,11 @@ type gzipList struct {
 	parts *partCache
 	out   *listOutput
 
-	b, raw []byte // to be sent; to be compressed
+	b, raw []byte // compressed output; input of the next part
 	sum    gzipSum
 }
 
-// writeGzipList begins a list anew of which nothing was sent yet.
+// writeGzipList starts a list again from its beginning, before any of it was sent.
 func (h *Handler) writeGzipList(out *listOutput, v *view, l listEncoding, items subjects) error {
 	out.gzip = true
 	g := gzipList{list: l, view: v, items: items, parts: h.parts, out: out, b: append((*out.buf)[:0], gzipHead...)}
@@ -28,12 +28,12 @@ func (g *gzipList) write() error {
 	}
 	kept, _ := g.items.(stored)
 	if g.view.as == asTable {
-		kept = nil // rows tell ages
+		kept = nil // rows contain ages
 	}
 	for start := 0; start < g.items.len() && err == nil; {
 		if kept != nil {
 			end := g.parts.end(kept, start)
-			err = g.keptPart(kept, start, end)
+			err = g.cachedPart(kept, start, end)
 			start = end
 			continue
 		}
@@ -52,9 +52,9 @@ func (g *gzipList) write() error {
 	return err
 }
 
-// keptPart sends some of the items, compressed anew only if these were not seen
-// together before.
-func (g *gzipList) keptPart(items []*storage.Item, start, end int) error {
+// cachedPart sends some of the items, and compresses them unless the cache has the same
+// part.
+func (g *gzipList) cachedPart(items []*storage.Item, start, end int) error {
 	var key partKey
 	key, g.raw = g.view.partKey(items[start:end], start == 0, g.raw)
 	p := g.parts.get(key)
@@ -71,7 +71,7 @@ func (g *gzipList) keptPart(items []*storage.Item, start, end int) error {
 	return g.add(p)
 }
 
-// encode puts some of the items into g.raw.
+// encode writes the encoding of some of the items to g.raw.
 func (g *gzipList) encode(start, end int) (err error) {
 	g.raw = g.raw[:0]
 	for i := start; i < end && err == nil; i++ {

@@ -1,13 +1,12 @@
-// Package handlers is HTTP in and out: it takes a request through the chain
-// (who asks, may they, is there room), finds the resource, speaks the client's
-// media type, and leaves what a verb means to registry.
+// Package handlers serves the Kubernetes API over HTTP. It takes a request through the
+// handler chain (authentication, limits, authorization, ...), finds the resource,
+// decodes and encodes the client's media types, and calls registry for the verbs.
 //
-// Reading order: handler.go has the chain as one list and what stands behind
-// it; route.go finds resource and verb; read.go, write.go, patch.go and
-// watch.go are the verbs; negotiate.go, decode.go, encode.go and stream.go the
-// representations; errors.go is the one place where an error becomes a Status.
-// discovery.go, openapi.go, health.go and metrics.go serve what is not a
-// resource.
+// Reading order: handler.go lists the steps of the chain and the routes behind it;
+// route.go finds resource and verb; read.go, write.go, patch.go and watch.go are the
+// verbs; negotiate.go, decode.go, encode.go and stream.go the representations;
+// errors.go turns errors into a Status. discovery.go, openapi.go, health.go and
+// metrics.go serve documents that are not resources.
 package handlers
 
 import (
@@ -15,6 +14,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +32,7 @@ import (
 // Handler serves the API. It is safe for concurrent use.
 type Handler struct {
 	Config
-	chain   http.Handler
+	chain   http.HandlerFunc
 	metrics *metrics
 	slis    *slis
 	codecs  sync.Map // *api.Version -> *codec
@@ -43,17 +43,17 @@ type Handler struct {
 	schemas     openAPIDocuments
 	parts       *partCache
 
-	// listed are the fixed paths that the index at / has.
+	// listed are the paths in the index at /.
 	listed []string
-	// started is set when requests for resources are served.
+	// started is true once requests for resources are served.
 	started atomic.Bool
 
-	// ending is done when shutdown begins; end makes it so.
+	// ending is cancelled by end when shutdown begins.
 	ending context.Context
 	end    context.CancelFunc
 }
 
-// New puts a Handler together.
+// New returns a Handler.
 func New(c Config) (*Handler, error) {
 	if c.Catalogue == nil || c.Registry == nil || c.Authorizer == nil {
 		return nil, errors.New("handlers: Catalogue, Registry and Authorizer must be set")
@@ -89,48 +89,56 @@ func New(c Config) (*Handler, error) {
 	if h.slis, err = newSLIs(); err != nil {
 		return nil, err
 	}
-	h.chain = h.build()
+	h.chain = h.buildChain()
 	return h, nil
 }
 
-// build is the way of a request, in its order. What a step finds out it puts
-// into the request's Scope, where the later ones read it.
-func (h *Handler) build() http.Handler {
-	steps := []func(http.Handler) http.Handler{
-		h.identify,              // first, so that whatever follows can be logged under an id
+// step is a step of the chain. It serves a request by calling next, or refuses it.
+type step = func(next http.HandlerFunc) http.HandlerFunc
+
+// steps lists the chain in the order in which a request goes through it. A step puts
+// what it finds out into the request's Scope, where later steps read it.
+func (h *Handler) steps() []step {
+	return []step{
+		h.identify,              // first, so that all later steps can log the request's id
 		h.measure,               // outside recovery: a panic counts as the 500 that it becomes
 		h.recoverPanics,         // before anything that could panic
-		h.parse,                 // once, for all that ask what the request is about
+		h.parse,                 // once, for all later steps
 		h.allowOrigins,          // before authentication: preflight requests carry no credential
-		h.refuseForeignUpgrades, // before authentication, which would believe the browser's certificate
-		h.refuseWhileStarting,   // before authentication and authorization, which read what is not loaded yet
-		h.authenticate,          // who; before limits, which may depend on it
-		h.impersonate,           // as whom; what follows is about the one that is acted as
-		h.boundTime,             // what is allowed to begin must also end, and waits for a part of its time
-		h.limit,                 // is there room; before authorization, which may be costly
-		h.authorize,             // may they; nothing below is reached without
-		h.refuseWhileEnding,     // long requests only begin while somebody would end them
+		h.refuseForeignUpgrades, // before authentication, which would accept the browser's certificate
+		h.refuseWhileStarting,   // before authentication and authorization, which read the caches
+		h.authenticate,          // before limits, which depend on the user
+		h.impersonate,           // before limits too: all later steps see the impersonated user
+		h.boundTime,             // before limits: a request waits for a part of its time
+		h.limit,                 // before authorization, which may be costly
+		h.authorize,             // no request reaches a resource without it
+		h.refuseDuringShutdown,  // long requests begin only while BeginShutdown would end them
 	}
-	var next http.Handler = h.routes()
-	for i := len(steps) - 1; i >= 0; i-- {
-		next = steps[i](next)
+}
+
+// buildChain puts the steps in front of the routes. Steps call each other as functions
+// rather than as http.Handlers, which would double the frames of every request.
+func (h *Handler) buildChain() http.HandlerFunc {
+	next := h.routes()
+	for _, step := range slices.Backward(h.steps()) {
+		next = step(next)
 	}
 	return next
 }
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain.ServeHTTP(w, r) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain(w, r) }
 
 // Started ends the refusal of requests that Config.Starting begins.
 func (h *Handler) Started() { h.started.Store(true) }
 
-// BeginShutdown makes /readyz fail, ends all watches and lets no new ones
-// begin. Other requests are served as before.
+// BeginShutdown makes /readyz fail, ends all watches and refuses new ones. Other
+// requests are still served.
 func (h *Handler) BeginShutdown() { h.end() }
 
-// routes is what stands behind the chain: what other servers serve, resources by
-// one map lookup, and the few other paths by mux.
-func (h *Handler) routes() http.Handler {
+// routes returns the handler behind the chain: requests for aggregated servers,
+// resources by one map lookup, and other paths by mux.
+func (h *Handler) routes() http.HandlerFunc {
 	m := mux.NewRouter().SkipClean(true).UseEncodedPath()
 	h.discoveryRoutes(m)
 	h.openAPIRoutes(m)
@@ -144,14 +152,14 @@ func (h *Handler) routes() http.Handler {
 	h.indexRoutes(m)
 	m.NotFoundHandler = http.HandlerFunc(h.notFound)
 	m.MethodNotAllowedHandler = http.HandlerFunc(h.methodNotAllowed)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
 		info := &request.From(r.Context()).Info
-		if remote := h.Aggregation.At(r.URL.Path); remote != nil {
+		if remote := h.Aggregation.ForPath(r.URL.Path); remote != nil {
 			if !isForwardable(info) {
 				h.notFound(w, r)
 				return
 			}
-			h.serveElsewhere(w, r, remote)
+			h.forwardToRemote(w, r, remote)
 			return
 		}
 		if info.IsResource {
@@ -159,5 +167,5 @@ func (h *Handler) routes() http.Handler {
 			return
 		}
 		m.ServeHTTP(w, r)
-	})
+	}
 }

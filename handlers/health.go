@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// healthRoutes adds /healthz, /livez, /readyz with a path for each check, and
+// healthRoutes adds /healthz, /livez and /readyz, with a path for each check, and
 // /version.
 func (h *Handler) healthRoutes(m *mux.Router) {
 	for name, belongs := range map[string]func(Check) bool{
@@ -48,8 +48,8 @@ func (h *Handler) healthRoutes(m *mux.Router) {
 	h.addToIndex("/version")
 }
 
-// delayBootChecks makes the checks of the start pass until the grace period of
-// /livez is over, so that nobody restarts a server that starts slowly.
+// delayBootChecks makes boot checks pass until the grace period of /livez is over, so
+// that a slow start does not cause a restart.
 func (h *Handler) delayBootChecks(checks []Check) {
 	if h.LivezGracePeriod <= 0 {
 		return
@@ -75,11 +75,11 @@ func (h *Handler) shuttingDown() error {
 	return nil
 }
 
-// serveHealth runs all checks but those that ?exclude= names. The answer lists
-// each check if the client asks for that or if a check fails.
+// serveHealth runs all checks except those in ?exclude=. The response lists the checks
+// if the client asks for it or if a check fails.
 func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
+		q := query(r)
 		unknown := map[string]bool{}
 		for _, name := range q["exclude"] {
 			unknown[name] = true
@@ -132,8 +132,8 @@ func quotedNames(set map[string]bool) string {
 	return strings.Join(names, ",")
 }
 
-// serveCheck runs the check that the path names. A client that may read this
-// path may read the reason of a failure.
+// serveCheck runs the check in the path. A user who may read this path may see the
+// error of a failed check.
 func (h *Handler) serveCheck(checks []Check) http.HandlerFunc {
 	byName := make(map[string]Check, len(checks))
 	for _, c := range checks {
@@ -165,7 +165,7 @@ func (h *Handler) runCheck(r *http.Request, c Check) error {
 	return err
 }
 
-// serveVersion tells which server this is; in JSON only.
+// serveVersion serves the version, in JSON only.
 func (h *Handler) serveVersion(w http.ResponseWriter, r *http.Request) {
 	if accept := r.Header.Get("Accept"); accept != "" && !acceptsJSON(accept) {
 		h.fail(w, r, statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,

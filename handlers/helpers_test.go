@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -50,7 +51,7 @@ func newHandlerWith(t testing.TB, change func(*Config), manageFields bool) *Hand
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(api.BuiltIn()...)
+	catalogue, err := api.New(builtin.Kinds()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +76,12 @@ func newHandlerWith(t testing.TB, change func(*Config), manageFields bool) *Hand
 	}
 	t.Cleanup(h.BeginShutdown)
 	return h
+}
+
+// parsed gives a request that does not go through the chain the scope that the chain
+// would have given it.
+func parsed(r *http.Request) *http.Request {
+	return r.WithContext(request.With(r.Context(), &request.Scope{Info: request.Parse(r)}))
 }
 
 const mapsPath = "/api/v1/namespaces/ns/configmaps"
@@ -125,7 +132,7 @@ func addMaps(t testing.TB, h *Handler, names ...string) {
 // codecFor makes a codec outside a server.
 func codecFor(t testing.TB, gv schema.GroupVersion, resource string) (*Handler, *codec) {
 	t.Helper()
-	catalogue, err := api.New(api.BuiltIn()...)
+	catalogue, err := api.New(builtin.Kinds()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Headers by which a user asks to be somebody else for one request.
+// Headers by which a user impersonates another user for one request.
 const (
 	impersonateUser  = "Impersonate-User"
 	impersonateUID   = "Impersonate-Uid"
@@ -22,19 +22,19 @@ const (
 	impersonateExtra = "Impersonate-Extra-"
 )
 
-// impersonate makes the user whom the request names its user, if the one who
-// sent it may. Below this step nothing tells such a request from one of that
-// user's own, but for Scope.Impersonator.
-func (h *Handler) impersonate(next http.Handler) http.Handler {
+// impersonate sets the impersonated user as the user of the request, if the
+// authenticated user is authorized to do so. Later steps treat the request as the
+// impersonated user's, except for Scope.Impersonator.
+func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 	modes := newImpersonationModes(h.Authorizer, h.metrics.impersonation)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		wanted, err := wantedUser(r.Header)
+	return func(w http.ResponseWriter, r *http.Request) {
+		wanted, err := impersonatedUser(r.Header)
 		if err != nil {
 			h.fail(w, r, err)
 			return
 		}
 		if wanted == nil {
-			next.ServeHTTP(w, r)
+			next(w, r)
 			return
 		}
 		scope, start := request.From(r.Context()), time.Now()
@@ -49,14 +49,14 @@ func (h *Handler) impersonate(next http.Handler) http.Handler {
 		scope.Impersonator, scope.User = scope.User, user
 		clearHeaders(r.Header, impersonateUser, impersonateUID, impersonateGroup)
 		clearPrefixed(r.Header, impersonateExtra)
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
-// wantedUser reads the headers; nil when they name nobody.
-func wantedUser(header http.Header) (*request.User, error) {
+// impersonatedUser parses the impersonation headers. It returns nil if there are none.
+func impersonatedUser(header http.Header) (*request.User, error) {
 	name, uid, groups := header.Get(impersonateUser), header.Get(impersonateUID), header[impersonateGroup]
-	extra, hasExtra := wantedExtra(header)
+	extra, hasExtra := impersonatedExtra(header)
 	if name != "" {
 		return &request.User{Name: name, UID: uid, Groups: slices.Clone(groups), Extra: extra}, nil
 	}
@@ -67,9 +67,9 @@ func wantedUser(header http.Header) (*request.User, error) {
 		"requested &user.DefaultInfo{Name:%q, UID:%q, Groups:%#v, Extra:%#v} without impersonating a user name", name, uid, groups, extra))
 }
 
-// wantedExtra reads the headers of further attributes, whose keys are
-// percent-encoded and in lower case, as header names know no case.
-func wantedExtra(header http.Header) (extra map[string][]string, found bool) {
+// impersonatedExtra parses the headers of extra attributes. Their keys are percent-encoded
+// and lower-cased, as header names are case-insensitive.
+func impersonatedExtra(header http.Header) (extra map[string][]string, found bool) {
 	for name, values := range header {
 		if !strings.HasPrefix(name, impersonateExtra) {
 			continue
@@ -104,5 +104,5 @@ func clearPrefixed(header http.Header, prefix string) {
 	}
 }
 
-// errNobodyAsks: a request whose user is not known cannot become another's.
-var errNobodyAsks = errors.New("no user found for the request")
+// errNoUser reports that the request has no authenticated user.
+var errNoUser = errors.New("no user found for the request")

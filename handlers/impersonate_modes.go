@@ -85,7 +85,7 @@ func nameOnly(u *request.User) bool { return u.UID == "" && len(u.Groups) == 0 &
 func (m *impersonationModes) user(ctx context.Context, scope *request.Scope, wanted *request.User) (*request.User, string, error) {
 	asker := scope.User
 	if asker == nil {
-		return nil, "", errNobodyAsks
+		return nil, "", errNoUser
 	}
 	var refused error
 	for _, i := range m.order(asker.Name) {

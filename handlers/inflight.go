@@ -23,20 +23,20 @@ const (
 // limit has requests wait until they may execute, and rejects what would wait
 // too long. A watch takes its place only until it has sent what it begins with;
 // what is connected through to somewhere else takes none.
-func (h *Handler) limit(next http.Handler) http.Handler {
+func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 	if h.Limiter == nil {
 		return h.limitPlainly(next)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
 		info := &scope.Info
 		if connects(info) {
-			next.ServeHTTP(w, r)
+			next(w, r)
 			return
 		}
-		ask := apf.Ask{User: scope.User, Info: info}
+		ask := apf.RequestDigest{User: scope.User, Info: info}
 		if info.Verb == "list" || info.Watch {
-			ask.List, ask.InitialEvents = listShape(r, info)
+			ask.List, ask.InitialEvents = listShape(info)
 		}
 		ticket, ok := h.Limiter.Begin(r.Context(), ask)
 		header := w.Header()
@@ -48,17 +48,17 @@ func (h *Handler) limit(next http.Handler) http.Handler {
 		}
 		defer ticket.Done()
 		if info.Watch {
-			scope.Begun = ticket.Done
+			scope.InitialEventsSent = ticket.Done
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
 // listShape is what decides how much a list takes, and whether a watch begins
 // with one. Parameters that are wrong are for the verb to refuse.
-func listShape(r *http.Request, info *request.Info) (shape apf.ListShape, initialEvents bool) {
+func listShape(info *request.Info) (shape apf.ListShape, initialEvents bool) {
 	shape.One = info.Name != ""
-	q := query(r)
+	q := info.Query
 	if len(q) == 0 {
 		return shape, false
 	}
@@ -69,14 +69,14 @@ func listShape(r *http.Request, info *request.Info) (shape apf.ListShape, initia
 }
 
 // limitPlainly bounds how many requests are served at a time, and rejects more.
-func (h *Handler) limitPlainly(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if longRunning(r) {
-			next.ServeHTTP(w, r)
+func (h *Handler) limitPlainly(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if isLongRunning(r) {
+			next(w, r)
 			return
 		}
 		scope := request.From(r.Context())
-		mutates, most := apf.Mutates(scope.Info.Verb), h.MaxRequestsInflight
+		mutates, most := apf.IsMutating(scope.Info.Verb), h.MaxRequestsInflight
 		if mutates {
 			most = h.MaxMutatingRequestsInflight
 		}
@@ -87,8 +87,8 @@ func (h *Handler) limitPlainly(next http.Handler) http.Handler {
 			tooMany(w, 1)
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(w, r)
+	}
 }
 
 // tooMany rejects a request, in plain text as kube-apiserver: who is overloaded
@@ -103,16 +103,16 @@ func (h *Handler) watching(c *call, o *internalversion.ListOptions) (end func())
 	if h.Limiter == nil {
 		return func() {}
 	}
-	var selected apf.Selected
+	var selected apf.WatchSelection
 	if f := o.FieldSelector; f != nil {
 		selected.Name, _ = f.RequiresExactMatch("metadata.name")
-		for _, field := range c.Resource.Indexed {
+		for _, field := range c.Resource.Fields.Indexed {
 			if value, ok := f.RequiresExactMatch(field); ok {
 				selected.Value = value
 			}
 		}
 	}
-	return h.Limiter.Watching(c.info, selected)
+	return h.Limiter.CountWatch(c.info, selected)
 }
 
 // flowControlRoutes adds what shows who waits for what.

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
@@ -170,7 +170,7 @@ func TestRawJSON(t *testing.T) {
 // There is one, in two versions; another would be found the same way.
 func TestRecursiveTypes(t *testing.T) {
 	var recursive []string
-	for _, res := range api.BuiltIn() {
+	for _, res := range builtin.Kinds() {
 		for _, v := range res.Versions {
 			of := res.New
 			if v.New != nil {

@@ -11,7 +11,7 @@ import (
 // issuerRoutes adds the documents that say who issues tokens of service
 // accounts, if there are any.
 func (h *Handler) issuerRoutes(m *mux.Router) {
-	if h.Issuer == nil || !h.Issuer.Useful() {
+	if h.Issuer == nil || !h.Issuer.IsDiscoverable() {
 		return
 	}
 	m.HandleFunc("/.well-known/openid-configuration", h.document("application/json", h.Issuer.Configuration)).Methods(http.MethodGet)

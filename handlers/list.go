@@ -24,7 +24,7 @@ var listBuffers = sync.Pool{New: func() any { b := make([]byte, 0, listChunk+64<
 const listChunk = 256 << 10
 
 // touch is called before the i-th item of a list is copied, and looks at that and
-// the next ones at once (see storage.Touch).
+// the next ones at once (see storage.PrefetchEncodings).
 func (v *view) touch(items subjects, i int) {
 	const together = 64
 	s, ok := items.(stored)
@@ -35,7 +35,7 @@ func (v *view) touch(items subjects, i int) {
 	if v.format == formatProtobuf {
 		slot = nil // the value itself
 	}
-	storage.Touch(s[i:min(i+together, len(s))], slot)
+	storage.PrefetchEncodings(s[i:min(i+together, len(s))], slot)
 }
 
 // writeList sends a list made of the bytes kept with its items.

@@ -1,6 +1,6 @@
 package handlers
 
-import "github.com/miniapiserver/miniapiserver/internal/jsonspan"
+import "github.com/miniapiserver/miniapiserver/internal/jsonscan"
 
 // mergeJSON appends to out the result of a merge patch on an object. Both must be
 // objects. Neither is decoded: what the patch does not name is copied as it stands,
@@ -10,7 +10,7 @@ import "github.com/miniapiserver/miniapiserver/internal/jsonspan"
 // The rules are RFC 7386's, and where json-patch, which kube-apiserver uses, has
 // its own, those: what takes the place of something that is no object loses its
 // members that are null, inside arrays too.
-func mergeJSON(out []byte, old, patch jsonspan.Value) []byte {
+func mergeJSON(out []byte, old, patch jsonscan.Value) []byte {
 	changes := membersOf(patch)
 	out = append(out, '{')
 	start := len(out)
@@ -38,7 +38,7 @@ func mergeJSON(out []byte, old, patch jsonspan.Value) []byte {
 
 // appendPruned appends a value without those members of its objects that are
 // null.
-func appendPruned(out []byte, value jsonspan.Value) []byte {
+func appendPruned(out []byte, value jsonscan.Value) []byte {
 	switch {
 	case value.IsObject():
 		out = append(out, '{')
@@ -80,26 +80,26 @@ type members struct {
 
 type member struct {
 	key   []byte
-	value jsonspan.Value
+	value jsonscan.Value
 }
 
-func membersOf(object jsonspan.Value) members {
+func membersOf(object jsonscan.Value) members {
 	m := members{byKey: map[string]int{}}
 	for p := object.Parts(); p.Next(); {
-		m.byKey[jsonspan.Unquote(p.Key())] = len(m.list)
+		m.byKey[jsonscan.Unquote(p.Key())] = len(m.list)
 		m.list = append(m.list, member{p.Key(), p.Value()})
 	}
 	return m
 }
 
-func (m *members) take(key []byte) (jsonspan.Value, bool) {
+func (m *members) take(key []byte) (jsonscan.Value, bool) {
 	if len(m.byKey) == 0 {
-		return jsonspan.Value{}, false
+		return jsonscan.Value{}, false
 	}
-	name := jsonspan.Unquote(key)
+	name := jsonscan.Unquote(key)
 	i, ok := m.byKey[name]
 	if !ok {
-		return jsonspan.Value{}, false
+		return jsonscan.Value{}, false
 	}
 	delete(m.byKey, name)
 	return m.list[i].value, true

@@ -2,12 +2,14 @@ package handlers
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
-	"github.com/miniapiserver/miniapiserver/internal/jsonspan"
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
 // FuzzMergeJSON compares with json-patch, which keeps values rather than text.
@@ -34,7 +36,7 @@ func FuzzMergeJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got := mergeJSON(nil, jsonspan.ParseValid([]byte(old)), jsonspan.ParseValid([]byte(patch)))
+		got := mergeJSON(nil, jsonscan.ParseValid([]byte(old)), jsonscan.ParseValid([]byte(patch)))
 		if !reflect.DeepEqual(values(t, got), values(t, want)) {
 			t.Errorf("%s and %s: got %s, want %s", old, patch, got, want)
 		}
@@ -56,4 +58,26 @@ func values(t *testing.T, data []byte) (v any) {
 		t.Fatalf("%s: %v", data, err)
 	}
 	return v
+}
+
+// BenchmarkMergeJSON compares mergeJSON with the library that kube-apiserver uses.
+func BenchmarkMergeJSON(b *testing.B) {
+	patch := []byte(`{"metadata":{"labels":{"c":"d","e":null}}}`)
+	for _, size := range []int{1, 100} {
+		old := []byte(`{"metadata":{"name":"p","labels":{"a":"b"}},"spec":{"containers":[` + strings.Repeat(`{"name":"c","image":"i","env":[{"name":"A","value":"1"}]},`, size) + `{}]}}`)
+		b.Run(fmt.Sprintf("%d bytes/own", len(old)), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				mergeJSON(make([]byte, 0, len(old)+len(patch)), jsonscan.ParseValid(old), jsonscan.ParseValid(patch))
+			}
+		})
+		b.Run(fmt.Sprintf("%d bytes/library", len(old)), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := jsonpatch.MergePatch(old, patch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

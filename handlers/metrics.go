@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -89,8 +90,8 @@ func (m *metrics) of(k requestKind) *counted {
 }
 
 // measure counts requests and times them.
-func (h *Handler) measure(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) measure(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
 		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r, timeout: h.RequestTimeout}
 		start := time.Now()
@@ -107,8 +108,8 @@ func (h *Handler) measure(next http.Handler) http.Handler {
 					"code", k.code, "duration", elapsed, "user", userName(scope), "agent", r.UserAgent())
 			}
 		}()
-		next.ServeHTTP(sw, r)
-	})
+		next(sw, r)
+	}
 }
 
 // Verbs of requests that last as long as their clients like.
@@ -156,10 +157,22 @@ func kindOfRequest(r *http.Request, scope *request.Scope, code int) requestKind 
 	if connects(info) {
 		k.verb = labelConnect
 	}
-	if r.URL.RawQuery != "" && strings.Contains(r.URL.RawQuery, "dryRun=All") {
-		k.dryRun = "All"
-	}
+	k.dryRun = dryRunLabel(info.Query["dryRun"])
 	return k
+}
+
+// dryRunLabel returns the value of the label dry_run, of which there are few whatever
+// clients send.
+func dryRunLabel(values []string) string {
+	for _, v := range values {
+		if v != metav1.DryRunAll {
+			return "invalid"
+		}
+	}
+	if len(values) > 0 {
+		return metav1.DryRunAll
+	}
+	return ""
 }
 
 // scopeLabel tells whether a request is about one object, a namespace or all.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -59,6 +60,18 @@ func TestMetricsLabels(t *testing.T) {
 	} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("there is no %s in\n%s", want, w.Body)
+		}
+	}
+}
+
+func TestDryRunLabel(t *testing.T) {
+	for query, want := range map[string]string{"": "", "dryRun=All": "All", "dryRun=All&dryRun=All": "All", "dryRun=": "invalid", "dryRun=All&dryRun=x": "invalid"} {
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dryRunLabel(values["dryRun"]); got != want {
+			t.Errorf("%q: got %q, want %q", query, got, want)
 		}
 	}
 }

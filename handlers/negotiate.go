@@ -6,6 +6,8 @@ import (
 
 	"github.com/munnerz/goautoneg"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // format is a serialisation.
@@ -96,8 +98,8 @@ var (
 	offerGroup = offerStatus
 )
 
-// untyped is the same offer for objects without a Go type, and so without a
-// protobuf form. Their paths do not check the Accept header by name alone.
+// untyped is the same offer for objects without a protobuf form, as those of custom
+// kinds are. Their paths do not check the Accept header by name alone.
 func (o offer) untyped() offer {
 	o.noProto, o.byName = true, ""
 	if !o.stream {
@@ -215,12 +217,10 @@ func (o offer) shows(m media, group string) bool {
 	return !o.documents && group == metav1.GroupName && (m.asVersion == "v1" || m.asVersion == "v1beta1")
 }
 
-// prettyWanted tells whether a person will read the answer.
+// prettyWanted reports whether a response should be indented for a person.
 func prettyWanted(r *http.Request) bool {
-	if r.URL.RawQuery != "" {
-		if v, ok := r.URL.Query()["pretty"]; ok && len(v) > 0 {
-			return v[0] != "0" && !strings.EqualFold(v[0], "false")
-		}
+	if q := query(r); q.Has("pretty") {
+		return request.BoolParameter(q, "pretty")
 	}
 	ua := r.UserAgent()
 	return strings.HasPrefix(ua, "curl") || strings.HasPrefix(ua, "Wget") || strings.HasPrefix(ua, "Mozilla/5.0")

@@ -84,7 +84,7 @@ func TestPretty(t *testing.T) {
 		{"?pretty=true", "", "", true},
 		{"", "", "application/json;pretty=1", true},
 	} {
-		r := httptest.NewRequest(http.MethodGet, "/"+c.query, nil)
+		r := parsed(httptest.NewRequest(http.MethodGet, "/"+c.query, nil))
 		r.Header.Set("User-Agent", c.agent)
 		r.Header.Set("Accept", c.accept)
 		if m, err := negotiate(r, offerObject); err != nil || m.pretty != c.want {

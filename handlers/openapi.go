@@ -34,7 +34,7 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	doc, err := h.schemas.v2(h.Catalogue, h.Aggregation.Swagger(), h.Version.GitVersion, h.Now)
+	doc, err := h.schemas.v2(h.Catalogue, h.Aggregation.OpenAPIV2(), h.Version.GitVersion, h.Now)
 	if err != nil {
 		h.openAPIFailed(w, r, err)
 		return
@@ -63,7 +63,7 @@ func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 			made = doc.made
 		}
 	}
-	for name, url := range h.Aggregation.OpenAPI() {
+	for name, url := range h.Aggregation.OpenAPIV3URLs() {
 		index.Paths[name] = place{url}
 	}
 	body, err := json.Marshal(index)
@@ -83,8 +83,8 @@ func openAPIURL(name, hash string) string {
 
 func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/openapi/v3/")
-	if remote := h.Aggregation.OpenAPIAt(name); remote != nil {
-		h.serveElsewhere(w, r, remote)
+	if remote := h.Aggregation.RemoteWithOpenAPIV3(name); remote != nil {
+		h.forwardToRemote(w, r, remote)
 		return
 	}
 	contentType, ok := openAPIContentType(w, r, openAPIv3Protobuf)
@@ -100,7 +100,7 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	if hash := r.URL.Query().Get("hash"); hash != "" {
+	if hash := query(r).Get("hash"); hash != "" {
 		if hash != doc.hash {
 			w.Header().Set("Content-Type", contentType) // and so no page that says where to
 			w.Header().Set("Etag", strconv.Quote(doc.hash))

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/crd"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/api/custom"
 )
 
 // customKind is the n-th of custom kinds with a number of fields, made as it is when
@@ -28,15 +29,15 @@ func customKind(tb testing.TB, group string, n, fields int) *api.Resource {
 		"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object",
 		"properties":{"spec":{"type":"object","properties":{%[3]s}},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}]},
 		"status":{"acceptedNames":{"plural":"kinds%[1]d","singular":"kind%[1]d","kind":"Kind%[1]d","listKind":"Kind%[1]dList"}}}`, n, group, properties.String())
-	read := func(text []byte) (*crd.Definition, error) {
-		d := &crd.Definition{}
+	read := func(text []byte) (*custom.Definition, error) {
+		d := &custom.Definition{}
 		return d, json.Unmarshal(text, d)
 	}
-	d, err := read(crd.Outline(stored))
+	d, err := read(custom.Outline(stored))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	k, err := crd.Compile(d, func() (*crd.Definition, error) { return read(stored) }, crd.Options{})
+	k, err := custom.Compile(d, func() (*custom.Definition, error) { return read(stored) }, custom.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func customKind(tb testing.TB, group string, n, fields int) *api.Resource {
 func oneMore(b *testing.B, urls ...string) {
 	for _, others := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {
-			h, server := openAPIServer(b, api.BuiltIn()...)
+			h, server := openAPIServer(b, builtin.Kinds()...)
 			for i := range others {
 				if err := h.Catalogue.Change(nil, []*api.Resource{customKind(b, fmt.Sprintf("g%d.example.com", i/10), i, 60)}); err != nil {
 					b.Fatal(err)

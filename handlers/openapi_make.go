@@ -149,12 +149,13 @@ func modelOf(res *api.Resource, v *api.Version) string {
 	return ""
 }
 
-// describeCustom describes what has no Go type. kube-apiserver says that all
-// operations on it are about its own kind, those on scale too.
+// describeCustom describes a custom kind, or one whose Go type is not published.
+// kube-apiserver says that all operations on it are about its own kind, those on scale
+// too.
 func describeCustom(res *api.Resource, v *api.Version) openapi.Resource {
 	own := v.WithKind(res.Kind)
 	out := describe(res, v.GroupVersion, openapi.CustomName(own))
-	out.ListModel = openapi.CustomName(v.WithKind(res.ListKind))
+	out.ListModel = openapi.CustomName(v.WithKind(res.KindOfList()))
 	out.Custom, out.Definitions, out.Verbs = true, v.OpenAPI, api.AllVerbs
 	for i := range out.Subresources {
 		out.Subresources[i].Kind = own
@@ -165,12 +166,12 @@ func describeCustom(res *api.Resource, v *api.Version) openapi.Resource {
 func describe(res *api.Resource, gv schema.GroupVersion, model string) openapi.Resource {
 	out := openapi.Resource{
 		Name: res.Name, Kind: res.Kind, Namespaced: res.Namespaced, Verbs: res.Verbs,
-		Model: model, ListModel: model + "List", DeleteReturnsObject: res.ReturnDeletedObject,
+		Model: model, ListModel: model + "List", DeleteReturnsObject: res.Delete.ReturnDeletedObject,
 	}
 	if out.Verbs == nil {
 		out.Verbs = api.AllVerbs
 	}
-	if res.HasStatus {
+	if res.Status.Served {
 		out.Subresources = append(out.Subresources, openapi.Subresource{
 			Name: "status", Kind: gv.WithKind(res.Kind), Model: model, Verbs: onStatus,
 		})
@@ -178,7 +179,7 @@ func describe(res *api.Resource, gv schema.GroupVersion, model string) openapi.R
 	for _, sub := range res.Subresources {
 		s := openapi.Subresource{Name: sub.Name, Kind: gv.WithKind(res.Kind), Model: model, Verbs: sub.Verbs}
 		if c := sub.Connection; c != nil {
-			s.Options, s.Connects, s.Path = c.Empty, c.Kind != "", c.Style == api.Web
+			s.Options, s.Connects, s.Path = c.Empty, c.Kind != "", c.Style == api.StyleProxy
 			if c.Kind != "" {
 				s.Kind.Kind = c.Kind
 			}

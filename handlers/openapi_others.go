@@ -12,7 +12,7 @@ import (
 func (m *openAPIMaker) merge(w *openAPIWhole) error {
 	members := membersOfBlocks{}
 	of := map[string]*openAPIBlock{}
-	own := openapi.OwnV2{Parameters: w.parameters}
+	own := openapi.BaseV2{Parameters: w.parameters}
 	for _, b := range w.definitions {
 		for _, name := range b.names {
 			of[name] = b
@@ -71,7 +71,7 @@ func (m *openAPIMaker) changed(b *openAPIBlock, others map[string]json.RawMessag
 	if err != nil {
 		return nil, err
 	}
-	if text, err = openapi.WithV2(text, others); err != nil {
+	if text, err = openapi.ReplaceMembersV2(text, others); err != nil {
 		return nil, err
 	}
 	out := *b

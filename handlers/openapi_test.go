@@ -20,6 +20,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -41,7 +42,7 @@ func openAPIServer(t testing.TB, resources ...*api.Resource) (*Handler, http.Han
 
 // ask makes a request with headers, given as name and value by turns.
 func ask(server http.Handler, url string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodGet, url, nil)
+	r := parsed(httptest.NewRequest(http.MethodGet, url, nil))
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
@@ -59,7 +60,7 @@ func everyVersion(t *testing.T) []*api.Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := api.Enable(api.BuiltInWith(gates), map[string]string{"api/all": "true"}, gates)
+	all, err := api.Enable(builtin.KindsFor(gates), map[string]string{"api/all": "true"}, gates)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestOpenAPIv2(t *testing.T) {
 
 // few are some resources, to be quick.
 func few() []*api.Resource {
-	return slices.DeleteFunc(api.BuiltIn(), func(r *api.Resource) bool { return r.Name != "configmaps" && r.Name != "leases" })
+	return slices.DeleteFunc(builtin.Kinds(), func(r *api.Resource) bool { return r.Name != "configmaps" && r.Name != "leases" })
 }
 
 func TestServeOpenAPI(t *testing.T) {
@@ -228,7 +229,7 @@ func TestOpenAPIFollowsTheCatalogue(t *testing.T) {
 func BenchmarkOpenAPIIndex(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		_, server := openAPIServer(b, api.BuiltIn()...)
+		_, server := openAPIServer(b, builtin.Kinds()...)
 		if w := ask(server, "/openapi/v3"); w.Code != http.StatusOK {
 			b.Fatal(w.Code)
 		}

@@ -24,7 +24,7 @@ import (
 // name.
 func foreign(t *testing.T, group, definition, schema string) []byte {
 	t.Helper()
-	out, err := openapi.Cut(fmt.Appendf(nil, `{"swagger":"2.0","info":{"title":"another","version":"v1"},"paths":{
+	out, err := openapi.FilterPaths(fmt.Appendf(nil, `{"swagger":"2.0","info":{"title":"another","version":"v1"},"paths":{
 		"/apis/%[1]s/v1/things":{"get":{"operationId":"list%[1]s","responses":{"200":{"description":"OK","schema":{"$ref":"#/definitions/%[2]s"}}}}},
 		"/apis/%[1]s/v1/kinds1":{"get":{"operationId":"others%[1]s","responses":{"200":{"description":"OK"}}}}},
 		"definitions":{%[2]q:%[3]s}}`, group, definition, schema), "/apis/"+group+"/v1/")
@@ -169,7 +169,7 @@ func checkVersion2(t *testing.T, content, protobuf []byte, there map[string]*api
 	for _, res := range there {
 		if gv := res.Versions[0].GroupVersion; !slices.Contains(paths, "/apis/"+gv.String()+"/namespaces/{namespace}/"+res.Name+"/{name}/status") ||
 			!slices.Contains(definitions, openapi.CustomName(gv.WithKind(res.Kind))) {
-			t.Errorf("%s is not in it", res.Prefix)
+			t.Errorf("%s is not in it", res.Storage.Prefix)
 		}
 		wanted++
 	}

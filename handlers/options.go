@@ -19,18 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// query returns the parameters of a request; nil, which reads as empty, when
-// there are none.
-func query(r *http.Request) url.Values {
-	if r.URL.RawQuery == "" {
-		return nil
-	}
-	return r.URL.Query()
-}
+// query returns the parameters of a request, which the chain has parsed; nil, which
+// reads as empty, if there are none.
+func query(r *http.Request) url.Values { return request.From(r.Context()).Info.Query }
 
 func invalidOptions(kind string, errs field.ErrorList) error {
 	if len(errs) == 0 {
@@ -65,10 +61,10 @@ func errVersion(err error) error {
 
 // getRead is how fresh a get must be.
 func (c *call) getRead() (storage.Read, error) {
-	rv := query(c.r).Get("resourceVersion")
+	rv := c.info.Query.Get("resourceVersion")
 	n, err := parseResourceVersion(rv)
 	switch {
-	case err != nil && c.Resource.Uncached:
+	case err != nil && c.Resource.Storage.Uncached:
 		return storage.Read{}, errListVersion(err)
 	case err != nil:
 		return storage.Read{}, errVersion(err)
@@ -84,7 +80,7 @@ func (c *call) getRead() (storage.Read, error) {
 // watch path that has no parameter watch, they are checked as those of a list.
 func (c *call) listOptions() (*internalversion.ListOptions, error) {
 	var v1 metav1.ListOptions
-	q := query(c.r)
+	q := c.info.Query
 	if q == nil {
 		q = url.Values{}
 	}
@@ -148,7 +144,7 @@ type writeOptions struct {
 }
 
 func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOptions, error) {
-	q := query(c.r)
+	q := c.info.Query
 	if q == nil && patchType != types.ApplyYAMLPatchType {
 		return writeOptions{WriteOptions: registry.WriteOptions{Manager: ssa.ManagerName("", c.r.UserAgent())}}, nil
 	}
@@ -187,7 +183,7 @@ func (c *call) deleteOptions() (registry.DeleteOptions, error) {
 	var o metav1.DeleteOptions
 	if len(data) > 0 {
 		err = decodeDeleteOptions(c.r, data, &o)
-	} else if q := query(c.r); q != nil {
+	} else if q := c.info.Query; q != nil {
 		err = metav1.Convert_url_Values_To_v1_DeleteOptions(&q, &o, nil)
 	}
 	if _, isStatus := err.(apierrors.APIStatus); err != nil && !isStatus {

@@ -125,7 +125,7 @@ func (p *patcher) patched(ctx context.Context, patch *patch, before []byte) (api
 	if err != nil {
 		return nil, err
 	}
-	if err := judgeStrict(request.From(ctx), append(patch.strict, unknown...), p.fieldValidation); err != nil {
+	if err := applyFieldValidation(request.From(ctx), append(patch.strict, unknown...), p.fieldValidation); err != nil {
 		return nil, patch.unfit(nil, err)
 	}
 	// Such a patch goes by the type alone, whatever kind it names.
@@ -161,7 +161,7 @@ func (p *patcher) decode(ctx context.Context, patch *patch, data []byte) (api.Ob
 	if err := b.into(obj, p.fieldValidation); err != nil {
 		return nil, unfit(err)
 	}
-	if err := judgeStrict(request.From(ctx), append(patch.strict, b.strict...), p.fieldValidation); err != nil {
+	if err := applyFieldValidation(request.From(ctx), append(patch.strict, b.strict...), p.fieldValidation); err != nil {
 		return nil, unfit(err)
 	}
 	return c.defaulted(obj)
@@ -181,7 +181,7 @@ func (p *patcher) decodeInternal(ctx context.Context, patch *patch, data []byte)
 			strict = append(strict, fmt.Errorf("unknown field %q", name))
 		}
 	}
-	if err := judgeStrict(request.From(ctx), strict, p.fieldValidation); err != nil {
+	if err := applyFieldValidation(request.From(ctx), strict, p.fieldValidation); err != nil {
 		return patch.unfit(data, err)
 	}
 	return p.c.checkName(p.c.codec.newObject())

@@ -16,7 +16,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
-	"github.com/miniapiserver/miniapiserver/internal/jsonspan"
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 	"github.com/miniapiserver/miniapiserver/registry/strategicpatch"
 )
@@ -109,7 +109,7 @@ func parseMergePatch(data []byte) (*patch, error) {
 		return nil, apierrors.NewBadRequest("Invalid JSON Patch")
 	}
 	apply := func(_ context.Context, old []byte) ([]byte, error) {
-		return mergeJSON(make([]byte, 0, len(old)+len(b.data)), jsonspan.ParseValid(old), jsonspan.ParseValid(b.data)), nil
+		return mergeJSON(make([]byte, 0, len(old)+len(b.data)), jsonscan.ParseValid(old), jsonscan.ParseValid(b.data)), nil
 	}
 	return &patch{apply: apply, strict: strict}, nil
 }

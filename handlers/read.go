@@ -68,7 +68,7 @@ func (h *Handler) list(c *call) error {
 		return errPage(token, err)
 	}
 	items, err := v.ordered(list.Items)
-	if err == nil && c.Resource.Remote {
+	if err == nil && c.Resource.Storage.ConvertsRemotely {
 		items, err = h.subjects(c.r.Context(), c.Target, c.codec, list.Items)
 	}
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *call) page() (registry.ListOptions, *continueToken, error) {
 	default:
 		page.Read, err = listRead(o)
 	}
-	if o.ResourceVersion == "0" && !c.Resource.Uncached {
+	if o.ResourceVersion == "0" && !c.Resource.Storage.Uncached {
 		page.Limit = 0 // what the cache has anyway is not cut into pages
 	}
 	return page, token, err

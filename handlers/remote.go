@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -27,7 +27,7 @@ type remote struct {
 
 // Encoding implements subject.
 func (r *remote) Encoding(slot *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
-	if data := r.item.Kept(slot); data != nil {
+	if data := r.item.CachedEncoding(slot); data != nil {
 		return data, nil
 	}
 	obj, err := r.decoded()
@@ -38,7 +38,7 @@ func (r *remote) Encoding(slot *storage.Slot, encode func(api.Object) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	return r.item.Keep(slot, data), nil
+	return r.item.CacheEncoding(slot, data), nil
 }
 
 func (r *remote) decoded() (api.Object, error) {
@@ -59,14 +59,14 @@ func (r remotes) at(i int) subject { return &r[i] }
 
 // subjects are items as t's version has them.
 func (h *Handler) subjects(ctx context.Context, t registry.Target, c *codec, items []*storage.Item) (subjects, error) {
-	if !t.Resource.Remote {
+	if !t.Resource.Storage.ConvertsRemotely {
 		return stored(items), nil
 	}
 	out := make(remotes, len(items))
 	var missing []*storage.Item
 	var places []int
 	for i, item := range items {
-		out[i] = remote{item: item, json: item.Kept(c.jsonSlot)}
+		out[i] = remote{item: item, json: item.CachedEncoding(c.jsonSlot)}
 		if out[i].json == nil {
 			missing, places = append(missing, item), append(places, i)
 		}
@@ -80,7 +80,7 @@ func (h *Handler) subjects(ctx context.Context, t registry.Target, c *codec, ite
 			return nil, err
 		}
 		defer done()
-		if out[places[0]].json = missing[0].Kept(c.jsonSlot); out[places[0]].json != nil {
+		if out[places[0]].json = missing[0].CachedEncoding(c.jsonSlot); out[places[0]].json != nil {
 			return out, nil
 		}
 	}
@@ -115,7 +115,7 @@ func (r *remote) become(obj api.Object, c *codec, many bool) (err error) {
 // selectable gives items as the version of a request has them, by which they are
 // selected; nil where they are so by what is stored.
 func (h *Handler) selectable(c *call) func(context.Context, []*storage.Item) ([]api.Object, error) {
-	if !c.Resource.Remote {
+	if !c.Resource.Storage.ConvertsRemotely {
 		return nil
 	}
 	return func(ctx context.Context, items []*storage.Item) ([]api.Object, error) {
@@ -136,7 +136,7 @@ func (h *Handler) selectable(c *call) func(context.Context, []*storage.Item) ([]
 
 // subject is one item as t's version has it.
 func (h *Handler) subject(ctx context.Context, t registry.Target, c *codec, item *storage.Item) (subject, error) {
-	if !t.Resource.Remote {
+	if !t.Resource.Storage.ConvertsRemotely {
 		return item, nil
 	}
 	all, err := h.subjects(ctx, t, c, []*storage.Item{item})

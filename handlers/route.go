@@ -72,7 +72,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, faults[0]))
 		}
 	}
-	h.tellDeprecated(r, res, v, info)
+	h.reportDeprecated(r, res, v, info)
 	c := &call{w: w, r: r, info: info, codec: h.codec(res, v), Target: registry.Target{
 		Resource: res, Version: v, Namespace: namespaceOf(res, info), Name: info.PathName(),
 		Status: info.Subresource == "status", Sub: res.Subresource(info.Subresource),
@@ -86,8 +86,8 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 // checkPath returns an error unless a built-in resource serves the path and the
 // method.
 func checkPath(res *api.Resource, _ *api.Version, info *request.Info, method string) error {
-	passesOn := passesOn(res.Subresource(info.Subresource))
-	if len(info.Parts) > 3 && !passesOn {
+	forwardsAnyPath := forwardsAnyPath(res.Subresource(info.Subresource))
+	if len(info.Parts) > 3 && !forwardsAnyPath {
 		return errNoResource()
 	}
 	allowed := pathVerbs(res, info)
@@ -98,7 +98,7 @@ func checkPath(res *api.Resource, _ *api.Version, info *request.Info, method str
 	if contains(allowed, verb) && (info.Subresource != "" || has(res, verb)) {
 		return nil
 	}
-	if passesOn && (method == http.MethodHead || method == http.MethodOptions) {
+	if forwardsAnyPath && (method == http.MethodHead || method == http.MethodOptions) {
 		return nil
 	}
 	return errMethod()
@@ -117,7 +117,7 @@ func checkCustomPath(res *api.Resource, v *api.Version, info *request.Info, _ st
 	switch {
 	case info.Subresource == "":
 		verbs = append(slices.Clone(onCollection), onObject...)
-	case info.Subresource == "status" && !res.HasStatus, info.Subresource != "status" && res.Subresource(info.Subresource) == nil:
+	case info.Subresource == "status" && !res.Status.Served, info.Subresource != "status" && res.Subresource(info.Subresource) == nil:
 		return apierrors.NewNotFound(gr, info.PathName())
 	}
 	if !contains(verbs, info.Verb) {
@@ -160,7 +160,7 @@ func pathVerbs(res *api.Resource, info *request.Info) []string {
 		}
 		return onWatchPath
 	case info.Subresource == "status":
-		if !res.HasStatus || res.Namespaced && !inNamespace {
+		if !res.Status.Served || res.Namespaced && !inNamespace {
 			return nil
 		}
 		return onStatus

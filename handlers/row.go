@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
 // The cells of a table row are kept with their item as JSON with holes, since
@@ -31,7 +33,7 @@ func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, er
 		if i > 0 {
 			text = append(text, ',')
 		}
-		e, ok := cell.(api.Elapsed)
+		e, ok := cell.(table.Elapsed)
 		if !ok {
 			var err error
 			if text, err = appendCell(text, cell); err != nil {
@@ -39,11 +41,11 @@ func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, er
 			}
 			continue
 		}
-		text = appendText(append(text, '"'), e.Before)
+		text = quickjson.AppendContent(append(text, '"'), e.Before)
 		head = binary.AppendUvarint(head, uint64(len(text)))
 		head = binary.AppendVarint(head, sinceNanos(e.Since))
 		holes++
-		text = append(appendText(text, e.After), '"')
+		text = append(quickjson.AppendContent(text, e.After), '"')
 	}
 	text = append(text, ']')
 	if len(conditions) > 0 {
@@ -61,7 +63,7 @@ func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, er
 func appendCell(b []byte, cell any) ([]byte, error) {
 	switch v := cell.(type) {
 	case string:
-		return append(appendText(append(b, '"'), v), '"'), nil
+		return quickjson.AppendString(b, v), nil
 	case int64:
 		return strconv.AppendInt(b, v, 10), nil
 	case bool:
@@ -72,21 +74,6 @@ func appendCell(b []byte, cell any) ([]byte, error) {
 		return b, fmt.Errorf("encode table cell: %w", err)
 	}
 	return append(b, value...), nil
-}
-
-// appendText adds what stands between the quotes of a JSON string. Most cells
-// have nothing to be escaped.
-func appendText(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			quoted, err := json.Marshal(s)
-			if err != nil {
-				return b // a string has a JSON form
-			}
-			return append(b, quoted[1:len(quoted)-1]...)
-		}
-	}
-	return append(b, s...)
 }
 
 // sinceNanos is a time as a number; 0 stands for the zero time.
@@ -117,7 +104,7 @@ func appendCells(dst, kept []byte, now time.Time) []byte {
 	done := 0
 	for _, h := range holes {
 		dst = append(dst, kept[done:h.at]...)
-		var e api.Elapsed
+		var e table.Elapsed
 		if h.since != 0 {
 			e.Since = time.Unix(0, h.since)
 		}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
-	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
 )
 
 // TestCellsWithHoles: cells that were kept and are filled at some time are what
@@ -29,7 +29,7 @@ func TestCellsWithHoles(t *testing.T) {
 		rapid.Custom(func(t *rapid.T) any { return rapid.Bool().Draw(t, "truth") }),
 		rapid.Just[any](nil),
 		rapid.Custom(func(t *rapid.T) any {
-			return api.Elapsed{Before: rapid.String().Draw(t, "before"), Since: instant.Draw(t, "since"), After: rapid.String().Draw(t, "after")}
+			return table.Elapsed{Before: rapid.String().Draw(t, "before"), Since: instant.Draw(t, "since"), After: rapid.String().Draw(t, "after")}
 		}),
 	)
 	rapid.Check(t, func(t *rapid.T) {
@@ -45,7 +45,7 @@ func TestCellsWithHoles(t *testing.T) {
 		}
 		plain := metav1.TableRow{Cells: []any{}, Conditions: conditions}
 		for _, c := range cells {
-			if e, ok := c.(api.Elapsed); ok {
+			if e, ok := c.(table.Elapsed); ok {
 				c = e.Text(now)
 			}
 			plain.Cells = append(plain.Cells, c)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 	"github.com/miniapiserver/miniapiserver/proto"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -61,7 +62,7 @@ func (c computed) at(i int) subject { return bare{c[i]} }
 
 // view finds out how the answer is to be shown.
 func (h *Handler) view(c *call, o offer) (view, error) {
-	if c.codec.resource.Untyped {
+	if !c.codec.hasProto {
 		o = o.untyped()
 	}
 	m, err := negotiate(c.r, o)
@@ -84,7 +85,7 @@ func (h *Handler) view(c *call, o offer) (view, error) {
 	case m.as != asTable:
 		return v, nil
 	}
-	switch include := metav1.IncludeObjectPolicy(query(c.r).Get("includeObject")); include {
+	switch include := metav1.IncludeObjectPolicy(c.info.Query.Get("includeObject")); include {
 	case "", metav1.IncludeMetadata:
 	case metav1.IncludeNone, metav1.IncludeObject:
 		v.include = include
@@ -182,7 +183,7 @@ func (v *view) appendPartial(b []byte, s subject) ([]byte, error) {
 	}
 	metadata := []byte("{}")
 	if body, ok := bytes.CutPrefix(c.listForm(full), metadataKey); ok {
-		if end := objectEnd(body, 0); end >= 0 {
+		if end := jsonscan.ContainerEnd(body, 0); end >= 0 {
 			metadata = body[:end]
 		}
 	}
@@ -197,29 +198,6 @@ func (v *view) appendPartial(b []byte, s subject) ([]byte, error) {
 }
 
 var metadataKey = []byte(`"metadata":`)
-
-// objectEnd is where the JSON object that begins at start ends; -1 if it does
-// not.
-func objectEnd(data []byte, start int) int {
-	depth := 0
-	for i := start; i < len(data); i++ {
-		switch data[i] {
-		case '{':
-			depth++
-		case '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case '"':
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-		}
-	}
-	return -1
-}
 
 // appendTableHead adds a Table up to its first row.
 func (v *view) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool) []byte {

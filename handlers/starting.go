@@ -20,11 +20,11 @@ const (
 // refuseWhileStarting answers requests for resources, and for documents about
 // them, with an error that clients retry, until the server is started. Health,
 // metrics and the version are served before.
-func (h *Handler) refuseWhileStarting(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) refuseWhileStarting(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case h.started.Load() || servedAtStart(r.URL.Path):
-			next.ServeHTTP(w, r)
+			next(w, r)
 		case request.From(r.Context()).Info.IsResource:
 			h.fail(w, r, apierrors.NewTooManyRequests("storage is (re)initializing", retryResource))
 		default:
@@ -32,7 +32,7 @@ func (h *Handler) refuseWhileStarting(next http.Handler) http.Handler {
 			err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryPath}
 			h.fail(w, r, err)
 		}
-	})
+	}
 }
 
 // servedAtStart reports whether a path needs nothing of what is loaded at the

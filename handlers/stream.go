@@ -107,8 +107,8 @@ func (s *eventStream) append(e *storage.Event) error {
 // bookmark is an empty object with a resourceVersion.
 func bookmark(c *codec, e *storage.Event) subject {
 	obj := c.resource.New()
-	if c.resource.Complete != nil {
-		c.resource.Complete(obj)
+	if c.resource.CompleteBookmark != nil {
+		c.resource.CompleteBookmark(obj)
 	}
 	obj.SetResourceVersion(strconv.FormatInt(e.Revision, 10))
 	if e.End {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -32,16 +32,16 @@ func (h *Handler) decodeUntyped(r *http.Request, c *codec, f format, data []byte
 	case err != nil:
 		return nil, unrecognized(err)
 	case b.proto:
-		return nil, cannotHandle(b.gvk, c.gvk.Kind, errors.New("this kind has no protobuf form"))
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, errors.New("this kind has no protobuf form"))
 	case b.gvk.Kind == "":
 		return nil, unrecognized(runtime.NewMissingKindErr(string(b.data)))
 	}
 	u, err := b.content(c, fieldValidation)
 	if err != nil {
-		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 	}
-	if err := judgeStrict(request.From(r.Context()), b.strict, fieldValidation); err != nil {
-		return nil, cannotHandle(b.gvk, c.gvk.Kind, err)
+	if err := applyFieldValidation(request.From(r.Context()), b.strict, fieldValidation); err != nil {
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	if gv := b.gvk.GroupVersion(); gv != c.version.GroupVersion {
 		return nil, errOtherVersion(gv, c)
@@ -139,7 +139,7 @@ func coerceMetadata(content map[string]any) (unknown []error, err error) {
 	if meta, ok := was.(map[string]any); ok && untyped.WellFormed(meta) {
 		return nil, nil
 	}
-	meta, paths, err := untyped.Metadata(was, false)
+	meta, paths, err := untyped.NormalizeMetadata(was, false)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (p *patcher) decodeUntyped(ctx context.Context, patch *patch, data []byte) 
 	if err != nil {
 		return nil, patch.unfit(data, err)
 	}
-	if err := judgeStrict(request.From(ctx), append(patch.strict, b.strict...), p.fieldValidation); err != nil {
+	if err := applyFieldValidation(request.From(ctx), append(patch.strict, b.strict...), p.fieldValidation); err != nil {
 		return nil, patch.unfit(data, err)
 	}
 	if b.gvk != c.gvk {

@@ -41,7 +41,7 @@ func (h *Handler) watch(c *call) error {
 	if websocket.IsWebSocketUpgrade(c.r) {
 		s.frames = newWebSocketFrames(c.w, c.r, h.RequestTimeout, v.format != formatProtobuf, cancel)
 	}
-	if c.Resource.Remote {
+	if c.Resource.Storage.ConvertsRemotely {
 		s.subject = func(item *storage.Item) (subject, error) { return h.subject(ctx, c.Target, c.codec, item) }
 	}
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
@@ -74,9 +74,9 @@ func (h *Handler) watch(c *call) error {
 func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher, s *eventStream) {
 	var pace pace
 	defer pace.stop()
-	begun := request.From(c.r.Context()).Begun
+	begun := request.From(c.r.Context()).InitialEventsSent
 	for {
-		if begun != nil && watcher.Begun() {
+		if begun != nil && watcher.InitialSent() {
 			begun()
 			begun = nil
 		}
@@ -94,7 +94,7 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 			}
 			return
 		}
-		if c.Resource.Remote {
+		if c.Resource.Storage.ConvertsRemotely {
 			err = h.convertAll(ctx, c, events)
 		}
 		if err == nil {

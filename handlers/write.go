@@ -146,7 +146,7 @@ func (h *Handler) delete(c *call) error {
 	if err != nil {
 		return err
 	}
-	if !out.Deleted || c.Resource.ReturnDeletedObject {
+	if !out.Deleted || c.Resource.Delete.ReturnDeletedObject {
 		return h.writeOutcome(c, &v, out)
 	}
 	h.writeStatus(c.w, c.r, v.media, http.StatusOK, success(&metav1.StatusDetails{
@@ -158,8 +158,8 @@ func (h *Handler) delete(c *call) error {
 // warnOfOrphans tells what becomes of what an object owns, where the client said
 // nothing of it and may not expect that.
 func (c *call) warnOfOrphans(o registry.DeleteOptions) {
-	if c.Resource.OrphanWarning != "" && o.Propagation == "" {
-		request.From(c.r.Context()).Warn(c.Resource.OrphanWarning)
+	if c.Resource.Delete.OrphanWarning != "" && o.Propagation == "" {
+		request.From(c.r.Context()).Warn(c.Resource.Delete.OrphanWarning)
 	}
 }
 

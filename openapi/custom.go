@@ -14,36 +14,36 @@ import (
 const (
 	modelObjectMeta = modelMeta + "ObjectMeta"
 	modelListMeta   = modelMeta + "ListMeta"
-	// RefMetaV3 and RefMetaV2 refer to the definition of the metadata of objects.
+	// RefMetaV3 and RefMetaV2 are references to the definition of ObjectMeta.
 	RefMetaV3 = refV3 + modelObjectMeta
 	RefMetaV2 = refV2 + modelObjectMeta
 )
 
-// Custom is a custom kind in one version.
-type Custom struct {
+// CustomKind is one version of a custom kind.
+type CustomKind struct {
 	schema.GroupVersionKind
 	ListKind, Plural string
-	// SelectableFields are paths within an object: "spec.color".
+	// SelectableFields are field paths: "spec.color".
 	SelectableFields []string
-	// V3 and V2 are what the schemas of its objects say but for which kind they
-	// are of: JSON objects that are not empty.
+	// V3 and V2 are the schemas of its objects without x-kubernetes-group-version-kind. They
+	// are JSON objects with at least one member.
 	V3, V2 []byte
 }
 
-// CustomName is what the definition of a custom kind is called.
+// CustomName returns the name of the definition of a custom kind.
 func CustomName(gvk schema.GroupVersionKind) string {
 	parts := strings.Split(gvk.Group, ".")
 	slices.Reverse(parts)
 	return strings.Join(append(parts, gvk.Version, gvk.Kind), ".")
 }
 
-// MetadataDescription is what is said of the metadata of an object.
+// MetadataDescription returns the description of an object's metadata.
 func MetadataDescription() string {
 	return "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
 }
 
-// Definitions are those of an object and of a list.
-func (c Custom) Definitions() ([]Definition, error) {
+// Definitions returns the definitions of the object and of the list.
+func (c CustomKind) Definitions() ([]Definition, error) {
 	name := CustomName(c.GroupVersionKind)
 	of, err := c.extensions(c.Kind)
 	if err != nil {
@@ -60,16 +60,16 @@ func (c Custom) Definitions() ([]Definition, error) {
 	if list.V2, err = c.list(refV2, ofList); err != nil {
 		return nil, err
 	}
-	return []Definition{{Name: name, V3: extend(c.V3, of), V2: extend(c.V2, of)}, list}, nil
+	return []Definition{{Name: name, V3: appendMembers(c.V3, of), V2: appendMembers(c.V2, of)}, list}, nil
 }
 
-// extensions are members that tell which kind a schema is of.
-func (c Custom) extensions(kind string) ([]byte, error) {
-	members := object{"x-kubernetes-group-version-kind": []object{{"group": c.Group, "version": c.Version, "kind": kind}}}
+// extensions returns the x-kubernetes-* members of a schema, as a JSON object.
+func (c CustomKind) extensions(kind string) ([]byte, error) {
+	members := jsonObject{"x-kubernetes-group-version-kind": []jsonObject{{"group": c.Group, "version": c.Version, "kind": kind}}}
 	if len(c.SelectableFields) > 0 {
-		var fields []object
+		var fields []jsonObject
 		for _, path := range c.SelectableFields {
-			fields = append(fields, object{"fieldPath": path})
+			fields = append(fields, jsonObject{"fieldPath": path})
 		}
 		members["x-kubernetes-selectable-fields"] = fields
 	}
@@ -78,41 +78,41 @@ func (c Custom) extensions(kind string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// extend puts the members of one JSON object behind those of another.
-func extend(content, members []byte) []byte {
+// appendMembers appends the members of one JSON object to another.
+func appendMembers(content, members []byte) []byte {
 	out := slices.Concat(content[:len(content)-1], members)
 	out[len(content)-1] = ','
 	return out
 }
 
-// list is the schema of a list.
-func (c Custom) list(prefix string, members []byte) ([]byte, error) {
+// list returns the schema of a list.
+func (c CustomKind) list(prefix string, members []byte) ([]byte, error) {
 	docs := metav1.TypeMeta{}.SwaggerDoc()
-	meta := object{"$ref": prefix + modelListMeta}
-	if prefix == refV3 { // where nothing may stand beside a reference
-		meta = object{"allOf": []object{meta}}
+	meta := jsonObject{"$ref": prefix + modelListMeta}
+	if prefix == refV3 { // a reference cannot have siblings in version 3
+		meta = jsonObject{"allOf": []jsonObject{meta}}
 	}
 	meta["description"] = "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"
 	var out bytes.Buffer
-	err := appendJSON(&out, object{
+	err := appendJSON(&out, jsonObject{
 		"type": "object", "required": []string{"items"}, "description": c.ListKind + " is a list of " + c.Kind,
-		"properties": object{
-			"apiVersion": object{"type": "string", "description": docs["apiVersion"]},
-			"kind":       object{"type": "string", "description": docs["kind"]},
+		"properties": jsonObject{
+			"apiVersion": jsonObject{"type": "string", "description": docs["apiVersion"]},
+			"kind":       jsonObject{"type": "string", "description": docs["kind"]},
 			"metadata":   meta,
-			"items": object{
-				"type": "array", "items": object{"$ref": prefix + CustomName(c.GroupVersionKind)},
+			"items": jsonObject{
+				"type": "array", "items": jsonObject{"$ref": prefix + CustomName(c.GroupVersionKind)},
 				"description": "List of " + c.Plural + ". More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
 			},
 		},
 	})
-	return extend(out.Bytes(), members), err
+	return appendMembers(out.Bytes(), members), err
 }
 
-// asToClients changes definitions for a document of custom resources, which
-// kube-apiserver makes with the types that clients know: DeleteOptions are not
-// said to be of the groups that are for servers alone.
-func asToClients(defs []Definition) error {
+// restrictDeleteOptionsKinds adapts definitions for a document of custom resources.
+// kube-apiserver builds these documents with the types of clients, in which DeleteOptions do
+// not belong to the groups that only servers know.
+func restrictDeleteOptionsKinds(defs []Definition) error {
 	i := slices.IndexFunc(defs, func(d Definition) bool { return d.Name == modelDeleteOptions })
 	if i < 0 {
 		return nil
@@ -127,7 +127,7 @@ func asToClients(defs []Definition) error {
 		return fmt.Errorf("kinds of %s: %w", modelDeleteOptions, err)
 	}
 	var err error
-	schema[key], err = json.Marshal(slices.DeleteFunc(kinds, func(k map[string]string) bool { return forServers(k["group"]) }))
+	schema[key], err = json.Marshal(slices.DeleteFunc(kinds, func(k map[string]string) bool { return isServerGroup(k["group"]) }))
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func asToClients(defs []Definition) error {
 	return nil
 }
 
-func forServers(group string) bool {
+func isServerGroup(group string) bool {
 	switch group {
 	case "admission.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "imagepolicy.k8s.io":
 		return true

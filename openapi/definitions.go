@@ -11,38 +11,37 @@ import (
 	"strings"
 )
 
-// archive has one file for each Go package, named by the prefix of its types'
-// names. A line of it is a definition: name, version 3, version 2, with tabs
-// between.
+// archive has one file for each Go package, named by the common prefix of its definitions'
+// names. Each line is a definition: name, version 3 and version 2, separated by tabs.
 //
 //go:embed definitions.zip
 var archive string
 
-// Definition is the schema of a type, as JSON for each version of OpenAPI. What
-// it refers to it names as a document of that version does.
+// Definition is the schema of a type as JSON, in both versions of OpenAPI. References in
+// each use the form of that version.
 type Definition struct {
 	Name   string
 	V3, V2 []byte
 }
 
-// Prefixes of the names that schemas refer to.
+// Prefixes of references to definitions.
 const (
 	refV3 = "#/components/schemas/"
 	refV2 = "#/definitions/"
 )
 
-// Definitions finds definitions by their name, "io.k8s.api.core.v1.Pod". They
-// keep what they have unpacked, which is some megabytes, so they are to be
-// opened for a purpose and let go after it. Not for concurrent use.
+// Definitions looks up definitions by name, such as "io.k8s.api.core.v1.Pod". It caches the
+// packages that it unpacked, some megabytes, so callers should not hold it for long. It is
+// not safe for concurrent use.
 type Definitions struct {
 	files map[string]*zip.File
-	// packages are those unpacked, by name.
+	// packages are the unpacked packages by name.
 	packages map[string]map[string]Definition
-	// added take precedence over those of the archive.
+	// added has definitions that override those of the archive.
 	added map[string]Definition
 }
 
-// Open gives access to the definitions of the published types.
+// Open returns the definitions of the published types.
 func Open() (*Definitions, error) {
 	r, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
 	if err != nil {
@@ -59,8 +58,8 @@ func Open() (*Definitions, error) {
 	return d, nil
 }
 
-// With is the same with some more, which take precedence. What either unpacks,
-// both have.
+// With returns a copy with additional definitions, which override others. Both share the
+// cache of unpacked packages.
 func (d *Definitions) With(defs ...Definition) *Definitions {
 	if len(defs) == 0 {
 		return d
@@ -72,7 +71,7 @@ func (d *Definitions) With(defs ...Definition) *Definitions {
 	return out
 }
 
-// Get finds a definition by its name.
+// Get returns a definition by name.
 func (d *Definitions) Get(name string) (Definition, bool, error) {
 	if def, ok := d.added[name]; ok {
 		return def, true, nil
@@ -90,15 +89,13 @@ func (d *Definitions) Get(name string) (Definition, bool, error) {
 	return def, ok, nil
 }
 
-// Published tells whether there may be a definition of that name: there are others
-// of its package.
+// Published reports whether the archive has definitions of the package of name.
 func (d *Definitions) Published(name string) bool { return d.files[packageOf(name)] != nil }
 
-// packageOf is the prefix that the names of a package's types have.
+// packageOf returns the prefix that a name shares with the other types of its Go package.
 func packageOf(name string) string { return name[:max(strings.LastIndexByte(name, '.'), 0)] }
 
-// unpack reads the definitions of one Go package; there are none when the
-// archive does not know it.
+// unpack returns the definitions of one Go package, or nil if the archive does not have it.
 func (d *Definitions) unpack(pkg string) (map[string]Definition, error) {
 	f := d.files[pkg]
 	if f == nil {
@@ -117,20 +114,21 @@ func (d *Definitions) unpack(pkg string) (map[string]Definition, error) {
 	for line := range bytes.Lines(content) {
 		parts := bytes.SplitN(bytes.TrimSuffix(line, []byte("\n")), []byte("\t"), 3)
 		if len(parts) != 3 {
-			return nil, fmt.Errorf("a line of %d fields", len(parts))
+			return nil, fmt.Errorf("line has %d fields, want 3", len(parts))
 		}
 		types[string(parts[0])] = Definition{Name: string(parts[0]), V3: parts[1], V2: parts[2]}
 	}
 	return types, nil
 }
 
-// Closure finds definitions and everything that they refer to, sorted by name.
-// A name that is not known is an error.
+// Closure returns the named definitions and all definitions that they refer to, sorted by
+// name. It returns an error if a name is unknown.
 func (d *Definitions) Closure(names ...string) ([]Definition, error) {
 	return d.closure(names, func(string) bool { return false })
 }
 
-// closure is so without definitions that are hidden, and what they alone refer to.
+// closure is Closure without the hidden definitions and those that only hidden ones refer
+// to.
 func (d *Definitions) closure(names []string, hidden func(name string) bool) ([]Definition, error) {
 	found := map[string]Definition{}
 	for queue := slices.Clone(names); len(queue) > 0; {
@@ -147,7 +145,7 @@ func (d *Definitions) closure(names []string, hidden func(name string) bool) ([]
 			return nil, fmt.Errorf("no OpenAPI definition of %q", name)
 		}
 		found[name] = def
-		queue = append(queue, references(def.V3)...)
+		queue = append(queue, schemaReferences(def.V3)...)
 	}
 	out := make([]Definition, 0, len(found))
 	for _, def := range found {
@@ -157,10 +155,9 @@ func (d *Definitions) closure(names []string, hidden func(name string) bool) ([]
 	return out, nil
 }
 
-// references are the names that a schema of version 3 refers to. They need no
-// escapes, neither in JSON nor as JSON pointers, so a search does without
-// parsing.
-func references(schema []byte) []string {
+// schemaReferences returns the names that a schema of version 3 refers to. Names need no escapes
+// in JSON or JSON pointers, so a text search suffices.
+func schemaReferences(schema []byte) []string {
 	mark := []byte(`"$ref":"` + refV3)
 	var out []string
 	for {

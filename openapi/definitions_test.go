@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// load reads a compressed JSON file of testdata.
-func load(t *testing.T, name string, into any) {
+// loadTestdata reads a gzipped JSON file of testdata.
+func loadTestdata(t *testing.T, name string, into any) {
 	t.Helper()
 	f, err := os.Open("testdata/" + name)
 	if err != nil {
@@ -38,8 +38,8 @@ func open(t testing.TB) *Definitions {
 	return defs
 }
 
-// all gives every published definition.
-func all(t testing.TB, defs *Definitions) []Definition {
+// allDefinitions returns all published definitions.
+func allDefinitions(t testing.TB, defs *Definitions) []Definition {
 	t.Helper()
 	var names []string
 	for pkg := range defs.files {
@@ -54,7 +54,7 @@ func all(t testing.TB, defs *Definitions) []Definition {
 	}
 	found, err := defs.Closure(names...)
 	if err != nil {
-		t.Fatal(err) // something refers to what is not there
+		t.Fatal(err) // a reference to a missing definition
 	}
 	if len(found) != len(names) {
 		t.Errorf("%d definitions refer to %d", len(names), len(found))
@@ -63,7 +63,7 @@ func all(t testing.TB, defs *Definitions) []Definition {
 }
 
 func TestDefinitionsAreWellFormed(t *testing.T) {
-	for _, def := range all(t, open(t)) {
+	for _, def := range allDefinitions(t, open(t)) {
 		s, err := def.Schema()
 		if err != nil {
 			t.Error(err)
@@ -77,11 +77,11 @@ func TestDefinitionsAreWellFormed(t *testing.T) {
 			t.Errorf("%s: parsed and written it is\n%s\nand not\n%s", def.Name, again, def.V3)
 		}
 		if !json.Valid(def.V2) || bytes.Contains(def.V2, []byte(refV3)) ||
-			bytes.Contains(def.V2, []byte(`"oneOf"`)) && !strings.HasSuffix(def.Name, ".JSONSchemaProps") { // which has a field of that name
+			bytes.Contains(def.V2, []byte(`"oneOf"`)) && !strings.HasSuffix(def.Name, ".JSONSchemaProps") { // JSONSchemaProps has a field of that name
 			t.Errorf("%s: not of version 2: %s", def.Name, def.V2)
 		}
-		v2 := references(bytes.ReplaceAll(def.V2, []byte(refV2), []byte(refV3)))
-		v3 := references(def.V3)
+		v2 := schemaReferences(bytes.ReplaceAll(def.V2, []byte(refV2), []byte(refV3)))
+		v3 := schemaReferences(def.V3)
 		slices.Sort(v2)
 		slices.Sort(v3)
 		if !slices.Equal(v2, v3) {
@@ -140,7 +140,7 @@ func TestClosureNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What is particular to how Kubernetes describes its types, at one place each.
+// One example of each particularity of the schemas of Kubernetes types.
 func TestWhatSchemasSay(t *testing.T) {
 	for _, c := range []struct{ name, version, want string }{
 		{"api.core.v1.Pod", "v3", `"x-kubernetes-group-version-kind":[{"group":"","kind":"Pod","version":"v1"}]`},

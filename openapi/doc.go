@@ -1,24 +1,22 @@
-// Package openapi knows the schemas of the published Go types, and writes
-// OpenAPI documents, version 2 and version 3, about what is served with them.
+// Package openapi has the schemas of the published Go types, and writes OpenAPI documents,
+// version 2 and version 3, of the served API.
 //
-// The nouns: a Definition is the schema of one type, by name; Definitions are
-// those of the published types, unpacked as they are asked for, and those that a
-// caller adds for custom kinds; a Resource is what a document has to know about
-// one row of the catalogue; a Document is the paths of one group version, or of
-// one of the small documents beside them, and can be written down in either
-// version of OpenAPI. In version 3 it stands for itself; in version 2 it is a part
-// (PartV2) of the one document there is.
+// A Definition is the named schema of one type. Definitions are the definitions of the
+// published types, unpacked on demand, and those that a caller adds for custom kinds. A
+// Resource describes one version of a served resource. A Document is the paths of one group
+// version, or of one of the small documents such as /version. In version 3 of OpenAPI it is a
+// document of its own; in version 2 it is a part (PartV2) of the only document.
 //
-// The definitions are data, made by go generate and embedded compressed. They
-// cost nothing until somebody asks, and nothing is kept here afterwards: whoever
-// serves documents keeps what it wrote, in the form in which it serves it.
+// The definitions are data, created by go generate and embedded in compressed form. They use
+// no memory until they are needed. This package caches nothing; its callers cache the
+// documents in the form in which they serve them.
 //
-// Reading order: definitions.go, schema.go; resource.go, paths.go, operation.go,
-// verbs.go, parameters.go; document.go, v3.go, v2.go, protobuf.go. What is
-// particular to custom resources is in custom.go.
+// Reading order: definitions.go, schema.go; resource.go, paths.go, operation.go, verbs.go,
+// parameters.go; document.go, v3.go, v2.go, protobuf.go. custom.go is specific to custom
+// resources, aggregated.go merges the documents of aggregated API servers.
 package openapi
 
-// Run from this directory: it takes the types from the versions of k8s.io/api
-// and k8s.io/apimachinery that go.mod names.
+// Run from this directory. The types are those of the versions of k8s.io/api and
+// k8s.io/apimachinery in go.mod.
 //
 //go:generate go run ./internal/generate

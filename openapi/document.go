@@ -9,26 +9,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Document is a part of what is served: the paths of one group version, or
-// those by which clients find out about groups and versions.
+// Document is a part of the API's description: the paths of one group version, or of the
+// documents by which clients discover groups and versions.
 type Document struct {
-	// Name is its place under /openapi/v3: "api/v1", "apis/apps/v1", "version".
+	// Name is its path below /openapi/v3: "api/v1", "apis/apps/v1", "version".
 	Name string
-	// custom: the group version is of custom resources, whose documents
-	// introduce themselves otherwise.
+	// custom is set if all resources are custom; kube-apiserver writes another header for
+	// such documents.
 	custom bool
 	paths  []pathItem
-	// resources are what it tells about, if anything.
+	// resources are the described resources, if any.
 	resources []Resource
 }
 
-// Info is what documents say about the server.
+// Info is the information about the server in documents.
 type Info struct {
-	// Version of the server: "v1.36.0".
+	// Version is the version of the server: "v1.36.0".
 	Version string
 }
 
-// VersionDocument tells about the resources of a group version.
+// VersionDocument returns the document of a group version.
 func VersionDocument(gv schema.GroupVersion, resources []Resource) Document {
 	root := "/apis/" + gv.String()
 	if gv.Group == "" {
@@ -37,49 +37,49 @@ func VersionDocument(gv schema.GroupVersion, resources []Resource) Document {
 	d := Document{Name: root[1:], custom: len(resources) > 0, resources: resources}
 	for _, r := range resources {
 		d.custom = d.custom && r.Custom
-		d.paths = append(d.paths, describer{r, gv, root}.paths()...)
+		d.paths = append(d.paths, operationBuilder{r, gv, root}.paths()...)
 	}
 	if !d.custom {
-		d.paths = append(d.paths, item(root+"/", self("get"+groupID(gv.Group)+identifier(gv.Version, true)+"APIResources",
+		d.paths = append(d.paths, pathItems(root+"/", discoveryOperation("get"+groupID(gv.Group)+identifier(gv.Version, true)+"APIResources",
 			"get available resources", versionTag(gv), modelMeta+"APIResourceList"))...)
 	}
 	slices.SortFunc(d.paths, func(a, b pathItem) int { return strings.Compare(a.path, b.path) })
 	return d
 }
 
-// GroupDocument tells about a group.
+// GroupDocument returns the document of the discovery of a group.
 func GroupDocument(group string) Document {
 	if group == "" {
-		return Document{Name: "api", paths: item("/api/",
-			self("getCoreAPIVersions", "get available API versions", "core", modelMeta+"APIVersions"))}
+		return Document{Name: "api", paths: pathItems("/api/",
+			discoveryOperation("getCoreAPIVersions", "get available API versions", "core", modelMeta+"APIVersions"))}
 	}
-	return Document{Name: "apis/" + group, paths: item("/apis/"+group+"/",
-		self("get"+groupID(group)+"APIGroup", "get information of a group", groupTag(group), modelMeta+"APIGroup"))}
+	return Document{Name: "apis/" + group, paths: pathItems("/apis/"+group+"/",
+		discoveryOperation("get"+groupID(group)+"APIGroup", "get information of a group", groupTag(group), modelMeta+"APIGroup"))}
 }
 
-// GroupsDocument tells about the list of groups.
+// GroupsDocument returns the document of the list of groups.
 func GroupsDocument() Document {
-	return Document{Name: "apis", paths: item("/apis/",
-		self("getAPIVersions", "get available API versions", "apis", modelMeta+"APIGroupList"))}
+	return Document{Name: "apis", paths: pathItems("/apis/",
+		discoveryOperation("getAPIVersions", "get available API versions", "apis", modelMeta+"APIGroupList"))}
 }
 
-// ServerDocument tells about the version of the server.
+// ServerDocument returns the document of the server's version.
 func ServerDocument() Document {
-	op := self("getCodeVersion", "get the version information for this server", "version", "io.k8s.apimachinery.pkg.version.Info")
+	op := discoveryOperation("getCodeVersion", "get the version information for this server", "version", "io.k8s.apimachinery.pkg.version.Info")
 	op.consumes, op.produces = []string{"application/json"}, []string{"application/json"}
-	return Document{Name: "version", paths: item("/version/", op)}
+	return Document{Name: "version", paths: pathItems("/version/", op)}
 }
 
-// self is an operation by which the server tells about itself.
-func self(id, description, tag, model string) operation {
+// discoveryOperation returns a discovery operation.
+func discoveryOperation(id, description, tag, model string) operation {
 	return operation{
 		method: "get", id: id, description: description, tag: tag,
 		consumes: mediaTypes(false), produces: mediaTypes(false),
-		answers: answers(model, http.StatusOK),
+		responses: responses(model, http.StatusOK),
 	}
 }
 
-// definitions are those that resources bring with them.
+// definitions returns the definitions that the resources add.
 func (d Document) definitions() ([]Definition, error) {
 	var out []Definition
 	for _, r := range d.resources {
@@ -95,7 +95,7 @@ func (d Document) definitions() ([]Definition, error) {
 	return out, nil
 }
 
-// models are the names of the definitions that the document speaks of.
+// models returns the names of the definitions that the operations refer to.
 func (d Document) models() []string {
 	seen := map[string]bool{}
 	for _, p := range d.paths {
@@ -103,7 +103,7 @@ func (d Document) models() []string {
 			if op.body != nil {
 				seen[op.body.model] = true
 			}
-			for _, a := range op.answers {
+			for _, a := range op.responses {
 				seen[a.model] = true
 			}
 		}

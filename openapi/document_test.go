@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A document of custom resources is, the order of keys aside, the one that
-// kube-apiserver 1.36 gave for the same CustomResourceDefinition.
+// The document of custom resources equals that of kube-apiserver 1.36 for the same
+// CustomResourceDefinition, except for the order of keys.
 func TestCustomDocument(t *testing.T) {
 	var want struct {
 		Components struct{ Schemas map[string]json.RawMessage }
 	}
 	var whole json.RawMessage
-	load(t, "custom-document.json.gz", &whole)
+	loadTestdata(t, "custom-document.json.gz", &whole)
 	if err := json.Unmarshal(whole, &want); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func pods() Resource {
 	}
 }
 
-// parsed is a document with what the tests look at.
+// parsed has the members of a document that the tests check.
 type parsed struct {
 	Paths map[string]map[string]json.RawMessage
 }
@@ -117,7 +117,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Shared parameters of version 2 are called as kube-apiserver calls them.
+// The names of shared parameters equal kube-apiserver's.
 func TestSharedParameters(t *testing.T) {
 	doc := writtenV2(t)
 	for _, name := range []string{"namespace-vgWSWtn3", "pretty-tJGM1-ng", "allowWatchBookmarks-HC2hJt-J", "body-78PwaGsr"} {

@@ -7,61 +7,61 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// operation is what one method does on a path.
+// operation describes one method on a path.
 type operation struct {
-	// method in lower case, as documents have it.
+	// method is in lower case, as in documents.
 	method, id, description, tag string
-	// action is x-kubernetes-action, and kind what it is about; empty for what
-	// is not about a resource.
+	// action is x-kubernetes-action, and kind the kind of the operation's object; they are
+	// empty for discovery.
 	action   string
 	kind     *schema.GroupVersionKind
 	params   []parameter
 	body     *body
 	consumes []string
 	produces []string
-	// answers besides 401, which every operation may give.
-	answers []answer
+	// responses are the responses apart from 401, which every operation has.
+	responses []response
 }
 
-// parameter is one in the path or in the query.
+// parameter is a parameter in the path or in the query.
 type parameter struct {
 	name, in, kind, description string
 	required                    bool
 }
 
-// body is what is sent: the name of its definition.
+// body is the request body, by the name of its definition.
 type body struct {
 	model    string
 	required bool
 }
 
-// answer is a status code and the name of the definition of what comes with it.
-type answer struct {
+// response is a status code and the name of the definition of the response body.
+type response struct {
 	code  int
 	model string
 }
 
-// answers of one model under several codes.
-func answers(model string, codes ...int) []answer {
-	out := make([]answer, len(codes))
+// responses returns a response with the same body for each code.
+func responses(model string, codes ...int) []response {
+	out := make([]response, len(codes))
 	for i, code := range codes {
-		out[i] = answer{code, model}
+		out[i] = response{code, model}
 	}
 	return out
 }
 
-// Definitions that operations speak of.
+// Names of definitions that operations refer to.
 const (
 	modelMeta          = "io.k8s.apimachinery.pkg.apis.meta.v1."
 	modelDeleteOptions = modelMeta + "DeleteOptions"
 	modelPatch         = modelMeta + "Patch"
 	modelStatus        = modelMeta + "Status"
 	modelWatchEvent    = modelMeta + "WatchEvent"
-	// modelText stands for a string, which needs no definition.
+	// modelText is a body that is a string and has no definition.
 	modelText = ""
 )
 
-// Media types. Functions, because they are lists and lists can be changed.
+// mediaTypes and the functions below return new lists, which callers may append to.
 func mediaTypes(custom bool) []string {
 	if custom {
 		return []string{"application/json", "application/yaml"}
@@ -91,11 +91,10 @@ func patchTypes(custom bool) []string {
 	return append(out, "application/apply-patch+yaml")
 }
 
-// groupID is the name of a group within the ids of operations: "Core",
-// "RbacAuthorization".
+// groupID returns the name of a group in operation IDs: "Core", "RbacAuthorization".
 func groupID(group string) string { return identifier(groupName(group), true) }
 
-// versionTag is the tag of the operations of a group version: "core_v1".
+// versionTag returns the tag of the operations of a group version: "core_v1".
 func versionTag(gv schema.GroupVersion) string {
 	return groupTag(gv.Group) + "_" + identifier(gv.Version, false)
 }
@@ -109,8 +108,8 @@ func groupName(group string) string {
 	return strings.TrimSuffix(group, ".k8s.io")
 }
 
-// identifier is a name without what may not be in an id. Letters after that are
-// capitals: "certManagerIo" of "cert-manager.io".
+// identifier removes the characters that an ID cannot have and capitalizes the letters after
+// them: "certManagerIo" for "cert-manager.io".
 func identifier(name string, capital bool) string {
 	var out strings.Builder
 	for i, r := range name {
@@ -127,15 +126,15 @@ func identifier(name string, capital bool) string {
 	return out.String()
 }
 
-// title makes the first letter a capital.
-func title(s string) string {
+// capitalize returns s with its first letter in upper case.
+func capitalize(s string) string {
 	if s == "" {
 		return ""
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// withArticle puts an article before a kind, unless it looks like a plural.
+// withArticle returns kind with an indefinite article, unless it looks like a plural.
 func withArticle(kind string) string {
 	switch {
 	case strings.HasSuffix(kind, "s") && !strings.HasSuffix(kind, "ss"):

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Ids and tags are those that kube-apiserver gives: names lose what may not be in
-// an identifier, and the letters after it are capitals.
+// IDs and tags equal kube-apiserver's: characters that an identifier cannot have are
+// removed, and the letters after them are capitals.
 func TestOperationNames(t *testing.T) {
 	for _, c := range []struct{ group, version, kind, id, tag string }{
 		{"", "v1", "Pod", "readCoreV1NamespacedPod", "core_v1"},
@@ -18,7 +18,7 @@ func TestOperationNames(t *testing.T) {
 		{"3scale.net", "v1-beta", "API-Manager", "readScaleNetV1BetaNamespacedAPIManager", "ScaleNet_v1Beta"},
 	} {
 		gv := schema.GroupVersion{Group: c.group, Version: c.version}
-		d := describer{gv: gv, Resource: Resource{Kind: c.kind, Namespaced: true}}
+		d := operationBuilder{gv: gv, Resource: Resource{Kind: c.kind, Namespaced: true}}
 		if id := d.id("read", "", ""); id != c.id {
 			t.Errorf("%v %s: the id is %s, want %s", gv, c.kind, id, c.id)
 		}

@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// documented is an options type whose fields have their descriptions with them.
-type documented interface{ SwaggerDoc() map[string]string }
+// documentedOptions is an options type with descriptions of its fields.
+type documentedOptions interface{ SwaggerDoc() map[string]string }
 
-// query makes parameters of the fields of an options type, but for those left
-// out.
-func query(options documented, without ...string) []parameter {
+// queryParams returns the fields of an options type as query parameters, except those in
+// without.
+func queryParams(options documentedOptions, without ...string) []parameter {
 	var out []parameter
 	docs := options.SwaggerDoc()
 	t := reflect.TypeOf(options)
@@ -32,8 +32,8 @@ func query(options documented, without ...string) []parameter {
 	return out
 }
 
-// queryKind is the OpenAPI type of a field that can stand in a query; empty when
-// it cannot. A list is given by repeating the parameter.
+// queryKind returns the OpenAPI type of a field that a query parameter can hold, or "". A
+// list is given by repeating the parameter.
 func queryKind(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -49,17 +49,17 @@ func queryKind(t reflect.Type) string {
 	return ""
 }
 
-func listParams() []parameter   { return query(metav1.ListOptions{}) }
-func getParams() []parameter    { return query(metav1.GetOptions{}) }
-func createParams() []parameter { return query(metav1.CreateOptions{}) }
-func updateParams() []parameter { return query(metav1.UpdateOptions{}) }
-func patchParams() []parameter  { return query(metav1.PatchOptions{}) }
-func deleteParams() []parameter { return query(metav1.DeleteOptions{}) }
+func listParams() []parameter   { return queryParams(metav1.ListOptions{}) }
+func getParams() []parameter    { return queryParams(metav1.GetOptions{}) }
+func createParams() []parameter { return queryParams(metav1.CreateOptions{}) }
+func updateParams() []parameter { return queryParams(metav1.UpdateOptions{}) }
+func patchParams() []parameter  { return queryParams(metav1.PatchOptions{}) }
+func deleteParams() []parameter { return queryParams(metav1.DeleteOptions{}) }
 
-// collectionParams choose what is deleted and say how.
+// collectionParams returns the parameters of deletecollection: delete options and selection.
 func collectionParams() []parameter {
 	out := deleteParams()
-	for _, p := range query(metav1.ListOptions{}, "watch", "allowWatchBookmarks") {
+	for _, p := range queryParams(metav1.ListOptions{}, "watch", "allowWatchBookmarks") {
 		if !slices.ContainsFunc(out, func(o parameter) bool { return o.name == p.name }) {
 			out = append(out, p)
 		}
@@ -67,7 +67,7 @@ func collectionParams() []parameter {
 	return out
 }
 
-// prettyParam is one that all operations on resources know.
+// prettyParam returns the parameter that all operations on resources have.
 func prettyParam() parameter {
 	return parameter{name: "pretty", in: "query", kind: "string",
 		description: "If 'true', then the output is pretty printed. Defaults to 'false' unless the user-agent indicates a browser or command-line HTTP tool (curl and wget)."}
@@ -86,9 +86,9 @@ func pathParam() parameter {
 	return parameter{name: "path", in: "path", kind: "string", required: true, description: "path to the resource"}
 }
 
-// lift takes out of the operations of a path the parameters that all of them
-// have, and returns these.
-func lift(ops []operation) []parameter {
+// extractShared removes the parameters that all operations share from the operations, and
+// returns them.
+func extractShared(ops []operation) []parameter {
 	count := map[parameter]int{}
 	for _, op := range ops {
 		for _, p := range op.params {

@@ -12,10 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ProtobufV3 gives a document of version 3 in the protobuf form that client-go
-// asks for.
+// ProtobufV3 returns a document of version 3 in protobuf, which client-go requests.
 func ProtobufV3(document []byte) ([]byte, error) {
-	return inPieces(document, true, []string{"paths"}, []string{"components", "schemas"},
+	return convertInPieces(document, true, []string{"paths"}, []string{"components", "schemas"},
 		func(piece []byte, head bool) (proto.Message, error) {
 			m, err := openapiv3.ParseDocument(piece)
 			if err == nil && !head {
@@ -25,19 +24,18 @@ func ProtobufV3(document []byte) ([]byte, error) {
 		})
 }
 
-// ProtobufV2 does so for version 2.
+// ProtobufV2 returns a document of version 2 in protobuf.
 func ProtobufV2(document []byte) ([]byte, error) { return protobufV2(document, true) }
 
-// ProtobufOfBlocksV2 is what the texts of a block of paths and of one of definitions,
-// or of one of them, are in the protobuf form of a document of version 2, to be put
-// behind that of the rest: two messages, one after the other, are the two merged.
+// ProtobufOfBlocksV2 returns a block of paths and a block of definitions in protobuf, to be
+// appended to the rest of the document: concatenated protobuf messages are merged.
 func ProtobufOfBlocksV2(paths, definitions []byte) ([]byte, error) {
 	return protobufV2(slices.Concat([]byte(`{"swagger":"2.0","info":{"title":"","version":""},"paths":{`), paths,
 		[]byte(`},"definitions":{`), definitions, []byte(`}}`)), false)
 }
 
 func protobufV2(document []byte, head bool) ([]byte, error) {
-	return inPieces(document, head, []string{"paths"}, []string{"definitions"},
+	return convertInPieces(document, head, []string{"paths"}, []string{"definitions"},
 		func(piece []byte, head bool) (proto.Message, error) {
 			m, err := openapiv2.ParseDocument(piece)
 			if err == nil && !head {
@@ -47,18 +45,17 @@ func protobufV2(document []byte, head bool) ([]byte, error) {
 		})
 }
 
-// pieceSize is how many members of a large object are converted at a time.
+// pieceSize is the number of members that are converted at a time.
 const pieceSize = 16
 
-// rawObject is a JSON object whose members are left as they are.
+// rawObject is a JSON object with undecoded members.
 type rawObject = map[string]json.RawMessage
 
-// inPieces converts a document whose large objects are those at two places,
-// some members at a time: the parser needs about 20 times the memory of what it
-// parses. That the pieces make up the whole is in the nature of protobuf, where
-// one message after the other is the two merged. Without its head, the members of
-// the two objects are all that is converted.
-func inPieces(document []byte, withHead bool, first, second []string, parse func(piece []byte, head bool) (proto.Message, error)) ([]byte, error) {
+// convertInPieces converts a document piece by piece, because the parser needs about 20 times
+// the memory of its input. first and second are the paths of the large objects that are split.
+// The concatenated protobuf messages of the pieces are equivalent to that of the whole
+// document. Without withHead, only the members of the two objects are converted.
+func convertInPieces(document []byte, withHead bool, first, second []string, parse func(piece []byte, head bool) (proto.Message, error)) ([]byte, error) {
 	var whole rawObject
 	if err := json.Unmarshal(document, &whole); err != nil {
 		return nil, err
@@ -79,7 +76,7 @@ func inPieces(document []byte, withHead bool, first, second []string, parse func
 	large := make([]rawObject, 2)
 	for i, place := range [][]string{first, second} {
 		var err error
-		if large[i], err = cut(whole, place); err != nil {
+		if large[i], err = takeMembers(whole, place); err != nil {
 			return nil, err
 		}
 	}
@@ -94,7 +91,7 @@ func inPieces(document []byte, withHead bool, first, second []string, parse func
 			for _, name := range names {
 				members[name] = large[i][name]
 			}
-			piece, err := frame(whole, place, members)
+			piece, err := skeletonWith(whole, place, members)
 			if err != nil {
 				return nil, err
 			}
@@ -106,9 +103,9 @@ func inPieces(document []byte, withHead bool, first, second []string, parse func
 	return out, nil
 }
 
-// cut takes the members out of the object at a place, leaving it empty. Where there
-// is none, there are no members.
-func cut(o rawObject, place []string) (rawObject, error) {
+// takeMembers removes and returns the members of the object at a path, or returns nil if the
+// object does not exist.
+func takeMembers(o rawObject, place []string) (rawObject, error) {
 	if _, ok := o[place[0]]; !ok {
 		return nil, nil
 	}
@@ -120,7 +117,7 @@ func cut(o rawObject, place []string) (rawObject, error) {
 		o[place[0]] = json.RawMessage("{}")
 		return inner, nil
 	}
-	out, err := cut(inner, place[1:])
+	out, err := takeMembers(inner, place[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +125,9 @@ func cut(o rawObject, place []string) (rawObject, error) {
 	return out, err
 }
 
-// frame is a document with nothing but members at a place and what no document
-// may lack.
-func frame(whole rawObject, place []string, members rawObject) (rawObject, error) {
+// skeletonWith returns a document that has only the members at a path and the required fields
+// of a document.
+func skeletonWith(whole rawObject, place []string, members rawObject) (rawObject, error) {
 	out := rawObject{}
 	for _, key := range []string{"openapi", "swagger", "info", "paths"} {
 		if v, ok := whole[key]; ok {

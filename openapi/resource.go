@@ -2,37 +2,38 @@ package openapi
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Resource is what a document tells about a resource in one version.
+// Resource describes one version of a resource.
 type Resource struct {
-	// Name is the plural name in paths; Kind that of the objects.
+	// Name is the plural name in paths, Kind the kind of the objects.
 	Name, Kind string
 	Namespaced bool
-	// Verbs are those of discovery: "create", "deletecollection" ...
+	// Verbs are the verbs in discovery: "create", "deletecollection" ...
 	Verbs []string
-	// Model and ListModel name the definitions of an object and of a list.
+	// Model and ListModel are the names of the definitions of an object and of a list.
 	Model, ListModel string
-	// DeleteReturnsObject: the answer to a DELETE is the object, not a Status.
+	// DeleteReturnsObject is set if the response to a DELETE is the object, not a Status.
 	DeleteReturnsObject bool
-	// Custom: a resource of a CustomResourceDefinition, which kube-apiserver
-	// documents more tersely.
+	// Custom is set if a CustomResourceDefinition defines the resource. kube-apiserver
+	// documents such resources in less detail.
 	Custom bool
-	// Definitions gives those of Model and ListModel where they are not among the
-	// published types.
+	// Definitions returns the definitions of Model and ListModel if they are not published
+	// types; nil otherwise.
 	Definitions  func() ([]Definition, error) `json:"-"`
 	Subresources []Subresource
 }
 
-// Subresource is a path below an object of a resource.
+// Subresource describes a subresource.
 type Subresource struct {
-	// Name is the last part of the path: "status".
+	// Name is the last segment of the path: "status".
 	Name string
-	// Kind is what is read and written there, Model its definition.
+	// Kind is the kind that is read and written, Model its definition.
 	Kind  schema.GroupVersionKind
 	Model string
-	// Verbs are of create, get, patch and update.
+	// Verbs are a subset of create, get, patch and update.
 	Verbs []string
-	// Options are the parameters of a subresource that gives text. Connects: it
-	// leads on to somewhere else; Path: with any method and any path below it.
+	// Options has the query parameters of a subresource that returns text. Connects is set
+	// if requests are proxied, and Path if they may have any method and a path below the
+	// subresource.
 	Options        any
 	Connects, Path bool
 }

@@ -9,8 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Schema is the definition in the form that validators take. What it refers to
-// stays a reference.
+// Schema returns the definition for validators. References are not resolved.
 func (d Definition) Schema() (*spec.Schema, error) {
 	s := &spec.Schema{}
 	if err := json.Unmarshal(d.V3, s); err != nil {
@@ -19,7 +18,7 @@ func (d Definition) Schema() (*spec.Schema, error) {
 	return s, nil
 }
 
-// Schemas are definitions and everything that they refer to, by name.
+// Schemas returns the named definitions and all that they refer to, by name.
 func (d *Definitions) Schemas(names ...string) (map[string]*spec.Schema, error) {
 	defs, err := d.Closure(names...)
 	if err != nil {
@@ -34,9 +33,9 @@ func (d *Definitions) Schemas(names ...string) (map[string]*spec.Schema, error) 
 	return out, nil
 }
 
-// Parser is the merge topology of definitions and of everything that they refer
-// to: which lists are sets or maps and by which keys, and what is replaced as a
-// whole. Its types have the definitions' names.
+// Parser returns the types of structured-merge-diff for the named definitions and all that
+// they refer to: which lists are sets or maps with which keys, and which values are atomic.
+// The types have the names of the definitions.
 func (d *Definitions) Parser(names ...string) (*typed.Parser, error) {
 	schemas, err := d.Schemas(names...)
 	if err != nil {

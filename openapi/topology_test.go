@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// models are the definitions of the kinds that kube-apiserver listed, by the
-// paths of the lists in testdata/objects.json.gz.
+// models returns the definitions of the kinds that kube-apiserver listed, by the paths of
+// the lists in testdata/objects.json.gz.
 func models(lists map[string]list) map[string]string {
 	out := map[string]string{}
 	for path, l := range lists {
@@ -21,26 +21,26 @@ func models(lists map[string]list) map[string]string {
 			group, version = strings.SplitN(parts[1], ".", 2)[0], parts[2]
 		}
 		if group == "apiextensions" || group == "apiregistration" || group == "etcdref" {
-			continue // their types are published elsewhere, or nowhere
+			continue // their types are not published, or published elsewhere
 		}
 		out[path] = "io.k8s.api." + group + "." + version + "." + strings.TrimSuffix(l.Kind, "List")
 	}
 	return out
 }
 
-// list is what kube-apiserver answered on one path.
+// list is kube-apiserver's response for one path.
 type list struct {
 	Kind  string
 	Items []map[string]any
 }
 
-// The merge topology of every type that a served kind consists of is that which
-// kube-apiserver 1.36 publishes.
+// The merge topology of every type in a served kind equals the one that kube-apiserver 1.36
+// publishes.
 func TestMergeTopology(t *testing.T) {
 	var want map[string]map[string]any
-	load(t, "merge-topology.json.gz", &want)
+	loadTestdata(t, "merge-topology.json.gz", &want)
 	var lists map[string]list
-	load(t, "objects.json.gz", &lists)
+	loadTestdata(t, "objects.json.gz", &lists)
 	var names []string
 	for _, model := range models(lists) {
 		names = append(names, model)
@@ -68,7 +68,7 @@ func TestMergeTopology(t *testing.T) {
 	}
 }
 
-// topology tells what a schema says about merging, in the form of the testdata.
+// topology returns the merge-related part of a schema, in the form of the testdata.
 func topology(s *spec.Schema) map[string]any {
 	out := map[string]any{}
 	if own := extensions(s); len(own) > 0 {
@@ -138,7 +138,7 @@ func TestParser(t *testing.T) {
 		t.Errorf("merged is %v, err %v", merged.AsValue(), err)
 	}
 	if _, err := parser.Type(pod).FromYAML(`{spec: {containerz: []}}`); err == nil {
-		t.Error("an unknown field is no fault")
+		t.Error("an unknown field is accepted")
 	}
 }
 

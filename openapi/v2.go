@@ -13,40 +13,40 @@ import (
 	"strings"
 )
 
-// There is one document of version 2 about all that is served, which is big where
-// there are many custom kinds. So it is written in parts: a PartV2 is what one
-// Document brings with it, PublishedV2 the definitions of published types that all
-// of them need, and what stands around them is HeadV2, MiddleV2 and TailV2:
+// There is only one document of version 2, and it is large if there are many custom kinds.
+// It is therefore assembled from parts: a PartV2 for each Document, and the definitions of
+// the published types that the parts refer to (PublishedV2). HeadV2, MiddleV2 and TailV2 are
+// the text around them:
 //
-//	HeadV2, paths with commas between them, MiddleV2, definitions likewise, TailV2
+// HeadV2, paths separated by commas, MiddleV2, definitions separated by commas, TailV2
 
-// PartV2 is what a document brings into the one of version 2.
+// PartV2 is the contribution of a Document to the document of version 2.
 type PartV2 struct {
 	Paths, Definitions BlockV2
 	Parameters         ParametersV2
-	// Models are the names of the definitions that it needs besides its own.
+	// Models are the names of the definitions that it refers to and does not define.
 	Models []string
 }
 
-// BlockV2 is some members of the object of paths, or of that of definitions.
+// BlockV2 is some members of the object "paths" or of the object "definitions".
 type BlockV2 struct {
-	// Names are those of the members, in order.
+	// Names are the keys of the members, in order.
 	Names []string
-	// Text is the members with commas between them.
+	// Text is the members, separated by commas.
 	Text []byte
 }
 
-// HeadV2 is what stands before the paths.
+// HeadV2 returns the text before the paths.
 func HeadV2(info Info) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString(`{"swagger":"2.0","info":`)
-	err := appendJSON(&out, object{"title": "Kubernetes", "version": info.Version})
+	err := appendJSON(&out, jsonObject{"title": "Kubernetes", "version": info.Version})
 	out.WriteString(`,"paths":{`)
 	return out.Bytes(), err
 }
 
-// MiddleV2 is what stands between paths and definitions: the parameters that
-// operations share, among other things.
+// MiddleV2 returns the text between the paths and the definitions, which includes the shared
+// parameters.
 func MiddleV2(parameters ParametersV2) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteByte('}')
@@ -54,7 +54,7 @@ func MiddleV2(parameters ParametersV2) ([]byte, error) {
 		name string
 		of   any
 	}{
-		{"parameters", parameters}, {"securityDefinitions", securitySchemes()}, {"security", []object{{"BearerToken": []string{}}}},
+		{"parameters", parameters}, {"securityDefinitions", securitySchemes()}, {"security", []jsonObject{{"BearerToken": []string{}}}},
 	} {
 		out.WriteString(`,"` + member.name + `":`)
 		if err := appendJSON(&out, member.of); err != nil {
@@ -65,13 +65,13 @@ func MiddleV2(parameters ParametersV2) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// TailV2 is what stands behind the definitions.
+// TailV2 is the text after the definitions.
 const TailV2 = `}}`
 
-// V2 is the part that the document is of the one of version 2.
+// V2 returns the document's part of the document of version 2.
 func (d Document) V2() (PartV2, error) {
 	out := PartV2{Parameters: ParametersV2{}}
-	items := object{}
+	items := jsonObject{}
 	for _, p := range d.paths {
 		item, err := p.v2(out.Parameters)
 		if err != nil {
@@ -94,7 +94,7 @@ func (d Document) V2() (PartV2, error) {
 	schemas := map[string]json.RawMessage{}
 	for _, def := range own {
 		schemas[def.Name] = def.V2
-		for _, name := range references(def.V3) {
+		for _, name := range schemaReferences(def.V3) {
 			needed[name] = true
 		}
 	}
@@ -104,7 +104,7 @@ func (d Document) V2() (PartV2, error) {
 	return out, err
 }
 
-// blockV2 writes members in the order of their names.
+// blockV2 returns a block of the members, ordered by key.
 func blockV2[T any](members map[string]T) (BlockV2, error) {
 	block := BlockV2{Names: slices.Sorted(maps.Keys(members))}
 	var out bytes.Buffer
@@ -122,7 +122,7 @@ func blockV2[T any](members map[string]T) (BlockV2, error) {
 	return block, nil
 }
 
-// appendMember writes a value; what is JSON already is not looked at.
+// appendMember writes a value; raw JSON is copied.
 func appendMember(out *bytes.Buffer, v any) error {
 	if raw, ok := v.(json.RawMessage); ok {
 		out.Write(raw)
@@ -131,15 +131,15 @@ func appendMember(out *bytes.Buffer, v any) error {
 	return appendJSON(out, v)
 }
 
-// MembersV2 are those of the text of a block, by name.
+// MembersV2 parses the text of a block.
 func MembersV2(text []byte) (map[string]json.RawMessage, error) {
 	var out rawObject
 	err := json.Unmarshal(slices.Concat([]byte{'{'}, text, []byte{'}'}), &out)
 	return out, err
 }
 
-// WithV2 is the text of a block in which some members are others.
-func WithV2(text []byte, others map[string]json.RawMessage) ([]byte, error) {
+// ReplaceMembersV2 returns the text of a block with the values of some members replaced.
+func ReplaceMembersV2(text []byte, others map[string]json.RawMessage) ([]byte, error) {
 	members, err := MembersV2(text)
 	if err != nil {
 		return nil, err
@@ -153,9 +153,9 @@ func WithV2(text []byte, others map[string]json.RawMessage) ([]byte, error) {
 	return block.Text, err
 }
 
-// PublishedV2 are the definitions of published types by certain names, and all that
-// they refer to, in a block for each package. Those which hidden tells are not
-// among them: somebody else has definitions of these names.
+// PublishedV2 returns the named definitions of published types and all that they refer to,
+// in a block for each package. It omits names for which hidden returns true, because another
+// source defines them.
 func (d *Definitions) PublishedV2(names []string, hidden func(name string) bool) ([]BlockV2, error) {
 	closure, err := d.closure(names, hidden)
 	if err != nil {
@@ -181,8 +181,8 @@ func (d *Definitions) PublishedV2(names []string, hidden func(name string) bool)
 	return out, nil
 }
 
-func (p pathItem) v2(shared ParametersV2) (object, error) {
-	out := object{}
+func (p pathItem) v2(shared ParametersV2) (jsonObject, error) {
+	out := jsonObject{}
 	for _, op := range p.ops {
 		o, err := op.v2(shared)
 		if err != nil {
@@ -200,7 +200,7 @@ func (p pathItem) v2(shared ParametersV2) (object, error) {
 	return out, nil
 }
 
-func (op operation) v2(shared ParametersV2) (object, error) {
+func (op operation) v2(shared ParametersV2) (jsonObject, error) {
 	out := op.common()
 	out["schemes"] = []string{"https"}
 	out["consumes"], out["produces"] = op.consumes, op.produces
@@ -211,32 +211,31 @@ func (op operation) v2(shared ParametersV2) (object, error) {
 		}
 		out["parameters"] = params
 	}
-	responses := object{}
-	for _, a := range op.answers {
-		responses[strconv.Itoa(a.code)] = object{
-			"description": http.StatusText(a.code), "schema": schemaOf(refV2, a.model),
+	responses := jsonObject{}
+	for _, a := range op.responses {
+		responses[strconv.Itoa(a.code)] = jsonObject{
+			"description": http.StatusText(a.code), "schema": schemaOrRef(refV2, a.model),
 		}
 	}
-	responses["401"] = object{"description": http.StatusText(http.StatusUnauthorized)}
+	responses["401"] = jsonObject{"description": http.StatusText(http.StatusUnauthorized)}
 	out["responses"] = responses
 	return out, nil
 }
 
-// paramV2 is a parameter of version 2, or what refers to a shared one. The
-// order of the fields is that in which kube-apiserver writes them: it shows in
-// the names of shared parameters.
+// paramV2 is a parameter of version 2, or a reference to a shared one. The fields are in the
+// order of kube-apiserver's JSON, because the names of shared parameters are hashes of it.
 type paramV2 struct {
-	Ref         string `json:"$ref,omitempty"`
-	UniqueItems bool   `json:"uniqueItems,omitempty"`
-	Type        string `json:"type,omitempty"`
-	Description string `json:"description,omitempty"`
-	Name        string `json:"name,omitempty"`
-	In          string `json:"in,omitempty"`
-	Required    bool   `json:"required,omitempty"`
-	Schema      object `json:"schema,omitempty"`
+	Ref         string     `json:"$ref,omitempty"`
+	UniqueItems bool       `json:"uniqueItems,omitempty"`
+	Type        string     `json:"type,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Name        string     `json:"name,omitempty"`
+	In          string     `json:"in,omitempty"`
+	Required    bool       `json:"required,omitempty"`
+	Schema      jsonObject `json:"schema,omitempty"`
 }
 
-// paramsV2 are parameters, among which version 2 counts the body.
+// paramsV2 returns the parameters of an operation; in version 2 they include the body.
 func paramsV2(params []parameter, b *body, shared ParametersV2) ([]paramV2, error) {
 	var all []paramV2
 	for _, p := range params {
@@ -245,7 +244,7 @@ func paramsV2(params []parameter, b *body, shared ParametersV2) ([]paramV2, erro
 		})
 	}
 	if b != nil {
-		all = append(all, paramV2{Name: "body", In: "body", Required: b.required, Schema: object{"$ref": refV2 + b.model}})
+		all = append(all, paramV2{Name: "body", In: "body", Required: b.required, Schema: jsonObject{"$ref": refV2 + b.model}})
 	}
 	slices.SortStableFunc(all, func(a, b paramV2) int { return strings.Compare(a.Name, b.Name) })
 	for i, p := range all {
@@ -260,9 +259,9 @@ func paramsV2(params []parameter, b *body, shared ParametersV2) ([]paramV2, erro
 	return all, nil
 }
 
-// shareable tells whether other operations may have the same parameter. Those
-// called name have a kind in their descriptions; by dryRun and fieldValidation
-// kubectl finds out, in their place, what the server can do.
+// shareable reports whether the parameter may be a shared one. Parameters called name have
+// the kind in their description. kubectl detects features of the server by dryRun and
+// fieldValidation, and looks for them in the operation itself.
 func (p paramV2) shareable() bool {
 	switch p.Name {
 	case "name", "dryRun", "fieldValidation":
@@ -274,11 +273,11 @@ func (p paramV2) shareable() bool {
 	return true
 }
 
-// ParametersV2 are those that many operations have, kept once. Their names end in
-// a hash of their content, so that there are no two of one name.
+// ParametersV2 are the shared parameters by name. A name ends in a hash of the content, so
+// different parameters have different names.
 type ParametersV2 map[string]any
 
-// add keeps a parameter and gives what refers to it.
+// add adds a parameter and returns a reference to it.
 func (s ParametersV2) add(p paramV2) (paramV2, error) {
 	content, err := json.Marshal(p)
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"strconv"
 )
 
-// object is a JSON object. Its keys are written in order.
-type object = map[string]any
+// jsonObject is a JSON object. encoding/json sorts its keys.
+type jsonObject = map[string]any
 
-// V3 writes the document in version 3 of OpenAPI, with the definitions of all
-// that it speaks of.
+// V3 returns the document in version 3 of OpenAPI, with all definitions that it refers to.
 func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 	own, err := d.definitions()
 	if err != nil {
@@ -23,14 +22,14 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("document %s: %w", d.Name, err)
 	}
-	head, schemes := object{"title": "Kubernetes", "version": info.Version}, securitySchemes()
+	head, schemes := jsonObject{"title": "Kubernetes", "version": info.Version}, securitySchemes()
 	if d.custom {
-		head, schemes = object{"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}, nil
-		if err := asToClients(closure); err != nil {
+		head, schemes = jsonObject{"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}, nil
+		if err := restrictDeleteOptionsKinds(closure); err != nil {
 			return nil, err
 		}
 	}
-	paths := make(object, len(d.paths))
+	paths := make(jsonObject, len(d.paths))
 	for _, p := range d.paths {
 		paths[p.path] = p.v3()
 	}
@@ -63,11 +62,11 @@ func (d Document) V3(info Info, defs *Definitions) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Digest tells in short what V3 makes a document of.
+// Digest identifies the content of a document in version 3.
 type Digest [sha512.Size]byte
 
-// Digest stays the same as long as the document that V3 makes does. It takes much
-// less than that.
+// Digest returns a value that changes if the document changes. Computing it is much cheaper
+// than writing the document.
 func (d Document) Digest(info Info) (Digest, error) {
 	own, err := d.definitions()
 	if err != nil {
@@ -84,7 +83,7 @@ func (d Document) Digest(info Info) (Digest, error) {
 	return Digest(hash.Sum(nil)), nil
 }
 
-// estimate is how long a document becomes, more or less.
+// estimate returns the approximate length of the document.
 func (d Document) estimate(closure []Definition) int {
 	const operation = 6 << 10
 	n := 1 << 10
@@ -97,33 +96,32 @@ func (d Document) estimate(closure []Definition) int {
 	return n
 }
 
-// appendJSON writes a value with its keys sorted and nothing escaped that needs
-// no escape.
+// appendJSON writes v with sorted keys and without HTML escapes.
 func appendJSON(out *bytes.Buffer, v any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
 		return err
 	}
-	out.Truncate(out.Len() - 1) // the line break
+	out.Truncate(out.Len() - 1) // the line break that Encode adds
 	return nil
 }
 
-// appendDefinition writes a definition as a member of an object.
+// appendDefinition writes a definition as a member of a JSON object.
 func appendDefinition(out *bytes.Buffer, name string, content []byte) {
 	out.WriteString(strconv.Quote(name))
 	out.WriteByte(':')
 	out.Write(content)
 }
 
-func securitySchemes() object {
-	return object{"BearerToken": object{
+func securitySchemes() jsonObject {
+	return jsonObject{"BearerToken": jsonObject{
 		"description": "Bearer Token authentication", "in": "header", "name": "authorization", "type": "apiKey",
 	}}
 }
 
-func (p pathItem) v3() object {
-	out := object{}
+func (p pathItem) v3() jsonObject {
+	out := jsonObject{}
 	for _, op := range p.ops {
 		out[op.method] = op.v3()
 	}
@@ -133,62 +131,62 @@ func (p pathItem) v3() object {
 	return out
 }
 
-func (op operation) v3() object {
+func (op operation) v3() jsonObject {
 	out := op.common()
 	if len(op.params) > 0 {
 		out["parameters"] = paramsV3(op.params)
 	}
 	if op.body != nil {
-		content := object{"content": contentV3(op.consumes, op.body.model)}
+		content := jsonObject{"content": contentV3(op.consumes, op.body.model)}
 		if op.body.required {
 			content["required"] = true
 		}
 		out["requestBody"] = content
 	}
-	responses := object{}
-	for _, a := range op.answers {
-		responses[strconv.Itoa(a.code)] = object{
+	responses := jsonObject{}
+	for _, a := range op.responses {
+		responses[strconv.Itoa(a.code)] = jsonObject{
 			"description": http.StatusText(a.code),
 			"content":     contentV3(op.produces, a.model),
 		}
 	}
-	responses["401"] = object{"description": http.StatusText(http.StatusUnauthorized)}
+	responses["401"] = jsonObject{"description": http.StatusText(http.StatusUnauthorized)}
 	out["responses"] = responses
 	return out
 }
 
-// common is what an operation has in both versions.
-func (op operation) common() object {
-	out := object{"operationId": op.id, "description": op.description, "tags": []string{op.tag}}
+// common returns the members that an operation has in both versions.
+func (op operation) common() jsonObject {
+	out := jsonObject{"operationId": op.id, "description": op.description, "tags": []string{op.tag}}
 	if op.action != "" {
 		out["x-kubernetes-action"] = op.action
 	}
 	if op.kind != nil {
-		out["x-kubernetes-group-version-kind"] = object{"group": op.kind.Group, "version": op.kind.Version, "kind": op.kind.Kind}
+		out["x-kubernetes-group-version-kind"] = jsonObject{"group": op.kind.Group, "version": op.kind.Version, "kind": op.kind.Kind}
 	}
 	return out
 }
 
-// schemaOf refers to a definition, or is that of a string.
-func schemaOf(ref, model string) object {
+// schemaOrRef returns a reference to a definition, or the schema of a string for modelText.
+func schemaOrRef(ref, model string) jsonObject {
 	if model == modelText {
-		return object{"type": "string"}
+		return jsonObject{"type": "string"}
 	}
-	return object{"$ref": ref + model}
+	return jsonObject{"$ref": ref + model}
 }
 
-func contentV3(types []string, model string) object {
-	out := object{}
+func contentV3(types []string, model string) jsonObject {
+	out := jsonObject{}
 	for _, t := range types {
-		out[t] = object{"schema": schemaOf(refV3, model)}
+		out[t] = jsonObject{"schema": schemaOrRef(refV3, model)}
 	}
 	return out
 }
 
-func paramsV3(params []parameter) []object {
-	out := make([]object, len(params))
+func paramsV3(params []parameter) []jsonObject {
+	out := make([]jsonObject, len(params))
 	for i, p := range params {
-		out[i] = object{"name": p.name, "in": p.in, "schema": object{"type": p.kind, "uniqueItems": true}}
+		out[i] = jsonObject{"name": p.name, "in": p.in, "schema": jsonObject{"type": p.kind, "uniqueItems": true}}
 		if p.description != "" {
 			out[i]["description"] = p.description
 		}

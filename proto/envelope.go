@@ -1,12 +1,10 @@
-// Package proto reads and writes the form in which Kubernetes wraps protobuf:
-// the four bytes k8s\0 and, after them, a small message that says which kind
-// and version the enclosed bytes are of. Values in etcd, bodies of requests and
-// answers all have it.
+// Package proto reads and writes the envelope in which Kubernetes stores and sends protobuf:
+// the four bytes k8s\0, followed by a runtime.Unknown message that has the API version and
+// kind of the enclosed message.
 //
-// An Envelope is what was read; Append and AppendRaw write one, and what
-// AppendListHead begins is one of a list. The enclosed message itself is the
-// business of the generated types of k8s.io/api: here it is bytes, which are
-// neither looked into nor copied on reading.
+// Decode reads an Envelope, Append and AppendRaw write one, and AppendListHead starts that
+// of a list. The enclosed message is opaque to this package; the generated types of
+// k8s.io/api encode and decode it.
 package proto
 
 import (
@@ -17,17 +15,17 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Prefix starts every envelope.
+// Prefix is the start of every envelope.
 const Prefix = "k8s\x00"
 
-// Errors of Decode. ErrPrefix: the bytes are not an envelope at all. ErrEmpty:
+// Errors of Decode. ErrPrefix means that the data is not an envelope, and ErrEmpty that
 // nothing follows the prefix.
 var (
 	ErrPrefix = errors.New("proto: missing k8s prefix")
 	ErrEmpty  = errors.New("proto: empty body")
 )
 
-// Field numbers of the envelope, of the type it starts with, and of lists.
+// Field numbers of runtime.Unknown, of its TypeMeta, and of lists.
 const (
 	fieldTypeMeta        = 1
 	fieldRaw             = 2
@@ -41,27 +39,27 @@ const (
 	fieldItems    = 2
 )
 
-// Envelope is a message with the kind and version it has.
+// Envelope is an encoded message with its API version and kind.
 type Envelope struct {
 	APIVersion, Kind string
-	// Raw is the message. After Decode it is part of what was decoded.
+	// Raw is the message. Decode returns a part of its input.
 	Raw []byte
-	// ContentEncoding and ContentType are empty where Raw is plain protobuf.
+	// ContentEncoding and ContentType are empty if Raw is plain protobuf.
 	ContentEncoding, ContentType string
 }
 
-// Message is a type that writes itself into a buffer of its own size, as the
-// generated types of k8s.io/api do.
+// Message is a type that marshals itself into a buffer of its size, as the generated types
+// of k8s.io/api do.
 type Message interface {
 	Size() int
 	MarshalToSizedBuffer([]byte) (int, error)
 }
 
-// Is tells whether data starts like an envelope.
+// Is reports whether data starts with Prefix.
 func Is(data []byte) bool { return bytes.HasPrefix(data, []byte(Prefix)) }
 
-// Decode reads an envelope. The Raw of the result shares memory with data.
-// Fields that are not known are passed over.
+// Decode decodes an envelope. Raw of the result shares memory with data. Unknown fields are
+// ignored.
 func Decode(data []byte) (Envelope, error) {
 	if !Is(data) {
 		return Envelope{}, ErrPrefix
@@ -71,7 +69,7 @@ func Decode(data []byte) (Envelope, error) {
 		return Envelope{}, ErrEmpty
 	}
 	var e Envelope
-	err := fields(data, func(n protowire.Number, value []byte) error {
+	err := visitFields(data, func(n protowire.Number, value []byte) error {
 		switch n {
 		case fieldTypeMeta:
 			return e.decodeTypeMeta(value)
@@ -91,7 +89,7 @@ func Decode(data []byte) (Envelope, error) {
 }
 
 func (e *Envelope) decodeTypeMeta(data []byte) error {
-	return fields(data, func(n protowire.Number, value []byte) error {
+	return visitFields(data, func(n protowire.Number, value []byte) error {
 		switch n {
 		case fieldAPIVersion:
 			e.APIVersion = string(value)
@@ -102,9 +100,8 @@ func (e *Envelope) decodeTypeMeta(data []byte) error {
 	})
 }
 
-// fields calls visit for each length-delimited field of a message; those of
-// other wire types are skipped.
-func fields(data []byte, visit func(n protowire.Number, value []byte) error) error {
+// visitFields calls visit for each length-delimited field of a message, and skips other fields.
+func visitFields(data []byte, visit func(n protowire.Number, value []byte) error) error {
 	for len(data) > 0 {
 		n, t, size := protowire.ConsumeTag(data)
 		if size < 0 {

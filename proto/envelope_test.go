@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,11 +13,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A value as kube-apiserver wrote it (a RangeAllocation, cut).
-const written = "6b3873000a150a027631120f52616e6765416c6c6f636174696f6e1203010203" + "1a002200"
+// A truncated RangeAllocation as kube-apiserver stored it.
+const knownEnvelope = "6b3873000a150a027631120f52616e6765416c6c6f636174696f6e1203010203" + "1a002200"
 
 func TestDecode(t *testing.T) {
-	value, err := hex.DecodeString(written)
+	value, err := hex.DecodeString(knownEnvelope)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// What Append writes is what the reference type writes.
+// Append and the reference type write equal bytes.
 func TestAppendLikeUnknown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		version := rapid.StringN(0, 300, -1).Draw(t, "version")
@@ -116,7 +117,7 @@ func TestAppendList(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	value, _ := hex.DecodeString(written)
+	value, _ := hex.DecodeString(knownEnvelope)
 	f.Add(value)
 	f.Add([]byte("k8s\x00\x0a\x05a"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -127,6 +128,34 @@ func FuzzDecode(f *testing.F) {
 		again, err := Decode(AppendRaw(nil, e.APIVersion, e.Kind, e.Raw))
 		if err != nil || again.Kind != e.Kind || again.APIVersion != e.APIVersion || !bytes.Equal(again.Raw, e.Raw) {
 			t.Errorf("not the same after writing: %v", err)
+		}
+	})
+}
+
+// BenchmarkAppend compares Append with the marshalling of runtime.Unknown, which
+// kube-apiserver uses, in one buffer like it.
+func BenchmarkAppend(b *testing.B) {
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "b"}, Data: map[string]string{"k": strings.Repeat("x", 1000)}}
+	b.Run("own", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := Append(nil, "v1", "ConfigMap", cm); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("library", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
+			size := uint64(cm.Size())
+			data := make([]byte, uint64(len(Prefix))+uint64(unknown.Size())+size+16)
+			n := copy(data, Prefix)
+			written, err := unknown.NestedMarshalTo(data[n:], cm, size)
+			if err != nil {
+				b.Fatal(err)
+			}
+			_ = data[:n+written]
 		}
 	})
 }

@@ -2,14 +2,13 @@ package proto
 
 import "fmt"
 
-// AppendListHead adds the envelope of a list of kind up to its first item, given
-// the list's metadata (a metav1.ListMeta) and the sum of ItemSize over all
-// items. Each item follows by AppendItem and the last one by AppendListTail, so
-// that a list can be sent in parts.
+// AppendListHead appends the envelope of a list up to its first item. meta is the list's
+// metadata (a metav1.ListMeta), and itemsSize the sum of ItemSize over all items. AppendItem
+// for each item and AppendListTail complete the list, so a list can be sent in parts.
 func AppendListHead(dst []byte, apiVersion, kind string, meta Message, itemsSize int) ([]byte, error) {
 	metaSize := meta.Size()
 	metaField := fieldSize(fieldListMeta, metaSize)
-	dst = appendHead(dst, apiVersion, kind, metaField+itemsSize, metaField)
+	dst = appendEnvelopeHead(dst, apiVersion, kind, metaField+itemsSize, metaField)
 	dst = appendField(dst, fieldListMeta, metaSize)
 	dst, err := appendMessage(dst, meta, metaSize)
 	if err != nil {
@@ -18,15 +17,14 @@ func AppendListHead(dst []byte, apiVersion, kind string, meta Message, itemsSize
 	return dst, nil
 }
 
-// ItemSize is how much an item of so many bytes takes in a list.
+// ItemSize returns the size that an item of size bytes has in a list.
 func ItemSize(size int) int { return fieldSize(fieldItems, size) }
 
-// AppendItem adds one item of a list, encoded already and without an envelope of
-// its own.
+// AppendItem appends one encoded item, without an envelope of its own.
 func AppendItem(dst, raw []byte) []byte { return append(AppendItemHead(dst, len(raw)), raw...) }
 
-// AppendItemHead begins an item of so many bytes, which the caller adds.
+// AppendItemHead appends the head of an item of size bytes, which the caller appends.
 func AppendItemHead(dst []byte, size int) []byte { return appendField(dst, fieldItems, size) }
 
-// AppendListTail adds what follows the last item.
-func AppendListTail(dst []byte) []byte { return append(dst, tail...) }
+// AppendListTail appends the end of a list.
+func AppendListTail(dst []byte) []byte { return append(dst, envelopeTail...) }

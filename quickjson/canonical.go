@@ -7,22 +7,25 @@ import "bytes"
 func Canonical(data []byte) bool {
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
-	r := reading(data)
-	text, ok := r.objects((*scratch)[:0], 1)
+	r := newReader(data)
+	text, ok := r.objects((*scratch)[:0])
 	*scratch = text
 	return r.done() && ok && bytes.Equal(text, data)
 }
 
 // objects reads an object of objects, and appends how it is written if the names of
 // its fields are in order.
-func (r *reader) objects(dst []byte, depth int) ([]byte, bool) {
-	if r.next() != '{' {
+func (r *reader) objects(dst []byte) ([]byte, bool) {
+	if r.Next() != '{' {
 		return dst, false
 	}
 	dst = append(dst, '{')
 	last, first := "", true
-	ok := r.members(depth, func(text []byte) bool {
-		name := r.name(text)
+	ok := r.Members(func(str quoted) bool {
+		name, ok := r.name(str)
+		if !ok {
+			return false
+		}
 		if !first {
 			if name <= last {
 				return false
@@ -30,8 +33,7 @@ func (r *reader) objects(dst []byte, depth int) ([]byte, bool) {
 			dst = append(dst, ',')
 		}
 		last, first = name, false
-		var ok bool
-		dst, ok = r.objects(append(AppendString(dst, name), ':'), depth+1)
+		dst, ok = r.objects(append(AppendString(dst, name), ':'))
 		return ok
 	})
 	return append(dst, '}'), ok

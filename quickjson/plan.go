@@ -20,7 +20,7 @@ type Type struct {
 	rt reflect.Type
 	// read reads a value, which is zero, in the place of v. It returns false if the
 	// text, or the type, is out of the ordinary.
-	read func(r *reader, v reflect.Value, depth int) bool
+	read func(r *reader, v reflect.Value) bool
 	// write appends the JSON of v.
 	write func(dst []byte, v reflect.Value) ([]byte, error)
 }

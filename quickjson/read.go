@@ -15,13 +15,13 @@ func (t *Type) Read(data []byte, into any) bool {
 	if v.Type() != reflect.PointerTo(t.rt) {
 		return false
 	}
-	r := reading(data)
-	ok := t.read(r, v.Elem(), 1)
+	r := newReader(data)
+	ok := t.read(r, v.Elem())
 	return r.done() && ok
 }
 
-// reading is how a type is read.
-func (p *Plans) reading(rt reflect.Type, f *fields) func(*reader, reflect.Value, int) bool {
+// reading returns how a type is read.
+func (p *Plans) reading(rt reflect.Type, f *fields) func(*reader, reflect.Value) bool {
 	switch pointer := reflect.PointerTo(rt); {
 	case rt.Kind() == reflect.Pointer:
 		return p.readingPointer(rt)
@@ -52,18 +52,18 @@ func (p *Plans) reading(rt reflect.Type, f *fields) func(*reader, reflect.Value,
 }
 
 // refuse is to read what is not understood.
-func refuse(*reader, reflect.Value, int) bool { return false }
+func refuse(*reader, reflect.Value) bool { return false }
 
-// null goes past a null, which leaves a value as it is.
-func (r *reader) null() bool { return r.next() == 'n' && r.word("null") }
+// null goes past a null, which leaves a value unchanged.
+func (r *reader) null() bool { return r.Next() == 'n' && r.Literal("null") }
 
-func readByMethod(r *reader, v reflect.Value, depth int) bool {
-	text, ok := r.raw(depth)
+func readByMethod(r *reader, v reflect.Value) bool {
+	text, ok := r.Value()
 	return ok && v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(text) == nil
 }
 
-func readString(r *reader, v reflect.Value, _ int) bool {
-	if r.next() != '"' {
+func readString(r *reader, v reflect.Value) bool {
+	if r.Next() != '"' {
 		return r.null()
 	}
 	text, ok := r.text()
@@ -73,22 +73,22 @@ func readString(r *reader, v reflect.Value, _ int) bool {
 	return ok
 }
 
-func readBool(r *reader, v reflect.Value, _ int) bool {
-	switch r.next() {
+func readBool(r *reader, v reflect.Value) bool {
+	switch r.Next() {
 	case 't':
 		v.SetBool(true)
-		return r.word("true")
+		return r.Literal("true")
 	case 'f':
-		return r.word("false")
+		return r.Literal("false")
 	}
 	return r.null()
 }
 
-func readInt(r *reader, v reflect.Value, _ int) bool {
-	if r.next() == 'n' {
+func readInt(r *reader, v reflect.Value) bool {
+	if r.Next() == 'n' {
 		return r.null()
 	}
-	n, ok := r.whole()
+	n, ok := r.integer()
 	if !ok || v.OverflowInt(n) {
 		return false
 	}
@@ -96,44 +96,44 @@ func readInt(r *reader, v reflect.Value, _ int) bool {
 	return true
 }
 
-func readFloat(r *reader, v reflect.Value, _ int) bool {
-	if r.next() == 'n' {
+func readFloat(r *reader, v reflect.Value) bool {
+	if r.Next() == 'n' {
 		return r.null()
 	}
-	start := r.at
-	if _, ok := r.digits(); !ok {
+	start := r.At
+	if _, ok := r.Number(); !ok {
 		return false
 	}
-	n, err := strconv.ParseFloat(string(r.data[start:r.at]), 64)
+	n, err := strconv.ParseFloat(string(r.Text[start:r.At]), 64)
 	v.SetFloat(n)
 	return err == nil
 }
 
-func (p *Plans) readingPointer(rt reflect.Type) func(*reader, reflect.Value, int) bool {
+func (p *Plans) readingPointer(rt reflect.Type) func(*reader, reflect.Value) bool {
 	elem := p.of(rt.Elem())
-	return func(r *reader, v reflect.Value, depth int) bool {
-		if r.next() == 'n' {
+	return func(r *reader, v reflect.Value) bool {
+		if r.Next() == 'n' {
 			return r.null()
 		}
 		to := reflect.New(elem.rt)
 		v.Set(to)
-		return elem.read(r, to.Elem(), depth)
+		return elem.read(r, to.Elem())
 	}
 }
 
-func (p *Plans) readingSlice(rt reflect.Type) func(*reader, reflect.Value, int) bool {
+func (p *Plans) readingSlice(rt reflect.Type) func(*reader, reflect.Value) bool {
 	if rt.Elem().Kind() == reflect.Uint8 {
 		return readBytes
 	}
 	elem := p.of(rt.Elem())
-	return func(r *reader, v reflect.Value, depth int) bool {
-		if r.next() != '[' {
+	return func(r *reader, v reflect.Value) bool {
+		if r.Next() != '[' {
 			return r.null()
 		}
-		ok := r.elements(depth, func(n int) bool {
+		ok := r.Elements(func(n int) bool {
 			v.Grow(1)
 			v.SetLen(n + 1)
-			return elem.read(r, v.Index(n), depth+1)
+			return elem.read(r, v.Index(n))
 		})
 		if ok && v.IsNil() {
 			v.Set(reflect.MakeSlice(rt, 0, 0))
@@ -142,8 +142,8 @@ func (p *Plans) readingSlice(rt reflect.Type) func(*reader, reflect.Value, int) 
 	}
 }
 
-func readBytes(r *reader, v reflect.Value, _ int) bool {
-	if r.next() != '"' {
+func readBytes(r *reader, v reflect.Value) bool {
+	if r.Next() != '"' {
 		return r.null()
 	}
 	text, ok := r.text()
@@ -159,7 +159,7 @@ func readBytes(r *reader, v reflect.Value, _ int) bool {
 	return true
 }
 
-func (p *Plans) readingMap(rt reflect.Type) func(*reader, reflect.Value, int) bool {
+func (p *Plans) readingMap(rt reflect.Type) func(*reader, reflect.Value) bool {
 	key := rt.Key()
 	if key.Kind() != reflect.String || reflect.PointerTo(key).Implements(textUnmarshaler) {
 		return refuse
@@ -168,40 +168,44 @@ func (p *Plans) readingMap(rt reflect.Type) func(*reader, reflect.Value, int) bo
 	if rt == reflect.TypeFor[map[string]string]() {
 		return readTexts
 	}
-	return func(r *reader, v reflect.Value, depth int) bool {
-		if r.next() != '{' {
+	return func(r *reader, v reflect.Value) bool {
+		if r.Next() != '{' {
 			return r.null()
 		}
 		out := reflect.MakeMap(rt)
 		v.Set(out)
-		return r.members(depth, func(name []byte) bool {
+		return r.Members(func(str quoted) bool {
+			name, ok := r.name(str)
 			value := reflect.New(elem.rt).Elem()
-			if !elem.read(r, value, depth+1) {
+			if !ok || !elem.read(r, value) {
 				return false
 			}
 			before := out.Len()
-			out.SetMapIndex(reflect.ValueOf(r.name(name)).Convert(key), value)
+			out.SetMapIndex(reflect.ValueOf(name).Convert(key), value)
 			return out.Len() > before
 		})
 	}
 }
 
-func readTexts(r *reader, v reflect.Value, depth int) bool {
-	if r.next() != '{' {
+func readTexts(r *reader, v reflect.Value) bool {
+	if r.Next() != '{' {
 		return r.null()
 	}
 	out := map[string]string{}
 	*v.Addr().Interface().(*map[string]string) = out
-	return r.members(depth, func(name []byte) bool {
-		key := r.name(name)
-		if r.next() == 'n' { // which is an empty text
-			if _, ok := out[key]; ok || !r.null() {
+	return r.Members(func(str quoted) bool {
+		key, ok := r.name(str)
+		if !ok {
+			return false
+		}
+		if r.Next() == 'n' { // the same as an empty text
+			if _, isTwice := out[key]; isTwice || !r.null() {
 				return false
 			}
 			out[key] = ""
 			return true
 		}
-		if r.next() != '"' {
+		if r.Next() != '"' {
 			return false
 		}
 		text, ok := r.text()
@@ -212,13 +216,14 @@ func readTexts(r *reader, v reflect.Value, depth int) bool {
 }
 
 // read reads a struct.
-func (f *fields) read(r *reader, v reflect.Value, depth int) bool {
-	if r.next() != '{' {
+func (f *fields) read(r *reader, v reflect.Value) bool {
+	if r.Next() != '{' {
 		return r.null()
 	}
 	var met uint64
-	return r.members(depth, func(name []byte) bool {
-		field := f.byName[string(name)]
+	return r.Members(func(str quoted) bool {
+		// The fields of a struct have plain names, and none is that of an escaped one.
+		field := f.byName[string(str.Content)]
 		if field == nil || met&(1<<field.number) != 0 {
 			return false
 		}
@@ -227,6 +232,6 @@ func (f *fields) read(r *reader, v reflect.Value, depth int) bool {
 		for _, i := range field.index[1:] {
 			to = to.Field(i)
 		}
-		return field.t.read(r, to, depth+1)
+		return field.t.read(r, to)
 	})
 }

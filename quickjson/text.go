@@ -2,8 +2,8 @@ package quickjson
 
 import "encoding/json"
 
-// What is to be done with a byte of a string: nothing, a backslash before the
-// letter given, or what only the library knows.
+// How a byte of a string is written: as it is, by the library, or else as a backslash
+// and the given letter.
 const (
 	plain   = 0
 	unusual = 1
@@ -20,6 +20,17 @@ var escapes = func() (out [256]byte) {
 	out['\n'], out['\r'], out['\t'] = 'n', 'r', 't'
 	return out
 }()
+
+// PlainLen returns the number of bytes at the start of s that encoding/json writes as
+// they are.
+func PlainLen(s string) int {
+	for i := range len(s) {
+		if escapes[s[i]] != plain {
+			return i
+		}
+	}
+	return len(s)
+}
 
 // AppendString appends s as encoding/json writes it.
 func AppendString(dst []byte, s string) []byte {
@@ -38,4 +49,12 @@ func AppendString(dst []byte, s string) []byte {
 		}
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// AppendContent appends s as AppendString does, without the quotes.
+func AppendContent(dst []byte, s string) []byte {
+	start := len(dst)
+	dst = AppendString(dst, s)
+	content := dst[start+1 : len(dst)-1]
+	return append(dst[:start], content...)
 }

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/filler"
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
@@ -21,7 +21,7 @@ import (
 // types are those of all built-in kinds.
 func types() []reflect.Type {
 	var out []reflect.Type
-	for _, res := range api.BuiltIn() {
+	for _, res := range builtin.Kinds() {
 		for i := range res.Versions {
 			out = append(out, reflect.TypeOf(res.NewOf(&res.Versions[i])).Elem())
 		}

@@ -32,9 +32,9 @@ func ReadStrict(data []byte) (content map[string]any, strict []error, err error)
 // ReadPlain decodes what is in order; ok is false of whatever is not, and of what
 // is unusual.
 func ReadPlain(data []byte) (content map[string]any, ok bool) {
-	r := reading(data)
-	if r.next() == '{' {
-		content, ok = r.object(1)
+	r := newReader(data)
+	if r.Next() == '{' {
+		content, ok = r.object()
 	}
 	return content, r.done() && ok
 }
@@ -42,28 +42,33 @@ func ReadPlain(data []byte) (content map[string]any, ok bool) {
 // ReadAside is ReadPlain, which leaves out the value that names of fields lead to,
 // and returns its text, which is part of data; nil if there is none.
 func ReadAside(data []byte, path ...string) (content map[string]any, aside []byte, ok bool) {
-	r := reading(data)
+	r := newReader(data)
 	r.path, r.met = path, 0
-	if r.next() == '{' {
-		content, ok = r.object(1)
+	if r.Next() == '{' {
+		content, ok = r.object()
 	}
 	aside = r.aside
 	return content, aside, r.done() && ok
 }
 
-// object reads an object, at whose first brace r is.
-func (r *reader) object(depth int) (map[string]any, bool) {
+// object reads an object.
+func (r *reader) object() (map[string]any, bool) {
 	out := map[string]any{}
-	ok := r.members(depth, func(text []byte) bool {
-		name, before := r.name(text), len(out)
+	depth := r.Depth + 1
+	ok := r.Members(func(str quoted) bool {
+		name, ok := r.name(str)
+		if !ok {
+			return false
+		}
+		before := len(out)
 		onPath := r.met == depth-1 && r.met < len(r.path) && name == r.path[r.met]
 		if onPath {
 			if depth == len(r.path) {
-				return r.setAside(depth)
+				return r.setAside()
 			}
 			r.met++
 		}
-		value, ok := r.value(depth)
+		value, ok := r.value()
 		if onPath {
 			r.met--
 		}
@@ -74,19 +79,19 @@ func (r *reader) object(depth int) (map[string]any, bool) {
 }
 
 // setAside keeps the text of a value that comes next in an object.
-func (r *reader) setAside(depth int) (ok bool) {
+func (r *reader) setAside() (ok bool) {
 	if r.aside != nil {
 		return false // there twice
 	}
-	r.aside, ok = r.raw(depth + 1)
+	r.aside, ok = r.Value()
 	return ok
 }
 
-// array reads an array, at whose first bracket r is.
-func (r *reader) array(depth int) ([]any, bool) {
+// array reads an array.
+func (r *reader) array() ([]any, bool) {
 	first := len(r.items)
-	ok := r.elements(depth, func(int) bool {
-		value, ok := r.value(depth)
+	ok := r.Elements(func(int) bool {
+		value, ok := r.value()
 		r.items = append(r.items, value)
 		return ok
 	})
@@ -99,38 +104,36 @@ func (r *reader) array(depth int) ([]any, bool) {
 	return out, true
 }
 
-func (r *reader) value(depth int) (any, bool) {
-	switch b := r.next(); {
+func (r *reader) value() (any, bool) {
+	switch b := r.Next(); {
 	case b == '"':
 		text, ok := r.text()
 		return string(text), ok
 	case b == '{':
-		return r.object(depth + 1)
+		return r.object()
 	case b == '[':
-		return r.array(depth + 1)
+		return r.array()
 	case b == 't':
-		return true, r.word("true")
+		return true, r.Literal("true")
 	case b == 'f':
-		return false, r.word("false")
+		return false, r.Literal("false")
 	case b == 'n':
-		return nil, r.word("null")
+		return nil, r.Literal("null")
 	default:
 		return r.number()
 	}
 }
 
-// number reads a number: one that is whole, unless it is very long, or another as
-// the library does.
+// number reads an integer of usual length as int64, and other numbers as float64.
 func (r *reader) number() (any, bool) {
-	start := r.at
-	if n, ok := r.whole(); ok {
+	start := r.At
+	if n, ok := r.integer(); ok {
 		return n, true
 	}
-	r.at = start
-	if isWhole, ok := r.digits(); !ok || isWhole {
+	if isInteger, ok := r.Number(); !ok || isInteger {
 		return nil, false
 	}
-	f, err := strconv.ParseFloat(string(r.data[start:r.at]), 64)
+	f, err := strconv.ParseFloat(string(r.Text[start:r.At]), 64)
 	return f, err == nil
 }
 

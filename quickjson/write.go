@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
 // scratches are for what is copied once it is known how long it is.
@@ -95,9 +97,9 @@ func compact(data []byte) bool {
 			return false
 		}
 	}
-	r := reading(data)
-	_, ok := r.raw(1)
-	return r.done() && ok
+	s := jsonscan.Scanner[[]byte]{Text: data, MaxDepth: maxDepth}
+	_, ok := s.Value()
+	return ok && s.AtEnd()
 }
 
 func (p *Plans) writingPointer(rt reflect.Type) func([]byte, reflect.Value) ([]byte, error) {

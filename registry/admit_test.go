@@ -48,7 +48,7 @@ func (r *recorder) Validate(_ context.Context, a *Attributes) error {
 func TestAdmissionSeam(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
-	r.SetAdmission(rec)
+	r.o.Admission = rec
 	at := r.configMap(t, "")
 	out, err := r.Create(t.Context(), at, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}, WriteOptions{})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestAdmissionOfScale(t *testing.T) {
 			s.Spec.Replicas *= 2
 		}
 	}}
-	r.SetAdmission(rec)
+	r.o.Admission = rec
 	at.Sub = at.Resource.Subresource("scale")
 	out, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
 		return at.Asked(old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
@@ -110,7 +110,7 @@ func TestAdmissionOfScale(t *testing.T) {
 func TestManagedFieldsAfterAdmission(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
-	r.SetAdmission(rec)
+	r.o.Admission = rec
 	for name, tt := range map[string]struct {
 		left metav1.ManagedFieldsEntry
 		want string
@@ -139,7 +139,7 @@ func TestManagedFieldsAfterAdmission(t *testing.T) {
 func TestShowableAfterAdmission(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
-	r.SetAdmission(rec)
+	r.o.Admission = rec
 	at := r.at(t, appsv1.SchemeGroupVersion, "controllerrevisions", "a")
 	for name, tt := range map[string]struct {
 		data   string

@@ -32,18 +32,24 @@ type allocation struct {
 	undo, free []func(context.Context) error
 }
 
-// allocate runs store after everything was allocated for it, and gives back
-// what was for nothing. By way of a status nothing is handed out.
-func (r *Registry) allocate(ctx context.Context, t Target, obj, old api.Object, dryRun bool, store func() error) error {
-	if t.Resource.Allocate == nil || t.Status {
-		return store()
+// allocate allocates what obj needs; old is nil for a new object. It returns an
+// allocation even with an error, and the caller has to end it. A write of a status
+// allocates nothing.
+func (r *Registry) allocate(ctx context.Context, t Target, obj, old api.Object, dryRun bool) (*allocation, error) {
+	if t.Resource.Create.Allocate == nil || t.Status {
+		return nil, nil
 	}
 	a := &allocation{r: r, t: t, dryRun: dryRun}
-	err := t.Resource.Allocate(ctx, a, obj, old)
-	if err == nil {
-		err = store()
-	}
-	if err != nil {
+	return a, t.Resource.Create.Allocate(ctx, a, obj, old)
+}
+
+// end gives back what the write that ended with err took in vain or does not need any
+// more; a may be nil.
+func (a *allocation) end(ctx context.Context, err error) error {
+	switch {
+	case a == nil:
+		return err
+	case err != nil:
 		return joinErrors(err, a.run(ctx, a.undo))
 	}
 	return a.run(ctx, a.free)
@@ -51,11 +57,11 @@ func (r *Registry) allocate(ctx context.Context, t Target, obj, old api.Object, 
 
 // release gives back what a deleted object had.
 func (r *Registry) release(ctx context.Context, t Target, obj api.Object) error {
-	if t.Resource.Release == nil {
+	if t.Resource.Delete.Release == nil {
 		return nil
 	}
 	a := &allocation{r: r, t: t}
-	t.Resource.Release(a, obj)
+	t.Resource.Delete.Release(a, obj)
 	return a.run(ctx, a.free)
 }
 
@@ -204,7 +210,7 @@ func (a *allocation) claim(ctx context.Context, ip netip.Addr, owner api.Object)
 	if err != nil {
 		return err
 	}
-	_, err = a.r.createOnce(ctx, t, api.TakenAddress(ip, a.t.Resource.Name, owner), WriteOptions{DryRun: a.dryRun, Manager: ownManager, Admitted: true})
+	_, err = a.r.Create(ctx, t, api.AllocatedIPAddress(ip, a.t.Resource.Name, owner), WriteOptions{DryRun: a.dryRun, Manager: ownManager, Admitted: true})
 	if err == nil {
 		a.undo = append(a.undo, func(ctx context.Context) error { return a.drop(ctx, ip) })
 	}

@@ -48,7 +48,7 @@ func (m Made) target() Target {
 }
 
 func (r *Registry) createBatch(ctx context.Context, objects []Made, manager string) error {
-	batch := make([]storage.New, len(objects))
+	batch := make([]storage.NewObject, len(objects))
 	for i, m := range objects {
 		t := m.target()
 		if m.Resource.Default != nil {
@@ -61,7 +61,7 @@ func (r *Registry) createBatch(ctx context.Context, objects []Made, manager stri
 		if err := r.checkCreate(ctx, t, m.Object); err != nil {
 			return err
 		}
-		batch[i] = storage.New{In: r.collection(m.Resource), Key: t.Key(), Object: m.Object}
+		batch[i] = storage.NewObject{In: r.collection(m.Resource), Key: t.Key(), Object: m.Object}
 	}
 	err := r.store.CreateAll(ctx, batch)
 	if !errors.Is(err, storage.ErrExists) {

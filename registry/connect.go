@@ -26,7 +26,7 @@ func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object,
 			return nil, err
 		}
 	}
-	near := &api.Neighbours{Kubelets: kubelets, Get: func(resource, name string) (api.Object, error) {
+	near := &api.ConnectLookup{Kubelets: kubelets, Get: func(resource, name string) (api.Object, error) {
 		res, version, err := r.find(schema.GroupResource{Resource: resource})
 		if err != nil {
 			return nil, err

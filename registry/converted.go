@@ -45,7 +45,7 @@ func (s *attributeSlots) forget(res *api.Resource) {
 // converted tells whether what is stored does not tell what s selects: it is
 // converted elsewhere, and s asks for more than names, which stay.
 func (s Selection) converted(t Target) bool {
-	if !t.Resource.Remote {
+	if !t.Resource.Storage.ConvertsRemotely {
 		return false
 	}
 	if s.Labels != nil && !s.Labels.Empty() {
@@ -80,7 +80,7 @@ func (c *converted) prepare(ctx context.Context, items []*storage.Item) error {
 			continue // it has no attributes
 		}
 		var a attributes
-		if data := item.Kept(c.slot); data == nil || json.Unmarshal(data, &a) != nil {
+		if data := item.CachedEncoding(c.slot); data == nil || json.Unmarshal(data, &a) != nil {
 			missing = append(missing, item)
 			continue
 		}
@@ -102,7 +102,7 @@ func (c *converted) learn(ctx context.Context, items []*storage.Item) error {
 	}
 	for i, obj := range objects {
 		a := attributes{Labels: obj.GetLabels()}
-		if of := c.target.Resource.Fields; of != nil {
+		if of := c.target.Resource.Fields.Selectable; of != nil {
 			a.Fields = of(obj)
 		}
 		c.known[items[i]] = a
@@ -110,7 +110,7 @@ func (c *converted) learn(ctx context.Context, items []*storage.Item) error {
 		if err != nil {
 			return err
 		}
-		items[i].Keep(c.slot, data)
+		items[i].CacheEncoding(c.slot, data)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func convertedMaps(t *testing.T, r *Registry, namespace string, n int) Target {
 		t.Fatal(err)
 	}
 	res := *at.Resource
-	res.Remote = true
+	res.Storage.ConvertsRemotely = true
 	at.Resource, at.Namespace = &res, namespace
 	return at
 }

@@ -47,93 +47,131 @@ type WriteOptions struct {
 // registry's; t.Name is taken from it.
 func (r *Registry) Create(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
 	t.Name = obj.GetName()
-	return r.createOnce(ctx, t, obj, o)
+	return r.createOnce(ctx, &creation{write: write{r: r, t: t, obj: obj, o: o}})
 }
 
-func (r *Registry) createOnce(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
-	if err := setNamespace(t, obj); err != nil {
-		return Outcome{}, err
-	}
-	clearSystemFields(obj)
-	r.manage(t, nil, obj, o)
-	return r.createManaged(ctx, t, obj, o)
+// creation is the write of a new object.
+type creation struct {
+	write
+	// applied: the object was made by an apply, which has set its managedFields.
+	applied bool
+	// generated: the server generates the name.
+	generated bool
 }
 
-// createManaged creates an object whose managedFields are set. Mutating
-// admission sees a name only if the client gave one: a generated one may turn
-// out to be taken, and be made again.
-func (r *Registry) createManaged(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
-	if err := setNamespace(t, obj); err != nil {
+// createOnce lists the steps of a creation in their order. The first step that fails
+// ends it. If a generated name is taken, the steps from the name on are repeated.
+func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error) {
+	if err := inOrder(ctx,
+		w.setNamespace,
+		w.clearSystemFields,
+		w.manageFields,
+		w.checkCreatable,
+		w.checkShowable,
+		w.mutate,
+		w.readName,
+	); err != nil {
 		return Outcome{}, err
 	}
-	if t.Resource.RefusesNew != nil {
-		if err := t.Resource.RefusesNew(); err != nil {
-			return Outcome{}, apierrors.NewForbidden(t.groupResource(), t.Name, err)
+	for try := 1; ; try++ {
+		err := w.end(ctx, inOrder(ctx,
+			w.generateName,
+			w.prepare,
+			w.allocate,
+			w.validate,
+			w.authorize, // users who may not create the object see its faults first, as in kube-apiserver
+			w.admit,
+			w.commit,
+		))
+		if !w.generated || !apierrors.IsAlreadyExists(err) {
+			return w.out, err
+		}
+		if try == nameTries {
+			return Outcome{}, w.t.nameTaken(w.obj.GetGenerateName())
 		}
 	}
-	if err := r.checkShowable(t, obj, func(obj api.Object) error {
+}
+
+func (w *creation) setNamespace(context.Context) error { return setNamespace(w.t, w.obj) }
+
+func (w *creation) clearSystemFields(context.Context) error {
+	if !w.applied {
+		clearSystemFields(w.obj)
+	}
+	return nil
+}
+
+// manageFields sets the managedFields of the object as the request has it, before
+// anything else changes the object.
+func (w *creation) manageFields(context.Context) error {
+	if !w.applied {
+		w.r.manage(w.t, nil, w.obj, w.o)
+	}
+	return nil
+}
+
+// checkCreatable refuses objects of kinds that cannot be created at present.
+func (w *creation) checkCreatable(context.Context) error {
+	if w.t.Resource.Create.RefusesNew == nil {
+		return nil
+	}
+	if err := w.t.Resource.Create.RefusesNew(); err != nil {
+		return apierrors.NewForbidden(w.t.groupResource(), w.t.Name, err)
+	}
+	return nil
+}
+
+func (w *creation) checkShowable(ctx context.Context) error {
+	return w.r.checkShowable(w.t, w.obj, func(obj api.Object) error {
 		if obj.GetName() == "" && obj.GetGenerateName() != "" {
 			obj.SetName(generateName(obj.GetGenerateName()))
 		}
-		return r.prepareCreate(ctx, t, obj)
-	}); err != nil {
-		return Outcome{}, err
-	}
-	a := r.attributes(ctx, t, api.VerbCreate, obj, nil, o)
-	if err := r.mutate(ctx, a); err != nil {
-		return Outcome{}, err
-	}
-	// What admission made of the object says where it is to be.
-	if name := obj.GetName(); name != "" {
-		t.Name = name
-	}
-	if err := setNamespace(t, obj); err != nil {
-		return Outcome{}, err
-	}
-	generated := obj.GetName() == "" && obj.GetGenerateName() != ""
-	for try := 1; ; try++ {
-		if generated {
-			t.Name = generateName(obj.GetGenerateName())
-			obj.SetName(t.Name)
-		}
-		out, err := r.createNamed(ctx, t, obj, a, o)
-		if !generated || !apierrors.IsAlreadyExists(err) {
-			return out, err
-		}
-		if try == nameTries {
-			return Outcome{}, t.nameTaken(obj.GetGenerateName())
-		}
-	}
+		return w.r.prepareCreate(ctx, w.t, obj)
+	})
 }
 
-// createNamed creates an object that mutating admission has seen.
-func (r *Registry) createNamed(ctx context.Context, t Target, obj api.Object, a *Attributes, o WriteOptions) (out Outcome, err error) {
-	if err := r.prepareCreate(ctx, t, obj); err != nil {
-		return Outcome{}, err
+// mutate has mutating admission change the object. Plugins see a name only if the
+// client chose it: a generated one may be taken, and generated again.
+func (w *creation) mutate(ctx context.Context) error {
+	w.attributes = w.r.attributes(ctx, w.t, api.VerbCreate, w.obj, nil, w.o)
+	return w.r.mutate(ctx, w.attributes)
+}
+
+// readName reads the name and the namespace, which plugins may have set.
+func (w *creation) readName(context.Context) error {
+	if name := w.obj.GetName(); name != "" {
+		w.t.Name = name
 	}
-	if a != nil {
-		a.Name = t.Name
+	w.generated = w.obj.GetName() == "" && w.obj.GetGenerateName() != ""
+	return setNamespace(w.t, w.obj)
+}
+
+func (w *creation) generateName(context.Context) error {
+	if w.generated {
+		w.t.Name = generateName(w.obj.GetGenerateName())
+		w.obj.SetName(w.t.Name)
 	}
-	defer func() { a.end(ctx, err == nil) }()
-	// Validation and validating admission see what was allocated.
-	err = r.allocate(ctx, t, obj, nil, o.DryRun, func() (err error) {
-		if err := r.checkCreate(ctx, t, obj); err != nil {
-			return err
-		}
-		// As in kube-apiserver, validation comes first: its faults are shown even to a
-		// user who may not create the object.
-		if o.authorize != nil {
-			if err := o.authorize(ctx); err != nil {
-				return err
-			}
-		}
-		if err := r.validate(ctx, a); err != nil {
-			return err
-		}
-		out, err = r.storeNew(ctx, t, obj, o)
-		return err
-	})
-	return out, err
+	if w.attributes != nil {
+		w.attributes.Name = w.t.Name
+	}
+	return nil
+}
+
+func (w *creation) prepare(ctx context.Context) error { return w.r.prepareCreate(ctx, w.t, w.obj) }
+
+func (w *creation) validate(ctx context.Context) error { return w.r.checkCreate(ctx, w.t, w.obj) }
+
+// authorize authorizes a creation that the verb of the request does not imply.
+func (w *creation) authorize(ctx context.Context) error {
+	if w.o.authorize == nil {
+		return nil
+	}
+	return w.o.authorize(ctx)
+}
+
+func (w *creation) commit(ctx context.Context) (err error) {
+	w.out, err = w.r.storeNew(ctx, w.t, w.obj, w.o)
+	return err
 }
 
 // storeNew stores a new object that is ready for it.
@@ -165,7 +203,7 @@ func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o Wri
 	if err != nil {
 		return Outcome{}, r.StatusError(t, err)
 	}
-	if t.Resource.Read != nil {
+	if t.Resource.Storage.ConvertFromStored != nil {
 		out, err := t.outcome(ctx, item)
 		out.Created = true
 		return out, err
@@ -195,17 +233,17 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 	obj.SetSelfLink("")
 	obj.SetUID(types.UID(request.NewUUID()))
 	obj.SetCreationTimestamp(metav1.NewTime(r.o.Now().UTC()).Rfc3339Copy())
-	if t.Resource.Generation {
+	if t.Resource.Update.HasGeneration {
 		obj.SetGeneration(1)
 	}
-	if t.Resource.HasStatus && !t.Resource.KeepStatusOnCreate {
+	if t.Resource.Status.Served && !t.Resource.Create.KeepStatusOnCreate {
 		resetStatus(obj)
 	}
-	if user := request.From(ctx).User; t.Resource.StampUser != nil && user != nil {
-		t.Resource.StampUser(obj, user)
+	if user := request.From(ctx).User; t.Resource.Create.RecordUser != nil && user != nil {
+		t.Resource.Create.RecordUser(obj, user)
 	}
-	if t.Resource.PrepareCreate != nil {
-		t.Resource.PrepareCreate(obj)
+	if t.Resource.Create.PrepareForCreate != nil {
+		t.Resource.Create.PrepareForCreate(obj)
 	}
 	dedup(ctx, obj)
 	return nil
@@ -224,18 +262,18 @@ func (r *Registry) checkCreate(ctx context.Context, t Target, obj api.Object) er
 
 // checkAccess returns what the writer may not do to an object of the kind.
 func (r *Registry) checkAccess(ctx context.Context, t Target, obj, old api.Object) field.ErrorList {
-	if t.Resource.CheckAccess == nil || r.access == nil {
+	if t.Resource.Create.ValidateAccess == nil || r.o.Access == nil {
 		return nil
 	}
-	return t.Resource.CheckAccess(ctx, r.access, api.Write{Object: obj, Old: old, Status: t.Status})
+	return t.Resource.Create.ValidateAccess(ctx, r.o.Access, obj, old, t.Status)
 }
 
 // usable refuses what cannot be judged.
 func (t Target) usable(obj, old api.Object) error {
-	if t.Resource.Unusable == nil {
+	if t.Resource.Update.Unusable == nil {
 		return nil
 	}
-	if err := t.Resource.Unusable(obj, old); err != nil {
+	if err := t.Resource.Update.Unusable(obj, old); err != nil {
 		return apierrors.NewInternalError(err)
 	}
 	return nil
@@ -276,10 +314,10 @@ func dedup(ctx context.Context, obj api.Object) {
 func (r *Registry) warn(ctx context.Context, t Target, obj, old api.Object) {
 	var warnings []string
 	switch {
-	case t.Status && t.Resource.StatusWarnings != nil:
-		warnings = t.Resource.StatusWarnings(obj)
-	case !t.Status && (t.Sub == nil || t.Sub.Keep == nil) && t.Resource.ObjectWarnings != nil:
-		warnings = t.Resource.ObjectWarnings(obj, old)
+	case t.Status && t.Resource.Status.WarningsOnUpdate != nil:
+		warnings = t.Resource.Status.WarningsOnUpdate(obj)
+	case !t.Status && (t.Sub == nil || t.Sub.PrepareForUpdate == nil):
+		warnings = t.Resource.Warnings(obj, old)
 	}
 	for _, w := range warnings {
 		request.From(ctx).Warn(w)

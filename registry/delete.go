@@ -34,8 +34,8 @@ type DeleteOptions struct {
 // Delete removes the object that t names, or marks it as terminating where
 // finalizers or a grace period keep it for a while.
 func (r *Registry) Delete(ctx context.Context, t Target, o DeleteOptions) (Outcome, error) {
-	if t.Resource.Kept != nil {
-		if err := t.Resource.Kept(t.Name); err != nil {
+	if t.Resource.Delete.Protected != nil {
+		if err := t.Resource.Delete.Protected(t.Name); err != nil {
 			return Outcome{}, apierrors.NewForbidden(t.groupResource(), t.Name, err)
 		}
 	}
@@ -83,17 +83,17 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		return Outcome{}, err
 	}
 	var grace int64
-	if t.Resource.GracePeriodSeconds != nil {
+	if t.Resource.Delete.GracePeriodSeconds != nil {
 		asked := o.GracePeriodSeconds
 		if asked != nil && *asked < 0 {
 			one := int64(1)
 			asked = &one
 		}
-		grace = t.Resource.GracePeriodSeconds(old, asked)
+		grace = t.Resource.Delete.GracePeriodSeconds(old, asked)
 	}
 	obj, changed := r.terminating(t.Resource, old, grace)
 	finalizers := obj.GetFinalizers()
-	if !t.Resource.OnlyBegins || old.GetDeletionTimestamp() != nil {
+	if !t.Resource.Delete.OnlyBegins || old.GetDeletionTimestamp() != nil {
 		finalizers = propagated(t.Resource, obj, o.Propagation)
 	}
 	if !slices.Equal(finalizers, obj.GetFinalizers()) {
@@ -103,7 +103,7 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		obj.SetFinalizers(finalizers)
 	}
 	if grace == 0 && !hasFinalizers(t.Resource, obj) {
-		if t.Resource.GracePeriodSeconds == nil {
+		if t.Resource.Delete.GracePeriodSeconds == nil {
 			obj = old
 		}
 		if obj == old || o.DryRun {
@@ -123,7 +123,7 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		return out, err
 	}
 	switch {
-	case !changed && t.Resource.Read != nil:
+	case !changed && t.Resource.Storage.ConvertFromStored != nil:
 		return Outcome{Object: old}, nil
 	case !changed:
 		return Outcome{Object: old, Item: item}, nil
@@ -141,7 +141,7 @@ func propagated(res *api.Resource, obj api.Object, p metav1.DeletionPropagation)
 		switch {
 		case slices.Contains(own, metav1.FinalizerOrphanDependents), slices.Contains(own, metav1.FinalizerDeleteDependents):
 			return own
-		case res.OrphanByDefault:
+		case res.Delete.OrphanByDefault:
 			p = metav1.DeletePropagationOrphan
 		}
 	}
@@ -162,7 +162,7 @@ func propagated(res *api.Resource, obj api.Object, p metav1.DeletionPropagation)
 func (r *Registry) terminating(res *api.Resource, old api.Object, grace int64) (api.Object, bool) {
 	if was := old.GetDeletionTimestamp(); was != nil {
 		g := old.GetDeletionGracePeriodSeconds()
-		if g == nil && res.OnlyBegins {
+		if g == nil && res.Delete.OnlyBegins {
 			obj := old.DeepCopyObject().(api.Object)
 			obj.SetDeletionGracePeriodSeconds(&grace)
 			return obj, true
@@ -173,14 +173,14 @@ func (r *Registry) terminating(res *api.Resource, old api.Object, grace int64) (
 	}
 	obj := old.DeepCopyObject().(api.Object)
 	at := metav1.NewTime(r.o.Now().UTC().Add(time.Duration(grace) * time.Second)).Rfc3339Copy()
-	if res.BeginDelete != nil {
+	if res.Delete.BeginDelete != nil {
 		obj.SetDeletionTimestamp(&at)
-		res.BeginDelete(obj)
+		res.Delete.BeginDelete(obj)
 		return obj, true
 	}
 	if was := old.GetDeletionTimestamp(); was != nil {
 		at = metav1.NewTime(was.Add(time.Duration(grace-*old.GetDeletionGracePeriodSeconds()) * time.Second))
-	} else if res.Generation && obj.GetGeneration() > 0 {
+	} else if res.Update.HasGeneration && obj.GetGeneration() > 0 {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
 	obj.SetDeletionTimestamp(&at)
@@ -221,7 +221,7 @@ func finished(res *api.Resource, obj, old api.Object) bool {
 }
 
 func hasFinalizers(res *api.Resource, obj api.Object) bool {
-	return len(obj.GetFinalizers()) > 0 || res.HasFinalizers != nil && res.HasFinalizers(obj)
+	return len(obj.GetFinalizers()) > 0 || res.Delete.HasFinalizers != nil && res.Delete.HasFinalizers(obj)
 }
 
 // DeleteOptionsOf is what o asks for, if it is valid.
@@ -250,7 +250,7 @@ func DeleteOptionsOf(o *metav1.DeleteOptions) (DeleteOptions, error) {
 // first and word it differently, unless a collection is deleted.
 func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
 	p, named := o.Preconditions, t.groupResource()
-	if p == nil || t.Resource.BeginDelete == nil || o.collection {
+	if p == nil || t.Resource.Delete.BeginDelete == nil || o.collection {
 		named.Resource = t.Resource.Kind
 		return api.CheckPreconditions(named, old, p)
 	}

@@ -77,7 +77,7 @@ func TestDeleteWithFinalizers(t *testing.T) {
 func graceful(t *testing.T, r *Registry) Target {
 	at := r.configMap(t, "x")
 	res := *at.Resource
-	res.GracePeriodSeconds = func(_ api.Object, asked *int64) int64 {
+	res.Delete.GracePeriodSeconds = func(_ api.Object, asked *int64) int64 {
 		if asked != nil {
 			return *asked
 		}

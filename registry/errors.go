@@ -65,7 +65,7 @@ func errCorruptList(t Target, c *storage.CorruptListError) error {
 	details := &metav1.StatusDetails{Group: gr.Group, Kind: gr.Resource, Name: "list"}
 	for _, item := range c.Items {
 		details.Causes = append(details.Causes, metav1.StatusCause{
-			Type: metav1.CauseTypeUnexpectedServerResponse, Field: item.Path, Message: item.Listed(),
+			Type: metav1.CauseTypeUnexpectedServerResponse, Field: item.Path, Message: item.ListText(),
 		})
 	}
 	if c.More {
@@ -107,7 +107,7 @@ func tooLargeResourceVersion(f *storage.FutureRevisionError) error {
 func (r *Registry) preconditionError(t Target, what, want, is string) error {
 	return apierrors.NewConflict(t.groupResource(), t.Name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %[4]s in precondition: %[5]s, %[4]s in object meta: %[6]s",
-		r.o.EtcdPrefix, t.Resource.Prefix, t.Key(), what, want, is))
+		r.o.EtcdPrefix, t.Resource.Storage.Prefix, t.Key(), what, want, is))
 }
 
 // nameTaken is the answer when generated names keep being taken.

@@ -22,19 +22,19 @@ func (t Target) Objects(ctx context.Context, items ...*storage.Item) ([]api.Obje
 		}
 		out[i] = obj
 	}
-	if t.Resource.Read == nil {
+	if t.Resource.Storage.ConvertFromStored == nil {
 		return out, nil
 	}
-	return t.Resource.Read(ctx, out)
+	return t.Resource.Storage.ConvertFromStored(ctx, out)
 }
 
 // object is Objects for one.
 func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, error) {
 	obj, err := item.Object()
-	if err != nil || t.Resource.Read == nil {
+	if err != nil || t.Resource.Storage.ConvertFromStored == nil {
 		return obj, err
 	}
-	out, err := t.Resource.Read(ctx, []api.Object{obj})
+	out, err := t.Resource.Storage.ConvertFromStored(ctx, []api.Object{obj})
 	if err != nil {
 		return nil, err
 	}
@@ -43,10 +43,10 @@ func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, err
 
 // stored is an object of the hub as it is stored.
 func (t Target) stored(ctx context.Context, obj api.Object) (api.Object, error) {
-	if t.Resource.Store == nil {
+	if t.Resource.Storage.ConvertToStored == nil {
 		return obj, nil
 	}
-	return t.Resource.Store(ctx, obj)
+	return t.Resource.Storage.ConvertToStored(ctx, obj)
 }
 
 // asIfStored is obj as it would be read after it was stored, for a dry run: with the
@@ -65,10 +65,10 @@ func (t Target) asIfStored(ctx context.Context, obj api.Object) (api.Object, err
 		return nil, err
 	}
 	out.SetResourceVersion(obj.GetResourceVersion())
-	if t.Resource.Read == nil {
+	if t.Resource.Storage.ConvertFromStored == nil {
 		return out, nil
 	}
-	all, err := t.Resource.Read(ctx, []api.Object{out})
+	all, err := t.Resource.Storage.ConvertFromStored(ctx, []api.Object{out})
 	if err != nil {
 		return nil, err
 	}
@@ -79,10 +79,10 @@ func (t Target) asIfStored(ctx context.Context, obj api.Object) (api.Object, err
 // the request, the item shows nothing that the client may see.
 func (t Target) outcome(ctx context.Context, item *storage.Item) (Outcome, error) {
 	obj, err := item.Object()
-	if err != nil || t.Resource.Read == nil {
+	if err != nil || t.Resource.Storage.ConvertFromStored == nil {
 		return Outcome{Object: obj, Item: item}, err
 	}
-	out, err := t.Resource.Read(ctx, []api.Object{obj})
+	out, err := t.Resource.Storage.ConvertFromStored(ctx, []api.Object{obj})
 	if err != nil {
 		return Outcome{}, err
 	}

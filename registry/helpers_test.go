@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -28,7 +29,7 @@ func newRegistry(t testing.TB) *Registry {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	catalogue, err := api.New(api.BuiltIn()...)
+	catalogue, err := api.New(builtin.Kinds()...)
 	if err != nil {
 		t.Fatal(err)
 	}

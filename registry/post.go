@@ -74,7 +74,7 @@ func (r *Registry) post(ctx context.Context, t Target, sent api.Object, a *Attri
 	}
 	_, err := r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		return t.Sub.Change(old, sent)
-	}, UpdateOptions{WriteOptions: o, Whole: t.Sub.Whole, Preconditions: preconditionsOf(sent)})
+	}, UpdateOptions{WriteOptions: o, Whole: t.Sub.ChangesSpecAndStatus, Preconditions: preconditionsOf(sent)})
 	return nil, err
 }
 

@@ -189,7 +189,7 @@ func (s Selection) scope(t Target) (sc scope, never bool) {
 		sc.key = key(namespace, name)
 	}
 	if sc.key == "" && s.Fields != nil {
-		for _, field := range t.Resource.Indexed {
+		for _, field := range t.Resource.Fields.Indexed {
 			if v, ok := s.Fields.RequiresExactMatch(field); ok {
 				sc.field, sc.value = field, v
 				break

@@ -33,6 +33,11 @@ type Options struct {
 	Schemas ssa.Schemas
 	// Admission is asked before anything is stored; nil admits everything.
 	Admission Admission
+	// Access answers the access checks of kinds; nil turns them off.
+	Access api.Access
+	// Reviews returns the function that answers reviews, by the source that their
+	// api.Virtual names; nil means that there are none.
+	Reviews func(source string) (Review, bool)
 	// Pools are what is handed out to objects that ask for it.
 	Pools Pools
 	// Virtual answers for resources that are computed, by the source that their
@@ -49,8 +54,6 @@ type Registry struct {
 	fields    fieldManagers
 	selectors attributeSlots
 	showables showables
-	access    api.Access
-	reviews   map[string]Review
 
 	// removed stands for the collection of what was taken away.
 	removed *storage.Collection
@@ -59,26 +62,20 @@ type Registry struct {
 	collections map[string]*storage.Collection // by prefix
 }
 
-// SetAdmission makes a the admission of all writes from now on. It is for the
-// start, when admission needs the registry to read from and the registry
-// admission to write.
-func (r *Registry) SetAdmission(a Admission) { r.o.Admission = a }
-
-// SetAccess makes a the answer to api.Resource.CheckAccess, which is not called
-// before. It is for the start, since an Access reads from the registry.
-func (r *Registry) SetAccess(a api.Access) { r.access = a }
-
 // New makes a Registry and gives every stored resource of the catalogue its
 // collection. It is called before the store is started.
 func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Reviews == nil {
+		o.Reviews = func(string) (Review, bool) { return nil, false }
+	}
 	if o.EtcdPrefix == "" {
 		o.EtcdPrefix = "/registry"
 	}
 	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas}, collections: map[string]*storage.Collection{}}
-	r.removed = store.Removed()
+	r.removed = store.ClosedCollection()
 	for _, res := range catalogue.Resources() {
 		if res.Virtual != nil {
 			continue
@@ -102,19 +99,19 @@ func (r *Registry) Add(res *api.Resource, since int64) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.collections[res.Prefix] = c
+	r.collections[res.Storage.Prefix] = c
 	return nil
 }
 
 func collectionConfig(res *api.Resource) storage.CollectionConfig {
 	return storage.CollectionConfig{
-		Prefix:   res.Prefix,
+		Prefix:   res.Storage.Prefix,
 		Encode:   res.EncodeStored,
 		Decode:   res.DecodeStored,
 		Check:    checkOf(res),
 		AsStored: res.AsStored(),
-		Fields:   res.Fields,
-		Index:    res.Indexed,
+		Fields:   res.Fields.Selectable,
+		Index:    res.Fields.Indexed,
 	}
 }
 
@@ -131,8 +128,8 @@ func (r *Registry) Replace(was, is *api.Resource) {
 // is in etcd stays.
 func (r *Registry) Remove(res *api.Resource) {
 	r.mu.Lock()
-	c := r.collections[res.Prefix]
-	delete(r.collections, res.Prefix)
+	c := r.collections[res.Storage.Prefix]
+	delete(r.collections, res.Storage.Prefix)
 	r.mu.Unlock()
 	r.fields.forget(res)
 	r.selectors.forget(res)
@@ -146,7 +143,7 @@ func (r *Registry) Remove(res *api.Resource) {
 func (r *Registry) collection(res *api.Resource) *storage.Collection {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if c := r.collections[res.Prefix]; c != nil {
+	if c := r.collections[res.Storage.Prefix]; c != nil {
 		return c
 	}
 	return r.removed

@@ -82,7 +82,7 @@ type holding struct {
 func (p *Repairer) holdings(ctx context.Context) (out []holding, complete bool, err error) {
 	complete = true
 	for _, res := range p.r.catalogue.Resources() {
-		if res.Held == nil {
+		if res.Delete.Allocated == nil {
 			continue
 		}
 		list, err := p.r.List(ctx, Target{Resource: res, Version: &res.Versions[0]}, ListOptions{Read: storage.Read{Match: storage.Consistent}})
@@ -96,7 +96,7 @@ func (p *Repairer) holdings(ctx context.Context) (out []holding, complete bool, 
 				continue
 			}
 			h := holding{resource: res, object: obj}
-			if h.ips, h.ports = res.Held(obj); len(h.ips)+len(h.ports) > 0 {
+			if h.ips, h.ports = res.Delete.Allocated(obj); len(h.ips)+len(h.ports) > 0 {
 				out = append(out, h)
 			}
 		}
@@ -190,7 +190,7 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 
 // addressMark is an object that says whose an address is.
 type addressMark struct {
-	api.Claim
+	api.IPClaim
 	object api.Object
 }
 
@@ -210,7 +210,7 @@ func (p *Repairer) marks(ctx context.Context, t Target) (map[netip.Addr]*address
 			}
 			continue
 		}
-		if claim, ok := api.ClaimOf(obj); ok {
+		if claim, ok := api.IPClaimOf(obj); ok {
 			out[claim.IP] = &addressMark{claim, obj}
 		}
 	}

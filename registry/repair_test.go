@@ -134,7 +134,7 @@ func TestRepairAddresses(t *testing.T) {
 	others := slices.DeleteFunc([]string{"10.0.0.250", "10.0.0.251", "10.0.0.252"}, func(a string) bool { return a == svc.Spec.ClusterIP })
 	lost, foreign := r.address(t, others[0]), r.address(t, others[1])
 	gone := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: "ns"}}
-	create(t, r, lost, api.TakenAddress(netip.MustParseAddr(lost.Name), "services", gone))
+	create(t, r, lost, api.AllocatedIPAddress(netip.MustParseAddr(lost.Name), "services", gone))
 	create(t, r, foreign, &networkingv1.IPAddress{ObjectMeta: metav1.ObjectMeta{Name: foreign.Name},
 		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Group: "example.com", Resource: "gateways", Name: "g"}}})
 	if _, err := r.Delete(t.Context(), mine, DeleteOptions{}); err != nil {
@@ -169,7 +169,7 @@ func TestRepairAddressOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: "ns"}}
-	create(t, r, at, api.TakenAddress(netip.MustParseAddr(at.Name), "services", gone))
+	create(t, r, at, api.AllocatedIPAddress(netip.MustParseAddr(at.Name), "services", gone))
 	repair(t, p)
 	if got := stored(t, r, at).(*networkingv1.IPAddress).Spec.ParentRef; got.Name != "x" {
 		t.Errorf("the address is that of %v", got)

@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
 // An object is metadata, status and the rest. For Go types the parts are the

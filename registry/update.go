@@ -78,7 +78,7 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 // updateMissing creates the object, if the update may do so. The caller starts over if
 // another client has created it meanwhile.
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
-	if o.Create == nil || !t.Resource.AllowCreateOnUpdate && (!o.Applied || t.Status) || t.Sub != nil {
+	if o.Create == nil || !t.Resource.Update.AllowCreateOnUpdate && (!o.Applied || t.Status) || t.Sub != nil {
 		return Outcome{}, r.StatusError(t, missing)
 	}
 	obj, err := change(ctx, nil)
@@ -94,78 +94,132 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 		}
 	}
 	obj.SetResourceVersion("") // kube-apiserver compares it only with that of an object
-	create := r.createOnce
-	if o.Applied {
-		create = r.createManaged
-	}
-	w := o.WriteOptions
-	w.authorize = o.Create
-	return create(ctx, t, obj, w)
+	w := &creation{write: write{r: r, t: t, obj: obj, o: o.WriteOptions}, applied: o.Applied}
+	w.o.authorize = o.Create
+	return r.createOnce(ctx, w)
 }
 
-// updateOnce tries one compare-and-swap against item.
-func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (out Outcome, err error) {
-	old, err := t.object(ctx, item)
-	if err != nil {
-		return Outcome{}, err
+// update is one attempt to change a stored object.
+type update struct {
+	write
+	options    UpdateOptions
+	change     Change
+	collection *storage.Collection
+	item       *storage.Item
+}
+
+// updateOnce lists the steps of an update in their order. The first step that fails
+// ends it. Update repeats all of them if another write of the object came first.
+func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (Outcome, error) {
+	w := &update{write: write{r: r, t: t, o: o.WriteOptions}, options: o, change: change, collection: c, item: item}
+	err := w.end(ctx, inOrder(ctx,
+		w.readStored,
+		w.checkPreconditions,
+		w.applyChange, // the sent object, a patch or an apply
+		w.checkResourceVersion,
+		w.manageFields,
+		w.checkShowable,
+		w.mutate,
+		w.prepare,
+		w.setGeneration,
+		w.allocate,
+		w.validate,
+		w.admit,
+		w.keepTimes,
+		w.commit,
+	))
+	return w.out, err
+}
+
+func (w *update) readStored(ctx context.Context) (err error) {
+	w.old, err = w.t.object(ctx, w.item)
+	return err
+}
+
+// checkPreconditions compares the stored object with the preconditions of the request.
+func (w *update) checkPreconditions(context.Context) error {
+	return w.r.storagePreconditions(w.t, w.old, w.options.Preconditions)
+}
+
+func (w *update) applyChange(ctx context.Context) (err error) {
+	w.obj, err = w.change(ctx, w.old.DeepCopyObject().(api.Object))
+	return err
+}
+
+// checkResourceVersion compares the stored object with the resourceVersion and the uid
+// that the new state names.
+func (w *update) checkResourceVersion(context.Context) error {
+	return w.r.checkPreconditions(w.t, w.obj, w.old, w.options)
+}
+
+// manageFields updates the managedFields of the object as the request changed it,
+// before anything else changes it. An apply has done so.
+func (w *update) manageFields(context.Context) error {
+	if !w.options.Applied {
+		w.r.manage(w.t, w.old, w.obj, w.o)
 	}
-	if err := r.storagePreconditions(t, old, o.Preconditions); err != nil {
-		return Outcome{}, err
-	}
-	obj, err := change(ctx, old.DeepCopyObject().(api.Object))
-	if err != nil {
-		return Outcome{}, err
-	}
-	if err := r.checkPreconditions(t, obj, old, o); err != nil {
-		return Outcome{}, err
-	}
-	if !o.Applied {
-		r.manage(t, old, obj, o.WriteOptions)
-	}
-	if err := r.checkShowable(t, obj, func(obj api.Object) error {
-		if o.Whole {
+	return nil
+}
+
+func (w *update) checkShowable(ctx context.Context) error {
+	return w.r.checkShowable(w.t, w.obj, func(obj api.Object) error {
+		if w.options.Whole {
 			return nil
 		}
-		return r.prepareUpdate(ctx, t, obj, old)
-	}); err != nil {
-		return Outcome{}, err
-	}
-	a, obj, err := r.mutateUpdate(ctx, t, obj, old, o.WriteOptions)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if !o.Whole {
-		if err := r.prepareUpdate(ctx, t, obj, old); err != nil {
-			return Outcome{}, err
-		}
-	}
-	defer func() { a.end(ctx, err == nil) }()
-	// Validation and validating admission see what was allocated.
-	err = r.allocate(ctx, t, obj, old, o.DryRun, func() (err error) {
-		if !o.Whole {
-			if err := r.checkUpdate(ctx, t, obj, old); err != nil {
-				return err
-			}
-		}
-		if err := r.validate(ctx, a); err != nil {
-			return err
-		}
-		r.keepTimes(t, old, obj)
-		if err := ctx.Err(); err != nil { // nothing was written yet
-			return err
-		}
-		if finished(t.Resource, obj, old) {
-			out, err = r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
-			return err
-		}
-		if o.DryRun {
-			out.Object, err = t.asIfStored(ctx, obj)
-			return err
-		}
-		out, err = r.replace(ctx, t, c, item, obj)
-		return err
+		return w.r.prepareUpdate(ctx, w.t, obj, w.old)
 	})
-	return out, err
+}
+
+// mutate has mutating admission change the object.
+func (w *update) mutate(ctx context.Context) (err error) {
+	w.attributes, w.obj, err = w.r.mutateUpdate(ctx, w.t, w.obj, w.old, w.o)
+	return err
+}
+
+// prepare restores the fields that the request cannot change.
+func (w *update) prepare(ctx context.Context) error {
+	if w.options.Whole {
+		return nil
+	}
+	return w.r.prepareUpdate(ctx, w.t, w.obj, w.old)
+}
+
+// setGeneration increments the generation if the desired state changed.
+func (w *update) setGeneration(context.Context) error {
+	if !w.options.Whole && !w.t.Status && w.t.Resource.IncrementsGeneration(w.obj, w.old) {
+		w.obj.SetGeneration(w.old.GetGeneration() + 1)
+	}
+	return nil
+}
+
+func (w *update) validate(ctx context.Context) error {
+	if w.options.Whole {
+		return nil
+	}
+	return w.r.checkUpdate(ctx, w.t, w.obj, w.old)
+}
+
+// keepTimes reverts managedFields in which nothing but times changed.
+func (w *update) keepTimes(context.Context) error {
+	w.r.keepTimes(w.t, w.old, w.obj)
+	return nil
+}
+
+// commit stores the new state, or deletes the object if the update removed the last
+// thing that kept it. A dry run does neither.
+func (w *update) commit(ctx context.Context) (err error) {
+	if err := ctx.Err(); err != nil { // nothing was written yet
+		return err
+	}
+	switch {
+	case finished(w.t.Resource, w.obj, w.old):
+		w.out, err = w.r.finishDelete(ctx, w.t, w.collection, w.item, w.old, w.obj, w.o.DryRun)
+	case w.o.DryRun:
+		w.out.Object, err = w.t.asIfStored(ctx, w.obj)
+	default:
+		w.out, err = w.r.replace(ctx, w.t, w.collection, w.item, w.obj)
+	}
+	return err
 }
 
 // replace stores obj in the place of item.
@@ -189,7 +243,7 @@ func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOpt
 	}
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {
-		if o.Replace && t.Sub == nil && t.Resource.RequireResourceVersion {
+		if o.Replace && t.Sub == nil && t.Resource.Update.RequireResourceVersion {
 			// Where a kind is named, kube-apiserver names the resource here.
 			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
 			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{
@@ -226,23 +280,17 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 	switch {
 	case t.Status:
 		takeAllButStatus(obj, old)
-		if t.Resource.PrepareStatusUpdate != nil {
-			t.Resource.PrepareStatusUpdate(obj, old)
+		if t.Resource.Status.PrepareForUpdate != nil {
+			t.Resource.Status.PrepareForUpdate(obj, old)
 		}
-	case t.Sub != nil && t.Sub.Keep != nil:
-		t.Sub.Keep(obj, old)
-		if t.Resource.Bumps(obj, old) {
-			obj.SetGeneration(old.GetGeneration() + 1)
-		}
+	case t.Sub != nil && t.Sub.PrepareForUpdate != nil:
+		t.Sub.PrepareForUpdate(obj, old)
 	default:
-		if t.Resource.HasStatus {
+		if t.Resource.Status.Served {
 			copyStatus(obj, old)
 		}
-		if t.Resource.PrepareUpdate != nil {
-			t.Resource.PrepareUpdate(obj, old)
-		}
-		if t.Resource.Bumps(obj, old) {
-			obj.SetGeneration(old.GetGeneration() + 1)
+		if t.Resource.Update.PrepareForUpdate != nil {
+			t.Resource.Update.PrepareForUpdate(obj, old)
 		}
 	}
 	if err := t.usable(obj, old); err != nil {
@@ -258,7 +306,7 @@ func (r *Registry) checkUpdate(ctx context.Context, t Target, obj, old api.Objec
 	switch {
 	case t.Status:
 		errs = append(errs, t.Resource.CheckStatusUpdate(obj, old)...)
-	case t.Sub != nil && t.Sub.Keep != nil:
+	case t.Sub != nil && t.Sub.PrepareForUpdate != nil:
 		errs = append(errs, t.Resource.ValidateMetadataUpdate(obj, old)...)
 		if t.Sub.Validate != nil {
 			errs = append(errs, t.Sub.Validate(obj, old)...)
@@ -294,7 +342,7 @@ func keepMetadata(obj, old api.Object) {
 
 // ttl is how long what is written lives; 0 means for ever.
 func (r *Registry) ttl(res *api.Resource) time.Duration {
-	if res.Expires {
+	if res.Storage.Expires {
 		return r.o.EventTTL
 	}
 	return 0

@@ -54,11 +54,6 @@ func (r *Registry) VirtualList(ctx context.Context, t Target) ([]api.Object, err
 // Who asks is in the scope of ctx.
 type Review func(ctx context.Context, t Target, asked api.Object) (api.Object, error)
 
-// SetReviews says who answers questions, by the source that their api.Virtual
-// names. It is for the start, since what answers may need the registry to read
-// from.
-func (r *Registry) SetReviews(reviews map[string]Review) { r.reviews = reviews }
-
 // VirtualCreate takes an object that is not kept. A question is answered with
 // an object; what asks to change another object is done, and the answer is nil.
 func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, o WriteOptions) (api.Object, error) {
@@ -85,13 +80,13 @@ func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, 
 
 // answer answers a question of a kind that mutating admission has seen.
 func (r *Registry) answer(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object, a *Attributes) (api.Object, error) {
-	answer, ok := r.reviews[source]
+	answer, ok := r.o.Reviews(source)
 	if !ok {
 		return nil, fmt.Errorf("nothing answers %s", kind.Name)
 	}
 	dedup(ctx, obj)
-	if kind.Validate != nil {
-		if errs := kind.Validate(obj); len(errs) > 0 {
+	if kind.Create.Validate != nil {
+		if errs := kind.Create.Validate(obj); len(errs) > 0 {
 			// Without a name, as there is no object that is invalid; and without a
 			// kind, unless it is one that the path does not tell.
 			gk := schema.GroupKind{Group: kind.Versions[0].Group}

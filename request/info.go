@@ -10,45 +10,47 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// Info is what a method and a path ask for, parsed once.
+// Info is the parsed method and path of a request.
 type Info struct {
-	// IsResource tells a request under /api/V/RESOURCE or /apis/G/V/RESOURCE
-	// from one to any other path, for which only Path and Verb are set.
+	// IsResource is set for requests under /api/V/RESOURCE or /apis/G/V/RESOURCE. For all
+	// others only Path and Verb are set.
 	IsResource bool
 	Path       string
-	// Verb is the API verb of a resource request (get, list, watch, create,
-	// update, patch, delete, deletecollection, proxy; empty for other methods)
-	// and the method in lower case of any other request.
+	// Verb is the API verb of a resource request (get, list, watch, create, update, patch,
+	// delete, deletecollection, proxy; empty for other methods), or the method of any other
+	// request in lower case.
 	Verb                        string
 	APIPrefix, Group, Version   string
 	Namespace                   string
 	Resource, Subresource, Name string
-	// In a list or a watch Name is that of the one object which its field selector
-	// picks; PathName is what the path has.
+	// In a list or watch, Name is the name that the field selector requires; see PathName
+	// for the name in the path.
 
-	// IsNamespace: Namespace is the name of the object itself, since the path
-	// leads to a namespace and not into one.
+	// IsNamespace is set if the request is for a Namespace object, whose name is Namespace.
 	IsNamespace bool
-	// FieldSelector and LabelSelector are what a list, watch or deletecollection
-	// is restricted to, as text.
+	// FieldSelector and LabelSelector are the unparsed selectors of a list, watch or
+	// deletecollection.
 	FieldSelector, LabelSelector string
-	// Parts is the path from the resource on, split at its slashes.
+	// Query has the parameters of the URL; nil if there are none. It is shared by all
+	// layers and must not be changed.
+	Query url.Values
+	// Parts are the segments of the path from the resource on.
 	Parts []string
-	// Watch is set for a watch, whichever way it was asked for; WatchPath when
-	// it was by the deprecated /watch/ paths.
+	// Watch is set for a watch, and WatchPath if it was requested by the deprecated /watch/
+	// paths.
 	Watch, WatchPath bool
-	// Err says what is wrong with a path that leads nowhere.
+	// Err is set if the path is malformed.
 	Err error
 }
 
-// Subresources of a namespace, which /namespaces/NAME/X could otherwise be
-// taken for a resource X in a namespace.
+// namespaceSubresources are the subresources of Namespace. Without the list,
+// /namespaces/NAME/X would be the resource X in a namespace.
 var namespaceSubresources = map[string]bool{"status": true, "finalize": true}
 
-// Parse reads the path and the method of r.
+// Parse parses the path, the method and the selectors of r.
 func Parse(r *http.Request) Info {
-	info := Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method)}
-	parts := split(r.URL.Path)
+	info := Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method), Query: parseQuery(r.URL)}
+	parts := splitPath(r.URL.Path)
 	if len(parts) < 3 || (parts[0] != "api" && parts[0] != "apis") {
 		return info
 	}
@@ -63,7 +65,7 @@ func Parse(r *http.Request) Info {
 	info.Verb = verbOf(r.Method)
 	if parts[0] == "watch" || parts[0] == "proxy" {
 		if len(parts) < 2 {
-			return Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method),
+			return Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method), Query: info.Query,
 				Err: fmt.Errorf("unable to determine kind and namespace from url, %v", r.URL)}
 		}
 		info.Verb = parts[0]
@@ -93,20 +95,20 @@ func Parse(r *http.Request) Info {
 		switch info.Verb {
 		case "get":
 			info.Verb = "list"
-			if watchAsked(r.URL) {
+			if info.isWatchQuery() {
 				info.Verb, info.Watch = "watch", true
 			}
-			info.readSelectors(r.URL)
-			info.Name = pickedName(info.FieldSelector)
+			info.readSelectors()
+			info.Name = requiredName(info.FieldSelector)
 		case "delete":
 			info.Verb = "deletecollection"
-			info.readSelectors(r.URL)
+			info.readSelectors()
 		}
 	}
 	return info
 }
 
-// PathName is the name of the object that the path leads to, if it leads to one.
+// PathName returns the name of the object in the path, or "".
 func (i *Info) PathName() string {
 	if len(i.Parts) > 1 {
 		return i.Parts[1]
@@ -114,16 +116,20 @@ func (i *Info) PathName() string {
 	return ""
 }
 
-func (i *Info) readSelectors(u *url.URL) {
-	if !strings.Contains(u.RawQuery, "Selector") {
-		return
+// parseQuery returns the parameters of a URL. Malformed ones are left out.
+func parseQuery(u *url.URL) url.Values {
+	if u.RawQuery == "" {
+		return nil
 	}
-	q := u.Query()
-	i.FieldSelector, i.LabelSelector = q.Get("fieldSelector"), q.Get("labelSelector")
+	return u.Query()
 }
 
-// pickedName is the one name that a field selector allows, if it is such.
-func pickedName(selector string) string {
+func (i *Info) readSelectors() {
+	i.FieldSelector, i.LabelSelector = i.Query.Get("fieldSelector"), i.Query.Get("labelSelector")
+}
+
+// requiredName returns the name that a field selector requires, or "".
+func requiredName(selector string) string {
 	if !strings.Contains(selector, "metadata.name") {
 		return ""
 	}
@@ -138,8 +144,8 @@ func pickedName(selector string) string {
 	return name
 }
 
-// verbOf returns the verb of a method on a resource, which is empty for methods that
-// resources do not have.
+// verbOf returns the verb of a method on a resource, or "" for methods that resources do not
+// support.
 func verbOf(method string) string {
 	switch method {
 	case http.MethodPost:
@@ -156,17 +162,17 @@ func verbOf(method string) string {
 	return ""
 }
 
-// watchAsked tells whether a list is to be a watch. As with all parameters that
-// are true or false, any value but "0" and "false" means true.
-func watchAsked(u *url.URL) bool {
-	if u.RawQuery == "" {
-		return false
-	}
-	v, ok := u.Query()["watch"]
-	return ok && v[0] != "0" && !strings.EqualFold(v[0], "false")
+// isWatchQuery reports whether the query turns a list into a watch. As with all
+// boolean parameters, any value but "0" and "false" means true.
+func (i *Info) isWatchQuery() bool { return BoolParameter(i.Query, "watch") }
+
+// BoolParameter returns the value of a boolean parameter, of which the first counts.
+func BoolParameter(query url.Values, name string) bool {
+	v := query[name]
+	return len(v) > 0 && v[0] != "0" && !strings.EqualFold(v[0], "false")
 }
 
-func split(path string) []string {
+func splitPath(path string) []string {
 	path = strings.Trim(path, "/")
 	if path == "" {
 		return nil

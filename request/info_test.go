@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func parse(method, target string) Info {
+func parseInfo(method, target string) Info {
 	u, err := url.ParseRequestURI(target)
 	if err != nil {
 		u = &url.URL{Path: target}
@@ -18,9 +18,9 @@ func parse(method, target string) Info {
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		request string
-		want    Info // without Path, IsResource and Parts, which are told from the rest
+		want    Info // without Path, IsResource and Parts, which follow from the request
 	}{
-		// Paths outside the API, and above its resources.
+		// Non-resource paths.
 		{"GET /", Info{Verb: "get"}},
 		{"GET ", Info{Verb: "get"}},
 		{"POST /healthz", Info{Verb: "post"}},
@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 		{"FETCH /api/v1/nodes/n", Info{APIPrefix: "api", Version: "v1", Resource: "nodes", Name: "n"}},
 		{"GET /api/v1/namespaces/ns/pods/p/log/more", Info{Verb: "get", APIPrefix: "api", Version: "v1", Namespace: "ns", Resource: "pods", Name: "p", Subresource: "log"}},
 
-		// Namespaces, which are objects and what others are in.
+		// Namespaces and objects in namespaces.
 		{"GET /api/v1/namespaces", Info{Verb: "list", APIPrefix: "api", Version: "v1", Resource: "namespaces"}},
 		{"GET /api/v1/namespaces/ns", Info{Verb: "get", APIPrefix: "api", Version: "v1", Namespace: "ns", Resource: "namespaces", Name: "ns", IsNamespace: true}},
 		{"PUT /api/v1/namespaces/ns/status", Info{Verb: "update", APIPrefix: "api", Version: "v1", Namespace: "ns", Resource: "namespaces", Name: "ns", Subresource: "status", IsNamespace: true}},
@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 		{"DELETE /apis/apps/v1/watch/deployments", Info{Verb: "watch", APIPrefix: "apis", Group: "apps", Version: "v1", Resource: "deployments", Watch: true, WatchPath: true}},
 		{"GET /api/v1/proxy/namespaces/ns/pods/p", Info{Verb: "proxy", APIPrefix: "api", Version: "v1", Namespace: "ns", Resource: "pods", Name: "p"}},
 
-		// Selectors, of which one for a name picks an object to ask permission for.
+		// Selectors; a field selector for a name sets Name, which authorization uses.
 		{"GET /api/v1/pods?labelSelector=a%3Db&fieldSelector=metadata.name%3Dp", Info{Verb: "list", APIPrefix: "api", Version: "v1", Resource: "pods", Name: "p", FieldSelector: "metadata.name=p", LabelSelector: "a=b"}},
 		{"GET /api/v1/pods?watch=1&fieldSelector=metadata.name%3Dp,spec.nodeName%3Dn", Info{Verb: "watch", APIPrefix: "api", Version: "v1", Resource: "pods", Name: "p", Watch: true, FieldSelector: "metadata.name=p,spec.nodeName=n"}},
 		{"GET /api/v1/pods?fieldSelector=metadata.name!%3Dp", Info{Verb: "list", APIPrefix: "api", Version: "v1", Resource: "pods", FieldSelector: "metadata.name!=p"}},
@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 		{"GET /api/v1/watch/pods?fieldSelector=metadata.name%3Dp", Info{Verb: "watch", APIPrefix: "api", Version: "v1", Resource: "pods", Watch: true, WatchPath: true}},
 		{"GET /api/v1/nodes/n?fieldSelector=metadata.name%3Dp", Info{Verb: "get", APIPrefix: "api", Version: "v1", Resource: "nodes", Name: "n"}},
 
-		// Slashes where there should be none.
+		// Redundant slashes.
 		{"GET //api/v1/nodes//", Info{Verb: "list", APIPrefix: "api", Version: "v1", Resource: "nodes"}},
 		{"GET /api//v1/nodes", Info{Verb: "get", APIPrefix: "api", Resource: "v1", Name: "nodes"}},
 		{"GET /api/v1/namespaces//pods", Info{Verb: "list", APIPrefix: "api", Version: "v1", Resource: "pods"}},
@@ -81,7 +81,7 @@ func TestParse(t *testing.T) {
 		{"GET /api/v1/namespaces/a%2Fb/pods", Info{Verb: "get", APIPrefix: "api", Version: "v1", Namespace: "a", Resource: "b", Name: "pods"}},
 	} {
 		method, target, _ := strings.Cut(c.request, " ")
-		got := parse(method, target)
+		got := parseInfo(method, target)
 		if got.IsResource != (c.want.APIPrefix != "") {
 			t.Errorf("%s: IsResource is %t", c.request, got.IsResource)
 		}
@@ -89,21 +89,34 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: Parts is %q", c.request, got.Parts)
 		}
 		got.Path, got.IsResource, got.Parts = "", false, nil
-		if !equal(got, c.want) {
+		if !equalInfo(got, c.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", c.request, got, c.want)
 		}
 	}
 }
 
-// A watch path that names nothing to watch is an error.
+// TestQuery verifies that the parameters are parsed for every form of path, and that a
+// URL without any costs nothing.
+func TestQuery(t *testing.T) {
+	for _, path := range []string{"/healthz", "/api/v1/nodes", "/api/v1/nodes/n", "/api/v1/watch"} {
+		if got := parseInfo("GET", path).Query; got != nil {
+			t.Errorf("%s: got %v", path, got)
+		}
+		if got := parseInfo("GET", path+"?a=1&bad=%zz&a=2").Query; got.Encode() != "a=1&a=2" {
+			t.Errorf("%s: got %v", path, got)
+		}
+	}
+}
+
+// A watch path without a resource is an error.
 func TestParseWatchOfNothing(t *testing.T) {
-	got := parse("GET", "/api/v1/watch")
+	got := parseInfo("GET", "/api/v1/watch")
 	if got.IsResource || got.Watch || got.Verb != "get" || got.Err == nil {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func equal(a, b Info) bool {
+func equalInfo(a, b Info) bool {
 	return a.Verb == b.Verb && a.APIPrefix == b.APIPrefix && a.Group == b.Group && a.Version == b.Version &&
 		a.Namespace == b.Namespace && a.Resource == b.Resource && a.Subresource == b.Subresource && a.Name == b.Name &&
 		a.FieldSelector == b.FieldSelector && a.LabelSelector == b.LabelSelector &&
@@ -116,7 +129,7 @@ func FuzzParse(f *testing.F) {
 		f.Add("DELETE", path)
 	}
 	f.Fuzz(func(t *testing.T, method, target string) {
-		info := parse(method, target)
+		info := parseInfo(method, target)
 		if !info.IsResource {
 			if info.Resource != "" || info.Watch {
 				t.Errorf("no resource, but %+v", info)

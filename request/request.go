@@ -1,7 +1,6 @@
-// Package request holds what every layer may know of the request being served:
-// who asks (User), what for (Info) and the warnings that go back with the
-// answer. It is a leaf: it imports nothing of this project, and everything may
-// import it.
+// Package request has the state of a request that all layers share: the user, the parsed
+// path and the warnings of the response. It is a leaf: it imports no other package of this
+// project, and every package may import it.
 package request
 
 import (
@@ -15,11 +14,11 @@ type User struct {
 	Name   string
 	UID    string
 	Groups []string
-	// Extra are further attributes by lower-case key.
+	// Extra has further attributes by lower-case key.
 	Extra map[string][]string
 }
 
-// Names of users and groups that the server itself knows.
+// Names of the built-in users and groups.
 const (
 	UserAnonymous        = "system:anonymous"
 	UserAPIServer        = "system:apiserver"
@@ -28,31 +27,30 @@ const (
 	GroupUnauthenticated = "system:unauthenticated"
 )
 
-// Scope is what the layers share about one request. The chain makes it before
-// anything else and fills it in as the request goes down.
+// Scope is the state of one request that the layers share. The handler chain creates it
+// first and fills it in.
 type Scope struct {
 	// ID identifies the request in logs and in the Audit-ID header.
 	ID string
-	// Info is what the URL and method ask for.
+	// Info is the parsed method and path.
 	Info Info
-	// User is who asks; nil until authentication has run.
+	// User is the user that is authorized, after impersonation; nil before authentication.
 	User *User
-	// Impersonator is who sent the request, where User is whom he wants to be
-	// for it; nil for those who act as themselves.
+	// Impersonator is the authenticated user if it impersonates User; nil otherwise.
 	Impersonator *User
-	// Routed tells that Info leads to a resource that is served, by a verb that
-	// it has: nothing of it is then made up by the client but names.
+	// Routed is set if Info matches a served resource and a verb that it supports. Then only
+	// names and namespaces in Info are chosen by the client, which bounds the cardinality of
+	// metrics.
 	Routed bool
-	// Begun, where it is set, is to be called when a watch has sent what it
-	// begins with, and is no more than a connection.
-	Begun func()
+	// InitialEventsSent, if set, must be called when a watch has sent its initial events.
+	InitialEventsSent func()
 
 	mu          sync.Mutex
 	warnings    []string
 	annotations map[string]string
 }
 
-// Annotate says something of the request for its audit event.
+// Annotate adds an annotation to the audit event of the request.
 func (s *Scope) Annotate(key, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,15 +60,15 @@ func (s *Scope) Annotate(key, value string) {
 	s.annotations[key] = value
 }
 
-// Annotations returns a copy of what was said of the request so far.
+// Annotations returns a copy of the audit annotations.
 func (s *Scope) Annotations() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.annotations)
 }
 
-// Warn adds a warning to the answer; one that is there already is not added
-// again. It may be called from several goroutines.
+// Warn adds a warning to the response, unless it is there already. It is safe for concurrent
+// use.
 func (s *Scope) Warn(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +80,7 @@ func (s *Scope) Warn(text string) {
 	s.warnings = append(s.warnings, text)
 }
 
-// Warnings returns what was warned of so far, in order.
+// Warnings returns the warnings in the order in which they were added.
 func (s *Scope) Warnings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,13 +94,13 @@ func With(ctx context.Context, s *Scope) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
 
-// AsServer returns a context for what the server writes as itself.
+// AsServer returns a context for writes by the server itself.
 func AsServer(ctx context.Context) context.Context {
 	return With(ctx, &Scope{User: &User{Name: UserAPIServer, Groups: []string{GroupMasters}}})
 }
 
-// From returns the Scope of ctx. A context that carries none gives an empty one
-// that nobody else sees, so that callers need no check.
+// From returns the Scope of ctx, or a new empty one if ctx has none, so that callers need no
+// check.
 func From(ctx context.Context) *Scope {
 	if s, ok := ctx.Value(scopeKey{}).(*Scope); ok {
 		return s

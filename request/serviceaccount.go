@@ -6,26 +6,26 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 )
 
-// Names of service accounts as users, and of the groups that they are in.
+// User name prefix and group of service accounts.
 const (
 	serviceAccountPrefix = "system:serviceaccount:"
-	// GroupServiceAccounts has all service accounts as its members.
+	// GroupServiceAccounts is the group of all service accounts.
 	GroupServiceAccounts = "system:serviceaccounts"
 )
 
-// ServiceAccountName is the name that a service account has as a user.
+// ServiceAccountName returns the user name of a service account.
 func ServiceAccountName(namespace, name string) string {
 	return serviceAccountPrefix + namespace + ":" + name
 }
 
-// ServiceAccountGroups are the groups of the service accounts of a namespace,
-// but for the one of all who are known.
+// ServiceAccountGroups returns the groups of the service accounts in a namespace, without
+// system:authenticated.
 func ServiceAccountGroups(namespace string) []string {
 	return []string{GroupServiceAccounts, GroupServiceAccounts + ":" + namespace}
 }
 
-// SplitServiceAccountName reads what ServiceAccountName writes; ok is false for
-// a user who is no service account.
+// SplitServiceAccountName parses the user name of a service account; ok is false for other
+// users.
 func SplitServiceAccountName(user string) (namespace, name string, ok bool) {
 	rest, ok := strings.CutPrefix(user, serviceAccountPrefix)
 	if !ok {
@@ -38,27 +38,27 @@ func SplitServiceAccountName(user string) (namespace, name string, ok bool) {
 	return namespace, name, true
 }
 
-// nodePrefix begins the names of kubelets as users.
-const nodePrefix = "system:node:"
+// nodeUserPrefix is the prefix of the user names of kubelets.
+const nodeUserPrefix = "system:node:"
 
-// GroupNodes has all kubelets as its members.
+// GroupNodes is the group of all kubelets.
 const GroupNodes = "system:nodes"
 
-// SplitNodeName reads the name of the node out of that of its kubelet's user.
+// SplitNodeName returns the node of a kubelet's user name; ok is false for other users.
 func SplitNodeName(user string) (node string, ok bool) {
-	node, ok = strings.CutPrefix(user, nodePrefix)
+	node, ok = strings.CutPrefix(user, nodeUserPrefix)
 	if !ok || len(validation.NameIsDNSSubdomain(node, false)) > 0 {
 		return "", false
 	}
 	return node, true
 }
 
-// ExtraNodeName is the attribute of a service account that has the node of the
-// pod which its token is bound to.
+// ExtraNodeName is the extra attribute of a service account with the node to whose pod its
+// token is bound.
 const ExtraNodeName = "authentication.kubernetes.io/node-name"
 
-// NodeOfAccount returns the node of a service account; "" means that the user is
-// no service account, or none whose token is bound to one node. user may be nil.
+// NodeOfAccount returns the node to which the token of a service account is bound, or "" for
+// other users and unbound tokens. user may be nil.
 func NodeOfAccount(user *User) string {
 	if user == nil {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// NewUUID makes a random (version 4) UUID, of 36 characters.
+// NewUUID returns a random (version 4) UUID with 36 characters.
 func NewUUID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
-// newRemotes is how group versions are found that other servers serve.
+// newRemotes returns the index of the group versions that other servers serve.
 func (p *parts) newRemotes() (*aggregation.Services, error) {
 	certificate, err := p.proxyCertificate()
 	if err != nil {
@@ -25,11 +25,12 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 	}
 	return aggregation.New(aggregation.Config{
 		Registry: p.reg, Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting},
-		Certificate: certificate, Dial: p.o.Dial, Shown: shown,
+		Certificate: certificate, Dial: p.o.Dial, PeerCertificates: shown,
 	})
 }
 
-// proxyCertificate is who the server is to other API servers.
+// proxyCertificate returns the certificate that the server presents to other API
+// servers.
 func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
 	shown, certFile, keyFile := p.own.proxy, p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile
 	var err error
@@ -45,14 +46,14 @@ func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
 	return func() (*tls.Certificate, error) { return certificate.get(nil) }, nil
 }
 
-// trustIn is what other API servers are told to believe: proxies as they were given
-// or else, if the certificate of this server is of its own making, that one. Files
-// that cannot be read are told of where users are known by them.
-func (s *Server) trustIn(own *certificates) controllers.Trust {
-	a := &s.o.Authentication
+// trustOf returns the CAs and headers that other API servers should trust: those of
+// the configured proxies, or else the server's own proxy certificate if it is not
+// from a file. A file that cannot be read is reported by buildAuthentication.
+func trustOf(o *Options, own *certificates) controllers.Trust {
+	a := &o.Authentication
 	t := controllers.Trust{ClientCA: own.ca.certPEM}
-	if s.o.ClientCAFile != "" {
-		more, _ := os.ReadFile(s.o.ClientCAFile)
+	if o.ClientCAFile != "" {
+		more, _ := os.ReadFile(o.ClientCAFile)
 		t.ClientCA = slices.Concat(t.ClientCA, more)
 	}
 	switch {
@@ -60,7 +61,7 @@ func (s *Server) trustIn(own *certificates) controllers.Trust {
 		t.ProxyCA, _ = os.ReadFile(a.ProxyCAFile)
 		t.Names, t.UserHeaders, t.UIDHeaders = a.ProxyNames, a.ProxyUserHeaders, a.ProxyUIDHeaders
 		t.GroupHeaders, t.ExtraPrefixes = a.ProxyGroupHeaders, a.ProxyPrefixes
-	case s.o.ProxyClientCertFile == "":
+	case o.ProxyClientCertFile == "":
 		t.ProxyCA, t.Names = own.proxyCA.certPEM, []string{frontProxyName}
 		t.UserHeaders, t.GroupHeaders, t.ExtraPrefixes = []string{"X-Remote-User"}, []string{"X-Remote-Group"}, []string{"X-Remote-Extra-"}
 	}

@@ -1,16 +1,13 @@
 package server
 
 import (
-	"maps"
-	"net"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -19,57 +16,45 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// parts is what a server is put together of. Each step uses what the steps
-// before it made.
+// parts are the parts of a server while it starts, in the order in which start makes
+// them. A Server itself keeps only those that Stop ends.
 type parts struct {
 	*Server
-	metrics  *prometheus.Registry
-	inflight *apf.Inflight
-	ledger   *quota.Ledger
-
+	logging   *logProgress
 	own       *certificates
-	trust     controllers.Trust
+	metrics   *prometheus.Registry
 	gates     features.Gates
 	catalogue *api.Catalogue
-	reg       *registry.Registry
-	flow      flowControl
-	published *published
-	self      *identity
 	steps     *bootSteps
-	logging   *logProgress
-	access    *accessControl
-	admission registry.Admission
-	known     *identities
+	guards    *writeGuards
+	reg       *registry.Registry
+	trust     controllers.Trust
+	published *published
+	lease     *identity
+	inflight  *apf.Inflight
+	flow      flowControl
+	// webhookCertificates counts the certificates that webhooks present.
+	webhookCertificates *peercert.Counters
+	access              *accessControl
+	ledger              *quota.Ledger
+	admission           *admission.Chain
+	known               *identities
+	loops               controllers.Config
+	builtIn             builtInControllers
 }
 
-// assemble makes everything that stands behind the listeners. It reads and writes
-// nothing in the store: boot does.
-func (s *Server) assemble(l net.Listener) (*parts, error) {
-	p := &parts{Server: s, metrics: newMetrics(), inflight: apf.NewInflight(nil), ledger: quota.NewLedger()}
-	s.logger, p.logging = watchLog(s.logger)
-	var err error
-	if p.own, err = s.loadCredentials(l); err != nil {
-		return nil, err
-	}
-	p.trust = p.trustIn(p.own)
-	if err := p.openRegistry(); err != nil {
-		return nil, err
-	}
-	p.published = p.publication(p.catalogue, p.reg, l)
-	p.published.trust, p.published.gates = p.trust, p.gates
-	p.steps = newBootSteps(&s.o, p.catalogue)
-	if p.flow, err = p.newFlowControl(p.reg, p.catalogue, p.metrics, p.inflight); err != nil {
-		return nil, err
-	}
-	if err := p.guard(); err != nil {
-		return nil, err
-	}
-	return p, p.answer()
+// openLog wraps the logger, so that a health check notices a log that nobody reads.
+func (p *parts) openLog() error {
+	p.logger, p.logging = watchLog(p.o.Logger)
+	return nil
 }
 
-// openRegistry makes the store, and the registry of the kinds that there are.
-func (p *parts) openRegistry() error {
-	if err := p.readGates(); err != nil {
+// buildCatalogue makes the catalogue of the kinds that the feature gates and
+// --runtime-config enable, and the list of the boot's steps, some of which belong to
+// a kind.
+func (p *parts) buildCatalogue() (err error) {
+	p.metrics = newMetrics()
+	if p.gates, err = readGates(&p.o, p.logger, p.metrics); err != nil {
 		return err
 	}
 	resources, err := p.o.resources()
@@ -79,50 +64,50 @@ func (p *parts) openRegistry() error {
 	if p.catalogue, err = api.New(resources...); err != nil {
 		return err
 	}
-	if p.store, err = p.newStore(); err != nil {
-		return err
-	}
+	p.steps = newBootSteps(&p.o, p.catalogue)
+	return nil
+}
+
+// newMetrics returns a registry with the metrics of the process. Servers in one
+// process report the same ones.
+func newMetrics() *prometheus.Registry {
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return metrics
+}
+
+// buildRegistry makes the registry of the kinds in the catalogue.
+func (p *parts) buildRegistry() (err error) {
+	p.guards = &writeGuards{}
 	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{
 		EtcdPrefix: p.o.EtcdPrefix,
 		EventTTL:   p.o.EventTTL,
 		Pools:      p.o.pools(),
 		Schemas:    ssa.Published(p.catalogue),
+		Admission:  p.guards,
+		Access:     p.guards,
+		Reviews:    p.guards.review,
 		Virtual:    map[string]registry.Source{"componentstatuses": newComponentStatuses(p.store.Healthy)},
 	})
 	return err
 }
 
-// guard makes what decides who may do what, and what objects have to be like.
-func (p *parts) guard() (err error) {
-	if p.hooked, err = peercert.New(p.metrics, "webhooks"); err != nil {
+// buildProxies makes the connections to kubelets, pods and services, and to the
+// servers of aggregated APIs.
+func (p *parts) buildProxies() (err error) {
+	listening := newOwnAddresses(p.listenAddresses(), p.o.pools().Addresses)
+	if p.proxy, err = newConnections(&p.o, p.own, listening); err != nil {
 		return err
 	}
-	if p.access, err = newAccessControl(&p.o, p.gates, p.reg, p.metrics, webhookDialer(p.hooked)); err != nil {
-		return err
-	}
-	chain, err := p.newAdmission(p.gates, p.catalogue, p.reg, p.access.decide, p.metrics, p.ledger)
-	if err != nil {
-		return err
-	}
-	p.admission = &authz.Escalation{Admission: chain, Authorizer: p.access.decide, Roles: p.access.roles}
-	p.reg.SetAccess(&authz.Access{Authorizer: p.access.decide, Registry: p.reg})
-	if p.known, err = p.newIdentities(p.catalogue, p.reg, p.own.ca.certPEM, p.metrics); err != nil {
-		return err
-	}
-	reviews := authz.Reviews(p.access.decide)
-	maps.Copy(reviews, p.known.reviews(&p.o))
-	p.reg.SetReviews(reviews)
-	return nil
+	p.remotes, err = p.newRemotes()
+	return err
 }
 
-// answer makes what answers requests.
-func (p *parts) answer() (err error) {
-	if p.proxy, err = newConnections(&p.o, p.own, p.ownAddresses()); err != nil {
-		return err
-	}
-	if p.remotes, err = p.newRemotes(); err != nil {
-		return err
-	}
+// buildHandler makes the handler of all requests.
+func (p *parts) buildHandler() error {
 	origins, err := originPatterns(p.o.CORSAllowedOrigins)
 	if err != nil {
 		return err
@@ -155,15 +140,4 @@ func (p *parts) answer() (err error) {
 		Metrics:                     p.metrics,
 	})
 	return err
-}
-
-// newMetrics is the server's own registry, with what there is to tell of the
-// process. In a process with several servers, that is the same from each.
-func newMetrics() *prometheus.Registry {
-	metrics := prometheus.NewRegistry()
-	metrics.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
-	return metrics
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -20,97 +17,102 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// identities is what the server knows users by, and gives them.
+// identities authenticates users, and issues the tokens of service accounts.
 type identities struct {
 	authn.Authenticator
-	keys    *authn.Keys
 	issuer  *authn.Issuer
 	lookup  authn.Lookup
 	headers authn.ProxyHeaders
-	// anonymous is what a configuration says of requests without a credential.
-	anonymous *authn.AnonymousConfig
+	// issuers finds the keys of OpenID Connect issuers while it runs; nil if there
+	// are none.
+	issuers *authn.JWTIssuers
 }
 
-// newIdentities decides by what users are known. The order is kube-apiserver's:
-// by the listener they came in by, the server's own token, what a proxy says, a
-// client certificate, a token; and else they are anonymous.
-func (s *Server) newIdentities(catalogue *api.Catalogue, reg *registry.Registry, ownCA []byte, metrics *prometheus.Registry) (*identities, error) {
-	o := &s.o
-	id := &identities{lookup: lookupIn(catalogue, reg)}
-	var err error
-	if id.keys, err = readKeys(o); err != nil {
-		return nil, err
+// buildAuthentication makes the authentication methods that the options choose, in
+// kube-apiserver's order: the listener of the request, the server's own token, an
+// authenticating proxy, a client certificate, other tokens; any other request is
+// anonymous.
+func (p *parts) buildAuthentication() error {
+	o, audiences := &p.o, p.o.Authentication.audiences()
+	keys, err := readKeys(o)
+	if err != nil {
+		return err
 	}
-	id.issuer = &authn.Issuer{Name: o.Authentication.Issuers[0], Keys: id.keys}
 	own := authn.TokenFile{}
-	own.Add(s.Token, &request.User{Name: adminName, Groups: []string{request.GroupMasters}})
-	methods := authn.Union{authn.Trusted{}, authn.Bearer{Tokens: authn.ForServer(o.Authentication.audiences(), own)}}
+	own.Add(p.Token, &request.User{Name: adminName, Groups: []string{request.GroupMasters}})
+	methods := authn.Union{authn.Trusted{}, authn.Bearer{Tokens: authn.ForServer(audiences, own)}}
 	proxy, err := newProxy(o)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	var headers authn.ProxyHeaders
 	if proxy != nil {
-		id.headers = proxy.ProxyHeaders
+		headers = proxy.ProxyHeaders
 		methods = append(methods, proxy)
 	}
-	cas, err := authn.NewCAFile(ownCA, o.ClientCAFile, o.Logger)
+	cas, err := authn.NewCAFile(p.own.ca.certPEM, o.ClientCAFile, o.Logger)
 	if err != nil {
-		return nil, fmt.Errorf("--client-ca-file: %w", err)
+		return fmt.Errorf("--client-ca-file: %w", err)
 	}
-	counts, err := authn.NewTokenMetrics(metrics)
+	counts, err := authn.NewTokenMetrics(p.metrics)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	tokens, err := s.newTokens(id, catalogue, reg, counts)
+	lookup := lookupIn(p.catalogue, p.reg)
+	tokens, err := newTokens(o, &authn.ServiceAccounts{
+		Issuers: o.Authentication.Issuers, Keys: keys, Audiences: audiences, NoLookup: o.Authentication.NoLookup,
+		Objects: lookup, OnSecretTokenUse: recordTokenUse(p.catalogue, p.reg), Metrics: counts,
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	certificates := authn.NewX509(cas)
-	certificates.Metrics = counts
-	methods = append(methods, certificates, authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
-	id.Authenticator = methods
-	paths, anonymous := []string(nil), !o.NoAnonymous
-	if id.anonymous != nil {
-		if o.NoAnonymous {
-			return nil, errors.New("--anonymous-auth: cannot be set where --authentication-config says what is anonymous")
-		}
-		paths, anonymous = id.anonymous.AnonymousPaths()
+	external, err := newExternalTokens(o, counts, webhookDialer(p.webhookCertificates))
+	if err != nil {
+		return err
 	}
-	if anonymous {
-		id.Authenticator = authn.WithAnonymous(methods, paths...)
+	tokens = append(tokens, external.tokens...)
+	methods = append(methods, authn.NewX509(cas, counts), authn.Bearer{Tokens: tokens}, authn.WebSocket{Tokens: tokens})
+	authenticator, err := withAnonymous(methods, o, external.anonymous)
+	if err != nil {
+		return err
 	}
-	return id, nil
+	issuer := &authn.Issuer{Name: o.Authentication.Issuers[0], Keys: keys}
+	p.known = &identities{Authenticator: authenticator, issuer: issuer, lookup: lookup, headers: headers, issuers: external.issuers}
+	return nil
 }
 
-// newTokens are the kinds of bearer tokens, in the order in which they are
-// asked.
-func (s *Server) newTokens(id *identities, catalogue *api.Catalogue, reg *registry.Registry, counts *authn.TokenMetrics) (authn.Tokens, error) {
-	o, audiences := &s.o, s.o.Authentication.audiences()
+// newTokens returns the authenticators of tokens that the server's own files and
+// objects describe, in the order in which they are tried.
+func newTokens(o *Options, accounts *authn.ServiceAccounts) (authn.Tokens, error) {
 	var tokens authn.Tokens
 	if o.TokenFile != "" {
 		file, err := authn.ReadTokenFile(o.TokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("--token-auth-file: %w", err)
 		}
-		tokens = append(tokens, authn.ForServer(audiences, file))
+		tokens = append(tokens, authn.ForServer(accounts.Audiences, file))
 	}
-	tokens = append(tokens, &authn.ServiceAccounts{
-		Issuers:   o.Authentication.Issuers,
-		Keys:      id.keys,
-		Audiences: audiences,
-		NoLookup:  o.Authentication.NoLookup,
-		Objects:   id.lookup,
-		Used:      noteUse(catalogue, reg),
-		Metrics:   counts,
-	})
+	tokens = append(tokens, accounts)
 	if o.Authentication.BootstrapTokens {
-		tokens = append(tokens, authn.ForServer(audiences, &authn.BootstrapTokens{Objects: id.lookup}))
+		tokens = append(tokens, authn.ForServer(accounts.Audiences, &authn.BootstrapTokens{Objects: accounts.Objects}))
 	}
-	others, err := s.otherTokens(id, counts)
-	if err != nil {
-		return nil, err
+	return tokens, nil
+}
+
+// withAnonymous makes requests without a credential anonymous, unless the options or
+// the configuration, which may be nil, refuse them.
+func withAnonymous(methods authn.Union, o *Options, configured *authn.AnonymousConfig) (authn.Authenticator, error) {
+	paths, anonymous := []string(nil), !o.NoAnonymous
+	if configured != nil {
+		if o.NoAnonymous {
+			return nil, errors.New("--anonymous-auth: cannot be set where --authentication-config says what is anonymous")
+		}
+		paths, anonymous = configured.AnonymousPaths()
 	}
-	return append(tokens, others...), nil
+	if !anonymous {
+		return methods, nil
+	}
+	return authn.WithAnonymous(methods, paths...), nil
 }
 
 // readKeys reads the keys of service accounts. Without one to sign by, the
@@ -123,7 +125,7 @@ func readKeys(o *Options) (*authn.Keys, error) {
 	if keys.CanSign() {
 		return keys, nil
 	}
-	return authn.OwnKeys(filepath.Join(o.CertDir, "sa.key"), keys), nil
+	return authn.NewGeneratedKeys(filepath.Join(o.CertDir, "sa.key"), keys), nil
 }
 
 // newProxy is the method of authenticating proxies; nil if none are believed.
@@ -144,11 +146,11 @@ func newProxy(o *Options) (*authn.Proxy, error) {
 // reviews answer questions about identities.
 func (id *identities) reviews(o *Options) map[string]registry.Review {
 	return authn.Reviews(id, o.Authentication.audiences(), &authn.TokenRequests{
-		Issuer:    id.issuer,
-		Audiences: o.Authentication.audiences(),
-		Longest:   o.Authentication.MaxTokenExpiration,
-		Extend:    !o.Authentication.NoExtension,
-		Objects:   id.lookup,
+		Issuer:           id.issuer,
+		Audiences:        o.Authentication.audiences(),
+		MaxExpiration:    o.Authentication.MaxTokenExpiration,
+		ExtendExpiration: !o.Authentication.NoExtension,
+		Objects:          id.lookup,
 	})
 }
 
@@ -158,7 +160,7 @@ func (id *identities) discovery(o *Options, url string) *authn.Discovery {
 	if uri == "" {
 		uri = url + "/openid/v1/jwks"
 	}
-	return &authn.Discovery{Issuer: id.issuer.Name, JWKSURI: uri, Keys: id.keys}
+	return &authn.Discovery{Issuer: id.issuer.Name, JWKSURI: uri, Keys: id.issuer.Keys}
 }
 
 // lookupIn reads objects of the core group for authentication.
@@ -187,9 +189,10 @@ func lookupIn(catalogue *api.Catalogue, reg *registry.Registry) authn.Lookup {
 	}
 }
 
-// noteUse writes to a Secret on which day its token was last used. That it
-// cannot be written keeps nobody out.
-func noteUse(catalogue *api.Catalogue, reg *registry.Registry) func(context.Context, *corev1.Secret) {
+// recordTokenUse returns a function that labels a Secret with the day on which its
+// token was last used. A user whose Secret cannot be written is authenticated all the
+// same.
+func recordTokenUse(catalogue *api.Catalogue, reg *registry.Registry) func(context.Context, *corev1.Secret) {
 	res, version, ok := find(catalogue, corev1.SchemeGroupVersion, "secrets")
 	return func(ctx context.Context, secret *corev1.Secret) {
 		today := time.Now().UTC().Format(time.DateOnly)
@@ -204,39 +207,3 @@ func noteUse(catalogue *api.Catalogue, reg *registry.Registry) func(context.Cont
 		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ownManager}})
 	}
 }
-
-// loadServing returns the pair to serve with, and what clients verify it by: a
-// pair that was brought along is not of the server's CA, and its own
-// certificates are all that is known about it.
-func loadServing(o *Options, own *certificates) (serving *pair, verify []byte, err error) {
-	if o.TLSCertFile == "" {
-		if own.serving.cert.CheckSignatureFrom(own.ca.cert) != nil {
-			return own.serving, own.serving.certPEM, nil
-		}
-		return own.serving, own.ca.certPEM, nil
-	}
-	serving, err = readPair(o.TLSCertFile, o.TLSKeyFile)
-	if errors.Is(err, errMismatch) {
-		return nil, nil, fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("--tls-cert-file: %w", err)
-	}
-	return serving, serving.certPEM, nil
-}
-
-// serverNameFor returns the name to look for in a certificate that is not for
-// the host by which it is reached; empty where it is.
-func serverNameFor(p *pair, host string) string {
-	switch {
-	case p.cert.VerifyHostname(host) == nil:
-		return ""
-	case len(p.cert.DNSNames) > 0:
-		return p.cert.DNSNames[0]
-	case len(p.cert.IPAddresses) > 0:
-		return p.cert.IPAddresses[0].String()
-	}
-	return ""
-}
-
-func newToken() string { return rand.Text() + rand.Text() }

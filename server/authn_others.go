@@ -9,37 +9,46 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 )
 
-// otherTokens returns the authenticators of tokens of other issuers: those in an
+// externalTokens are the tokens of other issuers.
+type externalTokens struct {
+	tokens authn.Tokens
+	// issuers finds the keys of OpenID Connect issuers while it runs; nil if there
+	// are none.
+	issuers *authn.JWTIssuers
+	// anonymous configures requests without a credential, if a configuration file
+	// does.
+	anonymous *authn.AnonymousConfig
+}
+
+// newExternalTokens returns the authenticators of tokens of other issuers: those in an
 // AuthenticationConfiguration, or in the flags with the same meaning, and a webhook.
-func (s *Server) otherTokens(id *identities, counts *authn.TokenMetrics) (authn.Tokens, error) {
-	o, a := &s.o, &s.o.Authentication
-	var tokens authn.Tokens
+func newExternalTokens(o *Options, counts *authn.TokenMetrics, dial webhookDial) (e externalTokens, err error) {
+	a := &o.Authentication
 	config, data, err := a.config()
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	if config != nil {
 		flag := "--oidc-issuer-url"
 		if a.ConfigFile != "" {
 			flag = "--authentication-config"
 		}
-		others, err := authn.NewOtherIssuers(config, a.ConfigFile, data, a.Issuers, o.Logger)
+		e.issuers, err = authn.NewJWTIssuers(config, a.ConfigFile, data, a.Issuers, o.Logger)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", flag, err)
+			return e, fmt.Errorf("%s: %w", flag, err)
 		}
-		id.anonymous = config.Anonymous
-		s.keep("finding issuers", func() { others.Run(s.lifetime) })
-		tokens = append(tokens, authn.Cached(authn.ForServer(a.audiences(), others), authn.UsualTTL, counts))
+		e.anonymous = config.Anonymous
+		e.tokens = append(e.tokens, authn.NewTokenCache(authn.ForServer(a.audiences(), e.issuers), authn.DefaultTokenTTL, counts))
 	}
 	if a.WebhookFile != "" {
-		client, url, err := webhookDialer(s.hooked)(a.WebhookFile)
+		client, url, err := dial(a.WebhookFile)
 		if err != nil {
-			return nil, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
+			return e, fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 		}
 		webhook := &authn.Webhook{Client: client, URL: url, V1beta1: a.WebhookVersion != "v1", Audiences: a.audiences()}
-		tokens = append(tokens, authn.Cached(webhook, a.WebhookTTL, counts))
+		e.tokens = append(e.tokens, authn.NewTokenCache(webhook, a.WebhookTTL, counts))
 	}
-	return tokens, nil
+	return e, nil
 }
 
 // config returns the AuthenticationConfiguration in the file, or one with the
@@ -88,5 +97,5 @@ func (o OIDC) jwt() (authn.JWT, error) {
 		}
 		j.Issuer.CertificateAuthority = string(ca)
 	}
-	return j.SignedBy(o.Algorithms), nil
+	return j.WithAlgorithms(o.Algorithms), nil
 }

@@ -32,7 +32,7 @@ func (a *Authorization) modes() []string {
 func (a *Authorization) authorizers() *authz.Configuration {
 	c := &authz.Configuration{}
 	for _, mode := range a.modes() {
-		choice := authz.Choice{Type: mode, Name: strings.ToLower(mode)}
+		choice := authz.AuthorizerConfiguration{Type: mode, Name: strings.ToLower(mode)}
 		if mode == authz.ModeWebhook {
 			choice.Name, choice.Webhook = "default", a.webhookChoice()
 		}
@@ -41,8 +41,8 @@ func (a *Authorization) authorizers() *authz.Configuration {
 	return c
 }
 
-func (a *Authorization) webhookChoice() *authz.WebhookChoice {
-	w := &authz.WebhookChoice{
+func (a *Authorization) webhookChoice() *authz.WebhookConfiguration {
+	w := &authz.WebhookConfiguration{
 		AuthorizedTTL:              metav1.Duration{Duration: a.AuthorizedTTL},
 		UnauthorizedTTL:            metav1.Duration{Duration: a.UnauthorizedTTL},
 		SubjectAccessReviewVersion: a.WebhookVersion, FailurePolicy: "NoOpinion",

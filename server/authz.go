@@ -6,46 +6,47 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/miniapiserver/miniapiserver/authz"
-	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
-	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// accessControl is the access control of a server: who decides, and the roles that some decide by.
+// accessControl decides what users may do.
 type accessControl struct {
 	decide  authz.Authorizer
 	roles   *authz.RBAC
 	metrics *authz.Metrics
 }
 
-// newAccessControl puts the authorizers together that the options choose.
-func newAccessControl(o *Options, gates features.Gates, reg *registry.Registry, registerer prometheus.Registerer, dial webhookDial) (*accessControl, error) {
-	metrics, err := authz.NewMetrics(registerer)
+// buildAuthorization makes the authorizers that the options choose.
+func (p *parts) buildAuthorization() error {
+	metrics, err := authz.NewMetrics(p.metrics)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	roles, err := authz.NewRBAC(reg)
+	if p.webhookCertificates, err = peercert.New(p.metrics, "webhooks"); err != nil {
+		return err
+	}
+	roles, err := authz.NewRBAC(p.reg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	builder := &authz.Builder{
-		RBAC: roles, Node: authz.NewNode(reg, gates), Metrics: metrics, PolicyFile: o.Authorization.PolicyFile,
-		Dial: dial, Logger: o.Logger,
+		RBAC: roles, Node: authz.NewNode(p.reg, p.gates), Metrics: metrics, PolicyFile: p.o.Authorization.PolicyFile,
+		Dial: webhookDialer(p.webhookCertificates), Logger: p.o.Logger,
 	}
-	c := &accessControl{roles: roles, metrics: metrics}
-	if o.Authorization.ConfigFile != "" {
-		if c.decide, err = builder.BuildFile(o.Authorization.ConfigFile); err != nil {
-			return nil, fmt.Errorf("--authorization-config: %w", err)
+	p.access = &accessControl{roles: roles, metrics: metrics}
+	if p.o.Authorization.ConfigFile != "" {
+		if p.access.decide, err = builder.BuildFile(p.o.Authorization.ConfigFile); err != nil {
+			return fmt.Errorf("--authorization-config: %w", err)
 		}
-	} else if c.decide, err = builder.Build(o.Authorization.authorizers()); err != nil {
-		return nil, fmt.Errorf("--authorization-mode: %w", err)
+	} else if p.access.decide, err = builder.Build(p.o.Authorization.authorizers()); err != nil {
+		return fmt.Errorf("--authorization-mode: %w", err)
 	}
-	return c, nil
+	return nil
 }
 
 // webhookDial makes a client of a file in the form of a kubeconfig, which says
@@ -77,6 +78,6 @@ func dialWebhook(file string) (*http.Client, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.CheckRedirect = outbound.NoRedirect
 	return client, config.Host, nil
 }

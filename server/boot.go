@@ -5,40 +5,14 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/controllers"
 )
 
-// boot connects the store, loads what is in it, makes the objects that every
-// server has, and starts what works beside requests. Each step that has a health
-// check is finished when its work is done. After boot all requests are served;
-// controllers are only made ready.
-func (p *parts) boot(ctx context.Context) error {
-	p.steps.finish(stepAdmission) // assemble made the plugins
-	for _, step := range []func(context.Context) error{
-		p.openCaches, p.populate, p.configureFlow, p.loadCustomKinds, p.loadServices,
-	} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	repaired := p.repair()
-	p.store.EndBootstrap()
-	p.handler.Started()
-	p.runOwnLoops()
-	select {
-	case <-repaired:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+// The steps of a boot load what the store has and start what works beside requests.
+// A step with a health check finishes that check when its work is done.
 
-// openCaches connects the store and fills the caches.
-func (p *parts) openCaches(ctx context.Context) error {
-	if err := p.connectStore(ctx); err != nil {
-		return err
-	}
+// loadCaches fills the caches from the store, and follows it from then on.
+func (p *parts) loadCaches(ctx context.Context) error {
 	if err := p.store.Start(ctx); err != nil {
 		return err
 	}
@@ -46,33 +20,27 @@ func (p *parts) openCaches(ctx context.Context) error {
 	return nil
 }
 
-// populate makes the objects that every server has. Admission holds for all later
-// writes: a stored webhook configuration whose webhook does not answer must not
-// keep the server from starting, since only a running server can delete it.
-func (p *parts) populate(ctx context.Context) (err error) {
+// bootstrapObjects creates the objects that every server has, where they are missing,
+// and begins to renew the server's lease.
+func (p *parts) bootstrapObjects(ctx context.Context) error {
 	if err := bootstrap(ctx, p.published); err != nil {
 		return err
 	}
-	if err := p.flow.keeper.Bootstrap(ctx); err != nil {
+	if err := p.flow.controller.Bootstrap(ctx); err != nil {
 		return fmt.Errorf("flow control: %w", err)
 	}
 	p.steps.finish(stepRoles, stepPriorityClasses, stepAutoregistration, stepService, stepServiceCIDR)
-	p.self, err = newIdentity(p.published, p.logger)
-	if err == nil {
-		err = p.self.renew(asServer(ctx))
-	}
-	if err != nil {
+	if err := p.lease.renew(asServer(ctx)); err != nil {
 		return fmt.Errorf("the server's lease: %w", err)
 	}
+	p.runLoop("the server's lease", func() { p.lease.run(asServer(p.lifetime)) })
 	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
-	p.reg.SetAdmission(p.admission)
-	p.keep("the server's lease", func() { p.self.run(asServer(p.lifetime)) })
 	return nil
 }
 
-// configureFlow configures flow control by its objects, and follows them.
-func (p *parts) configureFlow(ctx context.Context) error {
-	if err := p.flow.keeper.Configure(ctx); err != nil {
+// configureFlowControl configures flow control by its objects, and follows them.
+func (p *parts) configureFlowControl(ctx context.Context) error {
+	if err := p.flow.controller.Configure(ctx); err != nil {
 		return fmt.Errorf("flow control: %w", err)
 	}
 	p.runFlowControl(p.flow)
@@ -80,52 +48,69 @@ func (p *parts) configureFlow(ctx context.Context) error {
 	return nil
 }
 
-// loadCustomKinds brings the custom kinds into the catalogue and follows their
+// loadCustomKinds adds the custom kinds to the catalogue, and follows their
 // definitions.
-func (p *parts) loadCustomKinds(ctx context.Context) (err error) {
-	if p.loops, err = p.controllersConfig(p.own, p.catalogue, p.reg); err != nil {
-		return err
+func (p *parts) loadCustomKinds(ctx context.Context) error {
+	kinds := p.builtIn.customKinds
+	if kinds != nil {
+		if err := kinds.Load(ctx); err != nil {
+			return fmt.Errorf("custom kinds: %w", err)
+		}
+		p.runLoop("following custom kinds", func() { kinds.Run(p.lifetime) })
 	}
-	p.loops.Ledger, p.loops.Tokens = p.ledger, p.known.issuer
-	follow, err := p.serveCustomKinds(ctx)
-	if err != nil {
-		return err
-	}
-	p.steps.finish(stepDefinitionsRead)
-	p.keep("following custom kinds", follow)
-	p.steps.finish(stepCustomKinds)
+	p.steps.finish(stepDefinitionsRead, stepCustomKinds)
 	return nil
 }
 
-// loadServices keeps what there is to keep of APIServices: those of what the server
-// serves itself, what becomes of those of others, and what others are told.
-func (p *parts) loadServices(ctx context.Context) error {
-	if e := controllers.NewExtensions(p.loops, p.trust); e != nil {
-		p.keep("publishing authentication", func() { e.Run(p.lifetime) })
+// loadAPIServices maintains APIServices: those of the group versions that this server
+// serves, the availability of those of other servers, and the ConfigMap from which
+// other servers learn how to authenticate users.
+func (p *parts) loadAPIServices(ctx context.Context) error {
+	if e := p.builtIn.extensions; e != nil {
+		p.runLoop("publishing authentication", func() { e.Run(p.lifetime) })
 	}
 	p.steps.finish(stepExtensionInfo, stepProxyCertificate)
-	if local := controllers.NewLocalServices(p.loops); local != nil {
+	if local, remote := p.builtIn.localServices, p.builtIn.remoteServices; local != nil {
 		if err := local.Load(ctx); err != nil {
 			return fmt.Errorf("local APIServices: %w", err)
 		}
-		metrics, err := aggregation.NewMetrics(p.metrics)
-		if err != nil {
-			return err
-		}
-		remote := controllers.NewRemoteServices(p.loops, p.remotes, metrics)
-		p.keep("local APIServices", func() { local.Run(p.lifetime) })
-		p.keep("remote APIServices", func() { remote.Run(p.lifetime) })
+		p.runLoop("local APIServices", func() { local.Run(p.lifetime) })
+		p.runLoop("remote APIServices", func() { remote.Run(p.lifetime) })
 	}
 	p.steps.finish(stepLocalServices, stepRemoteServices, stepServiceDiscovery, stepOpenAPIv2, stepOpenAPIv3)
 	return nil
 }
 
-// repair starts the repair of allocations. The channel is closed after the first
-// time.
-func (p *parts) repair() <-chan struct{} {
+// findIssuers looks for the keys of OpenID Connect issuers.
+func (p *parts) findIssuers(context.Context) error {
+	if issuers := p.known.issuers; issuers != nil {
+		p.runLoop("finding issuers", func() { issuers.Run(p.lifetime) })
+	}
+	return nil
+}
+
+// serveResources ends the refusal of requests for resources, and starts the loops that
+// belong to an API server rather than to a controller manager.
+func (p *parts) serveResources(context.Context) error {
+	p.store.EndBootstrap()
+	p.handler.Started()
+	for step, run := range map[string]func(context.Context, controllers.Config){
+		stepNamespaces:    controllers.MaintainSystemNamespaces,
+		stepExpiredLeases: controllers.DeleteExpiredIdentityLeases,
+		stepTokenTracking: controllers.MaintainTokenTracking,
+	} {
+		p.runLoop(step, func() { run(p.lifetime, p.loops) })
+		p.steps.finish(step)
+	}
+	return nil
+}
+
+// repairAllocations starts the loop that repairs allocations, and waits for its first
+// run.
+func (p *parts) repairAllocations(ctx context.Context) error {
 	first := make(chan struct{})
 	var once sync.Once
-	p.keep("repairing allocations", func() {
+	p.runLoop("repairing allocations", func() {
 		p.reg.NewRepairer(p.logger).Run(asServer(p.lifetime), repairInterval, func(err error) {
 			if err == nil {
 				p.steps.finish(stepRepair)
@@ -133,18 +118,17 @@ func (p *parts) repair() <-chan struct{} {
 			once.Do(func() { close(first) })
 		})
 	})
-	return first
+	select {
+	case <-first:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// runOwnLoops starts the loops that are part of an API server and not of a
-// controller manager.
-func (p *parts) runOwnLoops() {
-	for step, run := range map[string]func(context.Context, controllers.Config){
-		stepNamespaces:    controllers.KeepSystemNamespaces,
-		stepExpiredLeases: controllers.DeleteExpiredIdentityLeases,
-		stepTokenTracking: controllers.KeepTokenTracking,
-	} {
-		p.keep(string(step), func() { run(p.lifetime, p.loops) })
-		p.steps.finish(step)
-	}
+// startControllers starts the controllers that --controllers leaves on. Nobody waits
+// for what they do first.
+func (p *parts) startControllers(context.Context) error {
+	p.controllers = controllers.Start(p.lifetime, p.loops, p.o.ControllersOff...)
+	return nil
 }

@@ -13,6 +13,8 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apiregistration"
+	"github.com/miniapiserver/miniapiserver/api/scheduling"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -34,20 +36,20 @@ func bootstrap(ctx context.Context, p *published) error {
 			return err
 		}
 	}
-	for _, class := range api.SystemPriorityClasses() {
+	for _, class := range scheduling.SystemPriorityClasses() {
 		if err := add(schedulingv1.Resource("priorityclasses"), class); err != nil {
 			return err
 		}
 	}
 	for _, a := range controllers.BuiltInServices(p.catalogue) {
-		if err := add(apiregistrationv1.Resource(api.APIServices), a); err != nil {
+		if err := add(apiregistrationv1.Resource(apiregistration.APIServices), a); err != nil {
 			return err
 		}
 	}
-	if err := add(corev1.Resource("configmaps"), controllers.ExtensionInfo(p.trust, p.now())); err != nil {
+	if err := add(corev1.Resource("configmaps"), controllers.NewExtensionConfigMap(p.trust, p.now())); err != nil {
 		return err
 	}
-	if err := add(corev1.Resource("configmaps"), controllers.TokenTracking(p.now())); err != nil {
+	if err := add(corev1.Resource("configmaps"), controllers.NewTokenTrackingConfigMap(p.now())); err != nil {
 		return err
 	}
 	if p.kubeletClient {
@@ -56,12 +58,12 @@ func bootstrap(ctx context.Context, p *published) error {
 		}
 	}
 	others := len(made)
-	for _, obj := range authz.Defaults(p.gates) {
-		if err := add(authz.ResourceOf(obj), obj); err != nil {
+	for _, obj := range authz.BootstrapPolicy(p.gates) {
+		if err := add(authz.PolicyResource(obj), obj); err != nil {
 			return err
 		}
 	}
-	if err := authz.Reconcile(ctx, reg, made[others:], ownManager); err != nil {
+	if err := authz.ReconcileBootstrapPolicy(ctx, reg, made[others:], ownManager); err != nil {
 		return fmt.Errorf("default roles: %w", err)
 	}
 	if err := reg.CreateMissing(ctx, made, ownManager); err != nil {

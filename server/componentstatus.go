@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
 // componentStatuses finds out how the parts of a control plane are doing, each
@@ -29,15 +30,11 @@ type component struct {
 // newComponentStatuses looks at etcd through the store, and at the scheduler
 // and the controller manager at their health ports.
 func newComponentStatuses(etcd func(context.Context) error) *componentStatuses {
-	client := &http.Client{
-		Timeout: 2 * time.Second,
-		Transport: &http.Transport{
-			DisableKeepAlives: true,
-			// Their certificates are their own; nothing secret is sent or learnt.
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	// They sign their certificates themselves. The requests and responses hold no secrets.
+	transport := outbound.Transport(outbound.Config{TLS: &tls.Config{InsecureSkipVerify: true}})
+	transport.DisableKeepAlives = true
+	client := outbound.Client(transport)
+	client.Timeout = 2 * time.Second
 	return &componentStatuses{parts: []component{
 		{"controller-manager", healthz(client, "https://127.0.0.1:10257/healthz")},
 		{"scheduler", healthz(client, "https://127.0.0.1:10259/healthz")},

@@ -4,31 +4,65 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
-	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/registry/hooks"
+	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
-// controllersConfig is what controllers need, with what the options say of it.
-func (s *Server) controllersConfig(own *certificates, catalogue *api.Catalogue, reg *registry.Registry) (controllers.Config, error) {
+// builtInControllers are the controllers that are part of an API server. A
+// controller whose kinds are turned off is nil.
+type builtInControllers struct {
+	customKinds    *controllers.CustomKinds
+	extensions     *controllers.Extensions
+	localServices  *controllers.LocalServices
+	remoteServices *controllers.RemoteServices
+}
+
+// buildControllers makes the controllers that boot runs, and the configuration of
+// those that --controllers chooses from.
+func (p *parts) buildControllers() (err error) {
+	if p.loops, err = p.controllersConfig(); err != nil {
+		return err
+	}
+	p.converters = hooks.New(hooks.Config{
+		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.webhookCertificates,
+	})
+	if p.builtIn.customKinds, err = controllers.NewCustomKinds(p.loops, p.handler.Forget, p.converters, p.metrics); err != nil {
+		return fmt.Errorf("custom kinds: %w", err)
+	}
+	metrics, err := aggregation.NewMetrics(p.metrics)
+	if err != nil {
+		return err
+	}
+	p.builtIn.extensions = controllers.NewExtensions(p.loops, p.trust)
+	p.builtIn.localServices = controllers.NewLocalServices(p.loops)
+	p.builtIn.remoteServices = controllers.NewRemoteServices(p.loops, p.remotes, metrics)
+	return nil
+}
+
+// controllersConfig returns the configuration of all controllers.
+func (p *parts) controllersConfig() (controllers.Config, error) {
 	c := controllers.Config{
-		Handler: s.handler, Registry: reg, Catalogue: catalogue, Logger: s.logger,
-		SigningDuration:         s.o.ClusterSigningDuration,
-		NamespaceConditionDelay: s.o.NamespaceConditionDelay,
+		Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger,
+		SigningDuration:         p.o.ClusterSigningDuration,
+		NamespaceConditionDelay: p.o.NamespaceConditionDelay,
+		Ledger:                  p.ledger,
+		Tokens:                  p.known.issuer,
 	}
 	var err error
-	if c.RootCA, err = rootCA(s.o.RootCAFile, s.CA); err != nil {
+	if c.RootCA, err = rootCA(p.o.RootCAFile, p.CA); err != nil {
 		return c, fmt.Errorf("--root-ca-file: %w", err)
 	}
-	if c.SigningCA, err = signingCA(s.o.ClusterSigningCertFile, s.o.ClusterSigningKeyFile, own.ca); err != nil {
+	if c.SigningCA, err = signingCA(p.o.ClusterSigningCertFile, p.o.ClusterSigningKeyFile, p.own.ca); err != nil {
 		return c, fmt.Errorf("--cluster-signing-cert-file, --cluster-signing-key-file: %w", err)
 	}
 	return c, nil
 }
 
-// rootCA is by what pods verify the server: what a file says, or what other
-// clients do it by.
+// rootCA returns the CA bundle by which pods verify the server: that of a file, or
+// else the bundle of all other clients.
 func rootCA(file string, verify []byte) ([]byte, error) {
 	if file == "" {
 		return verify, nil
@@ -40,8 +74,8 @@ func rootCA(file string, verify []byte) ([]byte, error) {
 	return data, err
 }
 
-// signingCA returns what reads the CA that signs requests for certificates: that
-// of two files, as they are when it is needed, or the server's own.
+// signingCA returns a function that reads the CA which signs requests for
+// certificates: from two files each time it is called, or else the server's own CA.
 func signingCA(certFile, keyFile string, own *pair) (func() (*controllers.CA, error), error) {
 	if certFile == "" {
 		ca := &controllers.CA{Certificate: own.cert, Key: own.key}

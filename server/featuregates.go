@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,27 +21,28 @@ func (o Options) gates() (features.Gates, error) {
 
 // readGates reads the feature gates, reports them as metrics, and logs the ones that
 // the user changed in vain.
-func (p *parts) readGates() (err error) {
-	if p.gates, err = p.o.gates(); err != nil {
-		return err
+func readGates(o *Options, logger *slog.Logger, metrics prometheus.Registerer) (features.Gates, error) {
+	gates, err := o.gates()
+	if err != nil {
+		return nil, err
 	}
-	if idle := p.gates.WithoutEffect(); len(idle) > 0 {
-		p.logger.Warn("changed feature gates have no effect on this server", "gates", strings.Join(idle, ","))
+	if idle := gates.WithoutEffect(); len(idle) > 0 {
+		logger.Warn("changed feature gates have no effect on this server", "gates", strings.Join(idle, ","))
 	}
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "This metric records the data about the stage and enablement of a k8s feature.",
 	}, []string{"name", "stage"})
 	for name, gate := range features.Known() {
 		value := 0.0
-		if p.gates.Enabled(name) {
+		if gates.Enabled(name) {
 			value = 1
 		}
 		enabled.WithLabelValues(name, stageLabel(gate.Stage)).Set(value)
 	}
-	if err := p.metrics.Register(enabled); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
+	if err := metrics.Register(enabled); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	return nil
+	return gates, nil
 }
 
 // stageLabel returns the value of the label stage in kube-apiserver's metric, which is

@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
@@ -162,7 +163,7 @@ func authorizationModes(modes []string) error {
 func knownControllers(value []string) error {
 	for _, v := range value {
 		if name := strings.TrimPrefix(v, "-"); name != "*" {
-			if _, ok := controllers.Known(name); !ok {
+			if _, ok := controllers.CanonicalName(name); !ok {
 				return fmt.Errorf("%q is none of %s", name, strings.Join(controllers.Names(), ", "))
 			}
 		}
@@ -236,7 +237,7 @@ func (o *Options) checkRuntimeConfig() error {
 	if err != nil {
 		return nil // --feature-gates reports it
 	}
-	_, err = api.Enable(api.BuiltInWith(gates), o.RuntimeConfig, gates)
+	_, err = api.Enable(builtin.KindsFor(gates), o.RuntimeConfig, gates)
 	return err
 }
 

@@ -139,7 +139,7 @@ func controllersOff(value []string) []string {
 		name, off := strings.CutPrefix(v, "-")
 		if name == "*" {
 			others = true
-		} else if known, ok := controllers.Known(name); ok {
+		} else if known, ok := controllers.CanonicalName(name); ok {
 			if _, ok := mentioned[known]; !ok {
 				mentioned[known] = !off
 			}

@@ -16,6 +16,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apiregistration"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -28,24 +29,24 @@ import (
 const (
 	stepAdmission        = "start-apiserver-admission-initializer"                 // admission.Chain
 	stepCaches           = "generic-apiserver-start-informers"                     // storage.Store
-	stepFlowConsumer     = "priority-and-fairness-config-consumer"                 // apf.Keeper.Configure
+	stepFlowConsumer     = "priority-and-fairness-config-consumer"                 // apf.Controller.Configure
 	stepFlowFilter       = "priority-and-fairness-filter"                          // apf.Limiter
 	stepInflightFilter   = "max-in-flight-filter"                                  // apf.Inflight
 	stepObjectCounts     = "storage-object-count-tracker-hook"                     // registry.Registry.Size
 	stepDefinitions      = "start-apiextensions-informers"                         // the cache of definitions
 	stepCustomKinds      = "start-apiextensions-controllers"                       // controllers.CustomKinds.Run
 	stepDefinitionsRead  = "crd-informer-synced"                                   // controllers.CustomKinds.Load
-	stepNamespaces       = "start-system-namespaces-controller"                    // controllers.KeepSystemNamespaces
+	stepNamespaces       = "start-system-namespaces-controller"                    // controllers.MaintainSystemNamespaces
 	stepPeerAddress      = "peer-endpoint-reconciler-controller"                   // the address in the identity Lease
 	stepExtensionInfo    = "start-cluster-authentication-info-controller"          // controllers.Extensions
 	stepIdentityLease    = "start-kube-apiserver-identity-lease-controller"        // identity
 	stepExpiredLeases    = "start-kube-apiserver-identity-lease-garbage-collector" // controllers.DeleteExpiredIdentityLeases
 	stepStorage          = "storage-readiness"                                     // storage.Store
-	stepTokenTracking    = "start-legacy-token-tracking-controller"                // controllers.KeepTokenTracking
+	stepTokenTracking    = "start-legacy-token-tracking-controller"                // controllers.MaintainTokenTracking
 	stepRepair           = "start-service-ip-repair-controllers"                   // registry.Repairer
-	stepRoles            = "rbac/bootstrap-roles"                                  // authz.Reconcile
+	stepRoles            = "rbac/bootstrap-roles"                                  // authz.ReconcileBootstrapPolicy
 	stepPriorityClasses  = "scheduling/bootstrap-system-priority-classes"          // bootstrap
-	stepFlowProducer     = "priority-and-fairness-config-producer"                 // apf.Keeper.Bootstrap
+	stepFlowProducer     = "priority-and-fairness-config-producer"                 // apf.Controller.Bootstrap
 	stepService          = "bootstrap-controller"                                  // published
 	stepServiceCIDR      = "start-kubernetes-service-cidr-controller"              // published
 	stepProxyCertificate = "aggregator-reload-proxy-client-cert"                   // servingCertificate
@@ -176,7 +177,7 @@ func (p *parts) checkCaches(context.Context) error {
 // one goes away later.
 func (p *parts) checkRegistered() func(context.Context) error {
 	var complete atomic.Bool
-	services, version, ok := p.catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, api.APIServices)
+	services, version, ok := p.catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, apiregistration.APIServices)
 	return func(ctx context.Context) error {
 		if complete.Load() || !ok { // without APIServices, discovery needs none
 			return nil

@@ -21,7 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/crd"
+	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/api/custom"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers"
@@ -68,7 +69,7 @@ func startHistory(t *testing.T) *history {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &history{T: t, s: s, http: client, definitions: c.Resource(apiextensionsv1.SchemeGroupVersion.WithResource(api.CustomResourceDefinitions))}
+	return &history{T: t, s: s, http: client, definitions: c.Resource(apiextensionsv1.SchemeGroupVersion.WithResource(apiextensions.CustomResourceDefinitions))}
 }
 
 // act makes, changes or deletes a definition. That may be refused, but not fail.
@@ -146,7 +147,7 @@ func (h *history) scratch() (http.Handler, []string) {
 	}
 	paths := []string{"/apis", aggregatedPath}
 	for i := range list.Items {
-		d := &crd.Definition{}
+		d := &custom.Definition{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list.Items[i].Object, d); err != nil {
 			h.Fatal(err)
 		}
@@ -155,7 +156,7 @@ func (h *history) scratch() (http.Handler, []string) {
 		}) {
 			continue
 		}
-		kind, err := crd.Compile(d, func() (*crd.Definition, error) { return d, nil }, crd.Options{})
+		kind, err := custom.Compile(d, func() (*custom.Definition, error) { return d, nil }, custom.Options{})
 		if err != nil {
 			h.Fatal(err)
 		}
@@ -171,7 +172,7 @@ func (h *history) scratch() (http.Handler, []string) {
 		h.Fatal(err) // two have one name
 	}
 	scratch, err := handlers.New(handlers.Config{
-		Catalogue: catalogue, Registry: h.s.loops.Registry, Authenticator: anybody{}, Authorizer: allowed{},
+		Catalogue: catalogue, Registry: h.s.handler.Registry, Authenticator: anybody{}, Authorizer: allowed{},
 		Aggregation: h.s.remotes, Version: Version(), Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {

@@ -159,7 +159,7 @@ func TestKubeletClientCertificateIsReplaced(t *testing.T) {
 }
 
 func TestOwnAddresses(t *testing.T) {
-	s := &Server{o: Options{ServiceClusterIPRange: "10.0.0.0/24,fd00::/112"}.withDefaults()}
+	ranges := Options{ServiceClusterIPRange: "10.0.0.0/24,fd00::/112"}.pools().Addresses
 	for _, c := range []struct {
 		bind, address string
 		want          bool
@@ -179,8 +179,8 @@ func TestOwnAddresses(t *testing.T) {
 		{"127.0.0.1:6443", "10.0.0.1:8443", false},
 		{"127.0.0.1:6443", "10.0.0.2:443", false},
 	} {
-		s.listening = []netip.AddrPort{netip.MustParseAddrPort(c.bind)}
-		if got := s.ownAddresses().contain(netip.MustParseAddrPort(c.address)); got != c.want {
+		own := newOwnAddresses([]netip.AddrPort{netip.MustParseAddrPort(c.bind)}, ranges)
+		if got := own.contain(netip.MustParseAddrPort(c.address)); got != c.want {
 			t.Errorf("a server at %s listens at %s: %v", c.bind, c.address, got)
 		}
 	}
@@ -188,10 +188,10 @@ func TestOwnAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.listening = []netip.AddrPort{netip.MustParseAddrPort("[::]:6443")}
+	own := newOwnAddresses([]netip.AddrPort{netip.MustParseAddrPort("[::]:6443")}, ranges)
 	for _, a := range addrs {
 		ip, _ := netip.AddrFromSlice(a.(*net.IPNet).IP)
-		if !s.ownAddresses().contain(netip.AddrPortFrom(ip.Unmap(), 6443)) {
+		if !own.contain(netip.AddrPortFrom(ip.Unmap(), 6443)) {
 			t.Errorf("a server at all addresses does not listen at %s", ip)
 		}
 	}

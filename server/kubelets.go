@@ -16,7 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 )
 
-// newConnections is how clients are led on to kubelets, pods and services.
+// newConnections returns the proxy that connects clients to kubelets, pods and
+// services.
 func newConnections(o *Options, own *certificates, listening ownAddresses) (*proxy.Proxy, error) {
 	shown := own.kubelets
 	if o.KubeletCertFile != "" {
@@ -46,15 +47,15 @@ func newConnections(o *Options, own *certificates, listening ownAddresses) (*pro
 	return proxy.New(c), nil
 }
 
-// ownAddresses are the addresses at which this server listens, or by which a
+// ownAddresses are the addresses at which this server listens, or at which a
 // cluster reaches it.
 type ownAddresses []netip.AddrPort
 
-// ownAddresses returns the addresses of the listeners and of the service
+// newOwnAddresses returns the addresses of the listeners and of the service
 // kubernetes, which leads to this server on the machines of a cluster.
-func (s *Server) ownAddresses() ownAddresses {
-	own := slices.Clone(s.listening)
-	for _, r := range s.o.pools().Addresses {
+func newOwnAddresses(listening []netip.AddrPort, serviceRanges []netip.Prefix) ownAddresses {
+	own := slices.Clone(listening)
+	for _, r := range serviceRanges {
 		own = append(own, netip.AddrPortFrom(r.Addr().Next(), apiServicePort))
 	}
 	return own

@@ -47,13 +47,19 @@ type published struct {
 	now           func() time.Time
 }
 
-// publication is what this server publishes.
-func (s *Server) publication(catalogue *api.Catalogue, reg *registry.Registry, l net.Listener) *published {
-	return &published{
-		catalogue: catalogue, registry: reg,
-		ranges: s.o.pools().Addresses, advertise: advertised(net.ParseIP(s.o.BindAddress)),
-		port: int32(l.Addr().(*net.TCPAddr).Port), kubeletClient: s.o.KubeletCertFile == "", now: time.Now,
+// buildPublication describes how a cluster finds this server.
+func (p *parts) buildPublication() (err error) {
+	p.trust = trustOf(&p.o, p.own)
+	p.published = &published{
+		catalogue: p.catalogue, registry: p.reg,
+		ranges: p.o.pools().Addresses, advertise: advertised(net.ParseIP(p.o.BindAddress)),
+		port: int32(p.secure.Addr().(*net.TCPAddr).Port), trust: p.trust, gates: p.gates,
+		kubeletClient: p.o.KubeletCertFile == "", now: time.Now,
 	}
+	if p.lease, err = newIdentity(p.published, p.logger); err != nil {
+		return fmt.Errorf("the server's lease: %w", err)
+	}
+	return nil
 }
 
 // publish makes what is missing. What is there stays: it may be another

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 )
 
 // resources are the kinds, each in the versions that --runtime-config chooses.
@@ -14,7 +15,7 @@ func (o Options) resources() ([]*api.Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	resources, err := api.Enable(api.BuiltInWith(gates), o.RuntimeConfig, gates)
+	resources, err := api.Enable(builtin.KindsFor(gates), o.RuntimeConfig, gates)
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)
 	}

@@ -24,20 +24,20 @@ const (
 // answer, and the rest of a body that no handler reads.
 const grace = 10 * time.Second
 
-// serve begins to answer on the listeners, and to watch over what could end by
-// itself.
-func (s *Server) serve(secure, insecure net.Listener) {
+// serve starts to serve the listeners. Parts that can fail by themselves end the
+// server from now on.
+func (s *Server) serve() error {
 	https := s.newHTTPServer(s.handler)
 	https.TLSConfig = s.tls
-	s.spawn("serving HTTPS", func() error { return https.ServeTLS(secure, "", "") })
-	if insecure != nil {
+	s.runPart("serving HTTPS", func() error { return https.ServeTLS(s.secure, "", "") })
+	if s.insecure != nil {
 		plain := s.newHTTPServer(localOnly(s.handler))
 		plain.BaseContext = func(net.Listener) context.Context {
 			return authn.WithTrusted(context.Background(), insecureUser())
 		}
-		s.spawn("serving HTTP", func() error { return plain.Serve(insecure) })
+		s.runPart("serving HTTP", func() error { return plain.Serve(s.insecure) })
 	}
-	s.spawn("store", func() error {
+	s.runPart("store", func() error {
 		select {
 		case err := <-s.store.Err():
 			return err
@@ -45,6 +45,7 @@ func (s *Server) serve(secure, insecure net.Listener) {
 			return nil
 		}
 	})
+	return nil
 }
 
 func (s *Server) newHTTPServer(h http.Handler) *http.Server {
@@ -81,9 +82,9 @@ func boundBodies(within, rest time.Duration, next http.Handler) http.Handler {
 	})
 }
 
-// spawn runs a part of the server in a goroutine that stop waits for. When the
-// part fails, the server stops.
-func (s *Server) spawn(name string, run func() error) {
+// runPart runs a part of the server in a goroutine that stop waits for. If the part
+// fails, the server stops.
+func (s *Server) runPart(name string, run func() error) {
 	var failure error
 	s.wg.Go(func() {
 		err := recovery.Call(s.logger, name, func() { failure = run() })
@@ -101,9 +102,9 @@ func (s *Server) spawn(name string, run func() error) {
 	})
 }
 
-// keep runs a loop of the server in a goroutine that stop waits for. A panic begins
-// the loop again.
-func (s *Server) keep(name string, run func()) {
+// runLoop runs a loop of the server in a goroutine that stop waits for. A loop that
+// panics is restarted.
+func (s *Server) runLoop(name string, run func()) {
 	s.wg.Go(func() { recovery.Keep(s.lifetime, s.logger, name, run) })
 }
 

@@ -8,9 +8,9 @@
 // share nothing, so a process can have any number of them.
 //
 // Reading order: options.go; flagtable.go, which describes the options and their
-// flags; start.go, which starts the parts in their order; stop.go; then certs.go and
-// pair.go for the certificates, authn.go for credentials, and insecure.go for the
-// port without any.
+// flags; start.go, which lists what a server is made of; assemble.go and boot.go with
+// the steps of that list; stop.go; then certs.go and pair.go for the certificates,
+// authn.go for credentials, and insecure.go for the port without any.
 //
 // Package client-go is imported for the *rest.Config that Server.RESTConfig
 // returns, and for the form of kubeconfig files.
@@ -20,8 +20,8 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"sync"
 
@@ -32,7 +32,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
-	"github.com/miniapiserver/miniapiserver/internal/peercert"
+	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -51,23 +51,23 @@ type Server struct {
 	KubeconfigFile string
 
 	o           Options
-	listening   []netip.AddrPort
-	logger      *slog.Logger
 	lock        *os.File
 	ephemeral   bool
+	secure      net.Listener
+	insecure    net.Listener // nil without --insecure-port
+	logger      *slog.Logger
 	admin       access
 	kubeconfig  []byte
 	tls         *tls.Config
 	store       *storage.Store
-	handler     *handlers.Handler
+	webhooks    *webhook.Webhooks // of admission
 	proxy       *proxy.Proxy
 	remotes     *aggregation.Services
-	loops       controllers.Config // what the controllers need
-	controllers *controllers.Set
-	webhooks    *webhook.Webhooks
-	hooked      *peercert.Counters // of what webhooks show
+	handler     *handlers.Handler
+	converters  *hooks.Clients // of conversion webhooks
 	servers     []*http.Server
 	idle        idleConns
+	controllers *controllers.Set
 
 	// lifetime ends when the server stops; the goroutines that wg counts end
 	// with it or with what they serve.

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -508,6 +510,45 @@ func TestStartFailures(t *testing.T) {
 				t.Errorf("got %v\nwant %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestFailedStartCloses verifies that a start that fails, at whichever step, frees its
+// ports and removes its temporary directory.
+func TestFailedStartCloses(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	missing := filepath.Join(t.TempDir(), "missing")
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	for name, o := range map[string]Options{
+		"store":          {EtcdServers: []string{"https://127.0.0.1:1"}, EtcdCAFile: missing},
+		"authorization":  {Authorization: Authorization{ConfigFile: missing}},
+		"admission":      {AdmissionConfigFile: missing},
+		"authentication": {ClientCAFile: missing},
+		"proxies":        {KubeletCAFile: missing},
+		"controllers":    {RootCAFile: missing},
+		"boot":           {EtcdServers: []string{"http://127.0.0.1:1"}, StorageInitializationTimeout: 50 * time.Millisecond},
+	} {
+		o.Port, o.InsecurePort = port, -1
+		if s, err := Start(t.Context(), o); err == nil {
+			halt(t, s)
+			t.Errorf("%s: started", name)
+			continue
+		}
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		l.Close()
+		if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+			t.Errorf("%s: left %v, %v", name, left, err)
+		}
 	}
 }
 

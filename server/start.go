@@ -9,16 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
-
-	"github.com/miniapiserver/miniapiserver/controllers"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Start starts a server and returns when it is ready: when it answers and has
-// all that it read from the store. The context bounds the start and not the
-// server, which runs until Stop. Errors name the option they are about by its
-// flag.
+// Start starts a server and returns when it is ready: when it serves every request
+// from loaded caches. The context bounds the start and not the server, which runs
+// until Stop. An error about an option names its flag.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -32,70 +27,95 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// start is the server's parts in their order. What one leaves behind, stop
-// clears away, even after a start that got no further than that.
+// start lists what a server is made of, in the order in which it is made. A part is
+// complete when its step returns, and is made only from parts above it. If a step
+// fails, stop closes what the steps before it opened.
 func (s *Server) start(ctx context.Context) error {
-	if err := s.openDir(); err != nil {
-		return err
-	}
-	s.o = s.o.withDefaults()
-	s.logger = s.o.Logger
-	// The ports are taken before anything that takes time, so that a server
-	// that cannot have them says so at once.
-	secure, err := listen("secure-port", s.o.BindAddress, s.o.Port)
-	if err != nil {
-		return err
-	}
-	insecure, err := s.listenInsecure()
-	if err != nil {
-		return errors.Join(err, secure.Close())
-	}
-	s.listening = []netip.AddrPort{listenAddress(secure)}
-	if insecure != nil {
-		s.listening = append(s.listening, listenAddress(insecure))
-	}
-	p, err := s.assemble(secure)
-	if err != nil {
-		_ = secure.Close() // the first error is the one to tell of
-		if insecure != nil {
-			_ = insecure.Close()
+	p := &parts{Server: s}
+	for _, build := range []func() error{ // none of them reads or writes the store
+		p.openDataDir,
+		p.openListeners, // before anything slow, so that a port in use is reported at once
+		p.openLog,
+		p.loadCredentials, // certificates, and the administrator's kubeconfig
+		p.buildCatalogue,
+		p.openStore, // connected by connectStore
+		p.buildRegistry,
+		p.buildPublication, // how a cluster finds this server
+		p.buildFlowControl,
+		p.buildAuthorization,
+		p.buildAdmission,
+		p.buildAuthentication,
+		p.guardWrites, // the registry consults admission, authorization and reviews from here on
+		p.buildProxies,
+		p.buildHandler,
+		p.buildControllers,
+		p.serve, // health, metrics and the version; other requests are told to retry
+	} {
+		if err := build(); err != nil {
+			return err
 		}
-		return err
 	}
-	// Health is served from now on, and the rest when boot is done.
-	s.serve(secure, insecure)
-	if err := p.boot(ctx); err != nil {
-		return err
+	for _, boot := range []func(context.Context) error{
+		p.findIssuers, // first, since an issuer may take a while to answer
+		p.connectStore,
+		p.loadCaches,
+		p.bootstrapObjects,
+		p.enforceAdmission,
+		p.configureFlowControl,
+		p.loadCustomKinds,
+		p.loadAPIServices,
+		p.serveResources, // all requests are served from here on
+		p.repairAllocations,
+		p.startControllers,
+	} {
+		if err := boot(ctx); err != nil {
+			return err
+		}
 	}
-	// What they do first need not be waited for.
-	s.controllers = controllers.Start(s.lifetime, s.loops, s.o.ControllersOff...)
 	s.logger.Info("ready", "url", s.URL, "insecureURL", s.InsecureURL, "dir", s.o.Dir)
 	return nil
 }
 
-// openDir makes the data directory and takes it for this server.
-func (s *Server) openDir() (err error) {
+// openDataDir makes the data directory and locks it, and fills in the defaults of
+// the options, some of which are files in it.
+func (s *Server) openDataDir() (err error) {
 	if s.o.Ephemeral() {
 		s.o.Dir, err = os.MkdirTemp("", "miniapiserver-")
 		if err != nil {
 			return fmt.Errorf("--ephemeral: %w", err)
 		}
 		s.ephemeral = true
-		return nil
+	} else {
+		if s.o.Dir, err = filepath.Abs(s.o.Dir); err == nil {
+			err = os.MkdirAll(s.o.Dir, 0o700)
+		}
+		if err == nil {
+			s.lock, err = lockDir(s.o.Dir)
+		}
+		if err != nil {
+			return fmt.Errorf("--data-dir: %w", err)
+		}
 	}
-	if s.o.Dir, err = filepath.Abs(s.o.Dir); err == nil {
-		err = os.MkdirAll(s.o.Dir, 0o700)
-	}
-	if err == nil {
-		s.lock, err = lockDir(s.o.Dir)
-	}
-	if err != nil {
-		return fmt.Errorf("--data-dir: %w", err)
-	}
+	s.o = s.o.withDefaults()
 	return nil
 }
 
-// listen takes a port; the flag is that which chose it.
+// openListeners opens the secure port and, if there is one, the insecure port.
+func (s *Server) openListeners() (err error) {
+	if s.secure, err = listen("secure-port", s.o.BindAddress, s.o.Port); err != nil {
+		return err
+	}
+	if s.o.InsecurePort == 0 {
+		return nil
+	}
+	if s.insecure, err = listen("insecure-port", "127.0.0.1", max(s.o.InsecurePort, 0)); err != nil {
+		return err
+	}
+	s.InsecureURL = "http://" + s.insecure.Addr().String()
+	return nil
+}
+
+// listen opens a port that a flag chooses.
 func listen(flag, host string, port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
@@ -104,126 +124,13 @@ func listen(flag, host string, port int) (net.Listener, error) {
 	return l, nil
 }
 
-func (s *Server) listenInsecure() (net.Listener, error) {
-	if s.o.InsecurePort == 0 {
-		return nil, nil
-	}
-	l, err := listen("insecure-port", "127.0.0.1", max(s.o.InsecurePort, 0))
-	if err == nil {
-		s.InsecureURL = "http://" + l.Addr().String()
-	}
-	return l, err
-}
-
-// newStore makes the store, which is connected by boot.
-func (s *Server) newStore() (*storage.Store, error) {
-	for _, file := range []struct{ flag, path string }{
-		{"etcd-cafile", s.o.EtcdCAFile}, {"etcd-certfile", s.o.EtcdCertFile}, {"etcd-keyfile", s.o.EtcdKeyFile},
-	} {
-		if file.path == "" {
-			continue
-		}
-		if _, err := os.ReadFile(file.path); err != nil {
-			return nil, fmt.Errorf("--%s: %w", file.flag, err)
+// listenAddresses returns the addresses of the open listeners.
+func (s *Server) listenAddresses() []netip.AddrPort {
+	var addresses []netip.AddrPort
+	for _, l := range []net.Listener{s.secure, s.insecure} {
+		if l != nil {
+			addresses = append(addresses, listenAddress(l))
 		}
 	}
-	return storage.NewStore(storage.Options{
-		Dir:                filepath.Join(s.o.Dir, "etcd"),
-		Ephemeral:          s.ephemeral,
-		SnapshotFile:       s.o.EtcdSnapshot,
-		Servers:            s.o.EtcdServers,
-		CAFile:             s.o.EtcdCAFile,
-		CertFile:           s.o.EtcdCertFile,
-		KeyFile:            s.o.EtcdKeyFile,
-		Prefix:             s.o.EtcdPrefix,
-		CompactionInterval: s.o.EtcdCompactionInterval,
-		QuotaBytes:         s.o.EtcdQuotaBytes,
-		Logger:             s.logger,
-	}), nil
-}
-
-// connectPause is how long after an attempt an etcd that gives no answer is tried
-// again.
-const connectPause = 200 * time.Millisecond
-
-// connectStore starts the embedded etcd or connects to another one, which has
-// --storage-initialization-timeout to answer.
-func (s *Server) connectStore(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.o.StorageInitializationTimeout)
-	defer cancel()
-	for {
-		err := s.store.Connect(ctx)
-		if err == nil {
-			return nil
-		}
-		var snapshot *storage.SnapshotError
-		switch {
-		case errors.As(err, &snapshot):
-			return fmt.Errorf("--etcd-snapshot: %w", err)
-		case len(s.o.EtcdServers) == 0:
-			return fmt.Errorf("--data-dir: %w", err)
-		case !errors.Is(err, storage.ErrNoAnswer):
-			return fmt.Errorf("--etcd-servers: %w", err)
-		}
-		if ctx.Err() == nil {
-			s.logger.Warn("etcd gives no answer, trying again", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("--etcd-servers: %w", err)
-		case <-time.After(connectPause):
-		}
-	}
-}
-
-// loadCredentials makes or reads what the server shows to clients and what its
-// administrator shows to it.
-func (s *Server) loadCredentials(l net.Listener) (*certificates, error) {
-	bind := net.ParseIP(s.o.BindAddress)
-	service, err := serviceIPs(s.o.ServiceClusterIPRange)
-	if err != nil {
-		return nil, fmt.Errorf("--service-cluster-ip-range: %w", err)
-	}
-	own, err := loadCertificates(s.o.CertDir, sansFor(bind, service), time.Now(), !s.ephemeral)
-	if err != nil {
-		return nil, fmt.Errorf("--cert-dir: %w", err)
-	}
-	serving, verify, err := loadServing(&s.o, own)
-	if err != nil {
-		return nil, err
-	}
-	certFile, keyFile := s.o.TLSCertFile, s.o.TLSKeyFile
-	if certFile == "" {
-		certFile, keyFile = filepath.Join(s.o.CertDir, "apiserver.crt"), filepath.Join(s.o.CertDir, "apiserver.key")
-	}
-	certificate, err := newServingCertificate(serving, certFile, keyFile, s.logger)
-	if err != nil {
-		return nil, fmt.Errorf("--tls-cert-file: %w", err)
-	}
-	s.tls = tlsConfig(&s.o, certificate)
-	host, port := localHost(bind), l.Addr().(*net.TCPAddr).Port
-	s.admin = access{
-		url:        "https://" + net.JoinHostPort(host, strconv.Itoa(port)),
-		ca:         verify,
-		serverName: serverNameFor(serving, host),
-		cert:       own.admin.certPEM,
-		key:        own.admin.keyPEM,
-	}
-	s.URL, s.CA, s.Token = s.admin.url, verify, newToken()
-	if s.kubeconfig, err = s.admin.kubeconfig(); err != nil {
-		return nil, err
-	}
-	s.KubeconfigFile = filepath.Join(s.o.Dir, "admin.kubeconfig")
-	return own, writeFile(s.KubeconfigFile, s.kubeconfig, 0o600, !s.ephemeral)
-}
-
-// localHost is the host by which a listener is reached from this machine.
-func localHost(bind net.IP) string {
-	switch {
-	case !bind.IsUnspecified():
-		return bind.String()
-	case bind.To4() != nil:
-		return "127.0.0.1"
-	}
-	return "::1"
+	return addresses
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"sync"
 )
@@ -33,7 +34,7 @@ func (s *Server) stop(ctx context.Context) {
 	if s.handler != nil {
 		s.handler.BeginShutdown()
 	}
-	errs = append(errs, s.stopServing(ctx))
+	errs = append(errs, s.stopServing(ctx), s.closeListeners())
 	if s.proxy != nil {
 		s.proxy.Close()
 	}
@@ -48,6 +49,9 @@ func (s *Server) stop(ctx context.Context) {
 	if s.webhooks != nil {
 		s.webhooks.Close()
 	}
+	if s.converters != nil {
+		s.converters.Close()
+	}
 	if s.store != nil {
 		if err := s.store.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("closing the store: %w", err))
@@ -60,6 +64,20 @@ func (s *Server) stop(ctx context.Context) {
 		errs = append(errs, os.RemoveAll(s.o.Dir))
 	}
 	s.stopErr = errors.Join(errs...)
+}
+
+// closeListeners closes the listeners that a failed start left unserved.
+func (s *Server) closeListeners() error {
+	var errs []error
+	for _, l := range []net.Listener{s.secure, s.insecure} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // stopServing closes the listeners and waits for the requests that are being

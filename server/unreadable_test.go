@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 )
 
 const unsafely = "?ignoreStoreReadErrorWithClusterBreakingPotential=true"
@@ -67,8 +67,8 @@ type stored struct{ list, object, key string }
 // everyStored returns a place in the collection of every resource that is stored.
 func (b *broken) everyStored(name string) []stored {
 	var out []stored
-	for _, r := range api.BuiltIn() {
-		if r.Virtual != nil || r.Prefix == "" {
+	for _, r := range builtin.Kinds() {
+		if r.Virtual != nil || r.Storage.Prefix == "" {
 			continue
 		}
 		v := r.Versions[0]
@@ -76,7 +76,7 @@ func (b *broken) everyStored(name string) []stored {
 		if v.Group == "" {
 			p = "/api/" + v.Version
 		}
-		key := "/registry/" + r.Prefix + "/"
+		key := "/registry/" + r.Storage.Prefix + "/"
 		if r.Namespaced {
 			p, key = p+"/namespaces/default", key+"default/"
 		}

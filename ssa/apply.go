@@ -7,26 +7,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// Apply returns what live becomes when patch is applied to it: a new object of
-// the hub type, with its defaults and managedFields. live is nil when there is
-// no such object. patch is decoded JSON in the version of w, and stays as it
-// is. Fields that others own and that patch changes are a conflict, which is a
-// Status of its own, unless w.Force.
+// Apply merges patch into live and returns the new object of the hub type, with defaults and
+// managedFields. live is nil for a create. patch is decoded JSON in the version of w and is not
+// changed. If patch changes fields that other managers own, Apply returns a conflict, which is a
+// Status, unless w.Force is set.
 func (m *Manager) Apply(live api.Object, patch map[string]any, w Write) (api.Object, error) {
-	v, err := m.own(w)
+	v, err := m.requestView(w)
 	if err != nil {
 		return nil, err
 	}
-	u := untyped.Of(patch)
+	u := untyped.FromContent(patch)
 	if gvk := u.GroupVersionKind(); gvk != w.Version.WithKind(m.resource.Kind) {
 		return nil, apierrors.NewBadRequest("invalid object type: " + gvk.String())
 	}
-	a := &applying{m: m, v: v, w: w, live: live, patch: patch}
+	a := &applyOperation{m: m, v: v, w: w, live: live, patch: patch}
 	if live != nil {
-		if a.os, err = decode(live.GetManagedFields()); err != nil {
+		if a.os, err = decodeOwners(live.GetManagedFields()); err != nil {
 			return nil, errorf("failed to decode managed fields: %w", err)
 		}
 	}
@@ -44,8 +43,8 @@ func (m *Manager) Apply(live api.Object, patch map[string]any, w Write) (api.Obj
 	return obj, nil
 }
 
-// applying is one apply.
-type applying struct {
+// applyOperation is the state of one apply.
+type applyOperation struct {
 	m     *Manager
 	v     *view
 	w     Write
@@ -53,14 +52,14 @@ type applying struct {
 	patch map[string]any
 	// os are the owners of live.
 	os owners
-	// before is live as plain JSON of version v, without managedFields.
+	// before is live as decoded JSON of version v, without managedFields.
 	before map[string]any
-	// fields are those of patch.
+	// fields are the fields of patch.
 	fields Set
 }
 
-// prepare checks the patch, and finds out what is there.
-func (a *applying) prepare() error {
+// prepare validates the patch and computes the state before it.
+func (a *applyOperation) prepare() error {
 	var err error
 	if len(a.os) == 0 && a.live != nil {
 		first := a.w
@@ -74,7 +73,7 @@ func (a *applying) prepare() error {
 			return apierrors.NewBadRequest("metadata.managedFields must be nil")
 		}
 	}
-	if a.before, err = a.m.plain(a.v, a.live); err != nil {
+	if a.before, err = a.m.decoded(a.v, a.live); err != nil {
 		return errorf("failed to convert live object (%s) to proper version: %w", a.name(), err)
 	}
 	if _, err := a.v.parse.FromUnstructured(a.patch); err != nil {
@@ -88,17 +87,17 @@ func (a *applying) prepare() error {
 	return err
 }
 
-// beforeFirstApply is who owns all that there was when nobody was tracked.
+// beforeFirstApply is the manager that owns all fields of an object without managedFields.
 const beforeFirstApply = "before-first-apply"
 
-// name names the object in messages.
-func (a *applying) name() string {
-	u := untyped.Of(a.patch)
+// name identifies the object in messages.
+func (a *applyOperation) name() string {
+	u := untyped.FromContent(a.patch)
 	return u.GetNamespace() + "/" + u.GetName() + "; " + u.GroupVersionKind().String()
 }
 
-// run merges the patch. It leaves a as it was.
-func (a *applying) run(force bool) (api.Object, owners, error) {
+// run merges the patch. It does not change a, so it can be repeated with force.
+func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 	os := slices.Clone(a.os)
 	merged, err := a.merge()
 	if err != nil {
@@ -112,24 +111,24 @@ func (a *applying) run(force bool) (api.Object, owners, error) {
 		o.manager = unknownManager
 	}
 	var last *owner
-	if there := os.find(&o); there != nil {
-		before := *there
+	if existing := os.find(&o); existing != nil {
+		before := *existing
 		last, o.time = &before, before.time
-		*there = o
+		*existing = o
 	} else {
 		os = append(os, o)
 	}
 	if merged, err = a.prune(merged, os, last); err != nil {
 		return nil, nil, errorf("failed to prune fields: %w", err)
 	}
-	if os, err = a.settle(merged, os, &o, force); err != nil {
+	if os, err = a.resolveConflicts(merged, os, &o, force); err != nil {
 		return nil, nil, err
 	}
 	if a.live != nil && equalJSON(a.before, merged) {
 		return a.live.DeepCopyObject().(api.Object), os, nil
 	}
-	if there := os.find(&o); there != nil {
-		there.time = stamp(a.w.Now)
+	if existing := os.find(&o); existing != nil {
+		existing.time = entryTime(a.w.Now)
 	}
 	obj, err := a.m.object(a.v, merged)
 	if err != nil {
@@ -138,8 +137,8 @@ func (a *applying) run(force bool) (api.Object, owners, error) {
 	return obj, os, nil
 }
 
-func (a *applying) merge() (map[string]any, error) {
-	merged, err := merge(a.v.root, a.before, a.patch)
+func (a *applyOperation) merge() (map[string]any, error) {
+	merged, err := mergeValues(a.v.root, a.before, a.patch)
 	if err != nil {
 		return nil, err
 	}
@@ -147,30 +146,31 @@ func (a *applying) merge() (map[string]any, error) {
 	return out, nil
 }
 
-// settle takes from others what merged changes, or tells the conflicts.
-func (a *applying) settle(merged map[string]any, os owners, self *owner, force bool) (owners, error) {
+// resolveConflicts removes the fields that merged changes from other owners, or returns the
+// conflicts.
+func (a *applyOperation) resolveConflicts(merged map[string]any, os owners, self *owner, force bool) (owners, error) {
 	d := &differences{manager: a.m, subresource: a.w.Subresource, core: a.w.Version.Group == "", find: func(v *view) (Set, error) {
 		return a.difference(v, merged)
 	}}
 	var conflicts conflicts
 	for i := range os {
-		if os[i].is(self) {
+		if os[i].isSame(self) {
 			fields, _ := minus(os[i].fields, neverOwned)
-			os[i].set(fields)
+			os[i].setFields(fields)
 			continue
 		}
-		difference, known, err := d.seenBy(&os[i])
+		difference, known, err := d.forOwner(&os[i])
 		if err != nil {
 			return nil, err
 		}
 		if !known {
-			os[i].set(nil)
+			os[i].setFields(nil)
 			continue
 		}
 		if set := intersect(os[i].fields, difference, member); len(set) > 0 {
 			conflicts = append(conflicts, conflict{os[i], set})
 		}
-		os[i].take(difference)
+		os[i].removeChanged(difference)
 	}
 	if len(conflicts) > 0 && !force {
 		return nil, conflicts
@@ -178,8 +178,8 @@ func (a *applying) settle(merged map[string]any, os owners, self *owner, force b
 	return os.withoutEmpty(), nil
 }
 
-// difference is what merged changes, compared in version v.
-func (a *applying) difference(v *view, merged map[string]any) (Set, error) {
+// difference returns the changes of merged, compared in version v.
+func (a *applyOperation) difference(v *view, merged map[string]any) (Set, error) {
 	before, err := a.m.convert(a.before, a.v, v)
 	if err != nil {
 		return nil, errorf("failed to convert old object: %w", err)

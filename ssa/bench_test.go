@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// smallPod is the Pod of the benchmarks.
+// smallPod is the Pod that the benchmarks write.
 const smallPod = `
 apiVersion: v1
 kind: Pod
@@ -37,7 +37,7 @@ spec:
     configMap: {name: web}
 `
 
-// writers are the two sides of a benchmark.
+// writers holds the Manager and the oracle of a benchmark.
 type writers struct {
 	ssa    *Manager
 	oracle *managedfields.FieldManager
@@ -157,4 +157,16 @@ func BenchmarkApply(b *testing.B) {
 			}
 		}
 	})
+}
+
+func BenchmarkParseSet(b *testing.B) {
+	w := newWriters(b)
+	text := w.live(b).ManagedFields[0].FieldsV1.GetRawString()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := parseSet(text); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

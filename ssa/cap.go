@@ -7,14 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ancientChanges is the name under which the oldest owners are put together.
+// ancientChanges is the manager name of merged entries.
 const ancientChanges = "ancient-changes"
 
-// maxUpdateOwners is how many owners may come from updates.
+// maxUpdateOwners is the maximum number of owners with operation Update.
 const maxUpdateOwners = 10
 
-// capped puts the oldest owners from updates together, one for each version,
-// until there are few enough.
+// capped merges the oldest Update owners of each version until their number is within the limit.
 func (os owners) capped() owners {
 	old := make([]owner, 0, len(os))
 	for _, o := range os {
@@ -42,22 +41,22 @@ func (os owners) capped() owners {
 			first[o.apiVersion] = o
 			continue
 		}
-		os = os.merge(first[o.apiVersion], o)
+		os = os.mergeOwners(first[o.apiVersion], o)
 		over--
 	}
 	return os
 }
 
-// merge puts o into the ancient changes of its version, which first becomes
-// when there are none yet.
-func (os owners) merge(first, o *owner) owners {
+// mergeOwners merges o into the ancient changes of its version. If there are none yet, first
+// becomes them.
+func (os owners) mergeOwners(first, o *owner) owners {
 	bucket := owner{manager: ancientChanges, operation: metav1.ManagedFieldsOperationUpdate, apiVersion: o.apiVersion}
 	if os.find(&bucket) == nil {
-		there := os.find(first)
-		there.manager, there.subresource = ancientChanges, ""
+		existing := os.find(first)
+		existing.manager, existing.subresource = ancientChanges, ""
 	}
-	there := os.find(&bucket)
-	there.set(union(o.fields, there.fields))
-	there.time = o.time
-	return slices.DeleteFunc(os, func(p owner) bool { return p.is(o) })
+	existing := os.find(&bucket)
+	existing.setFields(union(o.fields, existing.fields))
+	existing.time = o.time
+	return slices.DeleteFunc(os, func(p owner) bool { return p.isSame(o) })
 }

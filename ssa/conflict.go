@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// conflict is what one owner would lose by an apply.
+// conflict is the set of fields that one owner would lose.
 type conflict struct {
 	owner  owner
 	fields Set
@@ -21,7 +21,7 @@ type conflicts []conflict
 // Error implements error.
 func (c conflicts) Error() string { return c.status().Error() }
 
-// without leaves out the conflicts about allowed fields.
+// without returns the conflicts except for the allowed fields.
 func (c conflicts) without(allowed Set) conflicts {
 	var out conflicts
 	for _, x := range c {
@@ -32,7 +32,7 @@ func (c conflicts) without(allowed Set) conflicts {
 	return out
 }
 
-// status is the error as clients get it.
+// status returns the error response.
 func (c conflicts) status() *apierrors.StatusError {
 	slices.SortFunc(c, func(a, b conflict) int { return strings.Compare(a.owner.id(), b.owner.id()) })
 	var causes []metav1.StatusCause
@@ -57,7 +57,7 @@ func (c conflicts) status() *apierrors.StatusError {
 	return apierrors.NewApplyConflict(causes, message)
 }
 
-// String names o in messages.
+// String formats o for messages.
 func (o *owner) String() string {
 	s := fmt.Sprintf("%q", o.manager)
 	if o.subresource != "" {

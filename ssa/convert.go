@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// plain returns an object of the hub type, which may be nil, as plain JSON of
-// version v, without managedFields.
-func (m *Manager) plain(v *view, hub api.Object) (map[string]any, error) {
+// decoded returns an object of the hub type, which may be nil, as decoded JSON of version v without
+// managedFields.
+func (m *Manager) decoded(v *view, hub api.Object) (map[string]any, error) {
 	obj := v.empty
 	if hub != nil {
 		var err error
@@ -38,7 +38,7 @@ func (m *Manager) plain(v *view, hub api.Object) (map[string]any, error) {
 	return out, nil
 }
 
-// object makes an object of the hub type, with its defaults, of plain JSON.
+// object converts decoded JSON to an object of the hub type and sets its defaults.
 func (m *Manager) object(v *view, plain map[string]any) (api.Object, error) {
 	obj, err := m.versioned(v, plain)
 	if err != nil {
@@ -47,10 +47,10 @@ func (m *Manager) object(v *view, plain map[string]any) (api.Object, error) {
 	return m.resource.Decoded(v.version, obj)
 }
 
-// versioned makes an object of version v of plain JSON.
+// versioned converts decoded JSON to an object of version v.
 func (m *Manager) versioned(v *view, plain map[string]any) (api.Object, error) {
 	if v.plan == nil {
-		return untyped.Of(plain).DeepCopy(), nil
+		return untyped.FromContent(plain).DeepCopy(), nil
 	}
 	obj := m.resource.NewOf(v.version)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(plain, obj); err != nil {
@@ -60,7 +60,7 @@ func (m *Manager) versioned(v *view, plain map[string]any) (api.Object, error) {
 	return obj, nil
 }
 
-// convert returns plain JSON of version from as that of version to.
+// convert converts decoded JSON from one version to another.
 func (m *Manager) convert(plain map[string]any, from, to *view) (map[string]any, error) {
 	if from == to {
 		return plain, nil
@@ -74,5 +74,5 @@ func (m *Manager) convert(plain map[string]any, from, to *view) (map[string]any,
 			return nil, err
 		}
 	}
-	return m.plain(to, obj)
+	return m.decoded(to, obj)
 }

@@ -11,21 +11,22 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// widgets is a custom resource of two versions, of which the second one calls
-// a field differently.
+// widgets is a custom resource of two versions, which have different names for one field.
 func widgets() *api.Resource {
 	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	beta := schema.GroupVersion{Group: "example.com", Version: "v1beta1"}
 	return &api.Resource{
-		Name: "widgets", Singular: "widget", Kind: "Widget", Prefix: "example.com/widgets", HasStatus: true,
-		New: func() api.Object { return unstructuredOf(nil) },
+		Names: api.Names{Name: "widgets", Singular: "widget", Kind: "Widget"},
 		Versions: []api.Version{
 			{GroupVersion: gv},
 			{GroupVersion: beta, New: func() api.Object { return unstructuredOf(nil) }, ToHub: renaming(gv, "length", "size"), FromHub: renaming(beta, "size", "length")},
 		},
+		New:     func() api.Object { return unstructuredOf(nil) },
+		Storage: api.Storage{Prefix: "example.com/widgets"},
+		Status:  api.StatusStrategy[api.Object]{Served: true},
 	}
 }
 
@@ -106,27 +107,27 @@ func (w widgetTypes) schemas(gvk schema.GroupVersionKind) (typed.ParseableType, 
 
 func (w widgetTypes) ObjectToTyped(obj runtime.Object, o ...typed.ValidationOptions) (*typed.TypedValue, error) {
 	t, _ := w.schemas(obj.GetObjectKind().GroupVersionKind())
-	return t.FromUnstructured(ours(obj).(*untyped.Object).Object, o...)
+	return t.FromUnstructured(toCatalogue(obj).(*untyped.Object).Object, o...)
 }
 
 func (w widgetTypes) TypedToObject(v *typed.TypedValue) (runtime.Object, error) {
 	return unstructuredOf(v.AsValue().Unstructured().(map[string]any)), nil
 }
 
-func part(key map[string]any) doc {
-	return keyed(key, map[string]doc{
+func part(key map[string]any) generator {
+	return keyed(key, map[string]generator{
 		"color": oneOf("red", "blue", nil),
-		"parts": object(map[string]doc{"a": keyed(nil, map[string]doc{"id": oneOf(1.0, 2.0)}), "b": oneOf(map[string]any{}, nil)}),
+		"parts": object(map[string]generator{"a": keyed(nil, map[string]generator{"id": oneOf(1.0, 2.0)}), "b": oneOf(map[string]any{}, nil)}),
 	})
 }
 
-func widgetDoc(beta bool) map[string]doc {
+func widgetDoc(beta bool) map[string]generator {
 	size := "size"
 	if beta {
 		size = "length"
 	}
-	return map[string]doc{
-		"spec": object(map[string]doc{
+	return map[string]generator{
+		"spec": object(map[string]generator{
 			size:      oneOf(1.0, 2.0, 2.5, nil),
 			"any":     oneOf("s", 1.0, true, nil, map[string]any{"a": 1.0}, map[string]any{"a": map[string]any{"b": 1.0}}, map[string]any{}, []any{}, []any{1.0, "x"}),
 			"whole":   oneOf(map[string]any{"a": 1.0}, map[string]any{"b": 1.0}, map[string]any{}, nil),
@@ -138,8 +139,7 @@ func widgetDoc(beta bool) map[string]doc {
 	}
 }
 
-// changedSchema is widgetSchema after its author thought again: what was atomic
-// is granular, and the other way round.
+// changedSchema returns widgetSchema with atomic values changed to granular ones and vice versa.
 func changedSchema() string {
 	return strings.NewReplacer(
 		"name: whole, type: {map: {elementType: {scalar: untyped}, elementRelationship: atomic}}", "name: whole, type: {map: {elementType: {scalar: untyped}}}",
@@ -184,7 +184,7 @@ func TestCustomHistories(t *testing.T) {
 					if i == change && kind.name == "declared" {
 						b.m, b.o.converter = New(res, changed.schemas, resets), changed
 					}
-					b.step(rt, func(v *api.Version) map[string]doc { return widgetDoc(v.GroupVersion.Version == "v1beta1") })
+					b.step(rt, func(v *api.Version) map[string]generator { return widgetDoc(v.GroupVersion.Version == "v1beta1") })
 				}
 			})
 		})

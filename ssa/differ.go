@@ -1,6 +1,6 @@
 package ssa
 
-// form is one of the forms that a value of a Type may have.
+// form is the kind of a value: scalar, object or list.
 type form uint8
 
 const (
@@ -10,8 +10,8 @@ const (
 	formList
 )
 
-// form returns the form in which t takes v. null and what does not fit are
-// taken in the first form that t has.
+// form returns the form in which t treats v. Null and values that the schema does not allow have
+// the first form that the schema allows.
 func (t *Type) form(v any) form {
 	switch v.(type) {
 	case nil:
@@ -39,8 +39,8 @@ func (t *Type) form(v any) form {
 	return formNone
 }
 
-// differ returns how b differs from a, of which neither is absent: whether the
-// value itself changed, and the difference below it.
+// differ compares two values that exist. It returns whether the value itself changed, and the
+// difference of the fields within it.
 func differ(t *Type, a, b any) (mark, Set, error) {
 	fa, fb := t.form(a), t.form(b)
 	m, kids, err := differAs(t, fa, a, b)
@@ -57,7 +57,7 @@ func differAs(t *Type, f form, a, b any) (mark, Set, error) {
 		x, _ := a.(map[string]any)
 		y, _ := b.(map[string]any)
 		if t.object.atomic || len(x) == 0 && len(y) == 0 {
-			return leaf(a, b), nil, nil
+			return compareAtomic(a, b), nil, nil
 		}
 		kids, err := differFields(t.object, x, y)
 		return 0, kids, err
@@ -65,17 +65,17 @@ func differAs(t *Type, f form, a, b any) (mark, Set, error) {
 		x, _ := a.([]any)
 		y, _ := b.([]any)
 		if t.list.atomic || len(x) == 0 && len(y) == 0 {
-			return leaf(a, b), nil, nil
+			return compareAtomic(a, b), nil, nil
 		}
 		kids, err := differItems(x, y, t.list.items())
 		return 0, kids, err
 	case formScalar:
-		return leaf(a, b), nil, nil
+		return compareAtomic(a, b), nil, nil
 	}
 	return 0, nil, errorf("schema error: invalid atom")
 }
 
-func leaf(a, b any) mark {
+func compareAtomic(a, b any) mark {
 	if equalJSON(a, b) {
 		return 0
 	}
@@ -94,8 +94,8 @@ func differFields(o *objectType, a, b map[string]any) (Set, error) {
 		if y, ok := b[name]; ok {
 			n.mark, n.kids, err = differ(t, x, y)
 		} else {
-			n.mark = gone
-			n.kids, err = whole(t, x, gone)
+			n.mark = removed
+			n.kids, err = allFields(t, x, removed)
 		}
 		if err != nil {
 			return nil, errAt(n.element, err)
@@ -112,7 +112,7 @@ func differFields(o *objectType, a, b map[string]any) (Set, error) {
 		if t == nil {
 			return nil, errUndeclared(name)
 		}
-		kids, err := whole(t, y, member)
+		kids, err := allFields(t, y, member)
 		if err != nil {
 			return nil, errAt(field(name), err)
 		}
@@ -121,8 +121,8 @@ func differFields(o *objectType, a, b map[string]any) (Set, error) {
 	return out.sorted(), nil
 }
 
-// whole returns all that is below a value that is added, or gone, marked m.
-func whole(t *Type, v any, m mark) (Set, error) {
+// allFields returns all fields within an added or removed value, marked m.
+func allFields(t *Type, v any, m mark) (Set, error) {
 	switch x := v.(type) {
 	case map[string]any:
 		if t.object == nil || t.object.atomic {
@@ -134,7 +134,7 @@ func whole(t *Type, v any, m mark) (Set, error) {
 			if ft == nil {
 				return nil, errUndeclared(name)
 			}
-			kids, err := whole(ft, y, m)
+			kids, err := allFields(ft, y, m)
 			if err != nil {
 				return nil, errAt(field(name), err)
 			}
@@ -145,22 +145,22 @@ func whole(t *Type, v any, m mark) (Set, error) {
 		if t.list == nil || t.list.atomic {
 			return nil, nil
 		}
-		return wholeItems(x, t.list.items(), m)
+		return allItems(x, t.list.items(), m)
 	}
 	return nil, nil
 }
 
-// items says how to look at the items of a list of plain values.
+// items returns the operations on items of a list of decoded JSON.
 func (l *listType) items() itemOps[any] {
 	return itemOps[any]{
-		element: l.element,
-		differ:  func(a, b any) (mark, Set, error) { return differ(l.item, a, b) },
-		whole:   func(v any, m mark) (Set, error) { return whole(l.item, v, m) },
-		equal:   equalJSON,
+		element:   l.element,
+		differ:    func(a, b any) (mark, Set, error) { return differ(l.item, a, b) },
+		allFields: func(v any, m mark) (Set, error) { return allFields(l.item, v, m) },
+		equal:     equalJSON,
 	}
 }
 
-// element returns what item is called in the list.
+// element returns the path element of an item.
 func (l *listType) element(item any) (element, error) {
 	if len(l.keys) == 0 {
 		switch item.(type) {
@@ -198,7 +198,7 @@ func (l *listType) element(item any) (element, error) {
 	return l.keyElement(b)
 }
 
-// keyElement ends the text of a key.
+// keyElement completes the text of a key element.
 func (l *listType) keyElement(b []byte) (element, error) {
 	if len(b) == 0 {
 		names := make([]string, len(l.keys))
@@ -215,7 +215,7 @@ func appendKeyName(b []byte, name string) []byte {
 	if len(b) == 0 {
 		sep = '{'
 	}
-	return append(appendName(append(b, sep), name), ':')
+	return append(appendEscaped(append(b, sep, '"'), name), '"', ':')
 }
 
 func errUndeclared(name string) error {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// differ returns how b differs from a, of which neither is left out of JSON:
-// whether the value itself changed, and the difference below it. It says what
-// differ says of the same values as plain JSON.
+// differ compares two values that exist in JSON. It returns whether the value itself changed, and
+// the difference of the fields within it, equal to the result for the values as decoded JSON.
 func (p *plan) differ(a, b reflect.Value) (mark, Set, error) {
 	if p.leaf {
 		if p.equal(a, b) {
@@ -23,7 +22,7 @@ func (p *plan) differ(a, b reflect.Value) (mark, Set, error) {
 	case p.shape == shapeOwn:
 		return p.differOwn(a, b, nullA, nullB)
 	}
-	emptyA, emptyB := nullA || p.empty(a), nullB || p.empty(b)
+	emptyA, emptyB := nullA || p.isEmptyValue(a), nullB || p.isEmptyValue(b)
 	if emptyA && emptyB {
 		// null and {} are told apart, as if they were scalars.
 		if nullA != nullB {
@@ -35,9 +34,9 @@ func (p *plan) differ(a, b reflect.Value) (mark, Set, error) {
 	var err error
 	switch {
 	case emptyA:
-		kids, err = p.wholeOf(b, member)
+		kids, err = p.allFieldsOf(b, member)
 	case emptyB:
-		kids, err = p.wholeOf(a, gone)
+		kids, err = p.allFieldsOf(a, removed)
 	case p.shape == shapeStruct:
 		kids, err = p.differStruct(a, b)
 	case p.shape == shapeMap:
@@ -48,8 +47,8 @@ func (p *plan) differ(a, b reflect.Value) (mark, Set, error) {
 	return 0, kids, err
 }
 
-// empty tells whether v, which is not null, has nothing in it.
-func (p *plan) empty(v reflect.Value) bool {
+// isEmptyValue reports whether v, which is not null, is {} or [] in JSON.
+func (p *plan) isEmptyValue(v reflect.Value) bool {
 	if p.shape != shapeStruct {
 		return v.Len() == 0
 	}
@@ -74,11 +73,11 @@ func (p *plan) differStruct(a, b reflect.Value) (Set, error) {
 		case inA && inB:
 			n.mark, n.kids, err = f.plan.differ(x, y)
 		case inA:
-			n.mark = gone
-			n.kids, err = f.plan.whole(x, gone)
+			n.mark = removed
+			n.kids, err = f.plan.allFields(x, removed)
 		case inB:
 			n.mark = member
-			n.kids, err = f.plan.whole(y, member)
+			n.kids, err = f.plan.allFields(y, member)
 		}
 		if err != nil {
 			return nil, errAt(f.element, err)
@@ -113,8 +112,8 @@ func (p *plan) differMap(a, b reflect.Value) (Set, error) {
 		if y := b.MapIndex(it.Key()); y.IsValid() {
 			n.mark, n.kids, err = p.elem.differ(it.Value(), y)
 		} else {
-			n.mark = gone
-			n.kids, err = p.elem.whole(it.Value(), gone)
+			n.mark = removed
+			n.kids, err = p.elem.allFields(it.Value(), removed)
 		}
 		if err := add(n, err); err != nil {
 			return nil, err
@@ -126,7 +125,7 @@ func (p *plan) differMap(a, b reflect.Value) (Set, error) {
 		}
 		n := node{element: field(it.Key().String()), mark: member}
 		var err error
-		n.kids, err = p.elem.whole(it.Value(), member)
+		n.kids, err = p.elem.allFields(it.Value(), member)
 		if err := add(n, err); err != nil {
 			return nil, err
 		}
@@ -134,7 +133,8 @@ func (p *plan) differMap(a, b reflect.Value) (Set, error) {
 	return out.sorted(), nil
 }
 
-// stringMaps returns the two maps as what most maps are, labels and the like.
+// stringMaps returns two maps as map[string]string, the type of most maps, such as labels. It
+// avoids the cost of reflection.
 func stringMaps(a, b reflect.Value) (x, y map[string]string, ok bool) {
 	if a.Type() != stringMap {
 		return nil, nil, false
@@ -146,7 +146,7 @@ func differStrings(a, b map[string]string) Set {
 	var out Set
 	for name, x := range a {
 		if y, ok := b[name]; !ok {
-			out = append(out, node{element: field(name), mark: gone})
+			out = append(out, node{element: field(name), mark: removed})
 		} else if x != y {
 			out = append(out, node{element: field(name), mark: member})
 		}
@@ -174,27 +174,27 @@ func itemsOf(v reflect.Value) []reflect.Value {
 	return out
 }
 
-// items says how to look at the items of a list.
+// items returns the operations on items of a list of Go values.
 func (p *plan) items() itemOps[reflect.Value] {
 	return itemOps[reflect.Value]{
-		element: p.element,
-		differ:  p.elem.differ,
-		whole:   p.elem.whole,
-		equal:   p.elem.equal,
+		element:   p.element,
+		differ:    p.elem.differ,
+		allFields: p.elem.allFields,
+		equal:     p.elem.equal,
 	}
 }
 
-// differOwn compares values that say themselves what they are as JSON.
+// differOwn compares values whose type implements its own conversion to JSON.
 func (p *plan) differOwn(a, b reflect.Value, nullA, nullB bool) (mark, Set, error) {
 	var x, y any
 	var err error
 	if !nullA {
-		if x, err = ownPlain(a); err != nil {
+		if x, err = ownJSON(a); err != nil {
 			return 0, nil, err
 		}
 	}
 	if !nullB {
-		if y, err = ownPlain(b); err != nil {
+		if y, err = ownJSON(b); err != nil {
 			return 0, nil, err
 		}
 	}

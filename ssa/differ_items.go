@@ -2,34 +2,33 @@ package ssa
 
 import "slices"
 
-// itemOps are what is done with the items of an associative list, of plain
-// values or of Go values.
+// itemOps are the operations on items of an associative list, of decoded JSON or of Go values.
 type itemOps[V any] struct {
-	element func(V) (element, error)
-	differ  func(a, b V) (mark, Set, error)
-	whole   func(v V, m mark) (Set, error)
-	equal   func(a, b V) bool
+	element   func(V) (element, error)
+	differ    func(a, b V) (mark, Set, error)
+	allFields func(v V, m mark) (Set, error)
+	equal     func(a, b V) bool
 }
 
-// slot is the items of a list that have the same element: one, if all is well.
+// slot holds the items of a list with the same element: one, unless the list has duplicates.
 type slot[V any] struct {
 	element element
 	first   V
 	more    []V
 }
 
-// slotted are the items of a list by their element, in the order of the list.
-type slotted[V any] struct {
+// slotList holds the items of a list by element, in the order of the list.
+type slotList[V any] struct {
 	all []slot[V]
-	at  map[element]int // where they are in all; nil if there are few
+	at  map[element]int // indexes in all; nil for short lists
 }
 
-// fewItems are found as quickly one after the other.
-const fewItems = 8
+// maxLinearItems is the length up to which a linear search is as fast as a map.
+const maxLinearItems = 8
 
-func slots[V any](items []V, ops itemOps[V]) (s slotted[V], err error) {
+func newSlotList[V any](items []V, ops itemOps[V]) (s slotList[V], err error) {
 	s.all = make([]slot[V], 0, len(items))
-	if len(items) > fewItems {
+	if len(items) > maxLinearItems {
 		s.at = make(map[element]int, len(items))
 	}
 	for i, item := range items {
@@ -49,8 +48,8 @@ func slots[V any](items []V, ops itemOps[V]) (s slotted[V], err error) {
 	return s, nil
 }
 
-// find returns the place of e in s.all.
-func (s *slotted[V]) find(e element) (int, bool) {
+// find returns the index of e in s.all.
+func (s *slotList[V]) find(e element) (int, bool) {
 	if s.at != nil {
 		j, ok := s.at[e]
 		return j, ok
@@ -63,14 +62,14 @@ func (s *slotted[V]) find(e element) (int, bool) {
 	return 0, false
 }
 
-// differItems compares two associative lists. Items that share an element are
-// owned together, like one atomic value.
+// differItems compares two associative lists. Items with the same element are owned together, like
+// one atomic value.
 func differItems[V any](as, bs []V, ops itemOps[V]) (Set, error) {
-	a, err := slots(as, ops)
+	a, err := newSlotList(as, ops)
 	if err != nil {
 		return nil, err
 	}
-	b, err := slots(bs, ops)
+	b, err := newSlotList(bs, ops)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +93,7 @@ func differItems[V any](as, bs []V, ops itemOps[V]) (Set, error) {
 			continue
 		}
 		n := node{element: b.all[j].element, mark: member}
-		if n.kids, err = b.all[j].whole(member, ops); err != nil {
+		if n.kids, err = b.all[j].allFields(member, ops); err != nil {
 			return nil, errAt(n.element, err)
 		}
 		out = append(out, n)
@@ -102,13 +101,12 @@ func differItems[V any](as, bs []V, ops itemOps[V]) (Set, error) {
 	return out.sorted(), nil
 }
 
-// differSlots compares the items of a list that have the same element; y is nil
-// when there are none left.
+// differSlots compares the items with the same element; y is nil if they were removed.
 func differSlots[V any](x, y *slot[V], ops itemOps[V]) (mark, Set, error) {
 	switch {
 	case y == nil:
-		kids, err := x.whole(gone, ops)
-		return gone, kids, err
+		kids, err := x.allFields(removed, ops)
+		return removed, kids, err
 	case x.more == nil && y.more == nil:
 		return ops.differ(x.first, y.first)
 	case x.more != nil && y.more != nil:
@@ -117,25 +115,25 @@ func differSlots[V any](x, y *slot[V], ops itemOps[V]) (mark, Set, error) {
 		}
 		return member, nil, nil
 	case x.more != nil:
-		// What was owned together is now an item like others.
-		kids, err := ops.whole(y.first, member)
-		return gone | member, kids, err
+		// Duplicates, which were owned together, have become an ordinary item.
+		kids, err := ops.allFields(y.first, member)
+		return removed | member, kids, err
 	}
-	kids, err := ops.whole(x.first, gone)
-	return gone | member, kids, err
+	kids, err := ops.allFields(x.first, removed)
+	return removed | member, kids, err
 }
 
-func (s *slot[V]) whole(m mark, ops itemOps[V]) (Set, error) {
+func (s *slot[V]) allFields(m mark, ops itemOps[V]) (Set, error) {
 	if s.more != nil {
 		return nil, nil
 	}
-	return ops.whole(s.first, m)
+	return ops.allFields(s.first, m)
 }
 
-// wholeItems returns all of a list that is added, or gone, marked m.
-func wholeItems[V any](items []V, ops itemOps[V], m mark) (Set, error) {
-	if len(items) > fewItems {
-		return wholeSlots(items, ops, m)
+// allItems returns all fields of an added or removed list, marked m.
+func allItems[V any](items []V, ops itemOps[V], m mark) (Set, error) {
+	if len(items) > maxLinearItems {
+		return allSlots(items, ops, m)
 	}
 	out := make(Set, 0, len(items))
 	for i, item := range items {
@@ -144,29 +142,28 @@ func wholeItems[V any](items []V, ops itemOps[V], m mark) (Set, error) {
 			return nil, errorf("element %d: %w", i, err)
 		}
 		if slices.ContainsFunc(out, func(n node) bool { return n.element == e }) {
-			return wholeSlots(items, ops, m)
+			return allSlots(items, ops, m)
 		}
 		out = append(out, node{element: e, mark: m})
 	}
 	for i, item := range items {
 		var err error
-		if out[i].kids, err = ops.whole(item, m); err != nil {
+		if out[i].kids, err = ops.allFields(item, m); err != nil {
 			return nil, errAt(out[i].element, err)
 		}
 	}
 	return out.sorted(), nil
 }
 
-// wholeSlots is wholeItems for lists that are long, or in which items share an
-// element.
-func wholeSlots[V any](items []V, ops itemOps[V], m mark) (Set, error) {
-	s, err := slots(items, ops)
+// allSlots is allItems for long lists and lists with duplicates.
+func allSlots[V any](items []V, ops itemOps[V], m mark) (Set, error) {
+	s, err := newSlotList(items, ops)
 	if err != nil {
 		return nil, err
 	}
 	out := make(Set, 0, len(s.all))
 	for i := range s.all {
-		kids, err := s.all[i].whole(m, ops)
+		kids, err := s.all[i].allFields(m, ops)
 		if err != nil {
 			return nil, errAt(s.all[i].element, err)
 		}

@@ -5,33 +5,34 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
-// kind tells the kinds of path elements apart. Their order is the order in
-// which elements of different kinds are sorted.
-type kind uint8
+// elementKind is the kind of a path element. The order is the one in which elements of different
+// kinds are sorted.
+type elementKind uint8
 
 const (
-	kindField kind = iota // a field of a struct, or a key of a map
-	kindKey               // an item of a list, by its key fields
-	kindValue             // an item of a set, by its value
-	kindIndex             // an item of a list, by its place
+	kindField elementKind = iota // a field of a struct, or a key of a map
+	kindKey                      // an item of a list, by its key fields
+	kindValue                    // an item of a set, by its value
+	kindIndex                    // an item of a list, by its index
 )
 
-// kindLetters are how fieldsV1 spells the kinds.
+// kindLetters are the prefixes of the kinds in fieldsV1.
 const kindLetters = "fkvi"
 
-// element is one step of a path: what fieldsV1 writes as "f:name". text is what
-// stands after the colon; for keys and values it is compact JSON with its names
-// in order, so that equal elements have equal texts.
+// element is one step of a path, "f:name" in fieldsV1. text is the part after the colon; for keys
+// and values it is canonical JSON, so that equal elements have equal texts.
 type element struct {
-	kind kind
+	kind elementKind
 	text string
 }
 
 func field(name string) element { return element{kindField, name} }
 
-// String spells e as messages do: .name, [key="value"], [="value"], [0].
+// String formats e for messages: .name, [key="value"], [="value"], [0].
 func (e element) String() string {
 	switch e.kind {
 	case kindKey:
@@ -40,20 +41,20 @@ func (e element) String() string {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			b.WriteString(k.name + "=" + showValue(k.value))
+			b.WriteString(k.name + "=" + formatValue(k.value))
 		}
 		return "[" + b.String() + "]"
 	case kindValue:
-		return "[=" + showValue(parseJSON(e.text)) + "]"
+		return "[=" + formatValue(parseJSON(e.text)) + "]"
 	case kindIndex:
 		return "[" + e.text + "]"
 	}
 	return "." + e.text
 }
 
-// compareElements orders elements as structured-merge-diff does, which sorts
-// the keys of fieldsV1 by it: by kind, then fields by name, items by the values
-// of their keys and not by the text.
+// compareElements orders elements like structured-merge-diff, which determines the order in
+// fieldsV1: by kind, then fields by name, and items by the values of their keys rather than their
+// text.
 func compareElements(a, b element) int {
 	if a.kind != b.kind {
 		return cmp.Compare(a.kind, b.kind)
@@ -77,8 +78,7 @@ func compareElements(a, b element) int {
 	return strings.Compare(a.text, b.text)
 }
 
-// parseElement reads an element as it stands in fieldsV1. known is false for
-// kinds that this server does not know, which are to be dropped.
+// parseElement parses a key of fieldsV1. known is false for unknown kinds, which are dropped.
 func parseElement(s string) (e element, known bool, err error) {
 	if len(s) < 2 {
 		return e, false, errorf("key must be 2 characters long: %q", s)
@@ -90,7 +90,7 @@ func parseElement(s string) (e element, known bool, err error) {
 	if i < 0 {
 		return e, false, nil
 	}
-	e = element{kind(i), s[2:]}
+	e = element{elementKind(i), s[2:]}
 	switch e.kind {
 	case kindKey:
 		e.text, err = canonicalKeys(e.text)
@@ -104,10 +104,9 @@ func parseElement(s string) (e element, known bool, err error) {
 	return e, true, err
 }
 
-// canonicalKeys brings the text of a key element into the form in which equal
-// keys have equal texts.
+// canonicalKeys returns the canonical JSON of a key element.
 func canonicalKeys(text string) (string, error) {
-	if plainKeys(text) {
+	if isPlainKeys(text) {
 		return text, nil
 	}
 	var m map[string]any
@@ -127,9 +126,9 @@ func canonicalJSON(text string) (string, error) {
 	return string(out), err
 }
 
-// plainKeys tells texts that are surely canonical: one object of names in
-// order, with values that are simple strings or small whole numbers.
-func plainKeys(s string) bool {
+// isPlainKeys reports whether a text is certainly canonical: an object with sorted names, whose
+// values are strings without escapes or small integers.
+func isPlainKeys(s string) bool {
 	last := ""
 	for rest, first := s, true; ; first = false {
 		lead := byte(',')
@@ -150,8 +149,7 @@ func plainKeys(s string) bool {
 	}
 }
 
-// comparePlainKeys is compareKeys for texts that are plain as plainKeys has it;
-// ok is false for others.
+// comparePlainKeys is compareKeys for texts that satisfy isPlainKeys; ok is false for others.
 func comparePlainKeys(a, b string) (c int, ok bool) {
 	for {
 		if len(a) < 2 || len(b) < 2 {
@@ -177,8 +175,7 @@ func comparePlainKeys(a, b string) (c int, ok bool) {
 	}
 }
 
-// comparePlainScalars compares two texts that plainScalar has read: numbers
-// come before strings.
+// comparePlainScalars compares two texts accepted by plainScalar: numbers precede strings.
 func comparePlainScalars(a, b string) int {
 	switch {
 	case a == b:
@@ -195,20 +192,16 @@ func comparePlainScalars(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// plainString reads a quoted string that needs no escapes.
+// plainString parses a quoted string without characters that encoding/json escapes.
 func plainString(s string) (text, rest string, ok bool) {
 	if s == "" || s[0] != '"' {
 		return "", "", false
 	}
-	for i := 1; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"':
-			return s[1:i], s[i+1:], true
-		case c < ' ' || c > '~' || strings.IndexByte(`\<>&`, c) >= 0:
-			return "", "", false
-		}
+	end := 1 + quickjson.PlainLen(s[1:])
+	if end == len(s) || s[end] != '"' {
+		return "", "", false
 	}
-	return "", "", false
+	return s[1:end], s[end+1:], true
 }
 
 func plainScalar(s string) (rest string, ok bool) {
@@ -226,7 +219,7 @@ func plainScalar(s string) (rest string, ok bool) {
 	return s[n:], true
 }
 
-// pathString spells a path as messages do.
+// pathString formats a path for messages.
 func pathString(path []element) string {
 	var b strings.Builder
 	for _, e := range path {

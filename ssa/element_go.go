@@ -3,12 +3,14 @@ package ssa
 import (
 	"reflect"
 	"strconv"
+
+	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
-// element returns what item is called in the list of plan p.
+// element returns the path element of an item of p's list.
 func (p *plan) element(item reflect.Value) (element, error) {
 	if len(p.keys) == 0 || p.elem.shape != shapeStruct {
-		v, err := p.elem.plain(item)
+		v, err := p.elem.jsonValue(item)
 		if err != nil {
 			return element{}, err
 		}
@@ -39,8 +41,8 @@ func (p *plan) element(item reflect.Value) (element, error) {
 	return p.t.list.keyElement(b)
 }
 
-// appendValue writes lead and the value of the key of v, or the one that stands
-// for it. ok is false when there is none.
+// appendValue appends lead and the value of the key in v, or the key's default. ok is false if
+// there is neither.
 func (k *planKey) appendValue(b []byte, lead string, v reflect.Value) (out []byte, ok bool, err error) {
 	if k.field != nil {
 		if x, ok := k.field.get(v); ok {
@@ -63,12 +65,12 @@ func (p *plan) appendScalar(b []byte, v reflect.Value) ([]byte, error) {
 		case null:
 			return append(b, "null"...), nil
 		case x.Kind() == reflect.String:
-			return appendString(b, x.String()), nil
+			return quickjson.AppendString(b, x.String()), nil
 		case x.CanInt():
 			return strconv.AppendInt(b, x.Int(), 10), nil
 		}
 	}
-	x, err := p.plain(v)
+	x, err := p.jsonValue(v)
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// equal tells whether two values are the same as JSON. Neither is left out.
+// equal reports whether two values that exist in JSON are equal as JSON.
 func (p *plan) equal(a, b reflect.Value) bool {
 	a, nullA := p.deref(a)
 	b, nullB := p.deref(b)
 	if nullA || nullB {
-		return nullA == nullB || p.shape == shapeOwn && equalJSON(p.plainOr(a, nullA), p.plainOr(b, nullB))
+		return nullA == nullB || p.shape == shapeOwn && equalJSON(p.ownJSONOrNil(a, nullA), p.ownJSONOrNil(b, nullB))
 	}
 	switch p.shape {
 	case shapeScalar:
@@ -28,16 +28,16 @@ func (p *plan) equal(a, b reflect.Value) bool {
 		return p.equalList(a, b)
 	}
 	return p.comparable && a.Interface() == b.Interface() ||
-		equalJSON(p.plainOr(a, false), p.plainOr(b, false))
+		equalJSON(p.ownJSONOrNil(a, false), p.ownJSONOrNil(b, false))
 }
 
-// plainOr is ownPlain of what may be null. What cannot be told is like nothing
-// else, so that it counts as changed.
-func (p *plan) plainOr(v reflect.Value, null bool) any {
+// ownJSONOrNil converts v, which may be null. If the conversion fails, it returns the error as the
+// value, which compares unequal, so that the field counts as changed.
+func (p *plan) ownJSONOrNil(v reflect.Value, null bool) any {
 	if null {
 		return nil
 	}
-	out, err := ownPlain(v)
+	out, err := ownJSON(v)
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (p *plan) equalList(a, b reflect.Value) bool {
 	return true
 }
 
-// plain returns v as plain JSON.
-func (p *plan) plain(v reflect.Value) (any, error) {
+// jsonValue returns v as decoded JSON.
+func (p *plan) jsonValue(v reflect.Value) (any, error) {
 	v, null := p.deref(v)
 	if null {
 		return nil, nil
@@ -107,11 +107,11 @@ func (p *plan) plain(v reflect.Value) (any, error) {
 			return v.Int(), nil
 		}
 	}
-	return ownPlain(v)
+	return ownJSON(v)
 }
 
-// ownPlain returns v, whatever it is, as plain JSON.
-func ownPlain(v reflect.Value) (any, error) {
+// ownJSON returns v as decoded JSON by means of its own conversion.
+func ownJSON(v reflect.Value) (any, error) {
 	if v.Kind() == reflect.Interface && v.IsNil() {
 		return nil, nil
 	}

@@ -1,7 +1,6 @@
 package ssa
 
-// fields returns the fields that v, of Type t, says something of: leaves, items
-// and the keys of maps.
+// fields returns the fields that v sets: leaves, list items, and keys of maps.
 func (t *Type) fields(v any) (Set, error) {
 	switch t.form(v) {
 	case formObject:
@@ -16,8 +15,8 @@ func (t *Type) fields(v any) (Set, error) {
 	return nil, nil
 }
 
-// leaf tells whether v is owned as a whole.
-func (t *Type) leaf(v any) bool {
+// isLeaf reports whether v is owned as a single field.
+func (t *Type) isLeaf(v any) bool {
 	switch t.form(v) {
 	case formObject:
 		m, ok := v.(map[string]any)
@@ -36,7 +35,7 @@ func (o *objectType) fieldsOf(m map[string]any) (Set, error) {
 			return nil, errUndeclared(name)
 		}
 		n := node{element: field(name)}
-		if !named || t.leaf(v) {
+		if !named || t.isLeaf(v) {
 			n.mark = member
 		}
 		var err error
@@ -52,12 +51,12 @@ func (o *objectType) fieldsOf(m map[string]any) (Set, error) {
 
 func (l *listType) fieldsOf(items []any) (Set, error) {
 	ops := l.items()
-	ops.whole = func(v any, _ mark) (Set, error) { return l.item.fields(v) }
-	return wholeItems(items, ops, member)
+	ops.allFields = func(v any, _ mark) (Set, error) { return l.item.fields(v) }
+	return allItems(items, ops, member)
 }
 
-// named returns s with the named fields on the way to its members as members.
-func (t *Type) named(s Set) Set {
+// withNamed returns s with the declared fields on the paths to its members added as members.
+func (t *Type) withNamed(s Set) Set {
 	out := make(Set, len(s))
 	for i, n := range s {
 		if len(n.kids) > 0 && n.kind == kindField && t.object != nil {
@@ -73,7 +72,7 @@ func (t *Type) named(s Set) Set {
 			child = t.list.item
 		}
 		if child != nil {
-			n.kids = child.named(n.kids)
+			n.kids = child.withNamed(n.kids)
 		}
 		out[i] = n
 	}

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FuzzApply applies whatever it is given to a Deployment, both ways.
+// FuzzApply applies arbitrary input to a Deployment with the Manager and the oracle.
 func FuzzApply(f *testing.F) {
 	for _, body := range []string{
 		`{}`, `{"metadata":{"name":"x"}}`, `{"spec":{"replicas":null}}`, `{"spec":{"replicas":"x"}}`, `{"spec":null}`, `{"spec":[]}`,

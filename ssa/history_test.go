@@ -10,14 +10,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// doc draws part of an object.
-type doc func(t *rapid.T) any
+// generator draws a part of an object.
+type generator func(t *rapid.T) any
 
-// object draws an object of some of the fields.
-func object(fields map[string]doc) doc {
+// object draws an object with some of the fields.
+func object(fields map[string]generator) generator {
 	return func(t *rapid.T) any {
 		out := map[string]any{}
 		for _, name := range keysOfDocs(fields) {
@@ -29,7 +29,7 @@ func object(fields map[string]doc) doc {
 	}
 }
 
-func keysOfDocs(m map[string]doc) []string {
+func keysOfDocs(m map[string]generator) []string {
 	var names []string
 	for name := range m {
 		names = append(names, name)
@@ -44,12 +44,12 @@ func keysOfDocs(m map[string]doc) []string {
 	return names
 }
 
-func oneOf(values ...any) doc {
+func oneOf(values ...any) generator {
 	return func(t *rapid.T) any { return rapid.SampledFrom(values).Draw(t, "value") }
 }
 
-// listOf draws some of the items, each drawn once, in any order.
-func listOf(items ...doc) doc {
+// listOf draws some of the items in random order.
+func listOf(items ...generator) generator {
 	return func(t *rapid.T) any {
 		out := []any{}
 		for _, i := range rapid.Permutation(indexes(len(items))).Draw(t, "order") {
@@ -69,8 +69,8 @@ func indexes(n int) []int {
 	return out
 }
 
-// keyed draws an item that has the key fields of key and some of the others.
-func keyed(key map[string]any, fields map[string]doc) doc {
+// keyed draws an item with the key fields and some other fields.
+func keyed(key map[string]any, fields map[string]generator) generator {
 	return func(t *rapid.T) any {
 		out := object(fields)(t).(map[string]any)
 		for k, v := range key {
@@ -80,22 +80,22 @@ func keyed(key map[string]any, fields map[string]doc) doc {
 	}
 }
 
-func strmap(names ...string) doc {
-	fields := map[string]doc{}
+func strmap(names ...string) generator {
+	fields := map[string]generator{}
 	for _, n := range names {
 		fields[n] = oneOf("1", "2")
 	}
 	return object(fields)
 }
 
-func metadata() doc {
+func metadata() generator {
 	return func(t *rapid.T) any {
-		out := object(map[string]doc{
+		out := object(map[string]generator{
 			"labels":      strmap("a", "b", "app.kubernetes.io/name"),
 			"annotations": strmap("a", "example.com/<x>&\"y\""),
 			"finalizers":  listOf(oneOf("example.com/a"), oneOf("example.com/b"), oneOf("example.com/c")),
 			"ownerReferences": listOf(
-				keyed(map[string]any{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1"}, map[string]doc{"controller": oneOf(true, false)}),
+				keyed(map[string]any{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1"}, map[string]generator{"controller": oneOf(true, false)}),
 				keyed(map[string]any{"apiVersion": "v1", "kind": "Pod", "name": "q", "uid": "2"}, nil)),
 		})(t).(map[string]any)
 		out["name"] = "x"
@@ -103,79 +103,79 @@ func metadata() doc {
 	}
 }
 
-func container(name string) doc {
-	return keyed(map[string]any{"name": name}, map[string]doc{
+func container(name string) generator {
+	return keyed(map[string]any{"name": name}, map[string]generator{
 		"image":   oneOf("i:1", "i:2"),
 		"args":    listOf(oneOf("a"), oneOf("b")),
 		"command": listOf(oneOf("c")),
 		"ports": listOf(
-			keyed(map[string]any{"containerPort": 80.0}, map[string]doc{"name": oneOf("http"), "protocol": oneOf("TCP")}),
+			keyed(map[string]any{"containerPort": 80.0}, map[string]generator{"name": oneOf("http"), "protocol": oneOf("TCP")}),
 			keyed(map[string]any{"containerPort": 80.0, "protocol": "UDP"}, nil),
-			keyed(map[string]any{"containerPort": 443.0, "protocol": "TCP"}, map[string]doc{"hostPort": oneOf(1.0, 2.0)})),
+			keyed(map[string]any{"containerPort": 443.0, "protocol": "TCP"}, map[string]generator{"hostPort": oneOf(1.0, 2.0)})),
 		"env": listOf(
-			keyed(map[string]any{"name": "A"}, map[string]doc{"value": oneOf("1", "2")}),
-			keyed(map[string]any{"name": "B"}, map[string]doc{"value": oneOf("1", "2")}),
-			keyed(map[string]any{"name": "C"}, map[string]doc{"valueFrom": oneOf(map[string]any{"fieldRef": map[string]any{"fieldPath": "metadata.name"}})})),
-		"resources": object(map[string]doc{
-			"limits":   object(map[string]doc{"cpu": oneOf("1", "1000m", 2.0), "memory": oneOf("1Gi")}),
-			"requests": object(map[string]doc{"cpu": oneOf("100m", "0.1")})}),
-		"livenessProbe": object(map[string]doc{"httpGet": object(map[string]doc{"port": oneOf(80.0, "http"), "path": oneOf("/")}), "periodSeconds": oneOf(3.0, 10.0)}),
+			keyed(map[string]any{"name": "A"}, map[string]generator{"value": oneOf("1", "2")}),
+			keyed(map[string]any{"name": "B"}, map[string]generator{"value": oneOf("1", "2")}),
+			keyed(map[string]any{"name": "C"}, map[string]generator{"valueFrom": oneOf(map[string]any{"fieldRef": map[string]any{"fieldPath": "metadata.name"}})})),
+		"resources": object(map[string]generator{
+			"limits":   object(map[string]generator{"cpu": oneOf("1", "1000m", 2.0), "memory": oneOf("1Gi")}),
+			"requests": object(map[string]generator{"cpu": oneOf("100m", "0.1")})}),
+		"livenessProbe": object(map[string]generator{"httpGet": object(map[string]generator{"port": oneOf(80.0, "http"), "path": oneOf("/")}), "periodSeconds": oneOf(3.0, 10.0)}),
 		"volumeMounts": listOf(
-			keyed(map[string]any{"mountPath": "/a"}, map[string]doc{"name": oneOf("v")}),
-			keyed(map[string]any{"mountPath": "/b"}, map[string]doc{"name": oneOf("v"), "readOnly": oneOf(true, false)})),
+			keyed(map[string]any{"mountPath": "/a"}, map[string]generator{"name": oneOf("v")}),
+			keyed(map[string]any{"mountPath": "/b"}, map[string]generator{"name": oneOf("v"), "readOnly": oneOf(true, false)})),
 	})
 }
 
-func podSpec() doc {
-	return object(map[string]doc{
+func podSpec() generator {
+	return object(map[string]generator{
 		"containers":                    listOf(container("x"), container("y")),
 		"restartPolicy":                 oneOf("Always", "Never"),
 		"nodeSelector":                  strmap("a", "b"),
-		"tolerations":                   listOf(keyed(map[string]any{"key": "k"}, map[string]doc{"effect": oneOf("NoExecute")})),
-		"securityContext":               object(map[string]doc{"runAsUser": oneOf(1.0, 2.0)}),
+		"tolerations":                   listOf(keyed(map[string]any{"key": "k"}, map[string]generator{"effect": oneOf("NoExecute")})),
+		"securityContext":               object(map[string]generator{"runAsUser": oneOf(1.0, 2.0)}),
 		"terminationGracePeriodSeconds": oneOf(1.0, 30.0),
 		"volumes": listOf(
-			keyed(map[string]any{"name": "v"}, map[string]doc{"emptyDir": oneOf(map[string]any{})}),
-			keyed(map[string]any{"name": "w"}, map[string]doc{"configMap": object(map[string]doc{"name": oneOf("c")})})),
+			keyed(map[string]any{"name": "v"}, map[string]generator{"emptyDir": oneOf(map[string]any{})}),
+			keyed(map[string]any{"name": "w"}, map[string]generator{"configMap": object(map[string]generator{"name": oneOf("c")})})),
 	})
 }
 
-func condition(kind string) doc {
-	return keyed(map[string]any{"type": kind}, map[string]doc{"status": oneOf("True", "False"), "lastTransitionTime": oneOf("2001-01-01T00:00:00Z", nil)})
+func condition(kind string) generator {
+	return keyed(map[string]any{"type": kind}, map[string]generator{"status": oneOf("True", "False"), "lastTransitionTime": oneOf("2001-01-01T00:00:00Z", nil)})
 }
 
-// histories are the kinds that are driven, with what they may look like.
-var histories = map[string]map[string]doc{
-	"configmaps": {"data": strmap("a", "b", "c.yaml"), "binaryData": object(map[string]doc{"x": oneOf("AQ==")}), "immutable": oneOf(false)},
-	"secrets":    {"data": object(map[string]doc{"x": oneOf("AQ==", "Ag=="), "y": oneOf("AQ==")}), "stringData": strmap("z"), "type": oneOf("Opaque")},
-	"services": {"spec": object(map[string]doc{
+// histories are the tested kinds with generators of their fields.
+var histories = map[string]map[string]generator{
+	"configmaps": {"data": strmap("a", "b", "c.yaml"), "binaryData": object(map[string]generator{"x": oneOf("AQ==")}), "immutable": oneOf(false)},
+	"secrets":    {"data": object(map[string]generator{"x": oneOf("AQ==", "Ag=="), "y": oneOf("AQ==")}), "stringData": strmap("z"), "type": oneOf("Opaque")},
+	"services": {"spec": object(map[string]generator{
 		"type": oneOf("ClusterIP", "NodePort"), "selector": strmap("a", "b"),
 		"ports": listOf(
-			keyed(map[string]any{"port": 80.0}, map[string]doc{"name": oneOf("a"), "targetPort": oneOf(80.0, "http")}),
-			keyed(map[string]any{"port": 80.0, "protocol": "UDP"}, map[string]doc{"name": oneOf("b")}))}),
-		"status": object(map[string]doc{"conditions": listOf(condition("A"), condition("B"))})},
-	"pods": {"spec": podSpec(), "status": object(map[string]doc{"phase": oneOf("Running"), "conditions": listOf(condition("Ready"))})},
-	"deployments": {"spec": object(map[string]doc{
-		"replicas": oneOf(1.0, 2.0, nil), "selector": object(map[string]doc{"matchLabels": strmap("a", "b")}),
-		"template": object(map[string]doc{"metadata": object(map[string]doc{"labels": strmap("a", "b")}), "spec": podSpec()}),
-		"strategy": object(map[string]doc{"type": oneOf("Recreate")})}),
-		"status": object(map[string]doc{"replicas": oneOf(1.0, 2.0), "conditions": listOf(condition("A"), condition("B"))})},
-	"horizontalpodautoscalers": {"spec": object(map[string]doc{
+			keyed(map[string]any{"port": 80.0}, map[string]generator{"name": oneOf("a"), "targetPort": oneOf(80.0, "http")}),
+			keyed(map[string]any{"port": 80.0, "protocol": "UDP"}, map[string]generator{"name": oneOf("b")}))}),
+		"status": object(map[string]generator{"conditions": listOf(condition("A"), condition("B"))})},
+	"pods": {"spec": podSpec(), "status": object(map[string]generator{"phase": oneOf("Running"), "conditions": listOf(condition("Ready"))})},
+	"deployments": {"spec": object(map[string]generator{
+		"replicas": oneOf(1.0, 2.0, nil), "selector": object(map[string]generator{"matchLabels": strmap("a", "b")}),
+		"template": object(map[string]generator{"metadata": object(map[string]generator{"labels": strmap("a", "b")}), "spec": podSpec()}),
+		"strategy": object(map[string]generator{"type": oneOf("Recreate")})}),
+		"status": object(map[string]generator{"replicas": oneOf(1.0, 2.0), "conditions": listOf(condition("A"), condition("B"))})},
+	"horizontalpodautoscalers": {"spec": object(map[string]generator{
 		"minReplicas": oneOf(1.0, 2.0), "maxReplicas": oneOf(3.0, 4.0),
-		"scaleTargetRef": object(map[string]doc{"name": oneOf("a", "b"), "kind": oneOf("Deployment")})})},
+		"scaleTargetRef": object(map[string]generator{"name": oneOf("a", "b"), "kind": oneOf("Deployment")})})},
 }
 
 var managerNames = []string{"m1", "m2", "m3", "kubectl", "", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", ancientChanges}
 
-func (b *both) draw(t *rapid.T, fields map[string]doc, version *api.Version) map[string]any {
+func (b *both) draw(t *rapid.T, fields map[string]generator, version *api.Version) map[string]any {
 	out := object(fields)(t).(map[string]any)
 	out["metadata"] = metadata()(t)
 	out["apiVersion"], out["kind"] = version.String(), b.o.res.Kind
 	return out
 }
 
-// step makes one write at random.
-func (b *both) step(t *rapid.T, looks func(*api.Version) map[string]doc) {
+// step performs one random write.
+func (b *both) step(t *rapid.T, looks func(*api.Version) map[string]generator) {
 	res := b.o.res
 	version := &res.Versions[rapid.IntRange(0, len(res.Versions)-1).Draw(t, "version")]
 	w := Write{
@@ -194,7 +194,7 @@ func (b *both) step(t *rapid.T, looks func(*api.Version) map[string]doc) {
 	}
 	obj := b.patched(t, version, patch)
 	if rapid.IntRange(0, 5).Draw(t, "meddle") == 0 {
-		obj.SetManagedFields(meddled(t, obj.GetManagedFields(), version.String()))
+		obj.SetManagedFields(clientManagedFields(t, obj.GetManagedFields(), version.String()))
 	}
 	if rapid.IntRange(0, 5).Draw(t, "last-applied") == 0 {
 		text, err := json.Marshal(b.draw(t, fields, version))
@@ -209,19 +209,19 @@ func (b *both) step(t *rapid.T, looks func(*api.Version) map[string]doc) {
 // writable are the subresources by which an object is written.
 func writable(res *api.Resource) []string {
 	var out []string
-	if res.HasStatus {
+	if res.Status.Served {
 		out = append(out, "status")
 	}
 	for _, s := range res.Subresources {
-		if s.Keep != nil {
+		if s.PrepareForUpdate != nil {
 			out = append(out, s.Name)
 		}
 	}
 	return out
 }
 
-// meddled is what a client may send for managedFields.
-func meddled(t *rapid.T, entries []metav1.ManagedFieldsEntry, version string) []metav1.ManagedFieldsEntry {
+// clientManagedFields draws managedFields that a client may send.
+func clientManagedFields(t *rapid.T, entries []metav1.ManagedFieldsEntry, version string) []metav1.ManagedFieldsEntry {
 	switch rapid.IntRange(0, 5).Draw(t, "how") {
 	case 0:
 		return []metav1.ManagedFieldsEntry{}
@@ -240,14 +240,14 @@ func meddled(t *rapid.T, entries []metav1.ManagedFieldsEntry, version string) []
 		APIVersion: rapid.SampledFrom([]string{version, version, version, "", "v9"}).Draw(t, "apiVersion"),
 		FieldsType: rapid.SampledFrom([]string{fieldsV1, fieldsV1, fieldsV1, fieldsV1, "", "FieldsV2"}).Draw(t, "fieldsType"),
 	}
-	if text := rapid.SampledFrom(meddledFields).Draw(t, "fieldsV1"); text != "" {
+	if text := rapid.SampledFrom(clientFields).Draw(t, "fieldsV1"); text != "" {
 		entry.FieldsV1 = metav1.NewFieldsV1(text)
 	}
 	return append(append([]metav1.ManagedFieldsEntry{}, entries...), entry)
 }
 
-// meddledFields are fields that no server would write.
-var meddledFields = []string{
+// clientFields are fieldsV1 that no server would write.
+var clientFields = []string{
 	``, `{}`, `{`, `[]`, `null`, `{"f:data":{}}`, `{"f:data":null}`, `{"f:data":1}`, `{"f:data":{},"x":{}}`, `{"f:data":{},"z:x":{}}`,
 	`{"f:metadata":{"f:labels":{"f:b":{},"f:a":{}}},"f:data":{"f:a":{},".":{}}}`,
 	`{"f:metadata" : {"f:name":{},"f:labels":{".":{}, "f:a":{}}}}`,
@@ -259,8 +259,7 @@ var meddledFields = []string{
 	`{"f:unknown":{"f:x":{}}}`, `{"f:data":{"f:a":{}}} x`,
 }
 
-// patched is the live object after a merge patch or, at times, an object that
-// consists of the patch alone.
+// patched returns the live object after a merge patch or, sometimes, only the patch.
 func (b *both) patched(t *rapid.T, version *api.Version, patch map[string]any) api.Object {
 	res := b.o.res
 	text, err := json.Marshal(patch)
@@ -309,16 +308,16 @@ func TestHistories(t *testing.T) {
 				b := newBoth(res, converter, schemas, resets)
 				b.m, b.managers = m, managerNames[:rapid.SampledFrom([]int{5, 5, len(managerNames)}).Draw(rt, "managers")]
 				for range rapid.IntRange(1, 8+len(b.managers)).Draw(rt, "steps") {
-					b.step(rt, func(*api.Version) map[string]doc { return fields })
+					b.step(rt, func(*api.Version) map[string]generator { return fields })
 				}
 			})
 		})
 	}
 }
 
-// TestWholeGivenAgain applies an empty status once more, below which there is by
-// now an item whose key nobody owns.
-func TestWholeGivenAgain(t *testing.T) {
+// TestApplyEmptyAgain applies an empty status again, which by now contains an item whose key nobody
+// owns.
+func TestApplyEmptyAgain(t *testing.T) {
 	converter, schemas := builtIn()
 	res := resource(t, "services")
 	b := newBoth(res, converter, schemas, ResetsOf(res))

@@ -8,20 +8,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// kubectl and the annotation in which it keeps what it applied by itself. For
-// this manager alone the server knows of the annotation, so that an object can
-// go over from client-side to server-side apply and back.
+// kubectl is the manager name of kubectl, and lastAppliedAnnotation the annotation of its
+// client-side apply. The server maintains the annotation for this manager only, so that an object
+// can be migrated between client-side and server-side apply.
 const (
 	kubectl               = "kubectl"
 	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// applyOrMigrate applies the patch. Conflicts about fields that kubectl set
-// before by itself are none.
-func (a *applying) applyOrMigrate() (api.Object, owners, error) {
+// applyOrMigrate applies the patch and ignores conflicts on fields that kubectl set by client-side
+// apply.
+func (a *applyOperation) applyOrMigrate() (api.Object, owners, error) {
 	obj, os, err := a.run(a.w.Force)
 	var found conflicts
 	if !errors.As(err, &found) {
@@ -37,9 +37,9 @@ func (a *applying) applyOrMigrate() (api.Object, owners, error) {
 	return nil, nil, found.status()
 }
 
-// lastApplied returns the fields that kubectl applied by itself and that are as
-// it left them; ok is false when that cannot be told.
-func (a *applying) lastApplied() (fields Set, ok bool) {
+// lastApplied returns the unchanged fields of kubectl's last client-side apply; ok is false if the
+// annotation is missing or invalid.
+func (a *applyOperation) lastApplied() (fields Set, ok bool) {
 	if a.live == nil {
 		return nil, false
 	}
@@ -65,9 +65,9 @@ func (a *applying) lastApplied() (fields Set, ok bool) {
 	return fields, true
 }
 
-// syncLastApplied puts what was applied into the annotation of obj, if it has
-// one, unless there is no room for it.
-func (a *applying) syncLastApplied(obj api.Object) error {
+// syncLastApplied updates the annotation of obj, if it has one, to the applied patch. It removes
+// the annotation if the annotations would become too large.
+func (a *applyOperation) syncLastApplied(obj api.Object) error {
 	annotations := obj.GetAnnotations()
 	if a.w.Manager != kubectl || annotations[lastAppliedAnnotation] == "" {
 		return nil

@@ -9,64 +9,62 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// Schemas finds what the schema says of a kind; ok is false when it has none.
+// Schemas returns the schema of a kind; ok is false if it has none.
 type Schemas func(schema.GroupVersionKind) (t typed.ParseableType, ok bool)
 
-// Manager keeps the managedFields of the objects of one resource. It is safe
-// for concurrent use.
+// Manager maintains the managedFields of the objects of one resource. It is safe for concurrent
+// use.
 type Manager struct {
 	resource *api.Resource
 	schemas  Schemas
-	// resets are those of every subresource that has any.
+	// resets are the reset fields by subresource.
 	resets map[string]Set
 
 	mu    sync.Mutex
 	views map[schema.GroupVersion]*view
 }
 
-// view is one version of the resource.
+// view is one version of the resource with its compiled schema.
 type view struct {
 	version *api.Version
 	parse   typed.ParseableType
 	root    *Type
-	// plan is nil when objects are not of Go types.
+	// plan is nil if the objects do not have Go types.
 	plan *plan
-	// empty is an object with nothing in it.
+	// empty is an empty object.
 	empty api.Object
 }
 
-// Write is who writes, and how.
+// Write describes the writer and the request.
 type Write struct {
-	// Version is what the request speaks.
+	// Version is the version of the request.
 	Version *api.Version
-	// Subresource is empty for the object itself.
+	// Subresource is empty for the main resource.
 	Subresource string
-	// Manager is the name of who writes, as ManagerName gives it.
+	// Manager is the name of the writer, as returned by ManagerName.
 	Manager string
-	// Force, for Apply: take fields from others who own them.
+	// Force makes Apply take ownership of conflicting fields.
 	Force bool
-	// Now is when it happens.
+	// Now is the time of the write.
 	Now time.Time
 }
 
-// New makes a Manager of res. Schemas are looked up when they are needed, each
-// once.
+// New returns a Manager of res. Schemas are looked up on first use.
 func New(res *api.Resource, schemas Schemas, resets Resets) *Manager {
 	m := &Manager{
 		resource: res, schemas: schemas, views: map[schema.GroupVersion]*view{},
 		resets: map[string]Set{},
 	}
 	for subresource := range resets {
-		m.resets[subresource] = resets.of(subresource)
+		m.resets[subresource] = resets.set(subresource)
 	}
 	return m
 }
 
-// view returns the version gv of the resource; nil when it is not known, or has
-// no schema.
+// view returns the schema of version gv, or nil if the version is unknown or has no schema.
 func (m *Manager) view(gv schema.GroupVersion) (*view, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,21 +81,21 @@ func (m *Manager) view(gv schema.GroupVersion) (*view, error) {
 		m.views[gv] = nil
 		return nil, nil
 	}
-	root, err := compile(parse)
+	root, err := compileType(parse)
 	if err != nil {
 		return nil, errorf("schema of %s: %w", gvk, err)
 	}
 	v := &view{version: version, parse: parse, root: root, empty: m.resource.NewOf(version)}
 	if _, ok := v.empty.(*untyped.Object); !ok {
-		p := &planner{made: map[planOf]*plan{}}
+		p := &planner{plans: map[planID]*plan{}}
 		v.plan = p.root(reflect.TypeOf(v.empty), root)
 	}
 	m.views[gv] = v
 	return v, nil
 }
 
-// own returns the version that w speaks, which must be known.
-func (m *Manager) own(w Write) (*view, error) {
+// requestView returns the schema of the version of w, which must exist.
+func (m *Manager) requestView(w Write) (*view, error) {
 	v, err := m.view(w.Version.GroupVersion)
 	if err == nil && v == nil {
 		err = errorf("no corresponding type for %v", w.Version.WithKind(m.resource.Kind))
@@ -105,10 +103,10 @@ func (m *Manager) own(w Write) (*view, error) {
 	return v, err
 }
 
-// differ returns how b differs from a, both of which are of version v.
+// differ compares two objects of version v.
 func (v *view) differ(a, b api.Object) (Set, error) {
 	if v.plan == nil {
-		_, d, err := differ(v.root, content(a), content(b))
+		_, d, err := differ(v.root, untypedContent(a), untypedContent(b))
 		return d, err
 	}
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
@@ -119,8 +117,8 @@ func (v *view) differ(a, b api.Object) (Set, error) {
 	return d, err
 }
 
-// content is what can be owned of an object that is not of a Go type.
-func content(obj api.Object) map[string]any {
+// untypedContent returns the fields of an untyped object that can be owned.
+func untypedContent(obj api.Object) map[string]any {
 	u, ok := obj.(*untyped.Object)
 	if !ok {
 		return nil
@@ -128,7 +126,7 @@ func content(obj api.Object) map[string]any {
 	return ownable(u.Object)
 }
 
-// ownable is a copy of an object without what nobody owns.
+// ownable returns a copy of an object without the fields that nobody owns.
 func ownable(object map[string]any) map[string]any {
 	out := without(object, "kind", "apiVersion")
 	if meta, ok := out["metadata"].(map[string]any); ok {

@@ -1,8 +1,8 @@
 package ssa
 
-// merge returns a with what b asks for: fields of b win, and none is removed. A
-// list has the order of b where b has a say in it.
-func merge(t *Type, a, b any) (any, error) {
+// mergeValues returns a with the fields of b set. No field is removed. The items of b in a list
+// have the order of b.
+func mergeValues(t *Type, a, b any) (any, error) {
 	switch t.form(b) {
 	case formObject:
 		x, _ := a.(map[string]any)
@@ -37,7 +37,7 @@ func mergeFields(o *objectType, a, b map[string]any) (any, error) {
 		if t == nil {
 			return nil, errUndeclared(name)
 		}
-		v, err := merge(t, x, y)
+		v, err := mergeValues(t, x, y)
 		if err != nil {
 			return nil, errAt(field(name), err)
 		}
@@ -46,31 +46,31 @@ func mergeFields(o *objectType, a, b map[string]any) (any, error) {
 	return out, nil
 }
 
-// itemMerger merges two associative lists. It goes through both at once, and
-// takes items of a alone where they stand, and all others where b has them.
+// itemMerger merges two associative lists. It advances through both simultaneously, and outputs
+// items that only a has at their position in a, all others at their position in b.
 type itemMerger struct {
 	list *listType
 	a, b []any
-	// nameA and nameB are the elements of the items, byA and byB where the items
-	// are; of several in a with the same element, none is to be merged with.
-	nameA, nameB []element
-	byA, byB     map[element]any
-	// shared are the items of b that are in a, too, and still to come.
+	// elementsA and elementsB are the elements of the items; byA and byB map them to the items, to
+	// nil for duplicates in a, which are not merged.
+	elementsA, elementsB []element
+	byA, byB             map[element]any
+	// shared are the remaining items of b that are in a too.
 	shared []element
-	taken  map[element]bool
+	merged map[element]bool
 	out    []any
 }
 
 func mergeItems(l *listType, a, b []any) (any, error) {
-	m := itemMerger{list: l, a: a, b: b, taken: map[element]bool{}}
+	m := itemMerger{list: l, a: a, b: b, merged: map[element]bool{}}
 	var err error
-	if m.nameA, m.byA, err = l.names(a, true); err != nil {
+	if m.elementsA, m.byA, err = l.elements(a, true); err != nil {
 		return nil, err
 	}
-	if m.nameB, m.byB, err = l.names(b, false); err != nil {
+	if m.elementsB, m.byB, err = l.elements(b, false); err != nil {
 		return nil, err
 	}
-	for _, e := range m.nameB {
+	for _, e := range m.elementsB {
 		if _, ok := m.byA[e]; ok {
 			m.shared = append(m.shared, e)
 		}
@@ -81,30 +81,30 @@ func mergeItems(l *listType, a, b []any) (any, error) {
 
 func (m *itemMerger) run() (any, error) {
 	for i, j := 0, 0; i < len(m.a) || j < len(m.b); {
-		if i < len(m.a) && j < len(m.b) && m.nameA[i] == m.nameB[j] {
-			if err := m.take(m.nameB[j]); err != nil {
+		if i < len(m.a) && j < len(m.b) && m.elementsA[i] == m.elementsB[j] {
+			if err := m.output(m.elementsB[j]); err != nil {
 				return nil, err
 			}
 			i, j = i+1, j+1
 			continue
 		}
 		if i < len(m.a) {
-			e := m.nameA[i]
+			e := m.elementsA[i]
 			if _, inB := m.byB[e]; !inB {
 				m.out = append(m.out, m.a[i])
 				i++
 				continue
 			}
-			if j < len(m.b) && m.waits(e) {
-				i++ // It comes later, where b has it.
+			if j < len(m.b) && m.comesLater(e) {
+				i++ // it is output at its position in b
 				continue
 			}
-			if m.taken[e] {
+			if m.merged[e] {
 				i++
 			}
 		}
 		if j < len(m.b) {
-			if err := m.take(m.nameB[j]); err != nil {
+			if err := m.output(m.elementsB[j]); err != nil {
 				return nil, err
 			}
 			j++
@@ -113,21 +113,21 @@ func (m *itemMerger) run() (any, error) {
 	return m.out, nil
 }
 
-// waits tells whether another item than e is the next of those that both have.
-func (m *itemMerger) waits(e element) bool {
+// comesLater reports whether another item than e is the next of the shared ones.
+func (m *itemMerger) comesLater(e element) bool {
 	return len(m.shared) > 0 && m.shared[0] != e
 }
 
-// take puts the item e of b into the list, merged with that of a.
-func (m *itemMerger) take(e element) error {
+// output appends the item e of b, merged with the one of a.
+func (m *itemMerger) output(e element) error {
 	v := m.byB[e]
 	if x, ok := m.byA[e]; ok {
 		var err error
-		if v, err = merge(m.list.item, x, v); err != nil {
+		if v, err = mergeValues(m.list.item, x, v); err != nil {
 			return errAt(e, err)
 		}
 	}
-	m.taken[e] = true
+	m.merged[e] = true
 	if len(m.shared) > 0 && m.shared[0] == e {
 		m.shared = m.shared[1:]
 	}
@@ -135,9 +135,8 @@ func (m *itemMerger) take(e element) error {
 	return nil
 }
 
-// names returns the elements of items, and the items by them: null for those
-// that share one.
-func (l *listType) names(items []any, twice bool) ([]element, map[element]any, error) {
+// elements returns the elements of items and the items by element, nil for duplicates.
+func (l *listType) elements(items []any, allowDuplicates bool) ([]element, map[element]any, error) {
 	names := make([]element, len(items))
 	by := make(map[element]any, len(items))
 	for i, item := range items {
@@ -150,7 +149,7 @@ func (l *listType) names(items []any, twice bool) ([]element, map[element]any, e
 			by[e] = item
 			continue
 		}
-		if !twice {
+		if !allowDuplicates {
 			return nil, nil, errorf("duplicate entries for key %s", e)
 		}
 		by[e] = nil

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxManagerName is the most bytes that the name of a manager may have.
+// maxManagerName is the maximum size of a manager name in bytes.
 const maxManagerName = 128
 
-// ManagerName returns the name under which a client's fields are owned: the
-// fieldManager of the request or, when it has none, the beginning of its User-Agent.
-// It is never empty: the fields of every client are managed.
+// ManagerName returns the name of a request's field manager: the query parameter fieldManager or,
+// if it is empty, the start of the User-Agent. The result is never empty, because the fields of
+// every client are managed.
 func ManagerName(fieldManager, userAgent string) string {
 	if fieldManager != "" {
 		return fieldManager

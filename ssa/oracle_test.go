@@ -22,13 +22,14 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// resource finds a built-in resource by its plural name.
+// resource returns a built-in resource by its plural name.
 func resource(t testing.TB, name string) *api.Resource {
 	t.Helper()
-	for _, r := range api.BuiltIn() {
+	for _, r := range builtin.Kinds() {
 		if r.Name == name {
 			if _, err := api.New(r); err != nil {
 				t.Fatal(err)
@@ -57,7 +58,7 @@ func builtIn() (managedfields.TypeConverter, Schemas) {
 	}
 }
 
-// oracle is apimachinery's field manager, behind the interface of Manager.
+// oracle is apimachinery's field manager with the interface of Manager.
 type oracle struct {
 	res       *api.Resource
 	converter managedfields.TypeConverter
@@ -90,7 +91,7 @@ func (o *oracle) update(t rapidT, live, obj api.Object, w Write) (api.Object, er
 	if live == nil {
 		before = o.typed(o.res.NewOf(w.Version), w.Version.GroupVersion)
 	}
-	out, err := o.manager(t, w).Update(theirs(before), theirs(obj), w.Manager)
+	out, err := o.manager(t, w).Update(toLibrary(before), toLibrary(obj), w.Manager)
 	return o.finish(out, w), err
 }
 
@@ -99,47 +100,48 @@ func (o *oracle) apply(t rapidT, live api.Object, patch map[string]any, w Write)
 	if live == nil {
 		before = o.typed(o.res.NewOf(w.Version), w.Version.GroupVersion)
 	}
-	out, err := o.manager(t, w).Apply(theirs(before), &unstructured.Unstructured{Object: patch}, w.Manager, w.Force)
+	out, err := o.manager(t, w).Apply(toLibrary(before), &unstructured.Unstructured{Object: patch}, w.Manager, w.Force)
 	return o.finish(out, w), err
 }
 
-// finish gives an object the form that Manager gives it.
+// finish converts an object to the form that Manager returns.
 func (o *oracle) finish(out runtime.Object, w Write) api.Object {
 	if out == nil || reflect.ValueOf(out).IsNil() {
 		return nil
 	}
-	hub, err := o.ConvertToVersion(ours(out), o.res.Hub())
+	hub, err := o.ConvertToVersion(toCatalogue(out), o.res.Hub())
 	if err != nil {
 		return nil
 	}
-	obj := ours(hub)
+	obj := toCatalogue(hub)
 	if o.res.Default != nil {
 		o.res.Default(obj)
 	}
 	fields := obj.GetManagedFields()
 	for i := range fields {
 		if fields[i].Time != nil && fields[i].Time.After(realTime) {
-			fields[i].Time = stamp(w.Now)
+			fields[i].Time = entryTime(w.Now)
 		}
 	}
 	obj.SetManagedFields(fields)
 	return obj
 }
 
-// realTime is before the time of the tests, and after the time in them.
+// realTime separates the times in the tests, which are earlier, from times of the real clock, which
+// are later.
 var realTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// ours is an object as the catalogue has it: what the libraries make without a Go
-// type has a type of its own here.
-func ours(obj runtime.Object) api.Object {
+// toCatalogue converts an object of the libraries to the catalogue's type: objects without Go types
+// differ.
+func toCatalogue(obj runtime.Object) api.Object {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		return untyped.Of(u.Object)
+		return untyped.FromContent(u.Object)
 	}
 	return obj.(api.Object)
 }
 
-// theirs is ours the other way round.
-func theirs(obj runtime.Object) runtime.Object {
+// toLibrary is the inverse of toCatalogue.
+func toLibrary(obj runtime.Object) runtime.Object {
 	if o, ok := obj.(*untyped.Object); ok {
 		return &unstructured.Unstructured{Object: o.UnstructuredContent()}
 	}
@@ -162,7 +164,7 @@ func (o *oracle) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) 
 		return nil, runtime.NewNotRegisteredErrForKind("test", gvk)
 	}
 	from := o.res.Version(in.GetObjectKind().GroupVersionKind().GroupVersion())
-	obj := ours(in.DeepCopyObject())
+	obj := toCatalogue(in.DeepCopyObject())
 	if from == nil {
 		from = &o.res.Versions[0]
 	}
@@ -186,7 +188,7 @@ func (o *oracle) ConvertToVersion(in runtime.Object, to runtime.GroupVersioner) 
 		}
 		obj = obj.DeepCopyObject().(api.Object)
 	}
-	return theirs(o.typed(obj, version.GroupVersion)), nil
+	return toLibrary(o.typed(obj, version.GroupVersion)), nil
 }
 
 func (o *oracle) Convert(_, _, _ any) error { return errorf("not to be called") }
@@ -198,10 +200,10 @@ func (o *oracle) ConvertFieldLabel(schema.GroupVersionKind, string, string) (str
 func (o *oracle) Default(runtime.Object) {}
 
 func (o *oracle) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
-	return theirs(o.typed(o.res.NewOf(o.res.Version(gvk.GroupVersion())), gvk.GroupVersion())), nil
+	return toLibrary(o.typed(o.res.NewOf(o.res.Version(gvk.GroupVersion())), gvk.GroupVersion())), nil
 }
 
-// comparable is obj as it is compared: as JSON, without its kind.
+// comparable returns obj as JSON without its kind.
 func comparable(t rapidT, obj api.Object) map[string]any {
 	t.Helper()
 	if obj == nil {
@@ -216,14 +218,13 @@ func comparable(t rapidT, obj api.Object) map[string]any {
 	return out
 }
 
-// both drives a Manager and the oracle with the same writes, each with its own
-// object.
+// both performs the same writes with a Manager and with the oracle, each on its own object.
 type both struct {
 	m    *Manager
 	o    *oracle
 	live api.Object
 	now  time.Time
-	// managers are the names to choose from.
+	// managers are the names of managers to choose from.
 	managers []string
 }
 
@@ -234,7 +235,7 @@ func newBoth(res *api.Resource, converter managedfields.TypeConverter, schemas S
 	}
 }
 
-// forOracle is a copy of live with its kind.
+// forOracle returns a copy of live with its kind.
 func (b *both) forOracle(obj api.Object) api.Object {
 	if obj == nil {
 		return nil
@@ -242,21 +243,21 @@ func (b *both) forOracle(obj api.Object) api.Object {
 	return b.o.typed(obj.DeepCopyObject().(api.Object), b.o.res.Hub())
 }
 
-// update writes obj both ways and fails the test if they differ.
+// update writes obj with both and fails the test if the results differ.
 func (b *both) update(t rapidT, obj api.Object, w Write) {
 	b.now = b.now.Add(time.Second)
 	w.Now = b.now
 	mine := obj.DeepCopyObject().(api.Object)
-	theirs := obj.DeepCopyObject().(api.Object)
-	theirs.SetManagedFields(nil)
-	theirs = b.forOracle(stored(t, b.o.res, theirs))
-	theirs.SetManagedFields(obj.GetManagedFields())
-	want, wantErr := b.o.update(t, b.forOracle(b.live), theirs, w)
+	toLibrary := obj.DeepCopyObject().(api.Object)
+	toLibrary.SetManagedFields(nil)
+	toLibrary = b.forOracle(stored(t, b.o.res, toLibrary))
+	toLibrary.SetManagedFields(obj.GetManagedFields())
+	want, wantErr := b.o.update(t, b.forOracle(b.live), toLibrary, w)
 	err := b.m.Update(b.live, mine, w)
 	b.agree(t, "update", mine, want, err, wantErr)
 }
 
-// apply applies patch both ways and fails the test if they differ.
+// apply applies patch with both and fails the test if the results differ.
 func (b *both) apply(t rapidT, patch map[string]any, w Write) {
 	b.now = b.now.Add(time.Second)
 	w.Now = b.now
@@ -265,7 +266,7 @@ func (b *both) apply(t rapidT, patch map[string]any, w Write) {
 	b.agree(t, "apply", got, want, err, wantErr)
 }
 
-// rapidT is what testing.T and rapid.T have in common.
+// rapidT is the common interface of testing.T and rapid.T.
 type rapidT interface {
 	Helper()
 	Fatal(...any)
@@ -302,8 +303,8 @@ func (b *both) agree(t rapidT, what string, got, want api.Object, err, wantErr e
 	b.live = stored(t, b.o.res, got)
 }
 
-// stored is obj as it comes back from storage. The oracle compares lists of
-// structs by what they are in memory.
+// stored returns obj as it is read from storage. The oracle compares lists of structs by their Go
+// values.
 func stored(t rapidT, res *api.Resource, obj api.Object) api.Object {
 	text, err := json.Marshal(obj)
 	if err != nil {
@@ -322,9 +323,8 @@ func stored(t rapidT, res *api.Resource, obj api.Object) api.Object {
 	return out
 }
 
-// lines are those of the message, sorted: some are in any order. What is wrong
-// with a patch is left out, of which structured-merge-diff tells one part or
-// another.
+// lines returns the sorted lines of an error, since the order of some varies. It omits the details
+// of an invalid patch, of which structured-merge-diff reports varying parts.
 func lines(err error) []string {
 	if text, _, ok := strings.Cut(err.Error(), "): "); ok && strings.HasPrefix(text, "failed to create typed patch object") {
 		return []string{text}
@@ -334,7 +334,7 @@ func lines(err error) []string {
 	return out
 }
 
-// causes are those of a Status, in the order of their text.
+// causes returns the sorted causes of a Status.
 func causes(err error) []string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -348,7 +348,7 @@ func causes(err error) []string {
 	return append(out, string(status.Status().Reason))
 }
 
-// texts are the fieldsV1 of obj as they are written.
+// texts returns the encoded fieldsV1 of obj.
 func texts(obj api.Object) []string {
 	var out []string
 	for _, e := range obj.GetManagedFields() {
@@ -358,5 +358,5 @@ func texts(obj api.Object) []string {
 }
 
 func unstructuredOf(object map[string]any) *untyped.Object {
-	return untyped.Of(object)
+	return untyped.FromContent(object)
 }

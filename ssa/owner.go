@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fieldsV1 is the only form of fields there is.
+// fieldsV1 is the only supported fieldsType.
 const fieldsV1 = "FieldsV1"
 
 // owner is one entry of managedFields.
@@ -20,26 +20,26 @@ type owner struct {
 	subresource string
 	time        *metav1.Time
 	fields      Set
-	// raw is the text of fields, while that is still known.
+	// raw is the encoding of fields, or nil if it is not known.
 	raw *metav1.FieldsV1
 }
 
 func (o *owner) applied() bool { return o.operation == metav1.ManagedFieldsOperationApply }
 
-// is tells whether o and p are the same owner. One that applies stays the same
-// whatever version it uses.
-func (o *owner) is(p *owner) bool {
+// isSame reports whether o and p are the same owner. The version does not distinguish owners with
+// operation Apply.
+func (o *owner) isSame(p *owner) bool {
 	return o.manager == p.manager && o.operation == p.operation && o.subresource == p.subresource &&
 		(o.applied() || o.apiVersion == p.apiVersion)
 }
 
-// id is what owners are ordered by where nothing else tells them apart.
+// id orders owners that are otherwise equal.
 func (o *owner) id() string {
 	e := metav1.ManagedFieldsEntry{Manager: o.manager, Operation: o.operation, APIVersion: o.apiVersion, Subresource: o.subresource}
 	if o.applied() {
 		e.APIVersion = ""
 	}
-	id, _ := json.Marshal(e) // strings do not fail
+	id, _ := json.Marshal(e) // encoding strings does not fail
 	return string(id)
 }
 
@@ -50,13 +50,13 @@ func (o *owner) seconds() int64 {
 	return o.time.Unix()
 }
 
-// set replaces the fields of o.
-func (o *owner) set(fields Set) { o.fields, o.raw = fields, nil }
+// setFields replaces the fields of o.
+func (o *owner) setFields(fields Set) { o.fields, o.raw = fields, nil }
 
-// take removes what difference says has changed.
-func (o *owner) take(difference Set) {
+// removeChanged removes the changed fields.
+func (o *owner) removeChanged(difference Set) {
 	if rest, changed := minus(o.fields, difference); changed {
-		o.set(rest)
+		o.setFields(rest)
 	}
 }
 
@@ -65,28 +65,28 @@ type owners []owner
 
 func (os owners) find(o *owner) *owner {
 	for i := range os {
-		if os[i].is(o) {
+		if os[i].isSame(o) {
 			return &os[i]
 		}
 	}
 	return nil
 }
 
-// withoutEmpty drops the owners that own nothing.
+// withoutEmpty removes owners without fields.
 func (os owners) withoutEmpty() owners {
 	return slices.DeleteFunc(os, func(o owner) bool { return len(o.fields) == 0 })
 }
 
-// decode reads managedFields. Of entries of the same owner the last one holds.
-func decode(entries []metav1.ManagedFieldsEntry) (owners, error) {
+// decodeOwners decodes managedFields. Of several entries of one owner the last one counts.
+func decodeOwners(entries []metav1.ManagedFieldsEntry) (owners, error) {
 	os := make(owners, 0, len(entries)+1)
 	for i := range entries {
 		o, err := decodeEntry(i, &entries[i])
 		if err != nil {
 			return nil, err
 		}
-		if there := os.find(&o); there != nil {
-			*there = o
+		if existing := os.find(&o); existing != nil {
+			*existing = o
 			continue
 		}
 		os = append(os, o)
@@ -124,8 +124,7 @@ func decodeEntry(i int, e *metav1.ManagedFieldsEntry) (owner, error) {
 	return o, nil
 }
 
-// encode makes managedFields, in its order: who applies before who updates,
-// each by time.
+// encode encodes managedFields in canonical order: operation Apply before Update, then by time.
 func (os owners) encode() []metav1.ManagedFieldsEntry {
 	if len(os) == 0 {
 		return nil
@@ -164,7 +163,7 @@ func (o *owner) entry() metav1.ManagedFieldsEntry {
 	}
 }
 
-// stamp is a time as managedFields keeps it.
-func stamp(now time.Time) *metav1.Time {
+// entryTime truncates a time to the precision of managedFields.
+func entryTime(now time.Time) *metav1.Time {
 	return &metav1.Time{Time: now.UTC().Truncate(time.Second)}
 }

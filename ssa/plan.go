@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// shape is what a Go type is as JSON.
+// shape is the JSON form of a Go type.
 type shape uint8
 
 const (
@@ -18,31 +18,31 @@ const (
 	shapeStruct
 	shapeMap
 	shapeList
-	// shapeOwn is of types that say themselves what they are as JSON.
+	// shapeOwn is the shape of types that implement their own conversion to JSON.
 	shapeOwn
 )
 
-// plan is how values of one Go type are compared, made once from the Go type
-// and what the schema says of it.
+// plan describes how to compare values of one Go type. It is compiled from the Go type and the
+// schema.
 type plan struct {
 	shape shape
-	// rt is the Go type, behind the pointer if there is one.
+	// rt is the Go type, dereferenced if it is a pointer.
 	rt      reflect.Type
 	pointer bool
-	// comparable: values that are equal in Go are so as JSON.
+	// comparable reports that values which are equal in Go are equal in JSON.
 	comparable bool
-	// t is nil where ownership does not go: then only equality is asked for.
+	// t is nil below atomic values, where only equality matters.
 	t *Type
-	// leaf: the value is owned as a whole.
+	// leaf reports that the value is owned as a single field.
 	leaf   bool
 	fields []planField
-	// elem is of the values of a map, or the items of a list.
+	// elem is the plan of a map's values or a list's items.
 	elem *plan
-	// keys of an item are found by these fields of elem.
+	// keys are the key fields of a list's items.
 	keys []planKey
 }
 
-// planField is one field of a struct, by its name in JSON.
+// planField is a field of a struct with its JSON name.
 type planField struct {
 	element   element
 	index     []int
@@ -54,29 +54,29 @@ type planField struct {
 // planKey is a key field of an associative list.
 type planKey struct {
 	listKey
-	// lead is what stands before the value in the text of the element.
+	// lead is the text before the value in the element's text.
 	lead  string
 	field *planField
 }
 
-// planner makes the plans of one version of a kind.
+// planner compiles the plans of one version of a kind.
 type planner struct {
-	made map[planOf]*plan
+	plans map[planID]*plan
 }
 
-type planOf struct {
+type planID struct {
 	t  *Type
 	rt reflect.Type
 }
 
-// make returns the plan of Go type rt with Type t, which may be nil.
-func (p *planner) make(rt reflect.Type, t *Type) *plan {
-	of := planOf{t, rt}
-	if there := p.made[of]; there != nil {
-		return there
+// compile returns the plan of Go type rt with schema t, which may be nil.
+func (p *planner) compile(rt reflect.Type, t *Type) *plan {
+	id := planID{t, rt}
+	if existing := p.plans[id]; existing != nil {
+		return existing
 	}
 	out := &plan{rt: rt, t: t}
-	p.made[of] = out
+	p.plans[id] = out
 	if rt.Kind() == reflect.Pointer {
 		out.pointer, out.rt = true, rt.Elem()
 	}
@@ -88,10 +88,10 @@ func (p *planner) make(rt reflect.Type, t *Type) *plan {
 		p.structFields(out)
 	case shapeMap:
 		out.leaf = t == nil || t.object == nil || t.object.atomic
-		out.elem = p.make(out.rt.Elem(), out.below(func() *Type { return t.object.other }))
+		out.elem = p.compile(out.rt.Elem(), out.below(func() *Type { return t.object.other }))
 	case shapeList:
 		out.leaf = t == nil || t.list == nil || t.list.atomic
-		out.elem = p.make(out.rt.Elem(), out.below(func() *Type { return t.list.item }))
+		out.elem = p.compile(out.rt.Elem(), out.below(func() *Type { return t.list.item }))
 		if !out.leaf {
 			out.keys = keysOf(t.list, out.elem)
 		}
@@ -103,7 +103,7 @@ func (p *planner) make(rt reflect.Type, t *Type) *plan {
 	return out
 }
 
-// below is the Type of what a value holds, nil when the value is a leaf.
+// below returns the schema of the values within p, nil if p is a leaf.
 func (p *plan) below(t func() *Type) *Type {
 	if p.leaf {
 		return nil
@@ -111,7 +111,7 @@ func (p *plan) below(t func() *Type) *Type {
 	return t()
 }
 
-// shapeOf tells what rt, which is no pointer, is as JSON.
+// shapeOf returns the shape of rt, which is not a pointer type.
 func shapeOf(rt reflect.Type) shape {
 	if p := reflect.PointerTo(rt); p.Implements(unstructurer) || p.Implements(marshaler) {
 		return shapeOwn
@@ -144,24 +144,23 @@ var (
 	objectMeta   = reflect.TypeFor[metav1.ObjectMeta]()
 )
 
-// root makes the plan of a kind. Its kind and apiVersion are left out, which
-// nobody owns.
+// root compiles the plan of a kind. It leaves out kind and apiVersion, which nobody owns.
 func (p *planner) root(rt reflect.Type, t *Type) *plan {
-	out := p.make(rt, t)
+	out := p.compile(rt, t)
 	out.fields = slices.DeleteFunc(out.fields, func(f planField) bool {
 		return f.element.text == "kind" || f.element.text == "apiVersion"
 	})
 	return out
 }
 
-// structFields fills in the fields of a struct, in the order of their names,
-// but for managedFields, which nobody owns.
+// structFields compiles the fields of a struct, sorted by name. It leaves out managedFields, which
+// nobody owns.
 func (p *planner) structFields(out *plan) {
 	for _, f := range reflect.VisibleFields(out.rt) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-", !f.IsExported(), f.Anonymous && name == "",
-			len(f.Index) > 1 && !inlined(out.rt, f.Index),
+			len(f.Index) > 1 && !isInlined(out.rt, f.Index),
 			out.rt == objectMeta && name == "managedFields":
 			continue
 		case name == "":
@@ -173,7 +172,7 @@ func (p *planner) structFields(out *plan) {
 				continue
 			}
 		}
-		pf := planField{element: field(name), index: f.Index, plan: p.make(f.Type, t)}
+		pf := planField{element: field(name), index: f.Index, plan: p.compile(f.Type, t)}
 		for option := range strings.SplitSeq(options, ",") {
 			switch option {
 			case "omitempty":
@@ -187,9 +186,9 @@ func (p *planner) structFields(out *plan) {
 	slices.SortFunc(out.fields, func(a, b planField) int { return compareElements(a.element, b.element) })
 }
 
-// inlined tells whether the field at index belongs to the JSON object of rt:
-// all that it is embedded in have no name of their own.
-func inlined(rt reflect.Type, index []int) bool {
+// isInlined reports whether the field at index belongs to the JSON object of rt: no embedding field
+// has a JSON name.
+func isInlined(rt reflect.Type, index []int) bool {
 	for n := 1; n < len(index); n++ {
 		f := rt.FieldByIndex(index[:n])
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
@@ -213,7 +212,7 @@ func zeroFunc(rt reflect.Type) func(reflect.Value) bool {
 	return reflect.Value.IsZero
 }
 
-// addressable returns a pointer to v, or to a copy of it.
+// addressable returns a pointer to v or to a copy.
 func addressable(v reflect.Value) reflect.Value {
 	if v.CanAddr() {
 		return v.Addr()
@@ -223,7 +222,7 @@ func addressable(v reflect.Value) reflect.Value {
 	return p
 }
 
-// keysOf finds the key fields of a list in the plan of its items.
+// keysOf returns the key fields of a list in the plan of its items.
 func keysOf(l *listType, item *plan) []planKey {
 	var keys []planKey
 	for i, k := range l.keys {
@@ -239,7 +238,7 @@ func keysOf(l *listType, item *plan) []planKey {
 	return keys
 }
 
-// get returns the field of a struct; ok is false when it is left out of JSON.
+// get returns the field of a struct; ok is false if JSON omits it.
 func (f *planField) get(v reflect.Value) (out reflect.Value, ok bool) {
 	out = v.Field(f.index[0])
 	for _, i := range f.index[1:] {
@@ -267,8 +266,7 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// deref returns what v points to. null is what has no value: a nil pointer, map
-// or slice.
+// deref dereferences v. null reports a nil pointer, map or slice.
 func (p *plan) deref(v reflect.Value) (out reflect.Value, null bool) {
 	if p.pointer {
 		if v.IsNil() {

@@ -2,10 +2,10 @@ package ssa
 
 import "maps"
 
-// prune removes from merged what its applier had and has no more, unless
-// another owner has it. os are the owners with what the applier has now, last
-// is what it had.
-func (a *applying) prune(merged map[string]any, os owners, last *owner) (map[string]any, error) {
+// prune removes from merged the fields that the applier owned before and no longer applies, unless
+// another owner has them. os are the owners with the applier's new fields, last is the applier's
+// previous entry.
+func (a *applyOperation) prune(merged map[string]any, os owners, last *owner) (map[string]any, error) {
 	if last == nil || len(last.fields) == 0 {
 		return merged, nil
 	}
@@ -13,16 +13,16 @@ func (a *applying) prune(merged map[string]any, os owners, last *owner) (map[str
 	if err != nil || v == nil {
 		return merged, err
 	}
-	if v == a.v && a.fields.contains(last.fields) && v.root.keeps(merged, last.fields) {
-		return merged, nil // nothing was given up
+	if v == a.v && a.fields.contains(last.fields) && v.root.retains(merged, last.fields) {
+		return merged, nil // the applier still applies all fields
 	}
 	if merged, err = a.m.convert(merged, a.v, v); err != nil {
 		return nil, errorf("failed to convert merged object to last applied version: %w", err)
 	}
-	had := v.root.named(last.fields)
+	had := v.root.withNamed(last.fields)
 	rest := pruning{a: a, merged: merged, v: v}
 	rest.pruned, _ = v.root.remove(merged, had).(map[string]any)
-	if err := rest.keepOwned(os); err != nil {
+	if err := rest.restoreOwned(os); err != nil {
 		return nil, errorf("failed add back owned items: %w", err)
 	}
 	out, err := rest.keepOthers(merged, had, v)
@@ -32,10 +32,10 @@ func (a *applying) prune(merged map[string]any, os owners, last *owner) (map[str
 	return a.m.convert(out, v, a.v)
 }
 
-// keeps tells that v has all of s even when what nobody owns is taken from it. What
-// was owned as a whole may have something in it by now, and go with that; and an
-// item goes, with what is owned of it, when nobody owns it or its key.
-func (t *Type) keeps(v any, s Set) bool {
+// retains reports whether v has all of s even after removing fields that nobody owns. A value that
+// was owned as a leaf may have gained fields by now and would be removed with them. A list item is
+// removed, with its owned fields, if nobody owns the item or its key.
+func (t *Type) retains(v any, s Set) bool {
 	switch x := v.(type) {
 	case map[string]any:
 		if t.object == nil || t.object.atomic {
@@ -44,7 +44,7 @@ func (t *Type) keeps(v any, s Set) bool {
 		for _, n := range s {
 			ft, named := t.object.fieldType(n.text)
 			y, ok := x[n.text]
-			if !ok || ft == nil || !ft.keepsNode(y, n, named) {
+			if !ok || ft == nil || !ft.retainsNode(y, n, named) {
 				return false
 			}
 		}
@@ -60,7 +60,7 @@ func (t *Type) keeps(v any, s Set) bool {
 				return false
 			}
 			if n, ok := s.find(e); ok {
-				if found++; !t.list.item.keepsNode(item, n, false) || !t.list.keepsKey(item, n.kids) {
+				if found++; !t.list.item.retainsNode(item, n, false) || !t.list.retainsKey(item, n.kids) {
 					return false
 				}
 			}
@@ -70,15 +70,15 @@ func (t *Type) keeps(v any, s Set) bool {
 	return len(s) == 0
 }
 
-func (t *Type) keepsNode(v any, n node, named bool) bool {
+func (t *Type) retainsNode(v any, n node, named bool) bool {
 	if len(n.kids) == 0 {
-		return t.leaf(v)
+		return t.isLeaf(v)
 	}
-	return (named || n.mark != 0) && t.keeps(v, n.kids)
+	return (named || n.mark != 0) && t.retains(v, n.kids)
 }
 
-// keepsKey tells that s has the fields by which item is found.
-func (l *listType) keepsKey(item any, s Set) bool {
+// retainsKey reports whether s has the key fields of item.
+func (l *listType) retainsKey(item any, s Set) bool {
 	fields, _ := item.(map[string]any)
 	for _, k := range l.keys {
 		if _, ok := fields[k.name]; !ok {
@@ -91,19 +91,18 @@ func (l *listType) keepsKey(item any, s Set) bool {
 	return true
 }
 
-// pruning is an object before and after something was removed, both of
-// version v.
+// pruning holds an object before and after a removal, in version v.
 type pruning struct {
-	a              *applying
+	a              *applyOperation
 	v              *view
 	merged, pruned map[string]any
 }
 
-// keepOwned puts back what was removed but has an owner, version by version:
-// that of the removal first, since what other versions need may be missing.
-func (p *pruning) keepOwned(os owners) error {
+// restoreOwned restores removed fields that have an owner, version by version. It starts with the
+// version of the removal, since fields that conversions require may be missing.
+func (p *pruning) restoreOwned(os owners) error {
 	first := p.v
-	if err := p.keepOwnedAt(first, os); err != nil {
+	if err := p.restoreOwnedAt(first, os); err != nil {
 		return err
 	}
 	done := map[*view]bool{first: true}
@@ -116,14 +115,14 @@ func (p *pruning) keepOwned(os owners) error {
 			continue
 		}
 		done[v] = true
-		if err := p.keepOwnedAt(v, os); err != nil {
+		if err := p.restoreOwnedAt(v, os); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *pruning) keepOwnedAt(v *view, os owners) error {
+func (p *pruning) restoreOwnedAt(v *view, os owners) error {
 	var owned Set
 	for i := range os {
 		if os[i].apiVersion == v.version.String() {
@@ -133,22 +132,21 @@ func (p *pruning) keepOwnedAt(v *view, os owners) error {
 	if len(owned) == 0 {
 		return nil
 	}
-	if err := p.turn(v); err != nil {
+	if err := p.convertTo(v); err != nil {
 		return err
 	}
 	before, after, err := p.fields()
 	if err != nil {
 		return err
 	}
-	drop, _ := minus(before, union(after, v.root.named(owned)))
+	drop, _ := minus(before, union(after, v.root.withNamed(owned)))
 	p.pruned, _ = v.root.remove(p.merged, drop).(map[string]any)
 	return nil
 }
 
-// keepOthers removes from merged what p removed and what was had, and nothing
-// else.
+// keepOthers removes from merged only fields that p removed and that the applier owned.
 func (p *pruning) keepOthers(merged map[string]any, had Set, v *view) (map[string]any, error) {
-	if err := p.turn(v); err != nil {
+	if err := p.convertTo(v); err != nil {
 		return nil, err
 	}
 	p.merged = merged
@@ -161,8 +159,8 @@ func (p *pruning) keepOthers(merged map[string]any, had Set, v *view) (map[strin
 	return out, nil
 }
 
-// turn converts both objects to version v.
-func (p *pruning) turn(v *view) error {
+// convertTo converts both objects to version v.
+func (p *pruning) convertTo(v *view) error {
 	var err error
 	if p.merged, err = p.a.m.convert(p.merged, p.v, v); err != nil {
 		return errorf("failed to convert merged object at version %v: %w", v.version, err)
@@ -174,7 +172,7 @@ func (p *pruning) turn(v *view) error {
 	return nil
 }
 
-// fields returns the fields of both objects, named ones included.
+// fields returns the fields of both objects with declared fields added.
 func (p *pruning) fields() (before, after Set, err error) {
 	if before, err = p.v.root.fields(p.merged); err != nil {
 		return nil, nil, err
@@ -183,12 +181,11 @@ func (p *pruning) fields() (before, after Set, err error) {
 	if after, err = p.v.root.fields(identified); err != nil {
 		return nil, nil, err
 	}
-	return p.v.root.named(before), p.v.root.named(after), nil
+	return p.v.root.withNamed(before), p.v.root.withNamed(after), nil
 }
 
-// identified returns v without the list items that have lost the fields by which they
-// are found, and reports whether there were any. A removal can leave such items; they
-// count as removed.
+// identified returns v without the list items that have lost their key fields, and reports whether
+// there were any. A removal can leave such items; they count as removed.
 func (t *Type) identified(v any) (any, bool) {
 	switch t.form(v) {
 	case formObject:

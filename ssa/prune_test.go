@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestIdentified checks that items which lost their keys to a removal count as
-// removed.
+// TestIdentified checks that items which lost their keys by a removal count as removed.
 func TestIdentified(t *testing.T) {
 	_, schemas := builtIn()
 	res := resource(t, "services")

@@ -14,16 +14,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
-// Published finds the schemas of the kinds of a catalogue: of those that have Go
-// types in the definitions of the published types, of others in what they bring.
+// Published returns the Schemas of a catalogue: from the definitions of the published types for
+// kinds with Go types, from the kind's own schema for others.
 //
-// What was unpacked of these is kept until the garbage collector takes it: kinds
-// are mostly asked for together, at the start, and seldom later.
+// The unpacked definitions stay in memory until the garbage collector frees them: most lookups
+// happen together at startup, few later.
 func Published(c *api.Catalogue) Schemas {
 	var mu sync.Mutex
-	var kept weak.Pointer[openapi.Definitions]
+	var cached weak.Pointer[openapi.Definitions]
 	return func(gvk schema.GroupVersionKind) (typed.ParseableType, bool) {
-		obj, version := published(c, gvk)
+		obj, version := publishedKind(c, gvk)
 		if obj == nil {
 			return typed.ParseableType{}, false
 		}
@@ -33,13 +33,13 @@ func Published(c *api.Catalogue) Schemas {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		defs := kept.Value()
+		defs := cached.Value()
 		if defs == nil {
 			var err error
 			if defs, err = openapi.Open(); err != nil {
 				return typed.ParseableType{}, false
 			}
-			kept = weak.Make(defs)
+			cached = weak.Make(defs)
 		}
 		if custom != nil {
 			own, err := custom()
@@ -47,7 +47,7 @@ func Published(c *api.Catalogue) Schemas {
 				return typed.ParseableType{}, false
 			}
 			if version.KeepsUnknown {
-				own = keepingUnknown(own)
+				own = preservingUnknown(own)
 			}
 			defs = defs.With(own...)
 		}
@@ -60,8 +60,8 @@ func Published(c *api.Catalogue) Schemas {
 	}
 }
 
-// keepingUnknown are definitions whose objects may have more fields than they tell.
-func keepingUnknown(defs []openapi.Definition) []openapi.Definition {
+// preservingUnknown adds x-kubernetes-preserve-unknown-fields to definitions.
+func preservingUnknown(defs []openapi.Definition) []openapi.Definition {
 	out := slices.Clone(defs)
 	for i := range out {
 		out[i].V3 = append([]byte(`{"x-kubernetes-preserve-unknown-fields":true,`), out[i].V3[1:]...)
@@ -69,19 +69,18 @@ func keepingUnknown(defs []openapi.Definition) []openapi.Definition {
 	return out
 }
 
-// Definition is what the schema of a kind is called among the definitions of the
-// published types.
+// Definition returns the name of a kind's schema in the definitions of the published types.
 func Definition(c *api.Catalogue, gvk schema.GroupVersionKind) (name string, ok bool) {
-	obj, version := published(c, gvk)
+	obj, version := publishedKind(c, gvk)
 	if obj == nil || version.OpenAPI != nil {
 		return "", false
 	}
 	return definitionName(reflect.TypeOf(obj).Elem()), true
 }
 
-// published returns an object of a kind, which may be that of a subresource, and its
-// version; nil when there is no such kind. What has no Go type brings its schema.
-func published(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Object, version *api.Version) {
+// publishedKind returns an object of a kind, which may be the one of a subresource, and its
+// version, or nil if there is no such kind.
+func publishedKind(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Object, version *api.Version) {
 	if res, version, ok := c.Kind(gvk.GroupVersion(), gvk.Kind); ok {
 		return res.NewOf(version), version
 	}
@@ -98,8 +97,8 @@ func published(c *api.Catalogue, gvk schema.GroupVersionKind) (obj api.Object, v
 	return nil, nil
 }
 
-// definitionName is what the schema of a Go type is called: that of
-// k8s.io/api/core/v1.Pod is io.k8s.api.core.v1.Pod.
+// definitionName returns the name of a Go type's definition: io.k8s.api.core.v1.Pod for
+// k8s.io/api/core/v1.Pod.
 func definitionName(rt reflect.Type) string {
 	domain, path, _ := strings.Cut(rt.PkgPath(), "/")
 	parts := strings.Split(domain, ".")

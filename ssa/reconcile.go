@@ -1,8 +1,7 @@
 package ssa
 
-// reconcile brings what owners own into line with the schema of today: what was
-// owned field by field and has become atomic is owned as a whole. Owners that
-// use a version which is not known are dropped.
+// reconcile adapts owners to the current schema: fields within a value that has become atomic are
+// replaced by the value. It drops owners of unknown versions.
 func (m *Manager) reconcile(os owners) (owners, error) {
 	kept := os[:0]
 	for _, o := range os {
@@ -13,16 +12,16 @@ func (m *Manager) reconcile(os owners) (owners, error) {
 		if v == nil {
 			continue
 		}
-		if fields := v.root.reconcile(o.fields); !same(fields, o.fields) {
-			o.set(fields)
+		if fields := v.root.reconcile(o.fields); !identical(fields, o.fields) {
+			o.setFields(fields)
 		}
 		kept = append(kept, o)
 	}
 	return kept, nil
 }
 
-// reconcile returns s, the fields below a value of Type t, with nothing below
-// what is atomic. It returns s itself when there is nothing to do.
+// reconcile returns s, the fields within a value of Type t, without the fields within atomic
+// values. It returns s itself if nothing changes.
 func (t *Type) reconcile(s Set) Set {
 	if t.object != nil && t.object.open {
 		return s
@@ -32,13 +31,13 @@ func (t *Type) reconcile(s Set) Set {
 	for i, n := range s {
 		kept := n
 		if child := t.child(n.element); child != nil && len(n.kids) > 0 {
-			if child.whole() {
+			if child.isAtomic() {
 				kept.mark, kept.kids = member, nil
 			} else {
 				kept.kids = child.reconcile(n.kids)
 			}
 		}
-		if !changed && (kept.mark != n.mark || !same(kept.kids, n.kids)) {
+		if !changed && (kept.mark != n.mark || !identical(kept.kids, n.kids)) {
 			changed = true
 			out = append(make(Set, 0, len(s)), s[:i]...)
 		}
@@ -52,8 +51,8 @@ func (t *Type) reconcile(s Set) Set {
 	return out
 }
 
-// whole tells whether values of t are owned as a whole in the form that counts.
-func (t *Type) whole() bool {
+// isAtomic reports whether values of t are atomic in their primary form.
+func (t *Type) isAtomic() bool {
 	switch {
 	case t.object != nil:
 		return t.object.atomic && !t.object.open
@@ -63,7 +62,7 @@ func (t *Type) whole() bool {
 	return t.list != nil && t.list.atomic
 }
 
-// child is the Type of what e leads to; nil when the schema has no such thing.
+// child returns the Type that e leads to, or nil if the schema has none.
 func (t *Type) child(e element) *Type {
 	switch {
 	case t.object != nil:

@@ -1,8 +1,8 @@
 package ssa
 
-// remove returns v without the members of s. An object or a list that is left
-// empty becomes null, whether or not its schema allows null: validation of
-// custom objects then refuses it, as kube-apiserver 1.36.3 does.
+// remove returns v without the members of s. An object or list without remaining content becomes
+// null, whether or not its schema allows null: validation of custom objects then rejects it, like
+// kube-apiserver 1.36.3 does.
 func (t *Type) remove(v any, s Set) any {
 	switch t.form(v) {
 	case formObject:
@@ -31,7 +31,7 @@ func (t *Type) remove(v any, s Set) any {
 		}
 		out := make([]any, 0, len(items))
 		for _, x := range items {
-			e, _ := t.list.element(x) // it was looked at before
+			e, _ := t.list.element(x) // the caller has checked it
 			n, ok := s.find(e)
 			if !ok {
 				out = append(out, x)

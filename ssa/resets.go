@@ -6,13 +6,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Resets are the fields that a write has no say in, by subresource ("" is the
-// object itself): whoever sends them does not come to own them. Each is a path
-// of names with dots between them, and stands for all below it.
+// Resets are the fields that a write cannot set, by subresource ("" is the main resource), so that
+// it does not own them. Each is a dotted path and includes all fields below it.
 type Resets map[string][]string
 
-// of returns the fields for one subresource.
-func (r Resets) of(subresource string) Set {
+// set returns the fields of one subresource.
+func (r Resets) set(subresource string) Set {
 	var s Set
 	for _, path := range r[subresource] {
 		s = union(s, paths(strings.Split(path, ".")))
@@ -20,20 +19,20 @@ func (r Resets) of(subresource string) Set {
 	return s
 }
 
-// ResetsOf returns the resets of a resource. By default a status subresource alone
-// writes the status, and writes nothing of the spec; Resource.ResetFields differs.
+// ResetsOf returns the resets of a resource. By default only the status subresource writes the
+// status, and it does not write the spec; Resource.ResetFields overrides the default.
 func ResetsOf(res *api.Resource) Resets {
-	if !res.HasStatus {
-		return res.ResetFields
+	if !res.Status.Served {
+		return res.Fields.Reset
 	}
 	r := Resets{"": {"status"}, "status": {"spec"}}
-	for subresource, fields := range res.ResetFields {
+	for subresource, fields := range res.Fields.Reset {
 		r[subresource] = fields
 	}
 	return r
 }
 
-// written returns the members of s that a write through a subresource may set.
+// written returns the members of s that a write to a subresource can set.
 func (m *Manager) written(s Set, subresource string) Set {
 	s, _ = minusTrees(s, m.resets[subresource])
 	return s

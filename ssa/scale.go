@@ -7,11 +7,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Replicas tells where an object keeps its number of replicas, as names with
-// dots between them, by apiVersion. An empty path: it has none in that version.
+// Replicas maps an apiVersion to the dotted path of the object's replica count; an empty path means
+// that the version has none.
 type Replicas map[string]string
 
-// scaleVersion is the version of Scale, which has its replicas in its spec.
+// scaleVersion is the version of Scale, whose replica count is spec.replicas.
 const scaleVersion = "autoscaling/v1"
 
 func replicasInScale() Set { return paths([]string{"spec", "replicas"}) }
@@ -24,10 +24,10 @@ func (r Replicas) path(apiVersion string) (s Set, known bool) {
 	return paths(strings.Split(path, ".")), true
 }
 
-// ScaleFields returns the managedFields that the Scale of an object has, given
-// those of the object: who owns the number of replicas.
+// ScaleFields returns the managedFields of an object's Scale: the owners of the replica count in
+// the object's managedFields.
 func ScaleFields(parent []metav1.ManagedFieldsEntry, r Replicas) ([]metav1.ManagedFieldsEntry, error) {
-	os, err := decode(parent)
+	os, err := decodeOwners(parent)
 	if err != nil {
 		return nil, err
 	}
@@ -35,22 +35,22 @@ func ScaleFields(parent []metav1.ManagedFieldsEntry, r Replicas) ([]metav1.Manag
 	for _, o := range os {
 		if path, _ := r.path(o.apiVersion); len(path) > 0 && o.fields.contains(path) {
 			o.apiVersion = scaleVersion
-			o.set(replicasInScale())
+			o.setFields(replicasInScale())
 			out = append(out, o)
 		}
 	}
 	return out.encode(), nil
 }
 
-// ParentFields returns the managedFields of an object after its Scale was
-// written by way of the given apiVersion of the object: parent are those of the
-// object before, scale those of the Scale after.
+// ParentFields returns the managedFields of an object after a write to its Scale in the given
+// apiVersion of the object. parent are the managedFields of the object before the write, scale the
+// ones of the Scale after it.
 func ParentFields(parent, scale []metav1.ManagedFieldsEntry, apiVersion string, r Replicas) ([]metav1.ManagedFieldsEntry, error) {
-	before, err := decode(parent)
+	before, err := decodeOwners(parent)
 	if err != nil {
 		return nil, err
 	}
-	scaled, err := decode(scale)
+	scaled, err := decodeOwners(scale)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +62,9 @@ func ParentFields(parent, scale []metav1.ManagedFieldsEntry, apiVersion string, 
 		}
 		if len(path) > 0 && o.fields.contains(path) {
 			if scaled.find(&o) == nil {
-				o.take(path)
+				o.removeChanged(path)
 			}
-			scaled = slices.DeleteFunc(scaled, func(s owner) bool { return s.is(&o) })
+			scaled = slices.DeleteFunc(scaled, func(s owner) bool { return s.isSame(&o) })
 		}
 		if len(o.fields) > 0 {
 			out = append(out, o)
@@ -75,15 +75,15 @@ func ParentFields(parent, scale []metav1.ManagedFieldsEntry, apiVersion string, 
 		if !o.fields.contains(replicasInScale()) {
 			continue
 		}
-		there := out.find(&o)
+		existing := out.find(&o)
 		o.time = nil
-		if was := before.find(&o); was != nil {
-			o.time = was.time
+		if previous := before.find(&o); previous != nil {
+			o.time = previous.time
 		}
 		o.apiVersion = apiVersion
-		o.set(path)
-		if there != nil {
-			*there = o
+		o.setFields(path)
+		if existing != nil {
+			*existing = o
 		} else {
 			out = append(out, o)
 		}

@@ -38,11 +38,11 @@ func drawEntries(t *rapid.T, versions ...string) []metav1.ManagedFieldsEntry {
 // TestScale compares both directions with apimachinery's.
 func TestScale(t *testing.T) {
 	r := Replicas{"apps/v1": "spec.replicas", "apps/v1beta1": "spec.replicas", "apps/v0": ""}
-	theirs := managedfields.ResourcePathMappings{}
+	toLibrary := managedfields.ResourcePathMappings{}
 	for v, path := range r {
-		theirs[v] = nil
+		toLibrary[v] = nil
 		if path != "" {
-			theirs[v] = fieldpath.MakePathOrDie("spec", "replicas")
+			toLibrary[v] = fieldpath.MakePathOrDie("spec", "replicas")
 		}
 	}
 	sorted := cmp.Transformer("text", func(es []metav1.ManagedFieldsEntry) string {
@@ -54,12 +54,12 @@ func TestScale(t *testing.T) {
 			}
 			lines = append(lines, strings.Join([]string{e.Manager, string(e.Operation), e.APIVersion, e.Subresource, at, e.FieldsV1.GetRawString()}, " "))
 		}
-		slices.Sort(lines) // the oracle leaves some in any order
+		slices.Sort(lines) // the oracle does not sort all entries
 		return strings.Join(lines, "\n")
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		parent := drawEntries(t, "apps/v1", "apps/v1", "apps/v1beta1", "apps/v0", "apps/v9")
-		h := managedfields.NewScaleHandler(parent, schema.GroupVersion{Group: "apps", Version: "v1"}, theirs)
+		h := managedfields.NewScaleHandler(parent, schema.GroupVersion{Group: "apps", Version: "v1"}, toLibrary)
 		want, err := h.ToSubresource()
 		if err != nil {
 			t.Fatal(err)

@@ -2,30 +2,29 @@ package ssa
 
 import "slices"
 
-// mark tells what is said of a node of a Set.
+// mark describes a node of a Set.
 type mark uint8
 
 const (
-	// member: the field belongs to the Set. In a difference: it was added or
+	// member means that the field belongs to the Set; in a difference, that it was added or
 	// changed.
 	member mark = 1 << iota
-	// gone, in a difference alone: the field was removed.
-	gone
+	// removed, in a difference, means that the field was removed.
+	removed
 )
 
-// node is a field of a Set, or the way to one.
+// node is a field of a Set, or an inner node on the path to one.
 type node struct {
 	element
 	mark mark
 	kids Set
 }
 
-// Set is a set of fields: a tree, its nodes sorted by element. Every node is a
-// member or leads to one. Sets share their nodes and are never changed once
-// they were made.
+// Set is a set of fields: a tree with nodes sorted by element. Each node is a member or has one
+// below it. Sets share nodes and are immutable.
 type Set []node
 
-// find returns the node of e; ok is false when there is none.
+// find returns the node of e; ok is false if there is none.
 func (s Set) find(e element) (n node, ok bool) {
 	i, ok := s.search(e)
 	if !ok {
@@ -50,7 +49,7 @@ func (s Set) search(e element) (int, bool) {
 	return lo, false
 }
 
-// put adds n to a set that is being made, joining it with what is there.
+// put adds n to a set under construction and merges it with an existing node.
 func (s Set) put(n node) Set {
 	if len(s) == 0 || compareElements(s[len(s)-1].element, n.element) < 0 {
 		return append(s, n)
@@ -67,13 +66,13 @@ func (s Set) put(n node) Set {
 	return s
 }
 
-// sorted puts the nodes of a set that is being made in order.
+// sorted sorts the nodes of a set under construction.
 func (s Set) sorted() Set {
 	slices.SortFunc(s, func(a, b node) int { return compareElements(a.element, b.element) })
 	return s
 }
 
-// union returns the members of a and those of b.
+// union returns the members of a and b.
 func union(a, b Set) Set {
 	switch {
 	case len(a) == 0:
@@ -100,10 +99,10 @@ func union(a, b Set) Set {
 	return append(append(out, a[i:]...), b[j:]...)
 }
 
-// minus returns the members of a that are not in b; what is below a member of
-// b stays. changed is false when nothing was taken away, and a is returned.
+// minus returns the members of a that are not in b, including those below members of b. If there is
+// nothing to remove, changed is false and the result is a.
 func minus(a, b Set) (out Set, changed bool) {
-	return filter(a, b, func(n, other node) (mark, Set) {
+	return filterCommon(a, b, func(n, other node) (mark, Set) {
 		kids, _ := minus(n.kids, other.kids)
 		if other.mark != 0 {
 			return 0, kids
@@ -112,9 +111,9 @@ func minus(a, b Set) (out Set, changed bool) {
 	})
 }
 
-// minusTrees is minus that takes away what is below the members of b, too.
+// minusTrees is minus that also removes the members below members of b.
 func minusTrees(a, b Set) (out Set, changed bool) {
-	return filter(a, b, func(n, other node) (mark, Set) {
+	return filterCommon(a, b, func(n, other node) (mark, Set) {
 		if other.mark != 0 {
 			return 0, nil
 		}
@@ -123,8 +122,9 @@ func minusTrees(a, b Set) (out Set, changed bool) {
 	})
 }
 
-// filter rewrites the nodes of a that b has, too. rest says what remains of n.
-func filter(a, b Set, rest func(n, other node) (mark, Set)) (out Set, changed bool) {
+// filterCommon replaces the nodes that both sets have. rest returns the mark and children that
+// remain of n.
+func filterCommon(a, b Set, rest func(n, other node) (mark, Set)) (out Set, changed bool) {
 	if len(b) == 0 {
 		return a, false
 	}
@@ -144,7 +144,7 @@ func filter(a, b Set, rest func(n, other node) (mark, Set)) (out Set, changed bo
 			continue
 		}
 		m, kids := rest(n, b[j])
-		if m == n.mark && same(kids, n.kids) {
+		if m == n.mark && identical(kids, n.kids) {
 			if changed {
 				out = append(out, n)
 			}
@@ -164,8 +164,8 @@ func filter(a, b Set, rest func(n, other node) (mark, Set)) (out Set, changed bo
 	return out, true
 }
 
-// same tells whether two sets are one and the same, by identity.
-func same(a, b Set) bool {
+// identical reports whether two sets share the same memory.
+func identical(a, b Set) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
@@ -194,7 +194,7 @@ func intersect(a, b Set, m mark) Set {
 	return out
 }
 
-// marked returns the members of a difference that are marked with m, as a Set.
+// marked returns the nodes of a difference with mark m as a Set.
 func (s Set) marked(m mark) Set {
 	var out Set
 	changed := false
@@ -203,7 +203,7 @@ func (s Set) marked(m mark) Set {
 		if n.mark&m != 0 {
 			kept.mark = member
 		}
-		if !changed && (kept.mark != n.mark || !same(kept.kids, n.kids)) {
+		if !changed && (kept.mark != n.mark || !identical(kept.kids, n.kids)) {
 			changed = true
 			out = append(make(Set, 0, len(s)), s[:i]...)
 		}
@@ -217,14 +217,13 @@ func (s Set) marked(m mark) Set {
 	return out
 }
 
-// contains tells whether every member of b is a member of s.
+// contains reports whether every member of b is a member of s.
 func (s Set) contains(b Set) bool {
 	rest, _ := minus(b, s)
 	return len(rest) == 0
 }
 
-// each calls f with every member of s, parents first. path is used again for
-// the next one.
+// each calls f with each member of s, parents first. f must not retain path.
 func (s Set) each(path []element, f func(path []element)) {
 	for _, n := range s {
 		if n.mark != 0 {
@@ -236,7 +235,7 @@ func (s Set) each(path []element, f func(path []element)) {
 	}
 }
 
-// paths makes a Set of paths given as names of fields.
+// paths returns a Set of paths of field names.
 func paths(list ...[]string) Set {
 	var s Set
 	for _, p := range list {

@@ -1,186 +1,130 @@
 package ssa
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
-// maxDepth bounds how deep fieldsV1 may be nested.
+// maxDepth is the greatest depth of fieldsV1.
 const maxDepth = 1000
 
-// parseSet reads fieldsV1. exact tells that Set.appendJSON would give the very
+// parseSet parses fieldsV1. exact reports whether Set.appendJSON would write the very
 // same text.
 func parseSet(text string) (s Set, exact bool, err error) {
 	var room [32]node
-	p := setParser{text: text, exact: true, open: room[:0]}
-	s, _, err = p.object(0)
-	if err == nil {
-		p.space()
-		if p.at != len(p.text) {
-			err = p.fail("unexpected trailing data after JSON object")
-		}
+	p := setParser{exact: true, open: room[:0]}
+	p.Text, p.MaxDepth = text, maxDepth
+	s, _, ok := p.object()
+	if ok && !p.AtEnd() {
+		p.fail("unexpected trailing data after JSON object")
 	}
-	if err != nil {
-		return nil, false, err
+	if p.err != nil {
+		return nil, false, p.err
 	}
-	return s, p.exact, nil
+	return s, p.exact && !p.Spaced, nil
 }
 
-// setParser reads JSON that consists of objects.
+// setParser parses JSON that consists of objects.
 type setParser struct {
-	text  string
-	at    int
+	jsonscan.Scanner[string]
 	exact bool
-	open  Set // of the objects that are being read, one after the other
+	open  Set // the elements of the objects that are being parsed, one object after the other
+	err   error
 }
 
-func (p *setParser) fail(what string) error {
-	return errorf("fieldsV1 at %d: %s", p.at, what)
-}
-
-func (p *setParser) space() {
-	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
-		p.exact = false
-		p.at++
+// fail keeps the first error.
+func (p *setParser) fail(what string) {
+	if p.err == nil {
+		p.err = errorf("fieldsV1 at %d: %s", p.At, what)
 	}
 }
 
-// next skips space and takes c if it is there.
-func (p *setParser) next(c byte) bool {
-	p.space()
-	if p.at < len(p.text) && p.text[p.at] == c {
-		p.at++
-		return true
-	}
-	return false
-}
-
-// object reads the value of an element: what is below it, and whether it is a
+// object parses the value of an element: the elements below it, and whether it is a
 // member itself.
-func (p *setParser) object(depth int) (kids Set, isMember bool, err error) {
-	if depth > maxDepth {
-		return nil, false, p.fail("nested too deep")
+func (p *setParser) object() (kids Set, isMember, ok bool) {
+	if p.Next() != '{' {
+		p.exact = false
+		if ok = p.Next() == 'n' && p.Literal("null"); !ok {
+			p.fail("expected an object")
+		}
+		return nil, true, ok
 	}
-	if !p.next('{') {
-		if strings.HasPrefix(p.text[p.at:], "null") {
-			p.at += len("null")
-			p.exact = false
-			return nil, true, nil
+	start, isEmpty := len(p.open), true
+	ok = p.Members(func(str jsonscan.String[string]) bool {
+		isFirst := isEmpty
+		isEmpty = false
+		name := p.name(str)
+		if name != "." {
+			return p.child(start, name)
 		}
-		return nil, false, p.fail("expected an object")
-	}
-	if p.next('}') {
-		return nil, true, nil
-	}
-	start := len(p.open)
-	for first := true; ; first = false {
-		name, err := p.name()
-		if err != nil {
-			return nil, false, err
-		}
-		if name == "." {
-			p.exact = p.exact && first && !isMember
-			isMember = true
-			if err := p.skip(); err != nil {
-				return nil, false, err
-			}
-		} else if err := p.child(start, name, depth); err != nil {
-			return nil, false, err
-		}
-		if p.next('}') {
-			break
-		}
-		if !p.next(',') {
-			return nil, false, p.fail("expected , or }")
-		}
+		p.exact = p.exact && isFirst
+		isMember = true
+		return p.skip()
+	})
+	switch {
+	case !ok && p.Depth > p.MaxDepth:
+		p.fail("nested too deep")
+		return nil, false, false
+	case !ok:
+		p.fail("invalid JSON")
+		return nil, false, false
+	case isEmpty:
+		return nil, true, true
 	}
 	kids = slices.Clone(p.open[start:])
 	p.open = p.open[:start]
 	if len(kids) == 0 {
-		// Nothing that is known is below it, so that it stands for itself.
+		// There is no known element below this one, so that it stands for itself.
 		p.exact = false
 		isMember = true
 	}
-	return kids, isMember, nil
+	return kids, isMember, true
 }
 
-// child reads the element called name and adds it to those that are open from
-// start on.
-func (p *setParser) child(start int, name string, depth int) error {
+// child parses the element called name and adds it to the open ones from start on.
+func (p *setParser) child(start int, name string) bool {
 	e, known, err := parseElement(name)
 	if err != nil {
-		return err
+		p.err = err
+		return false
 	}
 	if !known {
 		p.exact = false
 		return p.skip()
 	}
-	n := node{element: e}
-	var isMember bool
-	if n.kids, isMember, err = p.object(depth + 1); err != nil {
-		return err
+	kids, isMember, ok := p.object()
+	if !ok {
+		return false
 	}
-	kids := p.open[start:]
+	n := node{element: e, kids: kids}
 	if isMember {
 		n.mark = member
 	}
-	if len(kids) == 0 || compareElements(kids[len(kids)-1].element, e) < 0 {
+	siblings := p.open[start:]
+	if len(siblings) == 0 || compareElements(siblings[len(siblings)-1].element, e) < 0 {
 		p.exact = p.exact && e.text == name[2:]
 		p.open = append(p.open, n)
-		return nil
+		return true
 	}
 	p.exact = false
-	p.open = append(p.open[:start], kids.put(n)...)
-	return nil
+	p.open = append(p.open[:start], siblings.put(n)...)
+	return true
 }
 
-// name reads the name of a member and the colon after it.
-func (p *setParser) name() (string, error) {
-	if !p.next('"') {
-		return "", p.fail("expected a name")
+// name returns the name of a member.
+func (p *setParser) name(str jsonscan.String[string]) string {
+	if str.Plain {
+		return str.Content
 	}
-	start := p.at
-	escaped := false
-	for p.at < len(p.text) && p.text[p.at] != '"' {
-		if p.text[p.at] == '\\' {
-			escaped = true
-			p.at++
-		}
-		p.at++
-	}
-	if p.at >= len(p.text) {
-		return "", p.fail("name without end")
-	}
-	name := p.text[start:p.at]
-	p.at++
-	if escaped || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == utf8.RuneError }) {
-		var err error
-		if name, err = p.unquote(start); err != nil {
-			return "", err
-		}
-	}
-	if !p.next(':') {
-		return "", p.fail("expected :")
-	}
-	return name, nil
-}
-
-// unquote returns the string that was just read from start on.
-func (p *setParser) unquote(start int) (string, error) {
-	quoted := p.text[start-1 : p.at]
-	inner := quoted[1 : len(quoted)-1]
 	// Keys are full of quotes, and mostly of no other escapes.
-	if name := strings.ReplaceAll(inner, `\"`, `"`); strings.IndexByte(name, '\\') < 0 && printable(name) {
-		return name, nil
+	if name := strings.ReplaceAll(str.Content, `\"`, `"`); strings.IndexByte(name, '\\') < 0 && printable(name) {
+		return name
 	}
-	var name string
-	if err := json.Unmarshal([]byte(quoted), &name); err != nil {
-		return "", p.fail(err.Error())
-	}
-	p.exact = p.exact && string(appendName(nil, name)) == quoted
-	return name, nil
+	name := str.Unquote()
+	p.exact = p.exact && string(appendEscaped(nil, name)) == str.Content
+	return name
 }
 
 func printable(s string) bool {
@@ -192,21 +136,11 @@ func printable(s string) bool {
 	return true
 }
 
-// skip reads over a value whose meaning is not known.
-func (p *setParser) skip() error {
-	p.space()
-	if strings.HasPrefix(p.text[p.at:], "{}") {
-		p.at += len("{}")
-		return nil
-	}
-	p.exact = false
-	d := json.NewDecoder(strings.NewReader(p.text[p.at:]))
-	var v json.RawMessage
-	if err := d.Decode(&v); err != nil {
-		return p.fail(err.Error())
-	}
-	p.at += int(d.InputOffset())
-	return nil
+// skip goes past a value whose meaning is not known.
+func (p *setParser) skip() bool {
+	text, ok := p.Value()
+	p.exact = p.exact && text == "{}"
+	return ok
 }
 
 // appendJSON writes s as fieldsV1.
@@ -234,11 +168,6 @@ func (s Set) appendObject(b []byte, self bool) []byte {
 func (e element) appendName(b []byte) []byte {
 	b = append(b, '"', kindLetters[e.kind], ':')
 	return append(appendEscaped(b, e.text), '"')
-}
-
-// appendName writes a name in quotes.
-func appendName(b []byte, name string) []byte {
-	return append(appendEscaped(append(b, '"'), name), '"')
 }
 
 // appendEscaped writes s as it stands between quotes, escaping only what JSON

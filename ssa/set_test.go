@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// twin is a Set and the same set as structured-merge-diff has it.
+// twin is a Set and the equal set of structured-merge-diff.
 type twin struct {
 	s Set
 	f *fieldpath.Set
@@ -74,17 +74,17 @@ func TestSetAlgebra(t *testing.T) {
 		twin{rest, a.f.Difference(b.f)}.check(t, "difference")
 		rest, _ = minusTrees(a.s, b.s)
 		twin{rest, a.f.RecursiveDifference(b.f)}.check(t, "recursive difference")
-		var mine, theirs []string
+		var mine, toLibrary []string
 		a.s.each(nil, func(path []element) { mine = append(mine, pathString(path)) })
-		a.f.Iterate(func(p fieldpath.Path) { theirs = append(theirs, p.String()) })
-		if strings.Join(mine, "\n") != strings.Join(theirs, "\n") {
-			t.Fatalf("paths\n%s\nshould be\n%s", strings.Join(mine, "\n"), strings.Join(theirs, "\n"))
+		a.f.Iterate(func(p fieldpath.Path) { toLibrary = append(toLibrary, p.String()) })
+		if strings.Join(mine, "\n") != strings.Join(toLibrary, "\n") {
+			t.Fatalf("paths\n%s\nshould be\n%s", strings.Join(mine, "\n"), strings.Join(toLibrary, "\n"))
 		}
 	})
 }
 
 func FuzzParseSet(f *testing.F) {
-	for _, text := range meddledFields {
+	for _, text := range clientFields {
 		f.Add(text)
 	}
 	for _, name := range elementNames {

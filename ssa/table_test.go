@@ -45,11 +45,11 @@ func (h *history) body(text string) map[string]any {
 	return body
 }
 
-// apply applies an object in YAML.
+// apply is an operation that applies an object in YAML.
 type apply struct {
 	manager, object string
 	force           bool
-	// conflicts are the fields that are in conflict, with their owners.
+	// conflicts are the expected conflicts with their owners.
 	conflicts []string
 }
 
@@ -81,7 +81,7 @@ func (a apply) check(err error) error {
 	return nil
 }
 
-// update puts an object in YAML in the place of what is there.
+// update is an operation that replaces the object by one in YAML.
 type update struct{ manager, object string }
 
 func (u update) do(h *history) error {
@@ -101,7 +101,7 @@ func (u update) do(h *history) error {
 	return nil
 }
 
-// expect compares the object, and who owns what of it.
+// expect is an operation that compares the object and its owners.
 type expect struct {
 	object string
 	owners []string

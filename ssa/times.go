@@ -9,12 +9,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// KeepTimes takes back the times in managedFields of obj when they are all in
-// which it differs from old, so that a write that changes nothing is none. Both
-// are of the hub type. It is called last before obj is stored.
+// KeepTimes restores the times in the managedFields of obj if it differs from old only in them, so
+// that a write without changes is a no-op. Both are of the hub type. It is the last step before obj
+// is stored.
 func (m *Manager) KeepTimes(old, obj api.Object) {
 	before := old.GetManagedFields()
-	if !sameButTimes(before, obj.GetManagedFields()) {
+	if !differsOnlyInTimes(before, obj.GetManagedFields()) {
 		return
 	}
 	v, err := m.view(m.resource.Hub())
@@ -22,7 +22,7 @@ func (m *Manager) KeepTimes(old, obj api.Object) {
 		return
 	}
 	if v.plan == nil {
-		if !equalJSON(content(old), content(obj)) {
+		if !equalJSON(untypedContent(old), untypedContent(obj)) {
 			return
 		}
 	} else if !v.plan.equal(reflect.ValueOf(old), reflect.ValueOf(obj)) {
@@ -31,8 +31,8 @@ func (m *Manager) KeepTimes(old, obj api.Object) {
 	obj.SetManagedFields(before)
 }
 
-// sameButTimes tells whether two lists differ in times and in nothing else.
-func sameButTimes(a, b []metav1.ManagedFieldsEntry) bool {
+// differsOnlyInTimes reports whether two lists differ in times and nothing else.
+func differsOnlyInTimes(a, b []metav1.ManagedFieldsEntry) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -49,9 +49,8 @@ func sameButTimes(a, b []metav1.ManagedFieldsEntry) bool {
 	return times
 }
 
-// Validate tells what is wrong with managedFields that were made by somebody
-// else than this package: an admission plugin, for one.
+// Validate validates managedFields that another package set, such as an admission plugin.
 func Validate(entries []metav1.ManagedFieldsEntry) error {
-	_, err := decode(entries)
+	_, err := decodeOwners(entries)
 	return err
 }

@@ -20,10 +20,10 @@ func TestKeepTimes(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: entry(seconds)}, Data: map[string]string{"a": value}}
 	}
 	old := object("1", 1)
-	same, other := object("1", 2), object("2", 2)
-	m.KeepTimes(old, same)
+	identical, other := object("1", 2), object("2", 2)
+	m.KeepTimes(old, identical)
 	m.KeepTimes(old, other)
-	if got := same.ManagedFields[0].Time.Unix(); got != 1 {
+	if got := identical.ManagedFields[0].Time.Unix(); got != 1 {
 		t.Errorf("nothing changed, but the time is %d", got)
 	}
 	if got := other.ManagedFields[0].Time.Unix(); got != 2 {

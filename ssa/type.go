@@ -8,27 +8,26 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// Type is what the schema says of a value: for each form that it may have, how
-// far ownership goes into it. A Type is never changed once it was compiled.
+// Type is the compiled schema of a value: for each form it may have, the granularity of ownership.
+// A Type is immutable once compiled.
 type Type struct {
 	scalar bool
 	object *objectType
 	list   *listType
 }
 
-// objectType is of values that are objects.
+// objectType is the schema of an object.
 type objectType struct {
-	// atomic: it is owned as a whole.
+	// atomic reports that the object is owned as a single field.
 	atomic bool
-	// fields are those that have a name in the schema; other tells of the rest,
-	// and is nil where there can be none.
+	// fields are the declared fields; other is the schema of all others, nil if none are allowed.
 	fields map[string]*Type
 	other  *Type
-	// open: nothing is known but that there are fields of any kind.
+	// open reports that the schema allows any fields without declaring one.
 	open bool
 }
 
-// fieldType is the Type of the field called name, nil when it cannot be.
+// fieldType returns the schema of a field, nil if it is not allowed, and whether it is declared.
 func (o *objectType) fieldType(name string) (t *Type, named bool) {
 	if t, ok := o.fields[name]; ok {
 		return t, true
@@ -36,38 +35,38 @@ func (o *objectType) fieldType(name string) (t *Type, named bool) {
 	return o.other, false
 }
 
-// listType is of values that are lists.
+// listType is the schema of a list.
 type listType struct {
 	atomic bool
-	// keys are the fields that tell items apart, in order; without any, the list
-	// is a set of scalars.
+	// keys are the sorted key fields that identify items; without any, the list is a set of
+	// scalars.
 	keys []listKey
 	item *Type
 }
 
-// listKey is a key field, with the value that stands for one that is missing.
+// listKey is a key field with its default.
 type listKey struct {
 	name  string
 	other any
 }
 
-// deducedType is the name of the type of which the schema says nothing.
+// deducedType is the name of the type without a schema.
 const deducedType = "__untyped_deduced_"
 
-// compiler makes Types of a schema, each once.
+// compiler compiles the types of a schema, each once.
 type compiler struct {
 	schema *schema.Schema
 	named  map[typeName]*Type
 }
 
-// typeName is a named type, with what a reference to it adds.
+// typeName is a named type with the relationship that a reference overrides.
 type typeName struct {
 	name         string
 	relationship schema.ElementRelationship
 }
 
-// compile makes the Type of t.
-func compile(t typed.ParseableType) (*Type, error) {
+// compileType compiles the Type of t.
+func compileType(t typed.ParseableType) (*Type, error) {
 	c := &compiler{schema: t.Schema, named: map[typeName]*Type{}}
 	return c.ref(t.TypeRef)
 }
@@ -89,7 +88,7 @@ func (c *compiler) ref(r schema.TypeRef) (*Type, error) {
 	return t, c.atom(t, r)
 }
 
-// atom fills in t. Types may contain themselves, so t is known before it is full.
+// atom compiles t. Types may be recursive, so t is registered before it is complete.
 func (c *compiler) atom(t *Type, r schema.TypeRef) error {
 	a, ok := c.schema.Resolve(r)
 	if !ok {

@@ -7,10 +7,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// unknownManager stands for a writer without a name.
+// unknownManager is the name of a writer without a name.
 const unknownManager = "unknown"
 
-// neverOwned are fields that nobody comes to own by writing them.
+// neverOwned are fields that a write does not own.
 var neverOwned = paths(
 	[]string{"apiVersion"}, []string{"kind"}, []string{"metadata"},
 	[]string{"metadata", "name"}, []string{"metadata", "namespace"}, []string{"metadata", "creationTimestamp"},
@@ -18,15 +18,14 @@ var neverOwned = paths(
 	[]string{"metadata", "generation"}, []string{"metadata", "managedFields"}, []string{"metadata", "resourceVersion"},
 )
 
-// Update sets the managedFields of obj, which takes the place of live by any
-// write but an apply; live is nil for a create. Both are of the hub type. It is
-// called with the object as the request made it, before the server sets what it
-// owns. On an error, which is not the client's fault, obj is left without
-// managedFields and may be written all the same.
+// Update sets the managedFields of obj, which replaces live by a write other than an apply; live is
+// nil for a create. Both are of the hub type. It is called with the object of the request, before
+// the server sets fields itself. On an error, which is not the client's fault, obj has no
+// managedFields and may be written nevertheless.
 func (m *Manager) Update(live, obj api.Object, w Write) error {
 	sent := obj.GetManagedFields()
 	obj.SetManagedFields(nil)
-	os := present(live, sent, w.Subresource != "")
+	os := currentOwners(live, sent, w.Subresource != "")
 	if len(os) == 0 && live != nil && live.GetUID() != "" {
 		return nil
 	}
@@ -38,38 +37,38 @@ func (m *Manager) Update(live, obj api.Object, w Write) error {
 	return nil
 }
 
-// present reads the owners that an object has before it is written. They may be
-// set by who writes, but not through a subresource; what is missing or cannot
-// be read is as it was, and a list that is empty begins anew.
-func present(live api.Object, sent []metav1.ManagedFieldsEntry, subresource bool) owners {
+// currentOwners returns the owners of an object before a write. The main resource may set them, a
+// subresource may not. If they are missing or invalid, the previous ones apply; an empty list
+// resets them.
+func currentOwners(live api.Object, sent []metav1.ManagedFieldsEntry, subresource bool) owners {
 	var old []metav1.ManagedFieldsEntry
 	if live != nil {
 		old = live.GetManagedFields()
 	}
 	if !subresource {
-		if reset(sent) {
+		if isReset(sent) {
 			return nil
 		}
-		if os, err := decode(sent); err == nil && len(os) > 0 {
+		if os, err := decodeOwners(sent); err == nil && len(os) > 0 {
 			return os
 		}
 	}
-	os, err := decode(old)
+	os, err := decodeOwners(old)
 	if err != nil {
 		return nil
 	}
 	return os
 }
 
-// reset tells managedFields by which a client asks to forget them.
-func reset(entries []metav1.ManagedFieldsEntry) bool {
+// isReset reports whether managedFields request a reset.
+func isReset(entries []metav1.ManagedFieldsEntry) bool {
 	return entries != nil && len(entries) == 0 ||
 		len(entries) == 1 && entries[0] == metav1.ManagedFieldsEntry{}
 }
 
-// update makes the owners of obj from those of live.
+// update computes the owners of obj from those of live.
 func (m *Manager) update(live, obj api.Object, os owners, w Write) (owners, error) {
-	v, err := m.own(w)
+	v, err := m.requestView(w)
 	if err != nil {
 		return nil, err
 	}
@@ -83,52 +82,51 @@ func (m *Manager) update(live, obj api.Object, os owners, w Write) (owners, erro
 	if err != nil {
 		return nil, err
 	}
-	if os, err = d.takeAll(os); err != nil {
+	if os, err = d.removeAllChanged(os); err != nil {
 		return nil, err
 	}
 	written, _ := minus(difference.marked(member), neverOwned)
 	if len(written) > 0 {
-		os = os.give(owner{
+		os = os.addFields(owner{
 			manager: w.Manager, operation: metav1.ManagedFieldsOperationUpdate, apiVersion: w.Version.String(),
-			subresource: w.Subresource, fields: written, time: stamp(w.Now),
+			subresource: w.Subresource, fields: written, time: entryTime(w.Now),
 		})
 	}
 	return os.capped(), nil
 }
 
-// give adds what o has to what the same owner has already.
-func (os owners) give(o owner) owners {
+// addFields adds the fields of o to the existing entry of the same owner.
+func (os owners) addFields(o owner) owners {
 	if o.manager == "" {
 		o.manager = unknownManager
 	}
-	there := os.find(&o)
-	if there == nil {
+	existing := os.find(&o)
+	if existing == nil {
 		return append(os, o)
 	}
-	there.set(union(o.fields, there.fields))
-	there.time = o.time
+	existing.setFields(union(o.fields, existing.fields))
+	existing.time = o.time
 	return os
 }
 
-// takeAll takes from every owner what has changed, as seen in the owner's
-// version. Owners that use a version which is not known are dropped, and so are
-// those that are left with nothing.
-func (d *differences) takeAll(os owners) (owners, error) {
+// removeAllChanged removes the changed fields from each owner, compared in the owner's version. It
+// drops owners of unknown versions and owners without remaining fields.
+func (d *differences) removeAllChanged(os owners) (owners, error) {
 	for i := range os {
-		difference, known, err := d.seenBy(&os[i])
+		difference, known, err := d.forOwner(&os[i])
 		if err != nil {
 			return nil, err
 		}
 		if !known {
-			os[i].set(nil)
+			os[i].setFields(nil)
 			continue
 		}
-		os[i].take(difference)
+		os[i].removeChanged(difference)
 	}
 	return os.withoutEmpty(), nil
 }
 
-// versionOf returns the version that o uses, nil when it is not known.
+// versionOf returns the version of o, nil if it is unknown.
 func (m *Manager) versionOf(o *owner) (*view, error) {
 	gv, err := schema.ParseGroupVersion(o.apiVersion)
 	if err != nil {
@@ -137,15 +135,14 @@ func (m *Manager) versionOf(o *owner) (*view, error) {
 	return m.view(gv)
 }
 
-// differences is what a write changes, as seen in every version that is asked
-// for.
+// differences computes the difference of a write in each required version.
 type differences struct {
 	manager     *Manager
 	subresource string
-	// core: the write is by way of the core group. It does not know of the versions
-	// of the others, nor they of its own.
+	// core reports that the request uses the core group, whose versions are not converted to those
+	// of other groups.
 	core  bool
-	find  func(*view) (Set, error) // compares before and after in a version
+	find  func(*view) (Set, error) // compares the object before and after the write in a version
 	found []seen
 }
 
@@ -154,8 +151,7 @@ type seen struct {
 	difference Set
 }
 
-// at returns the difference as seen in version v, without what a write through
-// the subresource has no say in.
+// at returns the difference in version v, without the fields that the subresource cannot set.
 func (d *differences) at(v *view) (Set, error) {
 	for _, s := range d.found {
 		if s.view == v {
@@ -171,9 +167,8 @@ func (d *differences) at(v *view) (Set, error) {
 	return difference, nil
 }
 
-// seenBy returns the difference as seen in the version that o uses, if that is
-// known.
-func (d *differences) seenBy(o *owner) (difference Set, known bool, err error) {
+// forOwner returns the difference in the version of o, if that is known.
+func (d *differences) forOwner(o *owner) (difference Set, known bool, err error) {
 	v, err := d.manager.versionOf(o)
 	if v == nil || err != nil || (v.version.Group == "") != d.core {
 		return nil, false, err
@@ -182,7 +177,7 @@ func (d *differences) seenBy(o *owner) (difference Set, known bool, err error) {
 	return difference, err == nil, err
 }
 
-// difference compares two objects, the first of which may be nil, in version v.
+// difference compares two objects in version v; the first may be nil.
 func (m *Manager) difference(v *view, before, after api.Object) (Set, error) {
 	from := v.empty
 	var err error

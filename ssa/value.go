@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
-// Values here are those of decoded JSON: nil, bool, int64, float64, string,
-// []any and map[string]any. Whole numbers equal the floats of the same value.
+// Values are decoded JSON: nil, bool, int64, float64, string, []any and map[string]any. Integers
+// equal the floats of the same value.
 
 func errorf(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
@@ -42,7 +44,7 @@ func sortedKeys(m map[string]any) []keyField {
 	return out
 }
 
-// compareKeys orders keys by their first field that differs, then by length.
+// compareKeys orders keys by the first field that differs, then by length.
 func compareKeys(a, b []keyField) int {
 	for i := range min(len(a), len(b)) {
 		if c := strings.Compare(a[i].name, b[i].name); c != 0 {
@@ -66,8 +68,8 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// rank orders values of different types.
-func rank(v any) int {
+// typeRank orders values of different types.
+func typeRank(v any) int {
 	switch v.(type) {
 	case float64, int64:
 		return 0
@@ -83,12 +85,12 @@ func rank(v any) int {
 	return rankOther
 }
 
-// rankOther is the rank of null, and of what is no value at all.
+// rankOther is the rank of null and of values of other types.
 const rankOther = 5
 
-// compareJSON is a total order of values.
+// compareJSON is a total order of decoded JSON.
 func compareJSON(a, b any) int {
-	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+	if c := cmp.Compare(typeRank(a), typeRank(b)); c != 0 {
 		return c
 	}
 	switch x := a.(type) {
@@ -113,7 +115,7 @@ func compareJSON(a, b any) int {
 	return 0
 }
 
-// equalJSON tells whether two values are the same.
+// equalJSON reports whether two decoded values are equal.
 func equalJSON(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
@@ -131,17 +133,17 @@ func equalJSON(a, b any) bool {
 		y, ok := b.([]any)
 		return ok && slices.EqualFunc(x, y, equalJSON)
 	}
-	if rank(a) == rankOther {
+	if typeRank(a) == rankOther {
 		return a == nil && b == nil
 	}
 	return compareJSON(a, b) == 0
 }
 
-// appendScalar writes v as it stands in path elements.
+// appendScalar appends v as in path elements.
 func appendScalar(b []byte, v any) ([]byte, error) {
 	switch x := v.(type) {
 	case string:
-		return appendString(b, x), nil
+		return quickjson.AppendString(b, x), nil
 	case int64:
 		return strconv.AppendInt(b, x, 10), nil
 	case bool:
@@ -151,22 +153,8 @@ func appendScalar(b []byte, v any) ([]byte, error) {
 	return append(b, out...), err
 }
 
-// appendString writes s in quotes, with HTML characters escaped as
-// encoding/json does.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || strings.IndexByte(`\<>&`, c) >= 0 {
-			out, _ := json.Marshal(s) // strings do not fail
-			return append(b, out...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
-}
-
-// showValue spells v as messages do.
-func showValue(v any) string {
+// formatValue formats v for messages.
+func formatValue(v any) string {
 	switch x := v.(type) {
 	case nil:
 		return "null"
@@ -175,13 +163,13 @@ func showValue(v any) string {
 	case []any:
 		parts := make([]string, len(x))
 		for i := range x {
-			parts[i] = showValue(x[i])
+			parts[i] = formatValue(x[i])
 		}
 		return "[" + strings.Join(parts, ",") + "]"
 	case map[string]any:
 		var b strings.Builder
 		for _, k := range sortedKeys(x) {
-			b.WriteString(k.name + "=" + showValue(k.value))
+			b.WriteString(k.name + "=" + formatValue(k.value))
 		}
 		return b.String()
 	}

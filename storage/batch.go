@@ -8,25 +8,24 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// New is an object that is to be created.
-type New struct {
+// NewObject is an object that CreateAll creates.
+type NewObject struct {
 	In     *Collection
 	Key    string
 	Object api.Object
 }
 
-// MaxBatch is how many objects CreateAll can write. etcd takes up to 128
-// operations in a transaction unless it is told otherwise.
+// MaxBatch is the maximum number of objects for CreateAll: etcd's default limit of
+// operations in a transaction.
 const MaxBatch = 128
 
-// CreateAll creates objects of any collections in one transaction: all of them
-// or, with ErrExists, none. It is for the start, where many writes one after the
-// other would take their time.
-func (s *Store) CreateAll(ctx context.Context, objects []New) error {
+// CreateAll creates objects in any collections in one transaction. It creates all of them
+// or, with ErrExists, none. The bootstrap uses it to avoid many sequential writes.
+func (s *Store) CreateAll(ctx context.Context, objects []NewObject) error {
 	if s.ctx.Err() != nil {
 		return ErrClosed
 	}
-	writes := make([]*write, len(objects))
+	writes := make([]*keyWrite, len(objects))
 	guards := make([]clientv3.Cmp, len(objects))
 	puts := make([]clientv3.Op, len(objects))
 	for i, n := range objects {
@@ -38,7 +37,7 @@ func (s *Store) CreateAll(ctx context.Context, objects []New) error {
 			return err
 		}
 		full := n.In.fullKey(n.Key)
-		writes[i], puts[i] = &write{value: value}, clientv3.OpPut(full, string(value))
+		writes[i], puts[i] = &keyWrite{value: value}, clientv3.OpPut(full, string(value))
 		guards[i] = clientv3.Compare(clientv3.ModRevision(full), "=", 0)
 	}
 	for i, n := range objects {
@@ -51,7 +50,7 @@ func (s *Store) CreateAll(ctx context.Context, objects []New) error {
 	}
 	for i, n := range objects {
 		n.In.noteWritten(rev)
-		n.In.handoff.finish(n.Key, writes[i], rev, func() *Item { return writes[i].item(n.In.kind(), n.Key, rev) })
+		n.In.handoff.finish(n.Key, writes[i], rev, func() *Item { return writes[i].item(n.In.config(), n.Key, rev) })
 	}
 	switch {
 	case err != nil:

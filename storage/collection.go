@@ -12,51 +12,52 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// Collection is the keys of one resource: reads of it come from its cache,
-// writes go to etcd.
+// Collection is the keys of one resource. Reads come from its cache, writes go to etcd.
 type Collection struct {
-	store  *Store
-	prefix string // of its keys in etcd, with the slash
-	oldest int64  // CollectionConfig.Oldest
+	store       *Store
+	prefix      string // of its keys in etcd, with a trailing slash
+	oldestWatch int64  // CollectionConfig.Oldest
 
-	// settings are what its items share. Who asks twice may get two answers.
-	settings atomic.Pointer[kind]
+	// settings is the configuration that its items share. Reconfigure replaces it, so a
+	// function loads it once.
+	settings atomic.Pointer[itemConfig]
 
-	// current is what reads read. It is published before the store's applied
-	// revision is, and complete up to the larger of that and its own.
-	current atomic.Pointer[state]
+	// current is the published state, from which reads are served. It is published before
+	// the store's applied revision, and is complete up to the larger of that and its own
+	// revision.
+	current atomic.Pointer[collectionState]
 
-	handoff handoff
-	written atomic.Int64 // the newest revision that a write through this store made
-	closed  atomic.Bool
-	extend  sync.Mutex // held while history is read from etcd
+	handoff   handoff
+	written   atomic.Int64 // the newest revision that a write through this store created
+	closed    atomic.Bool
+	historyMu sync.Mutex // held while history is read from etcd
 
-	mu      sync.Mutex // guards what follows
-	working *state     // what changes are applied to
-	window  window
-	fanout  fanout
-	kept    []keptState
-	ended   error    // why there are no more watches
-	loading bool     // changes go to pending, until the cache is loaded
-	pending []change // that came meanwhile
+	mu           sync.Mutex       // guards the fields below
+	working      *collectionState // the state to which changes are applied
+	window       changeWindow
+	fanout       watcherFanout
+	cachedStates []cachedState
+	ended        error      // why no watch can start; nil if watches can
+	loading      bool       // while it is set, apply adds changes to pending
+	pending      []keyEvent // arrived while loading
 }
 
-// change is an event of etcd for a key of the collection.
-type change struct {
+// keyEvent is an etcd event of a key in the collection.
+type keyEvent struct {
 	key string
 	kv  *mvccpb.Event
 }
 
-// Collection registers a collection. Before Start it costs nothing; after it
-// the collection is loaded on its own, and is ready when Collection returns.
+// Collection adds a collection. After Start it also loads the collection's cache before it
+// returns.
 func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 	cfg.Prefix = strings.Trim(cfg.Prefix, "/")
 	if cfg.Prefix == "" || cfg.Encode == nil || cfg.Decode == nil {
 		return nil, errors.New("storage: a collection needs a prefix, Encode and Decode")
 	}
-	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/", oldest: cfg.Oldest}
-	c.settings.Store(&kind{CollectionConfig: cfg, path: c.prefix, onError: c.badValue})
-	c.window = window{span: s.opts.CompactionInterval, limit: s.opts.WindowBytes}
+	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/", oldestWatch: cfg.Oldest}
+	c.settings.Store(&itemConfig{CollectionConfig: cfg, path: c.prefix, onError: c.logUndecodable})
+	c.window = changeWindow{span: s.opts.CompactionInterval, limit: s.opts.WindowBytes}
 	if c.window.span == 0 {
 		c.window.span = 5 * time.Minute
 	}
@@ -73,7 +74,7 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 		return c, nil
 	}
 	c.loading = true
-	s.applyMu.Unlock() // others need not wait
+	s.applyMu.Unlock() // loading may take long
 	err := c.load()
 	s.applyMu.Lock()
 	if err != nil {
@@ -86,13 +87,12 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 // Loaded reports whether the cache of the collection can be read.
 func (c *Collection) Loaded() bool { return c.current.Load() != nil }
 
-// load fills the cache of a collection that was added to a running store.
-// Changes that come meanwhile wait, and are applied on top if they are newer
-// than what was read.
+// load fills the cache of a collection that was added to a running store. Changes that
+// arrive during the load are applied afterwards if they are newer than the loaded state.
 func (c *Collection) load() error {
-	fresh := newState(len(c.kind().Index))
+	fresh := newCollectionState(len(c.config().Index))
 	rev, err := c.store.scan(c.store.ctx, c.prefix, 0, func(kv *mvccpb.KeyValue) {
-		fresh.load(c.item(string(kv.Key[len(c.prefix):]), kv))
+		fresh.appendLoaded(c.item(string(kv.Key[len(c.prefix):]), kv))
 	})
 	if err != nil {
 		return err
@@ -103,68 +103,67 @@ func (c *Collection) load() error {
 	pending := c.pending
 	c.loading, c.pending = false, nil
 	c.mu.Unlock()
-	// The whole cache may have been loaded again meanwhile.
+	// Store.reload may have loaded the collection already, at a later revision.
 	if st := c.current.Load(); st == nil || st.rev < rev {
-		c.install(fresh, rev)
+		c.replaceState(fresh, rev)
 	}
 	c.apply(pending)
 	return nil
 }
 
-// Close ends the watches of the collection and forgets it; what is in etcd
-// stays. It is for custom resources that are taken away.
+// Close ends the watches of the collection and removes it from the store. Its keys stay in
+// etcd. It is used when a custom resource definition is deleted.
 func (c *Collection) Close() {
 	c.store.applyMu.Lock()
 	defer c.store.applyMu.Unlock()
-	if c.store.routes[c.kind().Prefix] == c {
-		delete(c.store.routes, c.kind().Prefix)
+	if c.store.routes[c.config().Prefix] == c {
+		delete(c.store.routes, c.config().Prefix)
 	}
 	c.closed.Store(true)
 	c.endWatches(ErrClosed)
 }
 
-// Removed is a collection that was closed: whatever is asked of it fails with
-// ErrClosed.
-func (s *Store) Removed() *Collection {
+// ClosedCollection returns a closed collection: all its methods return ErrClosed.
+func (s *Store) ClosedCollection() *Collection {
 	c := &Collection{store: s}
-	c.settings.Store(&kind{onError: c.badValue})
+	c.settings.Store(&itemConfig{onError: c.logUndecodable})
 	c.closed.Store(true)
 	c.ended = ErrClosed
 	return c
 }
 
-func (c *Collection) kind() *kind { return c.settings.Load() }
+func (c *Collection) config() *itemConfig { return c.settings.Load() }
 
-// Reconfigure has objects encoded, decoded and indexed in another way from now
-// on; the prefix stays. What was made of items is forgotten, and watches end, for
-// what they showed was made in the old way. Reads and writes go on meanwhile.
+// Reconfigure replaces the functions that encode, decode and index the objects; the prefix
+// stays. It drops everything cached with the items and ends all watches, because their
+// events were encoded by the old configuration. Reads and writes continue.
 func (c *Collection) Reconfigure(cfg CollectionConfig) {
 	c.store.applyMu.Lock()
 	defer c.store.applyMu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cfg.Prefix = c.kind().Prefix
-	k := &kind{CollectionConfig: cfg, path: c.prefix, onError: c.badValue}
+	cfg.Prefix = c.config().Prefix
+	k := &itemConfig{CollectionConfig: cfg, path: c.prefix, onError: c.logUndecodable}
 	c.settings.Store(k)
 	if c.working == nil {
 		return
 	}
-	fresh := newState(len(cfg.Index))
+	fresh := newCollectionState(len(cfg.Index))
 	c.working.items.Scan(func(_ string, i *Item) bool {
-		fresh.load(&Item{of: k, key: i.key, rev: i.rev, value: i.value})
+		fresh.appendLoaded(&Item{config: k, key: i.key, rev: i.rev, value: i.value})
 		return true
 	})
-	fresh.loaded()
+	fresh.finishLoad()
 	fresh.rev = c.working.rev
 	c.working = fresh
 	c.window.reset(fresh.rev)
-	c.kept = nil
+	c.cachedStates = nil
 	c.handoff.reset()
 	c.fanout.end(nil)
 	c.current.Store(fresh.copy())
 }
 
-// noteWritten notes the revision that a write made, if it made one.
+// noteWritten raises c.written to rev.
 func (c *Collection) noteWritten(rev int64) {
 	for {
 		old := c.written.Load()
@@ -174,16 +173,17 @@ func (c *Collection) noteWritten(rev int64) {
 	}
 }
 
-func (c *Collection) badValue(i *Item, err error) {
-	c.store.log.Error("a stored object cannot be read", "key", c.fullKey(i.key), "revision", i.rev, "error", err)
+func (c *Collection) logUndecodable(i *Item, err error) {
+	c.store.log.Error("stored object cannot be decoded", "key", c.fullKey(i.key), "revision", i.rev, "error", err)
 }
 
 func (c *Collection) item(key string, kv *mvccpb.KeyValue) *Item {
-	return &Item{of: c.kind(), key: key, rev: kv.ModRevision, value: kv.Value}
+	return &Item{config: c.config(), key: key, rev: kv.ModRevision, value: kv.Value}
 }
 
-// reuse returns the item that the cache has if it is that of kv.
-func (c *Collection) reuse(key string, kv *mvccpb.KeyValue) *Item {
+// cachedOrNewItem returns the cached item of the key if it has the revision and value of kv,
+// else a new item.
+func (c *Collection) cachedOrNewItem(key string, kv *mvccpb.KeyValue) *Item {
 	if st := c.current.Load(); st != nil {
 		if i, ok := st.items.Get(key); ok && i.rev == kv.ModRevision && bytes.Equal(i.value, kv.Value) {
 			return i
@@ -192,8 +192,7 @@ func (c *Collection) reuse(key string, kv *mvccpb.KeyValue) *Item {
 	return c.item(key, kv)
 }
 
-// Size is how many objects there are, and the bytes of their values, as far as
-// the cache knows.
+// Size returns the number of objects in the cache and the total size of their values.
 func (c *Collection) Size() (objects int, bytes int64) {
 	if st := c.current.Load(); st != nil {
 		return st.items.Len(), st.bytes
@@ -201,31 +200,30 @@ func (c *Collection) Size() (objects int, bytes int64) {
 	return 0, 0
 }
 
-// State tells one content of the cache from another: it is equal to what it was
-// as long as nothing changed. It is what is made from all objects is kept by.
+// State returns a comparable value that changes whenever the content of the cache does. Data
+// derived from the whole collection is cached by it.
 func (c *Collection) State() any { return c.current.Load() }
 
-// install makes st, which was read at rev, the content of the cache. Watchers
-// of what was there before end, for nobody knows what they missed.
-func (c *Collection) install(st *state, rev int64) {
+// replaceState replaces the content of the cache by st, which was read at rev. It ends all
+// watches, because the changes between the two states are unknown.
+func (c *Collection) replaceState(st *collectionState, rev int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.working != nil {
 		c.fanout.end(&CompactedError{Wanted: c.working.rev, Compacted: rev})
 	}
-	st.loaded()
+	st.finishLoad()
 	st.rev = rev
 	c.working = st
 	c.window.reset(rev)
-	c.kept = nil
+	c.cachedStates = nil
 	c.handoff.reset()
 	c.current.Store(st.copy())
 }
 
-// apply takes changes into the cache, in their order: into the tree, the
-// window and the queues of the watchers they concern. Then they are published
-// together.
-func (c *Collection) apply(batch []change) {
+// apply applies changes in their order to the tree, the window and the queues of the
+// watchers that they concern, and then publishes the new state.
+func (c *Collection) apply(batch []keyEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.loading {
@@ -236,7 +234,7 @@ func (c *Collection) apply(batch []change) {
 	changed := false
 	for _, ch := range batch {
 		if ch.kv.Kv.ModRevision <= c.working.rev {
-			continue // it was in what was loaded
+			continue // it was part of the loaded state
 		}
 		if t := c.transition(ch); t != nil {
 			changed = true
@@ -252,20 +250,20 @@ func (c *Collection) apply(batch []change) {
 	c.current.Store(c.working.copy())
 }
 
-func (c *Collection) transition(ch change) *transition {
+func (c *Collection) transition(ch keyEvent) *transition {
 	rev := ch.kv.Kv.ModRevision
 	if ch.kv.Type == mvccpb.Event_DELETE {
 		prev := c.working.remove(ch.key)
 		if prev == nil {
 			return nil
 		}
-		item := c.handoff.take(ch.key, rev, func([]*write) *Item { return prev.at(rev) })
+		item := c.handoff.take(ch.key, rev, func([]*keyWrite) *Item { return prev.atRevision(rev) })
 		return &transition{rev: rev, item: item, prev: prev, deleted: true}
 	}
-	item := c.handoff.take(ch.key, rev, func(underway []*write) *Item {
+	item := c.handoff.take(ch.key, rev, func(underway []*keyWrite) *Item {
 		for _, w := range underway {
 			if !w.remove && bytes.Equal(w.value, ch.kv.Kv.Value) {
-				return w.item(c.kind(), ch.key, rev)
+				return w.item(c.config(), ch.key, rev)
 			}
 		}
 		return c.item(ch.key, ch.kv.Kv)

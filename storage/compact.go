@@ -12,14 +12,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// compactKey is where the servers that share an etcd, kube-apiservers among
-// them, agree on who compacts: its version counts the compactions, its value
-// is the revision of the last one.
+// compactKey is the key by which servers that share an etcd, including kube-apiservers,
+// elect the one that compacts. Its version counts the compactions, and its value is the
+// revision of the last one.
 const compactKey = "compact_rev_key"
 
-// compactor is what one server remembers from one compaction to the next.
-type compactor struct {
-	version int64 // of compactKey, when it was last seen
+// compactionState is the state of one server between two compactions.
+type compactionState struct {
+	version int64 // of compactKey, when it was last read
 	rev     int64 // etcd's revision at that time
 }
 
@@ -28,7 +28,7 @@ func (s *Store) compactPeriodically() {
 	defer tick.Stop()
 	for {
 		if err := s.compactOnce(s.ctx); err != nil && s.ctx.Err() == nil {
-			s.log.Warn("compacting etcd", "error", err)
+			s.log.Warn("etcd compaction failed", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -38,23 +38,23 @@ func (s *Store) compactPeriodically() {
 	}
 }
 
-// compactOnce drops the history from before the time of the call before it,
-// unless another server has done so since.
+// compactOnce compacts the history from before the previous call, unless another server has
+// compacted since then.
 func (s *Store) compactOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	rev := s.compact.rev
-	ours, err := s.agree(ctx, rev)
+	ours, err := s.electCompactor(ctx, rev)
 	if errors.Is(err, rpctypes.ErrNoSpace) {
-		// The key cannot be written; compacting is what helps, and does no
-		// harm when others do it too.
+		// The key cannot be written, and only a compaction frees space. It does no harm if
+		// other servers compact too.
 		ours = true
 		s.compact.rev, err = s.readRevision(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("agreeing on a compaction: %w", err)
 	}
-	if !ours || rev == 0 { // the first time nobody knows how old anything is
+	if !ours || rev == 0 { // in the first call the age of revisions is unknown
 		return nil
 	}
 	if _, err := s.client.Compact(ctx, rev, clientv3.WithCompactPhysical()); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
@@ -62,15 +62,15 @@ func (s *Store) compactOnce(ctx context.Context) error {
 	}
 	s.noteCompaction(rev)
 	if s.embedded != nil {
-		return s.embedded.tidy(ctx, s.opts.QuotaBytes)
+		return s.embedded.defragment(ctx, s.opts.QuotaBytes)
 	}
 	return nil
 }
 
-// agree tells whether this server is the one to compact to rev. Whoever finds
-// the key at the version that it saw last raises it and compacts; the others
-// learn the new version.
-func (s *Store) agree(ctx context.Context, rev int64) (bool, error) {
+// electCompactor reports whether this server has to compact to rev. The server that finds the
+// key at the version that it read last increments the version and compacts; the others read
+// the new version.
+func (s *Store) electCompactor(ctx context.Context, rev int64) (bool, error) {
 	resp, err := s.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.Version(compactKey), "=", s.compact.version)).
 		Then(clientv3.OpPut(compactKey, strconv.FormatInt(rev, 10))).
@@ -84,7 +84,7 @@ func (s *Store) agree(ctx context.Context, rev int64) (bool, error) {
 		return true, nil
 	}
 	s.compact.version = 0
-	if kv := found((*pb.TxnResponse)(resp)); kv != nil {
+	if kv := failureKeyValue((*pb.TxnResponse)(resp)); kv != nil {
 		s.compact.version = kv.Version
 		if rev, err := strconv.ParseInt(string(kv.Value), 10, 64); err == nil {
 			s.noteCompaction(rev)
@@ -93,8 +93,8 @@ func (s *Store) agree(ctx context.Context, rev int64) (bool, error) {
 	return false, nil
 }
 
-// noteCompaction remembers which revisions are gone from etcd, and drops the
-// states kept of them.
+// noteCompaction records that revisions before rev were compacted, and drops the cached
+// states of such revisions.
 func (s *Store) noteCompaction(rev int64) {
 	if rev <= s.compacted.Load() {
 		return
@@ -103,6 +103,6 @@ func (s *Store) noteCompaction(rev int64) {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
 	for _, c := range s.routes {
-		c.forget(rev)
+		c.dropCachedStates(rev)
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// TestRunsOn writes several times the quota, with a compaction now and then:
-// the space of what is no more is used again.
+// TestRunsOn writes several times the quota and compacts in between, which must free the
+// space of old versions.
 func TestRunsOn(t *testing.T) {
 	const quota, size, rounds, each = 8 << 20, 32 << 10, 30, 30
-	s, c := start(t, Options{QuotaBytes: quota})
-	last := create(t, c, "a/x", "")
+	s, c := startStore(t, Options{QuotaBytes: quota})
+	last := mustCreate(t, c, "a/x", "")
 	for n := range rounds {
 		for m := range each {
-			last = update(t, c, last, fmt.Sprint(n, m, strings.Repeat("x", size)))
+			last = mustUpdate(t, c, last, fmt.Sprint(n, m, strings.Repeat("x", size)))
 		}
 		if err := s.compactOnce(t.Context()); err != nil {
 			t.Fatal(err)

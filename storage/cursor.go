@@ -2,34 +2,32 @@ package storage
 
 import "context"
 
-// Cursor tells what changed in a collection since it was last asked. It is for
-// those who keep something that follows from the objects, such as an index of
-// their own, and want it to be as new as the cache whenever they look at it; it
-// needs no goroutine. Behind may be called from several goroutines, but not while
-// Next is.
+// Cursor returns the changes of a collection since its last use. Owners of data derived from
+// the objects, such as an index, use it to bring that data up to date whenever they read it,
+// without a goroutine. Behind may be called concurrently, but not during Next.
 type Cursor struct {
 	c    *Collection
-	seen *state
+	seen *collectionState
 }
 
-// Cursor makes one that has seen nothing yet.
+// Cursor returns a Cursor that has returned no changes yet.
 func (c *Collection) Cursor() *Cursor { return &Cursor{c: c} }
 
-// Step is one change that a Cursor comes by: the new state of a key or, with
-// Gone, its last one.
+// Step is one change that a Cursor returns: the new item of a key or, with Gone, the last
+// item of a deleted key.
 type Step struct {
-	Item *Item
-	Gone bool
+	Item    *Item
+	Deleted bool
 }
 
-// Behind tells whether there is something for Next to tell or for Wait to wait
-// for. It costs next to nothing.
+// Behind reports whether Next has changes to return or Wait has a write to wait for. It is
+// two atomic loads.
 func (u *Cursor) Behind() bool {
 	return u.c.current.Load() != u.seen || u.c.written.Load() > u.c.store.applied.current()
 }
 
-// Wait returns when the cache has all writes of the collection that were
-// acknowledged through this store before the call. It may be called at any time.
+// Wait returns when the cache has applied all writes of the collection that were
+// acknowledged through this store before the call. It may be called concurrently.
 func (u *Cursor) Wait(ctx context.Context) error {
 	written := u.c.written.Load()
 	if written <= u.c.store.applied.current() {
@@ -38,8 +36,9 @@ func (u *Cursor) Wait(ctx context.Context) error {
 	return u.c.store.caughtUp(ctx, written)
 }
 
-// Next returns what changed in the cache since the last call, in order. With all
-// set the steps are everything there is: what was there before is void.
+// Next returns the changes of the cache since the last call, in order. If all is set, the
+// steps are the complete content of the collection and replace everything that was returned
+// before.
 func (u *Cursor) Next() (steps []Step, all bool) {
 	u.c.mu.Lock()
 	defer u.c.mu.Unlock()
@@ -57,7 +56,7 @@ func (u *Cursor) Next() (steps []Step, all bool) {
 		return steps, true
 	}
 	for _, t := range u.c.window.after(before.rev) {
-		steps = append(steps, Step{Item: t.item, Gone: t.deleted})
+		steps = append(steps, Step{Item: t.item, Deleted: t.deleted})
 	}
 	return steps, false
 }

@@ -9,14 +9,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// What nearly every request needs of an embedded etcd, a write and the watch,
-// is asked of the server itself: on the way through a client in the same
-// process, values are copied three times and each event passes four goroutines.
+// The two operations that nearly every request to an embedded etcd needs, a write and the
+// watch, call the server directly. An in-process client would copy values three times and
+// pass each event through four goroutines.
 
-// transact runs w as the server's own handler of requests would.
-func (e *embedded) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyValue, error) {
+// transact executes w as the server's own request handler would.
+func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyValue, error) {
 	key := []byte(w.key)
-	// The messages are one allocation, as they live and die together.
+	// One allocation for all messages, because they have the same lifetime.
 	m := &struct {
 		request pb.TxnRequest
 		guard   pb.Compare
@@ -29,7 +29,7 @@ func (e *embedded) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyVa
 		guards  [1]*pb.Compare
 		ops     [2]*pb.RequestOp
 	}{}
-	m.at.ModRevision = w.at
+	m.at.ModRevision = w.expectedRev
 	m.guard.Result, m.guard.Target, m.guard.Key, m.guard.TargetUnion = pb.Compare_EQUAL, pb.Compare_MOD, key, &m.at
 	m.guards[0], m.ops[0], m.ops[1] = &m.guard, &m.then, &m.or
 	m.request.Compare, m.request.Success = m.guards[:], m.ops[:1]
@@ -40,7 +40,7 @@ func (e *embedded) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyVa
 		m.put.Key, m.put.Value, m.put.Lease = key, w.value, int64(w.lease)
 		m.then.Request = &pb.RequestOp_RequestPut{RequestPut: &m.put}
 	}
-	if w.at != 0 { // who creates does not ask what is there instead
+	if w.expectedRev != 0 { // a create does not need the current value
 		m.read.Key = key
 		m.or.Request = &pb.RequestOp_RequestRange{RequestRange: &m.read}
 		m.request.Failure = m.ops[1:]
@@ -49,22 +49,22 @@ func (e *embedded) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyVa
 	if err != nil {
 		return 0, nil, clientv3.ContextError(ctx, err)
 	}
-	e.acked.note(resp.Header.Revision)
+	e.acked.noteRevision(resp.Header.Revision)
 	if resp.Succeeded {
 		return resp.Header.Revision, nil, nil
 	}
-	return 0, found(resp), nil
+	return 0, failureKeyValue(resp), nil
 }
 
-// follow applies what the server's watch of everything brings, until ctx ends.
-func (e *embedded) follow(ctx context.Context, s *Store) error {
+// follow applies the events of the server's watch of all keys until ctx ends.
+func (e *embeddedEtcd) follow(ctx context.Context, s *Store) error {
 	stream := e.server.Watchable().NewWatchStream()
 	defer stream.Close()
 	from, noEnd := []byte{0}, []byte{}
 	if _, err := stream.Watch(ctx, clientv3.AutoWatchID, from, noEnd, s.applied.current()+1); err != nil {
 		return err
 	}
-	s.begun()
+	s.noteWatchStarted()
 	var events []*mvccpb.Event
 	for {
 		select {
@@ -76,10 +76,10 @@ func (e *embedded) follow(ctx context.Context, s *Store) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		// Changes that are there already are published together, for each time
-		// that a collection is published costs it some nodes of its tree.
-		const most = 128
-		if len(stream.Chan()) == 0 || len(events) >= most {
+		// Events that are already queued are applied together, because every published state
+		// of a collection copies some nodes of its tree.
+		const maxBatch = 128
+		if len(stream.Chan()) == 0 || len(events) >= maxBatch {
 			s.apply(events)
 			clear(events)
 			events = events[:0]

@@ -19,23 +19,22 @@ import (
 	"go.uber.org/zap"
 )
 
-// embedded is an etcd server of one member inside this process. It listens
-// nowhere.
-type embedded struct {
+// embeddedEtcd is an etcd server with one member inside this process. It has no listeners.
+type embeddedEtcd struct {
 	dir       string
 	ephemeral bool
 	lock      *os.File
 	etcd      *embed.Etcd
-	server    *etcdserver.EtcdServer // of etcd
-	kv        pb.KVServer            // of server
+	server    *etcdserver.EtcdServer // the server of etcd
+	kv        pb.KVServer            // the KV service of server
 	client    *clientv3.Client
-	acked     acked
+	acked     ackedRevision
 }
 
-// startEmbedded starts the server and returns when it leads. What it tells of
-// goes to fatal when it cannot go on.
-func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embedded, err error) {
-	e = &embedded{dir: o.Dir, ephemeral: o.Ephemeral}
+// startEmbedded starts the server and returns when it is the leader. It calls fatal with
+// errors that the running server cannot recover from.
+func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embeddedEtcd, err error) {
+	e = &embeddedEtcd{dir: o.Dir, ephemeral: o.Ephemeral}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.close())
@@ -50,11 +49,11 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 		}
 	}
 	if err := os.MkdirAll(e.dir, 0o700); err != nil {
-		e.ephemeral = false // nothing to remove
+		e.ephemeral = false // so that close removes no directory
 		return e, fmt.Errorf("making the data directory: %w", err)
 	}
 	if e.lock, err = lockDir(e.dir); err != nil {
-		e.ephemeral = false // it is not ours
+		e.ephemeral = false // so that close does not remove the other process's data
 		return e, err
 	}
 	if o.SnapshotFile != "" {
@@ -62,16 +61,16 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 			return e, err
 		}
 	}
-	l := &launch{failed: make(chan error, 1), fatal: fatal}
-	defer l.over.Store(true)
-	if e.etcd, err = l.server(embedConfig(e.dir, o, newZap(o.Logger, l.onFatal, l.onPanic))); err != nil {
+	l := &etcdLaunch{failed: make(chan error, 1), fatal: fatal}
+	defer l.done.Store(true)
+	if e.etcd, err = l.start(embedConfig(e.dir, o, newZap(o.Logger, l.onFatal, l.onPanic))); err != nil {
 		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
 	}
 	e.server = e.etcd.Server
 	e.kv = v3rpc.NewQuotaKVServer(e.server)
 	e.client = v3client.New(e.server)
-	e.client.KV = notingKV{e.client.KV, &e.acked}
-	e.client.Lease = notingLease{e.client.Lease, &e.acked}
+	e.client.KV = ackingKV{e.client.KV, &e.acked}
+	e.client.Lease = ackingLease{e.client.Lease, &e.acked}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -81,15 +80,15 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 		case <-ctx.Done():
 		}
 	}()
-	if err := e.elect(ctx); err != nil {
+	if err := e.becomeLeader(ctx); err != nil {
 		return e, fmt.Errorf("starting etcd in %s: %w", e.dir, err)
 	}
 	return e, nil
 }
 
-// embedConfig is etcd's defaults but for: no listeners, fewer log entries kept
-// in memory for followers that there are none of, and a larger quota. Clients
-// and peers are told an address nobody listens on.
+// embedConfig returns etcd's default configuration with no listeners, with fewer log entries
+// in memory (there are no followers to send them to) and with the configured quota. The
+// advertised URLs are required, but no one listens there.
 func embedConfig(dir string, o *Options, logger *zap.Logger) *embed.Config {
 	nowhere := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
 	c := embed.NewConfig()
@@ -101,58 +100,58 @@ func embedConfig(dir string, o *Options, logger *zap.Logger) *embed.Config {
 	c.SnapshotCount, c.SnapshotCatchUpEntries = 1000, 1000
 	c.QuotaBackendBytes = o.QuotaBytes
 	c.UnsafeNoFsync = o.Ephemeral
-	// What takes long on a loaded machine is not worth a warning each time.
+	// Slow requests are normal on a loaded machine, so only those above a second are logged.
 	c.WarningApplyDuration, c.WarningUnaryRequestDuration = time.Second, time.Second
 	return c
 }
 
-// elect makes the only member lead now, and returns when it has applied all
-// that was ever acknowledged. It is made to lead by the message with which a
-// leader hands over, rather than after an election timeout. That is ignored
-// until the member's own configuration is applied, so it is sent again.
-func (e *embedded) elect(ctx context.Context) error {
+// becomeLeader makes the only member the leader and returns when it has applied every
+// acknowledged write. It sends the message with which a leader transfers leadership, which
+// saves the election timeout. etcd ignores the message until the member has applied its own
+// configuration, so becomeLeader repeats it.
+func (e *embeddedEtcd) becomeLeader(ctx context.Context) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	id := uint64(e.server.MemberID())
-	for calm := 0; e.server.Lead() == 0; calm++ {
+	for quietFor := 0; e.server.Lead() == 0; quietFor++ {
 		if !e.replayed() {
-			calm = -1
-		} else if calm >= e.calm() {
+			quietFor = -1
+		} else if quietFor >= e.quietMillis() {
 			message := &raftpb.Message{Type: raftpb.MsgTimeoutNow.Enum(), To: &id, From: &id}
 			if err := e.server.Process(ctx, message); err != nil {
 				return err
 			}
 		}
-		if err := wait(ctx, e, tick.C); err != nil {
+		if err := waitForServer(ctx, e, tick.C); err != nil {
 			return err
 		}
 	}
-	// What was acknowledged before a crash is in the log, but not known to be
-	// committed until something is committed in the new term; and a leader
-	// that is alone answers reads without waiting for that. Ready means that
-	// the first entry of the term is applied.
-	return wait(ctx, e, e.server.ReadyNotify())
+	// After a crash the log holds acknowledged entries that are not known to be committed
+	// until an entry of the new term is committed, and a single-member leader answers reads
+	// without waiting for that. ReadyNotify fires when the first entry of the new term is
+	// applied.
+	return waitForServer(ctx, e, e.server.ReadyNotify())
 }
 
-// replayed tells whether what the log says is committed is applied.
-func (e *embedded) replayed() bool {
+// replayed reports whether all entries that the log marks as committed are applied.
+func (e *embeddedEtcd) replayed() bool {
 	applied := e.server.AppliedIndex()
 	return applied > 0 && applied == e.server.CommittedIndex()
 }
 
-// calm is for how many milliseconds nothing must have been applied before the
-// member may be made to lead. After about 100 entries etcd drops the oldest
-// ones from memory, a moment before raft takes note that they were applied; an
-// election in between would look for them and panic.
-func (e *embedded) calm() int {
+// quietMillis returns for how many milliseconds the applied index must be stable before
+// becomeLeader makes the member the leader. After about 100 entries etcd drops the oldest ones
+// from memory shortly before raft records that they were applied; an election in between would
+// look for them and panic.
+func (e *embeddedEtcd) quietMillis() int {
 	if e.server.CommittedIndex() < 100 {
 		return 0
 	}
 	return 25
 }
 
-// wait waits for c, and no longer than for the end of ctx or of the server.
-func wait[T any](ctx context.Context, e *embedded, c <-chan T) error {
+// waitForServer waits for c, for the end of the server or for the end of ctx.
+func waitForServer[T any](ctx context.Context, e *embeddedEtcd, c <-chan T) error {
 	select {
 	case <-c:
 		return nil
@@ -163,9 +162,9 @@ func wait[T any](ctx context.Context, e *embedded, c <-chan T) error {
 	}
 }
 
-// revision is not older than that of any write that was acknowledged. The
-// server's own would do as well, but to ask for it waits for etcd's disk.
-func (e *embedded) revision() (int64, error) {
+// revision returns a revision that is at least that of every acknowledged write. It does not
+// ask the server, whose read of the revision waits for the disk.
+func (e *embeddedEtcd) revision() (int64, error) {
 	select {
 	case <-e.server.StopNotify():
 		return 0, fmt.Errorf("%w: it has stopped", ErrUnavailable)
@@ -174,13 +173,13 @@ func (e *embedded) revision() (int64, error) {
 	}
 }
 
-// tidy gives space back to the file system when most of the database is free,
-// or when the quota is reached. Nothing else happens meanwhile, so it is for
-// large ones only. When there is room again, writes are allowed again.
-func (e *embedded) tidy(ctx context.Context, quota int64) error {
-	const least = 128 << 20
+// defragment defragments the database if most of it is free or the quota is reached, and then
+// disarms the quota alarm if there is enough space. Defragmentation blocks all requests, so
+// small databases are left alone.
+func (e *embeddedEtcd) defragment(ctx context.Context, quota int64) error {
+	const minSize = 128 << 20
 	b, full := e.server.Backend(), len(e.server.Alarms()) > 0
-	if full || b.Size() > least && b.SizeInUse() < b.Size()/3 {
+	if full || b.Size() > minSize && b.SizeInUse() < b.Size()/3 {
 		if err := b.Defrag(); err != nil {
 			return fmt.Errorf("defragmenting etcd: %w", err)
 		}
@@ -194,10 +193,10 @@ func (e *embedded) tidy(ctx context.Context, quota int64) error {
 	return nil
 }
 
-func (e *embedded) close() error {
+func (e *embeddedEtcd) close() error {
 	var errs []error
 	if e.client != nil {
-		// The in-process client says on closing that its context was cancelled.
+		// The in-process client returns context.Canceled on Close.
 		if err := e.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
 			errs = append(errs, err)
 		}

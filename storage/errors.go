@@ -12,34 +12,34 @@ import (
 
 // Errors of reads and writes of one key.
 var (
-	// ErrNotFound: there is nothing under the key.
+	// ErrNotFound means that the key does not exist.
 	ErrNotFound = errors.New("storage: not found")
-	// ErrExists: a create found the key taken.
-	ErrExists = errors.New("storage: exists already")
-	// ErrTooLarge: etcd refuses a request of this size. Its text is etcd's.
+	// ErrExists means that the key to create exists.
+	ErrExists = errors.New("storage: already exists")
+	// ErrTooLarge means that etcd rejects a request of this size. Its text is etcd's.
 	ErrTooLarge = errors.New("etcdserver: request is too large")
 )
 
-// Errors that tell about etcd or the store and not about a key.
+// Errors of etcd or the store, independent of a key.
 var (
-	// ErrClosed: the store was closed.
+	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("storage: closed")
-	// ErrUnavailable: etcd does not answer, or has no leader, or too much to do.
+	// ErrUnavailable means that etcd does not respond, has no leader or is overloaded.
 	ErrUnavailable = errors.New("storage: etcd is unavailable")
-	// ErrNoAnswer: an external etcd does not answer when the store connects.
+	// ErrNoAnswer means that an external etcd does not respond when the store connects.
 	ErrNoAnswer = errors.New("does not answer")
-	// ErrNoSpace: etcd's quota or its disk is used up; reads and deletes work.
+	// ErrNoSpace means that etcd's quota or disk is exhausted; reads and deletes still work.
 	ErrNoSpace = errors.New("storage: etcd has no space left")
-	// ErrUnknownOutcome: a write may or may not have happened.
-	ErrUnknownOutcome = errors.New("storage: it is not known whether the write happened")
+	// ErrUnknownOutcome means that a write may or may not have been applied.
+	ErrUnknownOutcome = errors.New("storage: outcome of the write is unknown")
 )
 
-// ErrSlow ends a watcher that does not take its events quickly enough.
+// ErrSlow ends a watcher that does not consume its events fast enough.
 var ErrSlow = errors.New("storage: watcher is too slow")
 
-// ConflictError: the key was changed since it was read.
+// ConflictError means that the key was changed after the caller read it.
 type ConflictError struct {
-	// Current is what the key holds now.
+	// Current is the current item of the key.
 	Current *Item
 }
 
@@ -48,8 +48,8 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("storage: %s was changed, it is at revision %d", e.Current.Key(), e.Current.Revision())
 }
 
-// FutureRevisionError: a revision was asked for that the store has not reached
-// within the time it waits for one.
+// FutureRevisionError means that the store did not reach the requested revision within
+// Options.FutureWait.
 type FutureRevisionError struct {
 	Wanted, Current int64
 }
@@ -59,10 +59,10 @@ func (e *FutureRevisionError) Error() string {
 	return fmt.Sprintf("storage: revision %d is ahead of the current %d", e.Wanted, e.Current)
 }
 
-// CompactedError: the history that was asked for is no longer there.
+// CompactedError means that the requested history was compacted.
 type CompactedError struct {
-	// Wanted is the revision asked for, and Compacted the oldest one that can
-	// still be read, or 0 when it is not known.
+	// Wanted is the requested revision. Compacted is the oldest revision that can be read,
+	// or 0 if it is unknown.
 	Wanted, Compacted int64
 }
 
@@ -71,7 +71,7 @@ func (e *CompactedError) Error() string {
 	return fmt.Sprintf("storage: revision %d was compacted, the oldest is %d", e.Wanted, e.Compacted)
 }
 
-// readError says in this package's errors what went wrong with a read.
+// readError converts the error of a read to an error of this package.
 func readError(err error) error {
 	switch {
 	case err == nil:
@@ -84,8 +84,8 @@ func readError(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// writeError says what went wrong with a write. Only for errors that etcd
-// gives before it proposes anything is it known that nothing happened.
+// writeError converts the error of a write to an error of this package. ErrUnknownOutcome is
+// part of it unless etcd returns the error before it proposes the write.
 func writeError(err error) error {
 	switch {
 	case err == nil:
@@ -93,7 +93,8 @@ func writeError(err error) error {
 	case errors.Is(err, rpctypes.ErrRequestTooLarge):
 		return ErrTooLarge
 	case errors.Is(err, rpctypes.ErrNoSpace):
-		// Before it proposes, or after it applied what made it full.
+		// etcd returns it before the proposal, or after it applied the write that exceeded
+		// the quota.
 		return fmt.Errorf("%w: %w: %w", ErrNoSpace, ErrUnknownOutcome, err)
 	case errors.Is(err, rpctypes.ErrLeaseNotFound), errors.Is(err, rpctypes.ErrNoLeader), errors.Is(err, rpctypes.ErrTooManyRequests),
 		errors.Is(err, rpctypes.ErrNotCapable):
@@ -101,7 +102,7 @@ func writeError(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
-	if status.Code(err) == codes.ResourceExhausted { // the client's own limit on a message
+	if status.Code(err) == codes.ResourceExhausted { // the client's limit on the size of a message
 		return ErrTooLarge
 	}
 	return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrUnknownOutcome, err)

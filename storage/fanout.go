@@ -2,35 +2,36 @@ package storage
 
 import "strings"
 
-// fanout finds the watchers that a change may concern, without asking those
-// of other namespaces, keys and field values.
-type fanout struct {
-	all      group
-	byPrefix map[string]*group
-	byKey    map[string]*group
-	byField  map[string]*group // by field, NUL, value
+// watcherFanout indexes the watchers of a collection by key, namespace and field value, so
+// that a change is delivered only to watchers that may select it.
+type watcherFanout struct {
+	all      watcherGroup
+	byPrefix map[string]*watcherGroup
+	byKey    map[string]*watcherGroup
+	byField  map[string]*watcherGroup // by field, NUL, value
 }
 
-// group is a set of watchers; each knows its place in it.
-type group struct{ members []*Watcher }
+// watcherGroup is an unordered set of watchers. Each watcher stores its index in members, so
+// that removal takes constant time.
+type watcherGroup struct{ members []*Watcher }
 
-func (g *group) add(w *Watcher) {
-	w.group, w.place = g, len(g.members)
+func (g *watcherGroup) add(w *Watcher) {
+	w.group, w.groupIndex = g, len(g.members)
 	g.members = append(g.members, w)
 }
 
-func (g *group) remove(w *Watcher) {
+func (g *watcherGroup) remove(w *Watcher) {
 	last := len(g.members) - 1
 	moved := g.members[last]
-	g.members[w.place], g.members[last] = moved, nil
-	moved.place = w.place
+	g.members[w.groupIndex], g.members[last] = moved, nil
+	moved.groupIndex = w.groupIndex
 	g.members = g.members[:last]
 	w.group = nil
 }
 
-// deliver queues the change; a watcher that is ended by it, or was before, is
-// removed. It goes backwards since removal moves the last one.
-func (g *group) deliver(f *fanout, t *transition) {
+// deliver queues the change for every member and removes members that have ended. It
+// iterates backwards because remove moves the last member.
+func (g *watcherGroup) deliver(f *watcherFanout, t *transition) {
 	if g == nil {
 		return
 	}
@@ -41,37 +42,38 @@ func (g *group) deliver(f *fanout, t *transition) {
 	}
 }
 
-func (f *fanout) add(w *Watcher) {
-	m, key := f.index(w)
+func (f *watcherFanout) add(w *Watcher) {
+	m, key := f.groupFor(w)
 	if m == nil {
 		f.all.add(w)
 		return
 	}
 	if *m == nil {
-		*m = map[string]*group{}
+		*m = map[string]*watcherGroup{}
 	}
 	g := (*m)[key]
 	if g == nil {
-		g = &group{}
+		g = &watcherGroup{}
 		(*m)[key] = g
 	}
 	g.add(w)
 }
 
-// remove takes w out, if it is in.
-func (f *fanout) remove(w *Watcher) {
+// remove removes w, if it is a member.
+func (f *watcherFanout) remove(w *Watcher) {
 	if w.group == nil {
 		return
 	}
 	g := w.group
 	g.remove(w)
-	if m, key := f.index(w); m != nil && len(g.members) == 0 {
+	if m, key := f.groupFor(w); m != nil && len(g.members) == 0 {
 		delete(*m, key)
 	}
 }
 
-// index says where w belongs: the narrowest of what it selects by.
-func (f *fanout) index(w *Watcher) (*map[string]*group, string) {
+// groupFor returns the group of w by its narrowest selection: the map that holds the group and
+// its key there, or nil for f.all.
+func (f *watcherFanout) groupFor(w *Watcher) (*map[string]*watcherGroup, string) {
 	switch o := &w.opts; {
 	case o.Key != "":
 		return &f.byKey, o.Key
@@ -83,8 +85,8 @@ func (f *fanout) index(w *Watcher) (*map[string]*group, string) {
 	return nil, ""
 }
 
-// deliver queues a change for all watchers that it may concern.
-func (f *fanout) deliver(t *transition) {
+// deliver queues a change for all watchers that may select it.
+func (f *watcherFanout) deliver(t *transition) {
 	key := t.item.key
 	f.all.deliver(f, t)
 	if len(f.byKey) > 0 {
@@ -96,7 +98,7 @@ func (f *fanout) deliver(t *transition) {
 	if len(f.byField) == 0 {
 		return
 	}
-	for _, field := range t.item.of.Index {
+	for _, field := range t.item.config.Index {
 		now := field + "\x00" + t.item.Fields()[field]
 		f.byField[now].deliver(f, t)
 		if t.prev != nil {
@@ -108,9 +110,9 @@ func (f *fanout) deliver(t *transition) {
 }
 
 // end ends all watchers with err.
-func (f *fanout) end(err error) {
-	groups := []*group{&f.all}
-	for _, m := range []map[string]*group{f.byPrefix, f.byKey, f.byField} {
+func (f *watcherFanout) end(err error) {
+	groups := []*watcherGroup{&f.all}
+	for _, m := range []map[string]*watcherGroup{f.byPrefix, f.byKey, f.byField} {
 		for _, g := range m {
 			groups = append(groups, g)
 		}
@@ -121,5 +123,5 @@ func (f *fanout) end(err error) {
 			w.conclude(err)
 		}
 	}
-	*f = fanout{}
+	*f = watcherFanout{}
 }

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// childDir, when set, makes the process of a test the one that it kills.
+// childDir, if set in the environment, marks this process as a child that a test kills.
 const childDir = "STORAGE_TEST_CHILD_DIR"
 
-// child runs the test in a process of its own, where childDir is set to dir. It
-// returns the lines that the child says to its parent, and what kills it.
-func child(t *testing.T, dir string) (said <-chan string, kill func()) {
+// startChild runs the test in a child process with childDir set to dir. It returns the lines
+// that the child passes to say, and a function that kills the child.
+func startChild(t *testing.T, dir string) (said <-chan string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), childDir+"="+dir)
@@ -44,41 +44,41 @@ func child(t *testing.T, dir string) (said <-chan string, kill func()) {
 		}
 		for range lines {
 		}
-		_ = cmd.Wait() // says that it was killed
+		_ = cmd.Wait() // returns an error, because the child was killed
 	})
 	t.Cleanup(kill)
 	return lines, kill
 }
 
-func say(what string) { fmt.Println("said " + what) }
+func sayToParent(what string) { fmt.Println("said " + what) }
 
-// TestKill ends a process with SIGKILL while it writes; all that it had
-// acknowledged is there afterwards.
+// TestKill ends a process with SIGKILL while it writes. All acknowledged writes must
+// survive.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv(childDir); dir != "" {
-		_, c := start(t, Options{Dir: dir})
+		_, c := startStore(t, Options{Dir: dir})
 		for n := 0; ; n++ {
 			key := fmt.Sprint("a/", n)
-			create(t, c, key, "1")
-			say(key)
+			mustCreate(t, c, key, "1")
+			sayToParent(key)
 		}
 	}
 	dir := t.TempDir()
 	for range 3 {
-		said, kill := child(t, dir)
+		said, kill := startChild(t, dir)
 		acknowledged := map[string]bool{}
 		for len(acknowledged) < 50 {
 			key, ok := <-said
 			if !ok {
-				t.Fatal("the child ended by itself")
+				t.Fatal("the child exited before it was killed")
 			}
 			acknowledged[key] = true
 		}
 		kill()
-		s, c := start(t, Options{Dir: dir})
-		for _, i := range list(t, c, ListOptions{}).Items {
+		s, c := startStore(t, Options{Dir: dir})
+		for _, i := range mustList(t, c, ListOptions{}).Items {
 			delete(acknowledged, i.Key())
-			remove(t, c, i)
+			mustDelete(t, c, i)
 		}
 		if len(acknowledged) != 0 {
 			t.Errorf("lost %v", acknowledged)
@@ -89,36 +89,36 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestDamaged opens a directory whose database is broken, in a process of its
-// own since goroutines of etcd stay behind.
+// TestDamaged opens a data directory with a damaged database. It does so in a child process
+// because the failed start leaks goroutines of etcd.
 func TestDamaged(t *testing.T) {
 	if dir := os.Getenv(childDir); dir != "" {
 		_, err := Open(t.Context(), Options{Dir: dir})
-		say(fmt.Sprintf("%q", err))
+		sayToParent(fmt.Sprintf("%q", err))
 		os.Exit(0)
 	}
 	dir := t.TempDir()
-	s, c := start(t, Options{Dir: dir})
-	create(t, c, "a/x", "")
+	s, c := startStore(t, Options{Dir: dir})
+	mustCreate(t, c, "a/x", "")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(dir+"/member/snap/db", []byte(strings.Repeat("broken", 10000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	said, _ := child(t, dir)
+	said, _ := startChild(t, dir)
 	if got := <-said; !strings.Contains(got, "starting etcd") || !strings.Contains(got, "invalid database") || strings.Contains(got, "\\n") {
 		t.Error(got)
 	}
 }
 
-// TestFull runs into the quota, and out of it again.
+// TestFull exceeds the quota and recovers by a compaction.
 func TestFull(t *testing.T) {
-	s, c := start(t, Options{QuotaBytes: 4 << 20})
+	s, c := startStore(t, Options{QuotaBytes: 4 << 20})
 	big := strings.Repeat("x", 200<<10)
-	last := create(t, c, "a/x", big)
+	last := mustCreate(t, c, "a/x", big)
 	var err error
-	for n := 0; n < 5000 && err == nil; n++ { // etcd notices a while after it was written
+	for n := 0; n < 5000 && err == nil; n++ { // etcd checks the quota with a delay
 		var i *Item
 		if i, err = c.Update(t.Context(), last, configMap("a/x", fmt.Sprint(n, big)), 0); err == nil {
 			last = i
@@ -128,9 +128,9 @@ func TestFull(t *testing.T) {
 		t.Fatalf("at the quota: %v", err)
 	}
 	if _, err := c.Get(t.Context(), "a/x", Read{}); err != nil {
-		t.Errorf("reads do not work: %v", err)
+		t.Errorf("read at the quota: %v", err)
 	}
-	s.compact.rev = last.Revision() // as if an interval had gone by
+	s.compact.rev = last.Revision() // as in the compaction after the next interval
 	if err := s.compactOnce(t.Context()); !errors.Is(err, nil) {
 		t.Fatal(err)
 	}
@@ -142,24 +142,24 @@ func TestFull(t *testing.T) {
 // TestEtcdRestarts kills an external etcd and starts it again.
 func TestEtcdRestarts(t *testing.T) {
 	if dir := os.Getenv(childDir); dir != "" {
-		addr, err := os.ReadFile(dir + "/addr") // that of the one before
+		addr, err := os.ReadFile(dir + "/addr") // of the previous process
 		if err != nil {
 			addr = []byte("127.0.0.1:0")
 		}
-		e := startExternal(t, dir+"/etcd", string(addr))
+		e := startExternalAt(t, dir+"/etcd", string(addr))
 		addr = []byte(e.Clients[0].Addr().String())
 		if err := os.WriteFile(dir+"/addr", addr, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		say(string(addr))
+		sayToParent(string(addr))
 		select {}
 	}
 	dir := t.TempDir()
-	said, kill := child(t, dir)
-	_, c := start(t, Options{Servers: []string{"http://" + <-said}, FutureWait: 30 * time.Second})
-	w := watch(t, c, WatchOptions{})
-	x := create(t, c, "a/x", "1")
-	next(t, w, 1)
+	said, kill := startChild(t, dir)
+	_, c := startStore(t, Options{Servers: []string{"http://" + <-said}, FutureWait: 30 * time.Second})
+	w := mustWatch(t, c, WatchOptions{})
+	x := mustCreate(t, c, "a/x", "1")
+	nextEvents(t, w, 1)
 	kill()
 	if i, err := c.Get(t.Context(), "a/x", Read{Match: Any}); err != nil || i.Revision() != x.Revision() {
 		t.Errorf("%v %v", i, err)
@@ -169,10 +169,10 @@ func TestEtcdRestarts(t *testing.T) {
 	if _, err := c.Create(ctx, "a/y", configMap("a/y", ""), 0); !errors.Is(err, ErrUnknownOutcome) {
 		t.Errorf("create without etcd: %v", err)
 	}
-	said, _ = child(t, dir)
+	said, _ = startChild(t, dir)
 	<-said
 	x = retryUpdate(t, c, x, "2")
-	if e := next(t, w, 1)[0]; e.Revision != x.Revision() {
+	if e := nextEvents(t, w, 1)[0]; e.Revision != x.Revision() {
 		t.Errorf("%v, want revision %d", e, x.Revision())
 	}
 	if i, err := c.Get(t.Context(), "a/x", Read{}); err != nil || i.Revision() != x.Revision() {
@@ -180,7 +180,7 @@ func TestEtcdRestarts(t *testing.T) {
 	}
 }
 
-// retryUpdate updates until etcd is there again.
+// retryUpdate repeats an update until etcd accepts it.
 func retryUpdate(t *testing.T, c *Collection, old *Item, v string) *Item {
 	t.Helper()
 	for {
@@ -189,8 +189,8 @@ func retryUpdate(t *testing.T, c *Collection, old *Item, v string) *Item {
 			return i
 		}
 		var conflict *ConflictError
-		if errors.As(err, &conflict) && value(t, conflict.Current) == v {
-			return conflict.Current // it had happened all the same
+		if errors.As(err, &conflict) && configMapValue(t, conflict.Current) == v {
+			return conflict.Current // a try with an unknown outcome succeeded
 		}
 		if !errors.Is(err, ErrUnavailable) {
 			t.Fatal(err)

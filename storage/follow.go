@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -13,23 +14,23 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// loadPage is how many keys are read at a time.
+// loadPage is the number of keys that one read of a scan returns.
 const loadPage = 1000
 
-// load reads everything below the prefix, as of one revision, into the caches
-// of all collections; s.applyMu is held. It is also how the caches recover when
-// etcd compacted what they had still to see: watchers end then, for nobody
-// knows what they missed.
+// load reads everything below the prefix, at one revision, into the caches of all
+// collections; the caller holds s.applyMu. It is also used when etcd has compacted changes
+// that the caches have not seen; all watches end then, because the missed changes are
+// unknown.
 func (s *Store) load(ctx context.Context) error {
-	fresh := map[*Collection]*state{}
+	fresh := map[*Collection]*collectionState{}
 	for _, c := range s.routes {
-		fresh[c] = newState(len(c.kind().Index))
+		fresh[c] = newCollectionState(len(c.config().Index))
 	}
 	empty := true
 	rev, err := s.scan(ctx, s.opts.Prefix+"/", 0, func(kv *mvccpb.KeyValue) {
 		empty = false
 		if c, key := s.route(kv.Key); c != nil {
-			fresh[c].load(c.reuse(key, kv))
+			fresh[c].appendLoaded(c.cachedOrNewItem(key, kv))
 		}
 	})
 	if err != nil {
@@ -39,14 +40,14 @@ func (s *Store) load(ctx context.Context) error {
 		s.wasEmpty = empty
 	}
 	for c, st := range fresh {
-		c.install(st, rev)
+		c.replaceState(st, rev)
 	}
 	s.applied.advance(rev)
 	return nil
 }
 
-// scan calls f with all keys that begin with prefix, as of revision rev or, if
-// that is 0, of the current one, and returns the revision.
+// scan calls f with all keys that begin with prefix at revision rev, and returns the
+// revision. 0 means the current one.
 func (s *Store) scan(ctx context.Context, prefix string, rev int64, f func(*mvccpb.KeyValue)) (int64, error) {
 	from, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
 	for {
@@ -67,8 +68,8 @@ func (s *Store) scan(ctx context.Context, prefix string, rev int64, f func(*mvcc
 	}
 }
 
-// route finds the collection of a key of etcd, that with the longest prefix,
-// and the key in it; s.applyMu is held.
+// route returns the collection of an etcd key, which is the one with the longest prefix, and
+// the key within it; the caller holds s.applyMu.
 func (s *Store) route(full []byte) (found *Collection, key string) {
 	if len(full) <= len(s.opts.Prefix) || string(full[:len(s.opts.Prefix)]) != s.opts.Prefix {
 		return nil, ""
@@ -88,25 +89,25 @@ func (s *Store) route(full []byte) (found *Collection, key string) {
 	return found, string(rest[at:])
 }
 
-// follow keeps the one watch on etcd going.
+// follow runs the single watch on etcd, and starts another when it ends.
 func (s *Store) follow() {
-	const most = time.Second
+	const maxPause = time.Second
 	pause := 10 * time.Millisecond
 	for s.ctx.Err() == nil {
 		before := s.applied.current()
-		err := s.followGuarded()
+		err := s.followRecovering()
 		switch {
 		case errors.Is(err, rpctypes.ErrCompacted):
-			s.log.Warn("etcd compacted what the cache had not seen yet, loading it again")
+			s.log.Warn("etcd compacted changes that the cache has not seen, reloading the cache")
 			err = s.reload()
-		case errors.Is(err, recovery.ErrPanic): // nobody knows what of it was taken in
+		case errors.Is(err, recovery.ErrPanic): // some changes may be half applied
 			err = s.reload()
 		}
 		if s.ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			s.log.Debug("following etcd", "error", err)
+			s.log.Debug("etcd watch ended", "error", err)
 		}
 		if s.applied.current() > before {
 			pause = 10 * time.Millisecond
@@ -115,7 +116,7 @@ func (s *Store) follow() {
 		case <-time.After(pause):
 		case <-s.ctx.Done():
 		}
-		pause = min(2*pause, most)
+		pause = min(2*pause, maxPause)
 	}
 }
 
@@ -125,39 +126,38 @@ func (s *Store) reload() error {
 	return s.load(s.ctx)
 }
 
-// following is the one watch on an etcd that is not embedded, as long as it lasts.
-type following struct {
+// remoteWatch is the current watch on an external etcd.
+type remoteWatch struct {
 	ctx     context.Context
 	watcher clientv3.Watcher
 }
 
-// followGuarded is followOnce, of which a panic is an error.
-func (s *Store) followGuarded() (err error) {
+// followRecovering is followOnce, but returns a panic as an error.
+func (s *Store) followRecovering() (err error) {
 	defer recovery.Into(s.log, "following etcd", &err)
 	return s.followOnce()
 }
 
-// followOnce applies what one watch brings until that ends.
+// followOnce applies the events of one watch until it ends.
 func (s *Store) followOnce() error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.ctx))
 	defer cancel()
-	s.cut.Store(&cancel)
+	s.cancelWatch.Store(&cancel)
 	if s.embedded != nil {
 		return s.embedded.follow(ctx, s)
 	}
-	// A watcher of its own has a connection of its own choice, and nothing of
-	// it is left when it ends.
-	f := &following{ctx: ctx, watcher: clientv3.NewWatcher(s.client)}
+	// A clientv3.Watcher of its own has its own connection, and Close releases all of it.
+	f := &remoteWatch{ctx: ctx, watcher: clientv3.NewWatcher(s.client)}
 	defer f.watcher.Close()
-	s.following.Store(f)
+	s.remoteWatch.Store(f)
 	for resp := range f.watcher.Watch(ctx, s.opts.Prefix+"/", clientv3.WithPrefix(), clientv3.WithProgressNotify(),
 		clientv3.WithRev(s.applied.current()+1), clientv3.WithCreatedNotify()) {
 		if err := resp.Err(); err != nil {
 			return err
 		}
-		s.silence.hear()
+		s.silence.noteResponse()
 		if resp.Created {
-			s.begun()
+			s.noteWatchStarted()
 		}
 		if resp.IsProgressNotify() {
 			s.applied.advance(resp.Header.Revision)
@@ -171,33 +171,32 @@ func (s *Store) followOnce() error {
 	return context.Cause(ctx)
 }
 
-// begun says that there is a watch.
-func (s *Store) begun() {
+// noteWatchStarted closes s.watching when the first watch has started.
+func (s *Store) noteWatchStarted() {
 	select {
-	case <-s.watching:
+	case <-s.watchStarted:
 	default:
-		close(s.watching)
+		close(s.watchStarted)
 	}
 }
 
-// apply takes in events of the watch, which are complete for the revisions that
-// they span; that of the last one is reached once all collections have published
-// theirs.
+// apply applies events of the watch, which must be all events of their revisions. The last
+// revision is published as applied when all collections have published their states.
 func (s *Store) apply(events []*mvccpb.Event) {
 	if len(events) == 0 {
 		return
 	}
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
-	if len(events) == 1 { // nearly always
+	if len(events) == 1 { // the common case
 		if c, key := s.route(events[0].Kv.Key); c != nil {
-			c.apply([]change{{key: key, kv: events[0]}})
+			c.apply([]keyEvent{{key: key, kv: events[0]}})
 		}
 	} else {
-		batches := map[*Collection][]change{}
+		batches := map[*Collection][]keyEvent{}
 		for _, e := range events {
 			if c, key := s.route(e.Kv.Key); c != nil {
-				batches[c] = append(batches[c], change{key: key, kv: e})
+				batches[c] = append(batches[c], keyEvent{key: key, kv: e})
 			}
 		}
 		for c, batch := range batches {
@@ -207,13 +206,13 @@ func (s *Store) apply(events []*mvccpb.Event) {
 	s.applied.advance(events[len(events)-1].Kv.ModRevision)
 }
 
-// fullKey is the key in etcd.
+// fullKey returns the key in etcd.
 func (c *Collection) fullKey(key string) string { return c.prefix + key }
 
-// checkKey keeps keys where the collection finds them again.
+// checkKey rejects keys that route would not find.
 func checkKey(key string) error {
 	if key == "" || strings.HasPrefix(key, "/") || strings.HasSuffix(key, "/") {
-		return errors.New("storage: malformed key " + key)
+		return fmt.Errorf("storage: malformed key %q", key)
 	}
 	return nil
 }

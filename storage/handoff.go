@@ -5,53 +5,53 @@ import (
 	"sync"
 )
 
-// handoff lets a write and the watch that brings it back use the same Item,
-// whichever of the two comes first, so that it is decoded and encoded once.
+// handoff makes a write and its watch event share one Item, whichever of the two comes
+// first, so that the value is decoded and encoded once.
 type handoff struct {
 	mu   sync.Mutex
-	keys map[string]*handed
+	keys map[string]*handoffKey
 }
 
-// handed is what is known of a key while writes of it are under way, and until
-// the watch has brought them.
-type handed struct {
-	writes []*write // under way
-	items  []*Item  // made by one side and not yet taken by the other
-	seen   int64    // the last revision that the watch brought
+// handoffKey is the state of a key while writes of it are in flight, and until the watch has
+// delivered their events.
+type handoffKey struct {
+	writes []*keyWrite // in flight
+	items  []*Item     // created by one side and not yet taken by the other
+	seen   int64       // the last revision that the watch delivered
 }
 
-// begin announces a write of the key, which ends with finish.
-func (h *handoff) begin(key string, w *write) {
+// begin registers a write of the key. Every begin needs a finish.
+func (h *handoff) begin(key string, w *keyWrite) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.keys == nil {
-		h.keys = map[string]*handed{}
+		h.keys = map[string]*handoffKey{}
 	}
 	if h.keys[key] == nil {
-		h.keys[key] = &handed{}
+		h.keys[key] = &handoffKey{}
 	}
 	k := h.keys[key]
 	k.writes = append(k.writes, w)
 }
 
-// finish ends a write and returns the item for the revision that it made; rev 0
-// says that it made none.
-func (h *handoff) finish(key string, w *write, rev int64, build func() *Item) (item *Item) {
+// finish ends a write and returns the item of the revision that it created; rev 0 means that
+// it failed.
+func (h *handoff) finish(key string, w *keyWrite, rev int64, build func() *Item) (item *Item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := h.keys[key]
-	if k == nil { // reset meanwhile
+	if k == nil { // reset was called
 		if rev == 0 {
 			return nil
 		}
 		return build()
 	}
-	k.writes = slices.DeleteFunc(k.writes, func(other *write) bool { return other == w })
+	k.writes = slices.DeleteFunc(k.writes, func(other *keyWrite) bool { return other == w })
 	if rev != 0 {
-		if item = k.find(rev); item == nil {
+		if item = k.findItem(rev); item == nil {
 			item = build()
 			if rev > k.seen {
-				k.add(item)
+				k.addItem(item)
 			}
 		}
 	}
@@ -59,9 +59,9 @@ func (h *handoff) finish(key string, w *write, rev int64, build func() *Item) (i
 	return item
 }
 
-// take returns the item for a change that the watch brought. build is given the
-// writes that are under way, one of which may have made the change.
-func (h *handoff) take(key string, rev int64, build func(underway []*write) *Item) *Item {
+// take returns the item of a watch event. build gets the writes in flight, one of which may
+// have caused the event.
+func (h *handoff) take(key string, rev int64, build func(underway []*keyWrite) *Item) *Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := h.keys[key]
@@ -69,27 +69,26 @@ func (h *handoff) take(key string, rev int64, build func(underway []*write) *Ite
 		return build(nil)
 	}
 	k.seen = rev
-	item := k.find(rev)
+	item := k.findItem(rev)
 	if item == nil {
 		item = build(k.writes)
-		k.add(item)
+		k.addItem(item)
 	}
 	h.forget(key, k)
 	return item
 }
 
-// add keeps the item. A key that is written without a pause is never
-// forgotten, so the oldest one goes when there are many; nothing but work is
-// lost.
-func (k *handed) add(item *Item) {
-	const most = 16
-	if len(k.items) == most {
+// addItem holds the item for the other side. It drops the oldest item if there are many, which
+// happens to a key that is written continuously and costs only another decoding.
+func (k *handoffKey) addItem(item *Item) {
+	const maxItems = 16
+	if len(k.items) == maxItems {
 		k.items = append(k.items[:0], k.items[1:]...)
 	}
 	k.items = append(k.items, item)
 }
 
-func (k *handed) find(rev int64) *Item {
+func (k *handoffKey) findItem(rev int64) *Item {
 	for _, i := range k.items {
 		if i.rev == rev {
 			return i
@@ -98,8 +97,8 @@ func (k *handed) find(rev int64) *Item {
 	return nil
 }
 
-// forget drops what nobody will ask for any more.
-func (h *handoff) forget(key string, k *handed) {
+// forget drops the state of a key that has no writes in flight and no undelivered events.
+func (h *handoff) forget(key string, k *handoffKey) {
 	if len(k.writes) > 0 {
 		return
 	}
@@ -111,7 +110,8 @@ func (h *handoff) forget(key string, k *handed) {
 	delete(h.keys, key)
 }
 
-// reset forgets everything: the watch will not bring what is outstanding.
+// reset drops everything, because the watch was restarted and will not deliver the
+// outstanding events.
 func (h *handoff) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -21,13 +21,13 @@ func TestHedged(t *testing.T) {
 		"at once":             {func(context.Context, int64) (int64, error) { return 7, nil }, 7, nil, 0},
 		"an error at once":    {func(context.Context, int64) (int64, error) { return 0, failed }, 0, failed, 0},
 		"never":               {hang, 0, context.DeadlineExceeded, 10 * time.Second},
-		"the third time":      {func(ctx context.Context, n int64) (int64, error) { return late(ctx, n, 3, hang) }, 3, nil, 3 * time.Second},
-		"the first, but late": {func(ctx context.Context, n int64) (int64, error) { return firstLate(ctx, n, hang) }, 1, nil, 5 * time.Second},
+		"the third time":      {func(ctx context.Context, n int64) (int64, error) { return answerCall(ctx, n, 3, hang) }, 3, nil, 3 * time.Second},
+		"the first, but late": {func(ctx context.Context, n int64) (int64, error) { return answerFirstLate(ctx, n, hang) }, 1, nil, 5 * time.Second},
 		"an error while another is under way": {func(ctx context.Context, n int64) (int64, error) {
 			if n > 1 {
 				return 0, failed
 			}
-			return firstLate(ctx, n, hang)
+			return answerFirstLate(ctx, n, hang)
 		}, 1, nil, 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestHedged(t *testing.T) {
 				defer cancel()
 				var calls atomic.Int64
 				began := time.Now()
-				rev, err := hedged(ctx, func(f func()) { go f() }, time.Second, func(ctx context.Context) (int64, error) {
+				rev, err := hedgedCall(ctx, func(f func()) { go f() }, time.Second, func(ctx context.Context) (int64, error) {
 					return c.ask(ctx, calls.Add(1))
 				})
 				if took := time.Since(began); rev != c.want || !errors.Is(err, c.err) || took != c.took {
@@ -47,16 +47,16 @@ func TestHedged(t *testing.T) {
 	}
 }
 
-// late answers the question number want at once, and no other.
-func late(ctx context.Context, n, want int64, hang func(context.Context, int64) (int64, error)) (int64, error) {
+// answerCall answers call number want immediately and blocks all others.
+func answerCall(ctx context.Context, n, want int64, hang func(context.Context, int64) (int64, error)) (int64, error) {
 	if n == want {
 		return n, nil
 	}
 	return hang(ctx, n)
 }
 
-// firstLate answers the first question after 5 seconds, and no other.
-func firstLate(ctx context.Context, n int64, hang func(context.Context, int64) (int64, error)) (int64, error) {
+// answerFirstLate answers the first call after 5 seconds and blocks all others.
+func answerFirstLate(ctx context.Context, n int64, hang func(context.Context, int64) (int64, error)) (int64, error) {
 	if n > 1 {
 		return hang(ctx, n)
 	}
@@ -70,29 +70,29 @@ func firstLate(ctx context.Context, n int64, hang func(context.Context, int64) (
 
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s silence
-		s.hear()
-		if time.Sleep(time.Minute); s.broken() {
-			t.Error("broken though nobody asked")
+		var s watchSilence
+		s.noteResponse()
+		if time.Sleep(time.Minute); s.timedOut() {
+			t.Error("timed out without a request")
 		}
-		s.ask()
+		s.noteRequest()
 		for n, after := range []time.Duration{time.Second, time.Second, time.Second, time.Second, 2 * time.Second, 4 * time.Second} {
 			time.Sleep(after - time.Nanosecond)
-			s.ask() // it is still the first question that counts
-			if s.broken() {
-				t.Errorf("%d: broken too early", n)
+			s.noteRequest() // does not restart the timeout
+			if s.timedOut() {
+				t.Errorf("%d: timed out too early", n)
 			}
 			time.Sleep(time.Nanosecond)
-			if !s.broken() || s.broken() {
-				t.Errorf("%d: not broken, or twice", n)
+			if !s.timedOut() || s.timedOut() {
+				t.Errorf("%d: not timed out, or twice", n)
 			}
 		}
-		if s.hear(); s.broken() {
-			t.Error("broken though it was heard")
+		if s.noteResponse(); s.timedOut() {
+			t.Error("timed out after a response")
 		}
-		s.ask()
-		if time.Sleep(time.Second); !s.broken() {
-			t.Error("not broken after the first bound")
+		s.noteRequest()
+		if time.Sleep(time.Second); !s.timedOut() {
+			t.Error("not timed out after the first timeout")
 		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// configMaps is a collection of ConfigMaps stored as JSON, indexed by the
-// value "node" of their data.
+// configMaps returns the configuration of a collection of ConfigMaps, stored as JSON and
+// indexed by the key "node" of their data.
 func configMaps() CollectionConfig {
 	return CollectionConfig{
 		Prefix: "configmaps",
@@ -44,7 +44,7 @@ func configMap(key, value string, labels ...string) *corev1.ConfigMap {
 	return cm
 }
 
-func open(t testing.TB, o Options) *Store {
+func openStore(t testing.TB, o Options) *Store {
 	t.Helper()
 	if len(o.Servers) == 0 && o.Dir == "" {
 		o.Ephemeral = true
@@ -61,10 +61,10 @@ func open(t testing.TB, o Options) *Store {
 	return s
 }
 
-// start opens a store with the collection of ConfigMaps.
-func start(t testing.TB, o Options) (*Store, *Collection) {
+// startStore opens and starts a store with the collection of configMaps.
+func startStore(t testing.TB, o Options) (*Store, *Collection) {
 	t.Helper()
-	s := open(t, o)
+	s := openStore(t, o)
 	c, err := s.Collection(configMaps())
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func start(t testing.TB, o Options) (*Store, *Collection) {
 	return s, c
 }
 
-func create(t testing.TB, c *Collection, key, value string, labels ...string) *Item {
+func mustCreate(t testing.TB, c *Collection, key, value string, labels ...string) *Item {
 	t.Helper()
 	i, err := c.Create(t.Context(), key, configMap(key, value, labels...), 0)
 	if err != nil {
@@ -84,7 +84,7 @@ func create(t testing.TB, c *Collection, key, value string, labels ...string) *I
 	return i
 }
 
-func update(t testing.TB, c *Collection, old *Item, value string, labels ...string) *Item {
+func mustUpdate(t testing.TB, c *Collection, old *Item, value string, labels ...string) *Item {
 	t.Helper()
 	i, err := c.Update(t.Context(), old, configMap(old.Key(), value, labels...), 0)
 	if err != nil {
@@ -93,7 +93,7 @@ func update(t testing.TB, c *Collection, old *Item, value string, labels ...stri
 	return i
 }
 
-func remove(t testing.TB, c *Collection, old *Item) *Item {
+func mustDelete(t testing.TB, c *Collection, old *Item) *Item {
 	t.Helper()
 	i, err := c.Delete(t.Context(), old)
 	if err != nil {
@@ -102,8 +102,8 @@ func remove(t testing.TB, c *Collection, old *Item) *Item {
 	return i
 }
 
-// value is what configMap was given.
-func value(t testing.TB, i *Item) string {
+// configMapValue returns the value with which configMap made the object.
+func configMapValue(t testing.TB, i *Item) string {
 	t.Helper()
 	o, err := i.Object()
 	if err != nil {
@@ -112,7 +112,7 @@ func value(t testing.TB, i *Item) string {
 	return o.(*corev1.ConfigMap).Data["value"]
 }
 
-func list(t testing.TB, c *Collection, o ListOptions) *List {
+func mustList(t testing.TB, c *Collection, o ListOptions) *List {
 	t.Helper()
 	l, err := c.List(t.Context(), o)
 	if err != nil {
@@ -121,14 +121,14 @@ func list(t testing.TB, c *Collection, o ListOptions) *List {
 	return l
 }
 
-func keys(l *List) (ks []string) {
+func listedKeys(l *List) (ks []string) {
 	for _, i := range l.Items {
 		ks = append(ks, i.Key())
 	}
 	return ks
 }
 
-func watch(t testing.TB, c *Collection, o WatchOptions) *Watcher {
+func mustWatch(t testing.TB, c *Collection, o WatchOptions) *Watcher {
 	t.Helper()
 	w, err := c.Watch(t.Context(), o)
 	if err != nil {
@@ -138,8 +138,8 @@ func watch(t testing.TB, c *Collection, o WatchOptions) *Watcher {
 	return w
 }
 
-// next takes n events.
-func next(t testing.TB, w *Watcher, n int) (events []Event) {
+// nextEvents returns the next n events.
+func nextEvents(t testing.TB, w *Watcher, n int) (events []Event) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("no event came"))
 	defer cancel()

@@ -10,40 +10,40 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// keptState is a state that is expected to be read again: one that a page was
-// taken from.
-type keptState struct {
+// cachedState is a past state that is likely to be read again, because the first page of a
+// list was taken from it.
+type cachedState struct {
 	rev int64
-	st  *state
+	st  *collectionState
 }
 
-// keep holds on to a state, in the place of the one that was kept longest.
-func (c *Collection) keep(rev int64, st *state) {
-	const most = 4
+// cacheState caches a state; the cache holds the last few.
+func (c *Collection) cacheState(rev int64, st *collectionState) {
+	const maxCached = 4
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if slices.ContainsFunc(c.kept, func(k keptState) bool { return k.rev == rev }) {
+	if slices.ContainsFunc(c.cachedStates, func(k cachedState) bool { return k.rev == rev }) {
 		return
 	}
-	if len(c.kept) == most {
-		c.kept = slices.Delete(c.kept, 0, 1)
+	if len(c.cachedStates) == maxCached {
+		c.cachedStates = slices.Delete(c.cachedStates, 0, 1)
 	}
-	c.kept = append(c.kept, keptState{rev, st})
+	c.cachedStates = append(c.cachedStates, cachedState{rev, st})
 }
 
-// forget drops the states kept from before rev, which was compacted.
-func (c *Collection) forget(rev int64) {
+// dropCachedStates drops the cached states from before rev, which was compacted.
+func (c *Collection) dropCachedStates(rev int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept = slices.DeleteFunc(c.kept, func(k keptState) bool { return k.rev < rev })
+	c.cachedStates = slices.DeleteFunc(c.cachedStates, func(k cachedState) bool { return k.rev < rev })
 }
 
-// stateAt returns the state as of an earlier revision: a kept one, or one made
-// by taking back the changes in the window. It is nil when they do not reach
-// back that far.
-func (c *Collection) stateAt(rev int64) *state {
+// stateAt returns the state at an earlier revision: a cached one, or the current state with
+// the later changes of the window reverted. It returns nil if the window does not reach back
+// to rev.
+func (c *Collection) stateAt(rev int64) *collectionState {
 	c.mu.Lock()
-	for _, k := range c.kept {
+	for _, k := range c.cachedStates {
 		if k.rev == rev {
 			c.mu.Unlock()
 			return k.st
@@ -64,15 +64,15 @@ func (c *Collection) stateAt(rev int64) *state {
 		}
 	}
 	st.rev = rev
-	c.keep(rev, st)
+	c.cacheState(rev, st)
 	return st
 }
 
-// getStored reads a key from etcd as of rev; 0 means now.
-func (c *Collection) getStored(ctx context.Context, key string, rev int64) (*Item, error) {
+// getFromEtcd reads a key from etcd at revision rev; 0 means the current one.
+func (c *Collection) getFromEtcd(ctx context.Context, key string, rev int64) (*Item, error) {
 	resp, err := c.store.client.Get(ctx, c.fullKey(key), clientv3.WithRev(rev))
 	if err != nil {
-		return nil, c.storedError(ctx, err, rev)
+		return nil, c.etcdReadError(ctx, err, rev)
 	}
 	if len(resp.Kvs) == 0 {
 		return nil, ErrNotFound
@@ -80,8 +80,8 @@ func (c *Collection) getStored(ctx context.Context, key string, rev int64) (*Ite
 	return c.item(key, resp.Kvs[0]), nil
 }
 
-// listStored reads a page from etcd as of rev; 0 means now.
-func (c *Collection) listStored(ctx context.Context, o *ListOptions, rev int64) (*List, error) {
+// listFromEtcd reads a page from etcd at revision rev; 0 means the current one.
+func (c *Collection) listFromEtcd(ctx context.Context, o *ListOptions, rev int64) (*List, error) {
 	start := o.Prefix
 	if o.After != "" && o.After >= start {
 		start = o.After + "\x00"
@@ -90,17 +90,17 @@ func (c *Collection) listStored(ctx context.Context, o *ListOptions, rev int64) 
 	if o.Key != "" {
 		from, end = c.fullKey(o.Key), c.fullKey(o.Key)+"\x00"
 	}
-	plain := o.Filter == nil && o.Field == ""
+	unfiltered := o.Filter == nil && o.Field == ""
 	l := &List{Revision: rev}
-	var bad corruption
+	var bad corruptItems
 	for {
 		page := int64(loadPage)
-		if plain && o.Limit > 0 {
+		if unfiltered && o.Limit > 0 {
 			page = min(page, o.Limit-int64(len(l.Items)))
 		}
 		resp, err := c.store.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithRev(rev))
 		if err != nil {
-			return nil, c.storedError(ctx, err, rev)
+			return nil, c.etcdReadError(ctx, err, rev)
 		}
 		if rev == 0 {
 			rev, l.Revision = resp.Header.Revision, resp.Header.Revision
@@ -108,17 +108,17 @@ func (c *Collection) listStored(ctx context.Context, o *ListOptions, rev int64) 
 		for n, kv := range resp.Kvs {
 			i := c.item(strings.TrimPrefix(string(kv.Key), c.prefix), kv)
 			from = string(kv.Key) + "\x00"
-			if o.Verify && i.Corrupt() != nil && !bad.add(i) {
+			if o.Verify && i.Corrupt() != nil && !bad.addItem(i) {
 				return nil, bad.err()
 			}
-			if !o.keeps(i) {
+			if !o.selects(i) {
 				continue
 			}
 			l.Items = append(l.Items, i)
 			if o.Limit > 0 && int64(len(l.Items)) == o.Limit {
 				if left := resp.Count - int64(n) - 1; left > 0 {
 					l.Next, l.Remaining = i.key, left
-					if !plain {
+					if !unfiltered {
 						l.Remaining = -1
 					}
 				}
@@ -131,12 +131,12 @@ func (c *Collection) listStored(ctx context.Context, o *ListOptions, rev int64) 
 	}
 }
 
-func (c *Collection) storedError(ctx context.Context, err error, rev int64) error {
+func (c *Collection) etcdReadError(ctx context.Context, err error, rev int64) error {
 	switch {
 	case errors.Is(err, rpctypes.ErrCompacted):
 		return &CompactedError{Wanted: rev, Compacted: c.store.compacted.Load()}
 	case errors.Is(err, rpctypes.ErrFutureRev):
-		return &FutureRevisionError{Wanted: rev, Current: c.store.newest()}
+		return &FutureRevisionError{Wanted: rev, Current: c.store.newestKnown()}
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}

@@ -12,89 +12,89 @@ import (
 
 // Item is one version of one key. It is immutable and safe for concurrent use.
 //
-// It keeps the stored value and what is expensive to make and cheap to hold:
-// labels, fields and encodings, each made when it is first asked for. The
-// decoded object, several times as large as its value, is only held by a weak
-// pointer: it stays shared among those who use it at a time, and is decoded
-// again when it is asked for after a garbage collection took it.
+// An item holds the stored value and caches what is expensive to compute and small: labels,
+// fields and encodings, each computed on first use. The decoded object is several times
+// larger than the value, so the item holds it by a weak pointer only: concurrent users share
+// it, and it is decoded again after a garbage collection freed it.
 type Item struct {
-	of    *kind
-	key   string
-	rev   int64
-	value []byte
+	config *itemConfig
+	key    string
+	rev    int64
+	value  []byte
 
-	signature atomic.Uint64                // of the labels; 0 until they were asked for
-	health    atomic.Pointer[CorruptError] // nil until the value was decoded, then sound or what is wrong with it
-	meta      atomic.Pointer[meta]
-	encodings atomic.Pointer[encoding]
-	mu        sync.Mutex // guards object, and the making of what the fields above hold
-	object    weak.Pointer[decoded]
+	signature atomic.Uint64                // LabelSignature with the bit signatureComputed set; 0 until Labels was first called
+	health    atomic.Pointer[CorruptError] // nil until the value was decoded, then notCorrupt or the decoding error
+	meta      atomic.Pointer[itemMeta]
+	encodings atomic.Pointer[itemEncoding]
+	mu        sync.Mutex // guards object and the computation of the cached fields above
+	object    weak.Pointer[decodedObject]
 }
 
-// kind is what all items of a collection share.
-type kind struct {
+// itemConfig is the configuration that all items of a collection share.
+type itemConfig struct {
 	CollectionConfig
-	path    string             // of the keys in etcd
-	onError func(*Item, error) // told of values that cannot be decoded
+	path    string             // prefix of the keys in etcd
+	onError func(*Item, error) // logs a value that cannot be decoded
 }
 
-// decoded is an object on its own, for a weak pointer to point to.
-type decoded struct{ api.Object }
+// decodedObject wraps an object so that a weak pointer can point to it.
+type decodedObject struct{ api.Object }
 
-// meta is what is kept of a decoded object; an item that cannot be decoded has
-// an empty one.
-type meta struct {
+// itemMeta is the cached metadata of a decoded object. It is empty if the object cannot be
+// decoded.
+type itemMeta struct {
 	labels, fields map[string]string
 	hasFields      bool
 }
 
-// encoding is an element of the list of an item's encodings.
-type encoding struct {
+// itemEncoding is an element of the linked list of an item's encodings.
+type itemEncoding struct {
 	slot *Slot
 	data []byte
-	next *encoding
+	next *itemEncoding
 }
 
-// at returns what the item was as of another revision: the last state of a
-// deleted key, as of its deletion.
-func (i *Item) at(rev int64) *Item {
-	n := &Item{of: i.of, key: i.key, rev: rev, value: i.value}
-	n.meta.Store(i.meta.Load())
-	n.signature.Store(i.signature.Load())
-	n.health.Store(i.health.Load())
-	return n
+// atRevision returns a copy of the item with another revision. A deletion uses it: its item is
+// the last state with the revision of the deletion.
+func (i *Item) atRevision(rev int64) *Item {
+	copied := &Item{config: i.config, key: i.key, rev: rev, value: i.value}
+	copied.meta.Store(i.meta.Load())
+	copied.signature.Store(i.signature.Load())
+	copied.health.Store(i.health.Load())
+	return copied
 }
 
-// sound is the health of items whose value can be decoded.
-var sound = new(CorruptError)
+// notCorrupt is the health of items whose value can be decoded.
+var notCorrupt = new(CorruptError)
 
-// Corrupt returns why the value of the item cannot be decoded; nil if it can.
+// Corrupt returns the decoding error of the item's value, or nil.
 func (i *Item) Corrupt() *CorruptError {
 	h := i.health.Load()
 	if h == nil {
 		i.mu.Lock()
-		_, _ = i.decode() // it notes what it finds
+		_, _ = i.decode() // it sets i.health
 		i.mu.Unlock()
 		h = i.health.Load()
 	}
-	if h == sound {
+	if h == notCorrupt {
 		return nil
 	}
 	return h
 }
 
-// spoilt is Corrupt as far as it is known without decoding the value.
-func (i *Item) spoilt() *CorruptError {
-	if h := i.health.Load(); h != sound {
+// knownCorrupt returns the decoding error of the item's value if that was decoded already, else
+// nil.
+func (i *Item) knownCorrupt() *CorruptError {
+	if h := i.health.Load(); h != notCorrupt {
 		return h
 	}
 	return nil
 }
 
-// Key is the item's key in its collection: "namespace/name" or "name".
+// Key returns the item's key in its collection: "namespace/name" or "name".
 func (i *Item) Key() string { return i.key }
 
-// Namespace is the part of the key before the slash, if there is one.
+// Namespace returns the part of the key before the slash, or "".
 func (i *Item) Namespace() string {
 	if n := strings.IndexByte(i.key, '/'); n >= 0 {
 		return i.key[:n]
@@ -102,17 +102,17 @@ func (i *Item) Namespace() string {
 	return ""
 }
 
-// Name is the part of the key after the namespace.
+// Name returns the part of the key after the namespace.
 func (i *Item) Name() string { return i.key[strings.IndexByte(i.key, '/')+1:] }
 
-// Revision is the revision of etcd that made this version: its resourceVersion.
+// Revision returns the etcd revision that created this version: its resourceVersion.
 func (i *Item) Revision() int64 { return i.rev }
 
-// Value is what is stored. It must not be changed.
+// Value returns the stored value. It must not be changed.
 func (i *Item) Value() []byte { return i.value }
 
-// Object returns the decoded object with its resourceVersion. It is shared and
-// must not be changed.
+// Object returns the decoded object with its resourceVersion. It is shared and must not be
+// changed.
 func (i *Item) Object() (api.Object, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -125,68 +125,68 @@ func (i *Item) decode() (api.Object, error) {
 		return d.Object, nil
 	}
 	h := i.health.Load()
-	if h != nil && h != sound {
+	if h != nil && h != notCorrupt {
 		return nil, h
 	}
-	obj, err := i.of.Decode(i.value)
-	if err == nil && h == nil && i.of.Check != nil {
-		err = i.of.Check(obj)
+	obj, err := i.config.Decode(i.value)
+	if err == nil && h == nil && i.config.Check != nil {
+		err = i.config.Check(obj)
 	}
 	if err != nil {
-		corrupt := &CorruptError{Path: i.of.path + i.key, Key: "/" + i.of.Prefix + "/" + i.key, Revision: i.rev, Err: err}
+		corrupt := &CorruptError{Path: i.config.path + i.key, Key: "/" + i.config.Prefix + "/" + i.key, Revision: i.rev, Err: err}
 		i.health.Store(corrupt)
-		i.of.onError(i, err)
+		i.config.onError(i, err)
 		return nil, corrupt
 	}
-	i.health.Store(sound)
+	i.health.Store(notCorrupt)
 	obj.SetResourceVersion(strconv.FormatInt(i.rev, 10))
-	d := &decoded{obj}
+	d := &decodedObject{obj}
 	i.object = weak.Make(d)
 	return d.Object, nil
 }
 
-// Labels are those of the object. They must not be changed.
+// Labels returns the labels of the object. They must not be changed.
 func (i *Item) Labels() map[string]string {
 	if m := i.meta.Load(); m != nil {
 		return m.labels
 	}
-	return i.makeMeta(false).labels
+	return i.computeMeta(false).labels
 }
 
-// Fields are the selectable fields of the object. They must not be changed.
+// Fields returns the selectable fields of the object. They must not be changed.
 func (i *Item) Fields() map[string]string {
-	if i.of.Fields == nil {
+	if i.config.Fields == nil {
 		return nil
 	}
 	if m := i.meta.Load(); m != nil && m.hasFields {
 		return m.fields
 	}
-	return i.makeMeta(true).fields
+	return i.computeMeta(true).fields
 }
 
-func (i *Item) makeMeta(fields bool) *meta {
+func (i *Item) computeMeta(fields bool) *itemMeta {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if m := i.meta.Load(); m != nil && (m.hasFields || !fields) {
 		return m
 	}
-	m := &meta{hasFields: fields}
+	m := &itemMeta{hasFields: fields}
 	if obj, err := i.decode(); err == nil {
 		m.labels = obj.GetLabels()
 		if fields {
-			m.fields = i.of.Fields(obj)
+			m.fields = i.config.Fields(obj)
 		}
 	}
-	i.signature.Store(LabelSignature(m.labels) | known)
+	i.signature.Store(LabelSignature(m.labels) | signatureComputed)
 	i.meta.Store(m)
 	return m
 }
 
-// known is the bit of a signature that is set once it was made.
-const known = 1 << 63
+// signatureComputed is the bit of Item.signature that marks it as computed.
+const signatureComputed = 1 << 63
 
-// LabelSignature has two bits for each label, chosen by its key and value. A set
-// of labels can be part of another only if its signature is.
+// LabelSignature returns a Bloom filter of the labels, with two bits for each. A set of
+// labels can contain another only if its signature has all bits of the other's.
 func LabelSignature(labels map[string]string) uint64 {
 	var bits uint64
 	for k, v := range labels {
@@ -204,11 +204,11 @@ func LabelSignature(labels map[string]string) uint64 {
 	return bits
 }
 
-// MayHaveLabels is false if the item cannot have all labels of a signature. It
-// looks at the item alone, where Labels follows pointers.
+// MayHaveLabels returns false if the item certainly lacks some label of the signature. It
+// reads the item alone, while Labels follows pointers.
 func (i *Item) MayHaveLabels(signature uint64) bool {
 	s := i.signature.Load()
-	return s&signature == signature || s&known == 0
+	return s&signature == signature || s&signatureComputed == 0
 }
 
 // Slot identifies one form in which items are encoded: a representation of one
@@ -220,16 +220,16 @@ type Slot struct{ _ byte } // not empty: distinct empty values may share an addr
 // NewSlot returns a Slot that differs from all others.
 func NewSlot() *Slot { return &Slot{} }
 
-// Encoding returns the encoding in slot. The first call makes it from the object
-// with encode, and the item keeps it; encode must not call methods of the item. The
-// returned bytes must not be changed.
+// Encoding returns the item's encoding in slot. The first call computes it with encode,
+// which must not call methods of the item, and caches it. The returned bytes must not be
+// changed.
 func (i *Item) Encoding(slot *Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
-	if e := i.find(slot); e != nil {
+	if e := i.findEncoding(slot); e != nil {
 		return e.data, nil
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if e := i.find(slot); e != nil {
+	if e := i.findEncoding(slot); e != nil {
 		return e.data, nil
 	}
 	obj, err := i.decode()
@@ -241,41 +241,40 @@ func (i *Item) Encoding(slot *Slot, encode func(api.Object) ([]byte, error)) ([]
 		return nil, err
 	}
 	data = data[:len(data):len(data)]
-	i.encodings.Store(&encoding{slot: slot, data: data, next: i.encodings.Load()})
+	i.encodings.Store(&itemEncoding{slot: slot, data: data, next: i.encodings.Load()})
 	return data, nil
 }
 
-// Kept returns the encoding that the item holds in slot, or nil.
-func (i *Item) Kept(slot *Slot) []byte {
-	if e := i.find(slot); e != nil {
+// CachedEncoding returns the cached encoding in slot, or nil.
+func (i *Item) CachedEncoding(slot *Slot) []byte {
+	if e := i.findEncoding(slot); e != nil {
 		return e.data
 	}
 	return nil
 }
 
-// Keep stores an encoding that was made elsewhere in slot, unless the slot holds
-// one already, and returns the one that the slot holds.
-func (i *Item) Keep(slot *Slot, data []byte) []byte {
+// CacheEncoding caches an encoding in slot, unless slot has one already, and returns the
+// cached one.
+func (i *Item) CacheEncoding(slot *Slot, data []byte) []byte {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if e := i.find(slot); e != nil {
+	if e := i.findEncoding(slot); e != nil {
 		return e.data
 	}
 	data = data[:len(data):len(data)]
-	i.encodings.Store(&encoding{slot: slot, data: data, next: i.encodings.Load()})
+	i.encodings.Store(&itemEncoding{slot: slot, data: data, next: i.encodings.Load()})
 	return data
 }
 
-// Touch reads both ends of the encoding that each item holds in slot or, if it holds
-// none, of its value. The caller will read the items one after the other; they are
-// in cold memory behind pointers, and waiting for many at once takes no longer than
-// waiting for one.
+// PrefetchEncodings reads both ends of each item's cached encoding in slot or, if it has none, of its
+// value. The encodings are in cold memory behind pointers; reading many in a row overlaps
+// the cache misses that a caller would otherwise take one after the other.
 //
 //go:noinline
-func Touch(items []*Item, slot *Slot) (sum byte) {
+func PrefetchEncodings(items []*Item, slot *Slot) (sum byte) {
 	for _, i := range items {
 		data := i.value
-		if e := i.find(slot); e != nil {
+		if e := i.findEncoding(slot); e != nil {
 			data = e.data
 		}
 		if len(data) > 0 {
@@ -285,11 +284,10 @@ func Touch(items []*Item, slot *Slot) (sum byte) {
 	return sum
 }
 
-// forgetEncodings gives back the memory of encodings. They are made again when
-// they are asked for.
-func (i *Item) forgetEncodings() { i.encodings.Store(nil) }
+// dropEncodings drops the cached encodings to save memory.
+func (i *Item) dropEncodings() { i.encodings.Store(nil) }
 
-func (i *Item) find(slot *Slot) *encoding {
+func (i *Item) findEncoding(slot *Slot) *itemEncoding {
 	e := i.encodings.Load()
 	for e != nil && e.slot != slot {
 		e = e.next
@@ -297,5 +295,5 @@ func (i *Item) find(slot *Slot) *encoding {
 	return e
 }
 
-// size is about how much memory the item holds, with an encoding or two.
-func (i *Item) size() int64 { return 3*int64(len(i.value)) + int64(len(i.key)) + 128 }
+// memorySize estimates the memory of the item with one or two encodings.
+func (i *Item) memorySize() int64 { return 3*int64(len(i.value)) + int64(len(i.key)) + 128 }

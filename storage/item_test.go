@@ -16,7 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// countingItem is an item that counts how often it is decoded.
+// countingItem returns an item that counts how often it is decoded.
 func countingItem(t *testing.T, decoded *atomic.Int32) *Item {
 	t.Helper()
 	cfg := configMaps()
@@ -29,7 +29,7 @@ func countingItem(t *testing.T, decoded *atomic.Int32) *Item {
 		decoded.Add(1)
 		return decode(b)
 	}
-	return &Item{of: &kind{CollectionConfig: cfg, onError: func(*Item, error) {}}, key: "a/x", rev: 7, value: value}
+	return &Item{config: &itemConfig{CollectionConfig: cfg, onError: func(*Item, error) {}}, key: "a/x", rev: 7, value: value}
 }
 
 func TestEncodingIsMadeOnce(t *testing.T) {
@@ -51,7 +51,7 @@ func TestEncodingIsMadeOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if made.Load() != 3 {
-		t.Errorf("made %d times", made.Load())
+		t.Errorf("encoded %d times", made.Load())
 	}
 	bad := errors.New("bad")
 	if _, err := i.Encoding(NewSlot(), func(api.Object) ([]byte, error) { return nil, bad }); err != bad {
@@ -70,12 +70,12 @@ func TestObjectIsSharedWhileUsed(t *testing.T) {
 	runtime.GC()
 	runtime.GC()
 	if i.Labels()["k"] != "v" {
-		t.Error("labels are gone")
+		t.Error("labels were dropped")
 	}
 	if three, err := i.Object(); err != nil || three.GetName() != "x" {
 		t.Error(err)
 	}
-	gone := i.at(9)
+	gone := i.atRevision(9)
 	if o, _ := gone.Object(); o.GetResourceVersion() != "9" || gone.Labels()["k"] != "v" {
 		t.Error(o)
 	}
@@ -83,14 +83,14 @@ func TestObjectIsSharedWhileUsed(t *testing.T) {
 
 func TestWindow(t *testing.T) {
 	now := time.Unix(1000, 0)
-	w := window{span: time.Minute, limit: 1 << 20}
+	w := changeWindow{span: time.Minute, limit: 1 << 20}
 	w.reset(10)
 	for rev := int64(11); rev <= 20; rev++ {
 		w.add(&transition{rev: rev}, now)
 		now = now.Add(10 * time.Second)
 		w.trim(now)
 	}
-	// Ten seconds apart, six are within the minute.
+	// The changes are ten seconds apart, so six fit in a minute.
 	if len(w.changes) != 6 || w.since != 14 || w.bytes != 6*96 {
 		t.Errorf("%d changes since %d, %d bytes", len(w.changes), w.since, w.bytes)
 	}
@@ -108,10 +108,9 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestShared checks that nobody gets an answer to a question that was asked
-// before his own.
+// TestShared checks that no caller gets an answer to a request that began before its call.
 func TestShared(t *testing.T) {
-	var s shared
+	var s sharedRequest
 	var wg, flights sync.WaitGroup
 	spawn := func(f func()) { flights.Go(f) }
 	var clock, asked atomic.Int64
@@ -138,11 +137,11 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestAdopted: an object that was written becomes the item's, but not if objects
-// have been read in another way since the one that it was made from: it may share
-// memory with that, which others read.
+// TestAdopted checks that an item owns the object that was written, unless the collection
+// was reconfigured since its predecessor was read: it may share memory with that
+// object, which others read.
 func TestAdopted(t *testing.T) {
-	s := open(t, Options{})
+	s := openStore(t, Options{})
 	var asked int
 	config := configMaps()
 	config.AsStored = func(api.Object) bool { asked++; return true }
@@ -158,7 +157,7 @@ func TestAdopted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old = update(t, c, old, "2")
+	old = mustUpdate(t, c, old, "2")
 	if asked != 2 {
 		t.Errorf("asked %d times, want twice", asked)
 	}
@@ -168,28 +167,28 @@ func TestAdopted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := after.Object(); asked != 2 || err != nil || got == is || value(t, after) != "3" {
+	if got, err := after.Object(); asked != 2 || err != nil || got == is || configMapValue(t, after) != "3" {
 		t.Errorf("asked %d times, got %v, %v", asked, got, err)
 	}
 	if is.ResourceVersion != strconv.FormatInt(after.Revision(), 10) {
 		t.Errorf("resourceVersion is %q", is.ResourceVersion)
 	}
-	if update(t, c, after, "4"); asked != 3 {
+	if mustUpdate(t, c, after, "4"); asked != 3 {
 		t.Errorf("asked %d times, want three times", asked)
 	}
 }
 
-// TestWatchIsFirst: the watch may bring a write before the write knows of its success.
-// Of writes that put the same one stands for the other, once.
+// TestWatchIsFirst delivers watch events before the writes that caused them return. If
+// several writes put the same value, an event takes the object of only one of them.
 func TestWatchIsFirst(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would take the objects from the items
-	_, c := start(t, Options{})
-	of := *c.kind()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would free the items' objects
+	_, c := startStore(t, Options{})
+	of := *c.config()
 	of.AsStored = func(api.Object) bool { return true }
 	c.settings.Store(&of)
-	begin := func(text string) *write {
-		w := &write{value: []byte(text), obj: configMap("a/b", text)}
-		w.offer(&of)
+	begin := func(text string) *keyWrite {
+		w := &keyWrite{value: []byte(text), obj: configMap("a/b", text)}
+		w.normalizeObject(&of)
 		c.handoff.begin("a/b", w)
 		return w
 	}
@@ -198,9 +197,9 @@ func TestWatchIsFirst(t *testing.T) {
 	bring := func(rev int64, text string) *Item {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.transition(change{"a/b", &mvccpb.Event{Kv: &mvccpb.KeyValue{Value: []byte(text), ModRevision: rev}}}).item
+		return c.transition(keyEvent{"a/b", &mvccpb.Event{Kv: &mvccpb.KeyValue{Value: []byte(text), ModRevision: rev}}}).item
 	}
-	finish := func(w *write, rev int64) *Item {
+	finish := func(w *keyWrite, rev int64) *Item {
 		return c.handoff.finish("a/b", w, rev, func() *Item { return w.item(&of, "a/b", rev) })
 	}
 	first := bring(7, "1")

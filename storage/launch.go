@@ -7,18 +7,17 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// launch is the start of an etcd server. While it lasts, what etcd gives up
-// with (a panic in any of its goroutines, or the end of the process) is an
-// error of the start. A panic later on is one: nobody could tell what state
-// the server is in.
-type launch struct {
-	over   atomic.Bool
+// etcdLaunch is the start of an etcd server. During the start, a fatal error or a panic in any
+// goroutine of etcd becomes an error of the start. A panic after the start crashes the
+// process, because the state of the server is unknown.
+type etcdLaunch struct {
+	done   atomic.Bool
 	failed chan error
-	fatal  func(error) // told of what ends the process later on
+	fatal  func(error) // called with fatal errors after the start
 }
 
-func (l *launch) onFatal(err error) {
-	if l.over.Load() {
+func (l *etcdLaunch) onFatal(err error) {
+	if l.done.Load() {
 		l.fatal(err)
 		return
 	}
@@ -28,16 +27,15 @@ func (l *launch) onFatal(err error) {
 	}
 }
 
-func (l *launch) onPanic(err error) {
-	if l.over.Load() {
+func (l *etcdLaunch) onPanic(err error) {
+	if l.done.Load() {
 		panic(err)
 	}
 	l.onFatal(err)
 }
 
-// server makes and starts the server. If that fails by a panic, goroutines of it stay
-// behind.
-func (l *launch) server(cfg *embed.Config) (*embed.Etcd, error) {
+// start starts etcd. If the start panics, goroutines of etcd are leaked.
+func (l *etcdLaunch) start(cfg *embed.Config) (*embed.Etcd, error) {
 	made := make(chan *embed.Etcd, 1)
 	go func() {
 		defer func() {

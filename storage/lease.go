@@ -8,26 +8,25 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// leases hands out leases for keys that go away by themselves. Keys of the same
-// TTL that are written shortly after one another share a lease, which lives a
-// little longer for it.
-type leases struct {
+// leasePool grants leases for keys with a TTL. Keys with the same TTL that are written within a
+// short time share a lease, which lives longer than the TTL by that time.
+type leasePool struct {
 	mu    sync.Mutex
 	byTTL map[int64]*sharedLease
 }
 
 type sharedLease struct {
 	id    clientv3.LeaseID
-	until time.Time // no new keys after it
+	until time.Time // the lease takes no new keys after this time
 	keys  int
 }
 
 const (
-	leaseReuse = 60 * time.Second // at most, and at most a twentieth of the TTL
-	leaseKeys  = 1000             // that share one
+	leaseReuse = 60 * time.Second // upper limit; the other limit is a twentieth of the TTL
+	leaseKeys  = 1000             // maximum number of keys of a lease
 )
 
-func (l *leases) get(ctx context.Context, s *Store, ttl time.Duration) (clientv3.LeaseID, error) {
+func (l *leasePool) get(ctx context.Context, s *Store, ttl time.Duration) (clientv3.LeaseID, error) {
 	seconds := int64((ttl + time.Second - 1) / time.Second)
 	reuse := min(leaseReuse, ttl/20).Truncate(time.Second)
 	now := s.opts.Now()
@@ -56,8 +55,8 @@ func (l *leases) get(ctx context.Context, s *Store, ttl time.Duration) (clientv3
 	return resp.ID, nil
 }
 
-// forget makes the next keys get leases of their own.
-func (l *leases) forget() {
+// forget drops the shared leases, so that the next keys get new ones.
+func (l *leasePool) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.byTTL = nil

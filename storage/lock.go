@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// lockDir takes the data directory for this process, until the file that it
-// returns is closed or the process ends. It also looks whether another etcd
-// has the database open, for which etcd itself would wait for ever.
+// lockDir locks the data directory for this process, until the returned file is closed or
+// the process ends. It also fails if another etcd has the database open, because etcd itself
+// would wait for that forever.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -18,7 +18,7 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	err = flock(f, dir)
 	if err == nil {
-		err = tryDatabase(dir)
+		err = checkDatabaseLock(dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -26,7 +26,7 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-func tryDatabase(dir string) error {
+func checkDatabaseLock(dir string) error {
 	f, err := os.Open(filepath.Join(dir, "member", "snap", "db"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -13,23 +13,23 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model is what a collection should be: every state that it ever had.
-type model struct {
+// storeModel is the expected content of a collection at every revision.
+type storeModel struct {
 	c    *Collection
-	log  []version
-	stop []*Item // of each key, versions that are no longer current
+	log  []modelVersion
+	stop []*Item // versions that are no longer current, to test conflicts with
 }
 
-type version struct {
+type modelVersion struct {
 	rev   int64
-	key   string // what was changed
+	key   string // the key that this version changed
 	state map[string]*Item
 }
 
-func (m *model) now() version { return m.log[len(m.log)-1] }
+func (m *storeModel) now() modelVersion { return m.log[len(m.log)-1] }
 
-// at is the state as of rev.
-func (m *model) at(rev int64) version {
+// at returns the expected state at rev.
+func (m *storeModel) at(rev int64) modelVersion {
 	n := len(m.log) - 1
 	for m.log[n].rev > rev {
 		n--
@@ -37,7 +37,7 @@ func (m *model) at(rev int64) version {
 	return m.log[n]
 }
 
-func (m *model) set(key string, i *Item, rev int64) {
+func (m *storeModel) set(key string, i *Item, rev int64) {
 	state := maps.Clone(m.now().state)
 	if i == nil {
 		delete(state, key)
@@ -47,13 +47,13 @@ func (m *model) set(key string, i *Item, rev int64) {
 	if old := m.now().state[key]; old != nil {
 		m.stop = append(m.stop, old)
 	}
-	m.log = append(m.log, version{rev, key, state})
+	m.log = append(m.log, modelVersion{rev, key, state})
 }
 
-// TestModel does at random what can be done with a collection and compares it
-// with a map that remembers all its states.
+// TestModel runs random operations on a collection and compares the results with a map of
+// every past state.
 func TestModel(t *testing.T) {
-	s, _ := start(t, Options{FutureWait: 5 * time.Second})
+	s, _ := startStore(t, Options{FutureWait: 5 * time.Second})
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {
 		runs++
@@ -64,10 +64,10 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		c.mu.Lock() // with a large window or hardly any
+		c.mu.Lock() // with a large window or almost none
 		c.window.limit = rapid.SampledFrom([]int64{1, 1 << 20}).Draw(t, "window")
 		c.mu.Unlock()
-		m := &model{c: c, log: []version{{rev: c.current.Load().rev, state: map[string]*Item{}}}}
+		m := &storeModel{c: c, log: []modelVersion{{rev: c.current.Load().rev, state: map[string]*Item{}}}}
 		t.Repeat(map[string]func(*rapid.T){
 			"create": m.create, "update": m.update, "delete": m.delete,
 			"get": m.get, "list": m.list, "pages": m.pages, "watch": m.watch,
@@ -81,17 +81,17 @@ func drawKey(t *rapid.T) string {
 
 func drawValue(t *rapid.T) string { return rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "value") }
 
-func text(i *Item) string {
+func itemText(i *Item) string {
 	v := string(i.Value())
 	return fmt.Sprint(i.Key(), "@", i.Revision(), v[strings.Index(v, "data"):])
 }
 
-func (m *model) create(t *rapid.T) {
+func (m *storeModel) create(t *rapid.T) {
 	key, v := drawKey(t), drawValue(t)
 	i, err := m.c.Create(context.Background(), key, configMap(key, v, "v", v), 0)
 	if m.now().state[key] != nil {
 		if !errors.Is(err, ErrExists) {
-			t.Fatalf("create of what is there: %v", err)
+			t.Fatalf("create of an existing key: %v", err)
 		}
 		return
 	}
@@ -101,8 +101,8 @@ func (m *model) create(t *rapid.T) {
 	m.set(key, i, i.Revision())
 }
 
-// pick takes a version to change: a current one or an old one.
-func (m *model) pick(t *rapid.T) *Item {
+// pick returns a version to change: a current one or an old one.
+func (m *storeModel) pick(t *rapid.T) *Item {
 	all := slices.Clone(m.stop)
 	for _, key := range slices.Sorted(maps.Keys(m.now().state)) {
 		all = append(all, m.now().state[key], m.now().state[key], m.now().state[key])
@@ -113,19 +113,19 @@ func (m *model) pick(t *rapid.T) *Item {
 	return rapid.SampledFrom(all).Draw(t, "old")
 }
 
-func (m *model) checkGuard(t *rapid.T, old *Item, err error) (done bool) {
+func (m *storeModel) checkGuard(t *rapid.T, old *Item, err error) (done bool) {
 	current := m.now().state[old.key]
 	var conflict *ConflictError
 	switch {
 	case current == nil && !errors.Is(err, ErrNotFound),
 		current != nil && current.rev != old.rev && (!errors.As(err, &conflict) || conflict.Current.rev != current.rev),
 		current != nil && current.rev == old.rev && err != nil:
-		t.Fatalf("change of %s: %v", text(old), err)
+		t.Fatalf("change of %s: %v", itemText(old), err)
 	}
 	return err == nil
 }
 
-func (m *model) update(t *rapid.T) {
+func (m *storeModel) update(t *rapid.T) {
 	old, v := m.pick(t), drawValue(t)
 	i, err := m.c.Update(context.Background(), old, configMap(old.key, v, "v", v), 0)
 	if m.checkGuard(t, old, err) && i != old {
@@ -133,7 +133,7 @@ func (m *model) update(t *rapid.T) {
 	}
 }
 
-func (m *model) delete(t *rapid.T) {
+func (m *storeModel) delete(t *rapid.T) {
 	old := m.pick(t)
 	i, err := m.c.Delete(context.Background(), old)
 	if m.checkGuard(t, old, err) {
@@ -141,7 +141,7 @@ func (m *model) delete(t *rapid.T) {
 	}
 }
 
-func (m *model) drawRead(t *rapid.T) Read {
+func (m *storeModel) drawRead(t *rapid.T) Read {
 	first, last := m.log[0].rev, m.now().rev
 	r := Read{Match: rapid.SampledFrom([]Match{Consistent, NotOlderThan, Exact}).Draw(t, "match")}
 	if r.Match != Consistent {
@@ -150,8 +150,8 @@ func (m *model) drawRead(t *rapid.T) Read {
 	return r
 }
 
-// want is the state that a read with r that returned rev should be of.
-func (m *model) want(t *rapid.T, r Read, rev int64) map[string]*Item {
+// want returns the expected state of a read with r that returned rev.
+func (m *storeModel) want(t *rapid.T, r Read, rev int64) map[string]*Item {
 	switch {
 	case r.Match == Exact && rev != r.Revision, r.Match == NotOlderThan && rev < r.Revision,
 		r.Match == Consistent && rev < m.now().rev:
@@ -160,58 +160,58 @@ func (m *model) want(t *rapid.T, r Read, rev int64) map[string]*Item {
 	return m.at(rev).state
 }
 
-func (m *model) get(t *rapid.T) {
+func (m *storeModel) get(t *rapid.T) {
 	key, r := drawKey(t), m.drawRead(t)
 	if r.Match == NotOlderThan {
-		r.Revision = m.now().rev // for a get does not say at which revision it is
+		r.Revision = m.now().rev // because Get does not return its revision
 	}
 	i, err := m.c.Get(context.Background(), key, r)
 	want := m.now().state[key]
 	if r.Match == Exact {
 		want = m.at(r.Revision).state[key]
 	}
-	if want == nil && !errors.Is(err, ErrNotFound) || want != nil && (err != nil || text(i) != text(want)) {
+	if want == nil && !errors.Is(err, ErrNotFound) || want != nil && (err != nil || itemText(i) != itemText(want)) {
 		t.Fatalf("got %v, %v", i, err)
 	}
 }
 
-// check compares items with those of state that o selects.
-func check(t *rapid.T, state map[string]*Item, o ListOptions, got []*Item) {
+// checkSelection compares the listed items with the items of state that o selects.
+func checkSelection(t *rapid.T, state map[string]*Item, o ListOptions, got []*Item) {
 	var want []string
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		if i := state[key]; strings.HasPrefix(key, o.Prefix) && (o.Filter == nil || o.Filter(i)) {
-			want = append(want, text(i))
+			want = append(want, itemText(i))
 		}
 	}
 	var have []string
 	for _, i := range got {
-		have = append(have, text(i))
+		have = append(have, itemText(i))
 	}
 	if !slices.Equal(have, want) {
 		t.Fatalf("listed %v, want %v", have, want)
 	}
 }
 
-func (m *model) drawList(t *rapid.T) ListOptions {
+func (m *storeModel) drawList(t *rapid.T) ListOptions {
 	o := ListOptions{Read: m.drawRead(t), Prefix: rapid.SampledFrom([]string{"", "a/", "b/"}).Draw(t, "prefix")}
 	if rapid.Bool().Draw(t, "filtered") {
-		o.Filter = two
+		o.Filter = selectsTwo
 	}
 	return o
 }
 
-func two(i *Item) bool { return i.Labels()["v"] == "2" }
+func selectsTwo(i *Item) bool { return i.Labels()["v"] == "2" }
 
-func (m *model) list(t *rapid.T) {
+func (m *storeModel) list(t *rapid.T) {
 	o := m.drawList(t)
 	l, err := m.c.List(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, m.want(t, o.Read, l.Revision), o, l.Items)
+	checkSelection(t, m.want(t, o.Read, l.Revision), o, l.Items)
 }
 
-func (m *model) pages(t *rapid.T) {
+func (m *storeModel) pages(t *rapid.T) {
 	o := m.drawList(t)
 	o.Limit = rapid.Int64Range(1, 3).Draw(t, "limit")
 	l, err := m.c.List(context.Background(), o)
@@ -233,18 +233,18 @@ func (m *model) pages(t *rapid.T) {
 		}
 		items = append(items, l.Items...)
 	}
-	check(t, state, o, items)
+	checkSelection(t, state, o, items)
 }
 
-func (m *model) watch(t *rapid.T) {
+func (m *storeModel) watch(t *rapid.T) {
 	rev := rapid.Int64Range(max(1, m.log[0].rev), m.now().rev).Draw(t, "from")
 	o := WatchOptions{Revision: rev, Prefix: rapid.SampledFrom([]string{"", "a/", "b/"}).Draw(t, "prefix")}
 	if rapid.Bool().Draw(t, "filtered") {
-		o.Filter = two
+		o.Filter = selectsTwo
 	}
 	filtered := o.Filter != nil
 	selects := func(i *Item) bool {
-		return i != nil && strings.HasPrefix(i.key, o.Prefix) && (!filtered || two(i))
+		return i != nil && strings.HasPrefix(i.key, o.Prefix) && (!filtered || selectsTwo(i))
 	}
 	var want []string
 	for n, v := range m.log {
@@ -254,11 +254,11 @@ func (m *model) watch(t *rapid.T) {
 		before, after := m.log[n-1].state[v.key], v.state[v.key]
 		switch {
 		case selects(before) && selects(after):
-			want = append(want, "~"+text(after))
+			want = append(want, "~"+itemText(after))
 		case selects(after):
-			want = append(want, "+"+text(after))
+			want = append(want, "+"+itemText(after))
 		case selects(before):
-			want = append(want, "-"+text(before.at(v.rev)))
+			want = append(want, "-"+itemText(before.atRevision(v.rev)))
 		}
 	}
 	if o.Filter != nil && rapid.Bool().Draw(t, "prepared") {
@@ -273,7 +273,7 @@ func (m *model) watch(t *rapid.T) {
 			if !told[i] {
 				t.Errorf("%s was not prepared", i.key)
 			}
-			return two(i)
+			return selectsTwo(i)
 		}
 	}
 	w, err := m.c.Watch(context.Background(), o)
@@ -290,7 +290,7 @@ func (m *model) watch(t *rapid.T) {
 			t.Fatalf("saw %v, want %v: %v", have, want, err)
 		}
 		for _, e := range events {
-			have = append(have, "+~-"[e.Type:e.Type+1]+text(e.Item))
+			have = append(have, "+~-"[e.Type:e.Type+1]+itemText(e.Item))
 		}
 	}
 	if !slices.Equal(have, want) {

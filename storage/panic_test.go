@@ -8,10 +8,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// TestFollowPanics: a panic in the middle of taking in a change ends neither the
-// process nor the following, and nothing is missed.
+// TestFollowPanics panics while a change is applied. The process and the watch on etcd must
+// survive, and no change may be lost.
 func TestFollowPanics(t *testing.T) {
-	s := open(t, Options{})
+	s := openStore(t, Options{})
 	config := configMaps()
 	var panicked atomic.Bool
 	fields := config.Fields
@@ -28,16 +28,16 @@ func TestFollowPanics(t *testing.T) {
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	create(t, c, "ns/good", "1")
+	mustCreate(t, c, "ns/good", "1")
 	data, err := json.Marshal(configMap("ns/bad", "2"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client().Put(t.Context(), c.fullKey("ns/bad"), string(data)); err != nil { // as another server would
+	if _, err := s.Client().Put(t.Context(), c.fullKey("ns/bad"), string(data)); err != nil { // as another server would write it
 		t.Fatal(err)
 	}
-	create(t, c, "ns/later", "3")
-	if got := keys(list(t, c, ListOptions{Read: Read{Match: Consistent}})); len(got) != 3 {
+	mustCreate(t, c, "ns/later", "3")
+	if got := listedKeys(mustList(t, c, ListOptions{Read: Read{Match: Consistent}})); len(got) != 3 {
 		t.Errorf("the cache has %v", got)
 	}
 	if !panicked.Load() {

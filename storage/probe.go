@@ -13,16 +13,17 @@ import (
 	"time"
 )
 
-// probe says in one line why none of the endpoints of o answers. The client
-// does not: it goes on trying, and then says that time is over.
-func probe(ctx context.Context, o *Options, config *tls.Config) error {
+// probeEndpoints returns the reason why each endpoint of o does not respond, in one line, or
+// nil if they can be connected to. The etcd client itself retries until the deadline and
+// returns only that.
+func probeEndpoints(ctx context.Context, o *Options, config *tls.Config) error {
 	const each = time.Second
 	var reasons []string
 	for _, server := range o.Servers {
 		err := func() error {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), each)
 			defer cancel()
-			return probeOne(ctx, server, config)
+			return probeEndpoint(ctx, server, config)
 		}()
 		if err != nil {
 			reasons = append(reasons, fmt.Sprint(server, ": ", err))
@@ -34,11 +35,11 @@ func probe(ctx context.Context, o *Options, config *tls.Config) error {
 	return errors.New(strings.Join(reasons, "; "))
 }
 
-// probeOne connects as a client of etcd does, as far as that tells anything.
-func probeOne(ctx context.Context, server string, config *tls.Config) error {
+// probeEndpoint connects and does the TLS handshake as an etcd client does.
+func probeEndpoint(ctx context.Context, server string, config *tls.Config) error {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
-		return errors.New("it is not a URL with a scheme and a host")
+		return errors.New("not a URL with a scheme and a host")
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", u.Host)
 	if err != nil {
@@ -54,8 +55,8 @@ func probeOne(ctx context.Context, server string, config *tls.Config) error {
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return err
 	}
-	// Whether the server wants another client certificate is told by its first
-	// answer, which comes after the preface of HTTP/2.
+	// A server that rejects the client certificate reports it after the handshake, in its
+	// first response to the HTTP/2 preface.
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := secure.SetDeadline(deadline); err != nil {
 			return err

@@ -6,23 +6,23 @@ import (
 	"sync/atomic"
 )
 
-// progress is a revision that grows, and those who wait for it.
-type progress struct {
+// revisionProgress is a growing revision with waiters.
+type revisionProgress struct {
 	rev     atomic.Int64
 	mu      sync.Mutex
-	waiters map[*waiter]struct{}
+	waiters map[*revisionWaiter]struct{}
 }
 
-type waiter struct {
+type revisionWaiter struct {
 	rev  int64
 	done chan struct{}
 }
 
-// current is the revision reached.
-func (p *progress) current() int64 { return p.rev.Load() }
+// current returns the revision reached.
+func (p *revisionProgress) current() int64 { return p.rev.Load() }
 
-// advance says that rev is reached.
-func (p *progress) advance(rev int64) {
+// advance raises the revision to rev and wakes the waiters for revisions up to it.
+func (p *revisionProgress) advance(rev int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if rev <= p.rev.Load() {
@@ -37,19 +37,19 @@ func (p *progress) advance(rev int64) {
 	}
 }
 
-// wait returns when rev is reached or, with an error, when ctx is done.
-func (p *progress) wait(ctx context.Context, rev int64) error {
+// wait returns when the revision has reached rev or, with an error, when ctx is done.
+func (p *revisionProgress) wait(ctx context.Context, rev int64) error {
 	if p.current() >= rev {
 		return nil
 	}
-	w := &waiter{rev: rev, done: make(chan struct{})}
+	w := &revisionWaiter{rev: rev, done: make(chan struct{})}
 	p.mu.Lock()
 	if p.rev.Load() >= rev {
 		p.mu.Unlock()
 		return nil
 	}
 	if p.waiters == nil {
-		p.waiters = map[*waiter]struct{}{}
+		p.waiters = map[*revisionWaiter]struct{}{}
 	}
 	p.waiters[w] = struct{}{}
 	p.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Get reads one key; ErrNotFound if there is nothing.
+// Get returns the item of a key, or ErrNotFound.
 func (c *Collection) Get(ctx context.Context, key string, r Read) (*Item, error) {
-	st, rev, err := c.view(ctx, r)
+	st, rev, err := c.stateFor(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if st == nil {
-		return c.getStored(ctx, key, rev)
+		return c.getFromEtcd(ctx, key, rev)
 	}
 	if i, ok := st.items.Get(key); ok {
 		return i, nil
@@ -23,31 +23,31 @@ func (c *Collection) Get(ctx context.Context, key string, r Read) (*Item, error)
 
 // List reads one page.
 func (c *Collection) List(ctx context.Context, o ListOptions) (*List, error) {
-	st, rev, err := c.view(ctx, o.Read)
+	st, rev, err := c.stateFor(ctx, o.Read)
 	if err != nil {
 		return nil, err
 	}
 	if st == nil {
-		return c.listStored(ctx, &o, rev)
+		return c.listFromEtcd(ctx, &o, rev)
 	}
-	l := st.list(c.kind(), &o)
+	l := st.list(c.config(), &o)
 	if o.Verify {
-		if err := c.intact(st, &o, l.Next); err != nil {
+		if err := c.checkDecodable(st, &o, l.Next); err != nil {
 			return nil, err
 		}
 	}
 	l.Revision = rev
 	if l.Next != "" {
-		c.keep(rev, st)
+		c.cacheState(rev, st)
 	}
 	return l, nil
 }
 
-// view returns the state that answers r and the revision it is complete up to.
-// When the state is nil, etcd has to be read at that revision.
-func (c *Collection) view(ctx context.Context, r Read) (*state, int64, error) {
-	if err := c.fresh(ctx, r); err != nil {
-		if errors.Is(err, errBehind) { // the watch may be broken while etcd is not
+// stateFor returns the state that satisfies r and the revision up to which it is complete. If
+// the state is nil, the caller must read etcd at that revision.
+func (c *Collection) stateFor(ctx context.Context, r Read) (*collectionState, int64, error) {
+	if err := c.waitFresh(ctx, r); err != nil {
+		if errors.Is(err, errBehind) { // the watch may be broken while etcd works
 			if r.Match == Exact {
 				return nil, r.Revision, nil
 			}
@@ -57,7 +57,7 @@ func (c *Collection) view(ctx context.Context, r Read) (*state, int64, error) {
 	}
 	st, rev := c.latest()
 	if st == nil {
-		return nil, 0, fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.kind().Prefix)
+		return nil, 0, fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.config().Prefix)
 	}
 	if r.Match == Exact && (r.Revision < st.rev || r.Revision > rev) {
 		return c.stateAt(r.Revision), r.Revision, nil
@@ -68,9 +68,9 @@ func (c *Collection) view(ctx context.Context, r Read) (*state, int64, error) {
 	return st, rev, nil
 }
 
-// latest is the newest state and the revision it is complete up to. The order
-// matters: a state holds all changes up to what was applied when it was taken.
-func (c *Collection) latest() (*state, int64) {
+// latest returns the newest state and the revision up to which it is complete. It must load
+// the applied revision first: a state that is loaded later has all changes up to it.
+func (c *Collection) latest() (*collectionState, int64) {
 	rev := c.store.applied.current()
 	st := c.current.Load()
 	if st == nil {
@@ -79,11 +79,11 @@ func (c *Collection) latest() (*state, int64) {
 	return st, max(rev, st.rev)
 }
 
-// errBehind: the cache has not got where it must be.
+// errBehind means that the cache did not reach the required revision in time.
 var errBehind = fmt.Errorf("%w: the cache is behind", ErrUnavailable)
 
-// fresh waits until the cache can answer r.
-func (c *Collection) fresh(ctx context.Context, r Read) error {
+// waitFresh waits until the cache can satisfy r.
+func (c *Collection) waitFresh(ctx context.Context, r Read) error {
 	s := c.store
 	if s.ctx.Err() != nil || c.closed.Load() {
 		return ErrClosed
@@ -115,14 +115,14 @@ func (c *Collection) fresh(ctx context.Context, r Read) error {
 		return context.Cause(ctx)
 	case errors.Is(err, ErrClosed):
 		return ErrClosed
-	case r.Match == Consistent, r.Match == Exact: // etcd knows whether there is such a revision
+	case r.Match == Consistent, r.Match == Exact: // etcd itself decides whether the revision exists
 		return errBehind
 	}
-	return &FutureRevisionError{Wanted: wanted, Current: s.newest()}
+	return &FutureRevisionError{Wanted: wanted, Current: s.newestKnown()}
 }
 
-// newest is the newest revision that is known without asking anybody.
-func (s *Store) newest() int64 {
+// newestKnown returns the newest revision that is known without a request to etcd.
+func (s *Store) newestKnown() int64 {
 	if s.embedded != nil {
 		if rev, err := s.embedded.revision(); err == nil {
 			return max(rev, s.applied.current())
@@ -131,28 +131,28 @@ func (s *Store) newest() int64 {
 	return s.applied.current()
 }
 
-// list takes a page from the state.
-func (s *state) list(of *kind, o *ListOptions) *List {
+// list returns a page of the state.
+func (s *collectionState) list(config *itemConfig, o *ListOptions) *List {
 	l := &List{}
 	if o.Key != "" {
-		if i, ok := s.items.Get(o.Key); ok && o.Key > o.After && o.keeps(i) {
+		if i, ok := s.items.Get(o.Key); ok && o.Key > o.After && o.selects(i) {
 			l.Items = []*Item{i}
 		}
 		return l
 	}
-	p := s.span(of, o)
-	all := 0
-	plain := o.Filter == nil && o.Field == ""
-	if plain {
-		all = p.count()
-		l.Items = make([]*Item, 0, o.most(all))
+	p := s.keyRange(config, o)
+	total := 0
+	unfiltered := o.Filter == nil && o.Field == ""
+	if unfiltered {
+		total = p.count()
+		l.Items = make([]*Item, 0, o.pageSize(total))
 	}
 	ascend := p.ascend
 	if o.Labels != 0 && p.t == s.items {
-		ascend = func(f func(*Item) bool) { s.digest().ascend(p, o.Labels, f) }
+		ascend = func(f func(*Item) bool) { s.signatureIndex().ascend(p, o.Labels, f) }
 	}
 	ascend(func(i *Item) bool {
-		if !plain && !o.keeps(i) {
+		if !unfiltered && !o.selects(i) {
 			return true
 		}
 		if o.Limit > 0 && int64(len(l.Items)) == o.Limit {
@@ -164,24 +164,25 @@ func (s *state) list(of *kind, o *ListOptions) *List {
 	})
 	switch {
 	case l.Next == "":
-	case plain:
-		l.Remaining = int64(all - len(l.Items))
+	case unfiltered:
+		l.Remaining = int64(total - len(l.Items))
 	default:
 		l.Remaining = -1
 	}
 	return l
 }
 
-// most is how many of n items a page takes.
-func (o *ListOptions) most(n int) int {
+// pageSize returns how many of n items fit on a page.
+func (o *ListOptions) pageSize(n int) int {
 	if o.Limit > 0 && o.Limit < int64(n) {
 		return int(o.Limit)
 	}
 	return n
 }
 
-// keeps tells whether o selects an item of its prefix or key.
-func (o *ListOptions) keeps(i *Item) bool {
+// selects reports whether the field and filter of o select an item; the caller has checked its
+// key.
+func (o *ListOptions) selects(i *Item) bool {
 	if o.Field != "" && i.Fields()[o.Field] != o.Value {
 		return false
 	}

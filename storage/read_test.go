@@ -9,9 +9,9 @@ import (
 )
 
 func TestListSelects(t *testing.T) {
-	_, c := start(t, Options{})
+	_, c := startStore(t, Options{})
 	for _, key := range []string{"a-b/x", "a/x", "a/y", "a/z", "b/x", "ab/x"} {
-		create(t, c, key, "", "name", key[len(key)-1:])
+		mustCreate(t, c, key, "", "name", key[len(key)-1:])
 	}
 	x := func(i *Item) bool { return i.Labels()["name"] == "x" }
 	for name, tt := range map[string]struct {
@@ -38,22 +38,22 @@ func TestListSelects(t *testing.T) {
 		for from, o := range map[string]ListOptions{"cache": tt.o, "etcd": tt.o} {
 			var l *List
 			if from == "cache" {
-				l = list(t, c, o)
+				l = mustList(t, c, o)
 			} else {
 				var err error
-				if l, err = c.listStored(t.Context(), &o, 0); err != nil {
+				if l, err = c.listFromEtcd(t.Context(), &o, 0); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if !slices.Equal(keys(l), tt.want) || l.Next != tt.next || l.Remaining != tt.remaining {
-				t.Errorf("%s, %s: %v next %q remaining %d", name, from, keys(l), l.Next, l.Remaining)
+			if !slices.Equal(listedKeys(l), tt.want) || l.Next != tt.next || l.Remaining != tt.remaining {
+				t.Errorf("%s, %s: %v next %q remaining %d", name, from, listedKeys(l), l.Next, l.Remaining)
 			}
 		}
 	}
 }
 
 func TestListByField(t *testing.T) {
-	_, c := start(t, Options{})
+	_, c := startStore(t, Options{})
 	put := func(key, node string) *Item {
 		cm := configMap(key, "")
 		cm.Data["node"] = node
@@ -68,7 +68,7 @@ func TestListByField(t *testing.T) {
 	z := put("b/z", "1")
 	v := put("b/v", "")
 	on := func(node, prefix string) []string {
-		return keys(list(t, c, ListOptions{Field: "node", Value: node, Prefix: prefix}))
+		return listedKeys(mustList(t, c, ListOptions{Field: "node", Value: node, Prefix: prefix}))
 	}
 	if got := on("1", ""); !slices.Equal(got, []string{"a/x", "b/z"}) {
 		t.Error(got)
@@ -76,12 +76,12 @@ func TestListByField(t *testing.T) {
 	if got := on("1", "b/"); !slices.Equal(got, []string{"b/z"}) {
 		t.Error(got)
 	}
-	page := list(t, c, ListOptions{Field: "node", Value: "1", Limit: 1})
+	page := mustList(t, c, ListOptions{Field: "node", Value: "1", Limit: 1})
 	if page.Next != "a/x" || page.Remaining != -1 {
 		t.Error(page)
 	}
-	page = list(t, c, ListOptions{Field: "node", Value: "1", Limit: 1, After: page.Next, Read: Read{Exact, page.Revision}})
-	if !slices.Equal(keys(page), []string{"b/z"}) || page.Next != "" {
+	page = mustList(t, c, ListOptions{Field: "node", Value: "1", Limit: 1, After: page.Next, Read: Read{Exact, page.Revision}})
+	if !slices.Equal(listedKeys(page), []string{"b/z"}) || page.Next != "" {
 		t.Error(page)
 	}
 	moved := configMap("b/v", "")
@@ -89,7 +89,7 @@ func TestListByField(t *testing.T) {
 	if _, err := c.Update(t.Context(), v, moved, 0); err != nil {
 		t.Fatal(err)
 	}
-	remove(t, c, z)
+	mustDelete(t, c, z)
 	if got := on("1", ""); !slices.Equal(got, []string{"a/x", "b/v"}) {
 		t.Error(got)
 	}
@@ -101,23 +101,23 @@ func TestListByField(t *testing.T) {
 func TestExact(t *testing.T) {
 	for name, bytes := range map[string]int64{"from the window": 0, "from etcd": 1} {
 		t.Run(name, func(t *testing.T) {
-			_, c := start(t, Options{WindowBytes: bytes})
-			var want [][]string // of each revision
-			first := create(t, c, "a/0", "").Revision()
+			_, c := startStore(t, Options{WindowBytes: bytes})
+			var want [][]string // by revision
+			first := mustCreate(t, c, "a/0", "").Revision()
 			want = append(want, []string{"a/0"})
 			for n := 1; n < 5; n++ {
-				create(t, c, fmt.Sprint("a/", n), "")
+				mustCreate(t, c, fmt.Sprint("a/", n), "")
 				want = append(want, append(slices.Clone(want[n-1]), fmt.Sprint("a/", n)))
 			}
-			for _, i := range list(t, c, ListOptions{}).Items {
-				remove(t, c, i)
+			for _, i := range mustList(t, c, ListOptions{}).Items {
+				mustDelete(t, c, i)
 				want = append(want, slices.Clone(want[len(want)-1][1:]))
 			}
 			for n, keysThen := range want {
 				rev := first + int64(n)
-				l := list(t, c, ListOptions{Read: Read{Exact, rev}})
-				if !slices.Equal(keys(l), keysThen) || l.Revision != rev {
-					t.Errorf("at %d: %v, want %v", rev, keys(l), keysThen)
+				l := mustList(t, c, ListOptions{Read: Read{Exact, rev}})
+				if !slices.Equal(listedKeys(l), keysThen) || l.Revision != rev {
+					t.Errorf("at %d: %v, want %v", rev, listedKeys(l), keysThen)
 				}
 			}
 			if i, err := c.Get(t.Context(), "a/2", Read{Exact, first + 2}); err != nil || i.Key() != "a/2" {
@@ -130,50 +130,50 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestPagesBeforeTheCache: when the cache lags behind etcd, all pages come from
-// there.
+// TestPagesBeforeTheCache lists pages while the cache lags behind etcd. All of them must
+// come from etcd.
 func TestPagesBeforeTheCache(t *testing.T) {
-	s, c := start(t, Options{FutureWait: time.Millisecond})
-	s.applyMu.Lock() // nothing is taken into the cache
+	s, c := startStore(t, Options{FutureWait: time.Millisecond})
+	s.applyMu.Lock() // stops the cache
 	defer s.applyMu.Unlock()
 	for n := range 3 {
-		create(t, c, fmt.Sprint("a/", n), "")
+		mustCreate(t, c, fmt.Sprint("a/", n), "")
 	}
 	o := ListOptions{Limit: 2}
-	page := list(t, c, o)
+	page := mustList(t, c, o)
 	o.Read, o.After = Read{Exact, page.Revision}, page.Next
-	if rest := list(t, c, o); !slices.Equal(keys(rest), []string{"a/2"}) || rest.Revision != page.Revision {
-		t.Errorf("%v at %d, after %v at %d", keys(rest), rest.Revision, keys(page), page.Revision)
+	if rest := mustList(t, c, o); !slices.Equal(listedKeys(rest), []string{"a/2"}) || rest.Revision != page.Revision {
+		t.Errorf("%v at %d, after %v at %d", listedKeys(rest), rest.Revision, listedKeys(page), page.Revision)
 	}
 	var future *FutureRevisionError
 	o.Read.Revision += 10
 	if _, err := c.List(t.Context(), o); !errors.As(err, &future) {
-		t.Errorf("of a revision to come: %v", err)
+		t.Errorf("of a future revision: %v", err)
 	}
 }
 
 func TestPagesAreOneSnapshot(t *testing.T) {
-	_, c := start(t, Options{WindowBytes: 1}) // only what is kept for them
+	_, c := startStore(t, Options{WindowBytes: 1}) // so that only the cached states have the old revision
 	for n := range 10 {
-		create(t, c, fmt.Sprint("a/", n), "old")
+		mustCreate(t, c, fmt.Sprint("a/", n), "old")
 	}
-	page := list(t, c, ListOptions{Limit: 3})
-	got := keys(page)
+	page := mustList(t, c, ListOptions{Limit: 3})
+	got := listedKeys(page)
 	for n := range 10 {
 		i, err := c.Get(t.Context(), fmt.Sprint("a/", n), Read{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		remove(t, c, i)
-		create(t, c, fmt.Sprint("a/", n, "new"), "new")
+		mustDelete(t, c, i)
+		mustCreate(t, c, fmt.Sprint("a/", n, "new"), "new")
 	}
 	for page.Next != "" {
 		rev := page.Revision
-		page = list(t, c, ListOptions{Limit: 3, After: page.Next, Read: Read{Exact, rev}})
+		page = mustList(t, c, ListOptions{Limit: 3, After: page.Next, Read: Read{Exact, rev}})
 		if page.Revision != rev {
 			t.Errorf("revision %d after %d", page.Revision, rev)
 		}
-		got = append(got, keys(page)...)
+		got = append(got, listedKeys(page)...)
 	}
 	if len(got) != 10 || got[9] != "a/9" {
 		t.Error(got)
@@ -181,15 +181,15 @@ func TestPagesAreOneSnapshot(t *testing.T) {
 }
 
 func TestFutureRevision(t *testing.T) {
-	s, c := start(t, Options{FutureWait: 50 * time.Millisecond})
-	rev := create(t, c, "a/x", "").Revision()
+	s, c := startStore(t, Options{FutureWait: 50 * time.Millisecond})
+	rev := mustCreate(t, c, "a/x", "").Revision()
 	for _, m := range []Match{NotOlderThan, Exact} {
 		var future *FutureRevisionError
 		_, err := c.List(t.Context(), ListOptions{Read: Read{m, rev + 10}})
 		if !errors.As(err, &future) || future.Wanted != rev+10 || future.Current != rev {
 			t.Errorf("%v: %v", m, err)
 		}
-		if l := list(t, c, ListOptions{Read: Read{m, rev}}); l.Revision != rev {
+		if l := mustList(t, c, ListOptions{Read: Read{m, rev}}); l.Revision != rev {
 			t.Errorf("%v: revision %d", m, l.Revision)
 		}
 	}
@@ -199,17 +199,17 @@ func TestFutureRevision(t *testing.T) {
 		_, err := c.Get(t.Context(), "a/y", Read{NotOlderThan, rev + 1})
 		done <- err
 	}()
-	create(t, c, "a/y", "")
+	mustCreate(t, c, "a/y", "")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }
 
 func TestCompacted(t *testing.T) {
-	s, c := start(t, Options{WindowBytes: 1})
-	old := create(t, c, "a/x", "1")
-	now := update(t, c, update(t, c, old, "2"), "3")
-	if err := s.compactOnce(t.Context()); err != nil { // learns the revision
+	s, c := startStore(t, Options{WindowBytes: 1})
+	old := mustCreate(t, c, "a/x", "1")
+	now := mustUpdate(t, c, mustUpdate(t, c, old, "2"), "3")
+	if err := s.compactOnce(t.Context()); err != nil { // learns the current revision
 		t.Fatal(err)
 	}
 	if err := s.compactOnce(t.Context()); err != nil {
@@ -222,17 +222,17 @@ func TestCompacted(t *testing.T) {
 	if _, err := c.Watch(t.Context(), WatchOptions{Revision: old.Revision()}); !errors.As(err, &compacted) {
 		t.Errorf("watch: %v", err)
 	}
-	if l := list(t, c, ListOptions{}); len(l.Items) != 1 {
-		t.Error(keys(l))
+	if l := mustList(t, c, ListOptions{}); len(l.Items) != 1 {
+		t.Error(listedKeys(l))
 	}
 }
 
-// TestCompactionIsShared lets two servers compact one etcd.
+// TestCompactionIsShared runs the compaction of two servers on one etcd.
 func TestCompactionIsShared(t *testing.T) {
-	s, c := start(t, Options{})
+	s, c := startStore(t, Options{})
 	other := &Store{opts: s.opts, log: s.log, client: s.client, routes: map[string]*Collection{}}
 	for n, each := range []*Store{s, other, other, s, s, s} {
-		create(t, c, fmt.Sprint("a/", n), "")
+		mustCreate(t, c, fmt.Sprint("a/", n), "")
 		if err := each.compactOnce(t.Context()); err != nil {
 			t.Fatal(n, err)
 		}
@@ -241,7 +241,8 @@ func TestCompactionIsShared(t *testing.T) {
 	if err != nil || len(resp.Kvs) != 1 {
 		t.Fatal(err)
 	}
-	// s, first; other loses; other compacts; s loses; s compacts twice.
+	// In this order: s compacts nothing, other loses the election, other compacts, s loses,
+	// s compacts twice.
 	if resp.Kvs[0].Version != 4 {
 		t.Errorf("version %d, value %s", resp.Kvs[0].Version, resp.Kvs[0].Value)
 	}

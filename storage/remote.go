@@ -14,28 +14,28 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// reconnect is how often a connection that was lost is tried again: more often
-// than gRPC does of itself, since nothing works meanwhile.
-func reconnect() grpc.ConnectParams {
+// connectParams returns the backoff for lost connections. It is shorter than gRPC's default
+// because no request succeeds without a connection.
+func connectParams() grpc.ConnectParams {
 	return grpc.ConnectParams{
 		Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
 		MinConnectTimeout: 5 * time.Second,
 	}
 }
 
-// dial connects to the cluster that o names and makes sure that it answers.
-func dial(ctx context.Context, o *Options) (*clientv3.Client, error) {
+// dialEtcd connects to the cluster that o names and verifies that it responds.
+func dialEtcd(ctx context.Context, o *Options) (*clientv3.Client, error) {
 	config, err := tlsConfig(o)
 	if err != nil {
 		return nil, err
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: o.Servers, TLS: config,
-		// A connection that has gone silent is noticed within 15 seconds; gRPC
-		// does not ask more often than every 10.
+		// An unresponsive connection is detected within 15 seconds; gRPC does not allow
+		// keepalive pings more often than every 10.
 		DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 5 * time.Second,
-		DialOptions:        []grpc.DialOption{grpc.WithConnectParams(reconnect())},
-		MaxCallSendMsgSize: 64 << 20, // so that it is etcd that says what is too large
+		DialOptions:        []grpc.DialOption{grpc.WithConnectParams(connectParams())},
+		MaxCallSendMsgSize: 64 << 20, // so that etcd, and not the client, rejects requests that are too large
 		Logger:             newZap(o.Logger, func(error) {}, func(err error) { panic(err) }),
 	})
 	if err != nil {
@@ -44,8 +44,8 @@ func dial(ctx context.Context, o *Options) (*clientv3.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := client.Get(ctx, o.Prefix+"/health"); err != nil {
-		_ = client.Close() // the first error is the one to tell of
-		if why := probe(ctx, o, config); why != nil {
+		_ = client.Close() // the error of Get is reported
+		if why := probeEndpoints(ctx, o, config); why != nil {
 			return nil, fmt.Errorf("etcd %w: %w", ErrNoAnswer, why)
 		}
 		return nil, fmt.Errorf("etcd at %s %w: %w", strings.Join(o.Servers, ","), ErrNoAnswer, err)
@@ -53,8 +53,8 @@ func dial(ctx context.Context, o *Options) (*clientv3.Client, error) {
 	return client, nil
 }
 
-// tlsConfig returns nil when no files are named, and TLS goes by the scheme of
-// the endpoints.
+// tlsConfig returns the TLS configuration from the files of o, or nil if o names none. The
+// scheme of an endpoint then decides on TLS.
 func tlsConfig(o *Options) (*tls.Config, error) {
 	if o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" {
 		return nil, nil

@@ -9,10 +9,10 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// external starts an etcd that listens, and returns its address.
-func external(t testing.TB) string {
+// startExternalEtcd starts an etcd with a client listener and returns its address.
+func startExternalEtcd(t testing.TB) string {
 	t.Helper()
-	e := startExternal(t, t.TempDir(), "127.0.0.1:0")
+	e := startExternalAt(t, t.TempDir(), "127.0.0.1:0")
 	t.Cleanup(func() {
 		e.Close()
 		for range e.Err() {
@@ -21,7 +21,7 @@ func external(t testing.TB) string {
 	return "http://" + e.Clients[0].Addr().String()
 }
 
-func startExternal(t testing.TB, dir, addr string) *embed.Etcd {
+func startExternalAt(t testing.TB, dir, addr string) *embed.Etcd {
 	t.Helper()
 	cfg := embed.NewConfig()
 	cfg.Dir = dir
@@ -39,13 +39,13 @@ func startExternal(t testing.TB, dir, addr string) *embed.Etcd {
 	return e
 }
 
-// TestTwoServers has two stores on one etcd, each of which sees at once what
-// the other acknowledged.
+// TestTwoServers runs two stores on one etcd. Each must read the writes that the other
+// acknowledged.
 func TestTwoServers(t *testing.T) {
-	addr := external(t)
-	one, c1 := start(t, Options{Servers: []string{addr}})
-	_, c2 := start(t, Options{Servers: []string{addr}})
-	w := watch(t, c2, WatchOptions{})
+	addr := startExternalEtcd(t)
+	one, c1 := startStore(t, Options{Servers: []string{addr}})
+	_, c2 := startStore(t, Options{Servers: []string{addr}})
+	w := mustWatch(t, c2, WatchOptions{})
 	const changes = 30
 	for n := range changes {
 		from, to := c1, c2
@@ -53,20 +53,20 @@ func TestTwoServers(t *testing.T) {
 			from, to = c2, c1
 		}
 		key := fmt.Sprint("a/", n)
-		made := create(t, from, key, "")
+		made := mustCreate(t, from, key, "")
 		if i, err := to.Get(t.Context(), key, Read{}); err != nil || i.Revision() != made.Revision() {
 			t.Fatalf("%d: %v %v", n, i, err)
 		}
 	}
-	next(t, w, changes)
+	nextEvents(t, w, changes)
 
-	// What happens outside the prefix moves the revision but not the watch.
+	// A write outside the prefix raises the revision and causes no event.
 	resp, err := one.client.Put(t.Context(), "/elsewhere", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if l := list(t, c2, ListOptions{}); l.Revision < resp.Header.Revision || len(l.Items) != changes {
+	if l := mustList(t, c2, ListOptions{}); l.Revision < resp.Header.Revision || len(l.Items) != changes {
 		t.Errorf("revision %d with %d items, want %d", l.Revision, len(l.Items), resp.Header.Revision)
 	}
 	if took := time.Since(began); took > time.Second {
@@ -76,9 +76,9 @@ func TestTwoServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := watch(t, c1, WatchOptions{Revision: i.Revision(), Key: "a/0"})
-	remove(t, c2, i)
-	if e := next(t, x, 1)[0]; e.Type != Deleted {
+	x := mustWatch(t, c1, WatchOptions{Revision: i.Revision(), Key: "a/0"})
+	mustDelete(t, c2, i)
+	if e := nextEvents(t, x, 1)[0]; e.Type != Deleted {
 		t.Error(e)
 	}
 }

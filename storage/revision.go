@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// shared makes one request serve all who ask at about the same time. Who comes
-// while a request is under way gets the answer of the next one, since the
-// answer to the one under way may be older than their question.
-type shared struct {
-	mu   sync.Mutex
-	run  *flight // under way
-	next *flight // begins when run is done
+// sharedRequest merges concurrent requests for the same answer. A caller that arrives while a
+// request is in flight gets the answer of the next one, because the one in flight may have
+// been answered before the caller asked.
+type sharedRequest struct {
+	mu      sync.Mutex
+	running *requestFlight // in flight
+	next    *requestFlight // starts when run is done
 }
 
-type flight struct {
+type requestFlight struct {
 	done chan struct{}
 	rev  int64
 	err  error
 }
 
-// do returns what ask gave when it was called after the call of do. spawn runs
-// a function in a goroutine.
-func (s *shared) do(ctx context.Context, spawn func(func()), ask func() (int64, error)) (int64, error) {
+// do returns the result of a call of ask that began after the call of do. spawn runs a
+// function in a goroutine.
+func (s *sharedRequest) do(ctx context.Context, spawn func(func()), ask func() (int64, error)) (int64, error) {
 	f, first := s.join()
 	if first {
-		spawn(func() { s.fly(f, ask) })
+		spawn(func() { s.runFlights(f, ask) })
 	}
 	select {
 	case <-f.done:
@@ -38,39 +38,38 @@ func (s *shared) do(ctx context.Context, spawn func(func()), ask func() (int64, 
 	}
 }
 
-// join returns the flight that begins after now, and whether the caller is to
-// begin it.
-func (s *shared) join() (f *flight, first bool) {
+// join returns the flight that starts after now, and whether the caller has to start it.
+func (s *sharedRequest) join() (f *requestFlight, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.next != nil {
 		return s.next, false
 	}
-	f = &flight{done: make(chan struct{})}
-	if s.run == nil {
-		s.run = f
+	f = &requestFlight{done: make(chan struct{})}
+	if s.running == nil {
+		s.running = f
 		return f, true
 	}
 	s.next = f
 	return f, false
 }
 
-func (s *shared) fly(f *flight, ask func() (int64, error)) {
+func (s *sharedRequest) runFlights(f *requestFlight, ask func() (int64, error)) {
 	for f != nil {
 		f.rev, f.err = ask()
 		close(f.done)
 		s.mu.Lock()
-		s.run, s.next = s.next, nil
-		f = s.run
+		s.running, s.next = s.next, nil
+		f = s.running
 		s.mu.Unlock()
 	}
 }
 
-// quorumTimeout bounds a request for the current revision.
+// quorumTimeout is the maximum duration of a request for the current revision.
 const quorumTimeout = 5 * time.Second
 
-// Revision is a revision of etcd that is not older than that of any write that
-// was acknowledged, to anybody, before the call.
+// Revision returns an etcd revision that is at least that of every write acknowledged, by
+// any server, before the call.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
 	if s.ctx.Err() != nil {
 		return 0, ErrClosed
@@ -85,12 +84,12 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return s.quorum.do(ctx, s.spawn, func() (int64, error) {
 		ctx, cancel := context.WithTimeout(s.ctx, quorumTimeout)
 		defer cancel()
-		return hedged(ctx, s.spawn, hedgeAfter, s.readRevision)
+		return hedgedCall(ctx, s.spawn, hedgeAfter, s.readRevision)
 	})
 }
 
-// readRevision asks for the current revision by a linearizable read of a key
-// that is never there.
+// readRevision returns the current revision by a linearizable read of a key that never
+// exists.
 func (s *Store) readRevision(ctx context.Context) (int64, error) {
 	resp, err := s.client.Get(ctx, s.opts.Prefix+"/health")
 	if err != nil {
@@ -101,8 +100,8 @@ func (s *Store) readRevision(ctx context.Context) (int64, error) {
 
 var errNotConnected = errors.New("etcd client connection not yet established")
 
-// Healthy returns nil if etcd answers linearizable reads. Callers that ask at
-// the same time share one read, so that anybody may ask.
+// Healthy returns nil if etcd answers linearizable reads. Concurrent callers share one read,
+// so that health checks by unauthenticated clients cannot overload etcd.
 func (s *Store) Healthy(ctx context.Context) error {
 	if s.ctx.Err() != nil {
 		return ErrClosed
@@ -121,10 +120,9 @@ func (s *Store) Healthy(ctx context.Context) error {
 	return nil
 }
 
-// caughtUp returns when the cache has applied rev. The cache of an embedded
-// etcd watches everything, so it always gets there; with one that is shared,
-// changes outside the prefix go unseen, and etcd is asked to say how far the
-// watch is.
+// caughtUp returns when the cache has applied rev. The watch of an embedded etcd covers all
+// keys, so it always reaches rev. With an external etcd, changes outside the prefix produce
+// no events, so caughtUp requests progress notifications.
 func (s *Store) caughtUp(ctx context.Context, rev int64) error {
 	if s.applied.current() >= rev {
 		return nil
@@ -147,27 +145,27 @@ func (s *Store) caughtUp(ctx context.Context, rev int64) error {
 			return context.Cause(ctx)
 		}
 		s.requestProgress()
-		if s.silence.broken() {
-			s.log.Warn("the watch on etcd says nothing, beginning another")
-			if cut := s.cut.Load(); cut != nil {
+		if s.silence.timedOut() {
+			s.log.Warn("etcd watch does not respond, starting another")
+			if cut := s.cancelWatch.Load(); cut != nil {
 				(*cut)()
 			}
 		}
 	}
 }
 
-// progressEvery is how often etcd is asked, at most, how far the watch is.
+// progressEvery is the minimum interval between progress requests.
 const progressEvery = 50 * time.Millisecond
 
 func (s *Store) requestProgress() {
 	now := time.Now().UnixNano()
-	last := s.asked.Load()
-	f := s.following.Load()
-	if f == nil || now-last < int64(progressEvery)/2 || !s.asked.CompareAndSwap(last, now) {
+	last := s.progressRequested.Load()
+	f := s.remoteWatch.Load()
+	if f == nil || now-last < int64(progressEvery)/2 || !s.progressRequested.CompareAndSwap(last, now) {
 		return
 	}
-	s.silence.ask()
+	s.silence.noteRequest()
 	if err := f.watcher.RequestProgress(f.ctx); err != nil {
-		s.log.Debug("asking etcd for progress", "error", err)
+		s.log.Debug("etcd progress request failed", "error", err)
 	}
 }

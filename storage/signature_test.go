@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A set of labels that is part of another must never be ruled out by its
-// signature.
+// A signature never excludes a set of labels that the other set contains.
 func TestLabelSignature(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-c]{0,2}`)
@@ -17,29 +16,29 @@ func TestLabelSignature(t *testing.T) {
 		maps.Copy(whole, part)
 		i := &Item{}
 		if !i.MayHaveLabels(LabelSignature(part)) {
-			t.Error("ruled out before the labels were looked at")
+			t.Error("excluded before the labels were computed")
 		}
-		i.signature.Store(LabelSignature(whole) | known)
+		i.signature.Store(LabelSignature(whole) | signatureComputed)
 		if !i.MayHaveLabels(LabelSignature(part)) {
 			t.Errorf("%v is part of %v", part, whole)
 		}
 	})
 	i := &Item{}
-	i.signature.Store(LabelSignature(map[string]string{"app": "web"}) | known)
+	i.signature.Store(LabelSignature(map[string]string{"app": "web"}) | signatureComputed)
 	if i.MayHaveLabels(LabelSignature(map[string]string{"app": "other", "tier": "back"})) {
-		t.Error("nothing is ever ruled out")
+		t.Error("no item is ever excluded")
 	}
 }
 
-// A list by signature finds what a list that looks at every item finds.
+// A list with Labels returns the same items as a list that filters every item.
 func TestDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := newState(0)
-		of := &kind{}
+		s := newCollectionState(0)
+		of := &itemConfig{}
 		for n := range rapid.IntRange(0, 30).Draw(t, "items") {
-			i := &Item{of: of, key: string(rune('a'+n%3)) + "/" + string(rune('a'+n))}
-			i.meta.Store(&meta{labels: map[string]string{"x": rapid.SampledFrom([]string{"1", "2"}).Draw(t, "x")}})
-			i.signature.Store(LabelSignature(i.meta.Load().labels) | known)
+			i := &Item{config: of, key: string(rune('a'+n%3)) + "/" + string(rune('a'+n))}
+			i.meta.Store(&itemMeta{labels: map[string]string{"x": rapid.SampledFrom([]string{"1", "2"}).Draw(t, "x")}})
+			i.signature.Store(LabelSignature(i.meta.Load().labels) | signatureComputed)
 			s.set(i)
 		}
 		o := ListOptions{

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// gate passes connections on to an address while it is open; when it is shut,
-// nothing arrives any more and nothing tells of it.
+// gate forwards connections to an address while it is open. While it is shut it drops no
+// connection, but forwards nothing.
 type gate struct {
 	net.Listener
-	mu   sync.Mutex // held while it is shut
+	mu   sync.Mutex // held while the gate is shut
 	done chan struct{}
 }
 
@@ -51,46 +51,46 @@ func newGate(t *testing.T, target string) *gate {
 }
 
 func (g *gate) copy(to io.Writer, from io.Reader) {
-	_, _ = io.Copy(passed{to, g}, from) // ends when one of them is closed
+	_, _ = io.Copy(gatedWriter{to, g}, from) // returns when one of them is closed
 }
 
-// passed is a writer that waits while the gate is shut.
-type passed struct {
+// gatedWriter is a writer that blocks while the gate is shut.
+type gatedWriter struct {
 	io.Writer
 	*gate
 }
 
 // Write implements io.Writer.
-func (p passed) Write(data []byte) (int, error) {
+func (p gatedWriter) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.Writer.Write(data)
 }
 
-// TestBegunAgain begins the watch on etcd again and again while one of two
-// endpoints is silent. It may come to be there, but not to stay there.
+// TestBegunAgain restarts the watch on etcd many times while one of two endpoints is silent.
+// A watch may start at the silent endpoint, but must be moved away from it.
 func TestBegunAgain(t *testing.T) {
-	addr := external(t)
+	addr := startExternalEtcd(t)
 	g := newGate(t, strings.TrimPrefix(addr, "http://"))
-	s, c := start(t, Options{Servers: []string{addr, "http://" + g.Addr().String()}})
-	_, other := start(t, Options{Servers: []string{addr}})
+	s, c := startStore(t, Options{Servers: []string{addr, "http://" + g.Addr().String()}})
+	_, other := startStore(t, Options{Servers: []string{addr}})
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	last := create(t, other, "a/x", "")
+	last := mustCreate(t, other, "a/x", "")
 	const rounds, tries = 8, 10
 	for n := range rounds {
-		(*s.cut.Load())()
-		last = update(t, other, last, strings.Repeat("x", n+1))
+		(*s.cancelWatch.Load())()
+		last = mustUpdate(t, other, last, strings.Repeat("x", n+1))
 		seen := false
 		for m := 0; m < tries && !seen; m++ {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			if seen = s.applied.wait(ctx, last.Revision()) == nil; !seen {
-				(*s.cut.Load())()
+				(*s.cancelWatch.Load())()
 			}
 			cancel()
 		}
 		if !seen {
-			t.Fatalf("round %d: the watch stays where nothing comes from", n)
+			t.Fatalf("round %d: the watch stays at the silent endpoint", n)
 		}
 	}
 	if i, err := c.Get(t.Context(), "a/x", Read{Match: Any}); err != nil || i.Revision() != last.Revision() {

@@ -15,7 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// SnapshotError says why a data directory cannot be made of an etcd snapshot.
+// SnapshotError is a failure to restore an etcd snapshot into a data directory.
 type SnapshotError struct {
 	File string
 	Err  error
@@ -24,18 +24,17 @@ type SnapshotError struct {
 // Error implements error.
 func (e *SnapshotError) Error() string { return e.File + ": " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *SnapshotError) Unwrap() error { return e.Err }
 
-// restoreSnapshot makes the database of a data directory that has none out of a
-// file that "etcdctl snapshot save" wrote, compressed with gzip or not. All or
-// nothing: the database gets its name when it is complete. etcd removes files
-// that begin with tmp when it starts.
+// restoreSnapshot creates the database of an empty data directory from a file that "etcdctl
+// snapshot save" wrote, compressed with gzip or not. The database gets its final name when
+// it is complete; etcd removes files that begin with tmp when it starts.
 func restoreSnapshot(file, dir string) error {
 	fail := func(err error) error { return &SnapshotError{file, err} }
 	for _, name := range []string{"member/wal", "member/snap/db"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
-			return fail(errors.Join(fmt.Errorf("the data directory %s holds data already, a snapshot is read into a new one", dir), err))
+			return fail(errors.Join(fmt.Errorf("data directory %s is not empty, a snapshot can only be restored into a new one", dir), err))
 		}
 	}
 	snap := filepath.Join(dir, "member", "snap")
@@ -51,21 +50,21 @@ func restoreSnapshot(file, dir string) error {
 		err = os.Rename(temp, filepath.Join(snap, "db"))
 	}
 	if err != nil {
-		_ = os.Remove(temp) // the first error is the one to tell of
+		_ = os.Remove(temp) // the first error is returned
 		return fail(err)
 	}
 	return nil
 }
 
-// copySnapshot writes the database that a snapshot holds to a new file, and
-// checks it by the SHA-256 that follows it.
+// copySnapshot writes the database in a snapshot to a new file and verifies the SHA-256 that
+// follows the database.
 func copySnapshot(file, to string) error {
 	in, err := os.Open(file)
 	if err != nil {
-		return errors.Unwrap(err) // which names the file, as the caller does
+		return errors.Unwrap(err) // unwrapped, because the caller adds the file's name
 	}
 	defer in.Close()
-	data, err := uncompressed(in)
+	data, err := gunzipReader(in)
 	if err != nil {
 		return err
 	}
@@ -76,11 +75,11 @@ func copySnapshot(file, to string) error {
 	defer out.Close()
 	size, err := io.Copy(out, data)
 	if err != nil {
-		return fmt.Errorf("reading it: %w", err)
+		return fmt.Errorf("reading the snapshot: %w", err)
 	}
-	const page = 512 // databases are multiples of it
+	const page = 512 // the size of a database is a multiple of it
 	if size < sha256.Size || size%page != sha256.Size {
-		return errors.New("it is no etcd snapshot, or not a whole one: there is no checksum at its end")
+		return errors.New("not an etcd snapshot, or an incomplete one: no checksum at its end")
 	}
 	sum := make([]byte, sha256.Size)
 	if _, err := out.ReadAt(sum, size-sha256.Size); err != nil {
@@ -91,35 +90,35 @@ func copySnapshot(file, to string) error {
 		return err
 	}
 	if !bytes.Equal(hash.Sum(nil), sum) {
-		return errors.New("it is no etcd snapshot, or a damaged one: its checksum does not fit")
+		return errors.New("not an etcd snapshot, or a damaged one: wrong checksum")
 	}
 	return out.Truncate(size - sha256.Size)
 }
 
-// uncompressed reads f, through gzip if that is how it begins.
-func uncompressed(f io.Reader) (io.Reader, error) {
+// gunzipReader returns a reader of f that decompresses it if it is in the gzip format.
+func gunzipReader(f io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(f)
 	if magic, err := b.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
-		return b, nil // what is too short is found out later
+		return b, nil // copySnapshot rejects a file that is too short
 	}
 	z, err := gzip.NewReader(b)
 	if err != nil {
-		return nil, fmt.Errorf("reading it: %w", err)
+		return nil, fmt.Errorf("reading the snapshot: %w", err)
 	}
 	return z, nil
 }
 
-// resetDatabase takes from a database all that is about the cluster which it
-// was taken from and not about its keys: who its members were, how far its log
-// was applied, alarms, and that its users have to authenticate.
+// resetDatabase removes from a database everything about the cluster from which the snapshot
+// was taken: members, the applied index of the log, alarms, and the requirement that users
+// authenticate. It keeps the keys.
 func resetDatabase(file string) error {
 	db, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: time.Second})
 	if err != nil {
-		return fmt.Errorf("opening the database in it: %w", err)
+		return fmt.Errorf("opening the database in the snapshot: %w", err)
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
 		if tx.Bucket([]byte("key")) == nil {
-			return errors.New("the database in it is not etcd's")
+			return errors.New("the database in the snapshot is not etcd's")
 		}
 		for _, name := range []string{"members", "members_removed", "cluster", "alarm"} {
 			if err := emptyBucket(tx, []byte(name)); err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// snapshotOf is what "etcdctl snapshot save" would write.
+// snapshotOf returns the file that "etcdctl snapshot save" would write.
 func snapshotOf(t *testing.T, s *Store) []byte {
 	t.Helper()
 	r, err := s.Client().Snapshot(t.Context())
@@ -26,7 +26,7 @@ func snapshotOf(t *testing.T, s *Store) []byte {
 	return data
 }
 
-func gzipped(t *testing.T, data []byte) []byte {
+func gzipBytes(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -46,59 +46,59 @@ func writeFile(t *testing.T, data []byte) string {
 	return file
 }
 
-// TestSnapshotRestored takes a snapshot and goes on from it in another
-// directory, where history and revisions continue and a restart finds all.
+// TestSnapshotRestored restores a snapshot into another directory. History and revisions
+// must continue from it, and survive a restart.
 func TestSnapshotRestored(t *testing.T) {
-	s, c := start(t, Options{})
-	x := update(t, c, create(t, c, "a/x", "1"), "2")
-	remove(t, c, create(t, c, "a/y", ""))
-	last := create(t, c, "a/z", "")
+	s, c := startStore(t, Options{})
+	x := mustUpdate(t, c, mustCreate(t, c, "a/x", "1"), "2")
+	mustDelete(t, c, mustCreate(t, c, "a/y", ""))
+	last := mustCreate(t, c, "a/z", "")
 	data := snapshotOf(t, s)
-	for name, data := range map[string][]byte{"plain": data, "gzip": gzipped(t, data)} {
+	for name, data := range map[string][]byte{"plain": data, "gzip": gzipBytes(t, data)} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			r, c := start(t, Options{Dir: dir, SnapshotFile: writeFile(t, data)})
-			l := list(t, c, ListOptions{})
-			if l.Revision < last.Revision() || strings.Join(keys(l), " ") != "a/x a/z" || l.Items[0].Revision() != x.Revision() {
-				t.Errorf("at %d: %v", l.Revision, keys(l))
+			r, c := startStore(t, Options{Dir: dir, SnapshotFile: writeFile(t, data)})
+			l := mustList(t, c, ListOptions{})
+			if l.Revision < last.Revision() || strings.Join(listedKeys(l), " ") != "a/x a/z" || l.Items[0].Revision() != x.Revision() {
+				t.Errorf("at %d: %v", l.Revision, listedKeys(l))
 			}
-			if i, err := c.Get(t.Context(), "a/x", Read{Match: Exact, Revision: x.Revision() - 1}); err != nil || value(t, i) != "1" {
+			if i, err := c.Get(t.Context(), "a/x", Read{Match: Exact, Revision: x.Revision() - 1}); err != nil || configMapValue(t, i) != "1" {
 				t.Errorf("before: %v %v", i, err)
 			}
-			made := create(t, c, "a/new", "")
+			made := mustCreate(t, c, "a/new", "")
 			if made.Revision() <= last.Revision() {
 				t.Errorf("revision %d after %d", made.Revision(), last.Revision())
 			}
 			if err := r.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Open(t.Context(), Options{Dir: dir, SnapshotFile: writeFile(t, data)}); err == nil || !strings.Contains(err.Error(), "holds data already") {
+			if _, err := Open(t.Context(), Options{Dir: dir, SnapshotFile: writeFile(t, data)}); err == nil || !strings.Contains(err.Error(), "is not empty") {
 				t.Errorf("restored over data: %v", err)
 			}
-			_, c = start(t, Options{Dir: dir})
-			if l := list(t, c, ListOptions{}); len(l.Items) != 3 {
-				t.Errorf("after a restart: %v", keys(l))
+			_, c = startStore(t, Options{Dir: dir})
+			if l := mustList(t, c, ListOptions{}); len(l.Items) != 3 {
+				t.Errorf("after a restart: %v", listedKeys(l))
 			}
 		})
 	}
 }
 
-// TestSnapshotRefused names what is wrong with a file, and leaves a directory
-// in which a server can be started.
+// TestSnapshotRefused checks that the error for an unusable file gives the reason, and that
+// the data directory stays usable.
 func TestSnapshotRefused(t *testing.T) {
-	s, c := start(t, Options{})
-	create(t, c, "a/x", "")
+	s, c := startStore(t, Options{})
+	mustCreate(t, c, "a/x", "")
 	good := snapshotOf(t, s)
 	damaged := bytes.Clone(good)
 	damaged[len(damaged)/2] ^= 1
-	zipped := gzipped(t, good)
+	zipped := gzipBytes(t, good)
 	for want, file := range map[string]string{
 		"no such file or directory":                  filepath.Join(t.TempDir(), "none"),
-		"there is no checksum at its end":            writeFile(t, good[:len(good)-100]),
-		"not a whole one: there is":                  writeFile(t, nil),
-		"its checksum does not fit":                  writeFile(t, damaged),
-		"reading it: unexpected EOF":                 writeFile(t, zipped[:len(zipped)/2]),
-		"it is no etcd snapshot, or not a whole one": writeFile(t, []byte("text")),
+		"no checksum at its end":                     writeFile(t, good[:len(good)-100]),
+		"an incomplete one: no":                      writeFile(t, nil),
+		"wrong checksum":                             writeFile(t, damaged),
+		"reading the snapshot: unexpected EOF":       writeFile(t, zipped[:len(zipped)/2]),
+		"not an etcd snapshot, or an incomplete one": writeFile(t, []byte("text")),
 	} {
 		dir := t.TempDir()
 		_, err := Open(t.Context(), Options{Dir: dir, SnapshotFile: file})

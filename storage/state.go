@@ -7,47 +7,46 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// tree holds items by key, in order; a Copy costs nothing until it is changed.
-type tree = btree.Map[string, *Item]
+// itemTree holds items ordered by key. Copy is lazy: nodes are copied when they change.
+type itemTree = btree.Map[string, *Item]
 
-// newTree makes an empty tree. Its nodes are smaller than usual: a change copies all
-// that are on the way to it.
-func newTree() *tree { return btree.NewMap[string, *Item](16) }
+// newItemTree returns an empty tree. Its nodes are smaller than the default, because a change
+// copies all nodes on its path.
+func newItemTree() *itemTree { return btree.NewMap[string, *Item](16) }
 
-// state is the content of a collection as of a revision. One that was
-// published is not changed any more.
-type state struct {
-	rev     int64 // of the last change that is in it
-	items   *tree
-	indexes []*tree // one per CollectionConfig.Index, by value, NUL, key
-	bytes   int64   // of all values
+// collectionState is the content of a collection at a revision. A published state is immutable.
+type collectionState struct {
+	rev     int64 // of the last applied change
+	items   *itemTree
+	indexes []*itemTree // one for each CollectionConfig.Index, by value, NUL, key
+	bytes   int64       // total size of the values
 
-	// doubtful are the items whose values may turn out to be corrupt, and corrupt those
-	// that did; nil if there are none.
-	doubtful, corrupt *tree
+	// undecoded has the items whose values were not decoded yet, and corrupt those whose
+	// values cannot be decoded. They are nil if empty.
+	undecoded, corrupt *itemTree
 
-	digested atomic.Pointer[digest]
+	cachedIndex atomic.Pointer[signatureIndex]
 }
 
-func newState(indexes int) *state {
-	s := &state{items: newTree()}
+func newCollectionState(indexes int) *collectionState {
+	s := &collectionState{items: newItemTree()}
 	for range indexes {
-		s.indexes = append(s.indexes, newTree())
+		s.indexes = append(s.indexes, newItemTree())
 	}
 	return s
 }
 
-// copy returns a state that can be changed independently.
-func (s *state) copy() *state {
-	c := &state{rev: s.rev, items: s.items.Copy(), bytes: s.bytes}
-	if s.doubtful != nil {
-		c.doubtful = s.doubtful.Copy()
+// copy returns a copy that can be changed independently.
+func (s *collectionState) copy() *collectionState {
+	c := &collectionState{rev: s.rev, items: s.items.Copy(), bytes: s.bytes}
+	if s.undecoded != nil {
+		c.undecoded = s.undecoded.Copy()
 	}
 	if s.corrupt != nil {
 		c.corrupt = s.corrupt.Copy()
 	}
 	if len(s.indexes) > 0 {
-		c.indexes = make([]*tree, len(s.indexes))
+		c.indexes = make([]*itemTree, len(s.indexes))
 		for n, t := range s.indexes {
 			c.indexes[n] = t.Copy()
 		}
@@ -55,14 +54,14 @@ func (s *state) copy() *state {
 	return c
 }
 
-// set puts item in the place of the previous one of its key, which it returns.
-func (s *state) set(item *Item) *Item {
+// set inserts item and returns the previous item of its key.
+func (s *collectionState) set(item *Item) *Item {
 	prev, _ := s.items.Set(item.key, item)
 	s.bytes += int64(len(item.value))
 	if prev != nil {
 		s.bytes -= int64(len(prev.value))
 	}
-	for n, field := range item.of.Index {
+	for n, field := range item.config.Index {
 		key := indexKey(item, field)
 		if prev != nil {
 			if old := indexKey(prev, field); old != key {
@@ -71,22 +70,22 @@ func (s *state) set(item *Item) *Item {
 		}
 		s.indexes[n].Set(key, item)
 	}
-	s.judge(item)
+	s.fileByHealth(item)
 	return prev
 }
 
-// judge puts the item of a key where its health says.
-func (s *state) judge(item *Item) {
+// fileByHealth files an item under undecoded or corrupt according to its health.
+func (s *collectionState) fileByHealth(item *Item) {
 	h := item.health.Load()
-	s.doubtful = put(s.doubtful, item, h == nil)
-	s.corrupt = put(s.corrupt, item, h != nil && h != sound)
+	s.undecoded = putOrDelete(s.undecoded, item, h == nil)
+	s.corrupt = putOrDelete(s.corrupt, item, h != nil && h != notCorrupt)
 }
 
-// put sets the item in a tree, or removes what the tree has under its key, and returns
-// the tree; nil for one with nothing in it.
-func put(t *tree, item *Item, in bool) *tree {
+// putOrDelete inserts the item into t or deletes its key from t. It returns t, which is nil if
+// it is empty.
+func putOrDelete(t *itemTree, item *Item, in bool) *itemTree {
 	if in && t == nil {
-		t = newTree()
+		t = newItemTree()
 	}
 	if in {
 		t.Set(item.key, item)
@@ -99,52 +98,52 @@ func put(t *tree, item *Item, in bool) *tree {
 	return t
 }
 
-// loaded is called after the last load: nobody knows of any item yet.
-func (s *state) loaded() {
+// finishLoad is called after the last load. No loaded item has been decoded yet.
+func (s *collectionState) finishLoad() {
 	if s.items.Len() > 0 {
-		s.doubtful = s.items.Copy()
+		s.undecoded = s.items.Copy()
 	}
 }
 
-// load is set for items that come in the order of their keys into an empty
-// state.
-func (s *state) load(item *Item) {
+// appendLoaded inserts an item into a state that is being loaded; items must come in the order
+// of their keys.
+func (s *collectionState) appendLoaded(item *Item) {
 	s.items.Load(item.key, item)
 	s.bytes += int64(len(item.value))
-	for n, field := range item.of.Index {
+	for n, field := range item.config.Index {
 		s.indexes[n].Set(indexKey(item, field), item)
 	}
 }
 
-// remove takes out the item of a key and returns it.
-func (s *state) remove(key string) *Item {
+// remove deletes the item of a key and returns it.
+func (s *collectionState) remove(key string) *Item {
 	prev, ok := s.items.Delete(key)
 	if !ok {
 		return nil
 	}
 	s.bytes -= int64(len(prev.value))
-	for n, field := range prev.of.Index {
+	for n, field := range prev.config.Index {
 		s.indexes[n].Delete(indexKey(prev, field))
 	}
-	s.doubtful, s.corrupt = put(s.doubtful, prev, false), put(s.corrupt, prev, false)
+	s.undecoded, s.corrupt = putOrDelete(s.undecoded, prev, false), putOrDelete(s.corrupt, prev, false)
 	return prev
 }
 
 func indexKey(i *Item, field string) string { return i.Fields()[field] + "\x00" + i.key }
 
-// span is a part of one of the state's trees: the keys from start on that begin
-// with prefix.
-type span struct {
-	t             *tree
+// keyRange is a range of one of the state's trees: the keys from start on that begin with
+// prefix.
+type keyRange struct {
+	t             *itemTree
 	prefix, start string
 }
 
-// span returns where the items are that o selects before its filter.
-func (s *state) span(of *kind, o *ListOptions) span {
-	p := span{t: s.items, prefix: o.Prefix}
+// keyRange returns the narrowest range that contains all items that o selects.
+func (s *collectionState) keyRange(config *itemConfig, o *ListOptions) keyRange {
+	p := keyRange{t: s.items, prefix: o.Prefix}
 	after := o.After
 	if o.Field != "" {
-		for n, field := range of.Index {
+		for n, field := range config.Index {
 			if field == o.Field {
 				p.t, p.prefix = s.indexes[n], o.Value+"\x00"+o.Prefix
 				if after != "" {
@@ -160,24 +159,23 @@ func (s *state) span(of *kind, o *ListOptions) span {
 	return p
 }
 
-// count is the number of items in the span.
-func (p span) count() int {
+// count returns the number of items in the span.
+func (p keyRange) count() int {
 	if p.prefix == "" && p.start == "" {
 		return p.t.Len()
 	}
-	return max(0, rank(p.t, endOf(p.prefix))-rank(p.t, p.start))
+	return max(0, rankOfKey(p.t, prefixEnd(p.prefix))-rankOfKey(p.t, p.start))
 }
 
-// ascend calls f with the items of the span until it returns false.
-func (p span) ascend(f func(*Item) bool) {
+// ascend calls f with the items of the span in order until f returns false.
+func (p keyRange) ascend(f func(*Item) bool) {
 	p.t.Ascend(p.start, func(key string, i *Item) bool {
 		return strings.HasPrefix(key, p.prefix) && f(i)
 	})
 }
 
-// endOf is the first key after all those with the prefix; empty if there is
-// none.
-func endOf(prefix string) string {
+// prefixEnd returns the smallest key above all keys with the prefix, or "" if there is none.
+func prefixEnd(prefix string) string {
 	b := []byte(prefix)
 	for len(b) > 0 {
 		if last := len(b) - 1; b[last] < 0xff {
@@ -189,9 +187,8 @@ func endOf(prefix string) string {
 	return ""
 }
 
-// rank is the number of keys below key, or of all if key is empty and meant as
-// an end; a start that is empty has rank 0 by the caller's choice of prefix.
-func rank(t *tree, key string) int {
+// rankOfKey returns the number of keys below key. An empty key means the end of the tree.
+func rankOfKey(t *itemTree, key string) int {
 	if key == "" {
 		return t.Len()
 	}

@@ -1,28 +1,26 @@
-// Package storage is the revisioned store on etcd: keys, transactions, the
-// embedded server, the cache, watches and history. It knows bytes, keys and
-// revisions, and what a collection tells it about its objects; no kinds.
+// Package storage is the revisioned store on etcd: keys, transactions, the embedded etcd
+// server, the watch cache and etcd's history. It handles bytes, keys and revisions; a
+// CollectionConfig has the functions that encode, decode and index the objects of one
+// resource.
 //
-// The nouns: a Store is one etcd (embedded or not) and the one watch on it; a
-// Collection is the keys of one resource; an Item is one version of one key,
-// immutable, with all encodings of it that were ever asked for; a Watcher is
-// one reader of a collection's changes.
+// A Store is one etcd, embedded or external, and the single watch on it. A Collection is the
+// keys of one resource. An Item is one immutable version of one key, with every encoding of
+// it that was made so far. A Watcher is one reader of the changes of a collection.
 //
-// How it fits together: Start reads the whole prefix once and then follows it
-// with a single etcd watch. One goroutine applies what arrives, all changes of
-// one revision together: to the ordered copy-on-write tree of the collection,
-// to its window of recent changes and to the queues of its watchers; only then
-// is the revision published as applied. A consistent read finds out
-// etcd's current revision and waits until that is applied. Writes go to etcd in one
-// transaction each and come back by the watch; the Item that a write made is
-// the one that the cache takes in.
+// Store.Start reads all keys below the prefix once and then follows them with a single etcd
+// watch. One goroutine applies the events, all changes of one revision together: to the
+// copy-on-write tree of the collection, to its window of recent changes and to the queues of
+// its watchers. Only then is the revision published as applied. A consistent read determines
+// etcd's current revision and waits until that revision is applied. A write is one etcd
+// transaction, and its event comes back by the watch; the cache then holds the same Item
+// that the write returned.
 //
-// Invariants: what a read returns is some state of etcd, and what a consistent
-// read returns is not older than any write acknowledged before it. A watcher
-// sees every change after its start once and in order, or ends with an error
-// that says that it did not. No reader and no watcher ever holds up another.
+// Invariants: a read returns a real state of etcd, and a consistent read returns a state
+// that includes every write acknowledged before it. A watcher receives every change after
+// its start once and in order, or ends with an error that reports the loss. No reader and no
+// watcher blocks another.
 //
-// Locks, in the order in which they are taken: Store.applyMu, Collection.mu,
-// Watcher.mu. Reads of the cache take none of them.
+// Lock order: Store.applyMu, Collection.mu, Watcher.mu. Reads of the cache take no lock.
 package storage
 
 import (
@@ -33,196 +31,193 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Options say which etcd a Store uses and how: one of Dir, Ephemeral and
-// Servers is needed.
+// Options configures a Store. One of Dir, Ephemeral and Servers is required.
 type Options struct {
-	// Dir is the data directory of the embedded etcd. Empty and Ephemeral: a
-	// temporary directory.
+	// Dir is the data directory of the embedded etcd. If it is empty, Ephemeral must be set,
+	// and etcd uses a temporary directory.
 	Dir string
-	// Ephemeral: nothing is synced to disk and Dir is removed by Close.
+	// Ephemeral turns off syncing to disk and has Close remove Dir.
 	Ephemeral bool
 
-	// SnapshotFile, when set, is an etcd snapshot to begin with: it is read into
-	// the embedded etcd, which must have no data yet.
+	// SnapshotFile is an etcd snapshot that is restored into the embedded etcd, which must
+	// have no data yet. Empty means none.
 	SnapshotFile string
 
-	// Servers are the endpoints of an etcd cluster to use instead of an
-	// embedded one, with the files for TLS.
+	// Servers are the endpoints of an external etcd cluster; CAFile, CertFile and KeyFile
+	// are its TLS files.
 	Servers                   []string
 	CAFile, CertFile, KeyFile string
 
-	// Prefix stands before all keys; empty means "/registry".
+	// Prefix is the prefix of all keys; empty means "/registry".
 	Prefix string
-	// CompactionInterval is how long history is kept in etcd; 0 means for ever.
+	// CompactionInterval is the age at which etcd's history is compacted; 0 means never.
 	CompactionInterval time.Duration
-	// FutureWait is how long a read waits for a revision that the cache has not
+	// FutureWait is the maximum time that a read waits for a revision that the cache has not
 	// reached; 0 means 3 seconds.
 	FutureWait time.Duration
-	// WindowBytes bounds the memory of each collection's window of recent
-	// changes; 0 means 16 MiB.
+	// WindowBytes is the maximum memory of each collection's window of recent changes; 0
+	// means 16 MiB.
 	WindowBytes int64
-	// WatchQueue is how many changes a watcher may be behind before it is
-	// ended; 0 means 4096.
+	// WatchQueue is the maximum number of undelivered changes of a watcher. A watcher that
+	// exceeds it is ended. 0 means 4096.
 	WatchQueue int
-	// QuotaBytes bounds the database of the embedded etcd; 0 means 8 GiB.
+	// QuotaBytes is the maximum size of the embedded etcd's database; 0 means 8 GiB.
 	QuotaBytes int64
 
-	// Logger is told of what needs attention; nil discards.
+	// Logger receives the log messages; nil discards them.
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// CollectionConfig is what a collection tells the store about its objects.
+// CollectionConfig describes one collection and how its objects are encoded, decoded and
+// indexed.
 type CollectionConfig struct {
-	// Prefix is where the keys are, below Options.Prefix and without slashes at
-	// its ends: "pods", "services/specs".
+	// Prefix is the prefix of the collection's keys below Options.Prefix, without leading
+	// and trailing slashes: "pods", "services/specs".
 	Prefix string
-	// Encode makes the stored value. It is called with an object whose
-	// resourceVersion and selfLink are empty, and must not keep it.
+	// Encode returns the stored value of an object whose resourceVersion and selfLink are
+	// empty. It must not retain the object.
 	Encode func(api.Object) ([]byte, error)
-	// Decode reads a stored value. The store sets the resourceVersion of what
-	// it returns; what it returns must not share memory with the value.
+	// Decode decodes a stored value. The result must not share memory with the value; the
+	// store sets its resourceVersion.
 	Decode func([]byte) (api.Object, error)
-	// Check returns why a decoded object cannot be shown. It is asked about values that
-	// this store did not write itself. Nil means that all can be shown.
+	// Check returns an error if a decoded object cannot be served. The store calls it for
+	// values that another writer stored. Nil accepts every object.
 	Check func(api.Object) error
-	// AsStored makes of an object that was encoded, and that nobody else will change,
-	// what Decode would make of the value, or returns false. Nil means the latter.
+	// AsStored changes an encoded object, in place, to what Decode would return for its
+	// value, and reports whether it could. The caller owns the object. Nil means that no
+	// object can be changed so.
 	AsStored func(api.Object) bool
-	// Oldest is the oldest revision that a watch can start from; 0 means any that
-	// the store has. Reconfigure does not change it.
+	// Oldest is the oldest revision from which a watch can start; 0 means any revision that
+	// the store has. Reconfigure ignores it.
 	Oldest int64
-	// Fields gives the fields to select by; nil means none.
+	// Fields returns the selectable fields of an object; nil means that there are none.
 	Fields func(api.Object) map[string]string
-	// Index names those of Fields that lists and watches are often restricted
-	// to: these are found without a scan (ListOptions.Field).
+	// Index names the Fields by which lists and watches often select. Such a selection
+	// (ListOptions.Field) needs no scan.
 	Index []string
 }
 
-// Match says how fresh a read must be.
+// Match is the freshness rule of a read.
 type Match int
 
 const (
-	// Consistent reads are not older than any write that was acknowledged,
-	// anywhere, before the call.
+	// Consistent returns a state that includes every write that etcd acknowledged,
+	// through any server, before the call.
 	Consistent Match = iota
-	// Any takes whatever the cache has.
+	// Any returns the current content of the cache.
 	Any
-	// NotOlderThan takes what the cache has once that is at Read.Revision.
+	// NotOlderThan returns the content of the cache once that has reached Read.Revision.
 	NotOlderThan
-	// Exact reads the state as of Read.Revision.
+	// Exact returns the state at Read.Revision.
 	Exact
 )
 
-// Read is the freshness wanted of a read: a Match and, for the last two, the
-// revision.
+// Read is the freshness that a read requires. Revision is used by NotOlderThan and Exact.
 type Read struct {
 	Match    Match
 	Revision int64
 }
 
-// ListOptions select what List returns. The zero value means everything,
-// consistently.
+// ListOptions selects the items that List returns. The zero value selects all items with a
+// consistent read.
 type ListOptions struct {
 	Read
-	// Prefix restricts to the keys that begin with it: "" or "namespace/".
+	// Prefix selects the keys that begin with it: "" or "namespace/".
 	Prefix string
-	// Key restricts to one key.
+	// Key selects one key.
 	Key string
-	// Field and Value restrict to the items whose indexed field (see
-	// CollectionConfig.Index) has the value.
+	// Field and Value select the items whose indexed field (see CollectionConfig.Index) has
+	// the value.
 	Field, Value string
-	// After leaves out the keys up to and including it: List.Next of the page
-	// before.
+	// After skips the keys up to and including it. It is List.Next of the previous page.
 	After string
-	// Limit is the most items to return; 0 means all.
+	// Limit is the maximum number of items; 0 means no limit.
 	Limit int64
-	// Labels is the signature of labels that the items must have; those that
-	// cannot have them are passed over before Filter is asked. 0 means none.
+	// Labels is the LabelSignature of labels that an item must have to be selected. Items
+	// that cannot have them are skipped before Filter is called. 0 selects all.
 	Labels uint64
-	// Filter drops items for which it is false; nil keeps all.
+	// Filter reports whether an item is selected; nil selects all.
 	Filter func(*Item) bool
-	// Verify fails with a CorruptListError if a value in the range of the list cannot be
-	// decoded, whether it would be selected or not. Otherwise such items are listed
-	// unless a filter drops them.
+	// Verify makes List fail with a CorruptListError if any value in the range of the list
+	// cannot be decoded, even if Filter would not select it. Without Verify such items are
+	// listed unless Filter drops them.
 	Verify bool
 }
 
-// List is one page of items in the order of their keys.
+// List is one page of items, ordered by key.
 type List struct {
 	Items []*Item
-	// Revision is that of the state the list was taken from.
+	// Revision is the revision of the listed state.
 	Revision int64
-	// Next is ListOptions.After for the next page, which is to be read at Exact
-	// Revision; empty when there is no more.
+	// Next is ListOptions.After of the next page, which must be read with Match Exact at
+	// Revision. It is empty on the last page.
 	Next string
-	// Remaining is how many items follow this page, or -1 when that is not
-	// known because of a filter.
+	// Remaining is the number of items after this page, or -1 if a filter makes it unknown.
 	Remaining int64
 }
 
-// EventType says what happened to what a watcher selects.
+// EventType is the kind of an Event, relative to the selection of the watcher.
 type EventType int
 
 const (
-	// Added: an item came into the selection.
+	// Added means that an item entered the selection.
 	Added EventType = iota
-	// Modified: an item of the selection changed.
+	// Modified means that an item changed and stayed in the selection.
 	Modified
-	// Deleted: an item went out of the selection.
+	// Deleted means that an item left the selection or was deleted.
 	Deleted
-	// Bookmark: nothing happened up to the revision.
+	// Bookmark means that all changes up to Event.Revision were delivered.
 	Bookmark
 )
 
-// Event is one thing that a watcher sees.
+// Event is one event of a Watcher.
 type Event struct {
 	Type EventType
-	// Item is the new state or, when Deleted, the last one that was in the
-	// selection, with the revision of the change that took it out. It is nil in
-	// a Bookmark.
+	// Item is the new state. In a Deleted event it is the last state in the selection, with
+	// the revision of the change that removed it. In a Bookmark it is nil.
 	Item     *Item
 	Revision int64
-	// End marks the Bookmark after the initial state.
+	// End marks the Bookmark that follows the initial state.
 	End bool
 }
 
-// WatchOptions select what a Watcher sees.
+// WatchOptions selects the events of a Watcher.
 type WatchOptions struct {
-	// Prefix, Key, Field and Value select as in ListOptions.
+	// Prefix, Key, Field and Value select items as in ListOptions.
 	Prefix, Key  string
 	Field, Value string
-	// Filter selects further; an item that begins to match is Added and one
-	// that ceases to is Deleted.
+	// Filter reports whether an item is selected. An item that starts to match is Added, one
+	// that ceases to match is Deleted.
 	Filter func(*Item) bool
-	// Prepare, when set, is told of items before Filter is asked about them, many
-	// at once. An error ends the watch.
+	// Prepare, if set, is called with batches of items before Filter is called for them. An
+	// error ends the watch.
 	Prepare func([]*Item) error
 
-	// Revision, when above 0, starts with the changes after it.
+	// Revision, if above 0, starts the watch with the changes after it.
 	Revision int64
-	// Initial starts with the current state as Added events, which is as fresh
-	// as Read says. With neither, the watch starts with the changes after
-	// what Read gives.
+	// Initial starts the watch with the current state as Added events; Read is the freshness
+	// of that state. With neither Revision nor Initial, the watch starts with the changes
+	// after the revision that Read yields.
 	Initial bool
 	Read    Read
 	// InitialEventsEnd sends a Bookmark with End set after the initial state.
 	InitialEventsEnd bool
-	// Verify ends the watch with a CorruptListError if a value of the initial state
-	// cannot be decoded. Otherwise such an item is sent as long as nobody has tried to
-	// decode it: the reader of the events finds out.
+	// Verify ends the watch with a CorruptListError if a value of the initial state cannot
+	// be decoded. Without Verify such an item is sent if no one has tried to decode it yet,
+	// and the consumer of the event gets the decoding error.
 	Verify bool
 
-	// Bookmarks sends a Bookmark every BookmarkEvery (0: a minute), and one
-	// 2 seconds before Deadline.
+	// Bookmarks sends a Bookmark every BookmarkEvery (0 means a minute), and one 2 seconds
+	// before Deadline.
 	Bookmarks     bool
 	BookmarkEvery time.Duration
-	// Deadline ends the watch; zero means never.
+	// Deadline is the time at which the watch ends; zero means never.
 	Deadline time.Time
 }
 
-// withDefaults fills in what was left empty.
+// withDefaults returns o with defaults for the zero values.
 func (o Options) withDefaults() Options {
 	if o.Prefix == "" {
 		o.Prefix = "/registry"
@@ -248,8 +243,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// contextOr returns the error of ctx if it is done, else err.
-func contextOr(ctx context.Context, err error) error {
+// causeOr returns the cause of ctx if ctx is done, else err.
+func causeOr(ctx context.Context, err error) error {
 	if cerr := context.Cause(ctx); cerr != nil {
 		return cerr
 	}

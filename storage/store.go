@@ -14,65 +14,65 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// Store is one etcd, the one watch on it, and the collections that the watch
-// feeds. It owns all goroutines of the package; Close ends them.
+// Store is one etcd, the single watch on it, and the collections that the watch feeds. It
+// owns all goroutines of the package; Close ends them.
 type Store struct {
 	opts     Options
 	log      *slog.Logger
-	embedded *embedded // nil with an external etcd
+	embedded *embeddedEtcd // nil with an external etcd
 	client   *clientv3.Client
 
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	fatal  chan error
-	closed sync.Once
-	result error // of Close
+	ctx         context.Context // ends with Close
+	cancel      context.CancelFunc
+	fatalErrors chan error
+	closed      sync.Once
+	result      error // returned by every call of Close
 
 	wg      sync.WaitGroup
-	spawnMu sync.Mutex // guards ended, so that nothing is added to wg after it
+	spawnMu sync.Mutex // guards ended, so that no goroutine is added to wg after Close
 	ended   bool
 
-	// applyMu is held while changes are applied, and while the set of
-	// collections or what the cache holds is changed as a whole.
+	// applyMu is held while events are applied, and while the set of collections or the
+	// whole content of a cache changes.
 	applyMu sync.Mutex
-	routes  map[string]*Collection // by prefix
+	routes  map[string]*Collection // by CollectionConfig.Prefix
 	started bool
 
-	connected chan struct{} // closed once client and, with it, embedded are set
-	watching  chan struct{} // closed once the etcd watch was begun for the first time
-	applied   progress      // the revision that all caches have reached
-	quorum    shared
-	health    shared
-	asked     atomic.Int64 // when progress was last asked for
-	following atomic.Pointer[following]
-	cut       atomic.Pointer[context.CancelFunc] // ends the current etcd watch
-	silence   silence                            // of that watch
-	leases    leases
-	compact   compactor    // of compactPeriodically alone
-	compacted atomic.Int64 // the oldest revision that etcd still has, as far as known
-	oldest    atomic.Int64 // the oldest revision that a watch can start from
-	wasEmpty  bool         // Start found nothing
+	connected         chan struct{}    // closed once client and embedded are set
+	watchStarted      chan struct{}    // closed once the first etcd watch has started
+	applied           revisionProgress // the revision that all caches have applied
+	quorum            sharedRequest
+	health            sharedRequest
+	progressRequested atomic.Int64 // time of the last progress request, in Unix nanoseconds
+	remoteWatch       atomic.Pointer[remoteWatch]
+	cancelWatch       atomic.Pointer[context.CancelFunc] // ends the current etcd watch
+	silence           watchSilence                       // whether that watch still responds
+	leases            leasePool
+	compact           compactionState // used by compactPeriodically only
+	compacted         atomic.Int64    // the newest compaction known, below which etcd has no history
+	oldestWatch       atomic.Int64    // the oldest revision from which a watch can start
+	wasEmpty          bool            // Start found no key below the prefix
 }
 
-// NewStore makes a store that is not connected yet: see Connect.
+// NewStore returns a store that is not connected; see Connect.
 func NewStore(o Options) *Store {
 	o = o.withDefaults()
 	o.Prefix = "/" + strings.Trim(o.Prefix, "/")
-	s := &Store{opts: o, log: o.Logger, routes: map[string]*Collection{}, fatal: make(chan error, 1),
-		connected: make(chan struct{}), watching: make(chan struct{})}
+	s := &Store{opts: o, log: o.Logger, routes: map[string]*Collection{}, fatalErrors: make(chan error, 1),
+		connected: make(chan struct{}), watchStarted: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
 
-// Connect starts the embedded etcd or connects to the external one. Of these,
-// only an external etcd that gives no answer is worth another try, which the
-// error then says by being ErrNoAnswer. The store reads nothing yet: see Start.
+// Connect starts the embedded etcd or connects to the external one. An error that wraps
+// ErrNoAnswer is worth a retry: an external etcd did not respond. Connect reads no keys; see
+// Start.
 func (s *Store) Connect(ctx context.Context) error {
-	client, embedded := (*clientv3.Client)(nil), (*embedded)(nil)
+	client, embedded := (*clientv3.Client)(nil), (*embeddedEtcd)(nil)
 	var err error
 	if len(s.opts.Servers) > 0 {
-		client, err = dial(ctx, &s.opts)
-	} else if embedded, err = startEmbedded(ctx, &s.opts, s.die); err == nil {
+		client, err = dialEtcd(ctx, &s.opts)
+	} else if embedded, err = startEmbedded(ctx, &s.opts, s.reportFatal); err == nil {
 		client = embedded.client
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Store) Connect(ctx context.Context) error {
 	case ended:
 		return errors.Join(ErrClosed, client.Close())
 	case embedded != nil:
-		s.spawn(s.watchServer)
+		s.spawn(s.awaitServerStop)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (s *Store) isConnected() bool {
 	}
 }
 
-// Open is NewStore and Connect.
+// Open calls NewStore and Connect.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := NewStore(o)
 	if err := s.Connect(ctx); err != nil {
@@ -116,8 +116,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Start reads everything below the prefix once and begins to follow it; it
-// returns when the caches are complete.
+// Start reads all keys below the prefix and begins to follow them. It returns when the
+// caches are complete.
 func (s *Store) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -129,7 +129,7 @@ func (s *Store) Start(ctx context.Context) error {
 		return ErrClosed
 	}
 	if s.started {
-		return errors.New("storage: started already")
+		return errors.New("storage: already started")
 	}
 	if !s.isConnected() {
 		return errNotConnected
@@ -139,10 +139,10 @@ func (s *Store) Start(ctx context.Context) error {
 	}
 	s.started = true
 	s.spawn(s.follow)
-	// A watch that begins before the next write has no history to read, which
-	// etcd does only every 100 ms.
+	// A watch that begins before the next write needs no history. etcd's synchronization of
+	// watches that need history runs only every 100 ms.
 	select {
-	case <-s.watching:
+	case <-s.watchStarted:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -152,27 +152,27 @@ func (s *Store) Start(ctx context.Context) error {
 	return nil
 }
 
-// firstWritten is the revision of the first write to an etcd. Nothing can have
-// been read at an earlier one.
+// firstWritten is the revision of the first write to an etcd. No read can have returned an
+// earlier one.
 const firstWritten = 2
 
-// EndBootstrap is called after the writes that a server makes at its start, before
-// it serves. No watch can start from an earlier revision from now on if Start found
-// nothing, since no client can have read one. kube-apiserver's watch caches do not
-// reach back to that time either.
+// EndBootstrap is called after the server's bootstrap writes and before it serves clients.
+// If Start found no keys, watches can no longer start from an earlier revision: no client
+// can have read one, and kube-apiserver's watch caches do not reach back to that time
+// either.
 func (s *Store) EndBootstrap() {
 	s.applyMu.Lock()
 	defer s.applyMu.Unlock()
-	s.oldest.Store(firstWritten)
+	s.oldestWatch.Store(firstWritten)
 	if s.wasEmpty {
-		s.oldest.Store(s.applied.current())
+		s.oldestWatch.Store(s.applied.current())
 	}
 }
 
 // Close ends all watches and goroutines and stops the embedded etcd.
 func (s *Store) Close() error {
 	s.closed.Do(func() {
-		s.cancel() // first, for what holds the lock may be waiting for etcd
+		s.cancel() // first, because the holder of applyMu may be waiting for etcd
 		s.applyMu.Lock()
 		for _, c := range s.routes {
 			c.endWatches(ErrClosed)
@@ -193,15 +193,15 @@ func (s *Store) Close() error {
 	return s.result
 }
 
-// Client is the connection to etcd that the store uses.
+// Client returns the connection to etcd that the store uses.
 func (s *Store) Client() *clientv3.Client { return s.client }
 
-// Err tells when the embedded etcd cannot go on; the store is of no more use
-// then and should be closed.
-func (s *Store) Err() <-chan error { return s.fatal }
+// Err returns a channel that receives an error when the embedded etcd has failed for good.
+// The store is then unusable and should be closed.
+func (s *Store) Err() <-chan error { return s.fatalErrors }
 
-// spawn runs f in a goroutine that Close waits for. After Close it runs f at
-// once: s.ctx is done then, so that f does not take long.
+// spawn runs f in a goroutine that Close waits for. After Close it runs f synchronously; f
+// returns soon then, because s.ctx is done.
 func (s *Store) spawn(f func()) {
 	s.spawnMu.Lock()
 	if s.ended {
@@ -217,24 +217,24 @@ func (s *Store) spawn(f func()) {
 	}()
 }
 
-func (s *Store) die(err error) {
+func (s *Store) reportFatal(err error) {
 	select {
-	case s.fatal <- err:
+	case s.fatalErrors <- err:
 	default:
 	}
 }
 
-// watchServer tells of an embedded etcd that stops by itself.
-func (s *Store) watchServer() {
+// awaitServerStop reports an embedded etcd that stops on its own.
+func (s *Store) awaitServerStop() {
 	select {
 	case <-s.ctx.Done():
 	case <-s.embedded.server.StopNotify():
-		s.die(errors.New("etcd has stopped"))
+		s.reportFatal(errors.New("etcd has stopped"))
 	}
 }
 
-// readError is the function of that name, but that everything fails in a way
-// of its own once the store is closed.
+// readError converts an error of a read by the function readError, but returns ErrClosed
+// after Close.
 func (s *Store) readError(err error) error {
 	if err != nil && s.ctx.Err() != nil {
 		return ErrClosed

@@ -14,12 +14,12 @@ import (
 )
 
 func TestWriteAndRead(t *testing.T) {
-	s, c := start(t, Options{})
+	s, c := startStore(t, Options{})
 	ctx := t.Context()
 	if _, err := c.Get(ctx, "a/x", Read{}); !errors.Is(err, ErrNotFound) {
-		t.Fatalf("get of nothing: %v", err)
+		t.Fatalf("get of a missing key: %v", err)
 	}
-	made := create(t, c, "a/x", "1")
+	made := mustCreate(t, c, "a/x", "1")
 	if _, err := c.Create(ctx, "a/x", configMap("a/x", "2"), 0); !errors.Is(err, ErrExists) {
 		t.Errorf("second create: %v", err)
 	}
@@ -28,19 +28,19 @@ func TestWriteAndRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != made {
-		t.Errorf("the cache has another item than the write made")
+		t.Errorf("the cache has another item than the write returned")
 	}
 	if o, _ := got.Object(); o.GetResourceVersion() != fmt.Sprint(got.Revision()) || got.Namespace() != "a" || got.Name() != "x" {
 		t.Errorf("resourceVersion %s, revision %d, %s %s", o.GetResourceVersion(), got.Revision(), got.Namespace(), got.Name())
 	}
-	if same := update(t, c, got, "1"); same != got {
+	if same := mustUpdate(t, c, got, "1"); same != got {
 		t.Errorf("an update that changes nothing made a new version")
 	}
-	second := update(t, c, got, "2")
-	if second.Revision() <= got.Revision() || value(t, second) != "2" {
-		t.Errorf("update: %d %s", second.Revision(), value(t, second))
+	second := mustUpdate(t, c, got, "2")
+	if second.Revision() <= got.Revision() || configMapValue(t, second) != "2" {
+		t.Errorf("update: %d %s", second.Revision(), configMapValue(t, second))
 	}
-	for _, stale := range []string{"1", "3"} { // with and without a change
+	for _, stale := range []string{"1", "3"} { // without and with a change
 		var conflict *ConflictError
 		if _, err := c.Update(ctx, got, configMap("a/x", stale), 0); !errors.As(err, &conflict) || conflict.Current.Revision() != second.Revision() {
 			t.Errorf("stale update: %v", err)
@@ -50,18 +50,18 @@ func TestWriteAndRead(t *testing.T) {
 	if _, err := c.Delete(ctx, got); !errors.As(err, &conflict) {
 		t.Errorf("stale delete: %v", err)
 	}
-	gone := remove(t, c, second)
-	if gone.Revision() <= second.Revision() || value(t, gone) != "2" {
-		t.Errorf("delete: %d %s", gone.Revision(), value(t, gone))
+	gone := mustDelete(t, c, second)
+	if gone.Revision() <= second.Revision() || configMapValue(t, gone) != "2" {
+		t.Errorf("delete: %d %s", gone.Revision(), configMapValue(t, gone))
 	}
 	if _, err := c.Get(ctx, "a/x", Read{}); !errors.Is(err, ErrNotFound) {
-		t.Errorf("get of what was deleted: %v", err)
+		t.Errorf("get of a deleted key: %v", err)
 	}
 	if _, err := c.Delete(ctx, second); !errors.Is(err, ErrNotFound) {
 		t.Errorf("second delete: %v", err)
 	}
 	if _, err := c.Update(ctx, second, configMap("a/x", "9"), 0); !errors.Is(err, ErrNotFound) {
-		t.Errorf("update of what was deleted: %v", err)
+		t.Errorf("update of a deleted key: %v", err)
 	}
 	if rev, err := s.Revision(ctx); err != nil || rev != gone.Revision() {
 		t.Errorf("revision %d, %v, want %d", rev, err, gone.Revision())
@@ -72,7 +72,7 @@ func TestWriteAndRead(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
-	_, c := start(t, Options{})
+	_, c := startStore(t, Options{})
 	_, err := c.Create(t.Context(), "a/x", configMap("a/x", strings.Repeat("x", 2<<20)), 0)
 	if !errors.Is(err, ErrTooLarge) || err.Error() != "etcdserver: request is too large" {
 		t.Error(err)
@@ -80,14 +80,14 @@ func TestTooLarge(t *testing.T) {
 }
 
 func TestTTL(t *testing.T) {
-	s, c := start(t, Options{})
-	w := watch(t, c, WatchOptions{})
+	s, c := startStore(t, Options{})
+	w := mustWatch(t, c, WatchOptions{})
 	for _, key := range []string{"a/x", "a/y"} {
 		if _, err := c.Create(t.Context(), key, configMap(key, ""), time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}
-	events := next(t, w, 4)
+	events := nextEvents(t, w, 4)
 	if events[2].Type != Deleted || events[3].Type != Deleted {
 		t.Errorf("%v", events)
 	}
@@ -102,17 +102,17 @@ func TestTTL(t *testing.T) {
 	}
 }
 
-// TestBadValue: a value that cannot be decoded is an item; a list that verifies reports
-// it, a watch skips it and ends when it is deleted.
+// TestBadValue stores a value that cannot be decoded. It is an item; a list with Verify
+// reports it, and a watch skips it and ends when it is deleted.
 func TestBadValue(t *testing.T) {
-	s, c := start(t, Options{})
-	w := watch(t, c, WatchOptions{})
+	s, c := startStore(t, Options{})
+	w := mustWatch(t, c, WatchOptions{})
 	if _, err := s.Client().Put(t.Context(), "/registry/configmaps/a/x", "no JSON"); err != nil {
 		t.Fatal(err)
 	}
-	good := create(t, c, "a/y", "1")
-	for e := next(t, w, 1)[0]; e.Item.Key() != good.Key(); e = next(t, w, 1)[0] {
-		if e.Item.Corrupt() == nil { // nobody had decoded the value when it was sent
+	good := mustCreate(t, c, "a/y", "1")
+	for e := nextEvents(t, w, 1)[0]; e.Item.Key() != good.Key(); e = nextEvents(t, w, 1)[0] {
+		if e.Item.Corrupt() == nil { // the value had not been decoded when it was sent
 			t.Errorf("%v", e)
 		}
 	}
@@ -126,8 +126,8 @@ func TestBadValue(t *testing.T) {
 	if i.Labels() != nil || i.Fields() != nil || string(i.Value()) != "no JSON" {
 		t.Errorf("%v %v", i.Labels(), i.Fields())
 	}
-	if got := list(t, c, ListOptions{}); len(got.Items) != 2 {
-		t.Errorf("listed %v", keys(got))
+	if got := mustList(t, c, ListOptions{}); len(got.Items) != 2 {
+		t.Errorf("listed %v", listedKeys(got))
 	}
 	verified := func(o ListOptions, want int) {
 		t.Helper()
@@ -138,7 +138,7 @@ func TestBadValue(t *testing.T) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	for range 2 { // before and after it is known
+	for range 2 { // before and after it was decoded
 		verified(ListOptions{}, 1)
 		verified(ListOptions{Limit: 1}, 1)
 		verified(ListOptions{Key: "a/x"}, 1)
@@ -147,7 +147,7 @@ func TestBadValue(t *testing.T) {
 		verified(ListOptions{After: "a/x"}, 0)
 		verified(ListOptions{Read: Read{Match: Exact, Revision: i.Revision()}}, 1)
 	}
-	remove(t, c, i)
+	mustDelete(t, c, i)
 	verified(ListOptions{}, 0)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -168,37 +168,37 @@ func TestBadValue(t *testing.T) {
 
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
-	s, c := start(t, Options{Dir: dir})
-	first := create(t, c, "a/x", "1")
+	s, c := startStore(t, Options{Dir: dir})
+	first := mustCreate(t, c, "a/x", "1")
 	if _, err := Open(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("second open: %v", err)
 	}
-	old := update(t, c, first, "2")
+	old := mustUpdate(t, c, first, "2")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Get(t.Context(), "a/x", Read{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("get after close: %v", err)
 	}
-	_, c = start(t, Options{Dir: dir})
+	_, c = startStore(t, Options{Dir: dir})
 	got, err := c.Get(t.Context(), "a/x", Read{})
-	if err != nil || got.Revision() != old.Revision() || value(t, got) != "2" {
+	if err != nil || got.Revision() != old.Revision() || configMapValue(t, got) != "2" {
 		t.Fatalf("%v %v", got, err)
 	}
 	// The history is still in etcd.
-	w := watch(t, c, WatchOptions{Revision: first.Revision()})
-	if e := next(t, w, 1)[0]; e.Type != Modified || e.Revision != old.Revision() {
+	w := mustWatch(t, c, WatchOptions{Revision: first.Revision()})
+	if e := nextEvents(t, w, 1)[0]; e.Type != Modified || e.Revision != old.Revision() {
 		t.Errorf("%v", e)
 	}
-	l := list(t, c, ListOptions{Read: Read{Exact, first.Revision()}})
-	if len(l.Items) != 1 || value(t, l.Items[0]) != "1" || l.Revision != first.Revision() {
+	l := mustList(t, c, ListOptions{Read: Read{Exact, first.Revision()}})
+	if len(l.Items) != 1 || configMapValue(t, l.Items[0]) != "1" || l.Revision != first.Revision() {
 		t.Errorf("%v", l)
 	}
 }
 
 func TestEphemeral(t *testing.T) {
 	dir := t.TempDir() + "/data"
-	s, _ := start(t, Options{Dir: dir, Ephemeral: true})
+	s, _ := startStore(t, Options{Dir: dir, Ephemeral: true})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -243,17 +243,17 @@ func TestManyStores(t *testing.T) {
 	var wg sync.WaitGroup
 	for range stores {
 		wg.Go(func() {
-			_, c := start(t, Options{})
-			w := watch(t, c, WatchOptions{})
-			create(t, c, "a/x", "1")
-			next(t, w, 1)
+			_, c := startStore(t, Options{})
+			w := mustWatch(t, c, WatchOptions{})
+			mustCreate(t, c, "a/x", "1")
+			nextEvents(t, w, 1)
 		})
 	}
 	wg.Wait()
 }
 
 func TestLateCollection(t *testing.T) {
-	s, c := start(t, Options{})
+	s, c := startStore(t, Options{})
 	ctx := t.Context()
 	for n := range 3 {
 		if _, err := s.Client().Put(ctx, fmt.Sprintf("/registry/example.com/widgets/a/w%d", n), "{}"); err != nil {
@@ -266,14 +266,14 @@ func TestLateCollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := list(t, widgets, ListOptions{}); len(l.Items) != 3 {
-		t.Errorf("%v", keys(l))
+	if l := mustList(t, widgets, ListOptions{}); len(l.Items) != 3 {
+		t.Errorf("%v", listedKeys(l))
 	}
-	w := watch(t, widgets, WatchOptions{})
-	create(t, widgets, "a/w3", "")
-	next(t, w, 1)
-	if l := list(t, c, ListOptions{}); len(l.Items) != 0 {
-		t.Errorf("in the other collection: %v", keys(l))
+	w := mustWatch(t, widgets, WatchOptions{})
+	mustCreate(t, widgets, "a/w3", "")
+	nextEvents(t, w, 1)
+	if l := mustList(t, c, ListOptions{}); len(l.Items) != 0 {
+		t.Errorf("in the other collection: %v", listedKeys(l))
 	}
 	if _, err := s.Collection(cfg); err == nil {
 		t.Error("registered twice")
@@ -285,17 +285,17 @@ func TestLateCollection(t *testing.T) {
 	if widgets, err = s.Collection(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if l := list(t, widgets, ListOptions{}); len(l.Items) != 4 {
-		t.Errorf("%v", keys(l))
+	if l := mustList(t, widgets, ListOptions{}); len(l.Items) != 4 {
+		t.Errorf("%v", listedKeys(l))
 	}
 }
 
 func TestReusesItemsOfWrites(t *testing.T) {
-	_, c := start(t, Options{})
-	w := watch(t, c, WatchOptions{})
-	made := create(t, c, "a/x", "1")
-	gone := remove(t, c, made)
-	events := next(t, w, 2)
+	_, c := startStore(t, Options{})
+	w := mustWatch(t, c, WatchOptions{})
+	made := mustCreate(t, c, "a/x", "1")
+	gone := mustDelete(t, c, made)
+	events := nextEvents(t, w, 2)
 	if events[0].Item != made || events[1].Item != gone {
 		t.Error("the watch brought other items than the writes returned")
 	}
@@ -307,8 +307,8 @@ func TestReusesItemsOfWrites(t *testing.T) {
 }
 
 func TestClient(t *testing.T) {
-	s, c := start(t, Options{Prefix: "other/place/"})
-	create(t, c, "a/x", "1")
+	s, c := startStore(t, Options{Prefix: "other/place/"})
+	mustCreate(t, c, "a/x", "1")
 	resp, err := s.Client().Get(t.Context(), "/other/place/configmaps/a/x", clientv3.WithKeysOnly())
 	if err != nil || len(resp.Kvs) != 1 {
 		t.Errorf("%v %v", resp, err)

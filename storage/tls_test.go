@@ -21,26 +21,26 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// authority makes certificates.
-type authority struct {
+// testAuthority issues certificates.
+type testAuthority struct {
 	t    *testing.T
 	dir  string
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	file string // of its own certificate
+	file string // its own certificate
 }
 
-func newAuthority(t *testing.T) *authority {
+func newAuthority(t *testing.T) *testAuthority {
 	t.Helper()
-	a := &authority{t: t, dir: t.TempDir()}
+	a := &testAuthority{t: t, dir: t.TempDir()}
 	template := &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	a.file, _ = a.issue("ca", template)
 	return a
 }
 
-// issue writes a certificate and its key, signed by the authority or, for the
-// first, by itself.
-func (a *authority) issue(name string, template *x509.Certificate) (cert, key string) {
+// issue writes a certificate and its key. The first one is self-signed, the others are
+// signed by the authority.
+func (a *testAuthority) issue(name string, template *x509.Certificate) (cert, key string) {
 	a.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -75,17 +75,16 @@ func (a *authority) issue(name string, template *x509.Certificate) (cert, key st
 	return cert, key
 }
 
-// leaf is a certificate for etcd or for a client of it.
-func leaf() *x509.Certificate {
+// leafTemplate returns a certificate template for etcd or its client.
+func leafTemplate() *x509.Certificate {
 	return &x509.Certificate{
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 }
 
-// secureEtcd starts an etcd that asks for client certificates, and returns its
-// address.
-func secureEtcd(t *testing.T, a *authority) string {
+// secureEtcd starts an etcd that requires client certificates, and returns its address.
+func secureEtcd(t *testing.T, a *testAuthority) string {
 	t.Helper()
 	cfg := embed.NewConfig()
 	cfg.Dir, cfg.LogLevel = t.TempDir(), "panic"
@@ -94,7 +93,7 @@ func secureEtcd(t *testing.T, a *authority) string {
 	client := []url.URL{{Scheme: "https", Host: "127.0.0.1:0"}}
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = client, client
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
-	cert, key := a.issue("etcd", leaf())
+	cert, key := a.issue("etcd", leafTemplate())
 	cfg.ClientTLSInfo = transport.TLSInfo{CertFile: cert, KeyFile: key, TrustedCAFile: a.file, ClientCertAuth: true}
 	e, err := embed.StartEtcd(cfg)
 	if err != nil {
@@ -109,23 +108,23 @@ func secureEtcd(t *testing.T, a *authority) string {
 	return "https://" + e.Clients[0].Addr().String()
 }
 
-// TestTLS uses an etcd over TLS, the second of two endpoints where nobody
-// answers at the first, and says what is wrong with credentials.
+// TestTLS connects over TLS to the second of two endpoints, the first of which does not
+// respond, and checks the errors for wrong credentials.
 func TestTLS(t *testing.T) {
 	a := newAuthority(t)
 	addr := secureEtcd(t, a)
-	cert, key := a.issue("client", leaf())
+	cert, key := a.issue("client", leafTemplate())
 	o := Options{Servers: []string{"https://127.0.0.1:1", addr}, CAFile: a.file, CertFile: cert, KeyFile: key}
-	_, c := start(t, o)
-	w := watch(t, c, WatchOptions{})
-	made := create(t, c, "a/x", "1")
-	next(t, w, 1)
+	_, c := startStore(t, o)
+	w := mustWatch(t, c, WatchOptions{})
+	made := mustCreate(t, c, "a/x", "1")
+	nextEvents(t, w, 1)
 	if i, err := c.Get(t.Context(), "a/x", Read{}); err != nil || i.Revision() != made.Revision() {
 		t.Errorf("%v %v", i, err)
 	}
 
 	other := newAuthority(t)
-	otherCert, otherKey := other.issue("client", leaf())
+	otherCert, otherKey := other.issue("client", leafTemplate())
 	for name, c := range map[string]struct {
 		o    Options
 		want string
@@ -144,7 +143,7 @@ func TestTLS(t *testing.T) {
 			defer cancel()
 			s, err := Open(ctx, c.o)
 			if err == nil {
-				t.Error("it opens", s.Close())
+				t.Error("opened with wrong credentials", s.Close())
 			} else if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %s", err, c.want)
 			}

@@ -7,8 +7,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Value reads what is under a key that belongs to no collection, below the
-// prefix, and its revision; 0 when there is nothing.
+// Value reads a key that belongs to no collection, below the prefix. It returns the value
+// and its revision, which is 0 if the key does not exist.
 func (s *Store) Value(ctx context.Context, key string) (value []byte, revision int64, err error) {
 	got, err := s.client.Get(ctx, s.opts.Prefix+"/"+key)
 	if err != nil {
@@ -20,8 +20,8 @@ func (s *Store) Value(ctx context.Context, key string) (value []byte, revision i
 	return got.Kvs[0].Value, got.Kvs[0].ModRevision, nil
 }
 
-// SetValue writes such a key if it is still at revision (0: if there is
-// nothing), and tells whether it was.
+// SetValue writes a key that belongs to no collection if it is still at revision (0 if it
+// does not exist), and reports whether it did.
 func (s *Store) SetValue(ctx context.Context, key string, revision int64, value []byte) (bool, error) {
 	full := s.opts.Prefix + "/" + key
 	done, err := s.client.Txn(ctx).

@@ -14,9 +14,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Watch begins to watch; the watch ends when ctx is done, when the deadline is
-// reached or with Stop. A CompactedError says that the changes after
-// o.Revision are not all there any more.
+// Watch starts a watch. It ends when ctx is done, at the deadline or by Stop. Watch returns
+// a CompactedError if some changes after o.Revision are no longer available.
 func (c *Collection) Watch(ctx context.Context, o WatchOptions) (*Watcher, error) {
 	if o.Prefix != "" && strings.IndexByte(o.Prefix, '/') != len(o.Prefix)-1 {
 		return nil, fmt.Errorf("storage: cannot watch the prefix %q, it must be one name and a slash", o.Prefix)
@@ -24,13 +23,13 @@ func (c *Collection) Watch(ctx context.Context, o WatchOptions) (*Watcher, error
 	if o.Revision > 0 {
 		return c.watchFrom(ctx, &o)
 	}
-	if err := c.fresh(ctx, o.Read); err != nil {
+	if err := c.waitFresh(ctx, o.Read); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// What was applied is taken before the state is looked at, as in latest;
-	// nothing can come in between while the lock is held.
+	// The applied revision is loaded before the state, as in latest; the lock is held, so no
+	// change comes between the two.
 	rev := c.store.applied.current()
 	if err := c.watchable(); err != nil {
 		return nil, err
@@ -39,29 +38,29 @@ func (c *Collection) Watch(ctx context.Context, o WatchOptions) (*Watcher, error
 	if o.Initial {
 		w.initial = c.current.Load()
 	}
-	c.begin(ctx, w)
+	c.startWatch(ctx, w)
 	return w, nil
 }
 
-// watchFrom begins with the changes after o.Revision. Those from before the
-// window are read from etcd's own history and put into the window, so that all
-// who ask for about the same have the use of it.
+// watchFrom starts a watch with the changes after o.Revision. Changes from before the window
+// are read from etcd's history and added to the window, so that other watches from about the
+// same revision share them.
 func (c *Collection) watchFrom(ctx context.Context, o *WatchOptions) (*Watcher, error) {
-	if oldest := max(c.oldest, c.store.oldest.Load()); o.Revision < oldest {
+	if oldest := max(c.oldestWatch, c.store.oldestWatch.Load()); o.Revision < oldest {
 		return nil, &CompactedError{Wanted: o.Revision, Compacted: oldest}
 	}
 	if w, _, err := c.tryWatch(ctx, o, o.Revision, nil); w != nil || err != nil {
 		return w, err
 	}
-	c.extend.Lock()
-	defer c.extend.Unlock()
+	c.historyMu.Lock()
+	defer c.historyMu.Unlock()
 	var older []*transition
 	for from := o.Revision; ; {
 		w, since, err := c.tryWatch(ctx, o, from, older)
 		if w != nil || err != nil {
 			return w, err
 		}
-		more, err := c.history(ctx, from, since)
+		more, err := c.readHistory(ctx, from, since)
 		if err != nil {
 			return nil, err
 		}
@@ -69,9 +68,9 @@ func (c *Collection) watchFrom(ctx context.Context, o *WatchOptions) (*Watcher, 
 	}
 }
 
-// tryWatch begins the watch if the window, together with older, which are the
-// changes after o.Revision up to from, reaches back far enough. If not, it
-// returns where the window begins.
+// tryWatch starts the watch if the window reaches back to o.Revision, extended by older,
+// which are the changes after o.Revision up to from. Otherwise it returns the revision after
+// which the window begins.
 func (c *Collection) tryWatch(ctx context.Context, o *WatchOptions, from int64, older []*transition) (*Watcher, int64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,28 +86,28 @@ func (c *Collection) tryWatch(ctx context.Context, o *WatchOptions, from int64, 
 	}
 	w := newWatcher(c, *o, o.Revision)
 	w.backlog = c.window.after(o.Revision)
-	c.begin(ctx, w)
+	c.startWatch(ctx, w)
 	return w, since, nil
 }
 
-// watchable tells why the collection cannot be watched; c.mu is held.
+// watchable returns an error if the collection cannot be watched; the caller holds c.mu.
 func (c *Collection) watchable() error {
 	switch {
 	case c.ended != nil:
 		return c.ended
 	case c.working == nil:
-		return fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.kind().Prefix)
+		return fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.config().Prefix)
 	}
 	return nil
 }
 
-// begin lets the watcher have what is applied from now on; c.mu is held.
-func (c *Collection) begin(ctx context.Context, w *Watcher) {
+// startWatch has w receive all changes that are applied from now on; the caller holds c.mu.
+func (c *Collection) startWatch(ctx context.Context, w *Watcher) {
 	c.fanout.add(w)
 	w.unhook = context.AfterFunc(ctx, w.Stop)
 }
 
-// endWatches ends the watches that there are and refuses further ones.
+// endWatches ends all watches with err and makes later ones fail with it.
 func (c *Collection) endWatches(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,23 +115,23 @@ func (c *Collection) endWatches(err error) {
 	c.fanout.end(err)
 }
 
-// history reads the changes after rev and up to end from etcd.
-func (c *Collection) history(ctx context.Context, rev, end int64) ([]*transition, error) {
-	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+// readHistory reads the changes after rev, up to and including end, from etcd.
+func (c *Collection) readHistory(ctx context.Context, rev, end int64) ([]*transition, error) {
+	ctx, cancel := context.WithTimeout(ctx, historyReadTimeout)
 	defer cancel()
-	// Metadata of its own gives the watch a stream of its own, so that the
-	// progress asked for is that of this watch.
-	ctx = metadata.AppendToOutgoingContext(ctx, "history", fmt.Sprint(c.kind().Prefix, rev))
+	// Distinct metadata gives the watch its own gRPC stream, so that progress notifications
+	// are for this watch.
+	ctx = metadata.AppendToOutgoingContext(ctx, "history", fmt.Sprint(c.config().Prefix, rev))
 	watch := c.store.client.Watch(ctx, c.prefix, clientv3.WithPrefix(), clientv3.WithPrevKV(),
 		clientv3.WithRev(rev+1), clientv3.WithCreatedNotify())
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
-	h := past{of: c, last: map[string]*Item{}}
+	h := historyReader{collection: c, last: map[string]*Item{}}
 	for {
 		select {
 		case resp, ok := <-watch:
 			if !ok {
-				return nil, contextOr(ctx, ErrUnavailable)
+				return nil, causeOr(ctx, ErrUnavailable)
 			}
 			if resp.CompactRevision > 0 || errors.Is(resp.Err(), rpctypes.ErrCompacted) {
 				return nil, &CompactedError{Wanted: rev, Compacted: resp.CompactRevision}
@@ -156,27 +155,27 @@ func (c *Collection) history(ctx context.Context, rev, end int64) ([]*transition
 		case <-tick.C:
 		}
 		if err := c.store.client.RequestProgress(ctx); err != nil {
-			return nil, c.storedError(ctx, err, rev)
+			return nil, c.etcdReadError(ctx, err, rev)
 		}
 	}
 }
 
-// historyTimeout bounds the reading of history for a watch.
-const historyTimeout = 30 * time.Second
+// historyReadTimeout is the maximum duration of reading history for a watch.
+const historyReadTimeout = 30 * time.Second
 
-// past makes transitions of etcd's events.
-type past struct {
-	of      *Collection
-	last    map[string]*Item // of each key
-	changes []*transition
+// historyReader converts etcd events to transitions.
+type historyReader struct {
+	collection *Collection
+	last       map[string]*Item // of each key
+	changes    []*transition
 }
 
-func (h *past) add(e *clientv3.Event) {
-	key := strings.TrimPrefix(string(e.Kv.Key), h.of.prefix)
+func (h *historyReader) add(e *clientv3.Event) {
+	key := strings.TrimPrefix(string(e.Kv.Key), h.collection.prefix)
 	rev := e.Kv.ModRevision
 	prev := h.last[key]
 	if prev == nil && e.PrevKv != nil {
-		prev = h.of.item(key, (*mvccpb.KeyValue)(e.PrevKv))
+		prev = h.collection.item(key, (*mvccpb.KeyValue)(e.PrevKv))
 	}
 	t := &transition{rev: rev, prev: prev}
 	if e.Type == clientv3.EventTypeDelete {
@@ -184,13 +183,13 @@ func (h *past) add(e *clientv3.Event) {
 		if prev == nil {
 			return
 		}
-		t.item, t.deleted = prev.at(rev), true
+		t.item, t.deleted = prev.atRevision(rev), true
 	} else {
-		t.item = h.of.item(key, e.Kv)
+		t.item = h.collection.item(key, e.Kv)
 		h.last[key] = t.item
 	}
 	h.changes = append(h.changes, t)
 }
 
-// indexed tells whether a field is one of those with an index.
-func (c *Collection) indexed(field string) bool { return slices.Contains(c.kind().Index, field) }
+// indexed reports whether the field has an index.
+func (c *Collection) indexed(field string) bool { return slices.Contains(c.config().Index, field) }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// see writes events as text: the type's sign, the key, the value.
-func see(t *testing.T, events []Event) (s string) {
+// describeEvents returns events as text: the sign of the type, the key, the value.
+func describeEvents(t *testing.T, events []Event) (s string) {
 	t.Helper()
 	for _, e := range events {
 		switch {
@@ -22,33 +22,33 @@ func see(t *testing.T, events []Event) (s string) {
 			if e.Item.Revision() != e.Revision {
 				t.Errorf("item at %d in an event at %d", e.Item.Revision(), e.Revision)
 			}
-			s += "+~-"[e.Type:e.Type+1] + e.Item.Key() + "=" + value(t, e.Item) + " "
+			s += "+~-"[e.Type:e.Type+1] + e.Item.Key() + "=" + configMapValue(t, e.Item) + " "
 		}
 	}
 	return s
 }
 
-// TestLastEvents: a watch that ends because there is nothing more to come tells
-// first of what came before.
+// TestLastEvents checks that a watch which the store ends delivers the changes from before
+// its end.
 func TestLastEvents(t *testing.T) {
 	for name, end := range map[string]func(*Collection){
 		"closed":       func(c *Collection) { c.Close() },
 		"reconfigured": func(c *Collection) { c.Reconfigure(configMaps()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, c := start(t, Options{})
-			w := watch(t, c, WatchOptions{})
-			create(t, c, "a/x", "1")
-			next(t, w, 1)
-			create(t, c, "a/y", "1")
-			remove(t, c, create(t, c, "a/z", "1"))
-			list(t, c, ListOptions{}) // when all is in the cache
+			_, c := startStore(t, Options{})
+			w := mustWatch(t, c, WatchOptions{})
+			mustCreate(t, c, "a/x", "1")
+			nextEvents(t, w, 1)
+			mustCreate(t, c, "a/y", "1")
+			mustDelete(t, c, mustCreate(t, c, "a/z", "1"))
+			mustList(t, c, ListOptions{}) // waits for the cache
 			end(c)
-			if events := next(t, w, 3); events[0].Item.Key() != "a/y" || events[2].Type != Deleted {
+			if events := nextEvents(t, w, 3); events[0].Item.Key() != "a/y" || events[2].Type != Deleted {
 				t.Errorf("got %v", events)
 			}
 			if events, err := w.Next(t.Context()); err == nil {
-				t.Errorf("goes on with %v", events)
+				t.Errorf("continues with %v", events)
 			}
 		})
 	}
@@ -70,33 +70,33 @@ func TestWatchSelections(t *testing.T) {
 		"field": {WatchOptions{Field: "node", Value: "1"}, "+a/y=1 -a/y=1 "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, c := start(t, Options{})
-			x := create(t, c, "a/x", "1")
-			w := watch(t, c, tt.o)
+			_, c := startStore(t, Options{})
+			x := mustCreate(t, c, "a/x", "1")
+			w := mustWatch(t, c, tt.o)
 			node := configMap("a/y", "1")
 			node.Data["node"] = "1"
 			y, err := c.Create(t.Context(), "a/y", node, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			create(t, c, "b/x", "1", "color", "red")
-			from := watch(t, c, WatchOptions{Revision: x.Revision(), Prefix: tt.o.Prefix, Key: tt.o.Key, Field: tt.o.Field, Value: tt.o.Value, Filter: tt.o.Filter})
-			x = update(t, c, x, "2", "color", "red")
-			x = update(t, c, x, "3", "color", "red")
-			x = update(t, c, x, "4", "color", "blue")
-			remove(t, c, y)
-			remove(t, c, x)
+			mustCreate(t, c, "b/x", "1", "color", "red")
+			from := mustWatch(t, c, WatchOptions{Revision: x.Revision(), Prefix: tt.o.Prefix, Key: tt.o.Key, Field: tt.o.Field, Value: tt.o.Value, Filter: tt.o.Filter})
+			x = mustUpdate(t, c, x, "2", "color", "red")
+			x = mustUpdate(t, c, x, "3", "color", "red")
+			x = mustUpdate(t, c, x, "4", "color", "blue")
+			mustDelete(t, c, y)
+			mustDelete(t, c, x)
 			n := 0
 			for _, r := range tt.want {
 				if r == ' ' {
 					n++
 				}
 			}
-			if got := see(t, next(t, w, n)); got != tt.want {
+			if got := describeEvents(t, nextEvents(t, w, n)); got != tt.want {
 				t.Errorf("saw %s, want %s", got, tt.want)
 			}
 			if !tt.o.Initial {
-				if got := see(t, next(t, from, n)); got != tt.want {
+				if got := describeEvents(t, nextEvents(t, from, n)); got != tt.want {
 					t.Errorf("from a revision saw %s, want %s", got, tt.want)
 				}
 			}
@@ -104,29 +104,29 @@ func TestWatchSelections(t *testing.T) {
 	}
 }
 
-// TestWatchFromAhead begins at a revision that the cache has not reached.
+// TestWatchFromAhead starts a watch at a revision that the cache has not reached.
 func TestWatchFromAhead(t *testing.T) {
-	s, c := start(t, Options{})
-	x := create(t, c, "a/x", "1")
+	s, c := startStore(t, Options{})
+	x := mustCreate(t, c, "a/x", "1")
 	if _, err := c.Get(t.Context(), "a/x", Read{}); err != nil {
 		t.Fatal(err)
 	}
-	s.applyMu.Lock() // holds up the cache
-	x = update(t, c, x, "2")
-	w := watch(t, c, WatchOptions{Revision: x.Revision()})
+	s.applyMu.Lock() // stops the cache
+	x = mustUpdate(t, c, x, "2")
+	w := mustWatch(t, c, WatchOptions{Revision: x.Revision()})
 	s.applyMu.Unlock()
-	update(t, c, x, "3")
-	if got := see(t, next(t, w, 1)); got != "~a/x=3 " {
+	mustUpdate(t, c, x, "3")
+	if got := describeEvents(t, nextEvents(t, w, 1)); got != "~a/x=3 " {
 		t.Error(got)
 	}
 }
 
 func TestBookmarks(t *testing.T) {
-	_, c := start(t, Options{})
-	w := watch(t, c, WatchOptions{Prefix: "b/", Bookmarks: true, BookmarkEvery: 20 * time.Millisecond})
-	rev := create(t, c, "a/x", "").Revision()
-	for { // until the change of another namespace is covered
-		e := next(t, w, 1)[0]
+	_, c := startStore(t, Options{})
+	w := mustWatch(t, c, WatchOptions{Prefix: "b/", Bookmarks: true, BookmarkEvery: 20 * time.Millisecond})
+	rev := mustCreate(t, c, "a/x", "").Revision()
+	for { // until the bookmark covers the change in another namespace
+		e := nextEvents(t, w, 1)[0]
 		if e.Type != Bookmark || e.End {
 			t.Fatal(e)
 		}
@@ -137,10 +137,10 @@ func TestBookmarks(t *testing.T) {
 }
 
 func TestDeadline(t *testing.T) {
-	_, c := start(t, Options{})
+	_, c := startStore(t, Options{})
 	deadline := time.Now().Add(bookmarkBefore + 50*time.Millisecond)
-	w := watch(t, c, WatchOptions{Bookmarks: true, Deadline: deadline})
-	if e := next(t, w, 1)[0]; e.Type != Bookmark || time.Now().After(deadline) {
+	w := mustWatch(t, c, WatchOptions{Bookmarks: true, Deadline: deadline})
+	if e := nextEvents(t, w, 1)[0]; e.Type != Bookmark || time.Now().After(deadline) {
 		t.Error(e)
 	}
 	if _, err := w.Next(t.Context()); err != io.EOF || time.Now().Before(deadline) {
@@ -149,13 +149,13 @@ func TestDeadline(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	s, c := start(t, Options{})
+	s, c := startStore(t, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	w, err := c.Watch(ctx, WatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	create(t, c, "a/x", "1")
+	mustCreate(t, c, "a/x", "1")
 	if e := <-w.Events(); e.Type != Added {
 		t.Error(e)
 	}
@@ -163,7 +163,7 @@ func TestEvents(t *testing.T) {
 	if _, ok := <-w.Events(); ok || w.Err() != nil {
 		t.Error(w.Err())
 	}
-	closed := watch(t, c, WatchOptions{})
+	closed := mustWatch(t, c, WatchOptions{})
 	events := closed.Events()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -177,11 +177,11 @@ func TestEvents(t *testing.T) {
 }
 
 func TestSlowWatcher(t *testing.T) {
-	_, c := start(t, Options{WatchQueue: 10})
-	slow, quick := watch(t, c, WatchOptions{}), watch(t, c, WatchOptions{})
+	_, c := startStore(t, Options{WatchQueue: 10})
+	slow, quick := mustWatch(t, c, WatchOptions{}), mustWatch(t, c, WatchOptions{})
 	for n := range 12 {
-		create(t, c, fmt.Sprint("a/", n), "")
-		next(t, quick, 1)
+		mustCreate(t, c, fmt.Sprint("a/", n), "")
+		nextEvents(t, quick, 1)
 	}
 	if _, err := slow.Next(t.Context()); !errors.Is(err, ErrSlow) || !errors.Is(slow.Err(), ErrSlow) {
 		t.Error(err)
@@ -193,27 +193,27 @@ func TestSlowWatcher(t *testing.T) {
 	}
 }
 
-// TestHistory reads what the window has dropped from etcd.
+// TestHistory reads changes from etcd that the window has dropped.
 func TestHistory(t *testing.T) {
-	_, c := start(t, Options{WindowBytes: 1, WatchQueue: 5})
-	first := create(t, c, "a/x", "0")
+	_, c := startStore(t, Options{WindowBytes: 1, WatchQueue: 5})
+	first := mustCreate(t, c, "a/x", "0")
 	x := first
 	for n := 1; n < 20; n++ {
-		x = update(t, c, x, fmt.Sprint(n))
+		x = mustUpdate(t, c, x, fmt.Sprint(n))
 	}
-	create(t, c, "a/y", "1")
-	remove(t, c, x)
-	w := watch(t, c, WatchOptions{Revision: first.Revision()})
-	events := next(t, w, 21)
-	if events[0].Type != Modified || value(t, events[0].Item) != "1" || events[19].Type != Added || events[20].Type != Deleted {
-		t.Error(see(t, events))
+	mustCreate(t, c, "a/y", "1")
+	mustDelete(t, c, x)
+	w := mustWatch(t, c, WatchOptions{Revision: first.Revision()})
+	events := nextEvents(t, w, 21)
+	if events[0].Type != Modified || configMapValue(t, events[0].Item) != "1" || events[19].Type != Added || events[20].Type != Deleted {
+		t.Error(describeEvents(t, events))
 	}
 }
 
-// A watch does not reach back to before what it is of, or to before anything was
-// served.
+// A watch cannot start before the oldest revision of its collection, or before the end of
+// the bootstrap.
 func TestOldest(t *testing.T) {
-	s, c := start(t, Options{})
+	s, c := startStore(t, Options{})
 	refused := func(c *Collection, rev, oldest int64) {
 		t.Helper()
 		_, err := c.Watch(t.Context(), WatchOptions{Revision: rev})
@@ -222,16 +222,16 @@ func TestOldest(t *testing.T) {
 			t.Errorf("from %d: %v, want %d to be the oldest", rev, err, oldest)
 		}
 	}
-	x := create(t, c, "a/x", "0")
-	watch(t, c, WatchOptions{Revision: x.Revision() - 1})
-	y := create(t, c, "a/y", "0")
-	list(t, c, ListOptions{})
+	x := mustCreate(t, c, "a/x", "0")
+	mustWatch(t, c, WatchOptions{Revision: x.Revision() - 1})
+	y := mustCreate(t, c, "a/y", "0")
+	mustList(t, c, ListOptions{})
 	s.EndBootstrap()
 	refused(c, x.Revision(), y.Revision())
-	if got := see(t, next(t, watch(t, c, WatchOptions{Initial: true}), 2)); got != "+a/x=0 +a/y=0 " {
+	if got := describeEvents(t, nextEvents(t, mustWatch(t, c, WatchOptions{Initial: true}), 2)); got != "+a/x=0 +a/y=0 " {
 		t.Error(got)
 	}
-	w := create(t, c, "a/w", "0")
+	w := mustCreate(t, c, "a/w", "0")
 	cfg := configMaps()
 	cfg.Prefix, cfg.Oldest = "later", w.Revision()
 	later, err := s.Collection(cfg)
@@ -239,24 +239,24 @@ func TestOldest(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(later, y.Revision(), w.Revision())
-	z := create(t, later, "a/z", "0")
-	if got := see(t, next(t, watch(t, later, WatchOptions{Revision: z.Revision() - 1}), 1)); got != "+a/z=0 " {
+	z := mustCreate(t, later, "a/z", "0")
+	if got := describeEvents(t, nextEvents(t, mustWatch(t, later, WatchOptions{Revision: z.Revision() - 1}), 1)); got != "+a/z=0 " {
 		t.Error(got)
 	}
 }
 
-// A store that found data may have been served before.
+// A store that found data may have served clients before.
 func TestOldestAtRestart(t *testing.T) {
 	dir := t.TempDir()
-	s, c := start(t, Options{Dir: dir})
-	x := create(t, c, "a/x", "0")
-	create(t, c, "a/y", "0")
+	s, c := startStore(t, Options{Dir: dir})
+	x := mustCreate(t, c, "a/x", "0")
+	mustCreate(t, c, "a/y", "0")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, c = start(t, Options{Dir: dir})
+	s, c = startStore(t, Options{Dir: dir})
 	s.EndBootstrap()
-	if got := see(t, next(t, watch(t, c, WatchOptions{Revision: x.Revision()}), 1)); got != "+a/y=0 " {
+	if got := describeEvents(t, nextEvents(t, mustWatch(t, c, WatchOptions{Revision: x.Revision()}), 1)); got != "+a/y=0 " {
 		t.Error(got)
 	}
 	if _, err := c.Watch(t.Context(), WatchOptions{Revision: firstWritten - 1}); err == nil {
@@ -264,53 +264,53 @@ func TestOldestAtRestart(t *testing.T) {
 	}
 }
 
-// TestInterrupted cuts the etcd watch again and again.
+// TestInterrupted cancels the etcd watch repeatedly.
 func TestInterrupted(t *testing.T) {
-	s, c := start(t, Options{})
-	w := watch(t, c, WatchOptions{})
+	s, c := startStore(t, Options{})
+	w := mustWatch(t, c, WatchOptions{})
 	const changes = 200
 	var want []string
 	for n := range changes {
 		key := fmt.Sprint("a/", n)
-		create(t, c, key, "")
+		mustCreate(t, c, key, "")
 		want = append(want, key)
 		if n%10 == 0 {
-			(*s.cut.Load())()
+			(*s.cancelWatch.Load())()
 		}
 	}
-	for n, e := range next(t, w, changes) {
+	for n, e := range nextEvents(t, w, changes) {
 		if e.Type != Added || e.Item.Key() != want[n] {
 			t.Fatalf("event %d is %v of %s", n, e.Type, e.Item.Key())
 		}
 	}
 }
 
-// TestReload compacts what the cache has not seen.
+// TestReload compacts changes that the cache has not seen.
 func TestReload(t *testing.T) {
-	s, c := start(t, Options{})
-	x, y := create(t, c, "a/x", "1"), create(t, c, "a/y", "1")
-	x = update(t, c, x, "2")
-	list(t, c, ListOptions{})
-	w := watch(t, c, WatchOptions{})
+	s, c := startStore(t, Options{})
+	x, y := mustCreate(t, c, "a/x", "1"), mustCreate(t, c, "a/y", "1")
+	x = mustUpdate(t, c, x, "2")
+	mustList(t, c, ListOptions{})
+	w := mustWatch(t, c, WatchOptions{})
 	if _, err := s.client.Compact(t.Context(), x.Revision()); err != nil {
 		t.Fatal(err)
 	}
-	s.applied.rev.Store(1) // as if it had seen nothing
-	(*s.cut.Load())()
+	s.applied.rev.Store(1) // as if it had seen no change
+	(*s.cancelWatch.Load())()
 	var compacted *CompactedError
 	if _, err := watchAll(t, w); !errors.As(err, &compacted) {
 		t.Errorf("the watch ended with %v", err)
 	}
-	l := list(t, c, ListOptions{})
-	if len(l.Items) != 2 || value(t, l.Items[0]) != "2" || l.Items[1] != y {
-		t.Error(keys(l))
+	l := mustList(t, c, ListOptions{})
+	if len(l.Items) != 2 || configMapValue(t, l.Items[0]) != "2" || l.Items[1] != y {
+		t.Error(listedKeys(l))
 	}
-	w = watch(t, c, WatchOptions{})
-	create(t, c, "a/z", "")
-	next(t, w, 1)
+	w = mustWatch(t, c, WatchOptions{})
+	mustCreate(t, c, "a/z", "")
+	nextEvents(t, w, 1)
 }
 
-// watchAll reads until the watch ends.
+// watchAll reads events until the watch ends and returns their number.
 func watchAll(t *testing.T, w *Watcher) (n int, err error) {
 	for {
 		events, err := w.Next(t.Context())

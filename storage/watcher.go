@@ -9,38 +9,38 @@ import (
 	"time"
 )
 
-// Watcher gives one reader the changes of what it selects. It is read either
-// by Next or by Events, by one goroutine.
+// Watcher delivers the changes of its selection to one reader, a single goroutine that calls
+// either Next or Events.
 type Watcher struct {
-	of      *Collection
-	opts    WatchOptions
-	after   int64 // no changes up to this revision, which the cache may not have reached yet
-	indexed bool  // opts.Field is one of the collection's indexes
-	unhook  func() bool
-	most    int // length of the queue
+	collection *Collection
+	opts       WatchOptions
+	after      int64       // events up to this revision are skipped; the cache may not have reached it yet
+	indexed    bool        // opts.Field has an index
+	unhook     func() bool // releases the context.AfterFunc
+	queueLimit int         // maximum length of the queue
 
-	// Where the collection's fanout has it; guarded by Collection.mu.
-	group *group
-	place int
+	// Position in the collection's fanout; guarded by Collection.mu.
+	group      *watcherGroup
+	groupIndex int
 
 	mu     sync.Mutex
 	queue  []*transition
 	ended  bool
 	reason error
 
-	wake chan struct{} // holds one signal: there is something in the queue
+	wake chan struct{} // holds one signal: the queue is not empty
 	done chan struct{} // closed at the end
 
-	// What follows belongs to the reader.
-	initial  *state // still to be sent, from the key after from on
-	from     string
-	backlog  []*transition // from before the watch began, still to be sent
-	end      bool          // the bookmark after the initial state is still to come
-	rev      int64
-	bookmark time.Time // when the next one is due
-	timer    *time.Timer
-	spare    []*transition
-	out      []Event
+	// The fields below belong to the reader.
+	initial      *collectionState // the state to send, from the key after initialAfter on; nil when sent
+	initialAfter string
+	backlog      []*transition // the changes to send from before the start of the watch
+	endPending   bool          // the bookmark after the initial state was not sent yet
+	rev          int64
+	bookmark     time.Time // when the next periodic bookmark is due
+	timer        *time.Timer
+	spare        []*transition
+	out          []Event
 
 	once   sync.Once
 	events chan Event
@@ -48,17 +48,17 @@ type Watcher struct {
 
 const (
 	bookmarkEvery  = time.Minute
-	bookmarkBefore = 2 * time.Second // the deadline
+	bookmarkBefore = 2 * time.Second // before the deadline
 	initialBatch   = 500
 )
 
-// newWatcher makes a watcher that has seen everything up to rev.
+// newWatcher returns a watcher that starts after rev.
 func newWatcher(c *Collection, o WatchOptions, rev int64) *Watcher {
 	w := &Watcher{
-		of: c, opts: o, after: rev, rev: rev, most: c.store.opts.WatchQueue,
+		collection: c, opts: o, after: rev, rev: rev, queueLimit: c.store.opts.WatchQueue,
 		indexed: o.Field != "" && c.indexed(o.Field),
 		wake:    make(chan struct{}, 1), done: make(chan struct{}),
-		end: o.InitialEventsEnd,
+		endPending: o.InitialEventsEnd,
 	}
 	if w.opts.BookmarkEvery <= 0 {
 		w.opts.BookmarkEvery = bookmarkEvery
@@ -69,7 +69,7 @@ func newWatcher(c *Collection, o WatchOptions, rev int64) *Watcher {
 	return w
 }
 
-// schedule says when the bookmark after now is due.
+// schedule sets the time of the next bookmark after now.
 func (w *Watcher) schedule(now time.Time) {
 	w.bookmark = now.Add(w.opts.BookmarkEvery)
 	if last := w.opts.Deadline.Add(-bookmarkBefore); !w.opts.Deadline.IsZero() && now.Before(last) && w.bookmark.After(last) {
@@ -77,12 +77,13 @@ func (w *Watcher) schedule(now time.Time) {
 	}
 }
 
-// push queues a change and tells whether the watcher goes on.
+// push queues a change and reports whether the watcher still runs. It ends a watcher whose
+// queue is full.
 func (w *Watcher) push(t *transition) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.ended && len(w.queue) >= w.most {
-		w.finish(ErrSlow)
+	if !w.ended && len(w.queue) >= w.queueLimit {
+		w.finishLocked(ErrSlow)
 	}
 	if w.ended {
 		return false
@@ -95,8 +96,8 @@ func (w *Watcher) push(t *transition) bool {
 	return true
 }
 
-// finish ends the watcher; w.mu is held.
-func (w *Watcher) finish(reason error) {
+// finishLocked ends the watcher; the caller holds w.mu.
+func (w *Watcher) finishLocked(reason error) {
 	if w.ended {
 		return
 	}
@@ -105,24 +106,24 @@ func (w *Watcher) finish(reason error) {
 	close(w.done)
 }
 
-// fail ends the watcher with a reason; nil is an end that was asked for.
+// fail ends the watcher and drops its queue. reason is nil if the reader asked for the end.
 func (w *Watcher) fail(reason error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.finish(reason)
+	w.finishLocked(reason)
 }
 
-// conclude ends the watcher because there are no more changes to come; those that are
-// queued are still told.
+// conclude ends the watcher because no more changes will come. The reader still receives the
+// queued ones.
 func (w *Watcher) conclude(reason error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	rest := w.queue
-	w.finish(reason)
+	w.finishLocked(reason)
 	w.queue = rest
 }
 
-// queued tells whether there is something in the queue.
+// queued reports whether the queue has changes.
 func (w *Watcher) queued() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,13 +133,13 @@ func (w *Watcher) queued() bool {
 // Stop ends the watch.
 func (w *Watcher) Stop() {
 	w.fail(nil)
-	w.of.mu.Lock()
-	defer w.of.mu.Unlock()
-	w.of.fanout.remove(w)
+	w.collection.mu.Lock()
+	defer w.collection.mu.Unlock()
+	w.collection.fanout.remove(w)
 	w.unhook()
 }
 
-// Err tells why the watch ended: nil after Stop, the deadline or the end of its
+// Err returns why the watch ended: nil after Stop, at the deadline or at the end of its
 // context, else ErrSlow, ErrClosed, a CompactedError, a CorruptListError or a
 // CorruptDeletedError.
 func (w *Watcher) Err() error {
@@ -147,15 +148,15 @@ func (w *Watcher) Err() error {
 	return w.reason
 }
 
-// Next waits for the next events and returns them; they are valid until the
-// next call. At the end of the watch it returns Err or, if that is nil, io.EOF.
+// Next waits for events and returns them; they are valid until the next call. At the end of
+// the watch it returns Err or, if that is nil, io.EOF.
 func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	for {
 		if events := w.ready(); len(events) > 0 {
 			return events, nil
 		}
-		if w.initial != nil || len(w.backlog) > 0 || w.end {
-			continue // a part of them without anything selected
+		if w.initial != nil || len(w.backlog) > 0 || w.endPending {
+			continue // no item of this part was selected
 		}
 		if err := w.wait(ctx); err != nil {
 			return nil, err
@@ -163,12 +164,12 @@ func (w *Watcher) Next(ctx context.Context) ([]Event, error) {
 	}
 }
 
-// ready returns what can be sent now: a part of the initial state, a part of
-// the backlog, what is queued or a bookmark.
+// ready returns the next events without waiting: a part of the initial state, a part of the
+// backlog, the queued changes or a bookmark.
 func (w *Watcher) ready() []Event {
 	w.out = w.out[:0]
 	switch {
-	case w.over():
+	case w.hasEnded():
 	case w.initial != nil:
 		w.sendInitial()
 	case len(w.backlog) > 0:
@@ -176,19 +177,19 @@ func (w *Watcher) ready() []Event {
 		batch := w.backlog[:n]
 		w.backlog = w.backlog[n:]
 		w.send(batch)
-	case w.end:
-		w.end = false
+	case w.endPending:
+		w.endPending = false
 		w.out = append(w.out, Event{Type: Bookmark, Revision: w.rev, End: true})
 	default:
-		// All that was applied is in the queue, so that a bookmark may say so
-		// once the queue is empty.
-		applied := w.of.store.applied.current()
+		// The applied revision is loaded before the queue is taken: every change up to it is
+		// queued then, so a bookmark may carry it once the queue is sent.
+		applied := w.collection.store.applied.current()
 		w.mu.Lock()
 		batch := w.queue
 		w.queue = w.spare[:0]
 		w.mu.Unlock()
 		if !w.send(batch) {
-			return nil // and no bookmark may say that all was sent
+			return nil // and send no bookmark
 		}
 		clear(batch)
 		w.spare = batch[:0]
@@ -198,21 +199,21 @@ func (w *Watcher) ready() []Event {
 	return w.out
 }
 
-// Begun tells whether everything that the watch begins with, the state at its
-// start or the changes before it, has been returned. It is for the reader.
-func (w *Watcher) Begun() bool { return w.initial == nil && len(w.backlog) == 0 && !w.end }
+// InitialSent reports whether Next has returned all initial events: the state at the start of
+// the watch or the changes before it. Only the reader may call it.
+func (w *Watcher) InitialSent() bool { return w.initial == nil && len(w.backlog) == 0 && !w.endPending }
 
-// over tells whether the watch has ended, by its deadline among others.
-func (w *Watcher) over() bool {
+// hasEnded reports whether the watch has ended; it also ends the watch at its deadline.
+func (w *Watcher) hasEnded() bool {
 	if d := w.opts.Deadline; !d.IsZero() && !time.Now().Before(d) {
 		w.fail(nil)
 	}
 	select {
 	case <-w.done:
-		if w.Begun() && w.queued() {
+		if w.InitialSent() && w.queued() {
 			return false
 		}
-		w.initial, w.backlog, w.end = nil, nil, false
+		w.initial, w.backlog, w.endPending = nil, nil, false
 		return true
 	default:
 		return false
@@ -222,36 +223,36 @@ func (w *Watcher) over() bool {
 func (w *Watcher) sendInitial() {
 	o := ListOptions{
 		Prefix: w.opts.Prefix, Key: w.opts.Key, Field: w.opts.Field, Value: w.opts.Value,
-		After: w.from, Limit: initialBatch, Filter: w.opts.Filter,
+		After: w.initialAfter, Limit: initialBatch, Filter: w.opts.Filter,
 	}
 	if w.opts.Prepare != nil {
 		o.Filter = nil
 	}
-	page := w.initial.list(w.of.kind(), &o)
+	page := w.initial.list(w.collection.config(), &o)
 	if w.opts.Verify {
-		if err := w.of.intact(w.initial, &o, page.Next); err != nil {
+		if err := w.collection.checkDecodable(w.initial, &o, page.Next); err != nil {
 			w.abort(err)
 			return
 		}
 	}
 	if w.opts.Prepare != nil {
-		page.Items = readable(page.Items)
+		page.Items = decodableItems(page.Items)
 	}
 	if !w.prepare(page.Items) {
 		return
 	}
 	for _, i := range page.Items {
-		if i.spoilt() == nil && (o.Filter != nil || w.opts.Filter == nil || w.opts.Filter(i)) {
+		if i.knownCorrupt() == nil && (o.Filter != nil || w.opts.Filter == nil || w.opts.Filter(i)) {
 			w.out = append(w.out, Event{Type: Added, Item: i, Revision: i.rev})
 		}
 	}
-	w.from = page.Next
+	w.initialAfter = page.Next
 	if page.Next == "" {
 		w.initial = nil
 	}
 }
 
-// prepare has the selection prepared, and tells whether the watch goes on.
+// prepare calls the Prepare option and reports whether the watch goes on.
 func (w *Watcher) prepare(items []*Item) bool {
 	if w.opts.Prepare == nil || len(items) == 0 {
 		return true
@@ -263,28 +264,28 @@ func (w *Watcher) prepare(items []*Item) bool {
 	return err == nil
 }
 
-// abort ends the watch with what was still to be sent.
+// abort ends the watch and drops all unsent events.
 func (w *Watcher) abort(err error) {
-	w.initial, w.backlog, w.end = nil, nil, false
+	w.initial, w.backlog, w.endPending = nil, nil, false
 	w.fail(err)
 }
 
-// readable leaves out the items that cannot be decoded.
-func readable(items []*Item) []*Item {
+// decodableItems returns the items whose values can be decoded.
+func decodableItems(items []*Item) []*Item {
 	if !slices.ContainsFunc(items, func(i *Item) bool { return i.Corrupt() != nil }) {
 		return items
 	}
 	return slices.DeleteFunc(slices.Clone(items), func(i *Item) bool { return i.Corrupt() != nil })
 }
 
-// prepareAll has it prepared for both sides of changes.
+// prepareAll calls prepare with the items before and after the changes.
 func (w *Watcher) prepareAll(batch []*transition) bool {
 	if w.opts.Prepare == nil {
 		return true
 	}
 	var items []*Item
 	for _, t := range batch {
-		if t.rev <= w.after || !w.mayBe(t.item) {
+		if t.rev <= w.after || !w.inScope(t.item) {
 			continue
 		}
 		if t.prev != nil {
@@ -294,11 +295,11 @@ func (w *Watcher) prepareAll(batch []*transition) bool {
 			items = append(items, t.item)
 		}
 	}
-	return w.prepare(readable(items))
+	return w.prepare(decodableItems(items))
 }
 
-// send adds the events for those changes that concern the selection, and tells
-// whether the watch goes on.
+// send appends the events of the changes that concern the selection, and reports whether the
+// watch goes on.
 func (w *Watcher) send(batch []*transition) bool {
 	if !w.prepareAll(batch) {
 		return false
@@ -309,10 +310,10 @@ func (w *Watcher) send(batch []*transition) bool {
 		}
 		before := t.prev != nil && w.selects(t.prev)
 		after := !t.deleted && w.selects(t.item)
-		if t.deleted && t.prev != nil && w.mayBe(t.prev) {
-			if corrupt := t.prev.spoilt(); corrupt != nil {
+		if t.deleted && t.prev != nil && w.inScope(t.prev) {
+			if corrupt := t.prev.knownCorrupt(); corrupt != nil {
 				w.abort(&CorruptDeletedError{corrupt})
-				return true // the events before it are sent
+				return true // the events before it are delivered
 			}
 		}
 		e := Event{Item: t.item, Revision: t.rev}
@@ -321,10 +322,10 @@ func (w *Watcher) send(batch []*transition) bool {
 			e.Type = Modified
 		case after:
 			e.Type = Added
-		case before && t.item.spoilt() != nil:
-			continue // nobody knows whether it still belongs to the selection
+		case before && t.item.knownCorrupt() != nil:
+			continue // whether it still matches the selection is unknown
 		case before:
-			e.Type, e.Item = Deleted, t.left()
+			e.Type, e.Item = Deleted, t.leavingItem()
 		default:
 			continue
 		}
@@ -336,24 +337,24 @@ func (w *Watcher) send(batch []*transition) bool {
 	return true
 }
 
-// mayBe tells whether an item is among those that the selection is of.
-func (w *Watcher) mayBe(i *Item) bool {
+// inScope reports whether the item's key is in the selection.
+func (w *Watcher) inScope(i *Item) bool {
 	return (w.opts.Key == "" || i.key == w.opts.Key) && strings.HasPrefix(i.key, w.opts.Prefix)
 }
 
 func (w *Watcher) selects(i *Item) bool {
 	o := &w.opts
-	if !w.mayBe(i) {
+	if !w.inScope(i) {
 		return false
 	}
 	if o.Field != "" && i.Fields()[o.Field] != o.Value {
 		return false
 	}
-	// A filter that looks at the object finds out whether there is one.
-	return (o.Filter == nil || o.Filter(i)) && i.spoilt() == nil
+	// A filter that needs the object decodes it, so the check for corruption comes last.
+	return (o.Filter == nil || o.Filter(i)) && i.knownCorrupt() == nil
 }
 
-// sendBookmark adds the bookmark if it is due.
+// sendBookmark appends a bookmark if one is due.
 func (w *Watcher) sendBookmark() {
 	if w.bookmark.IsZero() {
 		return
@@ -364,7 +365,8 @@ func (w *Watcher) sendBookmark() {
 	}
 }
 
-// wait returns when there may be something to send.
+// wait waits until ready may have events. It returns an error at the end of the watch or of
+// ctx.
 func (w *Watcher) wait(ctx context.Context) error {
 	until := w.bookmark
 	if d := w.opts.Deadline; !d.IsZero() && (until.IsZero() || d.Before(until)) {
@@ -386,7 +388,7 @@ func (w *Watcher) wait(ctx context.Context) error {
 		if w.queued() {
 			return nil
 		}
-		w.Stop() // leaves the fanout and the context
+		w.Stop() // removes it from the fanout and releases the context
 		if err := w.Err(); err != nil {
 			return err
 		}
@@ -397,12 +399,12 @@ func (w *Watcher) wait(ctx context.Context) error {
 	return nil
 }
 
-// Events returns a channel of the events, which is closed at the end of the
-// watch; Err then says why. It is for those whom Next does not suit.
+// Events returns a channel of the events, which is closed at the end of the watch; see Err
+// for the reason. It is an alternative to Next.
 func (w *Watcher) Events() <-chan Event {
 	w.once.Do(func() {
 		w.events = make(chan Event)
-		w.of.store.spawn(w.pump)
+		w.collection.store.spawn(w.pump)
 	})
 	return w.events
 }
@@ -410,7 +412,7 @@ func (w *Watcher) Events() <-chan Event {
 func (w *Watcher) pump() {
 	defer close(w.events)
 	for {
-		events, err := w.Next(w.of.store.ctx)
+		events, err := w.Next(w.collection.store.ctx)
 		if err != nil {
 			return
 		}

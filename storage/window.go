@@ -6,73 +6,72 @@ import (
 	"time"
 )
 
-// transition is one change of one key: what watchers are told of.
+// transition is one change of one key, from which watchers make their events.
 type transition struct {
 	rev int64
-	// item is the new state or, when the key was deleted, the last one as of
-	// the deletion; prev is the state before, or nil.
+	// item is the new item or, if the key was deleted, its last state with the revision of
+	// the deletion. prev is the previous item, or nil.
 	item, prev *Item
 	deleted    bool
-	// gone is prev as of rev, for those for whom the change takes the item out
-	// of the selection.
-	gone atomic.Pointer[Item]
+	// prevAtRev is a copy of prev with the revision rev: the item of the Deleted event of a
+	// watcher whose selection the item left.
+	prevAtRev atomic.Pointer[Item]
 }
 
-// left returns the previous state with the revision of the change.
-func (t *transition) left() *Item {
+// leavingItem returns the previous item with the revision of the change.
+func (t *transition) leavingItem() *Item {
 	if t.deleted {
 		return t.item
 	}
-	if i := t.gone.Load(); i != nil {
+	if i := t.prevAtRev.Load(); i != nil {
 		return i
 	}
-	t.gone.CompareAndSwap(nil, t.prev.at(t.rev))
-	return t.gone.Load()
+	t.prevAtRev.CompareAndSwap(nil, t.prev.atRevision(t.rev))
+	return t.prevAtRev.Load()
 }
 
-// window holds the recent changes of a collection, from which watches start
-// and recent states are made. It keeps all changes of the last span of time,
-// but not more than a number of bytes.
-type window struct {
-	span  time.Duration
-	limit int64
+// changeWindow holds the recent changes of a collection, from which watches start and recent
+// states are reconstructed. It is limited by age and by memory.
+type changeWindow struct {
+	span  time.Duration // maximum age
+	limit int64         // maximum memory in bytes
 
 	changes []*transition // in the order of their revisions
-	times   []time.Time   // when each came
-	since   int64         // all changes after this revision are there
+	times   []time.Time   // when each change was added
+	since   int64         // the window has all changes after this revision
 	bytes   int64
 }
 
-// reset empties the window: rev is where it begins.
-func (w *window) reset(rev int64) {
+// reset empties the window, which then starts after rev.
+func (w *changeWindow) reset(rev int64) {
 	w.changes, w.times, w.bytes, w.since = nil, nil, 0, rev
 }
 
-// cost is about what a change holds in memory that nothing else does. The new
-// state is in the tree or is the next change's previous one.
+// cost estimates the memory that the change alone holds. The new item is also in the tree,
+// or is prev of the next change.
 func (t *transition) cost() int64 {
 	n := int64(96)
 	if t.prev != nil {
-		n += t.prev.size()
+		n += t.prev.memorySize()
 	}
 	return n
 }
 
-// encodedChanges is for how many changes the states before them keep how they
-// were encoded: watches that are behind by no more find it. Older ones are
-// encoded again if somebody asks for them, which is seldom.
+// encodedChanges is the number of recent changes whose previous items keep their cached
+// encodings, for watchers that lag behind. Older ones are encoded again on demand, which is
+// rare.
 const encodedChanges = 1024
 
-func (w *window) add(t *transition, now time.Time) {
+func (w *changeWindow) add(t *transition, now time.Time) {
 	w.changes, w.times = append(w.changes, t), append(w.times, now)
 	w.bytes += t.cost()
 	if n := len(w.changes) - 1 - encodedChanges; n >= 0 && w.changes[n].prev != nil {
-		w.changes[n].prev.forgetEncodings()
+		w.changes[n].prev.dropEncodings()
 	}
 }
 
-// trim drops what is too old or too much.
-func (w *window) trim(now time.Time) {
+// trim drops the changes that exceed the maximum age or memory.
+func (w *changeWindow) trim(now time.Time) {
 	n := 0
 	for n < len(w.changes) && (w.bytes > w.limit || now.Sub(w.times[n]) > w.span) {
 		w.bytes = max(0, w.bytes-w.changes[n].cost())
@@ -81,8 +80,8 @@ func (w *window) trim(now time.Time) {
 		n++
 	}
 	if n > 0 {
-		// Appending moves what is left when the array is used up, so the part
-		// in front is given back without being moved here.
+		// append copies the remaining changes to a new array when this one is full, which
+		// frees the dropped part. Nothing is moved here.
 		w.changes, w.times = w.changes[n:], w.times[n:]
 	}
 	if len(w.changes) == 0 {
@@ -90,14 +89,14 @@ func (w *window) trim(now time.Time) {
 	}
 }
 
-// after returns the changes after rev, which must not be below w.since.
-func (w *window) after(rev int64) []*transition {
+// after returns the changes after rev, which must be at least w.since.
+func (w *changeWindow) after(rev int64) []*transition {
 	n := sort.Search(len(w.changes), func(n int) bool { return w.changes[n].rev > rev })
 	return append([]*transition(nil), w.changes[n:]...)
 }
 
-// extend puts changes in front, which are all those from rev to w.since.
-func (w *window) extend(rev int64, older []*transition, now time.Time) {
+// extend prepends older changes, which must be all changes after rev up to w.since.
+func (w *changeWindow) extend(rev int64, older []*transition, now time.Time) {
 	times := make([]time.Time, len(older), len(older)+len(w.times))
 	for n, t := range older {
 		times[n] = now

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// TestOldStatesForgetEncodings: only what watches may still send is kept
-// encoded.
+// TestOldStatesForgetEncodings checks that only items that lagging watchers may still send
+// have cached encodings.
 func TestOldStatesForgetEncodings(t *testing.T) {
-	w := &window{span: time.Hour, limit: 1 << 40}
-	k := &kind{}
+	w := &changeWindow{span: time.Hour, limit: 1 << 40}
+	k := &itemConfig{}
 	encoded := func() *Item {
-		i := &Item{of: k}
-		i.encodings.Store(&encoding{slot: jsonSlot, data: []byte("{}")})
+		i := &Item{config: k}
+		i.encodings.Store(&itemEncoding{slot: jsonSlot, data: []byte("{}")})
 		return i
 	}
 	last := encoded()
@@ -23,11 +23,11 @@ func TestOldStatesForgetEncodings(t *testing.T) {
 		last = next
 	}
 	for n, c := range w.changes {
-		if kept := c.prev.find(jsonSlot) != nil; kept != (n >= changes-encodedChanges) {
-			t.Fatalf("the state before change %d of %d is kept encoded: %v", n, changes, kept)
+		if kept := c.prev.findEncoding(jsonSlot) != nil; kept != (n >= changes-encodedChanges) {
+			t.Fatalf("the item before change %d of %d has a cached encoding: %v", n, changes, kept)
 		}
 	}
-	if last.find(jsonSlot) == nil {
-		t.Error("the newest state is not kept encoded")
+	if last.findEncoding(jsonSlot) == nil {
+		t.Error("the newest item has no cached encoding")
 	}
 }

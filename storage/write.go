@@ -16,13 +16,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Create writes a new object; ErrExists if the key is taken. With ttl above 0
-// it goes away by itself after about that time.
+// Create writes a new object. It returns ErrExists if the key exists. If ttl is above 0,
+// etcd deletes the object after about that time.
 //
-// The resourceVersion and selfLink of obj are cleared for encoding. From then on
-// obj must not be changed by anybody else, whatever Create returns: it may become
-// the item's. When Create returns without an error, obj has the resourceVersion of
-// the item.
+// Create clears the resourceVersion and selfLink of obj for encoding. The caller must not
+// change obj afterwards, even after an error, because obj may become the item's object. On
+// success obj has the resourceVersion of the item.
 func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl time.Duration) (*Item, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
@@ -38,8 +37,8 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 	if err != nil {
 		return nil, err
 	}
-	w := &write{value: value, lease: lease, obj: obj}
-	w.offer(c.kind())
+	w := &keyWrite{value: value, lease: lease, obj: obj}
+	w.normalizeObject(c.config())
 	item, _, err := c.commit(ctx, key, w)
 	switch {
 	case err != nil:
@@ -50,85 +49,85 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 	return item, nil
 }
 
-// Update writes obj in the place of old. It returns a ConflictError if the key
-// was changed since, and ErrNotFound if it is gone. If obj is stored as old is,
-// nothing is written and old is returned, once it is known to be current. obj,
-// which may share memory with the object of old, is else treated as by Create.
+// Update replaces old by obj. It returns a ConflictError if the key was changed since old
+// was read, and ErrNotFound if it was deleted. If the encoded obj equals the value of old,
+// Update only verifies that old is current and returns it. obj may share memory with the
+// object of old; otherwise the rules of Create apply to it.
 func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl time.Duration) (*Item, error) {
 	value, err := c.encode(obj)
 	if err != nil {
 		return nil, err
 	}
 	if bytes.Equal(value, old.value) {
-		return c.verify(ctx, old)
+		return c.verifyCurrent(ctx, old)
 	}
 	lease, err := c.lease(ctx, ttl)
 	if err != nil {
 		return nil, err
 	}
-	w := &write{at: old.rev, value: value, lease: lease, obj: obj}
-	if old.of == c.kind() {
-		w.offer(old.of)
+	w := &keyWrite{expectedRev: old.rev, value: value, lease: lease, obj: obj}
+	if old.config == c.config() {
+		w.normalizeObject(old.config)
 	}
 	item, current, err := c.commit(ctx, old.key, w)
 	switch {
 	case err != nil:
 		return nil, err
 	case item == nil:
-		return nil, c.conflict(old.key, current)
+		return nil, c.conflictError(old.key, current)
 	}
 	return item, nil
 }
 
-// Delete removes old, with the errors of Update. The item that it returns is
-// the last state as of the deletion.
+// Delete deletes old, with the errors of Update. It returns the last state with the revision
+// of the deletion.
 func (c *Collection) Delete(ctx context.Context, old *Item) (*Item, error) {
-	item, current, err := c.commit(ctx, old.key, &write{at: old.rev, remove: true, value: old.value})
+	item, current, err := c.commit(ctx, old.key, &keyWrite{expectedRev: old.rev, remove: true, value: old.value})
 	if err == nil && item == nil {
-		return nil, c.conflict(old.key, current)
+		return nil, c.conflictError(old.key, current)
 	}
 	return item, err
 }
 
-// write is a transaction about one key: it is put or removed if it is at a
-// revision, and else, unless it was to be created, read.
-type write struct {
-	key    string // in etcd
-	at     int64  // 0: it is not there
-	remove bool
-	value  []byte // to put or, when removed, what was there
-	lease  clientv3.LeaseID
-	obj    api.Object // of which value was made; nil if that is not known
-	// of is the kind that would make obj of value; nil if none would, or if obj is
-	// an item's by now.
-	of *kind
+// keyWrite is a transaction on one key. If the key is at the expected revision, it is put or
+// deleted; else, unless it was to be created, it is read.
+type keyWrite struct {
+	key         string // in etcd
+	expectedRev int64  // the expected revision; 0 means that the key does not exist
+	remove      bool
+	value       []byte // the value to put, or the deleted value
+	lease       clientv3.LeaseID
+	obj         api.Object // the object that value encodes; nil if unknown
+	// decodedBy is the configuration whose Decode would return obj for value. It is nil if
+	// there is none, or if an item owns obj already.
+	decodedBy *itemConfig
 }
 
-// offer makes of obj what of would read, so that an item of the kind can have it.
-// Parts of obj may be those of an item that others read: only one of the same kind,
-// in which nothing is left to be changed.
-func (w *write) offer(of *kind) {
-	if of.AsStored != nil && of.AsStored(w.obj) {
-		w.of = of
+// normalizeObject changes obj to what Decode of of would return, so that an item of that
+// configuration can own it. obj may share parts with an item that others read, so this is done
+// only if those parts are in that form already, which they are under the same configuration.
+func (w *keyWrite) normalizeObject(config *itemConfig) {
+	if config.AsStored != nil && config.AsStored(w.obj) {
+		w.decodedBy = config
 	}
 }
 
-// item is what w made at a revision. The first one gets obj.
-func (w *write) item(of *kind, key string, rev int64) *Item {
-	i := &Item{of: of, key: key, rev: rev, value: w.value}
-	if w.of == of {
-		w.of = nil
+// item returns the item that w creates at a revision. The first item owns obj.
+func (w *keyWrite) item(config *itemConfig, key string, rev int64) *Item {
+	i := &Item{config: config, key: key, rev: rev, value: w.value}
+	if w.decodedBy == config {
+		w.decodedBy = nil
 		w.obj.SetResourceVersion(strconv.FormatInt(rev, 10))
-		i.object = weak.Make(&decoded{w.obj})
-		i.health.Store(sound)
+		i.object = weak.Make(&decodedObject{w.obj})
+		i.health.Store(notCorrupt)
 		w.obj = nil
 	}
 	return i
 }
 
-// commit runs w on the key and returns the item that it made, or what the key
-// holds instead.
-func (c *Collection) commit(ctx context.Context, key string, w *write) (*Item, *mvccpb.KeyValue, error) {
+// commit executes w on the key. It returns the created item, or nil and the current value of
+// the key.
+func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item, *mvccpb.KeyValue, error) {
 	if c.store.ctx.Err() != nil || c.closed.Load() {
 		return nil, nil, ErrClosed
 	}
@@ -138,21 +137,21 @@ func (c *Collection) commit(ctx context.Context, key string, w *write) (*Item, *
 	if err != nil || rev == 0 {
 		c.handoff.finish(key, w, 0, nil)
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
-			c.store.leases.forget() // etcd lost it; the next write gets another
+			c.store.leases.forget() // the lease has expired; the next write gets a new one
 		}
 		return nil, current, writeError(err)
 	}
 	c.noteWritten(rev)
-	item := c.handoff.finish(key, w, rev, func() *Item { return w.item(c.kind(), key, rev) })
+	item := c.handoff.finish(key, w, rev, func() *Item { return w.item(c.config(), key, rev) })
 	if w.obj != nil {
 		w.obj.SetResourceVersion(strconv.FormatInt(rev, 10))
 	}
 	return item, nil, nil
 }
 
-// transact returns the revision that w made or, with 0, what the key holds if it
-// is not as w wants it.
-func (s *Store) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyValue, error) {
+// transact returns the revision that w created, or 0 and the current value if the key is not
+// at the expected revision.
+func (s *Store) transact(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyValue, error) {
 	if s.embedded != nil {
 		return s.embedded.transact(ctx, w)
 	}
@@ -160,7 +159,7 @@ func (s *Store) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyValue
 	if !w.remove {
 		op = clientv3.OpPut(w.key, string(w.value), clientv3.WithLease(w.lease))
 	}
-	guard := clientv3.Compare(clientv3.ModRevision(w.key), "=", w.at)
+	guard := clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expectedRev)
 	resp, err := s.client.Txn(ctx).If(guard).Then(op).Else(clientv3.OpGet(w.key)).Commit()
 	switch {
 	case err != nil:
@@ -168,10 +167,10 @@ func (s *Store) transact(ctx context.Context, w *write) (int64, *mvccpb.KeyValue
 	case resp.Succeeded:
 		return resp.Header.Revision, nil, nil
 	}
-	return 0, found((*pb.TxnResponse)(resp)), nil
+	return 0, failureKeyValue((*pb.TxnResponse)(resp)), nil
 }
 
-func found(resp *pb.TxnResponse) *mvccpb.KeyValue {
+func failureKeyValue(resp *pb.TxnResponse) *mvccpb.KeyValue {
 	if len(resp.Responses) > 0 {
 		if kvs := resp.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 			return kvs[0]
@@ -180,8 +179,8 @@ func found(resp *pb.TxnResponse) *mvccpb.KeyValue {
 	return nil
 }
 
-// verify makes sure, without a write, that old is what the key holds.
-func (c *Collection) verify(ctx context.Context, old *Item) (*Item, error) {
+// verifyCurrent checks, without a write, that old is the current item of the key.
+func (c *Collection) verifyCurrent(ctx context.Context, old *Item) (*Item, error) {
 	if c.store.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
@@ -189,22 +188,22 @@ func (c *Collection) verify(ctx context.Context, old *Item) (*Item, error) {
 	guard := clientv3.Compare(clientv3.ModRevision(full), "=", old.rev)
 	resp, err := c.store.client.Txn(ctx).If(guard).Else(clientv3.OpGet(full)).Commit()
 	if err != nil {
-		return nil, c.storedError(ctx, err, 0)
+		return nil, c.etcdReadError(ctx, err, 0)
 	}
 	if resp.Succeeded {
 		return old, nil
 	}
-	return nil, c.conflict(old.key, found((*pb.TxnResponse)(resp)))
+	return nil, c.conflictError(old.key, failureKeyValue((*pb.TxnResponse)(resp)))
 }
 
-func (c *Collection) conflict(key string, current *mvccpb.KeyValue) error {
+func (c *Collection) conflictError(key string, current *mvccpb.KeyValue) error {
 	if current == nil {
 		return ErrNotFound
 	}
 	return &ConflictError{Current: c.item(key, current)}
 }
 
-// lease is that of keys with a TTL; 0 means none.
+// lease returns a lease for keys with the TTL; 0 means no lease.
 func (c *Collection) lease(ctx context.Context, ttl time.Duration) (clientv3.LeaseID, error) {
 	if ttl <= 0 {
 		return 0, nil
@@ -212,16 +211,16 @@ func (c *Collection) lease(ctx context.Context, ttl time.Duration) (clientv3.Lea
 	return c.store.leases.get(ctx, c.store, ttl)
 }
 
-// encode makes the stored value, without what is not stored.
+// encode returns the stored value of obj, without resourceVersion and selfLink.
 func (c *Collection) encode(obj api.Object) ([]byte, error) {
 	rev, link := obj.GetResourceVersion(), obj.GetSelfLink()
 	obj.SetResourceVersion("")
 	obj.SetSelfLink("")
-	value, err := c.kind().Encode(obj)
+	value, err := c.config().Encode(obj)
 	obj.SetResourceVersion(rev)
 	obj.SetSelfLink(link)
 	if err != nil {
-		return nil, fmt.Errorf("storage: encoding an object of %s: %w", c.kind().Prefix, err)
+		return nil, fmt.Errorf("storage: encoding an object of %s: %w", c.config().Prefix, err)
 	}
 	return value, nil
 }

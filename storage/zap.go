@@ -10,13 +10,12 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// newZap makes the logger that etcd wants, which writes its errors to log as
-// errors and its warnings as debug messages, for it warns of much that is
-// normal at the start. A message after which etcd would end the process ends
-// the goroutine and is told to fatal. One after which it would panic is told to
-// panicked, which ends the goroutine or does panic.
+// newZap returns a zap logger for etcd that writes to log. It logs etcd's warnings as debug
+// messages, because etcd warns of normal events during its start. A fatal message ends the
+// goroutine, not the process, and calls fatal; a panic message calls panicked, which may
+// panic.
 func newZap(log *slog.Logger, fatal, panicked func(error)) *zap.Logger {
-	return zap.New(&zapCore{log: log}, zap.WithFatalHook(hook(fatal)), zap.WithPanicHook(hook(panicked)))
+	return zap.New(&zapCore{log: log}, zap.WithFatalHook(zapHook(fatal)), zap.WithPanicHook(zapHook(panicked)))
 }
 
 type zapCore struct {
@@ -25,24 +24,24 @@ type zapCore struct {
 }
 
 func (c *zapCore) Enabled(l zapcore.Level) bool {
-	return l >= zapcore.WarnLevel && c.log.Enabled(context.Background(), level(l))
+	return l >= zapcore.WarnLevel && c.log.Enabled(context.Background(), slogLevel(l))
 }
 
-func level(l zapcore.Level) slog.Level {
+func slogLevel(l zapcore.Level) slog.Level {
 	if l >= zapcore.ErrorLevel {
 		return slog.LevelError
 	}
 	return slog.LevelDebug
 }
 
-// levelOf is level but for an error that is none: on its first start etcd tries
-// to note its version before its first write to disk, and does so a little
-// later.
-func levelOf(e zapcore.Entry) slog.Level {
+// entryLevel is level, except for one message at error level that is harmless: on its first
+// start etcd tries to record its version before its first write to disk, and retries a
+// little later.
+func entryLevel(e zapcore.Entry) slog.Level {
 	if e.Message == "failed to update storage version" {
 		return slog.LevelDebug
 	}
-	return level(e.Level)
+	return slogLevel(e.Level)
 }
 
 func (c *zapCore) With(fields []zapcore.Field) zapcore.Core {
@@ -57,13 +56,13 @@ func (c *zapCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.Chec
 }
 
 func (c *zapCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	c.log.Log(context.Background(), levelOf(e), "etcd: "+e.Message, attributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
+	c.log.Log(context.Background(), entryLevel(e), "etcd: "+e.Message, slogAttributes(append(c.fields[:len(c.fields):len(c.fields)], fields...))...)
 	return nil
 }
 
 func (c *zapCore) Sync() error { return nil }
 
-func attributes(fields []zapcore.Field) []any {
+func slogAttributes(fields []zapcore.Field) []any {
 	enc := zapcore.NewMapObjectEncoder()
 	for _, f := range fields {
 		f.AddTo(enc)
@@ -75,10 +74,10 @@ func attributes(fields []zapcore.Field) []any {
 	return attrs
 }
 
-type hook func(error)
+type zapHook func(error)
 
 // OnWrite implements zapcore.CheckWriteHook.
-func (f hook) OnWrite(ce *zapcore.CheckedEntry, fields []zapcore.Field) {
+func (f zapHook) OnWrite(ce *zapcore.CheckedEntry, fields []zapcore.Field) {
 	err := fmt.Errorf("etcd: %s", ce.Message)
 	for _, field := range fields {
 		if cause, ok := field.Interface.(error); ok && field.Type == zapcore.ErrorType {

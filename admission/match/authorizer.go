@@ -12,63 +12,63 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Authorizer tells whether a user may do what info asks, and why not.
+// Authorizer reports whether user is authorized for the request in info, and if not, the reason.
 type Authorizer func(ctx context.Context, user *request.User, info *request.Info) (allowed bool, reason string, err error)
 
-// userInfo is a user as the authorizer library knows users.
+// userInfo implements the authorizer library's interface for users.
 type userInfo struct{ *request.User }
 
-// GetName returns the user's name.
+// GetName implements user.Info.
 func (u userInfo) GetName() string { return u.Name }
 
-// GetUID returns the user's unique value.
+// GetUID implements user.Info.
 func (u userInfo) GetUID() string { return u.UID }
 
-// GetGroups returns the groups of the user.
+// GetGroups implements user.Info.
 func (u userInfo) GetGroups() []string { return u.Groups }
 
-// GetExtra returns further attributes of the user.
+// GetExtra implements user.Info.
 func (u userInfo) GetExtra() map[string][]string { return u.Extra }
 
-// asked answers the library's questions, each once per request.
-type asked struct {
-	ask     Authorizer
-	answers map[string]answer
+// cachedAuthorizer implements the library's Authorizer and caches the decisions of one request.
+type cachedAuthorizer struct {
+	authorize Authorizer
+	decisions map[string]authorization
 }
 
-type answer struct {
+type authorization struct {
 	decision authorizer.Decision
 	reason   string
 	err      error
 }
 
-// Authorize implements the library's Authorizer.
-func (q *asked) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+// Authorize implements authorizer.Authorizer.
+func (q *cachedAuthorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	user := &request.User{}
 	if u := a.GetUser(); u != nil {
 		user = &request.User{Name: u.GetName(), UID: u.GetUID(), Groups: u.GetGroups(), Extra: u.GetExtra()}
 	}
-	info := infoOf(a)
-	// Of one request there are at most two users: its own, and service accounts,
-	// which their names tell apart.
+	info := requestInfo(a)
+	// Expressions of one request authorize at most its own user and service accounts, whose names
+	// differ, so the name suffices.
 	key := strings.Join([]string{user.Name, info.Verb, info.Path, info.Group, info.Resource, info.Subresource, info.Namespace, info.Name, info.FieldSelector, info.LabelSelector}, "\x00")
-	if known, ok := q.answers[key]; ok {
+	if known, ok := q.decisions[key]; ok {
 		return known.decision, known.reason, known.err
 	}
-	is := answer{decision: authorizer.DecisionNoOpinion}
+	result := authorization{decision: authorizer.DecisionNoOpinion}
 	var allowed bool
-	if allowed, is.reason, is.err = q.ask(ctx, user, info); allowed {
-		is.decision = authorizer.DecisionAllow
+	if allowed, result.reason, result.err = q.authorize(ctx, user, info); allowed {
+		result.decision = authorizer.DecisionAllow
 	}
-	q.answers[key] = is
-	return is.decision, is.reason, is.err
+	q.decisions[key] = result
+	return result.decision, result.reason, result.err
 }
 
-func infoOf(a authorizer.Attributes) *request.Info {
+func requestInfo(a authorizer.Attributes) *request.Info {
 	info := &request.Info{IsResource: a.IsResourceRequest(), Path: a.GetPath(), Verb: a.GetVerb(),
 		Group: a.GetAPIGroup(), Version: a.GetAPIVersion(), Namespace: a.GetNamespace(),
 		Resource: a.GetResource(), Subresource: a.GetSubresource(), Name: a.GetName()}
-	// A selector that cannot be read restricts nothing.
+	// An invalid selector does not restrict the request.
 	if list, err := a.GetFieldSelector(); err == nil {
 		var parts []string
 		for _, r := range list {
@@ -82,26 +82,25 @@ func infoOf(a authorizer.Attributes) *request.Info {
 	return info
 }
 
-// who are the values by which expressions ask who may do what: anything, and
-// what the request asks for.
-type who struct{ anything, request ref.Val }
+// authorizerValues are the values of the variables authorizer and authorizer.requestResource.
+type authorizerValues struct{ authorizer, requestResource ref.Val }
 
-func newWho(r *Request, ask Authorizer) *who {
-	q, user := &asked{ask: ask, answers: map[string]answer{}}, userInfo{r.User}
-	return &who{library.NewAuthorizerVal(user, q), library.NewResourceAuthorizerVal(user, q, requested{r})}
+func newAuthorizerValues(r *Request, authorize Authorizer) *authorizerValues {
+	q, user := &cachedAuthorizer{authorize: authorize, decisions: map[string]authorization{}}, userInfo{r.User}
+	return &authorizerValues{library.NewAuthorizerVal(user, q), library.NewResourceAuthorizerVal(user, q, requestAttributes{r})}
 }
 
-// requested is what the request asks for, as the library knows it.
-type requested struct{ *Request }
+// requestAttributes implements the library's interface for the resource of the request.
+type requestAttributes struct{ *Request }
 
-// GetName returns the object's name.
-func (r requested) GetName() string { return r.Name }
+// GetName implements the library's interface.
+func (r requestAttributes) GetName() string { return r.Name }
 
-// GetNamespace returns the object's namespace.
-func (r requested) GetNamespace() string { return r.In }
+// GetNamespace implements the library's interface.
+func (r requestAttributes) GetNamespace() string { return r.In }
 
-// GetResource returns the resource.
-func (r requested) GetResource() schema.GroupVersionResource { return r.Asked().Resource }
+// GetResource implements the library's interface.
+func (r requestAttributes) GetResource() schema.GroupVersionResource { return r.Asked().Resource }
 
-// GetSubresource returns the subresource.
-func (r requested) GetSubresource() string { return r.Subresource }
+// GetSubresource implements the library's interface.
+func (r requestAttributes) GetSubresource() string { return r.Subresource }

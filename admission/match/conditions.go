@@ -11,15 +11,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
-// Owner is what has match conditions, as metrics name it.
+// Owner is the policy or webhook with match conditions, as metrics name it.
 type Owner struct {
-	Name string // of the policy or the webhook
-	Kind string // policy or webhook
-	Type string // admit or validate
+	Name string // name of the policy or webhook
+	Kind string // "policy" or "webhook"
+	Type string // "admit" or "validate"
 }
 
-// Conditions are compiled match conditions. They are safe for concurrent use;
-// nil matches everything.
+// Conditions are compiled match conditions, safe for concurrent use. Nil Conditions match every
+// request.
 type Conditions struct {
 	owner    Owner
 	compiler *expression.Compiler
@@ -29,9 +29,8 @@ type Conditions struct {
 	metrics  *Metrics
 }
 
-// NewConditions compiles the match conditions of owner, with the variables that
-// the compiler knows. Errors count as conditions that are not met when the
-// failure policy is to ignore them.
+// NewConditions compiles match conditions with the variables of the compiler. If the failure policy
+// is Ignore, a condition that fails does not match.
 func NewConditions(owner Owner, c *expression.Compiler, list []admissionv1.MatchCondition, failure *admissionv1.FailurePolicyType, m *Metrics) *Conditions {
 	if len(list) == 0 {
 		return nil
@@ -44,17 +43,17 @@ func NewConditions(owner Owner, c *expression.Compiler, list []admissionv1.Match
 	return cs
 }
 
-// Match tells whether all conditions hold. One that does not is enough, even when
-// others cannot be told; its name is then returned too.
-func (cs *Conditions) Match(ctx context.Context, in *Input) (ok bool, not string, err error) {
+// Match reports whether all conditions are true. A false condition takes precedence over errors of
+// others; its name is returned.
+func (cs *Conditions) Match(ctx context.Context, in *Input) (ok bool, falseCondition string, err error) {
 	if cs == nil {
 		return true, "", nil
 	}
 	begin := time.Now()
 	defer func() { cs.metrics.conditions(cs.owner, in.Request.Operation(), time.Since(begin)) }()
 	seen := *in
-	// The resource is the one of the request, whichever form was matched, and the
-	// namespace is not shown.
+	// The variable request has the resource of the request, whichever version a rule matched;
+	// namespaceObject is not available to match conditions.
 	seen.Form.Resource, seen.Namespace = in.Request.Asked().Resource, nil
 	frame := cs.compiler.Frame(ctx, &seen, expression.MatchConditionsBudget)
 	var errs []error

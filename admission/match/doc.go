@@ -1,13 +1,11 @@
-// Package match decides whether a policy or a webhook is about a request: by
-// rules and selectors first, then by its match conditions, which are expressions.
+// Package match decides whether a policy or a webhook applies to a request: by rules and selectors
+// first, then by its match conditions, which are CEL expressions.
 //
-// The nouns: a Request is a write as rules and expressions see it; a Form is the
-// request in one of the versions that its resource is served in, since a rule
-// that names another version than the client used may mean it too; Criteria are
-// rules and selectors; Conditions are compiled match conditions; an Input is
-// what expressions refer to.
+// A Request is a write as rules and expressions see it. A Form is the request in one of the
+// versions in which its resource is served, since a rule for another version than the client used
+// may match equivalent requests. Criteria are rules and selectors. Conditions are compiled match
+// conditions. An Input holds the variables of expressions.
 //
-// What is matched, objects in a version as expressions see them for example, is
-// made at most once per request, and only when something looks at it. Packages
-// policy and webhook build on this one.
+// The values of a Request, such as its objects in a version, are computed at most once and only
+// when an expression uses them. Packages policy and webhook build on this one.
 package match

@@ -12,32 +12,33 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Input is what expressions refer to: a request in a form, a parameter and, when
-// Ask is there, who may do what. Namespace is the namespace's if they may know it.
+// Input holds the variables of expressions: a request in a form, a parameter and, if Ask is set, an
+// authorizer. Namespace is the object's namespace if the expressions may use it.
 type Input struct {
-	Request   *Request
-	Form      Form
-	Params    any // nil or map[string]any
-	Namespace *corev1.Namespace
-	Ask       *Asker
+	Request    *Request
+	Form       Form
+	Params     any // nil or map[string]any
+	Namespace  *corev1.Namespace
+	Authorizer *RequestAuthorizer
 }
 
-// Asker asks an Authorizer for the expressions of one request, each question
-// once.
-type Asker struct {
-	ask Authorizer
-	who *who
+// RequestAuthorizer authorizes for the expressions of one request and caches the decisions.
+type RequestAuthorizer struct {
+	authorize Authorizer
+	cached    *authorizerValues
 }
 
-// NewAsker is for one request.
-func NewAsker(ask Authorizer) *Asker { return &Asker{ask: ask} }
+// NewRequestAuthorizer returns a RequestAuthorizer for one request.
+func NewRequestAuthorizer(authorize Authorizer) *RequestAuthorizer {
+	return &RequestAuthorizer{authorize: authorize}
+}
 
-// values are made when an expression first asks.
-func (a *Asker) values(r *Request) *who {
-	if a.who == nil {
-		a.who = newWho(r, a.ask)
+// values creates the variables on first use.
+func (a *RequestAuthorizer) values(r *Request) *authorizerValues {
+	if a.cached == nil {
+		a.cached = newAuthorizerValues(r, a.authorize)
 	}
-	return a.who
+	return a.cached
 }
 
 // ResolveName implements expression.Input.
@@ -59,18 +60,18 @@ func (i *Input) ResolveName(name string) (any, bool) {
 	case expression.NamespaceObject:
 		return i.Request.showNamespace(i.Namespace), true
 	case expression.Authorizer:
-		if i.Ask != nil {
-			return i.Ask.values(i.Request).anything, true
+		if i.Authorizer != nil {
+			return i.Authorizer.values(i.Request).authorizer, true
 		}
 	case expression.RequestResourceAuthorizer:
-		if i.Ask != nil {
-			return i.Ask.values(i.Request).request, true
+		if i.Authorizer != nil {
+			return i.Authorizer.values(i.Request).requestResource, true
 		}
 	}
 	return nil, false
 }
 
-// describe is the request as an AdmissionRequest, without its objects.
+// describe returns the request as an AdmissionRequest without its objects.
 func (r *Request) describe(f Form) map[string]any {
 	v := r.view(f)
 	if v.request != nil && v.form.Resource == f.Resource {
@@ -105,7 +106,7 @@ func resourceMap(r schema.GroupVersionResource) map[string]any {
 	return map[string]any{"group": r.Group, "version": r.Version, "resource": r.Resource}
 }
 
-// describeUser leaves out what is not known of a user.
+// describeUser returns the user's attributes that are set.
 func describeUser(u *request.User) map[string]any {
 	m := map[string]any{}
 	if u.Name != "" {
@@ -123,8 +124,8 @@ func describeUser(u *request.User) map[string]any {
 	return m
 }
 
-// showNamespace is a namespace with the fields that expressions may see; nil for
-// none.
+// showNamespace returns the value of namespaceObject: the namespace with the fields that
+// expressions may use, or nil.
 func (r *Request) showNamespace(ns *corev1.Namespace) any {
 	if ns == nil {
 		return nil

@@ -16,33 +16,32 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Shapes knows how Go types look to expressions, so that of an object only what
-// an expression looks at is converted. The zero value is ready for use, by many
-// at a time; it remembers every type it has seen.
+// Shapes caches how Go types map to JSON, so that expressions can read fields of typed objects
+// without converting the whole object. The zero value is ready for concurrent use.
 type Shapes struct{ known sync.Map } // reflect.Type -> map[string]*member
 
-// member is a field of a struct, by the name that it has in JSON.
+// member is a field of a struct with a JSON name.
 type member struct {
 	index     []int
 	omitEmpty bool
 	omitZero  bool
 }
 
-// show is an object as expressions see it; nil for none. Without shapes it is
-// converted as a whole.
+// show returns an object as a value for expressions, or nil. Without shapes it converts the whole
+// object.
 func (s *Shapes) show(obj runtime.Object, kind schema.GroupVersionKind) (any, error) {
 	v := reflect.ValueOf(obj)
-	if s == nil || obj == nil || v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct || converts(v.Type()) {
+	if s == nil || obj == nil || v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct || hasOwnJSON(v.Type()) {
 		return jsonOf(obj, kind)
 	}
-	return &structValue{shapes: s, v: v.Elem(), kind: &kind, whole: func() (map[string]any, error) {
+	return &structValue{shapes: s, v: v.Elem(), kind: &kind, convert: func() (map[string]any, error) {
 		m, err := jsonOf(obj, kind)
 		fields, _ := m.(map[string]any)
 		return fields, err
 	}}, nil
 }
 
-// members are the fields of a struct type.
+// members returns the fields of a struct type by JSON name.
 func (s *Shapes) members(t reflect.Type) map[string]*member {
 	if m, ok := s.known.Load(t); ok {
 		return m.(map[string]*member)
@@ -68,8 +67,8 @@ func addMembers(m map[string]*member, t reflect.Type, at []int) {
 	}
 }
 
-// converts tells of types that have their own form in JSON.
-func converts(t reflect.Type) bool {
+// hasOwnJSON reports whether a type implements its own conversion to JSON.
+func hasOwnJSON(t reflect.Type) bool {
 	for _, is := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[runtime.UnstructuredConverter](), reflect.TypeFor[encoding.TextMarshaler]()} {
 		if t.Implements(is) || t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(is) {
 			return true
@@ -78,8 +77,7 @@ func converts(t reflect.Type) bool {
 	return false
 }
 
-// value is what expressions see of v, as they would see it in the JSON of the
-// object.
+// value returns v as a value for expressions, equal to the one in the JSON of the object.
 func (s *Shapes) value(v reflect.Value) ref.Val {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -92,33 +90,33 @@ func (s *Shapes) value(v reflect.Value) ref.Val {
 	case reflect.Bool:
 		return types.Bool(v.Bool())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if !converts(v.Type()) {
+		if !hasOwnJSON(v.Type()) {
 			return types.Int(v.Int())
 		}
 	case reflect.Struct:
-		if !converts(v.Type()) {
-			return s.structure(v)
+		if !hasOwnJSON(v.Type()) {
+			return s.structOf(v)
 		}
 	case reflect.Slice:
 		if v.IsNil() {
 			return types.NullValue
 		}
-		if !converts(v.Type()) {
+		if !hasOwnJSON(v.Type()) {
 			return s.list(v)
 		}
 	case reflect.Map:
 		if v.IsNil() {
 			return types.NullValue
 		}
-		if !converts(v.Type()) {
-			return s.mapping(v)
+		if !hasOwnJSON(v.Type()) {
+			return s.mapOf(v)
 		}
 	}
-	return plain(v.Interface())
+	return valueByJSON(v.Interface())
 }
 
-// plain goes by way of JSON.
-func plain(x any) ref.Val {
+// valueByJSON converts x to JSON and back.
+func valueByJSON(x any) ref.Val {
 	text, err := json.Marshal(x)
 	if err != nil {
 		return types.WrapErr(err)
@@ -130,13 +128,13 @@ func plain(x any) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(out)
 }
 
-func (s *Shapes) structure(v reflect.Value) ref.Val {
+func (s *Shapes) structOf(v reflect.Value) ref.Val {
 	if !v.CanAddr() {
 		c := reflect.New(v.Type()).Elem()
 		c.Set(v)
 		v = c
 	}
-	return &structValue{shapes: s, v: v, whole: func() (map[string]any, error) {
+	return &structValue{shapes: s, v: v, convert: func() (map[string]any, error) {
 		return runtime.DefaultUnstructuredConverter.ToUnstructured(v.Addr().Interface())
 	}}
 }
@@ -155,7 +153,7 @@ func (s *Shapes) list(v reflect.Value) ref.Val {
 	return types.NewRefValList(types.DefaultTypeAdapter, items)
 }
 
-func (s *Shapes) mapping(v reflect.Value) ref.Val {
+func (s *Shapes) mapOf(v reflect.Value) ref.Val {
 	if m, ok := v.Interface().(map[string]string); ok {
 		return types.NewStringStringMap(types.DefaultTypeAdapter, m)
 	}
@@ -166,19 +164,19 @@ func (s *Shapes) mapping(v reflect.Value) ref.Val {
 	return types.NewRefValMap(types.DefaultTypeAdapter, m)
 }
 
-// structValue is a struct that expressions see as a map. What is not asked for by
-// name is answered by the map that it stands for.
+// structValue is a struct as a CEL map. Operations other than access to a field by name use the
+// converted map.
 type structValue struct {
-	shapes *Shapes
-	v      reflect.Value
-	kind   *schema.GroupVersionKind // of a whole object
-	whole  func() (map[string]any, error)
-	asMap  ref.Val
+	shapes  *Shapes
+	v       reflect.Value
+	kind    *schema.GroupVersionKind // nil if the struct is not a top-level object
+	convert func() (map[string]any, error)
+	asMap   ref.Val
 }
 
 var _ traits.Mapper = (*structValue)(nil)
 
-// Find returns a field by its name.
+// Find implements traits.Mapper.
 func (s *structValue) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
@@ -197,14 +195,14 @@ func (s *structValue) Find(key ref.Val) (ref.Val, bool) {
 		return nil, false
 	}
 	f := s.v.FieldByIndex(m.index)
-	if m.omitEmpty && empty(f) || m.omitZero && zero(f) {
+	if m.omitEmpty && isEmpty(f) || m.omitZero && isZero(f) {
 		return nil, false
 	}
 	return s.shapes.value(f), true
 }
 
-// empty is what omitempty leaves out.
-func empty(v reflect.Value) bool {
+// isEmpty reports whether omitempty omits v.
+func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Map, reflect.Slice, reflect.Array:
 		return v.Len() == 0
@@ -214,8 +212,8 @@ func empty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// zero is what omitzero leaves out.
-func zero(v reflect.Value) bool {
+// isZero reports whether omitzero omits v.
+func isZero(v reflect.Value) bool {
 	if z, ok := v.Interface().(interface{ IsZero() bool }); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 		return z.IsZero()
 	}
@@ -227,7 +225,7 @@ func zero(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// Get returns a field by its name, or an error.
+// Get implements traits.Indexer.
 func (s *structValue) Get(key ref.Val) ref.Val {
 	v, found := s.Find(key)
 	if !found {
@@ -236,7 +234,7 @@ func (s *structValue) Get(key ref.Val) ref.Val {
 	return v
 }
 
-// Contains tells whether there is a field.
+// Contains implements traits.Container.
 func (s *structValue) Contains(key ref.Val) ref.Val {
 	v, found := s.Find(key)
 	if !found && v != nil && types.IsUnknownOrError(v) {
@@ -245,10 +243,10 @@ func (s *structValue) Contains(key ref.Val) ref.Val {
 	return types.Bool(found)
 }
 
-// all is the map that s stands for.
-func (s *structValue) all() ref.Val {
+// mapValue returns the converted map.
+func (s *structValue) mapValue() ref.Val {
 	if s.asMap == nil {
-		if m, err := s.whole(); err != nil {
+		if m, err := s.convert(); err != nil {
 			s.asMap = types.WrapErr(err)
 		} else {
 			s.asMap = types.DefaultTypeAdapter.NativeToValue(m)
@@ -258,32 +256,34 @@ func (s *structValue) all() ref.Val {
 }
 
 // ConvertToNative implements ref.Val.
-func (s *structValue) ConvertToNative(t reflect.Type) (any, error) { return s.all().ConvertToNative(t) }
+func (s *structValue) ConvertToNative(t reflect.Type) (any, error) {
+	return s.mapValue().ConvertToNative(t)
+}
 
 // ConvertToType implements ref.Val.
-func (s *structValue) ConvertToType(t ref.Type) ref.Val { return s.all().ConvertToType(t) }
+func (s *structValue) ConvertToType(t ref.Type) ref.Val { return s.mapValue().ConvertToType(t) }
 
 // Equal implements ref.Val.
-func (s *structValue) Equal(other ref.Val) ref.Val { return s.all().Equal(other) }
+func (s *structValue) Equal(other ref.Val) ref.Val { return s.mapValue().Equal(other) }
 
 // Type implements ref.Val.
 func (s *structValue) Type() ref.Type { return types.MapType }
 
 // Value implements ref.Val.
-func (s *structValue) Value() any { return s.all().Value() }
+func (s *structValue) Value() any { return s.mapValue().Value() }
 
-// Iterator goes through the names of the fields.
+// Iterator implements traits.Iterable.
 func (s *structValue) Iterator() traits.Iterator {
-	if m, ok := s.all().(traits.Mapper); ok {
+	if m, ok := s.mapValue().(traits.Mapper); ok {
 		return m.Iterator()
 	}
 	return types.NewDynamicList(types.DefaultTypeAdapter, []string{}).Iterator()
 }
 
-// Size is the number of fields.
+// Size implements traits.Sizer.
 func (s *structValue) Size() ref.Val {
-	if m, ok := s.all().(traits.Mapper); ok {
+	if m, ok := s.mapValue().(traits.Mapper); ok {
 		return m.Size()
 	}
-	return s.all()
+	return s.mapValue()
 }

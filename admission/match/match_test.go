@@ -14,12 +14,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/api/expression"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// requestOf makes a request: "create v1 pods/status ns/name".
+// requestOf returns a request described like "create v1 pods/status ns/name".
 func requestOf(t testing.TB, text string, obj, old api.Object) *Request {
 	t.Helper()
 	part := strings.Fields(text)
@@ -27,7 +28,7 @@ func requestOf(t testing.TB, text string, obj, old api.Object) *Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := api.New(api.BuiltIn()...)
+	c, err := api.New(builtin.Kinds()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func criteria(t testing.TB, text string) *Criteria {
 	return NewCriteria(m)
 }
 
-// TestCriteria: which requests rules and selectors are about, and in which form.
+// TestCriteria checks which requests rules and selectors match, and in which form.
 func TestCriteria(t *testing.T) {
 	rule := func(groups, versions, resources string, more ...string) string {
 		return `{operations: ["*"], apiGroups: ["` + groups + `"], apiVersions: ["` + versions + `"], resources: [` + resources + `]` + strings.Join(more, "") + `}`
@@ -134,7 +135,7 @@ func TestCriteria(t *testing.T) {
 	}
 }
 
-// TestConditions: what conditions see, and what comes of errors.
+// TestConditions checks the variables of match conditions and the handling of errors.
 func TestConditions(t *testing.T) {
 	two := int32(2)
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}, Spec: appsv1.DeploymentSpec{Replicas: &two}}
@@ -158,7 +159,7 @@ func TestConditions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := requestOf(t, "create apps/v1 deployments ns/x", deployment, nil)
-			ask := NewAsker(func(_ context.Context, user *request.User, info *request.Info) (bool, string, error) {
+			ask := NewRequestAuthorizer(func(_ context.Context, user *request.User, info *request.Info) (bool, string, error) {
 				return user.Name == "jane" && info.Verb == "get" && info.Resource != "", "no", nil
 			})
 			m, err := NewMetrics(nil)
@@ -167,7 +168,7 @@ func TestConditions(t *testing.T) {
 			}
 			for _, policy := range []admissionv1.FailurePolicyType{admissionv1.Fail, admissionv1.Ignore} {
 				cs := NewConditions(Owner{"o", "webhook", "admit"}, expression.NewCompiler(expression.Scope{}), conditions(tt.conditions), &policy, m)
-				ok, not, err := cs.Match(t.Context(), &Input{Request: r, Form: r.Asked(), Ask: ask})
+				ok, not, err := cs.Match(t.Context(), &Input{Request: r, Form: r.Asked(), Authorizer: ask})
 				got := "not " + not
 				switch {
 				case err != nil:
@@ -195,8 +196,8 @@ func conditions(texts []string) []admissionv1.MatchCondition {
 	return out
 }
 
-// TestFormOfAnotherVersion: expressions see the object in the version that a rule
-// names.
+// TestFormOfAnotherVersion checks that expressions see the object in the version of the matching
+// rule.
 func TestFormOfAnotherVersion(t *testing.T) {
 	hub := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: "ns"}, Message: "hello"}
 	for version, field := range map[string]string{"v1": "message", "events.k8s.io/v1": "note"} {

@@ -7,16 +7,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics are kube-apiserver's about match conditions and expressions, by its
-// names; nil counts nothing.
+// Metrics holds the metrics of match conditions and expressions, under kube-apiserver's names. All
+// methods accept a nil receiver.
 type Metrics struct {
 	seconds            *prometheus.HistogramVec
 	errors, exclusions *prometheus.CounterVec
 	compile, evaluate  prometheus.Histogram
 }
 
-// NewMetrics registers the metrics; reg may be nil. Policies and webhooks share
-// them.
+// NewMetrics creates the metrics, which policies and webhooks share, and registers them unless reg
+// is nil.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	const broken = ", identified by name of resource containing the match condition and broken out for each kind containing matchConditions (webhook or policy), operation and admission type (validate or admit)."
 	labels := []string{"name", "kind", "type", "operation"}
@@ -33,7 +33,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	}
 	for _, c := range []prometheus.Collector{m.seconds, m.errors, m.exclusions, m.compile, m.evaluate} {
 		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of match conditions: %w", err)
+			return nil, fmt.Errorf("register match condition metrics: %w", err)
 		}
 	}
 	return m, nil
@@ -58,14 +58,14 @@ func (m *Metrics) Excluded(o Owner, operation string) {
 	}
 }
 
-// Compiled observes how long expressions took to compile.
+// Compiled observes the duration of compiling expressions.
 func (m *Metrics) Compiled(d time.Duration) {
 	if m != nil {
 		m.compile.Observe(d.Seconds())
 	}
 }
 
-// Evaluated observes how long expressions took to evaluate.
+// Evaluated observes the duration of evaluating expressions.
 func (m *Metrics) Evaluated(d time.Duration) {
 	if m != nil {
 		m.evaluate.Observe(d.Seconds())

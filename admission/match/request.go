@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -18,19 +18,19 @@ import (
 // concurrent use.
 type Request struct {
 	*registry.Attributes
-	// In is the namespace of the object, or its name if it is a namespace itself.
+	// In is the namespace of the object, or the name of the object if it is a Namespace.
 	In string
 
-	// Shapes, when set, has objects converted only as far as expressions look.
+	// Shapes, if set, avoids converting whole objects for expressions.
 	Shapes *Shapes
 
 	namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
 	namespace  *corev1.Namespace
-	shown      map[string]any // the namespace, as expressions see it
+	shown      map[string]any // value of namespaceObject
 	views      []*view
 }
 
-// NewRequest is about a write. Namespaces reads namespaces.
+// NewRequest returns the Request of a write. namespaces reads a namespace.
 func NewRequest(a *registry.Attributes, namespaces func(context.Context, string) (*corev1.Namespace, error)) *Request {
 	r := &Request{Attributes: a, In: a.Namespace, namespaces: namespaces}
 	if r.isNamespace() {
@@ -45,8 +45,8 @@ func (r *Request) isNamespace() bool {
 	return r.Resource.Kind == "Namespace" && r.Resource.Versions[0].Group == ""
 }
 
-// Namespace reads the namespace of the object; nil when it has none or is one
-// itself.
+// Namespace reads the namespace of the object. It returns nil for a Namespace and for a
+// cluster-scoped object.
 func (r *Request) Namespace(ctx context.Context) (*corev1.Namespace, error) {
 	if r.In == "" || r.isNamespace() {
 		return nil, nil
@@ -69,28 +69,28 @@ func (r *Request) readNamespace(ctx context.Context) (*corev1.Namespace, error) 
 type Form struct {
 	Resource schema.GroupVersionResource
 	Kind     schema.GroupVersionKind
-	// version is that of the objects; nil when they have one only.
+	// version is the version of the objects; nil if they are of a kind with a single version.
 	version *api.Version
 }
 
-// Asked is the form in which the client made the request.
+// Asked returns the form that the client used.
 func (r *Request) Asked() Form { return r.form(r.Version) }
 
 func (r *Request) form(v *api.Version) Form {
 	f := Form{Resource: v.WithResource(r.Resource.Name), Kind: r.Kind}
-	if r.ownKind() {
+	if r.hasOwnKind() {
 		return f
 	}
 	f.Kind, f.version = v.WithKind(r.Resource.Kind), v
 	return f
 }
 
-// ownKind tells of subresources and connections whose objects are of a kind of
-// their own.
-func (r *Request) ownKind() bool { return r.Kind.Kind != r.Resource.Kind || r.Connect != nil }
+// hasOwnKind reports whether the objects of the subresource or connection are of another kind than
+// the resource.
+func (r *Request) hasOwnKind() bool { return r.Kind.Kind != r.Resource.Kind || r.Connect != nil }
 
-// Objects are those of the request in a form, the new one and the old one; nil
-// where there is none. They must not be changed.
+// Objects returns the new and the old object of the request in a form, nil if there is none. They
+// must not be changed.
 func (r *Request) Objects(f Form) (obj, old runtime.Object, err error) {
 	if r.Connect != nil {
 		return r.Connect, nil, nil
@@ -111,8 +111,7 @@ func (r *Request) as(f Form, hub api.Object) (runtime.Object, error) {
 	return r.Resource.As(f.version, hub)
 }
 
-// Replace makes an object of form f what the request is about, in the place of
-// the one that it is about now. The object must not be used any more.
+// Replace replaces the object of the request by one in form f. obj must not be used afterwards.
 func (r *Request) Replace(f Form, obj api.Object) error {
 	if f.version != nil {
 		hub, err := r.Resource.Decoded(f.version, obj)
@@ -123,18 +122,18 @@ func (r *Request) Replace(f Form, obj api.Object) error {
 	}
 	is, becomes := reflect.ValueOf(r.Object), reflect.ValueOf(obj)
 	if is.Type() != becomes.Type() {
-		return fmt.Errorf("%T cannot become %T", r.Object, obj)
+		return fmt.Errorf("cannot replace object of type %T by %T", r.Object, obj)
 	}
 	if _, ok := obj.(*untyped.Object); !ok {
 		obj.GetObjectKind().SetGroupVersionKind(r.Object.GetObjectKind().GroupVersionKind())
 	}
-	// Others hold the pointer already.
+	// Callers hold a pointer to the object, so its content is replaced.
 	is.Elem().Set(becomes.Elem())
 	r.views = nil
 	return nil
 }
 
-// New makes an empty object of form f, for a request that has an object.
+// New returns an empty object in form f. The request must have an object.
 func (r *Request) New(f Form) api.Object {
 	if f.version != nil {
 		return r.Resource.NewOf(f.version)
@@ -142,8 +141,7 @@ func (r *Request) New(f Form) api.Object {
 	return reflect.New(reflect.TypeOf(r.Object).Elem()).Interface().(api.Object)
 }
 
-// As is the new object in form f, with its kind, as JSON values. It must not be
-// changed.
+// As returns the new object in form f, with its kind, as JSON values. It must not be changed.
 func (r *Request) As(f Form) (map[string]any, error) {
 	obj, _, err := r.Objects(f)
 	if err != nil {
@@ -154,9 +152,8 @@ func (r *Request) As(f Form) (map[string]any, error) {
 	return m, err
 }
 
-// Shown is an object of a resource in one of its versions, as expressions see
-// objects. It must not be changed.
-func Shown(res *api.Resource, v *api.Version, hub api.Object) (any, error) {
+// ObjectValue returns an object in a version as a value for expressions. It must not be changed.
+func ObjectValue(res *api.Resource, v *api.Version, hub api.Object) (any, error) {
 	obj, err := res.As(v, hub)
 	if err != nil {
 		return nil, err
@@ -164,15 +161,15 @@ func Shown(res *api.Resource, v *api.Version, hub api.Object) (any, error) {
 	return jsonOf(obj, v.WithKind(res.Kind))
 }
 
-// view is a request in one form, as expressions see it.
+// view holds the variables of a request in one form.
 type view struct {
 	form        Form
-	object, old any // nil or what expressions see as a map
+	object, old any // nil or a value that CEL treats as a map
 	err         error
 	request     map[string]any
 }
 
-// view makes what expressions see, once.
+// view returns the variables in form f, which are computed once.
 func (r *Request) view(f Form) *view {
 	for _, v := range r.views {
 		if v.form.Kind == f.Kind {
@@ -192,7 +189,7 @@ func (r *Request) view(f Form) *view {
 	return v
 }
 
-// jsonOf is an object as JSON values, with its kind; nil for none.
+// jsonOf returns an object with its kind as JSON values, or nil.
 func jsonOf(obj runtime.Object, kind schema.GroupVersionKind) (any, error) {
 	if obj == nil {
 		return nil, nil
@@ -200,7 +197,7 @@ func jsonOf(obj runtime.Object, kind schema.GroupVersionKind) (any, error) {
 	gv := kind.GroupVersion().String()
 	if u, ok := obj.(*untyped.Object); ok {
 		if u.Object["apiVersion"] != gv || u.Object["kind"] != kind.Kind {
-			u = u.As(kind)
+			u = u.WithKind(kind)
 		}
 		return u.UnstructuredContent(), nil
 	}

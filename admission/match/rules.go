@@ -14,8 +14,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Criteria are the rules and selectors of a policy, a binding or a webhook. They
-// are safe for concurrent use.
+// Criteria are the rules and selectors of a policy, a binding or a webhook, safe for concurrent
+// use.
 type Criteria struct {
 	rules, excluded   []admissionv1.NamedRuleWithOperations
 	exact             bool
@@ -23,9 +23,8 @@ type Criteria struct {
 	err               error
 }
 
-// NewCriteria reads what a policy or a binding applies to; a webhook has rules
-// without names and nothing excluded. Selectors that cannot be read are an error
-// of every request that the rules are about.
+// NewCriteria returns the criteria of a policy or binding; a webhook's have unnamed rules and no
+// exclusions. An invalid selector fails every request that the rules match.
 func NewCriteria(m *admissionv1.MatchResources) *Criteria {
 	c := &Criteria{rules: m.ResourceRules, excluded: m.ExcludeResourceRules, exact: m.MatchPolicy == nil || *m.MatchPolicy == admissionv1.Exact}
 	var err error
@@ -38,8 +37,8 @@ func NewCriteria(m *admissionv1.MatchResources) *Criteria {
 	return c
 }
 
-// Match tells whether the criteria are about r, and which form of it they name.
-// Nothing can match what has no rules but a binding: there all the policy matches.
+// Match reports whether the criteria match r, and the form of the version they match. Criteria
+// without rules, which only a binding may have, match every request of its policy.
 func (c *Criteria) Match(ctx context.Context, r *Request) (Form, bool, error) {
 	in, err := c.inNamespace(ctx, r)
 	if err == nil && !in || !c.hasObject(r) {
@@ -55,15 +54,15 @@ func (c *Criteria) Match(ctx context.Context, r *Request) (Form, bool, error) {
 	if !ok {
 		return Form{}, false, nil
 	}
-	// Only now, since what is not about the request is nobody's business.
+	// Errors matter only for requests that the rules match.
 	if c.err != nil {
 		err = c.err
 	}
 	return form, err == nil, err
 }
 
-// inNamespace tells whether the namespace is one of those that are selected.
-// What is in none always is.
+// inNamespace reports whether the namespace selector matches. It matches every cluster-scoped
+// object.
 func (c *Criteria) inNamespace(ctx context.Context, r *Request) (bool, error) {
 	if r.In == "" && !r.isNamespace() || c.namespace.Empty() {
 		return true, nil
@@ -87,11 +86,10 @@ func (c *Criteria) hasObject(r *Request) bool {
 		r.Old != nil && c.object.Matches(labels.Set(r.Old.GetLabels()))
 }
 
-// find looks for a rule that is about r: in the version that the client used
-// before any other.
+// find returns the form of the first matching rule, preferably for the version of the client.
 func (c *Criteria) find(r *Request, rules []admissionv1.NamedRuleWithOperations) (Form, bool) {
 	for i := range rules {
-		if about(&rules[i], r, r.Version) {
+		if ruleMatches(&rules[i], r, r.Version) {
 			return r.Asked(), true
 		}
 	}
@@ -101,7 +99,7 @@ func (c *Criteria) find(r *Request, rules []admissionv1.NamedRuleWithOperations)
 	for i := range rules {
 		for n := range r.Resource.Versions {
 			v := &r.Resource.Versions[n]
-			if v != r.Version && !v.NotServed && about(&rules[i], r, v) {
+			if v != r.Version && !v.NotServed && ruleMatches(&rules[i], r, v) {
 				return r.form(v), true
 			}
 		}
@@ -109,11 +107,11 @@ func (c *Criteria) find(r *Request, rules []admissionv1.NamedRuleWithOperations)
 	return Form{}, false
 }
 
-// about tells whether a rule is about r in version v.
-func about(rule *admissionv1.NamedRuleWithOperations, r *Request, v *api.Version) bool {
+// ruleMatches reports whether a rule matches r in version v.
+func ruleMatches(rule *admissionv1.NamedRuleWithOperations, r *Request, v *api.Version) bool {
 	return inScope(rule.Scope, r) &&
 		hasOperation(rule.Operations, r.Verb) &&
-		has(rule.APIGroups, v.Group) && has(rule.APIVersions, v.Version) &&
+		containsOrStar(rule.APIGroups, v.Group) && containsOrStar(rule.APIVersions, v.Version) &&
 		hasResource(rule.Resources, r.Resource.Name, r.Subresource) &&
 		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, r.Name))
 }
@@ -135,7 +133,7 @@ func hasOperation(list []admissionv1.OperationType, verb string) bool {
 	return false
 }
 
-func has(list []string, name string) bool {
+func containsOrStar(list []string, name string) bool {
 	for _, s := range list {
 		if s == "*" || s == name {
 			return true
@@ -154,7 +152,7 @@ func hasResource(list []string, resource, subresource string) bool {
 	return false
 }
 
-// Operation is the verb of a request as rules and expressions name it.
+// Operation returns the verb of a request as rules and expressions name it.
 func (r *Request) Operation() string {
 	switch r.Verb {
 	case api.VerbCreate:
@@ -167,7 +165,7 @@ func (r *Request) Operation() string {
 	return string(admissionv1.Connect)
 }
 
-// String names the request in messages of tests and logs.
+// String describes the request in logs and test failures.
 func (r *Request) String() string {
 	return fmt.Sprintf("%s %s/%s %s/%s", r.Operation(), r.Resource.Name, r.Subresource, r.In, r.Name)
 }

@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
-// applyConfiguration merges what an expression says into the object, as server
-// side apply would, but nobody comes to own a field by it.
+// applyConfiguration merges the apply configuration that an expression returns into the object,
+// like server-side apply but without changing field ownership.
 func applyConfiguration(_ context.Context, t *target, change ref.Val) (api.Object, error) {
 	kind := t.form.Kind
 	schema, ok := t.schemas(kind)
@@ -52,20 +52,20 @@ func applyConfiguration(_ context.Context, t *target, change ref.Val) (api.Objec
 	return t.object(merged)
 }
 
-// merge merges fields into the object as it is.
+// merge merges fields into the current object.
 func (t *target) merge(schema typed.ParseableType, fields map[string]any) (map[string]any, error) {
 	patch, err := schema.FromUnstructured(fields)
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert patch object to typed object: %w", err)
 	}
-	if whole := atomics(nil, patch.Schema(), patch.TypeRef(), patch.AsValue()); len(whole) > 0 {
-		return nil, fmt.Errorf("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: %v", strings.Join(whole, ", "))
+	if paths := atomicPaths(nil, patch.Schema(), patch.TypeRef(), patch.AsValue()); len(paths) > 0 {
+		return nil, fmt.Errorf("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: %v", strings.Join(paths, ", "))
 	}
-	is, err := t.As(t.form)
+	current, err := t.As(t.form)
 	if err != nil {
 		return nil, err
 	}
-	live, err := schema.FromUnstructured(is, typed.AllowDuplicates)
+	live, err := schema.FromUnstructured(current, typed.AllowDuplicates)
 	if err != nil {
 		return nil, fmt.Errorf("failed to convert original object to typed object: %w", err)
 	}
@@ -80,7 +80,7 @@ func (t *target) merge(schema typed.ParseableType, fields map[string]any) (map[s
 	return out, nil
 }
 
-// object is what t becomes, of the Go type of its form.
+// object converts fields to the Go type of t's form.
 func (t *target) object(fields map[string]any) (api.Object, error) {
 	obj := t.New(t.form)
 	if u, ok := obj.(*untyped.Object); ok {
@@ -93,10 +93,9 @@ func (t *target) object(fields map[string]any) (api.Object, error) {
 	return obj, nil
 }
 
-// atomics are the paths of lists and maps in v that are always replaced as a
-// whole. Who changes one would take from it what is not mentioned, so that it is
-// refused.
-func atomics(path fieldpath.Path, s *schema.Schema, ref schema.TypeRef, v value.Value) (out []string) {
+// atomicPaths returns the paths of atomic lists and maps in v. Changing one would remove the parts
+// that v omits, so such a mutation is rejected.
+func atomicPaths(path fieldpath.Path, s *schema.Schema, ref schema.TypeRef, v value.Value) (out []string) {
 	atom, ok := s.Resolve(ref)
 	if !ok {
 		return nil
@@ -108,7 +107,7 @@ func atomics(path fieldpath.Path, s *schema.Schema, ref schema.TypeRef, v value.
 		}
 		v.AsMap().Iterate(func(name string, field value.Value) bool {
 			if f, ok := atom.Map.FindField(name); ok {
-				out = append(out, atomics(append(path, fieldpath.PathElement{FieldName: &name}), s, f.Type, field)...)
+				out = append(out, atomicPaths(append(path, fieldpath.PathElement{FieldName: &name}), s, f.Type, field)...)
 			}
 			return true
 		})
@@ -118,7 +117,7 @@ func atomics(path fieldpath.Path, s *schema.Schema, ref schema.TypeRef, v value.
 		}
 		list := v.AsList()
 		for i := range list.Length() {
-			out = append(out, atomics(append(path, fieldpath.PathElement{Index: &i}), s, atom.List.ElementType, list.At(i))...)
+			out = append(out, atomicPaths(append(path, fieldpath.PathElement{Index: &i}), s, atom.List.ElementType, list.At(i))...)
 		}
 	}
 	return out

@@ -17,26 +17,25 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
-// maxChecked bounds the kinds that the expressions of a policy are checked for.
-const maxChecked = 10
+// maxCheckedKinds is the maximum number of kinds for which a policy is type-checked.
+const maxCheckedKinds = 10
 
-// Checker tells for the status of a ValidatingAdmissionPolicy what is wrong with
-// its expressions, by the schemas of the kinds that it names. A policy with
-// warnings is in force all the same.
+// Checker type-checks the expressions of a ValidatingAdmissionPolicy against the schemas of the
+// kinds that it names. The warnings become part of the policy's status; the policy applies
+// nevertheless.
 type Checker struct {
 	Catalogue *api.Catalogue
-	// Schema finds the schema of a kind, without references; nil when it is not
-	// known.
+	// Schema returns the schema of a kind with all references resolved, or nil if it is unknown.
 	Schema func(schema.GroupVersionKind) (*spec.Schema, error)
 }
 
-// checked is a kind that expressions are checked for.
-type checked struct {
+// kindChecker type-checks expressions for one kind.
+type kindChecker struct {
 	kind schema.GroupVersionKind
 	with *expression.TypeChecker
 }
 
-// Check returns the warnings about a policy, which it does not change.
+// Check returns the warnings for a policy.
 func (c *Checker) Check(p *admissionv1.ValidatingAdmissionPolicy) ([]admissionv1.ExpressionWarning, error) {
 	list, err := c.checkers(p)
 	if err != nil || len(list) == 0 {
@@ -44,7 +43,7 @@ func (c *Checker) Check(p *admissionv1.ValidatingAdmissionPolicy) ([]admissionv1
 	}
 	var warnings []admissionv1.ExpressionWarning
 	check := func(text, format string, i int) {
-		if w := warning(list, text); w != "" {
+		if w := typeWarning(list, text); w != "" {
 			warnings = append(warnings, admissionv1.ExpressionWarning{FieldRef: fmt.Sprintf(format, i), Warning: w})
 		}
 	}
@@ -57,8 +56,8 @@ func (c *Checker) Check(p *admissionv1.ValidatingAdmissionPolicy) ([]admissionv1
 	return warnings, nil
 }
 
-// warning is what is wrong with an expression, by kind.
-func warning(list []checked, text string) string {
+// typeWarning returns the type errors of an expression, by kind.
+func typeWarning(list []kindChecker, text string) string {
 	var parts []string
 	for _, c := range list {
 		if issues := c.with.Check(text); issues != "" {
@@ -68,21 +67,21 @@ func warning(list []checked, text string) string {
 	return strings.Join(parts, "\n")
 }
 
-// checkers are for the kinds that a policy names and whose schemas are known.
-func (c *Checker) checkers(p *admissionv1.ValidatingAdmissionPolicy) ([]checked, error) {
+// checkers returns a checker for each named kind with a known schema.
+func (c *Checker) checkers(p *admissionv1.ValidatingAdmissionPolicy) ([]kindChecker, error) {
 	var params *apicel.DeclType
 	if k := p.Spec.ParamKind; k != nil {
 		gv, err := schema.ParseGroupVersion(k.APIVersion)
 		if err == nil {
-			params, err = c.typeOf(gv.WithKind(k.Kind), "Params")
+			params, err = c.declType(gv.WithKind(k.Kind), "Params")
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	var list []checked
+	var list []kindChecker
 	for _, kind := range c.kinds(p.Spec.MatchConstraints) {
-		object, err := c.typeOf(kind, "Object")
+		object, err := c.declType(kind, "Object")
 		if err != nil {
 			return nil, err
 		}
@@ -96,14 +95,14 @@ func (c *Checker) checkers(p *admissionv1.ValidatingAdmissionPolicy) ([]checked,
 		for _, v := range p.Spec.Variables {
 			with.Declare(v.Name, v.Expression)
 		}
-		list = append(list, checked{kind, with})
+		list = append(list, kindChecker{kind, with})
 	}
 	return list, nil
 }
 
-// typeOf is a kind as a type of expressions; nil when its schema is not known.
-// Role keeps apart the types of one kind in two places.
-func (c *Checker) typeOf(kind schema.GroupVersionKind, role string) (*apicel.DeclType, error) {
+// declType returns the CEL type of a kind, or nil if its schema is unknown. The role distinguishes
+// the types of one kind as object and as parameter.
+func (c *Checker) declType(kind schema.GroupVersionKind, role string) (*apicel.DeclType, error) {
 	s, err := c.Schema(kind)
 	if s == nil || err != nil {
 		return nil, err
@@ -115,15 +114,14 @@ func (c *Checker) typeOf(kind schema.GroupVersionKind, role string) (*apicel.Dec
 	return t.MaybeAssignTypeName(kind.Kind + role), nil
 }
 
-// kinds are those that the rules of a policy name one by one, in the order of
-// group, version and kind.
+// kinds returns the kinds that the rules name without wildcards, sorted by group, version and kind.
 func (c *Checker) kinds(m *admissionv1.MatchResources) []schema.GroupVersionKind {
 	if m == nil {
 		return nil
 	}
 	var kinds []schema.GroupVersionKind
 	for i := range m.ResourceRules {
-		for _, r := range named(&m.ResourceRules[i].Rule) {
+		for _, r := range namedResources(&m.ResourceRules[i].Rule) {
 			res, v, ok := c.Catalogue.Lookup(r.GroupVersion(), r.Resource)
 			if !ok {
 				continue
@@ -133,15 +131,15 @@ func (c *Checker) kinds(m *admissionv1.MatchResources) []schema.GroupVersionKind
 			}
 		}
 	}
-	kinds = kinds[:min(len(kinds), maxChecked)]
+	kinds = kinds[:min(len(kinds), maxCheckedKinds)]
 	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int {
 		return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Version, b.Version), strings.Compare(a.Kind, b.Kind))
 	})
 	return kinds
 }
 
-// named are the resources that a rule names without stars, and no subresources.
-func named(r *admissionv1.Rule) []schema.GroupVersionResource {
+// namedResources returns the resources that a rule names without wildcards, except subresources.
+func namedResources(r *admissionv1.Rule) []schema.GroupVersionResource {
 	star := func(s string) bool { return strings.Contains(s, "*") }
 	if slices.ContainsFunc(r.APIGroups, star) || slices.ContainsFunc(r.APIVersions, star) {
 		return nil

@@ -8,7 +8,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// TestCheck: expressions that cannot be right for the kinds they are about.
+// TestCheck checks the warnings for expressions with type errors.
 func TestCheck(t *testing.T) {
 	const rules = `matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: ['*'], resources: [replicasets, deployments, deployments/scale]}]}`
 	for _, tt := range []struct {
@@ -34,8 +34,8 @@ func TestCheck(t *testing.T) {
 		{"authorizer", anyDeployment + "\nvalidations: [{expression: \"authorizer.requestResource.check('get').allowed()\"}]", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := newCluster(t, validatingPolicy(tt.spec))
-			doc, _, _ := strings.Cut(validatingPolicy(tt.spec), "\n---\n")
+			c := newCluster(t, validatingYAML(tt.spec))
+			doc, _, _ := strings.Cut(validatingYAML(tt.spec), "\n---\n")
 			obj, _, _ := c.decode(t, doc)
 			checker := Checker{Catalogue: c.catalogue, Schema: PublishedSchema(c.catalogue)}
 			warnings, err := checker.Check(obj.(*admissionv1.ValidatingAdmissionPolicy))

@@ -1,14 +1,12 @@
-// Package policy is the two plugins whose decisions are expressions:
+// Package policy implements the admission plugins whose decisions are CEL expressions:
 // ValidatingAdmissionPolicy and MutatingAdmissionPolicy.
 //
-// The nouns: a policy is compiled once for each generation of its object; a
-// binding says where a policy applies, with which parameters and what comes of
-// it; a hook is a policy with its bindings. Objects are followed in the caches,
-// so that a policy is in force as soon as the cache has it; when there is none, a
-// write costs two comparisons.
+// A policy is compiled once per generation of its object. A binding selects where a policy applies,
+// its parameters and the resulting actions. A hook is a policy with its bindings. Policies are read
+// from the caches, so that they apply as soon as the cache has them; without policies a write costs
+// two comparisons.
 //
-// What a request is to expressions, and whether rules are about it, is package
-// match's business; compiling and evaluating that of package expression. The
-// Checker tells, for the status of policies, what is wrong with expressions when
-// the types of the objects they are about are known.
+// Package match decides whether a policy applies to a request and provides the variables; package
+// expression compiles and evaluates. The Checker type-checks expressions for the status of
+// policies.
 package policy

@@ -17,6 +17,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -24,24 +25,24 @@ import (
 
 func catalogue(t testing.TB) *api.Catalogue {
 	t.Helper()
-	c, err := api.New(api.BuiltIn()...)
+	c, err := api.New(builtin.Kinds()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// stored are objects that parameters are taken from.
-type stored struct {
+// parameterObjects implements objectReader.
+type parameterObjects struct {
 	catalogue *api.Catalogue
 	objects   []api.Object
 }
 
-func (s *stored) Kind(kind schema.GroupVersionKind) (*api.Resource, *api.Version, bool) {
+func (s *parameterObjects) Kind(kind schema.GroupVersionKind) (*api.Resource, *api.Version, bool) {
 	return s.catalogue.Kind(kind.GroupVersion(), kind.Kind)
 }
 
-func (s *stored) List(_ context.Context, res *api.Resource, namespace string, selector labels.Selector) (out []api.Object, err error) {
+func (s *parameterObjects) List(_ context.Context, res *api.Resource, namespace string, selector labels.Selector) (out []api.Object, err error) {
 	for _, obj := range s.objects {
 		if obj.GetObjectKind().GroupVersionKind().Kind == res.Kind && (namespace == "" || obj.GetNamespace() == namespace) && selector.Matches(labels.Set(obj.GetLabels())) {
 			out = append(out, obj)
@@ -50,7 +51,7 @@ func (s *stored) List(_ context.Context, res *api.Resource, namespace string, se
 	return out, nil
 }
 
-func (s *stored) Get(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
+func (s *parameterObjects) Get(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
 	all, err := s.List(ctx, res, namespace, labels.Everything())
 	for _, obj := range all {
 		if obj.GetName() == name {
@@ -60,21 +61,20 @@ func (s *stored) Get(ctx context.Context, res *api.Resource, namespace, name str
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: res.Name}, name)
 }
 
-// cluster is what policies are evaluated in: objects as YAML, policies and
-// bindings among them.
+// cluster evaluates the policies and bindings in YAML documents.
 type cluster struct {
 	catalogue  *api.Catalogue
 	validator  *validator
 	mutator    *mutator
-	validating admission.Made[*validating]
-	mutating   admission.Made[*mutating]
-	bindings   admission.Made[*binding]
+	validating admission.DerivedValues[*validatingPolicy]
+	mutating   admission.DerivedValues[*mutatingPolicy]
+	bindings   admission.DerivedValues[*binding]
 }
 
 func newCluster(t testing.TB, text string) *cluster {
 	t.Helper()
 	c := &cluster{catalogue: catalogue(t)}
-	objects := &stored{catalogue: c.catalogue}
+	objects := &parameterObjects{catalogue: c.catalogue}
 	for _, doc := range strings.Split(text, "\n---\n") {
 		obj, res, _ := c.decode(t, doc)
 		obj.GetObjectKind().SetGroupVersionKind(res.Versions[0].WithKind(res.Kind))
@@ -97,22 +97,22 @@ func newCluster(t testing.TB, text string) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shared{params: params{objects}, metrics: m, schemas: &knownSchemas{find: ssa.Published(c.catalogue), state: c.catalogue.State},
+	s := &shared{params: paramReader{objects}, metrics: m, schemas: &schemaCache{find: ssa.Published(c.catalogue), state: c.catalogue.State},
 		namespaces: func(_ context.Context, name string) (*corev1.Namespace, error) {
 			return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"environment": name}}}, nil
 		},
 		ask: func(_ context.Context, user *request.User, info *request.Info) (bool, string, error) {
 			return slices.Contains(user.Groups, "admins") && info.Verb == "delete" || info.Resource == "breakglass", "", nil
 		}}
-	bindings := func(context.Context) (*admission.Made[*binding], error) { return &c.bindings, nil }
-	c.validator = &validator{shared: s, hooks: hooks[*validating]{bindings: bindings,
-		policies: func(context.Context) (*admission.Made[*validating], error) { return &c.validating, nil }}}
-	c.mutator = &mutator{shared: s, hooks: hooks[*mutating]{bindings: bindings,
-		policies: func(context.Context) (*admission.Made[*mutating], error) { return &c.mutating, nil }}}
+	bindings := func(context.Context) (*admission.DerivedValues[*binding], error) { return &c.bindings, nil }
+	c.validator = &validator{shared: s, hooks: hookIndex[*validatingPolicy]{bindings: bindings,
+		policies: func(context.Context) (*admission.DerivedValues[*validatingPolicy], error) { return &c.validating, nil }}}
+	c.mutator = &mutator{shared: s, hooks: hookIndex[*mutatingPolicy]{bindings: bindings,
+		policies: func(context.Context) (*admission.DerivedValues[*mutatingPolicy], error) { return &c.mutating, nil }}}
 	return c
 }
 
-// decode reads an object as a client sends it.
+// decode decodes an object like one of a client.
 func (c *cluster) decode(t testing.TB, text string) (api.Object, *api.Resource, *api.Version) {
 	t.Helper()
 	var kind metav1.TypeMeta
@@ -135,8 +135,8 @@ func (c *cluster) decode(t testing.TB, text string) (api.Object, *api.Resource, 
 	return hub, res, v
 }
 
-// write is what admission knows of a write: an update if old is there, by a user
-// with groups behind a slash.
+// write returns the attributes of a write, an update if old is given, by a user with groups after a
+// slash.
 func (c *cluster) write(t testing.TB, user, is, old string) *registry.Attributes {
 	t.Helper()
 	obj, res, v := c.decode(t, is)

@@ -16,18 +16,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// head is what policies of both kinds have.
-type head struct {
+// compiledPolicy is the common part of compiled policies of both kinds.
+type compiledPolicy struct {
 	name       string
 	criteria   *match.Criteria
-	params     *schema.GroupVersionKind // nil: none
-	ignore     bool                     // errors
+	params     *schema.GroupVersionKind // nil if the policy has no parameters
+	ignore     bool                     // ignore errors
 	compiler   *expression.Compiler
 	conditions *match.Conditions
 }
 
-// source is where a head comes from.
-type source struct {
+// policySpec is the common part of the specs of both kinds of policies.
+type policySpec struct {
 	name       string
 	match      *admissionv1.MatchResources
 	params     *admissionv1.ParamKind
@@ -36,10 +36,10 @@ type source struct {
 	conditions []admissionv1.MatchCondition
 }
 
-// compile compiles what policies of both kinds have.
-func (s *source) compile(m *match.Metrics) head {
-	h := head{name: s.name, ignore: s.failure != nil && *s.failure == admissionv1.Ignore}
-	if s.match == nil { // which cannot be written
+// compile compiles the common part of a policy.
+func (s *policySpec) compile(m *match.Metrics) compiledPolicy {
+	h := compiledPolicy{name: s.name, ignore: s.failure != nil && *s.failure == admissionv1.Ignore}
+	if s.match == nil { // validation of policies rejects this
 		s.match = &admissionv1.MatchResources{}
 	}
 	h.criteria = match.NewCriteria(s.match)
@@ -58,7 +58,7 @@ func (s *source) compile(m *match.Metrics) head {
 	return h
 }
 
-// timed compiles a policy, and counts how long it took.
+// timed wraps compile to observe its duration.
 func timed[T, P any](m *match.Metrics, compile func(T) P) func(T) P {
 	return func(obj T) P {
 		defer func(begin time.Time) { m.Compiled(time.Since(begin)) }(time.Now())
@@ -66,13 +66,13 @@ func timed[T, P any](m *match.Metrics, compile func(T) P) func(T) P {
 	}
 }
 
-// binding is where a policy applies.
+// binding selects where a policy applies.
 type binding struct {
 	name, policy string
-	criteria     *match.Criteria // nil: everywhere
+	criteria     *match.Criteria // nil if the binding applies everywhere
 	ref          *admissionv1.ParamRef
-	selector     labels.Selector // of parameters, if they are not named
-	err          error           // why parameters cannot be selected
+	selector     labels.Selector // selects parameters, unless ref names one
+	err          error           // error of an invalid selector
 	actions      []admissionv1.ValidationAction
 }
 
@@ -87,7 +87,7 @@ func newBinding(name, policy string, m *admissionv1.MatchResources, ref *admissi
 	return b
 }
 
-// applies tells whether the binding is about a request.
+// applies reports whether the binding applies to a request.
 func (b *binding) applies(ctx context.Context, r *match.Request) (bool, error) {
 	if b.criteria == nil {
 		return true, nil
@@ -102,24 +102,24 @@ type hook[P any] struct {
 	bindings []*binding
 }
 
-// hooks are those of one kind of policy, as the caches have them.
-type hooks[P interface{ called() string }] struct {
-	policies func(context.Context) (*admission.Made[P], error)
-	bindings func(context.Context) (*admission.Made[*binding], error)
-	current  atomic.Pointer[joined[P]]
+// hookIndex joins the policies of one kind with their bindings, as the caches have them.
+type hookIndex[P interface{ policyName() string }] struct {
+	policies func(context.Context) (*admission.DerivedValues[P], error)
+	bindings func(context.Context) (*admission.DerivedValues[*binding], error)
+	cached   atomic.Pointer[joinedHooks[P]]
 }
 
-func (h *head) called() string { return h.name }
+func (h *compiledPolicy) policyName() string { return h.name }
 
-// joined are hooks, and what they were made from.
-type joined[P any] struct {
-	policies *admission.Made[P]
-	bindings *admission.Made[*binding]
+// joinedHooks are hooks with the policies and bindings that they were built from.
+type joinedHooks[P any] struct {
+	policies *admission.DerivedValues[P]
+	bindings *admission.DerivedValues[*binding]
 	hooks    []hook[P]
 }
 
-// now are the hooks of policies that are bound, in the order of names.
-func (h *hooks[P]) now(ctx context.Context) ([]hook[P], error) {
+// current returns the hooks of all policies with bindings, in the order of names.
+func (h *hookIndex[P]) current(ctx context.Context) ([]hook[P], error) {
 	bindings, err := h.bindings(ctx)
 	if err != nil || len(bindings.All) == 0 {
 		return nil, err
@@ -128,26 +128,26 @@ func (h *hooks[P]) now(ctx context.Context) ([]hook[P], error) {
 	if err != nil || len(policies.All) == 0 {
 		return nil, err
 	}
-	if j := h.current.Load(); j != nil && j.policies == policies && j.bindings == bindings {
+	if j := h.cached.Load(); j != nil && j.policies == policies && j.bindings == bindings {
 		return j.hooks, nil
 	}
-	j := &joined[P]{policies: policies, bindings: bindings}
-	of := map[string][]*binding{}
+	j := &joinedHooks[P]{policies: policies, bindings: bindings}
+	byPolicy := map[string][]*binding{}
 	for _, b := range bindings.All {
-		of[b.policy] = append(of[b.policy], b)
+		byPolicy[b.policy] = append(byPolicy[b.policy], b)
 	}
 	for _, p := range policies.All {
-		if list := of[p.called()]; len(list) > 0 {
+		if list := byPolicy[p.policyName()]; len(list) > 0 {
 			j.hooks = append(j.hooks, hook[P]{p, list})
 		}
 	}
-	h.current.Store(j)
+	h.cached.Store(j)
 	return j.hooks, nil
 }
 
-// exempt are resources that no policy is about: policies themselves, so that a
-// bad one can always be mended, and questions that decide about other requests.
-func exempt(a *registry.Attributes) bool {
+// isExempt reports whether no policy applies to a resource: policies themselves, so that an invalid
+// one can always be repaired, and reviews, which authorize other requests.
+func isExempt(a *registry.Attributes) bool {
 	switch a.Resource.Versions[0].Group {
 	case admissionv1.GroupName:
 		switch a.Resource.Name {

@@ -22,13 +22,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
 
-// maxCopied bounds what the copies of a patch may add up to.
-const maxCopied = 3 << 20
+// maxCopiedBytes is the maximum total size of values copied by a patch.
+const maxCopiedBytes = 3 << 20
 
-// applyPatches applies the JSON patch that an expression says. When one of its
-// tests fails, nothing is changed.
+// applyPatches applies the JSON patch that an expression returns. If a test operation fails, the
+// object stays unchanged.
 func applyPatches(ctx context.Context, t *target, change ref.Val) (api.Object, error) {
-	patch, err := patchOf(change)
+	patch, err := newPatch(change)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func applyPatches(ctx context.Context, t *target, change ref.Val) (api.Object, e
 	if err != nil {
 		return nil, fmt.Errorf("failed to create JSON patch: %w", err)
 	}
-	after, err := patch.Apply(ctx, before, maxCopied)
+	after, err := patch.Apply(ctx, before, maxCopiedBytes)
 	switch {
 	case errors.Is(err, jsonpatch.ErrTestFailed):
 		return nil, nil
@@ -61,15 +61,15 @@ func applyPatches(ctx context.Context, t *target, change ref.Val) (api.Object, e
 	return obj, nil
 }
 
-// patchOf makes a JSON patch of a list of JSONPatch.
-func patchOf(v ref.Val) (*jsonpatch.Patch, error) {
+// newPatch converts a list of JSONPatch values to a JSON patch.
+func newPatch(v ref.Val) (*jsonpatch.Patch, error) {
 	list, ok := v.(traits.Lister)
 	if !ok {
 		return nil, errors.New("type mismatch: JSONPatchType.expression should evaluate to array")
 	}
-	var ops []operation
+	var ops []patchOperation
 	for it := list.Iterator(); it.HasNext() == types.True; {
-		op, err := operationOf(it.Next())
+		op, err := newPatchOperation(it.Next())
 		if err != nil {
 			return nil, err
 		}
@@ -82,15 +82,15 @@ func patchOf(v ref.Val) (*jsonpatch.Patch, error) {
 	return jsonpatch.Decode(text)
 }
 
-// operation is one of a JSON patch. Without a value there is none, and not null.
-type operation struct {
+// patchOperation is one operation of a JSON patch. An empty Value is omitted, unlike null.
+type patchOperation struct {
 	Op    string          `json:"op"`
 	Path  string          `json:"path"`
 	From  string          `json:"from,omitempty"`
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-func operationOf(v ref.Val) (op operation, err error) {
+func newPatchOperation(v ref.Val) (op patchOperation, err error) {
 	native, err := v.ConvertToNative(reflect.TypeFor[*celmutation.JSONPatchVal]())
 	if err != nil {
 		return op, fmt.Errorf("type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch: %w", err)
@@ -99,7 +99,7 @@ func operationOf(v ref.Val) (op operation, err error) {
 	if !ok {
 		return op, fmt.Errorf("type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch, got element of %T", native)
 	}
-	op = operation{Op: from.Op, Path: from.Path, From: from.From}
+	op = patchOperation{Op: from.Op, Path: from.Path, From: from.From}
 	if from.Val == nil {
 		return op, nil
 	}
@@ -108,13 +108,13 @@ func operationOf(v ref.Val) (op operation, err error) {
 			return op, fmt.Errorf("type mismatch: %w", err)
 		}
 	}
-	const unfit = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: %w"
+	const notMarshalable = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: %w"
 	value, err := from.Val.ConvertToNative(reflect.TypeFor[*structpb.Value]())
 	if err != nil {
-		return op, fmt.Errorf(unfit, err)
+		return op, fmt.Errorf(notMarshalable, err)
 	}
 	if op.Value, err = json.Marshal(value); err != nil {
-		return op, fmt.Errorf(unfit, err)
+		return op, fmt.Errorf(notMarshalable, err)
 	}
 	return op, nil
 }

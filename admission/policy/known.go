@@ -9,19 +9,20 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// knownSchemas keeps the schemas that apply configurations were merged by, since
-// finding one costs a thousand times what a merge does.
-type knownSchemas struct {
+// schemaCache caches the schemas for apply configurations, since finding one costs a thousand times
+// as much as a merge.
+type schemaCache struct {
 	find ssa.Schemas
 	mu   sync.Mutex
-	// catalogue is the state of the catalogue that they are of.
-	state     func() any
+	// catalogue is the result of state for which the schemas are valid.
 	catalogue any
-	known     map[schema.GroupVersionKind]typed.ParseableType
+	// state returns the current state of the catalogue.
+	state func() any
+	known map[schema.GroupVersionKind]typed.ParseableType
 }
 
-// of is the schema of a kind; false when it has none.
-func (k *knownSchemas) of(kind schema.GroupVersionKind) (typed.ParseableType, bool) {
+// schema returns the schema of a kind; ok is false if it has none.
+func (k *schemaCache) schema(kind schema.GroupVersionKind) (typed.ParseableType, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if now := k.state(); k.known == nil || k.catalogue != now {

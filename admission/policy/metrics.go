@@ -8,11 +8,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are kube-apiserver's, by its names.
-type metrics struct{ validating, mutating counted }
+// metrics holds the policy metrics, under kube-apiserver's names.
+type metrics struct{ validating, mutating checkMetrics }
 
-// counted is how often something was checked and how long it took.
-type counted struct {
+// checkMetrics counts checks and observes their duration.
+type checkMetrics struct {
 	total   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
 }
@@ -26,13 +26,13 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 	}
 	m := &metrics{
-		validating: counted{
+		validating: checkMetrics{
 			count("apiserver_validating_admission_policy_check_total", "Validation admission policy check total, labeled by policy and further identified by binding and enforcement action taken.",
 				"policy", "policy_binding", "error_type", "enforcement_action"),
 			seconds("apiserver_validating_admission_policy_check_duration_seconds", "Validation admission latency for individual validation expressions in seconds, labeled by policy and further including binding and enforcement action taken.",
 				"policy", "policy_binding", "error_type", "enforcement_action"),
 		},
-		mutating: counted{
+		mutating: checkMetrics{
 			count("apiserver_mutating_admission_policy_check_total", "Mutation admission policy check total, labeled by policy and further identified by binding.",
 				"policy", "policy_binding", "error_type"),
 			seconds("apiserver_mutating_admission_policy_check_duration_seconds", "Mutation admission latency for individual mutation expressions in seconds, labeled by policy and binding.",
@@ -44,13 +44,13 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	for _, c := range []prometheus.Collector{m.validating.total, m.validating.seconds, m.mutating.total, m.mutating.seconds} {
 		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of admission policies: %w", err)
+			return nil, fmt.Errorf("register admission policy metrics: %w", err)
 		}
 	}
 	return m, nil
 }
 
-func (c counted) observe(d time.Duration, labels ...string) {
+func (c checkMetrics) observe(d time.Duration, labels ...string) {
 	c.total.WithLabelValues(labels...).Inc()
 	c.seconds.WithLabelValues(labels...).Observe(d.Seconds())
 }
@@ -67,7 +67,7 @@ func (m *metrics) mutated(d time.Duration, policy, binding string, err error) {
 	m.mutating.observe(d, policy, binding, kind)
 }
 
-// errorKind is what metrics call the reason of a refusal.
+// errorKind returns the error_type label of a message.
 func errorKind(message string) string {
 	switch {
 	case strings.HasPrefix(message, "compilation"):

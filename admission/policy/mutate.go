@@ -17,79 +17,79 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// mutator is the plugin MutatingAdmissionPolicy.
+// mutator implements the plugin MutatingAdmissionPolicy.
 type mutator struct {
 	*shared
-	hooks hooks[*mutating]
+	hooks hookIndex[*mutatingPolicy]
 }
 
-// invocation is a policy that is run by a binding with a parameter.
+// invocation is a policy to be run for a binding and a parameter.
 type invocation struct {
-	policy  *mutating
+	policy  *mutatingPolicy
 	binding *binding
 	param   param
 	form    match.Form
 }
 
-// name tells invocations of one request apart.
-func (i *invocation) name() [4]string {
+// key identifies an invocation among those of one request.
+func (i *invocation) key() [4]string {
 	return [4]string{i.policy.name, i.binding.name, i.param.namespace, i.param.name}
 }
 
-// rounds is what is known of invocations when plugins are run once more.
-type rounds struct {
-	// ran may be run again; due are those of them after which the object changed.
-	ran, due map[[4]string]bool
-	last     runtime.Object // the object after the last invocation
+// reinvocations is the state of reinvocation, which persists between the passes of the plugin.
+type reinvocations struct {
+	// invoked may be reinvoked; due are those after which the object has changed.
+	invoked, due map[[4]string]bool
+	last         runtime.Object // the object after the last invocation
 }
 
-func (r *rounds) allDue() {
-	for name := range r.ran {
+func (r *reinvocations) markDue() {
+	for name := range r.invoked {
 		if r.due == nil {
 			r.due = map[[4]string]bool{}
 		}
 		r.due[name] = true
 	}
-	clear(r.ran)
+	clear(r.invoked)
 }
 
-// mutate runs all policies that are about a write.
+// mutate runs all policies that apply to a write.
 func (m *mutator) mutate(ctx context.Context, a *registry.Attributes) error {
-	if exempt(a) || a.Object == nil {
+	if isExempt(a) || a.Object == nil {
 		return nil
 	}
-	list, err := m.hooks.now(ctx)
+	list, err := m.hooks.current(ctx)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	run := &mutations{mutator: m, r: m.request(a), ask: match.NewAsker(m.ask)}
+	run := &mutationRun{mutator: m, r: m.request(a), ask: match.NewRequestAuthorizer(m.ask)}
 	run.find(ctx, list)
 	if len(run.invocations) > 0 {
-		if err := run.all(ctx); err != nil {
+		if err := run.invokeAll(ctx); err != nil {
 			return err
 		}
 	}
-	return run.answer()
+	return run.result()
 }
 
-// mutations are the run of all policies for one request.
-type mutations struct {
+// mutationRun runs all policies for one request.
+type mutationRun struct {
 	*mutator
 	r           *match.Request
-	ask         *match.Asker
+	ask         *match.RequestAuthorizer
 	invocations []invocation
 	failed      []failedMutation
 }
 
-// failedMutation is a policy that could not do what it should.
+// failedMutation is a policy whose evaluation failed.
 type failedMutation struct {
 	policy, binding string // binding may be empty
 	err             error
 	reason          metav1.StatusReason
 }
 
-// misconfigured is for a policy or a binding that cannot be evaluated.
-func (q *mutations) misconfigured(p *mutating, b *binding, err error) {
+// misconfigured records the error of a policy or binding that cannot be evaluated.
+func (q *mutationRun) misconfigured(p *mutatingPolicy, b *binding, err error) {
 	switch {
 	case p.ignore:
 	case b == nil:
@@ -99,13 +99,13 @@ func (q *mutations) misconfigured(p *mutating, b *binding, err error) {
 	}
 }
 
-// find finds what is to be invoked, for the object as it is.
-func (q *mutations) find(ctx context.Context, list []hook[*mutating]) {
+// find collects the invocations for the current object.
+func (q *mutationRun) find(ctx context.Context, list []hook[*mutatingPolicy]) {
 	for i := range list {
 		p := list[i].policy
 		form, ok, err := p.criteria.Match(ctx, q.r)
 		if err == nil && ok {
-			err = q.params.known(&p.head)
+			err = q.params.checkKind(&p.compiledPolicy)
 		}
 		if err != nil {
 			q.misconfigured(p, nil, err)
@@ -115,19 +115,19 @@ func (q *mutations) find(ctx context.Context, list []hook[*mutating]) {
 			continue
 		}
 		for _, b := range list[i].bindings {
-			q.bound(ctx, p, b, form)
+			q.addInvocations(ctx, p, b, form)
 		}
 	}
 }
 
-func (q *mutations) bound(ctx context.Context, p *mutating, b *binding, form match.Form) {
+func (q *mutationRun) addInvocations(ctx context.Context, p *mutatingPolicy, b *binding, form match.Form) {
 	ok, err := b.applies(ctx, q.r)
 	if err == nil && !ok {
 		return
 	}
 	var list []param
 	if err == nil {
-		list, err = q.params.of(ctx, &p.head, b, q.r.In)
+		list, err = q.params.list(ctx, &p.compiledPolicy, b, q.r.In)
 	}
 	if err != nil {
 		q.misconfigured(p, b, err)
@@ -138,17 +138,16 @@ func (q *mutations) bound(ctx context.Context, p *mutating, b *binding, form mat
 	}
 }
 
-// all invokes what was found. When the object changed, all mutating plugins are
-// run once more, and then those policies again that were invoked before a change
-// and ask for it.
-func (q *mutations) all(ctx context.Context) error {
-	state, _ := q.r.Kept(q.mutator).(*rounds)
+// invokeAll runs the invocations. If the object changes, all mutating plugins are reinvoked, and
+// then the policies with reinvocationPolicy IfNeeded that ran before a change.
+func (q *mutationRun) invokeAll(ctx context.Context) error {
+	state, _ := q.r.Kept(q.mutator).(*reinvocations)
 	if state == nil {
-		state = &rounds{}
+		state = &reinvocations{}
 		q.r.Keep(q.mutator, state)
 	}
 	if q.r.Rerun() && state.last != nil && !equality.Semantic.DeepEqual(state.last, q.r.Object) {
-		state.allDue()
+		state.markDue()
 	}
 	namespace, err := q.r.Namespace(ctx)
 	if err != nil {
@@ -157,62 +156,62 @@ func (q *mutations) all(ctx context.Context) error {
 	patched := false
 	for i := range q.invocations {
 		inv := &q.invocations[i]
-		in := &match.Input{Request: q.r, Form: inv.form, Params: inv.param.value, Namespace: namespace, Ask: q.ask}
+		in := &match.Input{Request: q.r, Form: inv.form, Params: inv.param.value, Namespace: namespace, Authorizer: q.ask}
 		ok, _, err := inv.policy.conditions.Match(ctx, in)
 		if err != nil {
 			q.fail(inv, err)
 		}
-		if err != nil || !ok || q.r.Rerun() && !state.due[inv.name()] {
+		if err != nil || !ok || q.r.Rerun() && !state.due[inv.key()] {
 			continue
 		}
-		did, changed, err := q.invoke(ctx, inv, in)
+		applied, changed, err := q.invoke(ctx, inv, in)
 		if err != nil {
 			return err
 		}
-		patched = patched || did
+		patched = patched || applied
 		if changed {
-			state.allDue()
+			state.markDue()
 			q.r.Again()
 		}
-		if inv.policy.again {
-			if state.ran == nil {
-				state.ran = map[[4]string]bool{}
+		if inv.policy.reinvoke {
+			if state.invoked == nil {
+				state.invoked = map[[4]string]bool{}
 			}
-			state.ran[inv.name()] = true
+			state.invoked[inv.key()] = true
 		}
 	}
 	if patched {
-		state.allDue()
+		state.markDue()
 		q.r.Again()
 	}
-	if len(state.ran)+len(state.due) > 0 {
+	if len(state.invoked)+len(state.due) > 0 {
 		state.last = q.r.Object.DeepCopyObject()
 	}
 	return nil
 }
 
-// invoke runs the mutations of a policy one after the other. It tells whether one
-// did something, and whether the object is another now.
-func (q *mutations) invoke(ctx context.Context, inv *invocation, in *match.Input) (did, changed bool, err error) {
+// invoke runs the mutations of a policy in order. It reports whether one was applied, and whether
+// the object changed.
+func (q *mutationRun) invoke(ctx context.Context, inv *invocation, in *match.Input) (applied, changed bool, err error) {
 	before := q.r.Object.DeepCopyObject()
 	for i := range inv.policy.mutations {
 		begin := time.Now()
-		err := inv.policy.mutations[i].run(ctx, inv.policy, in, q.schemas.of)
+		err := inv.policy.mutations[i].run(ctx, inv.policy, in, q.schemas.schema)
 		q.metrics.mutated(time.Since(begin), inv.policy.name, inv.binding.name, err)
 		var status *apierrors.StatusError
 		switch {
 		case errors.As(err, &status):
-			return did, false, status
+			return applied, false, status
 		case err != nil:
 			q.fail(inv, err)
 		default:
-			did = true
+			applied = true
 		}
 	}
-	return did, !equality.Semantic.DeepEqual(before, q.r.Object), nil
+	return applied, !equality.Semantic.DeepEqual(before, q.r.Object), nil
 }
 
-func (q *mutations) fail(inv *invocation, err error) {
+func (q *mutationRun) fail(inv *invocation, err error) {
 	if !inv.policy.ignore {
 		q.failed = append(q.failed, failedMutation{inv.policy.name, inv.binding.name, err, metav1.StatusReasonInvalid})
 	}
@@ -225,8 +224,8 @@ func (f *failedMutation) String() string {
 	return fmt.Sprintf("policy '%s' with binding '%s' denied request: %v", f.policy, f.binding, f.err)
 }
 
-// answer is nil when everything went well.
-func (q *mutations) answer() error {
+// result returns the rejection of the request, or nil.
+func (q *mutationRun) result() error {
 	if len(q.failed) == 0 {
 		return nil
 	}

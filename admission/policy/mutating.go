@@ -12,34 +12,33 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// mutating is a compiled MutatingAdmissionPolicy.
-type mutating struct {
-	head
+// mutatingPolicy is a compiled MutatingAdmissionPolicy.
+type mutatingPolicy struct {
+	compiledPolicy
 	mutations []mutation
-	// again: the policy is run once more when others changed the object after it.
-	again bool
+	// reinvoke runs the policy again if the object is changed after it.
+	reinvoke bool
 }
 
-// mutation is an expression that says what to change, and what makes the changed
-// object of what it says.
+// mutation is an expression that returns a change, and the function that applies the change.
 type mutation struct {
 	change *expression.Program
 	apply  func(ctx context.Context, t *target, change ref.Val) (api.Object, error)
 }
 
-// target is the object that is changed, in the form that a policy is about.
+// target is the object to be changed, in the form that a policy matches.
 type target struct {
 	*match.Request
 	form    match.Form
 	schemas ssa.Schemas
 }
 
-func compileMutating(m *match.Metrics) func(*admissionv1.MutatingAdmissionPolicy) *mutating {
-	return timed(m, func(p *admissionv1.MutatingAdmissionPolicy) *mutating {
+func compileMutating(m *match.Metrics) func(*admissionv1.MutatingAdmissionPolicy) *mutatingPolicy {
+	return timed(m, func(p *admissionv1.MutatingAdmissionPolicy) *mutatingPolicy {
 		s := &p.Spec
-		out := &mutating{
-			head:  (&source{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy, s.Variables, s.MatchConditions}).compile(m),
-			again: s.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy,
+		out := &mutatingPolicy{
+			compiledPolicy: (&policySpec{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy, s.Variables, s.MatchConditions}).compile(m),
+			reinvoke:       s.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy,
 		}
 		for _, m := range s.Mutations {
 			switch {
@@ -57,8 +56,8 @@ func bindingOfMutating(b *admissionv1.MutatingAdmissionPolicyBinding) *binding {
 	return newBinding(b.Name, b.Spec.PolicyName, b.Spec.MatchResources, b.Spec.ParamRef, nil)
 }
 
-// run changes the object of a request by one mutation.
-func (m *mutation) run(ctx context.Context, p *mutating, in *match.Input, schemas ssa.Schemas) error {
+// run applies one mutation to the object of a request.
+func (m *mutation) run(ctx context.Context, p *mutatingPolicy, in *match.Input, schemas ssa.Schemas) error {
 	if m.change.Err != nil {
 		return m.change.Err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// mutatingPolicy is a policy with a binding of the same name.
-func mutatingPolicy(name, spec string) string {
+// mutatingYAML returns a policy with a binding of the same name.
+func mutatingYAML(name, spec string) string {
 	return `apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: ` + name + `}
@@ -30,12 +30,12 @@ func patch(expression string) string {
 	return "reinvocationPolicy: Never\nmutations: [{patchType: JSONPatch, jsonPatch: {expression: \"" + expression + "\"}}]"
 }
 
-// TestMutating: what becomes of an object, or why it is refused.
+// TestMutating checks the mutated object, or the rejection.
 func TestMutating(t *testing.T) {
 	const denied = "403 policy 'm' with binding 'm' denied request: "
 	for _, tt := range []struct {
 		name, spec, object string
-		at                 string // of what is looked at, in the object as JSON
+		at                 string // path of the compared value in the object's JSON
 		want               string
 	}{
 		{"a sidecar that is not there yet", anyPod + `
@@ -61,13 +61,13 @@ failurePolicy: Ignore
 		{"one after the other", anyDeployment + "\nreinvocationPolicy: Never\nmutations:\n- {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{spec: Object.spec{replicas: object.spec.replicas + 1}}'}}\n- {patchType: JSONPatch, jsonPatch: {expression: '[JSONPatch{op: \"replace\", path: \"/spec/replicas\", value: object.spec.replicas * 10}]'}}", deployment("{replicas: 3}"), "spec.replicas", "40"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := newCluster(t, mutatingPolicy("m", tt.spec))
+			c := newCluster(t, mutatingYAML("m", tt.spec))
 			a := c.write(t, "", tt.object, "")
 			got := ""
 			if err := c.mutator.mutate(t.Context(), a); err != nil {
 				got = answer(t, err)
 			} else {
-				got = look(t, a.Object, tt.at)
+				got = fieldsAt(t, a.Object, tt.at)
 			}
 			if got != tt.want {
 				t.Errorf("\n got %s\nwant %s", got, tt.want)
@@ -76,8 +76,8 @@ failurePolicy: Ignore
 	}
 }
 
-// look shows what is at a path of names; of lists what each item has there.
-func look(t testing.TB, obj api.Object, at string) string {
+// fieldsAt returns the JSON value at a path of names; for a list, the values of its items.
+func fieldsAt(t testing.TB, obj api.Object, at string) string {
 	t.Helper()
 	text, err := json.Marshal(obj)
 	if err != nil {
@@ -113,11 +113,11 @@ func look(t testing.TB, obj api.Object, at string) string {
 	}
 }
 
-// TestReinvocation: a policy that asks for it is run again when another changed
-// the object after it, once, and others are not.
+// TestReinvocation checks that a policy with reinvocationPolicy IfNeeded runs once more if another
+// policy changed the object after it, and that other policies do not.
 func TestReinvocation(t *testing.T) {
 	count := func(name, again string) string {
-		return mutatingPolicy(name, anyPod+"\nreinvocationPolicy: "+again+"\nmutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: \"Object{metadata: Object.metadata{labels: {'"+name+"': object.metadata.?labels['"+name+"'].orValue('') + 'x'}}}\"}}]")
+		return mutatingYAML(name, anyPod+"\nreinvocationPolicy: "+again+"\nmutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: \"Object{metadata: Object.metadata{labels: {'"+name+"': object.metadata.?labels['"+name+"'].orValue('') + 'x'}}}\"}}]")
 	}
 	for _, tt := range []struct{ first, last, want string }{
 		{"Never", "Never", `{"a":"x","b":"x"}`},
@@ -134,15 +134,15 @@ func TestReinvocation(t *testing.T) {
 				break
 			}
 		}
-		if got := look(t, a.Object, "metadata.labels"); got != tt.want {
+		if got := fieldsAt(t, a.Object, "metadata.labels"); got != tt.want {
 			t.Errorf("%s, %s: %s, want %s", tt.first, tt.last, got, tt.want)
 		}
 	}
 }
 
-// BenchmarkMutating is one matching policy that merges a label into a pod.
+// BenchmarkMutating measures one matching policy that merges a label into a pod.
 func BenchmarkMutating(b *testing.B) {
-	c := newCluster(b, mutatingPolicy("m", anyPod+"\n"+apply(`Object{metadata: Object.metadata{labels: {'a': 'b'}}}`)))
+	c := newCluster(b, mutatingYAML("m", anyPod+"\n"+apply(`Object{metadata: Object.metadata{labels: {'a': 'b'}}}`)))
 	a := c.write(b, "", pod("", ""), "")
 	for b.Loop() {
 		if err := c.mutator.mutate(b.Context(), a); err != nil {

@@ -14,25 +14,24 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// param is one parameter: an object as expressions see it. The zero value is
-// none, with which a policy is evaluated too.
+// param is a parameter as a value for expressions. The zero value means no parameter.
 type param struct {
 	namespace, name string
 	value           any // nil or map[string]any
 }
 
-// params reads the parameters of policies.
-type params struct{ objects objects }
+// paramReader reads the parameters of policies.
+type paramReader struct{ objects objectReader }
 
-// objects is what parameters are read from: admission.Objects.
-type objects interface {
+// objectReader is the part of admission.Objects that reads parameters.
+type objectReader interface {
 	Kind(kind schema.GroupVersionKind) (*api.Resource, *api.Version, bool)
 	Get(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error)
 	List(ctx context.Context, res *api.Resource, namespace string, selector labels.Selector) ([]api.Object, error)
 }
 
-// known tells why the parameters of a policy cannot be there.
-func (p params) known(h *head) error {
+// checkKind returns an error if the catalogue does not have the parameter kind of a policy.
+func (p paramReader) checkKind(h *compiledPolicy) error {
 	if h.params == nil {
 		return nil
 	}
@@ -42,9 +41,9 @@ func (p params) known(h *head) error {
 	return nil
 }
 
-// of are the parameters with which a policy is evaluated for a request in a
-// namespace, once for each; none at all when none is there and that is allowed.
-func (p params) of(ctx context.Context, h *head, b *binding, in string) ([]param, error) {
+// list returns the parameters for a request in a namespace; the policy is evaluated once for each.
+// The list is empty if no parameter exists and the binding allows that.
+func (p paramReader) list(ctx context.Context, h *compiledPolicy, b *binding, in string) ([]param, error) {
 	if h.params == nil || b.ref == nil {
 		return []param{{}}, nil
 	}
@@ -71,7 +70,7 @@ func (p params) of(ctx context.Context, h *head, b *binding, in string) ([]param
 	}
 	list := make([]param, len(objects))
 	for i, hub := range objects {
-		value, err := match.Shown(res, v, hub)
+		value, err := match.ObjectValue(res, v, hub)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +80,7 @@ func (p params) of(ctx context.Context, h *head, b *binding, in string) ([]param
 }
 
 // find reads the objects that a binding refers to.
-func (p params) find(ctx context.Context, res *api.Resource, b *binding, in string) ([]api.Object, error) {
+func (p paramReader) find(ctx context.Context, res *api.Resource, b *binding, in string) ([]api.Object, error) {
 	switch {
 	case b.ref.Name != "":
 		obj, err := p.objects.Get(ctx, res, in, b.ref.Name)

@@ -14,51 +14,51 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// Config is what the plugins are made from. Objects and Authorizer must be set.
+// Config configures the plugins. Objects and Authorizer are required.
 type Config struct {
 	Objects *admission.Objects
-	// Authorizer answers expressions that ask who may do what.
+	// Authorizer implements the authorizer variables of expressions.
 	Authorizer match.Authorizer
-	// Schemas are what apply configurations are merged by.
+	// Schemas are the schemas for merging apply configurations.
 	Schemas ssa.Schemas
-	// Conditions are the metrics that policies share with webhooks; Metrics is
-	// where their own are registered. Both may be nil.
+	// Conditions are the metrics shared with webhooks. Metrics registers the metrics of policies.
+	// Both may be nil.
 	Conditions *match.Metrics
 	Metrics    prometheus.Registerer
 }
 
-// shared is what both plugins use.
+// shared is the common state of both plugins.
 type shared struct {
 	namespaces func(ctx context.Context, name string) (*corev1.Namespace, error)
-	params     params
+	params     paramReader
 	ask        match.Authorizer
-	schemas    *knownSchemas
+	schemas    *schemaCache
 	metrics    *metrics
 	shapes     match.Shapes
 }
 
-// request is what policies see of a write.
+// request returns the Request of a write.
 func (s *shared) request(a *registry.Attributes) *match.Request {
 	r := match.NewRequest(a, s.namespaces)
 	r.Shapes = &s.shapes
 	return r
 }
 
-// Plugins makes both plugins.
+// Plugins returns both plugins.
 func Plugins(c Config) ([]admission.Plugin, error) {
 	m, err := newMetrics(c.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{namespaces: c.Objects.Namespaces(), params: params{c.Objects}, ask: c.Authorizer, metrics: m,
-		schemas: &knownSchemas{find: c.Schemas, state: c.Objects.Kinds}}
-	v := &validator{shared: s, hooks: hooks[*validating]{
-		policies: admission.Follow(c.Objects, admissionv1.Resource("validatingadmissionpolicies"), compileValidating(c.Conditions)).Now,
-		bindings: admission.Follow(c.Objects, admissionv1.Resource("validatingadmissionpolicybindings"), bindingOfValidating).Now,
+	s := &shared{namespaces: c.Objects.Namespaces(), params: paramReader{c.Objects}, ask: c.Authorizer, metrics: m,
+		schemas: &schemaCache{find: c.Schemas, state: c.Objects.CatalogueState}}
+	v := &validator{shared: s, hooks: hookIndex[*validatingPolicy]{
+		policies: admission.NewDerived(c.Objects, admissionv1.Resource("validatingadmissionpolicies"), compileValidating(c.Conditions)).Values,
+		bindings: admission.NewDerived(c.Objects, admissionv1.Resource("validatingadmissionpolicybindings"), bindingOfValidating).Values,
 	}}
-	mu := &mutator{shared: s, hooks: hooks[*mutating]{
-		policies: admission.Follow(c.Objects, admissionv1.Resource("mutatingadmissionpolicies"), compileMutating(c.Conditions)).Now,
-		bindings: admission.Follow(c.Objects, admissionv1.Resource("mutatingadmissionpolicybindings"), bindingOfMutating).Now,
+	mu := &mutator{shared: s, hooks: hookIndex[*mutatingPolicy]{
+		policies: admission.NewDerived(c.Objects, admissionv1.Resource("mutatingadmissionpolicies"), compileMutating(c.Conditions)).Values,
+		bindings: admission.NewDerived(c.Objects, admissionv1.Resource("mutatingadmissionpolicybindings"), bindingOfMutating).Values,
 	}}
 	return []admission.Plugin{
 		{

@@ -13,8 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// PublishedSchema finds the schemas of the kinds of a catalogue that have Go
-// types, as Checker.Schema wants them.
+// PublishedSchema returns a function for Checker.Schema that knows the built-in kinds of a
+// catalogue.
 func PublishedSchema(c *api.Catalogue) func(schema.GroupVersionKind) (*spec.Schema, error) {
 	return func(kind schema.GroupVersionKind) (*spec.Schema, error) {
 		name, ok := ssa.Definition(c, kind)
@@ -25,7 +25,7 @@ func PublishedSchema(c *api.Catalogue) func(schema.GroupVersionKind) (*spec.Sche
 		if err != nil {
 			return nil, err
 		}
-		r := &resolving{defs: defs, within: map[string]bool{}}
+		r := &schemaResolver{defs: defs, within: map[string]bool{}}
 		out, err := r.resolve(name)
 		if err != nil {
 			return nil, fmt.Errorf("schema of %v: %w", kind, err)
@@ -34,14 +34,14 @@ func PublishedSchema(c *api.Catalogue) func(schema.GroupVersionKind) (*spec.Sche
 	}
 }
 
-// resolving puts what is referred to in the place of references.
-type resolving struct {
+// schemaResolver replaces references by the schemas that they refer to.
+type schemaResolver struct {
 	defs   *openapi.Definitions
-	within map[string]bool // what is being resolved
+	within map[string]bool // definitions that are being resolved
 }
 
-func (r *resolving) resolve(name string) (*spec.Schema, error) {
-	if r.within[name] { // which refers to itself
+func (r *schemaResolver) resolve(name string) (*spec.Schema, error) {
+	if r.within[name] { // recursive definition
 		return &spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}, nil
 	}
 	def, ok, err := r.defs.Get(name)
@@ -57,8 +57,8 @@ func (r *resolving) resolve(name string) (*spec.Schema, error) {
 	return s, r.fill(s)
 }
 
-// fill resolves the references in s, which it changes.
-func (r *resolving) fill(s *spec.Schema) error {
+// fill resolves the references within s in place.
+func (r *schemaResolver) fill(s *spec.Schema) error {
 	for name, p := range s.Properties {
 		if err := r.replace(&p); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (r *resolving) fill(s *spec.Schema) error {
 	return nil
 }
 
-func (r *resolving) replace(s *spec.Schema) error {
+func (r *schemaResolver) replace(s *spec.Schema) error {
 	name, ok := strings.CutPrefix(s.Ref.String(), "#/definitions/")
 	if !ok {
 		return r.fill(s)

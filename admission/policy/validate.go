@@ -17,56 +17,56 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// failureAnnotation and maxAnnotation are of what is noted for audit events.
+// failureAnnotation is the audit annotation of a failed validation. maxAnnotation is the maximum
+// size of an audit annotation's value in bytes.
 const (
 	failureAnnotation = "validation.policy.admission.k8s.io/validation_failure"
 	maxAnnotation     = 10 << 10
 )
 
-// validator is the plugin ValidatingAdmissionPolicy.
+// validator implements the plugin ValidatingAdmissionPolicy.
 type validator struct {
 	*shared
-	hooks hooks[*validating]
+	hooks hookIndex[*validatingPolicy]
 }
 
-// validate asks all policies that are about a write. What the first that denies
-// says is the answer.
+// validate evaluates all policies that apply to a write and returns the first rejection.
 func (v *validator) validate(ctx context.Context, a *registry.Attributes) error {
-	if exempt(a) {
+	if isExempt(a) {
 		return nil
 	}
-	list, err := v.hooks.now(ctx)
+	list, err := v.hooks.current(ctx)
 	if err != nil || len(list) == 0 {
 		return err
 	}
 	r := v.request(a)
-	one := asking{validator: v, r: r, ask: match.NewAsker(v.ask)}
+	run := validationRun{validator: v, r: r, ask: match.NewRequestAuthorizer(v.ask)}
 	for i := range list {
-		if err := one.policy(ctx, &list[i]); err != nil {
+		if err := run.policy(ctx, &list[i]); err != nil {
 			return err
 		}
 	}
-	return one.answer()
+	return run.result()
 }
 
-// asking asks policies about one request.
-type asking struct {
+// validationRun evaluates policies for one request.
+type validationRun struct {
 	*validator
 	r      *match.Request
-	ask    *match.Asker
+	ask    *match.RequestAuthorizer
 	denied []denial
-	noted  bool // a failure, for the audit event
+	noted  bool // the audit event has a failure annotation
 }
 
-// denial is why a request is refused.
+// denial is the rejection by a policy.
 type denial struct {
 	policy, binding string // binding may be empty
 	message         string
 	reason          metav1.StatusReason
 }
 
-// misconfigured is for a policy or a binding that cannot be evaluated.
-func (q *asking) misconfigured(p *validating, b *binding, err error) {
+// misconfigured records the error of a policy or binding that cannot be evaluated.
+func (q *validationRun) misconfigured(p *validatingPolicy, b *binding, err error) {
 	switch {
 	case p.ignore:
 	case b == nil:
@@ -76,12 +76,12 @@ func (q *asking) misconfigured(p *validating, b *binding, err error) {
 	}
 }
 
-// policy asks one policy, by each of its bindings.
-func (q *asking) policy(ctx context.Context, h *hook[*validating]) error {
+// policy evaluates one policy for each of its bindings.
+func (q *validationRun) policy(ctx context.Context, h *hook[*validatingPolicy]) error {
 	p := h.policy
 	form, ok, err := p.criteria.Match(ctx, q.r)
 	if err == nil && ok {
-		err = q.params.known(&p.head)
+		err = q.params.checkKind(&p.compiledPolicy)
 	}
 	if err != nil {
 		q.misconfigured(p, nil, err)
@@ -90,25 +90,25 @@ func (q *asking) policy(ctx context.Context, h *hook[*validating]) error {
 	if !ok {
 		return nil
 	}
-	var notes notes
+	var annotations auditAnnotations
 	for _, b := range h.bindings {
-		if err := q.bound(ctx, p, b, form, &notes); err != nil {
+		if err := q.binding(ctx, p, b, form, &annotations); err != nil {
 			return err
 		}
 	}
-	notes.publish(p.name, q.r)
+	annotations.publish(p.name, q.r)
 	return nil
 }
 
-// bound asks a policy by one binding, with each of its parameters.
-func (q *asking) bound(ctx context.Context, p *validating, b *binding, form match.Form, ns *notes) error {
+// binding evaluates a policy for one binding, with each of its parameters.
+func (q *validationRun) binding(ctx context.Context, p *validatingPolicy, b *binding, form match.Form, ns *auditAnnotations) error {
 	ok, err := b.applies(ctx, q.r)
 	if err == nil && !ok {
 		return nil
 	}
 	var list []param
 	if err == nil {
-		list, err = q.params.of(ctx, &p.head, b, q.r.In)
+		list, err = q.params.list(ctx, &p.compiledPolicy, b, q.r.In)
 	}
 	if err != nil {
 		q.misconfigured(p, b, err)
@@ -119,19 +119,19 @@ func (q *asking) bound(ctx context.Context, p *validating, b *binding, form matc
 		return err
 	}
 	for i := range list {
-		decisions, annotations := p.evaluate(ctx, &match.Input{Request: q.r, Form: form, Params: list[i].value, Namespace: namespace, Ask: q.ask})
+		decisions, annotations := p.evaluate(ctx, &match.Input{Request: q.r, Form: form, Params: list[i].value, Namespace: namespace, Authorizer: q.ask})
 		for n := range decisions {
 			q.enforce(p, b, &decisions[n])
 		}
 		for n := range annotations {
-			q.note(p, b, &annotations[n], ns)
+			q.annotate(p, b, &annotations[n], ns)
 		}
 	}
 	return nil
 }
 
-// enforce does what a binding says is to come of a decision.
-func (q *asking) enforce(p *validating, b *binding, d *decision) {
+// enforce applies the actions of a binding to a decision.
+func (q *validationRun) enforce(p *validatingPolicy, b *binding, d *decision) {
 	if !d.deny {
 		q.metrics.validated(d.took, p.name, b.name, errorKind(d.message), "allow")
 		return
@@ -142,8 +142,8 @@ func (q *asking) enforce(p *validating, b *binding, d *decision) {
 			q.denied = append(q.denied, denial{p.name, b.name, d.message, d.reason})
 			q.metrics.validated(d.took, p.name, b.name, errorKind(d.message), "deny")
 		case admissionv1.Audit:
-			if !q.noted { // the first stays
-				q.r.Annotate(failureAnnotation, failure(p, b, d))
+			if !q.noted { // only the first failure is annotated
+				q.r.Annotate(failureAnnotation, failureText(p, b, d))
 				q.noted = true
 			}
 			q.metrics.validated(d.took, p.name, b.name, errorKind(d.message), "audit")
@@ -154,8 +154,8 @@ func (q *asking) enforce(p *validating, b *binding, d *decision) {
 	}
 }
 
-// failure describes a decision for the audit event.
-func failure(p *validating, b *binding, d *decision) string {
+// failureText describes a decision for the audit event.
+func failureText(p *validatingPolicy, b *binding, d *decision) string {
 	text, _ := json.Marshal([]struct {
 		Message           string                         `json:"message"`
 		Policy            string                         `json:"policy"`
@@ -166,9 +166,9 @@ func failure(p *validating, b *binding, d *decision) string {
 	return string(text)
 }
 
-// note takes an audit annotation. One that cannot be made denies, unless errors
-// are ignored.
-func (q *asking) note(p *validating, b *binding, n *note, ns *notes) {
+// annotate adds an audit annotation. One whose evaluation failed rejects the request unless the
+// policy ignores errors.
+func (q *validationRun) annotate(p *validatingPolicy, b *binding, n *annotation, ns *auditAnnotations) {
 	switch {
 	case n.err == nil:
 		if n.value != "" {
@@ -180,12 +180,12 @@ func (q *asking) note(p *validating, b *binding, n *note, ns *notes) {
 	}
 }
 
-// notes are the annotations that bindings of one policy make, by their keys.
-type notes map[string][]string
+// auditAnnotations collects the annotations of one policy's bindings by key.
+type auditAnnotations map[string][]string
 
-func (ns *notes) add(key, value string) {
+func (ns *auditAnnotations) add(key, value string) {
 	if *ns == nil {
-		*ns = notes{}
+		*ns = auditAnnotations{}
 	}
 	value = value[:min(len(value), maxAnnotation)]
 	if !slices.Contains((*ns)[key], value) {
@@ -193,14 +193,14 @@ func (ns *notes) add(key, value string) {
 	}
 }
 
-func (ns notes) publish(policy string, r *match.Request) {
+func (ns auditAnnotations) publish(policy string, r *match.Request) {
 	for key, values := range ns {
 		r.Annotate(policy+"/"+key, strings.Join(values, ", "))
 	}
 }
 
-// answer is nil when nobody denied.
-func (q *asking) answer() error {
+// result returns the rejection of the request, or nil.
+func (q *validationRun) result() error {
 	if len(q.denied) == 0 {
 		return nil
 	}

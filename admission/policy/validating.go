@@ -14,33 +14,33 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/expression"
 )
 
-// maxMessage bounds what a messageExpression comes to.
+// maxMessage is the maximum size in bytes of the result of a messageExpression.
 const maxMessage = 5 << 10
 
-// validating is a compiled ValidatingAdmissionPolicy.
-type validating struct {
-	head
+// validatingPolicy is a compiled ValidatingAdmissionPolicy.
+type validatingPolicy struct {
+	compiledPolicy
 	validations []validation
 	audits      []audit
 }
 
-// validation is an expression that must be true, and what is said when it is not.
+// validation is an expression that must be true, and the message if it is not.
 type validation struct {
 	rule, message *expression.Program // message may be nil
-	otherwise     string              // when the message says nothing
+	fallback      string              // message if the expression returns none
 	reason        metav1.StatusReason
 }
 
-// audit is an expression whose result is noted for the audit event.
+// audit is an expression whose result annotates the audit event.
 type audit struct {
 	key   string
 	value *expression.Program
 }
 
-func compileValidating(m *match.Metrics) func(*admissionv1.ValidatingAdmissionPolicy) *validating {
-	return timed(m, func(p *admissionv1.ValidatingAdmissionPolicy) *validating {
+func compileValidating(m *match.Metrics) func(*admissionv1.ValidatingAdmissionPolicy) *validatingPolicy {
+	return timed(m, func(p *admissionv1.ValidatingAdmissionPolicy) *validatingPolicy {
 		s := &p.Spec
-		v := &validating{head: (&source{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy, s.Variables, s.MatchConditions}).compile(m)}
+		v := &validatingPolicy{compiledPolicy: (&policySpec{p.Name, s.MatchConstraints, s.ParamKind, s.FailurePolicy, s.Variables, s.MatchConditions}).compile(m)}
 		for i := range s.Validations {
 			v.validations = append(v.validations, v.validation(&s.Validations[i]))
 		}
@@ -51,7 +51,7 @@ func compileValidating(m *match.Metrics) func(*admissionv1.ValidatingAdmissionPo
 	})
 }
 
-func (v *validating) validation(from *admissionv1.Validation) validation {
+func (v *validatingPolicy) validation(from *admissionv1.Validation) validation {
 	out := validation{rule: v.compiler.Compile(from.Expression, expression.Bool()), reason: metav1.StatusReasonInvalid}
 	if from.Reason != nil {
 		out.reason = *from.Reason
@@ -59,8 +59,8 @@ func (v *validating) validation(from *admissionv1.Validation) validation {
 	if from.MessageExpression != "" {
 		out.message = v.compiler.CompileMessage(from.MessageExpression, expression.String())
 	}
-	if out.otherwise = strings.TrimSpace(from.Message); out.otherwise == "" {
-		out.otherwise = "failed expression: " + strings.TrimSpace(from.Expression)
+	if out.fallback = strings.TrimSpace(from.Message); out.fallback == "" {
+		out.fallback = "failed expression: " + strings.TrimSpace(from.Expression)
 	}
 	return out
 }
@@ -69,8 +69,8 @@ func bindingOfValidating(b *admissionv1.ValidatingAdmissionPolicyBinding) *bindi
 	return newBinding(b.Name, b.Spec.PolicyName, b.Spec.MatchResources, b.Spec.ParamRef, b.Spec.ValidationActions)
 }
 
-// decision is what one validation comes to. Err is set when it could not be told;
-// it denies then unless errors are ignored.
+// decision is the result of a validation that is not true. If err is set, the evaluation failed;
+// the decision then denies unless errors are ignored.
 type decision struct {
 	index   int
 	deny    bool
@@ -80,22 +80,20 @@ type decision struct {
 	took    time.Duration
 }
 
-// note is what an audit annotation comes to: a value, which may be empty, or an
-// error.
-type note struct {
+// annotation is the result of an audit expression: a value, which may be empty, or an error.
+type annotation struct {
 	key, value string
 	err        error
 	took       time.Duration
 }
 
-// failed is the only decision when not one of the validations could be made.
-func (v *validating) failed(err error) []decision {
+// failed returns the single decision for an error that prevents all validations.
+func (v *validatingPolicy) failed(err error) []decision {
 	return []decision{{deny: !v.ignore, err: err, message: err.Error()}}
 }
 
-// evaluate makes decisions about a request, of which only those are returned that
-// are not simply yes.
-func (v *validating) evaluate(ctx context.Context, in *match.Input) ([]decision, []note) {
+// evaluate returns the decisions on a request, except for validations that are true.
+func (v *validatingPolicy) evaluate(ctx context.Context, in *match.Input) ([]decision, []annotation) {
 	if ok, _, err := v.conditions.Match(ctx, in); err != nil || !ok {
 		if err != nil {
 			return v.failed(err), nil
@@ -119,7 +117,7 @@ func (v *validating) evaluate(ctx context.Context, in *match.Input) ([]decision,
 		}
 	}
 	if denied {
-		v.say(ctx, in, decisions, frame.Left())
+		v.addMessages(ctx, in, decisions, frame.RemainingBudget())
 	}
 	notes, err := v.annotate(ctx, in)
 	if err != nil {
@@ -128,24 +126,24 @@ func (v *validating) evaluate(ctx context.Context, in *match.Input) ([]decision,
 	return decisions, notes
 }
 
-// say gives decisions that deny their messages, within what is left of the budget.
-func (v *validating) say(ctx context.Context, in *match.Input, decisions []decision, left int64) {
-	mute := *in
-	mute.Ask = nil
-	frame := v.compiler.Frame(ctx, &mute, left)
+// addMessages sets the messages of denying decisions, within the remaining cost budget.
+func (v *validatingPolicy) addMessages(ctx context.Context, in *match.Input, decisions []decision, left int64) {
+	withoutAuthorizer := *in
+	withoutAuthorizer.Authorizer = nil
+	frame := v.compiler.Frame(ctx, &withoutAuthorizer, left)
 	for i := range decisions {
 		d := &decisions[i]
 		if d.err != nil {
 			continue
 		}
 		val := &v.validations[d.index]
-		d.message = val.otherwise
+		d.message = val.fallback
 		if val.message == nil {
 			continue
 		}
 		result, err := frame.Evaluate(val.message)
 		if expression.OutOfBudget(err) {
-			v.speechless(decisions, err)
+			v.failMessages(decisions, err)
 			return
 		}
 		if err != nil {
@@ -158,8 +156,8 @@ func (v *validating) say(ctx context.Context, in *match.Input, decisions []decis
 	}
 }
 
-// speechless turns decisions whose messages cannot be told into errors.
-func (v *validating) speechless(decisions []decision, err error) {
+// failMessages replaces decisions by the error of evaluating their messages.
+func (v *validatingPolicy) failMessages(decisions []decision, err error) {
 	for i := range decisions {
 		if d := &decisions[i]; d.err == nil {
 			*d = decision{index: d.index, deny: !v.ignore, err: err, message: fmt.Sprintf("failed messageExpression: %s", err), took: d.took}
@@ -168,21 +166,21 @@ func (v *validating) speechless(decisions []decision, err error) {
 }
 
 // annotate evaluates the audit annotations.
-func (v *validating) annotate(ctx context.Context, in *match.Input) ([]note, error) {
+func (v *validatingPolicy) annotate(ctx context.Context, in *match.Input) ([]annotation, error) {
 	if len(v.audits) == 0 {
 		return nil, nil
 	}
-	mute := *in
-	mute.Ask = nil
-	frame := v.compiler.Frame(ctx, &mute, expression.Budget)
-	notes := make([]note, len(v.audits))
+	withoutAuthorizer := *in
+	withoutAuthorizer.Authorizer = nil
+	frame := v.compiler.Frame(ctx, &withoutAuthorizer, expression.Budget)
+	notes := make([]annotation, len(v.audits))
 	for i, a := range v.audits {
 		begin := time.Now()
 		result, err := frame.Evaluate(a.value)
 		if expression.OutOfBudget(err) {
 			return nil, err
 		}
-		n := note{key: a.key, err: err, took: time.Since(begin)}
+		n := annotation{key: a.key, err: err, took: time.Since(begin)}
 		if text, ok := resultText(result); ok {
 			n.value = strings.TrimSpace(text)
 		}
@@ -191,7 +189,7 @@ func (v *validating) annotate(ctx context.Context, in *match.Input) ([]note, err
 	return notes, nil
 }
 
-// resultText is a result that is a string; what is nil or null is none.
+// resultText returns a string result; ok is false for null.
 func resultText(result any) (string, bool) {
 	s, ok := result.(types.String)
 	return string(s), ok

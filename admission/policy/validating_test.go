@@ -13,8 +13,8 @@ const (
 	anyPod        = `matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}]}`
 )
 
-// validatingPolicy is a policy p with a binding b, whose spec may say more.
-func validatingPolicy(spec string, binding ...string) string {
+// validatingYAML returns a policy p with a binding b, whose spec may have further fields.
+func validatingYAML(spec string, binding ...string) string {
 	return `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: p}
@@ -50,8 +50,8 @@ kind: ConfigMap
 metadata: {name: replica-limit-high, namespace: limits, labels: {tier: high}}
 data: {max: "100"}`
 
-// TestValidating: policies like those that the documentation of Kubernetes has
-// refuse what they should, with kube-apiserver's messages, and nothing else.
+// TestValidating compares policies like those in the Kubernetes documentation with kube-apiserver's
+// messages.
 func TestValidating(t *testing.T) {
 	limited := anyDeployment + `
 paramKind: {apiVersion: v1, kind: ConfigMap}
@@ -59,38 +59,38 @@ validations: [{expression: "object.spec.replicas <= int(params.data.max)", messa
 	const denied = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "
 	for _, tt := range []struct {
 		name, policies, user, old string
-		cases                     [][2]string // an object, and what comes of it
+		cases                     [][2]string // an object and the expected result
 	}{
-		{"replicas", validatingPolicy(anyDeployment + "\nvalidations: [{expression: object.spec.replicas <= 5}]"), "", "", [][2]string{
+		{"replicas", validatingYAML(anyDeployment + "\nvalidations: [{expression: object.spec.replicas <= 5}]"), "", "", [][2]string{
 			{deployment("{replicas: 5}"), ""},
 			{deployment("{replicas: 6}"), "422 " + denied + "failed expression: object.spec.replicas <= 5"},
 			{pod("", ""), ""},
 		}},
-		{"in some namespaces", validatingPolicy(anyDeployment+"\nvalidations: [{expression: 'false', message: elsewhere}]", "matchResources: {namespaceSelector: {matchLabels: {environment: test}}}"), "", "", [][2]string{
+		{"in some namespaces", validatingYAML(anyDeployment+"\nvalidations: [{expression: 'false', message: elsewhere}]", "matchResources: {namespaceSelector: {matchLabels: {environment: test}}}"), "", "", [][2]string{
 			{deployment("{}"), ""},
 			{strings.Replace(deployment("{}"), "prod", "test", 1), "422 " + denied + "elsewhere"},
 		}},
-		{"by a parameter", validatingPolicy(limited, "paramRef: {name: replica-limit, namespace: limits, parameterNotFoundAction: Deny}") + replicaLimit, "", "", [][2]string{
+		{"by a parameter", validatingYAML(limited, "paramRef: {name: replica-limit, namespace: limits, parameterNotFoundAction: Deny}") + replicaLimit, "", "", [][2]string{
 			{deployment("{replicas: 3}"), ""},
 			{deployment("{replicas: 4}"), "403 " + denied + "object.spec.replicas must be no greater than 3"},
 		}},
-		{"by all parameters", validatingPolicy(limited, "paramRef: {selector: {matchExpressions: [{key: tier, operator: Exists}]}, namespace: limits, parameterNotFoundAction: Deny}") + replicaLimit, "", "", [][2]string{
+		{"by all parameters", validatingYAML(limited, "paramRef: {selector: {matchExpressions: [{key: tier, operator: Exists}]}, namespace: limits, parameterNotFoundAction: Deny}") + replicaLimit, "", "", [][2]string{
 			{deployment("{replicas: 3}"), ""},
 			{deployment("{replicas: 50}"), "403 " + denied + "object.spec.replicas must be no greater than 3"},
 		}},
-		{"missing parameter denies", validatingPolicy(limited, "paramRef: {name: nosuch, namespace: limits, parameterNotFoundAction: Deny}"), "", "", [][2]string{
+		{"missing parameter denies", validatingYAML(limited, "paramRef: {name: nosuch, namespace: limits, parameterNotFoundAction: Deny}"), "", "", [][2]string{
 			{deployment("{replicas: 1}"), "422 " + denied + "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"},
 		}},
-		{"missing parameter allows", validatingPolicy(limited, "paramRef: {name: nosuch, namespace: limits, parameterNotFoundAction: Allow}"), "", "", [][2]string{
+		{"missing parameter allows", validatingYAML(limited, "paramRef: {name: nosuch, namespace: limits, parameterNotFoundAction: Allow}"), "", "", [][2]string{
 			{deployment("{replicas: 1000}"), ""},
 		}},
-		{"no such kind of parameters", validatingPolicy(strings.Replace(limited, "kind: ConfigMap", "kind: NoSuch", 1), "paramRef: {name: nosuch, parameterNotFoundAction: Allow}"), "", "", [][2]string{
+		{"no such kind of parameters", validatingYAML(strings.Replace(limited, "kind: ConfigMap", "kind: NoSuch", 1), "paramRef: {name: nosuch, parameterNotFoundAction: Allow}"), "", "", [][2]string{
 			{deployment("{replicas: 1}"), "422 ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: '/v1, Kind=NoSuch'"},
 		}},
-		{"no reference to a parameter", validatingPolicy(anyDeployment + "\nparamKind: {apiVersion: v1, kind: ConfigMap}\nvalidations: [{expression: params == null}]"), "", "", [][2]string{
+		{"no reference to a parameter", validatingYAML(anyDeployment + "\nparamKind: {apiVersion: v1, kind: ConfigMap}\nvalidations: [{expression: params == null}]"), "", "", [][2]string{
 			{deployment("{}"), ""},
 		}},
-		{"image registries by variables", validatingPolicy(anyDeployment + `
+		{"image registries by variables", validatingYAML(anyDeployment + `
 variables:
 - {name: environment, expression: "'environment' in namespaceObject.metadata.labels ? namespaceObject.metadata.labels['environment'] : 'prod'"}
 - {name: exempt, expression: "'exempt' in object.metadata.?labels.orValue({})"}
@@ -100,7 +100,7 @@ validations: [{expression: "variables.exempt || variables.foreign.size() == 0", 
 			{deployment("{template: {spec: {containers: [{name: a, image: prod.registry/a}]}}}"), ""},
 			{deployment("{template: {spec: {containers: [{name: a, image: prod.registry/a}, {name: b, image: docker.io/b}, {name: c, image: c}]}}}"), "422 " + denied + "foreign: b, c"},
 		}},
-		{"pods like restricted ones", validatingPolicy(anyPod + `
+		{"pods like restricted ones", validatingYAML(anyPod + `
 validations:
 - {expression: "!has(object.spec.hostNetwork) || !object.spec.hostNetwork", message: no host network}
 - {expression: "object.spec.containers.all(c, has(c.securityContext) && has(c.securityContext.runAsNonRoot) && c.securityContext.runAsNonRoot)", message: containers must not run as root}
@@ -110,26 +110,26 @@ validations:
 			{pod("", ", securityContext: {runAsNonRoot: true}, resources: {limits: {memory: 2Gi}}"), "413 " + denied + "too much memory"},
 			{pod("", ""), "422 " + denied + "containers must not run as root"},
 		}},
-		{"unchangeable", validatingPolicy(anyDeployment + "\nvalidations: [{expression: oldObject == null || object.spec.replicas >= oldObject.spec.replicas, message: only up}]"), "", deployment("{replicas: 3}"), [][2]string{
+		{"unchangeable", validatingYAML(anyDeployment + "\nvalidations: [{expression: oldObject == null || object.spec.replicas >= oldObject.spec.replicas, message: only up}]"), "", deployment("{replicas: 3}"), [][2]string{
 			{deployment("{replicas: 3}"), ""},
 			{deployment("{replicas: 2}"), "422 " + denied + "only up"},
 		}},
-		{"who breaks the glass", validatingPolicy(anyDeployment + `
+		{"who breaks the glass", validatingYAML(anyDeployment + `
 matchConditions: [{name: not-admins, expression: "!authorizer.requestResource.check('delete').allowed()"}]
 validations: [{expression: "authorizer.serviceAccount('a', 'b').group('').resource('breakglass').check('get').allowed()"}, {expression: "'admins' in request.userInfo.?groups.orValue([])", message: admins only}]`), "", "", [][2]string{
 			{deployment("{}"), "422 " + denied + "admins only"},
 		}},
-		{"admins break the glass", validatingPolicy(anyDeployment + "\nmatchConditions: [{name: not-admins, expression: \"!authorizer.requestResource.check('delete').allowed()\"}]\nvalidations: [{expression: 'false'}]"), "root/admins", "", [][2]string{
+		{"admins break the glass", validatingYAML(anyDeployment + "\nmatchConditions: [{name: not-admins, expression: \"!authorizer.requestResource.check('delete').allowed()\"}]\nvalidations: [{expression: 'false'}]"), "root/admins", "", [][2]string{
 			{deployment("{}"), ""},
 		}},
-		{"functions of Kubernetes", validatingPolicy(anyDeployment + `
+		{"functions of Kubernetes", validatingYAML(anyDeployment + `
 validations:
 - {expression: "isURL('https://a/b') && url('https://a:80/b').getPort() == '80' && 'a1b2'.findAll('[0-9]') == ['1', '2'] && [1, 2].sum() == 3 && [3, 1].max() == 3 && [1, 2].isSorted()"}
 - {expression: "ip('10.0.0.1').family() == 4 && cidr('10.0.0.0/8').containsIP('10.0.0.1') && sets.contains([1, 2], [1]) && isQuantity('1Ki') && semver('1.2.3').major() == 1"}
 - {expression: "'%s is %d'.format(['a', 1]) == 'a is 1' && !format.dns1123Label().validate('ok').hasValue() && [1, 2, 2].distinct() == [1, 2] && {'a': 1}.all(k, v, v == 1)"}`), "", "", [][2]string{
 			{deployment("{}"), ""},
 		}},
-		{"objects are maps", validatingPolicy(anyDeployment + `
+		{"objects are maps", validatingYAML(anyDeployment + `
 validations:
 - {expression: "object == object && object != null && object.metadata != object.spec && object.metadata in [object.metadata]"}
 - {expression: "size(object.metadata) >= 2 && object.metadata.exists(k, k == 'name') && 'name' in object.metadata && !('nosuch' in object.metadata)"}
@@ -139,26 +139,26 @@ validations:
 - {expression: "!has(object.metadata.creationTimestamp) && object.spec.strategy.rollingUpdate.maxSurge == '25%'"}`), "", "", [][2]string{
 			{deployment("{template: {spec: {containers: [{name: a, image: b, ports: [{containerPort: 80}], resources: {limits: {cpu: 500m}}}]}}}"), ""},
 		}},
-		{"errors", validatingPolicy(anyDeployment + "\nvalidations: [{expression: object.spec.nosuch == 1}]"), "", "", [][2]string{
+		{"errors", validatingYAML(anyDeployment + "\nvalidations: [{expression: object.spec.nosuch == 1}]"), "", "", [][2]string{
 			{deployment("{}"), "422 " + denied + "expression 'object.spec.nosuch == 1' resulted in error: no such key: nosuch"},
 		}},
-		{"errors are ignored", validatingPolicy(anyDeployment + "\nfailurePolicy: Ignore\nvalidations: [{expression: object.spec.nosuch == 1}, {expression: object.spec.replicas != 7}]"), "", "", [][2]string{
+		{"errors are ignored", validatingYAML(anyDeployment + "\nfailurePolicy: Ignore\nvalidations: [{expression: object.spec.nosuch == 1}, {expression: object.spec.replicas != 7}]"), "", "", [][2]string{
 			{deployment("{}"), ""},
 			{deployment("{replicas: 7}"), "422 " + denied + "failed expression: object.spec.replicas != 7"},
 		}},
-		{"one expression is too dear", validatingPolicy(anyDeployment + "\nvariables: [{name: many, expression: '[0,1,2,3,4,5,6,7,8,9]'}]\nvalidations: [{expression: '" + dear(6) + "'}]"), "", "", [][2]string{
-			{deployment("{}"), "422 " + denied + "expression '" + dear(6) + "' resulted in error: operation cancelled: actual cost limit exceeded"},
+		{"one expression is too dear", validatingYAML(anyDeployment + "\nvariables: [{name: many, expression: '[0,1,2,3,4,5,6,7,8,9]'}]\nvalidations: [{expression: '" + expensive(6) + "'}]"), "", "", [][2]string{
+			{deployment("{}"), "422 " + denied + "expression '" + expensive(6) + "' resulted in error: operation cancelled: actual cost limit exceeded"},
 		}},
-		{"all expressions are too dear", validatingPolicy(anyDeployment + "\nvariables: [{name: many, expression: '[0,1,2,3,4,5,6,7,8,9]'}]\nvalidations: [" + strings.Repeat("{expression: '"+dear(5)+"'},", 30) + "]"), "", "", [][2]string{
+		{"all expressions are too dear", validatingYAML(anyDeployment + "\nvariables: [{name: many, expression: '[0,1,2,3,4,5,6,7,8,9]'}]\nvalidations: [" + strings.Repeat("{expression: '"+expensive(5)+"'},", 30) + "]"), "", "", [][2]string{
 			{deployment("{}"), "422 " + denied + "validation failed due to running out of cost budget, no further validation rules will be run"},
 		}},
-		{"message of many lines", validatingPolicy(anyDeployment + "\nvalidations: [{expression: 'false', message: plain, messageExpression: \"'a\\\\nb'\"}]"), "", "", [][2]string{
+		{"message of many lines", validatingYAML(anyDeployment + "\nvalidations: [{expression: 'false', message: plain, messageExpression: \"'a\\\\nb'\"}]"), "", "", [][2]string{
 			{deployment("{}"), "422 " + denied + "plain"},
 		}},
-		{"annotations that fail", validatingPolicy(anyDeployment + "\nauditAnnotations: [{key: a, valueExpression: string(object.spec.nosuch)}]"), "", "", [][2]string{
+		{"annotations that fail", validatingYAML(anyDeployment + "\nauditAnnotations: [{key: a, valueExpression: string(object.spec.nosuch)}]"), "", "", [][2]string{
 			{deployment("{}"), "422 " + denied + "expression 'string(object.spec.nosuch)' resulted in error: no such key: nosuch"},
 		}},
-		{"policies themselves", validatingPolicy("matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}\nvalidations: [{expression: 'false'}]"), "", "", [][2]string{
+		{"policies themselves", validatingYAML("matchConstraints: {resourceRules: [{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*']}]}\nvalidations: [{expression: 'false'}]"), "", "", [][2]string{
 			{"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: a}", ""},
 			{"apiVersion: authorization.k8s.io/v1\nkind: SubjectAccessReview", ""},
 			{"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}", "422 " + denied + "failed expression: false"},
@@ -175,12 +175,12 @@ validations:
 	}
 }
 
-// dear is an expression of ten to the depth steps.
-func dear(depth int) string {
+// expensive returns an expression of ten to the depth steps.
+func expensive(depth int) string {
 	return strings.Repeat("variables.many.all(x, ", depth) + "true" + strings.Repeat(")", depth)
 }
 
-// answer is code and message, without what every refusal begins with.
+// answer returns the status code and the message without the part that all rejections share.
 func answer(t testing.TB, err error) string {
 	t.Helper()
 	if err == nil {
@@ -200,9 +200,9 @@ func answer(t testing.TB, err error) string {
 	return fmt.Sprint(status.ErrStatus.Code, " ", message)
 }
 
-// TestNotes: annotations for the audit event.
-func TestNotes(t *testing.T) {
-	var ns notes
+// TestAuditAnnotations checks how audit annotations are combined.
+func TestAuditAnnotations(t *testing.T) {
+	var ns auditAnnotations
 	ns.add("a", "1")
 	ns.add("a", "1")
 	ns.add("a", "2")
@@ -211,7 +211,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestNoPolicies: a write costs nothing to speak of when there are none.
+// TestNoPolicies checks that a write costs almost nothing without policies.
 func TestNoPolicies(t *testing.T) {
 	c := newCluster(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}")
 	a := c.write(t, "", pod("", ""), "")
@@ -224,9 +224,9 @@ func TestNoPolicies(t *testing.T) {
 	}
 }
 
-// BenchmarkValidating is one matching policy with three expressions on a pod.
+// BenchmarkValidating measures one matching policy with three expressions on a pod.
 func BenchmarkValidating(b *testing.B) {
-	c := newCluster(b, validatingPolicy(anyPod+`
+	c := newCluster(b, validatingYAML(anyPod+`
 variables: [{name: containers, expression: "object.spec.containers"}]
 validations:
 - {expression: "variables.containers.all(c, c.image.startsWith('registry.example/'))"}

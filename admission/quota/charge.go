@@ -11,19 +11,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Charge is what one write adds to the usage of its namespace.
+// Charge is the usage that one write adds to the quotas of its namespace.
 type Charge struct {
 	Resource schema.GroupResource
-	// Object is what is to be stored, Old what it replaces; nil for a new object.
+	// Object is the object to be stored, Old the one it replaces; nil for a create.
 	Object, Old api.Object
-	// Name is the object's, and Replaces the resourceVersion of Old, as they are
-	// when the write is charged.
+	// Name is the object's name and Replaces the resourceVersion of Old, recorded because both
+	// objects may change later.
 	Name, Replaces string
-	// more is what the write adds, without what stays as it is.
+	// more is the usage of Object minus the usage of Old.
 	more corev1.ResourceList
 }
 
-// NewCharge works out what a write adds. It fails for a negative amount.
+// NewCharge computes the charge of a write. It returns an error for negative usage.
 func NewCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Charge, error) {
 	c := &Charge{Resource: gr, Object: obj, Old: old, Name: obj.GetName(), more: Usage(gr, obj, now)}
 	var negative []corev1.ResourceName
@@ -33,11 +33,11 @@ func NewCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Ch
 		}
 	}
 	if len(negative) > 0 {
-		return nil, fmt.Errorf("quota usage is negative for resource(s): %s", showNames(negative))
+		return nil, fmt.Errorf("quota usage is negative for resource(s): %s", formatNames(negative))
 	}
 	if old != nil {
 		c.Replaces = old.GetResourceVersion()
-		subtract(c.more, Usage(gr, old, now))
+		subtractFrom(c.more, Usage(gr, old, now))
 	}
 	for name, q := range c.more {
 		if q.IsZero() {
@@ -47,7 +47,7 @@ func NewCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Ch
 	return c, nil
 }
 
-// Names are those of what the write adds.
+// Names returns the resource names of the added usage.
 func (c *Charge) Names() []corev1.ResourceName {
 	var out []corev1.ResourceName
 	for name := range c.more {
@@ -56,11 +56,12 @@ func (c *Charge) Names() []corev1.ResourceName {
 	return out
 }
 
-// matches tells whether a quota is about the object, by which of its names.
+// matches returns the names in hard that count the object, or none if a scope of the quota does not
+// match it.
 func (c *Charge) matches(q *corev1.ResourceQuota, hard corev1.ResourceList) ([]corev1.ResourceName, error) {
 	var names []corev1.ResourceName
 	for name := range hard {
-		if Concerns(name, c.Resource) {
+		if Counts(name, c.Resource) {
 			names = append(names, name)
 		}
 	}
@@ -75,34 +76,33 @@ func (c *Charge) matches(q *corev1.ResourceQuota, hard corev1.ResourceList) ([]c
 	return names, nil
 }
 
-// Covers are the names by which a quota is about the object, and for which it
-// has a limit in force.
+// Covers returns the names that count the object and for which the quota has an effective limit.
 func (c *Charge) Covers(q *corev1.ResourceQuota) ([]corev1.ResourceName, error) {
 	return c.matches(q, q.Status.Hard)
 }
 
-// Check tells whether a quota allows the write, and returns what it adds to the
-// quota's usage; nil when it adds nothing.
+// Check returns an error if the quota does not allow the write, or the usage to add to the quota,
+// nil if there is none.
 func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	names, err := c.Covers(q)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
 	if pod, ok := c.Object.(*corev1.Pod); ok {
-		if err := podConstraint(pod, names); err != nil {
+		if err := checkContainers(pod, names); err != nil {
 			return nil, fmt.Errorf("failed quota: %s: %w", q.Name, err)
 		}
 	}
 	for _, name := range names {
 		if _, known := q.Status.Used[name]; !known {
-			return nil, fmt.Errorf("status unknown for quota: %s, resources: %s", q.Name, showNames(names))
+			return nil, fmt.Errorf("status unknown for quota: %s, resources: %s", q.Name, formatNames(names))
 		}
 	}
-	asked := mask(c.more, names)
+	requested := mask(c.more, names)
 	var over []corev1.ResourceName
-	for name, q2 := range asked {
+	for name, q2 := range requested {
 		if q2.Sign() < 0 {
-			continue // giving back is always allowed
+			continue // reducing usage is always allowed
 		}
 		sum := q.Status.Used[name].DeepCopy()
 		sum.Add(q2)
@@ -112,50 +112,50 @@ func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	}
 	if len(over) > 0 {
 		return nil, fmt.Errorf("exceeded quota: %s, requested: %s, used: %s, limited: %s", q.Name,
-			Show(mask(asked, over)), Show(mask(q.Status.Used, over)), Show(mask(q.Status.Hard, over)))
+			Format(mask(requested, over)), Format(mask(q.Status.Used, over)), Format(mask(q.Status.Hard, over)))
 	}
-	if len(asked) == 0 {
+	if len(requested) == 0 {
 		return nil, nil
 	}
-	return asked, nil
+	return requested, nil
 }
 
-// Apply adds what Check returned to the usage of a quota, which is changed.
+// Apply adds the result of Check to the used amounts of a quota.
 func Apply(q *corev1.ResourceQuota, more corev1.ResourceList) {
 	used := q.Status.Used.DeepCopy()
 	if used == nil {
 		used = corev1.ResourceList{}
 	}
-	add(used, more)
+	addTo(used, more)
 	q.Status.Used = used
 }
 
-// Count sums up what objects of a resource use of a quota.
+// Count sums up the usage of objects for a quota.
 type Count struct {
 	quota *corev1.ResourceQuota
 	now   time.Time
-	// Used is the sum so far, by the names of the quota that were counted.
+	// Used is the sum so far, by the names that were counted.
 	Used corev1.ResourceList
 }
 
-// NewCount begins to count for a quota; names that are about gr begin at none.
+// NewCount returns an empty count for a quota.
 func NewCount(q *corev1.ResourceQuota, now time.Time) *Count {
 	return &Count{quota: q, now: now, Used: corev1.ResourceList{}}
 }
 
-// Begin tells whether the quota is about objects of a resource, and if so that
-// they are going to be counted.
+// Begin reports whether the quota counts objects of a resource. If so, it initializes their sums to
+// zero.
 func (c *Count) Begin(gr schema.GroupResource) bool {
-	about := false
+	counted := false
 	for name := range c.quota.Spec.Hard {
-		if Concerns(name, gr) {
-			about = true
-			none := one()
-			none.Sub(one())
+		if Counts(name, gr) {
+			counted = true
+			none := quantityOne()
+			none.Sub(quantityOne())
 			c.Used[name] = none
 		}
 	}
-	return about
+	return counted
 }
 
 // Object counts an object.
@@ -165,7 +165,7 @@ func (c *Count) Object(gr schema.GroupResource, obj api.Object) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	add(c.Used, mask(Usage(gr, obj, c.now), names))
+	addTo(c.Used, mask(Usage(gr, obj, c.now), names))
 	return nil
 }
 
@@ -175,12 +175,12 @@ func (c *Count) Pending(p *Charge) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	add(c.Used, mask(p.more, names))
+	addTo(c.Used, mask(p.more, names))
 	return nil
 }
 
-// Status is what the status of the quota ought to be. What was not counted,
-// since nobody knows what it is about, stays as it was.
+// Status returns the new status of the quota. Names that were not counted, since their resource is
+// unknown, keep their used amounts.
 func (c *Count) Status() corev1.ResourceQuotaStatus {
 	s := corev1.ResourceQuotaStatus{Hard: c.quota.Spec.Hard.DeepCopy(), Used: corev1.ResourceList{}}
 	for name := range s.Hard {
@@ -193,7 +193,7 @@ func (c *Count) Status() corev1.ResourceQuotaStatus {
 	return s
 }
 
-// Same tells whether two lists have the same amounts.
+// Same reports whether two lists have equal amounts.
 func Same(a, b corev1.ResourceList) bool {
 	if len(a) != len(b) {
 		return false
@@ -206,7 +206,7 @@ func Same(a, b corev1.ResourceList) bool {
 	return true
 }
 
-// Ignored are resources that come and go too fast to be counted.
+// Ignored reports whether quotas ignore a resource, because its objects change too often.
 func Ignored(gr schema.GroupResource) bool {
 	return slices.Contains([]schema.GroupResource{corev1.Resource("events"), {Group: "events.k8s.io", Resource: "events"}}, gr)
 }

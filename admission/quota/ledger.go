@@ -5,41 +5,39 @@ import (
 	"sync"
 )
 
-// Ledger has the charges of writes under way: a quota's status has them already,
-// and the objects may not be stored yet. Who counts what is stored adds them, so
-// that a count in the meantime takes nothing back from a write that was
-// admitted. It is safe for concurrent use.
+// Ledger holds the charges of writes in progress: they are part of a quota's status although the
+// objects may not be stored yet. The controller that counts stored objects adds them, so that its
+// count does not revoke the charge of an admitted write. It is safe for concurrent use.
 type Ledger struct {
 	mu      sync.Mutex
 	pending map[string]map[*Charge]struct{}
-	// failed has the namespaces where something was charged for and not written.
+	// failed receives namespaces with a charge whose object was not written.
 	failed chan string
 
-	// turns are mutexes of namespaces, several of which share one.
+	// locks are shared by namespaces with the same hash.
+	locks [64]sync.Mutex
 	seed  maphash.Seed
-	turns [64]sync.Mutex
 }
 
-// failures is how many failed writes are remembered. If there are more, they are
-// found when all quotas are counted again.
-const failures = 1024
+// maxFailures is the capacity of the queue of failed writes. Further failures are corrected by the
+// periodic recount of all quotas.
+const maxFailures = 1024
 
-// NewLedger makes an empty one.
+// NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
-	return &Ledger{pending: map[string]map[*Charge]struct{}{}, failed: make(chan string, failures), seed: maphash.MakeSeed()}
+	return &Ledger{pending: map[string]map[*Charge]struct{}{}, failed: make(chan string, maxFailures), seed: maphash.MakeSeed()}
 }
 
-// Hold keeps what quotas of a namespace have been charged and what is pending the
-// same thing, until release is called: who charges holds it from before the
-// quotas are written until all that was charged is noted; who counts, while it
-// reads a quota and what is pending.
+// Hold locks a namespace until release is called, so that the status of its quotas and the pending
+// charges are consistent. A writer holds it from before it updates quotas until the charges are
+// recorded; the controller holds it while it reads a quota and the pending charges.
 func (l *Ledger) Hold(namespace string) (release func()) {
-	turn := &l.turns[maphash.String(l.seed, namespace)%uint64(len(l.turns))]
-	turn.Lock()
-	return turn.Unlock
+	lock := &l.locks[maphash.String(l.seed, namespace)%uint64(len(l.locks))]
+	lock.Lock()
+	return lock.Unlock
 }
 
-// Begin notes a charge that was added to quotas. The namespace is held.
+// Begin records a charge that was added to quotas. The caller holds the namespace.
 func (l *Ledger) Begin(namespace string, c *Charge) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +47,7 @@ func (l *Ledger) Begin(namespace string, c *Charge) {
 	l.pending[namespace][c] = struct{}{}
 }
 
-// End forgets a charge, when its object is stored or never will be.
+// End removes a charge after the write has succeeded or failed.
 func (l *Ledger) End(namespace string, c *Charge, written bool) {
 	l.mu.Lock()
 	delete(l.pending[namespace], c)
@@ -62,7 +60,7 @@ func (l *Ledger) End(namespace string, c *Charge, written bool) {
 	}
 }
 
-// Recount asks for the quotas of a namespace to be counted again.
+// Recount requests a recount of the quotas of a namespace.
 func (l *Ledger) Recount(namespace string) {
 	select {
 	case l.failed <- namespace:
@@ -70,7 +68,7 @@ func (l *Ledger) Recount(namespace string) {
 	}
 }
 
-// Pending are the charges of a namespace, which is held.
+// Pending returns the charges of a namespace. The caller holds the namespace.
 func (l *Ledger) Pending(namespace string) []*Charge {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,6 +79,5 @@ func (l *Ledger) Pending(namespace string) []*Charge {
 	return out
 }
 
-// Failed gives the namespaces whose quotas must be counted again, since they
-// have been charged for nothing.
+// Failed returns the channel of namespaces whose quotas must be recounted.
 func (l *Ledger) Failed() <-chan string { return l.failed }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// add adds more to sum.
-func add(sum, more corev1.ResourceList) {
+// addTo adds more to sum.
+func addTo(sum, more corev1.ResourceList) {
 	for name, q := range more {
 		is, ok := sum[name]
 		if !ok {
@@ -23,8 +23,8 @@ func add(sum, more corev1.ResourceList) {
 	}
 }
 
-// subtract takes less off sum, which may become negative.
-func subtract(sum, less corev1.ResourceList) {
+// subtractFrom subtracts less from sum, which may become negative.
+func subtractFrom(sum, less corev1.ResourceList) {
 	for name, q := range less {
 		is, ok := sum[name]
 		if !ok {
@@ -36,8 +36,8 @@ func subtract(sum, less corev1.ResourceList) {
 	}
 }
 
-// raise brings sum up to what it is below of.
-func raise(sum, of corev1.ResourceList) {
+// raiseTo sets each amount of sum to the maximum of both lists.
+func raiseTo(sum, of corev1.ResourceList) {
 	for name, q := range of {
 		if is, ok := sum[name]; !ok || q.Cmp(is) > 0 {
 			sum[name] = q.DeepCopy()
@@ -45,7 +45,7 @@ func raise(sum, of corev1.ResourceList) {
 	}
 }
 
-// mask is what of list has one of names.
+// mask returns the amounts of list with the given names.
 func mask(list corev1.ResourceList, names []corev1.ResourceName) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	for _, name := range names {
@@ -56,8 +56,8 @@ func mask(list corev1.ResourceList, names []corev1.ResourceName) corev1.Resource
 	return out
 }
 
-// Show writes amounts as messages have them: "pods=1,secrets=2".
-func Show(list corev1.ResourceList) string {
+// Format formats amounts for messages: "pods=1,secrets=2".
+func Format(list corev1.ResourceList) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		q := list[name]
@@ -66,8 +66,8 @@ func Show(list corev1.ResourceList) string {
 	return strings.Join(parts, ",")
 }
 
-// showNames writes names as messages have them.
-func showNames(names []corev1.ResourceName) string {
+// formatNames formats names for messages.
+func formatNames(names []corev1.ResourceName) string {
 	names = slices.Sorted(slices.Values(names))
 	parts := make([]string, len(names))
 	for i, n := range names {

@@ -11,50 +11,49 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Pod is what the containers of a pod need of a node, of requests or of limits as
-// of chooses. Containers that run side by side add up; of init containers, which
-// run one after the other, the largest counts, with the sidecars that run
-// already. What is said of the pod itself stands for the sum.
-func Pod(pod *corev1.Pod, of func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
+// Pod returns the total requests or limits of a pod, as chosen by get. Containers run concurrently,
+// so their amounts add up. Init containers run one after the other, so the largest counts, together
+// with the sidecars started before it. Amounts at pod level override the total.
+func Pod(pod *corev1.Pod, get func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for i := range pod.Spec.Containers {
-		add(total, of(&pod.Spec.Containers[i].Resources))
+		addTo(total, get(&pod.Spec.Containers[i].Resources))
 	}
 	sidecars, largest := corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		running := corev1.ResourceList{}
-		add(running, sidecars)
-		add(running, of(&c.Resources))
-		raise(largest, running)
+		addTo(running, sidecars)
+		addTo(running, get(&c.Resources))
+		raiseTo(largest, running)
 		if p := c.RestartPolicy; p != nil && *p == corev1.ContainerRestartPolicyAlways {
-			add(sidecars, of(&c.Resources))
+			addTo(sidecars, get(&c.Resources))
 		}
 	}
-	add(total, sidecars)
-	raise(total, largest)
+	addTo(total, sidecars)
+	raiseTo(total, largest)
 	if r := pod.Spec.Resources; r != nil {
-		maps.Copy(total, of(r))
+		maps.Copy(total, get(r))
 	}
 	return total
 }
 
-// Requests and Limits are what Pod can be asked for.
+// Requests is an argument of Pod that returns requests.
 func Requests(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests }
 
-// Limits are what containers may use at most.
+// Limits is an argument of Pod that returns limits.
 func Limits(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits }
 
-// podUsage is what a pod uses of a quota. One that has come to its end, or is
-// long overdue to, counts as an object and uses nothing.
+// podUsage returns the usage of a pod. A pod that has terminated, or whose termination is overdue,
+// counts as an object but uses no resources.
 func podUsage(pod *corev1.Pod, now time.Time) corev1.ResourceList {
-	used := corev1.ResourceList{"count/pods": one()}
-	if ended(pod, now) {
+	used := corev1.ResourceList{"count/pods": quantityOne()}
+	if hasTerminated(pod, now) {
 		return used
 	}
-	used[corev1.ResourcePods] = one()
+	used[corev1.ResourcePods] = quantityOne()
 	requests, limits := Pod(pod, Requests), Pod(pod, Limits)
-	add(requests, pod.Spec.Overhead)
+	addTo(requests, pod.Spec.Overhead)
 	for name, q := range pod.Spec.Overhead {
 		if is, limited := limits[name]; limited {
 			is.Add(q)
@@ -78,7 +77,7 @@ func podUsage(pod *corev1.Pod, now time.Time) corev1.ResourceList {
 	return used
 }
 
-func ended(pod *corev1.Pod, now time.Time) bool {
+func hasTerminated(pod *corev1.Pod, now time.Time) bool {
 	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return true
 	}
@@ -88,19 +87,19 @@ func ended(pod *corev1.Pod, now time.Time) bool {
 	return now.After(pod.DeletionTimestamp.Add(time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second))
 }
 
-// isCompute tells of what a quota of a plain name is about requests of.
+// isCompute reports whether an unprefixed quota name means requests of this resource.
 func isCompute(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage
 }
 
-// IsExtended tells of resources that are somebody else's.
+// IsExtended reports whether a resource name is an extended resource.
 func IsExtended(name corev1.ResourceName) bool {
 	s := string(name)
 	return strings.Contains(s, "/") && !strings.Contains(s, corev1.ResourceDefaultNamespacePrefix) && !strings.HasPrefix(s, corev1.DefaultResourceRequestsPrefix)
 }
 
-// podNames tells which names of a quota are about pods.
-func podNames(name corev1.ResourceName) bool {
+// countsPods reports whether a quota name counts pods.
+func countsPods(name corev1.ResourceName) bool {
 	s := string(name)
 	switch {
 	case name == "count/pods", name == corev1.ResourcePods, isCompute(name), strings.HasPrefix(s, corev1.ResourceHugePagesPrefix):
@@ -110,26 +109,26 @@ func podNames(name corev1.ResourceName) bool {
 		return isCompute(corev1.ResourceName(limit))
 	}
 	request, ok := strings.CutPrefix(s, corev1.DefaultResourceRequestsPrefix)
-	of := corev1.ResourceName(request)
-	return ok && (isCompute(of) || strings.HasPrefix(request, corev1.ResourceHugePagesPrefix) || IsExtended(of))
+	extended := corev1.ResourceName(request)
+	return ok && (isCompute(extended) || strings.HasPrefix(request, corev1.ResourceHugePagesPrefix) || IsExtended(extended))
 }
 
-// podConstraint: where a quota is about CPU or memory, every container must say
-// what it needs of it, unless the pod does for all.
-func podConstraint(pod *corev1.Pod, names []corev1.ResourceName) error {
+// checkContainers returns an error if a quota counts CPU or memory and a container does not specify
+// an amount. A pod with amounts at pod level is exempt.
+func checkContainers(pod *corev1.Pod, names []corev1.ResourceName) error {
 	if r := pod.Spec.Resources; r != nil && (len(r.Requests) > 0 || len(r.Limits) > 0) {
 		return nil
 	}
 	missing := map[string][]string{}
 	for _, name := range names {
-		of, list, ok := containerAmount(name)
+		resourceName, list, ok := containerAmount(name)
 		if !ok {
 			continue
 		}
 		for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 			for i := range containers {
 				c := &containers[i]
-				if _, given := list(&c.Resources)[of]; !given {
+				if _, given := list(&c.Resources)[resourceName]; !given {
 					missing[string(name)] = append(missing[string(name)], c.Name)
 				}
 			}
@@ -147,8 +146,8 @@ func podConstraint(pod *corev1.Pod, names []corev1.ResourceName) error {
 	return fmt.Errorf("must specify %s", strings.Join(parts, "; "))
 }
 
-// containerAmount is what a name of a quota is of a container's resources, for
-// those that containers must give.
+// containerAmount returns the resource of a quota name that every container must specify, and
+// whether it means requests or limits.
 func containerAmount(name corev1.ResourceName) (corev1.ResourceName, func(*corev1.ResourceRequirements) corev1.ResourceList, bool) {
 	switch name {
 	case corev1.ResourceCPU, corev1.ResourceRequestsCPU:
@@ -163,4 +162,4 @@ func containerAmount(name corev1.ResourceName) (corev1.ResourceName, func(*corev
 	return "", nil, false
 }
 
-func one() resource.Quantity { return *resource.NewQuantity(1, resource.DecimalSI) }
+func quantityOne() resource.Quantity { return *resource.NewQuantity(1, resource.DecimalSI) }

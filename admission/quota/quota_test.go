@@ -24,7 +24,7 @@ func container(name string, requests, limits corev1.ResourceList) corev1.Contain
 	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}}
 }
 
-// TestPod: containers add up, init containers do not, sidecars do.
+// TestPod checks the total requests of containers, init containers and sidecars.
 func TestPod(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	sidecar := container("s", amounts("cpu", "1"), nil)
@@ -42,13 +42,13 @@ func TestPod(t *testing.T) {
 		{corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)},
 			Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "9")}}, "cpu=9"},
 	} {
-		if got := Show(Pod(&corev1.Pod{Spec: tt.spec}, Requests)); got != tt.want {
+		if got := Format(Pod(&corev1.Pod{Spec: tt.spec}, Requests)); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
 	}
 }
 
-// TestCheck holds writes against quotas.
+// TestCheck compares writes with quotas.
 func TestCheck(t *testing.T) {
 	pod := func(change func(*corev1.Pod)) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Status: corev1.PodStatus{QOSClass: corev1.PodQOSBestEffort},
@@ -97,18 +97,18 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		more, err := c.Check(q)
-		got := Show(more)
+		got := Format(more)
 		if err != nil {
 			got = err.Error()
 		}
 		if got != tt.want {
-			t.Errorf("%s under %s: %s, want %s", tt.gr, Show(tt.hard), got, tt.want)
+			t.Errorf("%s under %s: %s, want %s", tt.gr, Format(tt.hard), got, tt.want)
 		}
 	}
 }
 
-// TestSelects: a scope's selector of class names.
-func TestSelects(t *testing.T) {
+// TestScopeSelects checks the operators of scope selectors.
+func TestScopeSelects(t *testing.T) {
 	for _, tt := range []struct {
 		operator corev1.ScopeSelectorOperator
 		values   []string

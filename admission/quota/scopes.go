@@ -11,7 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Scopes are all scopes of a quota, in their long form.
+// Scopes returns the scopes of a quota as selector requirements.
 func Scopes(spec *corev1.ResourceQuotaSpec) []corev1.ScopedResourceSelectorRequirement {
 	var out []corev1.ScopedResourceSelectorRequirement
 	for _, s := range spec.Scopes {
@@ -23,8 +23,7 @@ func Scopes(spec *corev1.ResourceQuotaSpec) []corev1.ScopedResourceSelectorRequi
 	return out
 }
 
-// InScope tells whether one scope is about an object. What has no such scope is
-// in none.
+// InScope reports whether a scope matches an object. Scopes of other kinds do not match.
 func InScope(s corev1.ScopedResourceSelectorRequirement, obj api.Object) (bool, error) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
@@ -50,15 +49,14 @@ func podInScope(s corev1.ScopedResourceSelectorRequirement, pod *corev1.Pod) (bo
 	case corev1.ResourceQuotaScopeNotBestEffort:
 		return !bestEffort, nil
 	case corev1.ResourceQuotaScopePriorityClass:
-		return selects(s, pod.Spec.PriorityClassName)
+		return scopeSelects(s, pod.Spec.PriorityClassName)
 	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
-		return acrossNamespaces(pod.Spec.Affinity), nil
+		return hasCrossNamespaceAffinity(pod.Spec.Affinity), nil
 	}
 	return false, nil
 }
 
-// claimInScope: a claim is of the attribute classes that it asks for, that it
-// has, and that it is on its way to.
+// claimInScope matches the attributes classes that a claim requests, has, and is being changed to.
 func claimInScope(s corev1.ScopedResourceSelectorRequirement, c *corev1.PersistentVolumeClaim) (bool, error) {
 	classes := []*string{c.Spec.VolumeAttributesClassName, c.Status.CurrentVolumeAttributesClassName}
 	if m := c.Status.ModifyVolumeStatus; m != nil {
@@ -70,19 +68,18 @@ func claimInScope(s corev1.ScopedResourceSelectorRequirement, c *corev1.Persiste
 			continue
 		}
 		named = true
-		if in, err := selects(s, *class); in || err != nil {
+		if in, err := scopeSelects(s, *class); in || err != nil {
 			return in, err
 		}
 	}
 	if named {
 		return false, nil
 	}
-	return selects(s, "")
+	return scopeSelects(s, "")
 }
 
-// selects tells whether a scope selects a name; no name is as a label that is
-// not there.
-func selects(s corev1.ScopedResourceSelectorRequirement, name string) (bool, error) {
+// scopeSelects reports whether a scope selects a name. An empty name is like a missing label.
+func scopeSelects(s corev1.ScopedResourceSelectorRequirement, name string) (bool, error) {
 	operators := map[corev1.ScopeSelectorOperator]selection.Operator{
 		corev1.ScopeSelectorOpIn: selection.In, corev1.ScopeSelectorOpNotIn: selection.NotIn,
 		corev1.ScopeSelectorOpExists: selection.Exists, corev1.ScopeSelectorOpDoesNotExist: selection.DoesNotExist,
@@ -102,8 +99,8 @@ func selects(s corev1.ScopedResourceSelectorRequirement, name string) (bool, err
 	return r.Matches(set), nil
 }
 
-// acrossNamespaces tells whether a pod's affinity looks into other namespaces.
-func acrossNamespaces(a *corev1.Affinity) bool {
+// hasCrossNamespaceAffinity reports whether a pod's affinity selects pods in other namespaces.
+func hasCrossNamespaceAffinity(a *corev1.Affinity) bool {
 	if a == nil {
 		return false
 	}

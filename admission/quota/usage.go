@@ -1,8 +1,8 @@
-// Package quota says what objects use of a ResourceQuota: which names of its
-// limits an object counts for, how much, and whether the scopes are about it.
+// Package quota computes the usage of ResourceQuotas: the quota names that count an object, the
+// amounts, and whether the scopes of a quota match the object.
 //
-// The admission plugin ResourceQuota and the controller that keeps the status of
-// quotas both go by it; a Ledger is what they share of writes under way.
+// The admission plugin ResourceQuota and the controller that updates the status of quotas both use
+// it. They share the writes in progress in a Ledger.
 package quota
 
 import (
@@ -18,17 +18,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// plainCounts are counted by their plain names too: "secrets" is
-// "count/secrets".
+// plainCounts are the resources that have an unprefixed name as well: "secrets" is "count/secrets".
 var plainCounts = []string{"configmaps", "resourcequotas", "replicationcontrollers", "secrets"}
 
-// Names of quotas for claims of a class end with these, behind the class.
+// Suffixes of quota names for the claims of a class.
 const (
 	storageClassSuffix = ".storageclass.storage.k8s.io/"
 	deviceClassSuffix  = ".deviceclass.resource.k8s.io/devices"
 )
 
-// Usage is what obj, of resource gr, uses of the quotas of its namespace.
+// Usage returns the usage of an object of resource gr.
 func Usage(gr schema.GroupResource, obj api.Object, now time.Time) corev1.ResourceList {
 	switch o := obj.(type) {
 	case *corev1.Pod:
@@ -40,27 +39,27 @@ func Usage(gr schema.GroupResource, obj api.Object, now time.Time) corev1.Resour
 	case *resourcev1.ResourceClaim:
 		return deviceUsage(o)
 	}
-	used := corev1.ResourceList{countName(gr): one()}
+	used := corev1.ResourceList{countName(gr): quantityOne()}
 	if gr.Group == "" && slices.Contains(plainCounts, gr.Resource) {
-		used[corev1.ResourceName(gr.Resource)] = one()
+		used[corev1.ResourceName(gr.Resource)] = quantityOne()
 	}
 	return used
 }
 
-// countName is the name under which all objects of a resource are counted.
+// countName returns the quota name that counts all objects of a resource.
 func countName(gr schema.GroupResource) corev1.ResourceName {
 	return corev1.ResourceName("count/" + gr.String())
 }
 
-// Concerns tells whether a name of a quota is about objects of a resource.
-func Concerns(name corev1.ResourceName, gr schema.GroupResource) bool {
+// Counts reports whether a quota name counts objects of a resource.
+func Counts(name corev1.ResourceName, gr schema.GroupResource) bool {
 	if name == countName(gr) {
 		return true
 	}
 	s := string(name)
 	switch gr {
 	case corev1.Resource("pods"):
-		return podNames(name)
+		return countsPods(name)
 	case corev1.Resource("services"):
 		return name == corev1.ResourceServices || name == corev1.ResourceServicesNodePorts || name == corev1.ResourceServicesLoadBalancers
 	case corev1.Resource("persistentvolumeclaims"):
@@ -74,14 +73,14 @@ func Concerns(name corev1.ResourceName, gr schema.GroupResource) bool {
 func serviceUsage(s *corev1.Service) corev1.ResourceList {
 	count := func(n int) resource.Quantity { return *resource.NewQuantity(int64(n), resource.DecimalSI) }
 	used := corev1.ResourceList{
-		"count/services": one(), corev1.ResourceServices: one(),
+		"count/services": quantityOne(), corev1.ResourceServices: quantityOne(),
 		corev1.ResourceServicesLoadBalancers: count(0), corev1.ResourceServicesNodePorts: count(0),
 	}
 	switch s.Spec.Type {
 	case corev1.ServiceTypeNodePort:
 		used[corev1.ResourceServicesNodePorts] = count(len(s.Spec.Ports))
 	case corev1.ServiceTypeLoadBalancer:
-		used[corev1.ResourceServicesLoadBalancers] = one()
+		used[corev1.ResourceServicesLoadBalancers] = quantityOne()
 		ports := len(s.Spec.Ports)
 		if allocate := s.Spec.AllocateLoadBalancerNodePorts; allocate != nil && !*allocate {
 			ports = 0
@@ -97,7 +96,7 @@ func serviceUsage(s *corev1.Service) corev1.ResourceList {
 }
 
 func claimUsage(c *corev1.PersistentVolumeClaim) corev1.ResourceList {
-	used := corev1.ResourceList{"count/persistentvolumeclaims": one(), corev1.ResourcePersistentVolumeClaims: one()}
+	used := corev1.ResourceList{"count/persistentvolumeclaims": quantityOne(), corev1.ResourcePersistentVolumeClaims: quantityOne()}
 	class := ""
 	if c.Spec.StorageClassName != nil {
 		class = *c.Spec.StorageClassName
@@ -107,10 +106,10 @@ func claimUsage(c *corev1.PersistentVolumeClaim) corev1.ResourceList {
 	}
 	prefix := corev1.ResourceName(class + storageClassSuffix)
 	if class != "" {
-		used[prefix+"persistentvolumeclaims"] = one()
+		used[prefix+"persistentvolumeclaims"] = quantityOne()
 	}
 	if size, ok := c.Spec.Resources.Requests[corev1.ResourceStorage]; ok {
-		// What was once granted may still be there while a claim shrinks back.
+		// A claim that shrinks may still occupy the allocated size.
 		if granted, ok := c.Status.AllocatedResources[corev1.ResourceStorage]; ok && granted.Cmp(size) > 0 {
 			size = granted
 		}
@@ -122,10 +121,10 @@ func claimUsage(c *corev1.PersistentVolumeClaim) corev1.ResourceList {
 	return used
 }
 
-// deviceUsage counts the devices that a claim asks for by their class. Of
-// alternatives, of which one will be taken, the largest counts.
+// deviceUsage counts the devices that a claim requests by class. Of alternatives, only one of which
+// will be allocated, the largest counts.
 func deviceUsage(c *resourcev1.ResourceClaim) corev1.ResourceList {
-	used := corev1.ResourceList{countName(resourcev1.Resource("resourceclaims")): one()}
+	used := corev1.ResourceList{countName(resourcev1.Resource("resourceclaims")): quantityOne()}
 	count := func(class string, mode resourcev1.DeviceAllocationMode, n int64) corev1.ResourceList {
 		if mode == resourcev1.DeviceAllocationModeAll {
 			n = resourcev1.AllocationResultsMaxSize
@@ -139,9 +138,9 @@ func deviceUsage(c *resourcev1.ResourceClaim) corev1.ResourceList {
 			largest = count(e.DeviceClassName, e.AllocationMode, e.Count)
 		}
 		for _, a := range r.FirstAvailable {
-			raise(largest, count(a.DeviceClassName, a.AllocationMode, a.Count))
+			raiseTo(largest, count(a.DeviceClassName, a.AllocationMode, a.Count))
 		}
-		add(used, largest)
+		addTo(used, largest)
 	}
 	return used
 }

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// callError tells that a hook could not be asked, or gave no proper answer. The
-// failure policy says what follows from it.
+// callError reports that the call of a hook failed or its response was invalid. The failure policy
+// decides whether it rejects the request.
 type callError struct {
 	hook   string
 	reason error
@@ -21,45 +21,45 @@ func (e *callError) Error() string {
 	return fmt.Sprintf("failed calling webhook %q: %v", e.hook, e.reason)
 }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the underlying error.
 func (e *callError) Unwrap() error { return e.reason }
 
-// refusal is the answer of a hook that does not allow a request.
-type refusal struct{ *apierrors.StatusError }
+// rejection is the error of a hook that rejects a request.
+type rejection struct{ *apierrors.StatusError }
 
-// maxCode is the highest code that HTTP can send.
+// maxCode is the maximum status code in an HTTP response.
 const maxCode = 999
 
-// refused makes the answer from what the hook said.
-func refused(hook string, said *metav1.Status) error {
-	if said == nil {
-		said = &metav1.Status{}
+// newRejection returns the rejection with the status from the hook's response.
+func newRejection(hook string, status *metav1.Status) error {
+	if status == nil {
+		status = &metav1.Status{}
 	}
-	if said.Code < http.StatusBadRequest {
-		said.Code = http.StatusBadRequest
+	if status.Code < http.StatusBadRequest {
+		status.Code = http.StatusBadRequest
 	}
-	if said.Code > maxCode {
-		said.Code = http.StatusInternalServerError
+	if status.Code > maxCode {
+		status.Code = http.StatusInternalServerError
 	}
-	if said.Status == "" || said.Status == metav1.StatusSuccess {
-		said.Status = metav1.StatusFailure
+	if status.Status == "" || status.Status == metav1.StatusSuccess {
+		status.Status = metav1.StatusFailure
 	}
 	by := fmt.Sprintf("admission webhook %q denied the request", hook)
 	switch {
-	case said.Message != "":
-		said.Message = by + ": " + said.Message
-	case said.Reason != "":
-		said.Message = by + ": " + string(said.Reason)
+	case status.Message != "":
+		status.Message = by + ": " + status.Message
+	case status.Reason != "":
+		status.Message = by + ": " + string(status.Reason)
 	default:
-		said.Message = by + " without explanation"
+		status.Message = by + " without explanation"
 	}
-	return refusal{&apierrors.StatusError{ErrStatus: *said}}
+	return rejection{&apierrors.StatusError{ErrStatus: *status}}
 }
 
-func noDryRun(hook string) error {
+func dryRunUnsupported(hook string) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q does not support dry run", hook))
 }
 
-func timedOut() error {
+func requestTimeout() error {
 	return apierrors.NewTimeoutError("request did not complete within requested timeout", 0)
 }

@@ -12,30 +12,29 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 )
 
-// hook is one webhook of a configuration, compiled. It is safe for concurrent
-// use.
+// hook is one webhook of a configuration, compiled. It is safe for concurrent use.
 type hook struct {
 	name, config string
-	// id is its own among all hooks.
+	// id is unique among all hooks.
 	id       string
 	owner    match.Owner
 	criteria *match.Criteria
-	// conditions are compiled when they are first needed.
+	// conditions compiles the match conditions on first use.
 	conditions func() *match.Conditions
 	endpoint   hooks.Endpoint
-	// ignore is its failure policy.
+	// ignore is the failure policy Ignore.
 	ignore bool
-	// quiet: it may be asked about what is not to happen. Nil means that nobody
-	// said so.
-	quiet    *bool
-	timeout  time.Duration // 0 means none of its own
-	versions []string
-	// again: it wants to be asked once more about what changed after it.
-	again bool
+	// noSideEffects reports that the hook may be called for dry runs; nil if sideEffects is not
+	// set.
+	noSideEffects *bool
+	timeout       time.Duration // 0 means no limit besides the request's
+	versions      []string
+	// reinvoke is the reinvocation policy IfNeeded.
+	reinvoke bool
 }
 
-// compile makes hooks of webhooks; those without rules are about nothing.
-func compile(config string, webhooks []admissionv1.MutatingWebhook, kind string, m *match.Metrics) []*hook {
+// compileHooks compiles webhooks and skips those without rules, which match nothing.
+func compileHooks(config string, webhooks []admissionv1.MutatingWebhook, kind string, m *match.Metrics) []*hook {
 	var hooks []*hook
 	for i := range webhooks {
 		if len(webhooks[i].Rules) > 0 {
@@ -57,14 +56,14 @@ func newHook(config string, n int, w *admissionv1.MutatingWebhook, kind string, 
 		endpoint: hooks.EndpointOf(&w.ClientConfig),
 		ignore:   w.FailurePolicy != nil && *w.FailurePolicy == admissionv1.Ignore,
 		versions: w.AdmissionReviewVersions,
-		again:    w.ReinvocationPolicy != nil && *w.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy,
+		reinvoke: w.ReinvocationPolicy != nil && *w.ReinvocationPolicy == admissionv1.IfNeededReinvocationPolicy,
 	}
 	h.conditions = sync.OnceValue(func() *match.Conditions {
 		return match.NewConditions(h.owner, expression.NewCompiler(expression.Scope{}), w.MatchConditions, w.FailurePolicy, m)
 	})
 	if s := w.SideEffects; s != nil {
-		quiet := *s == admissionv1.SideEffectClassNone || *s == admissionv1.SideEffectClassNoneOnDryRun
-		h.quiet = &quiet
+		noSideEffects := *s == admissionv1.SideEffectClassNone || *s == admissionv1.SideEffectClassNoneOnDryRun
+		h.noSideEffects = &noSideEffects
 	}
 	if w.TimeoutSeconds != nil {
 		h.timeout = time.Duration(*w.TimeoutSeconds) * time.Second
@@ -73,19 +72,18 @@ func newHook(config string, n int, w *admissionv1.MutatingWebhook, kind string, 
 }
 
 func mutatingHooks(c *admissionv1.MutatingWebhookConfiguration, m *match.Metrics) []*hook {
-	return compile(c.Name, c.Webhooks, typeAdmit, m)
+	return compileHooks(c.Name, c.Webhooks, typeAdmit, m)
 }
 
-// validatingHooks are of webhooks that are like those that mutate, but for what
-// these alone have.
+// validatingHooks converts validating webhooks to mutating ones, which have all their fields.
 func validatingHooks(c *admissionv1.ValidatingWebhookConfiguration, m *match.Metrics) []*hook {
-	alike := make([]admissionv1.MutatingWebhook, len(c.Webhooks))
+	converted := make([]admissionv1.MutatingWebhook, len(c.Webhooks))
 	for i, w := range c.Webhooks {
-		alike[i] = admissionv1.MutatingWebhook{
+		converted[i] = admissionv1.MutatingWebhook{
 			Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
 			NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects,
 			TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
 		}
 	}
-	return compile(c.Name, alike, typeValidate, m)
+	return compileHooks(c.Name, converted, typeValidate, m)
 }

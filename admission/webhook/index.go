@@ -14,24 +14,23 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// catchUpTimeout bounds how long a write waits for the cache to have the last
+// catchUpTimeout is the maximum time for which a write waits until the cache has the latest
 // configuration.
 const catchUpTimeout = time.Second
 
-// index has the hooks of all configurations of a kind. Whoever asks first after a
-// configuration was written takes it in, so that a write is judged by every hook
-// that was written through this server before it.
+// index holds the hooks of all configurations of a kind. The first write after a change applies the
+// change, so that a write calls every hook that was written through this server before it.
 type index[T api.Object] struct {
 	compile func(T) []*hook
 
-	// mu guards the rest; the cursor is asked for news under it.
+	// mu guards the fields below and the cursor.
 	mu      sync.RWMutex
 	cursor  *storage.Cursor
 	configs map[string][]*hook
-	// unreadable are the errors of configurations that cannot be decoded.
-	unreadable map[string]error
-	// hooks are those of all configurations, ordered by their names. The slice
-	// is replaced and never changed.
+	// undecodable holds the errors of configurations that cannot be decoded.
+	undecodable map[string]error
+	// hooks are the hooks of all configurations, ordered by configuration name. The slice is
+	// immutable and replaced on changes.
 	hooks []*hook
 	err   error
 }
@@ -41,45 +40,45 @@ func newIndex[T api.Object](reg *registry.Registry, gr schema.GroupResource, com
 	if err != nil {
 		return nil, err
 	}
-	return &index[T]{compile: compile, cursor: cursor, configs: map[string][]*hook{}, unreadable: map[string]error{}}, nil
+	return &index[T]{compile: compile, cursor: cursor, configs: map[string][]*hook{}, undecodable: map[string]error{}}, nil
 }
 
-// now returns the hooks of all configurations. If a configuration cannot be decoded,
-// it returns an error: nobody knows which writes its hooks would refuse.
-func (x *index[T]) now(ctx context.Context) ([]*hook, error) {
+// current returns the hooks of all configurations. It returns an error if a configuration cannot be
+// decoded, since its hooks might reject the write.
+func (x *index[T]) current(ctx context.Context) ([]*hook, error) {
 	x.mu.RLock()
 	hooks, err, behind := x.hooks, x.err, x.cursor.Behind()
 	x.mu.RUnlock()
 	if !behind {
 		return hooks, err
 	}
-	// Where nothing newer is to be had, what there is decides.
+	// If the cache is disconnected, the known configurations apply.
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	_ = x.cursor.Wait(ctx)
 	cancel()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if steps, all := x.cursor.Next(); all || len(steps) > 0 {
-		x.take(steps, all)
+		x.apply(steps, all)
 	}
 	return x.hooks, x.err
 }
 
-func (x *index[T]) take(steps []storage.Step, all bool) {
+func (x *index[T]) apply(steps []storage.Step, all bool) {
 	if all {
 		clear(x.configs)
-		clear(x.unreadable)
+		clear(x.undecodable)
 	}
 	for _, s := range steps {
 		name := s.Item.Name()
 		delete(x.configs, name)
-		delete(x.unreadable, name)
-		if s.Gone {
+		delete(x.undecodable, name)
+		if s.Deleted {
 			continue
 		}
 		obj, err := s.Item.Object()
 		if err != nil {
-			x.unreadable[name] = err
+			x.undecodable[name] = err
 			continue
 		}
 		if config, ok := obj.(T); ok {
@@ -91,8 +90,8 @@ func (x *index[T]) take(steps []storage.Step, all bool) {
 		hooks = append(hooks, x.configs[name]...)
 	}
 	x.hooks, x.err = hooks, nil
-	for _, name := range slices.Sorted(maps.Keys(x.unreadable)) {
-		x.err = x.unreadable[name]
+	for _, name := range slices.Sorted(maps.Keys(x.undecodable)) {
+		x.err = x.undecodable[name]
 		return
 	}
 }

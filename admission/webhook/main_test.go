@@ -35,7 +35,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is a server and a namespace in it, whose hooks are about config maps.
+// fixture is a server and a namespace in which hooks match config maps.
 type fixture struct {
 	*testing.T
 	server   *server.Server
@@ -44,10 +44,10 @@ type fixture struct {
 	ns       string
 }
 
-// start runs a server.
+// start starts a server.
 func start(t *testing.T, o server.Options) *fixture {
 	t.Helper()
-	// It writes config maps of its own.
+	// This controller writes config maps of its own.
 	o.ControllersOff = []string{"root-ca-certificate-publisher-controller"}
 	srv, err := server.Start(t.Context(), o)
 	if err != nil {
@@ -61,12 +61,12 @@ func start(t *testing.T, o server.Options) *fixture {
 	f := &fixture{T: t, server: srv, warnings: &warnings{}}
 	config := srv.RESTConfig()
 	config.WarningHandler = f.warnings
-	f.client = f.as(config)
-	return f.in("ns")
+	f.client = f.clientAs(config)
+	return f.inNamespace("ns")
 }
 
-// in makes a namespace and is about it.
-func (f *fixture) in(ns string) *fixture {
+// inNamespace creates a namespace and returns the fixture for it.
+func (f *fixture) inNamespace(ns string) *fixture {
 	f.Helper()
 	c := *f
 	c.ns = ns
@@ -76,17 +76,17 @@ func (f *fixture) in(ns string) *fixture {
 	return &c
 }
 
-// sub is for a subtest, in a namespace of its own.
-func (f *fixture) sub(t *testing.T, ns string) *fixture {
+// subtest returns the fixture for a subtest in a namespace of its own.
+func (f *fixture) subtest(t *testing.T, ns string) *fixture {
 	t.Helper()
 	c := *f
 	c.T = t
 	f.warnings.take()
-	return c.in(ns)
+	return c.inNamespace(ns)
 }
 
-// as is a client whose connections end with the test.
-func (f *fixture) as(config *rest.Config) kubernetes.Interface {
+// clientAs returns a client whose connections are closed when the test ends.
+func (f *fixture) clientAs(config *rest.Config) kubernetes.Interface {
 	f.Helper()
 	h, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -120,7 +120,7 @@ func (w *warnings) take() []string {
 	return out
 }
 
-// hookServer is another server that is asked.
+// hookServer is a webhook server.
 type hookServer struct {
 	url string
 	ca  []byte
@@ -130,7 +130,7 @@ func (s *hookServer) config() admissionregistrationv1.WebhookClientConfig {
 	return admissionregistrationv1.WebhookClientConfig{URL: &s.url, CABundle: s.ca}
 }
 
-// serve runs a server with a certificate for certain names.
+// serve starts a server with a certificate for the given names.
 func (f *fixture) serve(h http.HandlerFunc, names ...string) *hookServer {
 	f.Helper()
 	cert, ca := certify(f, names...)
@@ -142,20 +142,20 @@ func (f *fixture) serve(h http.HandlerFunc, names ...string) *hookServer {
 	return &hookServer{s.URL + "/hook", ca}
 }
 
-// answering runs a server that answers as f does. The uid is filled in.
-func (f *fixture) answering(answer func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) *hookServer {
+// serveReviews starts a server that responds with the result of f, with the uid set.
+func (f *fixture) serveReviews(hookResponse func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) *hookServer {
 	f.Helper()
 	return f.serve(func(w http.ResponseWriter, r *http.Request) {
-		review := &admissionv1.AdmissionReview{}
-		if err := json.NewDecoder(r.Body).Decode(review); err != nil {
+		newReview := &admissionv1.AdmissionReview{}
+		if err := json.NewDecoder(r.Body).Decode(newReview); err != nil {
 			f.Error(err)
 			return
 		}
-		response := answer(review.Request)
-		response.UID = review.Request.UID
-		review.Request, review.Response = nil, response
+		response := hookResponse(newReview.Request)
+		response.UID = newReview.Request.UID
+		newReview.Request, newReview.Response = nil, response
 		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(review); err != nil {
+		if err := json.NewEncoder(w).Encode(newReview); err != nil {
 			f.Error(err)
 		}
 	})
@@ -163,7 +163,7 @@ func (f *fixture) answering(answer func(*admissionv1.AdmissionRequest) *admissio
 
 func allow() *admissionv1.AdmissionResponse { return &admissionv1.AdmissionResponse{Allowed: true} }
 
-// patch allows with a patch.
+// patch allows the request with a patch.
 func patch(format string, args ...any) *admissionv1.AdmissionResponse {
 	kind := admissionv1.PatchTypeJSONPatch
 	return &admissionv1.AdmissionResponse{Allowed: true, PatchType: &kind, Patch: fmt.Appendf(nil, format, args...)}
@@ -188,7 +188,7 @@ func certify(t testing.TB, names ...string) (tls.Certificate, []byte) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// rule is about config maps, for all operations.
+// rule matches all operations on config maps.
 func rule() admissionregistrationv1.RuleWithOperations {
 	return admissionregistrationv1.RuleWithOperations{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
@@ -200,13 +200,13 @@ func (f *fixture) here() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: f.ns}}
 }
 
-func pointer[T any](v T) *T { return &v }
+func ptrTo[T any](v T) *T { return &v }
 
-// validating registers a hook for the namespace, and takes it back at the end.
+// validating registers a hook for the namespace until the test ends.
 func (f *fixture) validating(name string, s *hookServer, change ...func(*admissionregistrationv1.ValidatingWebhook)) {
 	f.Helper()
 	w := admissionregistrationv1.ValidatingWebhook{Name: name, ClientConfig: s.config(), Rules: []admissionregistrationv1.RuleWithOperations{rule()},
-		NamespaceSelector: f.here(), SideEffects: pointer(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}}
+		NamespaceSelector: f.here(), SideEffects: ptrTo(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}}
 	for _, c := range change {
 		c(&w)
 	}
@@ -225,7 +225,7 @@ func (f *fixture) validating(name string, s *hookServer, change ...func(*admissi
 func (f *fixture) mutating(name string, s *hookServer, change ...func(*admissionregistrationv1.MutatingWebhook)) {
 	f.Helper()
 	w := admissionregistrationv1.MutatingWebhook{Name: name, ClientConfig: s.config(), Rules: []admissionregistrationv1.RuleWithOperations{rule()},
-		NamespaceSelector: f.here(), SideEffects: pointer(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}}
+		NamespaceSelector: f.here(), SideEffects: ptrTo(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"}}
 	for _, c := range change {
 		c(&w)
 	}
@@ -241,7 +241,7 @@ func (f *fixture) mutating(name string, s *hookServer, change ...func(*admission
 	})
 }
 
-// create creates a config map; its data begins empty.
+// create creates an empty config map.
 func (f *fixture) create(name string, o metav1.CreateOptions) (*corev1.ConfigMap, error) {
 	return f.client.CoreV1().ConfigMaps(f.ns).Create(f.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{}}, o)
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestEquivalent: a hook about another version than the client's gets the object
-// in that one, and its patch is of that one.
+// TestEquivalent checks that a hook for another version than the client's gets the object in the
+// hook's version, and that its patch applies to that version.
 func TestEquivalent(t *testing.T) {
 	f := start(t, server.Options{})
 	var got []string
-	s := f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	s := f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		var obj metav1.TypeMeta
 		if err := json.Unmarshal(q.Object.Raw, &obj); err != nil {
 			t.Error(err)
@@ -38,7 +38,7 @@ func TestEquivalent(t *testing.T) {
 	f.mutating("exact.example.com", s, about(admissionregistrationv1.Exact))
 	hpa, err := f.client.AutoscalingV1().HorizontalPodAutoscalers(f.ns).Create(t.Context(), &autoscalingv1.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"},
-		Spec: autoscalingv1.HorizontalPodAutoscalerSpec{MaxReplicas: 3, TargetCPUUtilizationPercentage: pointer(int32(80)),
+		Spec: autoscalingv1.HorizontalPodAutoscalerSpec{MaxReplicas: 3, TargetCPUUtilizationPercentage: ptrTo(int32(80)),
 			ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "a"}},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -52,12 +52,12 @@ func TestEquivalent(t *testing.T) {
 	}
 }
 
-// TestMatching: which writes hooks are asked about, by labels old and new and by
+// TestMatching checks which writes match by the labels of the old and the new object and by match
 // conditions.
 func TestMatching(t *testing.T) {
 	f := start(t, server.Options{})
 	var asked []string
-	s := f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	s := f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		asked = append(asked, string(q.Operation)+" "+q.Name)
 		return allow()
 	})
@@ -86,13 +86,13 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-// TestBeta: hooks that speak v1beta1 only, which was never strict.
+// TestBeta checks hooks that support only v1beta1, whose responses are checked less strictly.
 func TestBeta(t *testing.T) {
 	f := start(t, server.Options{})
 	f.mutating("h.example.com", f.serve(func(w http.ResponseWriter, r *http.Request) {
-		var review metav1.TypeMeta
-		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.APIVersion != "admission.k8s.io/v1beta1" {
-			t.Error(review, err)
+		var newReview metav1.TypeMeta
+		if err := json.NewDecoder(r.Body).Decode(&newReview); err != nil || newReview.APIVersion != "admission.k8s.io/v1beta1" {
+			t.Error(newReview, err)
 		}
 		fmt.Fprint(w, `{"response":{"allowed":true,"patch":"W3sib3AiOiJhZGQiLCJwYXRoIjoiL2RhdGEiLCJ2YWx1ZSI6eyJrIjoidiJ9fV0="}}`)
 	}), func(w *admissionregistrationv1.MutatingWebhook) {
@@ -104,11 +104,11 @@ func TestBeta(t *testing.T) {
 	}
 }
 
-// TestAtOnce: a configuration is in force for whatever is written after it, and
-// no more once it is gone; what is counted of it.
-func TestAtOnce(t *testing.T) {
+// TestConfigurationTakesEffectAtOnce checks that a configuration applies to every write after its
+// creation and to none after its deletion, and its metrics.
+func TestConfigurationTakesEffectAtOnce(t *testing.T) {
 	f := start(t, server.Options{})
-	s := f.answering(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	s := f.serveReviews(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		return &admissionv1.AdmissionResponse{}
 	})
 	for range 20 {

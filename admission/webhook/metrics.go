@@ -9,24 +9,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are kube-apiserver's about webhooks, by its names.
+// metrics holds the webhook metrics, under kube-apiserver's names.
 type metrics struct {
 	seconds                       *prometheus.HistogramVec
 	requests, rejections, opening *prometheus.CounterVec
 }
 
-// Types of admission, as metrics name them. Match conditions know the second by
-// another name.
+// Admission types in metrics. Match condition metrics use typeValidate where the others use
+// typeValidating.
 const (
 	typeAdmit      = "admit"
 	typeValidating = "validating"
 	typeValidate   = "validate"
 )
 
-// maxCodeLabel bounds codes in labels.
+// maxCodeLabel is the maximum value of the label code.
 const maxCodeLabel = 600
 
-// newMetrics registers the metrics; reg may be nil.
+// newMetrics creates the metrics and, unless reg is nil, registers them.
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "apiserver_admission_webhook_admission_duration_seconds", Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
@@ -47,17 +47,17 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	for _, c := range []prometheus.Collector{m.seconds, m.requests, m.rejections, m.opening} {
 		if err := reg.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics of webhooks: %w", err)
+			return nil, fmt.Errorf("register admission webhook metrics: %w", err)
 		}
 	}
 	return m, nil
 }
 
-// called counts a call of a hook and what came of it.
+// called counts a call of a hook and its result.
 func (m *metrics) called(h *hook, kind, operation string, d time.Duration, err error) {
 	code, errorType, rejected := int32(0), "apiserver_internal_error", true
 	var call *callError
-	var no refusal
+	var no rejection
 	switch {
 	case err == nil:
 		code, rejected = 200, false
@@ -74,5 +74,5 @@ func (m *metrics) called(h *hook, kind, operation string, d time.Duration, err e
 	m.requests.WithLabelValues(h.name, kind, operation, label, strconv.FormatBool(rejected)).Inc()
 }
 
-// failedOpen counts a hook that could not be asked and need not be.
+// failedOpen counts a failed call that the failure policy ignores.
 func (m *metrics) failedOpen(h *hook, kind string) { m.opening.WithLabelValues(h.name, kind).Inc() }

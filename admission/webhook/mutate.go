@@ -13,110 +13,109 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
 
-// Annotations of audit events.
+// Prefixes of audit annotations.
 const (
 	mutationKey     = "mutation.webhook.admission.k8s.io/"
 	mutationOpenKey = "failed-open.mutation.webhook.admission.k8s.io/"
 )
 
-// Bounds of a patch: how many operations it has, and what its copies may add to
-// an object.
+// Limits of a patch: the number of operations, and the total size of copied values.
 const (
-	maxOperations = 10000
-	maxCopied     = 3 << 20
+	maxOperations  = 10000
+	maxCopiedBytes = 3 << 20
 )
 
-// mutate asks the hooks that may change the object, one after the other.
+// mutate calls the mutating hooks in order.
 func (w *Webhooks) mutate(ctx context.Context, a *registry.Attributes) error {
-	if exempt(a) {
+	if isExempt(a) {
 		return nil
 	}
-	hooks, err := w.hooks.mutating.now(ctx)
+	hooks, err := w.hooks.mutating.current(ctx)
 	if err != nil || len(hooks) == 0 {
 		return err
 	}
-	m := memoryOf(a)
+	m := reinvocationsOf(a)
 	m.begin(a)
 	defer m.end(a)
-	s := w.subject(a)
+	s := w.newHookRequest(a)
 	for i, h := range hooks {
-		form, ok, err := w.concerns(ctx, h, s)
+		form, ok, err := w.matchHook(ctx, h, s)
 		if err != nil {
 			return err
 		}
-		// A hook that was not asked in the first round is not in the second.
+		// A hook that was not called in the first pass is not reinvoked.
 		if !ok || a.Rerun() && !m.due[h.id] {
 			continue
 		}
-		if err := w.mutateBy(ctx, h, i, s, form, m); err != nil {
+		if err := w.callMutating(ctx, h, i, s, form, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mutateBy asks one hook, the i-th, and does as it says.
-func (w *Webhooks) mutateBy(ctx context.Context, h *hook, i int, s *subject, form match.Form, m *memory) error {
-	q, err := s.question(form)
+// callMutating calls the i-th hook and applies its patch.
+func (w *Webhooks) callMutating(ctx context.Context, h *hook, i int, s *hookRequest, form match.Form, m *reinvocations) error {
+	q, err := s.admissionRequest(form)
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
 	changed := false
-	said, err := w.mutating.ask(ctx, h, s.Attributes, q)
+	response, err := w.mutating.call(ctx, h, s.Attributes, q)
 	if err == nil {
-		changed, err = s.patch(ctx, h, form, q.Object.Raw, said)
+		changed, err = s.patch(ctx, h, form, q.Object.Raw, response)
 	}
-	place := fmt.Sprintf("round_%d_index_%d", round(s.Attributes), i)
-	s.annotate(place, h, changed)
+	position := fmt.Sprintf("round_%d_index_%d", pass(s.Attributes), i)
+	s.annotate(position, h, changed)
 	if changed {
 		m.changed()
 		s.Again()
 	}
-	if h.again {
-		m.asked(h.id)
+	if h.reinvoke {
+		m.addCandidate(h.id)
 	}
-	open, err := w.settle(h, typeAdmit, s.Operation(), begin, err)
+	open, err := w.handleResult(h, typeAdmit, s.Operation(), begin, err)
 	if open {
-		s.Annotate(mutationOpenKey+place, h.name)
+		s.Annotate(mutationOpenKey+position, h.name)
 		if ctx.Err() != nil {
-			return timedOut()
+			return requestTimeout()
 		}
 	}
 	return err
 }
 
-func round(a *registry.Attributes) int {
+func pass(a *registry.Attributes) int {
 	if a.Rerun() {
 		return 1
 	}
 	return 0
 }
 
-func (s *subject) annotate(place string, h *hook, changed bool) {
+func (s *hookRequest) annotate(position string, h *hook, changed bool) {
 	value, err := json.Marshal(struct {
 		Configuration string `json:"configuration"`
 		Webhook       string `json:"webhook"`
 		Mutated       bool   `json:"mutated"`
 	}{h.config, h.name, changed})
 	if err == nil {
-		s.Annotate(mutationKey+place, string(value))
+		s.Annotate(mutationKey+position, string(value))
 	}
 }
 
-// patch does what a hook said to an object, which was sent to it as JSON, and
-// tells whether that changed anything.
-func (s *subject) patch(ctx context.Context, h *hook, form match.Form, sent []byte, said *answer) (bool, error) {
-	if len(said.patch) == 0 {
+// patch applies the patch of a hook to the object that was sent as JSON, and reports whether the
+// object changed.
+func (s *hookRequest) patch(ctx context.Context, h *hook, form match.Form, sent []byte, response *hookResponse) (bool, error) {
+	if len(response.patch) == 0 {
 		return false, nil
 	}
-	p, err := jsonpatch.Decode(said.patch)
+	p, err := jsonpatch.Decode(response.patch)
 	switch {
 	case err != nil:
 		return false, apierrors.NewInternalError(err)
@@ -126,22 +125,22 @@ func (s *subject) patch(ctx context.Context, h *hook, form match.Form, sent []by
 		return false, apierrors.NewInternalError(fmt.Errorf("admission webhook %q attempted to modify the object, which is not supported for this operation", h.name))
 	case p.Len() > maxOperations:
 		return false, apierrors.NewInternalError(fmt.Errorf("the allowed maximum operations in a JSON patch is %d, got %d", maxOperations, p.Len()))
-	case said.patchType != admissionv1.PatchTypeJSONPatch:
-		return false, &callError{hook: h.name, reason: fmt.Errorf("unsupported patch type %q", said.patchType), code: 400}
+	case response.patchType != admissionv1.PatchTypeJSONPatch:
+		return false, &callError{hook: h.name, reason: fmt.Errorf("unsupported patch type %q", response.patchType), code: 400}
 	}
-	made, err := p.Apply(ctx, sent, maxCopied)
+	made, err := p.Apply(ctx, sent, maxCopiedBytes)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	changed, err := s.become(form, made)
+	changed, err := s.replaceObject(form, made)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
 	return changed, nil
 }
 
-// become makes what data says the object, and tells whether that is another.
-func (s *subject) become(form match.Form, data []byte) (bool, error) {
+// replaceObject decodes the patched object and reports whether it differs from the current one.
+func (s *hookRequest) replaceObject(form match.Form, data []byte) (bool, error) {
 	before, _, err := s.Objects(form)
 	if err != nil {
 		return false, err
@@ -163,52 +162,50 @@ func (s *subject) become(form match.Form, data []byte) (bool, error) {
 	if equality.Semantic.DeepEqual(before, obj) {
 		return false, nil
 	}
-	s.told = nil
+	s.requests = nil
 	return true, s.Replace(form, obj)
 }
 
-// memoryKey is what the memory is kept by.
-type memoryKey struct{}
+// reinvocationKey is the key of the reinvocation state in the request's attributes.
+type reinvocationKey struct{}
 
-// memory is what the plugin remembers of a request from round to round.
-type memory struct {
-	// willing were asked, and want to be asked again about what changes after
-	// them; due are those for whom that came true.
-	willing, due map[string]bool
-	// left is the object as it was after the last round.
-	left api.Object
+// reinvocations is the state of reinvocation, which persists between the passes of the plugin.
+type reinvocations struct {
+	// candidates were called and request reinvocation; due are those after which the object has
+	// changed.
+	candidates, due map[string]bool
+	// last is the object after the previous pass.
+	last api.Object
 }
 
-func memoryOf(a *registry.Attributes) *memory {
-	if m, ok := a.Kept(memoryKey{}).(*memory); ok {
+func reinvocationsOf(a *registry.Attributes) *reinvocations {
+	if m, ok := a.Kept(reinvocationKey{}).(*reinvocations); ok {
 		return m
 	}
-	m := &memory{willing: map[string]bool{}, due: map[string]bool{}}
-	a.Keep(memoryKey{}, m)
+	m := &reinvocations{candidates: map[string]bool{}, due: map[string]bool{}}
+	a.Keep(reinvocationKey{}, m)
 	return m
 }
 
-// begin begins a round. What other plugins did to the object since the last one
-// counts too.
-func (m *memory) begin(a *registry.Attributes) {
-	if a.Rerun() && m.left != nil && !equality.Semantic.DeepEqual(m.left, a.Object) {
+// begin starts a pass. It detects changes by other plugins since the previous pass.
+func (m *reinvocations) begin(a *registry.Attributes) {
+	if a.Rerun() && m.last != nil && !equality.Semantic.DeepEqual(m.last, a.Object) {
 		m.changed()
 	}
 }
 
-// end ends a round. The state is kept only for those who want to know whether
-// it changes.
-func (m *memory) end(a *registry.Attributes) {
-	if len(m.willing) > 0 && !a.Rerun() && a.Object != nil {
-		m.left = a.Object.DeepCopyObject().(api.Object)
+// end ends a pass. It copies the object only if a hook may be reinvoked.
+func (m *reinvocations) end(a *registry.Attributes) {
+	if len(m.candidates) > 0 && !a.Rerun() && a.Object != nil {
+		m.last = a.Object.DeepCopyObject().(api.Object)
 	}
 }
 
-func (m *memory) changed() {
-	for id := range m.willing {
+func (m *reinvocations) changed() {
+	for id := range m.candidates {
 		m.due[id] = true
 	}
-	clear(m.willing)
+	clear(m.candidates)
 }
 
-func (m *memory) asked(id string) { m.willing[id] = true }
+func (m *reinvocations) addCandidate(id string) { m.candidates[id] = true }

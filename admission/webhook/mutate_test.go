@@ -19,12 +19,12 @@ import (
 
 type mutator = func(*admissionregistrationv1.MutatingWebhook)
 
-// again has a hook asked once more when the object changes after it.
-func again(w *admissionregistrationv1.MutatingWebhook) {
-	w.ReinvocationPolicy = pointer(admissionregistrationv1.IfNeededReinvocationPolicy)
+// reinvokeIfNeeded sets the reinvocation policy of a hook.
+func reinvokeIfNeeded(w *admissionregistrationv1.MutatingWebhook) {
+	w.ReinvocationPolicy = ptrTo(admissionregistrationv1.IfNeededReinvocationPolicy)
 }
 
-// configMapIn is the object of a question.
+// configMapIn decodes the object of a request.
 func configMapIn(t testing.TB, q *admissionv1.AdmissionRequest) *corev1.ConfigMap {
 	t.Helper()
 	cm := &corev1.ConfigMap{}
@@ -34,7 +34,7 @@ func configMapIn(t testing.TB, q *admissionv1.AdmissionRequest) *corev1.ConfigMa
 	return cm
 }
 
-// TestPatches: what patches do to objects, and what is wrong with some.
+// TestPatches checks the results and errors of patches.
 func TestPatches(t *testing.T) {
 	f := start(t, server.Options{})
 	const internal = "500 InternalError: Internal error occurred: "
@@ -52,8 +52,8 @@ func TestPatches(t *testing.T) {
 		{"of too many operations", "[" + strings.Repeat(`{"op":"test","path":"/kind","value":"ConfigMap"},`, 10000) + `{"op":"test","path":"/kind","value":"ConfigMap"}]`, internal + "the allowed maximum operations in a JSON patch is 10000, got 10001", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := f.sub(t, fmt.Sprintf("patches-%d", i))
-			f.mutating("h.example.com", f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+			f := f.subtest(t, fmt.Sprintf("patches-%d", i))
+			f.mutating("h.example.com", f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 				if q.Operation == admissionv1.Delete {
 					return allow()
 				}
@@ -74,13 +74,13 @@ func TestPatches(t *testing.T) {
 	}
 }
 
-// TestPatchOfDeletion: there is nothing to change.
+// TestPatchOfDeletion checks that a patch of a deletion is rejected.
 func TestPatchOfDeletion(t *testing.T) {
 	f := start(t, server.Options{})
 	if _, err := f.create("a", metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	f.mutating("h.example.com", f.answering(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	f.mutating("h.example.com", f.serveReviews(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		return patch(`[{"op":"add","path":"/data","value":{}}]`)
 	}))
 	err := f.client.CoreV1().ConfigMaps(f.ns).Delete(t.Context(), "a", metav1.DeleteOptions{})
@@ -89,32 +89,31 @@ func TestPatchOfDeletion(t *testing.T) {
 	}
 }
 
-// TestReinvocation: who is asked again when the object changes after he was
-// asked, and what each sees.
+// TestReinvocation checks which hooks are reinvoked after a change, and the object that each sees.
 func TestReinvocation(t *testing.T) {
 	f := start(t, server.Options{})
 	for i, tt := range []struct {
 		name  string
 		hooks []mutator // a, b and c
-		acts  string    // those that change something when they are asked first
+		acts  string    // hooks whose first call changes the object
 		want  string
 	}{
-		{"nobody changes anything", []mutator{again, again, again}, "", "a b c"},
-		{"the last changes something", []mutator{again, again, again}, "c", "a b c a b"},
-		{"the first changes something", []mutator{again, again, again}, "a", "a b c"},
-		{"only who wants to is asked", []mutator{nil, again, nil}, "c", "a b c b"},
+		{"nobody changes anything", []mutator{reinvokeIfNeeded, reinvokeIfNeeded, reinvokeIfNeeded}, "", "a b c"},
+		{"the last changes something", []mutator{reinvokeIfNeeded, reinvokeIfNeeded, reinvokeIfNeeded}, "c", "a b c a b"},
+		{"the first changes something", []mutator{reinvokeIfNeeded, reinvokeIfNeeded, reinvokeIfNeeded}, "a", "a b c"},
+		{"only who wants to is asked", []mutator{nil, reinvokeIfNeeded, nil}, "c", "a b c b"},
 		{"nobody wants to", []mutator{nil, nil, nil}, "abc", "a b c"},
-		{"each changes something", []mutator{again, again, again}, "abc", "a b c a b"},
+		{"each changes something", []mutator{reinvokeIfNeeded, reinvokeIfNeeded, reinvokeIfNeeded}, "abc", "a b c a b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := f.sub(t, fmt.Sprintf("reinvocation-%d", i))
+			f := f.subtest(t, fmt.Sprintf("reinvocation-%d", i))
 			var order []string
 			for n, change := range tt.hooks {
 				name := string(rune('a' + n))
-				s := f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
-					first := !slices.Contains(order, name)
+				s := f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+					firstError := !slices.Contains(order, name)
 					order = append(order, name)
-					if first && strings.Contains(tt.acts, name) {
+					if firstError && strings.Contains(tt.acts, name) {
 						if configMapIn(t, q).Data == nil {
 							return patch(`[{"op":"add","path":"/data","value":{%q:"1"}}]`, name)
 						}
@@ -138,22 +137,22 @@ func TestReinvocation(t *testing.T) {
 	}
 }
 
-// TestOrder: what mutating hooks made of the object is what built-in plugins and
-// validating hooks see; validating hooks are asked at once.
+// TestOrder checks that built-in plugins and validating hooks see the result of mutating hooks, and
+// that validating hooks are called concurrently.
 func TestOrder(t *testing.T) {
 	f := start(t, server.Options{})
-	f.mutating("b.example.com", f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	f.mutating("b.example.com", f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		return patch(`[{"op":"add","path":"/data/b","value":%q}]`, configMapIn(t, q).Data["a"]+"b")
 	}))
-	f.mutating("a.example.com", f.answering(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	f.mutating("a.example.com", f.serveReviews(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		return patch(`[{"op":"add","path":"/data","value":{"a":"a"}}]`)
 	}))
 	both := make(chan struct{})
 	seen := make(chan string, 2)
 	for _, name := range []string{"c.example.com", "d.example.com"} {
-		f.validating(name, f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		f.validating(name, f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 			seen <- fmt.Sprint(configMapIn(t, q).Data)
-			select { // neither answers before the other is asked
+			select { // each responds only after both have been called
 			case both <- struct{}{}:
 			case <-both:
 			}
@@ -171,10 +170,10 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestChangedName: a hook that generates names decides where the object is.
+// TestChangedName checks that an object is stored under the name that a hook sets.
 func TestChangedName(t *testing.T) {
 	f := start(t, server.Options{})
-	f.mutating("h.example.com", f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	f.mutating("h.example.com", f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		return patch(`[{"op":"add","path":"/metadata/name","value":"made"}]`)
 	}))
 	maps := f.client.CoreV1().ConfigMaps(f.ns)
@@ -186,10 +185,11 @@ func TestChangedName(t *testing.T) {
 	}
 }
 
-// TestApplyThroughHooks: what a hook adds stays when the same is applied again.
+// TestApplyThroughHooks checks that fields set by a hook remain when the same configuration is
+// applied again.
 func TestApplyThroughHooks(t *testing.T) {
 	f := start(t, server.Options{})
-	f.mutating("h.example.com", f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	f.mutating("h.example.com", f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		return patch(`[{"op":"add","path":"/metadata/labels","value":{"seen":"yes"}}]`)
 	}))
 	var versions []string

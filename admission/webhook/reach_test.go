@@ -31,17 +31,17 @@ func (f *fixture) dryCreate() string {
 	return outcome(err)
 }
 
-// allowing is a server that allows everything.
+// allowing starts a server that allows all requests.
 func (f *fixture) allowing() *hookServer {
-	return f.answering(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse { return allow() })
+	return f.serveReviews(func(*admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse { return allow() })
 }
 
-// TestConnections: what clients are told of hooks that cannot be reached.
+// TestConnections checks the errors for hooks that cannot be reached.
 func TestConnections(t *testing.T) {
 	f := start(t, server.Options{})
 	good := f.allowing()
 	hung := f.serve(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then is it noticed that the client goes
+		_, _ = io.Copy(io.Discard, r.Body) // the server detects a disconnected client only after reading the body
 		<-r.Context().Done()
 	})
 	post := failed + `failed to call webhook: Post "https://HOST/hook?timeout=%ds": `
@@ -55,12 +55,12 @@ func TestConnections(t *testing.T) {
 		{"nobody vouches", good, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.CABundle = nil },
 			fmt.Sprintf(post, 10) + "tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 		{"for another name", good, func(w *admissionregistrationv1.ValidatingWebhook) {
-			w.ClientConfig.URL = pointer(strings.Replace(*w.ClientConfig.URL, "127.0.0.1", "localhost", 1))
+			w.ClientConfig.URL = ptrTo(strings.Replace(*w.ClientConfig.URL, "127.0.0.1", "localhost", 1))
 		}, failed + `failed to call webhook: Post "https://localhost:PORT/hook?timeout=10s": tls: failed to verify certificate: x509: certificate is not valid for any names, but wanted to match localhost`},
-		{"hung", hung, func(w *admissionregistrationv1.ValidatingWebhook) { w.TimeoutSeconds = pointer(int32(1)) },
+		{"hung", hung, func(w *admissionregistrationv1.ValidatingWebhook) { w.TimeoutSeconds = ptrTo(int32(1)) },
 			fmt.Sprintf(post, 1) + "context deadline exceeded"},
 		{"hung and ignored", hung, func(w *admissionregistrationv1.ValidatingWebhook) {
-			w.TimeoutSeconds, w.FailurePolicy = pointer(int32(1)), pointer(admissionregistrationv1.Ignore)
+			w.TimeoutSeconds, w.FailurePolicy = ptrTo(int32(1)), ptrTo(admissionregistrationv1.Ignore)
 		}, "ok"},
 		{"a bundle that is none", good, func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.CABundle = []byte("no PEM") },
 			failed + "could not get REST client: unable to load root certificates: unable to parse bytes as PEM block"},
@@ -69,7 +69,7 @@ func TestConnections(t *testing.T) {
 		}, "ok"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := f.sub(t, fmt.Sprintf("connections-%d", i))
+			f := f.subtest(t, fmt.Sprintf("connections-%d", i))
 			f.validating("h.example.com", tt.server, tt.change)
 			u, _ := url.Parse(tt.server.url)
 			if got := strings.ReplaceAll(f.dryCreate(), "localhost:"+u.Port(), "localhost:PORT"); got != tt.want {
@@ -79,8 +79,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestServices: hooks behind services, by their names, and what is told of
-// services that lead nowhere.
+// TestServices checks hooks that are services, and the errors for services without a backend.
 func TestServices(t *testing.T) {
 	f := start(t, server.Options{})
 	routed := start(t, server.Options{AggregatorRouting: true})
@@ -116,10 +115,10 @@ func TestServices(t *testing.T) {
 		{"empty", `no endpoints available for service "empty"`, true},
 		{"none", `service "none" not found`, false},
 	} {
-		f := map[bool]*fixture{false: f, true: routed}[tt.routed].sub(t, fmt.Sprintf("services-%d", i))
+		f := map[bool]*fixture{false: f, true: routed}[tt.routed].subtest(t, fmt.Sprintf("services-%d", i))
 		f.validating("h.example.com", s, func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.ClientConfig.URL = nil
-			w.ClientConfig.Service = &admissionregistrationv1.ServiceReference{Namespace: "ns", Name: tt.name, Path: pointer("/p"), Port: &port}
+			w.ClientConfig.Service = &admissionregistrationv1.ServiceReference{Namespace: "ns", Name: tt.name, Path: ptrTo("/p"), Port: &port}
 		})
 		want := failed + "failed to call webhook: "
 		if i > 0 {
@@ -131,8 +130,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestCredentials: the server shows to hooks what the file of its administrator
-// says.
+// TestCredentials checks the credentials for hooks in the admission configuration.
 func TestCredentials(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -180,7 +178,7 @@ plugins:
 	}
 }
 
-// TestBadCredentials: a server with a file that makes no sense does not start.
+// TestBadCredentials checks that a server with an invalid configuration does not start.
 func TestBadCredentials(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "admission.yaml")
 	if err := os.WriteFile(path, []byte(`{apiVersion: apiserver.config.k8s.io/v1, kind: AdmissionConfiguration, plugins: [
@@ -196,8 +194,8 @@ func TestBadCredentials(t *testing.T) {
 	}
 }
 
-// TestStartWithHungHooks: hooks that are about everything and never answer keep
-// no server from starting, nor from stopping, and can be taken away.
+// TestStartWithHungHooks checks that hooks which match everything and never respond prevent neither
+// start nor stop of a server, and can be deleted.
 func TestStartWithHungHooks(t *testing.T) {
 	o := server.Options{Dir: t.TempDir()}
 	helper := &fixture{T: t}
@@ -220,17 +218,17 @@ func TestStartWithHungHooks(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &fixture{T: t, server: srv, warnings: &warnings{}, ns: "default"}
-		f.client = f.as(srv.RESTConfig())
+		f.client = f.clientAs(srv.RESTConfig())
 		do(f)
 		if err := srv.Stop(ctx); err != nil {
 			t.Error(err)
 		}
 	}
 	configs := func(f *fixture) {
-		quiet, fail := pointer(admissionregistrationv1.SideEffectClassNone), pointer(admissionregistrationv1.Fail)
+		quiet, fail := ptrTo(admissionregistrationv1.SideEffectClassNone), ptrTo(admissionregistrationv1.Fail)
 		_, err := f.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(t.Context(), &admissionregistrationv1.MutatingWebhookConfiguration{
 			ObjectMeta: metav1.ObjectMeta{Name: "all"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "all.example.com", ClientConfig: hung.config(), FailurePolicy: fail,
-				Rules: []admissionregistrationv1.RuleWithOperations{everything}, SideEffects: quiet, TimeoutSeconds: pointer(int32(30)), AdmissionReviewVersions: []string{"v1"}}}}, metav1.CreateOptions{})
+				Rules: []admissionregistrationv1.RuleWithOperations{everything}, SideEffects: quiet, TimeoutSeconds: ptrTo(int32(30)), AdmissionReviewVersions: []string{"v1"}}}}, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

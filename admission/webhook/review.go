@@ -16,14 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/admission/match"
-	"github.com/miniapiserver/miniapiserver/api/untyped"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// reviewKind is the kind of what hooks are sent and answer with.
+// reviewKind is the kind of requests to and responses of hooks.
 const reviewKind = "AdmissionReview"
 
-// newDecoder reads answers of hooks as kube-apiserver does, with its messages.
+// newDecoder returns a decoder of responses that produces kube-apiserver's errors.
 func newDecoder() (runtime.Decoder, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(admissionv1.AddToScheme(scheme), admissionv1beta1.AddToScheme(scheme)); err != nil {
@@ -32,8 +32,8 @@ func newDecoder() (runtime.Decoder, error) {
 	return serializer.NewCodecFactory(scheme).UniversalDeserializer(), nil
 }
 
-// describe is what a hook is told of a request in a form, all but the uid.
-func describe(r *match.Request, f match.Form) (*admissionv1.AdmissionRequest, error) {
+// admissionRequest returns the AdmissionRequest for a request in a form, without a uid.
+func admissionRequest(r *match.Request, f match.Form) (*admissionv1.AdmissionRequest, error) {
 	obj, old, err := r.Objects(f)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func describe(r *match.Request, f match.Form) (*admissionv1.AdmissionRequest, er
 	asked := r.Asked()
 	q := &admissionv1.AdmissionRequest{
 		Kind: metav1.GroupVersionKind(f.Kind), Resource: metav1.GroupVersionResource(f.Resource), SubResource: r.Subresource,
-		RequestKind: pointer(metav1.GroupVersionKind(asked.Kind)), RequestResource: pointer(metav1.GroupVersionResource(asked.Resource)), RequestSubResource: r.Subresource,
+		RequestKind: ptrTo(metav1.GroupVersionKind(asked.Kind)), RequestResource: ptrTo(metav1.GroupVersionResource(asked.Resource)), RequestSubResource: r.Subresource,
 		Name: r.Name, Namespace: r.In, Operation: admissionv1.Operation(r.Operation()), DryRun: &r.DryRun,
 		UserInfo: authenticationv1.UserInfo{Username: r.User.Name, UID: r.User.UID, Groups: r.User.Groups},
 	}
@@ -51,10 +51,10 @@ func describe(r *match.Request, f match.Form) (*admissionv1.AdmissionRequest, er
 		}
 		q.UserInfo.Extra[key] = values
 	}
-	if q.Object.Raw, err = encode(obj, f.Kind); err != nil {
+	if q.Object.Raw, err = encodeObject(obj, f.Kind); err != nil {
 		return nil, err
 	}
-	if q.OldObject.Raw, err = encode(old, f.Kind); err != nil {
+	if q.OldObject.Raw, err = encodeObject(old, f.Kind); err != nil {
 		return nil, err
 	}
 	if options := r.Options(); options != nil {
@@ -63,10 +63,10 @@ func describe(r *match.Request, f match.Form) (*admissionv1.AdmissionRequest, er
 	return q, err
 }
 
-func pointer[T any](v T) *T { return &v }
+func ptrTo[T any](v T) *T { return &v }
 
-// encode makes JSON of an object, with its kind; nil for none.
-func encode(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
+// encodeObject encodes an object with its kind as JSON. It returns nil for no object.
+func encodeObject(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
 	if obj == nil {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func encode(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
 		return json.Marshal(obj)
 	}
 	if u, ok := obj.(*untyped.Object); ok {
-		return json.Marshal(u.As(kind))
+		return json.Marshal(u.WithKind(kind))
 	}
 	if !obj.GetObjectKind().GroupVersionKind().Empty() {
 		obj = obj.DeepCopyObject()
@@ -92,9 +92,9 @@ func encode(obj runtime.Object, kind schema.GroupVersionKind) ([]byte, error) {
 	return append(head, rest[1:]...), nil
 }
 
-// review is a question to a hook in the version of AdmissionReview that it
-// prefers among those that are known.
-func review(h *hook, q *admissionv1.AdmissionRequest) (body []byte, answer runtime.Object, uid types.UID, err error) {
+// newReview returns an AdmissionReview in the first version of the hook's list that is supported,
+// and an object to decode the response.
+func newReview(h *hook, q *admissionv1.AdmissionRequest) (body []byte, hookResponse runtime.Object, uid types.UID, err error) {
 	uid = types.UID(request.NewUUID())
 	sent := *q
 	sent.UID = uid
@@ -105,14 +105,14 @@ func review(h *hook, q *admissionv1.AdmissionRequest) (body []byte, answer runti
 			body, err = json.Marshal(&admissionv1.AdmissionReview{TypeMeta: kind, Request: &sent})
 			return body, &admissionv1.AdmissionReview{}, uid, err
 		case admissionv1beta1.SchemeGroupVersion.Version:
-			body, err = json.Marshal(&admissionv1beta1.AdmissionReview{TypeMeta: kind, Request: beta(&sent)})
+			body, err = json.Marshal(&admissionv1beta1.AdmissionReview{TypeMeta: kind, Request: toV1beta1(&sent)})
 			return body, &admissionv1beta1.AdmissionReview{}, uid, err
 		}
 	}
 	return nil, nil, "", errors.New("webhook does not accept known AdmissionReview versions (v1, v1beta1)")
 }
 
-func beta(q *admissionv1.AdmissionRequest) *admissionv1beta1.AdmissionRequest {
+func toV1beta1(q *admissionv1.AdmissionRequest) *admissionv1beta1.AdmissionRequest {
 	return &admissionv1beta1.AdmissionRequest{
 		UID: q.UID, Kind: q.Kind, Resource: q.Resource, SubResource: q.SubResource,
 		RequestKind: q.RequestKind, RequestResource: q.RequestResource, RequestSubResource: q.RequestSubResource,
@@ -121,8 +121,8 @@ func beta(q *admissionv1.AdmissionRequest) *admissionv1beta1.AdmissionRequest {
 	}
 }
 
-// answer is what a hook said, whatever the version it said it in.
-type answer struct {
+// hookResponse is the response of a hook, independent of its version.
+type hookResponse struct {
 	allowed     bool
 	patch       []byte
 	patchType   admissionv1.PatchType
@@ -131,8 +131,8 @@ type answer struct {
 	warnings    []string
 }
 
-// read decodes the body of an answer into the version that was asked in.
-func read(d runtime.Decoder, body []byte, into runtime.Object) error {
+// decodeReview decodes the body of a response, which must have the version of the request.
+func decodeReview(d runtime.Decoder, body []byte, into runtime.Object) error {
 	got, _, err := d.Decode(body, nil, into)
 	switch {
 	case err != nil:
@@ -143,18 +143,18 @@ func read(d runtime.Decoder, body []byte, into runtime.Object) error {
 	return fmt.Errorf("unable to convert %T to %T", got, into)
 }
 
-// verify checks an answer to question uid. Answers in v1beta1 were never checked
-// but for their being there.
-func verify(obj runtime.Object, uid types.UID, mutating bool) (*answer, error) {
+// checkReview checks the response to the request uid. Like kube-apiserver, it does not check the
+// uid and kind of v1beta1 responses.
+func checkReview(obj runtime.Object, uid types.UID, mutating bool) (*hookResponse, error) {
 	switch w := obj.(type) {
 	case *admissionv1.AdmissionReview:
-		return verifyV1(w, uid, mutating)
+		return checkReviewV1(w, uid, mutating)
 	case *admissionv1beta1.AdmissionReview:
 		r := w.Response
 		if r == nil {
-			return nil, errAbsent()
+			return nil, absentResponse()
 		}
-		a := &answer{allowed: r.Allowed, result: r.Result, annotations: r.AuditAnnotations, warnings: r.Warnings}
+		a := &hookResponse{allowed: r.Allowed, result: r.Result, annotations: r.AuditAnnotations, warnings: r.Warnings}
 		if mutating && len(r.Patch) > 0 {
 			a.patch, a.patchType = r.Patch, admissionv1.PatchTypeJSONPatch
 		}
@@ -163,12 +163,12 @@ func verify(obj runtime.Object, uid types.UID, mutating bool) (*answer, error) {
 	return nil, fmt.Errorf("unexpected response type %T", obj)
 }
 
-func errAbsent() error { return errors.New("webhook response was absent") }
+func absentResponse() error { return errors.New("webhook response was absent") }
 
-func verifyV1(w *admissionv1.AdmissionReview, uid types.UID, mutating bool) (*answer, error) {
+func checkReviewV1(w *admissionv1.AdmissionReview, uid types.UID, mutating bool) (*hookResponse, error) {
 	r := w.Response
 	if r == nil {
-		return nil, errAbsent()
+		return nil, absentResponse()
 	}
 	if r.UID != uid {
 		return nil, fmt.Errorf("expected response.uid=%q, got %q", uid, r.UID)
@@ -176,7 +176,7 @@ func verifyV1(w *admissionv1.AdmissionReview, uid types.UID, mutating bool) (*an
 	if want := admissionv1.SchemeGroupVersion.WithKind(reviewKind); w.GroupVersionKind() != want {
 		return nil, fmt.Errorf("expected webhook response of %v, got %v", want, w.GroupVersionKind())
 	}
-	a := &answer{allowed: r.Allowed, result: r.Result, annotations: r.AuditAnnotations, warnings: r.Warnings}
+	a := &hookResponse{allowed: r.Allowed, result: r.Result, annotations: r.AuditAnnotations, warnings: r.Warnings}
 	patched, typed := len(r.Patch) > 0, r.PatchType != nil
 	switch {
 	case !mutating && patched:

@@ -13,58 +13,57 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// validatingOpenKey begins annotations of audit events.
+// validatingOpenKey is the prefix of audit annotations for ignored failures.
 const validatingOpenKey = "failed-open.validating.webhook.admission.k8s.io/"
 
-// validate asks the hooks that may only refuse, all at once.
+// validate calls the validating hooks concurrently.
 func (w *Webhooks) validate(ctx context.Context, a *registry.Attributes) error {
-	if exempt(a) {
+	if isExempt(a) {
 		return nil
 	}
-	hooks, err := w.hooks.validating.now(ctx)
+	hooks, err := w.hooks.validating.current(ctx)
 	if err != nil || len(hooks) == 0 {
 		return err
 	}
-	s := w.subject(a)
-	var asked []*hook
-	var questions []*admissionv1.AdmissionRequest
+	s := w.newHookRequest(a)
+	var matching []*hook
+	var requests []*admissionv1.AdmissionRequest
 	for _, h := range hooks {
-		form, ok, err := w.concerns(ctx, h, s)
+		form, ok, err := w.matchHook(ctx, h, s)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			continue
 		}
-		q, err := s.question(form)
+		q, err := s.admissionRequest(form)
 		if err != nil {
 			return err
 		}
-		asked, questions = append(asked, h), append(questions, q)
+		matching, requests = append(matching, h), append(requests, q)
 	}
-	if len(asked) == 0 {
+	if len(matching) == 0 {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return timedOut()
+		return requestTimeout()
 	}
-	return first(len(asked), func(i int) error { return w.validateBy(ctx, asked[i], i, s, questions[i]) })
+	return firstError(len(matching), func(i int) error { return w.callValidating(ctx, matching[i], i, s, requests[i]) })
 }
 
-// validateBy asks one hook, the i-th of those that are asked.
-func (w *Webhooks) validateBy(ctx context.Context, h *hook, i int, s *subject, q *admissionv1.AdmissionRequest) error {
+// callValidating calls the i-th matching hook.
+func (w *Webhooks) callValidating(ctx context.Context, h *hook, i int, s *hookRequest, q *admissionv1.AdmissionRequest) error {
 	begin := time.Now()
-	_, err := w.validating.ask(ctx, h, s.Attributes, q)
-	open, err := w.settle(h, typeValidating, string(q.Operation), begin, err)
+	_, err := w.validating.call(ctx, h, s.Attributes, q)
+	open, err := w.handleResult(h, typeValidating, string(q.Operation), begin, err)
 	if open {
 		s.Annotate(fmt.Sprintf("%sround_0_index_%d", validatingOpenKey, i), h.name)
 	}
 	return err
 }
 
-// first calls f for 0 to n-1 at once, waits for all and returns the error that
-// came first.
-func first(n int, f func(int) error) error {
+// firstError calls f for 0 to n-1 concurrently, waits for all calls and returns the first error.
+func firstError(n int, f func(int) error) error {
 	if n == 1 {
 		return f(0)
 	}
@@ -73,7 +72,7 @@ func first(n int, f func(int) error) error {
 	for i := range n {
 		wg.Go(func() {
 			var err error
-			if caught := recovery.Call(nil, "asking a validating webhook", func() { err = f(i) }); caught != nil {
+			if caught := recovery.Call(nil, "calling a validating webhook", func() { err = f(i) }); caught != nil {
 				err = apierrors.NewInternalError(caught)
 			}
 			if err != nil {

@@ -29,32 +29,31 @@ const (
 	validatingName = "ValidatingAdmissionWebhook"
 )
 
-// maxAnswer is the largest answer: a patch that replaces the largest object, in
-// base64.
-const maxAnswer = 8 << 20
+// maxResponse is the maximum size of a response in bytes. It admits a base64-encoded patch that
+// replaces the largest object.
+const maxResponse = 8 << 20
 
-// Config is what the plugins are made from.
+// Config configures the plugins.
 type Config struct {
 	Registry *registry.Registry
 	Objects  *admission.Objects
-	// Authorizer answers match conditions that ask who may do what.
+	// Authorizer implements the authorizer variables of match conditions.
 	Authorizer match.Authorizer
-	// Files are the plugins' own configurations, by their names.
+	// Files are the configurations of plugins by plugin name.
 	Files map[string][]byte
-	// Endpoints: services are called at one of their endpoints, and not at the
-	// cluster's address.
+	// Endpoints calls services at one of their endpoints rather than at the cluster IP.
 	Endpoints bool
-	// Conditions are the metrics of match conditions, and Metrics is where those
-	// of webhooks are registered; both may be nil.
+	// Conditions are the metrics of match conditions. Metrics registers the metrics of webhooks.
+	// Both may be nil.
 	Conditions *match.Metrics
 	Metrics    prometheus.Registerer
-	// Certificates counts those that hooks show.
+	// Certificates counts deficient certificates of webhooks.
 	Certificates *peercert.Counters
-	// Dial connects to what services stand for; nil means directly.
+	// Dial connects to webhooks; nil means directly.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Webhooks are both plugins, with their connections.
+// Webhooks implements both plugins and owns their connections.
 type Webhooks struct {
 	mutating, validating *caller
 	hooks                struct {
@@ -67,14 +66,14 @@ type Webhooks struct {
 	metrics    *metrics
 }
 
-// caller asks hooks of one type.
+// caller calls hooks of one type.
 type caller struct {
 	clients  *hooks.Clients
 	decoder  runtime.Decoder
 	mutating bool
 }
 
-// New makes the plugins. Close ends them.
+// New returns the plugins. The caller must call Close.
 func New(c Config) (*Webhooks, error) {
 	w := &Webhooks{namespaces: c.Objects.Namespaces(), authorizer: c.Authorizer, conditions: c.Conditions}
 	decoder, err := newDecoder()
@@ -109,7 +108,7 @@ func New(c Config) (*Webhooks, error) {
 	return w, err
 }
 
-// Plugins are the plugins, for the chain.
+// Plugins returns the plugins for the chain.
 func (w *Webhooks) Plugins() []admission.Plugin {
 	handles := []admission.Handles{{Verbs: []string{api.VerbCreate, api.VerbUpdate, api.VerbDelete, registry.VerbConnect}}}
 	return []admission.Plugin{
@@ -118,15 +117,15 @@ func (w *Webhooks) Plugins() []admission.Plugin {
 	}
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (w *Webhooks) Close() {
 	w.mutating.clients.Close()
 	w.validating.clients.Close()
 }
 
-// exempt tells of objects that no hook is asked about, since it could then keep
-// itself, or a policy, from being mended.
-func exempt(a *registry.Attributes) bool {
+// isExempt reports whether no hook is called for an object: configurations of webhooks and
+// policies, so that an invalid one can always be repaired.
+func isExempt(a *registry.Attributes) bool {
 	if a.Version.Group != admissionregistrationv1.GroupName {
 		return false
 	}
@@ -139,42 +138,41 @@ func exempt(a *registry.Attributes) bool {
 	return false
 }
 
-// subject is a request that hooks are asked about. It is not safe for concurrent
-// use.
-type subject struct {
+// hookRequest is a request for which hooks are called. It is not safe for concurrent use.
+type hookRequest struct {
 	*match.Request
-	asker *match.Asker
-	told  []told
+	authorizer *match.RequestAuthorizer
+	requests   []formRequest
 }
 
-// told is what hooks are told of the request in a form.
-type told struct {
+// formRequest is the AdmissionRequest in one form.
+type formRequest struct {
 	form    match.Form
 	request *admissionv1.AdmissionRequest
 }
 
-func (w *Webhooks) subject(a *registry.Attributes) *subject {
-	return &subject{Request: match.NewRequest(a, w.namespaces), asker: match.NewAsker(w.authorizer)}
+func (w *Webhooks) newHookRequest(a *registry.Attributes) *hookRequest {
+	return &hookRequest{Request: match.NewRequest(a, w.namespaces), authorizer: match.NewRequestAuthorizer(w.authorizer)}
 }
 
-// question is what a hook is to be told, which is made once per form until the
-// object changes.
-func (s *subject) question(f match.Form) (*admissionv1.AdmissionRequest, error) {
-	for _, t := range s.told {
+// admissionRequest returns the AdmissionRequest in a form, which is cached until the object
+// changes.
+func (s *hookRequest) admissionRequest(f match.Form) (*admissionv1.AdmissionRequest, error) {
+	for _, t := range s.requests {
 		if t.form == f {
 			return t.request, nil
 		}
 	}
-	q, err := describe(s.Request, f)
+	q, err := admissionRequest(s.Request, f)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	s.told = append(s.told, told{f, q})
+	s.requests = append(s.requests, formRequest{f, q})
 	return q, nil
 }
 
-// concerns tells whether a hook is about a request, and in which form.
-func (w *Webhooks) concerns(ctx context.Context, h *hook, s *subject) (match.Form, bool, error) {
+// matchHook reports whether a hook matches a request, and in which form.
+func (w *Webhooks) matchHook(ctx context.Context, h *hook, s *hookRequest) (match.Form, bool, error) {
 	form, ok, err := h.criteria.Match(ctx, s.Request)
 	if !ok || err != nil {
 		return form, false, err
@@ -183,7 +181,7 @@ func (w *Webhooks) concerns(ctx context.Context, h *hook, s *subject) (match.For
 	if conditions == nil {
 		return form, true, nil
 	}
-	ok, _, err = conditions.Match(ctx, &match.Input{Request: s.Request, Form: form, Ask: s.asker})
+	ok, _, err = conditions.Match(ctx, &match.Input{Request: s.Request, Form: form, Authorizer: s.authorizer})
 	if err != nil {
 		return form, false, apierrors.NewForbidden(s.Asked().Resource.GroupResource(), s.Name, err)
 	}
@@ -193,20 +191,20 @@ func (w *Webhooks) concerns(ctx context.Context, h *hook, s *subject) (match.For
 	return form, ok, nil
 }
 
-// ask asks a hook. The error is a callError, a refusal or a Status.
-func (c *caller) ask(ctx context.Context, h *hook, a *registry.Attributes, q *admissionv1.AdmissionRequest) (*answer, error) {
+// call calls a hook. The error is a callError, a rejection or a Status.
+func (c *caller) call(ctx context.Context, h *hook, a *registry.Attributes, q *admissionv1.AdmissionRequest) (*hookResponse, error) {
 	failed := func(code int32, text string, err error) error {
 		return &callError{hook: h.name, reason: fmt.Errorf("%s: %w", text, err), code: code}
 	}
 	switch {
 	case !a.DryRun:
-	case h.quiet == nil:
+	case h.noSideEffects == nil:
 		//lint:ignore ST1005 kube-apiserver's words
 		return nil, &callError{hook: h.name, reason: errors.New("Webhook SideEffects is nil"), code: 400}
-	case !*h.quiet:
-		return nil, noDryRun(h.name)
+	case !*h.noSideEffects:
+		return nil, dryRunUnsupported(h.name)
 	}
-	body, into, uid, err := review(h, q)
+	body, into, uid, err := newReview(h, q)
 	if err != nil {
 		return nil, failed(400, "could not create admission objects", err)
 	}
@@ -219,9 +217,9 @@ func (c *caller) ask(ctx context.Context, h *hook, a *registry.Attributes, q *ad
 		ctx, cancel = context.WithTimeout(ctx, h.timeout)
 		defer cancel()
 	}
-	data, err := client.Post(ctx, &h.endpoint, body, maxAnswer)
+	data, err := client.Post(ctx, &h.endpoint, body, maxResponse)
 	if err == nil {
-		err = read(c.decoder, data, into)
+		err = decodeReview(c.decoder, data, into)
 	}
 	if err != nil {
 		code := int32(503)
@@ -230,28 +228,28 @@ func (c *caller) ask(ctx context.Context, h *hook, a *registry.Attributes, q *ad
 		}
 		return nil, failed(code, "failed to call webhook", err)
 	}
-	said, err := verify(into, uid, c.mutating)
+	response, err := checkReview(into, uid, c.mutating)
 	if err != nil {
 		return nil, failed(503, "received invalid webhook response", err)
 	}
-	for key, value := range said.annotations {
+	for key, value := range response.annotations {
 		a.Annotate(h.name+"/"+key, value)
 	}
-	for _, text := range said.warnings {
+	for _, text := range response.warnings {
 		a.Warn(text)
 	}
-	if !said.allowed {
-		return nil, refused(h.name, said.result)
+	if !response.allowed {
+		return nil, newRejection(h.name, response.result)
 	}
-	return said, nil
+	return response, nil
 }
 
-// settle counts a call and decides what follows from its error: nothing, if the
-// hook could not be asked and need not be.
-func (w *Webhooks) settle(h *hook, kind, operation string, begin time.Time, err error) (open bool, _ error) {
+// handleResult counts a call and applies the failure policy to its error. failedOpen reports an
+// ignored failure.
+func (w *Webhooks) handleResult(h *hook, kind, operation string, begin time.Time, err error) (failedOpen bool, _ error) {
 	w.metrics.called(h, kind, operation, time.Since(begin), err)
 	var call *callError
-	var no refusal
+	var no rejection
 	switch {
 	case errors.As(err, &call):
 		if !h.ignore {

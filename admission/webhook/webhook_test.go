@@ -19,7 +19,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// outcome is an error as clients see it, without what changes from run to run.
+// outcome returns an error as clients see it, without the parts that change between runs.
 func outcome(err error) string {
 	var s *apierrors.StatusError
 	switch {
@@ -35,9 +35,8 @@ func outcome(err error) string {
 
 const failed = `500 InternalError: Internal error occurred: failed calling webhook "h.example.com": `
 
-// TestAnswers: what comes of each kind of answer, of validating and mutating
-// hooks alike.
-func TestAnswers(t *testing.T) {
+// TestResponses checks the result of each kind of response, for validating and mutating hooks.
+func TestResponses(t *testing.T) {
 	f := start(t, server.Options{})
 	write := func(status int, contentType, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -50,15 +49,15 @@ func TestAnswers(t *testing.T) {
 	}
 	echo := func(format string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			var review struct {
+			var newReview struct {
 				Request struct {
 					UID string `json:"uid"`
 				} `json:"request"`
 			}
-			if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			if err := json.NewDecoder(r.Body).Decode(&newReview); err != nil {
 				t.Error(err)
 			}
-			write(200, "application/json", strings.ReplaceAll(format, "$UID", review.Request.UID))(w, r)
+			write(200, "application/json", strings.ReplaceAll(format, "$UID", newReview.Request.UID))(w, r)
 		}
 	}
 	v1 := func(response string) http.HandlerFunc {
@@ -68,7 +67,7 @@ func TestAnswers(t *testing.T) {
 		name   string
 		answer http.HandlerFunc
 		want   string
-		// mutating is what comes of it from a mutating hook, if that is another.
+		// mutating is the result for a mutating hook if it differs.
 		mutating string
 	}{
 		{"allowed", v1(`"allowed":true`), "ok", ""},
@@ -101,7 +100,7 @@ func TestAnswers(t *testing.T) {
 		{"cut off", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, failed + `failed to call webhook: Post "https://HOST/hook?timeout=10s": EOF`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := f.sub(t, fmt.Sprintf("answers-%d", i))
+			f := f.subtest(t, fmt.Sprintf("answers-%d", i))
 			s := f.serve(tt.answer)
 			check := func(kind, want string) {
 				t.Helper()
@@ -126,7 +125,7 @@ func TestAnswers(t *testing.T) {
 			t.Run("ignored", func(t *testing.T) {
 				f.T = t
 				f.validating("h.example.com", s, func(w *admissionregistrationv1.ValidatingWebhook) {
-					w.FailurePolicy = pointer(admissionregistrationv1.Ignore)
+					w.FailurePolicy = ptrTo(admissionregistrationv1.Ignore)
 				})
 				want := tt.want
 				if strings.HasPrefix(want, failed) {
@@ -138,11 +137,11 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestReview: what hooks are told.
+// TestReview checks the AdmissionReviews that hooks receive.
 func TestReview(t *testing.T) {
 	f := start(t, server.Options{})
 	var got []*admissionv1.AdmissionRequest
-	s := f.answering(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	s := f.serveReviews(func(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 		got = append(got, q)
 		return &admissionv1.AdmissionResponse{Allowed: true, Warnings: []string{"mind " + string(q.Operation)}, AuditAnnotations: map[string]string{"k": "v"}}
 	})
@@ -156,7 +155,7 @@ func TestReview(t *testing.T) {
 	if _, err := maps.Update(t.Context(), cm, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := maps.Delete(t.Context(), "a", metav1.DeleteOptions{GracePeriodSeconds: pointer(int64(3))}); err != nil {
+	if err := maps.Delete(t.Context(), "a", metav1.DeleteOptions{GracePeriodSeconds: ptrTo(int64(3))}); err != nil {
 		t.Fatal(err)
 	}
 	var lines []string
@@ -193,8 +192,8 @@ func short(t *testing.T, raw []byte) string {
 	return fmt.Sprintf("%s/%s/%s/%v", o.APIVersion, o.Kind, o.Metadata.Name, o.Data)
 }
 
-// A redirect fails the call: its target is not asked, and nothing of the answers
-// is shown.
+// TestRedirectsAreNotFollowed checks that a redirect fails the call, that its target is not called,
+// and that the error contains nothing of the response.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	f := start(t, server.Options{})
 	var reached atomic.Int32
@@ -204,7 +203,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}))
 	defer inside.Close()
 	for i, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
-		f := f.sub(t, fmt.Sprintf("redirects-%d", i))
+		f := f.subtest(t, fmt.Sprintf("redirects-%d", i))
 		f.validating("h.example.com", f.serve(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", inside.URL)
 			w.WriteHeader(code)

@@ -8,15 +8,15 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
-// TypeChecker tells what is wrong with expressions when the types of the objects
-// that they refer to are known. It is not safe for concurrent use.
+// TypeChecker checks expressions against known types of the objects to which they refer.
+// It is not safe for concurrent use.
 type TypeChecker struct {
 	env      *cel.Env
 	declared map[string]*cel.Type
 }
 
-// NewTypeChecker is for expressions about objects of one type. The types of object
-// and of parameters may be nil where they are not known.
+// NewTypeChecker returns a checker of expressions on objects of one type. The types of
+// objects and of parameters may be nil if they are unknown.
 func NewTypeChecker(object, params *apicel.DeclType, hasParams bool) (*TypeChecker, error) {
 	request, namespace := requestType(), namespaceType()
 	declared := []*apicel.DeclType{request, namespace}
@@ -45,7 +45,7 @@ func NewTypeChecker(object, params *apicel.DeclType, hasParams bool) (*TypeCheck
 	return c, err
 }
 
-// Declare adds a variable, which what is checked later may use.
+// Declare adds a variable for the expressions that are checked later.
 func (c *TypeChecker) Declare(name, text string) {
 	var t *cel.Type
 	if checked, issues := c.env.Compile(text); issues == nil {
@@ -54,7 +54,7 @@ func (c *TypeChecker) Declare(name, text string) {
 	c.declared[name] = declaredAs(t)
 }
 
-// Check returns what is wrong with an expression; empty when nothing is.
+// Check returns the type errors of an expression; empty if there are none.
 func (c *TypeChecker) Check(text string) string {
 	if _, issues := c.env.Compile(text); issues != nil {
 		return issues.String()

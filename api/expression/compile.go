@@ -10,38 +10,44 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/celbounds"
 )
 
-// Results that programs may be asked to come to.
-func Bool() []*cel.Type         { return []*cel.Type{cel.BoolType} }
-func String() []*cel.Type       { return []*cel.Type{cel.StringType} }
+// Bool returns the result types of validations and match conditions.
+func Bool() []*cel.Type { return []*cel.Type{cel.BoolType} }
+
+// String returns the result types of message expressions.
+func String() []*cel.Type { return []*cel.Type{cel.StringType} }
+
+// StringOrNull returns the result types of audit annotations.
 func StringOrNull() []*cel.Type { return []*cel.Type{cel.StringType, cel.NullType} }
 
-// ApplyConfiguration and Patches are what mutations come to.
+// ApplyConfiguration returns the result types of apply configuration mutations.
 func ApplyConfiguration() []*cel.Type { return []*cel.Type{cel.ObjectType(mutation.ObjectTypeName)} }
+
+// Patches returns the result types of JSON patch mutations.
 func Patches() []*cel.Type {
 	return []*cel.Type{cel.ListType(cel.ObjectType(mutation.JSONPatchTypeName))}
 }
 
-// checkFrequency is after how many steps of a loop an evaluation looks whether
-// its request is still there.
+// checkFrequency is the number of loop iterations after which an evaluation checks whether
+// its request was cancelled.
 const checkFrequency = 100
 
 // Program is a compiled expression. It is safe for concurrent use.
 type Program struct {
-	// Text is the expression, and Err what is wrong with it.
+	// Text is the expression, and Err is why it does not compile.
 	Text string
 	Err  error
-	// Type is what it comes to, as far as is known before it runs.
+	// Type is the static type of the result.
 	Type *cel.Type
 
 	run cel.Program
 }
 
-// Scope is what the expressions of a compiler may refer to besides the request
-// and its objects.
+// Scope declares the variables of a compiler's expressions besides the request and its
+// objects.
 type Scope struct {
-	// Params: there are parameters.
+	// Params: expressions may use params.
 	Params bool
-	// Variables: there may be variables.
+	// Variables: expressions may use variables.
 	Variables bool
 }
 
@@ -51,16 +57,16 @@ type Compiler struct {
 	scope     Scope
 	declared  map[string]*cel.Type
 	variables map[string]*Program
-	envs      map[options]*cel.Env
+	envs      map[envOptions]*cel.Env
 }
 
-// NewCompiler makes a compiler without variables.
+// NewCompiler returns a compiler without declared variables.
 func NewCompiler(scope Scope) *Compiler {
-	return &Compiler{scope: scope, declared: map[string]*cel.Type{}, variables: map[string]*Program{}, envs: map[options]*cel.Env{}}
+	return &Compiler{scope: scope, declared: map[string]*cel.Type{}, variables: map[string]*Program{}, envs: map[envOptions]*cel.Env{}}
 }
 
-// env is the environment for o, with the compiler's variables.
-func (c *Compiler) env(o options) (*cel.Env, error) {
+// env returns the environment for o with the compiler's variables.
+func (c *Compiler) env(o envOptions) (*cel.Env, error) {
 	o.params = c.scope.Params
 	if env := c.envs[o]; env != nil {
 		return env, nil
@@ -76,30 +82,30 @@ func (c *Compiler) env(o options) (*cel.Env, error) {
 	return env, nil
 }
 
-// Declare adds a variable, which what is compiled later may use.
+// Declare adds a variable for the expressions that are compiled later.
 func (c *Compiler) Declare(name, text string) *Program {
-	p := c.compile(text, options{authorizer: true}, nil)
+	p := c.compile(text, envOptions{authorizer: true}, nil)
 	c.declared[name] = declaredAs(p.Type)
 	c.variables[name] = p
 	return p
 }
 
-// Compile compiles an expression that must come to one of results.
+// Compile compiles an expression whose type must be one of results; nil permits any type.
 func (c *Compiler) Compile(text string, results []*cel.Type) *Program {
-	return c.compile(text, options{authorizer: true}, results)
+	return c.compile(text, envOptions{authorizer: true}, results)
 }
 
-// CompileMessage compiles an expression that cannot ask who may do what.
+// CompileMessage compiles an expression that cannot use the authorizer.
 func (c *Compiler) CompileMessage(text string, results []*cel.Type) *Program {
-	return c.compile(text, options{}, results)
+	return c.compile(text, envOptions{}, results)
 }
 
-// CompileMutation compiles an expression that makes changes.
+// CompileMutation compiles an expression of a mutation.
 func (c *Compiler) CompileMutation(text string, results []*cel.Type) *Program {
-	return c.compile(text, options{authorizer: true, patches: true}, results)
+	return c.compile(text, envOptions{authorizer: true, patches: true}, results)
 }
 
-func (c *Compiler) compile(text string, o options, results []*cel.Type) *Program {
+func (c *Compiler) compile(text string, o envOptions, results []*cel.Type) *Program {
 	p := &Program{Text: text}
 	env, err := c.env(o)
 	if err != nil {
@@ -124,7 +130,8 @@ func (c *Compiler) compile(text string, o options, results []*cel.Type) *Program
 	return p
 }
 
-// wrongResult tells what is wrong with a result of type t; nil results mean any.
+// wrongResult returns an error text if the result type t is not in results; nil results
+// permit any type.
 func wrongResult(t *cel.Type, results []*cel.Type) string {
 	if results == nil {
 		return ""

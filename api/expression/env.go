@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/mutation"
 )
 
-// Names of what expressions refer to.
+// Names of the variables of expressions.
 const (
 	Object                    = "object"
 	OldObject                 = "oldObject"
@@ -26,30 +26,31 @@ const (
 	RequestResourceAuthorizer = "authorizer.requestResource"
 )
 
-// variablesType is the type of variables. Its fields are those of a compiler.
+// variablesType is the CEL type of the object variables, whose fields are the declared
+// variables.
 const variablesType = "kubernetes.variables"
 
-// Base is the language with its functions, and nothing to refer to.
+// Base returns the environments with kube-apiserver's functions and without variables.
 func Base() *environment.EnvSet {
-	// The version before is what a cluster could be rolled back to. Everything
-	// that 1.36 knows is older.
+	// A cluster could be rolled back to the previous version. All functions of 1.36 exist
+	// there.
 	return environment.MustBaseEnvSet(version.MajorMinor(1, 35))
 }
 
-// options choose among the environments of admission.
-type options struct{ params, authorizer, patches bool }
+// envOptions selects an environment of admission.
+type envOptions struct{ params, authorizer, patches bool }
 
-// environments are made when they are first needed, and never changed.
-var environments = sync.OnceValue(func() map[options]func() (*cel.Env, error) {
-	made := map[options]func() (*cel.Env, error){}
+// environments has the environment of each selection, which is built at its first use.
+var environments = sync.OnceValue(func() map[envOptions]func() (*cel.Env, error) {
+	made := map[envOptions]func() (*cel.Env, error){}
 	for n := range 8 {
-		o := options{params: n&1 != 0, authorizer: n&2 != 0, patches: n&4 != 0}
-		made[o] = sync.OnceValues(o.make)
+		o := envOptions{params: n&1 != 0, authorizer: n&2 != 0, patches: n&4 != 0}
+		made[o] = sync.OnceValues(o.build)
 	}
 	return made
 })
 
-func (o options) make() (*cel.Env, error) {
+func (o envOptions) build() (*cel.Env, error) {
 	request, namespace := requestType(), namespaceType()
 	vars := []cel.EnvOption{
 		cel.Variable(Object, cel.DynType),
@@ -66,7 +67,7 @@ func (o options) make() (*cel.Env, error) {
 	always := version.MajorMinor(1, 0)
 	set, err := Base().Extend(environment.VersionedOptions{IntroducedVersion: always, EnvOptions: vars, DeclTypes: []*apicel.DeclType{namespace, request}})
 	if err == nil && o.patches {
-		// On its own, since declared types take the place of the resolver.
+		// This is a second step, since declared types would replace the resolver.
 		set, err = set.Extend(environment.VersionedOptions{IntroducedVersion: always, EnvOptions: []cel.EnvOption{
 			common.ResolverEnvOption(&mutation.DynamicTypeResolver{}), library.JSONPatch(),
 		}})
@@ -77,8 +78,8 @@ func (o options) make() (*cel.Env, error) {
 	return set.StoredExpressionsEnv(), nil
 }
 
-// withVariables adds the variables of a compiler to an environment. Those that
-// are declared later are found too.
+// withVariables adds the variables of a compiler to an environment, also variables that
+// are declared later.
 func withVariables(env *cel.Env, declared map[string]*cel.Type) (*cel.Env, error) {
 	return env.Extend(
 		cel.CustomTypeProvider(&variableTypes{Provider: env.CELTypeProvider(), declared: declared}),
@@ -86,7 +87,7 @@ func withVariables(env *cel.Env, declared map[string]*cel.Type) (*cel.Env, error
 	)
 }
 
-// variableTypes adds the type of variables to those of an environment.
+// variableTypes adds variablesType to the types of an environment.
 type variableTypes struct {
 	types.Provider
 	declared map[string]*cel.Type
@@ -121,8 +122,8 @@ func (v *variableTypes) FindStructFieldNames(name string) ([]string, bool) {
 	return names, true
 }
 
-// declaredAs is the type that others see of a variable that comes to t: of
-// scalars, lists and maps what they are, of everything else only at run time.
+// declaredAs returns the static type of a variable with result type t: scalars, lists and
+// maps have their type, all others the dynamic type.
 func declaredAs(t *cel.Type) *cel.Type {
 	if t == nil {
 		return cel.DynType

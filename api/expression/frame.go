@@ -14,41 +14,41 @@ import (
 	"k8s.io/apiserver/pkg/cel/lazy"
 )
 
-// Budgets of cost: of all expressions of a kind in a policy for one request and
+// Cost budgets for one request: of the expressions of one type in a policy, for each
 // parameter, and of match conditions.
 const (
 	Budget                = 10_000_000
 	MatchConditionsBudget = 2_500_000
 )
 
-// Input resolves what expressions refer to but variables.
+// Input resolves the names in expressions other than variables.
 type Input interface {
 	ResolveName(name string) (any, bool)
 }
 
-// Frame evaluates programs of one compiler about one request. It is not safe
+// Frame evaluates programs of one compiler for one request. It is not safe
 // for concurrent use.
 type Frame struct {
 	ctx       context.Context
 	input     Input
 	compiled  map[string]*Program
 	variables *lazy.MapValue
-	left      int64 // of the budget
-	spent     int64 // on variables, by the program that runs
+	left      int64 // remaining budget
+	spent     int64 // cost of the variables that the running program computed
 }
 
-// Frame makes a frame with a budget.
+// Frame returns a frame with a budget.
 func (c *Compiler) Frame(ctx context.Context, input Input, budget int64) *Frame {
 	return &Frame{ctx: ctx, input: input, compiled: c.variables, left: budget}
 }
 
-// Left is what is left of the budget.
-func (f *Frame) Left() int64 { return f.left }
+// RemainingBudget returns the unused part of the budget.
+func (f *Frame) RemainingBudget() int64 { return f.left }
 
 // ResolveName implements the interpreter's Activation.
 func (f *Frame) ResolveName(name string) (any, bool) {
 	if name == Variables {
-		return f.values(), true
+		return f.variablesValue(), true
 	}
 	return f.input.ResolveName(name)
 }
@@ -56,8 +56,8 @@ func (f *Frame) ResolveName(name string) (any, bool) {
 // Parent implements the interpreter's Activation.
 func (f *Frame) Parent() interpreter.Activation { return nil }
 
-// values are the variables, each computed when it is first looked at.
-func (f *Frame) values() ref.Val {
+// variablesValue returns the variables, each of which is computed at its first use.
+func (f *Frame) variablesValue() ref.Val {
 	if f.variables == nil {
 		f.variables = lazy.NewMapValue(types.NewObjectType(variablesType))
 		for name, p := range f.compiled {
@@ -90,8 +90,8 @@ func costOf(details *cel.EvalDetails) (int64, bool) {
 	return int64(min(*details.ActualCost(), math.MaxInt64)), true
 }
 
-// Evaluate runs p. When the budget is spent the error is one of which
-// OutOfBudget is true, and nothing more should be evaluated.
+// Evaluate runs p. If the budget is exhausted, OutOfBudget is true of the error, and the
+// caller must not evaluate more programs.
 func (f *Frame) Evaluate(p *Program) (ref.Val, error) {
 	if p.Err != nil {
 		return nil, &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: fmt.Sprintf("compilation error: %v", p.Err), Cause: p.Err}
@@ -118,5 +118,5 @@ func outOfBudget(detail string) error {
 	return &apicel.Error{Type: apicel.ErrorTypeInvalid, Detail: detail, Cause: apicel.ErrOutOfBudget}
 }
 
-// OutOfBudget tells whether an evaluation failed because its budget was spent.
+// OutOfBudget reports whether an evaluation failed because its budget was exhausted.
 func OutOfBudget(err error) bool { return errors.Is(err, apicel.ErrOutOfBudget) }

@@ -2,10 +2,10 @@ package expression
 
 import apicel "k8s.io/apiserver/pkg/cel"
 
-// Types of what is not an object of the request. They have the fields that
-// kube-apiserver lets expressions see, and no others.
+// The types of request and namespaceObject have only the fields that kube-apiserver
+// exposes to expressions.
 
-func fields(required bool, t *apicel.DeclType, names ...string) map[string]*apicel.DeclField {
+func declareFields(required bool, t *apicel.DeclType, names ...string) map[string]*apicel.DeclField {
 	out := map[string]*apicel.DeclField{}
 	for _, name := range names {
 		out[name] = apicel.NewDeclField(name, t, required, nil, nil)
@@ -13,8 +13,8 @@ func fields(required bool, t *apicel.DeclType, names ...string) map[string]*apic
 	return out
 }
 
-// object makes a type out of sets of fields.
-func object(name string, sets ...map[string]*apicel.DeclField) *apicel.DeclType {
+// declareObject returns an object type with sets of fields.
+func declareObject(name string, sets ...map[string]*apicel.DeclField) *apicel.DeclType {
 	all := map[string]*apicel.DeclField{}
 	for _, set := range sets {
 		for name, f := range set {
@@ -29,29 +29,29 @@ func mapOf(t *apicel.DeclType) *apicel.DeclType {
 	return apicel.NewMapType(apicel.StringType, t, -1)
 }
 
-// requestType is an AdmissionRequest without its objects, which have names of
-// their own.
+// requestType is an AdmissionRequest without its objects, which are variables of their
+// own.
 func requestType() *apicel.DeclType {
 	text := apicel.StringType
-	kind := object("GroupVersionKind", fields(true, text, "group", "version", "kind"))
-	resource := object("GroupVersionResource", fields(true, text, "group", "version", "resource"))
-	user := object("UserInfo", fields(false, text, "username", "uid"), fields(false, listOf(text), "groups"), fields(false, mapOf(listOf(text)), "extra"))
-	return object("AdmissionRequest",
-		fields(true, kind, "kind", "requestKind"), fields(true, resource, "resource", "requestResource"),
-		fields(false, text, "subResource", "requestSubResource", "namespace"), fields(true, text, "name", "operation"),
-		fields(true, user, "userInfo"), fields(false, apicel.BoolType, "dryRun"), fields(false, apicel.DynType, "options"))
+	kind := declareObject("GroupVersionKind", declareFields(true, text, "group", "version", "kind"))
+	resource := declareObject("GroupVersionResource", declareFields(true, text, "group", "version", "resource"))
+	user := declareObject("UserInfo", declareFields(false, text, "username", "uid"), declareFields(false, listOf(text), "groups"), declareFields(false, mapOf(listOf(text)), "extra"))
+	return declareObject("AdmissionRequest",
+		declareFields(true, kind, "kind", "requestKind"), declareFields(true, resource, "resource", "requestResource"),
+		declareFields(false, text, "subResource", "requestSubResource", "namespace"), declareFields(true, text, "name", "operation"),
+		declareFields(true, user, "userInfo"), declareFields(false, apicel.BoolType, "dryRun"), declareFields(false, apicel.DynType, "options"))
 }
 
-// namespaceType is a Namespace without the fields that are the server's own.
+// namespaceType is a Namespace without managedFields and other server-side fields.
 func namespaceType() *apicel.DeclType {
 	text, when := apicel.StringType, apicel.TimestampType
-	condition := object("NamespaceCondition", fields(true, text, "status", "type", "message", "reason"), fields(true, when, "lastTransitionTime"))
-	metadata := object("NamespaceMetadata",
-		fields(true, text, "name", "generateName", "namespace", "UID", "resourceVersion"),
-		fields(true, mapOf(text), "labels", "annotations"), fields(true, listOf(text), "finalizers"),
-		fields(true, when, "creationTimestamp", "deletionTimestamp"), fields(true, apicel.IntType, "deletionGracePeriodSeconds", "generation"))
-	return object("Namespace",
-		fields(true, metadata, "metadata"),
-		fields(true, object("NamespaceSpec", fields(true, listOf(text), "finalizers")), "spec"),
-		fields(true, object("NamespaceStatus", fields(true, listOf(condition), "conditions"), fields(true, text, "phase")), "status"))
+	condition := declareObject("NamespaceCondition", declareFields(true, text, "status", "type", "message", "reason"), declareFields(true, when, "lastTransitionTime"))
+	metadata := declareObject("NamespaceMetadata",
+		declareFields(true, text, "name", "generateName", "namespace", "UID", "resourceVersion"),
+		declareFields(true, mapOf(text), "labels", "annotations"), declareFields(true, listOf(text), "finalizers"),
+		declareFields(true, when, "creationTimestamp", "deletionTimestamp"), declareFields(true, apicel.IntType, "deletionGracePeriodSeconds", "generation"))
+	return declareObject("Namespace",
+		declareFields(true, metadata, "metadata"),
+		declareFields(true, declareObject("NamespaceSpec", declareFields(true, listOf(text), "finalizers")), "spec"),
+		declareFields(true, declareObject("NamespaceStatus", declareFields(true, listOf(condition), "conditions"), declareFields(true, text, "phase")), "status"))
 }

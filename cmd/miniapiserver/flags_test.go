@@ -165,7 +165,7 @@ func TestShellQuote(t *testing.T) {
 	}
 }
 
-// BenchmarkHelp measures what the flags add to the start of the process.
+// BenchmarkHelp measures the part of the startup time that the flags take.
 func BenchmarkHelp(b *testing.B) {
 	for b.Loop() {
 		if code := run([]string{"--help"}, io.Discard, io.Discard); code != 0 {

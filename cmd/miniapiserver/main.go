@@ -100,12 +100,12 @@ func welcome(srv *server.Server, o server.Options, took time.Duration) string {
 	if srv.InsecureURL != "" {
 		fmt.Fprintf(&b, "  kubectl --server %s get namespaces\n", srv.InsecureURL)
 	}
-	fmt.Fprintf(&b, "\n%s Ctrl-C stops the server.\n", kept(o))
+	fmt.Fprintf(&b, "\n%s Ctrl-C stops the server.\n", dataLocation(o))
 	return b.String()
 }
 
-// kept returns the sentence about the data that remains when the server has stopped.
-func kept(o server.Options) string {
+// dataLocation returns the sentence about the data that remains when the server has stopped.
+func dataLocation(o server.Options) string {
 	switch {
 	case len(o.EtcdServers) > 0:
 		return "Data is kept in etcd at " + strings.Join(o.EtcdServers, ", ") + "."

@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// asCommand in the environment makes the test binary the command, so that the
-// tests need not build one.
+// asCommand is the environment variable that makes the test binary run as the command, so that the
+// tests need not build it.
 const asCommand = "MINIAPISERVER_TEST_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is the command running.
+// process is a running command.
 type process struct {
 	*exec.Cmd
 	stdout *bufio.Reader
@@ -51,7 +51,7 @@ func command(t *testing.T, args ...string) *process {
 	return p
 }
 
-// start runs the command until it has said all that it says at the start.
+// start runs the command until it has printed its welcome message.
 func start(t *testing.T, args ...string) (*process, string) {
 	t.Helper()
 	p := command(t, args...)
@@ -81,7 +81,7 @@ func stop(t *testing.T, p *process, signal os.Signal) int {
 		t.Fatal(err)
 	}
 	_, _ = io.Copy(io.Discard, p.stdout)
-	_ = p.Wait() // the status says it
+	_ = p.Wait() // the exit status is checked
 	return p.ProcessState.ExitCode()
 }
 
@@ -158,7 +158,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if url == nil {
 		t.Fatalf("said %s", said)
 	}
-	// A request that never ends keeps the server from stopping.
+	// A request that does not end delays the stop.
 	conn, err := net.Dial("tcp", url[1])
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	if err := p.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	for { // until the first signal has had effect
+	for { // until the first signal takes effect
 		c, err := net.Dial("tcp", url[1])
 		if err != nil {
 			break
@@ -217,7 +217,7 @@ func TestErrorsAreOneLine(t *testing.T) {
 		{[]string{"--data-dir", used, "--secure-port", "0"}, "--data-dir: " + used + " is in use by another server"},
 		{[]string{"--ephemeral", "--secure-port", "0", "--tls-cert-file", junk, "--tls-private-key-file", junk}, "--tls-cert-file: " + junk + ": no PEM certificate found"},
 		{[]string{"--ephemeral", "--secure-port", "0", "--token-auth-file", junk}, "--token-auth-file: " + junk + ": line 1: "},
-		{[]string{"--ephemeral", "--secure-port", "0", "--etcd-snapshot", junk}, "--etcd-snapshot: " + junk + ": it is no etcd snapshot, or not a whole one: there is no checksum at its end"},
+		{[]string{"--ephemeral", "--secure-port", "0", "--etcd-snapshot", junk}, "--etcd-snapshot: " + junk + ": not an etcd snapshot, or an incomplete one: no checksum at its end"},
 		{[]string{"--ephemeral", "--secure-port", "0", "--client-ca-file", junk + "x"}, "--client-ca-file: stat " + junk + "x: no such file or directory"},
 	}
 	for _, c := range cases {

@@ -7,15 +7,14 @@ import (
 	"runtime/metrics"
 )
 
-// The garbage that may accumulate before the collector runs again. A server with
-// little data stays small. A larger heap gets room, so that the collector does not
-// scan the same objects too often, but with large caches less room than by Go's
-// default of 100 percent.
+// Garbage collector settings. A server with little data stays small. A larger heap gets headroom,
+// so that the collector does not scan the same objects too often, but with large caches less than
+// Go's default of 100 percent.
 const (
-	smallHeap    = 24 << 20 // live bytes of a server that has just started
-	smallPercent = 50
-	room         = 64 << 20 // bytes, or
-	roomPercent  = 30       // of the live bytes, if that is more
+	smallHeap       = 24 << 20 // live bytes of a server that has just started
+	smallPercent    = 50
+	headroom        = 64 << 20 // bytes, or
+	headroomPercent = 30       // of the live bytes, if that is more
 )
 
 // tuneMemory starts the pacing, unless the environment sets GOGC.
@@ -39,5 +38,5 @@ func gcPercent(inUse uint64) int {
 	if inUse <= smallHeap {
 		return smallPercent
 	}
-	return max(roomPercent, int(100*room/inUse))
+	return max(headroomPercent, int(100*headroom/inUse))
 }

@@ -29,16 +29,16 @@ import (
 const (
 	namespace = "default"
 	label     = "churn"
-	// history is how long the server keeps any.
+	// history is the time for which the server retains history.
 	history  = 300 * time.Millisecond
 	patience = time.Minute
 )
 
-// view is one of the three ways in which a cache keeps objects: whole and
-// typed, as metadata only, and without a Go type.
+// view is one of the three ways in which a cache stores objects: typed, as metadata only, and
+// unstructured.
 type view struct {
 	name string
-	// list is an empty list of the view, and made an object as it is written.
+	// list is an empty list of the view; object converts an object to the view.
 	list func() client.ObjectList
 	made func(name, value string) client.Object
 }
@@ -67,7 +67,7 @@ func views() []view {
 	}
 }
 
-// content is what a list holds: revisions and a label, by name.
+// content returns the revisions and a label of a list's objects by name.
 func content(t *testing.T, l client.ObjectList) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -95,11 +95,11 @@ func content(t *testing.T, l client.ObjectList) map[string]string {
 	return out
 }
 
-// TestCache has a cache of controller-runtime follow objects that change all
-// the time, on a server that forgets history at once and is killed and started
-// again and again. In the end the cache has what the server has.
+// TestCache runs a controller-runtime cache on constantly changing objects, with a server that
+// compacts its history at once and is repeatedly killed and restarted. In the end the cache must
+// contain the objects of the server.
 func TestCache(t *testing.T) {
-	log.SetLogger(logr.Discard()) // or it complains that there is none
+	log.SetLogger(logr.Discard()) // otherwise it prints a warning
 	p := buildServer(t)
 	p.start(t)
 	config := p.config(t)
@@ -140,7 +140,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// compare waits until the cache has what is wanted.
+// compare waits until the cache has the expected content.
 func compare(t *testing.T, ctx context.Context, cached cache.Cache, v view, want map[string]string) {
 	t.Helper()
 	if len(want) == 0 {
@@ -165,8 +165,7 @@ func compare(t *testing.T, ctx context.Context, cached cache.Cache, v view, want
 	}
 }
 
-// startCache returns a cache that knows all there is, and what waits for its
-// end.
+// startCache returns a synchronised cache and a function that waits for its end.
 func startCache(t *testing.T, ctx context.Context, config *rest.Config) (cache.Cache, func()) {
 	t.Helper()
 	c, err := cache.New(config, cache.Options{Scheme: scheme.Scheme})
@@ -190,8 +189,8 @@ func startCache(t *testing.T, ctx context.Context, config *rest.Config) (cache.C
 	return c, wg.Wait
 }
 
-// churn creates, changes and deletes objects until rest is done. A request that
-// was begun is waited for, so that nothing happens afterwards.
+// churn creates, changes and deletes objects until rest is done. It completes a request in
+// progress, so that nothing changes afterwards.
 func churn(t *testing.T, ctx, rest context.Context, c client.Client, v view, writes *atomic.Int64) {
 	const objects = 20
 	for n := 0; rest.Err() == nil; n++ {
@@ -211,13 +210,13 @@ func churn(t *testing.T, ctx, rest context.Context, c client.Client, v view, wri
 			t.Error(err)
 			return
 		} else if !apierrors.IsNotFound(err) {
-			pause(rest, 50*time.Millisecond) // the server is away
+			pause(rest, 50*time.Millisecond) // the server is down
 		}
 		pause(rest, 3*time.Millisecond)
 	}
 }
 
-// factor makes the test longer: FAULTS_FACTOR in the environment.
+// factor returns FAULTS_FACTOR.
 func factor() int {
 	if n, err := strconv.Atoi(os.Getenv("FAULTS_FACTOR")); err == nil && n > 0 {
 		return n

@@ -1,4 +1,4 @@
-// Package clients holds tests with clients of the server that bring too many
-// dependencies for the server's own module: controller-runtime, which most
-// controllers stand on, its cache and a manager with a kind of its own.
+// Package clients tests with clients whose dependencies should not become the server's:
+// controller-runtime, on which most controllers are based, with its cache and a manager for a
+// custom kind.
 package clients

@@ -34,8 +34,7 @@ const (
 	siteLabel = "example.com/site"
 )
 
-// reconciler keeps as many pages as a website wants, and leaves a farewell when
-// the website goes.
+// reconciler maintains the pages of a website, and creates a farewell when the website is deleted.
 type reconciler struct{ client.Client }
 
 func (r reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -52,7 +51,7 @@ func (r reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, client.IgnoreNotFound(r.Update(ctx, site))
 	}
 	if controllerutil.AddFinalizer(site, finalizer) {
-		return ctrl.Result{}, r.Update(ctx, site) // comes back as a change
+		return ctrl.Result{}, r.Update(ctx, site) // the update triggers another reconciliation
 	}
 	pages, err := r.pages(ctx, site)
 	if err != nil {
@@ -66,7 +65,7 @@ func (r reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	return ctrl.Result{}, r.Status().Patch(ctx, site, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// pages applies those that are wanted and deletes the others.
+// pages applies the desired pages and deletes the others.
 func (r reconciler) pages(ctx context.Context, site *website) (int32, error) {
 	wanted := map[string]bool{}
 	for i := range *site.Spec.Pages {
@@ -93,8 +92,7 @@ func (r reconciler) pages(ctx context.Context, site *website) (int32, error) {
 	return int32(len(wanted)), nil
 }
 
-// TestManager runs a manager of controller-runtime, with a kind of its own, as
-// if it were on any cluster.
+// TestManager runs a controller-runtime manager with a custom kind.
 func TestManager(t *testing.T) {
 	log.SetLogger(logr.Discard())
 	p := buildServer(t)
@@ -124,8 +122,7 @@ func TestManager(t *testing.T) {
 	t.Run("deleted", w.deleted)
 }
 
-// startManager starts a manager that has to be elected first; what is returned
-// ends it.
+// startManager starts a manager with leader election; the returned function stops it.
 func startManager(t *testing.T, config *rest.Config, scheme *runtime.Scheme) (stop func()) {
 	t.Helper()
 	m, err := ctrl.NewManager(config, ctrl.Options{
@@ -133,7 +130,7 @@ func startManager(t *testing.T, config *rest.Config, scheme *runtime.Scheme) (st
 		LeaderElection: true, LeaderElectionID: "websites.example.com", LeaderElectionNamespace: namespace, LeaderElectionReleaseOnCancel: true,
 	})
 	if err == nil {
-		// Names are remembered for the whole process, and the test may run again.
+		// Controller names must be unique per process, and the test may run several times.
 		again := controller.Options{SkipNameValidation: ptr.To(true)}
 		err = ctrl.NewControllerManagedBy(m).For(&website{}).Owns(&corev1.ConfigMap{}).WithOptions(again).Complete(reconciler{m.GetClient()})
 	}
@@ -150,14 +147,14 @@ func startManager(t *testing.T, config *rest.Config, scheme *runtime.Scheme) (st
 	return func() { cancel(); wg.Wait() }
 }
 
-// site is a website under test.
+// site is the website under test.
 type site struct {
 	t *testing.T
 	client.Client
 	is *website
 }
 
-// until waits until the website, or what belongs to it, is as it should be.
+// until waits until the website or its objects satisfy a condition.
 func (s *site) until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for began := time.Now(); ; pause(t.Context(), 20*time.Millisecond) {
@@ -177,7 +174,7 @@ func (s *site) until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// titles are those of the pages, by their names.
+// titles returns the titles of the pages by name.
 func (s *site) titles(t *testing.T) map[string]string {
 	t.Helper()
 	l := &corev1.ConfigMapList{}
@@ -191,7 +188,7 @@ func (s *site) titles(t *testing.T) map[string]string {
 	return out
 }
 
-// ready tells if the controller has seen the latest generation.
+// ready reports whether the controller has processed the latest generation.
 func (s *site) ready() bool {
 	c := meta.FindStatusCondition(s.is.Status.Conditions, "Ready")
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == s.is.Generation

@@ -17,18 +17,18 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// process is the server, built from the module around this one.
+// process is a server built from the surrounding module.
 type process struct {
 	binary, dir string
 	port        int
 	cmd         *exec.Cmd
 }
 
-// buildServer builds the server, and chooses where it will run.
+// buildServer builds the server and chooses its directory and port.
 func buildServer(t *testing.T) *process {
 	t.Helper()
 	p := &process{binary: filepath.Join(t.TempDir(), "miniapiserver"), dir: filepath.Join(t.TempDir(), "data")}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", p.binary, "./cmd/miniapiserver")
+	build := exec.CommandContext(t.Context(), "go", "build", "-pgo=off", "-o", p.binary, "./cmd/miniapiserver")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -61,20 +61,20 @@ func (p *process) start(t *testing.T) {
 			t.Fatalf("the server ends with %v after %q", err, line)
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, said) }() // ends with the process
+	go func() { _, _ = io.Copy(io.Discard, said) }() // ends when the process exits
 }
 
-// kill ends the server as kill -9 does.
+// kill kills the server by SIGKILL.
 func (p *process) kill() {
 	if p.cmd == nil {
 		return
 	}
 	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait() // says that it was killed
+	_ = p.cmd.Wait() // returns an error because the process was killed
 	p.cmd = nil
 }
 
-// config is the administrator's access, without limits of the client's own.
+// config returns the administrator's client configuration without client-side rate limits.
 func (p *process) config(t *testing.T) *rest.Config {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(p.dir, "admin.kubeconfig"))

@@ -10,7 +10,7 @@ import (
 
 var websites = schema.GroupVersion{Group: "example.com", Version: "v1"}
 
-// website is a kind of the test's own: so many pages, each a ConfigMap.
+// website is a custom kind: a number of pages, each a ConfigMap.
 type website struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -21,7 +21,7 @@ type website struct {
 
 type websiteSpec struct {
 	Title string `json:"title"`
-	// Pages is 1 where nothing is said.
+	// Pages defaults to 1.
 	Pages *int32 `json:"pages,omitempty"`
 }
 
@@ -63,7 +63,7 @@ func addWebsites(s *runtime.Scheme) error {
 	return nil
 }
 
-// websiteDefinition is what brings the kind.
+// websiteDefinition is the definition of the kind.
 func websiteDefinition() *apiextensionsv1.CustomResourceDefinition {
 	object := func(required []string, properties map[string]apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
 		return apiextensionsv1.JSONSchemaProps{Type: "object", Required: required, Properties: properties}

@@ -14,20 +14,20 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// fault breaks one thing that a schema says, of an object that keeps it.
+// fault makes a valid object violate one rule of a schema.
 type fault struct {
-	// says is the place in the schema, and what is broken there.
-	says string
-	// steps lead to the value: names and indexes. Wrong is put in its place, or
-	// it is taken away if wrong is nil.
+	// rule is the path in the schema and the violated rule.
+	rule string
+	// steps is the path of the value: names and indexes. The value is replaced by wrong, or removed
+	// if wrong is nil.
 	steps []any
 	wrong any
-	// cause is how it must be refused: the type of the cause and the field.
+	// cause is the expected rejection: the type of the cause and the field.
 	cause string
 }
 
-// broken breaks what the definitions of a project say of the examples that are
-// accepted, each thing once: all are refused for that.
+// broken violates each rule of a project's definitions once in the accepted examples and expects
+// rejections.
 func broken(t *testing.T, c clients, schemas map[schema.GroupVersionKind]object, accepted []example) {
 	t.Helper()
 	done := map[string]bool{}
@@ -39,11 +39,11 @@ func broken(t *testing.T, c clients, schemas map[schema.GroupVersionKind]object,
 		if e.status {
 			delete(content, "status")
 		}
-		for _, f := range faultsOf(schemas[e.GroupVersionKind()], content, fault{says: e.GroupVersionKind().String()}) {
-			if done[f.says] {
+		for _, f := range faultsOf(schemas[e.GroupVersionKind()], content, fault{rule: e.GroupVersionKind().String()}) {
+			if done[f.rule] {
 				continue
 			}
-			done[f.says] = true
+			done[f.rule] = true
 			var api dynamic.ResourceInterface = c.dynamic.Resource(e.resource)
 			if e.namespaced {
 				api = c.dynamic.Resource(e.resource).Namespace(metav1.NamespaceDefault)
@@ -53,14 +53,14 @@ func broken(t *testing.T, c clients, schemas map[schema.GroupVersionKind]object,
 			u.SetResourceVersion("")
 			_, err := api.Create(t.Context(), u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationIgnore})
 			if !apierrors.IsInvalid(err) || !slices.ContainsFunc(causesOf(err), func(cause string) bool { return strings.HasPrefix(cause, f.cause+": ") }) {
-				t.Errorf("%v, which breaks %s, is not refused with %s: %v", e, f.says, f.cause, err)
+				t.Errorf("%v, which breaks %s, is not refused with %s: %v", e, f.rule, f.cause, err)
 			}
 		}
 	}
 	t.Logf("%d broken examples", len(done))
 }
 
-// in is a value with the fault in it.
+// in returns a value with the fault applied.
 func (f fault) in(value any) any {
 	step, rest := f.steps[0], fault{steps: f.steps[1:], wrong: f.wrong}
 	change := func(old any) any {
@@ -81,13 +81,12 @@ func (f fault) in(value any) any {
 	return value
 }
 
-// faultsOf are the faults that can be made of a value. What is at so far is where
-// it stands.
+// faultsOf returns the possible faults of a value at the path at.
 func faultsOf(s object, value any, at fault) []fault {
 	var all []fault
 	add := func(what, cause string, wrong any) {
 		if len(at.steps) > 0 {
-			all = append(all, fault{at.says + " " + what, at.steps, wrong, cause + ": " + fieldAt(at.steps)})
+			all = append(all, fault{at.rule + " " + what, at.steps, wrong, cause + ": " + fieldAt(at.steps)})
 		}
 	}
 	wrongOf(s, value, add)
@@ -97,12 +96,12 @@ func faultsOf(s object, value any, at fault) []fault {
 		required, _ := s["required"].([]any)
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			sub, ok := properties[name].(object)
-			next := fault{says: at.says + "." + name, steps: append(slices.Clip(at.steps), name)}
+			next := fault{rule: at.rule + "." + name, steps: append(slices.Clip(at.steps), name)}
 			switch values, _ := s["additionalProperties"].(object); {
 			case ok && slices.Contains(required, any(name)) && sub["default"] == nil:
-				all = append(all, fault{next.says + " required", next.steps, nil, "FieldValueRequired: " + fieldAt(next.steps)})
+				all = append(all, fault{next.rule + " required", next.steps, nil, "FieldValueRequired: " + fieldAt(next.steps)})
 			case !ok && values != nil && !strings.ContainsAny(name, "./"):
-				sub, next.says = values, at.says+".*"
+				sub, next.rule = values, at.rule+".*"
 			}
 			if sub != nil && s["x-kubernetes-embedded-resource"] != true {
 				all = append(all, faultsOf(sub, v[name], next)...)
@@ -110,13 +109,13 @@ func faultsOf(s object, value any, at fault) []fault {
 		}
 	case []any:
 		if items, ok := s["items"].(object); ok && len(v) > 0 {
-			all = append(all, faultsOf(items, v[0], fault{says: at.says + "[]", steps: append(slices.Clip(at.steps), 0)})...)
+			all = append(all, faultsOf(items, v[0], fault{rule: at.rule + "[]", steps: append(slices.Clip(at.steps), 0)})...)
 		}
 	}
 	return all
 }
 
-// wrongOf makes faults of a value, for what a schema says of it.
+// wrongOf returns the faults of a value for the rules of a schema.
 func wrongOf(s object, value any, add func(what, cause string, wrong any)) {
 	const invalid = "FieldValueInvalid"
 	switch s["type"] {
@@ -152,7 +151,7 @@ func wrongOf(s object, value any, add func(what, cause string, wrong any)) {
 	}
 }
 
-// fieldAt is the path of a field in a cause.
+// fieldAt returns the field of a cause for a path.
 func fieldAt(steps []any) string {
 	var path strings.Builder
 	for _, step := range steps {

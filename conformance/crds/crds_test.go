@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestProjects installs what projects publish and uses it.
+// TestProjects installs and uses the definitions of projects.
 func TestProjects(t *testing.T) {
 	t.Parallel()
 	dirs, kubeconfig := downloaded(t, "modules"), serve(t)

@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fenced is a block of YAML in a text: in Markdown, or in a comment of a
-// protobuf or Go file, each line of which begins as the first does.
+// fenced matches a block of YAML in Markdown, or in a comment of a protobuf or Go file whose lines
+// share a prefix.
 var fenced = regexp.MustCompile("(?m)^([ \t]*(?://)?[ \t]*)```[ ]?(?:yaml|yml)[^\n]*\n((?s:.*?))\n[ \t]*(?://)?[ \t]*```")
 
-// documents are the objects of a file, YAML or a text that has some. What is no
-// object, such as a template or an excerpt, is passed over.
+// documents returns the objects in a file, which is YAML or a text with YAML blocks. Templates and
+// excerpts are skipped.
 func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -35,23 +35,23 @@ func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	for _, block := range fenced.FindAllSubmatch(text, -1) {
 		var inner bytes.Buffer
 		for line := range strings.SplitSeq(string(block[2]), "\n") {
-			inner.WriteString(without(line, string(block[1])) + "\n")
+			inner.WriteString(trimLinePrefix(line, string(block[1])) + "\n")
 		}
 		all = append(all, objects(inner.Bytes())...)
 	}
 	return all
 }
 
-// without is a line without what all lines begin with; one that is empty may
-// lack the space at its end.
-func without(line, prefix string) string {
+// trimLinePrefix removes the prefix that all lines share; an empty line may lack the trailing
+// space.
+func trimLinePrefix(line, prefix string) string {
 	if rest, ok := strings.CutPrefix(line, prefix); ok {
 		return rest
 	}
 	return strings.TrimPrefix(line, strings.TrimRight(prefix, " \t"))
 }
 
-// objects are those of a stream of YAML documents.
+// objects returns the objects in a stream of YAML documents.
 func objects(text []byte) []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for r := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {

@@ -20,9 +20,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// kind is a served version of what a definition defines. Status tells that it
-// is written apart; stored, that it is kept as it is, and not as what its fields
-// are in another version.
+// kind is a served version of a definition. status reports that status is a subresource; stored,
+// that the version is the storage version.
 type kind struct {
 	resource                   schema.GroupVersionResource
 	namespaced, status, stored bool
@@ -44,7 +43,7 @@ func kindsOf(all []*definition) map[schema.GroupVersionKind]kind {
 	return kinds
 }
 
-// example is an object that a project publishes: the ith of a file.
+// example is a published object: the ith in a file.
 type example struct {
 	*unstructured.Unstructured
 	kind
@@ -54,9 +53,9 @@ type example struct {
 
 func (e example) String() string { return fmt.Sprintf("%s %d %s", e.file, e.i, e.GetKind()) }
 
-// examples sends the examples of a project that are of its own kinds, and then
-// those about one object in one directory each over each. All are accepted, but
-// those in testdata/refused/PROJECT.txt, for the causes that stand there.
+// examples creates the examples of a project's own kinds, and then updates each object through its
+// variants in one directory. All are accepted except those in testdata/refused/PROJECT.txt, which
+// are rejected for the listed causes.
 func examples(t *testing.T, c clients, dir string, p project, made []*definition) {
 	t.Helper()
 	var accepted []example
@@ -68,7 +67,7 @@ func examples(t *testing.T, c clients, dir string, p project, made []*definition
 			fmt.Fprintf(&refused, "\t%s\n", cause)
 		}
 	}
-	versions := map[string][]example{} // of one object
+	versions := map[string][]example{} // versions of one object
 	var objects []string
 	for _, e := range examplesOf(t, dir, p, kindsOf(made)) {
 		if causes := c.use(t.Context(), t, e); len(causes) > 0 {
@@ -100,7 +99,7 @@ func examples(t *testing.T, c clients, dir string, p project, made []*definition
 	compare(t, filepath.Join("testdata", "refused", p.name+".txt"), refused.String())
 }
 
-// examplesOf are the examples of a project that are of some kinds.
+// examplesOf returns the examples of the given kinds.
 func examplesOf(t *testing.T, dir string, p project, kinds map[schema.GroupVersionKind]kind) []example {
 	t.Helper()
 	var all []example
@@ -118,7 +117,7 @@ func examplesOf(t *testing.T, dir string, p project, kinds map[schema.GroupVersi
 	return all
 }
 
-// compare compares with what is expected, which -update writes.
+// compare compares with the expected file, which -update rewrites.
 func compare(t *testing.T, file, got string) {
 	t.Helper()
 	want, err := os.ReadFile(file)
@@ -143,8 +142,8 @@ func compare(t *testing.T, file, got string) {
 	}
 }
 
-// createExample creates an object, in the namespace of the tests, or returns why it is
-// refused.
+// createExample creates an object in the namespace of the tests, or returns the causes of its
+// rejection.
 func (c clients) createExample(ctx context.Context, t *testing.T, e example) (dynamic.ResourceInterface, *unstructured.Unstructured, []string) {
 	t.Helper()
 	e.SetResourceVersion("")
@@ -165,8 +164,7 @@ func (c clients) createExample(ctx context.Context, t *testing.T, e example) (dy
 	return api, made, nil
 }
 
-// use creates an object, reads it, applies it as another manager would, and
-// deletes it; or returns why the object is refused.
+// use creates, reads, applies and deletes an object, or returns the causes of its rejection.
 func (c clients) use(ctx context.Context, t *testing.T, e example) []string {
 	t.Helper()
 	e.Unstructured = e.DeepCopy()
@@ -184,8 +182,8 @@ func (c clients) use(ctx context.Context, t *testing.T, e example) []string {
 	e.SetName(made.GetName())
 	applied, err := api.Apply(ctx, e.GetName(), e.Unstructured, metav1.ApplyOptions{FieldManager: "kubectl", Force: true})
 	if apierrors.IsInvalid(err) && hasNull(e.Object) {
-		// A create drops nulls where the schema does not allow them. An apply keeps them,
-		// and validation refuses them, as in kube-apiserver.
+		// Like in kube-apiserver, a create drops nulls where the schema does not allow them, while
+		// an apply preserves them and fails validation.
 		applied = made
 	} else if err != nil {
 		t.Errorf("apply %v: %v", e, err)
@@ -197,8 +195,7 @@ func (c clients) use(ctx context.Context, t *testing.T, e example) []string {
 	return nil
 }
 
-// update creates an object and puts others in its place, each as if it were the
-// only one; it returns why each is refused.
+// update creates an object and replaces it by others in turn; it returns the causes of rejections.
 func (c clients) update(ctx context.Context, t *testing.T, first example, others []example) [][]string {
 	t.Helper()
 	first.Unstructured = first.DeepCopy()
@@ -223,8 +220,7 @@ func (c clients) update(ctx context.Context, t *testing.T, first example, others
 	return refused
 }
 
-// deleteExample deletes an object, and its finalizers: nobody is there who would
-// take them away.
+// deleteExample deletes an object and its finalizers, since no controller removes them.
 func (c clients) deleteExample(ctx context.Context, t *testing.T, api dynamic.ResourceInterface, u *unstructured.Unstructured) {
 	t.Helper()
 	if len(u.GetFinalizers()) > 0 {
@@ -238,7 +234,7 @@ func (c clients) deleteExample(ctx context.Context, t *testing.T, api dynamic.Re
 	}
 }
 
-// causesOf are those of an answer, or else its message.
+// causesOf returns the causes of a response, or its message if there are none.
 func causesOf(err error) []string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -256,12 +252,12 @@ func causesOf(err error) []string {
 	return all
 }
 
-// quoted is a text in one line.
+// quoted returns a text as one line.
 func quoted(text string) string {
 	if !strings.ContainsAny(text, "\n\r\t") {
 		return text
 	}
-	data, _ := json.Marshal(text) // a string can always be
+	data, _ := json.Marshal(text) // encoding strings does not fail
 	return string(data)
 }
 

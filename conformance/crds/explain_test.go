@@ -13,9 +13,8 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// explained asks kubectl explain for definitions, by their full names, and with
-// --recursive for all versions that they serve: it says what their schemas say,
-// and lists all fields.
+// explained runs kubectl explain for definitions by their full names, with --recursive for all
+// served versions, and compares the descriptions and fields with the schemas.
 func explained(t *testing.T, kubeconfig string, made []*definition) {
 	t.Helper()
 	access, cache := genericclioptions.NewConfigFlags(true).WithDiscoveryQPS(-1), t.TempDir()
@@ -45,13 +44,13 @@ func explained(t *testing.T, kubeconfig string, made []*definition) {
 	}
 }
 
-// explanation is what kubectl explain prints. The fields are paths.
+// explanation is the output of kubectl explain. Fields are paths.
 type explanation struct {
 	group, kind, version, description string
 	fields                            map[string]bool
 }
 
-// explain runs kubectl explain, recursively if for a version.
+// explain runs kubectl explain, with --recursive if a version is given.
 func explain(t *testing.T, f cmdutil.Factory, version, resource string) explanation {
 	t.Helper()
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()
@@ -81,7 +80,7 @@ func explain(t *testing.T, f cmdutil.Factory, version, resource string) explanat
 	return e
 }
 
-// sameFields compares fields, besides those that every object has.
+// sameFields compares fields except those of every object.
 func sameFields(t *testing.T, of schema.GroupVersionKind, got, want map[string]bool) {
 	t.Helper()
 	for _, path := range slices.Sorted(maps.Keys(want)) {
@@ -99,14 +98,14 @@ func sameFields(t *testing.T, of schema.GroupVersionKind, got, want map[string]b
 	}
 }
 
-// fieldsIn are the fields in a list that kubectl explain prints, in which each
-// stands two places to the right of the one that it is in.
+// fieldsIn parses the fields in the output of kubectl explain, in which nesting is indented by two
+// spaces.
 func fieldsIn(list string) map[string]bool {
 	fields := map[string]bool{}
 	var path []string
 	for line := range strings.Lines(list) {
 		name, _, ok := strings.Cut(line, "\t<")
-		if !ok { // values that a field may have
+		if !ok { // allowed values of a field
 			continue
 		}
 		depth := (len(name)-len(strings.TrimLeft(name, " ")))/2 - 1
@@ -116,7 +115,7 @@ func fieldsIn(list string) map[string]bool {
 	return fields
 }
 
-// fieldsOf are the fields of a schema.
+// fieldsOf returns the fields of a schema.
 func fieldsOf(s object) map[string]bool {
 	fields := map[string]bool{}
 	var in func(path string, s any)

@@ -16,17 +16,16 @@ import (
 	"testing"
 )
 
-// The newest gateway-api whose module has the tests of its rules, and the
-// package with them.
+// The newest gateway-api release whose module contains the tests of its rules, and the package of
+// these tests.
 const (
 	gatewayModule = "sigs.k8s.io/gateway-api"
 	gatewayTests  = gatewayModule + "/pkg/test/cel"
 )
 
-// TestGatewayRules runs gateway-api's tests of the rules in its definitions, of
-// both channels: objects that must be accepted, and objects that must be refused
-// with what the rules say. testdata/rules/CHANNEL.txt has how many there are, and
-// those that expect what kube-apiserver 1.36 does not say any more.
+// TestGatewayRules runs gateway-api's tests of the rules in its definitions, for both channels.
+// testdata/rules/CHANNEL.txt contains the number of passed cases, and the cases that expect
+// messages which kube-apiserver 1.36 no longer produces.
 func TestGatewayRules(t *testing.T) {
 	t.Parallel()
 	dir := downloaded(t, "gateway", gatewayModule)[gatewayModule]
@@ -41,15 +40,14 @@ func TestGatewayRules(t *testing.T) {
 	}
 }
 
-// rules runs the tests for a channel, and returns what comes out. Each function is
-// a process of its own, all at once: the tests send five requests in a second and
-// wait for the rest of it.
+// rules runs the tests of a channel and returns the results. Each test function runs in a process
+// of its own, all concurrently, because the tests limit themselves to five requests per second.
 func rules(t *testing.T, kubeconfig, channel string) string {
 	t.Helper()
 	env := append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	tests := filepath.Join(t.TempDir(), "cel.test")
 	inGateway(t, env, "go", "test", "-c", "-o", tests, "-tags", channel, gatewayTests)
-	toJSON := strings.TrimSpace(inGateway(t, env, "go", "tool", "-n", "test2json")) // built once, and not by each
+	toJSON := strings.TrimSpace(inGateway(t, env, "go", "tool", "-n", "test2json")) // built once for all processes
 	functions := strings.Fields(inGateway(t, env, tests, "-test.list", "."))
 	streams := make([]string, len(functions))
 	var all sync.WaitGroup
@@ -62,8 +60,8 @@ func rules(t *testing.T, kubeconfig, channel string) string {
 	return reportOf(t, strings.Join(streams, ""))
 }
 
-// inGateway is what a command prints. It may end with an error if it prints
-// something, which then tells of it.
+// inGateway returns the output of a command. The command may fail if it has output, which then
+// describes the failure.
 func inGateway(t *testing.T, env []string, command ...string) string {
 	c := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	var said bytes.Buffer
@@ -75,10 +73,10 @@ func inGateway(t *testing.T, env []string, command ...string) string {
 	return string(out)
 }
 
-// testEvent is what test2json prints a stream of.
+// testEvent is an event in the output of test2json.
 type testEvent struct{ Action, Test, Output string }
 
-// reportOf is how many cases have passed, and what those say that have not.
+// reportOf returns the number of passed cases and the output of the others.
 func reportOf(t *testing.T, stream string) string {
 	t.Helper()
 	var passed int
@@ -101,7 +99,7 @@ func reportOf(t *testing.T, stream string) string {
 			if line := strings.TrimSpace(moment.ReplaceAllString(e.Output, "-N")); !framed.MatchString(line) {
 				said[e.Test] += "\t" + line + "\n"
 			}
-		case e.Test == "", parents[e.Test]: // the parts have told
+		case e.Test == "", parents[e.Test]: // its subtests are reported
 		case e.Action == "pass":
 			passed++
 		case e.Action == "fail", e.Action == "skip":
@@ -111,8 +109,8 @@ func reportOf(t *testing.T, stream string) string {
 }
 
 var (
-	// moment is the end of a name that a test makes of the time.
+	// moment matches the suffix of names that the tests generate from the time.
 	moment = regexp.MustCompile(`-\d{15,}`)
-	// framed are the lines that go test puts around what a test says.
+	// framed matches the lines that go test adds to a test's output.
 	framed = regexp.MustCompile(`^(=== |--- )`)
 )

@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// patience bounds what happens at once on a healthy server.
+// patience is the time limit of operations on a healthy server.
 const patience = time.Minute
 
 type definition = apiextensionsv1.CustomResourceDefinition
 
-// clients are those that the tests use.
+// clients are the clients of the tests.
 type clients struct {
 	dynamic     *dynamic.DynamicClient
 	definitions clientset.Interface
@@ -42,7 +42,7 @@ func newClients(t *testing.T, access *rest.Config) clients {
 	return clients{d, c}
 }
 
-// definitionsOf are those that a project publishes.
+// definitionsOf returns the definitions of a project.
 func definitionsOf(t *testing.T, dir string, p project) []*unstructured.Unstructured {
 	t.Helper()
 	patterns := p.definitions
@@ -65,8 +65,8 @@ func definitionsOf(t *testing.T, dir string, p project) []*unstructured.Unstruct
 
 var definitions = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
-// ready are the definitions that must be accepted: all but those known to be
-// refused, because they need what the server does not do yet.
+// ready returns the definitions that must be accepted: all except known rejections because of
+// unsupported features.
 func (c clients) ready(ctx context.Context, t *testing.T, all []*unstructured.Unstructured, known *ratchet) []*unstructured.Unstructured {
 	var ready []*unstructured.Unstructured
 	for _, u := range all {
@@ -83,8 +83,8 @@ func (c clients) ready(ctx context.Context, t *testing.T, all []*unstructured.Un
 	return ready
 }
 
-// create makes definitions that are not there yet, by POST, and waits until they
-// are established; then deletes them again, and waits until they are gone.
+// create creates missing definitions, waits until they are established, deletes them and waits for
+// their deletion.
 func (c clients) create(ctx context.Context, t *testing.T, all []*unstructured.Unstructured) {
 	var made []string
 	for _, u := range all {
@@ -110,8 +110,8 @@ func (c clients) create(ctx context.Context, t *testing.T, all []*unstructured.U
 	}
 }
 
-// apply applies definitions as kubectl apply --server-side does, and returns
-// them when they are established.
+// apply applies definitions like kubectl apply --server-side, and returns them when they are
+// established.
 func (c clients) apply(ctx context.Context, t *testing.T, all []*unstructured.Unstructured) []*definition {
 	var made []*definition
 	for _, u := range all {
@@ -128,7 +128,7 @@ func (c clients) apply(ctx context.Context, t *testing.T, all []*unstructured.Un
 	return made
 }
 
-// sameSpec tells if all that was applied is there.
+// sameSpec reports whether the stored spec contains the applied one.
 func sameSpec(t *testing.T, u *unstructured.Unstructured, d *definition) {
 	t.Helper()
 	is, err := runtime.DefaultUnstructuredConverter.ToUnstructured(d)
@@ -140,7 +140,7 @@ func sameSpec(t *testing.T, u *unstructured.Unstructured, d *definition) {
 	}
 }
 
-// established waits until a definition is.
+// established waits until a definition is established.
 func (c clients) established(ctx context.Context, t *testing.T, name string) *definition {
 	t.Helper()
 	return c.until(ctx, t, name, "is established", func(d *definition) bool {
@@ -150,7 +150,7 @@ func (c clients) established(ctx context.Context, t *testing.T, name string) *de
 	})
 }
 
-// until waits until a definition, nil if there is none, is as it should be.
+// until waits until a definition, nil if it does not exist, satisfies a condition.
 func (c clients) until(ctx context.Context, t *testing.T, name, what string, ok func(*definition) bool) *definition {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -189,8 +189,7 @@ func (c clients) until(ctx context.Context, t *testing.T, name, what string, ok 
 	return now
 }
 
-// missing is the path of something in want that is not in have; empty if there
-// is nothing. What is empty need not be there.
+// missing returns the path of a value in want that is not in have, or "". Empty values are ignored.
 func missing(want, have any, path string) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -225,7 +224,7 @@ func missing(want, have any, path string) string {
 	return ""
 }
 
-// same compares plain values; an integer may be the same as a float.
+// same compares scalars; an integer equals the float of the same value.
 func same(a, b any) bool {
 	number := func(v any) (float64, bool) {
 		switch n := v.(type) {

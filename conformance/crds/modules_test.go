@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// downloaded are the directories of modules, by module path: of those given, in
-// the versions that the go.mod in a directory names, or else of all that it names.
+// downloaded returns the directories of modules by module path: of the given ones, or of all in the
+// go.mod of a directory, in the versions of that go.mod.
 func downloaded(t *testing.T, at string, modules ...string) map[string]string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "go", append([]string{"mod", "download", "-json"}, modules...)...)
@@ -37,8 +37,7 @@ func downloaded(t *testing.T, at string, modules ...string) map[string]string {
 	}
 }
 
-// generated is a directory with the definitions that are made of the Go types in
-// packages.
+// generated returns a directory with the definitions generated from the Go types in packages.
 func generated(t *testing.T, packages []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,8 +52,8 @@ func generated(t *testing.T, packages []string) string {
 	return dir
 }
 
-// files are those of a module that match one of the patterns, of which each
-// must match some.
+// files returns the files of a module that match the patterns; each pattern must match at least one
+// file.
 func files(t *testing.T, dir string, patterns []string) []string {
 	t.Helper()
 	var all []string
@@ -72,7 +71,7 @@ func files(t *testing.T, dir string, patterns []string) []string {
 	return all
 }
 
-// below are the YAML files in a directory and the directories in it.
+// below returns the YAML files in a directory tree.
 func below(dir string) ([]string, error) {
 	var found []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {

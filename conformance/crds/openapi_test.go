@@ -10,9 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// documented looks for all versions of definitions in the OpenAPI documents: for
-// all of their schemas in version 3, and for their properties and what is said of
-// them in version 2.
+// documented checks all versions of definitions in the OpenAPI documents: the complete schemas in
+// v3, the properties and descriptions in v2.
 func documented(t *testing.T, c clients, made []*definition) {
 	t.Helper()
 	v2 := kindsIn(t, c, "/openapi/v2", "definitions")
@@ -44,8 +43,8 @@ func documented(t *testing.T, c clients, made []*definition) {
 
 type object = map[string]any
 
-// schemaOf is the schema of a version, without what every object has, which
-// the server describes.
+// schemaOf returns the schema of a version without the parts of every object, which the server
+// adds.
 func schemaOf(t *testing.T, v apiextensionsv1.CustomResourceDefinitionVersion) object {
 	t.Helper()
 	data, err := json.Marshal(v.Schema.OpenAPIV3Schema)
@@ -64,7 +63,7 @@ func schemaOf(t *testing.T, v apiextensionsv1.CustomResourceDefinitionVersion) o
 	return s
 }
 
-// schemasOf are those of all versions that are served.
+// schemasOf returns the schemas of all served versions.
 func schemasOf(t *testing.T, made []*definition) map[schema.GroupVersionKind]object {
 	t.Helper()
 	schemas := map[schema.GroupVersionKind]object{}
@@ -78,9 +77,8 @@ func schemasOf(t *testing.T, made []*definition) map[schema.GroupVersionKind]obj
 	return schemas
 }
 
-// inVersion2 is what a schema has in version 2 of OpenAPI too: descriptions,
-// Kubernetes' own marks, and the types and properties that can be said there. Those
-// of what may be null or have other fields cannot.
+// inVersion2 returns the part of a schema that OpenAPI v2 can express: descriptions, extensions,
+// and types and properties, except for nullable values and values with additional fields.
 func inVersion2(s object) object {
 	out := object{}
 	for _, name := range []string{"description", "x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"} {
@@ -108,12 +106,12 @@ func inVersion2(s object) object {
 	return out
 }
 
-// kindsIn are the schemas of a document, which is sound, that are those of a kind.
+// kindsIn checks a document and returns the schemas of kinds.
 func kindsIn(t *testing.T, c clients, path string, place ...string) map[schema.GroupVersionKind]object {
 	t.Helper()
 	data, err := c.definitions.Discovery().RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(t.Context())
 	if err != nil {
-		return nil // what is missed is told of
+		return nil // the error is reported already
 	}
 	document := object{}
 	if err := json.Unmarshal(data, &document); err != nil {
@@ -127,7 +125,7 @@ func kindsIn(t *testing.T, c clients, path string, place ...string) map[schema.G
 	for name, s := range document {
 		s, _ := s.(object)
 		of, _ := s["x-kubernetes-group-version-kind"].([]any)
-		if len(of) != 1 { // what is of many kinds, as DeleteOptions, is no custom one
+		if len(of) != 1 { // schemas of several kinds, such as DeleteOptions, are not custom
 			continue
 		}
 		k := of[0].(object)
@@ -140,11 +138,10 @@ func kindsIn(t *testing.T, c clients, path string, place ...string) map[schema.G
 	return kinds
 }
 
-// identifier is what generators of clients can make a function's name of.
+// identifier matches operation IDs from which client generators can derive function names.
 var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
-// sound looks through a document: references lead to something, and operations
-// have each a name of its own.
+// sound checks that all references in a document resolve and that operation IDs are unique.
 func sound(t *testing.T, path string, document object) {
 	t.Helper()
 	operations := map[string]bool{}
@@ -173,7 +170,7 @@ func sound(t *testing.T, path string, document object) {
 	in(document)
 }
 
-// leads tells if a reference within a document leads to something.
+// leads reports whether a reference within a document resolves.
 func leads(document object, ref string) bool {
 	at, ok := any(document), strings.HasPrefix(ref, "#/")
 	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {

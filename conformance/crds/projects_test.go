@@ -1,24 +1,23 @@
 package crds
 
-// project is where to find what a project publishes; all patterns are of files
-// in its module, and one that ends in ... is of all YAML below.
+// project locates the published files of a project by patterns in its module; a pattern that ends
+// in ... means all YAML files below.
 type project struct {
 	name, module string
 	// definitions are its CustomResourceDefinitions.
 	definitions []string
-	// types are packages of Go types of which definitions are generated, where the
-	// module has none. The module in generated/ knows them.
+	// types are packages of Go types from which definitions are generated if the module has none.
+	// The module in generated/ imports them.
 	types []string
-	// examplesIn is the module that has the examples, if it is another one.
+	// examplesIn is the module of the examples if it is another one.
 	examplesIn string
-	// examples are files with objects, of the project's own kinds and others:
-	// manifests, and texts with YAML in them. Those meant to be invalid are among
-	// them.
+	// examples are files with objects of the project's kinds and others: manifests, and texts with
+	// YAML blocks. They include intentionally invalid ones.
 	examples []string
 }
 
-// projects are in the order in which they are installed: the second of
-// gateway-api's channels is an upgrade of the first.
+// projects are in the order of installation: the second channel of gateway-api upgrades the first
+// one.
 func projects() []project {
 	return []project{
 		{

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// ratchet is what is known not to work yet, one line each in
-// testdata/waiting/PROJECT.txt. Lines leave it as soon as they are not true any
-// more, and none comes to it.
+// ratchet is the list of known failures, one per line in testdata/waiting/PROJECT.txt. A line must
+// be removed as soon as it no longer fails, and none may be added.
 type ratchet struct {
 	file        string
 	known, seen []string
@@ -30,16 +29,16 @@ func newRatchet(t *testing.T, project string) *ratchet {
 	return r
 }
 
-// waits tells if something is known not to work.
+// waits reports whether a failure is known.
 func (r *ratchet) waits(what string) bool { return slices.Contains(r.known, what) }
 
-// fails is told of something that does not work, and tells if it was known.
+// fails records a failure and reports whether it was known.
 func (r *ratchet) fails(what string) bool {
 	r.seen = append(r.seen, what)
 	return r.waits(what)
 }
 
-// close complains of what works by now; -update takes it out.
+// close reports known failures that no longer occur; -update removes them.
 func (r *ratchet) close(t *testing.T) {
 	t.Helper()
 	var left []string

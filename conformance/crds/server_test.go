@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// update writes what is found into testdata.
+// update is the flag that rewrites testdata.
 var update = flag.Bool("update", false, "write what is found into testdata")
 
-// binary is the server's, built from the module around this one.
+// binary is the path of the server, built from the surrounding module.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func withBinary(f func() int) (int, error) {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "miniapiserver")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/miniapiserver")
+	build := exec.Command("go", "build", "-pgo=off", "-o", binary, "./cmd/miniapiserver")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%w: %s", err, out)
@@ -47,8 +47,7 @@ func withBinary(f func() int) (int, error) {
 	return f(), nil
 }
 
-// serve runs a server until the test ends, and returns its administrator's
-// kubeconfig.
+// serve runs a server until the test ends, and returns the administrator's kubeconfig.
 func serve(t *testing.T) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
@@ -66,7 +65,7 @@ func serve(t *testing.T) string {
 		if err := c.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)
 		}
-		_, _ = io.Copy(io.Discard, said) // Wait is for when all is read
+		_, _ = io.Copy(io.Discard, said) // Wait must follow the last read
 		if err := c.Wait(); err != nil {
 			t.Errorf("the server ends with %v", err)
 		}
@@ -79,7 +78,7 @@ func serve(t *testing.T) string {
 	return filepath.Join(data, "admin.kubeconfig")
 }
 
-// config is an access without limits of the client's own; warnings are not shown.
+// config returns a client configuration without client-side rate limits, which discards warnings.
 func config(t *testing.T, kubeconfig string) *rest.Config {
 	t.Helper()
 	c, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// discovered looks for all served versions of a definition in discovery.
+// discovered checks that discovery contains all served versions of a definition.
 func discovered(t *testing.T, c clients, d *definition, known *ratchet) {
 	t.Helper()
 	for _, v := range d.Spec.Versions {
@@ -45,7 +45,7 @@ func discovered(t *testing.T, c clients, d *definition, known *ratchet) {
 	}
 }
 
-// shown asks for tables of all served versions of a definition.
+// shown checks the tables of all served versions of a definition.
 func shown(t *testing.T, c clients, d *definition, known *ratchet) {
 	t.Helper()
 	for _, v := range d.Spec.Versions {

@@ -12,8 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// pair is two servers in this process, each with a network of its own to one
-// cluster.
+// pair is two servers in this process on one cluster, each with its own network.
 type pair struct {
 	*cluster
 	networks [2]network
@@ -29,11 +28,11 @@ func startPair(t *testing.T) *pair {
 		s, tg := startServer(t, server.Options{EtcdServers: p.networks[n].endpoints(), RequestTimeout: requestTimeout})
 		p.servers, p.targets = append(p.servers, s), append(p.targets, tg)
 	}
-	makeNamespace(t, p.targets[0])
+	createNamespace(t, p.targets[0])
 	return p
 }
 
-// fault is something that happens to a pair, and is over after a while.
+// fault is a temporary fault of a pair.
 type fault struct {
 	name  string
 	begin func(p *pair)
@@ -60,8 +59,7 @@ func faults() []fault {
 	}
 }
 
-// end makes all as it was, and waits until both servers take writes again,
-// with nothing done to them.
+// end reverts the fault and waits until both servers accept writes without help.
 func (p *pair) end(t *testing.T) time.Duration {
 	t.Helper()
 	p.heal()
@@ -81,9 +79,8 @@ func (p *pair) end(t *testing.T) time.Duration {
 	return time.Since(began)
 }
 
-// TestCluster has clients of two servers at work, with an informer at each,
-// while all that can happen to etcd and the way to it happens, one thing after
-// the other.
+// TestCluster runs clients and informers on two servers while every fault of etcd and the network
+// occurs in turn.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	p := startPair(t)
@@ -110,7 +107,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// wait lets clients and faults have their time.
+// wait waits for a time or until the context ends.
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

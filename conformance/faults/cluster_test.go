@@ -15,22 +15,22 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is one etcd of a cluster.
+// member is one etcd member.
 type member struct {
 	memberConfig
 	cmd    *exec.Cmd
 	paused bool
 }
 
-// cluster is an etcd whose members are processes.
+// cluster is an etcd cluster whose members are processes.
 type cluster struct {
 	t       *testing.T
 	members []*member
-	// client reaches the members past all proxies.
+	// client connects to the members directly, without proxies.
 	client *clientv3.Client
 }
 
-// startCluster starts n members and returns when they answer.
+// startCluster starts n members and returns when they are ready.
 func startCluster(t *testing.T, n int, quota int64) *cluster {
 	t.Helper()
 	c := &cluster{t: t}
@@ -62,12 +62,12 @@ func startCluster(t *testing.T, n int, quota int64) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.client.Close() })
-	c.answers()
+	c.awaitReady()
 	return c
 }
 
-// answers returns when the cluster commits writes.
-func (c *cluster) answers() {
+// awaitReady returns when the cluster commits writes.
+func (c *cluster) awaitReady() {
 	c.t.Helper()
 	eventually(c.t, "etcd answers", func(ctx context.Context) error {
 		_, err := c.client.Put(ctx, "/other", "")
@@ -88,11 +88,11 @@ func (c *cluster) kill(m *member) {
 		return
 	}
 	_ = m.cmd.Process.Kill()
-	_ = m.cmd.Wait() // says that it was killed
+	_ = m.cmd.Wait() // returns an error because the process was killed
 	m.cmd, m.paused = nil, false
 }
 
-// pause stops a member as a machine that hangs does: its connections stay.
+// pause stops a member like a machine that hangs: its connections stay open.
 func (c *cluster) pause(m *member) {
 	c.t.Helper()
 	if err := m.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -101,7 +101,7 @@ func (c *cluster) pause(m *member) {
 	m.paused = true
 }
 
-// heal makes all members run.
+// heal continues and restarts all members.
 func (c *cluster) heal() {
 	c.t.Helper()
 	for _, m := range c.members {
@@ -117,7 +117,7 @@ func (c *cluster) heal() {
 	}
 }
 
-// leader returns the member that leads, and the others.
+// leader returns the leader and the other members.
 func (c *cluster) leader() (leader *member, others []*member) {
 	c.t.Helper()
 	eventually(c.t, "there is a leader", func(ctx context.Context) error {
@@ -141,7 +141,7 @@ func (c *cluster) leader() (leader *member, others []*member) {
 	return leader, others
 }
 
-// network makes a way to the members.
+// network returns proxies to the members.
 func (c *cluster) network() (n network) {
 	for _, m := range c.members {
 		n = append(n, newProxy(c.t, strings.TrimPrefix(m.ClientURL, "http://")))
@@ -162,7 +162,7 @@ func freePorts(t *testing.T, n int) (ports []int) {
 	return ports
 }
 
-// eventually tries until it works.
+// eventually retries until f succeeds.
 func eventually(t *testing.T, what string, try func(ctx context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

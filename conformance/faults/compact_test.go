@@ -8,17 +8,17 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestCompacted compacts etcd's history again and again up to now, also while
-// the server cannot see what happens: readers and watchers are told with 410
-// what is gone, and see all of what is not.
+// TestCompacted compacts etcd's history repeatedly up to the current revision, also while the
+// server is disconnected: readers and watchers get 410 for compacted revisions and the complete
+// history otherwise.
 func TestCompacted(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, 0)
 	near, far := c.network(), c.network()
-	// One server loses its connections while the other one's clients write.
+	// One server loses its connections while clients of the other one write.
 	s, blind := startServer(t, server.Options{EtcdServers: near.endpoints(), RequestTimeout: requestTimeout})
 	_, writer := startServer(t, server.Options{EtcdServers: far.endpoints(), RequestTimeout: requestTimeout})
-	makeNamespace(t, writer)
+	createNamespace(t, writer)
 	tr := followTruth(t.Context(), c.client)
 	informer := startInformer(t, s.RESTConfig())
 	w := startCrew(t, true, writer, blind)
@@ -43,8 +43,7 @@ func TestCompacted(t *testing.T) {
 	}
 }
 
-// compactFor compacts for a while to what the truth has seen, which is about
-// now.
+// compactFor compacts for some time up to the last revision that the truth has received.
 func (c *cluster) compactFor(tr *truth, d time.Duration) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), d)
@@ -53,7 +52,7 @@ func (c *cluster) compactFor(tr *truth, d time.Duration) {
 		tr.mu.Lock()
 		rev := tr.rev
 		tr.mu.Unlock()
-		// Errors say that this is compacted already or that time is over.
+		// An error means that the revision is already compacted or that the time is up.
 		_, _ = c.client.Compact(ctx, rev)
 		wait(ctx, 50*time.Millisecond)
 	}

@@ -13,9 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestFlowControlAgrees starts two servers on one etcd: they make the
-// objects of flow control once, say the same in their status, and go by what is
-// changed through either.
+// TestFlowControlAgrees starts two servers on one etcd: together they create the flow control
+// objects once, report the same status, and both apply changes made through either.
 func TestFlowControlAgrees(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, 0)
@@ -57,8 +56,7 @@ func TestFlowControlAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The administrator is exempt before any other schema is looked at; who is
-	// acted as is not.
+	// The administrator matches the exempt schema first; impersonated users do not.
 	for i, s := range servers {
 		config := s.RESTConfig()
 		config.Impersonate.UserName = "somebody"

@@ -16,12 +16,12 @@ import (
 
 const quota = 4 << 20
 
-// fill writes until etcd takes no more, and returns how many objects it took.
-// One more may be there: what makes etcd full is refused and stored all the same.
+// fill writes until etcd rejects writes and returns the number of accepted objects. One more may be
+// stored: the write that exceeds the quota fails although it is stored.
 func fill(t *testing.T, tg *target) (n int) {
 	t.Helper()
 	big := strings.Repeat("x", 100<<10)
-	for ; n < 2000; n++ { // etcd notices a while after it was written
+	for ; n < 2000; n++ { // etcd detects the limit with a delay
 		a := tg.do(t.Context(), http.MethodPost, collection, newObject(fmt.Sprint("k", n), big))
 		if a.code == http.StatusCreated {
 			continue
@@ -36,7 +36,7 @@ func fill(t *testing.T, tg *target) (n int) {
 	return n
 }
 
-// readable looks whether reading works, and deletes what was written.
+// readableAndDeletable checks that reads work and deletes the objects.
 func readableAndDeletable(t *testing.T, tg *target, n int) {
 	t.Helper()
 	if a := tg.do(t.Context(), http.MethodGet, collection+"/k0", nil); a.code != http.StatusOK {
@@ -68,26 +68,26 @@ func writable(t *testing.T, tg *target) {
 	})
 }
 
-// TestFull runs into the quota of the embedded etcd: writes are refused with a
-// clear answer, reads and deletes work, and when there is room again the server
-// compacts, defragments and takes writes by itself.
+// TestFull exceeds the quota of the embedded etcd: writes fail with a clear error, reads and
+// deletes work, and once there is space the server compacts, defragments and accepts writes without
+// help.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	_, tg := startServer(t, server.Options{EtcdQuotaBytes: quota, EtcdCompactionInterval: 300 * time.Millisecond})
-	makeNamespace(t, tg)
-	for range 2 { // and not only once
+	createNamespace(t, tg)
+	for range 2 {
 		readableAndDeletable(t, tg, fill(t, tg))
 		writable(t, tg)
 	}
 }
 
-// TestFullCluster runs into the quota of another etcd, which its operator has
-// to defragment; the server does the rest.
+// TestFullCluster exceeds the quota of an external etcd, which its operator has to defragment; the
+// server recovers without help.
 func TestFullCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, quota)
 	_, tg := startServer(t, server.Options{EtcdServers: c.network().endpoints(), EtcdCompactionInterval: 300 * time.Millisecond})
-	makeNamespace(t, tg)
+	createNamespace(t, tg)
 	readableAndDeletable(t, tg, fill(t, tg))
 	eventually(t, "etcd is compacted and defragmented", func(ctx context.Context) error {
 		if _, err := c.client.Defragment(ctx, c.members[0].ClientURL); err != nil {

@@ -38,8 +38,7 @@ func startInformer(t *testing.T, config *rest.Config) listers.ConfigMapLister {
 	return lister
 }
 
-// checkInformer waits until what the informer has is what etcd has, with the
-// same revisions.
+// checkInformer waits until the informer has the objects and revisions in etcd.
 func checkInformer(t *testing.T, name string, lister listers.ConfigMapLister, truth []event) {
 	t.Helper()
 	want := map[string]string{}

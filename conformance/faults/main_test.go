@@ -17,8 +17,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// Processes that the tests kill are the test binary, told by the environment
-// what to be.
+// Processes that the tests kill are copies of the test binary; an environment variable selects
+// their role.
 const (
 	roleEnv   = "FAULTS_ROLE"
 	configEnv = "FAULTS_CONFIG"
@@ -32,21 +32,21 @@ func TestMain(m *testing.M) {
 	case "":
 		goleak.VerifyTestMain(m)
 	case roleMember:
-		end(runMember([]byte(os.Getenv(configEnv))))
+		exit(runMember([]byte(os.Getenv(configEnv))))
 	case roleServer:
-		end(runServer([]byte(os.Getenv(configEnv))))
+		exit(runServer([]byte(os.Getenv(configEnv))))
 	default:
-		end(fmt.Errorf("no role %s", role))
+		exit(fmt.Errorf("no role %s", role))
 	}
 }
 
-// end ends a process that was to run until it is killed.
-func end(err error) {
+// exit exits a process that should have run until it was killed.
+func exit(err error) {
 	fmt.Fprintln(os.Stderr, "ended:", err)
 	os.Exit(1)
 }
 
-// child is a process that plays a role.
+// child returns a process with a role.
 func child(t *testing.T, role string, config any) *exec.Cmd {
 	t.Helper()
 	data, err := json.Marshal(config)
@@ -59,7 +59,7 @@ func child(t *testing.T, role string, config any) *exec.Cmd {
 	return cmd
 }
 
-// memberConfig is an etcd member.
+// memberConfig is the configuration of an etcd member.
 type memberConfig struct {
 	Name, Dir, ClientURL, PeerURL, Cluster string
 	Quota                                  int64
@@ -91,8 +91,7 @@ func runMember(data []byte) error {
 	return <-e.Err()
 }
 
-// runServer runs an API server on a directory, says where it is, and goes on
-// until it is killed.
+// runServer runs an API server on a directory, prints its address, and runs until it is killed.
 func runServer(data []byte) error {
 	var o server.Options
 	if err := json.Unmarshal(data, &o); err != nil {
@@ -107,7 +106,7 @@ func runServer(data []byte) error {
 	return s.Err()
 }
 
-// factor makes tests longer.
+// factor returns FAULTS_FACTOR.
 func factor() int {
 	if n, err := strconv.Atoi(os.Getenv("FAULTS_FACTOR")); err == nil && n > 0 {
 		return n
@@ -115,5 +114,5 @@ func factor() int {
 	return 1
 }
 
-// patience bounds what a test waits for.
+// patience is the time limit of waits.
 const patience = 30 * time.Second

@@ -7,12 +7,10 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// absent is the state of a key under which there is nothing; values are never
-// empty.
+// absent is the state of a key without an object; values are never empty.
 const absent = ""
 
-// model is a register per key, with writes that may or may not have happened
-// where nobody knows.
+// model is a register per key with writes whose outcome may be unknown.
 func model() porcupine.Model {
 	m := porcupine.NondeterministicModel{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -33,8 +31,8 @@ func model() porcupine.Model {
 	return m.ToModel()
 }
 
-// step returns the states that a request may lead to; none means that its
-// answer cannot be one in this state.
+// step returns the possible states after a request; none means that the response is impossible in
+// this state.
 func step(state string, r record) []any {
 	written := r.value
 	var allowed bool
@@ -52,7 +50,7 @@ func step(state string, r record) []any {
 			written = absent
 		}
 	}
-	var answers bool // a refusal that this state explains
+	var answers bool // whether this state explains the rejection
 	switch r.outcome {
 	case done:
 		if !allowed {
@@ -77,9 +75,8 @@ func step(state string, r record) []any {
 	return []any{state}
 }
 
-// checkLinearizable looks for an order of the requests that explains all
-// answers. Writes that nobody knows of, and that the truth does not have, did
-// not happen.
+// checkLinearizable searches for an order of the requests that explains all responses. Writes with
+// unknown outcome that are not in the truth did not happen.
 func (w *workload) checkLinearizable(truth []event) {
 	w.t.Helper()
 	happened := map[string]bool{}
@@ -104,7 +101,7 @@ func (w *workload) checkLinearizable(truth []event) {
 	}
 }
 
-// TestModel has histories that are wrong, which the checker must see.
+// TestModel checks that the checker rejects inconsistent histories.
 func TestModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		history []record

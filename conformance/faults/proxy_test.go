@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// proxy passes connections on to an address, as well as it is told to.
+// proxy forwards connections to an address according to its mode.
 type proxy struct {
 	target   string
 	listener net.Listener
@@ -21,13 +21,13 @@ type proxy struct {
 	wg      sync.WaitGroup
 }
 
-// mode is what a proxy does with what it is given.
+// mode is the behaviour of a proxy.
 type mode int
 
 const (
-	passing mode = iota // on it goes, after the delay
-	silent              // nothing arrives, as if a cable were cut
-	closing             // connections are reset and not taken
+	passing mode = iota // forward data after the delay
+	silent              // drop data, like a cut cable
+	closing             // reset connections and reject new ones
 )
 
 func newProxy(t *testing.T, target string) *proxy {
@@ -45,7 +45,7 @@ func newProxy(t *testing.T, target string) *proxy {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// set changes what the proxy does, of open connections too.
+// set changes the mode, also for open connections.
 func (p *proxy) set(m mode, delay time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *proxy) set(m mode, delay time.Duration) {
 	p.changed.Broadcast()
 }
 
-// reset closes all connections; p.mu is held.
+// reset closes all connections; the caller holds p.mu.
 func (p *proxy) reset() {
 	for c := range p.conns {
 		if tcp, ok := c.(*net.TCPConn); ok {
@@ -91,7 +91,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// add tells whether the connection is taken.
+// add reports whether the connection is accepted.
 func (p *proxy) add(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,7 @@ func (p *proxy) serve(from net.Conn) {
 	p.copy(to, from)
 }
 
-// copy passes on what comes; at the end both are closed.
+// copy forwards data and finally closes both connections.
 func (p *proxy) copy(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
@@ -140,7 +140,7 @@ func (p *proxy) copy(to, from net.Conn) {
 	}
 }
 
-// gate returns when something may pass, and false if nothing ever will.
+// gate blocks until data may be forwarded, and returns false if the proxy is closed.
 func (p *proxy) gate() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,18 +9,17 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestSilentMember cuts the way to one member after the other, so that nothing
-// tells that anything is wrong but that no answers come. Consistent reads go on
-// through the other members long before the connection is given up.
+// TestSilentMember disconnects one member after the other without closing connections. Consistent
+// reads continue through the other members long before the connection times out.
 func TestSilentMember(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3, 0)
 	n := c.network()
 	_, tg := startServer(t, server.Options{EtcdServers: n.endpoints()})
-	makeNamespace(t, tg)
+	createNamespace(t, tg)
 	for i, p := range n {
 		p.set(silent, 0)
-		// A change that the server has not seen, so that its watch is needed.
+		// A change that the server has not received makes consistent reads wait for its watch.
 		if _, err := c.client.Put(t.Context(), "/registry/other", ""); err != nil {
 			t.Fatal(err)
 		}

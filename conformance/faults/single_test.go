@@ -28,8 +28,7 @@ type crew struct {
 	stopWork, stopWatching context.CancelFunc
 }
 
-// startCrew puts clients to work on the targets, and two watchers on each, one
-// of which is restless.
+// startCrew starts clients and two watchers on each target, one of which restarts its watches.
 func startCrew(t *testing.T, mayExpire bool, targets ...*target) *crew {
 	t.Helper()
 	c := &crew{workload: newWorkload(t, 8, targets...)}
@@ -54,13 +53,13 @@ func startCrew(t *testing.T, mayExpire bool, targets ...*target) *crew {
 	return c
 }
 
-// rest ends the work; the watchers go on.
+// rest ends the workload; the watchers continue.
 func (c *crew) rest() {
 	c.stopWork()
 	c.working.Wait()
 }
 
-// checkWatchers looks whether the watchers saw, or come to see, all of it.
+// checkWatchers checks that the watchers receive all events.
 func (c *crew) checkWatchers(events []event) {
 	c.t.Helper()
 	for n, w := range c.watchers {
@@ -68,7 +67,7 @@ func (c *crew) checkWatchers(events []event) {
 	}
 }
 
-// settle makes one more change and waits until all watchers have seen it.
+// settle writes a last change and waits until all watchers have received it.
 func (c *crew) settle(tg *target) {
 	c.t.Helper()
 	last := record{verb: create, key: "k-last"}
@@ -87,7 +86,7 @@ func (c *crew) settle(tg *target) {
 	}
 }
 
-// historyOf reads the history in the directory of a server that has ended.
+// historyOf reads the etcd history in the directory of a stopped server.
 func historyOf(t *testing.T, dir string) []event {
 	t.Helper()
 	s, err := storage.Open(t.Context(), storage.Options{Dir: filepath.Join(dir, "etcd")})
@@ -104,12 +103,12 @@ func historyOf(t *testing.T, dir string) []event {
 	return followTruth(ctx, s.Client()).now(t)
 }
 
-// TestSingle has clients at work on one server with nothing going wrong.
+// TestSingle runs clients on one server without faults.
 func TestSingle(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, tg := startServer(t, server.Options{Dir: dir, RequestTimeout: requestTimeout})
-	makeNamespace(t, tg)
+	createNamespace(t, tg)
 	c := startCrew(t, false, tg)
 	wait(t.Context(), time.Duration(factor())*4*time.Second)
 	c.rest()
@@ -133,8 +132,7 @@ type process struct {
 	out io.ReadCloser
 }
 
-// startProcess starts a server in a process of its own, and turns the target to
-// it.
+// startProcess starts a server process and directs the target to it.
 func startProcess(t *testing.T, o server.Options, tg *target) *process {
 	t.Helper()
 	p := &process{cmd: child(t, roleServer, o)}
@@ -157,11 +155,11 @@ func startProcess(t *testing.T, o server.Options, tg *target) *process {
 
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait() // says that it was killed
+	_ = p.cmd.Wait() // returns an error because the process was killed
 }
 
-// TestKill kills a server with SIGKILL in the midst of writes, again and again.
-// Each time it starts by itself and has all that it had acknowledged.
+// TestKill kills a server by SIGKILL during writes, repeatedly. Each time it restarts without help
+// and has all acknowledged writes.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -169,7 +167,7 @@ func TestKill(t *testing.T) {
 	o := server.Options{Dir: dir, RequestTimeout: requestTimeout}
 	p := startProcess(t, o, tg)
 	defer func() { p.kill() }()
-	makeNamespace(t, tg)
+	createNamespace(t, tg)
 	c := startCrew(t, false, tg)
 	for range 4 * factor() {
 		wait(t.Context(), time.Second)

@@ -17,13 +17,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// target is a server that clients talk to. Nothing is tried twice on their
-// behalf, since an answer to a second try says nothing about the first.
+// target is a server as seen by clients. Clients do not retry, since a second response reveals
+// nothing about the first request.
 type target struct {
 	mu   sync.Mutex
 	http *http.Client
 	url  string
-	// mortal: the server may be killed, so that connections may break.
+	// mortal reports that the server may be killed, so connections may fail.
 	mortal bool
 }
 
@@ -47,7 +47,7 @@ func startServer(t *testing.T, o server.Options) (*server.Server, *target) {
 	return s, tg
 }
 
-// use makes the target the server that a configuration leads to.
+// use directs the target to the server of a client configuration.
 func (tg *target) use(t *testing.T, config *rest.Config) {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
@@ -62,7 +62,7 @@ func (tg *target) use(t *testing.T, config *rest.Config) {
 	tg.http, tg.url = client, config.Host
 }
 
-// open sends a request; the caller closes the body of the answer.
+// open sends a request; the caller closes the body of the response.
 func (tg *target) open(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var data []byte
 	if body != nil {
@@ -82,11 +82,11 @@ func (tg *target) open(ctx context.Context, method, path string, body any) (*htt
 	return client.Do(r)
 }
 
-// answer is what a request led to. A status of 0 means that there was none.
+// answer is the result of a request. Status 0 means that there was no response.
 type answer struct {
 	code   int
 	body   []byte
-	status metav1.Status // of a failure
+	status metav1.Status // set if the request failed
 	err    error
 }
 
@@ -108,7 +108,7 @@ func (tg *target) do(ctx context.Context, method, path string, body any) (a answ
 	return a
 }
 
-// object is what the tests look at of a ConfigMap.
+// object is the part of a ConfigMap that the tests use.
 type object struct {
 	Metadata metadata          `json:"metadata"`
 	Data     map[string]string `json:"data,omitempty"`
@@ -134,7 +134,7 @@ func newObject(name, value string) object {
 	return object{Metadata: metadata{Name: name}, Data: map[string]string{valueKey: value}}
 }
 
-// list is what the tests look at of a ConfigMapList.
+// list is the part of a ConfigMapList that the tests use.
 type list struct {
 	Metadata metadata `json:"metadata"`
 	Items    []object `json:"items"`
@@ -145,8 +145,8 @@ const (
 	collection = "/api/v1/namespaces/" + namespace + "/configmaps"
 )
 
-// makeNamespace makes what the clients work in.
-func makeNamespace(t *testing.T, tg *target) {
+// createNamespace creates the namespace of the clients.
+func createNamespace(t *testing.T, tg *target) {
 	t.Helper()
 	eventually(t, "the namespace is made", func(ctx context.Context) error {
 		a := tg.do(ctx, http.MethodPost, "/api/v1/namespaces", object{Metadata: metadata{Name: namespace}})

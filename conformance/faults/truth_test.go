@@ -14,27 +14,27 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// event is a change in the truth or in what a watcher saw.
+// event is a change, in the truth or as seen by a watcher.
 type event struct {
 	rev   int64
 	key   string
 	kind  string // ADDED, MODIFIED or DELETED
-	value string // the last one, where it was deleted
+	value string // the last value if the object was deleted
 }
 
-// truth is the history that etcd has of the objects of the tests.
+// truth is etcd's history of the tests' objects.
 type truth struct {
 	client *clientv3.Client
 	mu     sync.Mutex
 	events []event
 	last   map[string]string
-	rev    int64 // all up to here is there
+	rev    int64 // the history is complete up to this revision
 	err    error
 }
 
 const keyPrefix = "/registry/configmaps/" + namespace + "/"
 
-// followTruth begins to read etcd's history from the beginning.
+// followTruth starts to read etcd's history from the first revision.
 func followTruth(ctx context.Context, client *clientv3.Client) *truth {
 	tr := &truth{client: client, last: map[string]string{}}
 	watch := client.Watch(ctx, "\x00", clientv3.WithFromKey(), clientv3.WithRev(1))
@@ -90,8 +90,8 @@ func decode(value []byte) (string, error) {
 	return cm.Data[valueKey], nil
 }
 
-// now returns all that has happened so far. It makes a last change in etcd to
-// know when it has them all.
+// now returns all changes so far. It writes a last change to etcd to detect that it has received
+// all previous ones.
 func (tr *truth) now(t *testing.T) []event {
 	t.Helper()
 	var rev int64
@@ -118,7 +118,7 @@ func (tr *truth) now(t *testing.T) []event {
 	return append([]event(nil), tr.events...)
 }
 
-// check compares all that the clients were told with the truth.
+// check compares all responses to clients with the truth.
 func (w *workload) check(events []event) {
 	w.t.Helper()
 	w.t.Log(w.summary(), "; ", len(events), "events")
@@ -127,8 +127,8 @@ func (w *workload) check(events []event) {
 	w.checkLinearizable(events)
 }
 
-// checkAnswers: what was acknowledged is in the truth at its revision, what was
-// read too, and nothing is in it that was refused or not asked for.
+// checkAnswers checks that acknowledged writes and read values are in the truth at their revision,
+// and that the truth contains no rejected or unrequested write.
 func (w *workload) checkAnswers(events []event) {
 	w.t.Helper()
 	type version struct {
@@ -156,7 +156,7 @@ func (w *workload) checkAnswers(events []event) {
 	}
 }
 
-// checkSnapshots: each list is the state of its revision, whole.
+// checkSnapshots checks that each list is the complete state at its revision.
 func (w *workload) checkSnapshots(events []event) {
 	w.t.Helper()
 	snapshots := append([]snapshot(nil), w.snapshots...)

@@ -16,30 +16,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// watcher follows all changes through one server, and begins again where it was
-// when the watch ends.
+// watcher receives all changes through one server, and resumes when a watch ends.
 type watcher struct {
 	t  *testing.T
 	tg *target
-	// restless: it ends its watches by itself after a short while.
+	// restless makes it end its watches after a short time.
 	restless bool
-	// mayExpire: history may be compacted before the watcher has seen it.
+	// mayExpire reports that history may be compacted before the watcher receives it.
 	mayExpire bool
 
 	mu      sync.Mutex
 	events  []event
-	since   int64 // events are complete after this revision
-	rev     int64 // up to here
+	since   int64 // events are complete after this revision,
+	rev     int64 // up to this one
 	expired int
 	begun   int
 }
 
-// watchFrom starts a watcher that sees all changes after rev.
+// watchFrom starts a watcher for all changes after rev.
 func (w *watcher) watchFrom(ctx context.Context, rev int64, wg *sync.WaitGroup) {
 	w.since, w.rev = rev, rev
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			if err := w.once(ctx); err != nil {
+			if err := w.watchOnce(ctx); err != nil {
 				select {
 				case <-time.After(20 * time.Millisecond):
 				case <-ctx.Done():
@@ -49,8 +48,8 @@ func (w *watcher) watchFrom(ctx context.Context, rev int64, wg *sync.WaitGroup) 
 	})
 }
 
-// once is one watch, from where the last one ended.
-func (w *watcher) once(ctx context.Context) error {
+// watchOnce runs one watch from the revision at which the previous one ended.
+func (w *watcher) watchOnce(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if w.restless {
@@ -75,24 +74,24 @@ func (w *watcher) once(ctx context.Context) error {
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		if err := w.take(ctx, lines.Bytes()); err != nil {
+		if err := w.addEvent(ctx, lines.Bytes()); err != nil {
 			return err
 		}
 	}
 	return lines.Err()
 }
 
-// take takes in one event.
-func (w *watcher) take(ctx context.Context, line []byte) error {
+// addEvent adds one event.
+func (w *watcher) addEvent(ctx context.Context, line []byte) error {
 	var e struct {
 		Type   string          `json:"type"`
 		Object json.RawMessage `json:"object"`
 	}
 	if err := json.Unmarshal(line, &e); err != nil {
-		return err // the rest was cut off
+		return err // truncated event
 	}
 	if e.Type == "ERROR" {
-		return w.takeError(ctx, e.Object)
+		return w.handleError(ctx, e.Object)
 	}
 	var o object
 	if err := json.Unmarshal(e.Object, &o); err != nil {
@@ -112,9 +111,9 @@ func (w *watcher) take(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// takeError: the history that was asked for may be gone, and then only; a
-// client lists again.
-func (w *watcher) takeError(ctx context.Context, object []byte) error {
+// handleError accepts an expired revision, but only if history may be compacted; clients list again
+// then.
+func (w *watcher) handleError(ctx context.Context, object []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(object, &status); err != nil {
 		return err
@@ -142,8 +141,8 @@ func (w *watcher) takeError(ctx context.Context, object []byte) error {
 	return nil
 }
 
-// check waits until the watcher has seen the last event of the truth, and
-// compares: nothing is missing, nothing too much, all in order.
+// check waits until the watcher has received the last event of the truth, and compares: no event is
+// missing, duplicate or out of order.
 func (w *watcher) check(t *testing.T, name string, truth []event) {
 	t.Helper()
 	if len(truth) == 0 {
@@ -177,7 +176,7 @@ func (w *watcher) check(t *testing.T, name string, truth []event) {
 	}
 }
 
-// revisionOf is where a target is now.
+// revisionOf returns the current revision of a target.
 func revisionOf(t *testing.T, tg *target) int64 {
 	t.Helper()
 	var rev int64

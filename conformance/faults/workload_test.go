@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// verb is what a client asked for.
+// verb is the kind of a request.
 type verb string
 
 const (
@@ -26,11 +26,11 @@ const (
 	update verb = "update"
 	remove verb = "delete"
 	get    verb = "get"
-	cached verb = "get cached" // with resourceVersion=0
-	listed verb = "list"       // what a list said of one key
+	cached verb = "get cached" // GET with resourceVersion=0
+	listed verb = "list"       // the result of a list for one key
 )
 
-// outcome is what a client knows of its request.
+// outcome is the outcome of a request as far as the client knows it.
 type outcome string
 
 const (
@@ -41,13 +41,13 @@ const (
 	unknown  outcome = "unknown"
 )
 
-// record is one request about one key, and its answer.
+// record is one request on one key with its response.
 type record struct {
 	verb       verb
 	key        string
-	expect     string // the value that a write was to replace; empty for any
-	value      string // that was written, or read
-	rev        int64  // of the object in the answer
+	expect     string // value that the write requires; empty for any
+	value      string // value that was written or read
+	rev        int64  // revision of the object in the response
 	outcome    outcome
 	began, end int64
 }
@@ -59,12 +59,12 @@ type snapshot struct {
 	paged  bool
 }
 
-// workload is clients and what they have seen.
+// workload is the clients and their records.
 type workload struct {
 	t       *testing.T
 	targets []*target
 	keys    []string
-	// bound is how long an answer may take.
+	// bound is the time limit of responses.
 	bound time.Duration
 	began time.Time
 
@@ -76,7 +76,7 @@ type workload struct {
 	snapshots []snapshot
 }
 
-// requestTimeout is that of the servers; a client waits a little longer.
+// requestTimeout is the one of the servers; clients wait slightly longer.
 const requestTimeout = 1500 * time.Millisecond
 
 func newWorkload(t *testing.T, keys int, targets ...*target) *workload {
@@ -87,8 +87,8 @@ func newWorkload(t *testing.T, keys int, targets ...*target) *workload {
 	return w
 }
 
-// run has clients at work on each target, besides one that lists and one that
-// reads page by page, until ctx is done.
+// run runs clients on each target, and one that lists and one that reads page by page, until ctx is
+// done.
 func (w *workload) run(ctx context.Context, clients int) *sync.WaitGroup {
 	wg := &sync.WaitGroup{}
 	for n, tg := range w.targets {
@@ -103,7 +103,7 @@ func (w *workload) run(ctx context.Context, clients int) *sync.WaitGroup {
 	return wg
 }
 
-// loop calls f again and again, more slowly when it fails.
+// loop calls f repeatedly, with a delay after failures.
 func (w *workload) loop(ctx context.Context, wg *sync.WaitGroup, f func() bool) {
 	const pace, slow = 4 * time.Millisecond, 60 * time.Millisecond
 	wg.Go(func() {
@@ -122,10 +122,9 @@ func (w *workload) loop(ctx context.Context, wg *sync.WaitGroup, f func() bool) 
 
 func (w *workload) now() int64 { return int64(time.Since(w.began)) }
 
-// ask sends a request and looks whether its answer is one that clients may be
-// given, in time.
+// ask sends a request and checks that the response is allowed and in time.
 func (w *workload) ask(tg *target, method, path string, body any) answer {
-	// Not the context of the run: a request that was begun is waited for.
+	// A request in progress completes even if the run ends.
 	ctx, cancel := context.WithTimeout(context.Background(), w.bound)
 	defer cancel()
 	a := tg.do(ctx, method, path, body)
@@ -138,7 +137,7 @@ func (w *workload) ask(tg *target, method, path string, body any) answer {
 	return a
 }
 
-// request makes one random request about one key.
+// request sends one random request on one key.
 func (w *workload) request(ctx context.Context, tg *target, r *rand.Rand) bool {
 	key := w.keys[r.IntN(len(w.keys))]
 	switch n := r.IntN(100); {
@@ -148,7 +147,7 @@ func (w *workload) request(ctx context.Context, tg *target, r *rand.Rand) bool {
 		return w.read(tg, cached, key).outcome != unknown
 	case n < 60:
 		return w.write(tg, record{verb: create, key: key}, "")
-	case n < 70: // whatever is there
+	case n < 70: // without precondition
 		return w.write(tg, record{verb: update, key: key}, "")
 	case n < 75:
 		return w.write(tg, record{verb: remove, key: key}, "")
@@ -186,8 +185,8 @@ func (w *workload) read(tg *target, verb verb, key string) record {
 	return rec
 }
 
-// write makes a change that rec describes, on condition that the object is at
-// revision rev, if that is not empty.
+// write sends the change that rec describes, with the precondition that the object is at revision
+// rev unless that is empty.
 func (w *workload) write(tg *target, rec record, rev string) bool {
 	method, path := http.MethodPut, collection+"/"+rec.key
 	rec.value = fmt.Sprint(w.serial.Add(1))
@@ -232,7 +231,7 @@ func (w *workload) write(tg *target, rec record, rev string) bool {
 	return rec.outcome != unknown
 }
 
-// expectFailure looks whether an answer is one that says that nobody knows.
+// expectFailure checks that a failure is one of those with unknown outcome.
 func (w *workload) expectFailure(tg *target, a answer) {
 	if a.code < http.StatusInternalServerError && !(a.code == 0 && tg.mortal) {
 		w.t.Errorf("answered with %d %s %v", a.code, a.body, a.err)
@@ -245,7 +244,7 @@ func (w *workload) add(rec record) {
 	w.records = append(w.records, rec)
 }
 
-// list reads everything at once; what it says of each key is a record.
+// list lists all objects and records the result for each key.
 func (w *workload) list(ctx context.Context, tg *target, r *rand.Rand) bool {
 	path, fresh := collection, true
 	if r.IntN(4) == 0 {
@@ -260,7 +259,7 @@ func (w *workload) list(ctx context.Context, tg *target, r *rand.Rand) bool {
 		return false
 	}
 	s := snapshot{rev: l.Metadata.rev(), values: map[string]string{}}
-	s.take(w.t, l)
+	s.addPage(w.t, l)
 	for _, key := range w.keys {
 		if value := s.values[key]; fresh && value != "" {
 			w.add(record{verb: listed, key: key, value: value, outcome: done, began: began, end: end})
@@ -272,14 +271,14 @@ func (w *workload) list(ctx context.Context, tg *target, r *rand.Rand) bool {
 	return true
 }
 
-// take adds a page to a snapshot.
-func (s *snapshot) take(t *testing.T, l list) {
+// addPage adds a page to a snapshot.
+func (s *snapshot) addPage(t *testing.T, l list) {
 	if l.Metadata.rev() != s.rev {
 		t.Errorf("a page is at %s, the first one was at %d", l.Metadata.ResourceVersion, s.rev)
 	}
 	for _, o := range l.Items {
 		if !strings.HasPrefix(o.Metadata.Name, "k") || strings.HasPrefix(o.Metadata.Name, "kube") {
-			continue // not of this test
+			continue // an object of another test
 		}
 		if _, ok := s.values[o.Metadata.Name]; ok {
 			t.Errorf("%s is on two pages", o.Metadata.Name)
@@ -288,7 +287,7 @@ func (s *snapshot) take(t *testing.T, l list) {
 	}
 }
 
-// pages reads everything page by page.
+// pages lists all objects page by page.
 func (w *workload) pages(ctx context.Context, tg *target) bool {
 	s := snapshot{rev: -1, paged: true, values: map[string]string{}}
 	for token := ""; ; {
@@ -304,7 +303,7 @@ func (w *workload) pages(ctx context.Context, tg *target) bool {
 		if s.rev < 0 {
 			s.rev = l.Metadata.rev()
 		}
-		s.take(w.t, l)
+		s.addPage(w.t, l)
 		if token = l.Metadata.Continue; token == "" {
 			w.keep(s)
 			return true
@@ -318,7 +317,7 @@ func (w *workload) keep(s snapshot) {
 	w.snapshots = append(w.snapshots, s)
 }
 
-// summary says what there was.
+// summary describes the number and kinds of requests.
 func (w *workload) summary() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestAPIResources compares the rows of kubectl api-resources with those that
-// kubectl prints for kube-apiserver 1.36, in testdata/api-resources.golden.
+// TestAPIResources compares the rows of kubectl api-resources with the output for kube-apiserver
+// 1.36 in testdata/api-resources.golden.
 func TestAPIResources(t *testing.T) {
 	out := newKubectl(t).output("api-resources", "--output=wide", "--sort-by=name", "--no-headers")
 	recorded, err := os.ReadFile(filepath.Join("testdata", "api-resources.golden"))
@@ -22,7 +22,7 @@ func TestAPIResources(t *testing.T) {
 	compareRows(t, rows(recorded), rows([]byte(out)))
 }
 
-// rows are the lines of a table, each with its fields one space apart.
+// rows returns the lines of a table with single spaces between fields.
 func rows(table []byte) map[string]bool {
 	set := map[string]bool{}
 	for lines := bufio.NewScanner(bytes.NewReader(table)); lines.Scan(); {

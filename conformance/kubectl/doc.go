@@ -1,16 +1,16 @@
-// Package kubectl runs a real kubectl, built into its test binary, against a
-// server that is built from the module around it and started as a process.
+// Package kubectl runs a real kubectl, built into its test binary, against a server that is built
+// from the surrounding module and runs as a process.
 //
 //	cd conformance/kubectl && go test ./...
 //
-// The sessions are testdata/*.txtar, in the language of
-// github.com/rogpeppe/go-internal/testscript, with three commands more:
+// The sessions are testdata/*.txtar in the format of github.com/rogpeppe/go-internal/testscript,
+// with three additional commands:
 //
 //	miniapiserver start [FLAG...]   start a server on $WORK/data and wait until it is ready
-//	miniapiserver kill|stop         end it as kill -9 does, or as Ctrl-C does
+//	miniapiserver kill|stop         terminate it by SIGKILL, or like Ctrl-C
 //	until FILE REGEXP               wait until a file matches
 //
-// It is a module of its own, so that kubectl's dependencies do not become the
-// server's. TestAPIResources and TestTables compare what kubectl api-resources
-// and kubectl get print with what they print for kube-apiserver.
+// The package is a separate module, so that kubectl's dependencies do not become the server's.
+// TestAPIResources and TestTables compare the output of kubectl api-resources and kubectl get with
+// the output for kube-apiserver.
 package kubectl

@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd"
 )
 
-// TestMain makes the test binary a kubectl when it is called by that name.
+// TestMain runs kubectl if the test binary is called by that name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"kubectl": func() { os.Exit(cli.Run(cmd.NewDefaultKubectlCommand())) },
@@ -44,11 +44,11 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// build makes the server's binary and returns its path.
+// build builds the server and returns the path of its binary.
 func build(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "miniapiserver")
-	c := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/miniapiserver")
+	c := exec.CommandContext(t.Context(), "go", "build", "-pgo=off", "-o", binary, "./cmd/miniapiserver")
 	c.Dir = filepath.Join("..", "..")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("building the server: %v\n%s", err, out)

@@ -14,24 +14,24 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// patience bounds what a script waits for.
+// patience is the time limit of waits in scripts.
 const patience = 30 * time.Second
 
 // process is a server of one script.
 type process struct {
 	binary, dir, log string
 	cmd              *exec.Cmd
-	// done is closed when the process has ended, with err.
+	// done is closed when the process has exited with err.
 	done chan struct{}
 	err  error
 }
 
-// processKey is the command that a script has for a server.
+// processKey is the key of a script's server.
 type processKey string
 
 func (p *process) kubeconfig() string { return filepath.Join(p.dir, "admin.kubeconfig") }
 
-// start starts the server and returns when it says that it is ready.
+// start starts the server and returns when it reports that it is ready.
 func (p *process) start(args ...string) error {
 	if p.cmd != nil {
 		return errors.New("it runs already")
@@ -60,7 +60,7 @@ func (p *process) start(args ...string) error {
 	return nil
 }
 
-// end sends the process a signal and waits until it is gone.
+// end sends the process a signal and waits until it has exited.
 func (p *process) end(signal os.Signal) error {
 	if p.cmd == nil {
 		return nil
@@ -74,8 +74,8 @@ func (p *process) end(signal os.Signal) error {
 	return nil
 }
 
-// control makes a command of the scripts that starts and ends a server. The
-// port of that called other is in $OTHER.
+// control returns the script command that starts and stops a server. The port of the server named
+// other is in $OTHER.
 func control(name processKey) func(ts *testscript.TestScript, neg bool, args []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		p, ok := ts.Value(name).(*process)
@@ -98,7 +98,7 @@ func control(name processKey) func(ts *testscript.TestScript, neg bool, args []s
 	}
 }
 
-// port is where the server says that it is.
+// port parses the port in the server's output.
 func (p *process) port() (string, error) {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -111,8 +111,7 @@ func (p *process) port() (string, error) {
 	return string(found[len(found)-1][1]), nil
 }
 
-// until is the command of the scripts that waits for what a background command
-// writes.
+// until is the script command that waits for the output of a background command.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: until FILE REGEXP")
@@ -122,8 +121,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(await(nil, ts.MkAbs(args[0]), pattern))
 }
 
-// await returns when a file matches. It gives up when done is closed, or with
-// time.
+// await returns when a file matches, done is closed, or the time is up.
 func await(done <-chan struct{}, file string, pattern *regexp.Regexp) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// Where the columns of kube-apiserver's tables stand, one line for each resource
-// in each version, and an etcd snapshot with an object of each.
+// Files with the columns of kube-apiserver's tables, one line for each resource in each version,
+// and with an etcd snapshot that has an object of each.
 var (
-	columnsFile  = filepath.Join("..", "..", "api", "testdata", "columns.txt")
+	columnsFile  = filepath.Join("..", "..", "api", "builtin", "testdata", "columns.txt")
 	snapshotFile = filepath.Join("..", "snapshot", "testdata", "kube-apiserver-1.36.snapshot.gz")
 )
 
-// TestTables compares the columns that kubectl get and kubectl get -o wide print
-// for an object of each resource with those of kube-apiserver 1.36.
+// TestTables compares the columns of kubectl get and kubectl get -o wide for an object of each
+// resource with those for kube-apiserver 1.36.
 func TestTables(t *testing.T) {
-	k := newKubectl(t, "--etcd-snapshot", snapshotFile, "--controllers=-certificatesigningrequest-cleaner-controller") // its requests are old
+	k := newKubectl(t, "--etcd-snapshot", snapshotFile, "--controllers=-certificatesigningrequest-cleaner-controller") // it would delete the old requests
 	data, err := os.ReadFile(columnsFile)
 	if err != nil {
 		t.Fatal(err)
@@ -62,8 +62,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// header is the line that kubectl prints above rows of columns, its words one
-// space apart, besides that of the namespace.
+// header returns the line that kubectl prints for columns, with single spaces, without the
+// namespace.
 func header(columns string, wide bool) string {
 	var words []string
 	for _, c := range strings.Split(columns, "; ") {
@@ -75,7 +75,7 @@ func header(columns string, wide bool) string {
 	return strings.Join(words, " ")
 }
 
-// kubectl runs kubectl on a server of its own.
+// kubectl runs kubectl on a server.
 type kubectl struct {
 	t      *testing.T
 	binary string
@@ -105,7 +105,7 @@ func newKubectl(t *testing.T, flags ...string) *kubectl {
 	return &kubectl{t, bin, append(os.Environ(), "HOME="+dir, "KUBECONFIG="+p.kubeconfig())}
 }
 
-// output is what a command prints that must succeed.
+// output returns the output of a command that must succeed.
 func (k *kubectl) output(args ...string) string {
 	k.t.Helper()
 	c := exec.CommandContext(k.t.Context(), k.binary, args...)

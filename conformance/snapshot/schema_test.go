@@ -21,8 +21,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestSchemas lists every resource in every served version. Every listed object is
-// valid by the schema that the server publishes for that version.
+// TestSchemas lists every resource in every served version and validates every object against the
+// published schema of that version.
 func TestSchemas(t *testing.T) {
 	c := newClient(t, restored(t, server.Options{
 		RuntimeConfig: map[string]string{"api/all": "true"},
@@ -32,7 +32,7 @@ func TestSchemas(t *testing.T) {
 	resources, objects := 0, 0
 	for _, version := range c.versions() {
 		if version == "/apis/etcdref.aggr.example/v1" {
-			continue // of another server, which is not there
+			continue // aggregated, its server is not available
 		}
 		var served metav1.APIResourceList
 		c.get(version, &served)
@@ -65,8 +65,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// createPreviews creates an object of each kind that is off by default: the server
-// that wrote the snapshot had none of these.
+// createPreviews creates an object of each kind that is disabled by default, which the snapshot
+// does not contain.
 func (c *client) createPreviews() {
 	c.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -115,7 +115,7 @@ func (c *client) versions() []string {
 	return paths
 }
 
-// get reads a JSON answer.
+// get reads a JSON response.
 func (c *client) get(path string, into any) {
 	c.t.Helper()
 	code, body := c.do(http.MethodGet, path, "")
@@ -127,7 +127,7 @@ func (c *client) get(path string, into any) {
 	}
 }
 
-// model is the name of the schema of a kind.
+// model returns the name of a kind's schema.
 func model(t *testing.T, doc *spec3.OpenAPI, groupVersion, kind string) string {
 	t.Helper()
 	for name, s := range doc.Components.Schemas {

@@ -25,7 +25,7 @@ const (
 	listsFile    = "testdata/lists.json.gz"
 )
 
-// list is what kube-apiserver answered to a list.
+// list is kube-apiserver's response to a list.
 type list struct {
 	Kind  string           `json:"kind"`
 	Items []map[string]any `json:"items"`
@@ -58,7 +58,7 @@ func restored(t *testing.T, o server.Options) *server.Server {
 
 func start(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
-	o.ControllersOff = controllers.Names() // what is there is to stay as it is
+	o.ControllersOff = controllers.Names() // controllers would change the objects
 	s, err := server.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func start(t *testing.T, o server.Options) *server.Server {
 	return s
 }
 
-// client is an HTTP client with the administrator's access.
+// client returns an HTTP client of the administrator.
 type client struct {
 	t    *testing.T
 	url  string
@@ -112,7 +112,7 @@ func (c *client) do(method, path, body string) (int, []byte) {
 	return resp.StatusCode, data
 }
 
-// TestServed lists every resource of the snapshot as kube-apiserver did.
+// TestServed lists every resource of the snapshot and compares the responses with kube-apiserver's.
 func TestServed(t *testing.T) {
 	c := newClient(t, restored(t, server.Options{}))
 	for path, want := range readLists(t) {
@@ -133,10 +133,9 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// withoutIdentities leaves out the objects that name a server: its lease, which
-// this server may also take over if the host has the same name; the ConfigMap to
-// which every server adds its CAs; and the permission of this server's kubelet
-// client.
+// withoutIdentities removes objects that identify a server: its lease, which this server may take
+// over if the host name is the same; the ConfigMap to which every server adds its CAs; and the
+// permission of this server's kubelet client.
 func withoutIdentities(items []map[string]any) []map[string]any {
 	return slices.DeleteFunc(items, func(item map[string]any) bool {
 		meta, _ := item["metadata"].(map[string]any)
@@ -146,7 +145,7 @@ func withoutIdentities(items []map[string]any) []map[string]any {
 	})
 }
 
-// compareItems compares lists that are in the same order.
+// compareItems compares lists in the same order.
 func compareItems(t *testing.T, got, want []map[string]any) {
 	t.Helper()
 	if g, w := names(got), names(want); !reflect.DeepEqual(g, w) {
@@ -168,7 +167,7 @@ func names(items []map[string]any) []string {
 	return out
 }
 
-// differences says where two values differ, by path.
+// differences returns the differences of two values by path.
 func differences(path string, got, want any) []string {
 	g, ok1 := got.(map[string]any)
 	w, ok2 := want.(map[string]any)
@@ -214,8 +213,8 @@ func short(v any) string {
 	return string(b)
 }
 
-// TestRestartAfterRestore starts again on the directory that was made of the
-// snapshot: without it all is there, with it the start is refused.
+// TestRestartAfterRestore restarts on the directory restored from the snapshot: without the flag
+// all objects exist, with the flag the start fails.
 func TestRestartAfterRestore(t *testing.T) {
 	dir := t.TempDir()
 	s, err := server.Start(t.Context(), server.Options{Dir: dir, EtcdSnapshot: snapshotFile})
@@ -230,7 +229,7 @@ func TestRestartAfterRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = server.Start(t.Context(), server.Options{Dir: dir, EtcdSnapshot: snapshotFile})
-	want := fmt.Sprintf("--etcd-snapshot: %s: the data directory %s/etcd holds data already, a snapshot is read into a new one", snapshotFile, dir)
+	want := fmt.Sprintf("--etcd-snapshot: %s: data directory %s/etcd is not empty, a snapshot can only be restored into a new one", snapshotFile, dir)
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}

@@ -27,7 +27,7 @@ type stored struct {
 	created int64
 }
 
-// readKeys returns all that is in an etcd, by key.
+// readKeys returns all values in an etcd by key.
 func readKeys(t *testing.T, o storage.Options) map[string]stored {
 	t.Helper()
 	s, err := storage.Open(t.Context(), o)
@@ -50,20 +50,20 @@ func readKeys(t *testing.T, o storage.Options) map[string]stored {
 	return keys
 }
 
-// place is where an object is served, and what it looks like there.
-type place struct {
+// servedObject is an object with the path at which it is served.
+type servedObject struct {
 	collection string // the path to POST to
 	object     map[string]any
 	created    int64
 }
 
-// TestWritten makes every object of the snapshot anew, from what clients see of
-// it, and finds the same keys with the same content in etcd.
+// TestWritten creates each object of the snapshot from its representation to clients, and compares
+// the keys and values in etcd.
 func TestWritten(t *testing.T) {
 	want := readKeys(t, storage.Options{Ephemeral: true, SnapshotFile: snapshotFile})
-	places := placesOf(t, want)
+	places := servedObjects(t, want)
 	dir := t.TempDir()
-	// What is written is to stay as it is; the snapshot's roles are put together.
+	// Controllers would change the objects, such as aggregated roles.
 	off := slices.DeleteFunc(controllers.Names(), func(name string) bool { return name == "clusterrole-aggregation-controller" })
 	func() {
 		s, err := server.Start(t.Context(), server.Options{Dir: dir, TokenFile: "testdata/tokens.csv", ControllersOff: off})
@@ -75,12 +75,12 @@ func TestWritten(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		// The user who made the objects of the snapshot, which is in one of them.
+		// The user that created the objects of the snapshot; one of them contains the name.
 		config := s.RESTConfig()
 		config.CertData, config.KeyData, config.BearerToken = nil, nil, "admin-token"
 		c := newClientFor(t, config)
 		for _, p := range places {
-			c.make(p)
+			c.create(p)
 		}
 	}()
 	got := readKeys(t, storage.Options{Dir: filepath.Join(dir, "etcd")})
@@ -105,7 +105,7 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// notWritten tells why a key need not be there.
+// notWritten returns the reason for which a key may be missing.
 func notWritten(key string) string {
 	if strings.HasSuffix(key, "/default/kubernetes") {
 		return "where the server is"
@@ -129,10 +129,9 @@ func notWritten(key string) string {
 	return ""
 }
 
-// placesOf says how to make the objects of the snapshot again, in the order in
-// which they were made. An object that is served under two paths is made in the
-// version that is stored.
-func placesOf(t *testing.T, keys map[string]stored) []place {
+// servedObjects returns the objects of the snapshot in the order of their creation. An object that
+// is served at two paths is created in its storage version.
+func servedObjects(t *testing.T, keys map[string]stored) []servedObject {
 	t.Helper()
 	created, versions := map[string]int64{}, map[string]string{}
 	for key, s := range keys {
@@ -146,7 +145,7 @@ func placesOf(t *testing.T, keys map[string]stored) []place {
 		}
 		created[string(meta.GetUID())], versions[string(meta.GetUID())] = s.created, apiVersion
 	}
-	places := map[string]place{}
+	places := map[string]servedObject{}
 	for path, l := range readLists(t) {
 		base, resource := filepath.Split(path)
 		apiVersion := strings.TrimPrefix(strings.TrimPrefix(strings.Trim(base, "/"), "apis/"), "api/")
@@ -163,21 +162,21 @@ func placesOf(t *testing.T, keys map[string]stored) []place {
 			if ns, ok := meta["namespace"]; ok {
 				collection = fmt.Sprint(base, "namespaces/", ns, "/", resource)
 			}
-			places[uid] = place{collection, item, created[uid]}
+			places[uid] = servedObject{collection, item, created[uid]}
 		}
 	}
-	return slices.SortedFunc(maps.Values(places), func(a, b place) int { return cmp.Compare(a.created, b.created) })
+	return slices.SortedFunc(maps.Values(places), func(a, b servedObject) int { return cmp.Compare(a.created, b.created) })
 }
 
-// make creates an object, if it is not there already, and sets its status. What
-// the server makes itself when it is given another object is left to it.
-func (c *client) make(p place) {
+// create creates an object, unless it exists, and sets its status. Objects that the server creates
+// itself are skipped.
+func (c *client) create(p servedObject) {
 	c.t.Helper()
 	meta := p.object["metadata"].(map[string]any)
 	name := fmt.Sprint(meta["name"])
 	status, hasStatus := p.object["status"]
 	if labels, ok := meta["labels"].(map[string]any); ok && labels["ipaddress.kubernetes.io/managed-by"] == "ipallocator.k8s.io" {
-		return // it is made with its service
+		return // it is created with its service
 	}
 	if code, _ := c.do(http.MethodGet, p.collection+"/"+name, ""); code == http.StatusOK {
 		return
@@ -186,7 +185,7 @@ func (c *client) make(p place) {
 		delete(meta, own)
 	}
 	if strings.HasSuffix(p.collection, "/jobs") {
-		dropGenerated(p.object)
+		removeGenerated(p.object)
 	}
 	code, body := c.do(http.MethodPost, p.collection, encode(c.t, p.object))
 	if code != http.StatusCreated {
@@ -200,13 +199,12 @@ func (c *client) make(p place) {
 	}
 }
 
-// setStatus replaces the status at path, where there is one. It returns false if
-// the server wrote to the object in between.
+// setStatus replaces the status at path, if there is one. It returns false on a conflict.
 func (c *client) setStatus(path string, status any) bool {
 	c.t.Helper()
 	code, body := c.do(http.MethodGet, path, "")
 	if code == http.StatusNotFound {
-		return true // there is no such subresource, and status came with the rest
+		return true // without the subresource, the create has set the status
 	}
 	var now map[string]any
 	if err := json.Unmarshal(body, &now); err != nil || code != http.StatusOK {
@@ -226,10 +224,9 @@ func (c *client) setStatus(path string, status any) bool {
 	return true
 }
 
-// dropGenerated takes from a Job what was made of its uid, which it will have
-// anew: the labels of its pods and what selects by them. The labels of the Job
-// itself are a default, those of its pods.
-func dropGenerated(job map[string]any) {
+// removeGenerated removes the values derived from a Job's UID: the pod labels and their selector.
+// The labels of the Job are defaulted from those of its pods.
+func removeGenerated(job map[string]any) {
 	delete(job["metadata"].(map[string]any), "labels")
 	spec := job["spec"].(map[string]any)
 	delete(spec, "selector")
@@ -245,7 +242,7 @@ func encode(t *testing.T, v any) string {
 	return string(b)
 }
 
-// decode reads a stored value with client-go's codec, which sets no defaults.
+// decode decodes a stored value with client-go's codec, which sets no defaults.
 func decode(t *testing.T, key string, value []byte) (runtime.Object, string) {
 	t.Helper()
 	obj, gvk, err := scheme.Codecs.UniversalDeserializer().Decode(value, nil, nil)
@@ -256,8 +253,7 @@ func decode(t *testing.T, key string, value []byte) (runtime.Object, string) {
 	return obj, apiVersion
 }
 
-// content is what a value says, but for what differs from one creation to the
-// next.
+// content returns the content of a value without the parts that differ between creations.
 func content(t *testing.T, key string, value []byte) map[string]any {
 	t.Helper()
 	obj, apiVersion := decode(t, key, value)
@@ -267,14 +263,14 @@ func content(t *testing.T, key string, value []byte) map[string]any {
 	}
 	m["apiVersion"] = apiVersion
 	if meta, ok := m["metadata"].(map[string]any); ok {
-		// What is made of the uid is to be made of the other uid.
+		// Values derived from the UID are compared with the new UID.
 		text := strings.ReplaceAll(encode(t, m), fmt.Sprint(meta["uid"]), "UID")
 		m = map[string]any{}
 		if err := json.Unmarshal([]byte(text), &m); err != nil {
 			t.Fatal(err)
 		}
 		meta = m["metadata"].(map[string]any)
-		dropTransitions(m)
+		removeTransitionTimes(m)
 		for _, own := range []string{"uid", "creationTimestamp", "managedFields"} {
 			delete(meta, own)
 		}
@@ -282,17 +278,17 @@ func content(t *testing.T, key string, value []byte) map[string]any {
 	return m
 }
 
-// dropTransitions takes the times from conditions, wherever they are.
-func dropTransitions(v any) {
+// removeTransitionTimes removes the times of all conditions.
+func removeTransitionTimes(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		delete(v, "lastTransitionTime")
 		for _, field := range v {
-			dropTransitions(field)
+			removeTransitionTimes(field)
 		}
 	case []any:
 		for _, item := range v {
-			dropTransitions(item)
+			removeTransitionTimes(item)
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
 // Config is how the other side is spoken to. The zero value works.
@@ -57,9 +58,7 @@ type Proxy struct {
 
 // What Go and kube-apiserver allow idle connections and handshakes.
 const (
-	idleTimeout = 90 * time.Second
-	maxIdle     = 25
-	keepAlive   = 30 * time.Second
+	keepAlive = 30 * time.Second
 )
 
 // New makes a Proxy.
@@ -80,18 +79,7 @@ func New(c Config) *Proxy {
 	p.kubeletGuard = p.othersGuard
 	p.kubeletGuard.timeout, p.kubeletGuard.loopback = c.Timeout, c.LoopbackKubelets
 	transport := func(g *guard, t *tls.Config) *http.Transport {
-		t.MinVersion = tls.VersionTLS12
-		return &http.Transport{
-			DialContext:         g.connect,
-			TLSClientConfig:     t,
-			TLSHandshakeTimeout: 10 * time.Second,
-			IdleConnTimeout:     idleTimeout,
-			MaxIdleConnsPerHost: maxIdle,
-			// What is passed on is passed on as it is.
-			DisableCompression: true,
-			// An upgrade is a matter of HTTP/1.1.
-			Protocols: http1(),
-		}
+		return outbound.Transport(outbound.Config{TLS: t, Dial: g.connect, Verbatim: true})
 	}
 	kubelet := func(unverified bool) *http.Transport {
 		t := &tls.Config{RootCAs: c.Roots, InsecureSkipVerify: unverified}
@@ -104,12 +92,6 @@ func New(c Config) *Proxy {
 	// Pods and services have certificates of nobody that the server knows.
 	p.others = transport(&p.othersGuard, &tls.Config{InsecureSkipVerify: true})
 	return p
-}
-
-func http1() *http.Protocols {
-	var p http.Protocols
-	p.SetHTTP1(true)
-	return &p
 }
 
 // Close ends the connections that wait for another request.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
 // maxMessage bounds how much of an error's text is passed on.
@@ -23,9 +24,8 @@ func (p *Proxy) Open(ctx context.Context, at *api.Location, about schema.GroupRe
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{Transport: p.transport(at), CheckRedirect: func(*http.Request, []*http.Request) error {
-		return errors.New("redirects forbidden")
-	}}
+	client := outbound.Client(p.transport(at))
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("redirects forbidden") }
 	answer, err := client.Do(r)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,8 @@ package bounds
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
 // The limits. See the package comment.
@@ -93,9 +95,9 @@ func (s *scanner) scan() error {
 	for at := 0; at < len(s.text); at++ {
 		switch s.text[at] {
 		case '"':
-			end := stringEnd(s.text, at)
+			end := jsonscan.StringEnd(s.text, at)
 			if n := len(s.levels); n > 0 {
-				s.levels[n-1].name = span{at + 1, end - 1}
+				s.levels[n-1].name = span{at + 1, max(at+1, end-1)} // a last string without an end may be a quote alone
 			}
 			at = end - 1
 		case '{', '[':
@@ -171,17 +173,4 @@ func (l *level) child() int {
 		return l.path + index
 	}
 	return l.path + 1 + l.name.to - l.name.from
-}
-
-// stringEnd returns where the string has ended that begins at a quote.
-func stringEnd(text []byte, quote int) int {
-	for i := quote + 1; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
-		}
-	}
-	return len(text) + 1 // it never ends; a decoder refuses it
 }

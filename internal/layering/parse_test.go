@@ -22,6 +22,16 @@ type ban struct {
 	reason string
 }
 
+// allows reports whether a layer, or one that it is within, is excepted from the ban.
+func (b ban) allows(layer string) bool {
+	for name := range b.but {
+		if within(layer, name) {
+			return true
+		}
+	}
+	return false
+}
+
 // parse reads a policy.
 func parse(text string) (ruleset, error) {
 	r := ruleset{below: map[string]map[string]bool{}}
@@ -184,7 +194,7 @@ func (r ruleset) fault(layer, path string) string {
 			longest = b
 		}
 	}
-	if longest.nobody || longest.but[layer] {
+	if longest.nobody || longest.allows(layer) {
 		return ""
 	}
 	return longest.reason

@@ -4,7 +4,8 @@ package layering
 //
 //	a, b < c, d;     c and d may import a and b, and whatever those may
 //	x !< ALL but c;  nobody but c may import x or what is below it; of two such
-//	                 lines about one import, the one that names more of it holds
+//	                 lines about one import, the one that names more of it holds.
+//	                 y stands for itself and all names within it
 //
 // A name stands for the directory and those below it, as far as they have no
 // name of their own. Packages of one name may import each other; packages of
@@ -15,26 +16,57 @@ const policy = `
 # Request info is a leaf: every layer reads what is asked for and by whom.
 NONE < request;
 
+# How the parts of a JSON text are found: the one scanner below all that reads bytes.
+NONE < internal/jsonscan < internal/bounds, quickjson;
+
 # What a document may cost, whoever sent it.
-NONE < internal/bounds < quickjson, internal/review;
+internal/jsonscan < internal/bounds < quickjson, internal/review;
 
 # What expressions may cost.
-internal/bounds < internal/celbounds < api;
-
-# Where the parts of a JSON text are.
-NONE < internal/jsonspan < quickjson;
+internal/bounds < internal/celbounds < api/expression;
 
 # What those begin with who start goroutines.
 NONE < internal/recovery < request;
 
 # JSON, quickly.
-internal/bounds < quickjson < api;
+internal/bounds < quickjson < api/custom/untyped;
 
 # Formats, which know no kind and no storage.
 request < openapi, proto;
 
-# The catalogue, generic and made at run time.
-openapi, proto < api;
+# The vocabularies in which kinds are described: CEL expressions, rules, printer
+# columns, objects without a Go type.
+NONE < api/expression < api/validation;
+NONE < api/table;
+openapi, proto < api/custom/untyped;
+api/validation, api/table, api/custom/untyped < api;
+
+# The kinds, a package for each group. The core group is several: other groups use the
+# rules of pods and claims, and core uses a few kinds of other groups.
+api < api/core/kubelet, api/core/claim, api/certificates, api/autoscaling/scale, api/authentication, api/workload;
+api/core/kubelet, api/core/claim, api/certificates < api/core/pod < api/core/service;
+api/core/service, api/autoscaling/scale, api/authentication, api/workload < api/core;
+api/core < api/admissionregistration, api/apiregistration, api/apiserverinternal, api/apps, api/authorization,
+	api/autoscaling, api/batch, api/coordination, api/discovery, api/flowcontrol, api/networking, api/node, api/policy,
+	api/rbac, api/resource, api/storage, api/storagemigration;
+api/resource < api/scheduling;
+
+# Kinds that arrive at run time: schemas, the kinds made of them, their definitions.
+api/expression, api/custom/untyped < api/custom/structural;
+api/custom/structural, api/autoscaling/scale < api/custom;
+api/custom/structural, api/admissionregistration < api/apiextensions;
+
+# The list of groups.
+api/admissionregistration, api/apiextensions, api/apiregistration, api/apiserverinternal, api/apps, api/authorization,
+	api/autoscaling, api/batch, api/coordination, api/discovery, api/flowcontrol, api/networking, api/node, api/policy,
+	api/rbac, api/scheduling, api/storage, api/storagemigration < api/builtin;
+
+# Code whose business a certain kind is.
+api/core < authz;
+api/flowcontrol < apf;
+api/apiregistration < aggregation;
+api/custom, api/apiextensions, api/apiregistration < controllers;
+api/builtin, api/apiregistration < server;
 
 # What is done with objects: the merge algebra, and the revisioned store.
 api < ssa, storage;
@@ -67,8 +99,11 @@ NONE < internal/layering;
 # Feature gates are a leaf: kinds, default roles and plugins follow them.
 NONE < internal/features < api;
 
-# What those ask who let another server decide.
-NONE < internal/review < admission, authn, authz;
+# Connections to other servers.
+NONE < internal/outbound < internal/review, registry/hooks;
+
+# Questions to servers that decide in the place of this one.
+internal/outbound < internal/review < admission, authn, authz;
 
 # What those ask whom other servers should not show just any certificate.
 NONE < internal/peercert < registry/hooks, aggregation, server;
@@ -77,7 +112,7 @@ NONE < internal/peercert < registry/hooks, aggregation, server;
 NONE < internal/compressed < handlers;
 
 # What tests of several packages use.
-NONE < internal/schematest, internal/filler;
+NONE < internal/schematest, internal/filler, internal/extending;
 
 # The server machinery is what this project is; it is written here, not imported.
 k8s.io/kubernetes !< ALL;

@@ -7,11 +7,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
 // Bounds of one question.
@@ -83,13 +85,17 @@ func (s *Server) post(ctx context.Context, body []byte) (data []byte, again bool
 	r.Header.Set("Accept", "application/json, */*")
 	client := *s.Client
 	// A redirect would lead the server, and its credentials, to other addresses.
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client.CheckRedirect = outbound.NoRedirect
 	resp, err := client.Do(r)
 	if err != nil {
 		return nil, ctx.Err() == nil, err
 	}
 	defer resp.Body.Close()
-	if data, err = io.ReadAll(io.LimitReader(resp.Body, MaxAnswer)); err != nil {
+	data, err = outbound.ReadAll(resp.Body, MaxAnswer)
+	switch {
+	case errors.Is(err, outbound.ErrTooLarge):
+		return nil, false, fmt.Errorf("the webhook's answer: %w", err)
+	case err != nil:
 		return nil, ctx.Err() == nil, err
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {

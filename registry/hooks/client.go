@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -16,17 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
 // Bounds of what is kept and read.
 const (
-	maxClients      = 200
-	idlePerHost     = 25
-	idleTimeout     = 90 * time.Second
-	handshakeWithin = 10 * time.Second
-	userAgent       = "kube-apiserver-admission"
+	maxClients = 200
+	userAgent  = "kube-apiserver-admission"
 )
 
 // Config is what Clients are made from.
@@ -114,7 +112,7 @@ func (c *Clients) Of(e *Endpoint) (*Client, error) {
 
 func (c *Clients) make(e *Endpoint) (*Client, error) {
 	u := c.Users.find(e.Host)
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	config := &tls.Config{}
 	if u.certificate != nil {
 		config.Certificates = []tls.Certificate{*u.certificate}
 	}
@@ -125,25 +123,11 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 		}
 		config.RootCAs = pool
 	}
-	// HTTP/1.1, as kube-apiserver does: connections are then shared out among the
-	// instances behind an address.
-	t := &http.Transport{
-		TLSClientConfig: config, TLSHandshakeTimeout: handshakeWithin,
-		TLSNextProto:        map[string]func(string, *tls.Conn) http.RoundTripper{},
-		MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleTimeout,
-		DialContext: c.dial(e),
-	}
-	if e.Service == nil {
-		t.Proxy = http.ProxyFromEnvironment
-	} else {
+	if e.Service != nil {
 		config.ServerName = e.Service.ServerName()
 	}
-	client := &http.Client{
-		Transport: c.Certificates.Watch(t),
-		// A hook must not lead the server, and its credentials, to other addresses.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return &Client{http: client, transport: t, user: u}, nil
+	t := outbound.Transport(outbound.Config{TLS: config, Dial: c.dial(e), UseProxy: e.Service == nil})
+	return &Client{http: outbound.Client(c.Certificates.Watch(t)), transport: t, user: u}, nil
 }
 
 // dial connects, to what a service stands for if it is one.
@@ -191,12 +175,12 @@ func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, most int64)
 	if w.StatusCode < http.StatusOK || w.StatusCode > http.StatusPartialContent {
 		return nil, unsuccessful(w)
 	}
-	data, err := io.ReadAll(io.LimitReader(w.Body, most+1))
+	data, err := outbound.ReadAll(w.Body, most)
 	switch {
+	case errors.Is(err, outbound.ErrTooLarge):
+		return nil, fmt.Errorf("the answer is larger than %d bytes", most)
 	case err != nil:
 		return nil, fmt.Errorf("unexpected error when reading response body. Please retry. Original error: %w", err)
-	case int64(len(data)) > most:
-		return nil, fmt.Errorf("the answer is larger than %d bytes", most)
 	case len(data) == 0:
 		return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", w.StatusCode, w.Header.Get("Content-Type"))
 	}

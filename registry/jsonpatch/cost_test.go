@@ -169,3 +169,41 @@ func values(t *testing.T, data []byte) (v any) {
 	}
 	return v
 }
+
+// BenchmarkApply compares Apply with the library that kube-apiserver uses.
+func BenchmarkApply(b *testing.B) {
+	pods := func(n int) string {
+		return `{"metadata":{"name":"p","labels":{"a":"b"}},"spec":{"containers":[` + repeated(n, `{"name":"c","image":"i","env":[{"name":"A","value":"1"}]}`) + `]}}`
+	}
+	for _, tt := range []struct{ name, doc, patch string }{
+		{"label", pods(2), `[{"op":"add","path":"/metadata/labels/c","value":"d"},{"op":"replace","path":"/spec/containers/0/image","value":"j"}]`},
+		{"100 images", pods(100), `[` + repeated(100, `{"op":"replace","path":"/spec/containers/50/image","value":"j"}`) + `]`},
+		{"1000 insertions", pods(1000), `[` + repeated(1000, `{"op":"add","path":"/spec/containers/0","value":{"name":"x"}}`) + `]`},
+	} {
+		doc, patch := []byte(tt.doc), []byte(tt.patch)
+		b.Run(tt.name+"/own", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p, err := Decode(patch)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := p.Apply(b.Context(), doc, 3<<20); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(tt.name+"/library", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p, err := library.DecodePatch(patch)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := p.Apply(doc); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
-	"github.com/miniapiserver/miniapiserver/internal/jsonspan"
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
 // Errors that those of Apply wrap, as those of json-patch do.
@@ -40,7 +40,7 @@ type operation struct {
 	op         string
 	path, from pointer
 	// value is nil where there is none.
-	value *jsonspan.Value
+	value *jsonscan.Value
 }
 
 // pointer is a field of an operation that says where a value is. err is set if it
@@ -60,7 +60,7 @@ func Decode(data []byte) (*Patch, error) {
 		return nil, err
 	}
 	p := &Patch{}
-	list := jsonspan.ParseValid(data)
+	list := jsonscan.ParseValid(data)
 	if list.IsNull() {
 		return p, nil
 	}
@@ -80,14 +80,14 @@ func checkForm(data []byte) error {
 }
 
 // operationOf reads an operation, an object or null.
-func operationOf(v jsonspan.Value) operation {
+func operationOf(v jsonscan.Value) operation {
 	o := operation{op: "unknown", path: pointer{err: errNoPath}, from: pointer{err: errNoFrom}}
 	if v.IsNull() {
 		return o
 	}
 	for m := v.Parts(); m.Next(); {
 		value := m.Value()
-		switch jsonspan.Unquote(m.Key()) {
+		switch jsonscan.Unquote(m.Key()) {
 		case "op":
 			o.op = "unknown"
 			if op := pointerOf(value, errMissing); op.err == nil {
@@ -105,7 +105,7 @@ func operationOf(v jsonspan.Value) operation {
 }
 
 // pointerOf reads a string; missing is the error of null.
-func pointerOf(v jsonspan.Value, missing error) (p pointer) {
+func pointerOf(v jsonscan.Value, missing error) (p pointer) {
 	if v.IsNull() {
 		p.err = missing
 		return p
@@ -120,7 +120,7 @@ func (p *Patch) Len() int { return len(p.operations) }
 // Apply applies the patch to a document. What its copies add up to is at most
 // limit bytes, and the result is within the bounds of an object.
 func (p *Patch) Apply(ctx context.Context, doc []byte, limit int64) ([]byte, error) {
-	v, err := jsonspan.Parse(doc)
+	v, err := jsonscan.Parse(doc)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/miniapiserver/miniapiserver/internal/jsonspan"
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
@@ -15,13 +15,13 @@ import (
 // array. A nil node is a null of the document, or nothing; the null of a patch is
 // text. json-patch keeps them apart in tests.
 type node struct {
-	raw     jsonspan.Value
+	raw     jsonscan.Value
 	members map[string]*node // of an object that was looked into
 	items   *list            // of such an array
 }
 
 // nodeOf returns the node of a value in a document.
-func nodeOf(v jsonspan.Value) *node {
+func nodeOf(v jsonscan.Value) *node {
 	if v.IsNull() {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (n *node) open() bool {
 	case n.raw.IsObject():
 		n.members = map[string]*node{}
 		for m := n.raw.Parts(); m.Next(); {
-			n.members[jsonspan.Unquote(m.Key())] = nodeOf(m.Value())
+			n.members[jsonscan.Unquote(m.Key())] = nodeOf(m.Value())
 		}
 	case n.raw.IsArray():
 		n.items = &list{}
@@ -165,7 +165,7 @@ func (n *node) copy() (copied *node, size int) {
 		return &node{raw: n.raw}, len(n.raw.Bytes())
 	}
 	text := n.append(nil)
-	return &node{raw: jsonspan.ParseValid(text)}, len(text)
+	return &node{raw: jsonscan.ParseValid(text)}, len(text)
 }
 
 // append appends the JSON of a node, with the members of objects that were looked

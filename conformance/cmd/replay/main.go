@@ -1,12 +1,12 @@
-// Command replay replays recorded conversations against a server, and prints
-// how its answers differ from those of kube-apiserver.
+// Command replay replays recorded conversations against a server and prints how its responses
+// differ from kube-apiserver's.
 //
 //	go run ./conformance/cmd/replay -server https://127.0.0.1:6443 [-token T] \
 //	    [-ignore-key managedFields] [-only NAME] FILE...
 //
-// FILE is *.json or *.json.gz, such as those of conformance/testdata. The server
-// needs conformance/testdata/tokens.csv as its --token-auth-file. The exit
-// status is 0 when all steps agree, 1 when some differ, 2 when it cannot run.
+// FILE is *.json or *.json.gz, such as the ones in conformance/testdata. The server requires
+// conformance/testdata/tokens.csv as its --token-auth-file. The exit status is 0 if all steps
+// agree, 1 if some differ, and 2 if the replay cannot run.
 package main
 
 import (
@@ -38,35 +38,35 @@ func main() {
 	}
 }
 
-// options are the flags that concern the output.
+// options are the flags for the output.
 type options struct {
 	diffs   int
 	quiet   bool
 	results string
 }
 
-// replay runs the command, and tells whether all steps agree.
+// replay runs the command and reports whether all steps agree.
 func replay(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	var r conformance.Replayer
 	var o options
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
-	flags.StringVar(&r.Server, "server", "", "URL of the server")
-	flags.StringVar(&r.Token, "token", "admin-token", "bearer token of steps that have none of their own")
-	flags.StringVar(&r.Only, "only", "", "run only scenarios whose name contains this")
-	flags.IntVar(&r.Parallel, "j", 8, "scenarios run at a time")
-	flags.BoolVar(&r.NoServiceAccounts, "no-service-accounts", false, "the server makes no default service accounts: do not wait for them")
-	flags.Func("ignore-key", "leave this key out wherever it stands (may be repeated)", func(k string) error {
+	flags.StringVar(&r.Server, "server", "", "URL of the server.")
+	flags.StringVar(&r.Token, "token", "admin-token", "Bearer token of steps without one.")
+	flags.StringVar(&r.Only, "only", "", "Run only scenarios whose name contains this text.")
+	flags.IntVar(&r.Parallel, "j", 8, "Number of concurrent scenarios.")
+	flags.BoolVar(&r.NoServiceAccounts, "no-service-accounts", false, "If true, do not wait for default service accounts, for servers that do not create them.")
+	flags.Func("ignore-key", "Key that is not compared at any level. May be repeated.", func(k string) error {
 		r.IgnoreKeys = append(r.IgnoreKeys, k)
 		return nil
 	})
-	flags.IntVar(&o.diffs, "diffs", 4, "differences printed for each step")
-	flags.BoolVar(&o.quiet, "quiet", false, "print the totals only")
-	flags.StringVar(&o.results, "json", "", "write the result of each step to this file")
+	flags.IntVar(&o.diffs, "diffs", 4, "Maximum number of differences printed per step.")
+	flags.BoolVar(&o.quiet, "quiet", false, "If true, print only the totals.")
+	flags.StringVar(&o.results, "json", "", "File to write the result of each step to, as JSON.")
 	if err := flags.Parse(args); err != nil {
 		return false, err
 	}
 	if r.Server == "" || flags.NArg() == 0 {
-		return false, errors.New("-server and at least one FILE are needed")
+		return false, errors.New("-server and at least one FILE are required")
 	}
 	files, err := conformance.Load(flags.Args()...)
 	if err != nil {
@@ -84,7 +84,7 @@ func replay(ctx context.Context, args []string, out io.Writer) (bool, error) {
 	return report(out, results, o), nil
 }
 
-// report prints what differs and the totals, and tells whether nothing does.
+// report prints the differences and the totals, and reports whether all steps agree.
 func report(out io.Writer, results []conformance.Result, o options) bool {
 	type total struct{ same, all int }
 	var groups []string
@@ -122,7 +122,7 @@ func describe(out io.Writer, r conformance.Result, most int) {
 	}
 }
 
-// writeResults writes one object for each step.
+// writeResults writes one JSON object per step.
 func writeResults(path string, results []conformance.Result) error {
 	type entry struct {
 		File     string   `json:"file"`

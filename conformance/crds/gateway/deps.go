@@ -1,9 +1,9 @@
-// Package gateway pins what gateway-api's tests of its rules need, so that
+// Package gateway pins the dependencies of gateway-api's tests of its rules, so that
 //
 //	go test sigs.k8s.io/gateway-api/pkg/test/cel
 //
-// runs here. The versions of everything else are those of the server's module,
-// for the tests to be built from what is built already.
+// runs here. All other versions are those of the server's module, so that the build cache is
+// shared.
 package gateway
 
 import (

@@ -1,7 +1,6 @@
-// Package generated has the Go types of projects whose definitions are to be had in
-// no other form: their own generator, which go.mod pins, makes those of them. It is
-// a module of its own because those types bring versions of what the server needs
-// too.
+// Package generated imports the Go types of projects that do not publish their definitions in their
+// modules. The projects' own generator, pinned in go.mod, generates the definitions from them. It
+// is a separate module because these types require other versions of the server's dependencies.
 package generated
 
 import (

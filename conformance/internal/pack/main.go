@@ -1,7 +1,6 @@
-// Command pack takes conversations into the tests: it compresses every *.json
-// file of a directory into testdata/conversations of the package conformance,
-// and copies the tokens.csv beside that directory or in it. The same input gives
-// the same bytes.
+// Command pack updates the conversations of the tests: it compresses each *.json file of a
+// directory into testdata/conversations of package conformance, and copies the tokens.csv in or
+// beside that directory. The output is reproducible.
 //
 //	go run ./conformance/internal/pack DIR [DESTINATION]
 package main
@@ -32,7 +31,7 @@ func main() {
 	}
 }
 
-// pack writes the conversations of from, and the tokens, below to.
+// pack writes the conversations and tokens of from to the directory to.
 func pack(from, to string) error {
 	files, err := filepath.Glob(filepath.Join(from, "*.json"))
 	if err != nil {
@@ -63,8 +62,8 @@ func pack(from, to string) error {
 	return fmt.Errorf("no tokens.csv in or beside %s", from)
 }
 
-// compress takes the spaces out of a JSON file, leaving the order of keys and
-// the writing of values, and compresses what is left, without name and time.
+// compress removes white space from a JSON file, preserving the order of keys and the notation of
+// values, and compresses it without name and time.
 func compress(from, to string) error {
 	data, err := os.ReadFile(from)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Command generate makes ../../definitions.zip, the OpenAPI definitions of the
-// Go types of k8s.io/api, k8s.io/apimachinery, apiextensions and apiregistration. It is run by go generate.
+// Command generate writes ../../definitions.zip, the OpenAPI definitions of the Go types of
+// k8s.io/api, k8s.io/apimachinery, apiextensions and apiregistration. It is run by go
+// generate.
 //
-// What is known about a type stands in its comments and struct tags, which the
-// running program has no more. So it takes two steps: openapi-gen of
-// k8s.io/kube-openapi reads the sources and writes Go code that makes the
-// definitions, and a small program of that code and of package pack writes them
-// down as data. The code is compiled once and thrown away.
+// The descriptions are in the comments and struct tags of the sources, which a compiled
+// program does not have. So generation takes two steps: openapi-gen of k8s.io/kube-openapi
+// reads the sources and writes Go code that returns the definitions, and a temporary program
+// made of that code and package pack writes them as data.
 package main
 
 import (
@@ -24,8 +24,8 @@ import (
 
 const (
 	module = "github.com/miniapiserver/miniapiserver"
-	// The generated program stands in a directory that the go command leaves out
-	// of ./..., below the directory from which go generate runs.
+	// scratch is the directory of the temporary program, below the directory of go generate.
+	// The go command excludes it from ./... because of the underscore.
 	scratch = "_definitions"
 	output  = "definitions.zip"
 )
@@ -39,13 +39,13 @@ func main() {
 	}
 }
 
-// generate runs in the directory of package openapi.
+// generate writes the archive. The working directory must be that of package openapi.
 func generate(ctx context.Context) (err error) {
 	pkgs, err := modelPackages(ctx)
 	if err != nil {
 		return err
 	}
-	// One that was interrupted has left something behind.
+	// An interrupted run leaves the directory behind.
 	if err := errors.Join(os.RemoveAll(scratch), os.Mkdir(scratch, 0o755)); err != nil {
 		return err
 	}
@@ -60,15 +60,15 @@ func generate(ctx context.Context) (err error) {
 	return err
 }
 
-// goPackage is a package with types that are served.
+// goPackage is a Go package with types of the API.
 type goPackage struct {
 	path string
-	// registers: it can add its kinds to a scheme.
+	// registers is set if the package has an AddToScheme.
 	registers bool
 }
 
-// modelPackages finds the packages whose types have names in OpenAPI, which a
-// marker in their sources tells.
+// modelPackages returns the packages with the marker that gives their types names in
+// OpenAPI.
 func modelPackages(ctx context.Context) ([]goPackage, error) {
 	list, err := command(ctx, "go", "list", "-e", "-f", "{{.ImportPath}} {{.Dir}}", "k8s.io/api/...", "k8s.io/apimachinery/pkg/...",
 		"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1")
@@ -89,7 +89,7 @@ func modelPackages(ctx context.Context) ([]goPackage, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Discovery documents have kinds, but in a scheme of their own.
+		// Discovery documents are not part of the scheme of the API.
 		out = append(out, goPackage{path, registers && !strings.Contains(path, "apidiscovery")})
 	}
 	if len(out) == 0 {
@@ -98,7 +98,7 @@ func modelPackages(ctx context.Context) ([]goPackage, error) {
 	return out, nil
 }
 
-// anyFileHas tells whether pattern is found in a Go source file in dir.
+// anyFileHas reports whether pattern matches a Go source file in dir.
 func anyFileHas(dir, pattern string) (bool, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -130,7 +130,8 @@ func runGenerator(ctx context.Context, pkgs []goPackage) error {
 		"run", "k8s.io/kube-openapi/cmd/openapi-gen@" + version,
 		"--output-dir", scratch, "--output-pkg", module + "/openapi/" + scratch, "--output-file", "definitions.go",
 		"--go-header-file", os.DevNull,
-		// Faults of the types' API conventions, which are not ours to mend.
+		// openapi-gen reports violations of API conventions in the published types; the
+		// report is discarded.
 		"--report-filename", filepath.Join(scratch, "report.txt"),
 	}
 	for _, p := range pkgs {
@@ -139,7 +140,7 @@ func runGenerator(ctx context.Context, pkgs []goPackage) error {
 	if _, err := command(ctx, "go", args...); err != nil {
 		return err
 	}
-	// It names the package after its directory; a program must be called main.
+	// openapi-gen names the package after its directory, but a program must be package main.
 	file := filepath.Join(scratch, "definitions.go")
 	src, err := os.ReadFile(file)
 	if err != nil {
@@ -149,9 +150,8 @@ func runGenerator(ctx context.Context, pkgs []goPackage) error {
 	return os.WriteFile(file, src, 0o644)
 }
 
-// generatorVersion is that of the k8s.io/kube-openapi with which this release of
-// Kubernetes was made, as k8s.io/apimachinery tells: other versions say some
-// things differently.
+// generatorVersion returns the version of k8s.io/kube-openapi that k8s.io/apimachinery
+// requires. Other versions write some definitions differently.
 func generatorVersion(ctx context.Context) (string, error) {
 	file, err := command(ctx, "go", "list", "-m", "-f", "{{.GoMod}}", "k8s.io/apimachinery")
 	if err != nil {
@@ -175,7 +175,7 @@ func generatorVersion(ctx context.Context) (string, error) {
 	return "", errors.New("k8s.io/apimachinery does not require k8s.io/kube-openapi")
 }
 
-// program is the main file beside the generated code.
+// program returns the main file of the temporary program.
 func program(pkgs []goPackage) []byte {
 	var imports, adders bytes.Buffer
 	for i, p := range pkgs {
@@ -201,7 +201,7 @@ func main() {
 `, module, &imports, &adders)
 }
 
-// command runs a program and returns what it printed.
+// command runs a program and returns its standard output.
 func command(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out, fault bytes.Buffer

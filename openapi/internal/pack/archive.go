@@ -11,11 +11,10 @@ import (
 	"slices"
 )
 
-// writeArchive writes files, by name, to a zip archive. An archive that has the
-// same content already is left alone: how well a release of Go compresses
-// should not show as a change of what is compressed.
+// writeArchive writes files, by name, to a zip archive. It does not rewrite an archive with
+// the same content, because another release of Go may compress it differently.
 func writeArchive(file string, content map[string]*bytes.Buffer) error {
-	if same(file, content) {
+	if archiveHas(file, content) {
 		return nil
 	}
 	var out bytes.Buffer
@@ -24,7 +23,7 @@ func writeArchive(file string, content map[string]*bytes.Buffer) error {
 		return flate.NewWriter(to, flate.BestCompression)
 	})
 	for _, name := range slices.Sorted(maps.Keys(content)) {
-		// No time of modification: the archive depends on its content alone.
+		// No modification time, so the archive depends only on its content.
 		f, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -39,8 +38,8 @@ func writeArchive(file string, content map[string]*bytes.Buffer) error {
 	return os.WriteFile(file, out.Bytes(), 0o644)
 }
 
-// same tells whether an archive can be read and has just this content.
-func same(file string, content map[string]*bytes.Buffer) bool {
+// archiveHas reports whether the archive exists and has this content.
+func archiveHas(file string, content map[string]*bytes.Buffer) bool {
 	r, err := zip.OpenReader(file)
 	if err != nil {
 		return false

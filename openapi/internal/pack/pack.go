@@ -1,6 +1,5 @@
-// Package pack writes OpenAPI definitions down as the archive that package
-// openapi embeds. It is part of the program that openapi/internal/generate puts
-// together, and of no other.
+// Package pack writes OpenAPI definitions to the archive that package openapi embeds. It is
+// used only by the temporary program of openapi/internal/generate.
 package pack
 
 import (
@@ -22,17 +21,16 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Main writes the definitions to a file and ends the program when that fails.
-// The kinds that add puts into a scheme tell which groups, versions and kinds
-// a type is.
+// Main writes the definitions to a file, and exits the program on failure. add registers the
+// kinds of the types in a scheme.
 func Main(file string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) {
-	if err := write(file, get, add); err != nil {
+	if err := writeDefinitions(file, get, add); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func write(file string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) error {
+func writeDefinitions(file string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) error {
 	kinds, err := kindsOf(add)
 	if err != nil {
 		return err
@@ -43,7 +41,8 @@ func write(file string, get common.GetOpenAPIDefinitions, add []func(*runtime.Sc
 	}
 	content := map[string]*bytes.Buffer{}
 	for _, d := range all {
-		// One file for each Go package: what is asked for together lies together.
+		// One file for each Go package, because callers usually need several types of a
+		// package.
 		pkg := d.name[:strings.LastIndexByte(d.name, '.')]
 		if content[pkg] == nil {
 			content[pkg] = &bytes.Buffer{}
@@ -53,14 +52,14 @@ func write(file string, get common.GetOpenAPIDefinitions, add []func(*runtime.Sc
 	return writeArchive(file, content)
 }
 
-// definition is one type, as JSON with no line breaks.
+// definition is the schema of one type, as JSON without line breaks.
 type definition struct {
 	name   string
 	v3, v2 []byte
 }
 
-// kindsOf tells under which groups, versions and kinds each type is known, by
-// the type's name in OpenAPI.
+// kindsOf returns the registered groups, versions and kinds of each type, by the type's name
+// in OpenAPI.
 func kindsOf(add []func(*runtime.Scheme) error) (map[string][]schema.GroupVersionKind, error) {
 	scheme := runtime.NewScheme()
 	for _, f := range add {
@@ -68,8 +67,8 @@ func kindsOf(add []func(*runtime.Scheme) error) (map[string][]schema.GroupVersio
 			return nil, err
 		}
 	}
-	// The options and answers that every group version knows. The types of these
-	// groups are published elsewhere.
+	// Every group version has the common options types. The modules of these groups are not
+	// in add.
 	for _, group := range []string{"apiextensions.k8s.io", "apiregistration.k8s.io"} {
 		for _, version := range []string{"v1", "v1beta1"} {
 			metav1.AddToGroupVersion(scheme, schema.GroupVersion{Group: group, Version: version})
@@ -94,7 +93,7 @@ func kindsOf(add []func(*runtime.Scheme) error) (map[string][]schema.GroupVersio
 	return out, nil
 }
 
-// definitions builds every definition in both versions of OpenAPI.
+// definitions builds all definitions in both versions of OpenAPI.
 func definitions(get common.GetOpenAPIDefinitions, kinds map[string][]schema.GroupVersionKind) ([]definition, error) {
 	var names []string
 	for name := range get(func(string) spec.Ref { return spec.Ref{} }) {
@@ -134,7 +133,7 @@ func definitions(get common.GetOpenAPIDefinitions, kinds map[string][]schema.Gro
 	return out, nil
 }
 
-// extension is the value of x-kubernetes-group-version-kind.
+// extension returns the value of x-kubernetes-group-version-kind.
 func extension(kinds []schema.GroupVersionKind) []any {
 	out := make([]any, len(kinds))
 	for i, k := range kinds {
@@ -143,8 +142,8 @@ func extension(kinds []schema.GroupVersionKind) []any {
 	return out
 }
 
-// withoutDefaults leaves out what kube-apiserver leaves out of version 2, for
-// clients that would take a default for a value of their own.
+// withoutDefaults removes defaults, which kube-apiserver omits in version 2 because clients
+// would send them as values.
 func withoutDefaults(s *spec.Schema) *spec.Schema {
 	walker := schemamutation.Walker{
 		RefCallback: schemamutation.RefCallbackNoop,
@@ -160,8 +159,7 @@ func withoutDefaults(s *spec.Schema) *spec.Schema {
 	return walker.WalkSchema(s)
 }
 
-// encode gives JSON whose keys are sorted at every level, so that the same
-// definitions always make the same bytes.
+// encode returns JSON with sorted keys, so that equal definitions have equal bytes.
 func encode(s *spec.Schema) ([]byte, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {

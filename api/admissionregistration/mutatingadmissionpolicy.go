@@ -1,0 +1,52 @@
+package admissionregistration
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// MutatingAdmissionPolicy describes the kind MutatingAdmissionPolicy, which changes objects
+// in requests by CEL expressions.
+func MutatingAdmissionPolicy() *api.Resource {
+	return api.NewResource(api.Kind[*admissionv1.MutatingAdmissionPolicy]{
+		Names: api.Names{
+			Name: "mutatingadmissionpolicies", Singular: "mutatingadmissionpolicy", Kind: "MutatingAdmissionPolicy",
+			Categories: []string{"api-extensions"},
+		},
+		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
+			api.SameFields[admissionv1.MutatingAdmissionPolicy, admissionregistrationv1beta1.MutatingAdmissionPolicy](admissionregistrationv1beta1.SchemeGroupVersion),
+			api.SameFields[admissionv1.MutatingAdmissionPolicy, admissionregistrationv1alpha1.MutatingAdmissionPolicy](admissionregistrationv1alpha1.SchemeGroupVersion)),
+		Default: func(obj *admissionv1.MutatingAdmissionPolicy) {
+			s := &obj.Spec
+			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)
+			defaultMatchResources(s.MatchConstraints)
+		},
+		Storage: api.Storage{
+			Prefix: "mutatingadmissionpolicies",
+			// kube-apiserver 1.36 still stores the previous version.
+			StorageVersion: admissionregistrationv1beta1.SchemeGroupVersion,
+		},
+		Create: api.CreateStrategy[*admissionv1.MutatingAdmissionPolicy]{ValidateOnCreate: validation.Rules(mutatingPolicyRules)},
+		Update: api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicy]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingPolicyChanges), HasGeneration: true},
+		Table:  api.Table[*admissionv1.MutatingAdmissionPolicy]{Columns: mutatingAdmissionPolicyColumns, Cells: mutatingAdmissionPolicyCells},
+	})
+}
+
+func mutatingAdmissionPolicyColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.NumberColumn("Mutations", "Mutation indicates the number of mutations rules defined in this configuration"),
+		paramKindColumn(),
+		table.AgeColumn(),
+	}
+}
+
+func mutatingAdmissionPolicyCells(p *admissionv1.MutatingAdmissionPolicy) []any {
+	return []any{p.Name, int64(len(p.Spec.Mutations)), paramKindCell(p.Spec.ParamKind), table.Age(p)}
+}

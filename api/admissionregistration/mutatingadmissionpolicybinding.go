@@ -1,0 +1,40 @@
+package admissionregistration
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// MutatingAdmissionPolicyBinding describes the kind MutatingAdmissionPolicyBinding, which
+// enables a MutatingAdmissionPolicy for the resources that it matches.
+func MutatingAdmissionPolicyBinding() *api.Resource {
+	return api.NewResource(api.Kind[*admissionv1.MutatingAdmissionPolicyBinding]{
+		Names: api.Names{
+			Name: "mutatingadmissionpolicybindings", Singular: "mutatingadmissionpolicybinding", Kind: "MutatingAdmissionPolicyBinding",
+			Categories: []string{"api-extensions"},
+		},
+		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
+			api.SameFields[admissionv1.MutatingAdmissionPolicyBinding, admissionregistrationv1beta1.MutatingAdmissionPolicyBinding](admissionregistrationv1beta1.SchemeGroupVersion),
+			api.SameFields[admissionv1.MutatingAdmissionPolicyBinding, admissionregistrationv1alpha1.MutatingAdmissionPolicyBinding](admissionregistrationv1alpha1.SchemeGroupVersion)),
+		Default: func(obj *admissionv1.MutatingAdmissionPolicyBinding) {
+			defaultMatchResources(obj.Spec.MatchResources)
+		},
+		Storage: api.Storage{
+			Prefix: "mutatingadmissionpolicybindings",
+			// kube-apiserver 1.36 still stores the previous version.
+			StorageVersion: admissionregistrationv1beta1.SchemeGroupVersion,
+		},
+		Create: api.CreateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{Validate: validation.Rules(mutatingBindingRules)},
+		Update: api.UpdateStrategy[*admissionv1.MutatingAdmissionPolicyBinding]{RequireResourceVersion: true, HasGeneration: true},
+		Table:  api.Table[*admissionv1.MutatingAdmissionPolicyBinding]{Columns: policyBindingColumns, Cells: mutatingAdmissionPolicyBindingCells},
+	})
+}
+
+func mutatingAdmissionPolicyBindingCells(b *admissionv1.MutatingAdmissionPolicyBinding) []any {
+	return []any{b.Name, b.Spec.PolicyName, paramCell(b.Spec.ParamRef), table.Age(b)}
+}

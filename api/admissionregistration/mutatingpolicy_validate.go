@@ -1,0 +1,86 @@
+package admissionregistration
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/miniapiserver/miniapiserver/api/expression"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+func mutatingPolicyRules(at *validation.Path, p *admissionv1.MutatingAdmissionPolicy) {
+	mutatingPolicyChanges(at, p, nil)
+}
+
+func mutatingPolicyChanges(at *validation.Path, is, was *admissionv1.MutatingAdmissionPolicy) {
+	at = at.Child("spec")
+	s := &is.Spec
+	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
+	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true, true}, unchanged)
+	if len(s.Mutations) == 0 {
+		at.Child("mutations").Required("mutations must contain at least one item")
+	}
+	validation.Each(at.Child("mutations"), s.Mutations, func(at *validation.Path, m *admissionv1.Mutation) { mutationRules(at, m, c) })
+	reinvocation := at.Child("reinvocationPolicy")
+	if s.ReinvocationPolicy == "" {
+		reinvocation.Required("")
+	} else {
+		validation.OneOf(reinvocation, s.ReinvocationPolicy, admissionv1.IfNeededReinvocationPolicy, admissionv1.NeverReinvocationPolicy)
+	}
+}
+
+// mutationRules validates a mutation: patchType names which one of applyConfiguration and
+// jsonPatch is set.
+func mutationRules(at *validation.Path, m *admissionv1.Mutation, c *expression.Compiler) {
+	apply, patch := at.Child("applyConfiguration"), at.Child("jsonPatch")
+	switch m.PatchType {
+	case admissionv1.PatchTypeApplyConfiguration:
+		if m.ApplyConfiguration == nil {
+			apply.Required("must be specified when patchType is ApplyConfiguration")
+		} else {
+			mutationExpression(apply, m.ApplyConfiguration.Expression, c, expression.ApplyConfiguration())
+		}
+		if m.JSONPatch != nil {
+			patch.Invalid("{jsonPatch}", "must not be specified when patchType is ApplyConfiguration")
+		}
+	case admissionv1.PatchTypeJSONPatch:
+		if m.JSONPatch == nil {
+			patch.Required("must be specified when patchType is JSONPatch")
+		} else {
+			mutationExpression(patch, m.JSONPatch.Expression, c, expression.Patches())
+		}
+		if m.ApplyConfiguration != nil {
+			apply.Invalid("{applyConfiguration}", "must not be specified when patchType is JSONPatch")
+		}
+	default:
+		validation.Enum(at.Child("patchType"), m.PatchType, admissionv1.PatchTypeApplyConfiguration, admissionv1.PatchTypeJSONPatch)
+	}
+}
+
+func mutationExpression(at *validation.Path, text string, c *expression.Compiler, results []*cel.Type) {
+	if strings.TrimSpace(text) == "" {
+		at.Child("expression").Required("expression is not specified")
+		return
+	}
+	validation.CELRules(at.Child("expression"), text, c.CompileMutation(text, results))
+}
+
+func mutatingBindingRules(at *validation.Path, b *admissionv1.MutatingAdmissionPolicyBinding) {
+	bindingRules(at.Child("spec"), b.Spec.PolicyName, b.Spec.ParamRef, b.Spec.MatchResources)
+	mutatingOperationRules(at.Child("spec").Child("matchResources"), b.Spec.MatchResources)
+}
+
+// mutatingOperationRules refuses DELETE, which has no object to change.
+func mutatingOperationRules(at *validation.Path, match *admissionv1.MatchResources) {
+	if match == nil {
+		return
+	}
+	for i := range match.ResourceRules {
+		for _, operation := range match.ResourceRules[i].Operations {
+			validation.OneOf(at.Child("resourceRules").Child("operations"), operation, admissionv1.OperationAll, admissionv1.Connect, admissionv1.Create, admissionv1.Update)
+		}
+	}
+}

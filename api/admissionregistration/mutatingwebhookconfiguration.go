@@ -1,0 +1,42 @@
+package admissionregistration
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// MutatingWebhookConfiguration describes the kind MutatingWebhookConfiguration, which
+// registers webhooks that change objects in requests.
+func MutatingWebhookConfiguration() *api.Resource {
+	return api.NewResource(api.Kind[*admissionv1.MutatingWebhookConfiguration]{
+		Names: api.Names{
+			Name: "mutatingwebhookconfigurations", Singular: "mutatingwebhookconfiguration", Kind: "MutatingWebhookConfiguration",
+			Categories: []string{"api-extensions"},
+		},
+		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
+			api.SameFields[admissionv1.MutatingWebhookConfiguration, admissionregistrationv1beta1.MutatingWebhookConfiguration](admissionregistrationv1beta1.SchemeGroupVersion)),
+		Default: defaultMutatingWebhooks,
+		Storage: api.Storage{Prefix: "mutatingwebhookconfigurations"},
+		Create:  api.CreateStrategy[*admissionv1.MutatingWebhookConfiguration]{ValidateOnCreate: validation.Rules(mutatingWebhookRules)},
+		Update:  api.UpdateStrategy[*admissionv1.MutatingWebhookConfiguration]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(mutatingWebhookChanges), HasGeneration: true},
+		Table:   api.Table[*admissionv1.MutatingWebhookConfiguration]{Columns: webhookColumns, Cells: mutatingWebhookCells},
+	})
+}
+
+// webhookColumns returns the printer columns of both kinds of webhook configurations.
+func webhookColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.NumberColumn("Webhooks", "Webhooks indicates the number of webhooks registered in this configuration"),
+		table.AgeColumn(),
+	}
+}
+
+func mutatingWebhookCells(c *admissionv1.MutatingWebhookConfiguration) []any {
+	return []any{c.Name, int64(len(c.Webhooks)), table.Age(c)}
+}

@@ -1,0 +1,62 @@
+package admissionregistration
+
+import (
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
+	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// ValidatingAdmissionPolicy describes the kind ValidatingAdmissionPolicy, which validates
+// requests by CEL expressions.
+func ValidatingAdmissionPolicy() *api.Resource {
+	return api.NewResource(api.Kind[*admissionv1.ValidatingAdmissionPolicy]{
+		Names: api.Names{
+			Name: "validatingadmissionpolicies", Singular: "validatingadmissionpolicy", Kind: "ValidatingAdmissionPolicy",
+			Categories: []string{"api-extensions"},
+		},
+		Versions: api.WithOlderVersions(api.Served(admissionv1.SchemeGroupVersion),
+			api.SameFields[admissionv1.ValidatingAdmissionPolicy, admissionregistrationv1beta1.ValidatingAdmissionPolicy](admissionregistrationv1beta1.SchemeGroupVersion),
+			api.SameFields[admissionv1.ValidatingAdmissionPolicy, admissionregistrationv1alpha1.ValidatingAdmissionPolicy](admissionregistrationv1alpha1.SchemeGroupVersion)),
+		Default: func(obj *admissionv1.ValidatingAdmissionPolicy) {
+			s := &obj.Spec
+			api.SetDefault(&s.FailurePolicy, admissionv1.Fail)
+			defaultMatchResources(s.MatchConstraints)
+		},
+		Storage: api.Storage{Prefix: "validatingadmissionpolicies"},
+		Create:  api.CreateStrategy[*admissionv1.ValidatingAdmissionPolicy]{ValidateOnCreate: validation.Rules(validatingPolicyRules)},
+		Update:  api.UpdateStrategy[*admissionv1.ValidatingAdmissionPolicy]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(validatingPolicyChanges), HasGeneration: true},
+		Status:  api.StatusStrategy[*admissionv1.ValidatingAdmissionPolicy]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*admissionv1.ValidatingAdmissionPolicy], ValidateUpdate: validation.Changes(validatingPolicyStatusRules)},
+		Fields:  api.Fields[*admissionv1.ValidatingAdmissionPolicy]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:   api.Table[*admissionv1.ValidatingAdmissionPolicy]{Columns: validatingAdmissionPolicyColumns, Cells: validatingAdmissionPolicyCells},
+	})
+}
+
+func validatingAdmissionPolicyColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.NumberColumn("Validations", "Validations indicates the number of validation rules defined in this configuration"),
+		paramKindColumn(),
+		table.AgeColumn(),
+	}
+}
+
+func validatingAdmissionPolicyCells(p *admissionv1.ValidatingAdmissionPolicy) []any {
+	return []any{p.Name, int64(len(p.Spec.Validations)), paramKindCell(p.Spec.ParamKind), table.Age(p)}
+}
+
+// paramKindColumn returns the column ParamKind of both kinds of policies.
+func paramKindColumn() metav1.TableColumnDefinition {
+	return table.TextColumn("ParamKind", "ParamKind specifies the kind of resources used to parameterize this policy")
+}
+
+func paramKindCell(k *admissionv1.ParamKind) string {
+	if k == nil {
+		return table.CellUnset
+	}
+	return k.APIVersion + "/" + k.Kind
+}

@@ -1,0 +1,167 @@
+package apiextensions
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// CustomResourceDefinitions is the resource name of CustomResourceDefinition.
+const CustomResourceDefinitions = "customresourcedefinitions"
+
+// CustomResourceDefinition describes the kind CustomResourceDefinition, which defines a
+// custom kind.
+func CustomResourceDefinition(now func() time.Time) *api.Resource {
+	return api.NewResource(api.Kind[*apiextensionsv1.CustomResourceDefinition]{
+		Names: api.Names{
+			Name: CustomResourceDefinitions, Singular: "customresourcedefinition", Kind: "CustomResourceDefinition",
+			ShortNames: []string{"crd", "crds"},
+			Categories: []string{"api-extensions"},
+		},
+		Versions: api.WithOlderVersions(api.Served(apiextensionsv1.SchemeGroupVersion), api.Version{
+			StoredOnly:   true,
+			GroupVersion: apiextensionsv1beta1.SchemeGroupVersion,
+			New:          func() api.Object { return &apiextensionsv1beta1.CustomResourceDefinition{} },
+			ToHub:        api.Converting(definitionFromV1beta1), FromHub: api.Converting(definitionToV1beta1),
+		}),
+		Default: func(obj *apiextensionsv1.CustomResourceDefinition) { definitionDefaults(obj) },
+		Storage: api.Storage{
+			Prefix:         "apiextensions.k8s.io/customresourcedefinitions",
+			StorageVersion: apiextensionsv1beta1.SchemeGroupVersion,
+			StoredAsJSON:   true,
+		},
+		Create: api.CreateStrategy[*apiextensionsv1.CustomResourceDefinition]{
+			PrepareForCreate: func(obj *apiextensionsv1.CustomResourceDefinition) {
+				addStoredVersion(obj)
+			},
+			AllowUnqualifiedFinalizers: true,
+			Validate:                   validation.Rules(definitionRules),
+			WarningsOnCreate:           api.OnCreate(definitionWarnings),
+		},
+		Update: api.UpdateStrategy[*apiextensionsv1.CustomResourceDefinition]{
+			RequireResourceVersion: true,
+			PrepareForUpdate: func(obj, _ *apiextensionsv1.CustomResourceDefinition) {
+				addStoredVersion(obj)
+			},
+			ValidateUpdate:           validation.Changes(definitionChanges),
+			ValidateUpdateIsComplete: true,
+			WarningsOnUpdate:         definitionWarnings,
+			HasGeneration:            true,
+		},
+		Status: api.StatusStrategy[*apiextensionsv1.CustomResourceDefinition]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*apiextensionsv1.CustomResourceDefinition]},
+		Delete: api.DeleteStrategy[*apiextensionsv1.CustomResourceDefinition]{
+			BeginDelete: func(obj *apiextensionsv1.CustomResourceDefinition) {
+				terminateDefinition(obj, now())
+			},
+			OnlyBegins: true,
+		},
+		Fields: api.Fields[*apiextensionsv1.CustomResourceDefinition]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+	})
+}
+
+func definitionDefaults(d *apiextensionsv1.CustomResourceDefinition) {
+	apiextensionsv1.SetDefaults_CustomResourceDefinition(d)
+	if c := d.Spec.Conversion; c != nil && c.Webhook != nil && c.Webhook.ClientConfig != nil && c.Webhook.ClientConfig.Service != nil {
+		apiextensionsv1.SetDefaults_ServiceReference(c.Webhook.ClientConfig.Service)
+	}
+}
+
+// addStoredVersion adds the storage version to status.storedVersions. Of several storage
+// versions, which validation refuses, it adds the first.
+func addStoredVersion(d *apiextensionsv1.CustomResourceDefinition) {
+	for _, v := range d.Spec.Versions {
+		if !v.Storage {
+			continue
+		}
+		if !slices.Contains(d.Status.StoredVersions, v.Name) {
+			d.Status.StoredVersions = append(slices.Clone(d.Status.StoredVersions), v.Name)
+		}
+		return
+	}
+}
+
+// definitionWarnings returns a warning for each unknown format that is new in the
+// definition.
+func definitionWarnings(obj, old *apiextensionsv1.CustomResourceDefinition) []string {
+	var before []string
+	if old != nil {
+		before = unknownFormats(old)
+	}
+	var out []string
+	for _, format := range unknownFormats(obj) {
+		if !slices.Contains(before, format) {
+			out = append(out, fmt.Sprintf("unrecognized format %q", format))
+		}
+	}
+	return out
+}
+
+func unknownFormats(d *apiextensionsv1.CustomResourceDefinition) []string {
+	var out []string
+	for i := range d.Spec.Versions {
+		if s := d.Spec.Versions[i].Schema; s != nil {
+			out = append(out, structural.UnknownFormats(s.OpenAPIV3Schema)...)
+		}
+	}
+	return out
+}
+
+// terminateDefinition marks a definition as terminating until its objects are deleted.
+func terminateDefinition(d *apiextensionsv1.CustomResourceDefinition, now time.Time) {
+	d.Status.Conditions = SetDefinitionCondition(slices.Clone(d.Status.Conditions), apiextensionsv1.CustomResourceDefinitionCondition{
+		Type: apiextensionsv1.Terminating, Status: apiextensionsv1.ConditionTrue, Reason: "InstanceDeletionPending",
+		Message: "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+	}, now)
+	if !slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		d.Finalizers = append(slices.Clone(d.Finalizers), apiextensionsv1.CustomResourceCleanupFinalizer)
+	}
+}
+
+// SetDefinitionCondition returns conditions with the condition of c's type replaced, or c
+// appended. The transition time stays unless the status changes.
+func SetDefinitionCondition(conditions []apiextensionsv1.CustomResourceDefinitionCondition, c apiextensionsv1.CustomResourceDefinitionCondition, now time.Time) []apiextensionsv1.CustomResourceDefinitionCondition {
+	c.LastTransitionTime = metav1.NewTime(now.UTC()).Rfc3339Copy()
+	for i := range conditions {
+		if conditions[i].Type != c.Type {
+			continue
+		}
+		if conditions[i].Status == c.Status {
+			c.LastTransitionTime = conditions[i].LastTransitionTime
+		}
+		conditions[i] = c
+		return conditions
+	}
+	return append(conditions, c)
+}
+
+// kube-apiserver stores definitions as v1beta1, which is shorter if all versions have the
+// same schema. The published packages convert by way of an internal type.
+
+func definitionFromV1beta1(stored *apiextensionsv1beta1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+	var between apiextensions.CustomResourceDefinition
+	old := stored.DeepCopy()
+	apiextensionsv1beta1.SetDefaults_CustomResourceDefinition(old) // preserveUnknownFields is true by default in v1beta1
+	if err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(old, &between, nil); err != nil {
+		return nil, err
+	}
+	out := &apiextensionsv1.CustomResourceDefinition{}
+	return out, apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(&between, out, nil)
+}
+
+func definitionToV1beta1(hub *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1beta1.CustomResourceDefinition, error) {
+	var between apiextensions.CustomResourceDefinition
+	if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(hub.DeepCopy(), &between, nil); err != nil {
+		return nil, err
+	}
+	out := &apiextensionsv1beta1.CustomResourceDefinition{}
+	return out, apiextensionsv1beta1.Convert_apiextensions_CustomResourceDefinition_To_v1beta1_CustomResourceDefinition(&between, out, nil)
+}

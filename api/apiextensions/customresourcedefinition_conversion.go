@@ -1,0 +1,125 @@
+package apiextensions
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// Validation of spec.conversion. Field paths are those of kube-apiserver's internal type,
+// which has the webhook fields beside the strategy.
+
+// conversionLeniency has the newer rules that an update may violate.
+type conversionLeniency struct{ versions, ca bool }
+
+// lenientConversion returns the newer rules that an update of was may violate. The CA
+// bundle must be valid once the definition is established, unless it was invalid before.
+func lenientConversion(was *definition) conversionLeniency {
+	l := conversionLeniency{ca: !isEstablished(was)}
+	w := webhookOf(was)
+	if w == nil {
+		return l
+	}
+	versions := w.ConversionReviewVersions
+	l.versions = len(versions) > 0 && !admissionregistration.Reviewable(versions)
+	l.ca = l.ca || w.ClientConfig != nil && len(w.ClientConfig.CABundle) > 0 && ValidatePEM(w.ClientConfig.CABundle) != nil
+	return l
+}
+
+func webhookOf(d *definition) *apiextensionsv1.WebhookConversion {
+	if d.Spec.Conversion == nil {
+		return nil
+	}
+	return d.Spec.Conversion.Webhook
+}
+
+func conversionRules(at *validation.Path, c *apiextensionsv1.CustomResourceConversion, lenient conversionLeniency) {
+	if c == nil {
+		return
+	}
+	validation.Enum(at.Child("strategy"), c.Strategy, apiextensionsv1.NoneConverter, apiextensionsv1.WebhookConverter)
+	var client *apiextensionsv1.WebhookClientConfig
+	var versions []string
+	if c.Webhook != nil {
+		client, versions = c.Webhook.ClientConfig, c.Webhook.ConversionReviewVersions
+	}
+	clientAt, versionsAt := at.Child("webhookClientConfig"), at.Child("conversionReviewVersions")
+	if c.Strategy == apiextensionsv1.WebhookConverter {
+		conversionClientRules(clientAt, client, lenient.ca)
+		admissionregistration.ReviewVersionRules(versionsAt, versions, lenient.versions, "")
+		return
+	}
+	const alone = "should not be set when strategy is not set to Webhook"
+	if client != nil {
+		clientAt.Forbidden(alone)
+	}
+	if len(versions) > 0 {
+		versionsAt.Forbidden(alone)
+	}
+}
+
+func conversionClientRules(at *validation.Path, c *apiextensionsv1.WebhookClientConfig, lenientCA bool) {
+	if c == nil {
+		at.Required("required when strategy is set to Webhook")
+		return
+	}
+	switch {
+	case (c.URL == nil) == (c.Service == nil):
+		at.Required("exactly one of url or service is required")
+	case c.URL != nil:
+		admissionregistration.WebhookURL(at.Child("url"), *c.URL)
+	default:
+		s := admissionv1.ServiceReference(*c.Service)
+		admissionregistration.WebhookService(at.Child("service"), &s)
+	}
+	if len(c.CABundle) > 0 && !lenientCA {
+		if err := ValidatePEM(c.CABundle); err != nil {
+			at.Child("caBundle").Invalid(c.CABundle, err.Error())
+		}
+	}
+}
+
+// ValidatePEM returns an error unless data contains a PEM certificate and all its
+// certificates can be parsed.
+func ValidatePEM(data []byte) error {
+	found := false
+	for rest := data; len(rest) > 0; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
+			continue
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("unable to load root certificates: %w", err)
+		}
+		found = true
+	}
+	if !found {
+		return errors.New("unable to load root certificates: data does not contain any valid RSA or ECDSA certificates")
+	}
+	return nil
+}
+
+// ValidateConversion returns an error if the CA bundle of the conversion webhook is
+// invalid: no object can be converted then, and the kind is not served.
+func ValidateConversion(d *definition) error {
+	w := webhookOf(d)
+	if w == nil || w.ClientConfig == nil || len(w.ClientConfig.CABundle) == 0 {
+		return nil
+	}
+	if err := ValidatePEM(w.ClientConfig.CABundle); err != nil {
+		at := field.NewPath("spec", "conversion", "webhook", "clientConfig", "caBundle")
+		return field.Invalid(at, w.ClientConfig.CABundle, err.Error())
+	}
+	return nil
+}

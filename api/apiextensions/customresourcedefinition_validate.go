@@ -1,0 +1,361 @@
+package apiextensions
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/miniapiserver/miniapiserver/api/custom/structural"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+type (
+	definition        = apiextensionsv1.CustomResourceDefinition
+	definitionVersion = apiextensionsv1.CustomResourceDefinitionVersion
+)
+
+// definitionRules validates a new definition.
+func definitionRules(at *validation.Path, d *definition) {
+	if d.Name != d.Spec.Names.Plural+"."+d.Spec.Group {
+		at.Child("metadata").Child("name").Invalid(d.Name, `must be spec.names.plural+"."+spec.group`)
+	}
+	definitionBodyRules(at, d, oldDefinition{lenient: conversionLeniency{ca: true}})
+	approvalRules(at, d)
+	if preservesUnknownFields(d) {
+		refusePreserveUnknownFields(at)
+	}
+}
+
+// oldDefinition has the facts of the old definition that relax the validation of an update.
+type oldDefinition struct {
+	lenient conversionLeniency
+	schemas []*apiextensionsv1.JSONSchemaProps
+	// bare: a version had no schema; loose: the schema of a version was not structural.
+	// Only definitions from before these rules can have such versions.
+	bare, loose bool
+	// manySelectable is the result of manySelectable.
+	manySelectable map[string]bool
+}
+
+func newOldDefinition(is, was *definition) oldDefinition {
+	e := oldDefinition{lenient: lenientConversion(was), manySelectable: manySelectable(is, was)}
+	for _, v := range was.Spec.Versions {
+		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+			e.bare = true
+			continue
+		}
+		if !preservesUnknownFields(was) || preservesUnknownFields(is) { // the same rules apply to the schema
+			e.schemas = append(e.schemas, v.Schema.OpenAPIV3Schema)
+		}
+		e.loose = e.loose || preservesUnknownFields(was) && !structural.IsStructural(v.Schema.OpenAPIV3Schema)
+	}
+	return e
+}
+
+// skipsCheck reports whether a schema need not be checked.
+func (e oldDefinition) skipsCheck(d *definition, s *apiextensionsv1.JSONSchemaProps) bool {
+	return e.has(s) || e.loose && preservesUnknownFields(d) && !structural.UsesExtensions(s)
+}
+
+// has reports whether the old definition had the schema. Checking a schema is expensive,
+// mainly because of its validation rules.
+func (e oldDefinition) has(s *apiextensionsv1.JSONSchemaProps) bool {
+	return slices.ContainsFunc(e.schemas, func(was *apiextensionsv1.JSONSchemaProps) bool { return equality.Semantic.DeepEqual(s, was) })
+}
+
+func definitionBodyRules(at *validation.Path, d *definition, was oldDefinition) {
+	definitionSpecRules(at.Child("spec"), d, was)
+	definitionNameRules(at.Child("status").Child("acceptedNames"), &d.Status.AcceptedNames)
+	storedVersionRules(at.Child("status").Child("storedVersions"), d)
+}
+
+func definitionChanges(at *validation.Path, is, was *definition) {
+	definitionBodyRules(at, is, newOldDefinition(is, was))
+	spec := at.Child("spec")
+	if isEstablished(was) {
+		validation.Immutable(spec.Child("scope"), is.Spec.Scope, was.Spec.Scope)
+		validation.Immutable(spec.Child("names").Child("kind"), is.Spec.Names.Kind, was.Spec.Names.Kind)
+	}
+	validation.Immutable(spec.Child("group"), is.Spec.Group, was.Spec.Group)
+	validation.Immutable(spec.Child("names").Child("plural"), is.Spec.Names.Plural, was.Spec.Names.Plural)
+	if approvalReason(is) != approvalReason(was) {
+		approvalRules(at, is)
+	}
+	if preservesUnknownFields(is) && !preservesUnknownFields(was) {
+		refusePreserveUnknownFields(at)
+	}
+}
+
+func isEstablished(d *definition) bool {
+	for _, c := range d.Status.Conditions {
+		if c.Type == apiextensionsv1.Established {
+			return c.Status == apiextensionsv1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// preserves reports whether the kind keeps unknown fields whatever its schemas are.
+func preservesUnknownFields(d *definition) bool { return d.Spec.PreserveUnknownFields }
+
+func refusePreserveUnknownFields(at *validation.Path) {
+	at.Child("spec").Child("preserveUnknownFields").Invalid(true,
+		"cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")
+}
+
+func definitionSpecRules(at *validation.Path, d *definition, was oldDefinition) {
+	s := &d.Spec
+	switch group := at.Child("group"); {
+	case s.Group == "":
+		group.Required("")
+	case len(utilvalidation.IsDNS1123Subdomain(s.Group)) > 0:
+		group.Invalid(s.Group, strings.Join(utilvalidation.IsDNS1123Subdomain(s.Group), ","))
+	case !strings.Contains(s.Group, "."):
+		group.Invalid(s.Group, "should be a domain with at least one dot")
+	}
+	validation.Enum(at.Child("scope"), s.Scope, apiextensionsv1.ClusterScoped, apiextensionsv1.NamespaceScoped)
+	same := sharedParts(s.Versions)
+	for i := range s.Versions {
+		v := &s.Versions[i]
+		if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
+			continue
+		}
+		switch at := at.Child("versions").Index(i).Child("schema").Child("openAPIV3Schema"); {
+		case !was.bare:
+			at.Required("")
+		case !preservesUnknownFields(d) && v.Served:
+			at.Required("because otherwise all fields are pruned")
+		}
+	}
+	if preservesUnknownFields(d) && hasDefaults(s.Versions) {
+		at.Child("preserveUnknownFields").Invalid(true, "must be false in order to use defaults in the schema")
+	}
+	c := versionCheck{status: hasStatus(s.Versions), settled: func(p *apiextensionsv1.JSONSchemaProps) bool { return was.skipsCheck(d, p) }, many: was.manySelectable}
+	definitionVersionRules(at, s.Versions, same, c)
+	names := at.Child("names")
+	validation.Required(names.Child("plural"), s.Names.Plural)
+	validation.Required(names.Child("singular"), s.Names.Singular)
+	validation.Required(names.Child("kind"), s.Names.Kind)
+	validation.Required(names.Child("listKind"), s.Names.ListKind)
+	definitionNameRules(names, &s.Names)
+	// kube-apiserver reports errors in shared parts at the top level of the spec.
+	c.schema, c.noSchema = "validation", "may only be set when validations.schema is included"
+	versionFieldRules(at, same, c)
+	if c := s.Conversion; c != nil && c.Strategy != apiextensionsv1.NoneConverter && preservesUnknownFields(d) {
+		at.Child("conversion").Child("strategy").Invalid(c.Strategy, "must be None if spec.preserveUnknownFields is true")
+	}
+	conversionRules(at.Child("conversion"), s.Conversion, was.lenient)
+}
+
+// parts has the fields that the internal type has either per version or once for all.
+type versionFields struct {
+	schema     *apiextensionsv1.CustomResourceValidation
+	sub        *apiextensionsv1.CustomResourceSubresources
+	columns    []apiextensionsv1.CustomResourceColumnDefinition
+	selectable []apiextensionsv1.SelectableField
+}
+
+func fieldsOfVersion(v *definitionVersion) versionFields {
+	return versionFields{v.Schema, v.Subresources, v.AdditionalPrinterColumns, v.SelectableFields}
+}
+
+// sharedBy returns the parts that are equal in all versions.
+func sharedParts(versions []definitionVersion) versionFields {
+	if len(versions) == 0 {
+		return versionFields{}
+	}
+	same := fieldsOfVersion(&versions[0])
+	for i := range versions {
+		v := fieldsOfVersion(&versions[i])
+		if !equality.Semantic.DeepEqual(v.schema, same.schema) {
+			same.schema = nil
+		}
+		if !equality.Semantic.DeepEqual(v.sub, same.sub) {
+			same.sub = nil
+		}
+		if !equality.Semantic.DeepEqual(v.columns, same.columns) {
+			same.columns = nil
+		}
+		if !equality.Semantic.DeepEqual(v.selectable, same.selectable) {
+			same.selectable = nil
+		}
+	}
+	return same
+}
+
+// without returns p without the shared parts.
+func (p versionFields) without(same versionFields) versionFields {
+	if same.schema != nil {
+		p.schema = nil
+	}
+	if same.sub != nil {
+		p.sub = nil
+	}
+	if same.columns != nil {
+		p.columns = nil
+	}
+	if same.selectable != nil {
+		p.selectable = nil
+	}
+	return p
+}
+
+func hasStatus(versions []definitionVersion) bool {
+	return slices.ContainsFunc(versions, func(v definitionVersion) bool { return v.Subresources != nil && v.Subresources.Status != nil })
+}
+
+func hasDefaults(versions []definitionVersion) bool {
+	return slices.ContainsFunc(versions, func(v definitionVersion) bool {
+		return v.Schema != nil && structural.HasDefaults(v.Schema.OpenAPIV3Schema)
+	})
+}
+
+// partsCheck has the parameters of validating the parts of one version, or the shared
+// parts.
+type versionCheck struct {
+	// schema is the name of the field that has the schema.
+	schema string
+	// noSchema is the error for selectable fields without a schema.
+	noSchema string
+	// status reports whether the status subresource is enabled.
+	status  bool
+	settled func(*apiextensionsv1.JSONSchemaProps) bool
+	many    map[string]bool
+	// version is the name of the version; empty for the parts of all versions.
+	version string
+}
+
+func definitionVersionRules(spec *validation.Path, versions []definitionVersion, same versionFields, c versionCheck) {
+	at := spec.Child("versions")
+	stored, names, twice := 0, map[string]bool{}, false
+	c.schema, c.noSchema = "schema", "may only be set when `version.schema.openAPIV3Schema` is not included"
+	for i := range versions {
+		v := &versions[i]
+		if v.Storage {
+			stored++
+		}
+		twice = twice || names[v.Name]
+		names[v.Name] = true
+		if faults := utilvalidation.IsDNS1035Label(v.Name); len(faults) > 0 {
+			at.Index(i).Child("name").Invalid(v.Name, strings.Join(faults, ","))
+		}
+		deprecationRules(at.Index(i).Child("deprecationWarning"), v)
+		c.version, c.status = v.Name, v.Subresources != nil && v.Subresources.Status != nil
+		versionFieldRules(at.Index(i), fieldsOfVersion(v).without(same), c)
+	}
+	if twice {
+		at.Invalid(internalVersions(versions, same), "must contain unique version names")
+	}
+	if stored != 1 {
+		at.Invalid(internalVersions(versions, same), "must have exactly one version marked as storage version")
+	}
+	if len(versions) > 0 && versions[0].Name != "" {
+		// The internal type repeats the name of the first version in spec.version.
+		if faults := utilvalidation.IsDNS1035Label(versions[0].Name); len(faults) > 0 {
+			spec.Child("version").Invalid(versions[0].Name, strings.Join(faults, ","))
+		}
+	}
+}
+
+// internalVersions converts versions to the internal type, which has shared parts
+// elsewhere.
+func internalVersions(versions []definitionVersion, same versionFields) any {
+	if versions == nil {
+		return versions // null, not an empty list
+	}
+	out := make([]apiextensions.CustomResourceDefinitionVersion, len(versions))
+	for i := range versions {
+		v := *versions[i].DeepCopy()
+		p := fieldsOfVersion(&v).without(same)
+		v.Schema, v.Subresources, v.AdditionalPrinterColumns, v.SelectableFields = p.schema, p.sub, p.columns, p.selectable
+		if err := apiextensionsv1.Convert_v1_CustomResourceDefinitionVersion_To_apiextensions_CustomResourceDefinitionVersion(&v, &out[i], nil); err != nil {
+			return versions
+		}
+	}
+	return out
+}
+
+func deprecationRules(at *validation.Path, v *definitionVersion) {
+	w := v.DeprecationWarning
+	switch {
+	case w == nil:
+		return
+	case !v.Deprecated:
+		at.Invalid(*w, "can only be set for deprecated versions")
+		return
+	case len(*w) > 256:
+		at.Invalid(*w, "must be <= 256 characters long")
+	case *w == "":
+		at.Invalid(*w, "must not be an empty string")
+	}
+	if i := strings.IndexFunc(*w, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
+		at.Invalid(*w, "must only contain printable UTF-8 characters; non-printable character found at index "+validation.FormatInteger(i))
+	}
+}
+
+// versionParts validates the parts of one version, or the shared parts.
+func versionFieldRules(at *validation.Path, p versionFields, c versionCheck) {
+	if p.schema != nil && p.schema.OpenAPIV3Schema != nil {
+		schemaRules(at.Child(c.schema).Child("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c.status, c.settled(p.schema.OpenAPIV3Schema))
+	}
+	if p.sub != nil && p.sub.Scale != nil {
+		scaleRules(at.Child("subresources").Child("scale"), p.sub.Scale)
+	}
+	validation.Each(at.Child("additionalPrinterColumns"), p.columns, columnRules)
+	switch at := at.Child("selectableFields"); {
+	case len(p.selectable) == 0:
+	case p.schema == nil || p.schema.OpenAPIV3Schema == nil:
+		at.Invalid("", c.noSchema)
+	default:
+		selectableRules(at, p.selectable, p.schema.OpenAPIV3Schema, c.many[c.version])
+	}
+}
+
+// rootKeywords are the keywords that the root of a schema may have with a status
+// subresource.
+var rootKeywords = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum", "MaxLength", "MinLength", "Pattern",
+	"MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
+	"XPreserveUnknownFields", "XValidations"}
+
+// schemaRules validates a schema. settled: the schema is unused, or was accepted before.
+func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, status, settled bool) {
+	if status {
+		v := reflect.ValueOf(s).Elem()
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			if v.Field(i).IsZero() {
+				continue
+			}
+			if name == "Type" && s.Type != "object" {
+				at.Child("type").Invalid(s.Type, `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`)
+				break
+			}
+			if !slices.Contains(rootKeywords, name) {
+				at.Invalid(internalSchema(s), "only "+"["+strings.Join(rootKeywords, " ")+"] fields are allowed at the root of the schema if the status subresource is enabled")
+				break
+			}
+		}
+	}
+	if s.Nullable {
+		at.Child("nullable").Forbidden("nullable cannot be true at the root")
+	}
+	if settled {
+		return
+	}
+	at.Add(structural.Check(s, at.ToField())...)
+}
+
+// internalSchema converts s to the type that kube-apiserver prints in error messages.
+func internalSchema(s *apiextensionsv1.JSONSchemaProps) any {
+	var out apiextensions.JSONSchemaProps
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(s.DeepCopy(), &out, nil); err != nil {
+		return s
+	}
+	return out
+}

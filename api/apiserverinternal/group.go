@@ -1,0 +1,15 @@
+// Package apiserverinternal describes StorageVersion, in which API servers record the
+// versions that they store.
+package apiserverinternal
+
+import (
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// Kinds returns the kinds of the group, made for the feature gates.
+func Kinds(_ features.Gates) []*api.Resource {
+	return []*api.Resource{
+		StorageVersion(),
+	}
+}

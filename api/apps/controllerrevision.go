@@ -1,0 +1,79 @@
+package apps
+
+import (
+	"encoding/json"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// ControllerRevision describes the kind ControllerRevision, which is an immutable snapshot
+// of state that a controller keeps for rollbacks.
+func ControllerRevision() *api.Resource {
+	return api.NewResource(api.Kind[*appsv1.ControllerRevision]{
+		Names:           api.Names{Name: "controllerrevisions", Singular: "controllerrevision", Kind: "ControllerRevision", Namespaced: true},
+		Versions:        api.Served(appsv1.SchemeGroupVersion),
+		RemovedVersions: api.RemovedVersions("apps/v1beta1", "apps/v1beta2"),
+		Storage:         api.Storage{Prefix: "controllerrevisions"},
+		Create:          api.CreateStrategy[*appsv1.ControllerRevision]{Validate: validation.Rules(revisionRules)},
+		Update:          api.UpdateStrategy[*appsv1.ControllerRevision]{ValidateUpdate: validation.Changes(revisionChanges), ValidateUpdateIsComplete: true, RevalidateMetadata: true},
+		Table:           api.Table[*appsv1.ControllerRevision]{Columns: controllerRevisionColumns, Cells: controllerRevisionCells},
+	})
+}
+
+func controllerRevisionColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Controller", "Controller of the object"),
+		table.TextColumn("Revision", table.Doc(appsv1.ControllerRevision{}, "revision")),
+		table.AgeColumn(),
+	}
+}
+
+func controllerRevisionCells(r *appsv1.ControllerRevision) []any {
+	return []any{r.Name, controllerCell(r), r.Revision, table.Age(r)}
+}
+
+// controllerCell returns the controller of an object in the form of kubectl arguments:
+// "daemonset.apps/a".
+func controllerCell(obj metav1.Object) string {
+	ref := metav1.GetControllerOfNoCopy(obj)
+	if ref == nil {
+		return table.CellNone
+	}
+	kind := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
+	return strings.ToLower(kind.String()) + "/" + ref.Name
+}
+
+func revisionRules(at *validation.Path, r *appsv1.ControllerRevision) {
+	revisionNumber(at, r)
+	if len(r.Data.Raw) > 0 {
+		var object map[string]any
+		if err := json.Unmarshal(r.Data.Raw, &object); err != nil || object == nil {
+			at.Child("data").Required("data must be a valid JSON object")
+		}
+	}
+}
+
+func revisionNumber(at *validation.Path, r *appsv1.ControllerRevision) {
+	if len(r.Data.Raw) == 0 && r.Data.Object == nil {
+		at.Child("data").Required("data is mandatory")
+	}
+	validation.NonNegative(at.Child("revision"), r.Revision)
+}
+
+// revisionChanges permits changes of the revision number, but not of the data.
+func revisionChanges(at *validation.Path, is, was *appsv1.ControllerRevision) {
+	revisionNumber(at, is)
+	if !equality.Semantic.DeepEqual(is.Data, was.Data) {
+		at.Child("data").Invalid(is.Data, apivalidation.FieldImmutableErrorMsg)
+	}
+}

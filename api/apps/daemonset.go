@@ -1,0 +1,213 @@
+package apps
+
+import (
+	"maps"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/api/workload"
+)
+
+// DaemonSet describes the kind DaemonSet, which runs a pod on each node.
+func DaemonSet() *api.Resource {
+	return api.NewResource(pod.WithPodTemplate(daemonSetTemplate, api.Kind[*appsv1.DaemonSet]{
+		Names: api.Names{
+			Name: "daemonsets", Singular: "daemonset", Kind: "DaemonSet",
+			ShortNames: []string{"ds"},
+			Categories: []string{"all"},
+			Namespaced: true,
+		},
+		Versions:         api.Served(appsv1.SchemeGroupVersion),
+		RemovedVersions:  api.RemovedVersions("apps/v1beta2", "extensions/v1beta1"),
+		Default:          defaultDaemonSet,
+		CompleteBookmark: func(obj *appsv1.DaemonSet) { setTemplateGeneration(obj, 0) },
+		Storage:          api.Storage{Prefix: "daemonsets"},
+		Create: api.CreateStrategy[*appsv1.DaemonSet]{
+			PrepareForCreate: func(obj *appsv1.DaemonSet) {
+				setTemplateGeneration(obj, max(1, templateGeneration(obj)))
+			},
+			Validate:         validation.Rules(daemonSetRules),
+			WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(daemonSetTemplate, "spec", "template")),
+		},
+		Update: api.UpdateStrategy[*appsv1.DaemonSet]{
+			PrepareForUpdate: func(obj, old *appsv1.DaemonSet) {
+				generation := templateGeneration(old)
+				if !equality.Semantic.DeepEqual(obj.Spec.Template, old.Spec.Template) {
+					generation++
+				}
+				setTemplateGeneration(obj, generation)
+			},
+			ValidateUpdate:           validation.Changes(daemonSetChanges),
+			ValidateUpdateIsComplete: true,
+			WarningsOnUpdate:         pod.TemplateWarnings(daemonSetTemplate, "spec", "template"),
+			HasGeneration:            true,
+		},
+		Status: api.StatusStrategy[*appsv1.DaemonSet]{
+			Served:           true,
+			PrepareForUpdate: func(obj, old *appsv1.DaemonSet) { setTemplateGeneration(obj, templateGeneration(old)) },
+			ValidateUpdate:   validation.Changes(daemonSetStatusChanges),
+		},
+		Fields: api.Fields[*appsv1.DaemonSet]{HiddenAnnotations: []string{appsv1.DeprecatedTemplateGeneration}},
+		Table:  api.Table[*appsv1.DaemonSet]{Columns: daemonSetColumns, Cells: daemonSetCells},
+	}))
+}
+
+func daemonSetTemplate(obj *appsv1.DaemonSet) *corev1.PodTemplateSpec {
+	return &obj.Spec.Template
+}
+
+// templateGeneration returns the number of changes of the pod template. It was a field of
+// older versions and is an annotation now, which clients cannot set.
+func templateGeneration(obj api.Object) int64 {
+	n, err := strconv.ParseInt(obj.GetAnnotations()[appsv1.DeprecatedTemplateGeneration], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func setTemplateGeneration(obj api.Object, generation int64) {
+	annotations := maps.Clone(obj.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[appsv1.DeprecatedTemplateGeneration] = strconv.FormatInt(generation, 10)
+	obj.SetAnnotations(annotations)
+}
+
+func defaultDaemonSet(obj *appsv1.DaemonSet) {
+	// The annotation is set before managedFields are tracked, so that the writer owns it.
+	if _, ok := obj.GetAnnotations()[appsv1.DeprecatedTemplateGeneration]; !ok {
+		setTemplateGeneration(obj, 0)
+	}
+	s := &obj.Spec
+	pod.DefaultTemplate(&s.Template)
+	api.SetDefault(&s.RevisionHistoryLimit, 10)
+	if s.UpdateStrategy.Type == "" {
+		s.UpdateStrategy.Type = appsv1.RollingUpdateDaemonSetStrategyType
+	}
+	if s.UpdateStrategy.Type != appsv1.RollingUpdateDaemonSetStrategyType {
+		return
+	}
+	if s.UpdateStrategy.RollingUpdate == nil {
+		s.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{}
+	}
+	api.SetDefault(&s.UpdateStrategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+	api.SetDefault(&s.UpdateStrategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+}
+
+func daemonSetColumns() []metav1.TableColumnDefinition {
+	status := appsv1.DaemonSetStatus{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.NumberColumn("Desired", table.Doc(status, "desiredNumberScheduled")),
+		table.NumberColumn("Current", table.Doc(status, "currentNumberScheduled")),
+		table.NumberColumn("Ready", table.Doc(status, "numberReady")),
+		table.NumberColumn("Up-to-date", table.Doc(status, "updatedNumberScheduled")),
+		table.NumberColumn("Available", table.Doc(status, "numberAvailable")),
+		table.TextColumn("Node Selector", table.Doc(corev1.PodSpec{}, "nodeSelector")),
+		table.AgeColumn(),
+		table.Wide(table.ContainersColumn()),
+		table.Wide(table.ImagesColumn()),
+		table.Wide(table.TextColumn("Selector", table.Doc(appsv1.DaemonSetSpec{}, "selector"))),
+	}
+}
+
+func daemonSetCells(d *appsv1.DaemonSet) []any {
+	pod, s := &d.Spec.Template.Spec, &d.Status
+	names, images := table.ContainerCells(pod.Containers)
+	return []any{
+		d.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady),
+		int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable), labels.FormatLabels(pod.NodeSelector), table.Age(d),
+		names, images, metav1.FormatLabelSelector(d.Spec.Selector),
+	}
+}
+
+func daemonSetRules(at *validation.Path, d *appsv1.DaemonSet) {
+	daemonSetSpecRules(at.Child("spec"), &d.Spec, nil)
+}
+
+func daemonSetChanges(at *validation.Path, is, was *appsv1.DaemonSet) {
+	spec := at.Child("spec")
+	validation.Immutable(spec.Child("selector"), is.Spec.Selector, was.Spec.Selector)
+	daemonSetSpecRules(spec, &is.Spec, &was.Spec)
+}
+
+func daemonSetSpecRules(at *validation.Path, s, was *appsv1.DaemonSetSpec) {
+	if was == nil {
+		was = &appsv1.DaemonSetSpec{}
+	}
+	template, selector := at.Child("template"), at.Child("selector")
+	// A missing selector is refused because it matches nothing.
+	validation.LenientSelectorRules(selector, s.Selector, workload.HasInvalidSelectorValues(was.Selector))
+	if parsed, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil && !parsed.Matches(labels.Set(s.Template.Labels)) {
+		template.Child("metadata").Child("labels").Invalid(s.Template.Labels, workload.SelectorMismatch)
+	}
+	if s.Selector != nil && len(s.Selector.MatchLabels)+len(s.Selector.MatchExpressions) == 0 {
+		selector.Invalid(s.Selector, "empty selector is invalid for daemonset")
+	}
+	pod.TemplateRules(template, &s.Template, &was.Template)
+	workload.RequireRestartAlways(template.Child("spec"), &s.Template.Spec)
+	workload.ForbidActiveDeadline(template.Child("spec"), &s.Template.Spec, "DaemonSet")
+	validation.NonNegative(at.Child("minReadySeconds"), s.MinReadySeconds)
+	daemonStrategyRules(at.Child("updateStrategy"), &s.UpdateStrategy)
+	validation.OptionalNonNegative(at.Child("revisionHistoryLimit"), s.RevisionHistoryLimit)
+}
+
+func daemonStrategyRules(at *validation.Path, s *appsv1.DaemonSetUpdateStrategy) {
+	switch s.Type {
+	case appsv1.OnDeleteDaemonSetStrategyType:
+	case appsv1.RollingUpdateDaemonSetStrategyType:
+		if s.RollingUpdate == nil {
+			at.Child("rollingUpdate").Required("")
+			return
+		}
+		daemonRollingRules(at.Child("rollingUpdate"), s.RollingUpdate)
+	default:
+		validation.NotSupported(at, s, appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType)
+	}
+}
+
+// daemonRollingRules requires that exactly one of maxUnavailable and maxSurge is non-zero.
+func daemonRollingRules(at *validation.Path, r *appsv1.RollingUpdateDaemonSet) {
+	unavailable, surge := at.Child("maxUnavailable"), at.Child("maxSurge")
+	if r.MaxUnavailable != nil {
+		workload.NumberOrPercent(unavailable, *r.MaxUnavailable)
+	}
+	if r.MaxSurge != nil {
+		workload.NumberOrPercent(surge, *r.MaxSurge)
+	}
+	if r.MaxUnavailable != nil {
+		workload.PercentAtMost100(unavailable, *r.MaxUnavailable)
+	}
+	if r.MaxSurge != nil {
+		workload.PercentAtMost100(surge, *r.MaxSurge)
+	}
+	switch away, more := !workload.IsZeroOrZeroPercent(r.MaxUnavailable), !workload.IsZeroOrZeroPercent(r.MaxSurge); {
+	case away && more:
+		surge.Invalid(r.MaxSurge, "may not be set when maxUnavailable is non-zero")
+	case !away && !more:
+		unavailable.Required("cannot be 0 when maxSurge is 0")
+	}
+}
+
+func daemonSetStatusChanges(at *validation.Path, is, was *appsv1.DaemonSet) {
+	status, s := at.Child("status"), &is.Status
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "currentNumberScheduled", Value: s.CurrentNumberScheduled}, workload.PodCount{Name: "numberMisscheduled", Value: s.NumberMisscheduled},
+		workload.PodCount{Name: "desiredNumberScheduled", Value: s.DesiredNumberScheduled}, workload.PodCount{Name: "numberReady", Value: s.NumberReady})
+	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "updatedNumberScheduled", Value: s.UpdatedNumberScheduled}, workload.PodCount{Name: "numberAvailable", Value: s.NumberAvailable},
+		workload.PodCount{Name: "numberUnavailable", Value: s.NumberUnavailable})
+	validation.OptionalNonNegative(status.Child("collisionCount"), s.CollisionCount)
+	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, was.Status.CollisionCount)
+}

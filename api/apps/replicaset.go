@@ -1,0 +1,123 @@
+package apps
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/autoscaling/scale"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/api/workload"
+)
+
+// ReplicaSet describes the kind ReplicaSet, which runs replicas of a pod.
+func ReplicaSet() *api.Resource {
+	return api.NewResource(pod.WithPodTemplate(replicaSetTemplate, api.Kind[*appsv1.ReplicaSet]{
+		Names: api.Names{
+			Name: "replicasets", Singular: "replicaset", Kind: "ReplicaSet",
+			ShortNames: []string{"rs"},
+			Categories: []string{"all"},
+			Namespaced: true,
+		},
+		Versions:         api.Served(appsv1.SchemeGroupVersion),
+		RemovedVersions:  api.RemovedVersions("apps/v1beta2", "extensions/v1beta1"),
+		Default:          defaultReplicaSet,
+		CompleteBookmark: func(obj *appsv1.ReplicaSet) { obj.Spec.Replicas = new(int32) },
+		Storage:          api.Storage{Prefix: "replicasets"},
+		Create: api.CreateStrategy[*appsv1.ReplicaSet]{
+			Validate:         validation.Rules(replicaSetRules),
+			WarningsOnCreate: api.OnCreate(pod.TemplateWarnings(replicaSetTemplate, "spec", "template")),
+		},
+		Update: api.UpdateStrategy[*appsv1.ReplicaSet]{
+			ValidateUpdate:           validation.Changes(replicaSetChanges),
+			ValidateUpdateIsComplete: true,
+			WarningsOnUpdate:         pod.TemplateWarnings(replicaSetTemplate, "spec", "template"),
+			HasGeneration:            true,
+		},
+		Status:       api.StatusStrategy[*appsv1.ReplicaSet]{Served: true, ValidateUpdate: validation.Changes(replicaSetStatusChanges)},
+		Subresources: []*api.Subresource{scaleReplicaSet()},
+		Table:        api.Table[*appsv1.ReplicaSet]{Columns: replicaSetColumns, Cells: replicaSetCells},
+	}))
+}
+
+func replicaSetTemplate(obj *appsv1.ReplicaSet) *corev1.PodTemplateSpec {
+	return &obj.Spec.Template
+}
+
+func defaultReplicaSet(obj *appsv1.ReplicaSet) {
+	s := &obj.Spec
+	pod.DefaultTemplate(&s.Template)
+	api.SetDefault(&s.Replicas, 1)
+}
+
+// scaleReplicaSet returns the scale subresource of ReplicaSet.
+func scaleReplicaSet() *api.Subresource {
+	return scale.New(scale.Replicas[*appsv1.ReplicaSet]{
+		Replicas: map[string]string{"apps/v1": scale.ReplicasPath, "apps/v1beta2": scale.ReplicasPath},
+		Wanted:   func(obj *appsv1.ReplicaSet) **int32 { return &obj.Spec.Replicas },
+		Current:  func(obj *appsv1.ReplicaSet) int32 { return obj.Status.Replicas },
+		Selector: func(obj *appsv1.ReplicaSet) (string, error) { return scale.SelectorText(obj.Spec.Selector) },
+	})
+}
+
+func replicaSetColumns() []metav1.TableColumnDefinition {
+	return table.ReplicaColumns(appsv1.ReplicaSetSpec{}, appsv1.ReplicaSetStatus{})
+}
+
+func replicaSetCells(s *appsv1.ReplicaSet) []any {
+	names, images := table.ContainerCells(s.Spec.Template.Spec.Containers)
+	return []any{
+		s.Name, int64(table.ValueOrZero(s.Spec.Replicas)), int64(s.Status.Replicas), int64(s.Status.ReadyReplicas), table.Age(s),
+		names, images, metav1.FormatLabelSelector(s.Spec.Selector),
+	}
+}
+
+func replicaSetRules(at *validation.Path, r *appsv1.ReplicaSet) {
+	replicaSetSpecRules(at.Child("spec"), &r.Spec, nil)
+}
+
+func replicaSetChanges(at *validation.Path, is, was *appsv1.ReplicaSet) {
+	spec := at.Child("spec")
+	replicaSetSpecRules(spec, &is.Spec, &was.Spec)
+	validation.Immutable(spec.Child("selector"), is.Spec.Selector, was.Spec.Selector)
+}
+
+func replicaSetSpecRules(at *validation.Path, s, was *appsv1.ReplicaSetSpec) {
+	if was == nil {
+		was = &appsv1.ReplicaSetSpec{}
+	}
+	validation.NonNegative(at.Child("replicas"), *s.Replicas)
+	validation.NonNegative(at.Child("minReadySeconds"), s.MinReadySeconds)
+	workload.PodSelectorRules(at.Child("selector"), s.Selector, "empty selector is invalid for deployment")
+	if !replicatedPodRules(at.Child("template"), s, &was.Template) {
+		at.Child("selector").Invalid(s.Selector, "invalid label selector")
+	}
+}
+
+// replicatedPodRules validates the pods of a ReplicaSet or a Deployment, and reports
+// whether the selector is valid.
+func replicatedPodRules(at *validation.Path, s *appsv1.ReplicaSetSpec, was *corev1.PodTemplateSpec) bool {
+	if !workload.SelectorMatchesTemplate(at, s.Selector, &s.Template) {
+		return false
+	}
+	pod.TemplateRules(at, &s.Template, was)
+	workload.RequireRestartAlways(at.Child("spec"), &s.Template.Spec)
+	workload.ForbidActiveDeadline(at.Child("spec"), &s.Template.Spec, "ReplicaSet")
+	return true
+}
+
+func replicaSetStatusChanges(at *validation.Path, is, _ *appsv1.ReplicaSet) {
+	status, s := at.Child("status"), &is.Status
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
+	if s.TerminatingReplicas != nil {
+		validation.NonNegative(status.Child("terminatingReplicas"), *s.TerminatingReplicas)
+	}
+	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.ReadyReplicas, workload.MoreThanReady, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+}

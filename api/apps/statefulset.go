@@ -1,0 +1,295 @@
+package apps
+
+import (
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/autoscaling/scale"
+	"github.com/miniapiserver/miniapiserver/api/core/claim"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/api/workload"
+)
+
+// StatefulSet describes the kind StatefulSet, which runs pods with stable names and
+// storage.
+func StatefulSet() *api.Resource {
+	return api.NewResource(pod.WithPodTemplate(statefulSetTemplate, api.Kind[*appsv1.StatefulSet]{
+		Names: api.Names{
+			Name: "statefulsets", Singular: "statefulset", Kind: "StatefulSet",
+			ShortNames: []string{"sts"},
+			Categories: []string{"all"},
+			Namespaced: true,
+		},
+		Versions:         api.Served(appsv1.SchemeGroupVersion),
+		RemovedVersions:  api.RemovedVersions("apps/v1beta1", "apps/v1beta2"),
+		Default:          defaultStatefulSet,
+		CompleteBookmark: func(obj *appsv1.StatefulSet) { obj.Spec.Replicas = new(int32) },
+		Storage:          api.Storage{Prefix: "statefulsets"},
+		Create: api.CreateStrategy[*appsv1.StatefulSet]{
+			PrepareForCreate: func(obj *appsv1.StatefulSet) { dropMaxUnavailable(obj, nil) },
+			ValidateName:     validation.LabelName,
+			Validate:         validation.Rules(statefulSetRules),
+			WarningsOnCreate: api.OnCreate(statefulSetWarnings),
+		},
+		Update: api.UpdateStrategy[*appsv1.StatefulSet]{
+			PrepareForUpdate:         dropMaxUnavailable,
+			ValidateUpdate:           validation.Changes(statefulSetChanges),
+			ValidateUpdateIsComplete: true,
+			WarningsOnUpdate:         statefulSetWarnings,
+			HasGeneration:            true,
+		},
+		Status:       api.StatusStrategy[*appsv1.StatefulSet]{Served: true, ValidateUpdate: validation.Changes(statefulSetStatusChanges)},
+		Subresources: []*api.Subresource{scaleStatefulSet()},
+		Table:        api.Table[*appsv1.StatefulSet]{Columns: statefulSetColumns, Cells: statefulSetCells},
+	}))
+}
+
+func statefulSetTemplate(obj *appsv1.StatefulSet) *corev1.PodTemplateSpec {
+	return &obj.Spec.Template
+}
+
+func defaultStatefulSet(obj *appsv1.StatefulSet) {
+	s := &obj.Spec
+	pod.DefaultTemplate(&s.Template)
+	api.SetDefault(&s.Replicas, 1)
+	api.SetDefault(&s.RevisionHistoryLimit, 10)
+	if s.PodManagementPolicy == "" {
+		s.PodManagementPolicy = appsv1.OrderedReadyPodManagement
+	}
+	if s.PersistentVolumeClaimRetentionPolicy == nil {
+		s.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{}
+	}
+	if p := s.PersistentVolumeClaimRetentionPolicy; p.WhenDeleted == "" {
+		p.WhenDeleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+	}
+	if p := s.PersistentVolumeClaimRetentionPolicy; p.WhenScaled == "" {
+		p.WhenScaled = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
+	}
+	for i := range s.VolumeClaimTemplates {
+		claim.DefaultClaim(&s.VolumeClaimTemplates[i])
+		if is, want := &s.VolumeClaimTemplates[i].TypeMeta, (metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}); *is != want {
+			*is = want
+		}
+	}
+	u := &s.UpdateStrategy
+	if u.Type == "" {
+		u.Type = appsv1.RollingUpdateStatefulSetStrategyType
+		api.SetDefault(&u.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+	}
+	if u.Type == appsv1.RollingUpdateStatefulSetStrategyType && u.RollingUpdate != nil {
+		api.SetDefault(&u.RollingUpdate.Partition, 0)
+	}
+}
+
+// dropMaxUnavailable removes the field of a feature that is disabled by default, unless the
+// stored object has it.
+func dropMaxUnavailable(obj, old *appsv1.StatefulSet) {
+	if old != nil {
+		if r := old.Spec.UpdateStrategy.RollingUpdate; r != nil && r.MaxUnavailable != nil {
+			return
+		}
+	}
+	if r := obj.Spec.UpdateStrategy.RollingUpdate; r != nil {
+		r.MaxUnavailable = nil
+	}
+}
+
+// scaleStatefulSet returns the scale subresource of StatefulSet.
+func scaleStatefulSet() *api.Subresource {
+	return scale.New(scale.Replicas[*appsv1.StatefulSet]{
+		Replicas: scale.AppsReplicasPaths(),
+		Wanted:   func(obj *appsv1.StatefulSet) **int32 { return &obj.Spec.Replicas },
+		Current:  func(obj *appsv1.StatefulSet) int32 { return obj.Status.Replicas },
+		Selector: func(obj *appsv1.StatefulSet) (string, error) { return scale.SelectorText(obj.Spec.Selector) },
+	})
+}
+
+func statefulSetColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Ready", "Number of the pod with ready state"),
+		table.AgeColumn(),
+		table.Wide(table.ContainersColumn()),
+		table.Wide(table.ImagesColumn()),
+	}
+}
+
+func statefulSetCells(s *appsv1.StatefulSet) []any {
+	names, images := table.ContainerCells(s.Spec.Template.Spec.Containers)
+	return []any{s.Name, table.Ratio(s.Status.ReadyReplicas, table.ValueOrZero(s.Spec.Replicas)), table.Age(s), names, images}
+}
+
+// immutableStatefulSetSpec is the error for a change of an immutable field of the spec.
+const immutableStatefulSetSpec = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', " +
+	"'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+
+func statefulSetRules(at *validation.Path, s *appsv1.StatefulSet) {
+	statefulSetSpecRules(at.Child("spec"), &s.Spec, statefulCheck{})
+}
+
+// statefulCheck has the parameters of validating the spec of a StatefulSet.
+type statefulCheck struct {
+	// was is the stored template, nil for a new object. Immutable fields are not validated
+	// on an update.
+	was *corev1.PodTemplateSpec
+	// anyTemplate: the template is not validated.
+	anyTemplate bool
+}
+
+func statefulSetChanges(at *validation.Path, is, was *appsv1.StatefulSet) {
+	// A stored spec may violate rules that were added later.
+	c := statefulCheck{was: &was.Spec.Template}
+	c.anyTemplate = len(validation.Check(func(at *validation.Path) { statefulSetSpecRules(at, &was.Spec, c) })) > 0
+	statefulSetSpecRules(at.Child("spec"), &is.Spec, c)
+	rest := is.Spec
+	rest.Replicas, rest.Template, rest.UpdateStrategy = was.Spec.Replicas, was.Spec.Template, was.Spec.UpdateStrategy
+	rest.MinReadySeconds, rest.Ordinals = was.Spec.MinReadySeconds, was.Spec.Ordinals
+	rest.RevisionHistoryLimit = was.Spec.RevisionHistoryLimit
+	rest.PersistentVolumeClaimRetentionPolicy = was.Spec.PersistentVolumeClaimRetentionPolicy
+	if !equality.Semantic.DeepEqual(rest, was.Spec) {
+		at.Child("spec").Forbidden(immutableStatefulSetSpec)
+	}
+}
+
+func statefulSetSpecRules(at *validation.Path, s *appsv1.StatefulSetSpec, c statefulCheck) {
+	switch s.PodManagementPolicy {
+	case "":
+		at.Child("podManagementPolicy").Required("")
+	case appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
+	default:
+		at.Child("podManagementPolicy").Invalid(s.PodManagementPolicy,
+			fmt.Sprintf("must be '%s' or '%s'", appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement))
+	}
+	statefulStrategyRules(at.Child("updateStrategy"), &s.UpdateStrategy)
+	if p := s.PersistentVolumeClaimRetentionPolicy; p != nil {
+		at := at.Child("persistentVolumeClaimRetentionPolicy")
+		for _, f := range []struct {
+			name  string
+			value appsv1.PersistentVolumeClaimRetentionPolicyType
+		}{{"whenDeleted", p.WhenDeleted}, {"whenScaled", p.WhenScaled}} {
+			validation.OneOf(at.Child(f.name), f.value, appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
+		}
+	}
+	if c.was == nil {
+		for i := range s.VolumeClaimTemplates {
+			claim.ClaimSpecRules(at.Child("volumeClaimTemplates").Index(i).Child("spec"), &s.VolumeClaimTemplates[i].Spec)
+		}
+	}
+	validation.NonNegative(at.Child("replicas"), *s.Replicas)
+	validation.NonNegative(at.Child("minReadySeconds"), s.MinReadySeconds)
+	if s.Ordinals != nil {
+		validation.NonNegative(at.Child("ordinals").Child("start"), s.Ordinals.Start)
+	}
+	if c.was == nil {
+		validation.OptionalFormat(at.Child("serviceName"), s.ServiceName, validation.DNSLabel)
+	}
+	workload.PodSelectorRules(at.Child("selector"), s.Selector, "empty selector is invalid for statefulset")
+	template := at.Child("template")
+	if workload.SelectorMatchesTemplate(template, s.Selector, &s.Template) {
+		statefulTemplateRules(template, s, c)
+	} else {
+		at.Child("selector").Invalid(s.Selector, "")
+	}
+	workload.RequireRestartAlways(template.Child("spec"), &s.Template.Spec)
+	workload.ForbidActiveDeadline(template.Child("spec"), &s.Template.Spec, "StatefulSet")
+}
+
+// statefulTemplateRules validates the template in the form that the controller uses, with
+// volumes for the claim templates.
+func statefulTemplateRules(at *validation.Path, s *appsv1.StatefulSetSpec, c statefulCheck) {
+	t := s.Template
+	t.Spec.Subdomain, t.Spec.Hostname, t.Spec.Volumes = "", "", withClaims(s)
+	if !c.anyTemplate {
+		pod.TemplateRules(at, &t, c.was)
+	}
+	validation.LabelRules(at.Child("labels"), t.Labels)
+	validation.AnnotationRules(at.Child("annotations"), t.Annotations)
+	pod.PodAnnotationRules(at.Child("annotations"), t.Annotations, &t.Spec)
+}
+
+// withClaims returns the volumes of the pods: one for each claim template, and the volumes
+// of the template with other names.
+func withClaims(s *appsv1.StatefulSetSpec) []corev1.Volume {
+	if len(s.VolumeClaimTemplates) == 0 {
+		return s.Template.Spec.Volumes
+	}
+	var volumes []corev1.Volume
+	has := func(name string) bool {
+		return slices.ContainsFunc(volumes, func(v corev1.Volume) bool { return v.Name == name })
+	}
+	for i := range s.VolumeClaimTemplates {
+		if name := s.VolumeClaimTemplates[i].Name; !has(name) {
+			volumes = append(volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name},
+			}})
+		}
+	}
+	claims := len(volumes)
+	for _, v := range s.Template.Spec.Volumes {
+		if !slices.ContainsFunc(volumes[:claims], func(c corev1.Volume) bool { return c.Name == v.Name }) {
+			volumes = append(volumes, v)
+		}
+	}
+	return volumes
+}
+
+func statefulStrategyRules(at *validation.Path, s *appsv1.StatefulSetUpdateStrategy) {
+	rolling := at.Child("rollingUpdate")
+	switch s.Type {
+	case "":
+		at.Required("")
+	case appsv1.OnDeleteStatefulSetStrategyType:
+		if s.RollingUpdate != nil {
+			rolling.Invalid(s.RollingUpdate, "only allowed for updateStrategy 'RollingUpdate'")
+		}
+	case appsv1.RollingUpdateStatefulSetStrategyType:
+		if r := s.RollingUpdate; r != nil {
+			validation.OptionalNonNegative(rolling.Child("partition"), r.Partition)
+			if r.MaxUnavailable != nil {
+				workload.NumberOrPercent(rolling.Child("maxUnavailable"), *r.MaxUnavailable)
+				if workload.IsZeroOrZeroPercent(r.MaxUnavailable) {
+					rolling.Child("maxUnavailable").Invalid(*r.MaxUnavailable, "cannot be 0")
+				}
+				workload.PercentAtMost100(rolling.Child("maxUnavailable"), *r.MaxUnavailable)
+			}
+		}
+	default:
+		at.Invalid(*s, "must be 'RollingUpdate' or 'OnDelete'")
+	}
+}
+
+func statefulSetStatusChanges(at *validation.Path, is, was *appsv1.StatefulSet) {
+	status, s := at.Child("status"), &is.Status
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "currentReplicas", Value: s.CurrentReplicas},
+		workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
+	validation.OptionalNonNegative(status.Child("collisionCount"), s.CollisionCount)
+	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll, workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "currentReplicas", Value: s.CurrentReplicas},
+		workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.ReadyReplicas, "cannot be greater than status.readyReplicas", workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, was.Status.CollisionCount)
+}
+
+func statefulSetWarnings(obj, old *appsv1.StatefulSet) []string {
+	s := &obj.Spec
+	return validation.Warn(func(at *validation.Path) {
+		spec := at.Child("spec")
+		if api.Edited(obj, old) {
+			pod.PodSpecWarnings(spec.Child("template"), &s.Template.ObjectMeta, &s.Template.Spec, true)
+		}
+		for i := range s.VolumeClaimTemplates {
+			claim.ClaimSpecWarnings(spec.Child("volumeClaimTemplates").Index(i).Child("Spec"), &s.VolumeClaimTemplates[i].Spec)
+		}
+		if n := s.RevisionHistoryLimit; n != nil && *n < 0 {
+			spec.Child("revisionHistoryLimit").Warn("a negative value retains all historical revisions; a value >= 0 is recommended")
+		}
+	})
+}

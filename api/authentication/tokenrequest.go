@@ -1,0 +1,74 @@
+package authentication
+
+import (
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// TokenRequest describes the subresource serviceaccounts/token, which issues a token.
+func TokenRequest() *api.Subresource {
+	return api.NewPosting(api.Posting[*corev1.ServiceAccount, *authenticationv1.TokenRequest]{
+		Name: "token",
+		Kind: api.NewResource(api.Kind[*authenticationv1.TokenRequest]{
+			Names:    api.Names{Name: "tokenrequests", Singular: "tokenrequest", Kind: "TokenRequest", Namespaced: true},
+			Versions: api.Served(authenticationv1.SchemeGroupVersion),
+			Default:  func(obj *authenticationv1.TokenRequest) { defaultTokenRequest(obj) },
+			Create:   api.CreateStrategy[*authenticationv1.TokenRequest]{Validate: validation.Rules(tokenLifetimeRules)},
+		}),
+		KeepsSystemFields: true, // checkTokenRequest compares the uid
+		Check:             checkTokenRequest,
+		Source:            "tokenrequests",
+	})
+}
+
+// checkTokenRequest validates that name and UID in the request, if any, are those of the
+// service account, and sets them otherwise.
+func checkTokenRequest(p *api.Posted, r *authenticationv1.TokenRequest) error {
+	kind := authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind()
+	if r.Name != "" && r.Name != p.Name {
+		return apierrors.NewInvalid(kind, p.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "name"), r.Name, "must match the service account name if specified")})
+	}
+	account, err := p.Object()
+	if err != nil {
+		return err
+	}
+	if r.UID != "" && r.UID != account.GetUID() {
+		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, p.Name, fmt.Errorf(
+			"the UID in the token request (%s) does not match the UID of the service account (%s)", r.UID, account.GetUID()))
+	}
+	r.Name, r.UID, r.Status = p.Name, account.GetUID(), authenticationv1.TokenRequestStatus{}
+	return nil
+}
+
+// Default and bounds of the lifetime of a token, in seconds.
+const (
+	defaultTokenLifetime = 60 * 60
+	minTokenLifetime     = 10 * 60
+	maxTokenLifetime     = 1 << 32
+)
+
+func defaultTokenRequest(r *authenticationv1.TokenRequest) {
+	if r.Spec.ExpirationSeconds == nil {
+		r.Spec.ExpirationSeconds = ptr.To[int64](defaultTokenLifetime)
+	}
+}
+
+func tokenLifetimeRules(at *validation.Path, r *authenticationv1.TokenRequest) {
+	lifetime := at.Child("spec").Child("expirationSeconds")
+	switch seconds := *r.Spec.ExpirationSeconds; {
+	case seconds < minTokenLifetime:
+		lifetime.Invalid(seconds, "may not specify a duration less than 10 minutes")
+	case seconds > maxTokenLifetime:
+		lifetime.Invalid(seconds, "may not specify a duration larger than 2^32 seconds")
+	}
+}

@@ -1,0 +1,95 @@
+package authorization
+
+import (
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// Rules of the reviews of access: what is asked is about a resource or about a
+// path, and nothing is said of the review itself.
+
+func subjectAccessReviewRules(at *validation.Path, r *authorizationv1.SubjectAccessReview) {
+	subjectAccessSpecRules(at.Child("spec"), &r.Spec)
+	refuseMetadata(at, r.ObjectMeta, metav1.ObjectMeta{}, "must be empty")
+}
+
+func selfSubjectAccessReviewRules(at *validation.Path, r *authorizationv1.SelfSubjectAccessReview) {
+	spec := at.Child("spec")
+	eitherAttributes(spec, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes)
+	validation.IfPresent(spec.Child("resourceAttributes"), r.Spec.ResourceAttributes, selectorAttributeRules)
+	refuseMetadata(at, r.ObjectMeta, metav1.ObjectMeta{}, "must be empty")
+}
+
+func localSubjectAccessReviewRules(at *validation.Path, r *authorizationv1.LocalSubjectAccessReview) {
+	subjectAccessSpecRules(at.Child("spec"), &r.Spec)
+	refuseMetadata(at, r.ObjectMeta, metav1.ObjectMeta{Namespace: r.Namespace}, "must be empty except for namespace")
+	if a := r.Spec.ResourceAttributes; a != nil && a.Namespace != r.Namespace {
+		at.Child("spec").Child("resourceAttributes").Child("namespace").Invalid(a.Namespace, "must match metadata.namespace")
+	}
+	if a := r.Spec.NonResourceAttributes; a != nil {
+		at.Child("spec").Child("nonResourceAttributes").Invalid(*a, "disallowed on this kind of request")
+	}
+}
+
+func subjectAccessSpecRules(at *validation.Path, s *authorizationv1.SubjectAccessReviewSpec) {
+	eitherAttributes(at, s.ResourceAttributes, s.NonResourceAttributes)
+	if s.User == "" && len(s.Groups) == 0 {
+		at.Child("user").Invalid(s.User, "at least one of user or group must be specified")
+	}
+	validation.IfPresent(at.Child("resourceAttributes"), s.ResourceAttributes, selectorAttributeRules)
+}
+
+// aboutOne: a question is about a resource or about a path.
+func eitherAttributes(at *validation.Path, resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) {
+	switch {
+	case resource != nil && path != nil:
+		at.Child("nonResourceAttributes").Invalid(*path, "cannot be specified in combination with resourceAttributes")
+	case resource == nil && path == nil:
+		at.Child("resourceAttributes").Invalid(path, "exactly one of nonResourceAttributes or resourceAttributes must be specified")
+	}
+}
+
+// noMetadata: a review is not kept, so that it needs no name. What the server
+// itself noted of its fields is no fault of the client.
+func refuseMetadata(at *validation.Path, is, allowed metav1.ObjectMeta, detail string) {
+	rest := is
+	rest.ManagedFields = nil
+	if !equality.Semantic.DeepEqual(rest, allowed) {
+		at.Child("metadata").Invalid(is, detail)
+	}
+}
+
+// selectedRules are for the selectors of what is asked: operators that are not
+// known are ignored later on, since they may come from a newer client.
+func selectorAttributeRules(at *validation.Path, a *authorizationv1.ResourceAttributes) {
+	if s := a.FieldSelector; s != nil {
+		at := at.Child("fieldSelector")
+		eitherSelectorForm(at, s.RawSelector, len(s.Requirements))
+		validation.Each(at.Child("requirements"), s.Requirements, func(at *validation.Path, r *metav1.FieldSelectorRequirement) {
+			at.Add(metavalidation.ValidateFieldSelectorRequirement(*r,
+				metavalidation.FieldSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, at.ToField())...)
+		})
+	}
+	if s := a.LabelSelector; s != nil {
+		at := at.Child("labelSelector")
+		eitherSelectorForm(at, s.RawSelector, len(s.Requirements))
+		validation.Each(at.Child("requirements"), s.Requirements, func(at *validation.Path, r *metav1.LabelSelectorRequirement) {
+			at.Add(metavalidation.ValidateLabelSelectorRequirement(*r,
+				metavalidation.LabelSelectorValidationOptions{AllowUnknownOperatorInRequirement: true}, at.ToField())...)
+		})
+	}
+}
+
+// oneForm: a selector is text or requirements.
+func eitherSelectorForm(at *validation.Path, raw string, requirements int) {
+	if raw != "" && requirements > 0 {
+		at.Child("rawSelector").Invalid(raw, "may not specified at the same time as requirements")
+	}
+	if raw == "" && requirements == 0 {
+		at.Child("requirements").Required("when " + at.ToField().String() + " is specified, requirements or rawSelector is required")
+	}
+}

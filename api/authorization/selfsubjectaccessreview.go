@@ -1,0 +1,23 @@
+package authorization
+
+import (
+	authorizationv1 "k8s.io/api/authorization/v1"
+	authorizationv1beta1 "k8s.io/api/authorization/v1beta1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// SelfSubjectAccessReview asks whether who asks may do something.
+func SelfSubjectAccessReview() *api.Resource {
+	return api.NewResource(api.Kind[*authorizationv1.SelfSubjectAccessReview]{
+		Names: api.Names{
+			Name: "selfsubjectaccessreviews", Singular: "selfsubjectaccessreview", Kind: "SelfSubjectAccessReview",
+			Verbs: []string{api.VerbCreate},
+		},
+		Versions: api.WithOlderVersions(api.Served(authorizationv1.SchemeGroupVersion),
+			api.SameFields[authorizationv1.SelfSubjectAccessReview, authorizationv1beta1.SelfSubjectAccessReview](authorizationv1beta1.SchemeGroupVersion)),
+		Create:  api.CreateStrategy[*authorizationv1.SelfSubjectAccessReview]{Validate: validation.Rules(selfSubjectAccessReviewRules)},
+		Virtual: &api.Virtual{Source: "selfsubjectaccessreviews"},
+	})
+}

@@ -1,0 +1,189 @@
+package autoscaling
+
+import (
+	"strconv"
+	"strings"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// defaultCPUUtilization is the target in percent of an autoscaler without metrics.
+const defaultCPUUtilization = 80
+
+// HorizontalPodAutoscaler describes the kind HorizontalPodAutoscaler, which scales replicas
+// by metrics.
+func HorizontalPodAutoscaler() *api.Resource {
+	return api.NewResource(api.Kind[*autoscalingv2.HorizontalPodAutoscaler]{
+		Names: api.Names{
+			Name: "horizontalpodautoscalers", Singular: "horizontalpodautoscaler", Kind: "HorizontalPodAutoscaler",
+			ShortNames: []string{"hpa"},
+			Categories: []string{"all"},
+			Namespaced: true,
+		},
+		Versions: []api.Version{
+			{GroupVersion: autoscalingv2.SchemeGroupVersion},
+			{
+				GroupVersion: autoscalingv1.SchemeGroupVersion,
+				New:          func() api.Object { return &autoscalingv1.HorizontalPodAutoscaler{} },
+				ToHub:        api.Converting(autoscalerFromV1), FromHub: api.Converting(autoscalerToV1),
+			},
+		},
+		Default: defaultAutoscaler,
+		Storage: api.Storage{Prefix: "horizontalpodautoscalers"},
+		Create:  api.CreateStrategy[*autoscalingv2.HorizontalPodAutoscaler]{ValidateOnCreate: validation.Rules(autoscalerRules)},
+		Update:  api.UpdateStrategy[*autoscalingv2.HorizontalPodAutoscaler]{ValidateUpdate: validation.Changes(autoscalerChanges), ValidateUpdateIsComplete: true},
+		Status:  api.StatusStrategy[*autoscalingv2.HorizontalPodAutoscaler]{Served: true, ValidateUpdate: validation.Changes(autoscalerStatusChanges)},
+		Table:   api.Table[*autoscalingv2.HorizontalPodAutoscaler]{Columns: autoscalerColumns, Cells: autoscalerCells},
+	})
+}
+
+func defaultAutoscaler(obj *autoscalingv2.HorizontalPodAutoscaler) {
+	s := &obj.Spec
+	api.SetDefault(&s.MinReplicas, 1)
+	if len(s.Metrics) == 0 {
+		s.Metrics = []autoscalingv2.MetricSpec{cpuMetric(defaultCPUUtilization)}
+	}
+	if s.Behavior != nil {
+		defaultBehavior(s.Behavior)
+	}
+}
+
+// cpuMetric returns the metric CPU utilization, the only one for which v1 has a field.
+func cpuMetric(utilization int32) autoscalingv2.MetricSpec {
+	return autoscalingv2.MetricSpec{
+		Type: autoscalingv2.ResourceMetricSourceType,
+		Resource: &autoscalingv2.ResourceMetricSource{
+			Name:   corev1.ResourceCPU,
+			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &utilization},
+		},
+	}
+}
+
+func autoscalerColumns() []metav1.TableColumnDefinition {
+	spec := autoscalingv2.HorizontalPodAutoscalerSpec{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Reference", table.Doc(spec, "scaleTargetRef")),
+		table.TextColumn("Targets", table.Doc(spec, "metrics")),
+		table.TextColumn("MinPods", table.Doc(spec, "minReplicas")),
+		table.TextColumn("MaxPods", table.Doc(spec, "maxReplicas")),
+		table.TextColumn("Replicas", table.Doc(autoscalingv2.HorizontalPodAutoscalerStatus{}, "currentReplicas")),
+		table.AgeColumn(),
+	}
+}
+
+func autoscalerCells(a *autoscalingv2.HorizontalPodAutoscaler) []any {
+	least := table.CellUnset
+	if n := a.Spec.MinReplicas; n != nil {
+		least = strconv.Itoa(int(*n))
+	}
+	return []any{
+		a.Name, a.Spec.ScaleTargetRef.Kind + "/" + a.Spec.ScaleTargetRef.Name,
+		metricsCell(a.Spec.Metrics, a.Status.CurrentMetrics), least, int64(a.Spec.MaxReplicas),
+		int64(a.Status.CurrentReplicas), table.Age(a),
+	}
+}
+
+// maxMetricsShown is the maximum number of metrics in a cell.
+const maxMetricsShown = 2
+
+// metricsCell returns the metrics with their targets. A metric has the same index in both
+// lists.
+func metricsCell(metrics []autoscalingv2.MetricSpec, measured []autoscalingv2.MetricStatus) string {
+	if len(metrics) == 0 {
+		return table.CellNone
+	}
+	var shown []string
+	for i := range metrics[:min(len(metrics), maxMetricsShown)] {
+		var status autoscalingv2.MetricStatus
+		if i < len(measured) {
+			status = measured[i]
+		}
+		shown = append(shown, metricCell(&metrics[i], &status))
+	}
+	text := strings.Join(shown, ", ")
+	if rest := len(metrics) - maxMetricsShown; rest > 0 {
+		text += " + " + strconv.Itoa(rest) + " more..."
+	}
+	return text
+}
+
+func metricCell(m *autoscalingv2.MetricSpec, s *autoscalingv2.MetricStatus) string {
+	current := currentValue(m.Type, s)
+	switch {
+	case m.Type == autoscalingv2.ExternalMetricSourceType && m.External != nil:
+		return valueCell(&m.External.Target, current)
+	case m.Type == autoscalingv2.ObjectMetricSourceType && m.Object != nil:
+		return valueCell(&m.Object.Target, current)
+	case m.Type == autoscalingv2.PodsMetricSourceType && m.Pods != nil:
+		return averageCell(&m.Pods.Target, current)
+	case m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil:
+		return string(m.Resource.Name) + ": " + resourceCell(&m.Resource.Target, current)
+	case m.Type == autoscalingv2.ContainerResourceMetricSourceType && m.ContainerResource != nil:
+		return string(m.ContainerResource.Name) + ": " + resourceCell(&m.ContainerResource.Target, current)
+	}
+	return "<unknown type>"
+}
+
+// currentValue returns the measured value; nil if its type differs from that of the target.
+func currentValue(of autoscalingv2.MetricSourceType, s *autoscalingv2.MetricStatus) *autoscalingv2.MetricValueStatus {
+	switch {
+	case of == autoscalingv2.ExternalMetricSourceType && s.External != nil:
+		return &s.External.Current
+	case of == autoscalingv2.ObjectMetricSourceType && s.Object != nil:
+		return &s.Object.Current
+	case of == autoscalingv2.PodsMetricSourceType && s.Pods != nil:
+		return &s.Pods.Current
+	case of == autoscalingv2.ResourceMetricSourceType && s.Resource != nil:
+		return &s.Resource.Current
+	case of == autoscalingv2.ContainerResourceMetricSourceType && s.ContainerResource != nil:
+		return &s.ContainerResource.Current
+	}
+	return nil
+}
+
+// valueCell returns the cell of a metric with one value for all pods, or an average.
+func valueCell(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
+	switch {
+	case target.AverageValue == nil && current == nil:
+		return table.CellUnknown + "/" + target.Value.String()
+	case target.AverageValue == nil:
+		return current.Value.String() + "/" + target.Value.String()
+	case current == nil || current.AverageValue == nil:
+		return table.CellUnknown + "/" + target.AverageValue.String() + " (avg)"
+	}
+	return averageCell(target, current) + " (avg)"
+}
+
+// averageCell returns the cell of a metric with a value for each pod.
+func averageCell(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
+	if current == nil {
+		return table.CellUnknown + "/" + target.AverageValue.String()
+	}
+	return current.AverageValue.String() + "/" + target.AverageValue.String()
+}
+
+// resourceCell returns the cell of a resource metric, as a quantity or as a percentage of
+// the requests.
+func resourceCell(target *autoscalingv2.MetricTarget, current *autoscalingv2.MetricValueStatus) string {
+	if target.AverageValue != nil {
+		return averageCell(target, current)
+	}
+	now, aim := table.CellUnknown, "<auto>"
+	if current != nil && current.AverageUtilization != nil {
+		now = percentText(*current.AverageUtilization)
+	}
+	if target.AverageUtilization != nil {
+		aim = percentText(*target.AverageUtilization)
+	}
+	return now + "/" + aim
+}
+
+func percentText(n int32) string { return strconv.Itoa(int(n)) + "%" }

@@ -1,0 +1,129 @@
+package scale
+
+import (
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+)
+
+// Replicas gives access to the fields of a kind with the Go type T that Scale shows.
+type Replicas[T api.Object] struct {
+	// Wanted returns the address of spec.replicas, Current the number of replicas in the
+	// status, Selector the label selector of the pods in string form.
+	Wanted   func(obj T) **int32
+	Current  func(obj T) int32
+	Selector func(obj T) (string, error)
+	// Replicas is the field path of the wanted replicas by apiVersion.
+	Replicas map[string]string
+}
+
+// AppsReplicasPaths returns the field paths of the replicas of kinds in apps, including
+// removed versions, in which managedFields of old objects may be.
+func AppsReplicasPaths() map[string]string {
+	return map[string]string{"apps/v1": ReplicasPath, "apps/v1beta1": ReplicasPath, "apps/v1beta2": ReplicasPath}
+}
+
+// ReplicasPath is the field path of the replicas of most kinds.
+const ReplicasPath = "spec.replicas"
+
+// New returns the subresource scale of a built-in kind.
+func New[T api.Object](of Replicas[T]) *api.Subresource {
+	return NewForAccessors(true, Accessors{
+		Replicas: of.Replicas,
+		Wanted: func(obj api.Object) (n int32, err error) {
+			if p := *of.Wanted(obj.(T)); p != nil {
+				n = *p
+			}
+			return n, nil
+		},
+		SetWanted: func(obj api.Object, n int32) error {
+			*of.Wanted(obj.(T)) = &n
+			return nil
+		},
+		Status: func(obj api.Object) (autoscalingv1.ScaleStatus, error) {
+			selector, err := of.Selector(obj.(T))
+			return autoscalingv1.ScaleStatus{Replicas: of.Current(obj.(T)), Selector: selector}, err
+		},
+	})
+}
+
+// Accessors gives access to the fields of a kind that Scale shows.
+type Accessors struct {
+	// Replicas is Subresource.Replicas.
+	Replicas map[string]string
+	// Wanted returns the wanted number of replicas and SetWanted sets it; Status returns the
+	// status of the Scale.
+	Wanted    func(obj api.Object) (int32, error)
+	SetWanted func(obj api.Object, n int32) error
+	Status    func(obj api.Object) (autoscalingv1.ScaleStatus, error)
+	// OwnRules: SetWanted and the validation of the kind restrict the number of replicas, so
+	// a negative number is not rejected before.
+	OwnRules bool
+	// Unreadable is Subresource.Unreadable.
+	Unreadable func(obj api.Object) error
+}
+
+// NewForAccessors returns the subresource scale of a kind that need not have a Go type.
+func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
+	return &api.Subresource{
+		Name: "scale", Verbs: api.ReadWrite(),
+		Replicas: of.Replicas, Unreadable: of.Unreadable,
+		Kind: api.NewResource(api.Kind[*autoscalingv1.Scale]{
+			Names:           api.Names{Name: "scale", Singular: "scale", Kind: "Scale", Namespaced: namespaced},
+			Versions:        api.Served(autoscalingv1.SchemeGroupVersion),
+			RemovedVersions: api.RemovedVersions("apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"),
+			Table:           api.Table[*autoscalingv1.Scale]{Columns: scaleColumns, Cells: scaleCells},
+		}),
+		View: func(obj api.Object) (api.Object, error) {
+			status, err := of.Status(obj)
+			if err != nil {
+				return nil, err
+			}
+			n, err := of.Wanted(obj)
+			return &autoscalingv1.Scale{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: obj.GetName(), Namespace: obj.GetNamespace(), UID: obj.GetUID(),
+					ResourceVersion: obj.GetResourceVersion(), CreationTimestamp: obj.GetCreationTimestamp(),
+				},
+				Spec: autoscalingv1.ScaleSpec{Replicas: n}, Status: status,
+			}, err
+		},
+		Change: func(obj, asked api.Object) (api.Object, error) {
+			n := asked.(*autoscalingv1.Scale).Spec.Replicas
+			if n < 0 && !of.OwnRules {
+				return nil, errors.NewInvalid(schema.GroupKind{Group: autoscalingv1.GroupName, Kind: "Scale"}, asked.GetName(), field.ErrorList{
+					field.Invalid(field.NewPath("spec", "replicas"), n, "must be greater than or equal to 0")})
+			}
+			return obj, of.SetWanted(obj, n)
+		},
+	}
+}
+
+// SelectorText returns a label selector in the string form of query parameters.
+func SelectorText(s *metav1.LabelSelector) (string, error) {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return "", err
+	}
+	return selector.String(), nil
+}
+
+func scaleColumns() []metav1.TableColumnDefinition {
+	name := table.NameColumn()
+	name.Format = "" // because no resource scales/NAME exists
+	return []metav1.TableColumnDefinition{
+		name,
+		table.NumberColumn("Desired", table.Doc(autoscalingv1.ScaleSpec{}, "replicas")),
+		table.NumberColumn("Available", table.Doc(autoscalingv1.ScaleStatus{}, "replicas")),
+		table.AgeColumn(),
+	}
+}
+
+func scaleCells(s *autoscalingv1.Scale) []any {
+	return []any{s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), table.Age(s)}
+}

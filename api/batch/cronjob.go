@@ -1,0 +1,195 @@
+package batch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata"
+
+	batchv1 "k8s.io/api/batch/v1"
+	batchv1beta1 "k8s.io/api/batch/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// CronJob describes the kind CronJob, which creates jobs on a schedule.
+func CronJob() *api.Resource {
+	return api.NewResource(pod.WithPodTemplate(cronJobTemplate, api.Kind[*batchv1.CronJob]{
+		Names: api.Names{
+			Name: "cronjobs", Singular: "cronjob", Kind: "CronJob",
+			ShortNames: []string{"cj"},
+			Categories: []string{"all"},
+			Namespaced: true,
+		},
+		Versions: api.WithOlderVersions(api.Served(batchv1.SchemeGroupVersion), api.SameFields[batchv1.CronJob, batchv1beta1.CronJob](batchv1beta1.SchemeGroupVersion)),
+		Default:  defaultCronJob,
+		Storage:  api.Storage{Prefix: "cronjobs"},
+		Create:   api.CreateStrategy[*batchv1.CronJob]{Validate: validation.Rules(newCronJobRules), WarningsOnCreate: api.OnCreate(cronJobWarnings)},
+		Update: api.UpdateStrategy[*batchv1.CronJob]{
+			ValidateUpdate:           validation.Changes(cronJobChanges),
+			ValidateUpdateIsComplete: true,
+			WarningsOnUpdate:         cronJobWarnings,
+			HasGeneration:            true,
+		},
+		Status: api.StatusStrategy[*batchv1.CronJob]{Served: true},
+		Table:  api.Table[*batchv1.CronJob]{Columns: cronJobColumns, Cells: cronJobCells},
+	}))
+}
+
+func cronJobTemplate(obj *batchv1.CronJob) *corev1.PodTemplateSpec {
+	return &obj.Spec.JobTemplate.Spec.Template
+}
+
+func defaultCronJob(obj *batchv1.CronJob) {
+	s := &obj.Spec
+	pod.DefaultTemplate(&s.JobTemplate.Spec.Template)
+	if s.ConcurrencyPolicy == "" {
+		s.ConcurrencyPolicy = batchv1.AllowConcurrent
+	}
+	api.SetDefault(&s.Suspend, false)
+	api.SetDefault(&s.SuccessfulJobsHistoryLimit, 3)
+	api.SetDefault(&s.FailedJobsHistoryLimit, 1)
+}
+
+func cronJobColumns() []metav1.TableColumnDefinition {
+	spec, status := batchv1.CronJobSpec{}, batchv1.CronJobStatus{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Schedule", table.Doc(spec, "schedule")),
+		table.TextColumn("Timezone", table.Doc(spec, "timeZone")),
+		table.BoolColumn("Suspend", table.Doc(spec, "suspend")),
+		table.NumberColumn("Active", table.Doc(status, "active")),
+		table.TextColumn("Last Schedule", table.Doc(status, "lastScheduleTime")),
+		table.AgeColumn(),
+		table.Wide(table.ContainersColumn()),
+		table.Wide(table.ImagesColumn()),
+		table.Wide(table.TextColumn("Selector", table.Doc(batchv1.JobSpec{}, "selector"))),
+	}
+}
+
+func cronJobCells(c *batchv1.CronJob) []any {
+	zone, suspended, last := table.CellNone, table.CellUnset, any(table.CellNone)
+	if c.Spec.TimeZone != nil {
+		zone = *c.Spec.TimeZone
+	}
+	if s := c.Spec.Suspend; s != nil {
+		// kube-apiserver prints a string, though the type of the column is boolean.
+		suspended = map[bool]string{true: "True", false: "False"}[*s]
+	}
+	if at := c.Status.LastScheduleTime; at != nil {
+		last = table.Elapsed{Since: at.Time}
+	}
+	job := &c.Spec.JobTemplate.Spec
+	names, images := table.ContainerCells(job.Template.Spec.Containers)
+	return []any{
+		c.Name, c.Spec.Schedule, zone, suspended, int64(len(c.Status.Active)), last, table.Age(c),
+		names, images, metav1.FormatLabelSelector(job.Selector),
+	}
+}
+
+// maxCronJobName leaves room for the suffix of eleven characters in the names of its jobs.
+const maxCronJobName = 52
+
+func newCronJobRules(at *validation.Path, c *batchv1.CronJob) {
+	cronJobSpecRules(at.Child("spec"), &c.Spec, nil)
+	if len(c.Name) > maxCronJobName {
+		at.Child("metadata").Child("name").Invalid(c.Name, "must be no more than 52 characters")
+	}
+}
+
+func cronJobChanges(at *validation.Path, is, was *batchv1.CronJob) {
+	cronJobSpecRules(at.Child("spec"), &is.Spec, &was.Spec)
+}
+
+func cronJobSpecRules(at *validation.Path, s, was *batchv1.CronJobSpec) {
+	if validation.Required(at.Child("schedule"), s.Schedule) {
+		scheduleRules(at.Child("schedule"), s, was)
+	}
+	validation.OptionalNonNegative(at.Child("startingDeadlineSeconds"), s.StartingDeadlineSeconds)
+	if s.TimeZone != nil && (was == nil || !equality.Semantic.DeepEqual(s.TimeZone, was.TimeZone)) {
+		timeZone(at.Child("timeZone"), *s.TimeZone)
+	}
+	validation.Enum(at.Child("concurrencyPolicy"), s.ConcurrencyPolicy, batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)
+	job, spec := &s.JobTemplate.Spec, at.Child("jobTemplate").Child("spec")
+	if was == nil {
+		jobSpecRules(spec, job, nil)
+	} else {
+		jobSpecRules(spec, job, &was.JobTemplate.Spec.Template)
+	}
+	if job.Selector != nil {
+		spec.Child("selector").Invalid(job.Selector, "`selector` will be auto-generated")
+	}
+	if job.ManualSelector != nil && *job.ManualSelector {
+		manual := spec.Child("manualSelector").ToField()
+		at.Add(field.NotSupported(manual, true, []string{"nil", "false"}))
+	}
+	validation.OptionalNonNegative(at.Child("successfulJobsHistoryLimit"), s.SuccessfulJobsHistoryLimit)
+	validation.OptionalNonNegative(at.Child("failedJobsHistoryLimit"), s.FailedJobsHistoryLimit)
+}
+
+func scheduleRules(at *validation.Path, s, was *batchv1.CronJobSpec) {
+	if err := parseSchedule(s.Schedule); err != nil {
+		at.Invalid(s.Schedule, err.Error())
+	}
+	// The schedule may contain a time zone only if the stored one does.
+	allowed := was != nil && strings.Contains(was.Schedule, "TZ")
+	switch {
+	case !strings.Contains(s.Schedule, "TZ"):
+	case !allowed:
+		at.Invalid(s.Schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
+	case s.TimeZone != nil:
+		at.Invalid(s.Schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule")
+	}
+}
+
+// maxZonePart is the maximum length of a part of a time zone name.
+const maxZonePart = 14
+
+func timeZone(at *validation.Path, name string) {
+	if name == "" {
+		at.Invalid(name, "timeZone must be nil or non-empty string")
+		return
+	}
+	for _, part := range strings.Split(name, "/") {
+		if part == "." || part == ".." || strings.HasPrefix(part, "-") || !isZonePart(part) {
+			at.Invalid(name, fmt.Sprintf("unknown time zone %s", name))
+			return
+		}
+	}
+	if strings.EqualFold(name, "Local") {
+		at.Invalid(name, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")
+	}
+	if _, err := time.LoadLocation(name); err != nil {
+		at.Invalid(name, err.Error())
+	}
+}
+
+func isZonePart(part string) bool {
+	if part == "" || len(part) > maxZonePart {
+		return false
+	}
+	return !strings.ContainsFunc(part, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_+", r))
+	})
+}
+
+func cronJobWarnings(c, old *batchv1.CronJob) []string {
+	return validation.Warn(func(at *validation.Path) {
+		if old == nil {
+			pod.HostnameWarning(at, c.Name, pod.PodNameWarning)
+		}
+		if api.Edited(c, old) {
+			jobSpecWarnings(at.Child("spec").Child("jobTemplate").Child("spec"), &c.Spec.JobTemplate.Spec)
+		}
+		if old != nil && strings.Contains(c.Spec.Schedule, "TZ") {
+			at.Warnings([]string{"cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"})
+		}
+	})
+}

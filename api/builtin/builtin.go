@@ -1,0 +1,72 @@
+package builtin
+
+import (
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
+	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/api/apiregistration"
+	"github.com/miniapiserver/miniapiserver/api/apiserverinternal"
+	"github.com/miniapiserver/miniapiserver/api/apps"
+	"github.com/miniapiserver/miniapiserver/api/authentication"
+	"github.com/miniapiserver/miniapiserver/api/authorization"
+	"github.com/miniapiserver/miniapiserver/api/autoscaling"
+	"github.com/miniapiserver/miniapiserver/api/batch"
+	"github.com/miniapiserver/miniapiserver/api/certificates"
+	"github.com/miniapiserver/miniapiserver/api/coordination"
+	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/discovery"
+	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
+	"github.com/miniapiserver/miniapiserver/api/networking"
+	"github.com/miniapiserver/miniapiserver/api/node"
+	"github.com/miniapiserver/miniapiserver/api/policy"
+	"github.com/miniapiserver/miniapiserver/api/rbac"
+	"github.com/miniapiserver/miniapiserver/api/resource"
+	"github.com/miniapiserver/miniapiserver/api/scheduling"
+	"github.com/miniapiserver/miniapiserver/api/storage"
+	"github.com/miniapiserver/miniapiserver/api/storagemigration"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// groups lists the groups. A new group has a package of its own and one line here.
+func groups() []func(features.Gates) []*api.Resource {
+	return []func(features.Gates) []*api.Resource{
+		core.Kinds,
+		apiextensions.Kinds,
+		apiregistration.Kinds,
+		apps.Kinds,
+		authentication.Kinds,
+		authorization.Kinds,
+		autoscaling.Kinds,
+		batch.Kinds,
+		certificates.Kinds,
+		coordination.Kinds,
+		discovery.Kinds,
+		flowcontrol.Kinds,
+		apiserverinternal.Kinds,
+		networking.Kinds,
+		node.Kinds,
+		policy.Kinds,
+		rbac.Kinds,
+		resource.Kinds,
+		scheduling.Kinds,
+		storage.Kinds,
+		storagemigration.Kinds,
+		admissionregistration.Kinds,
+	}
+}
+
+// Kinds returns all built-in kinds, with the feature gates at their defaults.
+func Kinds() []*api.Resource { return KindsFor(features.Default()) }
+
+// KindsFor returns all built-in kinds, made for the feature gates: a version whose
+// gate is off is not served.
+func KindsFor(gates features.Gates) []*api.Resource {
+	var kinds []*api.Resource
+	for _, group := range groups() {
+		kinds = append(kinds, group(gates)...)
+	}
+	for _, r := range kinds {
+		r.ApplyFeatureGates(gates)
+	}
+	return kinds
+}

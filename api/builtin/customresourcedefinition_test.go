@@ -1,0 +1,137 @@
+package builtin
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+)
+
+// A definition whose versions have fields of these formats.
+func formatted(formats ...string) *apiextensionsv1.CustomResourceDefinition {
+	d := &apiextensionsv1.CustomResourceDefinition{}
+	for _, format := range formats {
+		d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Schema: &apiextensionsv1.CustomResourceValidation{
+			OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"f": {Type: "string", Format: format}}},
+		}})
+	}
+	d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{})
+	return d
+}
+
+func TestDefinitionWarnings(t *testing.T) {
+	for _, c := range []struct {
+		obj, old *apiextensionsv1.CustomResourceDefinition
+		want     string
+	}{
+		{formatted("date", "ipv4"), nil, ""},
+		{formatted("new", "date", "other"), nil, `unrecognized format "new",unrecognized format "other"`},
+		{formatted("new", "other"), formatted("new"), `unrecognized format "other"`},
+		{formatted("date", "new"), formatted("new"), ""},
+	} {
+		var old api.Object
+		if c.old != nil {
+			old = c.old
+		}
+		if got := strings.Join(apiextensions.CustomResourceDefinition(time.Now).Warnings(c.obj, old), ","); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
+// definitionText returns a definition of the versions, in JSON, with more fields of
+// the object before the spec.
+func definitionText(versions, more string) string {
+	return `{"metadata":{"name":"widgets.parity.example"` + more + `},"spec":{"group":"parity.example","scope":"Namespaced",
+		"names":{"plural":"widgets","kind":"Widget"},"versions":` + versions + `}}`
+}
+
+func TestDefinitionVersionRules(t *testing.T) {
+	const schema = `,"schema":{"openAPIV3Schema":{"type":"object","properties":{"a":{"type":"string"},"metadata":{"type":"object","properties":{"name":{"type":"string"}}},
+		"m":{"type":"object","additionalProperties":{"type":"integer"}}}}}`
+	const other = `,"schema":{"openAPIV3Schema":{"type":"object"}}`
+	version := func(name, storage, more string) string {
+		return `{"name":"` + name + `","served":true,"storage":` + storage + more + `}`
+	}
+	selected := func(paths ...string) string {
+		return `,"selectableFields":[{"jsonPath":"` + strings.Join(paths, `"},{"jsonPath":"`) + `"}]`
+	}
+	const internal = `[{"Name":"v1","Served":true,"Storage":true,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null},` +
+		`{"Name":"%","Served":true,"Storage":$,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}]`
+	for _, c := range []struct{ name, versions, want string }{
+		{"good", version("v1", "true", schema), ""},
+		{"none", "", "spec.versions: Invalid value: []: must have exactly one version marked as storage version"},
+		{"two storage versions", version("v1", "true", schema) + "," + version("v2", "true", schema), `[spec.versions: Invalid value: ` +
+			strings.NewReplacer("%", "v2", "$", "true").Replace(internal) + `: must have exactly one version marked as storage version, status.storedVersions: Invalid value: ["v1"]: must have the storage version v2]`},
+		{"same name", version("v1", "true", schema) + "," + version("v1", "false", schema),
+			`spec.versions: Invalid value: ` + strings.NewReplacer("%", "v1", "$", "false").Replace(internal) + `: must contain unique version names`},
+		{"own schemas", version("v1", "false", schema) + "," + version("v2", "false", other), `"Schema":{"OpenAPIV3Schema":{"ID":"","Schema":"","Ref":null,"Description":"","Type":"object"`},
+		{"name", version("V_1", "true", schema), `[spec.versions[0].name: Invalid value: "V_1": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?'), spec.version: Invalid value: "V_1"`},
+		{"no schema", version("v1", "true", ""), "spec.versions[0].schema.openAPIV3Schema: Required value"},
+		{"empty schema", version("v1", "true", `,"schema":{}`), "spec.versions[0].schema.openAPIV3Schema: Required value"},
+		{"warning too long", version("v1", "true", schema+`,"deprecated":true,"deprecationWarning":"`+strings.Repeat("x", 257)+`"`), "must be <= 256 characters long"},
+		{"warning not printable", version("v1", "true", schema+`,"deprecated":true,"deprecationWarning":"x\u00ad"`), "non-printable character found at index 1"},
+		{"label selector path", version("v1", "true", schema+`,"subresources":{"scale":{"specReplicasPath":".spec.a","statusReplicasPath":".status.a","labelSelectorPath":".x"}}`),
+			`labelSelectorPath: Invalid value: ".x": should be a json path under either .spec or .status`},
+		{"enum at the root", version("v1", "true", `,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","enum":[{}]}}`), "fields are allowed at the root of the schema if the status subresource is enabled"},
+		{"selected", version("v1", "true", schema+selected(".a", ".m.x")), ""},
+		{"selected metadata", version("v1", "true", schema+selected(".metadata")), `[spec.selectableFields[0].jsonPath: Invalid value: ".metadata": must not point to fields in metadata, spec.selectableFields[0].jsonPath: Invalid value: ".metadata": must point`},
+		{"selected by brackets", version("v1", "true", schema+selected("['a']")), "is an invalid path: array notation is not allowed"},
+		{"selected without a dot", version("v1", "true", schema+selected("a.b")), "is an invalid path: expected [ or . but got: a"},
+		{"selected nothing", version("v1", "true", schema+selected(".")), "is an invalid path: unexpected end of JSON path"},
+		{"selected unknown", version("v1", "true", schema+selected(".b")), "is an invalid path: does not refer to a valid field"},
+		{"selected twice", version("v1", "true", schema+selected(".a", ".a")), `spec.selectableFields[1].jsonPath: Duplicate value: ".a"`},
+		{"selected too much", version("v1", "true", schema+selected(".m.a", ".m.b", ".m.c", ".m.d", ".m.e", ".m.f", ".m.g", ".m.h", ".m.i")), "spec.selectableFields: Too many: 9: must have at most 8 items"},
+		{"selected beside a shared schema", version("v1", "true", schema+selected(".a")) + "," + version("v2", "false", schema),
+			"spec.versions[0].selectableFields: Invalid value: \"\": may only be set when `version.schema.openAPIV3Schema` is not included"},
+		{"selected by all, schemas of each", version("v1", "true", schema+selected(".a")) + "," + version("v2", "false", other+selected(".a")),
+			`spec.selectableFields: Invalid value: "": may only be set when validations.schema is included`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := apiextensions.CustomResourceDefinition(time.Now)
+			d := ruleObject(t, r, definitionText("["+c.versions+"]", ""))
+			r.Create.PrepareForCreate(d)
+			wantFaults(t, r.Create.Validate(d), c.want)
+		})
+	}
+}
+
+func TestDefinitionUpdateRules(t *testing.T) {
+	const versions = `[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]`
+	protected := func(annotations string) string {
+		return strings.ReplaceAll(definitionText(versions, `,"annotations":{`+annotations+`}`), "parity.example", "parity.k8s.io")
+	}
+	webhook := func(ca string) string {
+		return strings.Replace(definitionText(versions, ""), `"scope"`, `"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],
+			"clientConfig":{"url":"https://x.example/","caBundle":"`+ca+`"}}},"scope"`, 1)
+	}
+	const badCA = "spec.conversion.webhookClientConfig.caBundle: Invalid value"
+	for _, c := range []struct {
+		name, was, is string
+		established   bool
+		want          string
+	}{
+		{"approval stays missing", protected(""), protected(`"a":"b"`), false, ""},
+		{"approval goes", protected(`"api-approved.kubernetes.io":"https://x.example/1"`), protected(""), false, "protected groups must have approval annotation"},
+		{"approval becomes invalid", protected(""), protected(`"api-approved.kubernetes.io":"x"`), false, "with either a URL or a reason"},
+		{"CA before established", definitionText(versions, ""), webhook("eA=="), false, ""},
+		{"CA of a new webhook", definitionText(versions, ""), webhook("eA=="), true, badCA},
+		{"CA where none was", webhook(""), webhook("eA=="), true, badCA},
+		{"CA that was invalid", webhook("eA=="), webhook("eQ=="), true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := apiextensions.CustomResourceDefinition(time.Now)
+			was, is := ruleObject(t, r, c.was), ruleObject(t, r, c.is)
+			if c.established {
+				was.(*apiextensionsv1.CustomResourceDefinition).Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+			}
+			r.Create.PrepareForCreate(was)
+			r.Update.PrepareForUpdate(is, was)
+			wantFaults(t, r.Update.ValidateUpdate(is, was), c.want)
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package builtin
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/core/claim"
+	"github.com/miniapiserver/miniapiserver/api/core/service"
+	"github.com/miniapiserver/miniapiserver/api/discovery"
+	"github.com/miniapiserver/miniapiserver/api/scheduling"
+	"github.com/miniapiserver/miniapiserver/api/storage"
+)
+
+// What is stored of an object that says next to nothing, and again of that.
+func TestDefaults(t *testing.T) {
+	for _, c := range []struct {
+		resource *api.Resource
+		in, want string
+	}{
+		{scheduling.PriorityClass(), `{}`, `{"metadata":{},"value":0,"preemptionPolicy":"PreemptLowerPriority"}`},
+		{storage.StorageClass(), `{"provisioner":"a"}`, `{"metadata":{},"provisioner":"a","reclaimPolicy":"Delete","volumeBindingMode":"Immediate"}`},
+		{discovery.EndpointSlice(), `{"ports":[{"port":1}]}`, `{"metadata":{},"endpoints":null,"addressType":"","ports":[{"name":"","protocol":"TCP","port":1}]}`},
+		{core.Endpoints(), `{"subsets":[{"ports":[{"port":1}]}]}`, `{"metadata":{},"subsets":[{"ports":[{"port":1,"protocol":"TCP"}]}]}`},
+		{core.ReplicationController(), `{"spec":{}}`, `{"metadata":{},"spec":{"replicas":1},"status":{"replicas":0}}`},
+		{service.Service(), `{"spec":{"ports":[{"port":1}]}}`, `{"metadata":{},"spec":{"ports":[{"protocol":"TCP","port":1,"targetPort":1}],` +
+			`"type":"ClusterIP","sessionAffinity":"None","internalTrafficPolicy":"Cluster"},"status":{"loadBalancer":{}}}`},
+		{claim.PersistentVolumeClaim(), `{}`, `{"metadata":{},"spec":{"resources":{},"volumeMode":"Filesystem"},"status":{"phase":"Pending"}}`},
+	} {
+		obj := c.resource.New()
+		if err := json.Unmarshal([]byte(c.in), obj); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			c.resource.Default(obj)
+			sameJSON(t, c.resource.Name, obj, []byte(c.want))
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package builtin
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/admissionregistration"
+	"github.com/miniapiserver/miniapiserver/api/apps"
+	"github.com/miniapiserver/miniapiserver/api/autoscaling"
+	"github.com/miniapiserver/miniapiserver/api/batch"
+	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/proto"
+)
+
+// readData reads a file of testdata: etcd.json.gz has what kube-apiserver 1.36
+// wrote (key -> value), lists.json.gz what it lists of that (path -> items).
+func readData(t testing.TB, name string, into any) {
+	t.Helper()
+	f, err := os.Open("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(z).Decode(into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// at finds the resource that a key in etcd belongs to, and its place there.
+func at(resources []*api.Resource, key string) (*api.Resource, string) {
+	key = strings.TrimPrefix(key, "/registry/")
+	for _, r := range resources {
+		if name, ok := strings.CutPrefix(key, r.Storage.Prefix+"/"); ok && r.Virtual == nil {
+			return r, name
+		}
+	}
+	return nil, ""
+}
+
+func TestStoredBytes(t *testing.T) {
+	values := map[string][]byte{}
+	readData(t, "etcd.json.gz", &values)
+	seen := map[*api.Resource]bool{}
+	resources := Kinds()
+	for key, value := range values {
+		r, _ := at(resources, key)
+		if r == nil {
+			t.Errorf("%s: no resource has this prefix", key)
+			continue
+		}
+		seen[r] = true
+		undefaulted := *r // some defaults are not stored
+		undefaulted.Default = nil
+		obj, err := undefaulted.DecodeStored(value)
+		if err != nil {
+			t.Errorf("%s: %v", key, err)
+			continue
+		}
+		again, err := r.EncodeStored(obj)
+		if err != nil {
+			t.Errorf("%s: %v", key, err)
+			continue
+		}
+		if !bytes.Equal(again, value) {
+			t.Errorf("%s:\n got %x\nwant %x", key, again, value)
+		}
+	}
+	for _, r := range resources {
+		// A cluster with the defaults has nothing of kinds that are off, and kube-apiserver
+		// has nothing of kinds that are not Kubernetes' own.
+		if r.Virtual == nil && !seen[r] && !r.Versions[0].NotServed && api.KubernetesGroup(r.Hub().Group) {
+			t.Errorf("no value of %s", r.Name)
+		}
+	}
+}
+
+// What is read from etcd is what kube-apiserver shows of it, in every version.
+func TestStoredObjects(t *testing.T) {
+	values := map[string][]byte{}
+	readData(t, "etcd.json.gz", &values)
+	lists := map[string][]json.RawMessage{}
+	readData(t, "lists.json.gz", &lists)
+	c := builtIn(t)
+	for path, items := range lists {
+		parts := strings.Split(strings.Trim(path, "/"), "/")
+		r, v, ok := c.Lookup(schema.GroupVersion{Group: strings.Join(parts[1:len(parts)-2], ""), Version: parts[len(parts)-2]}, parts[len(parts)-1])
+		if !ok {
+			t.Errorf("%s: not served", path)
+			continue
+		}
+		for _, item := range items {
+			var meta metav1.PartialObjectMetadata
+			if err := json.Unmarshal(item, &meta); err != nil {
+				t.Fatal(err)
+			}
+			key := strings.Join(slices.DeleteFunc([]string{"/registry", r.Storage.Prefix, meta.Namespace, meta.Name}, func(s string) bool { return s == "" }), "/")
+			value, ok := values[key]
+			if !ok {
+				t.Logf("%s: not among the values", key)
+				continue
+			}
+			hub, err := r.DecodeStored(value)
+			if err != nil {
+				t.Errorf("%s: %v", key, err)
+				continue
+			}
+			hub.SetResourceVersion(meta.ResourceVersion)
+			obj, err := r.As(v, hub)
+			if err != nil {
+				t.Errorf("%s: %v", key, err)
+				continue
+			}
+			sameJSON(t, key, obj, item)
+			backAgain(t, r, v, obj)
+		}
+	}
+}
+
+// backAgain decodes obj from JSON, as a client sends it, and compares.
+func backAgain(t *testing.T, r *api.Resource, v *api.Version, obj api.Object) {
+	t.Helper()
+	text, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded := r.NewOf(v)
+	if err := json.Unmarshal(text, decoded); err != nil {
+		t.Fatal(err)
+	}
+	hub, err := r.Decoded(v, decoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.As(v, hub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameJSON(t, r.Name+" "+obj.GetName(), again, text)
+}
+
+func sameJSON(t *testing.T, what string, obj api.Object, want []byte) {
+	t.Helper()
+	text, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a, b any
+	if err := json.Unmarshal(text, &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(want, &b); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("%s:\n got %s\nwant %s", what, text, want)
+	}
+}
+
+func TestDecodeStoredJSON(t *testing.T) {
+	for name, c := range map[string]struct {
+		resource    *api.Resource
+		value, want string
+	}{
+		"json":          {core.ConfigMap(), `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}`, ""},
+		"old version":   {batch.CronJob(), `{"kind":"CronJob","apiVersion":"batch/v1beta1","metadata":{"name":"a"}}`, ""},
+		"other form":    {autoscaling.HorizontalPodAutoscaler(), `{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v1","metadata":{"name":"a"}}`, ""},
+		"wrong kind":    {core.ConfigMap(), `{"kind":"Secret","apiVersion":"v1"}`, `kind is "Secret"`},
+		"wrong version": {core.ConfigMap(), `{"kind":"ConfigMap","apiVersion":"v7"}`, `version "v7"`},
+		"bad version":   {core.ConfigMap(), `{"kind":"ConfigMap","apiVersion":"a/b/c"}`, "a/b/c"},
+		"not closed":    {core.ConfigMap(), `{"kind":`, "unexpected"},
+		"neither":       {core.ConfigMap(), "\x00\x01", "neither"},
+		"empty":         {core.ConfigMap(), "", "neither"},
+		"cut":           {core.ConfigMap(), "k8s\x00\x0a\x20", "unexpected EOF"},
+	} {
+		obj, err := c.resource.DecodeStored([]byte(c.value))
+		if c.want == "" {
+			if err != nil || obj.GetName() != "a" || obj.GetObjectKind().GroupVersionKind().Kind != "" {
+				t.Errorf("%s: got %v, %v", name, obj, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func TestEncodeStoredLeavesVersionOut(t *testing.T) {
+	r := core.ConfigMap()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "7", SelfLink: "/x"}}
+	value, err := r.EncodeStored(cm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj, err := r.DecodeStored(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if obj.GetResourceVersion() != "" || obj.GetSelfLink() != "" {
+		t.Error("they were stored")
+	}
+	if cm.ResourceVersion != "7" || cm.SelfLink != "/x" {
+		t.Error("the object was changed")
+	}
+}
+
+func TestStoredVersion(t *testing.T) {
+	r := admissionregistration.MutatingAdmissionPolicy()
+	value, err := r.EncodeStored(r.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := proto.Decode(value)
+	if err != nil || e.APIVersion != "admissionregistration.k8s.io/v1beta1" {
+		t.Errorf("stored as %q, %v", e.APIVersion, err)
+	}
+}
+
+// benchmarkValue is a Deployment as it stands in etcd.
+func benchmarkValue(b *testing.B) (*api.Resource, []byte) {
+	values := map[string][]byte{}
+	readData(b, "etcd.json.gz", &values)
+	return apps.Deployment(), values["/registry/deployments/etcd-refs/ref"]
+}
+
+func BenchmarkDecodeStored(b *testing.B) {
+	r, value := benchmarkValue(b)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(value)))
+	for b.Loop() {
+		if _, err := r.DecodeStored(value); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkEncodeStored(b *testing.B) {
+	r, value := benchmarkValue(b)
+	obj, err := r.DecodeStored(value)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(len(value)))
+	for b.Loop() {
+		if _, err := r.EncodeStored(obj); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package builtin
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apps"
+	"github.com/miniapiserver/miniapiserver/api/batch"
+	"github.com/miniapiserver/miniapiserver/api/certificates"
+	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/core/service"
+	"github.com/miniapiserver/miniapiserver/api/discovery"
+	"github.com/miniapiserver/miniapiserver/api/scheduling"
+	"github.com/miniapiserver/miniapiserver/api/storage"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+func TestNamespace(t *testing.T) {
+	r := core.Namespace()
+	ns := &corev1.Namespace{}
+	ns.Name = "a"
+	r.Default(ns)
+	r.Create.PrepareForCreate(ns)
+	if ns.Labels["kubernetes.io/metadata.name"] != "a" || ns.Status.Phase != corev1.NamespaceActive || !r.Delete.HasFinalizers(ns) {
+		t.Errorf("created: %+v", ns)
+	}
+	update := &corev1.Namespace{}
+	update.Name, update.Labels = "a", map[string]string{"kubernetes.io/metadata.name": "b"}
+	r.Update.PrepareForUpdate(update, ns)
+	if update.Labels["kubernetes.io/metadata.name"] != "a" || len(update.Spec.Finalizers) != 1 {
+		t.Errorf("updated: %+v", update)
+	}
+	r.Delete.BeginDelete(ns)
+	if ns.Status.Phase != corev1.NamespaceTerminating {
+		t.Errorf("deleting: %+v", ns.Status)
+	}
+	ns.Spec.Finalizers = []corev1.FinalizerName{"bad"}
+	if errs := r.Create.Validate(ns); len(errs) != 1 || errs[0].Field != "spec.finalizers" {
+		t.Errorf("finalizers: %v", errs)
+	}
+}
+
+func TestSecret(t *testing.T) {
+	r := core.Secret()
+	s := &corev1.Secret{Data: map[string][]byte{"a": []byte("loses")}, StringData: map[string]string{"a": "wins", "b": "text"}}
+	r.Default(s)
+	if string(s.Data["a"]) != "wins" || string(s.Data["b"]) != "text" || s.StringData != nil || s.Type != corev1.SecretTypeOpaque {
+		t.Errorf("got %+v", s)
+	}
+	for _, c := range []struct {
+		kind corev1.SecretType
+		data map[string][]byte
+		want string
+	}{
+		{"example.com/t", nil, ""},
+		{corev1.SecretTypeBasicAuth, nil, "[data[username]: Required value, data[password]: Required value]"},
+		{corev1.SecretTypeSSHAuth, map[string][]byte{"ssh-privatekey": nil}, "data[ssh-privatekey]: Required value"},
+		{corev1.SecretTypeTLS, map[string][]byte{"tls.crt": nil}, "data[tls.key]: Required value"},
+		{corev1.SecretTypeDockerConfigJson, map[string][]byte{".dockerconfigjson": []byte("nope")},
+			`data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid character 'o' in literal null (expecting 'u')`},
+		{corev1.SecretTypeDockercfg, nil, "data[.dockercfg]: Required value"},
+		{corev1.SecretTypeServiceAccountToken, nil, "metadata.annotations[kubernetes.io/service-account.name]: Required value"},
+	} {
+		got := ""
+		if err := r.Create.Validate(&corev1.Secret{Type: c.kind, Data: c.data}).ToAggregate(); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: got %s, want %s", c.kind, got, c.want)
+		}
+	}
+	if errs := r.Update.ValidateUpdate(&corev1.Secret{Type: "a"}, &corev1.Secret{Type: "b"}); len(errs) != 1 {
+		t.Errorf("type changed: %v", errs)
+	}
+}
+
+func TestJobSelectsItsPods(t *testing.T) {
+	r := batch.Job()
+	j := &batchv1.Job{}
+	j.Name, j.UID = "a", "1"
+	r.Create.PrepareForCreate(j)
+	if len(j.Spec.Template.Labels) != 4 || j.Spec.Selector.MatchLabels["batch.kubernetes.io/controller-uid"] != "1" {
+		t.Errorf("got %+v", j.Spec)
+	}
+	r.Default(j)
+	if len(j.Labels) != 4 {
+		t.Errorf("labels %v", j.Labels)
+	}
+	manual := &batchv1.Job{Spec: batchv1.JobSpec{ManualSelector: new(true)}}
+	r.Create.PrepareForCreate(manual)
+	if manual.Spec.Selector != nil {
+		t.Errorf("manual: %+v", manual.Spec)
+	}
+}
+
+func TestTemplateGeneration(t *testing.T) {
+	r := apps.DaemonSet()
+	old := &appsv1.DaemonSet{}
+	r.Create.PrepareForCreate(old)
+	if got := old.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
+		t.Errorf("created with %s", got)
+	}
+	same := &appsv1.DaemonSet{}
+	same.Annotations = map[string]string{appsv1.DeprecatedTemplateGeneration: "9"}
+	r.Update.PrepareForUpdate(same, old)
+	if got := same.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
+		t.Errorf("a client set it to %s", got)
+	}
+	changed := &appsv1.DaemonSet{}
+	changed.Spec.Template.Spec.NodeName = "n"
+	r.Update.PrepareForUpdate(changed, old)
+	if got := changed.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "2" {
+		t.Errorf("changed to %s", got)
+	}
+}
+
+func TestBumps(t *testing.T) {
+	labels, annotations := map[string]string{"a": "b"}, map[string]string{"c": "d"}
+	d := func(change func(*appsv1.Deployment)) *appsv1.Deployment {
+		obj := &appsv1.Deployment{}
+		change(obj)
+		return obj
+	}
+	none := d(func(*appsv1.Deployment) {})
+	for name, c := range map[string]struct {
+		r        *api.Resource
+		obj, old api.Object
+		want     bool
+	}{
+		"nothing":        {apps.Deployment(), none, none.DeepCopy(), false},
+		"spec":           {apps.Deployment(), d(func(d *appsv1.Deployment) { d.Spec.Paused = true }), none, true},
+		"status":         {apps.Deployment(), d(func(d *appsv1.Deployment) { d.Status.Replicas = 1 }), none, false},
+		"labels":         {apps.Deployment(), d(func(d *appsv1.Deployment) { d.Labels = labels }), none, false},
+		"annotations":    {apps.Deployment(), d(func(d *appsv1.Deployment) { d.Annotations = annotations }), none, true},
+		"slice labels":   {discovery.EndpointSlice(), &discoveryv1.EndpointSlice{}, func() api.Object { s := &discoveryv1.EndpointSlice{}; s.Labels = labels; return s }(), true},
+		"no generation":  {core.ConfigMap(), &corev1.ConfigMap{Data: labels}, &corev1.ConfigMap{}, false},
+		"priority class": {scheduling.PriorityClass(), &schedulingv1.PriorityClass{Value: 1}, &schedulingv1.PriorityClass{}, false},
+	} {
+		if got := c.r.IncrementsGeneration(c.obj, c.old); got != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestCSIDriverGeneration(t *testing.T) {
+	obj, old := &storagev1.CSIDriver{}, &storagev1.CSIDriver{}
+	storage.CSIDriver().Update.PrepareForUpdate(obj, old)
+	if obj.Generation != 0 {
+		t.Errorf("nothing changed: %d", obj.Generation)
+	}
+	obj.Spec.RequiresRepublish = new(true)
+	storage.CSIDriver().Update.PrepareForUpdate(obj, old)
+	if obj.Generation != 1 {
+		t.Errorf("changed: %d", obj.Generation)
+	}
+}
+
+func TestPersistentVolumePhase(t *testing.T) {
+	first, later := time.Unix(1700000000, 0), time.Unix(1700000100, 0)
+	now := first
+	r := core.PersistentVolume(func() time.Time { return now })
+	pv := &corev1.PersistentVolume{}
+	r.Create.PrepareForCreate(pv)
+	if pv.Status.Phase != corev1.VolumePending || !pv.Status.LastPhaseTransitionTime.Time.Equal(first) {
+		t.Errorf("created: %+v", pv.Status)
+	}
+	now = later
+	same, bound := pv.DeepCopy(), pv.DeepCopy()
+	bound.Status.Phase = corev1.VolumeBound
+	r.Status.PrepareForUpdate(same, pv)
+	r.Status.PrepareForUpdate(bound, pv)
+	if !same.Status.LastPhaseTransitionTime.Time.Equal(first) || !bound.Status.LastPhaseTransitionTime.Time.Equal(later) {
+		t.Errorf("same %v, bound %v", same.Status, bound.Status)
+	}
+}
+
+func TestServiceKeepsAddresses(t *testing.T) {
+	r := service.Service()
+	old := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1"},
+		Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP, NodePort: 30000}}}}
+	update := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}}
+	r.Default(update)
+	r.Update.PrepareForUpdate(update, old)
+	if update.Spec.ClusterIP != "10.0.0.1" || len(update.Spec.ClusterIPs) != 1 || update.Spec.Ports[0].NodePort != 30000 {
+		t.Errorf("got %+v", update.Spec)
+	}
+	name := &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName}}
+	r.Default(name)
+	r.Update.PrepareForUpdate(name, old)
+	if name.Spec.ClusterIP != "" || name.Spec.InternalTrafficPolicy != nil {
+		t.Errorf("external name: %+v", name.Spec)
+	}
+	headless := &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: "None"}}
+	r.Create.PrepareForCreate(headless)
+	if len(headless.Spec.ClusterIPs) != 1 || headless.Spec.ClusterIPs[0] != "None" {
+		t.Errorf("headless: %+v", headless.Spec)
+	}
+}
+
+func TestCertificateSigningRequestStampsUser(t *testing.T) {
+	r := certificates.CertificateSigningRequest(time.Now)
+	csr := &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{Username: "somebody else", Groups: []string{"x"}}}
+	r.Create.RecordUser(csr, &request.User{Name: "a", UID: "1", Extra: map[string][]string{"k": {"v"}}})
+	if s := csr.Spec; s.Username != "a" || s.UID != "1" || s.Groups != nil || s.Extra["k"][0] != "v" {
+		t.Errorf("got %+v", s)
+	}
+	update := &certificatesv1.CertificateSigningRequest{}
+	r.Update.PrepareForUpdate(update, csr)
+	if update.Spec.Username != "a" {
+		t.Errorf("updated: %+v", update.Spec)
+	}
+}

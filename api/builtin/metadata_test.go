@@ -1,0 +1,157 @@
+package builtin
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apps"
+	"github.com/miniapiserver/miniapiserver/api/certificates"
+	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/core/service"
+	"github.com/miniapiserver/miniapiserver/api/networking"
+	"github.com/miniapiserver/miniapiserver/api/policy"
+	"github.com/miniapiserver/miniapiserver/api/rbac"
+)
+
+const subdomainRule = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+	"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is " +
+	`'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`
+
+func TestCheckCreate(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*corev1.ConfigMap)
+		want   string
+	}{
+		"fine":       {func(cm *corev1.ConfigMap) {}, ""},
+		"no name":    {func(cm *corev1.ConfigMap) { cm.Name = "" }, "metadata.name: Required value: name or generateName is required"},
+		"upper case": {func(cm *corev1.ConfigMap) { cm.Name = "Upper" }, `metadata.name: Invalid value: "Upper": ` + subdomainRule},
+		"finalizer": {func(cm *corev1.ConfigMap) { cm.Finalizers = []string{"no-domain"} },
+			`metadata.finalizers[0]: Invalid value: "no-domain": name is neither a standard finalizer name nor is it fully qualified`},
+		"known finalizer": {func(cm *corev1.ConfigMap) { cm.Finalizers = []string{"foregroundDeletion"} }, ""},
+		"both finalizers": {func(cm *corev1.ConfigMap) { cm.Finalizers = []string{"foregroundDeletion", "orphan"} },
+			`metadata.finalizers: Invalid value: ["foregroundDeletion","orphan"]: finalizer orphan and foregroundDeletion cannot be both set`},
+		"annotations": {func(cm *corev1.ConfigMap) { cm.Annotations = map[string]string{"a": strings.Repeat("x", 262144)} },
+			"metadata.annotations: Too long: may not be more than 262144 bytes"},
+		"owner without uid": {func(cm *corev1.ConfigMap) {
+			cm.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p"}}
+		}, `metadata.ownerReferences.uid: Invalid value: "": must not be empty`},
+		"key": {func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"..": ""} }, "data[..]: Invalid value: \"..\": must not be '..'"},
+		"size": {func(cm *corev1.ConfigMap) { cm.Data = map[string]string{"k": strings.Repeat("x", 1<<20+1)} },
+			"[]: Too long: may not be more than 1048576 bytes"},
+	} {
+		r := core.ConfigMap()
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "n"}}
+		c.change(cm)
+		got := ""
+		if err := r.CheckCreate(&r.Versions[0], cm).ToAggregate(); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
+		}
+	}
+}
+
+// The causes of an update's faults are listed as often as kube-apiserver does,
+// while its message says each once.
+func TestCheckUpdateCauses(t *testing.T) {
+	now := metav1.NewTime(time.Unix(1700000000, 0))
+	for name, c := range map[string]struct {
+		change func(obj, old *corev1.ConfigMap)
+		causes int
+		want   string
+	}{
+		"fine": {func(obj, old *corev1.ConfigMap) {}, 0, ""},
+		"uid": {func(obj, old *corev1.ConfigMap) { obj.UID = "2" }, 2,
+			`ConfigMap "a" is invalid: metadata.uid: Invalid value: "2": field is immutable`},
+		"deletion": {func(obj, old *corev1.ConfigMap) { obj.DeletionTimestamp = &now }, 2, "field is immutable"},
+		"late finalizer": {func(obj, old *corev1.ConfigMap) {
+			old.DeletionTimestamp, obj.DeletionTimestamp = &now, &now
+			obj.Finalizers = []string{"a.example/b"}
+		}, 2, `metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"a.example/b"}`},
+		"owner": {func(obj, old *corev1.ConfigMap) {
+			obj.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x"}}
+		}, 4, "metadata.ownerReferences.uid"},
+		"immutable": {func(obj, old *corev1.ConfigMap) {
+			old.Immutable, obj.Immutable = new(true), new(true)
+			obj.Data = map[string]string{"a": "b"}
+		}, 1, "data: Forbidden: field is immutable when `immutable` is set"},
+	} {
+		r := core.ConfigMap()
+		old := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "n", UID: "1", ResourceVersion: "7"}}
+		obj := old.DeepCopy()
+		c.change(obj, old)
+		errs := r.CheckUpdate(&r.Versions[0], obj, old)
+		message := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "a", errs).Error()
+		if len(errs) != c.causes || c.causes > 0 && !strings.Contains(message, c.want) {
+			t.Errorf("%s: %d causes, want %d; %s", name, len(errs), c.causes, message)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		resource *api.Resource
+		name     string
+		want     string
+	}{
+		{core.Namespace(), "a.b", "must not contain dots"},
+		{service.Service(), "1svc", ""},
+		{rbac.Role(), "a:b", ""},
+		{rbac.Role(), "a%b", "may not contain '%'"},
+		{rbac.Role(), "a/b", "may not contain '/'"},
+		{certificates.CertificateSigningRequest(time.Now), "Odd_Name", ""},
+		{certificates.CertificateSigningRequest(time.Now), "a%b", "may not contain '%'"},
+		{policy.PodDisruptionBudget(), "Odd_Name", ""},
+		{apps.StatefulSet(), "a.b", "must not contain dots"},
+		{networking.IPAddress(), "192.0.2.77", ""},
+		{networking.IPAddress(), "abc", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"},
+		{networking.IPAddress(), "192.0.2.077", "must not have leading 0s"},
+		{networking.IPAddress(), "fd00:0:0::77", `must be in canonical form ("fd00::77")`},
+		{core.ConfigMap(), strings.Repeat("n", 253), ""},
+		{core.ConfigMap(), strings.Repeat("n", 254), "must be no more than 253 characters"},
+	} {
+		obj := c.resource.New()
+		obj.SetName(c.name)
+		if c.resource.Namespaced {
+			obj.SetNamespace("default")
+		}
+		var details []string
+		for _, err := range c.resource.ValidateMetadata(obj) {
+			details = append(details, err.Detail)
+		}
+		if got := strings.Join(details, "; "); got != c.want {
+			t.Errorf("%s %q: got %q, want %q", c.resource.Name, c.name, got, c.want)
+		}
+	}
+}
+
+func TestDedupOwnerReferences(t *testing.T) {
+	ref := func(name, uid string) metav1.OwnerReference {
+		return metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: types.UID(uid)}
+	}
+	cm := &corev1.ConfigMap{}
+	cm.OwnerReferences = []metav1.OwnerReference{ref("a", "1"), ref("a", "1"), ref("b", "1")}
+	if w := api.MetadataWarnings(cm); len(w) != 1 || len(cm.OwnerReferences) != 3 {
+		t.Errorf("warnings %v, references %v", w, cm.OwnerReferences)
+	}
+	warnings := api.DedupOwnerReferences(cm)
+	if len(warnings) != 1 || !strings.HasSuffix(warnings[0], "observed: 1") {
+		t.Errorf("warnings: %v", warnings)
+	}
+	if want := []metav1.OwnerReference{ref("a", "1"), ref("b", "1")}; !reflect.DeepEqual(cm.OwnerReferences, want) {
+		t.Errorf("got %v, want %v", cm.OwnerReferences, want)
+	}
+	if w := api.DedupOwnerReferences(cm); w != nil {
+		t.Errorf("warned again: %v", w)
+	}
+}

@@ -1,0 +1,32 @@
+package builtin
+
+import (
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+)
+
+// What the status of a pod may tell.
+func TestPodStatusRules(t *testing.T) {
+	r := pod.Pod()
+	const spec = `"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i:1","resources":{"requests":{"example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]}`
+	was := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort"}}`)
+	for status, want := range map[string]string{
+		`"observedGeneration":-1`: `status.observedGeneration: Invalid value: -1: must be a non-negative integer`,
+		`"conditions":[{"type":"a b","status":"True"}]`: `status.conditions[0].Type: Invalid value: "a b": ` +
+			`name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character ` +
+			`(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+		`"podIPs":[{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]`: `status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.2"}]: may specify no more than one IP for each IP family`,
+		`"podIPs":[{"ip":"10.0.0.1"},{"ip":"fd00::1"}]`:  ``,
+		`"extendedResourceClaimStatus":{"resourceClaimName":"a","requestMappings":[{"containerName":"d","resourceName":"example.com/gpu","requestName":"r"}]}`: `status.extendedResourceClaimStatus.requestMappings[0].containerName: Invalid value: "d": ` +
+			`must match the name of an entry in spec.initContainers.name or spec.containers.name`,
+		`"extendedResourceClaimStatus":{"resourceClaimName":"a","requestMappings":[{"containerName":"c","resourceName":"example.com/gpu","requestName":"r"}]}`: ``,
+		`"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"none"}]`:                                                                                ``, // disabled, so dropped
+	} {
+		is := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort",`+status+`}}`)
+		r.Status.PrepareForUpdate(is, was)
+		if got := joined(r.Status.ValidateUpdate(is, was)); got != want {
+			t.Errorf("%s\n got %s\nwant %s", status, got, want)
+		}
+	}
+}

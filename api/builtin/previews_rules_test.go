@@ -1,0 +1,321 @@
+package builtin
+
+import (
+	"crypto/elliptic"
+	"crypto/x509"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apiserverinternal"
+	"github.com/miniapiserver/miniapiserver/api/certificates"
+	"github.com/miniapiserver/miniapiserver/api/coordination"
+	"github.com/miniapiserver/miniapiserver/api/resource"
+	"github.com/miniapiserver/miniapiserver/api/scheduling"
+	"github.com/miniapiserver/miniapiserver/api/storagemigration"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+func TestTrustBundleRules(t *testing.T) {
+	authority := func(c *x509.Certificate) { c.IsCA = true }
+	key := ellipticKey(t, elliptic.P256())
+	ca, other, leaf := certified(t, key.Public(), key, authority), certified(t, key.Public(), key, authority), certified(t, key.Public(), key, nil)
+	bundle := func(name, signer, text string) string {
+		data, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": name}, "spec": map[string]any{"signerName": signer, "trustBundle": text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	headers := strings.Replace(ca, "-----\n", "-----\na: b\n\n", 1)
+	const omitted = `spec.trustBundle: Invalid value: "<value omitted>": `
+	testRules(t, certificates.ClusterTrustBundle(), []ruleTest{
+		{"good", "", bundle("a", "", ca+other), ""},
+		{"of a signer", "", bundle("example.com:s:a", "example.com/s", ca), ""},
+		{"not its name", "", bundle("a", "example.com/s", ca), `metadata.name: Invalid value: "a": ClusterTrustBundle for signerName example.com/s must be named with prefix example.com:s:`},
+		{"name of a signer", "", bundle("example.com:s:a", "", ca), `ClusterTrustBundle without signer name must not have ":" in its name`},
+		{"name", "", bundle("example.com:s:A", "example.com/s", ca), "a lowercase RFC 1123 subdomain"},
+		{"signer", "", bundle("s:a", "s", ca), "spec.signerName: Invalid value: \"s\": must be a fully qualified domain and path"},
+		{"nothing", "", bundle("a", "", "none"), omitted + "at least one trust anchor must be provided"},
+		{"twice", "", bundle("a", "", ca+other+ca), omitted + "duplicate trust anchor (indices [0 2])"},
+		{"no authority", "", bundle("a", "", ca+leaf), omitted + "entry 1 does not have the CA bit set"},
+		{"headers", "", bundle("a", "", headers), omitted + "entry 0 has PEM block headers"},
+		{"block", "", bundle("a", "", pemBlock("KEY", nil)), omitted + "entry 0 has bad block type: KEY"},
+		{"text", "", bundle("a", "", pemBlock("CERTIFICATE", []byte("x"))), omitted + "entry 0 does not parse as X.509"},
+		{"long", "", bundle("a", "", strings.Repeat("x", 1<<20+1)), "spec.trustBundle: Too long: may not be more than 1048576 bytes"},
+		{"same", bundle("a", "", "none"), bundle("a", "", "none"), ""},
+		{"changed", bundle("a", "", ca), bundle("a", "", "none"), "at least one trust anchor"},
+		{"signer changed", bundle("a", "", ca), bundle("example.com:s:a", "example.com/s", ca), `spec.signerName: Invalid value: "example.com/s": field is immutable`},
+	})
+}
+
+func TestLeaseCandidateRules(t *testing.T) {
+	const good = `{"spec":{"leaseName":"l","binaryVersion":"1.36.0","emulationVersion":"1.35.0","strategy":"OldestEmulationVersion"}}`
+	testRules(t, coordination.LeaseCandidate(), []ruleTest{
+		{"good", "", good, ""},
+		{"empty", "", `{}`, "[spec.leaseName: Required value, spec.binaryVersion: Required value, spec.strategy: Required value]"},
+		{"versions", "", `{"spec":{"leaseName":"l","binaryVersion":"v1.36.0","emulationVersion":"1.35","strategy":"example.com/x"}}`,
+			`[spec.emulationVersion: Invalid value: "1.35": must be a valid semantic version, spec.binaryVersion: Invalid value: "v1.36.0": must be a valid semantic version]`},
+		{"older binary", "", `{"spec":{"leaseName":"l","binaryVersion":"1.34.0","emulationVersion":"1.35.0","strategy":"example.com/x"}}`,
+			"spec.binaryVersion: Invalid value: \"1.34.0\": must be greater than or equal to `emulationVersion`"},
+		{"no emulation", "", `{"spec":{"leaseName":"l","binaryVersion":"1.34.0","strategy":"OldestEmulationVersion"}}`,
+			"spec.emulationVersion: Required value: must be specified when `strategy` is 'OldestEmulationVersion'"},
+		{"strategy", "", `{"spec":{"leaseName":"l","binaryVersion":"1.34.0","strategy":"Youngest"}}`,
+			`spec.strategy.strategy: Unsupported value: "Youngest": supported values: "OldestEmulationVersion"`},
+		{"of a domain", "", `{"spec":{"leaseName":"l","binaryVersion":"1.34.0","strategy":"/x"}}`, `spec.strategy.strategy: Invalid value: "/x": prefix part must be non-empty`},
+		{"fixed", good, strings.Replace(good, `"l"`, `"m"`, 1), `spec.leaseName: Invalid value: "m": field is immutable`},
+	})
+	for name, ok := range map[string]bool{"a": true, "A_b.c": true, "a b": false, "..": false} {
+		if got := coordination.LeaseCandidate().Create.ValidateName(name, false); (len(got) == 0) != ok {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// With the feature gate, leases keep what serves election.
+func TestElectionOfLeases(t *testing.T) {
+	gates, err := features.New(map[string]bool{"CoordinatedLeaderElection": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	testRules(t, coordination.Lease(gates), []ruleTest{
+		{"kept", `{"spec":{}}`, `{"spec":{"strategy":"Bad Strategy"}}`, `spec.strategy.strategy: Unsupported value: "Bad Strategy"`},
+		{"good", "", `{"spec":{"strategy":"OldestEmulationVersion","preferredHolder":"h"}}`, ""},
+		{"holder", "", `{"spec":{"preferredHolder":"h"}}`, "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"},
+	})
+}
+
+func TestDeviceTaintRules(t *testing.T) {
+	kind := resource.DeviceTaintRule(time.Now)
+	testRules(t, kind, []ruleTest{
+		{"good", "", `{"spec":{"deviceSelector":{"driver":"d.example.com","pool":"a/b","device":"d"},"taint":{"key":"example.com/k","value":"v","effect":"NoExecute"}}}`, ""},
+		{"empty", "", `{}`, "[spec.taint.key: Invalid value: \"\": name part must be non-empty"},
+		{"no effect", "", `{"spec":{"taint":{"key":"k"}}}`, "spec.taint.effect: Required value"},
+		{"effect", "", `{"spec":{"taint":{"key":"k","effect":"Nothing"}}}`, `spec.taint.effect: Unsupported value: "Nothing": supported values: "NoExecute", "NoSchedule", "None"`},
+		{"known effect", `{"spec":{"taint":{"key":"k","effect":"Nothing"}}}`, `{"spec":{"taint":{"key":"k","effect":"Nothing","value":"v"}}}`, ""},
+		{"selector", "", `{"spec":{"deviceSelector":{"driver":"","pool":"","device":"D"},"taint":{"key":"k","value":"a b","effect":"None"}}}`,
+			"spec.deviceSelector.driver: Required value"},
+	})
+	many := `{"status":{"conditions":[` + strings.TrimSuffix(strings.Repeat(`{"type":"T","status":"True","reason":"R","lastTransitionTime":"2026-05-04T12:00:00Z"},`, 9), ",") + `]}}`
+	testStatusRules(t, kind, []ruleTest{{"many", `{}`, many, "status.conditions: Too many: 9: must have at most 8 items"}})
+}
+
+// The time of a taint is that of its effect.
+func TestTaintRuleTimes(t *testing.T) {
+	now := time.Date(2026, 5, 4, 12, 0, 0, 1, time.UTC)
+	r := resource.DeviceTaintRule(func() time.Time { return now })
+	at := func(obj api.Object) string {
+		data, err := json.Marshal(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o struct {
+			Spec struct{ Taint struct{ TimeAdded string } }
+		}
+		if err := json.Unmarshal(data, &o); err != nil {
+			t.Fatal(err)
+		}
+		return o.Spec.Taint.TimeAdded
+	}
+	made := ruleObject(t, r, `{"spec":{"taint":{"key":"k","effect":"None"}}}`)
+	r.Create.PrepareForCreate(made)
+	if got := at(made); got != "2026-05-04T12:00:00Z" {
+		t.Errorf("a new rule has %q", got)
+	}
+	for name, c := range map[string]struct{ is, want string }{
+		"same effect":  {`{"spec":{"taint":{"key":"k","effect":"None","timeAdded":"2026-05-04T11:00:00Z"}}}`, "2026-05-04T11:00:00Z"},
+		"other effect": {`{"spec":{"taint":{"key":"k","effect":"NoExecute","timeAdded":"2026-05-04T11:00:00Z"}}}`, "2026-05-04T12:00:00Z"},
+		"another time": {`{"spec":{"taint":{"key":"k","effect":"NoExecute","timeAdded":"2026-05-04T10:00:00Z"}}}`, "2026-05-04T10:00:00Z"},
+	} {
+		old := ruleObject(t, r, `{"spec":{"taint":{"key":"k","effect":"None","timeAdded":"2026-05-04T11:00:00Z"}}}`)
+		is := ruleObject(t, r, c.is)
+		r.Update.PrepareForUpdate(is, old)
+		if got := at(is); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestPoolStatusRules(t *testing.T) {
+	kind := resource.ResourcePoolStatusRequest()
+	testRules(t, kind, []ruleTest{
+		{"good", "", `{"spec":{"driver":"D.example.com","poolName":"a/b","limit":1000}}`, ""},
+		{"empty", "", `{}`, "spec.driver: Required value"},
+		{"bounds", "", `{"spec":{"driver":"d","limit":1001}}`, "spec.limit: Invalid value: 1001: must be less than or equal to 1000"},
+		{"low", "", `{"spec":{"driver":"d","limit":0}}`, "spec.limit: Invalid value: 0: must be greater than or equal to 1"},
+		{"pool", "", `{"spec":{"driver":"d","poolName":"a//B","limit":1}}`, `[spec.poolName: Invalid value: "a//B": segment 1: must not be empty, spec.poolName: Invalid value: "B": segment 2: a lowercase`},
+		{"fixed", `{"spec":{"driver":"d","limit":1}}`, `{"spec":{"driver":"e","limit":1}}`, "spec: Invalid value: null: field is immutable"},
+	})
+	const answer = `{"status":{"poolCount":1,"pools":[{"driver":"d","poolName":"p","generation":1,"totalDevices":2}]}}`
+	testStatusRules(t, kind, []ruleTest{
+		{"good", `{}`, answer, ""},
+		{"twice", answer, strings.Replace(answer, `:2}`, `:3}`, 1), "status: Invalid value: {"},
+		{"empty", `{}`, `{"status":{}}`, "status.poolCount: Required value"},
+		{"pool", `{}`, `{"status":{"poolCount":-1,"pools":[{"generation":-1,"resourceSliceCount":0,"allocatedDevices":-1,"nodeName":"N"}]}}`,
+			"[status.poolCount: Invalid value: -1: must be greater than or equal to 0, status.pools[0].driver: Required value, status.pools[0].poolName: Required value, " +
+				"status.pools[0].generation: Invalid value: -1: must be greater than or equal to 0, status.pools[0].resourceSliceCount: Invalid value: 0: must be greater than or equal to 1, " +
+				"status.pools[0].allocatedDevices: Invalid value: -1: must be greater than or equal to 0, status.pools[0].nodeName: Invalid value: \"N\""},
+	})
+}
+
+func TestStorageVersionRules(t *testing.T) {
+	kind := apiserverinternal.StorageVersion()
+	for name, want := range map[string]string{"apps.deployments": "", "pods": "name must be in the form of <group>.<resource>", "A.b": "the group segment a lowercase RFC 1123", "a.1": "the resource segment a DNS-1035"} {
+		if got := strings.Join(kind.Create.ValidateName(name, false), ""); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	server := func(id, version string) string {
+		return `{"apiServerID":"` + id + `","encodingVersion":"` + version + `","decodableVersions":["` + version + `"]}`
+	}
+	status := func(text string) string { return `{"status":{"storageVersions":[` + text + `]}}` }
+	testStatusRules(t, kind, []ruleTest{
+		{"good", `{}`, `{"status":{"commonEncodingVersion":"v1","storageVersions":[` + server("a", "v1") + `,` + server("b", "v1") + `]}}`, ""},
+		{"disagreed", `{}`, status(server("a", "apps/v1") + "," + server("b", "v2")), ""},
+		{"same server", `{}`, status(server("a", "v1") + "," + server("a", "v2")), `status.storageVersions[1].apiServerID: Duplicate value: "a"`},
+		{"common", `{}`, status(server("a", "v1")), "status.commonEncodingVersion: Invalid value: null: the common encoding version is v1"},
+		{"not common", `{}`, `{"status":{"commonEncodingVersion":"v1"}}`, `status.commonEncodingVersion: Invalid value: "v1": should be nil if servers do not agree`},
+		{"version", `{}`, status(server("a", "/V1")), "group part: must be non-empty,version part: a DNS-1035 label"},
+		{"slashes", `{}`, status(server("a", "a/b/c")), "an apiVersion is a DNS-1035 label, which must consist"},
+		{"served", `{}`, status(`{"apiServerID":"a","encodingVersion":"v1","decodableVersions":["v2"],"servedVersions":["v3"]}`),
+			`[status.storageVersions[0].decodableVersions: Invalid value: ["v2"]: decodableVersions must include encodingVersion v1, ` +
+				`status.storageVersions[0].servedVersions[0]: Invalid value: "v3": individual served version : v3 must be included in decodableVersions : [v2]`},
+		{"conditions", `{}`, `{"status":{"conditions":[{"type":"A","status":"True","reason":"r","message":"m"},{"type":"A","status":"True"}]}}`,
+			"[status[1].type: Invalid value: \"A\": the type of the condition is not unique, it also appears in conditions[0], status[1].reason: Required value, status[1].message: Required value]"},
+	})
+}
+
+func TestMigrationRules(t *testing.T) {
+	kind := storagemigration.StorageVersionMigration()
+	const good = `{"spec":{"resource":{"group":"apps","resource":"deployments"}}}`
+	testRules(t, kind, []ruleTest{
+		{"good", "", good, ""},
+		{"empty", "", `{}`, "spec.resource.resource: Required value: resource is required to be set"},
+		{"names", "", `{"spec":{"resource":{"group":"A","resource":"1"}}}`, `[spec.resource.resource: Invalid value: "1": a DNS-1035 label`},
+		{"fixed", good, `{"spec":{"resource":{"group":"apps","resource":"daemonsets"}}}`, `spec: Invalid value: {"Resource":{"group":"apps","resource":"daemonsets"}}: field is immutable`},
+	})
+	ended := func(version string, types ...string) string {
+		var conditions []string
+		for _, c := range types {
+			conditions = append(conditions, `{"type":"`+c+`","status":"True","reason":"R","lastTransitionTime":"2026-05-04T12:00:00Z"}`)
+		}
+		return `{"status":{"resourceVersion":"` + version + `","conditions":[` + strings.Join(conditions, ",") + `]}}`
+	}
+	testStatusRules(t, kind, []ruleTest{
+		{"good", `{}`, ended("5", "Running"), ""},
+		{"ended", ended("5", "Running"), ended("5", "Succeeded"), ""},
+		{"other version", ended("5"), ended("6"), `status.resourceVersion: Invalid value: "6": field is immutable`},
+		{"no version", `{}`, ended("x"), `status.resourceVersion: Invalid value: "x": `},
+		{"both", `{}`, ended("5", "Succeeded", "Failed"), "Both success and failed conditions cannot be true at the same time"},
+		{"undone", ended("5", "Succeeded"), ended("5"), "Success condition cannot be set to false once it is true"},
+		{"unfailed", ended("5", "Failed"), ended("5"), "Failed condition cannot be set to false once it is true"},
+	})
+}
+
+func workloadGates(t *testing.T) features.Gates {
+	t.Helper()
+	gates, err := features.New(map[string]bool{
+		"GenericWorkload": true, "GangScheduling": true, "TopologyAwareWorkloadScheduling": true, "WorkloadAwarePreemption": true, "DRAWorkloadResourceClaims": true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gates
+}
+
+func TestWorkloadRules(t *testing.T) {
+	const good = `{"spec":{"controllerRef":{"kind":"Job","name":"j"},"podGroupTemplates":[{"name":"t","schedulingPolicy":{"gang":{"minCount":2}}}]}}`
+	kind := scheduling.Workload(workloadGates(t))
+	testRules(t, kind, []ruleTest{
+		{"good", "", good, ""},
+		{"empty", "", `{}`, "spec.podGroupTemplates: Required value"},
+		{"controller", "", `{"spec":{"controllerRef":{"apiGroup":"A","name":"a/b"},"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}}}]}}`,
+			`spec.controllerRef.kind: Required value, spec.controllerRef.name: Invalid value: "a/b": may not contain '/'`},
+		{"policy", "", `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{}},{"name":"u","schedulingPolicy":{"basic":{},"gang":{}}}]}}`,
+			"[spec.podGroupTemplates[0].schedulingPolicy: Invalid value: \"\": must specify one of: `basic`, `gang`, " +
+				"spec.podGroupTemplates[1].schedulingPolicy: Invalid value: \"{basic, gang}\": must specify exactly one of: `basic`, `gang`, " +
+				"spec.podGroupTemplates[1].schedulingPolicy.gang.minCount: Required value]"},
+		{"twice", "", `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}}},{"name":"t","schedulingPolicy":{"basic":{}}}]}}`,
+			`spec.podGroupTemplates[1]: Duplicate value: {"name":"t","schedulingPolicy":{"basic":{}},"schedulingConstraints":null}`},
+		{"fixed", good, strings.Replace(good, "2", "3", 1), "spec.podGroupTemplates: Invalid value: null: field is immutable"},
+		{"claims", "", `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{"topology":[{"key":"a b"}]},` +
+			`"disruptionMode":"All","priorityClassName":"P","priority":1000000001}]}}`,
+			"[spec.podGroupTemplates[0].schedulingConstraints.topology[0].key: Invalid value: \"a b\": name part must consist of"},
+	})
+	// Without the gates of its fields, a template has none of them.
+	off := scheduling.Workload(features.Default())
+	obj := ruleObject(t, off, `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{},"disruptionMode":"Pod","priorityClassName":"p","priority":1}]}}`)
+	off.Create.PrepareForCreate(obj)
+	if got := obj.(*schedulingv1alpha2.Workload).Spec.PodGroupTemplates[0]; got.ResourceClaims != nil || got.SchedulingConstraints != nil || got.DisruptionMode != nil || got.PriorityClassName != "" || got.Priority != nil {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestPodGroupRules(t *testing.T) {
+	const good = `{"spec":{"podGroupTemplateRef":{"workload":{"workloadName":"w","podGroupTemplateName":"t"}},"schedulingPolicy":{"basic":{}}}}`
+	const claims = `{"spec":{"schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c","resourceClaimName":"d"}]}}`
+	kind := scheduling.PodGroup(workloadGates(t))
+	testRules(t, kind, []ruleTest{
+		{"good", "", good, ""},
+		{"reference", "", `{"spec":{"podGroupTemplateRef":{"workload":{"workloadName":"W"}},"schedulingPolicy":{"basic":{}}}}`, "spec.podGroupTemplateRef.workload.podGroupTemplateName: Required value"},
+		{"no reference", "", `{"spec":{"podGroupTemplateRef":{},"schedulingPolicy":{"basic":{}}}}`, "spec.podGroupTemplateRef: Invalid value: \"\": must specify one of: `workload`"},
+		{"claims", "", `{"spec":{"schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"C","resourceClaimName":"d","resourceClaimTemplateName":"e"}]}}`,
+			"spec.resourceClaims[0]: Invalid value: \"{resourceClaimName, resourceClaimTemplateName}\": must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"},
+		{"fixed", good, claims, "[spec.podGroupTemplateRef: Invalid value: null: field is immutable, spec.resourceClaims: Invalid value: null: field is immutable]"},
+		{"priority", good, strings.Replace(good, `"schedulingPolicy"`, `"priority":3,"schedulingPolicy"`, 1), "spec.priority: Invalid value: null: field is immutable"},
+		{"mode", "", strings.Replace(good, `"schedulingPolicy"`, `"disruptionMode":"All","schedulingPolicy"`, 1), `spec.disruptionMode: Unsupported value: "All": supported values: "Pod", "PodGroup"`},
+	})
+	testStatusRules(t, kind, []ruleTest{
+		{"good", claims, strings.Replace(claims, `{"spec"`, `{"status":{"resourceClaimStatuses":[{"name":"c","resourceClaimName":"x"}]},"spec"`, 1), ""},
+		{"no claim", claims, strings.Replace(claims, `{"spec"`, `{"status":{"resourceClaimStatuses":[{"name":"d","resourceClaimName":"X"}]},"spec"`, 1),
+			"status.resourceClaimStatuses[0].name: Invalid value: \"d\": must match the name of an entry in `spec.resourceClaims`"},
+	})
+}
+
+// Pods and templates of pods have the fields of features that are on, and keep those
+// that they had.
+func TestGatedPodFields(t *testing.T) {
+	const spec = `{"schedulingGroup":{"podGroupName":"g"},"volumes":[{"name":"v","projected":{"sources":[{"clusterTrustBundle":{"name":"b","path":"p"}},{"podCertificate":{"signerName":"example.com/s"}}]}}]}`
+	on, err := features.New(map[string]bool{"GenericWorkload": true, "ClusterTrustBundle": true, "ClusterTrustBundleProjection": true, "PodCertificateRequest": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := func(obj api.Object) (found int) {
+		data, err := json.Marshal(obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range []string{"schedulingGroup", "clusterTrustBundle", "podCertificate"} {
+			found += strings.Count(string(data), `"`+field+`":`)
+		}
+		return found
+	}
+	for name, text := range map[string]string{"pods": `{"spec":` + spec + `}`, "deployments": `{"spec":{"template":{"spec":` + spec + `}}}`} {
+		for gates, want := range map[*features.Gates]int{new(features.Default()): 0, &on: 3} {
+			for _, r := range KindsFor(*gates) {
+				if r.Name != name {
+					continue
+				}
+				made := ruleObject(t, r, text)
+				r.Create.PrepareForCreate(made)
+				if got := fields(made); got != want {
+					t.Errorf("a new one of %s has %d such fields, want %d", name, got, want)
+				}
+				changed := ruleObject(t, r, text)
+				r.Update.PrepareForUpdate(changed, ruleObject(t, r, `{}`))
+				if got := fields(changed); got != want {
+					t.Errorf("a changed one of %s has %d such fields, want %d", name, got, want)
+				}
+				kept := ruleObject(t, r, text)
+				r.Update.PrepareForUpdate(kept, ruleObject(t, r, text))
+				if got := fields(kept); got != 3 {
+					t.Errorf("one of %s keeps %d such fields", name, got)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package builtin
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// allGates are the feature gates with all on that are needed by a version.
+func allGates(t *testing.T) features.Gates {
+	t.Helper()
+	chosen := map[string]bool{}
+	for _, r := range Kinds() {
+		for _, v := range r.Versions {
+			if v.Gate != "" {
+				chosen[v.Gate] = true
+			}
+		}
+	}
+	gates, err := features.New(chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gates
+}
+
+// What Kubernetes 1.36 serves besides its stable versions, and how it stores that, as
+// its own test of storage has it: the key, the version in the value, the gate, and
+// whether there is a status.
+func TestPreviews(t *testing.T) {
+	want := map[string]string{
+		"admissionregistration.k8s.io/v1alpha1 mutatingadmissionpolicies":       "mutatingadmissionpolicies v1beta1",
+		"admissionregistration.k8s.io/v1alpha1 mutatingadmissionpolicybindings": "mutatingadmissionpolicybindings v1beta1",
+		"admissionregistration.k8s.io/v1beta1 mutatingadmissionpolicies":        "mutatingadmissionpolicies v1beta1",
+		"admissionregistration.k8s.io/v1beta1 mutatingadmissionpolicybindings":  "mutatingadmissionpolicybindings v1beta1",
+		"certificates.k8s.io/v1alpha1 clustertrustbundles":                      "clustertrustbundles v1beta1 ClusterTrustBundle",
+		"certificates.k8s.io/v1beta1 clustertrustbundles":                       "clustertrustbundles v1beta1 ClusterTrustBundle",
+		"certificates.k8s.io/v1beta1 podcertificaterequests":                    "podcertificaterequests v1beta1 PodCertificateRequest namespaced status",
+		"coordination.k8s.io/v1alpha2 leasecandidates":                          "leasecandidates v1beta1 namespaced",
+		"coordination.k8s.io/v1beta1 leasecandidates":                           "leasecandidates v1beta1 namespaced",
+		"internal.apiserver.k8s.io/v1alpha1 storageversions":                    "storageversions v1alpha1 status",
+		"networking.k8s.io/v1beta1 ipaddresses":                                 "ipaddresses v1",
+		"networking.k8s.io/v1beta1 servicecidrs":                                "servicecidrs v1 status",
+		"resource.k8s.io/v1alpha3 devicetaintrules":                             "devicetaintrules v1alpha3 status",
+		"resource.k8s.io/v1alpha3 resourcepoolstatusrequests":                   "resourcepoolstatusrequests v1alpha3 status",
+		"resource.k8s.io/v1beta1 deviceclasses":                                 "deviceclasses v1",
+		"resource.k8s.io/v1beta1 resourceclaims":                                "resourceclaims v1 namespaced status",
+		"resource.k8s.io/v1beta1 resourceclaimtemplates":                        "resourceclaimtemplates v1 namespaced",
+		"resource.k8s.io/v1beta1 resourceslices":                                "resourceslices v1",
+		"resource.k8s.io/v1beta2 deviceclasses":                                 "deviceclasses v1",
+		"resource.k8s.io/v1beta2 devicetaintrules":                              "devicetaintrules v1alpha3 status",
+		"resource.k8s.io/v1beta2 resourceclaims":                                "resourceclaims v1 namespaced status",
+		"resource.k8s.io/v1beta2 resourceclaimtemplates":                        "resourceclaimtemplates v1 namespaced",
+		"resource.k8s.io/v1beta2 resourceslices":                                "resourceslices v1",
+		"scheduling.k8s.io/v1alpha2 podgroups":                                  "podgroups v1alpha2 GenericWorkload namespaced status",
+		"scheduling.k8s.io/v1alpha2 workloads":                                  "workloads v1alpha2 GenericWorkload namespaced",
+		"storage.k8s.io/v1beta1 volumeattributesclasses":                        "volumeattributesclasses v1",
+		"storagemigration.k8s.io/v1beta1 storageversionmigrations":              "storageversionmigrations v1beta1 StorageVersionMigrator status",
+	}
+	got := map[string]string{}
+	gates := allGates(t)
+	resources, err := api.Enable(KindsFor(gates), map[string]string{"api/all": "true"}, gates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range resources {
+		for _, v := range r.Versions {
+			if v.NotServed || !strings.ContainsAny(v.Version, "ab") {
+				continue
+			}
+			says := []string{r.Storage.Prefix, r.StoredVersion().Version}
+			for text, holds := range map[string]bool{v.Gate: v.Gate != "", "namespaced": r.Namespaced, "status": r.Status.Served} {
+				if holds {
+					says = append(says, text)
+				}
+			}
+			slices.Sort(says[2:])
+			got[v.GroupVersion.String()+" "+r.Name] = strings.Join(says, " ")
+			if r.Virtual != nil || len(r.ShortNames)+len(r.Categories) > 0 && r.Hub().Version != "v1" || r.Verbs != nil {
+				t.Errorf("%s: %+v", r.Name, r)
+			}
+		}
+	}
+	if !maps.Equal(got, want) {
+		for _, name := range slices.Sorted(maps.Keys(got)) {
+			if got[name] != want[name] {
+				t.Errorf("%s: %q, want %q", name, got[name], want[name])
+			}
+			delete(want, name)
+		}
+		t.Errorf("missing: %v", want)
+	}
+}
+
+// Kinds of which a cluster with the defaults has nothing are tested on the values that
+// k8s.io/api publishes: each in its stored form and as clients see it, with all fields.
+func TestPreviewBytes(t *testing.T) {
+	values := map[string]struct {
+		Stored []byte
+		Shown  json.RawMessage
+	}{}
+	readData(t, "previews.json.gz", &values)
+	tested := map[*api.Resource]bool{}
+	resources := Kinds()
+	for name, value := range values {
+		version, kind, _ := strings.Cut(name, " ")
+		gv, err := schema.ParseGroupVersion(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range resources {
+			v := r.Version(gv)
+			if v == nil || r.Kind != kind {
+				continue
+			}
+			tested[r] = true
+			hub, err := r.DecodeStored(value.Stored)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			obj, err := r.As(v, hub)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			obj.GetObjectKind().SetGroupVersionKind(gv.WithKind(kind))
+			sameJSON(t, name, obj, value.Shown)
+			if r.StoredVersion() != gv {
+				continue
+			}
+			if again, err := r.EncodeStored(hub); err != nil || !bytes.Equal(again, value.Stored) {
+				t.Errorf("%s: %v\n got %x\nwant %x", name, err, again, value.Stored)
+			}
+		}
+	}
+	for _, r := range resources {
+		if r.Virtual == nil && r.Versions[0].NotServed && !tested[r] {
+			t.Errorf("no value of %s", r.Name)
+		}
+	}
+}

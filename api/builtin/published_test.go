@@ -1,0 +1,75 @@
+package builtin
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// notResources are published kinds that have no path of their own, and why.
+func notResources() map[string]string {
+	return map[string]string{
+		"/v1 PodStatusResult":                   "what kubelets once answered; no path of an API server has it",
+		"/v1 RangeAllocation":                   "how addresses of services were stored once; it was never served",
+		"authentication.k8s.io/v1 TokenRequest": "goes to serviceaccounts/token",
+		"autoscaling/v1 Scale":                  "goes to the scale of workloads",
+		"policy/v1 Eviction":                    "goes to pods/eviction",
+	}
+}
+
+// Every kind and version that k8s.io/api publishes, and that Kubernetes 1.36 has not
+// removed, can be served.
+func TestEveryPublishedKind(t *testing.T) {
+	known := map[schema.GroupVersionKind]bool{}
+	for _, r := range Kinds() {
+		for _, v := range r.Versions {
+			known[v.WithKind(r.Kind)] = !v.StoredOnly
+		}
+	}
+	unused := notResources()
+	for gvk, goType := range scheme.Scheme.AllKnownTypes() {
+		obj, ok := reflect.New(goType).Interface().(runtime.Object).(api.Object)
+		if !ok || gvk.Version == runtime.APIVersionInternal || removedFrom(obj) {
+			continue // lists and options; what is gone
+		}
+		name := gvk.GroupVersion().String() + " " + gvk.Kind
+		if gvk.Group == "" {
+			name = "/" + name
+		}
+		_, excepted := notResources()[name]
+		delete(unused, name)
+		if known[gvk] == excepted && !gone136(gvk) {
+			t.Errorf("%s: it can be served: %t; it is an exception: %t", name, known[gvk], excepted)
+		}
+	}
+	if len(unused) > 0 {
+		t.Errorf("exceptions that are none: %q", slices.Sorted(maps.Keys(unused)))
+	}
+}
+
+// gone136 are versions that Kubernetes 1.36 has removed though their types do not say
+// so.
+func gone136(gvk schema.GroupVersionKind) bool {
+	switch gvk.GroupVersion().String() {
+	case "node.k8s.io/v1alpha1", "rbac.authorization.k8s.io/v1alpha1":
+		return true
+	}
+	return false
+}
+
+// removedFrom reports whether Kubernetes 1.36 no longer serves the type of obj.
+func removedFrom(obj api.Object) bool {
+	t, ok := obj.(interface{ APILifecycleRemoved() (major, minor int) })
+	if !ok {
+		return false
+	}
+	major, minor := t.APILifecycleRemoved()
+	return major == 1 && minor <= 36
+}

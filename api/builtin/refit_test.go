@@ -1,0 +1,126 @@
+package builtin
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/internal/filler"
+)
+
+// TestAsStored: what is made of an object of any kind is what would be read of the
+// value that was written of it.
+func TestAsStored(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	for _, r := range Kinds() {
+		if r.Virtual != nil {
+			continue
+		}
+		asStored := r.AsStored()
+		if asStored == nil {
+			if !r.Storage.StoredAsJSON {
+				t.Logf("%s: never", r.Name)
+			}
+			continue
+		}
+		for range 200 {
+			obj := r.New()
+			filler.Fill(random, reflect.ValueOf(obj).Elem())
+			obj.SetResourceVersion("")
+			obj.SetSelfLink("")
+			obj.SetCreationTimestamp(metav1.Time{Time: time.Unix(random.Int64N(1e9), random.Int64N(1e9)).UTC()})
+			value, err := r.EncodeStored(obj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := r.DecodeStored(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !asStored(obj) {
+				t.Fatalf("%s: cannot tell", r.Name)
+			}
+			// How a quantity is spelled within does not show.
+			respell(reflect.ValueOf(obj).Elem())
+			respell(reflect.ValueOf(want).Elem())
+			if !reflect.DeepEqual(obj, want) {
+				a, _ := json.Marshal(obj)
+				b, _ := json.Marshal(want)
+				t.Fatalf("%s:\n got %s\nwant %s\n got %#v\nwant %#v", r.Name, a, b, obj, want)
+			}
+		}
+	}
+}
+
+// respell spells all quantities in v in one way.
+func respell(v reflect.Value) {
+	if q, ok := v.Addr().Interface().(*resource.Quantity); ok {
+		*q = resource.MustParse(q.String())
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			respell(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				respell(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			respell(v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(v.MapIndex(key))
+			respell(value)
+			v.SetMapIndex(key, value)
+		}
+	}
+}
+
+// TestRefitChangesOnlyWhatDiffers: parts of an object may be those of another one,
+// which others read at the same time.
+func TestRefitChangesOnlyWhatDiffers(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	for _, r := range Kinds() {
+		asStored := r.AsStored
+		if r.Virtual != nil || asStored() == nil {
+			continue
+		}
+		obj := r.New()
+		filler.Fill(random, reflect.ValueOf(obj).Elem())
+		if !asStored()(obj) {
+			t.Fatalf("%s: cannot tell", r.Name)
+		}
+		done := make(chan struct{})
+		go func() { // the race detector tells
+			defer close(done)
+			_, _ = json.Marshal(obj)
+		}()
+		asStored()(obj)
+		<-done
+	}
+}
+
+func BenchmarkAsStored(b *testing.B) {
+	r, value := benchmarkValue(b)
+	obj, err := r.DecodeStored(value)
+	if err != nil {
+		b.Fatal(err)
+	}
+	asStored := r.AsStored()
+	b.ReportAllocs()
+	for b.Loop() {
+		asStored(obj)
+	}
+}

@@ -1,0 +1,111 @@
+package builtin
+
+import (
+	"testing"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/core/claim"
+	"github.com/miniapiserver/miniapiserver/api/resource"
+	"github.com/miniapiserver/miniapiserver/api/storage"
+)
+
+func TestStorageRules(t *testing.T) {
+	testRules(t, storage.StorageClass(), []ruleTest{
+		{"provisioner", "", `{}`, "provisioner: Required value"},
+		{"topology", "", `{"provisioner":"a","allowedTopologies":[{"matchLabelExpressions":[{"key":"z","values":[]}]}]}`, "allowedTopologies[0].matchLabelExpressions[0].values: Required value"},
+		{"same term", "", `{"provisioner":"a","allowedTopologies":[{"matchLabelExpressions":[{"key":"z","values":["a","b"]}]},{"matchLabelExpressions":[{"key":"z","values":["b","a"]}]}]}`, `allowedTopologies[1].matchLabelExpressions: Duplicate value: ""`},
+		{"fixed", `{"provisioner":"a"}`, `{"provisioner":"a","parameters":{"a":"b"}}`, `parameters: Invalid value: {"a":"b"}: field is immutable`},
+	})
+	testRules(t, storage.CSIDriver(), []ruleTest{
+		{"tokens", "", `{"spec":{"tokenRequests":[{"audience":"a"},{"audience":"a"}]}}`, `spec.tokenRequests[1].audience: Duplicate value: "a"`},
+		{"fixed", `{"spec":{}}`, `{"spec":{"attachRequired":false}}`, "spec.attachedRequired: Invalid value: false: field is immutable"},
+	})
+	testRules(t, storage.CSINode(), []ruleTest{
+		{"node", "", `{"spec":{"drivers":[{"name":"a"}]}}`, "spec.drivers[0].nodeID: Required value"},
+		{"may take more", `{"spec":{"drivers":[{"name":"a","nodeID":"n"}]}}`, `{"spec":{"drivers":[{"name":"a","nodeID":"n","allocatable":{"count":1}}]}}`, ""},
+		{"moved", `{"spec":{"drivers":[{"name":"a","nodeID":"n"}]}}`, `{"spec":{"drivers":[{"name":"a","nodeID":"m"}]}}`, "field is immutable"},
+	})
+	testRules(t, storage.CSIStorageCapacity(), []ruleTest{
+		{"negative", "", `{"storageClassName":"a","capacity":"-1"}`, `capacity: Invalid value: "-1": must be greater than or equal to 0`},
+	})
+	testRules(t, storage.VolumeAttributesClass(), []ruleTest{
+		{"empty", "", `{"driverName":"a"}`, "parameters: Required value: must contain at least one key/value pair"},
+		{"fixed", `{"driverName":"a","parameters":{"a":"b"}}`, `{"driverName":"b","parameters":{"a":"b"}}`, "driverName: Forbidden: updates to driverName are forbidden."},
+	})
+	testRules(t, storage.VolumeAttachment(), []ruleTest{
+		{"nothing", "", `{"spec":{"attacher":"a","nodeName":"n"}}`, "spec.source: Required value: must specify exactly one of inlineVolumeSpec and persistentVolumeName"},
+		{"fixed", `{"spec":{"attacher":"a","nodeName":"n","source":{"persistentVolumeName":"p"}}}`, `{"spec":{"attacher":"a","nodeName":"m","source":{"persistentVolumeName":"p"}}}`,
+			`spec: Invalid value: {"Attacher":"a","Source":{"PersistentVolumeName":"p","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable`},
+	})
+}
+
+func TestVolumeRules(t *testing.T) {
+	const good = `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/x"}}}`
+	testRules(t, core.PersistentVolume(time.Now), []ruleTest{
+		{"good", "", good, ""},
+		{"nothing", "", `{"spec":{}}`, `spec.capacity: Unsupported value: null: supported values: "storage"`},
+		{"two sources", "", `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/x"},"nfs":{"server":"a","path":"/b"}}}`, "spec.nfs: Forbidden: may not specify more than 1 volume type"},
+		{"handle", "", `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"csi":{"driver":"a"}}}`, "spec.csi.volumeHandle: Required value"},
+		{"local", "", `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"local":{"path":"/x"}}}`, "spec.nodeAffinity: Required value: Local volume requires node affinity"},
+		{"fixed", good, `{"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/y"}}}`, "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7 +2,7 @@"},
+	})
+	const claimJSON = `{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}`
+	testRules(t, claim.PersistentVolumeClaim(), []ruleTest{
+		{"bound once", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"],"volumeName":"v","resources":{"requests":{"storage":"1Gi"}}}}`, ""},
+		{"class later", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"],"storageClassName":"c","resources":{"requests":{"storage":"1Gi"}}}}`, ""},
+		{"grows too early", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"2Gi"}}}}`,
+			"spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n@@ -6,7 +6,7 @@\n  \"Resources\": {\n"},
+		{"shrinks", `{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"2Gi"}}},"status":{"phase":"Bound","capacity":{"storage":"2Gi"}}}`,
+			`{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Bound","capacity":{"storage":"2Gi"}}}`,
+			"spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"},
+	})
+	testStatusRules(t, claim.PersistentVolumeClaim(), []ruleTest{
+		{"capacity", claimJSON, `{"spec":{"accessModes":["ReadWriteOnce"]},"status":{"capacity":{"storage":"-1"}}}`, "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity"},
+	})
+}
+
+func TestClaimSources(t *testing.T) {
+	r := claim.PersistentVolumeClaim()
+	for _, c := range []struct{ name, in, want string }{
+		{"a claim is both", `{"dataSource":{"kind":"PersistentVolumeClaim","name":"s"}}`, `{"resources":{},"volumeMode":"Filesystem",` +
+			`"dataSource":{"apiGroup":null,"kind":"PersistentVolumeClaim","name":"s"},"dataSourceRef":{"apiGroup":null,"kind":"PersistentVolumeClaim","name":"s"}}`},
+		{"others are dropped", `{"dataSource":{"kind":"Pod","name":"s"}}`, `{"resources":{},"volumeMode":"Filesystem"}`},
+	} {
+		obj := ruleObject(t, r, `{"metadata":{"name":"x"},"spec":`+c.in+`}`)
+		r.Create.PrepareForCreate(obj)
+		sameJSON(t, c.name, obj, []byte(`{"metadata":{"name":"x"},"spec":`+c.want+`,"status":{"phase":"Pending"}}`))
+	}
+}
+
+func TestDeviceRules(t *testing.T) {
+	claim := func(request string) string { return `{"spec":{"devices":{"requests":[` + request + `]}}}` }
+	testRules(t, resource.ResourceClaim(), []ruleTest{
+		{"good", "", claim(`{"name":"r","exactly":{"deviceClassName":"c"}}`), ""},
+		{"neither", "", claim(`{"name":"r"}`), "spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required"},
+		{"result", "", claim(`{"name":"r","exactly":{"deviceClassName":"c","selectors":[{"cel":{"expression":"1"}}]}}`), `must evaluate to bool or the unknown type, not int`},
+		{"twice", "", claim(`{"name":"r","exactly":{"deviceClassName":"c"}},{"name":"r","exactly":{"deviceClassName":"c"}}`), `spec.devices.requests[1]: Duplicate value: "r"`},
+		{"fixed", claim(``), claim(`{"name":"q","exactly":{"deviceClassName":"c"}}`),
+			`spec: Invalid value: {"Devices":{"Requests":[{"Name":"q","Exactly":{"DeviceClassName":"c","Selectors":null,"AllocationMode":"ExactCount","Count":1,"AdminAccess":null,"Tolerations":null,"Capacity":null},"FirstAvailable":null}],"Constraints":null,"Config":null}}: field is immutable`},
+	})
+	testStatusRules(t, resource.ResourceClaim(), []ruleTest{
+		{"reserved", `{}`, `{"status":{"reservedFor":[{"resource":"pods","name":"p","uid":"u"}]}}`, "status.reservedFor: Forbidden: may not be specified when `allocated` is not set"},
+		{"device", `{}`, `{"status":{"devices":[{"driver":"d","pool":"p","device":"x"}]}}`, `status.devices[0]: Invalid value: "d/p/x": must be an allocated device in the claim`},
+	})
+	testRules(t, resource.DeviceClass(), []ruleTest{
+		{"field", "", `{"spec":{"selectors":[{"cel":{"expression":"device.nothing"}}]}}`, "compilation failed: ERROR: <input>:1:7: undefined field 'nothing'"},
+		{"config", "", `{"spec":{"config":[{}]}}`, "spec.config[0].opaque: Required value"},
+		{"parameters", "", `{"spec":{"config":[{"opaque":{"driver":"d","parameters":[]}}]}}`, `spec.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object`},
+	})
+	slice := func(spec string) string {
+		return `{"spec":{"driver":"d","pool":{"name":"p","resourceSliceCount":1},"nodeName":"n",` + spec + `}}`
+	}
+	testRules(t, resource.ResourceSlice(time.Now), []ruleTest{
+		{"good", "", slice(`"devices":[{"name":"a","attributes":{"x":{"int":1}},"capacity":{"y":{"value":"1"}}}]`), ""},
+		{"two ways", "", slice(`"allNodes":true`), "spec: Invalid value: \"{`nodeName`, `allNodes`}\": exactly one of"},
+		{"attribute", "", slice(`"devices":[{"name":"a","attributes":{"x":{}}}]`), `spec.devices[0].attributes[x]: Invalid value: "": exactly one value must be specified`},
+		{"version", "", slice(`"devices":[{"name":"a","attributes":{"x":{"version":"1"}}}]`), "must be a string compatible with semver.org spec 2.0.0"},
+		{"steps", "", slice(`"devices":[{"name":"a","allowMultipleAllocations":true,"capacity":{"x":{"value":"10","requestPolicy":{"default":"3","validRange":{"min":"2","step":"2"}}}}}]`),
+			`spec.devices[0].capacity[x].requestPolicy.validRange.step: Invalid value: "3": value is not a multiple of a given step (2) from (2)`},
+	})
+}

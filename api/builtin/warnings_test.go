@@ -1,0 +1,115 @@
+package builtin
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// said are the warnings of a write: of a new object or, if before is not empty,
+// of a change.
+func said(t *testing.T, r *api.Resource, before, body string) string {
+	t.Helper()
+	read := func(text string) api.Object {
+		obj := r.New()
+		if err := json.Unmarshal([]byte(text), obj); err != nil {
+			t.Fatal(err)
+		}
+		if r.Default != nil {
+			r.Default(obj)
+		}
+		obj.SetGeneration(1)
+		return obj
+	}
+	obj, old := read(body), api.Object(nil)
+	if before != "" {
+		old = read(before)
+		if r.IncrementsGeneration(obj, old) {
+			obj.SetGeneration(2)
+		}
+	}
+	if r.Create.WarningsOnCreate == nil {
+		return ""
+	}
+	return strings.Join(r.Warnings(obj, old), "; ")
+}
+
+func TestWarnings(t *testing.T) {
+	kinds := map[string]*api.Resource{}
+	for _, r := range Kinds() {
+		kinds[r.Name] = r
+	}
+	pod := func(spec string) string { return `{"metadata":{"name":"x"},"spec":{` + spec + `}}` }
+	template := func(spec string) string {
+		return `{"metadata":{"name":"x"},"spec":{"template":{"spec":{` + spec + `}}}}`
+	}
+	const twice = `"containers":[{"name":"c","env":[{"name":"A","value":"1"},{"name":"A","value":"2"}]}]`
+	const hides = `hides previous definition of "A", which may be dropped when using apply`
+	for _, c := range []struct{ kind, before, body, want string }{
+		{"pods", "", pod(`"containers":[{"name":"c"}]`), ``},
+		{"pods", "", `{"metadata":{"name":"x.y"},"spec":{}}`, `metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]`},
+		{"pods", "", pod(twice), `spec.containers[0].env[1]: ` + hides},
+		{"pods", pod(twice), pod(twice), ``},
+		{"pods", "", pod(`"containers":[{"name":"c","env":[{"name":"A","value":"1"},{"name":"A","value":"$(A)2"}]}]`), ``},
+		{"pods", "", pod(`"containers":[{"name":"c","env":[{"name":"A","value":"1"},{"name":"A","value":"$(A)"}]}]`), `spec.containers[0].env[1]: ` + hides},
+		{"pods", "", pod(`"containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":80,"hostPort":8080}]},{"name":"d","ports":[{"containerPort":80}]}]`),
+			`spec.containers[0].ports[1]: overlapping port definition with spec.containers[0].ports[0]; ` +
+				`spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]; ` +
+				`spec.containers[1].ports[0]: overlapping port definition with spec.containers[0].ports[1]`},
+		{"pods", "", pod(`"containers":[{"name":"c","ports":[{"containerPort":80,"hostPort":1,"hostIP":"10.0.0.1"},{"containerPort":80,"hostPort":1}]}]`),
+			`spec.containers[0].ports[1]: dangerously ambiguous port definition with spec.containers[0].ports[0]`},
+		{"pods", "", pod(`"containers":[{"name":"c","ports":[{"containerPort":80,"hostIP":"10.0.0.1"}]}]`),
+			`spec.containers[0].ports[0]: hostIP set without hostPort: {Name: HostPort:0 ContainerPort:80 Protocol:TCP HostIP:10.0.0.1}`},
+		{"pods", "", pod(`"nodeSelector":{"beta.kubernetes.io/os":"linux","a":"b"},"terminationGracePeriodSeconds":-1`),
+			`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`},
+		{"deployments", "", `{"spec":{"template":{"spec":{"terminationGracePeriodSeconds":-1}}}}`,
+			`spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`},
+		{"pods", "", pod(`"volumes":[{"name":"a","gitRepo":{"repository":"r"}},{"name":"b","rbd":{}}],"imagePullSecrets":[{"name":"s"},{"name":"s"},{}]`),
+			`spec.volumes[0].gitRepo: deprecated in v1.11; spec.volumes[1].rbd: deprecated in v1.28, non-functional in v1.31+; ` +
+				`spec.imagePullSecrets[1].name: duplicate name "s"; spec.imagePullSecrets[2].name: invalid empty name ""`},
+		{"pods", "", pod(`"containers":[{"name":"c","resources":{"limits":{"memory":"100m"}}}],"hostAliases":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]`),
+			`spec.hostAliases[1].ip: duplicate ip "10.0.0.1"; spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid, must be an integer; ` +
+				`spec.containers[0].resources.requests[memory]: fractional byte value "100m" is invalid, must be an integer`},
+		{"pods", "", pod(`"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"a"}]}},"topologySpreadConstraints":[{"topologyKey":"failure-domain.beta.kubernetes.io/zone"}]`),
+			`spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use "topology.kubernetes.io/zone" instead; ` +
+				`spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod; ` +
+				`spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector: a null labelSelector results in matching no pod`},
+		{"pods", "", pod(`"volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"t"}},{"configMap":{"items":[{"key":"k","path":"t"}]}}]}}]`),
+			`spec.volumes[0].projected.sources.configMap[0]: has duplicated path with ServiceAccountToken "t"`},
+		{"deployments", "", template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
+		{"deployments", template(twice), template(twice), ``},
+		{"deployments", template(`"containers":[{"name":"c"}]`), template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
+		{"replicationcontrollers", "", template(twice), `spec.template.spec.containers[0].env[1]: ` + hides},
+		{"podtemplates", "", `{"template":{"spec":{` + twice + `}}}`, `template.spec.containers[0].env[1]: ` + hides},
+		{"statefulsets", "", `{"spec":{"revisionHistoryLimit":-1,"volumeClaimTemplates":[{"spec":{"resources":{"requests":{"storage":"100m"}}}}]}}`,
+			`spec.volumeClaimTemplates[0].Spec.resources.requests[storage]: fractional byte value "100m" is invalid, must be an integer; ` +
+				`spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended`},
+		{"jobs", "", `{"metadata":{"name":"x"},"spec":{"completionMode":"Indexed","completions":100001,"parallelism":10001}}`,
+			`spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail`},
+		{"cronjobs", "", `{"metadata":{"name":"x"},"spec":{"jobTemplate":{"spec":{"template":{"spec":{` + twice + `}}}}}}`,
+			`spec.jobTemplate.spec.template.spec.containers[0].env[1]: ` + hides},
+		{"ingresses", "", `{"metadata":{"annotations":{"kubernetes.io/ingress.class":"a"}}}`, `annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead`},
+		{"networkpolicies", "", `{"spec":{"ingress":[{"from":[{"ipBlock":{"cidr":"10.0.0.1/8"}}]}]}}`,
+			`spec.ingress[0].from[0].ipBlock.cidr: CIDR value "10.0.0.1/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.0.0.1/32"?)`},
+		{"services", "", `{"spec":{"clusterIP":"None","clusterIPs":["None"],"externalIPs":["10.0.0.1"]}}`, `spec.externalIPs is ignored for headless services`},
+		{"services", "", `{"spec":{"externalIPs":["010.0.0.1"],"trafficDistribution":"PreferClose","externalName":"a"}}`,
+			`spec.externalIPs[0]: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"; spec.externalIPs is deprecated and may no longer be implemented in some clusters; ` +
+				`spec.externalName is ignored when spec.type is not "ExternalName"; spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"`},
+		{"endpoints", "", `{"subsets":[{"addresses":[{"ip":"2001:DB8::1"}]}]}`, `subsets[0].addresses[0].ip: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")`},
+		{"persistentvolumes", "", `{"spec":{"persistentVolumeReclaimPolicy":"Recycle","nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"beta.kubernetes.io/arch"}]}]}}}}`,
+			`spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.; ` +
+				`spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: beta.kubernetes.io/arch is deprecated since v1.14; use "kubernetes.io/arch" instead`},
+		{"storageclasses", "", `{"allowedTopologies":[{"matchLabelExpressions":[{"key":"beta.kubernetes.io/os"}]}]}`,
+			`allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14; use "kubernetes.io/os" instead`},
+		{"csistoragecapacities", "", `{"nodeTopology":{"matchLabels":{"beta.kubernetes.io/os":"linux"}}}`,
+			`nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated since v1.14; use "kubernetes.io/os" instead`},
+		{"runtimeclasses", "", `{"handler":"h","scheduling":{"nodeSelector":{"node-role.kubernetes.io/master":""}}}`,
+			`scheduling.nodeSelector: use "node-role.kubernetes.io/control-plane" instead`},
+	} {
+		if got := said(t, kinds[c.kind], c.before, c.body); got != c.want {
+			t.Errorf("%s %s\n got %s\nwant %s", c.kind, c.body, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package builtin
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/apps"
+	"github.com/miniapiserver/miniapiserver/api/autoscaling"
+	"github.com/miniapiserver/miniapiserver/api/batch"
+	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/core/service"
+	"github.com/miniapiserver/miniapiserver/api/discovery"
+	"github.com/miniapiserver/miniapiserver/api/networking"
+	"github.com/miniapiserver/miniapiserver/api/policy"
+)
+
+// fixture is a valid object of a kind, which tests change in one place.
+func fixture(t testing.TB, r *api.Resource, body string) api.Object {
+	t.Helper()
+	obj := r.New()
+	if err := json.Unmarshal([]byte(body), obj); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	obj.SetName("x")
+	obj.SetUID("u")
+	if r.Namespaced {
+		obj.SetNamespace("ns")
+	}
+	obj.SetCreationTimestamp(metav1.Unix(1, 0))
+	if r.Default != nil {
+		r.Default(obj)
+	}
+	return obj
+}
+
+// newFaults is what is wrong with a new object, one fault after the other.
+func newFaults(t testing.TB, r *api.Resource, body string) string {
+	t.Helper()
+	obj := fixture(t, r, body)
+	if r.Create.PrepareForCreate != nil {
+		r.Create.PrepareForCreate(obj)
+	}
+	return joined(r.CheckCreate(nil, obj))
+}
+
+// changeFaults is what is wrong with a change of an object.
+func changeFaults(t testing.TB, r *api.Resource, before, after string) string {
+	t.Helper()
+	old, obj := fixture(t, r, before), fixture(t, r, after)
+	for _, o := range []api.Object{old, obj} {
+		o.SetResourceVersion("1")
+		if r.Create.PrepareForCreate != nil && o == old {
+			r.Create.PrepareForCreate(o)
+		}
+	}
+	if r.Update.PrepareForUpdate != nil {
+		r.Update.PrepareForUpdate(obj, old)
+	}
+	return joined(r.CheckUpdate(nil, obj, old))
+}
+
+func joined[E error](errs []E) string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, err.Error())
+	}
+	return strings.Join(out, "; ")
+}
+
+// with puts a JSON text in the place of a mark in another.
+func with(body string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(body) }
+
+const (
+	plainPod      = `{"spec":{"containers":[{"name":"c","image":"i:1"}]}}`
+	plainTemplate = `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i:1"}]}}`
+	jobTemplate   = `"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i:1"}]}}`
+	selectsAll    = `"selector":{"matchLabels":{"a":"b"}}`
+	plainService  = `{"spec":{"ports":[{"port":80}]}}`
+)
+
+// plain are the smallest valid objects of the kinds that run and connect pods.
+func plain() map[*api.Resource]string {
+	workload := `{"spec":{` + selectsAll + `,` + plainTemplate + `}}`
+	return map[*api.Resource]string{
+		pod.Pod(): plainPod, core.PodTemplate(): `{` + plainTemplate + `}`,
+		apps.Deployment(): workload, apps.ReplicaSet(): workload, apps.StatefulSet(): workload, apps.DaemonSet(): workload,
+		core.ReplicationController():          `{"spec":{` + plainTemplate + `}}`,
+		apps.ControllerRevision():             `{"data":{"a":1}}`,
+		batch.Job():                           `{"spec":{` + jobTemplate + `}}`,
+		batch.CronJob():                       `{"spec":{"schedule":"*/5 1-3,7 * jan mon","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
+		service.Service():                     plainService,
+		core.Endpoints():                      `{"subsets":[{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"port":1}]}]}`,
+		discovery.EndpointSlice():             `{"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":1}]}`,
+		networking.Ingress():                  `{"spec":{"rules":[{"host":"a.b","http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"service":{"name":"s","port":{"number":80}}}}]}}]}}`,
+		networking.IngressClass():             `{"spec":{"controller":"a.b/c"}}`,
+		networking.NetworkPolicy():            `{"spec":{"podSelector":{},"ingress":[{"from":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16"]}}]}]}}`,
+		policy.PodDisruptionBudget():          `{"spec":{"minAvailable":"50%"}}`,
+		autoscaling.HorizontalPodAutoscaler(): `{"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}}`,
+	}
+}
+
+// Plain objects are valid when they are new and when nothing changes, and
+// defaults do nothing more the second time.
+func TestPlainObjectsAreValid(t *testing.T) {
+	for r, body := range plain() {
+		if got := newFaults(t, r, body); got != "" {
+			t.Errorf("%s: %s", r.Name, got)
+		}
+		if got := changeFaults(t, r, body, body); got != "" && r.Name != "jobs" {
+			t.Errorf("%s: unchanged: %s", r.Name, got)
+		}
+		obj := fixture(t, r, body)
+		once, _ := json.Marshal(obj)
+		if r.Default != nil {
+			r.Default(obj)
+		}
+		sameJSON(t, r.Name+" twice", obj, once)
+	}
+}
+
+func TestWorkloadFaults(t *testing.T) {
+	for _, c := range []struct {
+		r          *api.Resource
+		body, want string
+	}{
+		{apps.Deployment(), `{"spec":{"replicas":-1,` + selectsAll + `,` + plainTemplate + `}}`, `spec.replicas: Invalid value: -1: must be greater than or equal to 0`},
+		{apps.Deployment(), `{"spec":{"selector":{"matchLabels":{"a":"c"}},` + plainTemplate + `}}`,
+			"spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`"},
+		{apps.Deployment(), `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":0,"maxUnavailable":"0%"}},` + selectsAll + `,` + plainTemplate + `}}`,
+			"spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0"},
+		{apps.StatefulSet(), `{"spec":{"updateStrategy":{"type":"Recreate"},` + selectsAll + `,` + plainTemplate + `}}`,
+			`spec.updateStrategy: Invalid value: {"Type":"Recreate","RollingUpdate":null}: must be 'RollingUpdate' or 'OnDelete'`},
+		{apps.DaemonSet(), `{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":1}},` + selectsAll + `,` + plainTemplate + `}}`,
+			`spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero`},
+		{batch.Job(), `{"spec":{` + with(jobTemplate, "Never", "Always") + `}}`,
+			`spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"`},
+		{batch.Job(), `{"spec":{"completionMode":"Indexed","parallelism":1,` + jobTemplate + `}}`,
+			`spec.completions: Required value: when completion mode is Indexed`},
+		{batch.CronJob(), `{"spec":{"schedule":"60 * * * *","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
+			`spec.schedule: Invalid value: "60 * * * *": end of range (60) above maximum (59): 60`},
+		{batch.CronJob(), `{"spec":{"schedule":"@daily","timeZone":"Mars/Base","jobTemplate":{"spec":{` + jobTemplate + `}}}}`,
+			`spec.timeZone: Invalid value: "Mars/Base": unknown time zone Mars/Base`},
+		{core.ReplicationController(), `{"spec":{}}`, `spec.selector: Required value; spec.template: Required value`},
+		{apps.ControllerRevision(), `{"data":[1],"revision":-1}`,
+			`revision: Invalid value: -1: must be greater than or equal to 0; data: Required value: data must be a valid JSON object`},
+		{policy.PodDisruptionBudget(), `{"spec":{"minAvailable":"101%"}}`, `spec.minAvailable: Invalid value: "101%": must not be greater than 100%`},
+		{autoscaling.HorizontalPodAutoscaler(), `{"spec":{"maxReplicas":1,"minReplicas":2,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"},"metrics":[{"type":"Pods"}]}}`,
+			"spec.maxReplicas: Invalid value: 1: must be greater than or equal to `minReplicas`; spec.metrics[0].pods: Required value: must populate information for the given metric source"},
+	} {
+		if got := newFaults(t, c.r, c.body); got != c.want {
+			t.Errorf("%s %s\n got %s\nwant %s", c.r.Name, c.body, got, c.want)
+		}
+	}
+}
+
+func TestNetworkFaults(t *testing.T) {
+	for _, c := range []struct {
+		r          *api.Resource
+		body, want string
+	}{
+		{service.Service(), `{"spec":{"type":"ExternalName"}}`, `spec.externalName: Required value`},
+		{service.Service(), `{"spec":{"ports":[{"port":80},{"port":81}]}}`, `spec.ports[0].name: Required value; spec.ports[1].name: Required value`},
+		{service.Service(), `{"spec":{"sessionAffinity":"ClientIP","sessionAffinityConfig":{"clientIP":{"timeoutSeconds":90000}},"ports":[{"port":80}]}}`,
+			`spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 90000: must be greater than 0 and less than 86400`},
+		{service.Service(), `{"spec":{"clusterIP":"None","type":"NodePort","ports":[{"port":80}]}}`,
+			`spec.clusterIPs[0]: Invalid value: "None": may not be set to 'None' for NodePort services`},
+		{discovery.EndpointSlice(), `{"addressType":"IPv4","endpoints":[{"addresses":["fd00::1"]}]}`,
+			`endpoints[0].addresses: Invalid value: "fd00::1": must be an IPv4 address`},
+		{core.Endpoints(), `{"subsets":[{"addresses":[{"ip":"127.0.0.1"}]}]}`,
+			`subsets[0].addresses[0].ip: Invalid value: "127.0.0.1": may not be in the loopback range (127.0.0.0/8, ::1/128)`},
+		{networking.Ingress(), `{}`, "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"},
+		{networking.Ingress(), `{"spec":{"defaultBackend":{"service":{"name":"s","port":{}}}}}`, `spec.defaultBackend: Required value: port name or number is required`},
+		{networking.IngressClass(), `{"spec":{"controller":"c"}}`, `spec.controller: Invalid value: "c": must be a domain-prefixed path (such as "acme.io/foo")`},
+		{networking.NetworkPolicy(), `{"spec":{"egress":[{"to":[{}]}]}}`, `spec.egress[0].to[0]: Required value: must specify a peer`},
+	} {
+		if got := newFaults(t, c.r, c.body); got != c.want {
+			t.Errorf("%s %s\n got %s\nwant %s", c.r.Name, c.body, got, c.want)
+		}
+	}
+}
+
+func TestChangeFaults(t *testing.T) {
+	set := `{"spec":{` + selectsAll + `,` + plainTemplate + `,"serviceName":"s"}}`
+	for _, c := range []struct {
+		r                   *api.Resource
+		before, after, want string
+	}{
+		{apps.Deployment(), set, with(set, `"a":"b"`, `"a":"c"`), `spec.selector: Invalid value: {"matchLabels":{"a":"c"}}: field is immutable`},
+		{apps.StatefulSet(), set, with(set, `"s"`, `"t"`), `spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', ` +
+			`'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden`},
+		{service.Service(), `{"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `{"spec":{"clusterIP":"10.0.0.2","ports":[{"port":80}]}}`,
+			`spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set`},
+		{service.Service(), `{"spec":{"clusterIP":"10.0.0.1","type":"NodePort","ports":[{"port":80,"nodePort":30000}]}}`,
+			`{"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"type":"ClusterIP","externalTrafficPolicy":"Cluster","ports":[{"port":80,"nodePort":30000}]}}`, ""},
+		{networking.IngressClass(), `{"spec":{"controller":"a.b/c"}}`, `{"spec":{"controller":"a.b/d"}}`, `spec.controller: Invalid value: "a.b/d": field is immutable`},
+		{apps.ControllerRevision(), `{"data":{}}`, `{"data":{},"revision":2}`, ""},
+		{pod.Pod(), plainPod, with(plainPod, `i:1`, `i:2`), ""},
+		{pod.Pod(), plainPod, `{"spec":{"containers":[]}}`,
+			`spec.containers: Required value; spec.containers: Forbidden: pod updates may not add or remove containers`},
+	} {
+		if got := changeFaults(t, c.r, c.before, c.after); got != c.want {
+			t.Errorf("%s %s\n got %s\nwant %s", c.r.Name, c.after, got, c.want)
+		}
+	}
+}
+
+// What a pod may not change is shown as a difference of the internal form.
+func TestPodChangeShowsDifference(t *testing.T) {
+	got := changeFaults(t, pod.Pod(), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n",`))
+	for _, part := range []string{"spec: Forbidden: pod updates may not change fields other than", "\n- \"NodeName\": \"\",\n+ \"NodeName\": \"n\",\n", `"HostNetwork": false`} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is not in %s", part, got)
+		}
+	}
+}
+
+func TestPodFaults(t *testing.T) {
+	container := func(more string) string { return `{"spec":{"containers":[{"name":"c","image":"i:1",` + more + `}]}}` }
+	spec := func(more string) string { return `{"spec":{` + more + `,"containers":[{"name":"c","image":"i:1"}]}}` }
+	for body, want := range map[string]string{
+		`{"spec":{}}`: `spec.containers: Required value`,
+		container(`"ports":[{"containerPort":1,"hostPort":1},{"containerPort":2,"hostPort":1}]`): `spec.containers[0].ports[1].hostPort: Duplicate value: "TCP//1"`,
+		container(`"env":[{"name":"a","valueFrom":{"fieldRef":{"fieldPath":"metadata.labels"}}}]`): `spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "metadata.labels": supported values: ` +
+			`"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"`,
+		container(`"livenessProbe":{"exec":{"command":["x"]},"httpGet":{"port":"0"}}`): `spec.containers[0].livenessProbe.httpGet: Forbidden: may not specify more than 1 handler type`,
+		container(`"resources":{"limits":{"cpu":"1"},"requests":{"cpu":"2"}}`):         `spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1`,
+		container(`"resources":{"limits":{"hugepages-2Mi":"3Mi","cpu":"1"}}`): `spec.containers[0].resources.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi; ` +
+			`spec.containers[0].resources.requests[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi`,
+		spec(`"hostNetwork":true,"securityContext":{"sysctls":[{"name":"net.a","value":"1"}]}`): `spec.securityContext.sysctls[0].name: Invalid value: "net.a": may not be specified when 'hostNetwork' is true`,
+		spec(`"tolerations":[{"operator":"Equal"}]`):                                            `spec.tolerations[0].operator: Invalid value: "Equal": operator must be Exists when ` + "`key`" + ` is empty, which means "match all values and all keys"`,
+		spec(`"topologySpreadConstraints":[{"maxSkew":0,"topologyKey":"","whenUnsatisfiable":"Never"}]`): `spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero; ` +
+			`spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty; ` +
+			`spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway"`,
+		spec(`"volumes":[{"name":"v","projected":{"sources":[{"configMap":{"name":"m"},"secret":{"name":"s"}}]}}]`):     `spec.volumes[0].projected.sources[0]: Forbidden: may not specify more than 1 volume type per source`,
+		spec(`"os":{"name":"windows"},"hostPID":true`):                                                                  `spec.hostPID: Forbidden: cannot be set for a windows pod`,
+		spec(`"initContainers":[{"name":"c","image":"i"}]`):                                                             `spec.initContainers[0].name: Duplicate value: "c"`,
+		spec(`"ephemeralContainers":[{"name":"e","image":"i"}]`):                                                        `spec.ephemeralContainers: Forbidden: cannot be set on create`,
+		spec(`"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}}`): `spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at least one node selector term`,
+	} {
+		if got := newFaults(t, pod.Pod(), body); got != want {
+			t.Errorf("%s\n got %s\nwant %s", body, got, want)
+		}
+	}
+}
+
+// Whatever can be decoded can be completed and checked.
+func FuzzValidate(f *testing.F) {
+	kinds := plain()
+	names := map[string]*api.Resource{}
+	for r, body := range kinds {
+		names[r.Name] = r
+		f.Add(r.Name, body, body)
+	}
+	f.Add("pods", `{"spec":{"containers":[{"securityContext":{"windowsOptions":{}},"lifecycle":{"preStop":{"sleep":{}}}}],"volumes":[{"csi":{}}]}}`, `{}`)
+	f.Fuzz(func(t *testing.T, name, body, before string) {
+		r := names[name]
+		if r == nil {
+			return
+		}
+		obj, old := r.New(), r.New()
+		if json.Unmarshal([]byte(body), obj) != nil || json.Unmarshal([]byte(before), old) != nil {
+			return
+		}
+		for _, o := range []api.Object{obj, old} {
+			if r.Default != nil {
+				r.Default(o)
+			}
+			if r.Create.PrepareForCreate != nil {
+				r.Create.PrepareForCreate(o)
+			}
+			joined(r.CheckCreate(nil, o))
+		}
+		if r.Update.PrepareForUpdate != nil {
+			r.Update.PrepareForUpdate(obj, old)
+		}
+		joined(r.CheckUpdate(nil, obj, old))
+		if r.Status.Served {
+			joined(r.CheckStatusUpdate(obj, old))
+		}
+		for _, s := range r.Subresources {
+			if s.Validate != nil && s.PrepareForUpdate != nil {
+				s.PrepareForUpdate(obj, old)
+				joined(s.Validate(obj, old))
+			}
+		}
+	})
+}
+
+func BenchmarkCheckCreatePod(b *testing.B) {
+	r := pod.Pod()
+	obj := fixture(b, r, `{"metadata":{"labels":{"app":"x","tier":"y"}},"spec":{"volumes":[{"name":"v","configMap":{"name":"m"}}],"nodeSelector":{"a":"b"},
+		"containers":[{"name":"c","image":"i:1","ports":[{"name":"http","containerPort":80}],"env":[{"name":"A","value":"b"}],
+		"resources":{"limits":{"cpu":"1","memory":"1Gi"}},"livenessProbe":{"httpGet":{"port":80}},"volumeMounts":[{"name":"v","mountPath":"/v"}]}]}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if errs := r.CheckCreate(nil, obj); len(errs) > 0 {
+			b.Fatal(errs)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package certificates
+
+import (
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// CertificateSigningRequest asks a signer for a certificate.
+func CertificateSigningRequest(now func() time.Time) *api.Resource {
+	return api.NewResource(api.Kind[*certificatesv1.CertificateSigningRequest]{
+		Names: api.Names{
+			Name: "certificatesigningrequests", Singular: "certificatesigningrequest", Kind: "CertificateSigningRequest",
+			ShortNames: []string{"csr"},
+		},
+		Versions: api.WithOlderVersions(api.WithFieldLabels(api.Served(certificatesv1.SchemeGroupVersion), api.NameLabel, "spec.signerName"), csrV1beta1()),
+		Storage:  api.Storage{Prefix: "certificatesigningrequests"},
+		Create:   api.CreateStrategy[*certificatesv1.CertificateSigningRequest]{RecordUser: stampRequester, ValidateName: validation.SegmentName, ValidateOnCreate: validation.Rules(signingRules)},
+		Update: api.UpdateStrategy[*certificatesv1.CertificateSigningRequest]{
+			// What was asked for, and by whom, stays as it was.
+			PrepareForUpdate: func(obj, old *certificatesv1.CertificateSigningRequest) {
+				obj.Spec = *old.Spec.DeepCopy()
+			},
+			ValidateUpdate: validation.Changes(signingChanges(signingAccess{})),
+		},
+		Status: api.StatusStrategy[*certificatesv1.CertificateSigningRequest]{
+			Served:           true,
+			PrepareForUpdate: func(obj, old *certificatesv1.CertificateSigningRequest) { keepDecision(obj, old, now()) },
+			ValidateUpdate:   validation.Changes(signingChanges(signingAccess{certificate: true})),
+		},
+		Subresources: []*api.Subresource{approveRequest(now)},
+		Fields: api.Fields[*certificatesv1.CertificateSigningRequest]{
+			Selectable: func(obj *certificatesv1.CertificateSigningRequest) map[string]string {
+				return map[string]string{"spec.signerName": obj.Spec.SignerName}
+			},
+			Reset: map[string][]string{"": {"spec", "status"}, "status": {"spec", "status.conditions"}, "approval": {"spec", "status.certificate"}},
+		},
+		Table: api.Table[*certificatesv1.CertificateSigningRequest]{Columns: certificateSigningRequestColumns, Cells: certificateSigningRequestCells},
+	})
+}
+
+// stampRequester replaces what the client says of itself by what is known.
+func stampRequester(obj *certificatesv1.CertificateSigningRequest, user *request.User) {
+	s := &obj.Spec
+	s.Username, s.UID, s.Groups, s.Extra = "", "", nil, nil
+	if user == nil {
+		return
+	}
+	s.Username, s.UID, s.Groups = user.Name, user.UID, user.Groups
+	if len(user.Extra) > 0 {
+		s.Extra = make(map[string]certificatesv1.ExtraValue, len(user.Extra))
+	}
+	for k, v := range user.Extra {
+		s.Extra[k] = v
+	}
+}
+
+// approveRequest is where a request is approved or denied: nothing else of it
+// changes.
+func approveRequest(now func() time.Time) *api.Subresource {
+	return api.NewPart(api.Part[*certificatesv1.CertificateSigningRequest]{
+		Name: "approval", Verbs: api.ReadWrite(),
+		PrepareForUpdate: func(is, was *certificatesv1.CertificateSigningRequest) {
+			is.Spec = *was.Spec.DeepCopy()
+			is.Status.Certificate = was.Status.Certificate
+			stampConditions(is, was, now())
+		},
+		ValidateUpdate: validation.Changes(signingChanges(signingAccess{approval: true})),
+	})
+}
+
+// keepDecision keeps through the status subresource what was decided through
+// approval, and stamps what is new.
+func keepDecision(is, was *certificatesv1.CertificateSigningRequest, now time.Time) {
+	for i := range is.Status.Conditions {
+		c := &is.Status.Conditions[i]
+		if c.Type != certificatesv1.CertificateApproved && c.Type != certificatesv1.CertificateDenied {
+			continue
+		}
+		if before := conditionsOf(was, c.Type); len(before) > 0 {
+			*c = before[0]
+		}
+	}
+	stampConditions(is, was, now)
+}
+
+// stampConditions tells when conditions were set, and since when they hold.
+func stampConditions(is, was *certificatesv1.CertificateSigningRequest, now time.Time) {
+	stamp := metav1.NewTime(now)
+	for i := range is.Status.Conditions {
+		c := &is.Status.Conditions[i]
+		if c.LastUpdateTime.IsZero() {
+			c.LastUpdateTime = stamp
+		}
+		if !c.LastTransitionTime.IsZero() {
+			continue
+		}
+		c.LastTransitionTime = stamp
+		for _, before := range conditionsOf(was, c.Type) {
+			if before.Status == c.Status && !before.LastTransitionTime.IsZero() {
+				c.LastTransitionTime = before.LastTransitionTime
+			}
+		}
+	}
+}
+
+func certificateSigningRequestColumns() []metav1.TableColumnDefinition {
+	// kube-apiserver describes these columns with the texts of v1beta1.
+	spec := certificatesv1beta1.CertificateSigningRequestSpec{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.AgeColumn(),
+		table.TextColumn("SignerName", table.Doc(spec, "signerName")),
+		table.TextColumn("Requestor", table.Doc(spec, "request")),
+		table.TextColumn("RequestedDuration", table.Doc(spec, "expirationSeconds")),
+		table.TextColumn("Condition", table.Doc(certificatesv1beta1.CertificateSigningRequestStatus{}, "conditions")),
+	}
+}
+
+func certificateSigningRequestCells(r *certificatesv1.CertificateSigningRequest) []any {
+	lifetime := table.CellNone
+	if s := r.Spec.ExpirationSeconds; s != nil {
+		lifetime = duration.HumanDuration(time.Duration(*s) * time.Second)
+	}
+	return []any{r.Name, table.Age(r), table.TextOr(r.Spec.SignerName, table.CellNone), r.Spec.Username, lifetime, requestState(&r.Status)}
+}
+
+// requestState is what was decided about a request, and what came of it. Of a
+// request both approved and denied, the refusal counts.
+func requestState(s *certificatesv1.CertificateSigningRequestStatus) string {
+	has := map[certificatesv1.RequestConditionType]bool{}
+	for _, c := range s.Conditions {
+		has[c.Type] = true
+	}
+	state := "Pending"
+	switch {
+	case has[certificatesv1.CertificateDenied]:
+		state = "Denied"
+	case has[certificatesv1.CertificateApproved]:
+		state = "Approved"
+	}
+	if has[certificatesv1.CertificateFailed] {
+		state += ",Failed"
+	}
+	if len(s.Certificate) > 0 {
+		state += ",Issued"
+	}
+	return state
+}
+
+// csrV1beta1 lets out who is to sign, and the status of conditions.
+func csrV1beta1() api.Version {
+	return api.ConvertedVersion(certificatesv1beta1.SchemeGroupVersion,
+		func(hub *certificatesv1.CertificateSigningRequest, old *certificatesv1beta1.CertificateSigningRequest) {
+			hub.Spec.SignerName = certificatesv1beta1.LegacyUnknownSignerName
+			if signer := old.Spec.SignerName; signer != nil {
+				hub.Spec.SignerName = *signer
+			}
+			if old.Spec.Usages == nil {
+				hub.Spec.Usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment}
+			}
+			// Copied, since the list may be that of old.
+			hub.Status.Conditions = append([]certificatesv1.CertificateSigningRequestCondition(nil), hub.Status.Conditions...)
+			for i := range hub.Status.Conditions {
+				if c := &hub.Status.Conditions[i]; c.Status == "" {
+					c.Status = corev1.ConditionTrue
+				}
+			}
+		},
+		func(old *certificatesv1beta1.CertificateSigningRequest, hub *certificatesv1.CertificateSigningRequest) {
+			old.Spec.SignerName = &hub.Spec.SignerName
+		})
+}

@@ -1,0 +1,199 @@
+package certificates
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+const (
+	legacySigner      = "kubernetes.io/legacy-unknown"
+	minCertificateAge = 600
+)
+
+func keyUsages() []certificatesv1.KeyUsage {
+	return []certificatesv1.KeyUsage{
+		certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth, certificatesv1.UsageCodeSigning,
+		certificatesv1.UsageContentCommitment, certificatesv1.UsageCRLSign, certificatesv1.UsageDataEncipherment,
+		certificatesv1.UsageDecipherOnly, certificatesv1.UsageDigitalSignature, certificatesv1.UsageEmailProtection,
+		certificatesv1.UsageEncipherOnly, certificatesv1.UsageIPsecEndSystem, certificatesv1.UsageIPsecTunnel,
+		certificatesv1.UsageIPsecUser, certificatesv1.UsageKeyAgreement, certificatesv1.UsageKeyEncipherment,
+		certificatesv1.UsageMicrosoftSGC, certificatesv1.UsageNetscapeSGC, certificatesv1.UsageOCSPSigning,
+		certificatesv1.UsageSMIME, certificatesv1.UsageServerAuth, certificatesv1.UsageSigning, certificatesv1.UsageTimestamping,
+	}
+}
+
+// signingRules are for a new request; changed ones keep what older servers let
+// pass.
+func signingRules(at *validation.Path, r *certificatesv1.CertificateSigningRequest) {
+	signingRulesFrom(at, r, nil)
+}
+
+func signingRulesFrom(at *validation.Path, r, old *certificatesv1.CertificateSigningRequest) {
+	spec := at.Child("spec")
+	if err := requestFault(r.Spec.Request); err != nil {
+		spec.Child("request").Invalid(r.Spec.Request, err.Error())
+	}
+	usageRules(spec.Child("usages"), r, old)
+	if signer := spec.Child("signerName"); r.Spec.SignerName == legacySigner && (old == nil || old.Spec.SignerName != legacySigner) {
+		signer.Invalid(r.Spec.SignerName, "the legacy signerName is not allowed via this API version")
+	} else {
+		SignerName(signer, r.Spec.SignerName)
+	}
+	if s := r.Spec.ExpirationSeconds; s != nil && *s < minCertificateAge {
+		spec.Child("expirationSeconds").Invalid(*s, "may not specify a duration less than 600 seconds (10 minutes)")
+	}
+	signingConditionRules(at.Child("status").Child("conditions"), r, old)
+	if old != nil && certificateFault(old.Status.Certificate) != nil {
+		return
+	}
+	if err := certificateFault(r.Status.Certificate); err != nil {
+		at.Child("status").Child("certificate").Invalid("<certificate data>", err.Error())
+	}
+}
+
+func usageRules(at *validation.Path, r, old *certificatesv1.CertificateSigningRequest) {
+	if len(r.Spec.Usages) == 0 {
+		at.Required("")
+	}
+	known := keyUsages()
+	stranger := func(u certificatesv1.KeyUsage) bool { return !slices.Contains(known, u) }
+	if old == nil || !slices.ContainsFunc(old.Spec.Usages, stranger) {
+		slices.Sort(known)
+		for i, u := range r.Spec.Usages {
+			validation.OneOf(at.Index(i), u, known...)
+		}
+	}
+	if old == nil {
+		var seen validation.Unique[certificatesv1.KeyUsage]
+		for i, u := range r.Spec.Usages {
+			seen.Add(at.Index(i), u)
+		}
+	}
+}
+
+// requestFault tells what is wrong with a PKCS#10 request.
+func requestFault(data []byte) error {
+	block, _ := pem.Decode(data)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return err
+	}
+	return request.CheckSignature()
+}
+
+// certificateFault tells what is wrong with the certificates that were issued.
+func certificateFault(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	found := false
+	for {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			return fmt.Errorf("only CERTIFICATE PEM blocks are allowed, found %q", block.Type)
+		}
+		if len(block.Headers) != 0 {
+			return errors.New("no PEM block headers are permitted")
+		}
+		certificates, err := x509.ParseCertificates(block.Bytes)
+		if err != nil {
+			return err
+		}
+		if len(certificates) == 0 {
+			return errors.New("found CERTIFICATE PEM block containing 0 certificates")
+		}
+		found, data = true, rest
+	}
+	if !found {
+		return errors.New("must contain at least one CERTIFICATE PEM block")
+	}
+	return nil
+}
+
+func signingConditionRules(at *validation.Path, r, old *certificatesv1.CertificateSigningRequest) {
+	approved, denied := false, false
+	var seen validation.Unique[certificatesv1.RequestConditionType]
+	for i, c := range r.Status.Conditions {
+		at := at.Index(i)
+		final := false
+		switch c.Type {
+		case "":
+			at.Child("type").Required("")
+		case certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			final = true
+		}
+		if final {
+			validation.Enum(at.Child("status"), c.Status, corev1.ConditionTrue)
+		} else {
+			validation.Enum(at.Child("status"), c.Status, corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown)
+		}
+		approved = approved || c.Type == certificatesv1.CertificateApproved
+		denied = denied || c.Type == certificatesv1.CertificateDenied
+		seen.Add(at.Child("type"), c.Type)
+		if approved && denied && (c.Type == certificatesv1.CertificateApproved || c.Type == certificatesv1.CertificateDenied) {
+			at.Parent.Invalid(c.Type, "Approved and Denied conditions are mutually exclusive")
+		}
+	}
+}
+
+// signingAccess is which part of the status an update may change.
+type signingAccess struct {
+	approval, certificate bool
+}
+
+func signingChanges(access signingAccess) func(at *validation.Path, is, was *certificatesv1.CertificateSigningRequest) {
+	return func(at *validation.Path, is, was *certificatesv1.CertificateSigningRequest) {
+		signingRulesFrom(at, is, was)
+		conditions := at.Child("status").Child("conditions")
+		for _, t := range []certificatesv1.RequestConditionType{
+			certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed,
+		} {
+			final := t == certificatesv1.CertificateFailed
+			now, before := conditionsOf(is, t), conditionsOf(was, t)
+			switch {
+			case len(now) < len(before):
+				conditions.Forbidden(fmt.Sprintf("updates may not remove a condition of type %q", t))
+			case final || access.approval || len(now) == 0 && len(before) == 0:
+			case len(now) > len(before):
+				conditions.Forbidden(fmt.Sprintf("updates may not add a condition of type %q", t))
+			case !equality.Semantic.DeepEqual(now, before):
+				conditions.Forbidden(fmt.Sprintf("updates may not modify a condition of type %q", t))
+			}
+		}
+		if bytes.Equal(is.Status.Certificate, was.Status.Certificate) {
+			return
+		}
+		switch certificate := at.Child("status").Child("certificate"); {
+		case !access.certificate:
+			certificate.Forbidden("updates may not set certificate content")
+		case len(was.Status.Certificate) > 0:
+			certificate.Forbidden("updates may not modify existing certificate content")
+		}
+	}
+}
+
+func conditionsOf(r *certificatesv1.CertificateSigningRequest, t certificatesv1.RequestConditionType) []certificatesv1.CertificateSigningRequestCondition {
+	var found []certificatesv1.CertificateSigningRequestCondition
+	for _, c := range r.Status.Conditions {
+		if c.Type == t {
+			found = append(found, c)
+		}
+	}
+	return found
+}

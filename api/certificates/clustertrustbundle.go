@@ -1,0 +1,164 @@
+package certificates
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"strings"
+
+	certificatesv1alpha1 "k8s.io/api/certificates/v1alpha1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// ClusterTrustBundle holds certificate authorities that pods may trust, those of
+// one signer or of nobody in particular.
+func ClusterTrustBundle() *api.Resource {
+	return api.NewResource(api.Kind[*certificatesv1beta1.ClusterTrustBundle]{
+		Names: api.Names{Name: "clustertrustbundles", Singular: "clustertrustbundle", Kind: "ClusterTrustBundle"},
+		Versions: api.WithOlderVersions(
+			api.WithFieldLabels(api.Preview[certificatesv1beta1.ClusterTrustBundle](certificatesv1beta1.SchemeGroupVersion, features.ClusterTrustBundle),
+				api.NameLabel, "spec.signerName"),
+			api.SameFields[certificatesv1beta1.ClusterTrustBundle, certificatesv1alpha1.ClusterTrustBundle](certificatesv1alpha1.SchemeGroupVersion)),
+		Storage: api.Storage{Prefix: "clustertrustbundles"},
+		Create: api.CreateStrategy[*certificatesv1beta1.ClusterTrustBundle]{
+			// The name depends on the signer: the rules check it.
+			ValidateName:     func(string, bool) []string { return nil },
+			ValidateOnCreate: validation.Rules(trustBundleRules),
+		},
+		Update: api.UpdateStrategy[*certificatesv1beta1.ClusterTrustBundle]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(trustBundleChanges), RevalidateMetadata: true},
+		Fields: api.Fields[*certificatesv1beta1.ClusterTrustBundle]{
+			Selectable: func(obj *certificatesv1beta1.ClusterTrustBundle) map[string]string {
+				return map[string]string{"spec.signerName": obj.Spec.SignerName}
+			},
+		},
+		Table: api.Table[*certificatesv1beta1.ClusterTrustBundle]{Columns: clusterTrustBundleColumns, Cells: clusterTrustBundleCells},
+	})
+}
+
+func clusterTrustBundleColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(), table.TextColumn("SignerName", table.Doc(certificatesv1beta1.ClusterTrustBundleSpec{}, "signerName")),
+	}
+}
+
+func clusterTrustBundleCells(b *certificatesv1beta1.ClusterTrustBundle) []any {
+	return []any{b.Name, table.TextOr(b.Spec.SignerName, table.CellNone)}
+}
+
+// maxTrustBundle bounds the PEM text of a bundle, in bytes.
+const maxTrustBundle = 1 << 20
+
+func trustBundleRules(at *validation.Path, b *certificatesv1beta1.ClusterTrustBundle) {
+	trustBundleMetaRules(at, b)
+	trustAnchorRules(at.Child("spec").Child("trustBundle"), b.Spec.TrustBundle)
+}
+
+// trustBundleChanges leaves anchors alone that did not change: a newer library
+// may refuse what an older one accepted.
+func trustBundleChanges(at *validation.Path, is, was *certificatesv1beta1.ClusterTrustBundle) {
+	trustBundleMetaRules(at, is)
+	if is.Spec.TrustBundle != was.Spec.TrustBundle {
+		trustAnchorRules(at.Child("spec").Child("trustBundle"), is.Spec.TrustBundle)
+	}
+	validation.Immutable(at.Child("spec").Child("signerName"), is.Spec.SignerName, was.Spec.SignerName)
+}
+
+// trustBundleMetaRules checks the name, which must begin with the name of the signer.
+func trustBundleMetaRules(at *validation.Path, b *certificatesv1beta1.ClusterTrustBundle) {
+	if prefix := b.GenerateName; prefix != "" {
+		for _, fault := range signerBundleName(b.Spec.SignerName, prefix, true) {
+			at.Child("metadata").Child("generateName").Invalid(prefix, fault)
+		}
+	}
+	if b.Name != "" {
+		for _, fault := range signerBundleName(b.Spec.SignerName, b.Name, false) {
+			at.Child("metadata").Child("name").Invalid(b.Name, fault)
+		}
+	}
+	if b.Spec.SignerName != "" {
+		SignerName(at.Child("spec").Child("signerName"), b.Spec.SignerName)
+	}
+}
+
+// signerBundleName returns the faults of the name of a bundle; signer is empty for a
+// bundle without one.
+func signerBundleName(signer, name string, prefix bool) []string {
+	if signer == "" {
+		if strings.Contains(name, ":") {
+			return []string{`ClusterTrustBundle without signer name must not have ":" in its name`}
+		}
+		return validation.SubdomainName(name, prefix)
+	}
+	start := strings.ReplaceAll(signer, "/", ":") + ":"
+	rest, ok := strings.CutPrefix(name, start)
+	if !ok {
+		return []string{fmt.Sprintf("ClusterTrustBundle for signerName %s must be named with prefix %s", signer, start)}
+	}
+	return validation.SubdomainName(rest, prefix)
+}
+
+// trustAnchorRules are for certificates of authorities, each of which stands there
+// once. Faults do not show the text.
+func trustAnchorRules(at *validation.Path, text string) {
+	if len(text) > maxTrustBundle {
+		at.TooLong(maxTrustBundle)
+		return
+	}
+	invalid := func(format string, args ...any) { at.Invalid("<value omitted>", fmt.Sprintf(format, args...)) }
+	before := at.ErrorCount()
+	var anchors []string
+	indices := map[string][]int{}
+	rest := []byte(text)
+	for i := 0; ; i++ {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if fault := anchorFault(block); fault != "" {
+			invalid("entry %d %s", i, fault)
+			continue
+		}
+		anchor := string(block.Bytes)
+		if indices[anchor] == nil {
+			anchors = append(anchors, anchor)
+		}
+		indices[anchor] = append(indices[anchor], i)
+	}
+	if at.ErrorCount() > before {
+		return
+	}
+	if len(anchors) == 0 {
+		invalid("at least one trust anchor must be provided")
+	}
+	for _, anchor := range anchors {
+		if len(indices[anchor]) > 1 {
+			invalid("duplicate trust anchor (indices %v)", indices[anchor])
+		}
+	}
+}
+
+// anchorFault returns the fault of one certificate, or the empty string.
+func anchorFault(block *pem.Block) string {
+	if block.Type != "CERTIFICATE" {
+		return "has bad block type: " + block.Type
+	}
+	if len(block.Headers) != 0 {
+		return "has PEM block headers"
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	switch {
+	case err != nil:
+		return "does not parse as X.509"
+	case !certificate.IsCA:
+		return "does not have the CA bit set"
+	case !certificate.BasicConstraintsValid:
+		return "has invalid basic constraints"
+	}
+	return ""
+}

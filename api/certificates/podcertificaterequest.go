@@ -1,0 +1,284 @@
+package certificates
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// defaultCertificateSeconds is how long the certificate of a pod lives if the
+// request does not say.
+const defaultCertificateSeconds int32 = 24 * 60 * 60
+
+// PodCertificateRequest asks a signer for a certificate for a pod.
+func PodCertificateRequest(now func() time.Time) *api.Resource {
+	statusChanges := validation.Changes(podCertificateStatusChanges(now))
+	return api.NewResource(api.Kind[*certificatesv1beta1.PodCertificateRequest]{
+		Names: api.Names{
+			Name: "podcertificaterequests", Singular: "podcertificaterequest", Kind: "PodCertificateRequest",
+			Namespaced: true,
+		},
+		Versions: api.WithFieldLabels(api.Preview[certificatesv1beta1.PodCertificateRequest](certificatesv1beta1.SchemeGroupVersion, features.PodCertificateRequest),
+			api.NameLabel, "spec.signerName", "spec.podName", "spec.nodeName"),
+		Default: func(obj *certificatesv1beta1.PodCertificateRequest) {
+			api.SetDefault(&obj.Spec.MaxExpirationSeconds, defaultCertificateSeconds)
+		},
+		Storage: api.Storage{Prefix: "podcertificaterequests"},
+		Create: api.CreateStrategy[*certificatesv1beta1.PodCertificateRequest]{
+			ValidateOnCreate: validation.Rules(podCertificateRules),
+			ValidateAccess: func(ctx context.Context, access api.Access, obj, old *certificatesv1beta1.PodCertificateRequest, status bool) field.ErrorList {
+				if !status || len(statusChanges(obj, old)) > 0 {
+					return nil
+				}
+				return checkSigner(ctx, access, obj, old)
+			},
+		},
+		Update: api.UpdateStrategy[*certificatesv1beta1.PodCertificateRequest]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(podCertificateChanges)},
+		Status: api.StatusStrategy[*certificatesv1beta1.PodCertificateRequest]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*certificatesv1beta1.PodCertificateRequest], ValidateUpdate: statusChanges},
+		Fields: api.Fields[*certificatesv1beta1.PodCertificateRequest]{
+			Selectable: func(obj *certificatesv1beta1.PodCertificateRequest) map[string]string {
+				s := &obj.Spec
+				return map[string]string{"spec.signerName": s.SignerName, "spec.podName": s.PodName, "spec.nodeName": string(s.NodeName)}
+			},
+			// A write of the object keeps its status, and owns it nevertheless.
+			Reset: map[string][]string{"": nil},
+		},
+		Table: api.Table[*certificatesv1beta1.PodCertificateRequest]{Columns: podCertificateRequestColumns, Cells: podCertificateRequestCells},
+	})
+}
+
+// checkSigner refuses a change of the status by a user who may sign neither for the
+// signer of the request nor for all signers of its domain.
+func checkSigner(ctx context.Context, access api.Access, is, was *certificatesv1beta1.PodCertificateRequest) field.ErrorList {
+	if equality.Semantic.DeepEqual(is.Status, was.Status) {
+		return nil
+	}
+	signer := was.Spec.SignerName
+	domain, _, _ := strings.Cut(signer, "/")
+	for _, name := range []string{signer, domain + "/*"} {
+		err := access.Authorize(ctx, &request.Info{
+			IsResource: true, Verb: "sign", Group: certificatesv1.GroupName, Version: "*", Resource: "signers", Name: name,
+		})
+		if err == nil {
+			return nil
+		}
+	}
+	user := ""
+	if u := request.From(ctx).User; u != nil {
+		user = u.Name
+	}
+	return field.ErrorList{field.Forbidden(field.NewPath("spec", "signerName"),
+		fmt.Sprintf("User %q is not permitted to \"sign\" for signer %q", user, signer))}
+}
+
+func podCertificateRequestColumns() []metav1.TableColumnDefinition {
+	spec := certificatesv1beta1.PodCertificateRequestSpec{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("PodName", table.Doc(spec, "podName")),
+		table.TextColumn("ServiceAccountName", table.Doc(spec, "serviceAccountName")),
+		table.TextColumn("NodeName", table.Doc(spec, "nodeName")),
+		table.TextColumn("SignerName", table.Doc(spec, "signerName")),
+		table.TextColumn("State", "Is the request Pending, Issued, Denied, or Failed?"),
+		table.TextColumn("UnverifiedUserAnnotations", table.Doc(spec, "unverifiedUserAnnotations")),
+	}
+}
+
+func podCertificateRequestCells(r *certificatesv1beta1.PodCertificateRequest) []any {
+	state := "Pending"
+	for _, c := range r.Status.Conditions {
+		if validation.IsOneOf(c.Type, finalCertificateConditions()...) {
+			state = c.Type
+		}
+	}
+	s := &r.Spec
+	return []any{r.Name, s.PodName, s.ServiceAccountName, string(s.NodeName), s.SignerName, state, labels.FormatLabels(s.UnverifiedUserAnnotations)}
+}
+
+// Maximum sizes of the fields of a request, in bytes.
+const (
+	maxUID           = 128
+	maxKeyMaterial   = 10 << 10
+	maxCertificates  = 100 << 10
+	minRSABits       = 3072
+	maxRSABits       = 4096
+	kubernetesSigner = "kubernetes.io"
+)
+
+func podCertificateRules(at *validation.Path, r *certificatesv1beta1.PodCertificateRequest) {
+	spec, s := at.Child("spec"), &r.Spec
+	SignerName(spec.Child("signerName"), s.SignerName)
+	userAnnotationRules(spec.Child("unverifiedUserAnnotations"), s.UnverifiedUserAnnotations)
+	validation.Format(spec.Child("podName"), s.PodName, validation.DNSSubdomain)
+	boundUID(spec.Child("podUID"), s.PodUID)
+	validation.Format(spec.Child("serviceAccountName"), s.ServiceAccountName, validation.DNSSubdomain)
+	boundUID(spec.Child("serviceAccountUID"), s.ServiceAccountUID)
+	validation.Format(spec.Child("nodeName"), string(s.NodeName), validation.DNSSubdomain)
+	boundUID(spec.Child("nodeUID"), s.NodeUID)
+	if s.MaxExpirationSeconds == nil {
+		spec.Child("maxExpirationSeconds").Required("must be set")
+		return
+	}
+	low, high := int32(MinCertificateSeconds), int32(MaxCertificateSeconds)
+	if isKubernetesSigner(s.SignerName) {
+		high = defaultCertificateSeconds
+	}
+	if is := *s.MaxExpirationSeconds; is < low || is > high {
+		spec.Child("maxExpirationSeconds").Invalid(is, fmt.Sprintf("must be in the range [%d, %d]", low, high))
+	}
+	keyMaterialRules(spec, s)
+}
+
+func isKubernetesSigner(name string) bool {
+	domain, _, _ := strings.Cut(name, "/")
+	return domain == kubernetesSigner || strings.HasSuffix(domain, "."+kubernetesSigner)
+}
+
+// userAnnotationRules are for annotations that a pod's author passes on: each key
+// has a domain.
+func userAnnotationRules(at *validation.Path, annotations map[string]string) {
+	for _, key := range validation.SortedKeys(annotations) {
+		at.Add(utilvalidation.IsDomainPrefixedKey(at.ToField(), strings.ToLower(key))...)
+	}
+	if err := apivalidation.ValidateAnnotationsSize(annotations); err != nil {
+		at.TooLong(apivalidation.TotalAnnotationSizeLimitB)
+	}
+}
+
+func boundUID(at *validation.Path, uid types.UID) {
+	if uid == "" {
+		at.Invalid(uid, "must not be empty")
+	}
+	if len(uid) > maxUID {
+		at.TooLong(maxUID)
+	}
+}
+
+// keyMaterialRules: a key is given in an empty signing request or, as it was once,
+// alone with a signature.
+func keyMaterialRules(spec *validation.Path, s *certificatesv1beta1.PodCertificateRequestSpec) {
+	stub, key, proof := len(s.StubPKCS10Request) > 0, len(s.PKIXPublicKey) > 0, len(s.ProofOfPossession) > 0
+	switch {
+	case stub && !key && !proof:
+		stubRequestRules(spec.Child("stubPKCS10Request"), s.StubPKCS10Request)
+	case !stub && key && proof:
+		provenKeyRules(spec, s)
+	default:
+		spec.Invalid(field.OmitValueType{}, "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set")
+	}
+}
+
+func stubRequestRules(at *validation.Path, stub []byte) {
+	if len(stub) > maxKeyMaterial {
+		at.TooLong(maxKeyMaterial)
+		return
+	}
+	parsed, err := x509.ParseCertificateRequest(stub)
+	if err != nil {
+		at.Invalid(field.OmitValueType{}, "must be a valid PKCS#10 CSR")
+		return
+	}
+	if !publicKeyRules(at, parsed.PublicKey, field.OmitValueType{}, "elliptic public keys must use curve P256, P384, or P521") {
+		return
+	}
+	if parsed.CheckSignature() != nil {
+		at.Invalid(field.OmitValueType{}, "invalid signature")
+	}
+}
+
+// publicKeyRules refuses keys that are of an unknown type or too weak. shown is
+// what a message about an unknown type shows.
+func publicKeyRules(at *validation.Path, key crypto.PublicKey, shown any, curves string) bool {
+	switch key := key.(type) {
+	case ed25519.PublicKey:
+		return true
+	case *ecdsa.PublicKey:
+		if slices.Contains([]elliptic.Curve{elliptic.P256(), elliptic.P384(), elliptic.P521()}, key.Curve) {
+			return true
+		}
+		at.Invalid("curve "+key.Curve.Params().Name, curves)
+	case *rsa.PublicKey:
+		bits := key.Size() * 8
+		if bits == minRSABits || bits == maxRSABits {
+			return true
+		}
+		at.Invalid(fmt.Sprintf("%d-bit modulus", bits), "RSA keys must have modulus size 3072 or 4096")
+	default:
+		at.Invalid(shown, "unknown public key type; supported types are Ed25519, ECDSA, and RSA")
+	}
+	return false
+}
+
+// provenKeyRules checks a public key and the proof that the requester has the private
+// key: a signature of the UID of the pod.
+func provenKeyRules(spec *validation.Path, s *certificatesv1beta1.PodCertificateRequestSpec) {
+	at, proof := spec.Child("pkixPublicKey"), spec.Child("proofOfPossession")
+	if len(s.PKIXPublicKey) > maxKeyMaterial {
+		at.TooLong(maxKeyMaterial)
+		return
+	}
+	if len(s.ProofOfPossession) > maxKeyMaterial {
+		proof.TooLong(maxKeyMaterial)
+		return
+	}
+	key, err := x509.ParsePKIXPublicKey(s.PKIXPublicKey)
+	if err != nil {
+		at.Invalid(s.PKIXPublicKey, "must be a valid PKIX-serialized public key")
+		return
+	}
+	if !publicKeyRules(at, key, s.PKIXPublicKey, "elliptic public keys must use curve P256 or P384") {
+		return
+	}
+	if !signed(key, []byte(s.PodUID), s.ProofOfPossession) {
+		proof.Invalid(field.OmitValueType{}, "could not verify proof-of-possession signature")
+	}
+}
+
+// signed reports whether a signature of data was made with the other half of key.
+func signed(key crypto.PublicKey, data, signature []byte) bool {
+	digest := sha256.Sum256(data)
+	switch key := key.(type) {
+	case ed25519.PublicKey:
+		return ed25519.Verify(key, data, signature)
+	case *ecdsa.PublicKey:
+		return ecdsa.VerifyASN1(key, digest[:], signature)
+	case *rsa.PublicKey:
+		return rsa.VerifyPSS(key, crypto.SHA256, digest[:], signature, nil) == nil
+	}
+	return false
+}
+
+func podCertificateChanges(at *validation.Path, is, was *certificatesv1beta1.PodCertificateRequest) {
+	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
+}
+
+// Bounds of how long the certificate of a pod lives.
+const (
+	MinCertificateSeconds = 60 * 60
+	MaxCertificateSeconds = 91 * 24 * 60 * 60
+)

@@ -1,0 +1,74 @@
+package coordination
+
+import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// Lease is a lock with a holder and a time to renew it.
+func Lease(gates features.Gates) *api.Resource {
+	return api.NewResource(api.Kind[*coordinationv1.Lease]{
+		Names: api.Names{Name: "leases", Singular: "lease", Kind: "Lease", Namespaced: true},
+		Versions: api.WithOlderVersions(api.Served(coordinationv1.SchemeGroupVersion),
+			api.SameFields[coordinationv1.Lease, coordinationv1beta1.Lease](coordinationv1beta1.SchemeGroupVersion)),
+		Storage: api.Storage{Prefix: "leases"},
+		Create: api.CreateStrategy[*coordinationv1.Lease]{
+			PrepareForCreate: func(obj *coordinationv1.Lease) { dropElection(gates, &obj.Spec, nil) },
+			Validate:         validation.Rules(leaseRules),
+		},
+		Update: api.UpdateStrategy[*coordinationv1.Lease]{
+			AllowCreateOnUpdate:    true,
+			RequireResourceVersion: true,
+			PrepareForUpdate: func(obj, old *coordinationv1.Lease) {
+				dropElection(gates, &obj.Spec, &old.Spec)
+			},
+		},
+		Table: api.Table[*coordinationv1.Lease]{Columns: leaseColumns, Cells: leaseCells},
+	})
+}
+
+func leaseColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(), table.TextColumn("Holder", table.Doc(coordinationv1.LeaseSpec{}, "holderIdentity")), table.AgeColumn(),
+	}
+}
+
+func leaseCells(l *coordinationv1.Lease) []any {
+	return []any{l.Name, table.ValueOrZero(l.Spec.HolderIdentity), table.Age(l)}
+}
+
+func leaseRules(at *validation.Path, l *coordinationv1.Lease) {
+	spec := at.Child("spec")
+	if d := l.Spec.LeaseDurationSeconds; d != nil {
+		validation.AboveZero(spec.Child("leaseDurationSeconds"), *d)
+	}
+	if n := l.Spec.LeaseTransitions; n != nil && *n < 0 {
+		spec.Child("leaseTransitions").Invalid(*n, "must be greater than or equal to 0")
+	}
+	if s := l.Spec.Strategy; s != nil {
+		electionStrategyRules(spec.Child("strategy"), *s)
+	}
+	if table.ValueOrZero(l.Spec.PreferredHolder) != "" && table.ValueOrZero(l.Spec.Strategy) == "" {
+		spec.Child("preferredHolder").Forbidden("may only be specified if `strategy` is defined")
+	}
+}
+
+// dropElection drops what serves coordinated leader election while its feature
+// gate is off, unless it is there already.
+func dropElection(gates features.Gates, is, was *coordinationv1.LeaseSpec) {
+	if gates.Enabled(features.CoordinatedLeaderElection) {
+		return
+	}
+	if was == nil || was.Strategy == nil {
+		is.Strategy = nil
+	}
+	if was == nil || was.PreferredHolder == nil {
+		is.PreferredHolder = nil
+	}
+}

@@ -1,0 +1,97 @@
+package coordination
+
+import (
+	"strings"
+
+	"github.com/blang/semver/v4"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	coordinationv1alpha2 "k8s.io/api/coordination/v1alpha2"
+	coordinationv1beta1 "k8s.io/api/coordination/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// LeaseCandidate is somebody who would hold a lease that the server gives to the
+// best of its candidates.
+func LeaseCandidate() *api.Resource {
+	return api.NewResource(api.Kind[*coordinationv1beta1.LeaseCandidate]{
+		Names: api.Names{Name: "leasecandidates", Singular: "leasecandidate", Kind: "LeaseCandidate", Namespaced: true},
+		Versions: api.WithOlderVersions(api.Preview[coordinationv1beta1.LeaseCandidate](coordinationv1beta1.SchemeGroupVersion, ""),
+			api.SameFields[coordinationv1beta1.LeaseCandidate, coordinationv1alpha2.LeaseCandidate](coordinationv1alpha2.SchemeGroupVersion)),
+		Storage: api.Storage{Prefix: "leasecandidates"},
+		Create: api.CreateStrategy[*coordinationv1beta1.LeaseCandidate]{
+			ValidateName: func(name string, _ bool) []string { return utilvalidation.IsConfigMapKey(name) },
+			Validate:     validation.Rules(leaseCandidateRules),
+		},
+		Update: api.UpdateStrategy[*coordinationv1beta1.LeaseCandidate]{
+			AllowCreateOnUpdate:      true,
+			RequireResourceVersion:   true,
+			ValidateUpdate:           validation.Changes(leaseCandidateChanges),
+			ValidateUpdateIsComplete: true,
+		},
+		Table: api.Table[*coordinationv1beta1.LeaseCandidate]{Columns: leaseCandidateColumns, Cells: leaseCandidateCells},
+	})
+}
+
+func leaseCandidateColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(), table.TextColumn("LeaseName", table.Doc(coordinationv1beta1.LeaseCandidateSpec{}, "leaseName")),
+		table.TextColumn("BinaryVersion", ""), table.TextColumn("EmulationVersion", ""), table.AgeColumn(),
+	}
+}
+
+func leaseCandidateCells(c *coordinationv1beta1.LeaseCandidate) []any {
+	return []any{c.Name, c.Spec.LeaseName, c.Spec.BinaryVersion, c.Spec.EmulationVersion, table.Age(c)}
+}
+
+func leaseCandidateRules(at *validation.Path, c *coordinationv1beta1.LeaseCandidate) {
+	spec, s := at.Child("spec"), &c.Spec
+	validation.Required(spec.Child("leaseName"), s.LeaseName)
+	var emulation, binary semver.Version
+	if s.EmulationVersion != "" {
+		emulation = semanticVersion(spec.Child("emulationVersion"), s.EmulationVersion)
+	}
+	if validation.Required(spec.Child("binaryVersion"), s.BinaryVersion) {
+		binary = semanticVersion(spec.Child("binaryVersion"), s.BinaryVersion)
+	}
+	if s.BinaryVersion != "" && s.EmulationVersion != "" && binary.LT(emulation) {
+		spec.Child("binaryVersion").Invalid(s.BinaryVersion, "must be greater than or equal to `emulationVersion`")
+	}
+	if !validation.Required(spec.Child("strategy"), s.Strategy) {
+		return
+	}
+	if s.Strategy == coordinationv1.OldestEmulationVersion && emulation.EQ(semver.Version{}) {
+		spec.Child("emulationVersion").Required("must be specified when `strategy` is 'OldestEmulationVersion'")
+	}
+	electionStrategyRules(spec.Child("strategy"), s.Strategy)
+}
+
+func leaseCandidateChanges(at *validation.Path, is, was *coordinationv1beta1.LeaseCandidate) {
+	leaseCandidateRules(at, is)
+	validation.Immutable(at.Child("spec").Child("leaseName"), is.Spec.LeaseName, was.Spec.LeaseName)
+}
+
+// semanticVersion returns the zero version where the text is none.
+func semanticVersion(at *validation.Path, text string) semver.Version {
+	v, err := semver.Parse(text)
+	if err != nil {
+		at.Invalid(text, "must be a valid semantic version")
+		return semver.Version{}
+	}
+	return v
+}
+
+// electionStrategyRules: a strategy of Kubernetes is a plain word, and one of
+// somebody else has a domain.
+func electionStrategyRules(at *validation.Path, s coordinationv1.CoordinatedLeaseStrategy) {
+	at = at.Child("strategy") // twice, as kube-apiserver says it
+	if strings.Contains(string(s), "/") {
+		validation.Format(at, string(s), validation.QualifiedName)
+		return
+	}
+	validation.OneOf(at, s, coordinationv1.OldestEmulationVersion)
+}

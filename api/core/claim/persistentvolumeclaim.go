@@ -1,0 +1,236 @@
+package claim
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// PersistentVolumeClaim describes the kind PersistentVolumeClaim, a request for storage.
+func PersistentVolumeClaim() *api.Resource {
+	return api.NewResource(api.Kind[*corev1.PersistentVolumeClaim]{
+		Names: api.Names{
+			Name: "persistentvolumeclaims", Singular: "persistentvolumeclaim", Kind: "PersistentVolumeClaim",
+			ShortNames: []string{"pvc"},
+			Namespaced: true,
+		},
+		Versions: api.Served(corev1.SchemeGroupVersion),
+		// The phase of a new claim is not stored, but a default of what is read.
+		Default: func(obj *corev1.PersistentVolumeClaim) { DefaultClaim(obj) },
+		Storage: api.Storage{Prefix: "persistentvolumeclaims"},
+		Create: api.CreateStrategy[*corev1.PersistentVolumeClaim]{
+			PrepareForCreate: func(obj *corev1.PersistentVolumeClaim) { prepareClaimSpec(&obj.Spec, nil) },
+			ValidateOnCreate: validation.Rules(claimRules),
+			WarningsOnCreate: claimWarnings,
+		},
+		Update: api.UpdateStrategy[*corev1.PersistentVolumeClaim]{
+			PrepareForUpdate: func(obj, old *corev1.PersistentVolumeClaim) {
+				prepareClaimSpec(&obj.Spec, &old.Spec)
+			},
+			ValidateUpdate:     validation.Changes(claimChanges),
+			RevalidateMetadata: true,
+			WarningsOnUpdate:   api.OnAnyUpdate(claimWarnings),
+		},
+		Status: api.StatusStrategy[*corev1.PersistentVolumeClaim]{Served: true, ValidateUpdate: validation.Changes(claimStatusRules)},
+		Delete: api.DeleteStrategy[*corev1.PersistentVolumeClaim]{ReturnDeletedObject: true},
+		Table:  api.Table[*corev1.PersistentVolumeClaim]{Columns: persistentVolumeClaimColumns, Cells: persistentVolumeClaimCells},
+	})
+}
+
+func DefaultClaim(c *corev1.PersistentVolumeClaim) {
+	if c.Status.Phase == "" {
+		c.Status.Phase = corev1.ClaimPending
+	}
+	api.SetDefault(&c.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	validation.RoundToMillis(c.Spec.Resources.Requests)
+	validation.RoundToMillis(c.Spec.Resources.Limits)
+	validation.RoundToMillis(c.Status.Capacity)
+	validation.RoundToMillis(c.Status.AllocatedResources)
+}
+
+func persistentVolumeClaimColumns() []metav1.TableColumnDefinition {
+	spec, status := corev1.PersistentVolumeClaimSpec{}, corev1.PersistentVolumeClaimStatus{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Status", table.Doc(status, "phase")),
+		table.TextColumn("Volume", table.Doc(spec, "volumeName")),
+		table.TextColumn("Capacity", table.Doc(status, "capacity")),
+		table.TextColumn("Access Modes", table.Doc(status, "accessModes")),
+		table.TextColumn("StorageClass", "StorageClass of the pvc"),
+		table.TextColumn("VolumeAttributesClass", "VolumeAttributesClass of the pvc"),
+		table.AgeColumn(),
+		table.Wide(table.TextColumn("VolumeMode", table.Doc(spec, "volumeMode"))),
+	}
+}
+
+func persistentVolumeClaimCells(c *corev1.PersistentVolumeClaim) []any {
+	capacity, modes, attributes, mode := "", "", table.CellUnset, table.CellUnset
+	// What a claim has is of interest from when it is bound.
+	if c.Spec.VolumeName != "" {
+		capacity, modes = table.CapacityCell(c.Status.Capacity), table.AccessModes(c.Status.AccessModes)
+	}
+	if c.Spec.VolumeAttributesClassName != nil {
+		attributes = *c.Spec.VolumeAttributesClassName
+	}
+	if c.Spec.VolumeMode != nil {
+		mode = string(*c.Spec.VolumeMode)
+	}
+	return []any{
+		c.Name, table.PhaseCell(c, string(c.Status.Phase)), c.Spec.VolumeName, capacity, modes,
+		table.StorageClassOf(c.Annotations, table.ValueOrZero(c.Spec.StorageClassName)), attributes, table.Age(c), mode,
+	}
+}
+
+func claimRules(at *validation.Path, c *corev1.PersistentVolumeClaim) {
+	ClaimSpecRules(at.Child("spec"), &c.Spec)
+}
+
+// claimChanges validates an update: the spec is immutable except for the volume name, and,
+// once the claim is bound, the size and the class of the volume attributes.
+func claimChanges(at *validation.Path, is, was *corev1.PersistentVolumeClaim) {
+	claimRules(at, is)
+	s, old := is.Spec.DeepCopy(), was.Spec.DeepCopy()
+	normalizeSources(old)
+	if old.VolumeName == "" {
+		old.VolumeName = s.VolumeName
+	}
+	claimClassChanges(at, is, was, s, old)
+	if is.Status.Phase == corev1.ClaimBound {
+		if s.Resources.Requests != nil {
+			s.Resources.Requests[corev1.ResourceStorage] = was.Spec.Resources.Requests[corev1.ResourceStorage]
+		}
+		if s.VolumeAttributesClassName != nil {
+			s.VolumeAttributesClassName = old.VolumeAttributesClassName
+		}
+	}
+	if !equality.Semantic.DeepEqual(s, old) {
+		at.Child("spec").Forbidden("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n" +
+			validation.InternalDiff(*old, *s))
+	}
+	size, before, has := is.Spec.Resources.Requests[corev1.ResourceStorage], was.Spec.Resources.Requests[corev1.ResourceStorage], was.Status.Capacity[corev1.ResourceStorage]
+	if size.Cmp(before) < 0 && size.Cmp(has) <= 0 {
+		at.Child("spec").Child("resources").Child("requests").Child("storage").Forbidden("field can not be less than status.capacity")
+	}
+	validation.Immutable(at.Child("volumeMode"), is.Spec.VolumeMode, was.Spec.VolumeMode)
+	claimAttributesChanges(at.Child("spec").Child("volumeAttributesClassName"), is.Spec.VolumeAttributesClassName, was.Spec.VolumeAttributesClassName)
+}
+
+// claimClassChanges allows to set the storage class if the stored claim has none, or has it
+// only in the beta annotation.
+func claimClassChanges(at *validation.Path, is, was *corev1.PersistentVolumeClaim, s, old *corev1.PersistentVolumeClaimSpec) {
+	const key = corev1.BetaStorageClassAnnotation
+	before, annotated := was.Annotations[key]
+	after, still := is.Annotations[key]
+	moved := annotated && old.StorageClassName == nil && s.StorageClassName != nil && *s.StorageClassName == before &&
+		(!still || after == before)
+	if moved {
+		s.StorageClassName = nil
+		return
+	}
+	if after != before {
+		at.Child("metadata").Child("annotations").Key(key).Invalid(after, "field is immutable")
+	}
+	if !annotated && old.StorageClassName == nil && s.StorageClassName != nil {
+		s.StorageClassName = nil
+	}
+}
+
+func claimAttributesChanges(at *validation.Path, is, was *string) {
+	switch {
+	case was == nil:
+	case is == nil:
+		at.Forbidden("update from non-nil value to nil is forbidden")
+	case *is == "" && *was != "":
+		at.Forbidden("update from non-nil value to an empty string is forbidden")
+	}
+}
+
+func claimStatusRules(at *validation.Path, c, _ *corev1.PersistentVolumeClaim) {
+	if len(c.Spec.AccessModes) == 0 {
+		at.Child("spec").Child("accessModes").Required("")
+	}
+	status := at.Child("status")
+	for _, name := range validation.SortedKeys(c.Status.Capacity) {
+		validation.BasicQuantity(status.Child("capacity").Key(string(name)), c.Status.Capacity[name])
+	}
+	resizes := status.Child("allocatedResourceStatus")
+	for _, name := range validation.SortedKeys(c.Status.AllocatedResourceStatuses) {
+		claimResourceName(resizes, name)
+		validation.OneOf(resizes, c.Status.AllocatedResourceStatuses[name],
+			corev1.PersistentVolumeClaimControllerResizeInfeasible, corev1.PersistentVolumeClaimControllerResizeInProgress,
+			corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible,
+			corev1.PersistentVolumeClaimNodeResizePending)
+	}
+	allocated := status.Child("allocatedResources")
+	for _, name := range validation.SortedKeys(c.Status.AllocatedResources) {
+		claimResourceName(allocated, name)
+		if value := c.Status.AllocatedResources[name]; validation.BasicQuantity(allocated.Key(string(name)), value) {
+			validation.ResourceQuantity(allocated.Key(string(name)), corev1.ResourceStorage, value)
+		}
+	}
+}
+
+// claimResourceName validates that a resource is storage or has a domain.
+func claimResourceName(at *validation.Path, name corev1.ResourceName) {
+	if !validation.Format(at, string(name), validation.QualifiedName) {
+		return
+	}
+	if name != corev1.ResourceStorage && (validation.IsUnprefixed(name) || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)) {
+		at.Invalid(string(name), "must be a standard resource for pvc or prefixed with a domain")
+	}
+}
+
+func claimWarnings(c *corev1.PersistentVolumeClaim) []string {
+	return validation.Warn(func(at *validation.Path) {
+		if _, ok := c.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+			at.Warnings([]string{validation.StorageClassWarning})
+		}
+		ClaimSpecWarnings(at.Child("spec"), &c.Spec)
+	})
+}
+
+// ClaimSpecWarnings records warnings about the spec of a claim or claim template.
+func ClaimSpecWarnings(at *validation.Path, s *corev1.PersistentVolumeClaimSpec) {
+	if value, ok := s.Resources.Requests[corev1.ResourceStorage]; ok {
+		validation.WarnFractionalBytes(at.Child("resources").Child("requests").Key("storage"), value)
+	}
+	if value, ok := s.Resources.Limits[corev1.ResourceStorage]; ok {
+		validation.WarnFractionalBytes(at.Child("resources").Child("limits").Key("storage"), value)
+	}
+}
+
+// prepareClaimSpec makes dataSource and dataSourceRef equal. dataSource can refer to claims
+// and snapshots only; other references are removed from it.
+func prepareClaimSpec(is, was *corev1.PersistentVolumeClaimSpec) {
+	inUse := was != nil && (was.DataSource != nil || was.DataSourceRef != nil)
+	if r := is.DataSourceRef; r != nil && r.Namespace != nil && !inUse {
+		is.DataSourceRef = nil
+	}
+	if d := is.DataSource; d != nil && !inUse && !fillsVolume(d) {
+		is.DataSource = nil
+	}
+	normalizeSources(is)
+}
+
+func fillsVolume(d *corev1.TypedLocalObjectReference) bool {
+	group := ""
+	if d.APIGroup != nil {
+		group = *d.APIGroup
+	}
+	return d.Kind == "PersistentVolumeClaim" && group == "" || d.Kind == "VolumeSnapshot" && group == "snapshot.storage.k8s.io"
+}
+
+func normalizeSources(s *corev1.PersistentVolumeClaimSpec) {
+	switch d, r := s.DataSource, s.DataSourceRef; {
+	case d != nil && r == nil:
+		s.DataSourceRef = &corev1.TypedObjectReference{APIGroup: d.APIGroup, Kind: d.Kind, Name: d.Name}
+	case d == nil && r != nil && (r.Namespace == nil || *r.Namespace == ""):
+		s.DataSource = &corev1.TypedLocalObjectReference{APIGroup: r.APIGroup, Kind: r.Kind, Name: r.Name}
+	}
+}

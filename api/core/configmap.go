@@ -1,0 +1,87 @@
+package core
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// maxDataSize is the maximum size of the data of a ConfigMap or Secret.
+const maxDataSize = corev1.MaxSecretSize
+
+// ConfigMap describes the kind ConfigMap, which contains configuration data for pods.
+func ConfigMap() *api.Resource {
+	return api.NewResource(api.Kind[*corev1.ConfigMap]{
+		Names:    api.Names{Name: "configmaps", Singular: "configmap", Kind: "ConfigMap", ShortNames: []string{"cm"}, Namespaced: true},
+		Versions: api.Served(corev1.SchemeGroupVersion),
+		Storage:  api.Storage{Prefix: "configmaps"},
+		Create:   api.CreateStrategy[*corev1.ConfigMap]{Validate: validateConfigMap},
+		Update:   api.UpdateStrategy[*corev1.ConfigMap]{ValidateUpdate: validateConfigMapUpdate, RevalidateMetadata: true},
+		Table:    api.Table[*corev1.ConfigMap]{Columns: configMapColumns, Cells: configMapCells},
+	})
+}
+
+func validateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
+	var errs field.ErrorList
+	size := 0
+	for key, value := range cm.Data {
+		errs = append(errs, dataKey(key, field.NewPath("data"))...)
+		if _, ok := cm.BinaryData[key]; ok {
+			errs = append(errs, field.Invalid(field.NewPath("data").Key(key), key, "duplicate of key present in binaryData"))
+		}
+		size += len(value)
+	}
+	for key, value := range cm.BinaryData {
+		errs = append(errs, dataKey(key, field.NewPath("binaryData"))...)
+		size += len(value)
+	}
+	if size > maxDataSize {
+		// The fault has no field of its own, which is written as two brackets.
+		errs = append(errs, field.TooLong(field.NewPath("[]"), "", maxDataSize))
+	}
+	return errs
+}
+
+func dataKey(key string, at *field.Path) field.ErrorList {
+	if validation.FastDataKey(key) {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, fault := range utilvalidation.IsConfigMapKey(key) {
+		errs = append(errs, field.Invalid(at.Key(key), key, fault))
+	}
+	return errs
+}
+
+func validateConfigMapUpdate(cm, was *corev1.ConfigMap) field.ErrorList {
+	if was.Immutable == nil || !*was.Immutable {
+		return nil
+	}
+	var errs field.ErrorList
+	if cm.Immutable == nil || !*cm.Immutable {
+		errs = append(errs, field.Forbidden(field.NewPath("immutable"), immutableMessage))
+	}
+	if !equality.Semantic.DeepEqual(cm.Data, was.Data) {
+		errs = append(errs, field.Forbidden(field.NewPath("data"), immutableMessage))
+	}
+	if !equality.Semantic.DeepEqual(cm.BinaryData, was.BinaryData) {
+		errs = append(errs, field.Forbidden(field.NewPath("binaryData"), immutableMessage))
+	}
+	return errs
+}
+
+const immutableMessage = "field is immutable when `immutable` is set"
+
+func configMapColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("Data", table.Doc(corev1.ConfigMap{}, "data")), table.AgeColumn()}
+}
+
+func configMapCells(c *corev1.ConfigMap) []any {
+	return []any{c.Name, int64(len(c.Data) + len(c.BinaryData)), table.Age(c)}
+}

@@ -1,0 +1,288 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	eventsv1beta1 "k8s.io/api/events/v1beta1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// Event is a report of something that happened to an object. Two groups serve
+// it in two forms; what is stored is the older one.
+func Event() *api.Resource {
+	newEvent := func() api.Object { return &eventsv1.Event{} }
+	versions := api.WithFieldLabels([]api.Version{
+		api.VersionRules(api.Version{GroupVersion: corev1.SchemeGroupVersion}, validateCoreEvent, validateCoreEventUpdate),
+		api.VersionRules(api.Version{
+			GroupVersion: eventsv1.SchemeGroupVersion, New: newEvent, ToHub: api.Converting(eventToCore), FromHub: api.Converting(eventFromCore),
+			FieldLabels: eventsFieldLabels(), FieldLabelError: api.UnsupportedField,
+		}, validateEvent, validateEventUpdate),
+		eventV1beta1(),
+	}, api.NameLabel, api.NamespaceLabel,
+		"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+		"involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath",
+		"reason", "reportingComponent", "source", "type")
+	return api.NewResource(api.Kind[*corev1.Event]{
+		Names:    api.Names{Name: "events", Singular: "event", Kind: "Event", ShortNames: []string{"ev"}, Namespaced: true},
+		Versions: versions,
+		Storage:  api.Storage{Prefix: "events", Uncached: true, Expires: true},
+		Create: api.CreateStrategy[*corev1.Event]{
+			// Many writers of events put what no other server would take for a name.
+			ValidateName: validation.SegmentName,
+		},
+		Update: api.UpdateStrategy[*corev1.Event]{AllowCreateOnUpdate: true},
+		Fields: api.Fields[*corev1.Event]{Selectable: eventFields},
+		Table:  api.Table[*corev1.Event]{Columns: eventColumns, Cells: eventCells},
+	})
+}
+
+func eventsFieldLabels() map[string]string {
+	return map[string]string{
+		api.NameLabel:               api.NameLabel,
+		api.NamespaceLabel:          api.NamespaceLabel,
+		"regarding.kind":            "involvedObject.kind",
+		"regarding.namespace":       "involvedObject.namespace",
+		"regarding.name":            "involvedObject.name",
+		"regarding.uid":             "involvedObject.uid",
+		"regarding.apiVersion":      "involvedObject.apiVersion",
+		"regarding.resourceVersion": "involvedObject.resourceVersion",
+		"regarding.fieldPath":       "involvedObject.fieldPath",
+		"reason":                    "reason",
+		"reportingController":       "reportingComponent",
+		"type":                      "type",
+	}
+}
+
+func eventFields(e *corev1.Event) map[string]string {
+	source := e.Source.Component
+	if source == "" {
+		source = e.ReportingController
+	}
+	return map[string]string{
+		"involvedObject.kind":            e.InvolvedObject.Kind,
+		"involvedObject.namespace":       e.InvolvedObject.Namespace,
+		"involvedObject.name":            e.InvolvedObject.Name,
+		"involvedObject.uid":             string(e.InvolvedObject.UID),
+		"involvedObject.apiVersion":      e.InvolvedObject.APIVersion,
+		"involvedObject.resourceVersion": e.InvolvedObject.ResourceVersion,
+		"involvedObject.fieldPath":       e.InvolvedObject.FieldPath,
+		"reason":                         e.Reason,
+		"reportingComponent":             e.ReportingController,
+		"source":                         source,
+		"type":                           e.Type,
+	}
+}
+
+// eventColumns are the same in both groups that serve events.
+func eventColumns() []metav1.TableColumnDefinition {
+	e := corev1.Event{}
+	return []metav1.TableColumnDefinition{
+		table.TextColumn("Last Seen", table.Doc(e, "lastTimestamp")),
+		table.TextColumn("Type", table.Doc(e, "type")),
+		table.TextColumn("Reason", table.Doc(e, "reason")),
+		table.TextColumn("Object", table.Doc(e, "involvedObject")),
+		table.Wide(table.TextColumn("Subobject", table.Doc(corev1.ObjectReference{}, "fieldPath"))),
+		table.Wide(table.TextColumn("Source", table.Doc(e, "source"))),
+		table.TextColumn("Message", table.Doc(e, "message")),
+		table.Wide(table.TextColumn("First Seen", table.Doc(e, "firstTimestamp"))),
+		table.Wide(table.TextColumn("Count", table.Doc(e, "count"))),
+		table.Wide(table.NameColumn()),
+	}
+}
+
+func eventCells(e *corev1.Event) []any {
+	first := table.Elapsed{Since: e.FirstTimestamp.Time}
+	if e.FirstTimestamp.IsZero() {
+		first.Since = e.EventTime.Time
+	}
+	last := table.Elapsed{Since: e.LastTimestamp.Time}
+	if e.LastTimestamp.IsZero() {
+		last = first
+	}
+	count := e.Count
+	switch {
+	case e.Series != nil:
+		count, last.Since = e.Series.Count, e.Series.LastObservedTime.Time
+	case count == 0:
+		count = 1 // what is reported in the newer way happened once
+	}
+	target := strings.ToLower(e.InvolvedObject.Kind)
+	if e.InvolvedObject.Name != "" {
+		target += "/" + e.InvolvedObject.Name
+	}
+	return []any{
+		last, e.Type, e.Reason, target, e.InvolvedObject.FieldPath, eventSource(e), strings.TrimSpace(e.Message),
+		first, int64(count), e.Name,
+	}
+}
+
+// eventSource is who reported an event, from where.
+func eventSource(e *corev1.Event) string {
+	source := table.TextOr(e.Source.Component, e.ReportingController)
+	if at := table.TextOr(e.Source.Host, e.ReportingInstance); at != "" {
+		source += ", " + at
+	}
+	return source
+}
+
+// eventV1beta1 has the form of v1, and the rules of the core group.
+func eventV1beta1() api.Version {
+	same := api.SameFields[eventsv1.Event, eventsv1beta1.Event](eventsv1beta1.SchemeGroupVersion)
+	v := api.VersionRules(same, validateCoreEvent, validateCoreEventUpdate)
+	v.NotServed = true
+	toCore, fromCore := api.Converting(eventToCore), api.Converting(eventFromCore)
+	v.FieldLabels, v.FieldLabelError = eventsFieldLabels(), api.UnsupportedField
+	v.ToHub = func(obj api.Object) (api.Object, error) {
+		e, err := same.ToHub(obj)
+		if err != nil {
+			return nil, err
+		}
+		return toCore(e)
+	}
+	v.FromHub = func(obj api.Object) (api.Object, error) {
+		e, err := fromCore(obj)
+		if err != nil {
+			return nil, err
+		}
+		return same.FromHub(e)
+	}
+	return v
+}
+
+// Bounds of what the newer form of events may say.
+const (
+	maxEventField = 128
+	maxEventNote  = 1024
+)
+
+// validateCoreEvent is lenient, as the core group has always been: only events
+// with an eventTime, which are made by newer clients, are looked at closely.
+func validateCoreEvent(obj *corev1.Event) field.ErrorList {
+	return leniently(obj, "reportingComponent")
+}
+
+func leniently(e *corev1.Event, controller string) field.ErrorList {
+	errs := eventNamespace(e)
+	if !e.EventTime.IsZero() {
+		errs = append(errs, eventReport(e, controller)...)
+	}
+	return errs
+}
+
+func validateCoreEventUpdate(obj, _ *corev1.Event) field.ErrorList { return validateCoreEvent(obj) }
+
+// validateEvent checks an event that came through the events group.
+func validateEvent(e *corev1.Event) field.ErrorList {
+	errs := leniently(e, "reportingController")
+	for _, fault := range validation.SubdomainName(e.Name, false) {
+		errs = append(errs, field.Invalid(api.MetadataPath().Child("name"), e.Name, fault))
+	}
+	errs = append(errs, eventSeries(e)...)
+	if e.EventTime.IsZero() {
+		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
+	}
+	if e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
+		errs = append(errs, field.Invalid(field.NewPath("type"), "", fmt.Sprintf("has invalid value: %v", e.Type)))
+	}
+	unset := func(name string, ok bool) {
+		if !ok {
+			errs = append(errs, field.Invalid(field.NewPath(name), "", "needs to be unset"))
+		}
+	}
+	unset("firstTimestamp", e.FirstTimestamp.IsZero())
+	unset("lastTimestamp", e.LastTimestamp.IsZero())
+	unset("count", e.Count == 0)
+	unset("source", e.Source == corev1.EventSource{})
+	return errs
+}
+
+// validateEventUpdate lets nothing but the series of an event change.
+func validateEventUpdate(is, was *corev1.Event) field.ErrorList {
+	errs := eventSeries(is)
+	fixed := func(name string, is, was any) {
+		errs = append(errs, apivalidation.ValidateImmutableField(is, was, field.NewPath(name))...)
+	}
+	fixed("involvedObject", is.InvolvedObject, was.InvolvedObject)
+	fixed("reason", is.Reason, was.Reason)
+	fixed("message", is.Message, was.Message)
+	fixed("source", is.Source, was.Source)
+	fixed("firstTimestamp", is.FirstTimestamp, was.FirstTimestamp)
+	fixed("lastTimestamp", is.LastTimestamp, was.LastTimestamp)
+	fixed("count", is.Count, was.Count)
+	fixed("reason", is.Reason, was.Reason)
+	fixed("type", is.Type, was.Type)
+	if a, b := microseconds(is.EventTime), microseconds(was.EventTime); !a.Equal(&b) {
+		errs = append(errs, field.Invalid(field.NewPath("eventTime"), is.EventTime, apivalidation.FieldImmutableErrorMsg))
+	}
+	fixed("action", is.Action, was.Action)
+	fixed("related", is.Related, was.Related)
+	fixed("reportingController", is.ReportingController, was.ReportingController)
+	fixed("reportingInstance", is.ReportingInstance, was.ReportingInstance)
+	return errs
+}
+
+// microseconds drops what protobuf keeps of a time and JSON does not.
+func microseconds(t metav1.MicroTime) metav1.MicroTime {
+	return metav1.MicroTime{Time: t.Truncate(time.Microsecond)}
+}
+
+func eventSeries(e *corev1.Event) field.ErrorList {
+	if e.Series == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if e.Series.Count < 2 {
+		errs = append(errs, field.Invalid(field.NewPath("series.count"), "", "should be at least 2"))
+	}
+	if e.Series.LastObservedTime.IsZero() {
+		errs = append(errs, field.Required(field.NewPath("series.lastObservedTime"), ""))
+	}
+	return errs
+}
+
+// eventNamespace: an event lives beside the object it is about, and events of
+// cluster-scoped objects live in the default namespace.
+func eventNamespace(e *corev1.Event) field.ErrorList {
+	about := e.InvolvedObject.Namespace
+	if about == e.Namespace || about == "" && e.Namespace == metav1.NamespaceDefault {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")}
+}
+
+// eventReport checks who reports what. controller is the name that the field
+// has in the version at hand.
+func eventReport(e *corev1.Event, controller string) field.ErrorList {
+	var errs field.ErrorList
+	if e.ReportingController == "" {
+		errs = append(errs, field.Required(field.NewPath(controller), ""))
+	}
+	for _, fault := range utilvalidation.IsQualifiedName(e.ReportingController) {
+		errs = append(errs, field.Invalid(field.NewPath(controller), e.ReportingController, fault))
+	}
+	for _, f := range []struct{ name, value string }{
+		{"reportingInstance", e.ReportingInstance}, {"action", e.Action}, {"reason", e.Reason},
+	} {
+		if f.value == "" {
+			errs = append(errs, field.Required(field.NewPath(f.name), ""))
+		}
+		if len(f.value) > maxEventField {
+			errs = append(errs, field.Invalid(field.NewPath(f.name), "", fmt.Sprintf("can have at most %v characters", maxEventField)))
+		}
+	}
+	if len(e.Message) > maxEventNote {
+		errs = append(errs, field.Invalid(field.NewPath("message"), "", fmt.Sprintf("can have at most %v characters", maxEventNote)))
+	}
+	return errs
+}

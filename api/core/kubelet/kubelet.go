@@ -1,0 +1,47 @@
+// Package kubelet finds the kubelet of a node, to which the subresources of nodes and pods
+// connect.
+package kubelet
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// URL returns the address of the kubelet of a node.
+func URL(n *api.ConnectLookup, node string) (*url.URL, error) {
+	obj, err := n.Get("nodes", node)
+	if err != nil {
+		return nil, err
+	}
+	host, err := preferredAddress(obj.(*corev1.Node), n.AddressTypes)
+	if err != nil {
+		return nil, err
+	}
+	port := obj.(*corev1.Node).Status.DaemonEndpoints.KubeletEndpoint.Port
+	if port <= 0 {
+		port = n.Port
+	}
+	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(int(port)))}, nil
+}
+
+// preferredAddress is the node's address of the best type that it has.
+func preferredAddress(node *corev1.Node, types []string) (string, error) {
+	for _, wanted := range types {
+		for _, a := range node.Status.Addresses {
+			if string(a.Type) == wanted {
+				return a.Address, nil
+			}
+		}
+		// Nodes that tell no name as an address have it as a label.
+		if host := node.Labels[corev1.LabelHostname]; host != "" && wanted == string(corev1.NodeHostName) {
+			return host, nil
+		}
+	}
+	return "", fmt.Errorf("no preferred addresses found; known addresses: %v", node.Status.Addresses)
+}

@@ -1,0 +1,132 @@
+package core
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// Namespace describes the kind Namespace, which is a scope for names and permissions.
+func Namespace() *api.Resource {
+	return api.NewResource(api.Kind[*corev1.Namespace]{
+		Names: api.Names{
+			Name: "namespaces", Singular: "namespace", Kind: "Namespace",
+			ShortNames: []string{"ns"},
+			// There is no deleting of all namespaces at once.
+			Verbs: []string{api.VerbCreate, api.VerbDelete, api.VerbGet, api.VerbList, api.VerbPatch, api.VerbUpdate, api.VerbWatch},
+		},
+		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, "status.phase"),
+		Default: func(ns *corev1.Namespace) {
+			labelNamespace(ns)
+			if ns.Status.Phase == "" {
+				ns.Status.Phase = corev1.NamespaceActive
+			}
+		},
+		Storage:      api.Storage{Prefix: "namespaces"},
+		Create:       api.CreateStrategy[*corev1.Namespace]{PrepareForCreate: prepareNamespace, ValidateName: validation.LabelName, Validate: validateNamespace},
+		Update:       api.UpdateStrategy[*corev1.Namespace]{PrepareForUpdate: prepareNamespaceUpdate},
+		Status:       api.StatusStrategy[*corev1.Namespace]{Served: true, ValidateUpdate: validation.Changes(namespaceStatusRules)},
+		Subresources: []*api.Subresource{finalizeNamespace()},
+		Delete: api.DeleteStrategy[*corev1.Namespace]{
+			BeginDelete:   terminateNamespace,
+			HasFinalizers: func(obj *corev1.Namespace) bool { return len(obj.Spec.Finalizers) > 0 },
+		},
+		Fields: api.Fields[*corev1.Namespace]{
+			Selectable: func(obj *corev1.Namespace) map[string]string {
+				return map[string]string{"status.phase": string(obj.Status.Phase)}
+			},
+			Reset: map[string][]string{"finalize": {"status"}},
+		},
+		Table: api.Table[*corev1.Namespace]{Columns: namespaceColumns, Cells: namespaceCells},
+	})
+}
+
+// labelNamespace sets the label kubernetes.io/metadata.name, so that selectors can select a
+// namespace by name.
+func labelNamespace(ns *corev1.Namespace) {
+	if ns.Name == "" || ns.Labels[corev1.LabelMetadataName] == ns.Name {
+		return
+	}
+	if ns.Labels == nil {
+		ns.Labels = map[string]string{}
+	}
+	ns.Labels[corev1.LabelMetadataName] = ns.Name
+}
+
+func prepareNamespace(ns *corev1.Namespace) {
+	labelNamespace(ns)
+	ns.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
+	// Not gone before the controller that empties it says so.
+	if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
+		ns.Spec.Finalizers = append(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
+	}
+}
+
+// terminateNamespace sets the phase Terminating. A namespace has no grace period: it exists
+// until its finalizers are removed.
+func terminateNamespace(ns *corev1.Namespace) {
+	ns.Status.Phase = corev1.NamespaceTerminating
+}
+
+// prepareNamespaceUpdate restores spec.finalizers, which only the subresource finalize
+// changes.
+func prepareNamespaceUpdate(ns, old *corev1.Namespace) {
+	labelNamespace(ns)
+	ns.Spec.Finalizers = old.Spec.Finalizers
+}
+
+func validateNamespace(obj *corev1.Namespace) field.ErrorList {
+	var errs field.ErrorList
+	at := field.NewPath("spec", "finalizers")
+	for _, name := range obj.Spec.Finalizers {
+		if err := api.FinalizerName(string(name), at); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// finalizeNamespace describes the subresource finalize, by which the namespace controller
+// removes a finalizer.
+func finalizeNamespace() *api.Subresource {
+	return api.NewPart(api.Part[*corev1.Namespace]{
+		Name: "finalize", Verbs: []string{api.VerbUpdate},
+		PrepareForUpdate: func(ns, old *corev1.Namespace) {
+			ns.Status = old.Status
+		},
+		ValidateUpdate: func(ns, _ *corev1.Namespace) field.ErrorList {
+			at := field.NewPath("spec", "finalizers")
+			names := make([]string, len(ns.Spec.Finalizers))
+			for i, name := range ns.Spec.Finalizers {
+				names[i] = string(name)
+			}
+			return api.FinalizerNames(names, at)
+		},
+	})
+}
+
+func namespaceColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("Status", "The status of the namespace"), table.AgeColumn()}
+}
+
+func namespaceCells(n *corev1.Namespace) []any {
+	return []any{n.Name, string(n.Status.Phase), table.Age(n)}
+}
+
+// namespaceStatusRules validates that the phase is Terminating if and only if the namespace
+// is being deleted.
+func namespaceStatusRules(at *validation.Path, is, _ *corev1.Namespace) {
+	phase := at.Child("status").Child("Phase")
+	switch gone := is.DeletionTimestamp != nil; {
+	case gone && is.Status.Phase != corev1.NamespaceTerminating:
+		phase.Invalid(is.Status.Phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")
+	case !gone && is.Status.Phase != corev1.NamespaceActive:
+		phase.Invalid(is.Status.Phase, "may only be 'Active' if `deletionTimestamp` is empty")
+	}
+}

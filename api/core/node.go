@@ -1,0 +1,307 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// Node describes the kind Node, a machine on which pods run.
+func Node() *api.Resource {
+	return api.NewResource(api.Kind[*corev1.Node]{
+		Names:    api.Names{Name: "nodes", Singular: "node", Kind: "Node", ShortNames: []string{"no"}},
+		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, "spec.unschedulable"),
+		Default: func(n *corev1.Node) {
+			alignPodCIDRs(&n.Spec)
+			defaultNodeStatus(&n.Status)
+		},
+		Storage: api.Storage{Prefix: "minions"},
+		Create: api.CreateStrategy[*corev1.Node]{
+			// A kubelet registers itself together with its status.
+			KeepStatusOnCreate: true,
+			PrepareForCreate:   func(obj *corev1.Node) { dropConfigSource(obj, nil) },
+			ValidateOnCreate:   validation.Rules(nodeRules),
+			WarningsOnCreate:   nodeWarnings,
+		},
+		Update: api.UpdateStrategy[*corev1.Node]{
+			PrepareForUpdate: func(obj, old *corev1.Node) { dropConfigSource(obj, old) },
+			ValidateUpdate: validation.Changes(func(at *validation.Path, is, was *corev1.Node) {
+				nodeRules(at, is)
+				nodeChanges(at, is, was)
+			}),
+			RevalidateMetadata: true,
+			WarningsOnUpdate:   api.OnAnyUpdate(nodeWarnings),
+		},
+		Status: api.StatusStrategy[*corev1.Node]{
+			Served: true,
+			PrepareForUpdate: func(obj, old *corev1.Node) {
+				if old.Status.Config == nil {
+					obj.Status.Config = nil
+				}
+			},
+			ValidateUpdate: validation.Changes(nodeChanges),
+		},
+		Subresources: []*api.Subresource{nodeProxy()},
+		Fields: api.Fields[*corev1.Node]{
+			Selectable: func(obj *corev1.Node) map[string]string {
+				return map[string]string{"spec.unschedulable": strconv.FormatBool(obj.Spec.Unschedulable)}
+			},
+		},
+		Table: api.Table[*corev1.Node]{Columns: nodeColumns, Cells: nodeCells},
+	})
+}
+
+// alignPodCIDRs makes podCIDR equal to the first of podCIDRs. If they differ, podCIDR has
+// precedence, because only old clients write it.
+func alignPodCIDRs(s *corev1.NodeSpec) {
+	switch {
+	case s.PodCIDR == "" && len(s.PodCIDRs) > 0:
+		s.PodCIDR = s.PodCIDRs[0]
+	case s.PodCIDR != "" && (len(s.PodCIDRs) == 0 || s.PodCIDRs[0] != s.PodCIDR):
+		s.PodCIDRs = []string{s.PodCIDR}
+	}
+}
+
+func nodeColumns() []metav1.TableColumnDefinition {
+	info, addresses := corev1.NodeSystemInfo{}, table.Doc(corev1.NodeStatus{}, "addresses")
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Status", "The status of the node"),
+		table.TextColumn("Roles", "The roles of the node"),
+		table.AgeColumn(),
+		table.TextColumn("Version", table.Doc(info, "kubeletVersion")),
+		table.Wide(table.TextColumn("Internal-IP", addresses)),
+		table.Wide(table.TextColumn("External-IP", addresses)),
+		table.Wide(table.TextColumn("OS-Image", table.Doc(info, "osImage"))),
+		table.Wide(table.TextColumn("Kernel-Version", table.Doc(info, "kernelVersion"))),
+		table.Wide(table.TextColumn("Container-Runtime", table.Doc(info, "containerRuntimeVersion"))),
+	}
+}
+
+func nodeCells(n *corev1.Node) []any {
+	info := &n.Status.NodeInfo
+	kernel := table.TextOr(info.KernelVersion, table.CellUnknown)
+	if info.Architecture != "" {
+		kernel += " (" + info.Architecture + ")"
+	}
+	return []any{
+		n.Name, nodeState(n), table.TextOr(strings.Join(nodeRoles(n.Labels), ","), table.CellNone), table.Age(n), info.KubeletVersion,
+		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
+		table.TextOr(info.OSImage, table.CellUnknown), kernel, table.TextOr(info.ContainerRuntimeVersion, table.CellUnknown),
+	}
+}
+
+// nodeState returns the cell Status: whether a node is ready and whether it is cordoned.
+func nodeState(n *corev1.Node) string {
+	state := "Unknown"
+	for _, c := range n.Status.Conditions {
+		switch {
+		case c.Type != corev1.NodeReady:
+		case c.Status == corev1.ConditionTrue:
+			state = "Ready"
+		default:
+			state = "NotReady"
+		}
+	}
+	if n.Spec.Unschedulable {
+		state += ",SchedulingDisabled"
+	}
+	return state
+}
+
+// nodeRoles returns the roles in the labels of a node, in both supported forms.
+func nodeRoles(labels map[string]string) []string {
+	var roles []string
+	for label, value := range labels {
+		if role, ok := strings.CutPrefix(label, "node-role.kubernetes.io/"); ok && role != "" {
+			roles = append(roles, role)
+		} else if label == "kubernetes.io/role" && value != "" {
+			roles = append(roles, value)
+		}
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}
+
+func nodeAddress(n *corev1.Node, kind corev1.NodeAddressType) string {
+	for _, a := range n.Status.Addresses {
+		if a.Type == kind {
+			return a.Address
+		}
+	}
+	return table.CellNone
+}
+
+func nodeRules(at *validation.Path, n *corev1.Node) {
+	taintRules(at.Child("metadata").Child("taints"), n.Spec.Taints)
+	nodeResourceRules(at, n)
+	if swap := n.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil && *swap.Capacity <= 0 {
+		// kube-apiserver names this path.
+		at.Child("metadata").Child("nodeSwapStatus").Child("capacity").Invalid(*swap.Capacity, "must be greater than zero")
+	}
+	declaredFeatureRules(at.Child("status").Child("declaredFeatures"), n.Status.DeclaredFeatures)
+	ranges := at.Child("spec").Child("podCIDRs")
+	for i, cidr := range n.Spec.PodCIDRs {
+		validation.CIDROrStored(ranges.Index(i), cidr, nil)
+	}
+	if len(n.Spec.PodCIDRs) > 1 && (len(n.Spec.PodCIDRs) > 2 || !IsDualStack(n.Spec.PodCIDRs)) {
+		ranges.Invalid(n.Spec.PodCIDRs, "may specify no more than one CIDR for each IP family")
+	}
+}
+
+// IsDualStack reports whether CIDRs of both IPv4 and IPv6 are in the list.
+func IsDualStack(cidrs []string) bool {
+	var v4, v6 bool
+	for _, cidr := range cidrs {
+		if strings.Contains(cidr, ":") {
+			v6 = true
+		} else {
+			v4 = true
+		}
+	}
+	return v4 && v6
+}
+
+// declaredFeatureRules validates the names of features, which must be sorted and unique.
+func declaredFeatureRules(at *validation.Path, features []string) {
+	for i, name := range features {
+		switch at := at.Index(i); {
+		case len(name) > utilvalidation.DNS1123SubdomainMaxLength:
+			at.Invalid(name, fmt.Sprintf("invalid feature name %q: must be no more than %d characters", name, utilvalidation.DNS1123SubdomainMaxLength))
+		case !isFeatureName(name):
+			at.Invalid(name, fmt.Sprintf("invalid feature name %q: must start with an UpperCamelCase segment, with subsequent segments separated by '/' "+
+				"(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes", name))
+		}
+		if i+1 == len(features) {
+			continue
+		}
+		switch next := features[i+1]; {
+		case next == name:
+			at.Index(i + 1).Duplicate(next)
+		case next < name:
+			at.Index(i+1).Invalid(next, "list must be sorted alphabetically")
+		}
+	}
+}
+
+// isFeatureName reports whether a name is segments of letters and digits, separated by
+// slashes, that start with a letter, the first one with a capital.
+func isFeatureName(name string) bool {
+	for i, segment := range strings.Split(name, "/") {
+		for j, r := range segment {
+			upper, lower, digit := r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', r >= '0' && r <= '9'
+			if j == 0 && (!upper && (i == 0 || !lower)) || !upper && !lower && !digit {
+				return false
+			}
+		}
+		if segment == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// dropConfigSource removes spec.configSource unless the stored node has it: kube-apiserver
+// removed the feature.
+func dropConfigSource(n, old *corev1.Node) {
+	if old == nil {
+		n.Status.Config = nil
+	}
+	if old == nil || old.Spec.ConfigSource == nil {
+		n.Spec.ConfigSource = nil
+	}
+}
+
+// nodeChanges validates updates of a node and of its status.
+func nodeChanges(at *validation.Path, is, was *corev1.Node) {
+	nodeResourceRules(at, is)
+	declaredFeatureRules(at.Child("status").Child("declaredFeatures"), is.Status.DeclaredFeatures)
+	var addresses validation.Unique[corev1.NodeAddress]
+	validation.Each(at.Child("status").Child("addresses"), is.Status.Addresses, func(at *validation.Path, a *corev1.NodeAddress) { addresses.Add(at, *a) })
+	podCIDRChanges(at.Child("spec").Child("podCIDRs"), is.Spec.PodCIDRs, was.Spec.PodCIDRs)
+	if was.Spec.ProviderID != "" && was.Spec.ProviderID != is.Spec.ProviderID {
+		at.Child("spec").Child("providerID").Forbidden(`node updates may not change providerID except from "" to valid`)
+	}
+	taintRules(at.Child("metadata").Child("taints"), is.Spec.Taints)
+	if is.Spec.DoNotUseExternalID != was.Spec.DoNotUseExternalID {
+		at.Child("spec").Child("externalID").Forbidden("may not be updated")
+	}
+}
+
+// podCIDRChanges validates that pod CIDRs, once set, are immutable.
+func podCIDRChanges(at *validation.Path, is, was []string) {
+	const fault = `node updates may not change podCIDR except from "" to valid`
+	if len(was) > 0 && len(is) != len(was) {
+		at.Forbidden(fault)
+		return
+	}
+	for i := range was {
+		if is[i] != was[i] {
+			at.Forbidden(fault)
+		}
+	}
+}
+
+func nodeResourceRules(at *validation.Path, n *corev1.Node) {
+	for _, f := range []struct {
+		name string
+		list corev1.ResourceList
+	}{{"capacity", n.Status.Capacity}, {"allocatable", n.Status.Allocatable}} {
+		for _, name := range validation.SortedKeys(f.list) {
+			validation.ResourceQuantity(at.Child("status").Child(f.name).Child(string(name)), name, f.list[name])
+		}
+	}
+}
+
+func taintRules(at *validation.Path, taints []corev1.Taint) {
+	type keyEffect struct {
+		key    string
+		effect corev1.TaintEffect
+	}
+	var seen validation.Unique[keyEffect]
+	validation.Each(at, taints, func(at *validation.Path, t *corev1.Taint) {
+		validation.Format(at.Child("key"), t.Key, validation.QualifiedName)
+		if faults := validation.LabelValue(t.Value); len(faults) > 0 {
+			at.Child("value").Invalid(t.Value, strings.Join(faults, ";"))
+		}
+		pod.TaintEffect(at.Child("effect"), t.Effect)
+		if id := (keyEffect{t.Key, t.Effect}); seen.Has(id) {
+			err := field.Duplicate(at.ToField(), validation.InternalForm(t))
+			err.Detail = "taints must be unique by key and effect pair"
+			at.Add(err)
+		} else {
+			seen.Insert(id)
+		}
+	})
+}
+
+// defaultNodeStatus sets allocatable to capacity if it is missing.
+func defaultNodeStatus(s *corev1.NodeStatus) {
+	validation.RoundToMillis(s.Capacity)
+	if s.Allocatable == nil && s.Capacity != nil {
+		s.Allocatable = s.Capacity.DeepCopy()
+	}
+	validation.RoundToMillis(s.Allocatable)
+}
+
+func nodeWarnings(n *corev1.Node) []string {
+	var warnings []string
+	if n.Spec.ConfigSource != nil {
+		warnings = append(warnings, "spec.configSource: the feature is no longer supported")
+	}
+	if n.Spec.DoNotUseExternalID != "" {
+		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
+	}
+	return warnings
+}

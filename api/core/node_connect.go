@@ -1,0 +1,44 @@
+package core
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/kubelet"
+)
+
+// nodeProxy passes requests on to the kubelet of a node, or to another port.
+func nodeProxy() *api.Subresource {
+	return &api.Subresource{Name: "proxy", Verbs: api.ProxyVerbs(), Connection: api.NewConnection(api.Connect[*corev1.NodeProxyOptions]{
+		Style: api.StyleProxy, Kind: "NodeProxyOptions",
+		Options: func(_ url.Values, path string) (*corev1.NodeProxyOptions, error) {
+			return &corev1.NodeProxyOptions{Path: path}, nil
+		},
+		Locate: func(lookup *api.ConnectLookup, name string, o *corev1.NodeProxyOptions) (*api.Location, error) {
+			return locateNode(lookup, name, o.Path)
+		},
+	})}
+}
+
+func locateNode(lookup *api.ConnectLookup, id, path string) (*api.Location, error) {
+	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q", id))
+	}
+	at, err := kubelet.URL(lookup, name)
+	if err != nil {
+		return nil, err
+	}
+	at.Path = utilnet.JoinPreservingTrailingSlash("", path)
+	if port == "" || port == at.Port() {
+		return &api.Location{URL: *at, Kubelet: true}, nil
+	}
+	at.Scheme, at.Host = scheme, net.JoinHostPort(at.Hostname(), port)
+	return &api.Location{URL: *at, Guarded: true}, nil
+}

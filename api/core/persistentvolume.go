@@ -1,0 +1,227 @@
+package core
+
+import (
+	"fmt"
+	"path"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/claim"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// ClaimRefField is the index of volumes by their claim, "namespace/name". It is no field
+// selector for clients.
+const ClaimRefField = "spec.claimRef"
+
+// PersistentVolume describes the kind PersistentVolume, storage that a claim can bind. now is
+// the clock for the time of the last change of phase.
+func PersistentVolume(now func() time.Time) *api.Resource {
+	return api.NewResource(api.Kind[*corev1.PersistentVolume]{
+		Names: api.Names{
+			Name: "persistentvolumes", Singular: "persistentvolume", Kind: "PersistentVolume",
+			ShortNames: []string{"pv"},
+		},
+		Versions: api.Served(corev1.SchemeGroupVersion),
+		Default:  defaultPersistentVolume,
+		Storage:  api.Storage{Prefix: "persistentvolumes"},
+		Create: api.CreateStrategy[*corev1.PersistentVolume]{
+			PrepareForCreate: func(obj *corev1.PersistentVolume) {
+				stamp := metav1.NewTime(now())
+				obj.Status = corev1.PersistentVolumeStatus{
+					Phase: corev1.VolumePending, LastPhaseTransitionTime: &stamp,
+				}
+			},
+			ValidateOnCreate: validation.Rules(persistentVolumeRules),
+			WarningsOnCreate: persistentVolumeWarnings,
+		},
+		Update: api.UpdateStrategy[*corev1.PersistentVolume]{
+			ValidateUpdate:     validation.Changes(persistentVolumeChanges),
+			RevalidateMetadata: true,
+			WarningsOnUpdate:   api.OnAnyUpdate(persistentVolumeWarnings),
+		},
+		Status: api.StatusStrategy[*corev1.PersistentVolume]{
+			Served: true,
+			PrepareForUpdate: func(obj, old *corev1.PersistentVolume) {
+				is, was := &obj.Status, &old.Status
+				if is.Phase == was.Phase {
+					return
+				}
+				// A client that sets the time itself knows better.
+				if is.LastPhaseTransitionTime == nil || is.LastPhaseTransitionTime.Equal(was.LastPhaseTransitionTime) {
+					stamp := metav1.NewTime(now())
+					is.LastPhaseTransitionTime = &stamp
+				}
+			},
+		},
+		Delete: api.DeleteStrategy[*corev1.PersistentVolume]{ReturnDeletedObject: true},
+		Fields: api.Fields[*corev1.PersistentVolume]{
+			Selectable: func(obj *corev1.PersistentVolume) map[string]string {
+				claim := ""
+				if ref := obj.Spec.ClaimRef; ref != nil {
+					claim = ref.Namespace + "/" + ref.Name
+				}
+				return map[string]string{ClaimRefField: claim}
+			},
+			Indexed: []string{ClaimRefField},
+		},
+		Table: api.Table[*corev1.PersistentVolume]{Columns: persistentVolumeColumns, Cells: persistentVolumeCells},
+	})
+}
+
+func persistentVolumeColumns() []metav1.TableColumnDefinition {
+	spec, status := corev1.PersistentVolumeSpec{}, corev1.PersistentVolumeStatus{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Capacity", table.Doc(spec, "capacity")),
+		table.TextColumn("Access Modes", table.Doc(spec, "accessModes")),
+		table.TextColumn("Reclaim Policy", table.Doc(spec, "persistentVolumeReclaimPolicy")),
+		table.TextColumn("Status", table.Doc(status, "phase")),
+		table.TextColumn("Claim", table.Doc(spec, "claimRef")),
+		table.TextColumn("StorageClass", "StorageClass of the pv"),
+		table.TextColumn("VolumeAttributesClass", "VolumeAttributesClass of the pv"),
+		table.TextColumn("Reason", table.Doc(status, "reason")),
+		table.AgeColumn(),
+		table.Wide(table.TextColumn("VolumeMode", table.Doc(spec, "volumeMode"))),
+	}
+}
+
+func persistentVolumeCells(v *corev1.PersistentVolume) []any {
+	s := &v.Spec
+	claim, attributes, mode := "", table.CellUnset, table.CellUnset
+	if s.ClaimRef != nil {
+		claim = s.ClaimRef.Namespace + "/" + s.ClaimRef.Name
+	}
+	if s.VolumeAttributesClassName != nil {
+		attributes = *s.VolumeAttributesClassName
+	}
+	if s.VolumeMode != nil {
+		mode = string(*s.VolumeMode)
+	}
+	return []any{
+		v.Name, table.CapacityCell(s.Capacity), table.AccessModes(s.AccessModes), string(s.PersistentVolumeReclaimPolicy),
+		table.PhaseCell(v, string(v.Status.Phase)), claim, table.StorageClassOf(v.Annotations, s.StorageClassName), attributes,
+		v.Status.Reason, table.Age(v), mode,
+	}
+}
+
+func persistentVolumeRules(at *validation.Path, v *corev1.PersistentVolume) {
+	s, at := &v.Spec, at.Child("spec")
+	volumeModesRules(at, s)
+	capacity := at.Child("capacity")
+	if len(s.Capacity) == 0 {
+		capacity.Required("")
+	}
+	if _, ok := s.Capacity[corev1.ResourceStorage]; !ok || len(s.Capacity) > 1 {
+		validation.NotSupported(capacity, s.Capacity, corev1.ResourceStorage)
+	}
+	for _, name := range validation.SortedKeys(s.Capacity) {
+		at := capacity.Key(string(name))
+		validation.BasicQuantity(at, s.Capacity[name])
+		validation.PositiveQuantity(at, s.Capacity[name])
+	}
+	if p := s.PersistentVolumeReclaimPolicy; p != "" {
+		validation.OneOf(at.Child("persistentVolumeReclaimPolicy"), p,
+			corev1.PersistentVolumeReclaimDelete, corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)
+	}
+	placed := false
+	if a := s.NodeAffinity; a != nil {
+		if a.Required == nil {
+			at.Child("nodeAffinity").Child("required").Required("must specify required node constraints")
+		} else {
+			placed = true
+			validation.NodeSelectorRules(at.Child("nodeAffinity").Child("required"), a.Required, false)
+		}
+	}
+	volumeOriginRules(at, s, placed)
+	validation.OptionalFormat(at.Child("storageClassName"), s.StorageClassName, validation.DNSSubdomain)
+	validation.OptionalEnum(at.Child("volumeMode"), s.VolumeMode, corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
+	if class := s.VolumeAttributesClassName; class != nil {
+		if *class == "" {
+			at.Child("volumeAttributesClassName").Required("an empty string is disallowed")
+		}
+		validation.OptionalFormat(at.Child("volumeAttributesClassName"), *class, validation.DNSSubdomain)
+		if s.CSI == nil {
+			at.Child("csi").Required("has to be specified when using volumeAttributesClassName")
+		}
+	}
+}
+
+// InlineVolumeRules are for the volume of a pod on its way to be attached: what
+// is said of it as a persistent volume must not be.
+func InlineVolumeRules(at *validation.Path, s *corev1.PersistentVolumeSpec) {
+	const not = "may not be specified in the context of inline volumes"
+	if s.ClaimRef != nil {
+		at.Child("claimRef").Forbidden(not)
+	}
+	if len(s.Capacity) > 0 {
+		at.Child("capacity").Forbidden(not)
+	}
+	if s.CSI == nil {
+		at.Child("csi").Required("has to be specified in the context of inline volumes")
+	}
+	volumeModesRules(at, s)
+	if p := s.PersistentVolumeReclaimPolicy; p != "" && p != corev1.PersistentVolumeReclaimRetain {
+		at.Child("persistentVolumeReclaimPolicy").Forbidden("may only be Retain in the context of inline volumes")
+	}
+	if s.NodeAffinity != nil {
+		at.Child("nodeAffinity").Forbidden(not)
+	}
+	volumeOriginRules(at, s, false)
+	if s.StorageClassName != "" {
+		at.Child("storageClassName").Forbidden(not)
+	}
+	if s.VolumeMode != nil && *s.VolumeMode != corev1.PersistentVolumeFilesystem {
+		at.Child("volumeMode").Forbidden("may not specify volumeMode other than Filesystem in the context of inline volumes")
+	}
+}
+
+func volumeModesRules(at *validation.Path, s *corev1.PersistentVolumeSpec) {
+	if len(s.AccessModes) == 0 {
+		at.Child("accessModes").Required("")
+	}
+	claim.AccessModeRules(at.Child("accessModes"), s.AccessModes)
+}
+
+// volumeOriginRules are for the source of a volume. placed reports whether the volume
+// names the nodes that have it.
+func volumeOriginRules(at *validation.Path, s *corev1.PersistentVolumeSpec, placed bool) {
+	one := pod.SingleSource{At: at, Message: "may not specify more than 1 volume type"}
+	volumeSourceRules(&one, &s.PersistentVolumeSource)
+	if s.Local != nil && !placed {
+		at.Child("nodeAffinity").Required("Local volume requires node affinity")
+	}
+	if !one.Found {
+		at.Required("must specify a volume type")
+	}
+	if s.HostPath != nil && path.Clean(s.HostPath.Path) == "/" && s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+		at.Child("persistentVolumeReclaimPolicy").Forbidden("may not be 'recycle' for a hostPath mount of '/'")
+	}
+}
+
+func persistentVolumeChanges(at *validation.Path, is, was *corev1.PersistentVolume) {
+	persistentVolumeRules(at, is)
+	persistentVolumeRules(at, is)
+	source := is.Spec.DeepCopy().PersistentVolumeSource
+	// A secret to expand volumes with may be given later.
+	if source.CSI != nil && was.Spec.CSI != nil && was.Spec.CSI.ControllerExpandSecretRef == nil {
+		source.CSI.ControllerExpandSecretRef = nil
+	}
+	if !equality.Semantic.DeepEqual(source, was.Spec.PersistentVolumeSource) {
+		at.Child("spec").Child("persistentvolumesource").Forbidden(fmt.Sprintf(
+			"spec.persistentvolumesource is immutable after creation\n%v", validation.InternalDiff(source, was.Spec.PersistentVolumeSource)))
+	}
+	validation.Immutable(at.Child("volumeMode"), is.Spec.VolumeMode, was.Spec.VolumeMode)
+	if was.Spec.NodeAffinity != nil {
+		validation.Immutable(at.Child("nodeAffinity"), is.Spec.NodeAffinity, was.Spec.NodeAffinity)
+	}
+	if was.Spec.VolumeAttributesClassName != nil && is.Spec.VolumeAttributesClassName == nil {
+		at.Child("spec").Child("volumeAttributesClassName").Forbidden("update from non-nil value to nil is forbidden")
+	}
+}

@@ -1,0 +1,184 @@
+package core
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// volumeSourceRules are for what a persistent volume is made from, one of many.
+func volumeSourceRules(one *pod.SingleSource, s *corev1.PersistentVolumeSource) {
+	pod.Source(one, "hostPath", s.HostPath, pod.HostPathRules)
+	pod.GCEDiskRules(one, s.GCEPersistentDisk)
+	pod.Source(one, "awsElasticBlockStore", s.AWSElasticBlockStore, pod.AWSDiskRules)
+	pod.Source(one, "glusterfs", s.Glusterfs, func(at *validation.Path, g *corev1.GlusterfsPersistentVolumeSource) {
+		validation.Required(at.Child("endpoints"), g.EndpointsName)
+		validation.Required(at.Child("path"), g.Path)
+		if g.EndpointsNamespace != nil {
+			for _, fault := range validation.DNSLabel(*g.EndpointsNamespace) {
+				at.Child("endpointsNamespace").Invalid(g.EndpointsNamespace, fault)
+			}
+		}
+	})
+	pod.Source(one, "flocker", s.Flocker, pod.FlockerRules)
+	pod.Source(one, "nfs", s.NFS, pod.NFSRules)
+	pod.Source(one, "rbd", s.RBD, func(at *validation.Path, r *corev1.RBDPersistentVolumeSource) {
+		pod.RBDRules(at, r.CephMonitors, r.RBDImage)
+	})
+	pod.Source(one, "quobyte", s.Quobyte, pod.QuobyteRules)
+	if s.CephFS != nil {
+		pod.CephFSRules(one, s.CephFS.Monitors)
+	}
+	pod.Source(one, "iscsi", s.ISCSI, persistentISCSIRules)
+	pod.Source(one, "cinder", s.Cinder, func(at *validation.Path, d *corev1.CinderPersistentVolumeSource) {
+		validation.Required(at.Child("volumeID"), d.VolumeID)
+		secretPlaceRules(at.Child("secretRef"), d.SecretRef)
+	})
+	pod.Source(one, "fc", s.FC, pod.FibreChannelRules)
+	pod.Source(one, "flexVolume", s.FlexVolume, func(at *validation.Path, f *corev1.FlexPersistentVolumeSource) {
+		pod.FlexVolumeRules(at, f.Driver, f.Options)
+	})
+	pod.Source(one, "azureFile", s.AzureFile, func(at *validation.Path, a *corev1.AzureFilePersistentVolumeSource) {
+		validation.Required(at.Child("secretName"), a.SecretName)
+		validation.Required(at.Child("shareName"), a.ShareName)
+		if a.SecretNamespace != nil {
+			validation.Required(at.Child("secretNamespace"), *a.SecretNamespace)
+		}
+	})
+	pod.Source(one, "vsphereVolume", s.VsphereVolume, pod.VsphereRules)
+	pod.Source(one, "photonPersistentDisk", s.PhotonPersistentDisk, pod.PhotonRules)
+	pod.Source(one, "portworxVolume", s.PortworxVolume, pod.PortworxRules)
+	pod.Source(one, "azureDisk", s.AzureDisk, pod.AzureDiskRules)
+	pod.Source(one, "scaleIO", s.ScaleIO, func(at *validation.Path, i *corev1.ScaleIOPersistentVolumeSource) {
+		pod.ScaleIORules(at, i.Gateway, i.System, i.VolumeName)
+	})
+	pod.Source(one, "local", s.Local, func(at *validation.Path, l *corev1.LocalVolumeSource) {
+		if validation.Required(at.Child("path"), l.Path) {
+			pod.NoParentSegments(at.Child("path"), l.Path)
+		}
+	})
+	pod.Source(one, "storageos", s.StorageOS, func(at *validation.Path, o *corev1.StorageOSPersistentVolumeSource) {
+		validation.RequiredFormat(at.Child("volumeName"), o.VolumeName, validation.DNSLabel)
+		validation.OptionalFormat(at.Child("volumeNamespace"), o.VolumeNamespace, validation.DNSLabel)
+		if r := o.SecretRef; r != nil {
+			validation.Required(at.Child("secretRef").Child("name"), r.Name)
+			validation.Required(at.Child("secretRef").Child("namespace"), r.Namespace)
+		}
+	})
+	pod.Source(one, "csi", s.CSI, persistentCSIRules)
+}
+
+func persistentISCSIRules(at *validation.Path, i *corev1.ISCSIPersistentVolumeSource) {
+	pod.ISCSIRules(at, &corev1.ISCSIVolumeSource{TargetPortal: i.TargetPortal, IQN: i.IQN, Lun: i.Lun, InitiatorName: i.InitiatorName})
+	if !i.DiscoveryCHAPAuth && !i.SessionCHAPAuth {
+		return
+	}
+	if i.SecretRef == nil {
+		at.Child("secretRef").Required("")
+	} else {
+		validation.Required(at.Child("secretRef").Child("name"), i.SecretRef.Name)
+	}
+}
+
+func persistentCSIRules(at *validation.Path, s *corev1.CSIPersistentVolumeSource) {
+	validation.DriverName(at.Child("driver"), s.Driver)
+	validation.Required(at.Child("volumeHandle"), s.VolumeHandle)
+	secretPlaceRules(at.Child("controllerPublishSecretRef"), s.ControllerPublishSecretRef)
+	secretPlaceRules(at.Child("controllerExpandSecretRef"), s.ControllerExpandSecretRef)
+	secretPlaceRules(at.Child("nodePublishSecretRef"), s.NodePublishSecretRef)
+	secretPlaceRules(at.Child("nodeExpandSecretRef"), s.NodeExpandSecretRef)
+	secretPlaceRules(at.Child("nodeStageSecretRef"), s.NodeStageSecretRef)
+}
+
+// secretPlaceRules are for a secret in a namespace that is told.
+func secretPlaceRules(at *validation.Path, r *corev1.SecretReference) {
+	if r == nil {
+		return
+	}
+	validation.RequiredFormat(at.Child("name"), r.Name, validation.DNSSubdomain)
+	validation.RequiredFormat(at.Child("namespace"), r.Namespace, validation.DNSLabel)
+}
+
+// persistentVolumeWarnings are about sources that no longer work.
+func persistentVolumeWarnings(v *corev1.PersistentVolume) []string {
+	s := &v.Spec
+	var warnings []string
+	if _, ok := v.Annotations[corev1.BetaStorageClassAnnotation]; ok {
+		warnings = append(warnings, validation.StorageClassWarning)
+	}
+	if s.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+		warnings = append(warnings, "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "+
+			"Instead, the recommended approach is to use dynamic provisioning.")
+	}
+	for _, w := range []struct {
+		set               bool
+		field, old, ended string
+	}{
+		{s.PhotonPersistentDisk != nil, "photonPersistentDisk", "1.11", "1.16"},
+		{s.ScaleIO != nil, "scaleIO", "1.16", "1.22"},
+		{s.StorageOS != nil, "storageOS", "1.22", "1.25"},
+		{s.Glusterfs != nil, "glusterfs", "1.25", "1.26"},
+		{s.CephFS != nil, "cephfs", "1.28", "1.31"},
+		{s.RBD != nil, "rbd", "1.28", "1.31"},
+	} {
+		if w.set {
+			warnings = append(warnings, fmt.Sprintf("spec.%s: deprecated in v%s, non-functional in v%s+", w.field, w.old, w.ended))
+		}
+	}
+	if s.NodeAffinity == nil || s.NodeAffinity.Required == nil {
+		return warnings
+	}
+	return append(warnings, validation.Warn(func(at *validation.Path) {
+		terms := at.Child("spec").Child("nodeAffinity").Child("required").Child("nodeSelectorTerms")
+		for i := range s.NodeAffinity.Required.NodeSelectorTerms {
+			validation.NodeTermWarnings(terms.Index(i), &s.NodeAffinity.Required.NodeSelectorTerms[i], false)
+		}
+	})...)
+}
+
+// defaultPersistentVolume fills in what the sources of volumes leave open.
+func defaultPersistentVolume(v *corev1.PersistentVolume) {
+	s := &v.Spec
+	validation.RoundToMillis(s.Capacity)
+	if s.PersistentVolumeReclaimPolicy == "" {
+		s.PersistentVolumeReclaimPolicy = corev1.PersistentVolumeReclaimRetain
+	}
+	api.SetDefault(&s.VolumeMode, corev1.PersistentVolumeFilesystem)
+	if v.Status.Phase == "" {
+		v.Status.Phase = corev1.VolumePending
+	}
+	defaultVolumeSource(&s.PersistentVolumeSource)
+}
+
+func defaultVolumeSource(s *corev1.PersistentVolumeSource) {
+	text := func(field *string, value string) {
+		if *field == "" {
+			*field = value
+		}
+	}
+	if s.HostPath != nil {
+		api.SetDefault(&s.HostPath.Type, corev1.HostPathUnset)
+	}
+	if s.ISCSI != nil {
+		text(&s.ISCSI.ISCSIInterface, "default")
+	}
+	if s.RBD != nil {
+		text(&s.RBD.RBDPool, "rbd")
+		text(&s.RBD.RadosUser, "admin")
+		text(&s.RBD.Keyring, "/etc/ceph/keyring")
+	}
+	if s.ScaleIO != nil {
+		text(&s.ScaleIO.StorageMode, "ThinProvisioned")
+		text(&s.ScaleIO.FSType, "xfs")
+	}
+	if d := s.AzureDisk; d != nil {
+		api.SetDefault(&d.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		api.SetDefault(&d.Kind, corev1.AzureSharedBlobDisk)
+		api.SetDefault(&d.FSType, "ext4")
+		api.SetDefault(&d.ReadOnly, false)
+	}
+}

@@ -1,0 +1,105 @@
+package pod
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// Binding assigns a pod to a node. A client only creates it, and the server
+// changes the pod; the binding itself is not stored.
+func Binding() *api.Resource {
+	return api.NewResource(api.Kind[*corev1.Binding]{
+		Names:    api.Names{Name: "bindings", Singular: "binding", Kind: "Binding", Namespaced: true, Verbs: []string{api.VerbCreate}},
+		Versions: api.Served(corev1.SchemeGroupVersion),
+		Virtual:  &api.Virtual{Source: "bindings", Changes: "pods", Through: "binding"},
+	})
+}
+
+// podBinding is the subresource of pods to which bindings are posted. now is the
+// clock for the time in the pod's condition.
+func podBinding(now func() time.Time) *api.Subresource {
+	return api.NewPosting(api.Posting[*corev1.Pod, *corev1.Binding]{
+		Name:              "binding",
+		Kind:              Binding(),
+		KeepsSystemFields: true, // the uid of the pod that was looked at
+		Check: func(p *api.Posted, sent *corev1.Binding) error {
+			if err := p.CheckName("Binding"); err != nil {
+				return err
+			}
+			if errs := validateBinding(sent); len(errs) > 0 {
+				return errs.ToAggregate()
+			}
+			return nil
+		},
+		Change: func(obj *corev1.Pod, asked *corev1.Binding) (*corev1.Pod, error) {
+			return bind(obj, asked, metav1.NewTime(now()))
+		},
+	})
+}
+
+// bind puts p on the node that b names, unless it is on one already.
+func bind(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (*corev1.Pod, error) {
+	if err := bindable(p); err != nil {
+		return nil, apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, err)
+	}
+	p.Spec.NodeName, p.Status.NominatedNodeName = b.Target.Name, ""
+	p.Annotations = overwritten(p.Annotations, b.Annotations)
+	p.Labels = overwritten(p.Labels, b.Labels) // such as those of the node's zone
+	setPodCondition(p, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at})
+	return p, nil
+}
+
+// overwritten is m with what is in by.
+func overwritten(m, by map[string]string) map[string]string {
+	if m == nil && len(by) > 0 {
+		m = map[string]string{}
+	}
+	maps.Copy(m, by)
+	return m
+}
+
+func bindable(p *corev1.Pod) error {
+	switch {
+	case p.DeletionTimestamp != nil:
+		return fmt.Errorf("pod %s is being deleted, cannot be assigned to a host", p.Name)
+	case p.Spec.NodeName != "":
+		return fmt.Errorf("pod %v is already assigned to node %q", p.Name, p.Spec.NodeName)
+	case len(p.Spec.SchedulingGates) > 0:
+		return fmt.Errorf("pod %v has non-empty .spec.schedulingGates", p.Name)
+	}
+	return nil
+}
+
+func validateBinding(b *corev1.Binding) field.ErrorList {
+	var errs field.ErrorList
+	target := field.NewPath("target")
+	if b.Target.Kind != "" && b.Target.Kind != "Node" {
+		errs = append(errs, field.NotSupported(target.Child("kind"), b.Target.Kind, []string{"Node", "<empty>"}))
+	}
+	if b.Target.Name == "" {
+		errs = append(errs, field.Required(target.Child("name"), ""))
+	}
+	return errs
+}
+
+// setPodCondition replaces the condition of the same type.
+func setPodCondition(p *corev1.Pod, c corev1.PodCondition) {
+	for i := range p.Status.Conditions {
+		if was := &p.Status.Conditions[i]; was.Type == c.Type {
+			if was.Status == c.Status {
+				c.LastTransitionTime = was.LastTransitionTime
+			}
+			*was = c
+			return
+		}
+	}
+	p.Status.Conditions = append(p.Status.Conditions, c)
+}

@@ -1,0 +1,243 @@
+package pod
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// eviction deletes a pod if the disruption budgets that cover it allow that.
+func eviction() *api.Subresource {
+	return api.NewPosting(api.Posting[*corev1.Pod, *policyv1.Eviction]{
+		Name: "eviction",
+		Kind: api.NewResource(api.Kind[*policyv1.Eviction]{
+			Names:    api.Names{Name: "evictions", Singular: "eviction", Kind: "Eviction", Namespaced: true},
+			Versions: evictionVersions(),
+		}),
+		Check: checkEviction,
+		Act:   evict,
+	})
+}
+
+// evictionVersions are those that a client may send, whatever versions of its
+// group are served.
+func evictionVersions() []api.Version {
+	v1beta1 := api.SameFields[policyv1.Eviction, policyv1beta1.Eviction](policyv1beta1.SchemeGroupVersion)
+	v1beta1.Accepted, v1beta1.NotServed = true, true
+	return append(api.Served(policyv1.SchemeGroupVersion), v1beta1)
+}
+
+// severalBudgets is what a client is told of a pod that several budgets cover.
+const severalBudgets = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
+// evictionTries bounds how often an eviction starts over because the pod changes
+// meanwhile.
+const evictionTries = 20
+
+// checkEviction refuses what no eviction may ask for, and finds out whether this
+// one is a dry run, which both the query and the body can say.
+func checkEviction(p *api.Posted, e *policyv1.Eviction) error {
+	if err := p.CheckName("Eviction"); err != nil {
+		return err
+	}
+	if e.DeleteOptions == nil {
+		e.DeleteOptions = &metav1.DeleteOptions{}
+	}
+	o := e.DeleteOptions
+	if ptr.Deref(o.IgnoreStoreReadErrorWithClusterBreakingPotential, false) {
+		return apierrors.NewInvalid(schema.GroupKind{Group: policyv1.GroupName, Kind: "Eviction"}, e.Name, field.ErrorList{field.Invalid(
+			field.NewPath("deleteOptions", "ignoreStoreReadErrorWithClusterBreakingPotential"), true,
+			"can not be set for pod eviction, try after removing the option")})
+	}
+	var query []string
+	if p.DryRun {
+		query = []string{metav1.DryRunAll}
+	}
+	switch {
+	case len(o.DryRun) == 0:
+		o.DryRun = query
+	case len(query) > 0 && !slices.Equal(query, o.DryRun):
+		//lint:ignore ST1005 kube-apiserver's words
+		return fmt.Errorf("Non-matching dry-run options in request and content: %v and %v", query, o.DryRun)
+	}
+	p.DryRun = len(o.DryRun) > 0
+	return nil
+}
+
+// An evicted is a pod that is to be evicted. options are those of the client,
+// and pinned tells that they name the resourceVersion of the pod.
+type evicted struct {
+	do      api.Actions
+	pod     *corev1.Pod
+	options metav1.DeleteOptions
+	pinned  bool
+}
+
+func evict(ctx context.Context, do api.Actions, name string, asked *policyv1.Eviction) error {
+	e := &evicted{do: do, options: *asked.DeleteOptions}
+	e.pinned = resourceVersionOf(&e.options) != ""
+	for try := 1; ; try++ {
+		obj, err := do.Get("pods", "", name)
+		if err != nil {
+			return err
+		}
+		if err := api.CheckDeleteOptions(&e.options); err != nil { // before anything is spent or marked
+			return err
+		}
+		e.pod = obj.(*corev1.Pod)
+		if !unbudgeted(e.pod) {
+			return e.withinBudget()
+		}
+		// A pod that did not run yet must not have begun to meanwhile.
+		err = e.delete(e.pod.DeletionTimestamp == nil && !terminal(e.pod))
+		if !apierrors.IsConflict(err) || e.pinned || try == evictionTries || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// withinBudget evicts a pod that a disruption budget may protect.
+func (e *evicted) withinBudget() error {
+	budget, err := budgetOf(e.do, e.pod)
+	switch {
+	case err != nil:
+		return err
+	case budget == nil:
+		return e.delete(false)
+	case healthyWithout(budget, e.pod):
+		// It must not have become ready meanwhile.
+		err := e.delete(true)
+		if apierrors.IsConflict(err) && !e.pinned {
+			return notYetObserved(budget.Name)
+		}
+		return err
+	}
+	if err := e.spend(budget); err != nil {
+		return err
+	}
+	return e.delete(false)
+}
+
+// spend takes one disruption from a budget. A dry run only looks whether there is
+// one.
+func (e *evicted) spend(budget *policyv1.PodDisruptionBudget) error {
+	if e.do.DryRun() {
+		return allows(budget)
+	}
+	return e.do.UpdateStatus("poddisruptionbudgets", policyv1.GroupName, budget.Name, api.Changed(func(obj *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
+		return spent(obj, e.pod.Name, metav1.Now())
+	}))
+}
+
+// delete deletes the pod, and says in its status why. With same, the pod must
+// still be what it was when it was looked at.
+func (e *evicted) delete(same bool) error {
+	o := *e.options.DeepCopy()
+	if same && !e.pinned {
+		if o.Preconditions == nil {
+			o.Preconditions = &metav1.Preconditions{}
+		}
+		o.Preconditions.ResourceVersion = &e.pod.ResourceVersion
+	}
+	if e.do.DryRun() {
+		return e.do.Delete("pods", "", e.pod.Name, &o)
+	}
+	obj, err := e.do.Update("pods", "", e.pod.Name, api.Changed(func(pod *corev1.Pod) (*corev1.Pod, error) {
+		if err := meets(pod, o.Preconditions); err != nil {
+			return nil, err
+		}
+		setPodCondition(pod, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now(),
+			Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+		})
+		return pod, nil
+	}))
+	if err != nil {
+		return err
+	}
+	if resourceVersionOf(&o) != "" {
+		o.Preconditions.ResourceVersion = ptr.To(obj.GetResourceVersion())
+	}
+	return e.do.Delete("pods", "", e.pod.Name, &o)
+}
+
+// meets compares a pod with preconditions; an empty one does not count.
+func meets(pod *corev1.Pod, p *metav1.Preconditions) error {
+	if p == nil {
+		return nil
+	}
+	set := metav1.Preconditions{UID: p.UID, ResourceVersion: p.ResourceVersion}
+	if ptr.Deref(set.UID, "") == "" {
+		set.UID = nil
+	}
+	if ptr.Deref(set.ResourceVersion, "") == "" {
+		set.ResourceVersion = nil
+	}
+	return api.CheckPreconditions(schema.GroupResource{Resource: "Pod"}, pod, &set)
+}
+
+func resourceVersionOf(o *metav1.DeleteOptions) string {
+	if o.Preconditions == nil {
+		return ""
+	}
+	return ptr.Deref(o.Preconditions.ResourceVersion, "")
+}
+
+// unbudgeted tells of pods that no budget counts, since they do not serve.
+func unbudgeted(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || terminal(pod) || pod.Status.Phase == corev1.PodPending
+}
+
+// terminal reports whether a pod has ended.
+func terminal(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+}
+
+// budgetOf is the one budget that covers pod; nil when there is none.
+func budgetOf(do api.Actions, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error) {
+	all, err := do.List("poddisruptionbudgets", policyv1.GroupName)
+	if err != nil {
+		return nil, err
+	}
+	var found *policyv1.PodDisruptionBudget
+	for _, obj := range all {
+		budget := obj.(*policyv1.PodDisruptionBudget)
+		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+		if err != nil || !selector.Matches(labels.Set(pod.Labels)) {
+			continue
+		}
+		if found != nil {
+			//lint:ignore ST1005 kube-apiserver's words
+			return nil, errors.New(severalBudgets)
+		}
+		found = budget
+	}
+	return found, nil
+}
+
+// healthyWithout tells whether a pod may go because it is not ready, and so is
+// not among those that the budget protects.
+func healthyWithout(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return false
+		}
+	}
+	if p := budget.Spec.UnhealthyPodEvictionPolicy; p != nil && *p == policyv1.AlwaysAllow {
+		return true
+	}
+	return budget.Status.CurrentHealthy >= budget.Status.DesiredHealthy && budget.Status.DesiredHealthy > 0
+}

@@ -1,0 +1,89 @@
+package pod
+
+import (
+	"errors"
+	"fmt"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// maxDisruptedPods bounds how many evictions a budget keeps in mind that its
+// controller has not seen yet.
+const maxDisruptedPods = 2000
+
+// budgetRetry is after how many seconds a client may try again when a budget was
+// not up to date.
+const budgetRetry = 10
+
+// allows tells why a budget does not allow another disruption; nil if it does.
+func allows(budget *policyv1.PodDisruptionBudget) error {
+	s := &budget.Status
+	forbidden := func(why string) error {
+		return apierrors.NewForbidden(policyv1.Resource("poddisruptionbudget"), budget.Name, errors.New(why))
+	}
+	switch {
+	case s.ObservedGeneration < budget.Generation:
+		return notYetObserved(budget.Name)
+	case s.DisruptionsAllowed < 0:
+		return forbidden("pdb disruptions allowed is negative")
+	case len(s.DisruptedPods) > maxDisruptedPods:
+		return forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
+	case s.DisruptionsAllowed == 0:
+		return tooManyDisruptions(whyNot(budget), 0)
+	}
+	return nil
+}
+
+// whyNot tells why a budget has no disruption left.
+func whyNot(budget *policyv1.PodDisruptionBudget) string {
+	s := &budget.Status
+	c := meta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition)
+	denied := c != nil && c.Status == metav1.ConditionFalse && c.Message != ""
+	none := fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", budget.Name)
+	switch {
+	case denied && c.Reason == policyv1.SyncFailedReason:
+		return fmt.Sprintf("%s because it failed sync: %s", none, c.Message)
+	case s.CurrentHealthy <= s.DesiredHealthy:
+		return fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", budget.Name, s.DesiredHealthy, s.CurrentHealthy)
+	case denied:
+		return fmt.Sprintf("%s (%s): %s", none, c.Reason, c.Message)
+	}
+	return none
+}
+
+// spent is a budget after one of its disruptions was spent on a pod.
+func spent(budget *policyv1.PodDisruptionBudget, pod string, at metav1.Time) (*policyv1.PodDisruptionBudget, error) {
+	if err := allows(budget); err != nil {
+		return nil, err
+	}
+	s := &budget.Status
+	s.DisruptionsAllowed--
+	if s.DisruptionsAllowed == 0 {
+		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+			Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse,
+			Reason: policyv1.InsufficientPodsReason, ObservedGeneration: s.ObservedGeneration, LastTransitionTime: at,
+		})
+	}
+	if s.DisruptedPods == nil {
+		s.DisruptedPods = map[string]metav1.Time{}
+	}
+	s.DisruptedPods[pod] = at.Rfc3339Copy()
+	return budget, nil
+}
+
+// notYetObserved refuses an eviction until the budget's controller has caught up.
+func notYetObserved(budget string) error {
+	return tooManyDisruptions(fmt.Sprintf("The disruption budget %s is still being processed by the server.", budget), budgetRetry)
+}
+
+// tooManyDisruptions refuses an eviction. With 0 seconds, a client is not told
+// when to try again.
+func tooManyDisruptions(cause string, seconds int) error {
+	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", seconds)
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: policyv1.DisruptionBudgetCause, Message: cause})
+	return err
+}

@@ -1,0 +1,174 @@
+package pod
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// Pod describes the kind Pod, containers that run together on a node.
+func Pod() *api.Resource {
+	versions := api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel,
+		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+		"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName")
+	// spec.host is the name of this field selector in old clients.
+	versions[0].FieldLabels["spec.host"] = "spec.nodeName"
+	return api.NewResource(api.Kind[*corev1.Pod]{
+		Names: api.Names{
+			Name: "pods", Singular: "pod", Kind: "Pod",
+			ShortNames: []string{"po"},
+			Categories: []string{"all"},
+			Namespaced: true,
+		},
+		Versions:           versions,
+		Default:            defaultPod,
+		DropDisabledFields: dropDisabledOfPod,
+		Storage:            api.Storage{Prefix: "pods"},
+		Create:             api.CreateStrategy[*corev1.Pod]{PrepareForCreate: preparePod, Validate: validatePod, WarningsOnCreate: podWarnings},
+		Update: api.UpdateStrategy[*corev1.Pod]{
+			ValidateUpdate:           validatePodUpdate,
+			ValidateUpdateIsComplete: true,
+			RevalidateMetadata:       true,
+			HasGeneration:            true,
+		},
+		Status:       api.StatusStrategy[*corev1.Pod]{Served: true, PrepareForUpdate: preparePodStatus, ValidateUpdate: validatePodStatus},
+		Subresources: podSubresources(),
+		Delete:       api.DeleteStrategy[*corev1.Pod]{GracePeriodSeconds: podGracePeriod, ReturnDeletedObject: true},
+		Fields: api.Fields[*corev1.Pod]{
+			Selectable: podFields,
+			Indexed:    []string{"spec.nodeName"},
+			Reset:      map[string][]string{"status": {"metadata.deletionTimestamp", "metadata.ownerReferences", "spec"}},
+		},
+		Table: api.Table[*corev1.Pod]{Columns: podColumns, Cells: podCells, Conditions: podConditions},
+	})
+}
+
+func preparePod(p *corev1.Pod) {
+	p.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: podQOS(&p.Spec)}
+	if len(p.Spec.SchedulingGates) > 0 {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
+			Message: "Scheduling is blocked due to non-empty scheduling gates", LastTransitionTime: p.CreationTimestamp,
+		}}
+	}
+	mergeLabelKeys(p)
+}
+
+func dropDisabledOfPod(gates features.Gates, obj, old *corev1.Pod) {
+	var was *corev1.PodSpec
+	if old != nil {
+		was = &old.Spec
+	}
+	dropDisabledPodFields(gates, &obj.Spec, was)
+}
+
+// mergeLabelKeys adds matchLabelKeys and mismatchLabelKeys to the label selectors, with the
+// values of the pod's own labels.
+func mergeLabelKeys(p *corev1.Pod) {
+	merge := func(s *metav1.LabelSelector, keys []string, operator metav1.LabelSelectorOperator) {
+		for _, key := range keys {
+			if value, ok := p.Labels[key]; ok && s != nil {
+				s.MatchExpressions = append(s.MatchExpressions,
+					metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}})
+			}
+		}
+	}
+	term := func(t *corev1.PodAffinityTerm) {
+		merge(t.LabelSelector, t.MatchLabelKeys, metav1.LabelSelectorOpIn)
+		merge(t.LabelSelector, t.MismatchLabelKeys, metav1.LabelSelectorOpNotIn)
+	}
+	if a := p.Spec.Affinity; a != nil {
+		podTerms(a, term)
+	}
+	for i := range p.Spec.TopologySpreadConstraints {
+		c := &p.Spec.TopologySpreadConstraints[i]
+		merge(c.LabelSelector, c.MatchLabelKeys, metav1.LabelSelectorOpIn)
+	}
+}
+
+// podTerms calls visit for all affinity terms about other pods.
+func podTerms(a *corev1.Affinity, visit func(t *corev1.PodAffinityTerm)) {
+	each := func(hard []corev1.PodAffinityTerm, soft []corev1.WeightedPodAffinityTerm) {
+		for i := range hard {
+			visit(&hard[i])
+		}
+		for i := range soft {
+			visit(&soft[i].PodAffinityTerm)
+		}
+	}
+	if p := a.PodAffinity; p != nil {
+		each(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		each(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+// preparePodStatus restores owner references, and the QoS class and observed generations if
+// the update, as of an older kubelet, omits them.
+func preparePodStatus(p, was *corev1.Pod) {
+	p.OwnerReferences = was.OwnerReferences
+	if p.Status.QOSClass == "" {
+		p.Status.QOSClass = was.Status.QOSClass
+	}
+	if p.Status.ObservedGeneration == 0 {
+		p.Status.ObservedGeneration = was.Status.ObservedGeneration
+	}
+	// Conditions of the same type may occur more than once.
+	observed := map[corev1.PodConditionType][]int64{}
+	for _, c := range was.Status.Conditions {
+		observed[c.Type] = append(observed[c.Type], c.ObservedGeneration)
+	}
+	for i := range p.Status.Conditions {
+		c := &p.Status.Conditions[i]
+		known := observed[c.Type]
+		if len(known) == 0 {
+			continue
+		}
+		if c.ObservedGeneration == 0 {
+			c.ObservedGeneration = known[0]
+		}
+		observed[c.Type] = known[1:]
+	}
+	dropDisabledPodStatus(&p.Status, &was.Status)
+}
+
+func podFields(p *corev1.Pod) map[string]string {
+	ip := ""
+	if len(p.Status.PodIPs) > 0 {
+		ip = p.Status.PodIPs[0].IP
+	}
+	return map[string]string{
+		"spec.nodeName":           p.Spec.NodeName,
+		"spec.restartPolicy":      string(p.Spec.RestartPolicy),
+		"spec.schedulerName":      p.Spec.SchedulerName,
+		"spec.serviceAccountName": p.Spec.ServiceAccountName,
+		"spec.hostNetwork":        strconv.FormatBool(p.Spec.HostNetwork),
+		"status.phase":            string(p.Status.Phase),
+		"status.podIP":            ip,
+		// Accepted, and never matched by an address.
+		"status.podIPs":            "",
+		"status.nominatedNodeName": p.Status.NominatedNodeName,
+	}
+}
+
+// podGracePeriod returns the grace period of a deletion: 0 unless a kubelet must stop the pod.
+func podGracePeriod(p *corev1.Pod, asked *int64) int64 {
+	var period int64
+	switch {
+	case p.Spec.NodeName == "", p.Status.Phase == corev1.PodFailed, p.Status.Phase == corev1.PodSucceeded:
+		return 0
+	case asked != nil:
+		period = *asked
+	case p.Spec.TerminationGracePeriodSeconds != nil:
+		period = *p.Spec.TerminationGracePeriodSeconds
+	}
+	if period < 0 {
+		return 1
+	}
+	return period
+}

@@ -1,0 +1,173 @@
+package pod
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// Annotations of pods that mean something to the server.
+const (
+	mirrorAnnotation     = corev1.MirrorPodAnnotationKey
+	tolerationAnnotation = corev1.TolerationsAnnotationKey
+	seccompPod           = "seccomp.security.alpha.kubernetes.io/pod"
+	seccompContainer     = "container.seccomp.security.alpha.kubernetes.io/"
+	appArmorContainer    = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
+	localhostProfile     = "localhost/"
+)
+
+func PodAnnotationRules(at *validation.Path, annotations map[string]string, s *corev1.PodSpec) {
+	if len(annotations) == 0 {
+		return
+	}
+	if value, ok := annotations[mirrorAnnotation]; ok && s.NodeName == "" {
+		at.Key(mirrorAnnotation).Invalid(value, "must set spec.nodeName if mirror pod annotation is set")
+	}
+	if value := annotations[tolerationAnnotation]; value != "" {
+		var list []corev1.Toleration
+		if err := json.Unmarshal([]byte(value), &list); err != nil {
+			at.Invalid(tolerationAnnotation, err.Error())
+		} else {
+			TolerationRules(at.Child(tolerationAnnotation), list, false)
+		}
+	}
+	if cost, ok := annotations[corev1.PodDeletionCost]; ok && !canonicalInt32(cost) {
+		at.Key(corev1.PodDeletionCost).Invalid(cost, "must be a 32bit integer")
+	}
+	for _, key := range validation.SortedKeys(annotations) {
+		value := annotations[key]
+		if key == seccompPod || strings.HasPrefix(key, seccompContainer) {
+			seccompName(at.Child(key), value)
+		}
+		if name, ok := strings.CutPrefix(key, appArmorContainer); ok {
+			appArmorName(at.Key(key), value, name, s)
+		}
+	}
+}
+
+func seccompName(at *validation.Path, profile string) {
+	switch local, ok := strings.CutPrefix(profile, localhostProfile); {
+	case ok:
+		descendingPath(at, local)
+	case profile != "runtime/default" && profile != "docker/default" && profile != "unconfined":
+		at.Invalid(profile, "must be a valid seccomp profile")
+	}
+}
+
+func appArmorName(at *validation.Path, profile, container string, s *corev1.PodSpec) {
+	found := false
+	visitContainers(at, s, func(_ *validation.Path, ctr *corev1.Container) { found = found || ctr.Name == container })
+	if !found {
+		at.Invalid(container, "container not found")
+	}
+	switch profile {
+	case "", corev1.DeprecatedAppArmorBetaProfileRuntimeDefault, corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
+		return
+	}
+	if !strings.HasPrefix(profile, localhostProfile) {
+		at.Invalid(profile, fmt.Sprintf("invalid AppArmor profile name: %q", profile))
+	}
+}
+
+// profileAnnotationRules: what an annotation says as well as a field, both say
+// alike. at is the spec.
+func profileAnnotationRules(at *validation.Path, annotations map[string]string, s *corev1.PodSpec) {
+	if len(annotations) == 0 {
+		return
+	}
+	var ofPod *corev1.AppArmorProfile
+	if c := s.SecurityContext; c != nil {
+		ofPod = c.AppArmorProfile
+		if value, ok := annotations[seccompPod]; ok && c.SeccompProfile != nil {
+			sameSeccomp(at.Child("securityContext").Child("seccompProfile"), value, c.SeccompProfile)
+		}
+	}
+	visitContainers(at, s, func(at *validation.Path, ctr *corev1.Container) {
+		c := ctr.SecurityContext
+		if value, ok := annotations[seccompContainer+ctr.Name]; ok && c != nil && c.SeccompProfile != nil {
+			sameSeccomp(at.Child("securityContext").Child("seccompProfile"), value, c.SeccompProfile)
+		}
+	})
+	if s.OS != nil && s.OS.Name == corev1.Windows {
+		return
+	}
+	visitContainers(at, s, func(at *validation.Path, ctr *corev1.Container) {
+		c, profile := ctr.SecurityContext, ofPod
+		if c != nil && c.AppArmorProfile != nil {
+			profile = c.AppArmorProfile
+		}
+		if value, ok := annotations[appArmorContainer+ctr.Name]; ok && profile != nil {
+			sameAppArmor(at.Child("securityContext").Child("appArmorProfile"), value, profile)
+		}
+	})
+}
+
+func sameSeccomp(at *validation.Path, value string, p *corev1.SeccompProfile) {
+	same := true
+	switch p.Type {
+	case corev1.SeccompProfileTypeUnconfined:
+		same = value == "unconfined"
+	case corev1.SeccompProfileTypeRuntimeDefault:
+		same = value == "runtime/default" || value == "docker/default"
+	case corev1.SeccompProfileTypeLocalhost:
+		local, ok := strings.CutPrefix(value, localhostProfile)
+		same = ok
+		if ok && (p.LocalhostProfile == nil || *p.LocalhostProfile != local) {
+			at.Child("localhostProfile").Forbidden("seccomp profile in annotation and field must match")
+		}
+	}
+	if !same {
+		at.Child("type").Forbidden("seccomp type in annotation and field must match")
+	}
+}
+
+func sameAppArmor(at *validation.Path, value string, p *corev1.AppArmorProfile) {
+	same := true
+	switch p.Type {
+	case corev1.AppArmorProfileTypeUnconfined:
+		same = value == corev1.DeprecatedAppArmorBetaProfileNameUnconfined
+	case corev1.AppArmorProfileTypeRuntimeDefault:
+		same = value == corev1.DeprecatedAppArmorBetaProfileRuntimeDefault
+	case corev1.AppArmorProfileTypeLocalhost:
+		local, ok := strings.CutPrefix(value, localhostProfile)
+		same = ok
+		if ok && (p.LocalhostProfile == nil || *p.LocalhostProfile != local) {
+			at.Child("localhostProfile").Forbidden("apparmor profile in annotation and field must match")
+		}
+	}
+	if !same {
+		at.Child("type").Forbidden("apparmor type in annotation and field must match")
+	}
+}
+
+// podAnnotationChanges: some annotations stay as they are, and come with the pod
+// or not at all.
+func podAnnotationChanges(at *validation.Path, is, was map[string]string, s *corev1.PodSpec) {
+	for _, key := range validation.SortedKeys(was) {
+		if value, ok := is[key]; ok && value == was[key] {
+			continue
+		}
+		if strings.HasPrefix(key, appArmorContainer) {
+			at.Key(key).Forbidden("may not remove or update AppArmor annotations")
+		}
+		if key == mirrorAnnotation {
+			at.Key(key).Forbidden("may not remove or update mirror pod annotation")
+		}
+	}
+	for _, key := range validation.SortedKeys(is) {
+		if _, ok := was[key]; ok {
+			continue
+		}
+		if strings.HasPrefix(key, appArmorContainer) {
+			at.Key(key).Forbidden("may not add AppArmor annotations")
+		}
+		if key == mirrorAnnotation {
+			at.Key(key).Forbidden("may not add mirror pod annotation")
+		}
+	}
+	PodAnnotationRules(at, is, s)
+}

@@ -1,0 +1,87 @@
+package pod
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// extendedClaimRules check the claim that was made for the extended resources of
+// a pod.
+func extendedClaimRules(at *validation.Path, pod *corev1.Pod) {
+	s := pod.Status.ExtendedResourceClaimStatus
+	if s == nil {
+		return
+	}
+	mappings := at.Child("requestMappings")
+	if len(s.RequestMappings) == 0 {
+		mappings.Required("at least one request mapping is required")
+	}
+	var seen validation.Unique[corev1.ContainerExtendedResourceRequest]
+	for i, m := range s.RequestMappings {
+		item := mappings.Index(i)
+		container := namedContainer(&pod.Spec, m.ContainerName)
+		if container == nil {
+			item.Child("containerName").Invalid(m.ContainerName, "must match the name of an entry in spec.initContainers.name or spec.containers.name")
+		} else if _, ok := container.Resources.Requests[corev1.ResourceName(m.ResourceName)]; !ok {
+			item.Child("resourceName").Invalid(m.ResourceName,
+				"must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests")
+		}
+		// Faults of the name of a request are put down to the whole status.
+		validation.Format(at.Child("requestName"), m.RequestName, validation.DNSLabel)
+		if seen.Has(m) {
+			item.Child("containerName").Duplicate(m.ContainerName)
+			item.Child("resourceName").Duplicate(m.ResourceName)
+			item.Child("requestName").Duplicate(m.RequestName)
+		}
+		seen.Insert(m)
+	}
+	validation.RequiredFormat(at.Child("resourceClaimName"), s.ResourceClaimName, validation.DNSSubdomain)
+}
+
+// namedContainer returns the last container of a name, with regular containers
+// last.
+func namedContainer(s *corev1.PodSpec, name string) *corev1.Container {
+	for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
+		for i := len(list) - 1; i >= 0; i-- {
+			if list[i].Name == name {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// allocatableClaimRules check the claims that take what a node can allocate.
+func allocatableClaimRules(at *validation.Path, pod *corev1.Pod) {
+	for i := range pod.Status.NodeAllocatableResourceClaimStatuses {
+		s, at := &pod.Status.NodeAllocatableResourceClaimStatuses[i], at.Index(i)
+		name := at.Child("resourceClaimName")
+		if s.ResourceClaimName == "" {
+			name.Required("must not be empty")
+		}
+		is := func(claim *string) bool { return claim != nil && *claim == s.ResourceClaimName }
+		if !slices.ContainsFunc(pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return is(c.ResourceClaimName) }) &&
+			!slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(c corev1.PodResourceClaimStatus) bool { return is(c.ResourceClaimName) }) {
+			name.Invalid(s.ResourceClaimName, "no mapping found in pod reference")
+		}
+		if len(s.Containers) == 0 {
+			at.Child("containers").Required("must not be empty")
+		}
+		if len(s.Resources) == 0 {
+			at.Child("resources").Required("must not be empty")
+		}
+		for resource, q := range ordered(s.Resources) {
+			key := at.Child("resources").Key(string(resource))
+			if native := !strings.Contains(string(resource), "/") || strings.Contains(string(resource), corev1.ResourceDefaultNamespacePrefix); !native {
+				key.Invalid(resource, "must be a node allocatable resource name")
+			}
+			if q.Sign() < 0 {
+				key.Invalid(q.String(), "must be non-negative")
+			}
+		}
+	}
+}

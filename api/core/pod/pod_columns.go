@@ -1,0 +1,98 @@
+package pod
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api/table"
+)
+
+func podColumns() []metav1.TableColumnDefinition {
+	spec, status := corev1.PodSpec{}, corev1.PodStatus{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Ready", "The aggregate readiness state of this pod for accepting traffic."),
+		table.TextColumn("Status", "The aggregate status of the containers in this pod."),
+		table.TextColumn("Restarts", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted."),
+		table.AgeColumn(),
+		table.Wide(table.TextColumn("IP", table.Doc(status, "podIP"))),
+		table.Wide(table.TextColumn("Node", table.Doc(spec, "nodeName"))),
+		table.Wide(table.TextColumn("Nominated Node", table.Doc(status, "nominatedNodeName"))),
+		table.Wide(table.TextColumn("Readiness Gates", table.Doc(spec, "readinessGates"))),
+	}
+}
+
+func podCells(p *corev1.Pod) []any {
+	s := summarize(p)
+	ip := ""
+	if len(p.Status.PodIPs) > 0 {
+		ip = p.Status.PodIPs[0].IP
+	}
+	return []any{
+		p.Name, table.Ratio(s.ready, s.containers), s.state, s.restarts.cell(), table.Age(p),
+		table.TextOr(ip, table.CellNone), table.TextOr(p.Spec.NodeName, table.CellNone), table.TextOr(p.Status.NominatedNodeName, table.CellNone), gatesCell(p),
+	}
+}
+
+// podConditions tells of pods that have ended.
+func podConditions(obj *corev1.Pod) []metav1.TableRowCondition {
+	done := metav1.TableRowCondition{Type: metav1.RowCompleted, Status: metav1.ConditionTrue}
+	switch phase := obj.Status.Phase; phase {
+	case corev1.PodSucceeded:
+		done.Reason, done.Message = string(phase), "The pod has completed successfully."
+	case corev1.PodFailed:
+		done.Reason, done.Message = string(phase), "The pod failed."
+	default:
+		return nil
+	}
+	return []metav1.TableRowCondition{done}
+}
+
+// restartCount is how often containers were restarted, and when one of them
+// last ended before that.
+type restartCount struct {
+	count int32
+	last  metav1.Time
+}
+
+func (r *restartCount) add(c *corev1.ContainerStatus) {
+	r.count += c.RestartCount
+	if t := c.LastTerminationState.Terminated; t != nil && r.last.Before(&t.FinishedAt) {
+		r.last = t.FinishedAt
+	}
+}
+
+func (r *restartCount) cell() any {
+	count := strconv.Itoa(int(r.count))
+	if r.count == 0 || r.last.IsZero() {
+		return count
+	}
+	return table.Elapsed{Before: count + " (", After: " ago)", Since: r.last.Time}
+}
+
+// gatesCell compares the readiness gates that are open with all of them.
+func gatesCell(p *corev1.Pod) string {
+	gates := p.Spec.ReadinessGates
+	if len(gates) == 0 {
+		return table.CellNone
+	}
+	open := int32(0)
+	for _, g := range gates {
+		if podConditionTrue(&p.Status, g.ConditionType) {
+			open++
+		}
+	}
+	return table.Ratio(open, int32(len(gates)))
+}
+
+// podConditionTrue asks the first condition of a type.
+func podConditionTrue(s *corev1.PodStatus, t corev1.PodConditionType) bool {
+	for i := range s.Conditions {
+		if s.Conditions[i].Type == t {
+			return s.Conditions[i].Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

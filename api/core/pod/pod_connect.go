@@ -1,0 +1,224 @@
+package pod
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/kubelet"
+)
+
+// podConnections lead into the containers of a pod, by the kubelet that runs
+// them, and to what they serve.
+func podConnections() []*api.Subresource {
+	streams := []string{api.VerbCreate, api.VerbGet}
+	return []*api.Subresource{
+		{Name: "attach", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodAttachOptions]{
+			Style: api.StyleStreams, RequiresCreate: true, Kind: "PodAttachOptions", Options: attachOptions,
+			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodAttachOptions) (*api.Location, error) {
+				return process(lookup, name, "attach", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, nil)
+			},
+		})},
+		{Name: "exec", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodExecOptions]{
+			Style: api.StyleStreams, RequiresCreate: true, Kind: "PodExecOptions", Options: execOptions,
+			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodExecOptions) (*api.Location, error) {
+				return process(lookup, name, "exec", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, o.Command)
+			},
+		})},
+		podLog(),
+		{Name: "portforward", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodPortForwardOptions]{
+			Style: api.StylePorts, RequiresCreate: true, Kind: "PodPortForwardOptions", Options: portOptions, Locate: locatePorts,
+		})},
+		{Name: "proxy", Verbs: api.ProxyVerbs(), Connection: api.NewConnection(api.Connect[*corev1.PodProxyOptions]{
+			Style: api.StyleProxy, Kind: "PodProxyOptions",
+			Options: func(_ url.Values, path string) (*corev1.PodProxyOptions, error) {
+				return &corev1.PodProxyOptions{Path: path}, nil
+			},
+			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodProxyOptions) (*api.Location, error) {
+				return locatePod(lookup, name, o.Path)
+			},
+		})},
+	}
+}
+
+func attachOptions(query url.Values, _ string) (*corev1.PodAttachOptions, error) {
+	var o corev1.PodAttachOptions
+	q := api.QueryReader{Query: query}
+	q.Streams(&o.Stdin, &o.Stdout, &o.Stderr, &o.TTY)
+	q.Text("container", &o.Container)
+	return &o, q.Err
+}
+
+func execOptions(query url.Values, _ string) (*corev1.PodExecOptions, error) {
+	var o corev1.PodExecOptions
+	q := api.QueryReader{Query: query}
+	q.Streams(&o.Stdin, &o.Stdout, &o.Stderr, &o.TTY)
+	q.Text("container", &o.Container)
+	o.Command = query["command"]
+	return &o, q.Err
+}
+
+func portOptions(query url.Values, _ string) (*corev1.PodPortForwardOptions, error) {
+	var o corev1.PodPortForwardOptions
+	q := api.QueryReader{Query: query}
+	api.Read(&q, "ports", &o.Ports, metav1.Convert_Slice_string_To_Slice_int32)
+	return &o, q.Err
+}
+
+// process is where a process in a container is begun, or joined. The kubelet
+// has other names than the server for the streams of it.
+func process(lookup *api.ConnectLookup, name, what, container string, c api.Channels, command []string) (*api.Location, error) {
+	pod, err := Get(lookup, name)
+	if err != nil {
+		return nil, err
+	}
+	if container, err = containerOf(pod, container); err != nil {
+		return nil, err
+	}
+	at, err := assigned(lookup, pod)
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{}
+	for name, wanted := range map[string]bool{"input": c.Stdin, "output": c.Stdout, "error": c.Stderr, "tty": c.TTY} {
+		if wanted {
+			query.Set(name, "1")
+		}
+	}
+	if len(command) > 0 {
+		query["command"] = command
+	}
+	at.Path, at.RawQuery = podPath(what, pod, container), query.Encode()
+	return &api.Location{URL: *at, Kubelet: true, Channels: c}, nil
+}
+
+// locatePorts is where a pod's ports are connected to.
+func locatePorts(lookup *api.ConnectLookup, name string, options *corev1.PodPortForwardOptions) (*api.Location, error) {
+	pod, err := Get(lookup, name)
+	if err != nil {
+		return nil, err
+	}
+	at, err := assigned(lookup, pod)
+	if err != nil {
+		return nil, err
+	}
+	if ports := options.Ports; len(ports) > 0 {
+		texts := make([]string, len(ports))
+		for i, p := range ports {
+			texts[i] = strconv.Itoa(int(p))
+		}
+		at.RawQuery = url.Values{"port": {strings.Join(texts, ",")}}.Encode()
+	}
+	at.Path = podPath("portForward", pod)
+	return &api.Location{URL: *at, Kubelet: true}, nil
+}
+
+// locatePod is where a pod serves: at one of its addresses and a port, which is
+// the first that it names if the client does not say.
+func locatePod(lookup *api.ConnectLookup, id, path string) (*api.Location, error) {
+	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
+	if !ok {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q", id))
+	}
+	pod, err := Get(lookup, name)
+	if err != nil {
+		return nil, err
+	}
+	if port == "" {
+		port = firstPort(pod)
+	}
+	ip := pod.Status.PodIP
+	if len(pod.Status.PodIPs) > 0 {
+		ip = pod.Status.PodIPs[0].IP
+	}
+	// A pod's status is no way to services of the control plane's own machine.
+	if parsed := net.ParseIP(ip); parsed == nil || !parsed.IsGlobalUnicast() {
+		return nil, errAddress()
+	}
+	return &api.Location{URL: url.URL{Scheme: scheme, Host: hostPort(ip, port), Path: utilnet.JoinPreservingTrailingSlash("", path)}}, nil
+}
+
+func errAddress() error { return apierrors.NewBadRequest("address not allowed") }
+
+// hostPort is an address in a URL, with a port if there is one.
+func hostPort(ip, port string) string {
+	switch {
+	case port != "":
+		return net.JoinHostPort(ip, port)
+	case strings.Contains(ip, ":"):
+		return "[" + ip + "]"
+	}
+	return ip
+}
+
+func firstPort(pod *corev1.Pod) string {
+	for i := range pod.Spec.Containers {
+		if ports := pod.Spec.Containers[i].Ports; len(ports) > 0 {
+			return strconv.Itoa(int(ports[0].ContainerPort))
+		}
+	}
+	return ""
+}
+
+// assigned is the kubelet of the pod's node, which it must have.
+func assigned(n *api.ConnectLookup, pod *corev1.Pod) (*url.URL, error) {
+	if pod.Spec.NodeName == "" {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name))
+	}
+	return kubelet.URL(n, pod.Spec.NodeName)
+}
+
+// podPath is the path that a kubelet has for something in a pod.
+func podPath(what string, pod *corev1.Pod, container ...string) string {
+	return "/" + strings.Join(append([]string{what, pod.Namespace, pod.Name}, container...), "/")
+}
+
+// containerOf is the container of a name, or the only one where none is asked
+// for.
+func containerOf(pod *corev1.Pod, name string) (string, error) {
+	names := containerNames(&pod.Spec)
+	switch {
+	case name != "" && !slices.Contains(names, name):
+		return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, pod.Name))
+	case name != "":
+		return name, nil
+	case len(pod.Spec.Containers) == 1:
+		return pod.Spec.Containers[0].Name, nil
+	case len(pod.Spec.Containers) == 0:
+		return "", apierrors.NewBadRequest("a container name must be specified for pod " + pod.Name)
+	}
+	return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", pod.Name, names))
+}
+
+// containerNames are those of all containers, in the order in which they start.
+func containerNames(s *corev1.PodSpec) []string {
+	var names []string
+	for i := range s.InitContainers {
+		names = append(names, s.InitContainers[i].Name)
+	}
+	for i := range s.Containers {
+		names = append(names, s.Containers[i].Name)
+	}
+	for i := range s.EphemeralContainers {
+		names = append(names, s.EphemeralContainers[i].Name)
+	}
+	return names
+}
+
+// Get returns a pod in the namespace of the request. It must not be changed.
+func Get(lookup *api.ConnectLookup, name string) (*corev1.Pod, error) {
+	obj, err := lookup.Get("pods", name)
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.Pod), nil
+}

@@ -1,0 +1,101 @@
+package pod
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/kubelet"
+)
+
+// podLog is what a container wrote.
+func podLog() *api.Subresource {
+	return &api.Subresource{Name: "log", Verbs: []string{api.VerbGet}, Connection: api.NewConnection(api.Connect[*corev1.PodLogOptions]{
+		Style: api.StyleText, Options: logOptions, Locate: locateLog,
+	})}
+}
+
+func logOptions(query url.Values, _ string) (*corev1.PodLogOptions, error) {
+	var o corev1.PodLogOptions
+	q := api.QueryReader{Query: query}
+	q.Text("container", &o.Container)
+	q.Flag("follow", &o.Follow)
+	q.Flag("previous", &o.Previous)
+	q.Number("sinceSeconds", &o.SinceSeconds)
+	api.Read(&q, "sinceTime", &o.SinceTime, metav1.Convert_Slice_string_To_Pointer_v1_Time)
+	q.Flag("timestamps", &o.Timestamps)
+	q.Number("tailLines", &o.TailLines)
+	q.Number("limitBytes", &o.LimitBytes)
+	q.Flag("insecureSkipTLSVerifyBackend", &o.InsecureSkipTLSVerifyBackend)
+	if stream := query.Get("stream"); stream != "" {
+		o.Stream = &stream
+	}
+	return &o, q.Err
+}
+
+func validateLogOptions(o *corev1.PodLogOptions) field.ErrorList {
+	var errs field.ErrorList
+	if n := o.TailLines; n != nil && *n < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("tailLines"), *n, "must be greater than or equal to 0").WithOrigin("minimum"))
+	}
+	if n := o.LimitBytes; n != nil && *n < 1 {
+		errs = append(errs, field.Invalid(field.NewPath("limitBytes"), *n, "must be greater than 0"))
+	}
+	switch {
+	case o.SinceSeconds != nil && o.SinceTime != nil:
+		errs = append(errs, field.Forbidden(field.NewPath(""), "at most one of `sinceTime` or `sinceSeconds` may be specified"))
+	case o.SinceSeconds != nil && *o.SinceSeconds < 1:
+		errs = append(errs, field.Invalid(field.NewPath("sinceSeconds"), *o.SinceSeconds, "must be greater than 0"))
+	}
+	if o.Stream != nil {
+		errs = append(errs, field.Forbidden(field.NewPath("stream"), "may not be specified"))
+	}
+	return errs
+}
+
+// locateLog is where a kubelet has the log of a container; a pod that no node
+// runs has none.
+func locateLog(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions) (*api.Location, error) {
+	if errs := validateLogOptions(o); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), name, errs)
+	}
+	pod, err := Get(lookup, name)
+	if err != nil {
+		return nil, err
+	}
+	container, err := containerOf(pod, o.Container)
+	if err != nil || pod.Spec.NodeName == "" {
+		return nil, err
+	}
+	at, err := kubelet.URL(lookup, pod.Spec.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	at.Path, at.RawQuery = podPath("containerLogs", pod, container), logQuery(o).Encode()
+	return &api.Location{URL: *at, Kubelet: true, Unverified: o.InsecureSkipTLSVerifyBackend, Follow: o.Follow}, nil
+}
+
+// logQuery is what of the options the kubelet is told.
+func logQuery(o *corev1.PodLogOptions) url.Values {
+	query := url.Values{}
+	for name, wanted := range map[string]bool{"follow": o.Follow, "previous": o.Previous, "timestamps": o.Timestamps} {
+		if wanted {
+			query.Set(name, "true")
+		}
+	}
+	for name, n := range map[string]*int64{"sinceSeconds": o.SinceSeconds, "tailLines": o.TailLines, "limitBytes": o.LimitBytes} {
+		if n != nil {
+			query.Set(name, strconv.FormatInt(*n, 10))
+		}
+	}
+	if o.SinceTime != nil {
+		query.Set("sinceTime", o.SinceTime.Format(time.RFC3339))
+	}
+	return query
+}

@@ -1,0 +1,189 @@
+package pod
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// validateResize: what a running pod uses may change within bounds.
+func validateResize(is, was *corev1.Pod) field.ErrorList {
+	// These are refused as a whole, whatever else is wrong.
+	switch _, mirror := was.Annotations[mirrorAnnotation]; {
+	case mirror:
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
+	case was.Spec.OS != nil && was.Spec.OS.Name == corev1.Windows:
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
+	}
+	return validation.Check(func(at *validation.Path) {
+		podRules(at, is, was)
+		resizeRules(at.Child("spec"), is, was)
+	})
+}
+
+func resizeRules(at *validation.Path, is, was *corev1.Pod) {
+	class := was.Status.QOSClass
+	if class == "" {
+		class = podQOS(&was.Spec)
+	}
+	if podQOS(&is.Spec) != class {
+		at.Invalid(is.Status.QOSClass, "Pod QOS Class may not change as a result of resizing")
+	}
+	if !resizable(was) {
+		at.Forbidden("Pod running on node without support for resize")
+	}
+	rest := is.Spec.DeepCopy()
+	if asks(is.Spec.Resources) || asks(was.Spec.Resources) {
+		podResize(at, rest, &was.Spec)
+	}
+	if len(was.Status.NodeAllocatableResourceClaimStatuses) > 0 {
+		at.Forbidden("pods with node allocatable resource claims cannot be resized")
+	}
+	named := containersStay(at.Child("containers"), is.Spec.Containers, was.Spec.Containers)
+	if !containersStay(at.Child("initContainers"), is.Spec.InitContainers, was.Spec.InitContainers) || !named {
+		return
+	}
+	for i := range was.Spec.InitContainers {
+		containerResize(at.Child("initContainers").Index(i).Child("resources"), &is.Spec.InitContainers[i], &was.Spec.InitContainers[i])
+	}
+	for i := range was.Spec.Containers {
+		containerResize(at.Child("containers").Index(i).Child("resources"), &is.Spec.Containers[i], &was.Spec.Containers[i])
+	}
+	onlyCompute(at, rest, &was.Spec)
+}
+
+// containersStay refuses lists that are not of the same containers in the same
+// order.
+func containersStay(at *validation.Path, is, was []corev1.Container) bool {
+	if len(is) != len(was) {
+		at.Forbidden(at.Name + " may not be added or removed on resize")
+		return false
+	}
+	same := true
+	for i := range was {
+		if is[i].Name != was[i].Name {
+			at.Index(i).Child("name").Forbidden(at.Name + " may not be renamed or reordered on resize")
+			same = false
+		}
+	}
+	return same
+}
+
+// onlyCompute refuses what remains as a change of rest once what a resize may do
+// to containers is undone.
+func onlyCompute(at *validation.Path, rest, was *corev1.PodSpec) {
+	const only = "only cpu and memory resources are mutable"
+	for i := range rest.Containers {
+		putBackCompute(&rest.Containers[i], &was.Containers[i])
+		if !equality.Semantic.DeepEqual(rest.Containers[i], was.Containers[i]) {
+			at.Forbidden(only)
+		}
+	}
+	for i := range rest.InitContainers {
+		ctr, old := &rest.InitContainers[i], &was.InitContainers[i]
+		changed := !equality.Semantic.DeepEqual(ctr, old)
+		putBackCompute(ctr, old)
+		if !equality.Semantic.DeepEqual(ctr, old) {
+			at.Child("initContainers").Index(i).Forbidden("only cpu and memory resources for init or sidecar containers are mutable")
+		}
+		if changed && !sidecar(ctr) && slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
+			return p.RestartPolicy == corev1.RestartContainer
+		}) {
+			at.Child("initContainers").Index(i).Forbidden("non-sidecar init containers with a resize policy of RestartContainer cannot be resized")
+		}
+	}
+	if at.IsValid() && !equality.Semantic.DeepEqual(*rest, *was) {
+		at.Forbidden(only)
+	}
+}
+
+// asks tells whether a pod says anything of what it may use as a whole.
+func asks(r *corev1.ResourceRequirements) bool { return r != nil && len(r.Requests)+len(r.Limits) > 0 }
+
+// podResize: what a pod may use as a whole may change as what its containers may
+// use. What may is undone in rest.
+func podResize(at *validation.Path, rest, was *corev1.PodSpec) {
+	if rest.Resources == nil {
+		if was.Resources != nil {
+			at.Child("resources").Forbidden("pod-level resources cannot be removed")
+		}
+		return
+	}
+	var old corev1.ResourceRequirements
+	if was.Resources != nil {
+		old = *was.Resources
+		if removed(rest.Resources.Requests, old.Requests) {
+			at.Child("resources").Child("requests").Forbidden("pod-level resource requests cannot be removed")
+		}
+		if removed(rest.Resources.Limits, old.Limits) {
+			at.Child("resources").Child("limits").Forbidden("pod-level resource limits cannot be removed")
+		}
+	}
+	rest.Resources.Requests = withoutCompute(rest.Resources.Requests, old.Requests)
+	rest.Resources.Limits = withoutCompute(rest.Resources.Limits, old.Limits)
+	if was.Resources == nil && !asks(rest.Resources) && len(rest.Resources.Claims) == 0 {
+		rest.Resources = nil
+	}
+	if !equality.Semantic.DeepEqual(rest.Resources, was.Resources) {
+		at.Forbidden("only cpu and memory resources are mutable at pod-level")
+	}
+}
+
+// resizable: the kubelet shows that it can by telling what containers have.
+func resizable(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Running != nil {
+			return c.Resources != nil
+		}
+	}
+	return true
+}
+
+func containerResize(at *validation.Path, is, was *corev1.Container) {
+	if removed(is.Resources.Requests, was.Resources.Requests) {
+		at.Child("requests").Forbidden("resource requests cannot be removed")
+	}
+	if removed(is.Resources.Limits, was.Resources.Limits) {
+		at.Child("limits").Forbidden("resource limits cannot be removed")
+	}
+}
+
+func removed(is, was corev1.ResourceList) bool {
+	for name := range was {
+		if _, ok := is[name]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// putBackCompute undoes what a resize may do.
+func putBackCompute(ctr, old *corev1.Container) {
+	ctr.Resources = corev1.ResourceRequirements{
+		Limits:   withoutCompute(ctr.Resources.Limits, old.Resources.Limits),
+		Requests: withoutCompute(ctr.Resources.Requests, old.Resources.Requests),
+	}
+}
+
+// withoutCompute is a list with cpu and memory as they were.
+func withoutCompute(is, was corev1.ResourceList) corev1.ResourceList {
+	if is == nil && was == nil {
+		return nil
+	}
+	out := corev1.ResourceList{}
+	for name, q := range is {
+		if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+			out[name] = q
+		}
+	}
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		if q, ok := was[name]; ok {
+			out[name] = q
+		}
+	}
+	return out
+}

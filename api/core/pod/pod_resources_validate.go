@@ -1,0 +1,138 @@
+package pod
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// unknownClaim says besides which claims there are.
+func (c *podCheck) unknownClaim(at *validation.Path, name string) *field.Error {
+	err := field.NotFound(at.ToField(), name)
+	var names []string
+	for _, claim := range c.spec.ResourceClaims {
+		if claim.Name != "" && !slices.Contains(names, claim.Name) {
+			names = append(names, claim.Name)
+		}
+	}
+	slices.Sort(names)
+	err.Detail = "must be one of the names in pod.spec.resourceClaims which is empty"
+	if len(names) > 0 {
+		err.Detail = "must be one of the names in pod.spec.resourceClaims: " + strings.Join(names, ", ")
+	}
+	return err
+}
+
+// podResourceRules are for what a pod may use as a whole.
+func podResourceRules(at *validation.Path, s *corev1.PodSpec) {
+	if s.Resources == nil {
+		return
+	}
+	if s.Resources.Claims != nil {
+		at.Child("claims").Forbidden("claims may not be set for Resources at pod-level")
+	}
+	c := podCheck{spec: s}
+	c.resourceRules(at, s.Resources, podResourceName)
+	c.claimRefRules(at.Child("claims"), s.Resources.Claims)
+	podRequestsSuffice(at, s)
+}
+
+func podResourceName(at *validation.Path, name corev1.ResourceName) {
+	if validation.ResourceName(at, name) && name != corev1.ResourceCPU && name != corev1.ResourceMemory && !validation.IsHugePages(name) {
+		validation.OneOf(at, name, corev1.ResourceCPU, "hugepages-", corev1.ResourceMemory)
+	}
+}
+
+// podRequestsSuffice: what a pod asks for is enough for its containers.
+func podRequestsSuffice(at *validation.Path, s *corev1.PodSpec) {
+	total := containerRequests(s)
+	for _, name := range slices.Sorted(maps.Keys(total)) {
+		all := total[name]
+		if asked, ok := s.Resources.Requests[name]; ok && all.Cmp(asked) > 0 {
+			at.Child("requests").Key(string(name)).Invalid(asked.String(),
+				fmt.Sprintf("must be greater than or equal to aggregate container requests of %s", all.String()))
+		}
+	}
+	limits := containerLimits(s)
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		all := limits[name]
+		if most, ok := s.Resources.Limits[name]; ok && validation.IsHugePages(name) && all.Cmp(most) > 0 {
+			at.Child("limits").Key(string(name)).Invalid(most.String(),
+				fmt.Sprintf("must be greater than or equal to aggregate container limits of %s", all.String()))
+		}
+	}
+	for i := range s.Containers {
+		for name, limit := range ordered(s.Containers[i].Resources.Limits) {
+			if most, ok := s.Resources.Limits[name]; ok && limit.Cmp(most) > 0 {
+				at.Child("containers").Index(i).Key(string(name)).Child("limits").Invalid(limit.String(),
+					fmt.Sprintf("must be less than or equal to pod limits of %s", most.String()))
+			}
+		}
+	}
+}
+
+// containerRequests is what the containers of a pod need at one time: those that
+// stay all together, and of the others, which run one by one before them, the
+// most that any needs beside the sidecars started until then.
+func containerRequests(s *corev1.PodSpec) corev1.ResourceList {
+	return containerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests })
+}
+
+// containerLimits is containerRequests for the limits.
+func containerLimits(s *corev1.PodSpec) corev1.ResourceList {
+	return containerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits })
+}
+
+func containerTotal(s *corev1.PodSpec, of func(r *corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
+	total, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
+	for i := range s.Containers {
+		addAmounts(total, of(&s.Containers[i].Resources))
+	}
+	for i := range s.InitContainers {
+		ctr := &s.InitContainers[i]
+		if sidecar(ctr) {
+			addAmounts(total, of(&ctr.Resources))
+			addAmounts(sidecars, of(&ctr.Resources))
+			raise(most, sidecars)
+			continue
+		}
+		now := sidecars.DeepCopy()
+		addAmounts(now, of(&ctr.Resources))
+		raise(most, now)
+	}
+	raise(total, most)
+	return total
+}
+
+func addAmounts(sum, list corev1.ResourceList) {
+	for name, q := range list {
+		total := sum[name].DeepCopy()
+		total.Add(q)
+		sum[name] = total
+	}
+}
+
+// raise makes amounts at least those of list.
+func raise(amounts, list corev1.ResourceList) {
+	for name, q := range list {
+		if is, ok := amounts[name]; !ok || q.Cmp(is) > 0 {
+			amounts[name] = q.DeepCopy()
+		}
+	}
+}
+
+// overheadRules are for what a pod needs besides its containers: it is looked at
+// as if a container asked for it.
+func (c *podCheck) overheadRules(at *validation.Path, list corev1.ResourceList) {
+	if list == nil {
+		return
+	}
+	// The names stand below limits, although the field has no such part.
+	c.resourceRules(at, &corev1.ResourceRequirements{Limits: list}, validation.ContainerResourceName)
+}

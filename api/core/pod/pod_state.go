@@ -1,0 +1,135 @@
+package pod
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api/table"
+)
+
+// podSummary is a pod in a few words: what of it runs, or why not.
+type podSummary struct {
+	// ready and containers count those that are to run side by side: the
+	// containers and the sidecars, which are init containers that stay.
+	ready, containers int32
+	state             string
+	restarts          restartCount
+}
+
+// summarize looks first at the init containers, in their order, then at the
+// containers; the later knows better.
+func summarize(p *corev1.Pod) podSummary {
+	s := podSummary{state: podReason(p), containers: int32(len(p.Spec.Containers))}
+	for i := range p.Spec.InitContainers {
+		if staysOn(&p.Spec.InitContainers[i]) {
+			s.containers++
+		}
+	}
+	sidecars, initializing := s.lookAtInit(p)
+	if !initializing || podConditionTrue(&p.Status, corev1.PodInitialized) {
+		// Restarts of init containers count no longer, those of sidecars do.
+		s.restarts = sidecars
+		s.lookAtContainers(&p.Status)
+	}
+	switch {
+	case p.DeletionTimestamp == nil:
+	case p.Status.Reason == "NodeLost": // of a node that is not heard of any more
+		s.state = "Unknown"
+	case p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed:
+		s.state = "Terminating"
+	}
+	return s
+}
+
+// podReason is what the pod itself says, before its containers are asked.
+func podReason(p *corev1.Pod) string {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonSchedulingGated {
+			return corev1.PodReasonSchedulingGated
+		}
+	}
+	return table.TextOr(p.Status.Reason, string(p.Status.Phase))
+}
+
+// lookAtInit goes through the init containers to the first that is not done,
+// which the pod waits for. It returns the restarts of sidecars up to there.
+func (s *podSummary) lookAtInit(p *corev1.Pod) (sidecars restartCount, initializing bool) {
+	for i := range p.Status.InitContainerStatuses {
+		c := &p.Status.InitContainerStatuses[i]
+		s.restarts.add(c)
+		sidecar := isSidecar(p, c.Name)
+		if sidecar {
+			sidecars.add(c)
+		}
+		ended, waiting := c.State.Terminated, c.State.Waiting
+		switch {
+		case ended != nil && ended.ExitCode == 0:
+		case sidecar && c.Started != nil && *c.Started:
+			if c.Ready {
+				s.ready++
+			}
+		case ended != nil:
+			s.state = "Init:" + endedReason(ended)
+			return sidecars, true
+		case waiting != nil && waiting.Reason != "" && waiting.Reason != "PodInitializing":
+			s.state = "Init:" + waiting.Reason
+			return sidecars, true
+		default:
+			s.state = "Init:" + table.Ratio(int32(i), int32(len(p.Spec.InitContainers)))
+			return sidecars, true
+		}
+	}
+	return sidecars, false
+}
+
+// lookAtContainers goes through the containers from the last, so that the first
+// that has something to say has the last word.
+func (s *podSummary) lookAtContainers(status *corev1.PodStatus) {
+	running := false
+	for i := len(status.ContainerStatuses) - 1; i >= 0; i-- {
+		c := &status.ContainerStatuses[i]
+		s.restarts.add(c)
+		switch {
+		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
+			s.state = c.State.Waiting.Reason
+		case c.State.Terminated != nil:
+			s.state = endedReason(c.State.Terminated)
+		case c.Ready && c.State.Running != nil:
+			running = true
+			s.ready++
+		}
+	}
+	// A pod of which something still runs is not completed.
+	if s.state == "Completed" && running {
+		s.state = "NotReady"
+		if podConditionTrue(status, corev1.PodReady) {
+			s.state = "Running"
+		}
+	}
+}
+
+// endedReason is why a container ended.
+func endedReason(t *corev1.ContainerStateTerminated) string {
+	switch {
+	case t.Reason != "":
+		return t.Reason
+	case t.Signal != 0:
+		return "Signal:" + strconv.Itoa(int(t.Signal))
+	}
+	return "ExitCode:" + strconv.Itoa(int(t.ExitCode))
+}
+
+// isSidecar tells whether the init container of a name is one that stays.
+func isSidecar(p *corev1.Pod, name string) bool {
+	for i := range p.Spec.InitContainers {
+		if p.Spec.InitContainers[i].Name == name {
+			return staysOn(&p.Spec.InitContainers[i])
+		}
+	}
+	return false
+}
+
+func staysOn(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}

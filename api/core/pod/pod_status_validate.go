@@ -1,0 +1,246 @@
+package pod
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// validatePodStatus checks what kubelets and controllers say of a pod.
+func validatePodStatus(obj, old *corev1.Pod) field.ErrorList {
+	return validation.Check(func(at *validation.Path) {
+		is, was := obj, old
+		metadata, status := at.Child("metadata"), at.Child("status")
+		podAnnotationChanges(metadata.Child("annotations"), is.Annotations, was.Annotations, &is.Spec)
+		podConditionRules(status.Child("conditions"), is.Status.Conditions)
+		if n := is.Status.NominatedNodeName; n != was.Status.NominatedNodeName && n != "" {
+			validation.Format(status.Child("nominatedNodeName"), n, validation.DNSSubdomain)
+			if was.Spec.NodeName != "" {
+				status.Child("nominatedNodeName").Forbidden("may not be set on pods that are already bound to a node")
+			}
+		}
+		if g := is.Status.ObservedGeneration; g < 0 {
+			status.Child("observedGeneration").Invalid(g, notNegative)
+		}
+		validation.Immutable(status.Child("qosClass"), is.Status.QOSClass, was.Status.QOSClass)
+		stillEnded(status, &is.Status, was)
+		podClaimStatusRules(status.Child("resourceClaimStatuses"), is)
+		extendedClaimRules(status.Child("extendedResourceClaimStatus"), is)
+		allocatableClaimRules(status.Child("nodeAllocatableResourceClaimStatuses"), is)
+		podAddressRules(status, &is.Status, &was.Status)
+		userRules(status, is)
+		allocationRules(status, is)
+	})
+}
+
+const notNegative = "must be a non-negative integer"
+
+func podConditionRules(at *validation.Path, conditions []corev1.PodCondition) {
+	for i, c := range conditions {
+		if c.ObservedGeneration < 0 {
+			at.Index(i).Child("observedGeneration").Invalid(c.ObservedGeneration, notNegative)
+		}
+		if c.Type != corev1.PodScheduled && c.Type != corev1.PodReady && c.Type != corev1.PodInitialized {
+			validation.Format(at.Index(i).Child("Type"), string(c.Type), validation.QualifiedName)
+		}
+	}
+}
+
+// stillEnded: a container that has ended and is not started again stays ended.
+func stillEnded(at *validation.Path, is *corev1.PodStatus, was *corev1.Pod) {
+	policy := was.Spec.RestartPolicy
+	mayStart := func(s *corev1.ContainerStatus) bool {
+		return s.State.Terminated == nil || policy == corev1.RestartPolicyAlways ||
+			s.State.Terminated.ExitCode != 0 && policy == corev1.RestartPolicyOnFailure || ownRestart(&was.Spec, s)
+	}
+	never := func(s *corev1.ContainerStatus) bool { return s.State.Terminated == nil }
+	ended(at.Child("containerStatuses"), is.ContainerStatuses, was.Status.ContainerStatuses, mayStart)
+	ended(at.Child("initContainerStatuses"), is.InitContainerStatuses, was.Status.InitContainerStatuses, mayStart)
+	ended(at.Child("ephemeralContainerStatuses"), is.EphemeralContainerStatuses, was.Status.EphemeralContainerStatuses, never)
+}
+
+func ended(at *validation.Path, is, was []corev1.ContainerStatus, mayStart func(s *corev1.ContainerStatus) bool) {
+	for i := range was {
+		if mayStart(&was[i]) {
+			continue
+		}
+		for j := range is {
+			if is[j].Name == was[i].Name && is[j].State.Terminated == nil {
+				at.Index(i).Child("state").Forbidden("may not be transitioned to non-terminated state")
+			}
+		}
+	}
+}
+
+// ownRestart tells whether a container's own policy starts it again.
+func ownRestart(s *corev1.PodSpec, status *corev1.ContainerStatus) bool {
+	for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
+		for i := range list {
+			if list[i].Name != status.Name {
+				continue
+			}
+			if len(list[i].RestartPolicyRules) > 0 {
+				return true
+			}
+			p := list[i].RestartPolicy
+			return p != nil && (*p == corev1.ContainerRestartPolicyAlways ||
+				*p == corev1.ContainerRestartPolicyOnFailure && status.State.Terminated.ExitCode != 0)
+		}
+	}
+	return false
+}
+
+func podClaimStatusRules(at *validation.Path, pod *corev1.Pod) {
+	var seen validation.Unique[string]
+	for i, s := range pod.Status.ResourceClaimStatuses {
+		name := at.Index(i).Child("name")
+		if !slices.ContainsFunc(pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return c.Name == s.Name }) {
+			name.Invalid(s.Name, "must match the name of an entry in `spec.resourceClaims`")
+		}
+		seen.Add(name, s.Name)
+		if s.ResourceClaimName != nil {
+			validation.Format(at.Index(i).Child("resourceClaimName"), *s.ResourceClaimName, validation.DNSSubdomain)
+		}
+	}
+}
+
+// podAddressRules: a pod and its node have at most one address of each family.
+func podAddressRules(at *validation.Path, s, was *corev1.PodStatus) {
+	ips := at.Child("podIPs")
+	var pod, known, knownHost []string
+	for _, ip := range was.PodIPs {
+		known = append(known, ip.IP)
+	}
+	for _, ip := range was.HostIPs {
+		knownHost = append(knownHost, ip.IP)
+	}
+	for i, ip := range s.PodIPs {
+		validation.IPOrStored(ips.Index(i), ip.IP, known)
+		pod = append(pod, ip.IP)
+	}
+	atMostOnePerFamily(ips, pod, s.PodIPs)
+	if len(s.HostIPs) > 0 {
+		hostAddressRules(at.Child("hostIPs"), s, knownHost)
+	}
+}
+
+func hostAddressRules(at *validation.Path, s *corev1.PodStatus, known []string) {
+	if s.HostIP != s.HostIPs[0].IP {
+		at.Index(0).Child("ip").Invalid(s.HostIPs[0].IP, "must be equal to `hostIP`")
+	}
+	var host []string
+	for i, ip := range s.HostIPs {
+		validation.IPOrStored(at.Index(i), ip.IP, known)
+		host = append(host, ip.IP)
+	}
+	atMostOnePerFamily(at, host, s.HostIPs)
+}
+
+// atMostOnePerFamily refuses more than one address of a family. value is how the
+// message shows the addresses.
+func atMostOnePerFamily(at *validation.Path, ips []string, value any) {
+	if len(ips) < 2 {
+		return
+	}
+	dual, err := netutils.IsDualStackIPStrings(ips)
+	if err != nil {
+		at.Add(field.InternalError(at.ToField(), fmt.Errorf("failed to check for dual stack with error:%v", err)))
+	}
+	if !dual || len(ips) > 2 {
+		at.Invalid(value, "may specify no more than one IP for each IP family")
+	}
+}
+
+func userRules(at *validation.Path, pod *corev1.Pod) {
+	windows := pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows
+	for _, l := range statusLists(pod) {
+		for i := range l.statuses {
+			u := l.statuses[i].User
+			if u == nil || u.Linux == nil {
+				continue
+			}
+			at := at.Child(l.name).Index(i).Child("linux")
+			if windows {
+				at.Forbidden("cannot be set for a windows pod")
+				continue
+			}
+			userID(at.Child("uid"), &u.Linux.UID)
+			groupID(at.Child("gid"), &u.Linux.GID)
+			for j := range u.Linux.SupplementalGroups {
+				groupID(at.Child("supplementalGroups").Index(j), &u.Linux.SupplementalGroups[j])
+			}
+		}
+	}
+}
+
+// statusList is one of the lists of the states of containers.
+type statusList struct {
+	name       string
+	statuses   []corev1.ContainerStatus
+	containers []corev1.Container
+}
+
+func statusLists(pod *corev1.Pod) [3]statusList {
+	return [3]statusList{
+		{"containerStatuses", pod.Status.ContainerStatuses, pod.Spec.Containers},
+		{"initContainerStatuses", pod.Status.InitContainerStatuses, pod.Spec.InitContainers},
+		{"ephemeralContainerStatuses", pod.Status.EphemeralContainerStatuses, nil},
+	}
+}
+
+// allocationRules: health is told of resources that a container has.
+func allocationRules(at *validation.Path, pod *corev1.Pod) {
+	for n, l := range statusLists(pod) {
+		for i := range l.statuses {
+			list := l.statuses[i].AllocatedResourcesStatus
+			at := at.Child(l.name).Index(i).Child("allocatedResourcesStatus")
+			if ephemeral := n == 2; ephemeral {
+				if len(list) > 0 {
+					at.Forbidden("must not be specified in container status")
+				}
+				continue
+			}
+			for j := range list {
+				knownAllocation(at.Index(j).Child("name"), list[j].Name, l.statuses[i].Name, l.containers)
+				healthRules(at.Index(j).Child("resources"), list[j].Resources)
+			}
+		}
+	}
+}
+
+func healthRules(at *validation.Path, list []corev1.ResourceHealth) {
+	var seen validation.Unique[corev1.ResourceID]
+	for i, r := range list {
+		validation.OneOf(at.Index(i).Child("health"), r.Health,
+			corev1.ResourceHealthStatusHealthy, corev1.ResourceHealthStatusUnhealthy, corev1.ResourceHealthStatusUnknown)
+		seen.Add(at.Index(i).Child("resourceID"), r.ResourceID)
+	}
+}
+
+func knownAllocation(at *validation.Path, name corev1.ResourceName, container string, list []corev1.Container) {
+	for i := range list {
+		if list[i].Name != container {
+			continue
+		}
+		claim, ofClaim := strings.CutPrefix(string(name), "claim:")
+		if !ofClaim {
+			if _, ok := list[i].Resources.Requests[name]; !ok {
+				at.Invalid(name, "must match one of the container's resource requests")
+			}
+			return
+		}
+		for _, c := range list[i].Resources.Claims {
+			if c.Name == claim && c.Request == "" || c.Request != "" && c.Name+"/"+c.Request == claim {
+				return
+			}
+		}
+		at.Invalid(name, "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty")
+		return
+	}
+}

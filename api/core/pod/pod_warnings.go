@@ -1,0 +1,342 @@
+package pod
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/claim"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// podWarnings are said when a pod is made, and not of every change of it.
+func podWarnings(pod *corev1.Pod) []string {
+	return validation.Warn(func(at *validation.Path) {
+		HostnameWarning(at, pod.Name, "this is used in the Pod's hostname")
+		for i := range pod.Spec.Containers {
+			key := corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + pod.Spec.Containers[i].Name
+			if _, ok := pod.Annotations[key]; ok && !hasAppArmor(&pod.Spec, &pod.Spec.Containers[i]) {
+				at.Child("metadata").Child("annotations").Key(key).Warn(`deprecated since v1.30; use the "appArmorProfile" field instead`)
+			}
+		}
+		PodSpecWarnings(at, &pod.ObjectMeta, &pod.Spec, false)
+	})
+}
+
+// HostnameWarning is about names that pods are called by.
+func HostnameWarning(at *validation.Path, name, use string) {
+	if faults := utilvalidation.IsDNS1123Label(name); len(faults) > 0 {
+		at.Child("metadata").Child("name").Warn(fmt.Sprintf("%s, which can result in surprising behavior; a DNS label is recommended: %v", use, faults))
+	}
+}
+
+// TemplateWarnings makes the warnings of a kind with a pod template, which is at
+// path.
+func TemplateWarnings[T api.Object](template func(T) *corev1.PodTemplateSpec, path ...string) func(obj, old T) []string {
+	return func(obj, old T) []string {
+		if !api.Edited(obj, old) {
+			return nil
+		}
+		return validation.Warn(func(at *validation.Path) {
+			for _, name := range path {
+				at = at.Child(name)
+			}
+			t := template(obj)
+			PodSpecWarnings(at, &t.ObjectMeta, &t.Spec, true)
+		})
+	}
+}
+
+// PodSpecWarnings are about a pod or, if template is set, about what pods are to
+// be made of.
+func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.PodSpec, template bool) {
+	spec, annotations := at.Child("spec"), at.Child("metadata").Child("annotations")
+	placementWarnings(spec, s)
+	for _, a := range []struct{ key, text string }{
+		{"scheduler.alpha.kubernetes.io/critical-pod", `non-functional in v1.16+; use the "priorityClassName" field instead`},
+		{"security.alpha.kubernetes.io/sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
+		{"security.alpha.kubernetes.io/unsafe-sysctls", `non-functional in v1.11+; use the "sysctls" field instead`},
+	} {
+		if _, ok := meta.Annotations[a.key]; ok {
+			annotations.Key(a.key).Warn(a.text)
+		}
+	}
+	podVolumeWarnings(spec.Child("volumes"), s.Volumes)
+	podNameWarnings(spec, s)
+	wholeBytes(spec.Child("overhead"), s.Overhead)
+	const seccomp = `non-functional in v1.27+; use the \"seccompProfile\" field instead`
+	if _, ok := meta.Annotations[corev1.SeccompPodAnnotationKey]; ok && (s.SecurityContext == nil || s.SecurityContext.SeccompProfile == nil) {
+		annotations.Key(corev1.SeccompPodAnnotationKey).Warn(seccomp)
+	}
+	everyContainer(spec, s, func(at *validation.Path, c *corev1.Container) {
+		key := corev1.SeccompContainerAnnotationKeyPrefix + c.Name
+		if _, ok := meta.Annotations[key]; ok && (c.SecurityContext == nil || c.SecurityContext.SeccompProfile == nil) {
+			annotations.Key(key).Warn(seccomp)
+		}
+		key = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + c.Name
+		if _, ok := meta.Annotations[key]; ok && template && !hasAppArmor(s, c) {
+			annotations.Key(key).Warn(`deprecated since v1.30; use the \"appArmorProfile\" field instead`)
+		}
+		wholeBytes(at.Child("resources").Child("limits"), c.Resources.Limits)
+		wholeBytes(at.Child("resources").Child("requests"), c.Resources.Requests)
+		envWarnings(at.Child("env"), c.Env)
+	})
+	portWarnings(spec, s)
+	if g := s.TerminationGracePeriodSeconds; g != nil && *g < 0 {
+		spec.Child("terminationGracePeriodSeconds").Warn("must be >= 0; negative values are invalid and will be treated as 1")
+	}
+	if s.Affinity != nil {
+		affinityWarnings(spec.Child("affinity"), s.Affinity)
+	}
+}
+
+func hasAppArmor(s *corev1.PodSpec, c *corev1.Container) bool {
+	return s.SecurityContext != nil && s.SecurityContext.AppArmorProfile != nil ||
+		c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil
+}
+
+// everyContainer goes over the containers of every sort.
+func everyContainer(spec *validation.Path, s *corev1.PodSpec, f func(at *validation.Path, c *corev1.Container)) {
+	for i := range s.InitContainers {
+		f(spec.Child("initContainers").Index(i), &s.InitContainers[i])
+	}
+	for i := range s.Containers {
+		f(spec.Child("containers").Index(i), &s.Containers[i])
+	}
+	for i := range s.EphemeralContainers {
+		c := corev1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
+		f(spec.Child("ephemeralContainers").Index(i), &c)
+	}
+}
+
+// placementWarnings are about where a pod is to run.
+func placementWarnings(spec *validation.Path, s *corev1.PodSpec) {
+	for _, key := range validation.SortedKeys(s.NodeSelector) {
+		if instead := validation.NodeLabelDeprecation(key); instead != "" {
+			spec.Child("nodeSelector").Key(key).Warn(instead)
+		}
+	}
+	if s.Affinity != nil && s.Affinity.NodeAffinity != nil {
+		at := spec.Child("affinity").Child("nodeAffinity")
+		if r := s.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
+			for i := range r.NodeSelectorTerms {
+				validation.NodeTermWarnings(at.Child("requiredDuringSchedulingIgnoredDuringExecution").Child("nodeSelectorTerms").Index(i), &r.NodeSelectorTerms[i], false)
+			}
+		}
+		for i := range s.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			p := &s.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution[i]
+			validation.NodeTermWarnings(at.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i).Child("preference"), &p.Preference, true)
+		}
+	}
+	for i := range s.TopologySpreadConstraints {
+		c := &s.TopologySpreadConstraints[i]
+		at := spec.Child("topologySpreadConstraints").Index(i)
+		validation.WarnDeprecatedNodeLabel(at.Child("topologyKey"), c.TopologyKey)
+		someSelector(at, c.LabelSelector)
+	}
+}
+
+// someSelector warns of a selector that is not there, where that means nothing
+// and not everything.
+func someSelector(at *validation.Path, s *metav1.LabelSelector) {
+	if s == nil {
+		at.Child("labelSelector").Warn("a null labelSelector results in matching no pod")
+	}
+}
+
+func affinityWarnings(at *validation.Path, a *corev1.Affinity) {
+	terms := func(at *validation.Path, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
+		for i := range required {
+			someSelector(at.Child("requiredDuringSchedulingIgnoredDuringExecution").Index(i), required[i].LabelSelector)
+		}
+		for i := range preferred {
+			someSelector(at.Child("preferredDuringSchedulingIgnoredDuringExecution").Index(i).Child("podAffinityTerm"), preferred[i].PodAffinityTerm.LabelSelector)
+		}
+	}
+	if p := a.PodAffinity; p != nil {
+		terms(at.Child("podAffinity"), p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		terms(at.Child("podAntiAffinity"), p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+// podVolumeWarnings are about volumes of kinds that are gone, and files that two
+// sources of a volume write.
+func podVolumeWarnings(at *validation.Path, volumes []corev1.Volume) {
+	tokens := map[string]bool{}
+	for i := range volumes {
+		v, at := &volumes[i], at.Index(i)
+		for _, w := range []struct {
+			set         bool
+			field, text string
+		}{
+			{v.PhotonPersistentDisk != nil, "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"},
+			{v.GitRepo != nil, "gitRepo", "deprecated in v1.11"},
+			{v.ScaleIO != nil, "scaleIO", "deprecated in v1.16, non-functional in v1.22+"},
+			{v.Flocker != nil, "flocker", "deprecated in v1.22, non-functional in v1.25+"},
+			{v.StorageOS != nil, "storageOS", "deprecated in v1.22, non-functional in v1.25+"},
+			{v.Quobyte != nil, "quobyte", "deprecated in v1.22, non-functional in v1.25+"},
+			{v.Glusterfs != nil, "glusterfs", "deprecated in v1.25, non-functional in v1.26+"},
+		} {
+			if w.set {
+				at.Child(w.field).Warn(w.text)
+			}
+		}
+		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+			claim.ClaimSpecWarnings(at.Child("ephemeral").Child("volumeClaimTemplate").Child("spec"), &v.Ephemeral.VolumeClaimTemplate.Spec)
+		}
+		if v.CephFS != nil {
+			at.Child("cephfs").Warn("deprecated in v1.28, non-functional in v1.31+")
+		}
+		if v.RBD != nil {
+			at.Child("rbd").Warn("deprecated in v1.28, non-functional in v1.31+")
+		}
+		if v.Projected != nil {
+			for _, source := range v.Projected.Sources {
+				if t := source.ServiceAccountToken; t != nil {
+					tokens[t.Path] = true
+				}
+			}
+		}
+	}
+	if len(tokens) == 0 {
+		return
+	}
+	for i := range volumes {
+		if p := volumes[i].Projected; p != nil {
+			tokenPathWarnings(at.Index(i).Child("projected").Child("sources"), p.Sources, tokens)
+		}
+	}
+}
+
+// tokenPathWarnings are about files that would be in the place of tokens.
+func tokenPathWarnings(at *validation.Path, sources []corev1.VolumeProjection, tokens map[string]bool) {
+	twice := func(at *validation.Path, path string) {
+		if tokens[path] {
+			at.Warn(fmt.Sprintf("has duplicated path with ServiceAccountToken %q", path))
+		}
+	}
+	for _, source := range sources {
+		if m := source.ConfigMap; m != nil {
+			for j := range m.Items {
+				twice(at.Child("configMap").Index(j), m.Items[j].Path)
+			}
+		}
+		if s := source.Secret; s != nil {
+			for j := range s.Items {
+				twice(at.Child("secrets").Index(j), s.Items[j].Path)
+			}
+		}
+		if d := source.DownwardAPI; d != nil {
+			for j := range d.Items {
+				twice(at.Child("downwardAPI").Index(j), d.Items[j].Path)
+			}
+		}
+		if b := source.ClusterTrustBundle; b != nil {
+			twice(at.Child("ClusterTrustBundle"), b.Path)
+		}
+	}
+}
+
+// podNameWarnings are about lists in which a name or an address should stand
+// once, and be written as it is usual.
+func podNameWarnings(spec *validation.Path, s *corev1.PodSpec) {
+	seen := map[string]bool{}
+	for i, alias := range s.HostAliases {
+		if seen[alias.IP] {
+			spec.Child("hostAliases").Index(i).Child("ip").Warn(fmt.Sprintf("duplicate ip %q", alias.IP))
+		}
+		seen[alias.IP] = true
+	}
+	clear(seen)
+	for i, secret := range s.ImagePullSecrets {
+		if seen[secret.Name] {
+			spec.Child("imagePullSecrets").Index(i).Child("name").Warn(fmt.Sprintf("duplicate name %q", secret.Name))
+		}
+		seen[secret.Name] = true
+	}
+	for i, secret := range s.ImagePullSecrets {
+		if secret.Name == "" {
+			spec.Child("imagePullSecrets").Index(i).Child("name").Warn(`invalid empty name ""`)
+		}
+	}
+	if s.DNSConfig != nil {
+		for i, server := range s.DNSConfig.Nameservers {
+			validation.WarnIPForm(spec.Child("dnsConfig").Child("nameservers").Index(i), server)
+		}
+	}
+	for i, alias := range s.HostAliases {
+		validation.WarnIPForm(spec.Child("hostAliases").Index(i).Child("ip"), alias.IP)
+	}
+}
+
+// wholeBytes warns of parts of bytes.
+func wholeBytes(at *validation.Path, list corev1.ResourceList) {
+	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+		if value, ok := list[name]; ok {
+			validation.WarnFractionalBytes(at.Key(string(name)), value)
+		}
+	}
+}
+
+// envWarnings are about variables that are set twice. A value that is made of the
+// one before may be meant.
+func envWarnings(at *validation.Path, env []corev1.EnvVar) {
+	if len(env) < 2 {
+		return
+	}
+	seen := make(map[string]bool, len(env))
+	for i, v := range env {
+		reference := "$(" + v.Name + ")"
+		if seen[v.Name] && (v.ValueFrom != nil || v.Value == reference || !strings.Contains(v.Value, reference)) {
+			at.Index(i).Warn(fmt.Sprintf("hides previous definition of %q, which may be dropped when using apply", v.Name))
+		}
+		seen[v.Name] = true
+	}
+}
+
+// portWarnings are about ports that are given twice, in any of the containers.
+func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
+	type portKey struct {
+		port     int32
+		protocol corev1.Protocol
+	}
+	type defined struct {
+		at   *validation.Path
+		port corev1.ContainerPort
+	}
+	seen := map[portKey][]defined{}
+	everyContainer(spec, s, func(at *validation.Path, c *corev1.Container) {
+		for i, port := range c.Ports {
+			at := at.Child("ports").Index(i)
+			if port.HostIP != "" && port.HostPort == 0 {
+				at.Warn(fmt.Sprintf("hostIP set without hostPort: %+v", port))
+			}
+			key := portKey{port.ContainerPort, port.Protocol}
+			for _, other := range seen[key] {
+				if how := overlap(&port, &other.port); how != "" {
+					at.Warn(how + " port definition with " + other.at.ToField().String())
+				}
+			}
+			seen[key] = append(seen[key], defined{at, port})
+		}
+	})
+}
+
+// overlap tells how two definitions of a port get into each other's way.
+func overlap(a, b *corev1.ContainerPort) string {
+	switch {
+	case a.HostIP == b.HostIP && a.HostPort == b.HostPort:
+		return "duplicate"
+	case a.HostPort == 0 || b.HostPort == 0:
+		return "overlapping"
+	case a.HostPort == b.HostPort && (a.HostIP == "") != (b.HostIP == ""):
+		return "dangerously ambiguous"
+	}
+	return ""
+}

@@ -1,0 +1,155 @@
+package core
+
+import (
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/autoscaling/scale"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/api/workload"
+)
+
+// ReplicationController describes the kind ReplicationController, the predecessor of
+// ReplicaSet.
+func ReplicationController() *api.Resource {
+	return api.NewResource(pod.WithPodTemplate(controllerTemplate, api.Kind[*corev1.ReplicationController]{
+		Names: api.Names{
+			Name: "replicationcontrollers", Singular: "replicationcontroller", Kind: "ReplicationController",
+			ShortNames: []string{"rc"},
+			Categories: []string{"all"},
+			Namespaced: true,
+		},
+		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "status.replicas"),
+		Default:  defaultReplicationController,
+		Storage:  api.Storage{Prefix: "controllers"},
+		Create:   api.CreateStrategy[*corev1.ReplicationController]{Validate: validation.Rules(replicationControllerRules), WarningsOnCreate: api.OnCreate(replicationControllerWarnings)},
+		Update: api.UpdateStrategy[*corev1.ReplicationController]{
+			ValidateUpdate:           validation.Changes(replicationControllerChanges),
+			ValidateUpdateIsComplete: true,
+			RevalidateMetadata:       true,
+			WarningsOnUpdate:         replicationControllerWarnings,
+			HasGeneration:            true,
+		},
+		Status:       api.StatusStrategy[*corev1.ReplicationController]{Served: true, ValidateUpdate: validation.Changes(replicationControllerStatusChanges)},
+		Subresources: []*api.Subresource{scaleReplicationController()},
+		Delete:       api.DeleteStrategy[*corev1.ReplicationController]{OrphanByDefault: true},
+		Fields: api.Fields[*corev1.ReplicationController]{
+			Selectable: func(obj *corev1.ReplicationController) map[string]string {
+				replicas := obj.Status.Replicas
+				return map[string]string{"status.replicas": strconv.Itoa(int(replicas))}
+			},
+		},
+		Table: api.Table[*corev1.ReplicationController]{Columns: replicationControllerColumns, Cells: replicationControllerCells},
+	}))
+}
+
+func controllerTemplate(obj *corev1.ReplicationController) *corev1.PodTemplateSpec {
+	return obj.Spec.Template
+}
+
+// defaultReplicationController copies missing labels and selector from the pod template.
+func defaultReplicationController(c *corev1.ReplicationController) {
+	api.SetDefault(&c.Spec.Replicas, 1)
+	if c.Spec.Template == nil {
+		return
+	}
+	pod.DefaultTemplate(c.Spec.Template)
+	if len(c.Spec.Template.Labels) == 0 {
+		return
+	}
+	if len(c.Spec.Selector) == 0 {
+		c.Spec.Selector = maps.Clone(c.Spec.Template.Labels)
+	}
+	if len(c.Labels) == 0 {
+		c.Labels = maps.Clone(c.Spec.Template.Labels)
+	}
+}
+
+// scaleReplicationController describes the subresource scale.
+func scaleReplicationController() *api.Subresource {
+	return scale.New(scale.Replicas[*corev1.ReplicationController]{
+		Replicas: map[string]string{"v1": scale.ReplicasPath},
+		Wanted:   func(obj *corev1.ReplicationController) **int32 { return &obj.Spec.Replicas },
+		Current:  func(obj *corev1.ReplicationController) int32 { return obj.Status.Replicas },
+		Selector: func(obj *corev1.ReplicationController) (string, error) {
+			return labels.SelectorFromSet(obj.Spec.Selector).String(), nil
+		},
+	})
+}
+
+func replicationControllerColumns() []metav1.TableColumnDefinition {
+	return table.ReplicaColumns(corev1.ReplicationControllerSpec{}, corev1.ReplicationControllerStatus{})
+}
+
+func replicationControllerCells(c *corev1.ReplicationController) []any {
+	names, images := table.ContainerCells(table.ValueOrZero(c.Spec.Template).Spec.Containers)
+	return []any{
+		c.Name, int64(table.ValueOrZero(c.Spec.Replicas)), int64(c.Status.Replicas), int64(c.Status.ReadyReplicas), table.Age(c),
+		names, images, labels.FormatLabels(c.Spec.Selector),
+	}
+}
+
+func replicationControllerRules(at *validation.Path, c *corev1.ReplicationController) {
+	replicationSpecRules(at.Child("spec"), &c.Spec, nil)
+}
+
+// replicationControllerChanges validates an update: no field is immutable.
+func replicationControllerChanges(at *validation.Path, is, was *corev1.ReplicationController) {
+	replicationSpecRules(at.Child("spec"), &is.Spec, was.Spec.Template)
+}
+
+func replicationSpecRules(at *validation.Path, s *corev1.ReplicationControllerSpec, was *corev1.PodTemplateSpec) {
+	validation.NonNegative(at.Child("minReadySeconds"), s.MinReadySeconds)
+	if len(s.Selector) == 0 {
+		at.Child("selector").Required("")
+	}
+	if s.Replicas == nil {
+		at.Child("replicas").Required("")
+	} else {
+		validation.NonNegative(at.Child("replicas"), *s.Replicas)
+	}
+	template := at.Child("template")
+	if s.Template == nil {
+		template.Required("")
+		return
+	}
+	if len(s.Selector) > 0 && !labels.SelectorFromSet(s.Selector).Matches(labels.Set(s.Template.Labels)) {
+		template.Child("metadata").Child("labels").Invalid(s.Template.Labels, workload.SelectorMismatch)
+	}
+	pod.TemplateRules(template, s.Template, was)
+	workload.RequireRestartAlways(template.Child("spec"), &s.Template.Spec)
+	workload.ForbidActiveDeadline(template.Child("spec"), &s.Template.Spec, "ReplicationController")
+}
+
+func replicationControllerStatusChanges(at *validation.Path, is, _ *corev1.ReplicationController) {
+	status, s := at.Child("status"), &is.Status
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
+	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
+		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+	workload.CountsAtMost(status, s.ReadyReplicas, workload.MoreThanReady, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
+}
+
+func podTemplateRules(at *validation.Path, t *corev1.PodTemplate) {
+	pod.TemplateRules(at.Child("template"), &t.Template, nil)
+}
+
+func podTemplateChanges(at *validation.Path, is, was *corev1.PodTemplate) {
+	pod.TemplateRules(at.Child("template"), &is.Template, &was.Template)
+}
+
+func replicationControllerWarnings(obj, old *corev1.ReplicationController) []string {
+	template := obj.Spec.Template
+	if template == nil {
+		return nil
+	}
+	return pod.TemplateWarnings(func(*corev1.ReplicationController) *corev1.PodTemplateSpec { return template }, "spec", "template")(obj, old)
+}

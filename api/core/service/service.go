@@ -1,0 +1,161 @@
+package service
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// Service describes the kind Service, which gives a set of pods a name and a stable address.
+func Service() *api.Resource {
+	return api.NewResource(api.Kind[*corev1.Service]{
+		Names: api.Names{
+			Name: "services", Singular: "service", Kind: "Service",
+			ShortNames: []string{"svc"},
+			Categories: []string{"all"},
+			Namespaced: true,
+		},
+		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel, "spec.clusterIP", "spec.type"),
+		Default:  defaultService,
+		Storage:  api.Storage{Prefix: "services/specs"},
+		Create: api.CreateStrategy[*corev1.Service]{
+			PrepareForCreate: func(obj *corev1.Service) { alignClusterIPs(&obj.Spec, nil) },
+			Allocate:         allocateService,
+			ValidateName:     validation.LabelName,
+			Validate:         validation.Rules(newServiceRules),
+			WarningsOnCreate: serviceWarnings,
+		},
+		Update: api.UpdateStrategy[*corev1.Service]{
+			AllowCreateOnUpdate:      true,
+			PrepareForUpdate:         prepareServiceUpdate,
+			ValidateUpdate:           validation.Changes(serviceChanges),
+			ValidateUpdateIsComplete: true,
+			RevalidateMetadata:       true,
+			WarningsOnUpdate:         api.OnAnyUpdate(serviceWarnings),
+		},
+		Status:       api.StatusStrategy[*corev1.Service]{Served: true, ValidateUpdate: validation.Changes(serviceStatusChanges)},
+		Subresources: []*api.Subresource{serviceProxy()},
+		Delete: api.DeleteStrategy[*corev1.Service]{
+			Allocated: func(obj *corev1.Service) ([]netip.Addr, []int32) {
+				s := &obj.Spec
+				return addresses(s), nodePorts(s)
+			},
+			Release:             releaseService,
+			ReturnDeletedObject: true,
+		},
+		Fields: api.Fields[*corev1.Service]{
+			Selectable: func(s *corev1.Service) map[string]string {
+				return map[string]string{"spec.clusterIP": s.Spec.ClusterIP, "spec.type": string(s.Spec.Type)}
+			},
+		},
+		Table: api.Table[*corev1.Service]{Columns: serviceColumns, Cells: serviceCells},
+	})
+}
+
+func prepareServiceUpdate(obj, old *corev1.Service) {
+	s, was := &obj.Spec, &old.Spec
+	if was.Type == corev1.ServiceTypeLoadBalancer && s.Type != was.Type {
+		obj.Status.LoadBalancer = corev1.LoadBalancerStatus{}
+	}
+	keepAddresses(s, was)
+	dropUnneeded(s, was)
+	trimSecond(s, was)
+}
+
+func defaultService(svc *corev1.Service) {
+	s := &svc.Spec
+	if s.Type == "" {
+		s.Type = corev1.ServiceTypeClusterIP
+	}
+	defaultAffinity(s)
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		if p.Protocol == "" {
+			p.Protocol = corev1.ProtocolTCP
+		}
+		if p.TargetPort == (intstr.IntOrString{}) || p.TargetPort == intstr.FromString("") {
+			p.TargetPort = intstr.FromInt32(p.Port)
+		}
+	}
+	if reachable(s) && s.ExternalTrafficPolicy == "" {
+		s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
+	}
+	if validation.IsOneOf(s.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer) {
+		api.SetDefault(&s.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
+	}
+	if s.Type != corev1.ServiceTypeLoadBalancer {
+		return
+	}
+	api.SetDefault(&s.AllocateLoadBalancerNodePorts, true)
+	for i := range svc.Status.LoadBalancer.Ingress {
+		if in := &svc.Status.LoadBalancer.Ingress[i]; in.IP != "" {
+			api.SetDefault(&in.IPMode, corev1.LoadBalancerIPModeVIP)
+		}
+	}
+}
+
+// defaultAffinity sets the timeout of session affinity by client IP, and removes it if there
+// is no affinity.
+func defaultAffinity(s *corev1.ServiceSpec) {
+	switch s.SessionAffinity {
+	case "":
+		s.SessionAffinity = corev1.ServiceAffinityNone
+		s.SessionAffinityConfig = nil
+	case corev1.ServiceAffinityNone:
+		if s.SessionAffinityConfig != nil {
+			s.SessionAffinityConfig = nil
+		}
+	case corev1.ServiceAffinityClientIP:
+		if s.SessionAffinityConfig == nil || s.SessionAffinityConfig.ClientIP == nil || s.SessionAffinityConfig.ClientIP.TimeoutSeconds == nil {
+			timeout := corev1.DefaultClientIPServiceAffinitySeconds
+			s.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: &timeout}}
+		}
+	}
+}
+
+// alignClusterIPs makes clusterIP equal to the first of clusterIPs. old is nil for a new
+// service; in an update that changes only one of the two fields, the other one follows.
+func alignClusterIPs(s, old *corev1.ServiceSpec) {
+	switch {
+	case s.ClusterIP != "" && len(s.ClusterIPs) == 0:
+		s.ClusterIPs = []string{s.ClusterIP}
+	case old == nil || len(s.ClusterIPs) == 0:
+	case s.ClusterIP == "" && s.ClusterIP != old.ClusterIP && s.ClusterIPs[0] == old.ClusterIP:
+		s.ClusterIPs = nil
+	}
+}
+
+// keepAddresses copies addresses and ports that an update omits from the stored service, as
+// far as its type still needs them.
+func keepAddresses(s, old *corev1.ServiceSpec) {
+	needs := func(t corev1.ServiceType) bool { return t != corev1.ServiceTypeExternalName }
+	if needs(s.Type) && needs(old.Type) {
+		if s.ClusterIP == "" && len(s.ClusterIPs) == 0 {
+			s.ClusterIP, s.ClusterIPs = old.ClusterIP, old.ClusterIPs
+		}
+		alignClusterIPs(s, old)
+	}
+	nodes := func(t corev1.ServiceType) bool {
+		return t == corev1.ServiceTypeNodePort || t == corev1.ServiceTypeLoadBalancer
+	}
+	if !nodes(s.Type) || !nodes(old.Type) {
+		return
+	}
+	type port struct {
+		protocol corev1.Protocol
+		number   int32
+	}
+	had := map[port]int32{}
+	for _, p := range old.Ports {
+		had[port{p.Protocol, p.Port}] = p.NodePort
+	}
+	for i := range s.Ports {
+		if p := &s.Ports[i]; p.NodePort == 0 {
+			p.NodePort = had[port{p.Protocol, p.Port}]
+		}
+	}
+}

@@ -1,0 +1,303 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// allocateService gives a service the addresses and node ports that its type
+// calls for, and gives back the ones that it no longer needs. This
+// comes before validation, except for the fields that allocation depends on.
+func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
+	if len(validation.LabelName(svc.Name, false)) > 0 {
+		return nil // validation refuses the name, and an address needs it
+	}
+	var was corev1.ServiceSpec
+	if old != nil {
+		was = old.Spec
+	}
+	errs := validation.Check(func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, was.ClusterIPs) })
+	if len(errs) == 0 {
+		errs = chooseFamilies(from, &svc.Spec, &was)
+	}
+	var err error
+	if len(errs) == 0 {
+		errs, err = takeAddresses(ctx, from, svc, &was)
+		if err == nil {
+			var more field.ErrorList
+			more, err = takePorts(ctx, from, svc, &was)
+			errs = append(errs, more...)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("Service").GroupKind(), svc.Name, errs)
+	}
+	return nil
+}
+
+// releaseService gives back what a service that is gone had.
+func releaseService(from api.Allocator, svc *corev1.Service) {
+	for _, ip := range addresses(&svc.Spec) {
+		from.FreeIP(ip, svc)
+	}
+	for _, p := range nodePorts(&svc.Spec) {
+		from.FreePort(p)
+	}
+}
+
+// chooseFamilies sets the address families of a service, or returns what the service
+// asks for and the server does not have. A service that prefers two families gets the
+// second one only when its addresses or families change.
+func chooseFamilies(from api.Allocator, s, was *corev1.ServiceSpec) field.ErrorList {
+	if s.Type == corev1.ServiceTypeExternalName || prefersDual(s) && prefersDual(was) && s.Type == was.Type &&
+		slices.Equal(s.ClusterIPs, was.ClusterIPs) && slices.Equal(s.IPFamilies, was.IPFamilies) {
+		return nil
+	}
+	available := from.Families()
+	// Whoever writes the endpoints of such a service may have either.
+	free := headless(s) && len(s.Selector) == 0
+	switch {
+	case s.IPFamilyPolicy != nil:
+	case was.IPFamilyPolicy != nil:
+		s.IPFamilyPolicy = new(*was.IPFamilyPolicy)
+	default:
+		s.IPFamilyPolicy = new(inferredPolicy(s, free))
+	}
+	errs := append(reducedFamilies(s, was), namedFamilies(s, available)...)
+	if len(errs) > 0 {
+		return errs
+	}
+	if !free {
+		if errs := knownFamilies(s, available); len(errs) > 0 {
+			return errs
+		}
+	}
+	if len(s.IPFamilies) == 0 {
+		addFamily(s, available[0])
+	}
+	if *s.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && (free || len(available) > 1) {
+		addFamily(s, "IPv4")
+		addFamily(s, "IPv6")
+	}
+	return nil
+}
+
+func prefersDual(s *corev1.ServiceSpec) bool {
+	return s.IPFamilyPolicy != nil && *s.IPFamilyPolicy == corev1.IPFamilyPolicyPreferDualStack
+}
+
+// reducedFamilies refuses to release the second address or family of a service unless
+// its policy is SingleStack.
+func reducedFamilies(s, was *corev1.ServiceSpec) (errs field.ErrorList) {
+	if *s.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {
+		return nil
+	}
+	at := field.NewPath("spec", "ipFamilyPolicy")
+	if len(s.ClusterIPs) > 0 && len(s.ClusterIPs) < len(was.ClusterIPs) {
+		errs = append(errs, field.Invalid(at, s.IPFamilyPolicy, "must be 'SingleStack' to release the secondary cluster IP"))
+	}
+	if len(s.IPFamilies) > 0 && len(s.IPFamilies) < len(was.IPFamilies) {
+		errs = append(errs, field.Invalid(at, s.IPFamilyPolicy, "must be 'SingleStack' to release the secondary IP family"))
+	}
+	return errs
+}
+
+// inferredPolicy is the policy of a service that names none.
+func inferredPolicy(s *corev1.ServiceSpec, free bool) corev1.IPFamilyPolicy {
+	if len(s.IPFamilies) == 2 || len(s.ClusterIPs) == 2 || free && len(s.IPFamilies) == 0 {
+		return corev1.IPFamilyPolicyRequireDualStack
+	}
+	return corev1.IPFamilyPolicySingleStack
+}
+
+// namedFamilies adds the families of the addresses that a service names.
+func namedFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorList) {
+	at := field.NewPath("spec")
+	if *s.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {
+		for _, list := range []struct {
+			name string
+			size int
+		}{{"cluster IPs", len(s.ClusterIPs)}, {"IP families", len(s.IPFamilies)}} {
+			if list.size == 2 {
+				errs = append(errs, field.Invalid(at.Child("ipFamilyPolicy"), s.IPFamilyPolicy,
+					fmt.Sprintf("must be 'RequireDualStack' or 'PreferDualStack' when multiple %s are specified", list.name)))
+			}
+		}
+	}
+	for i, ip := range addresses(s) {
+		switch family := api.FamilyOf(ip); {
+		case i < len(s.IPFamilies): // validation has compared them
+		case !slices.Contains(available, family):
+			errs = append(errs, field.Invalid(at.Child("clusterIPs").Index(i), s.ClusterIPs, family+" is not configured on this cluster"))
+		default:
+			addFamily(s, family)
+		}
+	}
+	return errs
+}
+
+// knownFamilies refuses families that there are no addresses of.
+func knownFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorList) {
+	at := field.NewPath("spec")
+	if *s.IPFamilyPolicy == corev1.IPFamilyPolicyRequireDualStack && len(available) < 2 {
+		errs = append(errs, field.Invalid(at.Child("ipFamilyPolicy"), s.IPFamilyPolicy, "this cluster is not configured for dual-stack services"))
+	}
+	for i, family := range s.IPFamilies {
+		if !slices.Contains(available, string(family)) {
+			errs = append(errs, field.Invalid(at.Child("ipFamilies").Index(i), family, "not configured on this cluster"))
+		}
+	}
+	return errs
+}
+
+func addFamily(s *corev1.ServiceSpec, family string) {
+	if f := corev1.IPFamily(family); !slices.Contains(s.IPFamilies, f) {
+		s.IPFamilies = append(s.IPFamilies, f)
+	}
+}
+
+func headless(s *corev1.ServiceSpec) bool { return s.ClusterIP == corev1.ClusterIPNone }
+
+// addresses are the addresses that a service has.
+func addresses(s *corev1.ServiceSpec) []netip.Addr {
+	if s.Type == corev1.ServiceTypeExternalName {
+		return nil
+	}
+	var out []netip.Addr
+	for _, text := range s.ClusterIPs {
+		if ip, err := netip.ParseAddr(text); err == nil {
+			out = append(out, ip)
+		}
+	}
+	return out
+}
+
+// takeAddresses takes an address of each family, and frees those that were the
+// service's and are not any more.
+func takeAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, was *corev1.ServiceSpec) (field.ErrorList, error) {
+	s := &svc.Spec
+	had, have := addresses(was), addresses(s)
+	for _, ip := range had {
+		if !slices.Contains(have, ip) {
+			from.FreeIP(ip, svc)
+		}
+	}
+	if s.Type == corev1.ServiceTypeExternalName || headless(s) {
+		return nil, nil
+	}
+	at := field.NewPath("spec", "clusterIPs")
+	for i, family := range s.IPFamilies {
+		var asked netip.Addr
+		if i < len(have) {
+			asked = have[i]
+		}
+		if asked.IsValid() && slices.Contains(had, asked) {
+			continue
+		}
+		ip, err := from.TakeIP(ctx, string(family), asked, svc)
+		var taken *api.TakenError
+		if errors.As(err, &taken) {
+			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", asked, taken.Reason))}, nil
+		}
+		if err != nil {
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: %w", err))
+		}
+		if !asked.IsValid() {
+			s.ClusterIPs = append(s.ClusterIPs, ip.String())
+		}
+	}
+	s.ClusterIP = s.ClusterIPs[0]
+	return nil, nil
+}
+
+// wantsNodePorts tells whether a service is reached on ports of nodes.
+func wantsNodePorts(s *corev1.ServiceSpec) bool {
+	return s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeLoadBalancer &&
+		(s.AllocateLoadBalancerNodePorts == nil || *s.AllocateLoadBalancerNodePorts)
+}
+
+// nodePorts are the node ports that a service has, each once.
+func nodePorts(s *corev1.ServiceSpec) []int32 {
+	var out []int32
+	add := func(p int32) {
+		if p != 0 && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	for _, p := range s.Ports {
+		add(p.NodePort)
+	}
+	add(s.HealthCheckNodePort)
+	return out
+}
+
+// wantsHealthPort tells whether load balancers ask nodes for their health.
+func wantsHealthPort(s *corev1.ServiceSpec) bool {
+	return s.Type == corev1.ServiceTypeLoadBalancer && s.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// takePorts takes the node ports that are called for, and frees those that were
+// the service's and are not any more.
+func takePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, was *corev1.ServiceSpec) (field.ErrorList, error) {
+	s := &svc.Spec
+	had := nodePorts(was)
+	mine := map[int32]corev1.Protocol{} // TCP and UDP may share a port of one service
+	take := func(port *int32, protocol corev1.Protocol, at *field.Path) (*field.Error, error) {
+		if used, ok := mine[*port]; ok && *port != 0 && used != protocol || *port != 0 && slices.Contains(had, *port) {
+			mine[*port] = protocol
+			return nil, nil
+		}
+		got, err := from.TakePort(ctx, *port)
+		var taken *api.TakenError
+		switch {
+		case errors.As(err, &taken):
+			return field.Invalid(at, *port, taken.Reason), nil
+		case err != nil:
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
+		}
+		*port, mine[got] = got, protocol
+		return nil, nil
+	}
+	var errs field.ErrorList
+	for i := range s.Ports {
+		p := &s.Ports[i]
+		if p.NodePort == 0 && !wantsNodePorts(s) {
+			continue
+		}
+		bad, err := take(&p.NodePort, p.Protocol, field.NewPath("spec", "ports").Index(i).Child("nodePort"))
+		if err != nil {
+			return nil, err
+		}
+		if bad != nil {
+			errs = append(errs, bad)
+		}
+	}
+	if wantsHealthPort(s) {
+		bad, err := take(&s.HealthCheckNodePort, "", field.NewPath("spec", "healthCheckNodePort"))
+		if err != nil {
+			return nil, err
+		}
+		if bad != nil {
+			errs = append(errs, bad)
+		}
+	}
+	for _, port := range had {
+		if !slices.Contains(nodePorts(s), port) {
+			from.FreePort(port)
+		}
+	}
+	return errs, nil
+}

@@ -1,0 +1,75 @@
+package service
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// dropUnneeded clears what the type of a service does not have any more, so that
+// a client can change the type alone. What the client changed as well stays, and
+// is refused.
+func dropUnneeded(s, old *corev1.ServiceSpec) {
+	hasIP := func(s *corev1.ServiceSpec) bool { return s.Type != corev1.ServiceTypeExternalName }
+	if hasIP(old) && !hasIP(s) {
+		if s.ClusterIP == old.ClusterIP && slices.Equal(s.ClusterIPs, old.ClusterIPs) {
+			s.ClusterIP, s.ClusterIPs = "", nil
+		}
+		if slices.Equal(s.IPFamilies, old.IPFamilies) {
+			s.IPFamilies = nil
+		}
+		if equality.Semantic.DeepEqual(s.IPFamilyPolicy, old.IPFamilyPolicy) {
+			s.IPFamilyPolicy = nil
+		}
+		if equality.Semantic.DeepEqual(s.InternalTrafficPolicy, old.InternalTrafficPolicy) {
+			s.InternalTrafficPolicy = nil
+		}
+	}
+	onNodes := func(s *corev1.ServiceSpec) bool {
+		return s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeLoadBalancer
+	}
+	if onNodes(old) && !onNodes(s) && slices.Equal(listedNodePorts(s), listedNodePorts(old)) {
+		for i := range s.Ports {
+			s.Ports[i].NodePort = 0
+		}
+	}
+	if wantsHealthPort(old) && !wantsHealthPort(s) && s.HealthCheckNodePort == old.HealthCheckNodePort {
+		s.HealthCheckNodePort = 0
+	}
+	balancer := func(s *corev1.ServiceSpec) bool { return s.Type == corev1.ServiceTypeLoadBalancer }
+	if balancer(old) && !balancer(s) {
+		if equality.Semantic.DeepEqual(s.AllocateLoadBalancerNodePorts, old.AllocateLoadBalancerNodePorts) {
+			s.AllocateLoadBalancerNodePorts = nil
+		}
+		if equality.Semantic.DeepEqual(s.LoadBalancerClass, old.LoadBalancerClass) {
+			s.LoadBalancerClass = nil
+		}
+	}
+	if reachable(old) && !reachable(s) && s.ExternalTrafficPolicy == old.ExternalTrafficPolicy {
+		s.ExternalTrafficPolicy = ""
+	}
+}
+
+// listedNodePorts are the node ports of a service in the order of its ports.
+func listedNodePorts(s *corev1.ServiceSpec) []int32 {
+	ports := make([]int32, len(s.Ports))
+	for i := range s.Ports {
+		ports[i] = s.Ports[i].NodePort
+	}
+	return ports
+}
+
+// trimSecond drops the second address and family of a service that is to have
+// one only, where the client said no more than that.
+func trimSecond(s, old *corev1.ServiceSpec) {
+	if !singleStack(s) || singleStack(old) {
+		return
+	}
+	if len(s.ClusterIPs) > 1 && slices.Equal(s.ClusterIPs, old.ClusterIPs) {
+		s.ClusterIPs = s.ClusterIPs[:1]
+	}
+	if len(s.IPFamilies) > 1 && slices.Equal(s.IPFamilies, old.IPFamilies) {
+		s.IPFamilies = s.IPFamilies[:1]
+	}
+}

@@ -1,0 +1,44 @@
+package core
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/authentication"
+)
+
+// ServiceAccount describes the kind ServiceAccount, an identity for pods.
+func ServiceAccount() *api.Resource {
+	return api.NewResource(api.Kind[*corev1.ServiceAccount]{
+		Names: api.Names{
+			Name: "serviceaccounts", Singular: "serviceaccount", Kind: "ServiceAccount",
+			ShortNames: []string{"sa"},
+			Namespaced: true,
+		},
+		Versions: api.Served(corev1.SchemeGroupVersion),
+		Storage:  api.Storage{Prefix: "serviceaccounts"},
+		Create: api.CreateStrategy[*corev1.ServiceAccount]{
+			PrepareForCreate: func(obj *corev1.ServiceAccount) { keepSecretNames(obj) },
+			WarningsOnCreate: serviceAccountWarnings,
+		},
+		Update:       api.UpdateStrategy[*corev1.ServiceAccount]{PrepareForUpdate: func(obj, _ *corev1.ServiceAccount) { keepSecretNames(obj) }, RevalidateMetadata: true},
+		Subresources: []*api.Subresource{authentication.TokenRequest()},
+		Delete:       api.DeleteStrategy[*corev1.ServiceAccount]{ReturnDeletedObject: true},
+		Table:        api.NameAndAge[*corev1.ServiceAccount](),
+	})
+}
+
+// keepSecretNames removes all fields of the references to secrets except the name.
+func keepSecretNames(a *corev1.ServiceAccount) {
+	for i := range a.Secrets {
+		a.Secrets[i] = corev1.ObjectReference{Name: a.Secrets[i].Name}
+	}
+}
+
+func serviceAccountWarnings(obj *corev1.ServiceAccount) []string {
+	const key = "kubernetes.io/enforce-mountable-secrets"
+	if _, ok := obj.GetAnnotations()[key]; !ok {
+		return nil
+	}
+	return []string{"metadata.annotations[" + key + "]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"}
+}

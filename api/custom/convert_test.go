@@ -1,0 +1,60 @@
+package custom
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+)
+
+// thingsIn defines Things with versions that each have a field named like the version;
+// the last is the storage version.
+func thingsIn(t *testing.T, versions ...string) *Kind {
+	t.Helper()
+	d := &Definition{}
+	d.Spec.Group = "example.com"
+	d.Status.AcceptedNames = apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Kind: "Thing", ListKind: "ThingList"}
+	for i, name := range versions {
+		d.Spec.Versions = append(d.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{
+			Name: name, Served: true, Storage: i == len(versions)-1,
+			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &props{
+				Type: "object", Properties: map[string]props{"all": {Type: "string"}, name: {Type: "string"}},
+			}},
+		})
+	}
+	k, err := Compile(d, func() (*Definition, error) { return d, nil }, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// TestReadByFormerDefinition: a request that began before a version was added can read
+// objects that were stored in that version later.
+func TestReadByFormerDefinition(t *testing.T) {
+	for _, former := range [][]string{{"v1"}, {"v0", "v1"}} {
+		res := thingsIn(t, former...).Resource
+		stored := untyped.FromContent(map[string]any{"apiVersion": "example.com/v2", "kind": "Thing",
+			"metadata": map[string]any{"name": "a"}, "all": "x", "v2": "y"})
+		out, err := res.Storage.ConvertFromStored(context.Background(), []api.Object{stored})
+		if err != nil {
+			t.Errorf("%v: %v", former, err)
+			continue
+		}
+		want := map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "a"}, "all": "x"}
+		if got := contentOf(out[0]); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: read as %v, want %v", former, got, want)
+		}
+		if contentOf(stored)["v2"] != "y" {
+			t.Error("the stored object was changed")
+		}
+	}
+	other := untyped.FromContent(map[string]any{"apiVersion": "other.example.com/v1", "kind": "Thing"})
+	if _, err := thingsIn(t, "v1").Resource.Storage.ConvertFromStored(context.Background(), []api.Object{other}); err == nil {
+		t.Error("an object of another group is read")
+	}
+}

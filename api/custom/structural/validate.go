@@ -1,0 +1,246 @@
+package structural
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	openapierrors "k8s.io/kube-openapi/pkg/validation/errors"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	"k8s.io/kube-openapi/pkg/validation/validate"
+)
+
+// Write is a write to validate.
+type Write struct {
+	// Object is the new object, and Old the existing one; nil for a create.
+	Object, Old map[string]any
+	// StatusOnly: only status can have changed.
+	StatusOnly bool
+	// Tolerate, when set, is called with the errors that ratcheting tolerates.
+	Tolerate func(error)
+	// ObserveComparison, when set, is called with the time that ratcheting took to compare
+	// the new object with the old one.
+	ObserveComparison func(time.Duration)
+	// MetadataOnly, when set, reports whether nothing but metadata changed.
+	MetadataOnly func() bool
+	// MetadataErrors are the errors of metadata; validation rules do not run after some of
+	// them. ScaleErrors are returned after the errors of the schema.
+	MetadataErrors, ScaleErrors field.ErrorList
+}
+
+const rulesNotChecked = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+
+// Validate validates an object by the schema and its rules.
+func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
+	n := s.shape()
+	var was *correlatedValue
+	if w.Old != nil {
+		was = &correlatedValue{value: w.Object, old: w.Old, node: n}
+		if w.ObserveComparison != nil {
+			was.cost = &comparisonTimer{}
+			defer func() { w.ObserveComparison(was.cost.spent) }()
+		}
+	}
+	errs := s.values(w, was)
+	errs = append(errs, w.ScaleErrors...)
+	if !w.StatusOnly {
+		errs = append(errs, checkEmbedded(nil, w.Object, n)...)
+	}
+	if twice := checkLists(w.Object, n); len(twice) > 0 && (w.Old == nil || len(checkLists(w.Old, n)) == 0) {
+		errs = append(errs, twice...)
+	}
+	r := s.rules()
+	if r == nil {
+		return errs
+	}
+	if slices.ContainsFunc(w.MetadataErrors, blocksRules) || slices.ContainsFunc(errs, blocksRules) {
+		return append(errs, field.Invalid(nil, nil, rulesNotChecked))
+	}
+	return append(errs, evaluate(ctx, r, nil, w, was)...)
+}
+
+// evaluate runs all rules of an object.
+func evaluate(ctx context.Context, r *rules, path *field.Path, w Write, was *correlatedValue) field.ErrorList {
+	e := &evaluation{ctx: ctx, left: Budget, tolerate: w.Tolerate, metadataOnly: w.MetadataOnly}
+	if e.tolerate == nil {
+		e.tolerate = func(error) {}
+	}
+	var before any
+	if w.Old != nil {
+		before = w.Old
+	}
+	e.validate(r, path, w.Object, before, correlation{at: was})
+	return e.errs
+}
+
+// blocksRules reports whether validation rules are skipped after an error.
+func blocksRules(err *field.Error) bool {
+	switch err.Type {
+	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+		return true
+	}
+	return false
+}
+
+// values validates an object by the JSON schema keywords.
+func (s *Schema) values(w Write, was *correlatedValue) field.ErrorList {
+	if !w.StatusOnly {
+		return s.validator().check(nil, w.Object, was)
+	}
+	status, ok := w.Object["status"]
+	v := s.status()
+	if !ok || v == nil {
+		return nil
+	}
+	return v.check(field.NewPath("status"), status, was.field("status"))
+}
+
+// validator is the library's validator of a schema, with a fast path.
+type validator struct {
+	schema  *spec.Schema
+	library *validate.SchemaValidator
+	quick   *fastValidator // nil for validators that are used once
+}
+
+func newValidator(p *props, literal bool) *validator {
+	s := toOpenAPI(p, literal)
+	v := &validator{schema: s, library: validate.NewSchemaValidator(s, nil, "", strfmt.Default)}
+	if !literal {
+		v.quick = newFastValidator(s)
+	}
+	return v
+}
+
+// check validates a value. If was is set, ratcheting tolerates errors of unchanged parts.
+func (v *validator) check(path *field.Path, value any, was *correlatedValue) field.ErrorList {
+	if v.quick != nil && v.quick.accepts(value) {
+		return nil
+	}
+	result := v.library.Validate(value)
+	if !result.IsValid() && was != nil {
+		result = (&ratchetingValidator{pair: was, schema: v.schema, root: v.schema}).Validate(value)
+	}
+	if result.IsValid() {
+		return nil
+	}
+	orderFaults(result.Errors, "")
+	errs := make(field.ErrorList, 0, len(result.Errors))
+	for _, err := range result.Errors {
+		errs = append(errs, fieldError(path, err))
+	}
+	return errs
+}
+
+// orderFaults sorts the faults of the object or list at a path. The library visits the
+// fields of an object in random order; orderFaults sorts them by name. The other faults
+// stay in the library's order: the faults of the schemas in allOf come before the fault of
+// allOf, and list items are in their order.
+func orderFaults(faults []error, at string) {
+	for len(faults) > 0 {
+		n := 0
+		for n < len(faults) && faultPath(faults[n]) != at {
+			n++
+		}
+		below := faults[:n]
+		slices.SortStableFunc(below, func(a, b error) int {
+			a1, b1 := partContaining(faultPath(a), at), partContaining(faultPath(b), at)
+			if strings.HasPrefix(a1, at+"[") && strings.HasPrefix(b1, at+"[") {
+				return 0
+			}
+			return strings.Compare(a1, b1)
+		})
+		for len(below) > 0 {
+			part, m := partContaining(faultPath(below[0]), at), 1
+			for m < len(below) && partContaining(faultPath(below[m]), at) == part {
+				m++
+			}
+			orderFaults(below[:m], part)
+			below = below[m:]
+		}
+		faults = faults[min(n+1, len(faults)):]
+	}
+}
+
+// partBelow returns the field or item of the value at that contains place.
+func partContaining(place, at string) string {
+	rest, ok := strings.CutPrefix(place, at)
+	if !ok || rest == "" {
+		return place
+	}
+	if i := strings.IndexAny(rest[1:], ".["); i >= 0 {
+		return at + rest[:i+1]
+	}
+	return place
+}
+
+// faultPath returns the path of a fault. Some faults have it only in their text: at the
+// start, in quotes, or at the end.
+func faultPath(err error) string {
+	var fault *openapierrors.Validation
+	if errors.As(err, &fault) {
+		return strings.TrimPrefix(fault.Name, ".")
+	}
+	text := err.Error()
+	if rest, ok := strings.CutPrefix(text, `"`); ok {
+		place, _, _ := strings.Cut(rest, `"`)
+		return place
+	}
+	return text[strings.LastIndex(text, " ")+1:]
+}
+
+// fieldError converts an error of the library to a field error.
+func fieldError(path *field.Path, err error) *field.Error {
+	var fault *openapierrors.Validation
+	if !errors.As(err, &fault) {
+		return field.Invalid(path, "", err.Error())
+	}
+	if fault.Name != "" && fault.Name != "." {
+		path = path.Child(strings.TrimPrefix(fault.Name, "."))
+	}
+	var value any = ""
+	if fault.Value != nil {
+		value = fault.Value
+	}
+	switch fault.Code() {
+	case openapierrors.RequiredFailCode:
+		return field.Required(path, "")
+	case openapierrors.EnumFailCode:
+		return field.NotSupported(path, fault.Value, allowedValues(fault.Values))
+	case openapierrors.TooLongFailCode:
+		return field.TooLong(path, value, limitOf(fault.Valid))
+	case openapierrors.MaxItemsFailCode, openapierrors.TooManyPropertiesCode:
+		return field.TooMany(path, limitOf(fault.Value), limitOf(fault.Valid))
+	case openapierrors.InvalidTypeCode:
+		return field.TypeInvalid(path, value, fault.Error())
+	}
+	return field.Invalid(path, value, fault.Error())
+}
+
+// allowedValues returns the permitted values as texts.
+func allowedValues(values []any) []string {
+	out := make([]string, 0, len(values))
+	for _, v := range values {
+		if s, ok := v.(string); ok {
+			out = append(out, s)
+			continue
+		}
+		data, err := json.Marshal(v)
+		if err != nil {
+			continue // cannot happen: the value was decoded from JSON
+		}
+		out = append(out, string(data))
+	}
+	return out
+}
+
+func limitOf(v any) int {
+	if n, ok := v.(int64); ok {
+		return int(n)
+	}
+	return -1
+}

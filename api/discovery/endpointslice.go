@@ -1,0 +1,176 @@
+package discovery
+
+import (
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	discoveryv1beta1 "k8s.io/api/discovery/v1beta1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// EndpointSlice is some of the addresses behind a Service.
+func EndpointSlice() *api.Resource {
+	return api.NewResource(api.Kind[*discoveryv1.EndpointSlice]{
+		Names:    api.Names{Name: "endpointslices", Singular: "endpointslice", Kind: "EndpointSlice", Namespaced: true},
+		Versions: api.WithOlderVersions(api.Served(discoveryv1.SchemeGroupVersion), endpointSliceV1beta1()),
+		Default:  defaultEndpointSlice,
+		Storage:  api.Storage{Prefix: "endpointslices"},
+		Create: api.CreateStrategy[*discoveryv1.EndpointSlice]{
+			PrepareForCreate: func(obj *discoveryv1.EndpointSlice) { dropTopology(obj, nil) },
+			Validate:         validation.Rules(endpointSliceRules),
+			WarningsOnCreate: endpointSliceWarnings,
+		},
+		Update: api.UpdateStrategy[*discoveryv1.EndpointSlice]{
+			PrepareForUpdate: func(obj, old *discoveryv1.EndpointSlice) {
+				dropTopology(obj, old)
+			},
+			ValidateUpdate:           validation.Changes(endpointSliceChanges),
+			ValidateUpdateIsComplete: true,
+			RevalidateMetadata:       true,
+			WarningsOnUpdate:         api.OnAnyUpdate(endpointSliceWarnings),
+			HasGeneration:            true,
+			// Labels say which Service it belongs to, so they count as well.
+			ChangesGeneration: func(obj, old *discoveryv1.EndpointSlice) bool {
+				return api.BodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetLabels(), old.GetLabels())
+			},
+		},
+		Table: api.Table[*discoveryv1.EndpointSlice]{Columns: endpointSliceColumns, Cells: endpointSliceCells},
+	})
+}
+
+func defaultEndpointSlice(obj *discoveryv1.EndpointSlice) {
+	ports := obj.Ports
+	for i := range ports {
+		api.SetDefault(&ports[i].Name, "")
+		api.SetDefault(&ports[i].Protocol, corev1.ProtocolTCP)
+	}
+}
+
+// dropTopology removes deprecatedTopology, which discovery.k8s.io/v1 only shows, from
+// changed endpoints. The name of a node that stands there in the stored slice is kept as
+// nodeName.
+func dropTopology(s, old *discoveryv1.EndpointSlice) {
+	nodes := map[string]bool{}
+	if old != nil {
+		if equality.Semantic.DeepEqual(s.Endpoints, old.Endpoints) {
+			return
+		}
+		for i := range old.Endpoints {
+			nodes[old.Endpoints[i].DeprecatedTopology[corev1.LabelHostname]] = true
+		}
+	}
+	for i := range s.Endpoints {
+		e := &s.Endpoints[i]
+		if node := e.DeprecatedTopology[corev1.LabelHostname]; e.NodeName == nil && nodes[node] && len(validation.DNSSubdomain(node)) == 0 {
+			e.NodeName = &node
+		}
+		e.DeprecatedTopology = nil
+	}
+}
+
+func endpointSliceColumns() []metav1.TableColumnDefinition {
+	slice := discoveryv1.EndpointSlice{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("AddressType", table.Doc(slice, "addressType")),
+		table.TextColumn("Ports", table.Doc(slice, "ports")),
+		table.TextColumn("Endpoints", table.Doc(slice, "endpoints")),
+		table.AgeColumn(),
+	}
+}
+
+func endpointSliceCells(s *discoveryv1.EndpointSlice) []any {
+	var ports, addresses []string
+	for _, p := range s.Ports[:min(len(s.Ports), table.MaxListedInCell)] {
+		switch {
+		case p.Port != nil:
+			ports = append(ports, strconv.Itoa(int(*p.Port)))
+		case p.Name != nil:
+			ports = append(ports, *p.Name)
+		default:
+			ports = append(ports, "*")
+		}
+	}
+	total := 0
+	for i := range s.Endpoints {
+		for _, a := range s.Endpoints[i].Addresses {
+			if total++; total <= table.MaxListedInCell {
+				addresses = append(addresses, a)
+			}
+		}
+	}
+	return []any{
+		s.Name, string(s.AddressType),
+		table.TextOr(table.JoinFirst(ports, len(s.Ports)), table.CellUnset), table.TextOr(table.JoinFirst(addresses, total), table.CellUnset), table.Age(s),
+	}
+}
+
+// endpointSliceV1beta1 has a map of where an endpoint is. In v1 the zone and the
+// node have fields, and the map has what is left.
+func endpointSliceV1beta1() api.Version {
+	return api.ConvertedVersion(discoveryv1beta1.SchemeGroupVersion,
+		func(hub *discoveryv1.EndpointSlice, old *discoveryv1beta1.EndpointSlice) {
+			for i := range old.Endpoints {
+				topologyToHub(&hub.Endpoints[i], old.Endpoints[i].Topology)
+			}
+		},
+		func(old *discoveryv1beta1.EndpointSlice, hub *discoveryv1.EndpointSlice) {
+			for i := range hub.Endpoints {
+				old.Endpoints[i].Topology = topologyFromHub(&hub.Endpoints[i])
+			}
+		})
+}
+
+func topologyToHub(e *discoveryv1.Endpoint, topology map[string]string) {
+	rest := maps.Clone(topology)
+	if zone, ok := rest[corev1.LabelTopologyZone]; ok {
+		e.Zone = &zone
+		delete(rest, corev1.LabelTopologyZone)
+	}
+	// A host that is not the node is kept apart from it.
+	if host, ok := rest[corev1.LabelHostname]; ok && e.NodeName != nil && host == *e.NodeName {
+		delete(rest, corev1.LabelHostname)
+	}
+	if len(rest) > 0 {
+		e.DeprecatedTopology = rest
+	}
+}
+
+func topologyFromHub(e *discoveryv1.Endpoint) map[string]string {
+	topology := maps.Clone(e.DeprecatedTopology)
+	if topology == nil {
+		topology = map[string]string{}
+	}
+	if e.Zone != nil {
+		topology[corev1.LabelTopologyZone] = *e.Zone
+	}
+	if _, ok := topology[corev1.LabelHostname]; !ok && e.NodeName != nil {
+		topology[corev1.LabelHostname] = *e.NodeName
+	}
+	if len(topology) == 0 {
+		return nil
+	}
+	return topology
+}
+
+// Warnings are for what is accepted and will not do what was meant.
+
+func endpointSliceWarnings(slice *discoveryv1.EndpointSlice) []string {
+	if slice.AddressType == discoveryv1.AddressTypeFQDN {
+		return []string{"spec.addressType: FQDN endpoints are deprecated"}
+	}
+	return validation.Warn(func(at *validation.Path) {
+		for i := range slice.Endpoints {
+			for j, ip := range slice.Endpoints[i].Addresses {
+				validation.WarnIPForm(at.Child("endpoints").Index(i).Child("addresses").Index(j), ip)
+			}
+		}
+	})
+}

@@ -1,0 +1,14 @@
+// Package discovery describes EndpointSlice, the addresses behind a Service.
+package discovery
+
+import (
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// Kinds returns the kinds of the group, made for the feature gates.
+func Kinds(_ features.Gates) []*api.Resource {
+	return []*api.Resource{
+		EndpointSlice(),
+	}
+}

@@ -1,0 +1,314 @@
+package flowcontrol
+
+import (
+	"fmt"
+	"maps"
+	"math"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	flowcontrolv1beta1 "k8s.io/api/flowcontrol/v1beta1"
+	flowcontrolv1beta2 "k8s.io/api/flowcontrol/v1beta2"
+	flowcontrolv1beta3 "k8s.io/api/flowcontrol/v1beta3"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// PriorityLevelConfiguration is how much of the server a kind of requests may take.
+func PriorityLevelConfiguration() *api.Resource {
+	return api.NewResource(api.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
+		Names: api.Names{
+			Name: "prioritylevelconfigurations", Singular: "prioritylevelconfiguration", Kind: "PriorityLevelConfiguration",
+		},
+		Versions: api.WithOlderVersions(api.Served(flowcontrolv1.SchemeGroupVersion), olderPriorityLevelVersions()...),
+		Default:  defaultPriorityLevel,
+		Storage:  api.Storage{Prefix: "prioritylevelconfigurations"},
+		Create:   api.CreateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Validate: validation.Rules(priorityLevelRules)},
+		Update:   api.UpdateStrategy[*flowcontrolv1.PriorityLevelConfiguration]{HasGeneration: true},
+		Status:   api.StatusStrategy[*flowcontrolv1.PriorityLevelConfiguration]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*flowcontrolv1.PriorityLevelConfiguration], ValidateUpdate: validation.Changes(priorityLevelStatusRules)},
+		Table:    api.Table[*flowcontrolv1.PriorityLevelConfiguration]{Columns: priorityLevelConfigurationColumns, Cells: priorityLevelConfigurationCells},
+	})
+}
+
+func priorityLevelConfigurationColumns() []metav1.TableColumnDefinition {
+	queuing := flowcontrolv1.QueuingConfiguration{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Type", table.Doc(flowcontrolv1.PriorityLevelConfigurationSpec{}, "type")),
+		table.TextColumn("NominalConcurrencyShares", table.Doc(flowcontrolv1.LimitedPriorityLevelConfiguration{}, "nominalConcurrencyShares")),
+		table.TextColumn("Queues", table.Doc(queuing, "queues")),
+		table.TextColumn("HandSize", table.Doc(queuing, "handSize")),
+		table.TextColumn("QueueLengthLimit", table.Doc(queuing, "queueLengthLimit")),
+		table.AgeColumn(),
+	}
+}
+
+// priorityLevelConfigurationCells has numbers where the columns say text, as
+// kube-apiserver does.
+func priorityLevelConfigurationCells(l *flowcontrolv1.PriorityLevelConfiguration) []any {
+	cells := []any{l.Name, string(l.Spec.Type), table.CellNone, table.CellNone, table.CellNone, table.CellNone, table.Age(l)}
+	if limited := l.Spec.Limited; limited != nil {
+		cells[2] = int64(table.ValueOrZero(limited.NominalConcurrencyShares))
+		if q := limited.LimitResponse.Queuing; q != nil {
+			cells[3], cells[4], cells[5] = int64(q.Queues), int64(q.HandSize), int64(q.QueueLengthLimit)
+		}
+	}
+	return cells
+}
+
+// A number of shares that is left out is 0 in the older versions, and so means
+// the default. Where 0 is meant, an annotation says so.
+const (
+	zeroSharesAnnotation = flowcontrolv1beta3.PriorityLevelPreserveZeroConcurrencySharesKey
+	zeroSharesValue      = "true"
+)
+
+// priorityLevelsOlder are the versions before v1. The oldest two have another
+// name for the shares.
+func olderPriorityLevelVersions() []api.Version {
+	type hub = flowcontrolv1.PriorityLevelConfiguration
+	return []api.Version{
+		api.ConvertedVersion(flowcontrolv1beta3.SchemeGroupVersion,
+			func(h *hub, old *flowcontrolv1beta3.PriorityLevelConfiguration) {
+				if limited := old.Spec.Limited; limited != nil {
+					sharesToHub(h, limited.NominalConcurrencyShares)
+				}
+			},
+			func(old *flowcontrolv1beta3.PriorityLevelConfiguration, h *hub) {
+				if limited := old.Spec.Limited; limited != nil {
+					limited.NominalConcurrencyShares, old.Annotations = sharesFromHub(h)
+				}
+			}),
+		api.ConvertedVersion(flowcontrolv1beta2.SchemeGroupVersion,
+			func(h *hub, old *flowcontrolv1beta2.PriorityLevelConfiguration) {
+				if limited := old.Spec.Limited; limited != nil {
+					sharesToHub(h, limited.AssuredConcurrencyShares)
+				}
+			},
+			func(old *flowcontrolv1beta2.PriorityLevelConfiguration, h *hub) {
+				if limited := old.Spec.Limited; limited != nil {
+					limited.AssuredConcurrencyShares, old.Annotations = sharesFromHub(h)
+				}
+			}),
+		api.ConvertedVersion(flowcontrolv1beta1.SchemeGroupVersion,
+			func(h *hub, old *flowcontrolv1beta1.PriorityLevelConfiguration) {
+				if limited := old.Spec.Limited; limited != nil {
+					sharesToHub(h, limited.AssuredConcurrencyShares)
+				}
+			},
+			func(old *flowcontrolv1beta1.PriorityLevelConfiguration, h *hub) {
+				if limited := old.Spec.Limited; limited != nil {
+					limited.AssuredConcurrencyShares, old.Annotations = sharesFromHub(h)
+				}
+			}),
+	}
+}
+
+// sharesToHub sets the shares of a hub whose other fields are there. Its
+// annotations may be another object's too.
+func sharesToHub(hub *flowcontrolv1.PriorityLevelConfiguration, shares int32) {
+	limited := hub.Spec.Limited
+	kept, marked := hub.Annotations[zeroSharesAnnotation]
+	if shares != 0 || marked && kept == zeroSharesValue {
+		limited.NominalConcurrencyShares = &shares
+	}
+	if marked && kept == zeroSharesValue {
+		hub.Annotations = maps.Clone(hub.Annotations)
+		delete(hub.Annotations, zeroSharesAnnotation)
+		if len(hub.Annotations) == 0 {
+			hub.Annotations = nil
+		}
+	}
+}
+
+// sharesFromHub gives the shares, and the annotations to go with them.
+func sharesFromHub(hub *flowcontrolv1.PriorityLevelConfiguration) (shares int32, annotations map[string]string) {
+	annotations = hub.Annotations
+	if limited := hub.Spec.Limited; limited != nil && limited.NominalConcurrencyShares != nil {
+		shares = *limited.NominalConcurrencyShares
+		if shares == 0 {
+			annotations = maps.Clone(annotations)
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[zeroSharesAnnotation] = zeroSharesValue
+		}
+	}
+	return shares, annotations
+}
+
+const (
+	maxQueues = 10_000_000
+	// maxHashBits is how much of a flow's hash can serve to deal its hand.
+	maxHashBits = 60
+
+	defaultShares      = 30
+	defaultQueues      = 64
+	defaultHandSize    = 8
+	defaultQueueLength = 50
+)
+
+func priorityLevelRules(at *validation.Path, p *flowcontrolv1.PriorityLevelConfiguration) {
+	spec := at.Child("spec")
+	priorityLevelSpecRules(spec, p.Name, &p.Spec)
+	if want := MandatoryPriorityLevel(p); want != nil && !equality.Semantic.DeepEqual(p.Spec, *want) {
+		except := ""
+		if p.Name == flowcontrolv1.PriorityLevelConfigurationNameExempt {
+			except = " except the 'spec.exempt' field"
+		}
+		spec.Invalid(p.Spec, fmt.Sprintf("spec of '%s'%s must equal the fixed value", p.Name, except))
+	}
+	priorityLevelStatusRules(at, p, nil)
+}
+
+func priorityLevelSpecRules(at *validation.Path, name string, s *flowcontrolv1.PriorityLevelConfigurationSpec) {
+	kind := at.Child("type")
+	if (name == flowcontrolv1.PriorityLevelConfigurationNameExempt) != (s.Type == flowcontrolv1.PriorityLevelEnablementExempt) {
+		kind.Invalid(s.Type, "must be 'Exempt' if and only if `name` is 'exempt'")
+	}
+	switch s.Type {
+	case flowcontrolv1.PriorityLevelEnablementExempt:
+		if s.Limited != nil {
+			at.Child("limited").Forbidden("must be nil if the type is not Limited")
+		}
+		validation.IfPresent(at.Child("exempt"), s.Exempt, exemptRules)
+	case flowcontrolv1.PriorityLevelEnablementLimited:
+		if s.Exempt != nil {
+			at.Child("exempt").Forbidden("must be nil if the type is Limited")
+		}
+		if s.Limited == nil {
+			at.Child("limited").Required("must not be empty when type is Limited")
+		}
+		validation.IfPresent(at.Child("limited"), s.Limited, limitedRules)
+	default:
+		validation.Enum(kind, s.Type, flowcontrolv1.PriorityLevelEnablementExempt, flowcontrolv1.PriorityLevelEnablementLimited)
+	}
+}
+
+func exemptRules(at *validation.Path, e *flowcontrolv1.ExemptPriorityLevelConfiguration) {
+	shareRules(at, e.NominalConcurrencyShares, e.LendablePercent)
+}
+
+func limitedRules(at *validation.Path, l *flowcontrolv1.LimitedPriorityLevelConfiguration) {
+	shareRules(at, l.NominalConcurrencyShares, nil)
+	limitResponseRules(at.Child("limitResponse"), &l.LimitResponse)
+	shareRules(at, nil, l.LendablePercent)
+	if b := l.BorrowingLimitPercent; b != nil && *b < 0 {
+		at.Child("borrowingLimitPercent").Invalid(*b, "if specified, must be a non-negative integer")
+	}
+}
+
+func shareRules(at *validation.Path, shares, lendable *int32) {
+	if shares != nil && *shares < 0 {
+		at.Child("nominalConcurrencyShares").Invalid(*shares, "must be a non-negative integer")
+	}
+	if lendable != nil && (*lendable < 0 || *lendable > 100) {
+		at.Child("lendablePercent").Invalid(*lendable, "must be between 0 and 100, inclusive")
+	}
+}
+
+func limitResponseRules(at *validation.Path, r *flowcontrolv1.LimitResponse) {
+	queuing := at.Child("queuing")
+	switch r.Type {
+	case flowcontrolv1.LimitResponseTypeReject:
+		if r.Queuing != nil {
+			queuing.Forbidden("must be nil if limited.limitResponse.type is not Limited")
+		}
+	case flowcontrolv1.LimitResponseTypeQueue:
+		if r.Queuing == nil {
+			queuing.Required("must not be empty if limited.limitResponse.type is Limited")
+		}
+		validation.IfPresent(queuing, r.Queuing, queuingRules)
+	default:
+		validation.Enum(at.Child("type"), r.Type, flowcontrolv1.LimitResponseTypeQueue, flowcontrolv1.LimitResponseTypeReject)
+	}
+}
+
+func queuingRules(at *validation.Path, q *flowcontrolv1.QueuingConfiguration) {
+	const low = "must be positive"
+	if q.QueueLengthLimit <= 0 {
+		at.Child("queueLengthLimit").Invalid(q.QueueLengthLimit, low)
+	}
+	switch queues := at.Child("queues"); {
+	case q.Queues <= 0:
+		queues.Invalid(q.Queues, low)
+	case q.Queues > maxQueues:
+		queues.Invalid(q.Queues, fmt.Sprintf("must not be greater than %d", maxQueues))
+	}
+	switch hand := at.Child("handSize"); {
+	case q.HandSize <= 0:
+		hand.Invalid(q.HandSize, low)
+	case q.HandSize > q.Queues:
+		hand.Invalid(q.HandSize, fmt.Sprintf("should not be greater than queues (%d)", q.Queues))
+	case handBits(q.Queues, q.HandSize) > maxHashBits:
+		hand.Invalid(q.HandSize, fmt.Sprintf("required entropy bits of deckSize %d and handSize %d should not be greater than %d",
+			q.Queues, q.HandSize, maxHashBits))
+	}
+}
+
+// handBits is how many bits it takes to number the hands of a deck.
+func handBits(deck, hand int32) int {
+	return int(math.Ceil(math.Log2(float64(deck)) * float64(hand)))
+}
+
+func priorityLevelStatusRules(at *validation.Path, p, _ *flowcontrolv1.PriorityLevelConfiguration) {
+	var types validation.Unique[flowcontrolv1.PriorityLevelConfigurationConditionType]
+	validation.Each(at.Child("status").Child("conditions"), p.Status.Conditions, func(at *validation.Path, c *flowcontrolv1.PriorityLevelConfigurationCondition) {
+		conditionType(at.Child("type"), c.Type, &types)
+	})
+}
+
+// MandatoryPriorityLevel is the one form of the two levels that no server can do
+// without, which has p's name; nil for any other name. How many seats the exempt
+// one counts as having is free, and as in p.
+func MandatoryPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration) *flowcontrolv1.PriorityLevelConfigurationSpec {
+	switch p.Name {
+	case flowcontrolv1.PriorityLevelConfigurationNameExempt:
+		exempt := p.Spec.Exempt
+		if exempt == nil {
+			exempt = &flowcontrolv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: new(int32), LendablePercent: new(int32)}
+		}
+		return &flowcontrolv1.PriorityLevelConfigurationSpec{Type: flowcontrolv1.PriorityLevelEnablementExempt, Exempt: exempt}
+	case flowcontrolv1.PriorityLevelConfigurationNameCatchAll:
+		shares, lendable := int32(5), int32(0)
+		return &flowcontrolv1.PriorityLevelConfigurationSpec{
+			Type: flowcontrolv1.PriorityLevelEnablementLimited,
+			Limited: &flowcontrolv1.LimitedPriorityLevelConfiguration{
+				NominalConcurrencyShares: &shares,
+				LendablePercent:          &lendable,
+				LimitResponse:            flowcontrolv1.LimitResponse{Type: flowcontrolv1.LimitResponseTypeReject},
+			},
+		}
+	}
+	return nil
+}
+
+func defaultPriorityLevel(obj *flowcontrolv1.PriorityLevelConfiguration) {
+	s := &obj.Spec
+	if s.Type == flowcontrolv1.PriorityLevelEnablementExempt && s.Exempt == nil {
+		s.Exempt = &flowcontrolv1.ExemptPriorityLevelConfiguration{}
+	}
+	if e := s.Exempt; e != nil {
+		api.SetDefault(&e.NominalConcurrencyShares, 0)
+		api.SetDefault(&e.LendablePercent, 0)
+	}
+	l := s.Limited
+	if l == nil {
+		return
+	}
+	api.SetDefault(&l.NominalConcurrencyShares, defaultShares)
+	api.SetDefault(&l.LendablePercent, 0)
+	if q := l.LimitResponse.Queuing; q != nil {
+		for _, f := range []struct {
+			value *int32
+			is    int32
+		}{{&q.Queues, defaultQueues}, {&q.HandSize, defaultHandSize}, {&q.QueueLengthLimit, defaultQueueLength}} {
+			if *f.value == 0 {
+				*f.value = f.is
+			}
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package api
+
+import (
+	"context"
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/openapi"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Kind describes a kind whose objects have the Go type T, a pointer such as
+// *appsv1.Deployment. Its parts stand in the order in which they are used; the
+// package comment shows the order of the functions. NewResource makes the Resource
+// that the rest of the server works with. A part that is not set has the behaviour
+// of the plainest kind, ConfigMap.
+type Kind[T Object] struct {
+	Names
+	// Versions in which the kind is served or can be read from etcd, the hub
+	// version first. RemovedVersions are those in which older servers served it:
+	// a request with such an object is refused with a hint.
+	Versions        []Version
+	RemovedVersions []schema.GroupVersion
+	// Deprecated is a warning for every request.
+	Deprecated string
+	// Default sets the fields that a client may leave out. See Resource.Default.
+	Default func(obj T)
+	// CompleteBookmark sets the fields that even the empty object of a bookmark has.
+	CompleteBookmark func(obj T)
+	// DropDisabledFields removes the fields of disabled features. See
+	// Resource.DropDisabledFields.
+	DropDisabledFields func(gates features.Gates, obj, old T)
+	Storage            Storage
+	Create             CreateStrategy[T]
+	Update             UpdateStrategy[T]
+	Status             StatusStrategy[T]
+	Subresources       []*Subresource
+	Delete             DeleteStrategy[T]
+	Fields             Fields[T]
+	// Table is the zero value for kinds that show name and creation time.
+	Table Table[T]
+	// Virtual is set for a kind whose objects are not stored.
+	Virtual *Virtual
+}
+
+// NewResource returns the resource that k describes.
+func NewResource[T Object](k Kind[T]) *Resource {
+	if k.Table.Cells == nil {
+		k.Table = plainTable[T]()
+	}
+	r := &Resource{
+		Names: k.Names, Versions: k.Versions, RemovedVersions: k.RemovedVersions, Deprecated: k.Deprecated,
+		New:              newObject[T](),
+		Default:          Erase(k.Default),
+		CompleteBookmark: Erase(k.CompleteBookmark),
+		Storage:          k.Storage,
+		Create:           k.Create.erase(),
+		Update:           k.Update.erase(),
+		Status:           k.Status.erase(),
+		Subresources:     k.Subresources,
+		Delete:           k.Delete.erase(),
+		Fields:           k.Fields.erase(),
+		Table:            k.Table.erase(),
+		Virtual:          k.Virtual,
+	}
+	if f := k.DropDisabledFields; f != nil {
+		r.DropDisabledFields = func(gates features.Gates, obj, old Object) { f(gates, obj.(T), typed[T](old)) }
+	}
+	r.describeOwnTypes()
+	return r
+}
+
+// describeOwnTypes gives versions whose Go type k8s.io/api does not publish their
+// OpenAPI definitions, which are made from the type when they are needed.
+func (r *Resource) describeOwnTypes() {
+	// Other resources may have the same slice of versions.
+	r.Versions = slices.Clone(r.Versions)
+	for i := range r.Versions {
+		v := &r.Versions[i]
+		obj := r.NewOf(v)
+		if v.OpenAPI != nil || openapi.IsPublished(obj) {
+			continue
+		}
+		kind := openapi.CustomKind{GroupVersionKind: v.WithKind(r.Kind), ListKind: r.KindOfList(), Plural: r.Name}
+		v.OpenAPI = func() ([]openapi.Definition, error) {
+			return openapi.TypeDefinitions(kind, reflect.TypeOf(obj).Elem())
+		}
+	}
+}
+
+// newObject returns a function that allocates an object of type T.
+func newObject[T Object]() func() Object {
+	elem := reflect.TypeFor[T]().Elem()
+	return func() Object { return reflect.New(elem).Interface().(Object) }
+}
+
+// The functions below give a function of a kind the form in which the rest of the
+// server calls it. A nil function stays nil, and a nil object becomes a nil T.
+
+func typed[T Object](obj Object) T {
+	t, _ := obj.(T)
+	return t
+}
+
+// Erase adapts a function of a Go type to Object.
+func Erase[T Object](f func(T)) func(Object) {
+	if f == nil {
+		return nil
+	}
+	return func(obj Object) { f(obj.(T)) }
+}
+
+func change2[T Object](f func(obj, old T)) func(obj, old Object) {
+	if f == nil {
+		return nil
+	}
+	return func(obj, old Object) { f(obj.(T), typed[T](old)) }
+}
+
+func result[T Object, R any](f func(T) R) func(Object) R {
+	if f == nil {
+		return nil
+	}
+	return func(obj Object) R { return f(obj.(T)) }
+}
+
+func result2[T Object, R any](f func(obj, old T) R) func(obj, old Object) R {
+	if f == nil {
+		return nil
+	}
+	return func(obj, old Object) R { return f(obj.(T), typed[T](old)) }
+}
+
+func (s CreateStrategy[T]) erase() CreateStrategy[Object] {
+	out := CreateStrategy[Object]{
+		RefusesNew:                 s.RefusesNew,
+		KeepStatusOnCreate:         s.KeepStatusOnCreate,
+		PrepareForCreate:           Erase(s.PrepareForCreate),
+		ValidateName:               s.ValidateName,
+		AllowUnqualifiedFinalizers: s.AllowUnqualifiedFinalizers,
+		Validate:                   result(s.Validate),
+		ValidateOnCreate:           result(s.ValidateOnCreate),
+		WarningsOnCreate:           result(s.WarningsOnCreate),
+	}
+	if f := s.RecordUser; f != nil {
+		out.RecordUser = func(obj Object, user *request.User) { f(obj.(T), user) }
+	}
+	if f := s.ValidateAccess; f != nil {
+		out.ValidateAccess = func(ctx context.Context, access Access, obj, old Object, status bool) field.ErrorList {
+			return f(ctx, access, obj.(T), typed[T](old), status)
+		}
+	}
+	if f := s.Allocate; f != nil {
+		out.Allocate = func(ctx context.Context, from Allocator, obj, old Object) error {
+			return f(ctx, from, obj.(T), typed[T](old))
+		}
+	}
+	return out
+}
+
+func (s UpdateStrategy[T]) erase() UpdateStrategy[Object] {
+	return UpdateStrategy[Object]{
+		AllowCreateOnUpdate:      s.AllowCreateOnUpdate,
+		RequireResourceVersion:   s.RequireResourceVersion,
+		PrepareForUpdate:         change2(s.PrepareForUpdate),
+		HasGeneration:            s.HasGeneration,
+		ChangesGeneration:        result2(s.ChangesGeneration),
+		Unusable:                 result2(s.Unusable),
+		ValidateUpdate:           result2(s.ValidateUpdate),
+		ValidateUpdateIsComplete: s.ValidateUpdateIsComplete,
+		RevalidateMetadata:       s.RevalidateMetadata,
+		WarningsOnUpdate:         result2(s.WarningsOnUpdate),
+	}
+}
+
+func (s StatusStrategy[T]) erase() StatusStrategy[Object] {
+	return StatusStrategy[Object]{
+		Served:           s.Served,
+		PrepareForUpdate: change2(s.PrepareForUpdate),
+		ValidateUpdate:   result2(s.ValidateUpdate),
+		WarningsOnUpdate: result(s.WarningsOnUpdate),
+	}
+}
+
+func (s DeleteStrategy[T]) erase() DeleteStrategy[Object] {
+	out := DeleteStrategy[Object]{
+		OrphanByDefault:     s.OrphanByDefault,
+		OrphanWarning:       s.OrphanWarning,
+		Protected:           s.Protected,
+		BeginDelete:         Erase(s.BeginDelete),
+		OnlyBegins:          s.OnlyBegins,
+		HasFinalizers:       result(s.HasFinalizers),
+		ReturnDeletedObject: s.ReturnDeletedObject,
+	}
+	if f := s.GracePeriodSeconds; f != nil {
+		out.GracePeriodSeconds = func(obj Object, asked *int64) int64 { return f(obj.(T), asked) }
+	}
+	if f := s.Allocated; f != nil {
+		out.Allocated = func(obj Object) ([]netip.Addr, []int32) { return f(obj.(T)) }
+	}
+	if f := s.Release; f != nil {
+		out.Release = func(from Allocator, obj Object) { f(from, obj.(T)) }
+	}
+	return out
+}
+
+func (s Fields[T]) erase() Fields[Object] {
+	return Fields[Object]{
+		Selectable:        result(s.Selectable),
+		Indexed:           s.Indexed,
+		Reset:             s.Reset,
+		HiddenAnnotations: s.HiddenAnnotations,
+	}
+}
+
+func (t Table[T]) erase() *Table[Object] {
+	return &Table[Object]{
+		Columns:    t.Columns,
+		Cells:      result(t.Cells),
+		Conditions: result(t.Conditions),
+		Order:      result2(t.Order),
+	}
+}
+
+// VersionRules adds rules that only requests of version v have to obey, on objects
+// of the hub type. They are checked before those of the kind.
+func VersionRules[T Object](v Version, validate func(obj T) field.ErrorList, validateUpdate func(obj, old T) field.ErrorList) Version {
+	v.Validate, v.ValidateUpdate = result(validate), result2(validateUpdate)
+	return v
+}

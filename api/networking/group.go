@@ -1,0 +1,19 @@
+// Package networking describes Ingress, IngressClass and NetworkPolicy, and the kinds of
+// Service addresses: IPAddress and ServiceCIDR.
+package networking
+
+import (
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// Kinds returns the kinds of the group, made for the feature gates.
+func Kinds(_ features.Gates) []*api.Resource {
+	return []*api.Resource{
+		Ingress(),
+		IngressClass(),
+		IPAddress(),
+		NetworkPolicy(),
+		ServiceCIDR(),
+	}
+}

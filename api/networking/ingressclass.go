@@ -1,0 +1,51 @@
+package networking
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	networkingv1beta1 "k8s.io/api/networking/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// IngressClass describes the kind IngressClass, which selects the controller of an Ingress.
+func IngressClass() *api.Resource {
+	return api.NewResource(api.Kind[*networkingv1.IngressClass]{
+		Names: api.Names{Name: "ingressclasses", Singular: "ingressclass", Kind: "IngressClass"},
+		Versions: api.WithOlderVersions(api.Served(networkingv1.SchemeGroupVersion),
+			api.SameFields[networkingv1.IngressClass, networkingv1beta1.IngressClass](networkingv1beta1.SchemeGroupVersion)),
+		Default: defaultIngressClass,
+		Storage: api.Storage{Prefix: "ingressclasses"},
+		Create:  api.CreateStrategy[*networkingv1.IngressClass]{Validate: validation.Rules(ingressClassRules)},
+		Update: api.UpdateStrategy[*networkingv1.IngressClass]{
+			ValidateUpdate:           validation.Changes(ingressClassChanges),
+			ValidateUpdateIsComplete: true,
+			RevalidateMetadata:       true,
+			HasGeneration:            true,
+		},
+		Table: api.Table[*networkingv1.IngressClass]{Columns: ingressClassColumns, Cells: ingressClassCells},
+	})
+}
+
+func ingressClassColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Controller", "Controller that is responsible for handling this class"),
+		table.TextColumn("Parameters", "A reference to a resource with additional parameters"),
+		table.AgeColumn(),
+	}
+}
+
+func ingressClassCells(c *networkingv1.IngressClass) []any {
+	parameters := table.CellNone
+	if p := c.Spec.Parameters; p != nil {
+		parameters = p.Kind
+		if p.APIGroup != nil {
+			parameters += "." + *p.APIGroup
+		}
+		parameters += "/" + p.Name
+	}
+	return []any{c.Name, c.Spec.Controller, parameters, table.Age(c)}
+}

@@ -1,0 +1,36 @@
+package networking
+
+import (
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	networkingv1beta1 "k8s.io/api/networking/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// ServiceCIDR describes the kind ServiceCIDR, a range from which service addresses are
+// allocated.
+func ServiceCIDR() *api.Resource {
+	return api.NewResource(api.Kind[*networkingv1.ServiceCIDR]{
+		Names: api.Names{Name: "servicecidrs", Singular: "servicecidr", Kind: "ServiceCIDR"},
+		Versions: api.WithOlderVersions(api.Served(networkingv1.SchemeGroupVersion),
+			api.SameFields[networkingv1.ServiceCIDR, networkingv1beta1.ServiceCIDR](networkingv1beta1.SchemeGroupVersion)),
+		Storage: api.Storage{Prefix: "servicecidrs"},
+		Create:  api.CreateStrategy[*networkingv1.ServiceCIDR]{ValidateOnCreate: validation.Rules(serviceCIDRRules)},
+		Update:  api.UpdateStrategy[*networkingv1.ServiceCIDR]{ValidateUpdate: validation.Changes(serviceCIDRChanges)},
+		Status:  api.StatusStrategy[*networkingv1.ServiceCIDR]{Served: true},
+		Table:   api.Table[*networkingv1.ServiceCIDR]{Columns: serviceCIDRColumns, Cells: serviceCIDRCells},
+	})
+}
+
+func serviceCIDRColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("CIDRs", table.Doc(networkingv1.ServiceCIDRSpec{}, "cidrs")), table.AgeColumn()}
+}
+
+func serviceCIDRCells(c *networkingv1.ServiceCIDR) []any {
+	return []any{c.Name, strings.Join(c.Spec.CIDRs, ","), table.Age(c)}
+}

@@ -1,0 +1,118 @@
+package node
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	nodev1alpha1 "k8s.io/api/node/v1alpha1"
+	nodev1beta1 "k8s.io/api/node/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// RuntimeClass is a container runtime that pods may ask for.
+func RuntimeClass() *api.Resource {
+	return api.NewResource(api.Kind[*nodev1.RuntimeClass]{
+		Names: api.Names{Name: "runtimeclasses", Singular: "runtimeclass", Kind: "RuntimeClass"},
+		Versions: api.WithOlderVersions(api.Served(nodev1.SchemeGroupVersion),
+			api.SameFields[nodev1.RuntimeClass, nodev1beta1.RuntimeClass](nodev1beta1.SchemeGroupVersion),
+			runtimeClassV1alpha1()),
+		Default: func(obj *nodev1.RuntimeClass) {
+			if o := obj.Overhead; o != nil {
+				validation.RoundToMillis(o.PodFixed)
+			}
+		},
+		Storage: api.Storage{Prefix: "runtimeclasses"},
+		Create:  api.CreateStrategy[*nodev1.RuntimeClass]{ValidateOnCreate: validation.Rules(runtimeClassRules), WarningsOnCreate: runtimeClassWarnings},
+		Update: api.UpdateStrategy[*nodev1.RuntimeClass]{
+			AllowCreateOnUpdate:    true,
+			RequireResourceVersion: true,
+			ValidateUpdate: validation.Changes(func(at *validation.Path, is, was *nodev1.RuntimeClass) {
+				runtimeClassRules(at, is)
+				validation.Immutable(at.Child("handler"), is.Handler, was.Handler)
+			}),
+			WarningsOnUpdate: api.OnAnyUpdate(runtimeClassWarnings),
+		},
+		Table: api.Table[*nodev1.RuntimeClass]{Columns: runtimeClassColumns, Cells: runtimeClassCells},
+	})
+}
+
+func runtimeClassColumns() []metav1.TableColumnDefinition {
+	// kube-apiserver looks for the description of the handler where there is none.
+	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("Handler", ""), table.AgeColumn()}
+}
+
+func runtimeClassCells(c *nodev1.RuntimeClass) []any {
+	return []any{c.Name, c.Handler, table.Age(c)}
+}
+
+// runtimeClassV1alpha1 has everything in a spec, and another name for the
+// handler.
+func runtimeClassV1alpha1() api.Version {
+	return api.StoredOnly(api.ConvertedVersion(nodev1alpha1.SchemeGroupVersion,
+		func(hub *nodev1.RuntimeClass, old *nodev1alpha1.RuntimeClass) {
+			api.CopyFields(hub, &old.Spec)
+			hub.Handler = old.Spec.RuntimeHandler
+		},
+		func(old *nodev1alpha1.RuntimeClass, hub *nodev1.RuntimeClass) {
+			api.CopyFields(&old.Spec, hub)
+			old.Spec.RuntimeHandler = hub.Handler
+		}))
+}
+
+func runtimeClassRules(at *validation.Path, c *nodev1.RuntimeClass) {
+	validation.RequiredFormat(at.Child("handler"), c.Handler, validation.DNSLabel)
+	if c.Overhead != nil {
+		limits := at.Child("overhead").Child("limits")
+		for name, value := range c.Overhead.PodFixed {
+			validation.PodResourceQuantity(limits.Key(string(name)), name, value)
+		}
+	}
+	if s := c.Scheduling; s != nil {
+		scheduling := at.Child("scheduling")
+		validation.LabelRules(scheduling.Child("nodeSelector"), s.NodeSelector)
+		pod.TolerationRules(scheduling.Child("tolerations"), s.Tolerations, false)
+		uniqueTolerations(scheduling.Child("tolerations"), s.Tolerations)
+	}
+}
+
+// uniqueTolerations refuses tolerations that differ in nothing.
+func uniqueTolerations(at *validation.Path, list []corev1.Toleration) {
+	for i := range list {
+		for j := range i {
+			if sameToleration(&list[i], &list[j]) {
+				at.Index(i).Duplicate(list[i])
+				break
+			}
+		}
+	}
+}
+
+func sameToleration(a, b *corev1.Toleration) bool {
+	seconds := func(t *corev1.Toleration) int64 {
+		if t.TolerationSeconds == nil {
+			return -1
+		}
+		return *t.TolerationSeconds
+	}
+	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect && seconds(a) == seconds(b)
+}
+
+func runtimeClassWarnings(obj *nodev1.RuntimeClass) []string {
+	s := obj.Scheduling
+	if s == nil {
+		return nil
+	}
+	var out []string
+	for _, key := range validation.SortedKeys(s.NodeSelector) {
+		if instead := validation.NodeLabelDeprecation(key); instead != "" {
+			out = append(out, fmt.Sprintf("scheduling.nodeSelector: %s", instead))
+		}
+	}
+	return out
+}

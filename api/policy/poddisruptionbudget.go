@@ -1,0 +1,121 @@
+package policy
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/api/workload"
+)
+
+// PodDisruptionBudget is how many pods of a kind may be evicted at a time.
+func PodDisruptionBudget() *api.Resource {
+	return api.NewResource(api.Kind[*policyv1.PodDisruptionBudget]{
+		Names: api.Names{
+			Name: "poddisruptionbudgets", Singular: "poddisruptionbudget", Kind: "PodDisruptionBudget",
+			ShortNames: []string{"pdb"},
+			Namespaced: true,
+		},
+		Versions: api.WithOlderVersions(api.Served(policyv1.SchemeGroupVersion),
+			budgetV1beta1()),
+		Storage: api.Storage{Prefix: "poddisruptionbudgets"},
+		Create:  api.CreateStrategy[*policyv1.PodDisruptionBudget]{ValidateName: validation.SegmentName, Validate: validation.Rules(disruptionBudgetRules)},
+		Update: api.UpdateStrategy[*policyv1.PodDisruptionBudget]{
+			RequireResourceVersion:   true,
+			ValidateUpdate:           validation.Changes(disruptionBudgetChanges),
+			ValidateUpdateIsComplete: true,
+			HasGeneration:            true,
+		},
+		Status: api.StatusStrategy[*policyv1.PodDisruptionBudget]{Served: true, ValidateUpdate: validation.Changes(disruptionStatusChanges)},
+		Table:  api.Table[*policyv1.PodDisruptionBudget]{Columns: podDisruptionBudgetColumns, Cells: podDisruptionBudgetCells},
+	})
+}
+
+func podDisruptionBudgetColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Min Available", "The minimum number of pods that must be available."),
+		table.TextColumn("Max Unavailable", "The maximum number of pods that may be unavailable."),
+		table.NumberColumn("Allowed Disruptions", "Calculated number of pods that may be disrupted at this time."),
+		table.AgeColumn(),
+	}
+}
+
+func podDisruptionBudgetCells(b *policyv1.PodDisruptionBudget) []any {
+	limit := func(n *intstr.IntOrString) string {
+		if n == nil {
+			return "N/A"
+		}
+		return n.String()
+	}
+	return []any{b.Name, limit(b.Spec.MinAvailable), limit(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), table.Age(b)}
+}
+
+// An empty selector means all pods in v1 and none in v1beta1. Either writes what
+// the other means as a requirement of a label that nobody has.
+const budgetSelectorLabel = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
+
+func budgetV1beta1() api.Version {
+	return api.ConvertedVersion(policyv1beta1.SchemeGroupVersion,
+		func(hub *policyv1.PodDisruptionBudget, old *policyv1beta1.PodDisruptionBudget) {
+			hub.Spec.Selector = swapEmptySelector(old.Spec.Selector, metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist)
+		},
+		func(old *policyv1beta1.PodDisruptionBudget, hub *policyv1.PodDisruptionBudget) {
+			old.Spec.Selector = swapEmptySelector(hub.Spec.Selector, metav1.LabelSelectorOpDoesNotExist, metav1.LabelSelectorOpExists)
+		})
+}
+
+// otherSelector is a selector as the other version has it: an empty one becomes
+// the requirement by the operator empty, and the one by the operator other
+// becomes an empty one.
+func swapEmptySelector(s *metav1.LabelSelector, empty, other metav1.LabelSelectorOperator) *metav1.LabelSelector {
+	switch {
+	case equality.Semantic.DeepEqual(s, &metav1.LabelSelector{}):
+		return budgetSelector(empty)
+	case equality.Semantic.DeepEqual(s, budgetSelector(other)):
+		return &metav1.LabelSelector{}
+	}
+	return s
+}
+
+func budgetSelector(o metav1.LabelSelectorOperator) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: budgetSelectorLabel, Operator: o}}}
+}
+
+func disruptionBudgetRules(at *validation.Path, b *policyv1.PodDisruptionBudget) {
+	budgetSpecRules(at, b, nil)
+}
+
+func disruptionBudgetChanges(at *validation.Path, is, was *policyv1.PodDisruptionBudget) {
+	budgetSpecRules(at, is, was)
+}
+
+func budgetSpecRules(at *validation.Path, b, was *policyv1.PodDisruptionBudget) {
+	at = at.Child("spec")
+	s := &b.Spec
+	if s.MinAvailable != nil && s.MaxUnavailable != nil {
+		at.Invalid(*s, "minAvailable and maxUnavailable cannot be both set")
+	}
+	if s.MinAvailable != nil {
+		workload.NumberOrPercent(at.Child("minAvailable"), *s.MinAvailable)
+		workload.PercentAtMost100(at.Child("minAvailable"), *s.MinAvailable)
+	}
+	if s.MaxUnavailable != nil {
+		workload.NumberOrPercent(at.Child("maxUnavailable"), *s.MaxUnavailable)
+		workload.PercentAtMost100(at.Child("maxUnavailable"), *s.MaxUnavailable)
+	}
+	validation.LenientSelectorRules(at.Child("selector"), s.Selector, was != nil && workload.HasInvalidSelectorValues(was.Spec.Selector))
+	validation.OptionalEnum(at.Child("unhealthyPodEvictionPolicy"), s.UnhealthyPodEvictionPolicy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)
+}
+
+func disruptionStatusChanges(at *validation.Path, is, _ *policyv1.PodDisruptionBudget) {
+	status, s := at.Child("status"), &is.Status
+	validation.ConditionRules(status.Child("conditions"), s.Conditions)
+	workload.NonNegativeCounts(status, workload.PodCount{Name: "disruptionsAllowed", Value: s.DisruptionsAllowed}, workload.PodCount{Name: "currentHealthy", Value: s.CurrentHealthy},
+		workload.PodCount{Name: "desiredHealthy", Value: s.DesiredHealthy}, workload.PodCount{Name: "expectedPods", Value: s.ExpectedPods})
+}

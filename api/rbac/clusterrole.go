@@ -1,0 +1,28 @@
+package rbac
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
+	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// ClusterRole is a set of permissions in the whole cluster.
+func ClusterRole() *api.Resource {
+	return api.NewResource(api.Kind[*rbacv1.ClusterRole]{
+		Names: api.Names{Name: "clusterroles", Singular: "clusterrole", Kind: "ClusterRole"},
+		Versions: api.WithOlderVersions(api.Served(rbacv1.SchemeGroupVersion),
+			api.SameFields[rbacv1.ClusterRole, rbacv1beta1.ClusterRole](rbacv1beta1.SchemeGroupVersion),
+			api.StoredOnly(api.SameFields[rbacv1.ClusterRole, rbacv1alpha1.ClusterRole](rbacv1alpha1.SchemeGroupVersion))),
+		Storage: api.Storage{Prefix: "clusterroles"},
+		Create: api.CreateStrategy[*rbacv1.ClusterRole]{
+			// No rules are stored as none at all.
+			PrepareForCreate: func(obj *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) },
+			ValidateName:     validation.SegmentName,
+			Validate:         validation.Rules(clusterRoleRules),
+		},
+		Update: api.UpdateStrategy[*rbacv1.ClusterRole]{AllowCreateOnUpdate: true, PrepareForUpdate: func(obj, _ *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) }},
+	})
+}

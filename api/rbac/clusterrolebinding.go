@@ -1,0 +1,51 @@
+package rbac
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// ClusterRoleBinding is who has a ClusterRole.
+func ClusterRoleBinding() *api.Resource {
+	return api.NewResource(api.Kind[*rbacv1.ClusterRoleBinding]{
+		Names: api.Names{Name: "clusterrolebindings", Singular: "clusterrolebinding", Kind: "ClusterRoleBinding"},
+		Versions: api.WithOlderVersions(api.Served(rbacv1.SchemeGroupVersion),
+			api.SameFields[rbacv1.ClusterRoleBinding, rbacv1beta1.ClusterRoleBinding](rbacv1beta1.SchemeGroupVersion),
+			clusterRoleBindingV1alpha1()),
+		Default: func(b *rbacv1.ClusterRoleBinding) {
+			defaultRoleRef(&b.RoleRef, b.Subjects)
+		},
+		Storage: api.Storage{Prefix: "clusterrolebindings"},
+		Create:  api.CreateStrategy[*rbacv1.ClusterRoleBinding]{ValidateName: validation.SegmentName, ValidateOnCreate: validation.Rules(clusterRoleBindingRules)},
+		Update: api.UpdateStrategy[*rbacv1.ClusterRoleBinding]{
+			AllowCreateOnUpdate: true,
+			ValidateUpdate: validation.Changes(func(at *validation.Path, is, was *rbacv1.ClusterRoleBinding) {
+				clusterRoleBindingRules(at, is)
+				immutableRoleRef(at, is.RoleRef, was.RoleRef)
+			}),
+		},
+		Table: api.Table[*rbacv1.ClusterRoleBinding]{Columns: clusterRoleBindingColumns, Cells: clusterRoleBindingCells},
+	})
+}
+
+func clusterRoleBindingColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		// The text of v1beta1, as in kube-apiserver.
+		table.TextColumn("Role", table.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef")),
+		table.AgeColumn(),
+		table.Wide(table.TextColumn("Users", "Users in the clusterRoleBinding")),
+		table.Wide(table.TextColumn("Groups", "Groups in the clusterRoleBinding")),
+		table.Wide(table.TextColumn("ServiceAccounts", "ServiceAccounts in the clusterRoleBinding")),
+	}
+}
+
+func clusterRoleBindingCells(b *rbacv1.ClusterRoleBinding) []any {
+	users, groups, accounts := subjectCells(b.Subjects)
+	return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, table.Age(b), users, groups, accounts}
+}

@@ -1,0 +1,107 @@
+package rbac
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// Rules of the four kinds of role-based access control.
+
+func roleRules(at *validation.Path, r *rbacv1.Role) {
+	validation.Each(at.Child("rules"), r.Rules, func(at *validation.Path, rule *rbacv1.PolicyRule) { policyRules(at, rule, true) })
+}
+
+func clusterRoleRules(at *validation.Path, r *rbacv1.ClusterRole) {
+	validation.Each(at.Child("rules"), r.Rules, func(at *validation.Path, rule *rbacv1.PolicyRule) { policyRules(at, rule, false) })
+	if r.AggregationRule == nil {
+		return
+	}
+	selectors := at.Child("aggregationRule").Child("clusterRoleSelectors")
+	if len(r.AggregationRule.ClusterRoleSelectors) == 0 {
+		selectors.Required("at least one clusterRoleSelector required if aggregationRule is non-nil")
+	}
+	validation.Each(selectors, r.AggregationRule.ClusterRoleSelectors, func(at *validation.Path, s *metav1.LabelSelector) {
+		validation.SelectorRules(at, s)
+		if _, err := metav1.LabelSelectorAsSelector(s); err != nil {
+			at.Invalid(nil, "invalid label selector.")
+		}
+	})
+}
+
+// policyRules: a rule is about resources or about paths, and paths have no
+// namespace.
+func policyRules(at *validation.Path, r *rbacv1.PolicyRule, namespaced bool) {
+	if len(r.Verbs) == 0 {
+		at.Child("verbs").Required("verbs must contain at least one value")
+	}
+	if len(r.NonResourceURLs) > 0 {
+		paths := at.Child("nonResourceURLs")
+		if namespaced {
+			paths.Invalid(r.NonResourceURLs, "namespaced rules cannot apply to non-resource URLs")
+		}
+		if len(r.APIGroups)+len(r.Resources)+len(r.ResourceNames) > 0 {
+			paths.Invalid(r.NonResourceURLs, "rules cannot apply to both regular resources and non-resource URLs")
+		}
+		return
+	}
+	if len(r.APIGroups) == 0 {
+		at.Child("apiGroups").Required("resource rules must supply at least one api group")
+	}
+	if len(r.Resources) == 0 {
+		at.Child("resources").Required("resource rules must supply at least one resource")
+	}
+}
+
+func roleBindingRules(at *validation.Path, b *rbacv1.RoleBinding) {
+	roleRefRules(at.Child("roleRef"), &b.RoleRef, "Role", "ClusterRole")
+	validation.Each(at.Child("subjects"), b.Subjects, func(at *validation.Path, s *rbacv1.Subject) { subjectRules(at, s, true) })
+}
+
+func clusterRoleBindingRules(at *validation.Path, b *rbacv1.ClusterRoleBinding) {
+	roleRefRules(at.Child("roleRef"), &b.RoleRef, "ClusterRole")
+	validation.Each(at.Child("subjects"), b.Subjects, func(at *validation.Path, s *rbacv1.Subject) { subjectRules(at, s, false) })
+}
+
+// sameRole: what a binding grants cannot change, only to whom.
+func immutableRoleRef(at *validation.Path, is, was rbacv1.RoleRef) {
+	if is != was {
+		at.Child("roleRef").Invalid(is, "cannot change roleRef")
+	}
+}
+
+func roleRefRules(at *validation.Path, ref *rbacv1.RoleRef, kinds ...string) {
+	validation.OneOf(at.Child("apiGroup"), ref.APIGroup, rbacv1.GroupName)
+	validation.OneOf(at.Child("kind"), ref.Kind, kinds...)
+	validation.RequiredFormat(at.Child("name"), ref.Name, validation.Segment)
+}
+
+func subjectRules(at *validation.Path, s *rbacv1.Subject, namespaced bool) {
+	validation.Required(at.Child("name"), s.Name)
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		validation.OptionalFormat(at.Child("name"), s.Name, func(name string) []string { return apivalidation.ValidateServiceAccountName(name, false) })
+		validation.OneOf(at.Child("apiGroup"), s.APIGroup, "")
+		if !namespaced {
+			validation.Required(at.Child("namespace"), s.Namespace)
+		}
+	case rbacv1.UserKind, rbacv1.GroupKind:
+		validation.OneOf(at.Child("apiGroup"), s.APIGroup, rbacv1.GroupName)
+	default:
+		validation.OneOf(at.Child("kind"), s.Kind, rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind)
+	}
+}
+
+func defaultRoleRef(ref *rbacv1.RoleRef, subjects []rbacv1.Subject) {
+	if ref.APIGroup == "" {
+		ref.APIGroup = rbacv1.GroupName
+	}
+	for i := range subjects {
+		s := &subjects[i]
+		if s.APIGroup == "" && (s.Kind == rbacv1.UserKind || s.Kind == rbacv1.GroupKind) {
+			s.APIGroup = rbacv1.GroupName
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package rbac
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	rbacv1alpha1 "k8s.io/api/rbac/v1alpha1"
+	rbacv1beta1 "k8s.io/api/rbac/v1beta1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// Role is a set of permissions in a namespace.
+func Role() *api.Resource {
+	return api.NewResource(api.Kind[*rbacv1.Role]{
+		Names: api.Names{Name: "roles", Singular: "role", Kind: "Role", Namespaced: true},
+		Versions: api.WithOlderVersions(api.Served(rbacv1.SchemeGroupVersion),
+			api.SameFields[rbacv1.Role, rbacv1beta1.Role](rbacv1beta1.SchemeGroupVersion),
+			api.StoredOnly(api.SameFields[rbacv1.Role, rbacv1alpha1.Role](rbacv1alpha1.SchemeGroupVersion))),
+		Storage: api.Storage{Prefix: "roles"},
+		Create: api.CreateStrategy[*rbacv1.Role]{
+			// No rules are stored as none at all.
+			PrepareForCreate: func(obj *rbacv1.Role) { api.NoItems(&obj.Rules) },
+			ValidateName:     validation.SegmentName,
+			Validate:         validation.Rules(roleRules),
+		},
+		Update: api.UpdateStrategy[*rbacv1.Role]{AllowCreateOnUpdate: true, PrepareForUpdate: func(obj, _ *rbacv1.Role) { api.NoItems(&obj.Rules) }},
+	})
+}

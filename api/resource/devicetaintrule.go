@@ -1,0 +1,112 @@
+package resource
+
+import (
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// DeviceTaintRule describes the kind DeviceTaintRule, which taints the devices that it
+// selects.
+func DeviceTaintRule(now func() time.Time) *api.Resource {
+	return api.NewResource(api.Kind[*resourcev1beta2.DeviceTaintRule]{
+		Names: api.Names{Name: "devicetaintrules", Singular: "devicetaintrule", Kind: "DeviceTaintRule"},
+		Versions: api.WithOlderVersions(api.Preview[resourcev1beta2.DeviceTaintRule](resourcev1beta2.SchemeGroupVersion, ""),
+			api.SameFields[resourcev1beta2.DeviceTaintRule, resourcev1alpha3.DeviceTaintRule](resourcev1alpha3.SchemeGroupVersion)),
+		Storage: api.Storage{
+			Prefix: "devicetaintrules",
+			// kube-apiserver 1.36 still stores the previous version.
+			StorageVersion: resourcev1alpha3.SchemeGroupVersion,
+		},
+		Create: api.CreateStrategy[*resourcev1beta2.DeviceTaintRule]{
+			PrepareForCreate: func(obj *resourcev1beta2.DeviceTaintRule) { setRuleTimeAdded(obj, nil, now()) },
+			ValidateOnCreate: validation.Rules(deviceTaintRuleRules),
+		},
+		Update: api.UpdateStrategy[*resourcev1beta2.DeviceTaintRule]{
+			PrepareForUpdate: func(obj, old *resourcev1beta2.DeviceTaintRule) { setRuleTimeAdded(obj, old, now()) },
+			ValidateUpdate:   validation.Changes(deviceTaintRuleChanges),
+			HasGeneration:    true,
+		},
+		Status: api.StatusStrategy[*resourcev1beta2.DeviceTaintRule]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1beta2.DeviceTaintRule], ValidateUpdate: validation.Changes(deviceTaintRuleStatusRules)},
+		Delete: api.DeleteStrategy[*resourcev1beta2.DeviceTaintRule]{ReturnDeletedObject: true},
+		Fields: api.Fields[*resourcev1beta2.DeviceTaintRule]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:  api.Table[*resourcev1beta2.DeviceTaintRule]{Columns: deviceTaintRuleColumns, Cells: deviceTaintRuleCells},
+	})
+}
+
+// setRuleTimeAdded sets timeAdded of the taint for a new rule, and for a changed effect
+// unless the request changes timeAdded too. old is nil for a new rule.
+func setRuleTimeAdded(obj, old *resourcev1beta2.DeviceTaintRule, now time.Time) {
+	stamp := metav1.NewTime(now.Truncate(time.Second))
+	taint := &obj.Spec.Taint
+	if taint.TimeAdded == nil {
+		taint.TimeAdded = &stamp
+	}
+	if old == nil {
+		return
+	}
+	if was := &old.Spec.Taint; taint.Effect != was.Effect && taint.TimeAdded.Equal(was.TimeAdded) {
+		taint.TimeAdded = &stamp
+	}
+}
+
+func deviceTaintRuleColumns() []metav1.TableColumnDefinition {
+	taint := resourcev1.DeviceTaint{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Key", table.Doc(taint, "key")),
+		table.TextColumn("Value", table.Doc(taint, "value")),
+		table.TextColumn("Effect", table.Doc(taint, "effect")),
+		table.TextColumn("TimeAdded", table.Doc(taint, "timeAdded")),
+		table.AgeColumn(),
+	}
+}
+
+func deviceTaintRuleCells(r *resourcev1beta2.DeviceTaintRule) []any {
+	t := &r.Spec.Taint
+	var added any = ""
+	if t.TimeAdded != nil {
+		added = table.Elapsed{Since: t.TimeAdded.Time}
+	}
+	return []any{r.Name, t.Key, t.Value, string(t.Effect), added, table.Age(r)}
+}
+
+// maxTaintRuleConditions is the maximum number of conditions of a rule.
+const maxTaintRuleConditions = 8
+
+func deviceTaintRuleRules(at *validation.Path, r *resourcev1beta2.DeviceTaintRule) {
+	deviceTaintRuleChanges(at, r, nil)
+}
+
+// deviceTaintRuleChanges does not validate an unchanged effect, since a newer server may
+// have stored an effect that is unknown here.
+func deviceTaintRuleChanges(at *validation.Path, is, was *resourcev1beta2.DeviceTaintRule) {
+	spec := at.Child("spec")
+	if s := is.Spec.DeviceSelector; s != nil {
+		at := spec.Child("deviceSelector")
+		validation.IfPresent(at.Child("driver"), s.Driver, func(at *validation.Path, name *string) { validation.DriverName(at, *name) })
+		validation.IfPresent(at.Child("pool"), s.Pool, func(at *validation.Path, name *string) { poolName(at, *name) })
+		validation.IfPresent(at.Child("device"), s.Device, func(at *validation.Path, name *string) { validation.Format(at, *name, validation.DNSLabel) })
+	}
+	taint, t := spec.Child("taint"), &is.Spec.Taint
+	validation.Format(taint.Child("key"), t.Key, validation.QualifiedName)
+	validation.OptionalFormat(taint.Child("value"), t.Value, validation.LabelValue)
+	if was == nil || was.Spec.Taint.Effect != t.Effect {
+		deviceEffect(taint.Child("effect"), resourcev1.DeviceTaintEffect(t.Effect))
+	}
+}
+
+func deviceTaintRuleStatusRules(at *validation.Path, is, _ *resourcev1beta2.DeviceTaintRule) {
+	at = at.Child("status").Child("conditions")
+	validation.ConditionRules(at, is.Status.Conditions)
+	if n := len(is.Status.Conditions); n > maxTaintRuleConditions {
+		at.TooMany(n, maxTaintRuleConditions)
+	}
+}

@@ -1,0 +1,304 @@
+package resource
+
+import (
+	"slices"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta1 "k8s.io/api/resource/v1beta1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// ResourceClaim describes the kind ResourceClaim, which requests devices and records their
+// allocation.
+func ResourceClaim() *api.Resource {
+	return api.NewResource(api.Kind[*resourcev1.ResourceClaim]{
+		Names: api.Names{Name: "resourceclaims", Singular: "resourceclaim", Kind: "ResourceClaim", Namespaced: true},
+		Versions: api.WithOlderVersions(api.Served(resourcev1.SchemeGroupVersion),
+			api.SameFields[resourcev1.ResourceClaim, resourcev1beta2.ResourceClaim](resourcev1beta2.SchemeGroupVersion),
+			claimV1beta1()),
+		Default: func(obj *resourcev1.ResourceClaim) { defaultDeviceClaim(&obj.Spec.Devices) },
+		Storage: api.Storage{Prefix: "resourceclaims"},
+		Create:  api.CreateStrategy[*resourcev1.ResourceClaim]{ValidateOnCreate: validation.Rules(resourceClaimRules), ValidateAccess: checkClaimAccess},
+		Update:  api.UpdateStrategy[*resourcev1.ResourceClaim]{ValidateUpdate: validation.Changes(resourceClaimChanges), RevalidateMetadata: true},
+		Status:  api.StatusStrategy[*resourcev1.ResourceClaim]{Served: true, PrepareForUpdate: prepareClaimStatus, ValidateUpdate: validation.Changes(resourceClaimStatusRules)},
+		Delete:  api.DeleteStrategy[*resourcev1.ResourceClaim]{ReturnDeletedObject: true},
+		Table:   api.Table[*resourcev1.ResourceClaim]{Columns: resourceClaimColumns, Cells: resourceClaimCells},
+	})
+}
+
+func resourceClaimColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("State", "A summary of the current state (allocated, pending, reserved, etc.)."),
+		table.AgeColumn(),
+	}
+}
+
+func resourceClaimCells(c *resourcev1.ResourceClaim) []any {
+	var states []string
+	if c.DeletionTimestamp != nil {
+		states = append(states, "deleted")
+	}
+	switch {
+	case c.Status.Allocation != nil && len(c.Status.ReservedFor) > 0:
+		states = append(states, "allocated", "reserved")
+	case c.Status.Allocation != nil:
+		states = append(states, "allocated")
+	case c.DeletionTimestamp == nil:
+		states = append(states, "pending")
+	}
+	return []any{c.Name, strings.Join(states, ","), table.Age(c)}
+}
+
+// In v1beta1 the fields of v1's field "exactly" are fields of the request itself.
+
+func claimV1beta1() api.Version {
+	return api.ConvertedVersion(resourcev1beta1.SchemeGroupVersion,
+		func(hub *resourcev1.ResourceClaim, old *resourcev1beta1.ResourceClaim) {
+			requestsToHub(hub.Spec.Devices.Requests, old.Spec.Devices.Requests)
+		},
+		func(old *resourcev1beta1.ResourceClaim, hub *resourcev1.ResourceClaim) {
+			requestsFromHub(old.Spec.Devices.Requests, hub.Spec.Devices.Requests)
+		})
+}
+
+func claimTemplateV1beta1() api.Version {
+	return api.ConvertedVersion(resourcev1beta1.SchemeGroupVersion,
+		func(hub *resourcev1.ResourceClaimTemplate, old *resourcev1beta1.ResourceClaimTemplate) {
+			requestsToHub(hub.Spec.Spec.Devices.Requests, old.Spec.Spec.Devices.Requests)
+		},
+		func(old *resourcev1beta1.ResourceClaimTemplate, hub *resourcev1.ResourceClaimTemplate) {
+			requestsFromHub(old.Spec.Spec.Devices.Requests, hub.Spec.Spec.Devices.Requests)
+		})
+}
+
+func requestsToHub(hub []resourcev1.DeviceRequest, old []resourcev1beta1.DeviceRequest) {
+	for i := range old {
+		if hasExactFields(&old[i]) {
+			hub[i].Exactly = &resourcev1.ExactDeviceRequest{}
+			api.CopyFields(hub[i].Exactly, &old[i])
+		}
+	}
+}
+
+func requestsFromHub(old []resourcev1beta1.DeviceRequest, hub []resourcev1.DeviceRequest) {
+	for i := range hub {
+		if exactly := hub[i].Exactly; exactly != nil {
+			api.CopyFields(&old[i], exactly)
+		}
+	}
+}
+
+// hasExactFields reports whether any field is set that v1 has in "exactly". Validation
+// checks the fields.
+func hasExactFields(r *resourcev1beta1.DeviceRequest) bool {
+	return r.DeviceClassName != "" || r.Selectors != nil || r.AllocationMode != "" || r.Count != 0 ||
+		r.AdminAccess != nil || r.Tolerations != nil || r.Capacity != nil
+}
+
+// allocatedDevice identifies a device, or a share of one, that is allocated to a claim.
+type allocatedDevice struct {
+	driver, pool, device, share string
+}
+
+// reportedDevice returns the device whose status d is.
+func reportedDevice(d *resourcev1.AllocatedDeviceStatus) allocatedDevice {
+	a := allocatedDevice{driver: d.Driver, pool: d.Pool, device: d.Device}
+	if d.ShareID != nil {
+		a.share = *d.ShareID
+	}
+	return a
+}
+
+// allocatedDevices returns the devices of an allocation, which may be nil.
+func allocatedDevices(a *resourcev1.AllocationResult) map[allocatedDevice]bool {
+	devices := map[allocatedDevice]bool{}
+	if a == nil {
+		return devices
+	}
+	for _, r := range a.Devices.Results {
+		d := allocatedDevice{driver: r.Driver, pool: r.Pool, device: r.Device}
+		if r.ShareID != nil {
+			d.share = string(*r.ShareID)
+		}
+		devices[d] = true
+	}
+	return devices
+}
+
+// prepareClaimStatus keeps metadata, and drops the status of devices that are no longer
+// allocated.
+func prepareClaimStatus(obj, old *resourcev1.ResourceClaim) {
+	api.KeepMetadataOf(obj, old)
+	s := &obj.Status
+	before, now := allocatedDevices(old.Status.Allocation), allocatedDevices(s.Allocation)
+	var kept []resourcev1.AllocatedDeviceStatus
+	for i := range s.Devices {
+		if id := reportedDevice(&s.Devices[i]); now[id] || !before[id] {
+			kept = append(kept, s.Devices[i])
+		}
+	}
+	s.Devices = kept
+}
+
+// MarshalText returns the form of a device in error messages.
+func (d allocatedDevice) MarshalText() ([]byte, error) {
+	text := strings.Join([]string{d.driver, d.pool, d.device}, "/")
+	if d.share != "" {
+		text += "/" + d.share
+	}
+	return []byte(text), nil
+}
+
+func resourceClaimStatusRules(at *validation.Path, is, was *resourcev1.ResourceClaim) {
+	at, s := at.Child("status"), &is.Status
+	c := newClaimedDevices(&is.Spec.Devices, false)
+	reserved := at.Child("reservedFor")
+	eachDistinct(reserved, s.ReservedFor, resourcev1.ResourceClaimReservedForMaxSize,
+		func(r *resourcev1.ResourceClaimConsumerReference) types.UID { return r.UID },
+		func(at *validation.Path, r *resourcev1.ResourceClaimConsumerReference) {
+			validation.Required(at.Child("resource"), r.Resource)
+			validation.Required(at.Child("name"), r.Name)
+			validation.Required(at.Child("uid"), r.UID)
+		})
+	c.deviceStatusRules(at.Child("devices"), s)
+	if len(s.ReservedFor) > 0 {
+		added := slices.ContainsFunc(s.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool {
+			return !slices.Contains(was.Status.ReservedFor, r)
+		})
+		switch {
+		case s.Allocation == nil:
+			reserved.Forbidden("may not be specified when `allocated` is not set")
+		case is.DeletionTimestamp != nil && added:
+			reserved.Forbidden("new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set")
+		}
+	}
+	switch allocation := at.Child("allocation"); {
+	case s.Allocation == nil:
+	case was.Status.Allocation == nil:
+		c.allocationRules(allocation, s.Allocation)
+	case !equality.Semantic.DeepEqual(s.Allocation, was.Status.Allocation):
+		validation.Immutable(allocation, s.Allocation, was.Status.Allocation)
+	}
+}
+
+func (c *claimedDevices) deviceStatusRules(at *validation.Path, s *resourcev1.ResourceClaimStatus) {
+	allocated := allocatedDevices(s.Allocation)
+	eachDistinct(at, s.Devices, len(s.Devices), reportedDevice, func(at *validation.Path, d *resourcev1.AllocatedDeviceStatus) {
+		validation.DriverName(at.Child("driver"), d.Driver)
+		poolName(at.Child("pool"), d.Pool)
+		validation.Format(at.Child("device"), d.Device, validation.DNSLabel)
+		if d.ShareID != nil {
+			uidRules(at.Child("shareID"), *d.ShareID)
+		}
+		if !allocated[reportedDevice(d)] {
+			at.Invalid(reportedDevice(d), "must be an allocated device in the claim")
+		}
+		if len(d.Conditions) > resourcev1.AllocatedDeviceStatusMaxConditions {
+			at.Child("conditions").TooMany(len(d.Conditions), resourcev1.AllocatedDeviceStatusMaxConditions)
+		}
+		validation.ConditionRules(at.Child("conditions"), d.Conditions)
+		if d.Data != nil && len(d.Data.Raw) > 0 {
+			rawObjectRules(at.Child("data"), *d.Data, false, resourcev1.AllocatedDeviceStatusDataMaxLength)
+		}
+		validation.IfPresent(at.Child("networkData"), d.NetworkData, networkDeviceRules)
+	})
+}
+
+func networkDeviceRules(at *validation.Path, d *resourcev1.NetworkDeviceData) {
+	if len(d.InterfaceName) > resourcev1.NetworkDeviceDataInterfaceNameMaxLength {
+		at.Child("interfaceName").TooLong(resourcev1.NetworkDeviceDataInterfaceNameMaxLength)
+	}
+	if len(d.HardwareAddress) > resourcev1.NetworkDeviceDataHardwareAddressMaxLength {
+		at.Child("hardwareAddress").TooLong(resourcev1.NetworkDeviceDataHardwareAddressMaxLength)
+	}
+	eachDistinct(at.Child("ips"), d.IPs, resourcev1.NetworkDeviceDataMaxIPs, stringKey, func(at *validation.Path, ip *string) {
+		at.Add(utilvalidation.IsValidInterfaceAddress(at.ToField(), *ip)...)
+	})
+}
+
+// uidRules requires a UUID in normalized form.
+func uidRules(at *validation.Path, uid string) {
+	if len(uid) != 36 || uid != strings.ToLower(uid) || strings.Trim(uid, "0123456789abcdef-") != "" || strings.Count(uid, "-") != 4 {
+		at.Invalid(uid, "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters")
+	}
+}
+
+func (c *claimedDevices) allocationRules(at *validation.Path, a *resourcev1.AllocationResult) {
+	EachUpTo(at.Child("devices").Child("results"), a.Devices.Results, resourcev1.AllocationResultsMaxSize,
+		func(at *validation.Path, r *resourcev1.DeviceRequestAllocationResult) {
+			c.requestRef(at.Child("request"), r.Request)
+			validation.DriverName(at.Child("driver"), r.Driver)
+			poolName(at.Child("pool"), r.Pool)
+			validation.Format(at.Child("device"), r.Device, validation.DNSLabel)
+			bindingConditionRules(at, r.BindingConditions, r.BindingFailureConditions)
+			validation.Each(at.Child("tolerations"), r.Tolerations, deviceTolerationRules)
+			if r.ShareID != nil {
+				uidRules(at.Child("shareID"), string(*r.ShareID))
+			}
+		})
+	// The limit is double since the list has the configuration of the class and of the claim.
+	EachUpTo(at.Child("devices").Child("config"), a.Devices.Config, 2*resourcev1.DeviceConfigMaxSize,
+		func(at *validation.Path, config *resourcev1.DeviceAllocationConfiguration) {
+			validation.Enum(at.Child("source"), config.Source, resourcev1.AllocationConfigSourceClaim, resourcev1.AllocationConfigSourceClass)
+			c.requestRefs(at.Child("requests"), config.Requests)
+			deviceConfigRules(at, &config.DeviceConfiguration, false)
+		})
+	if a.NodeSelector != nil {
+		validation.NodeSelectorRules(at.Child("nodeSelector"), a.NodeSelector, false)
+	}
+}
+
+// bindingConditionRules requires that binding conditions and binding failure conditions
+// are both set, or neither, and are distinct.
+func bindingConditionRules(at *validation.Path, conditions, failures []string) {
+	for _, f := range []struct {
+		name  string
+		list  []string
+		limit int
+	}{
+		{"bindingConditions", conditions, resourcev1.BindingConditionsMaxSize},
+		{"bindingFailureConditions", failures, resourcev1.BindingFailureConditionsMaxSize},
+	} {
+		EachUpTo(at.Child(f.name), f.list, f.limit, func(at *validation.Path, name *string) { validation.Format(at, *name, validation.QualifiedName) })
+	}
+	var seen, failed validation.Unique[string]
+	for i, c := range conditions {
+		seen.Add(at.Child("bindingConditions").Index(i), c)
+	}
+	for i, c := range failures {
+		at := at.Child("bindingFailureConditions").Index(i)
+		failed.Add(at, c)
+		if seen.Has(c) {
+			at.Invalid(c, "bindingFailureConditions must not overlap with bindingConditions")
+		}
+	}
+	if len(conditions) == 0 && len(failures) > 0 {
+		at.Child("bindingConditions").Invalid(conditions, "bindingConditions are required to use bindingFailureConditions")
+	}
+	if len(failures) == 0 && len(conditions) > 0 {
+		at.Child("bindingFailureConditions").Invalid(failures, "bindingFailureConditions are required to use bindingConditions")
+	}
+}
+
+// poolName requires one or more DNS subdomains, separated by slashes.
+func poolName(at *validation.Path, name string) {
+	if !validation.Required(at, name) {
+		return
+	}
+	if len(name) > resourcev1.PoolNameMaxLength {
+		at.TooLong(resourcev1.PoolNameMaxLength)
+	}
+	for _, part := range strings.Split(name, "/") {
+		validation.Format(at, part, validation.DNSSubdomain)
+	}
+}

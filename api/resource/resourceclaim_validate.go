@@ -1,0 +1,317 @@
+package resource
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/miniapiserver/miniapiserver/api/core/pod"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// claimedDevices has the parameters of the validation of one claim.
+type claimedDevices struct {
+	// requests has the names of requests, and "request/subrequest" for each of
+	// their alternatives.
+	requests map[string]bool
+	// stored: expressions are unchanged and need no compiling.
+	stored bool
+}
+
+func newClaimedDevices(d *resourcev1.DeviceClaim, stored bool) *claimedDevices {
+	c := &claimedDevices{requests: map[string]bool{}, stored: stored}
+	for i := range d.Requests {
+		r := &d.Requests[i]
+		c.requests[r.Name] = true
+		for j := range r.FirstAvailable {
+			c.requests[r.Name+"/"+r.FirstAvailable[j].Name] = true
+		}
+	}
+	return c
+}
+
+func resourceClaimRules(at *validation.Path, c *resourcev1.ResourceClaim) {
+	deviceClaimRules(at.Child("spec").Child("devices"), &c.Spec.Devices, false)
+}
+
+func resourceClaimChanges(at *validation.Path, is, was *resourcev1.ResourceClaim) {
+	resourceClaimRules(at, is)
+	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
+	deviceClaimRules(at.Child("spec").Child("devices"), &is.Spec.Devices, true)
+}
+
+func resourceClaimTemplateRules(at *validation.Path, t *resourcev1.ResourceClaimTemplate) {
+	pod.TemplateMetadataRules(at.Child("spec").Child("metadata"), &t.Spec.ObjectMeta)
+	deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices, false)
+}
+
+func resourceClaimTemplateChanges(at *validation.Path, is, was *resourcev1.ResourceClaimTemplate) {
+	resourceClaimTemplateRules(at, is)
+	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
+}
+
+// EachUpTo applies rules to each element of a list, unless the list is longer than limit.
+func EachUpTo[T any](at *validation.Path, list []T, limit int, rules func(at *validation.Path, value *T)) bool {
+	if len(list) > limit {
+		at.TooMany(len(list), limit)
+		return false
+	}
+	validation.Each(at, list, rules)
+	return true
+}
+
+// eachDistinct is like EachUpTo and requires that the keys of the elements are unique.
+func eachDistinct[T any, K comparable](at *validation.Path, list []T, limit int, key func(*T) K, rules func(at *validation.Path, value *T)) {
+	if !EachUpTo(at, list, limit, rules) {
+		return
+	}
+	var seen validation.Unique[K]
+	for i := range list {
+		seen.Add(at.Index(i), key(&list[i]))
+	}
+}
+
+func stringKey(s *string) string { return *s }
+
+func deviceClaimRules(at *validation.Path, d *resourcev1.DeviceClaim, stored bool) {
+	c := newClaimedDevices(d, stored)
+	eachDistinct(at.Child("requests"), d.Requests, resourcev1.DeviceRequestsMaxSize,
+		func(r *resourcev1.DeviceRequest) string { return r.Name }, c.requestRules)
+	EachUpTo(at.Child("constraints"), d.Constraints, resourcev1.DeviceConstraintsMaxSize, c.constraintRules)
+	EachUpTo(at.Child("config"), d.Config, resourcev1.DeviceConfigMaxSize, func(at *validation.Path, config *resourcev1.DeviceClaimConfiguration) {
+		c.requestRefs(at.Child("requests"), config.Requests)
+		deviceConfigRules(at, &config.DeviceConfiguration, stored)
+	})
+}
+
+func (c *claimedDevices) requestRules(at *validation.Path, r *resourcev1.DeviceRequest) {
+	validation.Format(at.Child("name"), r.Name, validation.DNSLabel)
+	const one = "exactly one of `exactly` or `firstAvailable` is required"
+	switch {
+	case r.Exactly == nil && len(r.FirstAvailable) == 0:
+		at.Required(one)
+	case r.Exactly != nil && len(r.FirstAvailable) > 0:
+		at.Invalid(nil, one+", but multiple fields are set")
+	case r.Exactly != nil:
+		at, e := at.Child("exactly"), r.Exactly
+		c.deviceRules(at, e.DeviceClassName, e.Selectors, e.AllocationMode, e.Count, e.Tolerations)
+	default:
+		eachDistinct(at.Child("firstAvailable"), r.FirstAvailable, resourcev1.FirstAvailableDeviceRequestMaxSize,
+			func(s *resourcev1.DeviceSubRequest) string { return s.Name },
+			func(at *validation.Path, s *resourcev1.DeviceSubRequest) {
+				validation.Format(at.Child("name"), s.Name, validation.DNSLabel)
+				c.deviceRules(at, s.DeviceClassName, s.Selectors, s.AllocationMode, s.Count, s.Tolerations)
+			})
+	}
+}
+
+// deviceRules validates the selection and the number of requested devices.
+func (c *claimedDevices) deviceRules(at *validation.Path, class string, selectors []resourcev1.DeviceSelector,
+	mode resourcev1.DeviceAllocationMode, count int64, tolerations []resourcev1.DeviceToleration,
+) {
+	validation.RequiredFormat(at.Child("deviceClassName"), class, validation.DNSSubdomain)
+	deviceSelectorRules(at.Child("selectors"), selectors, c.stored)
+	switch mode {
+	case resourcev1.DeviceAllocationModeAll:
+		if count != 0 {
+			at.Child("count").Invalid(count, fmt.Sprintf("must not be specified when allocationMode is '%s'", mode))
+		}
+	case resourcev1.DeviceAllocationModeExactCount:
+		if count <= 0 {
+			at.Child("count").Invalid(count, "must be greater than zero")
+		}
+	default:
+		validation.OneOf(at.Child("allocationMode"), mode, resourcev1.DeviceAllocationModeAll, resourcev1.DeviceAllocationModeExactCount)
+	}
+	validation.Each(at.Child("tolerations"), tolerations, deviceTolerationRules)
+}
+
+func deviceSelectorRules(at *validation.Path, list []resourcev1.DeviceSelector, stored bool) {
+	EachUpTo(at, list, resourcev1.DeviceSelectorsMaxSize, func(at *validation.Path, s *resourcev1.DeviceSelector) {
+		if s.CEL == nil {
+			at.Child("cel").Required("")
+			return
+		}
+		expression := at.Child("cel").Child("expression")
+		switch {
+		case stored:
+		case len(s.CEL.Expression) > resourcev1.CELSelectorExpressionMaxLength:
+			expression.TooLong(resourcev1.CELSelectorExpressionMaxLength)
+		default:
+			deviceExpressionRules(expression, s.CEL.Expression)
+		}
+	})
+}
+
+func (c *claimedDevices) constraintRules(at *validation.Path, k *resourcev1.DeviceConstraint) {
+	c.requestRefs(at.Child("requests"), k.Requests)
+	switch {
+	case k.MatchAttribute != nil:
+		fullAttributeName(at.Child("matchAttribute"), *k.MatchAttribute)
+	case k.DistinctAttribute != nil:
+		fullAttributeName(at.Child("distinctAttribute"), *k.DistinctAttribute)
+	default:
+		at.Required(`exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`)
+	}
+}
+
+func (c *claimedDevices) requestRefs(at *validation.Path, names []string) {
+	eachDistinct(at, names, resourcev1.DeviceRequestsMaxSize, stringKey, func(at *validation.Path, name *string) { c.requestRef(at, *name) })
+}
+
+func (c *claimedDevices) requestRef(at *validation.Path, name string) {
+	const unknown = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+	parts := strings.Split(name, "/")
+	if len(parts) > 2 {
+		at.Invalid(name, unknown)
+		return
+	}
+	for _, part := range parts {
+		validation.Format(at, part, validation.DNSLabel)
+	}
+	if !c.requests[name] {
+		at.Invalid(name, unknown)
+	}
+}
+
+func deviceConfigRules(at *validation.Path, config *resourcev1.DeviceConfiguration, stored bool) {
+	if config.Opaque == nil {
+		at.Child("opaque").Required("")
+		return
+	}
+	validation.DriverName(at.Child("opaque").Child("driver"), config.Opaque.Driver)
+	rawObjectRules(at.Child("opaque").Child("parameters"), config.Opaque.Parameters, stored, resourcev1.OpaqueParametersMaxLength)
+}
+
+// rawObjectRules requires a JSON object of any content.
+func rawObjectRules(at *validation.Path, raw runtime.RawExtension, stored bool, limit int) {
+	var value any
+	switch {
+	case len(raw.Raw) == 0:
+		at.Required("")
+		return
+	case !stored && len(raw.Raw) > limit:
+		at.TooLong(limit)
+		return
+	}
+	if err := json.Unmarshal(raw.Raw, &value); err != nil {
+		at.Invalid("<value omitted>", fmt.Sprintf("error parsing data as JSON: %v", err))
+		return
+	}
+	switch value.(type) {
+	case nil:
+		at.Required("")
+	case map[string]any:
+	default:
+		at.Invalid("<value omitted>", "must be a valid JSON object")
+	}
+}
+
+func deviceTolerationRules(at *validation.Path, t *resourcev1.DeviceToleration) {
+	validation.OptionalFormat(at.Child("key"), t.Key, validation.QualifiedName)
+	switch t.Operator {
+	case resourcev1.DeviceTolerationOpExists:
+		if t.Value != "" {
+			at.Child("value").Invalid(t.Value, "must be empty for operator `Exists`")
+		}
+	case resourcev1.DeviceTolerationOpEqual:
+		validation.Format(at.Child("value"), t.Value, validation.LabelValue)
+	default:
+		validation.Enum(at.Child("operator"), t.Operator, resourcev1.DeviceTolerationOpEqual, resourcev1.DeviceTolerationOpExists)
+	}
+	if t.Effect != "" {
+		deviceEffect(at.Child("effect"), t.Effect)
+	}
+}
+
+func deviceEffect(at *validation.Path, e resourcev1.DeviceTaintEffect) {
+	validation.Enum(at, e, resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNone)
+}
+
+// attributeName requires an identifier, optionally with a domain.
+func attributeName(at *validation.Path, name string) {
+	domain, id, ok := strings.Cut(name, "/")
+	switch {
+	case !ok:
+		deviceIdentifier(at, name)
+		return
+	case strings.Contains(id, "/"):
+		return
+	case domain == "":
+		at.Invalid("", "the domain must not be empty")
+	default:
+		validation.DriverName(at, domain)
+	}
+	if id == "" {
+		at.Invalid("", "the name must not be empty")
+		return
+	}
+	deviceIdentifier(at, id)
+}
+
+func fullAttributeName(at *validation.Path, name resourcev1.FullyQualifiedName) {
+	attributeName(at, string(name))
+	if !strings.Contains(string(name), "/") {
+		at.Invalid(name, "a fully qualified name must be a domain and a name separated by a slash")
+	}
+}
+
+func deviceIdentifier(at *validation.Path, id string) {
+	if len(id) > resourcev1.DeviceMaxIDLength {
+		at.TooLong(resourcev1.DeviceMaxIDLength)
+	}
+	validation.Format(at, id, utilvalidation.IsCIdentifier)
+}
+
+func deviceClassRules(at *validation.Path, c *resourcev1.DeviceClass) {
+	deviceClassChanges(at, c, &resourcev1.DeviceClass{})
+}
+
+// deviceClassChanges does not compile unchanged selectors again.
+func deviceClassChanges(at *validation.Path, is, was *resourcev1.DeviceClass) {
+	at = at.Child("spec")
+	deviceSelectorRules(at.Child("selectors"), is.Spec.Selectors, equality.Semantic.DeepEqual(is.Spec.Selectors, was.Spec.Selectors))
+	stored := equality.Semantic.DeepEqual(is.Spec.Config, was.Spec.Config)
+	EachUpTo(at.Child("config"), is.Spec.Config, resourcev1.DeviceConfigMaxSize, func(at *validation.Path, c *resourcev1.DeviceClassConfiguration) {
+		deviceConfigRules(at, &c.DeviceConfiguration, stored)
+	})
+	if name := is.Spec.ExtendedResourceName; name != nil && !validation.IsExtendedResource(corev1.ResourceName(*name)) {
+		at.Child("extendedResourceName").Invalid(*name, "must be a valid extended resource name")
+	}
+}
+
+func defaultDeviceClaim(d *resourcev1.DeviceClaim) {
+	if len(d.Requests) == 0 && d.Requests != nil {
+		d.Requests = nil
+	}
+	for i := range d.Requests {
+		r := &d.Requests[i]
+		if e := r.Exactly; e != nil {
+			defaultDeviceRequest(&e.AllocationMode, &e.Count, e.Tolerations)
+		}
+		for j := range r.FirstAvailable {
+			s := &r.FirstAvailable[j]
+			defaultDeviceRequest(&s.AllocationMode, &s.Count, s.Tolerations)
+		}
+	}
+}
+
+func defaultDeviceRequest(mode *resourcev1.DeviceAllocationMode, count *int64, tolerations []resourcev1.DeviceToleration) {
+	if *mode == "" {
+		*mode = resourcev1.DeviceAllocationModeExactCount
+	}
+	if *mode == resourcev1.DeviceAllocationModeExactCount && *count == 0 {
+		*count = 1
+	}
+	for i := range tolerations {
+		if tolerations[i].Operator == "" {
+			tolerations[i].Operator = resourcev1.DeviceTolerationOpEqual
+		}
+	}
+}

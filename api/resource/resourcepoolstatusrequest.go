@@ -1,0 +1,219 @@
+package resource
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1alpha3 "k8s.io/api/resource/v1alpha3"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// ResourcePoolStatusRequest describes the kind ResourcePoolStatusRequest, which requests the
+// numbers of available and allocated devices of a driver. A controller writes them to the
+// status once.
+func ResourcePoolStatusRequest() *api.Resource {
+	return api.NewResource(api.Kind[*resourcev1alpha3.ResourcePoolStatusRequest]{
+		Names:    api.Names{Name: "resourcepoolstatusrequests", Singular: "resourcepoolstatusrequest", Kind: "ResourcePoolStatusRequest"},
+		Versions: api.Preview[resourcev1alpha3.ResourcePoolStatusRequest](resourcev1alpha3.SchemeGroupVersion, ""),
+		Default: func(obj *resourcev1alpha3.ResourcePoolStatusRequest) {
+			api.SetDefault(&obj.Spec.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitDefault)
+		},
+		Storage: api.Storage{Prefix: "resourcepoolstatusrequests"},
+		Create:  api.CreateStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{ValidateOnCreate: validation.Rules(poolStatusRequestRules)},
+		Update:  api.UpdateStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(poolStatusRequestChanges)},
+		Status:  api.StatusStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*resourcev1alpha3.ResourcePoolStatusRequest], ValidateUpdate: validation.Changes(poolStatusChanges)},
+		Delete:  api.DeleteStrategy[*resourcev1alpha3.ResourcePoolStatusRequest]{ReturnDeletedObject: true},
+		Fields:  api.Fields[*resourcev1alpha3.ResourcePoolStatusRequest]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:   api.Table[*resourcev1alpha3.ResourcePoolStatusRequest]{Columns: resourcePoolStatusRequestColumns, Cells: resourcePoolStatusRequestCells},
+	})
+}
+
+func resourcePoolStatusRequestColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Driver", "The driver to query pools for."),
+		table.TextColumn("Total", "Total number of devices across all pools."),
+		table.TextColumn("Available", "Number of available devices across all pools."),
+		table.TextColumn("Allocated", "Number of allocated devices across all pools."),
+		table.TextColumn("Unavailable", "Number of unavailable devices across all pools."),
+		table.TextColumn("Errors", "Number of pools with validation errors."),
+		table.NumberColumn("Pools", "Total number of matching pools."),
+		table.TextColumn("Status", "Processing status."),
+		table.TextColumn("Completed", "Time since the observation completed."),
+	}
+}
+
+func resourcePoolStatusRequestCells(r *resourcev1alpha3.ResourcePoolStatusRequest) []any {
+	counts := poolCounts(r.Status)
+	state, completed, pools := "Pending", any(table.CellNone), int32(0)
+	if s := r.Status; s != nil {
+		pools = table.ValueOrZero(s.PoolCount)
+		if c := terminalCondition(s.Conditions); c != nil {
+			state = c.Type
+			if c.Type == resourcev1alpha3.ResourcePoolStatusRequestConditionComplete {
+				completed = table.Elapsed{Since: c.LastTransitionTime.Time}
+				if shown := len(s.Pools); int(pools) > shown {
+					state = fmt.Sprintf("Complete (%d/%d pools)", shown, pools)
+				}
+			}
+		}
+	}
+	return []any{r.Name, r.Spec.Driver, counts[0], counts[1], counts[2], counts[3], counts[4], int64(pools), state, completed}
+}
+
+// terminalCondition returns the condition that completes a request; nil if none is true.
+func terminalCondition(conditions []metav1.Condition) *metav1.Condition {
+	for i := range conditions {
+		if c := &conditions[i]; c.Status == metav1.ConditionTrue && validation.IsOneOf(c.Type,
+			resourcev1alpha3.ResourcePoolStatusRequestConditionComplete, resourcev1alpha3.ResourcePoolStatusRequestConditionFailed) {
+			return c
+		}
+	}
+	return nil
+}
+
+// poolCounts returns the sums of the devices of all pools, in the order of the columns.
+// All cells are "-" before the status is set and for a failed request.
+func poolCounts(s *resourcev1alpha3.ResourcePoolStatusRequestStatus) (cells [5]string) {
+	for i := range cells {
+		cells[i] = "-"
+	}
+	if s == nil {
+		return cells
+	}
+	if c := terminalCondition(s.Conditions); c != nil && c.Type == resourcev1alpha3.ResourcePoolStatusRequestConditionFailed {
+		return cells
+	}
+	var sums [5]int32
+	for _, p := range s.Pools {
+		for i, n := range []*int32{p.TotalDevices, p.AvailableDevices, p.AllocatedDevices, p.UnavailableDevices} {
+			sums[i] += table.ValueOrZero(n)
+		}
+		if p.ValidationError != nil {
+			sums[4]++
+		}
+	}
+	for i, sum := range sums {
+		cells[i] = strconv.Itoa(int(sum))
+	}
+	return cells
+}
+
+// Limits of the status.
+const (
+	maxPools           = 1000
+	maxPoolConditions  = 10
+	maxPoolErrorLength = 256
+)
+
+func poolStatusRequestRules(at *validation.Path, r *resourcev1alpha3.ResourcePoolStatusRequest) {
+	spec, s := at.Child("spec"), &r.Spec
+	validation.RequiredFormat(spec.Child("driver"), s.Driver, content.IsDNS1123SubdomainCaseless)
+	validation.IfPresent(spec.Child("poolName"), s.PoolName, func(at *validation.Path, name *string) { segmentedPoolName(at, *name) })
+	if s.Limit == nil {
+		spec.Child("limit").Required("")
+		return
+	}
+	validation.Maximum(spec.Child("limit"), *s.Limit, resourcev1alpha3.ResourcePoolStatusRequestLimitMax)
+	validation.Minimum(spec.Child("limit"), *s.Limit, 1)
+}
+
+// segmentedPoolName is poolName with the messages of the declared format.
+func segmentedPoolName(at *validation.Path, name string) {
+	if len(name) > resourcev1.PoolNameMaxLength {
+		at.TooLong(resourcev1.PoolNameMaxLength)
+	}
+	for i, part := range strings.Split(name, "/") {
+		if part == "" {
+			at.Invalid(name, fmt.Sprintf("segment %d: must not be empty", i))
+			continue
+		}
+		for _, fault := range content.IsDNS1123Subdomain(part) {
+			at.Invalid(part, fmt.Sprintf("segment %d: %s", i, fault))
+		}
+	}
+}
+
+func poolStatusRequestChanges(at *validation.Path, is, was *resourcev1alpha3.ResourcePoolStatusRequest) {
+	validation.DeclarativeImmutable(at.Child("spec"), is.Spec, was.Spec)
+}
+
+// poolStatusChanges validates a status, which is immutable once it is set.
+func poolStatusChanges(at *validation.Path, is, was *resourcev1alpha3.ResourcePoolStatusRequest) {
+	status := at.Child("status")
+	if equality.Semantic.DeepEqual(is.Status, was.Status) {
+		return
+	}
+	if was.Status != nil {
+		status.Invalid(is.Status, apivalidation.FieldImmutableErrorMsg)
+	}
+	if is.Status == nil {
+		return
+	}
+	old := resourcev1alpha3.ResourcePoolStatusRequestStatus{}
+	if was.Status == nil {
+		validation.ConditionRules(status.Child("conditions"), is.Status.Conditions)
+	} else {
+		old = *was.Status
+	}
+	poolStatusRules(status, is.Status, &old)
+}
+
+// poolStatusRules validates the changed fields of a status.
+func poolStatusRules(at *validation.Path, is, was *resourcev1alpha3.ResourcePoolStatusRequestStatus) {
+	if is.PoolCount == nil {
+		at.Child("poolCount").Required("")
+	} else {
+		validation.Minimum(at.Child("poolCount"), *is.PoolCount, 0)
+	}
+	if !equality.Semantic.DeepEqual(is.Pools, was.Pools) {
+		EachUpTo(at.Child("pools"), is.Pools, maxPools, poolStatusEntryRules)
+	}
+	if equality.Semantic.DeepEqual(is.Conditions, was.Conditions) {
+		return
+	}
+	conditions := at.Child("conditions")
+	if n := len(is.Conditions); n > maxPoolConditions {
+		conditions.TooMany(n, maxPoolConditions)
+		return
+	}
+	validation.UniqueKeys(conditions, is.Conditions, func(c *metav1.Condition) string { return c.Type })
+}
+
+func poolStatusEntryRules(at *validation.Path, p *resourcev1alpha3.PoolStatus) {
+	validation.RequiredFormat(at.Child("driver"), p.Driver, content.IsDNS1123SubdomainCaseless)
+	if name := at.Child("poolName"); validation.Required(name, p.PoolName) {
+		segmentedPoolName(name, p.PoolName)
+	}
+	if generation := at.Child("generation"); validation.Required(generation, p.Generation) {
+		validation.Minimum(generation, p.Generation, 0)
+	}
+	for _, n := range []struct {
+		name  string
+		value *int32
+		low   int32
+	}{
+		{"resourceSliceCount", p.ResourceSliceCount, 1},
+		{"totalDevices", p.TotalDevices, 0},
+		{"allocatedDevices", p.AllocatedDevices, 0},
+		{"availableDevices", p.AvailableDevices, 0},
+		{"unavailableDevices", p.UnavailableDevices, 0},
+	} {
+		if n.value != nil {
+			validation.Minimum(at.Child(n.name), *n.value, n.low)
+		}
+	}
+	validation.IfPresent(at.Child("nodeName"), p.NodeName, func(at *validation.Path, name *string) { validation.Format(at, *name, validation.DNSSubdomain) })
+	if e := p.ValidationError; e != nil && len(*e) > maxPoolErrorLength {
+		at.Child("validationError").TooLong(maxPoolErrorLength)
+	}
+}

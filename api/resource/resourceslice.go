@@ -1,0 +1,112 @@
+package resource
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	resourcev1beta1 "k8s.io/api/resource/v1beta1"
+	resourcev1beta2 "k8s.io/api/resource/v1beta2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// ResourceSlice describes the kind ResourceSlice, in which a driver publishes devices.
+func ResourceSlice(now func() time.Time) *api.Resource {
+	versions := api.WithFieldLabels(api.Served(resourcev1.SchemeGroupVersion), api.NameLabel,
+		resourcev1.ResourceSliceSelectorNodeName, resourcev1.ResourceSliceSelectorDriver)
+	versions = api.WithOlderVersions(versions,
+		api.SameFields[resourcev1.ResourceSlice, resourcev1beta2.ResourceSlice](resourcev1beta2.SchemeGroupVersion),
+		sliceV1beta1())
+	for i := range versions {
+		versions[i].FieldLabelError = "field label not supported for " + versions[i].WithKind("ResourceSlice").String() + ": %s"
+	}
+	return api.NewResource(api.Kind[*resourcev1.ResourceSlice]{
+		Names:    api.Names{Name: "resourceslices", Singular: "resourceslice", Kind: "ResourceSlice"},
+		Versions: versions,
+		Storage:  api.Storage{Prefix: "resourceslices"},
+		Create: api.CreateStrategy[*resourcev1.ResourceSlice]{
+			PrepareForCreate: func(obj *resourcev1.ResourceSlice) { setTaintTimes(obj, now()) },
+			ValidateOnCreate: validation.Rules(resourceSliceRules),
+			WarningsOnCreate: driverNameWarning,
+		},
+		Update: api.UpdateStrategy[*resourcev1.ResourceSlice]{
+			PrepareForUpdate: func(obj, _ *resourcev1.ResourceSlice) { setTaintTimes(obj, now()) },
+			ValidateUpdate:   validation.Changes(resourceSliceChanges),
+			WarningsOnUpdate: api.OnAnyUpdate(driverNameWarning),
+			HasGeneration:    true,
+		},
+		Delete: api.DeleteStrategy[*resourcev1.ResourceSlice]{ReturnDeletedObject: true},
+		Fields: api.Fields[*resourcev1.ResourceSlice]{
+			Selectable: func(s *resourcev1.ResourceSlice) map[string]string {
+				node := ""
+				if s.Spec.NodeName != nil {
+					node = *s.Spec.NodeName
+				}
+				return map[string]string{
+					resourcev1.ResourceSliceSelectorNodeName: node,
+					resourcev1.ResourceSliceSelectorDriver:   s.Spec.Driver,
+				}
+			},
+		},
+		Table: api.Table[*resourcev1.ResourceSlice]{Columns: resourceSliceColumns, Cells: resourceSliceCells},
+	})
+}
+
+func driverNameWarning(obj *resourcev1.ResourceSlice) []string {
+	driver := obj.Spec.Driver
+	if driver == strings.ToLower(driver) {
+		return nil
+	}
+	return []string{fmt.Sprintf("spec.driver: driver names should be lowercase; %q contains uppercase characters", driver)}
+}
+
+func resourceSliceColumns() []metav1.TableColumnDefinition {
+	spec := resourcev1.ResourceSliceSpec{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Node", table.Doc(spec, "nodeName")),
+		table.TextColumn("Driver", table.Doc(spec, "driver")),
+		table.TextColumn("Pool", table.Doc(resourcev1.ResourcePool{}, "name")),
+		table.AgeColumn(),
+	}
+}
+
+func resourceSliceCells(s *resourcev1.ResourceSlice) []any {
+	return []any{s.Name, table.ValueOrZero(s.Spec.NodeName), s.Spec.Driver, s.Spec.Pool.Name, table.Age(s)}
+}
+
+// sliceV1beta1 converts v1beta1, which has the fields of a device in "basic", and no
+// pointers for nodeName and allNodes.
+func sliceV1beta1() api.Version {
+	return api.ConvertedVersion(resourcev1beta1.SchemeGroupVersion,
+		func(hub *resourcev1.ResourceSlice, old *resourcev1beta1.ResourceSlice) {
+			if old.Spec.NodeName != "" {
+				hub.Spec.NodeName = &old.Spec.NodeName
+			}
+			if old.Spec.AllNodes {
+				hub.Spec.AllNodes = &old.Spec.AllNodes
+			}
+			for i := range old.Spec.Devices {
+				if basic := old.Spec.Devices[i].Basic; basic != nil {
+					api.CopyFields(&hub.Spec.Devices[i], basic)
+				}
+			}
+		},
+		func(old *resourcev1beta1.ResourceSlice, hub *resourcev1.ResourceSlice) {
+			if hub.Spec.NodeName != nil {
+				old.Spec.NodeName = *hub.Spec.NodeName
+			}
+			if hub.Spec.AllNodes != nil {
+				old.Spec.AllNodes = *hub.Spec.AllNodes
+			}
+			for i := range hub.Spec.Devices {
+				old.Spec.Devices[i].Basic = &resourcev1beta1.BasicDevice{}
+				api.CopyFields(old.Spec.Devices[i].Basic, &hub.Spec.Devices[i])
+			}
+		})
+}

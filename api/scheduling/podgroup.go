@@ -1,0 +1,251 @@
+package scheduling
+
+import (
+	"math"
+
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/resource"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// PodGroup is some pods that are scheduled together.
+func PodGroup(gates features.Gates) *api.Resource {
+	rules := workloadRules{gates}
+	return api.NewResource(api.Kind[*schedulingv1alpha2.PodGroup]{
+		Names:    api.Names{Name: "podgroups", Singular: "podgroup", Kind: "PodGroup", Namespaced: true},
+		Versions: api.Preview[schedulingv1alpha2.PodGroup](schedulingv1alpha2.SchemeGroupVersion, features.GenericWorkload),
+		Default: func(obj *schedulingv1alpha2.PodGroup) {
+			api.SetDefault(&obj.Spec.DisruptionMode, schedulingv1alpha2.DisruptionModePod)
+		},
+		Storage: api.Storage{Prefix: "podgroups"},
+		Create: api.CreateStrategy[*schedulingv1alpha2.PodGroup]{
+			PrepareForCreate: func(obj *schedulingv1alpha2.PodGroup) {
+				dropGroupFields(gates, optionalOfGroup(&obj.Spec), optionalOfGroup(&schedulingv1alpha2.PodGroupSpec{}))
+			},
+			ValidateOnCreate: validation.Rules(rules.podGroup),
+		},
+		Update: api.UpdateStrategy[*schedulingv1alpha2.PodGroup]{
+			PrepareForUpdate: func(obj, old *schedulingv1alpha2.PodGroup) {
+				dropGroupFields(gates, optionalOfGroup(&obj.Spec), optionalOfGroup(&old.Spec))
+			},
+			ValidateUpdate: validation.Changes(rules.podGroupChanges),
+		},
+		Status: api.StatusStrategy[*schedulingv1alpha2.PodGroup]{
+			Served: true,
+			PrepareForUpdate: func(obj, old *schedulingv1alpha2.PodGroup) {
+				api.KeepMetadataOf(obj, old)
+				if !gates.Enabled(features.DRAWorkloadResourceClaims) && len(old.Spec.ResourceClaims) == 0 {
+					obj.Status.ResourceClaimStatuses = nil
+				}
+			},
+			ValidateUpdate: validation.Changes(podGroupStatusChanges),
+		},
+		Fields: api.Fields[*schedulingv1alpha2.PodGroup]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:  api.Table[*schedulingv1alpha2.PodGroup]{Columns: podGroupColumns, Cells: podGroupCells},
+	})
+}
+
+func podGroupColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Policy", table.Doc(schedulingv1alpha2.PodGroupSpec{}, "schedulingPolicy")),
+		table.TextColumn("Workload", "Name of the referenced Workload object"),
+		table.TextColumn("Status", "Status of the PodGroup"),
+		table.AgeColumn(),
+	}
+}
+
+func podGroupCells(g *schedulingv1alpha2.PodGroup) []any {
+	policy, of := "Basic", table.CellNone
+	if g.Spec.SchedulingPolicy.Gang != nil {
+		policy = "Gang"
+	}
+	if ref := g.Spec.PodGroupTemplateRef; ref != nil && ref.Workload != nil {
+		of = ref.Workload.WorkloadName
+	}
+	return []any{g.Name, policy, of, podGroupState(g.Status.Conditions), table.Age(g)}
+}
+
+// podGroupState is whether the group was scheduled, unless it is to end.
+func podGroupState(conditions []metav1.Condition) string {
+	state, ending := "Pending", ""
+	for _, c := range conditions {
+		switch c.Type {
+		case schedulingv1alpha2.PodGroupScheduled:
+			state = "Unschedulable"
+			if c.Status == metav1.ConditionTrue {
+				state = "Scheduled"
+			}
+		case schedulingv1alpha2.DisruptionTarget:
+			ending = c.Reason
+		}
+	}
+	return table.TextOr(ending, state)
+}
+
+// maxGroupStatuses bounds the statuses of claims of a pod group.
+const maxGroupStatuses = schedulingv1alpha2.MaxPodGroupResourceClaims
+
+// workloadRules are those of workloads and pod groups, by the gates of their fields.
+type workloadRules struct {
+	gates features.Gates
+}
+
+func (r workloadRules) workload(at *validation.Path, w *schedulingv1alpha2.Workload) {
+	spec := at.Child("spec")
+	validation.IfPresent(spec.Child("controllerRef"), w.Spec.ControllerRef, func(at *validation.Path, ref *schedulingv1alpha2.TypedLocalObjectReference) {
+		validation.OptionalFormat(at.Child("apiGroup"), ref.APIGroup, validation.DNSSubdomain)
+		validation.RequiredFormat(at.Child("kind"), ref.Kind, validation.Segment)
+		validation.RequiredFormat(at.Child("name"), ref.Name, validation.Segment)
+	})
+	templates := spec.Child("podGroupTemplates")
+	switch n := len(w.Spec.PodGroupTemplates); {
+	case n == 0:
+		templates.Required("")
+	case n > schedulingv1alpha2.WorkloadMaxPodGroupTemplates:
+		templates.TooMany(n, schedulingv1alpha2.WorkloadMaxPodGroupTemplates)
+	default:
+		validation.UniqueKeys(templates, w.Spec.PodGroupTemplates, func(t *schedulingv1alpha2.PodGroupTemplate) string { return t.Name })
+		validation.Each(templates, w.Spec.PodGroupTemplates, r.template)
+	}
+}
+
+func (workloadRules) workloadChanges(at *validation.Path, is, was *schedulingv1alpha2.Workload) {
+	spec := at.Child("spec")
+	validation.DeclarativeImmutable(spec.Child("controllerRef"), is.Spec.ControllerRef, was.Spec.ControllerRef)
+	validation.DeclarativeImmutable(spec.Child("podGroupTemplates"), is.Spec.PodGroupTemplates, was.Spec.PodGroupTemplates)
+}
+
+func (r workloadRules) template(at *validation.Path, t *schedulingv1alpha2.PodGroupTemplate) {
+	validation.RequiredFormat(at.Child("name"), t.Name, validation.DNSLabel)
+	schedulingPolicyRules(at.Child("schedulingPolicy"), &t.SchedulingPolicy)
+	r.gatedFields(at, optionalOfTemplate(t))
+}
+
+func schedulingPolicyRules(at *validation.Path, p *schedulingv1alpha2.PodGroupSchedulingPolicy) {
+	validation.Union(at, validation.UnionMember{Name: "basic", Set: p.Basic != nil}, validation.UnionMember{Name: "gang", Set: p.Gang != nil})
+	if p.Gang != nil {
+		if count := at.Child("gang").Child("minCount"); validation.Required(count, p.Gang.MinCount) {
+			validation.Minimum(count, p.Gang.MinCount, 1)
+		}
+	}
+}
+
+// optional checks the fields that need a gate, in the order of the types.
+func (r workloadRules) gatedFields(at *validation.Path, f optionalGroupFields) {
+	if at := at.Child("schedulingConstraints"); *f.constraints != nil && r.requireGate(at, features.TopologyAwareWorkloadScheduling) {
+		resource.EachUpTo(at.Child("topology"), (*f.constraints).Topology, 1, func(at *validation.Path, c *schedulingv1alpha2.TopologyConstraint) {
+			validation.RequiredFormat(at.Child("key"), c.Key, validation.QualifiedName)
+		})
+	}
+	claimReferenceRules(at.Child("resourceClaims"), *f.claims)
+	if at := at.Child("disruptionMode"); *f.disruption != nil && r.requireGate(at, features.WorkloadAwarePreemption) {
+		validation.OneOf(at, **f.disruption, schedulingv1alpha2.DisruptionModePod, schedulingv1alpha2.DisruptionModePodGroup)
+	}
+	if at := at.Child("priorityClassName"); *f.class != "" && r.requireGate(at, features.WorkloadAwarePreemption) {
+		validation.Format(at, *f.class, validation.DNSSubdomain)
+	}
+	if at := at.Child("priority"); *f.priority != nil && r.requireGate(at, features.WorkloadAwarePreemption) {
+		validation.Maximum(at, **f.priority, maxUserPriority)
+		validation.Minimum(at, **f.priority, math.MinInt32)
+	}
+}
+
+// allowed refuses a field whose gate is off.
+func (r workloadRules) requireGate(at *validation.Path, gate string) bool {
+	if r.gates.Enabled(gate) {
+		return true
+	}
+	at.Forbidden("")
+	return false
+}
+
+func claimReferenceRules(at *validation.Path, claims []schedulingv1alpha2.PodGroupResourceClaim) {
+	if n := len(claims); n > schedulingv1alpha2.MaxPodGroupResourceClaims {
+		at.TooMany(n, schedulingv1alpha2.MaxPodGroupResourceClaims)
+		return
+	}
+	validation.UniqueKeys(at, claims, func(c *schedulingv1alpha2.PodGroupResourceClaim) string { return c.Name })
+	validation.Each(at, claims, func(at *validation.Path, c *schedulingv1alpha2.PodGroupResourceClaim) {
+		validation.Union(at, validation.UnionMember{Name: "resourceClaimName", Set: c.ResourceClaimName != nil}, validation.UnionMember{Name: "resourceClaimTemplateName", Set: c.ResourceClaimTemplateName != nil})
+		validation.RequiredFormat(at.Child("name"), c.Name, validation.DNSLabel)
+		validation.IfPresent(at.Child("resourceClaimName"), c.ResourceClaimName, subdomainAt)
+		validation.IfPresent(at.Child("resourceClaimTemplateName"), c.ResourceClaimTemplateName, subdomainAt)
+	})
+}
+
+// subdomainAt is for an optional name.
+func subdomainAt(at *validation.Path, name *string) {
+	validation.Format(at, *name, validation.DNSSubdomain)
+}
+
+func (r workloadRules) podGroup(at *validation.Path, g *schedulingv1alpha2.PodGroup) {
+	spec := at.Child("spec")
+	validation.IfPresent(spec.Child("podGroupTemplateRef"), g.Spec.PodGroupTemplateRef, func(at *validation.Path, ref *schedulingv1alpha2.PodGroupTemplateReference) {
+		validation.Union(at, validation.UnionMember{Name: "workload", Set: ref.Workload != nil})
+		validation.IfPresent(at.Child("workload"), ref.Workload, func(at *validation.Path, ref *schedulingv1alpha2.WorkloadPodGroupTemplateReference) {
+			validation.RequiredFormat(at.Child("workloadName"), ref.WorkloadName, validation.DNSSubdomain)
+			validation.RequiredFormat(at.Child("podGroupTemplateName"), ref.PodGroupTemplateName, validation.DNSLabel)
+		})
+	})
+	schedulingPolicyRules(spec.Child("schedulingPolicy"), &g.Spec.SchedulingPolicy)
+	r.gatedFields(spec, optionalOfGroup(&g.Spec))
+}
+
+// podGroupChanges: nothing of a group changes. A field whose gate is off is not even
+// to be named.
+func (r workloadRules) podGroupChanges(at *validation.Path, is, was *schedulingv1alpha2.PodGroup) {
+	at, a, b := at.Child("spec"), &is.Spec, &was.Spec
+	validation.DeclarativeImmutable(at.Child("podGroupTemplateRef"), a.PodGroupTemplateRef, b.PodGroupTemplateRef)
+	validation.DeclarativeImmutable(at.Child("schedulingPolicy"), a.SchedulingPolicy, b.SchedulingPolicy)
+	gatedImmutable(r, at.Child("schedulingConstraints"), features.TopologyAwareWorkloadScheduling, a.SchedulingConstraints, b.SchedulingConstraints)
+	validation.DeclarativeImmutable(at.Child("resourceClaims"), a.ResourceClaims, b.ResourceClaims)
+	gatedImmutable(r, at.Child("disruptionMode"), features.WorkloadAwarePreemption, a.DisruptionMode, b.DisruptionMode)
+	gatedImmutable(r, at.Child("priorityClassName"), features.WorkloadAwarePreemption, a.PriorityClassName, b.PriorityClassName)
+	gatedImmutable(r, at.Child("priority"), features.WorkloadAwarePreemption, a.Priority, b.Priority)
+}
+
+// gated refuses a change of a field: with its gate off a new value is forbidden, and
+// no value is no fault.
+func gatedImmutable[T any](r workloadRules, at *validation.Path, gate string, is, was T) {
+	var none T
+	switch {
+	case equality.Semantic.DeepEqual(is, was):
+	case r.gates.Enabled(gate):
+		validation.DeclarativeImmutable(at, is, was)
+	case !equality.Semantic.DeepEqual(is, none):
+		at.Forbidden("")
+	}
+}
+
+func podGroupStatusChanges(at *validation.Path, is, was *schedulingv1alpha2.PodGroup) {
+	status, s := at.Child("status"), &is.Status
+	validation.ConditionRules(status.Child("conditions"), s.Conditions)
+	claims := status.Child("resourceClaimStatuses")
+	names := map[string]bool{}
+	for _, c := range is.Spec.ResourceClaims {
+		names[c.Name] = true
+	}
+	validation.Each(claims, s.ResourceClaimStatuses, func(at *validation.Path, c *schedulingv1alpha2.PodGroupResourceClaimStatus) {
+		if !names[c.Name] {
+			at.Child("name").Invalid(c.Name, "must match the name of an entry in `spec.resourceClaims`")
+		}
+	})
+	if equality.Semantic.DeepEqual(s.ResourceClaimStatuses, was.Status.ResourceClaimStatuses) {
+		return
+	}
+	if n := len(s.ResourceClaimStatuses); n > maxGroupStatuses {
+		claims.TooMany(n, maxGroupStatuses)
+		return
+	}
+	validation.UniqueKeys(claims, s.ResourceClaimStatuses, func(c *schedulingv1alpha2.PodGroupResourceClaimStatus) string { return c.Name })
+	validation.Each(claims, s.ResourceClaimStatuses, func(at *validation.Path, c *schedulingv1alpha2.PodGroupResourceClaimStatus) {
+		validation.IfPresent(at.Child("resourceClaimName"), c.ResourceClaimName, subdomainAt)
+	})
+}

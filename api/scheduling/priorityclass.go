@@ -1,0 +1,119 @@
+package scheduling
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// PriorityClass is a name for a pod priority.
+func PriorityClass() *api.Resource {
+	return api.NewResource(api.Kind[*schedulingv1.PriorityClass]{
+		Names: api.Names{Name: "priorityclasses", Singular: "priorityclass", Kind: "PriorityClass", ShortNames: []string{"pc"}},
+		Versions: api.WithOlderVersions(api.Served(schedulingv1.SchemeGroupVersion),
+			api.SameFields[schedulingv1.PriorityClass, schedulingv1beta1.PriorityClass](schedulingv1beta1.SchemeGroupVersion)),
+		Default: defaultPriorityClass,
+		Storage: api.Storage{Prefix: "priorityclasses"},
+		Create:  api.CreateStrategy[*schedulingv1.PriorityClass]{ValidateOnCreate: validation.Rules(priorityClassRules)},
+		Update: api.UpdateStrategy[*schedulingv1.PriorityClass]{
+			ValidateUpdate: validation.Changes(priorityClassChanges),
+			// Nothing in it can be changed that would count.
+			HasGeneration:     true,
+			ChangesGeneration: api.NeverChanges[*schedulingv1.PriorityClass],
+		},
+		Delete: api.DeleteStrategy[*schedulingv1.PriorityClass]{Protected: refuseSystemClassDeletion},
+		Table:  api.Table[*schedulingv1.PriorityClass]{Columns: priorityClassColumns, Cells: priorityClassCells},
+	})
+}
+
+func defaultPriorityClass(obj *schedulingv1.PriorityClass) {
+	api.SetDefault(&obj.PreemptionPolicy, corev1.PreemptLowerPriority)
+}
+
+func refuseSystemClassDeletion(name string) error {
+	for _, c := range SystemPriorityClasses() {
+		if c.Name == name {
+			return errors.New("this is a system priority class and cannot be deleted")
+		}
+	}
+	return nil
+}
+
+// SystemPriorityClasses are for what a cluster itself needs, and are there from
+// the start.
+func SystemPriorityClasses() []*schedulingv1.PriorityClass {
+	class := func(name string, value int32, description string) *schedulingv1.PriorityClass {
+		c := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value, Description: description}
+		defaultPriorityClass(c)
+		return c
+	}
+	return []*schedulingv1.PriorityClass{
+		class("system-node-critical", 2*maxUserPriority+1000, "Used for system critical pods that must not be moved from their current node."),
+		class("system-cluster-critical", 2*maxUserPriority, "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."),
+	}
+}
+
+func priorityClassColumns() []metav1.TableColumnDefinition {
+	class := schedulingv1.PriorityClass{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.NumberColumn("Value", table.Doc(class, "value")),
+		table.BoolColumn("Global-Default", table.Doc(class, "globalDefault")),
+		table.AgeColumn(),
+		table.TextColumn("PreemptionPolicy", table.Doc(class, "preemptionPolicy")),
+	}
+}
+
+func priorityClassCells(c *schedulingv1.PriorityClass) []any {
+	return []any{c.Name, int64(c.Value), c.GlobalDefault, table.Age(c), string(table.ValueOrZero(c.PreemptionPolicy))}
+}
+
+const (
+	systemPriorityPrefix = "system-"
+	maxUserPriority      = 1000000000
+)
+
+func priorityClassRules(at *validation.Path, c *schedulingv1.PriorityClass) {
+	if strings.HasPrefix(c.Name, systemPriorityPrefix) {
+		if fault := systemPriorityFault(c); fault != "" {
+			at.Child("metadata").Child("name").Forbidden("priority class names with '" + systemPriorityPrefix +
+				"' prefix are reserved for system use only. error: " + fault)
+		}
+	} else if c.Value > maxUserPriority {
+		at.Child("value").Forbidden(fmt.Sprintf("maximum allowed value of a user defined priority is %v", maxUserPriority))
+	}
+	if c.PreemptionPolicy != nil {
+		validation.Enum(at.Child("preemptionPolicy"), *c.PreemptionPolicy, corev1.PreemptLowerPriority, corev1.PreemptNever)
+	}
+}
+
+// systemPriorityFault tells how a class differs from the one of the system's
+// own whose name it has.
+func systemPriorityFault(c *schedulingv1.PriorityClass) string {
+	values := map[string]int32{"system-cluster-critical": 2 * maxUserPriority, "system-node-critical": 2*maxUserPriority + 1000}
+	switch value, ok := values[c.Name]; {
+	case !ok:
+		return c.Name + " is not a known system priority class"
+	case c.Value != value:
+		return fmt.Sprintf("value of %v PriorityClass must be %v", c.Name, value)
+	case c.GlobalDefault:
+		return fmt.Sprintf("globalDefault of %v PriorityClass must be %v", c.Name, false)
+	}
+	return ""
+}
+
+func priorityClassChanges(at *validation.Path, is, was *schedulingv1.PriorityClass) {
+	if is.Value != was.Value {
+		at.Child("value").Forbidden("may not be changed in an update.")
+	}
+	validation.Immutable(at.Child("preemptionPolicy"), is.PreemptionPolicy, was.PreemptionPolicy)
+}

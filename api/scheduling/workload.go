@@ -1,0 +1,81 @@
+package scheduling
+
+import (
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// Workload is a plan for pods that are scheduled together: templates of pod groups.
+func Workload(gates features.Gates) *api.Resource {
+	rules := workloadRules{gates}
+	return api.NewResource(api.Kind[*schedulingv1alpha2.Workload]{
+		Names:    api.Names{Name: "workloads", Singular: "workload", Kind: "Workload", Namespaced: true},
+		Versions: api.Preview[schedulingv1alpha2.Workload](schedulingv1alpha2.SchemeGroupVersion, features.GenericWorkload),
+		Storage:  api.Storage{Prefix: "workloads"},
+		Create: api.CreateStrategy[*schedulingv1alpha2.Workload]{
+			PrepareForCreate: func(obj *schedulingv1alpha2.Workload) { dropFromTemplates(gates, obj, nil) },
+			ValidateOnCreate: validation.Rules(rules.workload),
+		},
+		Update: api.UpdateStrategy[*schedulingv1alpha2.Workload]{
+			PrepareForUpdate: func(obj, old *schedulingv1alpha2.Workload) {
+				dropFromTemplates(gates, obj, old)
+			},
+			ValidateUpdate: validation.Changes(rules.workloadChanges),
+		},
+		Table: api.NameAndAge[*schedulingv1alpha2.Workload](),
+	})
+}
+
+// dropFromTemplates drops what needs a feature gate that is off, unless the template
+// in the same place had it already.
+func dropFromTemplates(gates features.Gates, is, was *schedulingv1alpha2.Workload) {
+	for i := range is.Spec.PodGroupTemplates {
+		t, old := &is.Spec.PodGroupTemplates[i], &schedulingv1alpha2.PodGroupTemplate{}
+		if was != nil && i < len(was.Spec.PodGroupTemplates) {
+			old = &was.Spec.PodGroupTemplates[i]
+		}
+		dropGroupFields(gates, optionalOfTemplate(t), optionalOfTemplate(old))
+	}
+}
+
+// optionalGroupFields are the fields of a pod group, or of a template of one, that
+// need a feature gate.
+type optionalGroupFields struct {
+	constraints **schedulingv1alpha2.PodGroupSchedulingConstraints
+	claims      *[]schedulingv1alpha2.PodGroupResourceClaim
+	disruption  **schedulingv1alpha2.DisruptionMode
+	class       *string
+	priority    **int32
+}
+
+func optionalOfTemplate(t *schedulingv1alpha2.PodGroupTemplate) optionalGroupFields {
+	return optionalGroupFields{&t.SchedulingConstraints, &t.ResourceClaims, &t.DisruptionMode, &t.PriorityClassName, &t.Priority}
+}
+
+func optionalOfGroup(s *schedulingv1alpha2.PodGroupSpec) optionalGroupFields {
+	return optionalGroupFields{&s.SchedulingConstraints, &s.ResourceClaims, &s.DisruptionMode, &s.PriorityClassName, &s.Priority}
+}
+
+func dropGroupFields(gates features.Gates, is, was optionalGroupFields) {
+	if !gates.Enabled(features.TopologyAwareWorkloadScheduling) && *was.constraints == nil {
+		*is.constraints = nil
+	}
+	if !gates.Enabled(features.DRAWorkloadResourceClaims) && len(*was.claims) == 0 {
+		*is.claims = nil
+	}
+	if gates.Enabled(features.WorkloadAwarePreemption) {
+		return
+	}
+	if *was.disruption == nil {
+		*is.disruption = nil
+	}
+	if *was.class == "" {
+		*is.class = ""
+	}
+	if *was.priority == nil {
+		*is.priority = nil
+	}
+}

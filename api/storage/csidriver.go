@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"strings"
+
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// CSIDriver describes the kind CSIDriver, which declares the capabilities of a CSI driver.
+func CSIDriver() *api.Resource {
+	return api.NewResource(api.Kind[*storagev1.CSIDriver]{
+		Names:    api.Names{Name: "csidrivers", Singular: "csidriver", Kind: "CSIDriver"},
+		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSIDriver, storagev1beta1.CSIDriver](storagev1beta1.SchemeGroupVersion)),
+		Default:  defaultCSIDriver,
+		Storage:  api.Storage{Prefix: "csidrivers"},
+		Create:   api.CreateStrategy[*storagev1.CSIDriver]{ValidateOnCreate: validation.Rules(csiDriverRules)},
+		Update: api.UpdateStrategy[*storagev1.CSIDriver]{
+			RequireResourceVersion: true,
+			// Creates do not set the generation, but updates increase it.
+			PrepareForUpdate: func(is, was *storagev1.CSIDriver) {
+				if !equality.Semantic.DeepEqual(is.Spec, was.Spec) {
+					is.Generation = was.Generation + 1
+				}
+			},
+			ValidateUpdate: validation.Changes(csiDriverChanges),
+		},
+		Delete: api.DeleteStrategy[*storagev1.CSIDriver]{ReturnDeletedObject: true},
+		Table:  api.Table[*storagev1.CSIDriver]{Columns: csiDriverColumns, Cells: csiDriverCells},
+	})
+}
+
+func defaultCSIDriver(obj *storagev1.CSIDriver) {
+	s := &obj.Spec
+	api.SetDefault(&s.AttachRequired, true)
+	api.SetDefault(&s.PodInfoOnMount, false)
+	api.SetDefault(&s.StorageCapacity, false)
+	api.SetDefault(&s.FSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
+	api.SetDefault(&s.RequiresRepublish, false)
+	api.SetDefault(&s.SELinuxMount, false)
+	if len(s.VolumeLifecycleModes) == 0 {
+		s.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
+	}
+}
+
+func csiDriverColumns() []metav1.TableColumnDefinition {
+	spec := storagev1.CSIDriverSpec{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.BoolColumn("AttachRequired", table.Doc(spec, "attachRequired")),
+		table.BoolColumn("PodInfoOnMount", table.Doc(spec, "podInfoOnMount")),
+		table.BoolColumn("StorageCapacity", table.Doc(spec, "storageCapacity")),
+		table.TextColumn("TokenRequests", table.Doc(spec, "tokenRequests")),
+		table.BoolColumn("RequiresRepublish", table.Doc(spec, "requiresRepublish")),
+		table.TextColumn("Modes", table.Doc(spec, "volumeLifecycleModes")),
+		table.AgeColumn(),
+	}
+}
+
+func csiDriverCells(d *storagev1.CSIDriver) []any {
+	s := &d.Spec
+	audiences := make([]string, len(s.TokenRequests))
+	for i, r := range s.TokenRequests {
+		audiences[i] = r.Audience
+	}
+	tokens := strings.Join(audiences, ",")
+	if s.TokenRequests == nil {
+		tokens = table.CellUnset
+	}
+	modes := make([]string, len(s.VolumeLifecycleModes))
+	for i, m := range s.VolumeLifecycleModes {
+		modes[i] = string(m)
+	}
+	attach := s.AttachRequired == nil || *s.AttachRequired
+	return []any{
+		d.Name, attach, table.ValueOrZero(s.PodInfoOnMount), table.ValueOrZero(s.StorageCapacity), tokens, table.ValueOrZero(s.RequiresRepublish),
+		table.TextOr(strings.Join(modes, ","), table.CellNone), table.Age(d),
+	}
+}

@@ -1,0 +1,44 @@
+package storage
+
+import (
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// CSINode describes the kind CSINode, which has the data of CSI drivers for a node.
+func CSINode() *api.Resource {
+	return api.NewResource(api.Kind[*storagev1.CSINode]{
+		Names:    api.Names{Name: "csinodes", Singular: "csinode", Kind: "CSINode"},
+		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion), api.SameFields[storagev1.CSINode, storagev1beta1.CSINode](storagev1beta1.SchemeGroupVersion)),
+		Storage:  api.Storage{Prefix: "csinodes"},
+		Create: api.CreateStrategy[*storagev1.CSINode]{
+			// An empty list is stored as null, like in kube-apiserver.
+			PrepareForCreate: func(obj *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },
+			ValidateOnCreate: validation.Rules(csiNodeRules),
+		},
+		Update: api.UpdateStrategy[*storagev1.CSINode]{
+			RequireResourceVersion: true,
+			PrepareForUpdate:       func(obj, _ *storagev1.CSINode) { api.NoItems(&obj.Spec.Drivers) },
+			ValidateUpdate:         validation.Changes(csiNodeChanges),
+		},
+		Delete: api.DeleteStrategy[*storagev1.CSINode]{ReturnDeletedObject: true},
+		Table:  api.Table[*storagev1.CSINode]{Columns: csiNodeColumns, Cells: csiNodeCells},
+	})
+}
+
+func csiNodeColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.NumberColumn("Drivers", "Drivers indicates the number of CSI drivers registered on the node"),
+		table.AgeColumn(),
+	}
+}
+
+func csiNodeCells(n *storagev1.CSINode) []any {
+	return []any{n.Name, int64(len(n.Spec.Drivers)), table.Age(n)}
+}

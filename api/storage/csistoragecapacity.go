@@ -1,0 +1,28 @@
+package storage
+
+import (
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1alpha1 "k8s.io/api/storage/v1alpha1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// CSIStorageCapacity describes the kind CSIStorageCapacity, which publishes the capacity of
+// a storage class in a part of the cluster.
+func CSIStorageCapacity() *api.Resource {
+	return api.NewResource(api.Kind[*storagev1.CSIStorageCapacity]{
+		Names: api.Names{Name: "csistoragecapacities", Singular: "csistoragecapacity", Kind: "CSIStorageCapacity", Namespaced: true},
+		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
+			api.SameFields[storagev1.CSIStorageCapacity, storagev1beta1.CSIStorageCapacity](storagev1beta1.SchemeGroupVersion),
+			api.SameFields[storagev1.CSIStorageCapacity, storagev1alpha1.CSIStorageCapacity](storagev1alpha1.SchemeGroupVersion)),
+		Storage: api.Storage{Prefix: "csistoragecapacities"},
+		Create:  api.CreateStrategy[*storagev1.CSIStorageCapacity]{ValidateOnCreate: validation.Rules(csiStorageCapacityRules), WarningsOnCreate: capacityWarnings},
+		Update: api.UpdateStrategy[*storagev1.CSIStorageCapacity]{
+			RequireResourceVersion: true,
+			ValidateUpdate:         validation.Changes(csiStorageCapacityChanges),
+			WarningsOnUpdate:       api.OnAnyUpdate(capacityWarnings),
+		},
+	})
+}

@@ -1,0 +1,57 @@
+package storage
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// StorageClass describes the kind StorageClass, which configures the provisioning of
+// volumes.
+func StorageClass() *api.Resource {
+	return api.NewResource(api.Kind[*storagev1.StorageClass]{
+		Names: api.Names{Name: "storageclasses", Singular: "storageclass", Kind: "StorageClass", ShortNames: []string{"sc"}},
+		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
+			api.SameFields[storagev1.StorageClass, storagev1beta1.StorageClass](storagev1beta1.SchemeGroupVersion)),
+		Default: defaultStorageClass,
+		Storage: api.Storage{Prefix: "storageclasses"},
+		Create:  api.CreateStrategy[*storagev1.StorageClass]{ValidateOnCreate: validation.Rules(storageClassRules), WarningsOnCreate: storageClassWarnings},
+		Update:  api.UpdateStrategy[*storagev1.StorageClass]{ValidateUpdate: validation.Changes(storageClassChanges), WarningsOnUpdate: api.OnAnyUpdate(storageClassWarnings)},
+		Delete:  api.DeleteStrategy[*storagev1.StorageClass]{ReturnDeletedObject: true},
+		Table:   api.Table[*storagev1.StorageClass]{Columns: storageClassColumns, Cells: storageClassCells},
+	})
+}
+
+func defaultStorageClass(c *storagev1.StorageClass) {
+	api.SetDefault(&c.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
+	api.SetDefault(&c.VolumeBindingMode, storagev1.VolumeBindingImmediate)
+}
+
+func storageClassColumns() []metav1.TableColumnDefinition {
+	class := storagev1.StorageClass{}
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		table.TextColumn("Provisioner", table.Doc(class, "provisioner")),
+		table.TextColumn("ReclaimPolicy", table.Doc(class, "reclaimPolicy")),
+		table.TextColumn("VolumeBindingMode", table.Doc(class, "volumeBindingMode")),
+		table.TextColumn("AllowVolumeExpansion", table.Doc(class, "allowVolumeExpansion")),
+		table.AgeColumn(),
+	}
+}
+
+func storageClassCells(c *storagev1.StorageClass) []any {
+	name := table.NameCell(c, "storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+	reclaim, binding := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate
+	if c.ReclaimPolicy != nil {
+		reclaim = *c.ReclaimPolicy
+	}
+	if c.VolumeBindingMode != nil {
+		binding = *c.VolumeBindingMode
+	}
+	return []any{name, c.Provisioner, string(reclaim), string(binding), table.ValueOrZero(c.AllowVolumeExpansion), table.Age(c)}
+}

@@ -1,0 +1,110 @@
+package storage
+
+import (
+	"math"
+
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1alpha1 "k8s.io/api/storage/v1alpha1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/core"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// VolumeAttachment describes the kind VolumeAttachment, which requests attaching a volume to
+// a node.
+func VolumeAttachment() *api.Resource {
+	return api.NewResource(api.Kind[*storagev1.VolumeAttachment]{
+		Names: api.Names{Name: "volumeattachments", Singular: "volumeattachment", Kind: "VolumeAttachment"},
+		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
+			api.SameFields[storagev1.VolumeAttachment, storagev1beta1.VolumeAttachment](storagev1beta1.SchemeGroupVersion),
+			api.SameFields[storagev1.VolumeAttachment, storagev1alpha1.VolumeAttachment](storagev1alpha1.SchemeGroupVersion)),
+		Storage: api.Storage{Prefix: "volumeattachments"},
+		Create:  api.CreateStrategy[*storagev1.VolumeAttachment]{ValidateOnCreate: validation.Rules(volumeAttachmentRules)},
+		Update:  api.UpdateStrategy[*storagev1.VolumeAttachment]{RequireResourceVersion: true, ValidateUpdate: validation.Changes(volumeAttachmentChanges)},
+		Status:  api.StatusStrategy[*storagev1.VolumeAttachment]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagev1.VolumeAttachment], ValidateUpdate: validation.Changes(volumeAttachmentChanges)},
+		Delete:  api.DeleteStrategy[*storagev1.VolumeAttachment]{ReturnDeletedObject: true},
+		Fields:  api.Fields[*storagev1.VolumeAttachment]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:   api.Table[*storagev1.VolumeAttachment]{Columns: volumeAttachmentColumns, Cells: volumeAttachmentCells},
+	})
+}
+
+func volumeAttachmentColumns() []metav1.TableColumnDefinition {
+	spec := storagev1.VolumeAttachmentSpec{}
+	attacher := table.TextColumn("Attacher", table.Doc(spec, "attacher"))
+	attacher.Format = "name"
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(),
+		attacher,
+		table.TextColumn("PV", table.Doc(storagev1.VolumeAttachmentSource{}, "persistentVolumeName")),
+		table.TextColumn("Node", table.Doc(spec, "nodeName")),
+		table.BoolColumn("Attached", table.Doc(storagev1.VolumeAttachmentStatus{}, "attached")),
+		table.AgeColumn(),
+	}
+}
+
+func volumeAttachmentCells(a *storagev1.VolumeAttachment) []any {
+	return []any{
+		a.Name, a.Spec.Attacher, table.ValueOrZero(a.Spec.Source.PersistentVolumeName), a.Spec.NodeName, a.Status.Attached, table.Age(a),
+	}
+}
+
+func volumeAttachmentRules(at *validation.Path, a *storagev1.VolumeAttachment) {
+	spec := at.Child("spec")
+	validation.DriverName(spec.Child("attacher"), a.Spec.Attacher)
+	attachmentSourceRules(spec.Child("source"), &a.Spec.Source)
+	validation.Format(spec.Child("nodeName"), a.Spec.NodeName, validation.DNSSubdomain)
+	volumeAttachmentStatusRules(at.Child("status"), &a.Status)
+	if name := a.Spec.Source.PersistentVolumeName; name != nil {
+		validation.Format(at.Child("spec.source.persistentVolumeName"), *name, validation.DNSSubdomain)
+	}
+}
+
+func attachmentSourceRules(at *validation.Path, s *storagev1.VolumeAttachmentSource) {
+	const one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+	switch {
+	case s.InlineVolumeSpec == nil && s.PersistentVolumeName == nil:
+		at.Required(one)
+	case s.InlineVolumeSpec != nil && s.PersistentVolumeName != nil:
+		at.Forbidden(one)
+	case s.PersistentVolumeName != nil:
+		if *s.PersistentVolumeName == "" {
+			at.Child("persistentVolumeName").Required("must specify non empty persistentVolumeName")
+		}
+	default:
+		core.InlineVolumeRules(at.Child("inlineVolumeSpec"), s.InlineVolumeSpec)
+	}
+}
+
+func volumeAttachmentStatusRules(at *validation.Path, s *storagev1.VolumeAttachmentStatus) {
+	size := 0
+	for key, value := range s.AttachmentMetadata {
+		if key == "" {
+			at.Child("attachmentMetadata").Invalid(key, "field can not be empty.")
+		}
+		size += len(key) + len(value)
+	}
+	if size > maxParametersSize {
+		at.Child("attachmentMetadata").TooLong(maxParametersSize)
+	}
+	validation.IfPresent(at.Child("attachError"), s.AttachError, volumeErrorRules)
+	validation.IfPresent(at.Child("detachError"), s.DetachError, volumeErrorRules)
+}
+
+func volumeErrorRules(at *validation.Path, e *storagev1.VolumeError) {
+	if len(e.Message) > maxVolumeError {
+		at.Child("message").TooLong(maxVolumeError)
+	}
+	if code := e.ErrorCode; code != nil && *code < 0 {
+		at.Child("errorCode").Invalid(*code, utilvalidation.InclusiveRangeError(0, math.MaxInt32))
+	}
+}
+
+func volumeAttachmentChanges(at *validation.Path, is, was *storagev1.VolumeAttachment) {
+	volumeAttachmentRules(at, is)
+	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
+}

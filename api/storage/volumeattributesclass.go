@@ -1,0 +1,41 @@
+package storage
+
+import (
+	storagev1 "k8s.io/api/storage/v1"
+	storagev1alpha1 "k8s.io/api/storage/v1alpha1"
+	storagev1beta1 "k8s.io/api/storage/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+)
+
+// VolumeAttributesClass describes the kind VolumeAttributesClass, which has the mutable
+// attributes of volumes.
+func VolumeAttributesClass() *api.Resource {
+	return api.NewResource(api.Kind[*storagev1.VolumeAttributesClass]{
+		Names: api.Names{
+			Name: "volumeattributesclasses", Singular: "volumeattributesclass", Kind: "VolumeAttributesClass",
+			ShortNames: []string{"vac"},
+		},
+		Versions: api.WithOlderVersions(api.Served(storagev1.SchemeGroupVersion),
+			api.SameFields[storagev1.VolumeAttributesClass, storagev1beta1.VolumeAttributesClass](storagev1beta1.SchemeGroupVersion),
+			api.SameFields[storagev1.VolumeAttributesClass, storagev1alpha1.VolumeAttributesClass](storagev1alpha1.SchemeGroupVersion)),
+		Storage: api.Storage{Prefix: "volumeattributesclasses"},
+		Create:  api.CreateStrategy[*storagev1.VolumeAttributesClass]{ValidateOnCreate: validation.Rules(volumeAttributesClassRules)},
+		Update:  api.UpdateStrategy[*storagev1.VolumeAttributesClass]{ValidateUpdate: validation.Changes(volumeAttributesClassChanges)},
+		Delete:  api.DeleteStrategy[*storagev1.VolumeAttributesClass]{ReturnDeletedObject: true},
+		Table:   api.Table[*storagev1.VolumeAttributesClass]{Columns: volumeAttributesClassColumns, Cells: volumeAttributesClassCells},
+	})
+}
+
+func volumeAttributesClassColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.NameColumn(), table.TextColumn("DriverName", table.Doc(storagev1.VolumeAttributesClass{}, "driverName")), table.AgeColumn(),
+	}
+}
+
+func volumeAttributesClassCells(c *storagev1.VolumeAttributesClass) []any {
+	return []any{table.NameCell(c, "volumeattributesclass.alpha.kubernetes.io/is-default-class"), c.DriverName, table.Age(c)}
+}

@@ -1,0 +1,103 @@
+package storagemigration
+
+import (
+	"strings"
+
+	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+)
+
+// StorageVersionMigration asks for the objects of a resource to be stored anew, in
+// the version that is stored today.
+func StorageVersionMigration() *api.Resource {
+	return api.NewResource(api.Kind[*storagemigrationv1beta1.StorageVersionMigration]{
+		Names: api.Names{Name: "storageversionmigrations", Singular: "storageversionmigration", Kind: "StorageVersionMigration"},
+		Versions: api.Preview[storagemigrationv1beta1.StorageVersionMigration](storagemigrationv1beta1.SchemeGroupVersion,
+			features.StorageVersionMigrator),
+		Storage: api.Storage{Prefix: "storageversionmigrations"},
+		Create:  api.CreateStrategy[*storagemigrationv1beta1.StorageVersionMigration]{Validate: validation.Rules(migrationRules)},
+		Update: api.UpdateStrategy[*storagemigrationv1beta1.StorageVersionMigration]{
+			RequireResourceVersion:   true,
+			ValidateUpdate:           validation.Changes(migrationChanges),
+			ValidateUpdateIsComplete: true,
+			RevalidateMetadata:       true,
+		},
+		Status: api.StatusStrategy[*storagemigrationv1beta1.StorageVersionMigration]{Served: true, PrepareForUpdate: api.KeepMetadataOf[*storagemigrationv1beta1.StorageVersionMigration], ValidateUpdate: validation.Changes(migrationStatusChanges)},
+		Fields: api.Fields[*storagemigrationv1beta1.StorageVersionMigration]{Reset: map[string][]string{"status": {"metadata", "spec"}}},
+		Table:  api.Table[*storagemigrationv1beta1.StorageVersionMigration]{Columns: storageVersionMigrationColumns, Cells: storageVersionMigrationCells},
+	})
+}
+
+func storageVersionMigrationColumns() []metav1.TableColumnDefinition {
+	return []metav1.TableColumnDefinition{
+		table.TextColumn("Name", table.Doc(metav1.ObjectMeta{}, "name")),
+		table.TextColumn("Resource", "GroupResource to migrate"),
+		table.TextColumn("Status", "Status of the migration"),
+	}
+}
+
+func storageVersionMigrationCells(m *storagemigrationv1beta1.StorageVersionMigration) []any {
+	state := "Unknown"
+	for _, c := range m.Status.Conditions {
+		if c.Status == metav1.ConditionTrue && validation.IsOneOf(storagemigrationv1beta1.MigrationConditionType(c.Type),
+			storagemigrationv1beta1.MigrationRunning, storagemigrationv1beta1.MigrationFailed, storagemigrationv1beta1.MigrationSucceeded) {
+			state = c.Type
+		}
+	}
+	return []any{m.Name, m.Spec.Resource.String(), state}
+}
+
+func migrationRules(at *validation.Path, m *storagemigrationv1beta1.StorageVersionMigration) {
+	at, r := at.Child("spec").Child("resource"), m.Spec.Resource
+	if r.Resource == "" {
+		at.Child("resource").Required("resource is required to be set")
+	} else if faults := utilvalidation.IsDNS1035Label(r.Resource); len(faults) > 0 {
+		at.Child("resource").Invalid(r.Resource, strings.Join(faults, ","))
+	}
+	if r.Group == "" {
+		return
+	}
+	if faults := validation.DNSSubdomain(r.Group); len(faults) > 0 {
+		at.Child("group").Invalid(r.Group, strings.Join(faults, ","))
+	}
+}
+
+func migrationChanges(at *validation.Path, is, was *storagemigrationv1beta1.StorageVersionMigration) {
+	migrationRules(at, is)
+	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
+}
+
+// migrationStatusChanges: a migration ends once, and starts at one revision.
+func migrationStatusChanges(at *validation.Path, is, was *storagemigrationv1beta1.StorageVersionMigration) {
+	version, conditions := at.Child("status").Child("resourceVersion"), at.Child("status").Child("conditions")
+	if v := is.Status.ResourceVersion; v != "" {
+		if _, err := resourceversion.CompareResourceVersion(v, v); err != nil {
+			version.Invalid(v, err.Error())
+		}
+	}
+	validation.ConditionRules(conditions, is.Status.Conditions)
+	if before := was.Status.ResourceVersion; before != "" && before != is.Status.ResourceVersion {
+		version.Invalid(is.Status.ResourceVersion, "field is immutable")
+	}
+	ended := func(m *storagemigrationv1beta1.StorageVersionMigration, c storagemigrationv1beta1.MigrationConditionType) bool {
+		return meta.IsStatusConditionTrue(m.Status.Conditions, string(c))
+	}
+	succeeded, failed := ended(is, storagemigrationv1beta1.MigrationSucceeded), ended(is, storagemigrationv1beta1.MigrationFailed)
+	if succeeded && failed {
+		conditions.Invalid(is.Status.Conditions, "Both success and failed conditions cannot be true at the same time")
+	}
+	if ended(was, storagemigrationv1beta1.MigrationSucceeded) && !succeeded {
+		conditions.Invalid(is.Status.Conditions, "Success condition cannot be set to false once it is true")
+	}
+	if ended(was, storagemigrationv1beta1.MigrationFailed) && !failed {
+		conditions.Invalid(is.Status.Conditions, "Failed condition cannot be set to false once it is true")
+	}
+}

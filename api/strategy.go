@@ -1,0 +1,183 @@
+package api
+
+import (
+	"context"
+	"net/netip"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Names are the names of a kind in paths and in discovery.
+type Names struct {
+	// Name is the plural in paths, such as "pods", and Singular what kubectl
+	// accepts for one object. Kind is the name in objects.
+	Name, Singular, Kind string
+	// ListKind is the kind of lists; empty means Kind followed by "List".
+	ListKind string
+	// ShortNames are abbreviations such as "po". Categories are names for several
+	// kinds at once, such as "all".
+	ShortNames, Categories []string
+	// Namespaced reports whether objects live in namespaces.
+	Namespaced bool
+	// Verbs are the served verbs; nil means AllVerbs.
+	Verbs []string
+}
+
+// Storage describes how objects are stored.
+type Storage struct {
+	// Prefix is the place of the keys below the etcd prefix, without slashes at
+	// its ends: "pods", "services/specs". It is empty if nothing is stored.
+	Prefix string
+	// StorageVersion is the group and version that kube-apiserver writes into
+	// stored values; the zero value means that of the hub.
+	StorageVersion schema.GroupVersion
+	// StoredAsJSON: stored values are JSON, not protobuf.
+	StoredAsJSON bool
+	// ConvertFromStored converts stored objects, each in the version in which it
+	// was stored, to the hub version. ConvertToStored converts an object of the hub
+	// version to the storage version. Both return objects that need no conversion
+	// unchanged, and change no object. Nil means that stored objects are of the hub
+	// version.
+	ConvertFromStored func(ctx context.Context, stored []Object) ([]Object, error)
+	ConvertToStored   func(ctx context.Context, obj Object) (Object, error)
+	// ConvertsRemotely: a webhook converts, so no lock may be held meanwhile.
+	ConvertsRemotely bool
+	// Uncached: kube-apiserver has no watch cache for the kind, so that a list at
+	// resourceVersion 0 is paged like any other.
+	Uncached bool
+	// Expires: objects vanish some time after their last write (--event-ttl).
+	Expires bool
+}
+
+// CreateStrategy describes what happens to a new object, in this order.
+type CreateStrategy[T Object] struct {
+	// RefusesNew returns the reason for which no object can be created at present,
+	// or nil.
+	RefusesNew func() error
+	// KeepStatusOnCreate: the status that the client sent is stored. It is dropped
+	// otherwise, if the kind serves a status subresource.
+	KeepStatusOnCreate bool
+	// RecordUser records the user of the request in the object.
+	RecordUser func(obj T, user *request.User)
+	// PrepareForCreate sets the fields that the server owns.
+	PrepareForCreate func(obj T)
+	// Allocate gives the object values that no other object may have, and adjusts
+	// them on an update; old is nil for a new object. They are given back if the
+	// object is not stored.
+	Allocate func(ctx context.Context, from Allocator, obj, old T) error
+	// ValidateAccess returns faults that depend on the writer and the namespace: of
+	// a new object (old is nil), an update, or a write of the status subresource.
+	ValidateAccess func(ctx context.Context, access Access, obj, old T, status bool) field.ErrorList
+	// ValidateName returns what is wrong with a name, one message per fault. If
+	// prefix is true, the name is a generateName, to which a suffix will be added.
+	// Nil means a DNS subdomain.
+	ValidateName func(name string, prefix bool) []string
+	// AllowUnqualifiedFinalizers: names of finalizers need no domain.
+	AllowUnqualifiedFinalizers bool
+	// Validate returns the faults of an object. Metadata is validated for all
+	// kinds alike.
+	Validate func(obj T) field.ErrorList
+	// ValidateOnCreate returns faults that matter in a new object only, because the
+	// field is immutable or because stored objects may be older than the rule.
+	ValidateOnCreate func(obj T) field.ErrorList
+	// WarningsOnCreate returns the warnings for a valid object.
+	WarningsOnCreate func(obj T) []string
+}
+
+// UpdateStrategy describes what happens to an object that replaces another one,
+// in this order. The status subresource has a StatusStrategy.
+type UpdateStrategy[T Object] struct {
+	// AllowCreateOnUpdate: a PUT to the name of a missing object creates it.
+	AllowCreateOnUpdate bool
+	// RequireResourceVersion: a PUT without resourceVersion is refused.
+	RequireResourceVersion bool
+	// PrepareForUpdate restores the fields that a client cannot change; old is the
+	// stored object.
+	PrepareForUpdate func(obj, old T)
+	// HasGeneration: metadata.generation counts changes outside metadata and
+	// status, or those for which ChangesGeneration returns true.
+	HasGeneration     bool
+	ChangesGeneration func(obj, old T) bool
+	// Unusable returns the reason for which obj cannot be validated at all, whatever
+	// it contains: the schema of a custom kind does not compile. It is called for
+	// new objects too, with a nil old.
+	Unusable func(obj, old T) error
+	// ValidateUpdate returns the faults of obj in the place of old.
+	// CreateStrategy.Validate is called in addition, unless
+	// ValidateUpdateIsComplete.
+	ValidateUpdate           func(obj, old T) field.ErrorList
+	ValidateUpdateIsComplete bool
+	// RevalidateMetadata: metadata is validated once more by the rules for new
+	// objects, so that its faults appear twice, as in kube-apiserver.
+	RevalidateMetadata bool
+	// WarningsOnUpdate returns the warnings for a valid object.
+	WarningsOnUpdate func(obj, old T) []string
+}
+
+// StatusStrategy describes a write of the status subresource.
+type StatusStrategy[T Object] struct {
+	// Served: the kind has a status subresource.
+	Served bool
+	// PrepareForUpdate restores fields that are not status. It is called after
+	// everything but metadata and status was taken from old.
+	PrepareForUpdate func(obj, old T)
+	// ValidateUpdate returns the faults of the new status and metadata.
+	ValidateUpdate func(obj, old T) field.ErrorList
+	// WarningsOnUpdate returns the warnings for a valid status.
+	WarningsOnUpdate func(obj T) []string
+}
+
+// DeleteStrategy describes the end of an object, in this order.
+type DeleteStrategy[T Object] struct {
+	// OrphanByDefault: dependents stay when the object is deleted, unless the
+	// client asks for something else. OrphanWarning is then returned as a warning.
+	OrphanByDefault bool
+	OrphanWarning   string
+	// Protected returns the reason for which the object of a name cannot be
+	// deleted, or nil. It is not called when a collection is deleted.
+	Protected func(name string) error
+	// GracePeriodSeconds returns for how long the object stays, marked as
+	// terminating; asked is the client's wish, or nil. A nil function means that
+	// objects are removed at once.
+	GracePeriodSeconds func(obj T, asked *int64) int64
+	// BeginDelete changes a copy that was just marked as terminating (a namespace's
+	// phase). A kind with BeginDelete has no grace period, and its generation does
+	// not change on deletion.
+	BeginDelete func(obj T)
+	// OnlyBegins: the first deletion only begins, whatever its options are; the
+	// next one removes the object.
+	OnlyBegins bool
+	// HasFinalizers reports whether the object has finalizers outside metadata (a
+	// namespace's spec.finalizers).
+	HasFinalizers func(obj T) bool
+	// Allocated returns the values that Allocate gave to an object, and Release
+	// gives them back when the object is gone.
+	Allocated func(obj T) (ips []netip.Addr, ports []int32)
+	Release   func(from Allocator, obj T)
+	// ReturnDeletedObject: the answer to a DELETE that removes the object is its
+	// last state, not a Status.
+	ReturnDeletedObject bool
+}
+
+// Fields describes fields that other mechanisms refer to.
+type Fields[T Object] struct {
+	// Selectable returns the values of the selectable fields besides metadata.name
+	// and metadata.namespace, by their label in the hub version. Every label is
+	// present, if only with an empty value. Version.FieldLabels says which of
+	// them clients may use.
+	Selectable func(obj T) map[string]string
+	// Indexed are the labels by which lists and watches are often restricted, so
+	// that their objects are found without a look at all others.
+	Indexed []string
+	// Reset has, for each subresource ("" is the object itself), the fields that a
+	// write through it leaves unchanged, so that its manager does not own them. A
+	// path stands for all fields below it. A subresource that is missing has the
+	// default (see ssa.ResetsOf).
+	Reset map[string][]string
+	// HiddenAnnotations are annotations that are fields of kube-apiserver's
+	// internal type, so that PartialObjectMetadata does not show them.
+	HiddenAnnotations []string
+}

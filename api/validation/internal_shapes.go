@@ -1,0 +1,125 @@
+package validation
+
+import (
+	"reflect"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+// internalShape returns the fields of the internal counterpart of a published
+// type, in order, where they are not those of the published type. A field
+// followed by "!" is a value where the published type has a pointer: it is zero
+// where the pointer is nil. Fields that no published type has (templateGeneration
+// of a DaemonSet, rollbackTo of a Deployment) are left out.
+func internalShape(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[admissionv1.NamedRuleWithOperations]():
+		return "ResourceNames RuleWithOperations"
+	case reflect.TypeFor[admissionv1.ServiceReference]():
+		return "Namespace Name Path Port!"
+	case reflect.TypeFor[admissionv1.ValidatingAdmissionPolicySpec]():
+		return "ParamKind MatchConstraints Validations MatchConditions FailurePolicy AuditAnnotations Variables"
+	case reflect.TypeFor[appsv1.DeploymentSpec]():
+		return "Replicas! Selector Template Strategy MinReadySeconds RevisionHistoryLimit Paused ProgressDeadlineSeconds"
+	case reflect.TypeFor[appsv1.ReplicaSetSpec]():
+		return "Replicas! MinReadySeconds Selector Template"
+	case reflect.TypeFor[appsv1.StatefulSetSpec]():
+		return "Replicas! Selector Template VolumeClaimTemplates ServiceName PodManagementPolicy UpdateStrategy RevisionHistoryLimit " +
+			"MinReadySeconds PersistentVolumeClaimRetentionPolicy Ordinals"
+	case reflect.TypeFor[appsv1.RollingUpdateDaemonSet](), reflect.TypeFor[appsv1.RollingUpdateDeployment]():
+		return "MaxUnavailable! MaxSurge!"
+	case reflect.TypeFor[appsv1.RollingUpdateStatefulSetStrategy]():
+		return "Partition! MaxUnavailable"
+	case reflect.TypeFor[autoscalingv2.ContainerResourceMetricSource]():
+		return "Name Container Target"
+	case reflect.TypeFor[autoscalingv2.ContainerResourceMetricStatus]():
+		return "Name Container Current"
+	case reflect.TypeFor[batchv1.JobSpec]():
+		return "Parallelism Completions PodFailurePolicy SuccessPolicy ActiveDeadlineSeconds BackoffLimit BackoffLimitPerIndex " +
+			"MaxFailedIndexes Selector ManualSelector Template TTLSecondsAfterFinished CompletionMode Suspend PodReplacementPolicy ManagedBy"
+	case reflect.TypeFor[batchv1.JobStatus]():
+		return "Conditions StartTime CompletionTime Active Terminating Ready Succeeded Failed CompletedIndexes FailedIndexes UncountedTerminatedPods"
+	case reflect.TypeFor[flowcontrolv1.LimitedPriorityLevelConfiguration]():
+		return "NominalConcurrencyShares! LimitResponse LendablePercent BorrowingLimitPercent"
+	case reflect.TypeFor[storagev1.CSIDriverSpec]():
+		return "AttachRequired FSGroupPolicy PodInfoOnMount VolumeLifecycleModes StorageCapacity TokenRequests RequiresRepublish " +
+			"SELinuxMount NodeAllocatableUpdatePeriodSeconds ServiceAccountTokenInSecrets PreventPodSchedulingIfMissing"
+	}
+	return coreInternalShape(t)
+}
+
+func coreInternalShape(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[corev1.NodeSpec]():
+		return "PodCIDRs ProviderID Unschedulable Taints ConfigSource DoNotUseExternalID"
+	case reflect.TypeFor[corev1.PersistentVolumeSource]():
+		return "GCEPersistentDisk AWSElasticBlockStore HostPath Glusterfs NFS RBD Quobyte ISCSI FlexVolume Cinder CephFS FC Flocker AzureFile " +
+			"VsphereVolume AzureDisk PhotonPersistentDisk PortworxVolume ScaleIO Local StorageOS CSI"
+	case reflect.TypeFor[corev1.PodSpec]():
+		return "Volumes InitContainers Containers EphemeralContainers RestartPolicy TerminationGracePeriodSeconds " +
+			"ActiveDeadlineSeconds DNSPolicy NodeSelector ServiceAccountName AutomountServiceAccountToken NodeName SecurityContext " +
+			"ImagePullSecrets Hostname Subdomain SetHostnameAsFQDN Affinity SchedulerName Tolerations HostAliases PriorityClassName " +
+			"Priority PreemptionPolicy DNSConfig ReadinessGates RuntimeClassName Overhead EnableServiceLinks TopologySpreadConstraints " +
+			"OS SchedulingGates ResourceClaims Resources HostnameOverride SchedulingGroup"
+	case reflect.TypeFor[corev1.PodSecurityContext]():
+		return "SELinuxOptions WindowsOptions RunAsUser RunAsGroup RunAsNonRoot SupplementalGroups SupplementalGroupsPolicy " +
+			"FSGroup FSGroupChangePolicy Sysctls SeccompProfile AppArmorProfile SELinuxChangePolicy"
+	case reflect.TypeFor[corev1.PodStatus]():
+		return "ObservedGeneration Phase Conditions Message Reason NominatedNodeName HostIP HostIPs PodIPs StartTime QOSClass " +
+			"InitContainerStatuses ContainerStatuses EphemeralContainerStatuses Resize ResourceClaimStatuses ExtendedResourceClaimStatus " +
+			"AllocatedResources Resources NodeAllocatableResourceClaimStatuses"
+	case reflect.TypeFor[corev1.ServiceAccountTokenProjection]():
+		return "Audience ExpirationSeconds! Path"
+	case reflect.TypeFor[corev1.ServiceSpec]():
+		return "Type Ports Selector ClusterIP ClusterIPs IPFamilies IPFamilyPolicy ExternalName ExternalIPs LoadBalancerIP SessionAffinity " +
+			"SessionAffinityConfig LoadBalancerSourceRanges ExternalTrafficPolicy HealthCheckNodePort PublishNotReadyAddresses " +
+			"AllocateLoadBalancerNodePorts LoadBalancerClass InternalTrafficPolicy TrafficDistribution"
+	case reflect.TypeFor[corev1.VolumeSource]():
+		return "HostPath EmptyDir GCEPersistentDisk AWSElasticBlockStore GitRepo Secret NFS ISCSI Glusterfs PersistentVolumeClaim RBD Quobyte " +
+			"FlexVolume Cinder CephFS Flocker DownwardAPI FC AzureFile ConfigMap VsphereVolume AzureDisk PhotonPersistentDisk Projected " +
+			"PortworxVolume ScaleIO StorageOS CSI Ephemeral Image"
+	}
+	return ""
+}
+
+// hostNamespaceFields are the fields of a PodSpec which in the internal type are the first
+// fields of the pod's security context.
+const hostNamespaceFields = "HostNetwork HostPID HostIPC ShareProcessNamespace HostUsers"
+
+// shapedFields returns the fields of a struct that a shape lists, in its order.
+func shapedFields(v reflect.Value, shape string) orderedFields {
+	var fields orderedFields
+	isPodSpec := v.Type() == reflect.TypeFor[corev1.PodSpec]()
+	for name := range strings.FieldsSeq(shape) {
+		name, value := strings.TrimSuffix(name, "!"), strings.HasSuffix(name, "!")
+		f := v.FieldByName(name)
+		switch {
+		case value && f.IsNil():
+			fields = append(fields, orderedField{name, internalFormOf(reflect.Zero(f.Type().Elem()))})
+		case isPodSpec && name == "SecurityContext":
+			fields = append(fields, orderedField{name, securityContextForm(v, f)})
+		case isPodSpec && name == "ServiceAccountName" && f.IsZero():
+			fields = append(fields, orderedField{name, internalFormOf(v.FieldByName("DeprecatedServiceAccount"))})
+		default:
+			fields = append(fields, orderedField{name, internalFormOf(f)})
+		}
+	}
+	return fields
+}
+
+// securityContextForm returns the internal security context of a pod, which
+// always exists.
+func securityContextForm(pod, context reflect.Value) any {
+	own := reflect.Zero(context.Type().Elem())
+	if !context.IsNil() {
+		own = context.Elem()
+	}
+	return append(shapedFields(pod, hostNamespaceFields), internalStructForm(own)...)
+}

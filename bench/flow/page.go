@@ -1,0 +1,239 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// source is the source code of the functions of a path.
+type source struct {
+	root string
+	set  *token.FileSet
+	// files are the parsed files, by their path below root.
+	files map[string]*ast.File
+}
+
+// declared is a function with its declaration.
+type declared struct {
+	function
+	decl    *ast.FuncDecl
+	imports map[string]bool // the names of the packages that its file imports
+}
+
+// pkg returns the folder of the function's package.
+func (d *declared) pkg() string { return filepath.Dir(d.file) }
+
+// find returns the declaration of a function.
+func (s *source) find(f function) (*declared, error) {
+	file := s.files[f.file]
+	if file == nil {
+		var err error
+		if file, err = parser.ParseFile(s.set, filepath.Join(s.root, f.file), nil, parser.ParseComments); err != nil {
+			return nil, err
+		}
+		s.files[f.file] = file
+	}
+	d := &declared{function: f, imports: map[string]bool{}}
+	for _, spec := range file.Imports {
+		path := strings.Trim(spec.Path.Value, `"`)
+		name := filepath.Base(path)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		d.imports[name] = true
+	}
+	for _, decl := range file.Decls {
+		if fn, ok := decl.(*ast.FuncDecl); ok && s.contains(fn, f.line) {
+			d.decl = fn
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("%s:%d has no function", f.file, f.line)
+}
+
+func (s *source) contains(n ast.Node, line int) bool {
+	return s.set.Position(n.Pos()).Line <= line && line <= s.set.Position(n.End()).Line
+}
+
+// order puts functions into the order in which they are first called, as far as the
+// source tells. Calls are resolved by name among the functions of the path. Where a
+// function calls the next one of the stack through a value, the stack tells which.
+type order struct {
+	source  *source
+	byName  map[string][]*declared
+	stack   []*declared
+	visited map[function]bool
+	out     []*declared
+}
+
+// inOrder returns the functions of a path in their order, and those whose place the
+// source does not tell.
+func inOrder(s *source, p *path) (ordered, rest []*declared, err error) {
+	o := &order{source: s, byName: map[string][]*declared{}, visited: map[function]bool{}}
+	all := make([]*declared, len(p.functions))
+	for i, f := range p.functions {
+		if all[i], err = s.find(f); err != nil {
+			return nil, nil, err
+		}
+		name := all[i].decl.Name.Name
+		o.byName[name] = append(o.byName[name], all[i])
+	}
+	for _, f := range p.stack {
+		for _, d := range all {
+			if d.file == f.file && s.contains(d.decl, f.line) && !slices.Contains(o.stack, d) {
+				o.stack = append(o.stack, d)
+			}
+		}
+	}
+	for _, d := range o.stack {
+		o.visit(d)
+	}
+	for _, d := range all {
+		if !o.visited[d.function] {
+			rest = append(rest, d)
+		}
+	}
+	return o.out, rest, nil
+}
+
+// visit adds a function and those that it calls.
+func (o *order) visit(d *declared) {
+	if o.visited[d.function] {
+		return
+	}
+	o.visited[d.function] = true
+	o.out = append(o.out, d)
+	var next *declared
+	if i := slices.Index(o.stack, d); i >= 0 && i+1 < len(o.stack) {
+		next = o.stack[i+1]
+	}
+	o.visitCalls(d, next, d.decl.Body)
+	if next != nil {
+		o.visit(next)
+	}
+}
+
+// visitCalls visits the functions that are called in n, or passed to a call, with the
+// arguments of a call before the called function.
+func (o *order) visitCalls(d, next *declared, n ast.Node) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+			o.visitCalls(d, next, selector.X)
+		} else {
+			o.visitCalls(d, next, call.Fun)
+		}
+		for _, arg := range call.Args {
+			o.visitCalls(d, next, arg)
+			o.visitFunction(d, next, arg)
+		}
+		o.visitFunction(d, next, call.Fun)
+		return false
+	})
+}
+
+// visitFunction visits the functions that an expression in d can mean.
+func (o *order) visitFunction(d, next *declared, n ast.Expr) {
+	switch n := n.(type) {
+	case *ast.SelectorExpr:
+		if id, ok := n.X.(*ast.Ident); ok && d.imports[id.Name] {
+			o.visitNamed(n.Sel.Name, func(c *declared) bool { return c.decl.Recv == nil && filepath.Base(c.pkg()) == id.Name })
+			return
+		}
+		o.visitMethod(d, next, n.Sel.Name)
+	case *ast.Ident:
+		if n.Name == "next" && next != nil { // how a step of the chain calls the next one
+			o.visit(next)
+		}
+		o.visitNamed(n.Name, func(c *declared) bool { return c.decl.Recv == nil && c.pkg() == d.pkg() })
+	}
+}
+
+// visitMethod visits the methods of a name that d can mean: those of its own package, or
+// else those of a package that its file imports, or else those that other packages have
+// for an interface. A function of the stack is called by the one above it only.
+func (o *order) visitMethod(d, next *declared, name string) {
+	var own, imported, others []*declared
+	for _, c := range o.byName[name] {
+		switch {
+		case c.decl.Recv == nil || slices.Contains(o.stack, c) && c != next:
+		case c.pkg() == d.pkg():
+			own = append(own, c)
+		case d.imports[filepath.Base(c.pkg())]:
+			imported = append(imported, c)
+		case slices.Contains([]string{"Authorize", "Encoding", "ForPath", "Mutate"}, name):
+			others = append(others, c)
+		}
+	}
+	for _, candidates := range [][]*declared{own, imported, others} {
+		if len(candidates) > 0 {
+			for _, c := range candidates {
+				o.visit(c)
+			}
+			return
+		}
+	}
+}
+
+func (o *order) visitNamed(name string, fits func(*declared) bool) {
+	for _, c := range o.byName[name] {
+		if fits(c) {
+			o.visit(c)
+		}
+	}
+}
+
+const pageHead = `# The way of a request
+
+Which functions of this project run for a request. The page is written by ` + "`make flow-docs`" + `, from a server that is built with
+coverage counters. ` + "`make flow`" + ` prints the table below, and fails if a request exceeds its limit. The target is where the number of functions should get to.
+
+A function is counted if it runs each time that the request is sent to a server at rest, in whichever goroutine: a write
+includes what the store's watch does with the event. A frame is a call between the start of the request's goroutine, which
+belongs to net/http, and storage. Descriptions are the first sentences of the functions' comments.
+
+`
+
+// writePage writes the page with the figures of all paths, and the functions of a GET
+// and of an apply in their order.
+func writePage(file, root string, paths map[string]*path) error {
+	var b strings.Builder
+	b.WriteString(pageHead)
+	b.WriteString("| request | functions | limit | target | files | frames | limit |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, r := range requests() {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(r.row(paths[r.name]), " | "))
+	}
+	s := &source{root: root, set: token.NewFileSet(), files: map[string]*ast.File{}}
+	for _, name := range []string{"GET", "APPLY"} {
+		ordered, rest, err := inOrder(s, paths[name])
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s of a ConfigMap, in the order of the first calls.\n\n", name, name)
+		writeFunctions(&b, ordered)
+		if len(rest) > 0 {
+			b.WriteString("\nThese run too, in goroutines that the server already has, or called through values:\n\n")
+			writeFunctions(&b, rest)
+		}
+	}
+	return os.WriteFile(file, []byte(b.String()), 0o644)
+}
+
+func writeFunctions(b *strings.Builder, functions []*declared) {
+	b.WriteString("| file | function | what it does |\n| --- | --- | --- |\n")
+	var p doc.Package
+	for _, d := range functions {
+		text := strings.ReplaceAll(p.Synopsis(d.decl.Doc.Text()), "|", `\|`)
+		fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", d.file, d.name, text)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+)
+
+// request is a request that is measured.
+type request struct {
+	name string
+	// limit is what make flow enforces, and target the number of functions that the
+	// request should have; 0 where the limit is the target.
+	limit  budget
+	target int
+	// send sends the request and returns when the response is read. The number n is
+	// another one each time.
+	send func(ctx context.Context, s *running, n int) error
+}
+
+const (
+	configMaps  = "/api/v1/namespaces/default/configmaps"
+	deployments = "/apis/apps/v1/namespaces/default/deployments"
+
+	mediaJSON  = "application/json"
+	mediaApply = "application/apply-patch+yaml"
+)
+
+// requests returns the measured requests.
+func requests() []request {
+	return []request{
+		{"GET", budget{functions: 150, frames: 25}, 100, func(ctx context.Context, s *running, _ int) error {
+			return s.do(ctx, http.MethodGet, configMaps+"/read", "", "")
+		}},
+		{"LIST", budget{functions: 200}, 0, func(ctx context.Context, s *running, _ int) error {
+			return s.do(ctx, http.MethodGet, configMaps, "", "")
+		}},
+		{"WATCH", budget{functions: 200}, 0, watchOne},
+		{"CREATE", budget{functions: 420}, 0, func(ctx context.Context, s *running, n int) error {
+			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
+		}},
+		{"APPLY", budget{functions: 450}, 300, func(ctx context.Context, s *running, n int) error {
+			return s.do(ctx, http.MethodPatch, configMaps+"/applied?fieldManager=flow", mediaApply, configMap("applied", n))
+		}},
+		{"APPLY (Deployment)", budget{functions: 600}, 0, func(ctx context.Context, s *running, n int) error {
+			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
+		}},
+	}
+}
+
+// prepare creates the object that is read.
+func prepare(ctx context.Context, s *running) error {
+	return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap("read", 0))
+}
+
+// watchOne starts a watch, and ends it after its first event.
+func watchOne(ctx context.Context, s *running, _ int) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	resp, err := s.send(ctx, http.MethodGet, configMaps+"?watch=1&resourceVersion=0", "", "")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = bufio.NewReader(resp.Body).ReadString('\n')
+	return err
+}
+
+func configMap(name string, n int) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"n":"%d"}}`, name, n)
+}
+
+func deployment(name string, n int) string {
+	return fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%q},"spec":{"replicas":%d,
+	"selector":{"matchLabels":{"app":"a"}},"template":{"metadata":{"labels":{"app":"a"}},
+	"spec":{"containers":[{"name":"c","image":"image"}]}}}}`, name, n)
+}

@@ -1,0 +1,34 @@
+package controllers
+
+import (
+	"testing"
+	"time"
+)
+
+func TestMending(t *testing.T) {
+	m, now := repairLimiter{}, time.Unix(1e9, 0)
+	if left := m.untilRepair("a", now); left != resultDone {
+		t.Errorf("the first time it waits for %v", time.Duration(left))
+	}
+	if left := m.untilRepair("b", now); left != resultDone {
+		t.Errorf("another waits for %v", time.Duration(left))
+	}
+	// Changed immediately after each repair.
+	writes := 0
+	for end := now.Add(2 * time.Hour); now.Before(end); {
+		left := m.untilRepair("a", now)
+		if left == resultDone {
+			writes++
+			continue
+		}
+		now = now.Add(time.Duration(left))
+	}
+	if writes < 20 || writes > 30 {
+		t.Errorf("repaired %d times in two hours of conflict", writes)
+	}
+	now = now.Add(time.Hour)
+	m.untilRepair("a", now)
+	if left := m.untilRepair("a", now); left != syncResult(minRepairPause) {
+		t.Errorf("after an hour without conflict it waits for %v", time.Duration(left))
+	}
+}

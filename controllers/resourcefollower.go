@@ -1,0 +1,90 @@
+package controllers
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
+)
+
+// resourceFollower follows all resources for which wants returns true, including custom
+// resources that are added later, each in its own goroutine.
+type resourceFollower struct {
+	catalogue *api.Catalogue
+	log       *slog.Logger
+	wants     func(*api.Resource) bool
+	// follow follows a resource until ctx is done. k is passed on to the resource that
+	// replaces it, as when its definition changes.
+	follow func(ctx context.Context, res *api.Resource, k knownUIDs)
+	// removed, if set, is called for a removed resource with the objects that were known.
+	removed func(res *api.Resource, k knownUIDs)
+}
+
+// followedResource is a resource that is followed.
+type followedResource struct {
+	resource *api.Resource
+	known    knownUIDs
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+}
+
+// run follows the resources until ctx is done.
+func (e resourceFollower) run(ctx context.Context) {
+	all := map[string]*followedResource{} // by prefix
+	f := e.catalogue.Follow()
+	for {
+		out, in := f.Next()
+		e.arrange(ctx, all, out, in)
+		select {
+		case <-ctx.Done():
+			for _, f := range all {
+				f.end()
+			}
+			return
+		case <-f.Changed():
+		}
+	}
+}
+
+// arrange starts to follow resources that were added and ends following those that were
+// removed.
+func (e resourceFollower) arrange(ctx context.Context, all map[string]*followedResource, out, in []*api.Resource) {
+	replaced := map[string]*followedResource{}
+	for _, res := range out {
+		if f := all[res.Storage.Prefix]; f != nil && f.resource == res {
+			f.end()
+			delete(all, res.Storage.Prefix)
+			replaced[res.Storage.Prefix] = f
+		}
+	}
+	for _, res := range in {
+		if !e.wants(res) {
+			continue
+		}
+		f := &followedResource{resource: res, known: knownUIDs{}}
+		if was := replaced[res.Storage.Prefix]; was != nil {
+			delete(replaced, res.Storage.Prefix)
+			f.known = was.known
+		}
+		all[res.Storage.Prefix] = f
+		var followCtx context.Context
+		followCtx, f.cancel = context.WithCancel(ctx)
+		f.done.Go(func() {
+			recovery.Keep(followCtx, e.log, "following "+res.Name, func() { e.follow(followCtx, res, f.known) })
+		})
+	}
+	if e.removed == nil {
+		return
+	}
+	for _, f := range replaced { // removed without a replacement
+		e.removed(f.resource, f.known)
+	}
+}
+
+// end stops following the resource and waits for the goroutine.
+func (f *followedResource) end() {
+	f.cancel()
+	f.done.Wait()
+}

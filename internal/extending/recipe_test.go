@@ -1,0 +1,56 @@
+package extending
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// codeBlock is a code block of the guide, with the comment before it that names the file
+// in which its code stands.
+var codeBlock = regexp.MustCompile("(?s)(?:<!-- (\\S+) -->\n)?```go\n(.*?)```")
+
+// TestRecipesAreCode compares the code blocks of docs/extending.md with the files that
+// contain their code. A line "..." stands for omitted lines.
+func TestRecipesAreCode(t *testing.T) {
+	root := filepath.Join("..", "..")
+	guide, err := os.ReadFile(filepath.Join(root, "docs", "extending.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := codeBlock.FindAllStringSubmatch(string(guide), -1)
+	if len(blocks) < 5 {
+		t.Fatalf("%d code blocks, want at least one for each recipe", len(blocks))
+	}
+	for _, block := range blocks {
+		if block[1] == "" {
+			t.Errorf("no comment names the file of this block:\n%s", block[2])
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(block[1])))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		rest := unindented(string(source))
+		for part := range strings.SplitSeq(unindented(block[2]), "\n...\n") {
+			_, after, ok := strings.Cut(rest, strings.Trim(part, "\n"))
+			if !ok {
+				t.Errorf("%s does not contain, or not in this order:\n%s", block[1], part)
+			}
+			rest = after
+		}
+	}
+}
+
+// unindented removes the indentation of all lines: a block may show lines from within a
+// function.
+func unindented(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimLeft(lines[i], "\t")
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,112 @@
+package services
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// newResolver returns a resolver of a registry that has a service of every type, all
+// called for it, with the port 443, and an endpoint of the service "ready".
+func newResolver(t *testing.T) *Resolver {
+	t.Helper()
+	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	catalogue, err := api.New(builtin.Kinds()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.New(store, catalogue, registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var made []registry.Made
+	add := func(gr schema.GroupResource, obj api.Object) {
+		res, err := reg.Find(gr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, registry.Made{Resource: res, Object: obj})
+	}
+	service := func(name string, spec corev1.ServiceSpec) {
+		spec.Ports = []corev1.ServicePort{{Name: "https", Port: 443}}
+		if spec.Type == corev1.ServiceTypeExternalName {
+			spec.Ports = nil
+		}
+		add(corev1.Resource("services"), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec})
+	}
+	service("ready", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.1", ClusterIPs: []string{"10.0.0.1"}})
+	service("idle", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.2", ClusterIPs: []string{"10.0.0.2"}})
+	service("headless", corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, ClusterIP: "None", ClusterIPs: []string{"None"}})
+	service("external", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "host.test"})
+	name, port, other, yes, no := "https", int32(8443), int32(9), true, false
+	add(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"}, &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "ns", Name: "ready-1", Labels: map[string]string{discoveryv1.LabelServiceName: "ready"}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port}, {Name: new(string), Port: &other}},
+		Endpoints: []discoveryv1.Endpoint{
+			{Addresses: []string{"10.1.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: &no}},
+			{Addresses: []string{"10.1.0.2"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes}},
+		},
+	})
+	if err := reg.CreateMissing(t.Context(), made, "test"); err != nil {
+		t.Fatal(err)
+	}
+	return &Resolver{Registry: reg}
+}
+
+func TestResolve(t *testing.T) {
+	r := newResolver(t)
+	for _, c := range []struct {
+		name      string
+		port      int32
+		endpoints bool
+		want      Address
+		wantErr   string
+	}{
+		{"ready", 443, false, Address{"10.0.0.1:443", "10.1.0.2:8443"}, ""},
+		{"ready", 443, true, Address{"10.1.0.2:8443", "10.1.0.2:8443"}, ""},
+		{"ready", 80, false, Address{}, `no service port 80 found for service "ready"`},
+		{"idle", 443, false, Address{"10.0.0.2:443", "10.0.0.2:443"}, ""},
+		{"idle", 443, true, Address{}, `no endpoints available for service "idle"`},
+		{"headless", 443, false, Address{}, `cannot route to service with ClusterIP "None"`},
+		{"headless", 443, true, Address{}, `no endpoints available for service "headless"`},
+		{"external", 443, false, Address{"host.test:443", "host.test:443"}, ""},
+		{"external", 443, true, Address{}, `unsupported service type "ExternalName"`},
+		{"missing", 443, false, Address{}, `service "missing" not found`},
+	} {
+		r.Endpoints = c.endpoints
+		got, err := r.Resolve(t.Context(), Reference{Namespace: "ns", Name: c.name, Port: c.port})
+		if got != c.want || (err == nil) != (c.wantErr == "") || err != nil && !strings.Contains(err.Error(), c.wantErr) {
+			t.Errorf("%s:%d, endpoints %t: got %+v, %v", c.name, c.port, c.endpoints, got, err)
+		}
+	}
+}
+
+func TestRoots(t *testing.T) {
+	for data, want := range map[string]string{
+		"":     "no valid certificate authority data seen",
+		"junk": "unable to parse bytes as PEM block",
+		"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n": "failed to parse certificate",
+		"-----BEGIN X-----\nAAAA\n-----END X-----\n":                     "no valid certificate authority data seen",
+	} {
+		if _, err := Roots([]byte(data)); err == nil || !strings.Contains(err.Error(), "unable to load root certificates: "+want) {
+			t.Errorf("%q: got %v", data, err)
+		}
+	}
+}

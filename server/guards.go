@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"maps"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// writeGuards is what the registry consults about writes. Admission, access checks
+// and reviews read from the registry themselves. The registry is therefore made with
+// an empty writeGuards, which guardWrites fills in before anything is served.
+type writeGuards struct {
+	admission registry.Admission
+	access    api.Access
+	reviews   map[string]registry.Review
+	// enforced is set when admission applies: when the default objects exist.
+	enforced atomic.Bool
+}
+
+// guardWrites completes the guards of the registry.
+func (p *parts) guardWrites() error {
+	p.guards.admission = &authz.Escalation{Admission: p.admission, Authorizer: p.access.decide, Roles: p.access.roles}
+	p.guards.access = &authz.Access{Authorizer: p.access.decide, Registry: p.reg}
+	p.guards.reviews = authz.Reviews(p.access.decide)
+	maps.Copy(p.guards.reviews, p.known.reviews(&p.o))
+	return nil
+}
+
+// enforceAdmission makes admission apply to all later writes. It does not apply to
+// the default objects: a stored webhook configuration whose webhook does not answer
+// must not keep the server from starting, since only a running server can delete it.
+func (p *parts) enforceAdmission(context.Context) error {
+	p.guards.enforced.Store(true)
+	return nil
+}
+
+// Mutate implements registry.Admission.
+func (g *writeGuards) Mutate(ctx context.Context, a *registry.Attributes) error {
+	if !g.enforced.Load() {
+		return nil
+	}
+	return g.admission.Mutate(ctx, a)
+}
+
+// Validate implements registry.Admission.
+func (g *writeGuards) Validate(ctx context.Context, a *registry.Attributes) error {
+	if !g.enforced.Load() {
+		return nil
+	}
+	return g.admission.Validate(ctx, a)
+}
+
+// Authorize implements api.Access.
+func (g *writeGuards) Authorize(ctx context.Context, info *request.Info) error {
+	return g.access.Authorize(ctx, info)
+}
+
+// Namespace implements api.Access.
+func (g *writeGuards) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	return g.access.Namespace(ctx, name)
+}
+
+// review returns the function that answers the reviews of a source.
+func (g *writeGuards) review(source string) (registry.Review, bool) {
+	review, ok := g.reviews[source]
+	return review, ok
+}

@@ -1,0 +1,75 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// openStore makes the store, which connectStore connects. Parts that read from its
+// caches can be made before that.
+func (s *Server) openStore() error {
+	for _, file := range []struct{ flag, path string }{
+		{"etcd-cafile", s.o.EtcdCAFile}, {"etcd-certfile", s.o.EtcdCertFile}, {"etcd-keyfile", s.o.EtcdKeyFile},
+	} {
+		if file.path == "" {
+			continue
+		}
+		if _, err := os.ReadFile(file.path); err != nil {
+			return fmt.Errorf("--%s: %w", file.flag, err)
+		}
+	}
+	s.store = storage.NewStore(storage.Options{
+		Dir:                filepath.Join(s.o.Dir, "etcd"),
+		Ephemeral:          s.ephemeral,
+		SnapshotFile:       s.o.EtcdSnapshot,
+		Servers:            s.o.EtcdServers,
+		CAFile:             s.o.EtcdCAFile,
+		CertFile:           s.o.EtcdCertFile,
+		KeyFile:            s.o.EtcdKeyFile,
+		Prefix:             s.o.EtcdPrefix,
+		CompactionInterval: s.o.EtcdCompactionInterval,
+		QuotaBytes:         s.o.EtcdQuotaBytes,
+		Logger:             s.logger,
+	})
+	return nil
+}
+
+// connectPause is the time between two attempts to reach an etcd that does not
+// answer.
+const connectPause = 200 * time.Millisecond
+
+// connectStore starts the embedded etcd or connects to another one, which has
+// --storage-initialization-timeout to answer.
+func (s *Server) connectStore(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.StorageInitializationTimeout)
+	defer cancel()
+	for {
+		err := s.store.Connect(ctx)
+		if err == nil {
+			return nil
+		}
+		var snapshot *storage.SnapshotError
+		switch {
+		case errors.As(err, &snapshot):
+			return fmt.Errorf("--etcd-snapshot: %w", err)
+		case len(s.o.EtcdServers) == 0:
+			return fmt.Errorf("--data-dir: %w", err)
+		case !errors.Is(err, storage.ErrNoAnswer):
+			return fmt.Errorf("--etcd-servers: %w", err)
+		}
+		if ctx.Err() == nil {
+			s.logger.Warn("etcd gives no answer, trying again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("--etcd-servers: %w", err)
+		case <-time.After(connectPause):
+		}
+	}
+}
