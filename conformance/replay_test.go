@@ -119,6 +119,13 @@ func TestRetry(t *testing.T) {
 	if !results[0].Agrees() {
 		t.Error(results[0].Differences)
 	}
+	// A condition that holds for another reason does not end the retries.
+	const early = `{"name":"x","namespace":false,"steps":[
+		{"id":"retried","method":"GET","path":"/calls","retry":{"until":200,"seconds":30},"only":["enough"],
+		 "expect":{"status":200,"headers":{"content-type":"application/json"},"only":{"enough":true}}}]}`
+	if results, _ = replayed(t, Replayer{}, early); !results[0].Agrees() {
+		t.Error(results[0].Differences)
+	}
 	impatient := Replayer{RetryLimit: func(name string, wanted time.Duration) time.Duration {
 		if name != "g x / retried" || wanted != 30*time.Second {
 			t.Errorf("patience was asked for %s, %s", name, wanted)

@@ -44,7 +44,7 @@ func (s *session) run(ctx context.Context, scenario Scenario) []Result {
 		case step.Expect == nil:
 			result.Differences = []Difference{{"recorded", "<nothing>", ""}}
 		default:
-			result.Differences = differences(s.masked(step.Expect, step), s.masked(got, step), "")
+			result.Differences = s.compare(step, got)
 		}
 		results = append(results, result)
 	}
@@ -93,6 +93,11 @@ func (s *session) end(ctx context.Context, scenario Scenario) {
 	}
 }
 
+// compare returns the differences between the recorded response of a step and another one.
+func (s *session) compare(step Step, got map[string]any) []Difference {
+	return differences(s.masked(step.Expect, step), s.masked(got, step), "")
+}
+
 // step sends one step, repeats it according to its retry, and returns the normalised response.
 func (s *session) step(ctx context.Context, scenario string, step Step) (map[string]any, error) {
 	pause(ctx, seconds(&step.Sleep, 0))
@@ -113,7 +118,13 @@ func (s *session) step(ctx context.Context, scenario string, step Step) (map[str
 			return nil, err
 		}
 		resp, raw := s.response(a, s.id)
-		if step.Retry == nil || s.retrySucceeded(step.Retry.Until, a.status, raw) || time.Since(start) > limit || ctx.Err() != nil {
+		done := step.Retry == nil || s.retrySucceeded(step.Retry.Until, a.status, raw)
+		if done && step.Retry != nil && step.Method == http.MethodGet && step.Expect != nil {
+			// The condition may hold for another reason: a 404 because the object is deleted, while
+			// its version is still served.
+			done = len(s.compare(step, resp)) == 0
+		}
+		if done || time.Since(start) > limit || ctx.Err() != nil {
 			for name, path := range step.Save {
 				s.values[name] = lookup(raw, path)
 			}

@@ -221,8 +221,10 @@ func (c *Collection) replaceState(st *collectionState, rev int64) {
 	c.current.Store(st.copy())
 }
 
-// apply applies changes in their order to the tree, the window and the queues of the
-// watchers that they concern, and then publishes the new state.
+// apply applies changes in their order to the tree and the window, publishes the new state, and
+// then queues the changes for the watchers that they concern. The state comes first, because a
+// reader that acts on an event must not find an older state: a controller would take the object
+// of a new key for a deleted one.
 func (c *Collection) apply(batch []keyEvent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -231,23 +233,26 @@ func (c *Collection) apply(batch []keyEvent) {
 		return
 	}
 	now := c.store.opts.Now()
-	changed := false
+	var few [8]*transition
+	changes := few[:0]
 	for _, ch := range batch {
 		if ch.kv.Kv.ModRevision <= c.working.rev {
 			continue // it was part of the loaded state
 		}
 		if t := c.transition(ch); t != nil {
-			changed = true
+			changes = append(changes, t)
 			c.window.add(t, now)
-			c.fanout.deliver(t)
 		}
 	}
-	if !changed {
+	if len(changes) == 0 {
 		return
 	}
 	c.working.rev = batch[len(batch)-1].kv.Kv.ModRevision
 	c.window.trim(now)
 	c.current.Store(c.working.copy())
+	for _, t := range changes {
+		c.fanout.deliver(t)
+	}
 }
 
 func (c *Collection) transition(ch keyEvent) *transition {

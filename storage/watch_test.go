@@ -7,6 +7,10 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+
+	"github.com/miniapiserver/miniapiserver/api"
 )
 
 // describeEvents returns events as text: the sign of the type, the key, the value.
@@ -118,6 +122,50 @@ func TestWatchFromAhead(t *testing.T) {
 	mustUpdate(t, c, x, "3")
 	if got := describeEvents(t, nextEvents(t, w, 1)); got != "~a/x=3 " {
 		t.Error(got)
+	}
+}
+
+// TestStateBeforeEvents checks that no watcher has an event before the state with its change is
+// published.
+func TestStateBeforeEvents(t *testing.T) {
+	s := openStore(t, Options{})
+	cfg := configMaps()
+	var w *Watcher
+	early := false
+	fields := cfg.Fields
+	cfg.Fields = func(o api.Object) map[string]string {
+		if o.GetName() == "second" { // the change of a/first was applied in the same batch
+			early = early || w.queued()
+		}
+		return fields(o)
+	}
+	c, err := s.Collection(cfg)
+	if err == nil {
+		err = s.Start(t.Context())
+	}
+	if err == nil {
+		w, err = c.Watch(t.Context(), WatchOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	var events []*mvccpb.Event
+	for n, name := range []string{"first", "second"} {
+		value, err := c.encode(configMap("a/"+name, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, &mvccpb.Event{Kv: &mvccpb.KeyValue{
+			Key: []byte(c.fullKey("a/" + name)), Value: value, ModRevision: s.applied.current() + 1 + int64(n),
+		}})
+	}
+	s.apply(events)
+	if early {
+		t.Error("the watcher had the event of a/first while reads did not find a/first")
+	}
+	if got, err := w.Next(t.Context()); err != nil || len(got) != 2 {
+		t.Errorf("the watcher got %v, %v, want two events", got, err)
 	}
 }
 

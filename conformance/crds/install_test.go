@@ -182,7 +182,8 @@ func (c clients) until(ctx context.Context, t *testing.T, name, what string, ok 
 				now = nil
 			}
 		case <-ctx.Done():
-			t.Errorf("it is not so that %s %s: %+v", name, what, now)
+			stored, err := api.Get(context.WithoutCancel(ctx), name, metav1.GetOptions{})
+			t.Errorf("it is not so that %s %s: the watch showed %+v, a read shows %+v, %v", name, what, now, stored, err)
 			return nil
 		}
 	}
