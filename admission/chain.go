@@ -131,7 +131,7 @@ func (c *Chain) Mutate(ctx context.Context, a *registry.Attributes) error {
 		return nil
 	}
 	err := s.mutate.run(ctx, a)
-	if err == nil && a.BeginRerun() {
+	if err == nil && a.BeginReinvocation() {
 		err = s.mutate.run(ctx, a)
 	}
 	return err

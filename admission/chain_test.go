@@ -121,18 +121,18 @@ func TestReinvocation(t *testing.T) {
 	}
 	var ran []string
 	asks := func(a *registry.Attributes) {
-		if a.Kept("asks") == nil {
-			a.Keep("asks", true)
+		if a.PluginState("asks") == nil {
+			a.SetPluginState("asks", true)
 		}
-		a.Again()
+		a.RequestReinvocation()
 	}
 	c := newChain([]Plugin{
 		{Name: "First", Handles: handle(nil, api.VerbCreate), Mutate: func(_ context.Context, a *registry.Attributes) error {
-			ran = append(ran, fmt.Sprint("first ", a.Rerun()))
+			ran = append(ran, fmt.Sprint("first ", a.IsReinvocation()))
 			return nil
 		}},
 		{Name: "Asks", Handles: handle(nil, api.VerbCreate), Mutate: func(_ context.Context, a *registry.Attributes) error {
-			ran = append(ran, fmt.Sprint("asks ", a.Kept("asks")))
+			ran = append(ran, fmt.Sprint("asks ", a.PluginState("asks")))
 			asks(a)
 			return nil
 		}},

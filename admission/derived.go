@@ -98,14 +98,14 @@ func (f *Derived[T, V]) Values(ctx context.Context) (*DerivedValues[V], error) {
 	if f.reader.missing != nil {
 		return &f.empty, nil
 	}
-	state := f.reader.registry.State(f.reader.target.Resource)
+	state := f.reader.registry.CacheState(f.reader.target.Resource)
 	if m := f.current.Load(); m != nil && m.state == state {
 		return m, nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	// The state is read before the list, so the list is at least as new and no change is missed.
-	state = f.reader.registry.State(f.reader.target.Resource)
+	state = f.reader.registry.CacheState(f.reader.target.Resource)
 	last := f.current.Load()
 	if last != nil && last.state == state {
 		return last, nil

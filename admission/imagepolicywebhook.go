@@ -132,9 +132,9 @@ func (p *imagePolicy) review(ctx context.Context, spec imagepolicyv1alpha1.Image
 	if ok && p.now().Before(known.until) {
 		return known.status, nil
 	}
-	server := review.Server{Client: p.client, URL: p.url, Timeout: imageTimeout, Backoff: p.config.retryBackoff}
+	server := review.Webhook{Client: p.client, URL: p.url, Timeout: imageTimeout, Backoff: p.config.retryBackoff}
 	var answer imagepolicyv1alpha1.ImageReview
-	err = server.Ask(ctx, body, &answer)
+	err = server.Review(ctx, body, &answer)
 	if refused := (*review.StatusError)(nil); errors.As(err, &refused) {
 		err = fmt.Errorf("error contacting webhook: %d", refused.Code)
 	}

@@ -106,7 +106,7 @@ func (r *reader[T]) list(ctx context.Context, namespace string) ([]T, error) {
 	if r.missing != nil {
 		return nil, r.missing
 	}
-	if r.registry.Empty(r.target.Resource) {
+	if r.registry.IsEmpty(r.target.Resource) {
 		return nil, nil // the common case, on every write
 	}
 	t := r.target

@@ -76,7 +76,7 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 	case w.failure != nil:
 		return w.failure
 	}
-	a.AtEnd(func(_ context.Context, written bool) { r.ledger.End(namespace, charge, written) })
+	a.OnWriteEnd(func(_ context.Context, written bool) { r.ledger.End(namespace, charge, written) })
 	return nil
 }
 
@@ -143,7 +143,7 @@ func (r *resourceQuota) chargeQuotas(ctx context.Context, namespace string, all 
 				return nil, errUncharged
 			}
 			return q, nil
-		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: "kube-apiserver", Admitted: true}})
+		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: "kube-apiserver", SkipAdmission: true}})
 		for _, w := range all {
 			switch {
 			case !slices.Contains(w.quotas, name) || w.refused():

@@ -68,11 +68,11 @@ func (r *Remote) checkService(ctx context.Context) CheckResult {
 	case svc.Spec.Type != corev1.ServiceTypeClusterIP:
 		return CheckResult{}
 	}
-	port := services.PortOf(svc, r.Service.Port)
+	port := services.FindPort(svc, r.Service.Port)
 	if port == nil {
 		return CheckResult{Completed: true, Reason: "ServicePortError", Message: fmt.Sprintf("%s is not listening on port %d", named, r.Service.Port)}
 	}
-	found, err := r.resolver.Slices(ctx, r.Service)
+	found, err := r.resolver.EndpointSlices(ctx, r.Service)
 	switch {
 	case err != nil:
 		return CheckResult{Reason: "EndpointsAccessError", Message: fmt.Sprintf("%s cannot be checked due to: %v", named, err)}

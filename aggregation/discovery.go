@@ -103,7 +103,7 @@ func (r *Remote) fetch(ctx context.Context, was *DiscoveryDocument) (*DiscoveryD
 }
 
 func (r *Remote) read(ctx context.Context, as *request.User, url string, header http.Header) (*http.Response, []byte, error) {
-	resp, err := r.get(ctx, r.peerCertificates.Watch(r.plain), as, url, header)
+	resp, err := r.get(ctx, r.peerCertificates.InstrumentTransport(r.plain), as, url, header)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -55,7 +55,7 @@ func (s *Services) connect(a *apiregistrationv1.APIService) *Remote {
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return s.Certificate() }
 	}
 	if len(a.Spec.CABundle) > 0 {
-		if config.RootCAs, r.err = services.Roots(a.Spec.CABundle); r.err != nil {
+		if config.RootCAs, r.err = services.ParseCABundle(a.Spec.CABundle); r.err != nil {
 			return r
 		}
 	}
@@ -93,9 +93,9 @@ func (r *Remote) Transport(upgrade bool) (http.RoundTripper, error) {
 	case r.err != nil:
 		return nil, r.err
 	case upgrade:
-		return r.peerCertificates.Watch(r.upgrades), nil
+		return r.peerCertificates.InstrumentTransport(r.upgrades), nil
 	}
-	return r.peerCertificates.Watch(r.plain), nil
+	return r.peerCertificates.InstrumentTransport(r.plain), nil
 }
 
 // Host returns the address of the server.

@@ -105,7 +105,7 @@ func (k *Controller) Run(ctx context.Context) {
 	defer wg.Wait()
 	for _, t := range []registry.Target{k.levels, k.schemas} {
 		wg.Go(func() {
-			recovery.Keep(ctx, k.log, "following flow control", func() { k.follow(ctx, t, changed) })
+			recovery.RestartOnPanic(ctx, k.log, "following flow control", func() { k.follow(ctx, t, changed) })
 		})
 	}
 	maintain := k.newTimer(maintainEvery)

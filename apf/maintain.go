@@ -51,7 +51,7 @@ func withName(t registry.Target, name string) registry.Target {
 func (k *Controller) Bootstrap(ctx context.Context) error {
 	ctx = k.asServer(ctx)
 	all := k.maintainedObjects()
-	var missing []registry.Made
+	var missing []registry.InitialObject
 	var there []maintainedObject
 	for _, w := range all {
 		_, err := k.reg.Get(ctx, w.target, storage.Read{Match: storage.Any})
@@ -59,7 +59,7 @@ func (k *Controller) Bootstrap(ctx context.Context) error {
 		case err == nil:
 			there = append(there, w)
 		case apierrors.IsNotFound(err):
-			missing = append(missing, registry.Made{Resource: w.target.Resource, Object: w.object})
+			missing = append(missing, registry.InitialObject{Resource: w.target.Resource, Object: w.object})
 		default:
 			return err
 		}

@@ -110,7 +110,7 @@ func (o *JWTIssuers) startDiscovery(ctx context.Context, wg *sync.WaitGroup, set
 	ctx, cancel := context.WithCancel(ctx)
 	for _, tokens := range set.all {
 		wg.Go(func() {
-			recovery.Keep(ctx, o.logger, "issuer discovery", func() { tokens.discover(ctx) })
+			recovery.RestartOnPanic(ctx, o.logger, "issuer discovery", func() { tokens.discover(ctx) })
 		})
 	}
 	return func() {

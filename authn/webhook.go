@@ -83,9 +83,9 @@ func (w *Webhook) review(ctx context.Context, spec authenticationv1.TokenReviewS
 	if err != nil {
 		return nil, err
 	}
-	server := review.Server{Client: w.Client, URL: w.URL, Timeout: cmp.Or(w.Timeout, webhookTimeout), Backoff: cmp.Or(w.Backoff, webhookBackoff)}
+	server := review.Webhook{Client: w.Client, URL: w.URL, Timeout: cmp.Or(w.Timeout, webhookTimeout), Backoff: cmp.Or(w.Backoff, webhookBackoff)}
 	var answer authenticationv1.TokenReview
-	if err := server.Ask(ctx, body, &answer); err != nil {
+	if err := server.Review(ctx, body, &answer); err != nil {
 		return nil, fmt.Errorf("token review: %w", err)
 	}
 	if answer.APIVersion != version.String() || answer.Kind != "TokenReview" {

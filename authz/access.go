@@ -34,7 +34,7 @@ func (a *Access) Authorize(ctx context.Context, info *request.Info) error {
 
 // Namespace implements api.Access.
 func (a *Access) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
-	res, err := a.Registry.Find(corev1.Resource("namespaces"))
+	res, err := a.Registry.FindResource(corev1.Resource("namespaces"))
 	if err != nil {
 		return nil, err
 	}

@@ -146,7 +146,7 @@ func defaultSubjects(words []string) (out []rbacv1.Subject) {
 // ReconcileBootstrapPolicy updates the default roles and bindings that exist: it adds missing rules
 // and subjects and leaves others unchanged. It deletes a binding to another role. Missing objects
 // are created by the caller.
-func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defaults []registry.Made, manager string) error {
+func ReconcileBootstrapPolicy(ctx context.Context, reg *registry.Registry, defaults []registry.InitialObject, manager string) error {
 	for _, m := range defaults {
 		t := registry.Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
 		item, err := reg.Get(ctx, t, storage.Read{Match: storage.Any})

@@ -134,7 +134,7 @@ func TestWebhookRetriesAndVersion(t *testing.T) {
 	if got, _, err := w.Authorize(t.Context(), &request.User{Groups: []string{"g"}}, &info); got != NoOpinion || err == nil {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if n := h.asked.Load(); n != review.Attempts {
+	if n := h.asked.Load(); n != review.MaxAttempts {
 		t.Errorf("%d tries", n)
 	}
 	var q authorizationv1beta1.SubjectAccessReview

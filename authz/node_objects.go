@@ -43,7 +43,7 @@ func (o nodeObjects) relates(ctx context.Context, node, kind, namespace, name st
 }
 
 func (o nodeObjects) get(ctx context.Context, gr schema.GroupResource, namespace, name string) api.Object {
-	res, err := o.reg.Find(gr)
+	res, err := o.reg.FindResource(gr)
 	if err != nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (o nodeObjects) podsRefer(ctx context.Context, node, kind, namespace, name 
 // pods calls f with the pods of a node that can grant access to an object, until f returns false.
 // Mirror pods grant no access, because the node creates them itself.
 func (o nodeObjects) pods(ctx context.Context, node, namespace, kind string, f func(*corev1.Pod) bool) {
-	res, err := o.reg.Find(corev1.Resource("pods"))
+	res, err := o.reg.FindResource(corev1.Resource("pods"))
 	if err != nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (o nodeObjects) pods(ctx context.Context, node, namespace, kind string, f f
 // volumesRefer reports whether a volume bound to a claim of the pod needs a secret. The claim
 // reference of the volume decides which claim it is bound to, not the claim's volume name.
 func (o nodeObjects) volumesRefer(ctx context.Context, pod *corev1.Pod, namespace, name string) bool {
-	res, err := o.reg.Find(corev1.Resource("persistentvolumes"))
+	res, err := o.reg.FindResource(corev1.Resource("persistentvolumes"))
 	if err != nil {
 		return false
 	}

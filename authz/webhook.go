@@ -122,13 +122,13 @@ func (w *Webhook) postReview(ctx context.Context, spec *authorizationv1.SubjectA
 	if err != nil {
 		return nil, err
 	}
-	server := review.Server{Client: w.Client, URL: w.URL, Timeout: w.Timeout, Backoff: w.Backoff}
+	server := review.Webhook{Client: w.Client, URL: w.URL, Timeout: w.Timeout, Backoff: w.Backoff}
 	var answer struct {
 		APIVersion string                                     `json:"apiVersion"`
 		Kind       string                                     `json:"kind"`
 		Status     *authorizationv1.SubjectAccessReviewStatus `json:"status"`
 	}
-	if err := server.Ask(ctx, body, &answer); err != nil {
+	if err := server.Review(ctx, body, &answer); err != nil {
 		return nil, fmt.Errorf("subject access review: %w", err)
 	}
 	if answer.Kind != "" && answer.Kind != "SubjectAccessReview" || answer.Status == nil {

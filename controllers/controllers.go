@@ -118,7 +118,7 @@ func Start(ctx context.Context, c Config, off ...string) *Set {
 			continue
 		}
 		if controller := e.make(c); controller != nil {
-			s.wg.Go(func() { recovery.Keep(ctx, c.Logger, e.name, func() { controller.Run(ctx) }) })
+			s.wg.Go(func() { recovery.RestartOnPanic(ctx, c.Logger, e.name, func() { controller.Run(ctx) }) })
 		}
 	}
 	return s

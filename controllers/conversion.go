@@ -58,7 +58,7 @@ func (c *converters) converterOf(d *definition) custom.Converter {
 		reference := admissionv1.ServiceReference(*s)
 		at.Service = &reference
 	}
-	h := &conversionHook{converters: c, definition: d.Name, endpoint: hooks.EndpointOf(&at), versions: slices.Clone(w.ConversionReviewVersions)}
+	h := &conversionHook{converters: c, definition: d.Name, endpoint: hooks.ParseEndpoint(&at), versions: slices.Clone(w.ConversionReviewVersions)}
 	return h.convert
 }
 
@@ -80,7 +80,7 @@ func (h *conversionHook) convert(ctx context.Context, to schema.GroupVersion, ob
 
 func (h *conversionHook) inBatches(ctx context.Context, to schema.GroupVersion, objects []*untyped.Object) ([]*untyped.Object, error) {
 	out := make([]*untyped.Object, 0, len(objects))
-	for batch := range slices.Chunk(objects, registry.MostConverted) {
+	for batch := range slices.Chunk(objects, registry.MaxConversionBatch) {
 		converted, err := h.callWebhook(ctx, to, batch)
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func (h *conversionHook) callWebhook(ctx context.Context, to schema.GroupVersion
 	if err != nil {
 		return nil, failed(err)
 	}
-	client, err := h.clients.Of(&h.endpoint)
+	client, err := h.clients.ForEndpoint(&h.endpoint)
 	if err != nil {
 		return nil, failed(err)
 	}

@@ -211,7 +211,7 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 	var mu sync.Mutex
 	var added []*api.Resource
 	err := forEachParallel(all, func(res *api.Resource) error {
-		err := k.Registry.Add(res, 0)
+		err := k.Registry.AddResource(res, 0)
 		if err == nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -227,7 +227,7 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 		return nil
 	}
 	for _, res := range added { // Add failed for the others
-		k.Registry.Remove(res)
+		k.Registry.RemoveResource(res)
 	}
 	return err
 }
@@ -246,7 +246,9 @@ func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, e
 
 // Run follows the definitions until ctx is done.
 func (k *CustomKinds) Run(ctx context.Context) {
-	k.background.Go(func() { recovery.Keep(ctx, k.Logger, "schemas of custom kinds", func() { k.schemas.run(ctx) }) })
+	k.background.Go(func() {
+		recovery.RestartOnPanic(ctx, k.Logger, "schemas of custom kinds", func() { k.schemas.run(ctx) })
+	})
 	k.loop.Run(ctx)
 	k.background.Wait()
 }
@@ -359,11 +361,11 @@ func (k *CustomKinds) install(d *definition, item *storage.Item) error {
 			return err
 		}
 	}
-	if err := k.Registry.Add(is.Resource, item.Revision()); err != nil {
+	if err := k.Registry.AddResource(is.Resource, item.Revision()); err != nil {
 		return err
 	}
 	if err := k.Catalogue.Change(nil, []*api.Resource{is.Resource}); err != nil {
-		k.Registry.Remove(is.Resource)
+		k.Registry.RemoveResource(is.Resource)
 		return err
 	}
 	k.kinds[d.Name] = is
@@ -378,7 +380,7 @@ func (k *CustomKinds) replace(name string, was, is *customKind) error {
 		return err
 	}
 	k.kinds[name] = is
-	k.Registry.Replace(was.Resource, is.Resource)
+	k.Registry.ReplaceResource(was.Resource, is.Resource)
 	k.forget(was.Resource)
 	return nil
 }
@@ -397,7 +399,7 @@ func (k *CustomKinds) remove(name string) error {
 func (k *CustomKinds) removeKind(name string, was *customKind) error {
 	delete(k.kinds, name)
 	err := k.Catalogue.Change([]*api.Resource{was.Resource}, nil)
-	k.Registry.Remove(was.Resource)
+	k.Registry.RemoveResource(was.Resource)
 	k.forget(was.Resource)
 	return err
 }

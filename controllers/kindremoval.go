@@ -59,7 +59,7 @@ func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.
 	_, err = k.updateDefinition(ctx, t, d, func(now *definition) {
 		k.setTerminating(&now.Status, apiextensionsv1.ConditionFalse, reason, message)
 		now.Finalizers = slices.DeleteFunc(now.Finalizers, func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
-	}, registry.UpdateOptions{Whole: true})
+	}, registry.UpdateOptions{SkipStrategy: true})
 	return resultDone, err
 }
 
@@ -124,7 +124,7 @@ func (k *CustomKinds) deleteObjects(ctx context.Context, name string) (bool, err
 // remaining ones.
 func (k *CustomKinds) deleteAll(ctx context.Context, t registry.Target) (left int, err error) {
 	deleted, err := k.Registry.DeleteCollection(ctx, t, registry.ListOptions{}, registry.DeleteOptions{
-		WriteOptions: registry.WriteOptions{Admitted: true},
+		WriteOptions: registry.WriteOptions{SkipAdmission: true},
 	})
 	if err != nil || len(deleted.Items) == 0 {
 		return 0, err

@@ -89,7 +89,7 @@ func (l *loop[K]) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	log := l.Logger.With("controller", l.name)
 	spawn := func(f func()) {
-		wg.Go(func() { recovery.Keep(ctx, log, l.name, f) })
+		wg.Go(func() { recovery.RestartOnPanic(ctx, log, l.name, f) })
 	}
 	for _, s := range l.sources {
 		if s.resource != nil {

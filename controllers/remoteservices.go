@@ -72,7 +72,7 @@ func NewRemoteServices(c Config, remotes *aggregation.Services, metrics *aggrega
 func (r *RemoteServices) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { recovery.Keep(ctx, r.Logger, r.loop.name, func() { r.loop.Run(ctx) }) })
+	wg.Go(func() { recovery.RestartOnPanic(ctx, r.Logger, r.loop.name, func() { r.loop.Run(ctx) }) })
 	r.schemas.Run(ctx)
 }
 

@@ -72,7 +72,7 @@ func (e resourceFollower) arrange(ctx context.Context, all map[string]*followedR
 		var followCtx context.Context
 		followCtx, f.cancel = context.WithCancel(ctx)
 		f.done.Go(func() {
-			recovery.Keep(followCtx, e.log, "following "+res.Name, func() { e.follow(followCtx, res, f.known) })
+			recovery.RestartOnPanic(followCtx, e.log, "following "+res.Name, func() { e.follow(followCtx, res, f.known) })
 		})
 	}
 	if e.removed == nil {

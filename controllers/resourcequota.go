@@ -52,7 +52,9 @@ type quotaQueue = workqueue.TypedInterface[objectName]
 // watchAll queues quotas until ctx is done.
 func (q *quotaController) watchAll(ctx context.Context, queue quotaQueue) {
 	var wg sync.WaitGroup
-	wg.Go(func() { recovery.Keep(ctx, q.Logger, quotaControllerName, func() { q.recountLoop(ctx, queue) }) })
+	wg.Go(func() {
+		recovery.RestartOnPanic(ctx, q.Logger, quotaControllerName, func() { q.recountLoop(ctx, queue) })
+	})
 	resourceFollower{
 		catalogue: q.Catalogue, log: q.Logger,
 		wants: func(res *api.Resource) bool {

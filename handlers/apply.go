@@ -38,7 +38,7 @@ func (h *Handler) apply(c *call, v *view) error {
 	}
 	out, err := h.Registry.Apply(c.r.Context(), c.Target, patch, registry.ApplyOptions{
 		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force,
-		Create: h.creationAuthorization(c), Check: c.checkName,
+		AuthorizeCreate: h.creationAuthorization(c), Check: c.checkName,
 	})
 	if err != nil {
 		return err

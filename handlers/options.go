@@ -192,7 +192,7 @@ func (c *call) deleteOptions() (registry.DeleteOptions, error) {
 	if err != nil {
 		return registry.DeleteOptions{}, err
 	}
-	return registry.DeleteOptionsOf(&o)
+	return registry.NewDeleteOptions(&o)
 }
 
 func decodeDeleteOptions(r *http.Request, data []byte, o *metav1.DeleteOptions) error {

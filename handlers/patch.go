@@ -90,7 +90,7 @@ func (p *patcher) change(ctx context.Context, old api.Object) (api.Object, error
 	if err != nil {
 		return nil, err
 	}
-	shown, err := p.c.Shown(old)
+	shown, err := p.c.SubresourceView(old)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (p *patcher) change(ctx context.Context, old api.Object) (api.Object, error
 	if err := p.c.checkName(obj); err != nil {
 		return nil, err
 	}
-	return p.c.Asked(old, obj)
+	return p.c.ApplySubresource(old, obj)
 }
 
 // patched returns what the patch makes of an object.

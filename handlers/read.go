@@ -46,7 +46,7 @@ func (h *Handler) writeShown(c *call, v *view, code int, item *storage.Item) err
 			return apierrors.NewInternalError(err)
 		}
 	}
-	if obj, err = c.Shown(obj); err != nil {
+	if obj, err = c.SubresourceView(obj); err != nil {
 		return err
 	}
 	return h.writeOne(c.w, v, code, bare{obj}, obj.GetResourceVersion())

@@ -84,9 +84,9 @@ func (h *Handler) subjects(ctx context.Context, t registry.Target, c *codec, ite
 			return out, nil
 		}
 	}
-	many := len(missing) > registry.MostConverted
+	many := len(missing) > registry.MaxConversionBatch
 	for len(missing) > 0 {
-		n := min(len(missing), registry.MostConverted)
+		n := min(len(missing), registry.MaxConversionBatch)
 		objects, err := t.Objects(ctx, missing[:n]...)
 		if err != nil {
 			return nil, err

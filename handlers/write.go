@@ -62,10 +62,10 @@ func (h *Handler) update(c *call) error {
 		return err
 	}
 	replace := func(_ context.Context, old api.Object) (api.Object, error) {
-		return c.Asked(old, obj.DeepCopyObject().(api.Object))
+		return c.ApplySubresource(old, obj.DeepCopyObject().(api.Object))
 	}
 	out, err := h.Registry.Update(c.r.Context(), c.Target, replace, registry.UpdateOptions{
-		WriteOptions: o.WriteOptions, Create: h.creationAuthorization(c), Replace: true,
+		WriteOptions: o.WriteOptions, AuthorizeCreate: h.creationAuthorization(c), IsReplace: true,
 	})
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (h *Handler) writeOutcome(c *call, v *view, out registry.Outcome) error {
 		keepCells(c.codec, out.Item)
 		return h.writeOne(c.w, v, code, out.Item, resourceVersion(out.Item))
 	}
-	obj, err := c.Shown(out.Object)
+	obj, err := c.SubresourceView(out.Object)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (a *actions) Update(resource, group, name string, change func(api.Object) (
 	}
 	out, err := a.r.Update(a.ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		return change(old)
-	}, UpdateOptions{WriteOptions: a.o, Whole: true})
+	}, UpdateOptions{WriteOptions: a.o, SkipStrategy: true})
 	return out.Object, err
 }
 
@@ -86,7 +86,7 @@ func (a *actions) Delete(resource, group, name string, options *metav1.DeleteOpt
 	if err != nil {
 		return err
 	}
-	o, err := DeleteOptionsOf(options)
+	o, err := NewDeleteOptions(options)
 	if err != nil {
 		return err
 	}

@@ -73,20 +73,22 @@ func (a *Attributes) AuthorizeCreate(ctx context.Context) error {
 	return a.write.authorize(ctx)
 }
 
-// AtEnd has f called when it is known whether the write took place. It is for
+// OnWriteEnd has f called when it is known whether the write took place. It is for
 // plugins that take something into account before the object is there.
-func (a *Attributes) AtEnd(f func(ctx context.Context, written bool)) { a.ends = append(a.ends, f) }
+func (a *Attributes) OnWriteEnd(f func(ctx context.Context, written bool)) {
+	a.ends = append(a.ends, f)
+}
 
-// Again asks that mutating plugins are run once more after all were, for the
+// RequestReinvocation asks that mutating plugins are run once more after all were, for the
 // object is not any more what those before saw. They are run twice at most.
-func (a *Attributes) Again() { a.again = true }
+func (a *Attributes) RequestReinvocation() { a.again = true }
 
-// Rerun tells whether mutating plugins are run for the second time.
-func (a *Attributes) Rerun() bool { return a.rerun }
+// IsReinvocation tells whether mutating plugins are run for the second time.
+func (a *Attributes) IsReinvocation() bool { return a.rerun }
 
-// BeginRerun tells whether mutating plugins are to be run once more, and begins
+// BeginReinvocation tells whether mutating plugins are to be run once more, and begins
 // that.
-func (a *Attributes) BeginRerun() bool {
+func (a *Attributes) BeginReinvocation() bool {
 	if !a.again || a.rerun {
 		return false
 	}
@@ -94,16 +96,16 @@ func (a *Attributes) BeginRerun() bool {
 	return true
 }
 
-// Keep keeps what a plugin wants to know when it is run again; key is its own.
-func (a *Attributes) Keep(key, value any) {
+// SetPluginState keeps what a plugin wants to know when it is run again; key is its own.
+func (a *Attributes) SetPluginState(key, value any) {
 	if a.kept == nil {
 		a.kept = map[any]any{}
 	}
 	a.kept[key] = value
 }
 
-// Kept is what was kept under key; nil if nothing was.
-func (a *Attributes) Kept(key any) any { return a.kept[key] }
+// PluginState is what was kept under key; nil if nothing was.
+func (a *Attributes) PluginState(key any) any { return a.kept[key] }
 
 // Unreadable reports whether the write deletes an object that cannot be decoded. Old
 // has only a name then.
@@ -161,7 +163,7 @@ type Admission interface {
 
 // attributes describes a write to admission; nil when there is nothing to ask.
 func (r *Registry) attributes(ctx context.Context, t Target, verb string, obj, old api.Object, o WriteOptions) *Attributes {
-	if r.o.Admission == nil || o.Admitted {
+	if r.o.Admission == nil || o.SkipAdmission {
 		return nil
 	}
 	scope := request.From(ctx)

@@ -39,7 +39,7 @@ func (r *recorder) Mutate(_ context.Context, a *Attributes) error {
 
 func (r *recorder) Validate(_ context.Context, a *Attributes) error {
 	r.note("validate", a)
-	a.AtEnd(func(_ context.Context, written bool) { r.ended = append(r.ended, written) })
+	a.OnWriteEnd(func(_ context.Context, written bool) { r.ended = append(r.ended, written) })
 	return r.refuse
 }
 
@@ -63,7 +63,7 @@ func TestAdmissionSeam(t *testing.T) {
 		t.Errorf("refused: %v, ended %v", err, rec.ended)
 	}
 	rec.refuse = nil
-	if _, err := r.Create(t.Context(), r.configMap(t, "a"), configMap("a", "1"), WriteOptions{Admitted: true}); err != nil || len(rec.asked) != 2 {
+	if _, err := r.Create(t.Context(), r.configMap(t, "a"), configMap("a", "1"), WriteOptions{SkipAdmission: true}); err != nil || len(rec.asked) != 2 {
 		t.Errorf("part of what was admitted: %v, %v", err, rec.asked)
 	}
 	if err := r.Connect(t.Context(), r.at(t, corev1.SchemeGroupVersion, "pods", "p"), &corev1.PodExecOptions{}); err != nil {
@@ -95,7 +95,7 @@ func TestAdmissionOfScale(t *testing.T) {
 	r.o.Admission = rec
 	at.Sub = at.Resource.Subresource("scale")
 	out, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
-		return at.Asked(old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
+		return at.ApplySubresource(old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
 	}, UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -210,7 +210,7 @@ func (a *allocation) claim(ctx context.Context, ip netip.Addr, owner api.Object)
 	if err != nil {
 		return err
 	}
-	_, err = a.r.Create(ctx, t, api.AllocatedIPAddress(ip, a.t.Resource.Name, owner), WriteOptions{DryRun: a.dryRun, Manager: ownManager, Admitted: true})
+	_, err = a.r.Create(ctx, t, api.AllocatedIPAddress(ip, a.t.Resource.Name, owner), WriteOptions{DryRun: a.dryRun, Manager: ownManager, SkipAdmission: true})
 	if err == nil {
 		a.undo = append(a.undo, func(ctx context.Context) error { return a.drop(ctx, ip) })
 	}
@@ -222,7 +222,7 @@ func (a *allocation) drop(ctx context.Context, ip netip.Addr) error {
 	if err != nil {
 		return err
 	}
-	if _, err = a.r.Delete(ctx, t, DeleteOptions{WriteOptions: WriteOptions{Admitted: true}}); apierrors.IsNotFound(err) {
+	if _, err = a.r.Delete(ctx, t, DeleteOptions{WriteOptions: WriteOptions{SkipAdmission: true}}); apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err

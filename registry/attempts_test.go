@@ -45,7 +45,7 @@ func TestAttemptsEnd(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "a")
 	at.Resource.Update.AllowCreateOnUpdate = true
-	o := UpdateOptions{Create: func(context.Context) error { return nil }, Applied: true}
+	o := UpdateOptions{AuthorizeCreate: func(context.Context) error { return nil }, IsApply: true}
 	calls := 0
 	if _, err := r.Update(t.Context(), at, interfering(t, r, at, &calls), o); !apierrors.IsTooManyRequests(err) {
 		t.Errorf("after %d attempts: %v", calls, err)

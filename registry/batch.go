@@ -15,8 +15,8 @@ import (
 // their names and namespaces, that are not there yet, as manager, in as few
 // writes as can be. Admission is not asked, and nothing is allocated: it is for
 // what the server itself makes at its start.
-func (r *Registry) CreateMissing(ctx context.Context, objects []Made, manager string) error {
-	var missing []Made
+func (r *Registry) CreateMissing(ctx context.Context, objects []InitialObject, manager string) error {
+	var missing []InitialObject
 	// The cache will do, once it has what was deleted just before: a second start
 	// writes nothing.
 	var read storage.Read
@@ -37,17 +37,17 @@ func (r *Registry) CreateMissing(ctx context.Context, objects []Made, manager st
 	return nil
 }
 
-// Made is an object of the server's own making.
-type Made struct {
+// InitialObject is an object of the server's own making.
+type InitialObject struct {
 	Resource *api.Resource
 	Object   api.Object
 }
 
-func (m Made) target() Target {
+func (m InitialObject) target() Target {
 	return Target{Resource: m.Resource, Version: &m.Resource.Versions[0], Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
 }
 
-func (r *Registry) createBatch(ctx context.Context, objects []Made, manager string) error {
+func (r *Registry) createBatch(ctx context.Context, objects []InitialObject, manager string) error {
 	batch := make([]storage.NewObject, len(objects))
 	for i, m := range objects {
 		t := m.target()
@@ -89,8 +89,8 @@ func (r *Registry) Cursor(gr schema.GroupResource) (*storage.Cursor, error) {
 // CursorOf is Cursor for a resource that is at hand.
 func (r *Registry) CursorOf(res *api.Resource) *storage.Cursor { return r.collection(res).Cursor() }
 
-// Find finds a stored resource whether it is served or not.
-func (r *Registry) Find(gr schema.GroupResource) (*api.Resource, error) {
+// FindResource finds a stored resource whether it is served or not.
+func (r *Registry) FindResource(gr schema.GroupResource) (*api.Resource, error) {
 	res, _, err := r.find(gr)
 	return res, err
 }

@@ -86,7 +86,7 @@ func (c *converted) prepare(ctx context.Context, items []*storage.Item) error {
 		}
 		c.known[item] = a
 	}
-	for some := range slices.Chunk(missing, MostConverted) {
+	for some := range slices.Chunk(missing, MaxConversionBatch) {
 		if err := c.learn(ctx, some); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ const (
 	fewConverted = 50
 	// MostConverted is how many objects another server is asked about with one
 	// call, and how many are held at a time that nobody keeps.
-	MostConverted = 500
+	MaxConversionBatch = 500
 )
 
 // listConverted is List by what items are in the version of t. All that it looks at
@@ -168,7 +168,7 @@ const (
 func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s scope) (*storage.List, error) {
 	part := storage.ListOptions{Read: o.Read, Prefix: s.prefix, Key: s.key, After: o.After, Verify: o.Verify}
 	if o.Limit > 0 {
-		part.Limit = min(max(o.Limit, fewConverted), MostConverted)
+		part.Limit = min(max(o.Limit, fewConverted), MaxConversionBatch)
 	}
 	c := &converted{Selection: o.Selection, target: t, slot: r.selectors.of(t.Resource)}
 	page := &storage.List{}
@@ -186,7 +186,7 @@ func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s
 			return page, nil
 		}
 		part.Read, part.After = storage.Read{Match: storage.Exact, Revision: list.Revision}, list.Next
-		part.Limit = min(2*part.Limit, MostConverted)
+		part.Limit = min(2*part.Limit, MaxConversionBatch)
 	}
 }
 
@@ -194,7 +194,7 @@ func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s
 // whether there is no room for more. Then Next says where to go on, if anything may
 // follow: nobody is asked about objects to find out whether it does.
 func (c *converted) take(ctx context.Context, page, part *storage.List, limit int64) (full bool, err error) {
-	for items := range slices.Chunk(part.Items, MostConverted) {
+	for items := range slices.Chunk(part.Items, MaxConversionBatch) {
 		if err := c.prepare(ctx, items); err != nil {
 			return false, err
 		}

@@ -43,11 +43,11 @@ func (w *webhook) objects(_ context.Context, items []*storage.Item) ([]api.Objec
 func convertedMaps(t *testing.T, r *Registry, namespace string, n int) Target {
 	t.Helper()
 	at := r.configMap(t, "")
-	made := make([]Made, n)
+	made := make([]InitialObject, n)
 	for i := range made {
 		m := configMap(fmt.Sprintf("c-%04d", i), "x")
 		m.Namespace = namespace
-		made[i] = Made{at.Resource, m}
+		made[i] = InitialObject{at.Resource, m}
 	}
 	if err := r.CreateMissing(t.Context(), made, "test"); err != nil {
 		t.Fatal(err)
@@ -83,12 +83,12 @@ func TestListConverted(t *testing.T) {
 	}{
 		{every(1), 1, 1, 50, 50, false, -1, -1},
 		{every(1), 60, 60, 60, 60, false, all, 12},
-		{every(1), all, all, all, MostConverted, true, all, 1},
+		{every(1), all, all, all, MaxConversionBatch, true, all, 1},
 		{every(2), 60, 60, 180, 120, false, all, 6},
 		{every(300), 1, 1, 350, 200, false, all, 2},
 		{every(all), 1, 1, all, 350, true, all, 1},
 		{every(2 * all), 5, 0, all, 350, true, all, 1},
-		{every(2), 0, all / 2, all, MostConverted, true, all, 1},
+		{every(2), 0, all / 2, all, MaxConversionBatch, true, all, 1},
 	} {
 		hook := &webhook{label: test.label}
 		at := convertedMaps(t, r, fmt.Sprintf("n%d", i), all)

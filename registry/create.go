@@ -36,7 +36,7 @@ type WriteOptions struct {
 	// words. Admission is told of them.
 	FieldManager, FieldValidation string
 	// Admitted: admission has been asked about what this write is a part of.
-	Admitted bool
+	SkipAdmission bool
 
 	// authorize authorizes a creation that the verb of the request does not
 	// imply; nil means that the creation is authorized.

@@ -224,8 +224,8 @@ func hasFinalizers(res *api.Resource, obj api.Object) bool {
 	return len(obj.GetFinalizers()) > 0 || res.Delete.HasFinalizers != nil && res.Delete.HasFinalizers(obj)
 }
 
-// DeleteOptionsOf is what o asks for, if it is valid.
-func DeleteOptionsOf(o *metav1.DeleteOptions) (DeleteOptions, error) {
+// NewDeleteOptions is what o asks for, if it is valid.
+func NewDeleteOptions(o *metav1.DeleteOptions) (DeleteOptions, error) {
 	if err := api.CheckDeleteOptions(o); err != nil {
 		return DeleteOptions{}, err
 	}

@@ -92,7 +92,7 @@ func (r *Registry) scaleWrite(t Target, manager string) ssa.Write {
 
 // scaleOf returns obj as its scale, with the owners that its fields have there.
 func (t Target) scaleOf(obj api.Object) (api.Object, error) {
-	scale, err := t.Shown(obj)
+	scale, err := t.SubresourceView(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (r *Registry) manageScale(t Target, live, obj api.Object, manager string) e
 	if err != nil {
 		return err
 	}
-	after, err := t.Shown(obj)
+	after, err := t.SubresourceView(obj)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ type ApplyOptions struct {
 	// Force takes fields from others who own them.
 	Force bool
 	// Create authorizes the creation of a missing object; see UpdateOptions.
-	Create func(context.Context) error
+	AuthorizeCreate func(context.Context) error
 	// Check, when set, may refuse what comes out, before anything else looks at it.
 	Check func(api.Object) error
 }
@@ -158,7 +158,7 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 	}
 	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		return change(t, old, patch, o)
-	}, UpdateOptions{WriteOptions: o.WriteOptions, Create: o.Create, Applied: true})
+	}, UpdateOptions{WriteOptions: o.WriteOptions, AuthorizeCreate: o.AuthorizeCreate, IsApply: true})
 }
 
 // applied is old with patch applied.
@@ -180,7 +180,7 @@ func (r *Registry) appliedScale(t Target, old api.Object, patch map[string]any, 
 	if err != nil {
 		return nil, err
 	}
-	obj, err := t.Asked(old, scale)
+	obj, err := t.ApplySubresource(old, scale)
 	if err != nil {
 		return nil, err
 	}

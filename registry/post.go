@@ -68,13 +68,13 @@ func (r *Registry) post(ctx context.Context, t Target, sent api.Object, a *Attri
 	if err := checkPathName(t.Name); err != nil {
 		return nil, err
 	}
-	o.Admitted, o.Manager = true, ""
+	o.SkipAdmission, o.Manager = true, ""
 	if t.Sub.Act != nil {
 		return nil, t.Sub.Act(ctx, &actions{r: r, ctx: ctx, t: t, o: o}, t.Name, sent)
 	}
 	_, err := r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		return t.Sub.Change(old, sent)
-	}, UpdateOptions{WriteOptions: o, Whole: t.Sub.ChangesSpecAndStatus, Preconditions: preconditionsOf(sent)})
+	}, UpdateOptions{WriteOptions: o, SkipStrategy: t.Sub.ChangesSpecAndStatus, Preconditions: preconditionsOf(sent)})
 	return nil, err
 }
 

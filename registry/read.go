@@ -24,9 +24,9 @@ func (r *Registry) Get(ctx context.Context, t Target, read storage.Read) (*stora
 	return item, nil
 }
 
-// Size is how many objects there are of a resource, and the bytes that they are
+// StoredSize is how many objects there are of a resource, and the bytes that they are
 // stored as; false for one that is not stored here.
-func (r *Registry) Size(gv schema.GroupVersion, resource string) (objects int, bytes int64, ok bool) {
+func (r *Registry) StoredSize(gv schema.GroupVersion, resource string) (objects int, bytes int64, ok bool) {
 	res, _, ok := r.catalogue.Lookup(gv, resource)
 	if !ok {
 		return 0, 0, false
@@ -51,9 +51,9 @@ func (r *Registry) NotLoaded() []string {
 	return missing
 }
 
-// State tells one content of a resource's cache from another: it is equal to
+// CacheState tells one content of a resource's cache from another: it is equal to
 // what it was as long as no object changed.
-func (r *Registry) State(res *api.Resource) any { return r.collection(res).State() }
+func (r *Registry) CacheState(res *api.Resource) any { return r.collection(res).State() }
 
 // Selection picks objects out of a collection. Field labels are those of the
 // hub version.
@@ -120,9 +120,9 @@ func (r *Registry) listError(t Target, err error) error {
 	return r.StatusError(t, err)
 }
 
-// Empty tells whether there are no objects of a resource, as far as the cache
+// IsEmpty tells whether there are no objects of a resource, as far as the cache
 // knows.
-func (r *Registry) Empty(res *api.Resource) bool {
+func (r *Registry) IsEmpty(res *api.Resource) bool {
 	n, _ := r.collection(res).Size()
 	return n == 0
 }

@@ -80,17 +80,17 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 		if res.Virtual != nil {
 			continue
 		}
-		if err := r.Add(res, 0); err != nil {
+		if err := r.AddResource(res, 0); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// Add gives a stored resource its collection. After the store was started it
+// AddResource gives a stored resource its collection. After the store was started it
 // returns when the resource can be served. A watch of a resource that is new since
 // a revision cannot start before that; since is 0 if it is not new.
-func (r *Registry) Add(res *api.Resource, since int64) error {
+func (r *Registry) AddResource(res *api.Resource, since int64) error {
 	cfg := collectionConfig(res)
 	cfg.Oldest = since
 	c, err := r.store.Collection(cfg)
@@ -115,18 +115,18 @@ func collectionConfig(res *api.Resource) storage.CollectionConfig {
 	}
 }
 
-// Replace puts a resource in the place of what it was before, with the same
+// ReplaceResource puts a resource in the place of what it was before, with the same
 // objects. Watches end; all other requests go on, also those that began with the
 // resource as it was.
-func (r *Registry) Replace(was, is *api.Resource) {
+func (r *Registry) ReplaceResource(was, is *api.Resource) {
 	r.collection(is).Reconfigure(collectionConfig(is))
 	r.fields.forget(was)
 	r.selectors.forget(was)
 }
 
-// Remove takes a resource away: its watches end, and nothing of it is kept. What
+// RemoveResource takes a resource away: its watches end, and nothing of it is kept. What
 // is in etcd stays.
-func (r *Registry) Remove(res *api.Resource) {
+func (r *Registry) RemoveResource(res *api.Resource) {
 	r.mu.Lock()
 	c := r.collections[res.Storage.Prefix]
 	delete(r.collections, res.Storage.Prefix)

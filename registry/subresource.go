@@ -2,19 +2,19 @@ package registry
 
 import "github.com/miniapiserver/miniapiserver/api"
 
-// Shown is the object that t names as its subresource shows it: as itself, or
+// SubresourceView is the object that t names as its subresource shows it: as itself, or
 // in the subresource's own kind.
-func (t Target) Shown(obj api.Object) (api.Object, error) {
+func (t Target) SubresourceView(obj api.Object) (api.Object, error) {
 	if t.Sub == nil || t.Sub.View == nil {
 		return obj, nil
 	}
 	return t.Sub.View(obj)
 }
 
-// Asked makes of old what a client asks for at the subresource that t names.
+// ApplySubresource makes of old what a client asks for at the subresource that t names.
 // What the client says of uid and resourceVersion goes along, so that it is
 // held against what is there.
-func (t Target) Asked(old, asked api.Object) (api.Object, error) {
+func (t Target) ApplySubresource(old, asked api.Object) (api.Object, error) {
 	if t.Sub == nil || t.Sub.Change == nil || t.Sub.Kind == nil {
 		return asked, nil
 	}

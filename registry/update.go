@@ -25,16 +25,16 @@ type UpdateOptions struct {
 	WriteOptions
 	// Create authorizes the creation of a missing object, which takes place if
 	// the kind allows it. If Create is nil, a missing object is an error.
-	Create func(context.Context) error
+	AuthorizeCreate func(context.Context) error
 	// Replace: the new state is a whole object sent by a client (a PUT). Its uid
 	// is then a precondition, and a resourceVersion may be demanded; with a
 	// patch, neither can be told from what the server put there.
-	Replace bool
+	IsReplace bool
 	// Applied: the change is an apply, which sets managedFields itself and may
 	// create objects of any kind.
-	Applied bool
+	IsApply bool
 	// Whole: the change is the server's own, and may be of spec and status alike.
-	Whole bool
+	SkipStrategy bool
 	// Preconditions must hold for the stored object.
 	Preconditions metav1.Preconditions
 }
@@ -78,14 +78,14 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 // updateMissing creates the object, if the update may do so. The caller starts over if
 // another client has created it meanwhile.
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
-	if o.Create == nil || !t.Resource.Update.AllowCreateOnUpdate && (!o.Applied || t.Status) || t.Sub != nil {
+	if o.AuthorizeCreate == nil || !t.Resource.Update.AllowCreateOnUpdate && (!o.IsApply || t.Status) || t.Sub != nil {
 		return Outcome{}, r.StatusError(t, missing)
 	}
 	obj, err := change(ctx, nil)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if o.Replace && obj.GetUID() != "" { // that of an object which is no more
+	if o.IsReplace && obj.GetUID() != "" { // that of an object which is no more
 		return Outcome{}, r.preconditionError(t, "UID", string(obj.GetUID()), "")
 	}
 	if rv := obj.GetResourceVersion(); rv != "" {
@@ -94,8 +94,8 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 		}
 	}
 	obj.SetResourceVersion("") // kube-apiserver compares it only with that of an object
-	w := &creation{write: write{r: r, t: t, obj: obj, o: o.WriteOptions}, applied: o.Applied}
-	w.o.authorize = o.Create
+	w := &creation{write: write{r: r, t: t, obj: obj, o: o.WriteOptions}, applied: o.IsApply}
+	w.o.authorize = o.AuthorizeCreate
 	return r.createOnce(ctx, w)
 }
 
@@ -155,7 +155,7 @@ func (w *update) checkResourceVersion(context.Context) error {
 // manageFields updates the managedFields of the object as the request changed it,
 // before anything else changes it. An apply has done so.
 func (w *update) manageFields(context.Context) error {
-	if !w.options.Applied {
+	if !w.options.IsApply {
 		w.r.manage(w.t, w.old, w.obj, w.o)
 	}
 	return nil
@@ -163,7 +163,7 @@ func (w *update) manageFields(context.Context) error {
 
 func (w *update) checkShowable(ctx context.Context) error {
 	return w.r.checkShowable(w.t, w.obj, func(obj api.Object) error {
-		if w.options.Whole {
+		if w.options.SkipStrategy {
 			return nil
 		}
 		return w.r.prepareUpdate(ctx, w.t, obj, w.old)
@@ -178,7 +178,7 @@ func (w *update) mutate(ctx context.Context) (err error) {
 
 // prepare restores the fields that the request cannot change.
 func (w *update) prepare(ctx context.Context) error {
-	if w.options.Whole {
+	if w.options.SkipStrategy {
 		return nil
 	}
 	return w.r.prepareUpdate(ctx, w.t, w.obj, w.old)
@@ -186,14 +186,14 @@ func (w *update) prepare(ctx context.Context) error {
 
 // setGeneration increments the generation if the desired state changed.
 func (w *update) setGeneration(context.Context) error {
-	if !w.options.Whole && !w.t.Status && w.t.Resource.IncrementsGeneration(w.obj, w.old) {
+	if !w.options.SkipStrategy && !w.t.Status && w.t.Resource.IncrementsGeneration(w.obj, w.old) {
 		w.obj.SetGeneration(w.old.GetGeneration() + 1)
 	}
 	return nil
 }
 
 func (w *update) validate(ctx context.Context) error {
-	if w.options.Whole {
+	if w.options.SkipStrategy {
 		return nil
 	}
 	return w.r.checkUpdate(ctx, w.t, w.obj, w.old)
@@ -238,12 +238,12 @@ func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection,
 // checkPreconditions compares what the new state says it was made from with
 // what is there.
 func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOptions) error {
-	if o.Replace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
+	if o.IsReplace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
 		return r.preconditionError(t, "UID", string(obj.GetUID()), string(old.GetUID()))
 	}
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {
-		if o.Replace && t.Sub == nil && t.Resource.Update.RequireResourceVersion {
+		if o.IsReplace && t.Sub == nil && t.Resource.Update.RequireResourceVersion {
 			// Where a kind is named, kube-apiserver names the resource here.
 			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
 			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{

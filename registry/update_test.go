@@ -54,7 +54,7 @@ func TestUpdateOfOneVersion(t *testing.T) {
 		wg.Go(func() {
 			obj := configMap("x", fmt.Sprint(i))
 			obj.ResourceVersion = was.GetResourceVersion()
-			_, errs[i] = r.Update(t.Context(), at, replaceBy(obj), UpdateOptions{Replace: true})
+			_, errs[i] = r.Update(t.Context(), at, replaceBy(obj), UpdateOptions{IsReplace: true})
 		})
 	}
 	wg.Wait()
@@ -90,7 +90,7 @@ func TestUpdatePreconditions(t *testing.T) {
 		for _, dryRun := range []bool{true, false} {
 			obj := configMap("x", "2")
 			obj.UID, obj.ResourceVersion = types.UID(c.uid), c.version
-			_, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(obj), UpdateOptions{Replace: true, WriteOptions: WriteOptions{DryRun: dryRun}})
+			_, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(obj), UpdateOptions{IsReplace: true, WriteOptions: WriteOptions{DryRun: dryRun}})
 			if c.is == nil && err != nil || c.is != nil && (!c.is(err) || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("%s (dry run %t): %v", c.name, dryRun, err)
 			}
@@ -98,12 +98,12 @@ func TestUpdatePreconditions(t *testing.T) {
 	}
 	budget := r.at(t, policyv1.SchemeGroupVersion, "poddisruptionbudgets", "x")
 	create(t, r, budget, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}})
-	_, err := r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{Replace: true})
+	_, err := r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{IsReplace: true})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be specified for an update") {
 		t.Errorf("a kind that must be told the version: %v", err)
 	}
 	budget.Sub = &api.Subresource{Name: "scale"}
-	_, err = r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{Replace: true})
+	_, err = r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{IsReplace: true})
 	if err != nil {
 		t.Errorf("a subresource of it, which need not be: %v", err)
 	}
@@ -112,7 +112,7 @@ func TestUpdatePreconditions(t *testing.T) {
 func TestUpdateWithoutChangeKeepsTheVersion(t *testing.T) {
 	r := newRegistry(t)
 	was := create(t, r, r.configMap(t, ""), configMap("x", "1"))
-	out, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), UpdateOptions{Replace: true})
+	out, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), UpdateOptions{IsReplace: true})
 	if err != nil || out.Object.GetResourceVersion() != was.GetResourceVersion() {
 		t.Errorf("got %v, %v; want version %s", out.Object, err, was.GetResourceVersion())
 	}
@@ -165,7 +165,7 @@ func TestStatusAndSpecAreApart(t *testing.T) {
 
 func TestUpdateOfWhatIsNotThere(t *testing.T) {
 	r := newRegistry(t)
-	o := UpdateOptions{Create: allowed, Replace: true}
+	o := UpdateOptions{AuthorizeCreate: allowed, IsReplace: true}
 	if _, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), o); !apierrors.IsNotFound(err) {
 		t.Errorf("a kind that a PUT does not create: %v", err)
 	}
@@ -176,7 +176,7 @@ func TestUpdateOfWhatIsNotThere(t *testing.T) {
 	}
 	role.UID, role.ResourceVersion = "", "5"
 	forbidden := o
-	forbidden.Create = func(context.Context) error { return apierrors.NewForbidden(rbacv1.Resource("roles"), "x", nil) }
+	forbidden.AuthorizeCreate = func(context.Context) error { return apierrors.NewForbidden(rbacv1.Resource("roles"), "x", nil) }
 	if _, err := r.Update(t.Context(), at, replaceBy(role), forbidden); !apierrors.IsForbidden(err) || stored(t, r, at) != nil {
 		t.Errorf("a creation that is not authorized: %v", err)
 	}
@@ -210,7 +210,7 @@ func TestCreateOnUpdateUnderConcurrency(t *testing.T) {
 					return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, nil
 				}
 				return old, nil
-			}, UpdateOptions{Create: allowed})
+			}, UpdateOptions{AuthorizeCreate: allowed})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

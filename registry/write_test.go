@@ -31,7 +31,7 @@ func (s *steps) note(step string) error {
 func (s *steps) Mutate(context.Context, *Attributes) error { return s.note("mutate") }
 
 func (s *steps) Validate(_ context.Context, a *Attributes) error {
-	a.AtEnd(func(_ context.Context, written bool) {
+	a.OnWriteEnd(func(_ context.Context, written bool) {
 		_ = s.note(map[bool]string{true: "written", false: "not written"}[written])
 	})
 	return s.note("admit")
@@ -84,7 +84,7 @@ func TestOrderOfWrites(t *testing.T) {
 					_ = s.note("change")
 				}
 				return configMap(name, "2"), nil
-			}, UpdateOptions{Replace: true, Create: func(context.Context) error { return s.note("authorize") }})
+			}, UpdateOptions{IsReplace: true, AuthorizeCreate: func(context.Context) error { return s.note("authorize") }})
 			if (err != nil) != (c.fail != "" && slices.Contains(s.seen, c.fail)) {
 				t.Errorf("%s fails: got %v", c.fail, err)
 			}

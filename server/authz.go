@@ -58,7 +58,7 @@ func webhookDialer(shown *peercert.Counters) webhookDial {
 	return func(file string) (*http.Client, string, error) {
 		client, url, err := dialWebhook(file)
 		if err == nil {
-			client.Transport = shown.Watch(client.Transport)
+			client.Transport = shown.InstrumentTransport(client.Transport)
 		}
 		return client, url, err
 	}

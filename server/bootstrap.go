@@ -25,10 +25,10 @@ import (
 // missing.
 func bootstrap(ctx context.Context, p *published) error {
 	ctx, reg := asServer(ctx), p.registry
-	var made []registry.Made
+	var made []registry.InitialObject
 	add := func(gr schema.GroupResource, obj api.Object) error {
-		res, err := reg.Find(gr)
-		made = append(made, registry.Made{Resource: res, Object: obj})
+		res, err := reg.FindResource(gr)
+		made = append(made, registry.InitialObject{Resource: res, Object: obj})
 		return err
 	}
 	for _, name := range controllers.SystemNamespaces() {

@@ -32,7 +32,7 @@ func (p *parts) buildFlowControl() (err error) {
 			Metrics:   p.metrics,
 			Logger:    p.logger,
 			Objects: func(info *request.Info) (apf.Objects, bool) {
-				n, bytes, ok := p.reg.Size(schema.GroupVersion{Group: info.Group, Version: info.Version}, info.Resource)
+				n, bytes, ok := p.reg.StoredSize(schema.GroupVersion{Group: info.Group, Version: info.Version}, info.Resource)
 				return apf.Objects{Count: int64(n), Bytes: bytes}, ok
 			},
 		})

@@ -32,7 +32,7 @@ const (
 	stepFlowConsumer     = "priority-and-fairness-config-consumer"                 // apf.Controller.Configure
 	stepFlowFilter       = "priority-and-fairness-filter"                          // apf.Limiter
 	stepInflightFilter   = "max-in-flight-filter"                                  // apf.Inflight
-	stepObjectCounts     = "storage-object-count-tracker-hook"                     // registry.Registry.Size
+	stepObjectCounts     = "storage-object-count-tracker-hook"                     // registry.Registry.StoredSize
 	stepDefinitions      = "start-apiextensions-informers"                         // the cache of definitions
 	stepCustomKinds      = "start-apiextensions-controllers"                       // controllers.CustomKinds.Run
 	stepDefinitionsRead  = "crd-informer-synced"                                   // controllers.CustomKinds.Load

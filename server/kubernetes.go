@@ -162,7 +162,7 @@ func (p *published) setReady(ctx context.Context, ready metav1.Condition) error 
 		cidr := old.(*networkingv1.ServiceCIDR)
 		cidr.Status.Conditions = []metav1.Condition{ready}
 		return cidr, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ownManager}, Whole: true})
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ownManager}, SkipStrategy: true})
 	return err
 }
 

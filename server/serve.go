@@ -105,7 +105,7 @@ func (s *Server) runPart(name string, run func() error) {
 // runLoop runs a loop of the server in a goroutine that stop waits for. A loop that
 // panics is restarted.
 func (s *Server) runLoop(name string, run func()) {
-	s.wg.Go(func() { recovery.Keep(s.lifetime, s.logger, name, run) })
+	s.wg.Go(func() { recovery.RestartOnPanic(s.lifetime, s.logger, name, run) })
 }
 
 // stopAfterFailure is Stop with the time that a request may take. Who waits for

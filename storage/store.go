@@ -212,7 +212,7 @@ func (s *Store) spawn(f func()) {
 	s.wg.Add(1)
 	s.spawnMu.Unlock()
 	go func() {
-		recovery.Keep(s.ctx, s.log, "storage", f)
+		recovery.RestartOnPanic(s.ctx, s.log, "storage", f)
 		s.wg.Done()
 	}()
 }

@@ -141,12 +141,12 @@ func (q *mutationRun) addInvocations(ctx context.Context, p *mutatingPolicy, b *
 // invokeAll runs the invocations. If the object changes, all mutating plugins are reinvoked, and
 // then the policies with reinvocationPolicy IfNeeded that ran before a change.
 func (q *mutationRun) invokeAll(ctx context.Context) error {
-	state, _ := q.r.Kept(q.mutator).(*reinvocations)
+	state, _ := q.r.PluginState(q.mutator).(*reinvocations)
 	if state == nil {
 		state = &reinvocations{}
-		q.r.Keep(q.mutator, state)
+		q.r.SetPluginState(q.mutator, state)
 	}
-	if q.r.Rerun() && state.last != nil && !equality.Semantic.DeepEqual(state.last, q.r.Object) {
+	if q.r.IsReinvocation() && state.last != nil && !equality.Semantic.DeepEqual(state.last, q.r.Object) {
 		state.markDue()
 	}
 	namespace, err := q.r.Namespace(ctx)
@@ -161,7 +161,7 @@ func (q *mutationRun) invokeAll(ctx context.Context) error {
 		if err != nil {
 			q.fail(inv, err)
 		}
-		if err != nil || !ok || q.r.Rerun() && !state.due[inv.key()] {
+		if err != nil || !ok || q.r.IsReinvocation() && !state.due[inv.key()] {
 			continue
 		}
 		applied, changed, err := q.invoke(ctx, inv, in)
@@ -171,7 +171,7 @@ func (q *mutationRun) invokeAll(ctx context.Context) error {
 		patched = patched || applied
 		if changed {
 			state.markDue()
-			q.r.Again()
+			q.r.RequestReinvocation()
 		}
 		if inv.policy.reinvoke {
 			if state.invoked == nil {
@@ -182,7 +182,7 @@ func (q *mutationRun) invokeAll(ctx context.Context) error {
 	}
 	if patched {
 		state.markDue()
-		q.r.Again()
+		q.r.RequestReinvocation()
 	}
 	if len(state.invoked)+len(state.due) > 0 {
 		state.last = q.r.Object.DeepCopyObject()

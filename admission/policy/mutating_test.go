@@ -130,7 +130,7 @@ func TestReinvocation(t *testing.T) {
 			if err := c.mutator.mutate(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
-			if !a.BeginRerun() {
+			if !a.BeginReinvocation() {
 				break
 			}
 		}

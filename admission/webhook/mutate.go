@@ -50,7 +50,7 @@ func (w *Webhooks) mutate(ctx context.Context, a *registry.Attributes) error {
 			return err
 		}
 		// A hook that was not called in the first pass is not reinvoked.
-		if !ok || a.Rerun() && !m.due[h.id] {
+		if !ok || a.IsReinvocation() && !m.due[h.id] {
 			continue
 		}
 		if err := w.callMutating(ctx, h, i, s, form, m); err != nil {
@@ -76,7 +76,7 @@ func (w *Webhooks) callMutating(ctx context.Context, h *hook, i int, s *hookRequ
 	s.annotate(position, h, changed)
 	if changed {
 		m.changed()
-		s.Again()
+		s.RequestReinvocation()
 	}
 	if h.reinvoke {
 		m.addCandidate(h.id)
@@ -92,7 +92,7 @@ func (w *Webhooks) callMutating(ctx context.Context, h *hook, i int, s *hookRequ
 }
 
 func pass(a *registry.Attributes) int {
-	if a.Rerun() {
+	if a.IsReinvocation() {
 		return 1
 	}
 	return 0
@@ -179,24 +179,24 @@ type reinvocations struct {
 }
 
 func reinvocationsOf(a *registry.Attributes) *reinvocations {
-	if m, ok := a.Kept(reinvocationKey{}).(*reinvocations); ok {
+	if m, ok := a.PluginState(reinvocationKey{}).(*reinvocations); ok {
 		return m
 	}
 	m := &reinvocations{candidates: map[string]bool{}, due: map[string]bool{}}
-	a.Keep(reinvocationKey{}, m)
+	a.SetPluginState(reinvocationKey{}, m)
 	return m
 }
 
 // begin starts a pass. It detects changes by other plugins since the previous pass.
 func (m *reinvocations) begin(a *registry.Attributes) {
-	if a.Rerun() && m.last != nil && !equality.Semantic.DeepEqual(m.last, a.Object) {
+	if a.IsReinvocation() && m.last != nil && !equality.Semantic.DeepEqual(m.last, a.Object) {
 		m.changed()
 	}
 }
 
 // end ends a pass. It copies the object only if a hook may be reinvoked.
 func (m *reinvocations) end(a *registry.Attributes) {
-	if len(m.candidates) > 0 && !a.Rerun() && a.Object != nil {
+	if len(m.candidates) > 0 && !a.IsReinvocation() && a.Object != nil {
 		m.last = a.Object.DeepCopyObject().(api.Object)
 	}
 }

@@ -84,12 +84,12 @@ func New(c Config) (*Webhooks, error) {
 		name string
 		to   **caller
 	}{{mutatingName, &w.mutating}, {validatingName, &w.validating}} {
-		known, err := hooks.ReadUsers(c.Files[plugin.name])
+		known, err := hooks.ReadCredentials(c.Files[plugin.name])
 		if err != nil {
 			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin.name, err)
 		}
 		*plugin.to = &caller{clients: hooks.New(hooks.Config{
-			Users: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Certificates: c.Certificates,
+			Credentials: known, Resolver: &services.Resolver{Registry: c.Registry, Endpoints: c.Endpoints}, Dial: c.Dial, Certificates: c.Certificates,
 		}), decoder: decoder, mutating: plugin.name == mutatingName}
 	}
 	if w.hooks.mutating, err = newIndex(c.Registry, admissionregistrationv1.Resource("mutatingwebhookconfigurations"),
@@ -208,7 +208,7 @@ func (c *caller) call(ctx context.Context, h *hook, a *registry.Attributes, q *a
 	if err != nil {
 		return nil, failed(400, "could not create admission objects", err)
 	}
-	client, err := c.clients.Of(&h.endpoint)
+	client, err := c.clients.ForEndpoint(&h.endpoint)
 	if err != nil {
 		return nil, failed(500, "could not get REST client", err)
 	}

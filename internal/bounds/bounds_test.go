@@ -204,7 +204,7 @@ func TestResults(t *testing.T) {
 		t.Error("Value: size")
 	}
 	bomb := "a: &a " + long[:60<<10] + "\nb:\n" + strings.Repeat("- *a\n", 10000)
-	if Answer([]byte(` {"a":1}`)) != nil || Answer([]byte(bomb)) == nil || Answer(append([]byte("k8s\x00"), wrap(maxWire, 2, []byte{1 << 3, 1})...)) == nil {
+	if WebhookResponse([]byte(` {"a":1}`)) != nil || WebhookResponse([]byte(bomb)) == nil || WebhookResponse(append([]byte("k8s\x00"), wrap(maxWire, 2, []byte{1 << 3, 1})...)) == nil {
 		t.Error("Answer")
 	}
 }

@@ -63,11 +63,11 @@ func value(v any, depth, most int, size *int) error {
 	return nil
 }
 
-// Answer checks the answer of a webhook, which may be JSON, YAML or protobuf
+// WebhookResponse checks the answer of a webhook, which may be JSON, YAML or protobuf
 // whatever was asked for. The JSON in it is not checked: a JSON decoder stops
 // before its stack is too large, and the objects in the answer are checked one by
 // one when they are taken out.
-func Answer(data []byte) error {
+func WebhookResponse(data []byte) error {
 	const envelope = "k8s\x00"
 	if message, ok := bytes.CutPrefix(data, []byte(envelope)); ok {
 		return Proto(message)

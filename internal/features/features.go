@@ -59,7 +59,7 @@ type Gate struct {
 	// cannot be changed.
 	Default, Locked bool
 	// Needs are gates that must be on where this one is.
-	Needs []string
+	Requires []string
 }
 
 // Known returns all gates, by name.
@@ -75,7 +75,7 @@ func readGates(text string) map[string]Gate {
 		g := Gate{Name: words[0], Stage: words[1], Default: words[2] == "on"}
 		for _, w := range words[3:] {
 			if needs, ok := strings.CutPrefix(w, "needs="); ok {
-				g.Needs = strings.Split(needs, ",")
+				g.Requires = strings.Split(needs, ",")
 			}
 			g.Locked = g.Locked || w == "locked"
 		}
@@ -142,7 +142,7 @@ func (g Gates) checkNeeds(all map[string]Gate) error {
 		if !g.Enabled(name) {
 			continue
 		}
-		missing := slices.DeleteFunc(all[name].Needs, g.Enabled)
+		missing := slices.DeleteFunc(all[name].Requires, g.Enabled)
 		if len(missing) > 0 {
 			return fmt.Errorf("%s is enabled, but depends on features that are disabled: [%s]", name, strings.Join(missing, " "))
 		}

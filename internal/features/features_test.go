@@ -14,7 +14,7 @@ func TestDefaults(t *testing.T) {
 		if !slices.Contains([]string{"alpha", "beta", "ga", "deprecated"}, gate.Stage) || gate.Stage == "alpha" && gate.Default {
 			t.Errorf("%+v", gate)
 		}
-		for _, needed := range gate.Needs {
+		for _, needed := range gate.Requires {
 			if _, ok := all[needed]; !ok {
 				t.Errorf("%s needs %s, which there is not", name, needed)
 			}

@@ -41,8 +41,8 @@ func New(reg prometheus.Registerer, subsystem string) (*Counters, error) {
 	return c, nil
 }
 
-// Watch is a transport whose connections are watched.
-func (c *Counters) Watch(transport http.RoundTripper) http.RoundTripper {
+// InstrumentTransport is a transport whose connections are watched.
+func (c *Counters) InstrumentTransport(transport http.RoundTripper) http.RoundTripper {
 	if c == nil {
 		return transport
 	}

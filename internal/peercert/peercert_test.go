@@ -86,7 +86,7 @@ func TestNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer, err := c.Watch(transport).RoundTrip(r); err == nil {
+		if answer, err := c.InstrumentTransport(transport).RoundTrip(r); err == nil {
 			_ = answer.Body.Close()
 		} else if test.accept {
 			t.Error(err)
@@ -134,7 +134,7 @@ func TestSignatures(t *testing.T) {
 		}, 1},
 	} {
 		before := value(t, reg, "apiserver_kube_aggregator_x509_insecure_sha1_total")
-		_, _ = c.Watch(test.transport).RoundTrip(nil)
+		_, _ = c.InstrumentTransport(test.transport).RoundTrip(nil)
 		if got := value(t, reg, "apiserver_kube_aggregator_x509_insecure_sha1_total") - before; got != test.want {
 			t.Errorf("%v counted, want %v", got, test.want)
 		}
@@ -142,7 +142,7 @@ func TestSignatures(t *testing.T) {
 	if got := value(t, reg, "apiserver_kube_aggregator_x509_missing_san_total"); got != 0 {
 		t.Errorf("%v missing names", got)
 	}
-	if transport := http.DefaultTransport; (*Counters)(nil).Watch(transport) != transport {
+	if transport := http.DefaultTransport; (*Counters)(nil).InstrumentTransport(transport) != transport {
 		t.Error("nothing is watched, and changed")
 	}
 }

@@ -46,9 +46,9 @@ func Call(log *slog.Logger, what string, f func()) (err error) {
 	return nil
 }
 
-// Keep calls f until it returns without a panic or ctx is done. The pause before
+// RestartOnPanic calls f until it returns without a panic or ctx is done. The pause before
 // the next attempt grows as long as f panics at once.
-func Keep(ctx context.Context, log *slog.Logger, what string, f func()) {
+func RestartOnPanic(ctx context.Context, log *slog.Logger, what string, f func()) {
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
 		begin := time.Now()
 		if Call(log, what, f) == nil || ctx.Err() != nil {

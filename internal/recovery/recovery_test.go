@@ -32,7 +32,7 @@ func TestCall(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	times := 0
-	Keep(t.Context(), slog.New(slog.DiscardHandler), "a loop", func() {
+	RestartOnPanic(t.Context(), slog.New(slog.DiscardHandler), "a loop", func() {
 		if times++; times < 3 {
 			panic("again")
 		}
@@ -41,5 +41,5 @@ func TestKeep(t *testing.T) {
 		t.Errorf("called %d times", times)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	Keep(ctx, slog.New(slog.DiscardHandler), "a loop", func() { cancel(); panic("the last one") }) // returns
+	RestartOnPanic(ctx, slog.New(slog.DiscardHandler), "a loop", func() { cancel(); panic("the last one") }) // returns
 }

@@ -19,16 +19,16 @@ import (
 // Bounds of one question.
 const (
 	// Attempts is how often it is put at most.
-	Attempts = 5
+	MaxAttempts = 5
 	// MaxAnswer is how many bytes of an answer are read.
-	MaxAnswer = 1 << 20
+	MaxResponse = 1 << 20
 
 	growth = 1.5
 	jitter = 0.2
 )
 
-// Server is one that answers reviews.
-type Server struct {
+// Webhook is one that answers reviews.
+type Webhook struct {
 	Client *http.Client
 	URL    string
 	// Timeout bounds all attempts together.
@@ -47,9 +47,9 @@ type StatusError struct {
 // Error implements error.
 func (e *StatusError) Error() string { return "the webhook answered " + e.Status }
 
-// Ask posts a question in JSON and reads the answer into a value. It tries again
+// Review posts a question in JSON and reads the answer into a value. It tries again
 // where the other server may be better the next time.
-func (s *Server) Ask(ctx context.Context, question []byte, answer any) error {
+func (s *Webhook) Review(ctx context.Context, question []byte, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	pause := s.Backoff
@@ -61,7 +61,7 @@ func (s *Server) Ask(ctx context.Context, question []byte, answer any) error {
 			}
 			return nil
 		}
-		if !again || attempt == Attempts {
+		if !again || attempt == MaxAttempts {
 			return err
 		}
 		timer := time.NewTimer(pause + time.Duration(rand.Float64()*jitter*float64(pause)))
@@ -76,7 +76,7 @@ func (s *Server) Ask(ctx context.Context, question []byte, answer any) error {
 }
 
 // post does one attempt; again tells whether another may help.
-func (s *Server) post(ctx context.Context, body []byte) (data []byte, again bool, err error) {
+func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, again bool, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, false, err
@@ -91,7 +91,7 @@ func (s *Server) post(ctx context.Context, body []byte) (data []byte, again bool
 		return nil, ctx.Err() == nil, err
 	}
 	defer resp.Body.Close()
-	data, err = outbound.ReadAll(resp.Body, MaxAnswer)
+	data, err = outbound.ReadAll(resp.Body, MaxResponse)
 	switch {
 	case errors.Is(err, outbound.ErrTooLarge):
 		return nil, false, fmt.Errorf("the webhook's answer: %w", err)

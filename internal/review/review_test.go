@@ -23,9 +23,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			http.Redirect(w, r, inside.URL, code)
 		}))
 		client := &http.Client{Transport: hook.Client().Transport}
-		server := Server{Client: client, URL: hook.URL, Timeout: time.Minute}
+		server := Webhook{Client: client, URL: hook.URL, Timeout: time.Minute}
 		var answer map[string]any
-		err := server.Ask(t.Context(), []byte("{}"), &answer)
+		err := server.Review(t.Context(), []byte("{}"), &answer)
 		var refused *StatusError
 		if !errors.As(err, &refused) || refused.Code != code || answer != nil || client.CheckRedirect != nil {
 			t.Errorf("%d: %v, %v", code, err, answer)

@@ -30,8 +30,8 @@ const (
 // Config is what Clients are made from.
 type Config struct {
 	// Users says by what the server is known to hooks.
-	Users    Users
-	Resolver *services.Resolver
+	Credentials Credentials
+	Resolver    *services.Resolver
 	// Dial connects to what services stand for; nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Certificates counts those that hooks show; nil counts none.
@@ -86,8 +86,8 @@ type Client struct {
 	user      *user
 }
 
-// Of is the client of an endpoint.
-func (c *Clients) Of(e *Endpoint) (*Client, error) {
+// ForEndpoint is the client of an endpoint.
+func (c *Clients) ForEndpoint(e *Endpoint) (*Client, error) {
 	if e.Err != nil {
 		return nil, e.Err
 	}
@@ -111,13 +111,13 @@ func (c *Clients) Of(e *Endpoint) (*Client, error) {
 }
 
 func (c *Clients) make(e *Endpoint) (*Client, error) {
-	u := c.Users.find(e.Host)
+	u := c.Credentials.find(e.Host)
 	config := &tls.Config{}
 	if u.certificate != nil {
 		config.Certificates = []tls.Certificate{*u.certificate}
 	}
 	if e.CA != "" {
-		pool, err := services.Roots([]byte(e.CA))
+		pool, err := services.ParseCABundle([]byte(e.CA))
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 		config.ServerName = e.Service.ServerName()
 	}
 	t := outbound.Transport(outbound.Config{TLS: config, Dial: c.dial(e), UseProxy: e.Service == nil})
-	return &Client{http: outbound.Client(c.Certificates.Watch(t)), transport: t, user: u}, nil
+	return &Client{http: outbound.Client(c.Certificates.InstrumentTransport(t)), transport: t, user: u}, nil
 }
 
 // dial connects, to what a service stands for if it is one.
@@ -184,7 +184,7 @@ func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, most int64)
 	case len(data) == 0:
 		return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", w.StatusCode, w.Header.Get("Content-Type"))
 	}
-	if err := bounds.Answer(data); err != nil {
+	if err := bounds.WebhookResponse(data); err != nil {
 		return nil, fmt.Errorf("the answer cannot be decoded: %w", err)
 	}
 	return data, nil

@@ -29,8 +29,8 @@ type Endpoint struct {
 
 const httpsPort = 443
 
-// EndpointOf is where a configuration leads.
-func EndpointOf(c *admissionv1.WebhookClientConfig) Endpoint {
+// ParseEndpoint is where a configuration leads.
+func ParseEndpoint(c *admissionv1.WebhookClientConfig) Endpoint {
 	e := Endpoint{CA: string(c.CABundle)}
 	switch {
 	case c.Service != nil:

@@ -28,7 +28,7 @@ func TestEndpointOf(t *testing.T) {
 		{admissionv1.WebhookClientConfig{URL: text("https://%zz")}, "", "", "Unparsable URL: "},
 		{admissionv1.WebhookClientConfig{}, "", "", "webhook configuration must have either service or URL"},
 	} {
-		e := EndpointOf(&c.config)
+		e := ParseEndpoint(&c.config)
 		if e.URL != c.url || e.Host != c.host || (e.Err == nil) != (c.fail == "") || e.Err != nil && !strings.HasPrefix(e.Err.Error(), c.fail) {
 			t.Errorf("got %+v, want %s at %s, %q", e, c.url, c.host, c.fail)
 		}
@@ -54,7 +54,7 @@ func TestPost(t *testing.T) {
 	endpoint := &Endpoint{URL: hook.URL + "/path", Host: hook.Listener.Addr().String(), CA: ca}
 	post := func(most int64) (string, error) {
 		t.Helper()
-		client, err := clients.Of(endpoint)
+		client, err := clients.ForEndpoint(endpoint)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestClientsOf(t *testing.T) {
 	defer clients.Close()
 	of := func(e Endpoint) *Client {
 		t.Helper()
-		c, err := clients.Of(&e)
+		c, err := clients.ForEndpoint(&e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestClientsOf(t *testing.T) {
 	if of(Endpoint{URL: "https://a.test"}) != first {
 		t.Error("the endpoint has two clients")
 	}
-	if _, err := clients.Of(&Endpoint{URL: "https://a.test", CA: "junk"}); err == nil {
+	if _, err := clients.ForEndpoint(&Endpoint{URL: "https://a.test", CA: "junk"}); err == nil {
 		t.Error("a CA that is none is accepted")
 	}
 	for i := range maxClients {

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Users are whom the server is to hooks, by their host: those of a file in the
+// Credentials are whom the server is to hooks, by their host: those of a file in the
 // form of a kubeconfig, of which only users and the current context count.
-type Users struct {
+type Credentials struct {
 	byHost  map[string]*user
 	current *user
 }
@@ -62,45 +62,45 @@ type authInfo struct {
 	AuthProvider          any    `json:"auth-provider"`
 }
 
-// ReadUsers reads what the plugins are configured by; nothing is no users.
-func ReadUsers(data []byte) (Users, error) {
+// ReadCredentials reads what the plugins are configured by; nothing is no users.
+func ReadCredentials(data []byte) (Credentials, error) {
 	if len(data) == 0 {
-		return Users{}, nil
+		return Credentials{}, nil
 	}
 	var c webhookConfiguration
 	if err := yaml.UnmarshalStrict(data, &c); err != nil {
-		return Users{}, err
+		return Credentials{}, err
 	}
 	switch gv := c.APIVersion; {
 	case c.Kind == "WebhookAdmissionConfiguration" && gv == "apiserver.config.k8s.io/v1":
 	case c.Kind == "WebhookAdmission" && gv == "apiserver.config.k8s.io/v1alpha1":
 	default:
-		return Users{}, fmt.Errorf("is of kind %q of %q, and not a WebhookAdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", c.Kind, gv)
+		return Credentials{}, fmt.Errorf("is of kind %q of %q, and not a WebhookAdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", c.Kind, gv)
 	}
 	if c.KubeConfigFile == "" {
-		return Users{}, nil
+		return Credentials{}, nil
 	}
 	if !filepath.IsAbs(c.KubeConfigFile) {
-		return Users{}, fmt.Errorf("kubeConfigFile must be an absolute file path: %s", c.KubeConfigFile)
+		return Credentials{}, fmt.Errorf("kubeConfigFile must be an absolute file path: %s", c.KubeConfigFile)
 	}
 	file, err := os.ReadFile(c.KubeConfigFile)
 	if err != nil {
-		return Users{}, err
+		return Credentials{}, err
 	}
 	return parseUsers(file, filepath.Dir(c.KubeConfigFile))
 }
 
 // parseUsers reads a kubeconfig. Files that it names are relative to dir.
-func parseUsers(data []byte, dir string) (Users, error) {
+func parseUsers(data []byte, dir string) (Credentials, error) {
 	var k kubeconfig
 	if err := yaml.Unmarshal(data, &k); err != nil {
-		return Users{}, fmt.Errorf("kubeConfigFile: %w", err)
+		return Credentials{}, fmt.Errorf("kubeConfigFile: %w", err)
 	}
-	u := Users{byHost: map[string]*user{}}
+	u := Credentials{byHost: map[string]*user{}}
 	for i := range k.Users {
 		known, err := k.Users[i].User.read(dir)
 		if err != nil {
-			return Users{}, fmt.Errorf("kubeConfigFile: user %q: %w", k.Users[i].Name, err)
+			return Credentials{}, fmt.Errorf("kubeConfigFile: user %q: %w", k.Users[i].Name, err)
 		}
 		u.byHost[k.Users[i].Name] = known
 	}
@@ -156,7 +156,7 @@ func (a *authInfo) read(dir string) (*user, error) {
 // find picks the user for a host with a port: the host itself, then stars in
 // the place of its first labels, with the port and, if it is the usual one,
 // without; then the star alone, and then that of the current context.
-func (u *Users) find(host string) *user {
+func (u *Credentials) find(host string) *user {
 	names := hostNames(host)
 	if name, port, err := net.SplitHostPort(host); err == nil && port == "443" {
 		names = append(names, hostNames(name)...)

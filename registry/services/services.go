@@ -68,11 +68,11 @@ func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
 	if !r.Endpoints && svc.Spec.Type == corev1.ServiceTypeClusterIP && svc.Spec.ClusterIP == corev1.ClusterIPNone {
 		return Address{}, errors.New(`cannot route to service with ClusterIP "None"`)
 	}
-	p := PortOf(svc, s.Port)
+	p := FindPort(svc, s.Port)
 	if p == nil {
 		return Address{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", s.Port, svc.Name))
 	}
-	slices, err := r.Slices(ctx, s)
+	slices, err := r.EndpointSlices(ctx, s)
 	if err != nil {
 		return Address{}, err
 	}
@@ -91,8 +91,8 @@ func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
 
 func same(address string) Address { return Address{Host: address, Dial: address} }
 
-// PortOf finds a port of a service by its number; nil if it has none such.
-func PortOf(svc *corev1.Service, number int32) *corev1.ServicePort {
+// FindPort finds a port of a service by its number; nil if it has none such.
+func FindPort(svc *corev1.Service, number int32) *corev1.ServicePort {
 	for i := range svc.Spec.Ports {
 		if p := &svc.Spec.Ports[i]; p.Port == number {
 			return p
@@ -103,7 +103,7 @@ func PortOf(svc *corev1.Service, number int32) *corev1.ServicePort {
 
 // Service is the service that is named. It must not be changed.
 func (r *Resolver) Service(ctx context.Context, s Reference) (*corev1.Service, error) {
-	res, err := r.Registry.Find(corev1.Resource("services"))
+	res, err := r.Registry.FindResource(corev1.Resource("services"))
 	if err != nil {
 		return nil, err
 	}
@@ -127,9 +127,9 @@ func (r *Resolver) Service(ctx context.Context, s Reference) (*corev1.Service, e
 	return obj.(*corev1.Service), nil
 }
 
-// Slices are those that have the endpoints of a service.
-func (r *Resolver) Slices(ctx context.Context, s Reference) ([]*discoveryv1.EndpointSlice, error) {
-	res, err := r.Registry.Find(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"})
+// EndpointSlices are those that have the endpoints of a service.
+func (r *Resolver) EndpointSlices(ctx context.Context, s Reference) ([]*discoveryv1.EndpointSlice, error) {
+	res, err := r.Registry.FindResource(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"})
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +180,8 @@ func portName(name *string) string {
 	return *name
 }
 
-// Roots reads the certificates by which a server is known.
-func Roots(data []byte) (*x509.CertPool, error) {
+// ParseCABundle reads the certificates by which a server is known.
+func ParseCABundle(data []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if pool.AppendCertsFromPEM(data) {
 		return pool, nil

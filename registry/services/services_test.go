@@ -35,13 +35,13 @@ func newResolver(t *testing.T) *Resolver {
 	if err := store.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var made []registry.Made
+	var made []registry.InitialObject
 	add := func(gr schema.GroupResource, obj api.Object) {
-		res, err := reg.Find(gr)
+		res, err := reg.FindResource(gr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made = append(made, registry.Made{Resource: res, Object: obj})
+		made = append(made, registry.InitialObject{Resource: res, Object: obj})
 	}
 	service := func(name string, spec corev1.ServiceSpec) {
 		spec.Ports = []corev1.ServicePort{{Name: "https", Port: 443}}
@@ -105,7 +105,7 @@ func TestRoots(t *testing.T) {
 		"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n": "failed to parse certificate",
 		"-----BEGIN X-----\nAAAA\n-----END X-----\n":                     "no valid certificate authority data seen",
 	} {
-		if _, err := Roots([]byte(data)); err == nil || !strings.Contains(err.Error(), "unable to load root certificates: "+want) {
+		if _, err := ParseCABundle([]byte(data)); err == nil || !strings.Contains(err.Error(), "unable to load root certificates: "+want) {
 			t.Errorf("%q: got %v", data, err)
 		}
 	}
