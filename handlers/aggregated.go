@@ -12,12 +12,13 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"k8s.io/api/apidiscovery/v2"
+	v2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -48,17 +49,17 @@ type discoveredGroup struct {
 
 // aggregatedWanted reports whether a client prefers the aggregated document, and
 // returns the format.
-func aggregatedWanted(r *http.Request) (format, bool) {
-	for _, c := range parseAccept(r.Header.Get("Accept")) {
-		f, ok := formats[c.name]
+func aggregatedWanted(r *http.Request) (representation.Format, bool) {
+	for _, c := range representation.ParseAccept(r.Header.Get("Accept")) {
+		f, ok := representation.FormatOf(c.Name)
 		switch {
-		case ok && c.params["as"] == aggregatedKind && c.params["g"] == aggregatedGroup && c.params["v"] == "v2":
-			return f, f != formatYAML
-		case ok && c.params["as"] == "", c.name == "*/*":
+		case ok && c.Params["as"] == aggregatedKind && c.Params["g"] == aggregatedGroup && c.Params["v"] == "v2":
+			return f, f != representation.FormatYAML
+		case ok && c.Params["as"] == "", c.Name == "*/*":
 			return f, false
 		}
 	}
-	return formatJSON, false
+	return representation.FormatJSON, false
 }
 
 // discoveryState is the state from which an aggregated document was made.
@@ -82,7 +83,7 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 		if state := (discoveryState{h.Catalogue.State(), h.Aggregation.Generation()}); doc == nil || doc.state != state {
 			var err error
 			if doc, err = h.aggregate(doc, state, core); err != nil {
-				h.fail(w, r, err)
+				h.responder.WriteError(w, r, err)
 				return
 			}
 			kept.Store(doc)
@@ -93,10 +94,10 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 		switch {
 		case r.Header.Get("If-None-Match") == doc.etag:
 			w.WriteHeader(http.StatusNotModified)
-		case f == formatProtobuf:
-			writeBody(w, http.StatusOK, mediaProtobuf+aggregatedParam, doc.proto)
+		case f == representation.FormatProtobuf:
+			representation.WriteBody(w, http.StatusOK, representation.MediaProtobuf+aggregatedParam, doc.proto)
 		default:
-			writeBody(w, http.StatusOK, mediaJSON+aggregatedParam, doc.json)
+			representation.WriteBody(w, http.StatusOK, representation.MediaJSON+aggregatedParam, doc.json)
 		}
 	}
 }

@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"testing"
 
-	"k8s.io/api/apidiscovery/v2"
+	v2 "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -34,7 +35,7 @@ func TestAggregatedIsOfParts(t *testing.T) {
 	h := newHandler(t, nil)
 	encoded := func() []byte {
 		t.Helper()
-		w := send(t, h, http.MethodGet, "/apis", nil, "Accept", mediaJSON+aggregatedParam)
+		w := send(t, h, http.MethodGet, "/apis", nil, "Accept", representation.MediaJSON+aggregatedParam)
 		var list v2.APIGroupDiscoveryList
 		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
 			t.Fatal(err)
@@ -47,7 +48,7 @@ func TestAggregatedIsOfParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w = send(t, h, http.MethodGet, "/apis", nil, "Accept", mediaProtobuf+aggregatedParam)
+		w = send(t, h, http.MethodGet, "/apis", nil, "Accept", representation.MediaProtobuf+aggregatedParam)
 		if !bytes.Equal(w.Body.Bytes(), proto.AppendRaw(nil, list.APIVersion, list.Kind, raw)) {
 			t.Error("protobuf is another")
 		}
@@ -91,11 +92,22 @@ func BenchmarkDiscoveryOfOneMore(b *testing.B) {
 				if err := h.Catalogue.Change(nil, one); err != nil {
 					b.Fatal(err)
 				}
-				send(b, h, http.MethodGet, "/apis", nil, "Accept", mediaJSON+aggregatedParam)
+				send(b, h, http.MethodGet, "/apis", nil, "Accept", representation.MediaJSON+aggregatedParam)
 				if err := h.Catalogue.Change(one, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+}
+
+// FuzzAggregatedWanted checks that no Accept header makes discovery panic.
+func FuzzAggregatedWanted(f *testing.F) {
+	f.Add("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,*/*;q=0.5")
+	f.Add(";;,,")
+	f.Fuzz(func(t *testing.T, accept string) {
+		if f, ok := aggregatedWanted(&http.Request{Header: http.Header{"Accept": {accept}}}); ok && f == representation.FormatYAML {
+			t.Error("an aggregated document in YAML")
+		}
+	})
 }

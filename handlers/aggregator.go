@@ -52,7 +52,7 @@ func (h *Handler) forwardToRemote(w http.ResponseWriter, r *http.Request, to *ag
 	}
 	host, err := to.Host(r.Context())
 	if err != nil {
-		h.logger(r).Info("the service of a remote server cannot be found", "apiservice", to.Name, "error", err)
+		h.responder.RequestLogger(r).Info("the service of a remote server cannot be found", "apiservice", to.Name, "error", err)
 		http.Error(w, "service unavailable", http.StatusServiceUnavailable)
 		return
 	}

@@ -1,40 +1,25 @@
 package handlers
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	kjson "sigs.k8s.io/json"
 
-	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // apply serves a PATCH with an apply configuration.
-func (h *Handler) apply(c *call, v *view) error {
+func (h *Handler) apply(c *call, v *representation.View) error {
 	o, err := c.writeOptions("PatchOptions", types.ApplyYAMLPatchType)
 	if err != nil {
 		return err
 	}
-	data, err := c.readBody()
+	data, err := representation.ReadBody(c.w, c.r)
 	if err != nil {
 		return err
 	}
-	patch, err := c.appliedObject(data, o.FieldValidation)
+	patch, err := c.codec.DecodeApplied(c.r, data, o.FieldValidation)
 	if err != nil {
 		return err
-	}
-	if !c.Resource.Untyped {
-		if err := bounds.MergedQuantities(data, patch, c.codec.newObject()); err != nil {
-			return apierrors.NewBadRequest(err.Error())
-		}
 	}
 	out, err := h.Registry.Apply(c.r.Context(), c.Target, patch, registry.ApplyOptions{
 		WriteOptions: o.WriteOptions, Force: o.force != nil && *o.force,
@@ -44,62 +29,4 @@ func (h *Handler) apply(c *call, v *view) error {
 		return err
 	}
 	return h.writeOutcome(c, v, out)
-}
-
-// appliedObject decodes an apply configuration in YAML or JSON. Field validation
-// decides about duplicate fields; the merge finds unknown ones.
-func (c *call) appliedObject(data []byte, fieldValidation string) (map[string]any, error) {
-	if bytes.HasPrefix(data, []byte("{")) { // JSON is YAML too, and read faster
-		if patch, ok := appliedJSON(data); ok {
-			return patch, nil
-		}
-	}
-	unreadable := func(err error) error {
-		var limit *bounds.Error
-		if !errors.As(err, &limit) {
-			err = fmt.Errorf("error converting YAML to JSON: %w", err)
-		}
-		return apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
-	}
-	b, err := openBody(formatYAML, data)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	var patch map[string]any
-	if err := json.Unmarshal(b.data, &patch); err != nil {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: error unmarshaling JSON: while decoding JSON: %v", err))
-	}
-	for _, err := range b.strict {
-		switch fieldValidation {
-		case metav1.FieldValidationIgnore:
-		case metav1.FieldValidationStrict:
-			return nil, apierrors.NewBadRequest("error strict decoding YAML: error converting YAML to JSON: " + err.Error())
-		default:
-			addWarnings(request.From(c.r.Context()), err)
-		}
-	}
-	return patch, nil
-}
-
-// appliedJSON decodes an apply configuration that is valid JSON without duplicate
-// fields.
-func appliedJSON(data []byte) (patch map[string]any, ok bool) {
-	b, err := openBody(formatJSON, data)
-	if err != nil {
-		return nil, false
-	}
-	strict, err := kjson.UnmarshalStrict(b.data, &patch)
-	return patch, err == nil && len(strict) == 0
-}
-
-// addWarnings adds a warning for each fault of a body. The YAML decoder puts several faults
-// into one error, one on each line below a header line.
-func addWarnings(scope *request.Scope, err error) {
-	_, faults, several := strings.Cut(err.Error(), "yaml: unmarshal errors:\n")
-	if !several {
-		faults = err.Error()
-	}
-	for fault := range strings.SplitSeq(faults, "\n") {
-		scope.Warn(strings.TrimSpace(fault))
-	}
 }

@@ -35,7 +35,7 @@ func (h *Handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 		}
 		if user == nil {
 			closeUnauthenticated(w, r)
-			h.fail(w, r, apierrors.NewUnauthorized("Unauthorized"))
+			h.responder.WriteError(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
 		}
 		scope.User = user

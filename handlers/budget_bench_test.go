@@ -3,6 +3,8 @@ package handlers
 import (
 	"net/http"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 // TestAllocationBudget: how many objects a get or a list allocates depends
@@ -21,7 +23,7 @@ func TestAllocationBudget(t *testing.T) {
 		{name: "get", path: "/cm-000007", budget: 40},
 		{name: "list", budget: 60},
 		{name: "page", path: "?limit=50", budget: 80},
-		{name: "protobuf", headers: []string{"Accept", mediaProtobuf}, budget: 80},
+		{name: "protobuf", headers: []string{"Accept", representation.MediaProtobuf}, budget: 80},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			allocated := func(h *Handler) float64 {

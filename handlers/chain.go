@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -59,7 +58,7 @@ func (h *Handler) recoverPanics(next http.HandlerFunc) http.HandlerFunc {
 			if sw, ok := w.(*responseWriter); ok && sw.code != 0 {
 				panic(http.ErrAbortHandler) // the response has begun: close the connection
 			}
-			h.fail(w, r, apierrors.NewInternalError(fmt.Errorf("this request caused apiserver to panic. Look in the logs for details")))
+			h.responder.WriteError(w, r, apierrors.NewInternalError(fmt.Errorf("this request caused apiserver to panic. Look in the logs for details")))
 		}()
 		next(w, r)
 	}
@@ -96,7 +95,7 @@ func (h *Handler) authorize(next http.HandlerFunc) http.HandlerFunc {
 			internalError(w, r, err)
 			return
 		}
-		h.fail(w, r, authz.Forbidden(scope.User, &scope.Info, reason))
+		h.responder.WriteError(w, r, authz.Forbidden(scope.User, &scope.Info, reason))
 	}
 }
 
@@ -120,7 +119,7 @@ func (h *Handler) boundTime(next http.HandlerFunc) http.HandlerFunc {
 		}
 		timeout, err := h.timeoutOf(r)
 		if err != nil {
-			h.fail(w, r, err)
+			h.responder.WriteError(w, r, err)
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
@@ -149,7 +148,7 @@ func (h *Handler) timeoutOf(r *http.Request) (time.Duration, error) {
 func (h *Handler) refuseDuringShutdown(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if h.ending.Err() != nil && isLongRunning(r) {
-			h.fail(w, r, apierrors.NewServiceUnavailable("the server is shutting down"))
+			h.responder.WriteError(w, r, apierrors.NewServiceUnavailable("the server is shutting down"))
 			return
 		}
 		next(w, r)
@@ -174,8 +173,4 @@ func connects(info *request.Info) bool {
 		return true
 	}
 	return info.Verb == "proxy"
-}
-
-func (h *Handler) logger(r *http.Request) *slog.Logger {
-	return h.Logger.With("id", request.From(r.Context()).ID)
 }

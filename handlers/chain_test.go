@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -18,7 +17,7 @@ import (
 // behind is a Handler of which only the chain counts: next stands behind it. It
 // has no store.
 func behind(t *testing.T, next http.HandlerFunc, change func(*Config)) http.Handler {
-	h, _ := codecFor(t, coreV1, "configmaps")
+	h := newHandlerWithoutStore(t)
 	c := Config{Catalogue: h.Catalogue, Authenticator: somebody{}, Authorizer: everyGroup, RequestTimeout: time.Minute}
 	if change != nil {
 		change(&c)
@@ -101,17 +100,6 @@ func TestTimeouts(t *testing.T) {
 				t.Errorf("%s: %d %s", c.query, w.Code, w.Body)
 			}
 		})
-	}
-}
-
-func TestErrorsOfTime(t *testing.T) {
-	h := &Handler{}
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	if s := h.statusOf(r, context.DeadlineExceeded); s.Code != http.StatusGatewayTimeout || s.Reason != "Timeout" {
-		t.Errorf("got %+v", s)
-	}
-	if s := h.statusOf(r, context.Canceled); s.Code != http.StatusRequestTimeout {
-		t.Errorf("got %+v", s)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 // forwardsAnyPath reports whether a subresource takes requests with any method and any path
@@ -47,7 +48,7 @@ func (h *Handler) connect(c *call) error {
 	if to.Style == api.StyleText {
 		return h.serveText(c, at, cancel)
 	}
-	fail := func(err error) { h.fail(c.w, c.r, err) }
+	fail := func(err error) { h.responder.WriteError(c.w, c.r, err) }
 	switch {
 	case to.Style == api.StyleStreams && proxy.WantsChannels(c.r):
 		h.Proxy.Channels(c.w, c.r, at)
@@ -82,16 +83,16 @@ func (h *Handler) serveText(c *call, at *api.Location, gone context.CancelFunc) 
 	}
 	defer body.Close()
 	if websocket.IsWebSocketUpgrade(c.r) {
-		frames := newWebSocketFrames(c.w, c.r, h.RequestTimeout, false, gone)
-		if err := frames.begin(""); err != nil {
-			h.logger(c.r).Debug("log was not begun", "error", err)
+		frames := representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, false, gone)
+		if err := frames.Begin(""); err != nil {
+			h.responder.RequestLogger(c.r).Debug("log was not begun", "error", err)
 			return nil
 		}
-		defer frames.end()
+		defer frames.End()
 		// An empty message confirms the connection.
-		if err := frames.event(nil); err == nil {
-			err = proxy.Copy(frames.event, body)
-			h.logger(c.r).Debug("log ended", "error", err)
+		if err := frames.Event(nil); err == nil {
+			err = proxy.Copy(frames.Event, body)
+			h.responder.RequestLogger(c.r).Debug("log ended", "error", err)
 		}
 		return nil
 	}
@@ -109,6 +110,6 @@ func (h *Handler) serveText(c *call, at *api.Location, gone context.CancelFunc) 
 		}
 	}
 	err = proxy.Copy(func(b []byte) error { _, err := write(b); return err }, body)
-	h.logger(c.r).Debug("log ended", "error", err)
+	h.responder.RequestLogger(c.r).Debug("log ended", "error", err)
 	return nil
 }

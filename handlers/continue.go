@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -93,7 +94,7 @@ func parseContinue(s, resourceVersion string) (*continueToken, error) {
 // errContinueExpired reports that the revision of a paged list has been compacted, and
 // carries the token to continue at the current revision.
 func errContinueExpired(t *continueToken) error {
-	s := newStatus(http.StatusGone, metav1.StatusReasonExpired,
+	s := representation.NewStatus(http.StatusGone, metav1.StatusReasonExpired,
 		"The provided continue parameter is too old to display a consistent list result. You can start a new list without "+
 			"the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "+
 			"Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "+

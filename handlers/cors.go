@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 // kube-apiserver's CORS response headers.
@@ -58,7 +59,7 @@ func (h *Handler) refuseForeignUpgrades(next http.HandlerFunc) http.HandlerFunc 
 		if proxy.WantsUpgrade(r) {
 			for _, origin := range r.Header["Origin"] {
 				if !isSameOrigin(origin, r.Host) && !h.allowsOrigin(origin) {
-					h.fail(w, r, statusError(http.StatusForbidden, metav1.StatusReasonForbidden,
+					h.responder.WriteError(w, r, representation.NewStatusError(http.StatusForbidden, metav1.StatusReasonForbidden,
 						fmt.Sprintf("forbidden: upgrade requests of the origin %q are not allowed", origin), &metav1.StatusDetails{}))
 					return
 				}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -39,7 +40,7 @@ func (h *Handler) serveAPIVersions(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		host, port = r.Host, ""
 	}
-	h.writeDocument(w, r, offerDocument, "APIVersions", &metav1.APIVersions{
+	h.writeDocument(w, r, representation.OfferDocument, "APIVersions", &metav1.APIVersions{
 		TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
 		Versions: []string{"v1"},
 		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{
@@ -62,19 +63,19 @@ func (h *Handler) serveGroups(w http.ResponseWriter, r *http.Request) {
 			list.Groups = append(list.Groups, apiGroup(g))
 		}
 	}
-	h.writeDocument(w, r, offerGroup, "APIGroupList", list)
+	h.writeDocument(w, r, representation.OfferGroup, "APIGroupList", list)
 }
 
 func (h *Handler) serveGroup(w http.ResponseWriter, r *http.Request) {
 	name := mux.Vars(r)["group"]
 	g, ok := h.Catalogue.Group(name)
 	if g, ok = h.Aggregation.Group(name, g, ok); !ok || g.Name == "" {
-		h.notFound(w, r)
+		representation.ServeNotFound(w, r)
 		return
 	}
 	group := apiGroup(g)
 	group.Kind, group.APIVersion = "APIGroup", "v1"
-	h.writeDocument(w, r, offerGroup, "APIGroup", &group)
+	h.writeDocument(w, r, representation.OfferGroup, "APIGroup", &group)
 }
 
 func apiGroup(g api.Group) metav1.APIGroup {
@@ -92,17 +93,17 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 	gv := schema.GroupVersion{Group: mux.Vars(r)["group"], Version: mux.Vars(r)["version"]}
 	resources := h.Catalogue.In(gv)
 	if g, ok := h.Catalogue.Group(gv.Group); len(resources) == 0 && ok && g.Kubernetes() {
-		h.fail(w, r, errNoResource())
+		h.responder.WriteError(w, r, representation.ErrNoResource())
 		return
 	}
 	if len(resources) == 0 {
-		h.notFound(w, r)
+		representation.ServeNotFound(w, r)
 		return
 	}
-	offered := offerGroup
+	offered := representation.OfferGroup
 	if api.KubernetesGroup(gv.Group) {
-		if offered = offerDocument; r.Method != http.MethodGet {
-			h.methodNotAllowed(w, r)
+		if offered = representation.OfferDocument; r.Method != http.MethodGet {
+			h.responder.ServeMethodNotAllowed(w, r)
 			return
 		}
 	}
@@ -152,26 +153,26 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 }
 
 // writeDocument sends a document that is not a resource.
-func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, o offer, kind string, doc interface {
+func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, o representation.Offer, kind string, doc interface {
 	runtime.Object
-	protoMessage
+	representation.ProtoMessage
 }) {
-	m, err := negotiate(r, o)
+	m, err := representation.Negotiate(r, o)
 	if err != nil {
-		h.fail(w, r, err)
+		h.responder.WriteError(w, r, err)
 		return
 	}
-	if m.format == formatProtobuf {
+	if m.Format == representation.FormatProtobuf {
 		if raw, err := doc.Marshal(); err == nil {
-			writeBody(w, http.StatusOK, mediaProtobuf, proto.AppendRaw(nil, "v1", kind, raw))
+			representation.WriteBody(w, http.StatusOK, representation.MediaProtobuf, proto.AppendRaw(nil, "v1", kind, raw))
 			return
 		}
 	}
 	data, err := json.Marshal(doc)
 	if err == nil {
-		err = h.writeJSON(w, m, http.StatusOK, data)
+		err = representation.WriteJSON(w, m, http.StatusOK, data)
 	}
 	if err != nil {
-		h.fail(w, r, err)
+		h.responder.WriteError(w, r, err)
 	}
 }

@@ -1,12 +1,12 @@
 // Package handlers serves the Kubernetes API over HTTP. It takes a request through the
-// handler chain (authentication, limits, authorization, ...), finds the resource,
-// decodes and encodes the client's media types, and calls registry for the verbs.
+// handler chain (authentication, limits, authorization, ...), finds the resource, and
+// calls registry for the verb. Package representation below it decodes bodies and encodes
+// responses; package proxy connects clients to kubelets, pods and services.
 //
 // Reading order: handler.go lists the steps of the chain and the routes behind it;
 // route.go finds resource and verb; read.go, write.go, patch.go and watch.go are the
-// verbs; negotiate.go, decode.go, encode.go and stream.go the representations;
-// errors.go turns errors into a Status. discovery.go, openapi.go, health.go and
-// metrics.go serve documents that are not resources.
+// verbs. discovery.go, openapi.go, health.go and metrics.go serve documents that are not
+// resources.
 package handlers
 
 import (
@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,10 +22,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/apf"
+	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
-	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/request"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // Handler serves the API. It is safe for concurrent use.
@@ -35,13 +34,10 @@ type Handler struct {
 	chain   http.HandlerFunc
 	metrics *metrics
 	slis    *slis
-	codecs  sync.Map // *api.Version -> *codec
-	shared  sharedSlots
-	plans   quickjson.Plans
+	codecs  *representation.Codecs
 
-	conversions conversions
-	schemas     openAPIDocuments
-	parts       *partCache
+	responder representation.Responder
+	schemas   openAPIDocuments
 
 	// listed are the paths in the index at /.
 	listed []string
@@ -79,7 +75,7 @@ func New(c Config) (*Handler, error) {
 	if c.Proxy == nil {
 		c.Proxy = proxy.New(proxy.Config{})
 	}
-	h := &Handler{Config: c, parts: newPartCache(), shared: sharedSlots{storage.NewSlot(), storage.NewSlot()}}
+	h := &Handler{Config: c, codecs: representation.NewCodecs(c.Catalogue, c.Now), responder: representation.Responder{Logger: c.Logger}}
 	h.started.Store(!c.Starting)
 	h.ending, h.end = context.WithCancel(context.Background())
 	var err error
@@ -126,6 +122,9 @@ func (h *Handler) buildChain() http.HandlerFunc {
 	return next
 }
 
+// Forget drops what the Handler caches about a deleted resource.
+func (h *Handler) Forget(res *api.Resource) { h.codecs.Forget(res) }
+
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain(w, r) }
 
@@ -150,13 +149,13 @@ func (h *Handler) routes() http.HandlerFunc {
 	h.slis.routes(m)
 	h.addToIndex("/metrics/slis")
 	h.indexRoutes(m)
-	m.NotFoundHandler = http.HandlerFunc(h.notFound)
-	m.MethodNotAllowedHandler = http.HandlerFunc(h.methodNotAllowed)
+	m.NotFoundHandler = http.HandlerFunc(representation.ServeNotFound)
+	m.MethodNotAllowedHandler = http.HandlerFunc(h.responder.ServeMethodNotAllowed)
 	return func(w http.ResponseWriter, r *http.Request) {
 		info := &request.From(r.Context()).Info
 		if remote := h.Aggregation.ForPath(r.URL.Path); remote != nil {
 			if !isForwardable(info) {
-				h.notFound(w, r)
+				representation.ServeNotFound(w, r)
 				return
 			}
 			h.forwardToRemote(w, r, remote)

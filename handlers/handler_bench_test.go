@@ -18,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -33,7 +34,7 @@ func (everybody) Authenticate(*http.Request) (authn.Identity, bool, error) {
 var _ authn.Authenticator = everybody{}
 
 // newBenched makes a Handler on a store of its own, with the namespace "bench".
-func newBenched(tb testing.TB) *Handler {
+func newBenched(tb testing.TB, changes ...func(*Config)) *Handler {
 	tb.Helper()
 	ctx := tb.Context()
 	store, err := storage.Open(ctx, storage.Options{Ephemeral: true})
@@ -52,7 +53,11 @@ func newBenched(tb testing.TB) *Handler {
 	if err := store.Start(ctx); err != nil {
 		tb.Fatal(err)
 	}
-	h, err := New(Config{Catalogue: catalogue, Registry: reg, Authenticator: everybody{}, Authorizer: authz.Privileged(request.GroupMasters)})
+	c := Config{Catalogue: catalogue, Registry: reg, Authenticator: everybody{}, Authorizer: authz.Privileged(request.GroupMasters)}
+	for _, change := range changes {
+		change(&c)
+	}
+	h, err := New(c)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -178,8 +183,8 @@ func BenchmarkList10k(b *testing.B) {
 	}{
 		{name: "json"},
 		{name: "page", query: "?limit=500"},
-		{name: "protobuf", headers: []string{"Accept", mediaProtobuf}},
-		{name: "gzip", headers: []string{"Accept-Encoding", encodingGzip}},
+		{name: "protobuf", headers: []string{"Accept", representation.MediaProtobuf}},
+		{name: "gzip", headers: []string{"Accept-Encoding", "gzip"}},
 		{name: "label", query: "?labelSelector=shard%3Ds7"},
 		{name: "table", headers: []string{"Accept", "application/json;as=Table;g=meta.k8s.io;v=v1"}},
 	} {
@@ -233,13 +238,19 @@ func BenchmarkWatchEvent(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, f := range map[string]format{"json": formatJSON, "protobuf": formatProtobuf} {
+	for name, accept := range map[string]string{"json": representation.MediaJSON, "protobuf": representation.MediaProtobuf} {
 		b.Run(name, func(b *testing.B) {
-			s := &eventStream{frames: newHTTPFrames(&sink{header: http.Header{}}, time.Minute), view: &view{media: media{format: f}, codec: h.codec(configMaps, version)}}
+			r := parsed(httptest.NewRequestWithContext(b.Context(), http.MethodGet, benchedMaps+"?watch=1", nil))
+			r.Header.Set("Accept", accept)
+			v, err := h.codecs.Codec(configMaps, version).View(r, configMaps, representation.OfferWatch)
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := representation.NewEventStream(representation.NewHTTPFrames(&sink{header: http.Header{}}, time.Minute), &v, target)
 			events := []storage.Event{{Type: storage.Modified, Item: item, Revision: item.Revision()}}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := s.send(events, h.Now()); err != nil {
+				if err := s.Send(b.Context(), events); err != nil {
 					b.Fatal(err)
 				}
 			}

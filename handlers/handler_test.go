@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -251,17 +252,17 @@ func TestStrictPatches(t *testing.T) {
 
 func TestAggregatedDiscovery(t *testing.T) {
 	h := newHandler(t, nil)
-	const accept = mediaJSON + aggregatedParam + "," + mediaJSON
+	const accept = representation.MediaJSON + aggregatedParam + "," + representation.MediaJSON
 	for _, path := range []string{"/api", "/apis"} {
 		w := sendText(t, h, http.MethodGet, path, "", "Accept", accept)
 		etag := w.Header().Get("ETag")
-		if w.Code != 200 || w.Header().Get("Content-Type") != mediaJSON+aggregatedParam || !strings.Contains(w.Body.String(), aggregatedKind) || len(etag) != 130 {
+		if w.Code != 200 || w.Header().Get("Content-Type") != representation.MediaJSON+aggregatedParam || !strings.Contains(w.Body.String(), aggregatedKind) || len(etag) != 130 {
 			t.Errorf("%s: %d %s", path, w.Code, w.Header())
 		}
 		if w := sendText(t, h, http.MethodGet, path, "", "Accept", accept, "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
 			t.Errorf("%s, not changed: %d %s", path, w.Code, w.Body)
 		}
-		for _, plain := range []string{"", mediaJSON, mediaJSON + ";q=1," + mediaJSON + aggregatedParam + ";q=0.5", strings.Replace(accept, "v=v2;", "v=v3;", 1)} {
+		for _, plain := range []string{"", representation.MediaJSON, representation.MediaJSON + ";q=1," + representation.MediaJSON + aggregatedParam + ";q=0.5", strings.Replace(accept, "v=v2;", "v=v3;", 1)} {
 			if w := sendText(t, h, http.MethodGet, path, "", "Accept", plain); w.Code != 200 || strings.Contains(w.Body.String(), aggregatedKind) {
 				t.Errorf("%s for %q: %d %.100s", path, plain, w.Code, w.Body)
 			}

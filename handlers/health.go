@@ -13,6 +13,8 @@ import (
 
 	"github.com/gorilla/mux"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 // healthRoutes adds /healthz, /livez and /readyz, with a path for each check, and
@@ -109,7 +111,7 @@ func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 		}
 		if len(failed) > 0 {
 			if !unlogged {
-				h.logger(r).Warn("health check failed", "path", r.URL.Path, "checks", failed)
+				h.responder.RequestLogger(r).Warn("health check failed", "path", r.URL.Path, "checks", failed)
 			}
 			http.Error(w, out.String()+name+" check failed", http.StatusInternalServerError)
 			return
@@ -142,7 +144,7 @@ func (h *Handler) serveCheck(checks []Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, ok := byName[mux.Vars(r)["check"]]
 		if !ok {
-			h.notFound(w, r)
+			representation.ServeNotFound(w, r)
 			return
 		}
 		if err := h.runCheck(r, c); err != nil {
@@ -160,7 +162,7 @@ func (h *Handler) runCheck(r *http.Request, c Check) error {
 	}
 	err := c.Run(r.Context())
 	if err != nil && !c.Unlogged {
-		h.logger(r).Info("health check failed", "check", c.Name, "error", err)
+		h.responder.RequestLogger(r).Info("health check failed", "check", c.Name, "error", err)
 	}
 	return err
 }
@@ -168,21 +170,21 @@ func (h *Handler) runCheck(r *http.Request, c Check) error {
 // serveVersion serves the version, in JSON only.
 func (h *Handler) serveVersion(w http.ResponseWriter, r *http.Request) {
 	if accept := r.Header.Get("Accept"); accept != "" && !acceptsJSON(accept) {
-		h.fail(w, r, statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-			"406: Not Acceptable\n\nAvailable representations: "+mediaJSON, &metav1.StatusDetails{}))
+		h.responder.WriteError(w, r, representation.NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+			"406: Not Acceptable\n\nAvailable representations: "+representation.MediaJSON, &metav1.StatusDetails{}))
 		return
 	}
 	data, err := json.MarshalIndent(h.Version, "", "  ")
 	if err != nil {
-		h.fail(w, r, err)
+		h.responder.WriteError(w, r, err)
 		return
 	}
-	writeBody(w, http.StatusOK, mediaJSON, data)
+	representation.WriteBody(w, http.StatusOK, representation.MediaJSON, data)
 }
 
 func acceptsJSON(accept string) bool {
-	for _, c := range parseAccept(accept) {
-		if c.name == mediaJSON || c.name == "*/*" {
+	for _, c := range representation.ParseAccept(accept) {
+		if c.Name == representation.MediaJSON || c.Name == "*/*" {
 			return true
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 func TestHealth(t *testing.T) {
@@ -112,7 +114,7 @@ func TestVersion(t *testing.T) {
 			t.Errorf("%s: %d", method, w.Code)
 		}
 	}
-	if w := sendText(t, h, http.MethodGet, "/version", "", "Accept", mediaYAML); w.Code != http.StatusNotAcceptable {
+	if w := sendText(t, h, http.MethodGet, "/version", "", "Accept", representation.MediaYAML); w.Code != http.StatusNotAcceptable {
 		t.Errorf("in YAML: %d", w.Code)
 	}
 }
@@ -149,8 +151,8 @@ func TestLivezGracePeriod(t *testing.T) {
 func TestIndex(t *testing.T) {
 	h := newHandler(t, func(c *Config) { c.Checks = []Check{{Name: "poststarthook/rbac/bootstrap-roles", Ready: true}} })
 	var index metav1.RootPaths
-	w := sendText(t, h, http.MethodGet, "/", "", "Accept", mediaProtobuf)
-	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || w.Code != http.StatusOK || w.Header().Get("Content-Type") != mediaJSON {
+	w := sendText(t, h, http.MethodGet, "/", "", "Accept", representation.MediaProtobuf)
+	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || w.Code != http.StatusOK || w.Header().Get("Content-Type") != representation.MediaJSON {
 		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
 	}
 	if !slices.IsSorted(index.Paths) || len(slices.Compact(slices.Clone(index.Paths))) != len(index.Paths) {

@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -129,22 +128,15 @@ func addMaps(t testing.TB, h *Handler, names ...string) {
 	}
 }
 
-// codecFor makes a codec outside a server.
-func codecFor(t testing.TB, gv schema.GroupVersion, resource string) (*Handler, *codec) {
+// newHandlerWithoutStore makes a Handler that can parse requests but not serve them.
+func newHandlerWithoutStore(t testing.TB) *Handler {
 	t.Helper()
 	catalogue, err := api.New(builtin.Kinds()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, v, ok := catalogue.Lookup(gv, resource)
-	if !ok {
-		t.Fatalf("%s is not served", resource)
-	}
-	h := &Handler{Config: Config{Catalogue: catalogue}}
-	return h, h.codec(res, v)
+	return &Handler{Config: Config{Catalogue: catalogue}, codecs: representation.NewCodecs(catalogue, time.Now)}
 }
-
-var coreV1 = corev1.SchemeGroupVersion
 
 // groups may do everything.
 type groups []string

@@ -30,7 +30,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		wanted, err := impersonatedUser(r.Header)
 		if err != nil {
-			h.fail(w, r, err)
+			h.responder.WriteError(w, r, err)
 			return
 		}
 		if wanted == nil {
@@ -41,7 +41,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 		user, mode, err := modes.user(r.Context(), scope, wanted)
 		if err != nil {
 			h.metrics.impersonation.attempt("", "denied", time.Since(start))
-			h.fail(w, r, err)
+			h.responder.WriteError(w, r, err)
 			return
 		}
 		h.metrics.impersonation.attempt(mode, "allowed", time.Since(start))

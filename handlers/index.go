@@ -7,6 +7,8 @@ import (
 
 	"github.com/gorilla/mux"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 // indexRoutes adds / and /index.html, the list of paths.
@@ -37,8 +39,8 @@ func (h *Handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	slices.Sort(paths)
 	data, err := json.MarshalIndent(metav1.RootPaths{Paths: slices.Compact(paths)}, "", "  ")
 	if err != nil {
-		h.fail(w, r, err)
+		h.responder.WriteError(w, r, err)
 		return
 	}
-	writeBody(w, http.StatusOK, mediaJSON, data)
+	representation.WriteBody(w, http.StatusOK, representation.MediaJSON, data)
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,10 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/proto"
-	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
 
 // deep returns JSON objects that contain each other.
@@ -61,14 +59,14 @@ func TestIntake(t *testing.T) {
 		method, path, contentType, body string
 		says                            string
 	}{
-		{http.MethodPost, mapsPath, mediaJSON, tooDeep, "max depth"},
-		{http.MethodPost, mapsPath, mediaYAML, tooDeep, "max depth"},
-		{http.MethodPost, mapsPath, mediaYAML, bomb, "aliases"},
-		{http.MethodPost, mapsPath, mediaJSON, long, "field paths"},
-		{http.MethodPost, crds, mediaProtobuf, deepSchema(t, 2*bounds.MaxDepth), "max depth"},
-		{http.MethodPost, crds, mediaProtobuf, deepSchema(t, bounds.MaxDepth), "max depth"},
-		{http.MethodPut, mapsPath + "/x", mediaJSON, tooDeep, "max depth"},
-		{http.MethodPut, mapsPath + "/x", mediaYAML, bomb, "aliases"},
+		{http.MethodPost, mapsPath, representation.MediaJSON, tooDeep, "max depth"},
+		{http.MethodPost, mapsPath, representation.MediaYAML, tooDeep, "max depth"},
+		{http.MethodPost, mapsPath, representation.MediaYAML, bomb, "aliases"},
+		{http.MethodPost, mapsPath, representation.MediaJSON, long, "field paths"},
+		{http.MethodPost, crds, representation.MediaProtobuf, deepSchema(t, 2*bounds.MaxDepth), "max depth"},
+		{http.MethodPost, crds, representation.MediaProtobuf, deepSchema(t, bounds.MaxDepth), "max depth"},
+		{http.MethodPut, mapsPath + "/x", representation.MediaJSON, tooDeep, "max depth"},
+		{http.MethodPut, mapsPath + "/x", representation.MediaYAML, bomb, "aliases"},
 		{http.MethodPatch, mapsPath + "/x", jsonPatch, `[{"op":"add","path":"/data","value":` + tooDeep + `}]`, "max depth"},
 		{http.MethodPatch, mapsPath + "/x", merge, tooDeep, "max depth"},
 		{http.MethodPatch, mapsPath + "/x", merge, long, "field paths"},
@@ -76,14 +74,14 @@ func TestIntake(t *testing.T) {
 		{http.MethodPatch, mapsPath + "/x?fieldManager=m", apply, tooDeep, "max depth"},
 		{http.MethodPatch, mapsPath + "/x?fieldManager=m", apply, bomb, "aliases"},
 		{http.MethodPatch, mapsPath + "/x?fieldManager=m", apply, "a: " + tooDeep, "max depth"},
-		{http.MethodDelete, mapsPath + "/x", mediaJSON, tooDeep, "max depth"},
-		{http.MethodDelete, mapsPath + "/x", mediaYAML, bomb, "aliases"},
-		{http.MethodDelete, mapsPath, mediaYAML, bomb, "aliases"},
-		{http.MethodPost, reviews, mediaJSON, tooDeep, "max depth"},
-		{http.MethodPost, "/api/v1/namespaces/ns/serviceaccounts/x/token", mediaJSON, tooDeep, "max depth"},
-		{http.MethodPost, "/api/v1/namespaces/ns/pods/x/eviction", mediaJSON, tooDeep, "max depth"},
-		{http.MethodPost, "/api/v1/namespaces/ns/pods/x/binding", mediaYAML, bomb, "aliases"},
-		{http.MethodPut, "/apis/apps/v1/namespaces/ns/deployments/x/scale", mediaJSON, tooDeep, "max depth"},
+		{http.MethodDelete, mapsPath + "/x", representation.MediaJSON, tooDeep, "max depth"},
+		{http.MethodDelete, mapsPath + "/x", representation.MediaYAML, bomb, "aliases"},
+		{http.MethodDelete, mapsPath, representation.MediaYAML, bomb, "aliases"},
+		{http.MethodPost, reviews, representation.MediaJSON, tooDeep, "max depth"},
+		{http.MethodPost, "/api/v1/namespaces/ns/serviceaccounts/x/token", representation.MediaJSON, tooDeep, "max depth"},
+		{http.MethodPost, "/api/v1/namespaces/ns/pods/x/eviction", representation.MediaJSON, tooDeep, "max depth"},
+		{http.MethodPost, "/api/v1/namespaces/ns/pods/x/binding", representation.MediaYAML, bomb, "aliases"},
+		{http.MethodPut, "/apis/apps/v1/namespaces/ns/deployments/x/scale", representation.MediaJSON, tooDeep, "max depth"},
 	} {
 		w := sendText(t, h, tt.method, tt.path, tt.body, "Content-Type", tt.contentType)
 		shown := fmt.Sprintf("%s %s, %s, %.30s", tt.method, tt.path, tt.contentType, tt.body)
@@ -96,39 +94,26 @@ func TestIntake(t *testing.T) {
 	}
 }
 
-// TestOneWayIn: no code but readBody takes bytes out of a request's body.
+// TestOneWayIn checks that only ReadBody reads the body of a request.
 func TestOneWayIn(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var readers []string
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	for _, dir := range []string{".", "representation"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(file, "_test.go") && strings.Contains(string(text), "r.Body") {
-			readers = append(readers, file)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(file, "_test.go") && strings.Contains(string(text), "r.Body") {
+				readers = append(readers, file)
+			}
 		}
 	}
-	if !slices.Equal(readers, []string{"intake.go"}) {
-		t.Errorf("read the body of a request: %v", readers)
-	}
-}
-
-// TestResultBounds: what a JSON patch adds is within the bounds, and is not where it
-// ends up.
-func TestResultBounds(t *testing.T) {
-	p, err := jsonpatch.Decode([]byte(`[{"op":"add","path":"/a/a/a/a/a/a/a/a/a/a","value":` + deep(bounds.MaxDepth-5) + `}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Apply(t.Context(), []byte(deep(10)), bounds.MaxBody); err == nil || !strings.Contains(err.Error(), "max depth") {
-		t.Error(err)
-	}
-	if err := checkResult([]byte(deep(bounds.MaxDepth + 1))); err == nil {
-		t.Error("the result of a patch has no bounds")
+	if want := []string{filepath.Join("representation", "body.go")}; !slices.Equal(readers, want) {
+		t.Errorf("these files read the body of a request: %v, want %v", readers, want)
 	}
 }
 
@@ -156,33 +141,12 @@ func TestRawJSON(t *testing.T) {
 		{"fields that are no JSON", revision(`{}`, `{"f:a"`), ""},
 	} {
 		const path = "/apis/apps/v1/namespaces/ns/controllerrevisions"
-		w := sendText(t, h, http.MethodPost, path+"?dryRun=All", tt.body, "Content-Type", mediaProtobuf)
+		w := sendText(t, h, http.MethodPost, path+"?dryRun=All", tt.body, "Content-Type", representation.MediaProtobuf)
 		if tt.says == "" && w.Code != http.StatusCreated {
 			t.Errorf("%s: %d %s", tt.name, w.Code, w.Body)
 		}
 		if tt.says != "" && (w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), tt.says)) {
 			t.Errorf("%s: %d %.300s, want %q", tt.name, w.Code, w.Body, tt.says)
 		}
-	}
-}
-
-// TestRecursiveTypes: a kind whose depth protobuf does not tell is checked as JSON.
-// There is one, in two versions; another would be found the same way.
-func TestRecursiveTypes(t *testing.T) {
-	var recursive []string
-	for _, res := range builtin.Kinds() {
-		for _, v := range res.Versions {
-			of := res.New
-			if v.New != nil {
-				of = v.New
-			}
-			rt := reflect.TypeOf(of()).Elem()
-			if rawJSONOf(rt).recursive && !slices.Contains(recursive, rt.String()) {
-				recursive = append(recursive, rt.String())
-			}
-		}
-	}
-	if !slices.Equal(recursive, []string{"v1.CustomResourceDefinition", "v1beta1.CustomResourceDefinition"}) {
-		t.Errorf("types that contain themselves: %v", recursive)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gorilla/mux"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 // issuerRoutes adds the documents that say who issues tokens of service
@@ -23,13 +25,13 @@ func (h *Handler) issuerRoutes(m *mux.Router) {
 func (h *Handler) document(media string, content func() ([]byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !takes(r.Header.Values("Accept"), media) {
-			h.fail(w, r, statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+			h.responder.WriteError(w, r, representation.NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
 				"406: Not Acceptable\n\nAvailable representations: "+media, &metav1.StatusDetails{}))
 			return
 		}
 		body, err := content()
 		if err != nil {
-			h.fail(w, r, err)
+			h.responder.WriteError(w, r, err)
 			return
 		}
 		w.Header().Set("Content-Type", media)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
+
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 // The protobuf form of documents. Clients before 1.27 write an @ where the
@@ -126,8 +128,8 @@ func openAPIContentType(w http.ResponseWriter, r *http.Request, protobuf string)
 	if accept == "" {
 		accept = "*/*"
 	}
-	for _, c := range parseAccept(accept) {
-		switch c.name {
+	for _, c := range representation.ParseAccept(accept) {
+		switch c.Name {
 		case "*/*", "application/*", "application/json":
 			return "application/json", true
 		case protobuf:
@@ -149,22 +151,10 @@ func (h *Handler) serveOpenAPIDocument(w http.ResponseWriter, r *http.Request, d
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Etag", strconv.Quote(doc.hash))
 	w.Header().Add("Vary", "Accept-Encoding")
-	if !acceptsGzip(r) {
+	if !representation.AcceptsGzip(r) {
 		http.ServeContent(w, r, "", doc.made, content.Plain())
 		return
 	}
 	w.Header().Set("Content-Encoding", "gzip")
 	http.ServeContent(w, r, "", doc.made, content.Gzip())
-}
-
-// acceptsGzip tells whether the client can take an answer compressed with gzip.
-func acceptsGzip(r *http.Request) bool {
-	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		coding, quality, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";q=")
-		if coding == "gzip" || coding == "*" {
-			q, err := strconv.ParseFloat(quality, 64)
-			return quality == "" || err == nil && q > 0
-		}
-	}
-	return false
 }

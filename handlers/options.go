@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"fmt"
 	"math"
 	"net/http"
 	"net/url"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -56,7 +56,7 @@ func errListVersion(err error) error {
 // errVersion is the answer to a get or a watch with a resourceVersion that is no
 // number: kube-apiserver's watch cache does not say whose fault that is.
 func errVersion(err error) error {
-	return statusError(http.StatusInternalServerError, "", err.Error(), nil)
+	return representation.NewStatusError(http.StatusInternalServerError, "", err.Error(), nil)
 }
 
 // getRead is how fresh a get must be.
@@ -176,13 +176,13 @@ func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOption
 
 // deleteOptions come from the body or, when that is empty, from the query.
 func (c *call) deleteOptions() (registry.DeleteOptions, error) {
-	data, err := c.readBody()
+	data, err := representation.ReadBody(c.w, c.r)
 	if err != nil {
 		return registry.DeleteOptions{}, err
 	}
 	var o metav1.DeleteOptions
 	if len(data) > 0 {
-		err = decodeDeleteOptions(c.r, data, &o)
+		err = representation.DecodeDeleteOptions(c.r, data, &o)
 	} else if q := c.info.Query; q != nil {
 		err = metav1.Convert_url_Values_To_v1_DeleteOptions(&q, &o, nil)
 	}
@@ -193,22 +193,4 @@ func (c *call) deleteOptions() (registry.DeleteOptions, error) {
 		return registry.DeleteOptions{}, err
 	}
 	return registry.NewDeleteOptions(&o)
-}
-
-func decodeDeleteOptions(r *http.Request, data []byte, o *metav1.DeleteOptions) error {
-	f, err := bodyFormat(r)
-	if err != nil {
-		return err
-	}
-	b, err := parseBody(f, data)
-	if err != nil {
-		return err
-	}
-	if b.gvk.Kind != "" && b.gvk.Kind != "DeleteOptions" {
-		return errNotRegistered(b.gvk)
-	}
-	if err := b.into(o, metav1.FieldValidationIgnore); err != nil {
-		return fmt.Errorf("%w", err)
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -19,10 +20,14 @@ import (
 
 // callWith is a request to ConfigMaps of the namespace "ns" with parameters.
 func callWith(t *testing.T, q url.Values) (*Handler, *call) {
-	h, codec := codecFor(t, coreV1, "configmaps")
+	h := newHandlerWithoutStore(t)
+	res, v, ok := h.Catalogue.Lookup(corev1.SchemeGroupVersion, "configmaps")
+	if !ok {
+		t.Fatal("ConfigMaps are not served")
+	}
 	r := httptest.NewRequest(http.MethodGet, mapsPath+"?"+q.Encode(), nil)
 	info := request.Parse(r)
-	return h, &call{r: r, codec: codec, info: &info, Target: registry.Target{Resource: codec.resource, Version: codec.version, Namespace: "ns"}}
+	return h, &call{r: r, codec: h.codecs.Codec(res, v), info: &info, Target: registry.Target{Resource: res, Version: v, Namespace: "ns"}}
 }
 
 func readText(r storage.Read) string {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
@@ -39,18 +40,18 @@ func TestCostlyQuantities(t *testing.T) {
 		method, path, contentType, body string
 		want                            int
 	}{
-		{http.MethodPost, quotas, mediaJSON, costly, 400},
-		{http.MethodPost, quotas + "?fieldValidation=Ignore", mediaJSON, costly, 400},
-		{http.MethodPost, quotas, mediaYAML, "metadata: {name: q}\nspec: {hard: {pods: '1e+2147483648'}}", 400},
-		{http.MethodPost, quotas, mediaProtobuf, message, 400},
-		{http.MethodPut, quotas + "/q", mediaJSON, costly, 400},
+		{http.MethodPost, quotas, representation.MediaJSON, costly, 400},
+		{http.MethodPost, quotas + "?fieldValidation=Ignore", representation.MediaJSON, costly, 400},
+		{http.MethodPost, quotas, representation.MediaYAML, "metadata: {name: q}\nspec: {hard: {pods: '1e+2147483648'}}", 400},
+		{http.MethodPost, quotas, representation.MediaProtobuf, message, 400},
+		{http.MethodPut, quotas + "/q", representation.MediaJSON, costly, 400},
 		{http.MethodPatch, quotas + "/q", "application/merge-patch+json", change, 422},
 		{http.MethodPatch, quotas + "/q", "application/json-patch+json", `[{"op":"copy","from":"/metadata/annotations/a","path":"/spec/hard/pods"}]`, 422},
 		{http.MethodPatch, quotas + "/q", "application/strategic-merge-patch+json", change, 422},
 		{http.MethodPatch, quotas + "/q?fieldManager=m&force=true", "application/apply-patch+yaml", costly, 400},
 		{http.MethodPatch, quotas + "/q?fieldManager=m&force=true", "application/apply-patch+yaml", "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: \"1\\x65-2147483648\"}}", 400},
-		{http.MethodPost, "/apis/autoscaling/v1/namespaces/ns/horizontalpodautoscalers", mediaJSON, hpa, 201},
-		{http.MethodPost, "/api/v1/namespaces/ns/pods", mediaJSON, pod, 422},
+		{http.MethodPost, "/apis/autoscaling/v1/namespaces/ns/horizontalpodautoscalers", representation.MediaJSON, hpa, 201},
+		{http.MethodPost, "/api/v1/namespaces/ns/pods", representation.MediaJSON, pod, 422},
 	} {
 		if w := sendText(t, h, tt.method, tt.path, tt.body, "Content-Type", tt.contentType); w.Code != tt.want {
 			t.Errorf("%s %s, %s, %.60q: %d %.300s, want %d", tt.method, tt.path, tt.contentType, tt.body, w.Code, w.Body, tt.want)

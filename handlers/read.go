@@ -7,12 +7,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 func (h *Handler) get(c *call) error {
-	v, err := h.view(c, offerObject)
+	v, err := c.codec.View(c.r, c.Resource, representation.OfferObject)
 	if err != nil {
 		return err
 	}
@@ -27,15 +28,15 @@ func (h *Handler) get(c *call) error {
 	if c.Sub != nil && c.Sub.Kind != nil {
 		return h.writeShown(c, &v, http.StatusOK, item)
 	}
-	s, err := h.subject(c.r.Context(), c.Target, c.codec, item)
+	s, err := c.codec.Encodable(c.r.Context(), c.Target, item)
 	if err != nil {
 		return err
 	}
-	return h.writeOne(c.w, &v, http.StatusOK, s, resourceVersion(item))
+	return v.WriteObject(c.w, http.StatusOK, s, resourceVersion(item))
 }
 
 // writeShown sends an object in the kind of a subresource.
-func (h *Handler) writeShown(c *call, v *view, code int, item *storage.Item) error {
+func (h *Handler) writeShown(c *call, v *representation.View, code int, item *storage.Item) error {
 	all, err := c.Objects(c.r.Context(), item)
 	if err != nil {
 		return err
@@ -49,11 +50,11 @@ func (h *Handler) writeShown(c *call, v *view, code int, item *storage.Item) err
 	if obj, err = c.SubresourceView(obj); err != nil {
 		return err
 	}
-	return h.writeOne(c.w, v, code, bare{obj}, obj.GetResourceVersion())
+	return v.WriteObject(c.w, code, representation.Unstored{Object: obj}, obj.GetResourceVersion())
 }
 
 func (h *Handler) list(c *call) error {
-	v, err := h.view(c, offerList)
+	v, err := c.codec.View(c.r, c.Resource, representation.OfferList)
 	if err != nil {
 		return err
 	}
@@ -61,20 +62,20 @@ func (h *Handler) list(c *call) error {
 	if err != nil {
 		return err
 	}
-	opts.Objects = h.selectable(c)
+	opts.Objects = c.codec.SelectionObjects(c.Target)
 	opts.Verify = true
 	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
 	if err != nil {
 		return errPage(token, err)
 	}
-	items, err := v.ordered(list.Items)
+	items, err := v.InTableOrder(list.Items)
 	if err == nil && c.Resource.Storage.ConvertsRemotely {
-		items, err = h.subjects(c.r.Context(), c.Target, c.codec, list.Items)
+		items, err = c.codec.Encodables(c.r.Context(), c.Target, list.Items)
 	}
 	if err != nil {
 		return err
 	}
-	return h.writeList(c.w, &v, c.listMeta(list), items)
+	return v.WriteList(c.w, c.listMeta(list), items)
 }
 
 // page is what a list or a deletecollection is of: a page that begins where a

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -94,6 +95,9 @@ func unbound(w http.ResponseWriter) {
 	_ = connection.SetReadDeadline(time.Time{}) // every connection has deadlines, but those of tests
 	_ = connection.SetWriteDeadline(time.Time{})
 }
+
+// AcceptsGzip reports whether the client accepts a response compressed with gzip.
+func (w *responseWriter) AcceptsGzip() bool { return representation.AcceptsGzip(w.r) }
 
 // Unwrap lets http.ResponseController find what the connection can do.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

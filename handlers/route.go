@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -22,7 +23,7 @@ type call struct {
 	registry.Target
 	// codec is for what goes in and out, which at some subresources is not an
 	// object of the resource.
-	codec *codec
+	codec *representation.Codec
 	info  *request.Info
 }
 
@@ -34,9 +35,9 @@ func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, info *re
 	}
 	switch {
 	case errors.Is(err, errNoGroup):
-		h.notFound(w, r)
+		representation.ServeNotFound(w, r)
 	case err != nil:
-		h.fail(w, r, err)
+		h.responder.WriteError(w, r, err)
 	}
 }
 
@@ -56,7 +57,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		return nil, errNoGroup // of groups that arrived at run time, nothing more is known
 	}
 	if !ok {
-		return nil, errNoResource()
+		return nil, representation.ErrNoResource()
 	}
 	check := checkPath
 	if res.Untyped {
@@ -73,12 +74,12 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		}
 	}
 	h.reportDeprecated(r, res, v, info)
-	c := &call{w: w, r: r, info: info, codec: h.codec(res, v), Target: registry.Target{
+	c := &call{w: w, r: r, info: info, codec: h.codecs.Codec(res, v), Target: registry.Target{
 		Resource: res, Version: v, Namespace: namespaceOf(res, info), Name: info.PathName(),
 		Status: info.Subresource == "status", Sub: res.Subresource(info.Subresource),
 	}}
 	if c.Sub != nil && c.Sub.Kind != nil {
-		c.codec = h.codec(c.Sub.Kind, &c.Sub.Kind.Versions[0])
+		c.codec = h.codecs.Codec(c.Sub.Kind, &c.Sub.Kind.Versions[0])
 	}
 	return c, nil
 }
@@ -88,11 +89,11 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 func checkPath(res *api.Resource, _ *api.Version, info *request.Info, method string) error {
 	forwardsAnyPath := forwardsAnyPath(res.Subresource(info.Subresource))
 	if len(info.Parts) > 3 && !forwardsAnyPath {
-		return errNoResource()
+		return representation.ErrNoResource()
 	}
 	allowed := pathVerbs(res, info)
 	if len(allowed) == 0 {
-		return errNoResource()
+		return representation.ErrNoResource()
 	}
 	verb := verbOnPath(res, info, method)
 	if contains(allowed, verb) && (info.Subresource != "" || has(res, verb)) {
@@ -101,7 +102,7 @@ func checkPath(res *api.Resource, _ *api.Version, info *request.Info, method str
 	if forwardsAnyPath && (method == http.MethodHead || method == http.MethodOptions) {
 		return nil
 	}
-	return errMethod()
+	return representation.ErrMethodNotAllowed()
 }
 
 // checkCustomPath is checkPath for custom resources. kube-apiserver has no routes
@@ -253,5 +254,5 @@ func (h *Handler) dispatch(c *call) error {
 	case api.VerbDeleteCollection:
 		return h.deleteCollection(c)
 	}
-	return errMethod()
+	return representation.ErrMethodNotAllowed()
 }

@@ -13,12 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
 // everyRepresentation lists the media types in which a client may ask for a list.
 var everyRepresentation = []string{
-	mediaJSON, mediaYAML, mediaProtobuf,
+	representation.MediaJSON, representation.MediaYAML, representation.MediaProtobuf,
 	"application/json;as=Table;v=v1;g=meta.k8s.io",
 	"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
 	"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
@@ -36,7 +37,7 @@ func checkReadable(t *testing.T, h *Handler, path, when string) {
 		if strings.Contains(accept, "json") && json.Unmarshal(w.Body.Bytes(), &v) != nil {
 			t.Errorf("%s, %s: not JSON: %.300s", when, accept, w.Body)
 		}
-		if err := yaml.Unmarshal(w.Body.Bytes(), &v); accept == mediaYAML && err != nil {
+		if err := yaml.Unmarshal(w.Body.Bytes(), &v); accept == representation.MediaYAML && err != nil {
 			t.Errorf("%s, %s: %v: %.300s", when, accept, err, w.Body)
 		}
 	}
@@ -88,7 +89,7 @@ func TestManagedFieldsOfClients(t *testing.T) {
 				if method == http.MethodPut {
 					path += "/x"
 				}
-				w := sendText(t, h, method, path, string(proto.AppendRaw(nil, "v1", "ConfigMap", raw)), "Content-Type", mediaProtobuf, "User-Agent", agent)
+				w := sendText(t, h, method, path, string(proto.AppendRaw(nil, "v1", "ConfigMap", raw)), "Content-Type", representation.MediaProtobuf, "User-Agent", agent)
 				var got corev1.ConfigMap
 				if err := json.Unmarshal(w.Body.Bytes(), &got); w.Code >= 300 || err != nil {
 					t.Fatalf("%s, %s: %d %s", what, method, w.Code, w.Body)
@@ -132,37 +133,8 @@ func TestOddCharacters(t *testing.T) {
 	}
 	checkReadable(t, h, mapsPath, "odd characters")
 	var got corev1.ConfigMap
-	w := send(t, h, http.MethodGet, mapsPath+"/x", nil, "Accept", mediaYAML)
+	w := send(t, h, http.MethodGet, mapsPath+"/x", nil, "Accept", representation.MediaYAML)
 	if err := yaml.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Data["k"] != all.String() {
 		t.Errorf("%v: YAML does not give the characters that were written:\n%q\n%q", err, got.Data["k"], all.String())
 	}
-}
-
-// FuzzToYAML verifies that all JSON can be written as YAML of the same meaning.
-func FuzzToYAML(f *testing.F) {
-	f.Add(`{"a":"\u007f \u2028 é","b":[1,null]}`)
-	f.Add("\"\x7f\ufeff\xff\"")
-	f.Fuzz(func(t *testing.T, text string) {
-		var v any
-		if len(text) > 1000 || strings.Contains(text, "-0") || // negative zero becomes zero
-			json.Unmarshal([]byte(text), &v) != nil {
-			return
-		}
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := toYAML(data)
-		if err != nil {
-			t.Fatalf("%q: %v", data, err)
-		}
-		back, err := yaml.YAMLToJSON(out)
-		if err != nil {
-			t.Fatalf("%q: %q: %v", data, out, err)
-		}
-		var again any
-		if err := json.Unmarshal(back, &again); err != nil || fmt.Sprint(again) != fmt.Sprint(v) {
-			t.Errorf("%q became %q (%v)", data, out, err)
-		}
-	})
 }

@@ -26,11 +26,11 @@ func (h *Handler) refuseWhileStarting(next http.HandlerFunc) http.HandlerFunc {
 		case h.started.Load() || servedAtStart(r.URL.Path):
 			next(w, r)
 		case request.From(r.Context()).Info.IsResource:
-			h.fail(w, r, apierrors.NewTooManyRequests("storage is (re)initializing", retryResource))
+			h.responder.WriteError(w, r, apierrors.NewTooManyRequests("storage is (re)initializing", retryResource))
 		default:
 			err := apierrors.NewServiceUnavailable("the request has been made before all known HTTP paths have been installed, please try again")
 			err.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryPath}
-			h.fail(w, r, err)
+			h.responder.WriteError(w, r, err)
 		}
 	}
 }

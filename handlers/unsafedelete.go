@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -20,17 +21,17 @@ const unsafeVerb = "unsafe-delete-ignore-read-errors"
 // unsafeDelete deletes an object that cannot be read, as kube-apiserver does with the
 // feature AllowUnsafeMalformedObjectDeletion. It is the only way to make a kind
 // listable again without access to etcd.
-func (h *Handler) unsafeDelete(c *call, v *view, o registry.DeleteOptions) error {
+func (h *Handler) unsafeDelete(c *call, v *representation.View, o registry.DeleteOptions) error {
 	ctx := c.r.Context()
 	if err := h.Registry.DeleteCorrupt(ctx, c.Target, o, func() error { return h.authorizeUnsafe(c) }); err != nil {
 		return err
 	}
-	h.logger(c.r).Warn("deleted an object that cannot be read", "resource", c.Resource.Name, "group", c.Version.Group,
+	h.responder.RequestLogger(c.r).Warn("deleted an object that cannot be read", "resource", c.Resource.Name, "group", c.Version.Group,
 		"namespace", c.Namespace, "name", c.Name, "user", request.From(ctx).User.Name)
 	// There is no object to answer with. kube-apiserver names the kind then.
-	status := success(&metav1.StatusDetails{Name: c.Name, Kind: c.Resource.Kind})
+	status := representation.Success(&metav1.StatusDetails{Name: c.Name, Kind: c.Resource.Kind})
 	status.Code = http.StatusOK
-	h.writeStatus(c.w, c.r, v.media, http.StatusOK, status)
+	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusOK, status)
 	return nil
 }
 

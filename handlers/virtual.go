@@ -6,15 +6,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
 // serveVirtual answers for a resource that is not stored.
 func (h *Handler) serveVirtual(c *call) error {
-	offered := offerObject
+	offered := representation.OfferObject
 	if c.info.Verb == api.VerbCreate {
-		offered = offerAnswer
+		offered = representation.OfferReview
 	}
-	v, err := h.view(c, offered)
+	v, err := c.codec.View(c.r, c.Resource, offered)
 	if err != nil {
 		return err
 	}
@@ -24,24 +25,24 @@ func (h *Handler) serveVirtual(c *call) error {
 		if err != nil {
 			return err
 		}
-		return h.writeOne(c.w, &v, http.StatusOK, bare{obj}, obj.GetResourceVersion())
+		return v.WriteObject(c.w, http.StatusOK, representation.Unstored{Object: obj}, obj.GetResourceVersion())
 	case api.VerbList:
 		return h.listVirtual(c, &v)
 	case api.VerbCreate:
 		return h.createVirtual(c, &v)
 	}
-	return errMethod()
+	return representation.ErrMethodNotAllowed()
 }
 
-func (h *Handler) listVirtual(c *call, v *view) error {
+func (h *Handler) listVirtual(c *call, v *representation.View) error {
 	objects, err := h.Registry.VirtualList(c.r.Context(), c.Target)
 	if err != nil {
 		return err
 	}
-	return h.writeList(c.w, v, metav1.ListMeta{}, computed(objects))
+	return v.WriteList(c.w, metav1.ListMeta{}, representation.UnstoredList(objects))
 }
 
-func (h *Handler) createVirtual(c *call, v *view) error {
+func (h *Handler) createVirtual(c *call, v *representation.View) error {
 	obj, o, err := h.sent(c, "CreateOptions")
 	if err != nil {
 		return err
@@ -51,8 +52,8 @@ func (h *Handler) createVirtual(c *call, v *view) error {
 	case err != nil:
 		return err
 	case answer != nil:
-		return h.writeOne(c.w, v, http.StatusCreated, bare{answer}, answer.GetResourceVersion())
+		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: answer}, answer.GetResourceVersion())
 	}
-	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, created())
+	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusCreated, representation.Created())
 	return nil
 }

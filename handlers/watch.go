@@ -11,13 +11,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 func (h *Handler) watch(c *call) error {
-	v, err := h.view(c, offerWatch)
+	v, err := c.codec.View(c.r, c.Resource, representation.OfferWatch)
 	if err != nil {
 		return err
 	}
@@ -29,31 +30,29 @@ func (h *Handler) watch(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.skipBody(h.RequestTimeout); err != nil {
+	if err := representation.DiscardBody(c.w, c.r, h.RequestTimeout); err != nil {
 		return err
 	}
 	unbound(c.w)
-	opts.Objects = h.selectable(c)
+	opts.Objects = c.codec.SelectionObjects(c.Target)
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
 	defer context.AfterFunc(h.ending, cancel)()
-	s := &eventStream{frames: newHTTPFrames(c.w, h.RequestTimeout), view: &v}
+	frames := representation.NewHTTPFrames(c.w, h.RequestTimeout)
 	if websocket.IsWebSocketUpgrade(c.r) {
-		s.frames = newWebSocketFrames(c.w, c.r, h.RequestTimeout, v.format != formatProtobuf, cancel)
+		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.Format != representation.FormatProtobuf, cancel)
 	}
-	if c.Resource.Storage.ConvertsRemotely {
-		s.subject = func(item *storage.Item) (subject, error) { return h.subject(ctx, c.Target, c.codec, item) }
-	}
+	s := representation.NewEventStream(frames, &v, c.Target)
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
 	case apierrors.IsResourceExpired(err), apierrors.IsTimeout(err):
 		// As in kube-apiserver, a revision that there is no more, or not yet, is an
 		// error in the stream.
-		if err := s.begin(v.streamContentType()); err != nil {
+		if err := s.Begin(); err != nil {
 			return nil
 		}
-		defer s.end()
-		s.fail(h.statusOf(c.r, err))
+		defer s.End()
+		s.Fail(h.responder.Status(c.r, err))
 		return nil
 	case err != nil:
 		return err
@@ -61,17 +60,17 @@ func (h *Handler) watch(c *call) error {
 	defer watcher.Stop()
 	defer h.metrics.lasting(labelWatch, c.info)()
 	defer h.watching(c, o)()
-	if err := s.begin(v.streamContentType()); err != nil {
-		h.logger(c.r).Debug("watch did not begin", "error", err)
+	if err := s.Begin(); err != nil {
+		h.responder.RequestLogger(c.r).Debug("watch did not begin", "error", err)
 		return nil
 	}
-	defer s.end()
+	defer s.End()
 	h.follow(ctx, c, watcher, s)
 	return nil
 }
 
 // follow sends the client what the watcher tells, until one of them has enough.
-func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher, s *eventStream) {
+func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher, s *representation.EventStream) {
 	var pace pace
 	defer pace.stop()
 	begun := request.From(c.r.Context()).InitialEventsSent
@@ -88,24 +87,19 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 			case errors.Is(err, storage.ErrSlow):
 				// The client can go on from the last event it got, and need not list
 				// again as it would after an error.
-				h.logger(c.r).Info("watch ended: the client is too slow")
+				h.responder.RequestLogger(c.r).Info("watch ended: the client is too slow")
 			default:
-				s.fail(h.statusOf(c.r, h.Registry.StatusError(c.Target, err)))
+				s.Fail(h.responder.Status(c.r, h.Registry.StatusError(c.Target, err)))
 			}
 			return
 		}
-		if c.Resource.Storage.ConvertsRemotely {
-			err = h.convertAll(ctx, c, events)
-		}
-		if err == nil {
-			err = s.send(events, h.Now())
-		}
-		var unshown *unshownError
+		err = s.Send(ctx, events)
+		var unshown *representation.ConversionError
 		if errors.As(err, &unshown) && ctx.Err() == nil {
-			s.fail(h.statusOf(c.r, h.Registry.StatusError(c.Target, unshown.error)))
+			s.Fail(h.responder.Status(c.r, h.Registry.StatusError(c.Target, unshown.Err)))
 		}
 		if err != nil {
-			h.logger(c.r).Debug("watch ended", "error", err)
+			h.responder.RequestLogger(c.r).Debug("watch ended", "error", err)
 			return
 		}
 		pace.rest(ctx) // while more may come

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -93,7 +94,7 @@ func TestWatchOverHTTP(t *testing.T) {
 			addMaps(t, h, "a")
 			s := serveOver(t, h, http2)
 			answer, events := open(t, s, "allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan")
-			if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != mediaJSON || (answer.ProtoMajor == 2) != http2 {
+			if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != representation.MediaJSON || (answer.ProtoMajor == 2) != http2 {
 				t.Fatalf("%s %s %s", answer.Proto, answer.Status, answer.Header)
 			}
 			want := func(kind, name string) {
@@ -175,7 +176,7 @@ func TestWatchOverWebSocket(t *testing.T) {
 	for _, c := range []struct {
 		protocol string
 		kind     int
-	}{{"", websocket.TextMessage}, {protocolBinary, websocket.BinaryMessage}, {protocolBase64, websocket.TextMessage}} {
+	}{{"", websocket.TextMessage}, {"binary.k8s.io", websocket.BinaryMessage}, {"base64.binary.k8s.io", websocket.TextMessage}} {
 		d := websocket.Dialer{}
 		if c.protocol != "" {
 			d.Subprotocols = []string{c.protocol}
@@ -188,7 +189,7 @@ func TestWatchOverWebSocket(t *testing.T) {
 		if err != nil || kind != c.kind || conn.Subprotocol() != c.protocol {
 			t.Errorf("%q: a message of kind %d in %q, %v", c.protocol, kind, conn.Subprotocol(), err)
 		}
-		if c.protocol == protocolBase64 {
+		if c.protocol == "base64.binary.k8s.io" {
 			if data, err = base64.StdEncoding.DecodeString(string(data)); err != nil {
 				t.Error(err)
 			}
@@ -212,29 +213,5 @@ func TestWatchOfGoneRevision(t *testing.T) {
 		if w := sendText(t, h, http.MethodGet, mapsPath+path, ""); w.Code != want {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
-	}
-}
-
-// Events that are large go out in pieces, and are not held on to.
-func TestFramesAreBounded(t *testing.T) {
-	w := httptest.NewRecorder()
-	f := newHTTPFrames(w, time.Minute)
-	if err := f.begin(mediaJSON); err != nil {
-		t.Fatal(err)
-	}
-	one := make([]byte, watchChunk/2)
-	for range 16 {
-		if err := f.event(one); err != nil {
-			t.Fatal(err)
-		}
-		if len(f.buf) >= watchChunk {
-			t.Fatalf("%d bytes wait", len(f.buf))
-		}
-	}
-	if err := f.event(make([]byte, 4*watchChunk)); err != nil || cap(f.buf) > 2*watchChunk {
-		t.Errorf("%d bytes are kept, %v", cap(f.buf), err)
-	}
-	if err := f.flush(); err != nil || w.Body.Len() != 12*watchChunk {
-		t.Errorf("%d bytes were written, %v", w.Body.Len(), err)
 	}
 }

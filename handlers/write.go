@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
-	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // sent reads the options of a write, which are of a kind, and the object in its
@@ -22,16 +22,16 @@ func (h *Handler) sent(c *call, kind string) (api.Object, writeOptions, error) {
 	if err != nil {
 		return nil, o, err
 	}
-	data, err := c.readBody()
+	data, err := representation.ReadBody(c.w, c.r)
 	if err != nil {
 		return nil, o, err
 	}
-	obj, err := h.decode(c.r, c.codec, data, o.FieldValidation)
+	obj, err := c.codec.Decode(c.r, data, o.FieldValidation)
 	return obj, o, err
 }
 
 func (h *Handler) create(c *call) error {
-	v, err := h.view(c, offerObject)
+	v, err := c.codec.View(c.r, c.Resource, representation.OfferObject)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (h *Handler) update(c *call) error {
 	if c.Name == "" {
 		return errNoName()
 	}
-	v, err := h.view(c, offerObject)
+	v, err := c.codec.View(c.r, c.Resource, representation.OfferObject)
 	if err != nil {
 		return err
 	}
@@ -85,32 +85,25 @@ func (c *call) checkName(obj api.Object) error {
 }
 
 // writeOutcome answers with the object that a write led to.
-func (h *Handler) writeOutcome(c *call, v *view, out registry.Outcome) error {
+func (h *Handler) writeOutcome(c *call, v *representation.View, out registry.Outcome) error {
 	code := http.StatusOK
 	if out.Created {
 		code = http.StatusCreated
 	}
 	if out.Item != nil && (c.Sub == nil || c.Sub.Kind == nil) {
-		keepCells(c.codec, out.Item)
-		return h.writeOne(c.w, v, code, out.Item, resourceVersion(out.Item))
+		c.codec.CacheCells(out.Item)
+		return v.WriteObject(c.w, code, out.Item, resourceVersion(out.Item))
 	}
 	obj, err := c.SubresourceView(out.Object)
 	if err != nil {
 		return err
 	}
-	return h.writeOne(c.w, v, code, bare{obj}, obj.GetResourceVersion())
-}
-
-// keepCells makes the cells of an item's row while its object is at hand. They
-// are small and made in less than a microsecond; the first table after many
-// writes would have to decode all that was written.
-func keepCells(c *codec, item *storage.Item) {
-	_, _ = item.Encoding(c.cellsSlot, c.toCells) // whoever needs them is told what is wrong
+	return v.WriteObject(c.w, code, representation.Unstored{Object: obj}, obj.GetResourceVersion())
 }
 
 // post does what is asked for at a subresource.
 func (h *Handler) post(c *call) error {
-	v, err := h.view(c, offerAnswer)
+	v, err := c.codec.View(c.r, c.Resource, representation.OfferReview)
 	if err != nil {
 		return err
 	}
@@ -123,14 +116,14 @@ func (h *Handler) post(c *call) error {
 	case err != nil:
 		return err
 	case answer != nil:
-		return h.writeOne(c.w, &v, http.StatusCreated, bare{answer}, answer.GetResourceVersion())
+		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: answer}, answer.GetResourceVersion())
 	}
-	h.writeStatus(c.w, c.r, v.media, http.StatusCreated, created())
+	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusCreated, representation.Created())
 	return nil
 }
 
 func (h *Handler) delete(c *call) error {
-	v, err := h.view(c, offerObject)
+	v, err := c.codec.View(c.r, c.Resource, representation.OfferObject)
 	if err != nil {
 		return err
 	}
@@ -149,7 +142,7 @@ func (h *Handler) delete(c *call) error {
 	if !out.Deleted || c.Resource.Delete.ReturnDeletedObject {
 		return h.writeOutcome(c, &v, out)
 	}
-	h.writeStatus(c.w, c.r, v.media, http.StatusOK, success(&metav1.StatusDetails{
+	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusOK, representation.Success(&metav1.StatusDetails{
 		Name: c.Name, Group: c.Version.Group, Kind: c.Resource.Name, UID: out.Object.GetUID(),
 	}))
 	return nil
@@ -164,7 +157,7 @@ func (c *call) warnOfOrphans(o registry.DeleteOptions) {
 }
 
 func (h *Handler) deleteCollection(c *call) error {
-	v, err := h.view(c, offerObject)
+	v, err := c.codec.View(c.r, c.Resource, representation.OfferObject)
 	if err != nil {
 		return err
 	}
@@ -172,7 +165,7 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return err
 	}
-	page.Objects = h.selectable(c)
+	page.Objects = c.codec.SelectionObjects(c.Target)
 	options, err := c.deleteOptions()
 	if err != nil {
 		return err
@@ -186,9 +179,9 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return errPage(token, err)
 	}
-	shown, err := h.subjects(c.r.Context(), c.Target, c.codec, list.Items)
+	shown, err := c.codec.Encodables(c.r.Context(), c.Target, list.Items)
 	if err != nil {
 		return err
 	}
-	return h.writeList(c.w, &v, c.listMeta(list), shown)
+	return v.WriteList(c.w, c.listMeta(list), shown)
 }

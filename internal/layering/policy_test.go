@@ -84,8 +84,16 @@ registry/services < registry/hooks;
 # and who else serves a part of the API.
 registry/hooks < admission, authn, authz, apf, audit, aggregation;
 
+# Connections to kubelets, pods and services.
+api, internal/outbound < handlers/proxy;
+
+# What turns bodies into objects and objects into responses. It serves no verb and knows
+# no user.
+registry, handlers/proxy < handlers/representation;
+
 # What clients meet, and clients of our own.
 admission, authn, authz, apf, audit, aggregation < handlers, controllers;
+handlers/representation < handlers;
 
 # What puts it all together, and the commands. cmd is flags and nothing else.
 handlers, controllers < server < cmd;

@@ -1,0 +1,57 @@
+package handlers
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/proto"
+)
+
+// TestProtoList compares a list in protobuf, as it goes out, with one of the
+// generated types: of a kind that is sent as it is stored, and of one that is
+// decoded for its defaults.
+func TestProtoList(t *testing.T) {
+	h := newBenched(t)
+	fill(t, h, 20, 100)
+	do(t, h, http.MethodPost, benchedMaps, `{"metadata":{"name":"`+strings.Repeat("long.", 40)+`name","annotations":{"a":"`+strings.Repeat("x", 70000)+`"}},"binaryData":{"b":"AAEC"}}`)
+	do(t, h, http.MethodPost, "/api/v1/namespaces/bench/secrets", `{"metadata":{"name":"s"},"data":{"b":"AAEC"}}`)
+	for path, list := range map[string]interface {
+		proto.Message
+		Unmarshal([]byte) error
+		GetResourceVersion() string
+	}{
+		benchedMaps:                        &corev1.ConfigMapList{},
+		benchedMaps + "?limit=7":           &corev1.ConfigMapList{},
+		"/api/v1/namespaces/bench/secrets": &corev1.SecretList{},
+		"/api/v1/namespaces":               &corev1.NamespaceList{},
+		"/api/v1/nodes":                    &corev1.NodeList{},
+	} {
+		got := do(t, h, http.MethodGet, path, "", "Accept", representation.MediaProtobuf).Body.Bytes()
+		e, err := proto.Decode(got)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if err := list.Unmarshal(e.Raw); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		want, err := proto.Append(nil, "v1", e.Kind, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: not what the types of the list give", path)
+		}
+		if maps, ok := list.(*corev1.ConfigMapList); ok {
+			one := do(t, h, http.MethodGet, benchedMaps+"/"+maps.Items[3].Name, "", "Accept", representation.MediaProtobuf).Body.Bytes()
+			want, err := proto.Append(nil, "v1", "ConfigMap", &maps.Items[3])
+			if err != nil || !bytes.Equal(one, want) {
+				t.Errorf("%s: not what a get gives: %v", path, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package representation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// DecodeApplied decodes an apply configuration in YAML or JSON. Field validation decides
+// about duplicate fields; the merge finds unknown ones.
+func (c *Codec) DecodeApplied(r *http.Request, data []byte, fieldValidation string) (map[string]any, error) {
+	patch, err := appliedObject(r, data, fieldValidation)
+	if err != nil || c.resource.Untyped {
+		return patch, err
+	}
+	if err := bounds.MergedQuantities(data, patch, c.newObject()); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return patch, nil
+}
+
+func appliedObject(r *http.Request, data []byte, fieldValidation string) (map[string]any, error) {
+	if bytes.HasPrefix(data, []byte("{")) { // JSON is YAML too, and read faster
+		if patch, ok := appliedJSON(data); ok {
+			return patch, nil
+		}
+	}
+	unreadable := func(err error) error {
+		var limit *bounds.Error
+		if !errors.As(err, &limit) {
+			err = fmt.Errorf("error converting YAML to JSON: %w", err)
+		}
+		return apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: %v", err))
+	}
+	b, err := openBody(FormatYAML, data)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	var patch map[string]any
+	if err := json.Unmarshal(b.data, &patch); err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding YAML: error unmarshaling JSON: while decoding JSON: %v", err))
+	}
+	for _, err := range b.strict {
+		switch fieldValidation {
+		case metav1.FieldValidationIgnore:
+		case metav1.FieldValidationStrict:
+			return nil, apierrors.NewBadRequest("error strict decoding YAML: error converting YAML to JSON: " + err.Error())
+		default:
+			addWarnings(request.From(r.Context()), err)
+		}
+	}
+	return patch, nil
+}
+
+// appliedJSON decodes an apply configuration that is valid JSON without duplicate
+// fields.
+func appliedJSON(data []byte) (patch map[string]any, ok bool) {
+	b, err := openBody(FormatJSON, data)
+	if err != nil {
+		return nil, false
+	}
+	strict, err := kjson.UnmarshalStrict(b.data, &patch)
+	return patch, err == nil && len(strict) == 0
+}
+
+// addWarnings adds a warning for each fault of a body. The YAML decoder puts several faults
+// into one error, one on each line below a header line.
+func addWarnings(scope *request.Scope, err error) {
+	_, faults, several := strings.Cut(err.Error(), "yaml: unmarshal errors:\n")
+	if !several {
+		faults = err.Error()
+	}
+	for fault := range strings.SplitSeq(faults, "\n") {
+		scope.Warn(strings.TrimSpace(fault))
+	}
+}

@@ -1,0 +1,53 @@
+package representation
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
+)
+
+// TestResultBounds: what a JSON patch adds is within the bounds, and is not where it
+// ends up.
+func TestResultBounds(t *testing.T) {
+	p, err := jsonpatch.Decode([]byte(`[{"op":"add","path":"/a/a/a/a/a/a/a/a/a/a","value":` + nested(bounds.MaxDepth-5) + `}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Apply(t.Context(), []byte(nested(10)), bounds.MaxBody); err == nil || !strings.Contains(err.Error(), "max depth") {
+		t.Error(err)
+	}
+	if err := checkResult([]byte(nested(bounds.MaxDepth + 1))); err == nil {
+		t.Error("the result of a patch has no bounds")
+	}
+}
+
+// TestRecursiveTypes: a kind whose depth protobuf does not tell is checked as JSON.
+// There is one, in two versions; another would be found the same way.
+func TestRecursiveTypes(t *testing.T) {
+	var recursive []string
+	for _, res := range builtin.Kinds() {
+		for _, v := range res.Versions {
+			of := res.New
+			if v.New != nil {
+				of = v.New
+			}
+			rt := reflect.TypeOf(of()).Elem()
+			if newRawJSONChecker(rt).recursive && !slices.Contains(recursive, rt.String()) {
+				recursive = append(recursive, rt.String())
+			}
+		}
+	}
+	if !slices.Equal(recursive, []string{"v1.CustomResourceDefinition", "v1beta1.CustomResourceDefinition"}) {
+		t.Errorf("types that contain themselves: %v", recursive)
+	}
+}
+
+// nested returns JSON objects that contain each other.
+func nested(levels int) string {
+	return strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
+}

@@ -1,0 +1,350 @@
+package representation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"strconv"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/quickjson"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Codec encodes and decodes the objects of one resource in one version. It is created
+// when the version is first requested.
+type Codec struct {
+	codecs   *Codecs
+	resource *api.Resource
+	version  *api.Version
+	gvk      schema.GroupVersionKind
+	// apiVersion is the group and version as in the apiVersion field.
+	apiVersion string
+	// head is the beginning of the JSON of every object: kind and apiVersion. Items of
+	// a list have no head.
+	head []byte
+	// These identify the encodings that storage items cache. They belong to this codec,
+	// except those that all versions of a built-in kind share: a definition may change
+	// while requests of its former versions are in progress.
+	jsonSlot, protoSlot, cellsSlot, partialProtoSlot *storage.Slot
+	// toJSON, toProto and toCells are the methods encodeJSON, encodeProto and
+	// encodeCells, stored here because a method value made for each item costs an
+	// allocation.
+	toJSON, toProto, toCells func(api.Object) ([]byte, error)
+	// toPartialProto is the method encodePartialProto.
+	toPartialProto func(api.Object) ([]byte, error)
+	// meta is the codec of the hub version, whose metadata is shown in all versions:
+	// some conversions turn fields into annotations.
+	meta *Codec
+	// plan describes how objects of the version's Go type are read and written.
+	plan func() *quickjson.Type
+	// rawJSON finds the fields of a decoded protobuf message that hold JSON as text.
+	rawJSON func() *rawJSONChecker
+	// hasProto reports whether objects have a protobuf form.
+	hasProto bool
+	// storedHead and storedTail enclose objects that are sent in their stored encoding.
+	storedHead, storedTail []byte
+	// table makes table rows of objects; columns is the JSON of its column definitions.
+	table   *api.Table[api.Object]
+	columns func() []byte
+}
+
+// Codecs creates the codecs of a catalogue's resources and holds what they share. It is
+// safe for concurrent use.
+type Codecs struct {
+	catalogue *api.Catalogue
+	now       func() time.Time
+	byVersion sync.Map // *api.Version -> *codec
+	// cellsSlot and partialProtoSlot identify the encodings that are the same in all
+	// versions of a built-in kind because they are made from the hub version.
+	cellsSlot, partialProtoSlot *storage.Slot
+	plans                       quickjson.Plans
+	conversions                 conversions
+	parts                       *partCache
+}
+
+// NewCodecs returns the codecs of a catalogue. The clock now decides how old objects are
+// in tables.
+func NewCodecs(catalogue *api.Catalogue, now func() time.Time) *Codecs {
+	return &Codecs{catalogue: catalogue, now: now, cellsSlot: storage.NewSlot(), partialProtoSlot: storage.NewSlot(), parts: newPartCache()}
+}
+
+// Codec returns the codec of one version of a resource.
+func (s *Codecs) Codec(res *api.Resource, v *api.Version) *Codec {
+	if c, ok := s.byVersion.Load(v); ok {
+		return c.(*Codec)
+	}
+	table := res.Table
+	c := &Codec{
+		codecs: s, resource: res, version: v, gvk: v.WithKind(res.Kind), apiVersion: v.String(),
+		head:     objectHead(res.Kind, v.String()),
+		jsonSlot: storage.NewSlot(), protoSlot: storage.NewSlot(),
+		cellsSlot: s.cellsSlot, partialProtoSlot: s.partialProtoSlot,
+		table:   table,
+		columns: sync.OnceValue(func() []byte { return encodeColumns(table.Columns()) }),
+	}
+	c.plan = sync.OnceValue(func() *quickjson.Type { return s.plans.Of(reflect.TypeOf(c.newObject()).Elem()) })
+	c.rawJSON = sync.OnceValue(func() *rawJSONChecker { return newRawJSONChecker(reflect.TypeOf(c.newObject()).Elem()) })
+	_, c.hasProto = res.NewOf(v).(ProtoMessage)
+	if res.Untyped { // columns and metadata differ between the versions of such a kind
+		c.cellsSlot, c.partialProtoSlot = storage.NewSlot(), storage.NewSlot()
+	}
+	c.toJSON, c.toProto, c.toCells = c.encodeJSON, c.encodeProto, c.encodeCells
+	c.toPartialProto = c.encodePartialProto
+	if c.meta = c; v.FromHub != nil {
+		c.meta = s.Codec(res, &res.Versions[0])
+	}
+	c.storedHead, c.storedTail = storedHead(c), proto.AppendListTail(nil)
+	actual, _ := s.byVersion.LoadOrStore(v, c)
+	return actual.(*Codec)
+}
+
+// objectHead returns the beginning of the JSON of an object.
+func objectHead(kind, apiVersion string) []byte {
+	return []byte(`{"kind":` + strconv.Quote(kind) + `,"apiVersion":` + strconv.Quote(apiVersion) + `,`)
+}
+
+// versioned converts an object from the hub version.
+func (c *Codec) versioned(obj api.Object) (api.Object, error) {
+	if c.resource.Storage.ConvertFromStored != nil {
+		if u, ok := obj.(*untyped.Object); ok && u.GetAPIVersion() == c.apiVersion {
+			return obj, nil
+		}
+		out, err := c.resource.Storage.ConvertFromStored(context.Background(), []api.Object{obj})
+		if err != nil {
+			return nil, err
+		}
+		return out[0], nil
+	}
+	if c.version.FromHub == nil {
+		return obj, nil
+	}
+	return c.version.FromHub(obj)
+}
+
+// hub converts an object to the hub version.
+func (c *Codec) hub(obj api.Object) (api.Object, error) {
+	if c.version.ToHub == nil {
+		return obj, nil
+	}
+	return c.version.ToHub(obj)
+}
+
+// defaulted converts an object from a client to the hub version and sets its defaults.
+func (c *Codec) defaulted(obj api.Object) (api.Object, error) {
+	obj, err := c.hub(obj)
+	if err == nil && c.resource.Default != nil {
+		c.resource.Default(obj)
+	}
+	return obj, err
+}
+
+// newObject returns an empty object of this version's type.
+func (c *Codec) newObject() api.Object {
+	if c.version.New != nil {
+		return c.version.New()
+	}
+	return c.resource.New()
+}
+
+// encodeJSON returns the JSON of an object of the hub type, kind and apiVersion first.
+func (c *Codec) encodeJSON(obj api.Object) ([]byte, error) {
+	v, err := c.versioned(obj)
+	if err != nil {
+		return nil, err
+	}
+	return c.encodeVersionedJSON(v)
+}
+
+func (c *Codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
+	if u, ok := v.(*untyped.Object); ok {
+		return c.encodeContent(u)
+	}
+	if !v.GetObjectKind().GroupVersionKind().Empty() {
+		v = v.DeepCopyObject().(api.Object)
+		v.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	return c.appendAfterHead(func(dst []byte) ([]byte, error) { return c.plan().Append(dst, v) })
+}
+
+// appendAfterHead returns the head followed by the fields of the JSON object that write
+// appends.
+func (c *Codec) appendAfterHead(write func([]byte) ([]byte, error)) ([]byte, error) {
+	data, err := quickjson.Exactly(func(dst []byte) ([]byte, error) {
+		head := c.head[:len(c.head)-1] // the comma replaces the object's brace
+		dst, err := write(append(dst, head...))
+		if err == nil {
+			dst[len(head)] = ','
+		}
+		return dst, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s as JSON: %w", c.gvk.Kind, err)
+	}
+	return data, nil
+}
+
+// encodeContent is encodeVersionedJSON for objects without a Go type. The order is the
+// same: kind and apiVersion, metadata, other fields.
+func (c *Codec) encodeContent(u *untyped.Object) ([]byte, error) {
+	fields := make([]quickjson.Field, 1, len(u.Object)+1)
+	fields[0] = quickjson.Field{Name: "metadata", Value: u.Metadata()}
+	for name, value := range u.Object {
+		switch name {
+		case "kind", "apiVersion", "metadata":
+		default:
+			fields = append(fields, quickjson.Field{Name: name, Value: value})
+		}
+	}
+	quickjson.SortFields(fields[1:])
+	return c.appendAfterHead(func(dst []byte) ([]byte, error) { return quickjson.AppendFields(dst, fields) })
+}
+
+// Forget drops the codecs of a deleted resource.
+func (s *Codecs) Forget(res *api.Resource) {
+	for _, form := range res.Forms {
+		s.forgetForm(form)
+	}
+	s.forgetForm(res)
+}
+
+func (s *Codecs) forgetForm(res *api.Resource) {
+	for i := range res.Versions {
+		s.byVersion.Delete(&res.Versions[i])
+	}
+	for _, sub := range res.Subresources {
+		if sub.Kind != nil {
+			s.byVersion.Delete(&sub.Kind.Versions[0])
+		}
+	}
+}
+
+// listForm returns the JSON of an object as an item of a list: without its head. The
+// result shares memory with full; the caller writes the brace before it.
+func (c *Codec) listForm(full []byte) []byte { return full[len(c.head):] }
+
+// ProtoMessage is implemented by the types of k8s.io/api.
+type ProtoMessage interface {
+	Marshal() ([]byte, error)
+	Unmarshal([]byte) error
+}
+
+// encodeProto returns the protobuf of an object of the hub type without its envelope,
+// which differs between a single object and an item of a list.
+func (c *Codec) encodeProto(obj api.Object) ([]byte, error) {
+	v, err := c.versioned(obj)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(ProtoMessage)
+	if !ok {
+		return nil, fmt.Errorf("%s has no protobuf form", c.gvk.Kind)
+	}
+	return m.Marshal()
+}
+
+// envelope wraps the protobuf of one object in its envelope.
+func (c *Codec) envelope(raw []byte) []byte {
+	return proto.AppendRaw(nil, c.version.String(), c.gvk.Kind, raw)
+}
+
+// CacheCells makes the cells of an item's row while the decoded object is still in
+// memory. It takes less than a microsecond; the first table after many writes would
+// otherwise decode all written objects.
+func (c *Codec) CacheCells(item *storage.Item) {
+	_, _ = item.Encoding(c.cellsSlot, c.toCells) // the request that needs the cells gets the error
+}
+
+// encodeCells returns the cached form of the cells of an object's row.
+func (c *Codec) encodeCells(obj api.Object) ([]byte, error) {
+	if c.resource.Storage.ConvertFromStored != nil {
+		var err error
+		if obj, err = c.versioned(obj); err != nil {
+			return nil, err
+		}
+	}
+	var conditions []metav1.TableRowCondition
+	if c.table.Conditions != nil {
+		conditions = c.table.Conditions(obj)
+	}
+	return encodeCells(c.table.Cells(obj), conditions)
+}
+
+// encodeColumns returns the JSON of a table's column definitions.
+func encodeColumns(columns []metav1.TableColumnDefinition) []byte {
+	data, err := json.Marshal(columns)
+	if err != nil {
+		return []byte("null") // strings and numbers have a JSON form
+	}
+	return data
+}
+
+// encodePartialProto returns an object's metadata as protobuf.
+func (c *Codec) encodePartialProto(obj api.Object) ([]byte, error) {
+	p := partial(obj)
+	p.Annotations = c.shownAnnotations(p.Annotations)
+	raw, err := p.Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
+	return raw, nil
+}
+
+// shownAnnotations returns annotations without the hidden ones.
+func (c *Codec) shownAnnotations(all map[string]string) map[string]string {
+	shown := all
+	for _, name := range c.resource.Fields.HiddenAnnotations {
+		if _, ok := shown[name]; ok {
+			shown = maps.Clone(shown)
+			delete(shown, name)
+		}
+	}
+	if len(shown) == 0 {
+		return nil
+	}
+	return shown
+}
+
+// hideAnnotations removes the hidden annotations from the JSON of an object's metadata.
+func (c *Codec) hideAnnotations(metadata []byte) ([]byte, error) {
+	for _, name := range c.resource.Fields.HiddenAnnotations {
+		if !bytes.Contains(metadata, []byte(name)) {
+			continue
+		}
+		var m metav1.ObjectMeta
+		if err := json.Unmarshal(metadata, &m); err != nil {
+			return nil, err
+		}
+		m.Annotations = c.shownAnnotations(m.Annotations)
+		return json.Marshal(m)
+	}
+	return metadata, nil
+}
+
+// encodeListMeta returns the JSON of a list's metadata.
+func encodeListMeta(meta metav1.ListMeta) []byte {
+	data, err := json.Marshal(meta)
+	if err != nil {
+		return []byte("{}") // strings and numbers have a JSON form
+	}
+	return data
+}
+
+// indent indents JSON as kube-apiserver does for pretty output.
+func indent(data []byte) []byte {
+	var b bytes.Buffer
+	if json.Indent(&b, data, "", "  ") != nil {
+		return data
+	}
+	return b.Bytes()
+}

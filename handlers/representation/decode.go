@@ -1,0 +1,200 @@
+package representation
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/bounds"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// scheme names kube-apiserver's type registry in its error messages.
+const scheme = `in scheme "pkg/runtime/scheme.go:111"`
+
+// Decode decodes a request body that must hold an object of c's resource, and returns
+// it in the hub type.
+func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (api.Object, error) {
+	f, err := bodyFormat(r)
+	if err != nil {
+		return nil, err
+	}
+	if c.resource.Untyped {
+		return c.decodeUntyped(r, f, data, fieldValidation)
+	}
+	b, err := openBody(f, data)
+	if err == nil && f == FormatJSON {
+		if obj, ok := c.readExact(b.data, fieldValidation); ok {
+			return c.defaulted(obj)
+		}
+	}
+	if err == nil {
+		err = b.readTypeMeta()
+	}
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
+	}
+	if gv := b.gvk.GroupVersion(); b.gvk.Kind == c.gvk.Kind && slices.Contains(c.resource.RemovedVersions, gv) {
+		return nil, errOtherVersion(gv, c)
+	}
+	from, err := c.ofBody(&b)
+	if err != nil {
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+	}
+	obj := from.newObject()
+	if err := b.into(obj, fieldValidation); err != nil {
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+	}
+	if b.proto {
+		dropUnreadableOwners(obj)
+		if err := from.rawJSON().check(from, obj); err != nil {
+			return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+		}
+	}
+	if err := applyFieldValidation(request.From(r.Context()), b.strict, fieldValidation); err != nil {
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+	}
+	if from != c && !from.version.Accepted {
+		return nil, errOtherVersion(from.version.GroupVersion, c)
+	}
+	return from.defaulted(obj)
+}
+
+// DecodeDeleteOptions decodes the body of a DELETE.
+func DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.DeleteOptions) error {
+	f, err := bodyFormat(r)
+	if err != nil {
+		return err
+	}
+	b, err := parseBody(f, data)
+	if err != nil {
+		return err
+	}
+	if b.gvk.Kind != "" && b.gvk.Kind != "DeleteOptions" {
+		return errNotRegistered(b.gvk)
+	}
+	return b.into(o, metav1.FieldValidationIgnore)
+}
+
+func errOtherVersion(is schema.GroupVersion, c *Codec) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", is, c.version))
+}
+
+// readExact reads JSON that is exactly an object of c's kind and version, as nearly all
+// bodies are, in one pass. It reports false for any other body, for which the general
+// decoder finds the error.
+func (c *Codec) readExact(data []byte, fieldValidation string) (api.Object, bool) {
+	if fieldValidation == metav1.FieldValidationIgnore {
+		return nil, false
+	}
+	obj := c.newObject()
+	if bounds.Quantities(data, obj) != nil {
+		return nil, false
+	}
+	return obj, c.plan().Read(data, obj) && obj.GetObjectKind().GroupVersionKind() == c.gvk
+}
+
+// ofBody returns the codec for a body, which may omit its type or have another
+// version of the same resource.
+func (c *Codec) ofBody(b *body) (*Codec, error) {
+	if b.gvk.Kind == "" {
+		b.gvk.Kind = c.gvk.Kind
+	}
+	if b.gvk.Version == "" {
+		b.gvk.Group, b.gvk.Version = c.gvk.Group, c.gvk.Version
+	}
+	if b.gvk == c.gvk {
+		return c, nil
+	}
+	for i := range c.resource.Versions {
+		if v := &c.resource.Versions[i]; v.WithKind(c.resource.Kind) == b.gvk {
+			return c.codecs.Codec(c.resource, v), nil
+		}
+	}
+	if c.codecs.knows(b.gvk) {
+		return nil, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", b.gvk.Version, b.gvk.Kind, internalPackage(c.resource), c.gvk.Kind)
+	}
+	err := errNotRegistered(b.gvk)
+	if b.gvk.Kind == c.gvk.Kind && b.gvk.Group != c.gvk.Group {
+		b.gvk.Version = c.gvk.Version
+	}
+	return nil, err
+}
+
+func errNotRegistered(gvk schema.GroupVersionKind) error {
+	return fmt.Errorf("no kind %q is registered for version %q %s", gvk.Kind, gvk.GroupVersion(), scheme)
+}
+
+// knows reports whether the catalogue has a kind, or the item kind of a list kind.
+func (s *Codecs) knows(gvk schema.GroupVersionKind) bool {
+	if _, _, ok := s.catalogue.Kind(gvk.GroupVersion(), gvk.Kind); ok {
+		return true
+	}
+	item, isList := strings.CutSuffix(gvk.Kind, "List")
+	_, _, ok := s.catalogue.Kind(gvk.GroupVersion(), item)
+	return isList && ok
+}
+
+// internalPackage returns the name of kube-apiserver's Go package of a resource's
+// internal type, which some messages show.
+func internalPackage(res *api.Resource) string {
+	group, _, _ := strings.Cut(res.Versions[0].Group, ".")
+	if group == "" {
+		return "core"
+	}
+	return group
+}
+
+func errCannotHandle(gvk schema.GroupVersionKind, kind string, err error) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", gvk.Kind, gvk.Version, kind, err))
+}
+
+// applyFieldValidation applies field validation to the faults that strict decoding found.
+func applyFieldValidation(scope *request.Scope, found []error, fieldValidation string) error {
+	if len(found) == 0 {
+		return nil
+	}
+	switch fieldValidation {
+	case metav1.FieldValidationStrict:
+		return fmt.Errorf("strict decoding error: %w", joined(found))
+	case metav1.FieldValidationIgnore:
+	default:
+		for _, err := range found {
+			addWarnings(scope, err)
+		}
+	}
+	return nil
+}
+
+func joined(errs []error) error {
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	return errors.New(strings.Join(texts, ", "))
+}
+
+// summary returns the beginning of a body that could not be decoded.
+func summary(data []byte) string {
+	const most = 30
+	more := ""
+	switch {
+	case len(data) == 0:
+		return "<empty>"
+	case len(data) > most:
+		data, more = data[:most], " ..."
+	}
+	if bytes.HasPrefix(data, []byte("{")) {
+		return string(data) + more
+	}
+	return hex.EncodeToString(data) + more
+}

@@ -1,0 +1,109 @@
+package representation
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/proto"
+)
+
+// writeBufferSize is the size of net/http's write buffer: two writes that fit into it become
+// one.
+const writeBufferSize = 4 << 10
+
+// writeLine sends a complete response body and a newline.
+func writeLine(w http.ResponseWriter, code int, contentType string, body []byte) {
+	if len(body) >= writeBufferSize {
+		WriteBody(w, code, contentType, append(body[:len(body):len(body)], '\n'))
+		return
+	}
+	writeHead(w, code, contentType, len(body)+1)
+	w.Write(body) // the client may have disconnected
+	w.Write(newline)
+}
+
+var newline = []byte{'\n'}
+
+func writeHead(w http.ResponseWriter, code int, contentType string, length int) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(length))
+	w.WriteHeader(code)
+}
+
+// WriteBody sends a complete response, compressed if it is large.
+func WriteBody(w http.ResponseWriter, code int, contentType string, body []byte) {
+	if len(body) > gzipThreshold && compressible(w) {
+		if small, err := gzipWhole(body); err == nil {
+			body = small
+			setGzip(w.Header())
+		}
+	}
+	writeHead(w, code, contentType, len(body))
+	w.Write(body) // the client may have disconnected
+}
+
+// WriteJSON sends JSON in the negotiated format, converted to YAML or indented if
+// necessary.
+func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
+	switch {
+	case m.Format == FormatYAML:
+		out, err := toYAML(data)
+		if err != nil {
+			return fmt.Errorf("encode YAML: %w", err)
+		}
+		data = out
+	case m.Pretty:
+		data = append(indent(data), '\n')
+	default:
+		writeLine(w, code, m.contentType(), data)
+		return nil
+	}
+	WriteBody(w, code, m.contentType(), data)
+	return nil
+}
+
+// WriteObject sends one object.
+func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable, resourceVersion string) error {
+	if v.Format == FormatProtobuf {
+		data, err := v.proto(s)
+		if err != nil {
+			return err
+		}
+		WriteBody(w, code, MediaProtobuf, data)
+		return nil
+	}
+	if v.as == "" { // the cached encoding is sent without a copy
+		data, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
+		if err != nil {
+			return err
+		}
+		return WriteJSON(w, v.Media, code, data)
+	}
+	data, err := v.appendJSON(nil, s, resourceVersion, true)
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, v.Media, code, data)
+}
+
+// WriteStatus sends a Status.
+func (p *Responder) WriteStatus(w http.ResponseWriter, r *http.Request, m Media, code int, s *metav1.Status) {
+	if m.Format == FormatProtobuf {
+		if raw, err := s.Marshal(); err == nil {
+			WriteBody(w, code, MediaProtobuf, proto.AppendRaw(nil, "v1", "Status", raw))
+			return
+		}
+	}
+	data, err := json.Marshal(s)
+	if err == nil {
+		err = WriteJSON(w, m, code, data)
+	}
+	if err != nil {
+		p.RequestLogger(r).Error("cannot encode a Status", "error", err)
+		http.Error(w, s.Message, code)
+	}
+}

@@ -1,0 +1,104 @@
+package representation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Responder writes responses that have no object: errors and other Statuses.
+type Responder struct{ Logger *slog.Logger }
+
+// RequestLogger returns a logger that adds the id of a request.
+func (p *Responder) RequestLogger(r *http.Request) *slog.Logger {
+	return p.Logger.With("id", request.From(r.Context()).ID)
+}
+
+// WriteError responds with the Status of err, in the client's media type if the server
+// supports it and otherwise in JSON. Only this function turns errors into responses.
+func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	status := p.Status(r, err)
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	p.WriteStatus(w, r, errorMedia(r), int(status.Code), status)
+}
+
+// Status returns the Status of any error.
+func (p *Responder) Status(r *http.Request, err error) *metav1.Status {
+	var known apierrors.APIStatus
+	switch {
+	case errors.As(err, &known):
+		s := known.Status()
+		s.Kind, s.APIVersion = "Status", "v1"
+		if s.Status == "" {
+			s.Status = metav1.StatusFailure
+		}
+		if s.Code == 0 {
+			s.Code = http.StatusInternalServerError
+		}
+		return &s
+	case errors.Is(err, context.DeadlineExceeded):
+		return p.Status(r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
+	case errors.Is(err, context.Canceled):
+		return NewStatus(http.StatusRequestTimeout, "", "the client went away", nil)
+	}
+	p.Logger.Error("request failed", "id", request.From(r.Context()).ID, "method", r.Method, "path", r.URL.Path, "error", err)
+	return NewStatus(http.StatusInternalServerError, "", err.Error(), nil)
+}
+
+func NewStatus(code int, reason metav1.StatusReason, message string, details *metav1.StatusDetails) *metav1.Status {
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message, Details: details,
+	}
+}
+
+// Success returns the Status of a successful write that returns no object.
+func Success(details *metav1.StatusDetails) *metav1.Status {
+	return &metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusSuccess, Details: details,
+	}
+}
+
+// Created returns the Status of a POST that returns no object.
+func Created() *metav1.Status {
+	s := Success(nil)
+	s.Code = http.StatusCreated
+	return s
+}
+
+func NewStatusError(code int, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
+	return &apierrors.StatusError{ErrStatus: *NewStatus(code, reason, message, details)}
+}
+
+// Errors about the request line; kube-apiserver gives them empty details.
+func ErrNoResource() error {
+	return NewStatusError(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{})
+}
+
+func ErrMethodNotAllowed() error {
+	return NewStatusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource", &metav1.StatusDetails{})
+}
+
+func errTooLarge(format string, args ...any) error {
+	return NewStatusError(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, fmt.Sprintf("Request entity too large: "+format, args...), nil)
+}
+
+// ServeNotFound responds to paths outside the API in plain text, as net/http does.
+func ServeNotFound(w http.ResponseWriter, r *http.Request) {
+	http.Error(w, "404 page not found", http.StatusNotFound)
+}
+
+func (p *Responder) ServeMethodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	p.WriteError(w, r, ErrMethodNotAllowed())
+}

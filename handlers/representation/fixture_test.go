@@ -1,0 +1,46 @@
+package representation
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newCodec returns a codec of a resource of version v1 of the core group.
+func newCodec(t testing.TB, resource string) *Codec {
+	t.Helper()
+	catalogue, err := api.New(builtin.Kinds()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, v, ok := catalogue.Lookup(corev1.SchemeGroupVersion, resource)
+	if !ok {
+		t.Fatalf("%s is not served", resource)
+	}
+	return NewCodecs(catalogue, time.Now).Codec(res, v)
+}
+
+// withScope gives a request the scope that the chain would have given it.
+func withScope(r *http.Request) *http.Request {
+	return r.WithContext(request.With(r.Context(), &request.Scope{Info: request.Parse(r)}))
+}
+
+// statusCode returns the code of the Status that err is.
+func statusCode(err error) string {
+	var s apierrors.APIStatus
+	if errors.As(err, &s) {
+		return fmt.Sprint(s.Status().Code)
+	}
+	return "500"
+}

@@ -1,0 +1,179 @@
+package representation
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
+)
+
+// Frames sends the events of a watch to the client.
+type Frames interface {
+	// Begin starts the response.
+	Begin(contentType string) error
+	// Event sends one event, which may be buffered until flush.
+	Event(data []byte) error
+	Flush() error
+	// End releases the resources of the connection. Nothing is written after it.
+	End()
+}
+
+// httpFrames writes events to a plain HTTP response. Events that arrive together are
+// sent in one write, or in a few if they are large.
+type httpFrames struct {
+	w   http.ResponseWriter
+	out *http.ResponseController
+	buf []byte
+
+	patience time.Duration // maximum duration of a write
+	stall    *time.Timer   // runs during a write
+	stalled  chan struct{} // closed when stall has expired and the write was aborted
+	failed   error         // first error; nothing is written after it
+}
+
+// errStalled reports that the client is connected but does not read. Without a bound
+// the events for such clients would stay in memory.
+var errStalled = errors.New("the client does not read")
+
+// watchChunk is the size up to which events are buffered before a write.
+const watchChunk = 256 << 10
+
+func NewHTTPFrames(w http.ResponseWriter, patience time.Duration) Frames {
+	f := &httpFrames{w: w, out: http.NewResponseController(w), patience: patience, stalled: make(chan struct{})}
+	f.stall = time.AfterFunc(time.Hour, func() {
+		defer close(f.stalled)
+		// Connections without deadlines do not block for long.
+		_ = f.out.SetWriteDeadline(time.Unix(1, 0))
+	})
+	f.stall.Stop() // until the first write
+	return f
+}
+
+func (f *httpFrames) Begin(contentType string) error {
+	f.w.Header().Set("Content-Type", contentType)
+	f.stall.Reset(f.patience)
+	f.w.WriteHeader(http.StatusOK)
+	return f.written(f.out.Flush())
+}
+
+func (f *httpFrames) Event(data []byte) error {
+	f.buf = append(f.buf, data...)
+	if len(f.buf) < watchChunk {
+		return nil
+	}
+	return f.write()
+}
+
+func (f *httpFrames) Flush() error {
+	if err := f.write(); err != nil {
+		return err
+	}
+	f.stall.Reset(f.patience)
+	return f.written(f.out.Flush())
+}
+
+func (f *httpFrames) write() error {
+	if f.failed != nil {
+		return f.failed
+	}
+	f.stall.Reset(f.patience)
+	_, err := f.w.Write(f.buf)
+	if f.buf = f.buf[:0]; cap(f.buf) > 2*watchChunk {
+		f.buf = nil // a watch may live long and large events are rare
+	}
+	return f.written(err)
+}
+
+// written finishes a write that returned err.
+func (f *httpFrames) written(err error) error {
+	if !f.stall.Stop() {
+		<-f.stalled // the timer must not touch the connection after the request
+		err = errStalled
+	}
+	f.failed = err
+	return err
+}
+
+func (f *httpFrames) End() {}
+
+// Subprotocols of a watch over WebSocket: binary frames, or base64 in text frames for
+// clients that cannot receive binary ones.
+const (
+	protocolBinary = "binary.k8s.io"
+	protocolBase64 = "base64.binary.k8s.io"
+)
+
+// webSocketFrames sends every event as a WebSocket message.
+type webSocketFrames struct {
+	w    http.ResponseWriter
+	r    *http.Request
+	gone func() // called when the client closes the connection
+	text bool
+
+	patience time.Duration // maximum duration of a write
+
+	conn   *websocket.Conn
+	reader sync.WaitGroup
+}
+
+// NewWebSocketFrames returns frames over the connection of r. If text is true, events
+// are sent as text messages; gone is called when the client closes the connection.
+func NewWebSocketFrames(w http.ResponseWriter, r *http.Request, patience time.Duration, text bool, gone func()) Frames {
+	return &webSocketFrames{w: w, r: r, patience: patience, text: text, gone: gone}
+}
+
+func (f *webSocketFrames) Begin(string) error {
+	upgrader := websocket.Upgrader{
+		Subprotocols: []string{protocolBinary, protocolBase64},
+		// The chain has refused foreign origins.
+		CheckOrigin: func(*http.Request) bool { return true },
+	}
+	conn, err := upgrader.Upgrade(proxy.Innermost(f.w), f.r, nil)
+	if err != nil {
+		return fmt.Errorf("upgrade to WebSocket: %w", err)
+	}
+	f.conn = conn
+	conn.SetReadLimit(64 << 10)
+	f.reader.Go(func() { // ends when the connection is closed, by either side
+		_ = recovery.Call(nil, "reading a WebSocket", func() {
+			for {
+				if _, _, err := conn.NextReader(); err != nil {
+					return
+				}
+			}
+		})
+		f.gone()
+	})
+	return nil
+}
+
+func (f *webSocketFrames) Event(data []byte) error {
+	_ = f.conn.SetWriteDeadline(time.Now().Add(f.patience)) // never fails
+	switch {
+	case f.conn.Subprotocol() == protocolBase64:
+		return f.conn.WriteMessage(websocket.TextMessage, []byte(base64.StdEncoding.EncodeToString(data)))
+	case f.text && f.conn.Subprotocol() != protocolBinary:
+		return f.conn.WriteMessage(websocket.TextMessage, data)
+	}
+	return f.conn.WriteMessage(websocket.BinaryMessage, data)
+}
+
+func (f *webSocketFrames) Flush() error { return nil }
+
+func (f *webSocketFrames) End() {
+	if f.conn == nil {
+		return
+	}
+	_ = f.conn.SetWriteDeadline(time.Now().Add(time.Second)) // never fails
+	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	_ = f.conn.WriteMessage(websocket.CloseMessage, bye) // the client may have disconnected
+	f.conn.Close()
+	f.reader.Wait()
+}

@@ -1,0 +1,60 @@
+package representation
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"strings"
+	"testing"
+)
+
+// unzipped is what a client reads, checksum and all.
+func unzipped(t *testing.T, data []byte) string {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestGzipStream(t *testing.T) {
+	for _, texts := range [][]string{{}, {""}, {"a"}, {"a", "", "bc"}, {strings.Repeat("xy", 100000), "z", strings.Repeat("xy", 70000)}} {
+		b, sum := []byte(gzipHead), gzipSum{}
+		for _, text := range texts {
+			p, err := compressPart([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b = sum.add(b, p)
+		}
+		if got, want := unzipped(t, sum.end(b)), strings.Join(texts, ""); got != want {
+			t.Errorf("%d parts: %d bytes, want %d", len(texts), len(got), len(want))
+		}
+	}
+}
+
+func TestPartCacheIsBounded(t *testing.T) {
+	c := newPartCache()
+	part := &gzipPart{blocks: make([]byte, partBytes/10)}
+	var keys []partKey
+	for i := range 50 {
+		k := partKey{}
+		k.items[0] = byte(i)
+		keys = append(keys, k)
+		c.put(k, part)
+		if c.get(keys[0]) == nil {
+			t.Fatalf("what is in use was dropped after %d parts", i)
+		}
+	}
+	if n := len(c.young) + len(c.old); n > 22 {
+		t.Errorf("%d parts are kept", n)
+	}
+	if c.get(keys[5]) != nil {
+		t.Error("what was not used for long is still there")
+	}
+}

@@ -1,0 +1,238 @@
+package representation
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/munnerz/goautoneg"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Format is a serialisation.
+type Format int
+
+const (
+	FormatJSON Format = iota
+	FormatYAML
+	FormatProtobuf
+)
+
+// Media types of the formats.
+const (
+	MediaJSON     = "application/json"
+	MediaYAML     = "application/yaml"
+	MediaProtobuf = "application/vnd.kubernetes.protobuf"
+)
+
+// FormatOf returns the format of a media type.
+func FormatOf(mediaType string) (f Format, ok bool) {
+	switch mediaType {
+	case MediaJSON:
+		return FormatJSON, true
+	case MediaYAML:
+		return FormatYAML, true
+	case MediaProtobuf:
+		return FormatProtobuf, true
+	}
+	return FormatJSON, false
+}
+
+// Media is what the client and the server agreed on for an answer.
+type Media struct {
+	Format Format
+	Pretty bool
+	// as is the kind that objects are to be shown as, in version asVersion of
+	// meta.k8s.io; empty for their own.
+	as, asVersion string
+}
+
+// Kinds that objects can be shown as.
+const (
+	asTable       = "Table"
+	asPartial     = "PartialObjectMetadata"
+	asPartialList = "PartialObjectMetadataList"
+)
+
+func (m Media) contentType() string {
+	switch m.Format {
+	case FormatYAML:
+		return MediaYAML
+	case FormatProtobuf:
+		return MediaProtobuf
+	}
+	return MediaJSON
+}
+
+// streamContentType is contentType for a watch.
+func (m Media) streamContentType() string {
+	if m.Format == FormatProtobuf {
+		return MediaProtobuf + ";stream=watch"
+	}
+	return MediaJSON
+}
+
+// Offer is what a path can answer with. On most paths kube-apiserver checks the
+// Accept header twice, first by name alone and then with the parameters, and words
+// the two refusals differently; an empty byName leaves out the first check.
+type Offer struct {
+	byName, byParameters string
+	// stream: the answer is a watch. documents: it is no object of the
+	// catalogue, and shown as itself only.
+	stream, documents bool
+	// noProto: it has no protobuf form.
+	noProto bool
+	// noTable: it is an answer to a question, which has no columns.
+	noTable bool
+}
+
+var (
+	OfferObject = Offer{
+		byName:       MediaJSON + ", " + MediaYAML + ", " + MediaProtobuf,
+		byParameters: MediaJSON + ", " + MediaYAML + ", " + MediaProtobuf,
+	}
+	OfferList = Offer{
+		byName:       OfferObject.byName + ", " + MediaJSON + ";stream=watch, " + MediaProtobuf + ";stream=watch",
+		byParameters: OfferObject.byParameters,
+	}
+	OfferWatch = Offer{
+		byName:       OfferList.byName,
+		byParameters: MediaJSON + ";stream=watch, " + MediaProtobuf + ";stream=watch",
+		stream:       true,
+	}
+	OfferReview   = Offer{byName: OfferObject.byName, byParameters: OfferObject.byParameters, noTable: true}
+	OfferDocument = Offer{byName: OfferObject.byName, byParameters: OfferObject.byParameters, documents: true}
+	offerStatus   = Offer{byParameters: OfferObject.byParameters, documents: true}
+	// Groups are served by the aggregation layer, and what custom groups have by
+	// the extension server, which both do not check by name.
+	OfferGroup = offerStatus
+)
+
+// untyped is the same offer for objects without a protobuf form, as those of custom
+// kinds are. Their paths do not check the Accept header by name alone.
+func (o Offer) untyped() Offer {
+	o.noProto, o.byName = true, ""
+	if !o.stream {
+		o.byParameters = OfferObject.byParameters
+	}
+	return o
+}
+
+// Negotiate picks the format of the answer from the Accept header.
+func Negotiate(r *http.Request, o Offer) (Media, error) {
+	accept := strings.TrimSpace(r.Header.Get("Accept"))
+	if accept == "" || accept == MediaJSON || accept == "*/*" {
+		return Media{Pretty: prettyWanted(r)}, nil
+	}
+	if o.byName != "" && !offeredByName(accept) {
+		return Media{}, NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+			"406: Not Acceptable\n\nAvailable representations: "+o.byName, &metav1.StatusDetails{})
+	}
+	for _, c := range ParseAccept(accept) {
+		m, ok := c.match(o)
+		if !ok {
+			continue
+		}
+		if o.stream && m.Format == FormatYAML {
+			break // what else the client accepts does not count any more
+		}
+		m.Pretty = m.Pretty || prettyWanted(r)
+		return m, nil
+	}
+	return Media{}, NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+		"only the following media types are accepted: "+o.byParameters, nil)
+}
+
+// errorMedia is the format of an error: JSON where the Accept header asks for
+// something that a Status is not served as.
+func errorMedia(r *http.Request) Media {
+	if m, err := Negotiate(r, offerStatus); err == nil {
+		return m
+	}
+	return Media{}
+}
+
+// offeredByName reports whether any of the named types is served at all.
+func offeredByName(accept string) bool {
+	for part := range strings.SplitSeq(accept, ",") {
+		name, _, _ := strings.Cut(part, ";")
+		name = strings.TrimSpace(name)
+		if _, ok := FormatOf(name); ok || name == "*/*" {
+			return true
+		}
+	}
+	return false
+}
+
+// Clause is one alternative of an Accept header.
+type Clause struct {
+	Name   string
+	Params map[string]string
+}
+
+// ParseAccept returns the alternatives of an Accept header, best first. It leaves
+// out those that it cannot parse.
+func ParseAccept(accept string) []Clause {
+	parsed := goautoneg.ParseAccept(accept)
+	out := make([]Clause, len(parsed))
+	for i, a := range parsed {
+		out[i] = Clause{Name: a.Type + "/" + a.SubType, Params: a.Params}
+	}
+	return out
+}
+
+// match reports whether the server can answer as the clause asks, and how.
+func (c Clause) match(o Offer) (Media, bool) {
+	if f, ok := FormatOf(c.Name); ok {
+		return c.matchFormat(o, f)
+	}
+	if c.Name != "*/*" && c.Name != "application/*" {
+		return Media{}, false
+	}
+	for f := FormatJSON; f <= FormatProtobuf; f++ {
+		if m, ok := c.matchFormat(o, f); ok {
+			return m, true
+		}
+	}
+	return Media{}, false
+}
+
+// matchFormat is match for one format.
+func (c Clause) matchFormat(o Offer, f Format) (Media, bool) {
+	m := Media{Format: f, Pretty: c.Params["pretty"] == "1"}
+	// A client may ask for a stream where there is none: it gets the object.
+	if s := c.Params["stream"]; s != "" && (s != "watch" || f == FormatYAML) {
+		return m, false
+	}
+	for _, p := range []string{"as", "g", "v"} {
+		if _, ok := c.Params[p]; ok {
+			m.as, m.asVersion = c.Params["as"], c.Params["v"]
+			return m, o.shows(m, c.Params["g"])
+		}
+	}
+	return m, !o.noProto || f != FormatProtobuf
+}
+
+// shows reports whether objects can be shown as m asks.
+func (o Offer) shows(m Media, group string) bool {
+	switch m.as {
+	case asTable:
+		if m.Format == FormatProtobuf || o.noTable {
+			return false
+		}
+	case asPartial, asPartialList:
+	default:
+		return false
+	}
+	return !o.documents && group == metav1.GroupName && (m.asVersion == "v1" || m.asVersion == "v1beta1")
+}
+
+// prettyWanted reports whether a response should be indented for a person.
+func prettyWanted(r *http.Request) bool {
+	if q := request.From(r.Context()).Info.Query; q.Has("pretty") {
+		return request.BoolParameter(q, "pretty")
+	}
+	ua := r.UserAgent()
+	return strings.HasPrefix(ua, "curl") || strings.HasPrefix(ua, "Wget") || strings.HasPrefix(ua, "Mozilla/5.0")
+}

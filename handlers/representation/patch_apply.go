@@ -1,0 +1,151 @@
+package representation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// ApplyPatch returns what a patch makes of an object, in the hub type. shown is the object
+// of the hub type that the patch is about.
+func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, shown api.Object, fieldValidation string) (api.Object, error) {
+	before, err := c.encodeJSON(shown)
+	if err != nil {
+		return nil, err
+	}
+	if p.merge == nil {
+		after, err := p.apply(ctx, before)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkResult(after); err != nil {
+			return nil, err
+		}
+		return c.decodePatched(ctx, p, after, fieldValidation)
+	}
+	obj := c.newObject()
+	unknown, err := p.merge(ctx, before, obj)
+	if err != nil {
+		return nil, err
+	}
+	if err := applyFieldValidation(request.From(ctx), append(p.strict, unknown...), fieldValidation); err != nil {
+		return nil, p.unfit(nil, err)
+	}
+	// Such a patch goes by the Go type alone, whatever kind it names.
+	obj.GetObjectKind().SetGroupVersionKind(c.gvk)
+	return c.defaulted(obj)
+}
+
+// decodePatched decodes the JSON of a patched object. Its errors blame the patch.
+func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldValidation string) (api.Object, error) {
+	if c.resource.Untyped {
+		return c.decodePatchedUntyped(ctx, p, data, fieldValidation)
+	}
+	if len(p.strict) == 0 {
+		if obj, ok := c.readExact(data, fieldValidation); ok {
+			return c.defaulted(obj)
+		}
+	}
+	unfit := func(err error) error { return p.unfit(data, err) }
+	b, err := parseBody(FormatJSON, data)
+	if err != nil {
+		return nil, unfit(err)
+	}
+	if b.gvk.Group == "" && b.gvk.Version == "" {
+		return c.decodeInternal(ctx, p, b.data, fieldValidation)
+	}
+	gvk := b.gvk
+	from, err := c.ofBody(&b)
+	if err != nil {
+		return nil, unfit(c.errUnpatchable(gvk))
+	}
+	obj := from.newObject()
+	if err := b.into(obj, fieldValidation); err != nil {
+		return nil, unfit(err)
+	}
+	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
+		return nil, unfit(err)
+	}
+	return from.defaulted(obj)
+}
+
+// decodeInternal decodes the result of a patch that removes the apiVersion. kube-apiserver
+// reads it as its internal type, whose JSON has neither metadata nor any other field of
+// the published type: all fields are unknown, and the object has no name.
+func (c *Codec) decodeInternal(ctx context.Context, p *Patch, data []byte, fieldValidation string) (api.Object, error) {
+	var content map[string]json.RawMessage
+	if err := json.Unmarshal(data, &content); err != nil {
+		return nil, p.unfit(data, err)
+	}
+	strict := p.strict
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		if name != "kind" && name != "apiVersion" {
+			strict = append(strict, fmt.Errorf("unknown field %q", name))
+		}
+	}
+	if err := applyFieldValidation(request.From(ctx), strict, fieldValidation); err != nil {
+		return nil, p.unfit(data, err)
+	}
+	return c.newObject(), nil
+}
+
+// unfit returns the error of a patch whose result does not fit the kind.
+func (p *Patch) unfit(data []byte, err error) error {
+	shown := string(data)
+	if p.shown != nil {
+		shown = p.shown()
+	}
+	return errUnfit(shown, err)
+}
+
+// errUnpatchable returns the error of a patch that changes the kind of an object to gvk.
+func (c *Codec) errUnpatchable(gvk schema.GroupVersionKind) error {
+	if c.codecs.knows(gvk) {
+		return fmt.Errorf("unable to convert object of kind %s to %s", gvk.Kind, c.gvk.Kind)
+	}
+	return errNotRegistered(gvk)
+}
+
+// decodePatchedUntyped is decodePatched for objects without a Go type.
+func (c *Codec) decodePatchedUntyped(ctx context.Context, p *Patch, data []byte, fieldValidation string) (api.Object, error) {
+	b, err := parseUntyped(FormatJSON, data)
+	if err != nil {
+		return nil, p.unfit(data, err)
+	}
+	if b.gvk.Kind == "" {
+		return nil, p.unfit(data, runtime.NewMissingKindErr(string(b.data)))
+	}
+	u, err := b.content(c, fieldValidation)
+	if err != nil {
+		return nil, p.unfit(data, err)
+	}
+	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
+		return nil, p.unfit(data, err)
+	}
+	if b.gvk != c.gvk {
+		return nil, errChangedKind(c.gvk, b.gvk, u.GetName())
+	}
+	return c.defaulted(u)
+}
+
+// errChangedKind returns the error of a patch that changes the kind of an object.
+func errChangedKind(want, is schema.GroupVersionKind, name string) error {
+	var errs field.ErrorList
+	if is.Kind != want.Kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), is.Kind, "must be "+want.Kind))
+	}
+	if is.GroupVersion() != want.GroupVersion() {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), is.GroupVersion().String(), "must be "+want.GroupVersion().String()))
+	}
+	return apierrors.NewInvalid(is.GroupKind(), name, errs)
+}

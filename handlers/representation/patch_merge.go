@@ -1,0 +1,106 @@
+package representation
+
+import "github.com/miniapiserver/miniapiserver/internal/jsonscan"
+
+// mergeJSON appends to out the result of a merge patch on an object. Both must be
+// objects. Neither is decoded: what the patch does not name is copied as it stands,
+// so that a small change of a large object costs little, and each byte is looked at
+// a fixed number of times, however deep the two are.
+//
+// The rules are RFC 7386's, and where json-patch, which kube-apiserver uses, has
+// its own, those: what takes the place of something that is no object loses its
+// members that are null, inside arrays too.
+func mergeJSON(out []byte, old, patch jsonscan.Value) []byte {
+	changes := membersOf(patch)
+	out = append(out, '{')
+	start := len(out)
+	for m := old.Parts(); m.Next(); {
+		change, ok := changes.take(m.Key())
+		switch {
+		case !ok:
+			out = appendMember(out, start, m.Key(), m.Value().Bytes())
+		case change.IsNull():
+		case !m.Value().IsObject():
+			out = appendPruned(appendMember(out, start, m.Key(), nil), change)
+		case !change.IsObject():
+			out = appendMember(out, start, m.Key(), change.Bytes())
+		default:
+			out = mergeJSON(appendMember(out, start, m.Key(), nil), m.Value(), change)
+		}
+	}
+	for _, m := range changes.list {
+		if change, ok := changes.take(m.key); ok && !change.IsNull() {
+			out = appendPruned(appendMember(out, start, m.key, nil), change)
+		}
+	}
+	return append(out, '}')
+}
+
+// appendPruned appends a value without those members of its objects that are
+// null.
+func appendPruned(out []byte, value jsonscan.Value) []byte {
+	switch {
+	case value.IsObject():
+		out = append(out, '{')
+		start := len(out)
+		for m := value.Parts(); m.Next(); {
+			if !m.Value().IsNull() {
+				out = appendPruned(appendMember(out, start, m.Key(), nil), m.Value())
+			}
+		}
+		return append(out, '}')
+	case value.IsArray():
+		out = append(out, '[')
+		start := len(out)
+		for m := value.Parts(); m.Next(); {
+			if len(out) > start {
+				out = append(out, ',')
+			}
+			out = appendPruned(out, m.Value())
+		}
+		return append(out, ']')
+	}
+	return append(out, value.Bytes()...)
+}
+
+// appendMember appends a member of an object that begins at start.
+func appendMember(out []byte, start int, key, value []byte) []byte {
+	if len(out) > start {
+		out = append(out, ',')
+	}
+	return append(append(append(out, key...), ':'), value...)
+}
+
+// members are those of an object, to be taken by their keys, once each. Of
+// several with the same key the last counts.
+type members struct {
+	list  []member
+	byKey map[string]int // what is left, by the key's text
+}
+
+type member struct {
+	key   []byte
+	value jsonscan.Value
+}
+
+func membersOf(object jsonscan.Value) members {
+	m := members{byKey: map[string]int{}}
+	for p := object.Parts(); p.Next(); {
+		m.byKey[jsonscan.Unquote(p.Key())] = len(m.list)
+		m.list = append(m.list, member{p.Key(), p.Value()})
+	}
+	return m
+}
+
+func (m *members) take(key []byte) (jsonscan.Value, bool) {
+	if len(m.byKey) == 0 {
+		return jsonscan.Value{}, false
+	}
+	name := jsonscan.Unquote(key)
+	i, ok := m.byKey[name]
+	if !ok {
+		return jsonscan.Value{}, false
+	}
+	delete(m.byKey, name)
+	return m.list[i].value, true
+}

@@ -1,0 +1,127 @@
+package representation
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// storedProto is the protobuf that clients get of an object, made from the value
+// in etcd. The two differ in one field alone, metadata.resourceVersion, which is
+// there but empty in what is stored; so a list of what is stored needs neither
+// to decode nor to keep anything.
+type storedProto struct {
+	before   []byte // the metadata up to the field
+	after    []byte // the message from behind it on
+	metaSize int    // of the metadata as stored
+	version  int64
+}
+
+const (
+	fieldMetadata        = 1 // of every object
+	fieldResourceVersion = 6 // of its metadata
+)
+
+// emptyVersion is the field as it is stored: its tag and a length of zero.
+const emptyVersion = "\x32\x00"
+
+// storedHead begins the stored values of the codec's resource that storedProto
+// can read; empty if there are none. Values may lack what is set by defaults,
+// and those of other versions are of another type.
+func storedHead(c *Codec) []byte {
+	if c.resource.Default != nil || c.version.FromHub != nil || c.resource.StoredVersion() != c.version.GroupVersion {
+		return nil
+	}
+	empty := proto.AppendRaw(nil, c.version.String(), c.resource.Kind, nil)
+	tail := len(proto.AppendListTail(nil))
+	return empty[:len(empty)-tail-1] // without the tail and the length, which is one byte of zero
+}
+
+// storedProto reads the value of an item; false means that it has to be decoded.
+func (c *Codec) storedProto(item *storage.Item) (s storedProto, ok bool) {
+	value := item.Value()
+	if len(c.storedHead) == 0 || !bytes.HasPrefix(value, c.storedHead) {
+		return s, false
+	}
+	raw, n := protowire.ConsumeBytes(value[len(c.storedHead):])
+	if n < 0 || string(value[len(c.storedHead)+n:]) != string(c.storedTail) {
+		return s, false
+	}
+	meta, after, ok := consumeField(raw, fieldMetadata)
+	if !ok {
+		return s, false
+	}
+	at := versionAt(meta)
+	if at < 0 {
+		return s, false
+	}
+	metaStart := len(raw) - len(after) - len(meta)
+	return storedProto{before: meta[:at], after: raw[metaStart+at+len(emptyVersion):], metaSize: len(meta), version: item.Revision()}, true
+}
+
+// versionAt finds the empty resourceVersion in encoded metadata; -1 if it is not
+// there. All fields before it are strings.
+func versionAt(meta []byte) int {
+	const version, text = fieldResourceVersion<<3 | byte(protowire.BytesType), byte(protowire.BytesType)
+	for at := 0; at+1 < len(meta); {
+		switch tag := meta[at]; {
+		case tag == version && meta[at+1] == 0:
+			return at
+		case tag >= version || tag&7 != text:
+			return -1
+		}
+		size, n := protowire.ConsumeVarint(meta[at+1:])
+		if n < 0 || size > uint64(len(meta)) {
+			return -1
+		}
+		at += 1 + n + int(size)
+	}
+	return -1
+}
+
+// consumeField takes a field of bytes from the front of a message.
+func consumeField(message []byte, want protowire.Number) (value, rest []byte, ok bool) {
+	number, kind, n := protowire.ConsumeTag(message)
+	if n < 0 || number != want || kind != protowire.BytesType {
+		return nil, nil, false
+	}
+	value, m := protowire.ConsumeBytes(message[n:])
+	if m < 0 {
+		return nil, nil, false
+	}
+	return value, message[n+m:], true
+}
+
+// size is that of the message.
+func (s *storedProto) size() int {
+	meta := s.metaSize + digits(s.version)
+	return protowire.SizeTag(fieldMetadata) + protowire.SizeVarint(uint64(meta)) + len(s.before) + len(emptyVersion) + digits(s.version) + len(s.after)
+}
+
+// append adds the message to b.
+func (s *storedProto) append(b []byte) []byte {
+	b = protowire.AppendTag(b, fieldMetadata, protowire.BytesType)
+	b = protowire.AppendVarint(b, uint64(s.metaSize+digits(s.version)))
+	b = append(b, s.before...)
+	b = protowire.AppendTag(b, fieldResourceVersion, protowire.BytesType)
+	b = append(b, byte(digits(s.version)))
+	b = strconv.AppendInt(b, s.version, 10)
+	return append(b, s.after...)
+}
+
+// digits is how many a number has that is not negative.
+func digits(n int64) int {
+	count := 1
+	for limit := int64(10); n >= limit && count < 19; count++ {
+		if limit > math.MaxInt64/10 {
+			return count + 1
+		}
+		limit *= 10
+	}
+	return count
+}

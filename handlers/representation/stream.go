@@ -1,0 +1,179 @@
+package representation
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// EventStream writes the events of one watch.
+type EventStream struct {
+	frames Frames
+	view   *View
+	target registry.Target
+	buf    []byte
+	// hasSent is true once an event was sent: the first row of a Table has the columns.
+	hasSent bool
+}
+
+// NewEventStream returns a stream of the events of a target's objects.
+func NewEventStream(f Frames, v *View, t registry.Target) *EventStream {
+	return &EventStream{frames: f, view: v, target: t}
+}
+
+// Begin starts the response.
+func (s *EventStream) Begin() error { return s.frames.Begin(s.view.streamContentType()) }
+
+// End releases the resources of the connection.
+func (s *EventStream) End() { s.frames.End() }
+
+var eventNames = map[storage.EventType]string{
+	storage.Added: "ADDED", storage.Modified: "MODIFIED", storage.Deleted: "DELETED", storage.Bookmark: "BOOKMARK",
+}
+
+const eventError = "ERROR"
+
+// Send writes events that arrived together. Its error is an unshownError if the client
+// can be told what is wrong.
+func (s *EventStream) Send(ctx context.Context, events []storage.Event) error {
+	s.view.now = s.view.codec.codecs.now()
+	if err := s.view.codec.convertAll(ctx, s.target, events); err != nil {
+		return err
+	}
+	for i := range events {
+		s.buf = s.buf[:0]
+		switch err := s.append(ctx, &events[i]); {
+		case err == nil:
+		case isCorrupt(err) && events[i].Type == storage.Deleted:
+			return errCorruptDeleted(err)
+		case isCorrupt(err):
+			continue // the other objects are shown
+		default:
+			return err
+		}
+		if err := s.frames.Event(s.buf); err != nil {
+			return err
+		}
+		s.hasSent = true
+	}
+	return s.frames.Flush()
+}
+
+// errEventNoList ends a watch whose client asked for the form of lists.
+var errEventNoList = errors.New("an event is no list, as the client wants it")
+
+// ConversionError reports that an event could not be converted to the version that the
+// client asked for.
+type ConversionError struct{ Err error }
+
+// Error implements error.
+func (e *ConversionError) Error() string { return e.Err.Error() }
+
+// isCorrupt reports whether an error is that of an object which cannot be read.
+func isCorrupt(err error) bool {
+	var corrupt *storage.CorruptError
+	return errors.As(err, &corrupt)
+}
+
+// errCorruptDeleted ends a watch when such an object was deleted: the client may have
+// seen it before, and has to list again.
+func errCorruptDeleted(err error) error {
+	var corrupt *storage.CorruptError
+	errors.As(err, &corrupt)
+	return &ConversionError{&storage.CorruptDeletedError{Corrupt: corrupt}}
+}
+
+// append adds one event to the buffer: a line of JSON, or a protobuf WatchEvent
+// after its length.
+func (s *EventStream) append(ctx context.Context, e *storage.Event) error {
+	var object Encodable
+	var err error
+	switch {
+	case s.view.as == asPartialList:
+		return errEventNoList
+	case e.Type == storage.Bookmark:
+		object = bookmark(s.view.codec, e)
+	default:
+		if object, err = s.view.codec.Encodable(ctx, s.target, e.Item); isCorrupt(err) {
+			return err
+		} else if err != nil {
+			return &ConversionError{err}
+		}
+	}
+	if s.view.Format == FormatProtobuf {
+		data, err := s.view.proto(object)
+		s.appendProto(eventNames[e.Type], data)
+		return err
+	}
+	s.beginJSON(eventNames[e.Type])
+	s.buf, err = s.view.appendJSON(s.buf, object, strconv.FormatInt(e.Revision, 10), !s.hasSent)
+	s.buf = append(s.buf, "}\n"...)
+	return err
+}
+
+// bookmark is an empty object with a resourceVersion.
+func bookmark(c *Codec, e *storage.Event) Encodable {
+	obj := c.resource.New()
+	if c.resource.CompleteBookmark != nil {
+		c.resource.CompleteBookmark(obj)
+	}
+	obj.SetResourceVersion(strconv.FormatInt(e.Revision, 10))
+	if e.End {
+		annotations := maps.Clone(obj.GetAnnotations())
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[metav1.InitialEventsAnnotationKey] = "true"
+		obj.SetAnnotations(annotations)
+	}
+	return Unstored{obj}
+}
+
+// Fail writes the last event, which says why there are no more.
+func (s *EventStream) Fail(status *metav1.Status) {
+	s.buf = s.buf[:0]
+	if s.view.Format == FormatProtobuf {
+		raw, err := status.Marshal()
+		if err != nil {
+			return
+		}
+		s.appendProto(eventError, proto.AppendRaw(nil, "v1", "Status", raw))
+	} else {
+		data, err := json.Marshal(status)
+		if err != nil {
+			return
+		}
+		s.beginJSON(eventError)
+		s.buf = append(append(s.buf, data...), "}\n"...)
+	}
+	if s.frames.Event(s.buf) == nil {
+		_ = s.frames.Flush() // the last word; nobody is left to be told of its failure
+	}
+}
+
+func (s *EventStream) beginJSON(name string) {
+	s.buf = append(s.buf, `{"type":"`...)
+	s.buf = append(s.buf, name...)
+	s.buf = append(s.buf, `","object":`...)
+}
+
+// appendProto adds WatchEvent{1: type, 2: RawExtension{1: raw}}.
+func (s *EventStream) appendProto(name string, object []byte) {
+	raw := protowire.SizeTag(1) + protowire.SizeBytes(len(object))
+	size := protowire.SizeTag(1) + protowire.SizeBytes(len(name)) + protowire.SizeTag(2) + protowire.SizeBytes(raw)
+	s.buf = binary.BigEndian.AppendUint32(s.buf, uint32(size))
+	s.buf = protowire.AppendString(protowire.AppendTag(s.buf, 1, protowire.BytesType), name)
+	s.buf = protowire.AppendVarint(protowire.AppendTag(s.buf, 2, protowire.BytesType), uint64(raw))
+	s.buf = protowire.AppendBytes(protowire.AppendTag(s.buf, 1, protowire.BytesType), object)
+}

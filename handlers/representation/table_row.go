@@ -1,0 +1,126 @@
+package representation
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/table"
+	"github.com/miniapiserver/miniapiserver/quickjson"
+)
+
+// The cells of a table row are kept with their item as JSON with holes, since
+// some of them tell how long ago something was. The kept form is
+//
+//	count of holes, then for each: its place in the JSON, its time (0: unknown)
+//	JSON
+//
+// with numbers as varints. A hole is inside a string, so that what fills it
+// needs no quotes.
+
+// encodeCells makes the kept form of a row's cells, and of its conditions, which
+// stand beside them.
+func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, error) {
+	var head, text []byte
+	holes := 0
+	text = append(text, '[')
+	for i, cell := range cells {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		e, ok := cell.(table.Elapsed)
+		if !ok {
+			var err error
+			if text, err = appendCell(text, cell); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		text = quickjson.AppendContent(append(text, '"'), e.Before)
+		head = binary.AppendUvarint(head, uint64(len(text)))
+		head = binary.AppendVarint(head, sinceNanos(e.Since))
+		holes++
+		text = append(quickjson.AppendContent(text, e.After), '"')
+	}
+	text = append(text, ']')
+	if len(conditions) > 0 {
+		value, err := json.Marshal(conditions)
+		if err != nil {
+			return nil, fmt.Errorf("encode conditions of a table row: %w", err)
+		}
+		text = append(append(text, `,"conditions":`...), value...)
+	}
+	out := binary.AppendUvarint(make([]byte, 0, len(head)+len(text)+binary.MaxVarintLen64), uint64(holes))
+	return append(append(out, head...), text...), nil
+}
+
+// appendCell adds the JSON of one cell.
+func appendCell(b []byte, cell any) ([]byte, error) {
+	switch v := cell.(type) {
+	case string:
+		return quickjson.AppendString(b, v), nil
+	case int64:
+		return strconv.AppendInt(b, v, 10), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	}
+	value, err := json.Marshal(cell)
+	if err != nil {
+		return b, fmt.Errorf("encode table cell: %w", err)
+	}
+	return append(b, value...), nil
+}
+
+// sinceNanos is a time as a number; 0 stands for the zero time.
+func sinceNanos(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+// appendCells adds the JSON of kept cells to dst, with its holes filled as of
+// now.
+func appendCells(dst, kept []byte, now time.Time) []byte {
+	count, n := binary.Uvarint(kept)
+	kept = kept[n:]
+	type hole struct {
+		at    int
+		since int64
+	}
+	var few [4]hole
+	holes := few[:0]
+	for range count {
+		at, n := binary.Uvarint(kept)
+		since, m := binary.Varint(kept[n:])
+		kept = kept[n+m:]
+		holes = append(holes, hole{int(at), since})
+	}
+	done := 0
+	for _, h := range holes {
+		dst = append(dst, kept[done:h.at]...)
+		var e table.Elapsed
+		if h.since != 0 {
+			e.Since = time.Unix(0, h.since)
+		}
+		dst = append(dst, e.Text(now)...)
+		done = h.at
+	}
+	return append(dst, kept[done:]...)
+}
+
+// partial is an object's metadata alone, in the kind that carries it.
+func partial(obj api.Object) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: obj.GetName(), GenerateName: obj.GetGenerateName(), Namespace: obj.GetNamespace(), SelfLink: obj.GetSelfLink(),
+		UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(), Generation: obj.GetGeneration(),
+		CreationTimestamp: obj.GetCreationTimestamp(), DeletionTimestamp: obj.GetDeletionTimestamp(),
+		DeletionGracePeriodSeconds: obj.GetDeletionGracePeriodSeconds(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
+		OwnerReferences: obj.GetOwnerReferences(), Finalizers: obj.GetFinalizers(), ManagedFields: obj.GetManagedFields(),
+	}}
+}

@@ -1,0 +1,149 @@
+package representation
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// Objects of kinds without a Go type are decoded as they come. Only metadata has
+// a type; of the rest, the schema says what is unknown.
+
+// decodeUntyped is decode for such kinds.
+func (c *Codec) decodeUntyped(r *http.Request, f Format, data []byte, fieldValidation string) (api.Object, error) {
+	b, err := parseUntyped(f, data)
+	unrecognized := func(err error) error {
+		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.gvk.Kind, err, summary(data)))
+	}
+	switch {
+	case err != nil:
+		return nil, unrecognized(err)
+	case b.proto:
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, errors.New("this kind has no protobuf form"))
+	case b.gvk.Kind == "":
+		return nil, unrecognized(runtime.NewMissingKindErr(string(b.data)))
+	}
+	u, err := b.content(c, fieldValidation)
+	if err != nil {
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+	}
+	if err := applyFieldValidation(request.From(r.Context()), b.strict, fieldValidation); err != nil {
+		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
+	}
+	if gv := b.gvk.GroupVersion(); gv != c.version.GroupVersion {
+		return nil, errOtherVersion(gv, c)
+	}
+	if b.gvk.Kind != c.gvk.Kind {
+		return nil, apierrors.NewInvalid(b.gvk.GroupKind(), u.GetName(), field.ErrorList{
+			field.Invalid(field.NewPath("kind"), b.gvk.Kind, "must be "+c.gvk.Kind)})
+	}
+	return c.defaulted(u)
+}
+
+// parseUntyped is parseBody for objects without a Go type. A body in order is
+// decoded once, and the result kept.
+func parseUntyped(f Format, data []byte) (body, error) {
+	b, err := openBody(f, data)
+	if err != nil {
+		return b, err
+	}
+	if f == FormatJSON {
+		if u, strict, err := untyped.ReadStrict(b.data); err == nil && len(strict) == 0 {
+			if b := (body{data: b.data, parsed: u}); b.typeOfParsed() {
+				return b, nil
+			}
+		}
+	}
+	return b, b.readTypeMeta()
+}
+
+// typeOfParsed sets the kind that parsed says it has, if it says so plainly: a
+// kind is read whatever the case of the field's name.
+func (b *body) typeOfParsed() bool {
+	for name := range b.parsed.Object {
+		if name != "kind" && strings.EqualFold(name, "kind") || name != "apiVersion" && strings.EqualFold(name, "apiVersion") {
+			return false
+		}
+	}
+	apiVersion, ok := b.parsed.Object["apiVersion"].(string)
+	kind, also := b.parsed.Object["kind"].(string)
+	return ok && also && b.setType(apiVersion, kind) == nil
+}
+
+// content reads a body, and notes in it what is there twice or unknown.
+func (b *body) content(c *Codec, fieldValidation string) (*untyped.Object, error) {
+	u, strict := b.parsed, []error(nil)
+	if u == nil {
+		var err error
+		if u, strict, err = untyped.ReadStrict(b.data); err != nil {
+			return nil, err
+		}
+	}
+	unknown, err := coerceMetadata(u.Object)
+	if err != nil {
+		return nil, err
+	}
+	var pruned []string
+	switch {
+	case b.gvk.Group != c.gvk.Group || b.gvk.Kind != c.gvk.Kind: // no schema says what it has
+	case b.gvk.Version != c.gvk.Version:
+		pruned = allFields(u.Object)
+	default:
+		if pruned, err = c.version.Coerce(u); err != nil {
+			return nil, err
+		}
+	}
+	if fieldValidation == metav1.FieldValidationIgnore {
+		return u, nil
+	}
+	b.strict = append(append(b.strict, strict...), unknown...)
+	for _, path := range pruned {
+		b.strict = append(b.strict, fmt.Errorf("unknown field %q", path))
+	}
+	return u, nil
+}
+
+// allFields are the fields that only a schema could know.
+func allFields(content map[string]any) []string {
+	var out []string
+	for name := range content {
+		if name != "apiVersion" && name != "kind" && name != "metadata" {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// coerceMetadata makes metadata what its type can hold, and tells of fields that
+// it has not.
+func coerceMetadata(content map[string]any) (unknown []error, err error) {
+	was, ok := content["metadata"]
+	if !ok || was == nil {
+		content["metadata"] = map[string]any{}
+		return nil, nil
+	}
+	if meta, ok := was.(map[string]any); ok && untyped.WellFormed(meta) {
+		return nil, nil
+	}
+	meta, paths, err := untyped.NormalizeMetadata(was, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		unknown = append(unknown, fmt.Errorf("unknown field %q", "metadata."+path))
+	}
+	content["metadata"] = meta
+	return unknown, nil
+}

@@ -1,0 +1,239 @@
+package representation
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
+	"github.com/miniapiserver/miniapiserver/proto"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// View is how a request wants objects to be shown: in which media type, and as
+// themselves, as rows of a Table or as their metadata alone.
+type View struct {
+	Media
+	codec *Codec
+	// include is what a Table's rows carry besides their cells.
+	include metav1.IncludeObjectPolicy
+	// now is when ages are told.
+	now time.Time
+	// partialHead begins what shows metadata, made when it is first needed.
+	partialHead []byte
+}
+
+// Encodable is what can be shown: an item with the encodings that it keeps, or a
+// bare object.
+type Encodable interface {
+	Encoding(slot *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error)
+}
+
+// Unstored is an object that is not stored, encoded anew each time.
+type Unstored struct{ Object api.Object }
+
+// Encoding implements subject.
+func (b Unstored) Encoding(_ *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
+	return encode(b.Object)
+}
+
+// Encodables are the items of a list.
+type Encodables interface {
+	len() int
+	at(i int) Encodable
+}
+
+// storedItems are subjects that are kept with their encodings, computed those that
+// are not.
+type (
+	storedItems  []*storage.Item
+	UnstoredList []api.Object
+)
+
+func (s storedItems) len() int            { return len(s) }
+func (s storedItems) at(i int) Encodable  { return s[i] }
+func (c UnstoredList) len() int           { return len(c) }
+func (c UnstoredList) at(i int) Encodable { return Unstored{c[i]} }
+
+// View finds out how the answer is to be shown.
+func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) {
+	if !c.hasProto {
+		o = o.untyped()
+	}
+	m, err := Negotiate(r, o)
+	if err != nil {
+		return View{}, err
+	}
+	v := View{Media: m, codec: c, include: metav1.IncludeMetadata}
+	if m.as == "" {
+		return v, nil
+	}
+	v.now = c.codecs.now()
+	info := &request.From(r.Context()).Info
+	isList := info.Verb == api.VerbList || info.Verb == api.VerbDeleteCollection
+	switch {
+	case m.as == asPartialList && o.stream:
+		return v, nil // the first event ends the watch
+	case m.as == asPartialList && !isList:
+		return v, errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, internalPackage(res), res.Kind)
+	case m.as == asPartial && isList:
+		return v, errNotShown("you requested %s, but the requested object is a list (*%s.%sList)", m.as, internalPackage(res), res.Kind)
+	case m.as != asTable:
+		return v, nil
+	}
+	switch include := metav1.IncludeObjectPolicy(info.Query.Get("includeObject")); include {
+	case "", metav1.IncludeMetadata:
+	case metav1.IncludeNone, metav1.IncludeObject:
+		v.include = include
+	default:
+		return v, apierrors.NewBadRequest(fmt.Sprintf(
+			"Unable to convert to Table as requested: includeObject: Invalid value: %q: must be 'Metadata', 'Object', 'None', or empty", include))
+	}
+	return v, nil
+}
+
+func errNotShown(format string, args ...any) error {
+	return NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, fmt.Sprintf(format, args...), nil)
+}
+
+func (v *View) asGroupVersion() string { return metav1.GroupName + "/" + v.asVersion }
+
+// proto gives the protobuf of one object with its envelope.
+func (v *View) proto(s Encodable) ([]byte, error) {
+	if v.as == "" {
+		raw, err := s.Encoding(v.codec.protoSlot, v.codec.toProto)
+		if err != nil {
+			return nil, err
+		}
+		return v.codec.envelope(raw), nil
+	}
+	raw, err := s.Encoding(v.codec.partialProtoSlot, v.codec.toPartialProto)
+	if err != nil {
+		return nil, err
+	}
+	return proto.AppendRaw(nil, v.asGroupVersion(), asPartial, raw), nil
+}
+
+// appendJSON adds the JSON of one object, shown as wanted; first is whether it
+// is the first of its stream, of which a Table has the columns.
+func (v *View) appendJSON(b []byte, s Encodable, resourceVersion string, first bool) ([]byte, error) {
+	switch v.as {
+	case "":
+		full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
+		return append(b, full...), err
+	case asTable:
+		b = v.appendTableHead(b, metav1.ListMeta{ResourceVersion: resourceVersion}, first)
+		b, err := v.appendRow(b, s)
+		return append(b, "]}"...), err
+	}
+	return v.appendPartial(b, s)
+}
+
+// appendListItem adds one item of a list; in a list of a kind's own, items go
+// without kind and version.
+func (v *View) appendListItem(b []byte, s Encodable) ([]byte, error) {
+	switch v.as {
+	case "":
+		full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
+		if err != nil {
+			return b, err
+		}
+		if v.codec.resource.Untyped {
+			return append(b, full...), nil // such items do without nothing
+		}
+		return append(append(b, '{'), v.codec.listForm(full)...), nil
+	case asTable:
+		return v.appendRow(b, s)
+	}
+	return v.appendPartial(b, s)
+}
+
+// listKind is kind and version of a list.
+func (v *View) listKind() (kind, apiVersion string) {
+	if v.as == "" {
+		return v.codec.resource.KindOfList(), v.codec.version.String()
+	}
+	return asPartialList, v.asGroupVersion()
+}
+
+// appendListHead adds a list up to its first item.
+func (v *View) appendListHead(b []byte, meta metav1.ListMeta) []byte {
+	if v.as == asTable {
+		return v.appendTableHead(b, meta, true)
+	}
+	b = append(b, objectHead(v.listKind())...)
+	b = append(append(b, `"metadata":`...), encodeListMeta(meta)...)
+	if v.as == "" && v.codec.resource.Untyped && meta.Continue == "" {
+		b = append(b[:len(b)-1], `,"continue":""}`...)
+	}
+	return append(b, `,"items":[`...)
+}
+
+// appendPartial adds an object's metadata in the kind that carries it. It is cut
+// out of the JSON of the whole, where it comes first after kind and version.
+func (v *View) appendPartial(b []byte, s Encodable) ([]byte, error) {
+	c := v.codec.meta
+	full, err := s.Encoding(c.jsonSlot, c.toJSON)
+	if err != nil {
+		return b, err
+	}
+	metadata := []byte("{}")
+	if body, ok := bytes.CutPrefix(c.listForm(full), metadataKey); ok {
+		if end := jsonscan.ContainerEnd(body, 0); end >= 0 {
+			metadata = body[:end]
+		}
+	}
+	if metadata, err = c.hideAnnotations(metadata); err != nil {
+		return b, err
+	}
+	if v.partialHead == nil {
+		v.partialHead = objectHead(asPartial, v.asGroupVersion())
+	}
+	b = append(append(append(b, v.partialHead...), metadataKey...), metadata...)
+	return append(b, '}'), nil
+}
+
+var metadataKey = []byte(`"metadata":`)
+
+// appendTableHead adds a Table up to its first row.
+func (v *View) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool) []byte {
+	b = append(b, objectHead(asTable, v.asGroupVersion())...)
+	b = append(append(b, `"metadata":`...), encodeListMeta(meta)...)
+	b = append(b, `,"columnDefinitions":`...)
+	if withColumns {
+		b = append(b, v.codec.columns()...)
+	} else {
+		b = append(b, "null"...)
+	}
+	return append(b, `,"rows":[`...)
+}
+
+func (v *View) appendRow(b []byte, s Encodable) ([]byte, error) {
+	cells, err := s.Encoding(v.codec.cellsSlot, v.codec.toCells)
+	if err != nil {
+		return b, err
+	}
+	b = appendCells(append(b, `{"cells":`...), cells, v.now)
+	b = append(b, `,"object":`...)
+	switch v.include {
+	case metav1.IncludeNone:
+		b = append(b, "null"...)
+	case metav1.IncludeObject:
+		full, err := s.Encoding(v.codec.jsonSlot, v.codec.toJSON)
+		if err != nil {
+			return b, err
+		}
+		b = append(b, full...)
+	default:
+		if b, err = v.appendPartial(b, s); err != nil {
+			return b, err
+		}
+	}
+	return append(b, '}'), nil
+}
