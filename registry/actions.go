@@ -20,7 +20,7 @@ type actions struct {
 
 // target names an object of another resource in the namespace of the request.
 func (a *actions) target(resource, group, name string) (Target, error) {
-	res, version, err := a.r.find(schema.GroupResource{Group: group, Resource: resource})
+	res, version, err := a.r.lookupResource(schema.GroupResource{Group: group, Resource: resource})
 	if err != nil {
 		return Target{}, err
 	}

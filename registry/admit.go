@@ -44,12 +44,12 @@ type Attributes struct {
 	// Scope is that of the request, where warnings and annotations go.
 	Scope *request.Scope
 
-	write    WriteOptions
-	deletion *DeleteOptions
-	ends     []func(ctx context.Context, written bool)
+	write      WriteOptions
+	deletion   *DeleteOptions
+	onWriteEnd []func(ctx context.Context, written bool)
 
-	again, rerun bool
-	kept         map[any]any
+	reinvocationRequested, isReinvocation bool
+	kept                                  map[any]any
 }
 
 // GroupResource names the resource in messages.
@@ -76,23 +76,23 @@ func (a *Attributes) AuthorizeCreate(ctx context.Context) error {
 // OnWriteEnd has f called when it is known whether the write took place. It is for
 // plugins that take something into account before the object is there.
 func (a *Attributes) OnWriteEnd(f func(ctx context.Context, written bool)) {
-	a.ends = append(a.ends, f)
+	a.onWriteEnd = append(a.onWriteEnd, f)
 }
 
 // RequestReinvocation asks that mutating plugins are run once more after all were, for the
 // object is not any more what those before saw. They are run twice at most.
-func (a *Attributes) RequestReinvocation() { a.again = true }
+func (a *Attributes) RequestReinvocation() { a.reinvocationRequested = true }
 
 // IsReinvocation tells whether mutating plugins are run for the second time.
-func (a *Attributes) IsReinvocation() bool { return a.rerun }
+func (a *Attributes) IsReinvocation() bool { return a.isReinvocation }
 
 // BeginReinvocation tells whether mutating plugins are to be run once more, and begins
 // that.
 func (a *Attributes) BeginReinvocation() bool {
-	if !a.again || a.rerun {
+	if !a.reinvocationRequested || a.isReinvocation {
 		return false
 	}
-	a.rerun = true
+	a.isReinvocation = true
 	return true
 }
 
@@ -111,13 +111,13 @@ func (a *Attributes) PluginState(key any) any { return a.kept[key] }
 // has only a name then.
 func (a *Attributes) Unreadable() bool { return a.deletion != nil && a.deletion.IgnoreReadErrors }
 
-// end tells how the write ended; a may be nil.
-func (a *Attributes) end(ctx context.Context, written bool) {
-	if a == nil || len(a.ends) == 0 {
+// finish tells how the write ended; a may be nil.
+func (a *Attributes) finish(ctx context.Context, written bool) {
+	if a == nil || len(a.onWriteEnd) == 0 {
 		return
 	}
-	ends := a.ends
-	a.ends = nil
+	ends := a.onWriteEnd
+	a.onWriteEnd = nil
 	ctx = context.WithoutCancel(ctx)
 	for _, f := range ends {
 		f(ctx, written)
@@ -161,8 +161,8 @@ type Admission interface {
 	Validate(ctx context.Context, a *Attributes) error
 }
 
-// attributes describes a write to admission; nil when there is nothing to ask.
-func (r *Registry) attributes(ctx context.Context, t Target, verb string, obj, old api.Object, o WriteOptions) *Attributes {
+// newAttributes describes a write to admission; nil when there is nothing to ask.
+func (r *Registry) newAttributes(ctx context.Context, t Target, verb string, obj, old api.Object, o WriteOptions) *Attributes {
 	if r.o.Admission == nil || o.SkipAdmission {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (r *Registry) validate(ctx context.Context, a *Attributes) error {
 // admission knows. At a subresource that shows the object as another kind,
 // admission sees that kind, and what it makes of it is what is asked for.
 func (r *Registry) mutateUpdate(ctx context.Context, t Target, obj, old api.Object, o WriteOptions) (*Attributes, api.Object, error) {
-	a := r.attributes(ctx, t, api.VerbUpdate, obj, old, o)
+	a := r.newAttributes(ctx, t, api.VerbUpdate, obj, old, o)
 	if a == nil || t.Sub == nil || t.Sub.View == nil {
 		return a, obj, r.mutate(ctx, a)
 	}
@@ -242,7 +242,7 @@ func (r *Registry) mutateUpdate(ctx context.Context, t Target, obj, old api.Obje
 // Connect asks admission whether a connection to what t names may be made.
 // Options are those of the connection, such as a PodExecOptions.
 func (r *Registry) Connect(ctx context.Context, t Target, options runtime.Object) error {
-	a := r.attributes(ctx, t, VerbConnect, nil, nil, WriteOptions{})
+	a := r.newAttributes(ctx, t, VerbConnect, nil, nil, WriteOptions{})
 	if a == nil {
 		return nil
 	}

@@ -43,9 +43,9 @@ func (r *Registry) allocate(ctx context.Context, t Target, obj, old api.Object, 
 	return a, t.Resource.Create.Allocate(ctx, a, obj, old)
 }
 
-// end gives back what the write that ended with err took in vain or does not need any
+// finish gives back what the write that ended with err took in vain or does not need any
 // more; a may be nil.
-func (a *allocation) end(ctx context.Context, err error) error {
+func (a *allocation) finish(ctx context.Context, err error) error {
 	switch {
 	case a == nil:
 		return err
@@ -93,12 +93,12 @@ func joinErrors(err, cleanup error) error {
 func (a *allocation) Families() []string {
 	var out []string
 	for _, p := range a.r.o.Pools.Addresses {
-		out = append(out, family(p.Addr()))
+		out = append(out, ipFamily(p.Addr()))
 	}
 	return out
 }
 
-func family(ip netip.Addr) string {
+func ipFamily(ip netip.Addr) string {
 	if ip.Is4() {
 		return "IPv4"
 	}
@@ -107,7 +107,7 @@ func family(ip netip.Addr) string {
 
 func (a *allocation) pool(wanted string) (netip.Prefix, bool) {
 	for _, p := range a.r.o.Pools.Addresses {
-		if family(p.Addr()) == wanted {
+		if ipFamily(p.Addr()) == wanted {
 			return p, true
 		}
 	}
@@ -129,7 +129,7 @@ func (a *allocation) TakeIP(ctx context.Context, family string, asked netip.Addr
 		case a.dryRun:
 			return asked, nil // kube-apiserver does not look whether it is free
 		}
-		err := a.claim(ctx, asked, owner)
+		err := a.createAddressObject(ctx, asked, owner)
 		if apierrors.IsAlreadyExists(err) {
 			return asked, &api.TakenError{Reason: "provided IP is already allocated"}
 		}
@@ -138,7 +138,7 @@ func (a *allocation) TakeIP(ctx context.Context, family string, asked netip.Addr
 	if a.dryRun {
 		return pool.Masked().Addr(), nil // nobody gets this one
 	}
-	return a.takeAny(ctx, pool, owner)
+	return a.takeAnyIP(ctx, pool, owner)
 }
 
 // isUsable reports whether an address of a pool can be given out: not the address of
@@ -150,9 +150,9 @@ func isUsable(pool netip.Prefix, ip netip.Addr) bool {
 	return !ip.Is4() || pool.Contains(ip.Next())
 }
 
-// takeAny tries addresses beginning with a random one. The lowest of a pool are
+// takeAnyIP tries addresses beginning with a random one. The lowest of a pool are
 // left to those who ask for an address by name, until there are no others.
-func (a *allocation) takeAny(ctx context.Context, pool netip.Prefix, owner api.Object) (netip.Addr, error) {
+func (a *allocation) takeAnyIP(ctx context.Context, pool netip.Prefix, owner api.Object) (netip.Addr, error) {
 	size := poolSize(pool)
 	reserved := min(max(16, size/16), 256, size/2)
 	spans := [][2]int64{{reserved, size}, {0, reserved}}
@@ -167,7 +167,7 @@ func (a *allocation) takeAny(ctx context.Context, pool netip.Prefix, owner api.O
 				return netip.Addr{}, err
 			}
 			ip := addressAt(pool, span[0]+(start+i)%n)
-			err := a.claim(ctx, ip, owner)
+			err := a.createAddressObject(ctx, ip, owner)
 			if !apierrors.IsAlreadyExists(err) {
 				return ip, err
 			}
@@ -200,24 +200,24 @@ func addressAt(pool netip.Prefix, n int64) netip.Addr {
 }
 
 func (a *allocation) addresses(ip netip.Addr) (Target, error) {
-	res, v, err := a.r.find(api.AddressResource())
+	res, v, err := a.r.lookupResource(api.AddressResource())
 	return Target{Resource: res, Version: v, Name: ip.String()}, err
 }
 
-// claim makes the IPAddress object that says whose an address is.
-func (a *allocation) claim(ctx context.Context, ip netip.Addr, owner api.Object) error {
+// createAddressObject makes the IPAddress object that says whose an address is.
+func (a *allocation) createAddressObject(ctx context.Context, ip netip.Addr, owner api.Object) error {
 	t, err := a.addresses(ip)
 	if err != nil {
 		return err
 	}
 	_, err = a.r.Create(ctx, t, api.AllocatedIPAddress(ip, a.t.Resource.Name, owner), WriteOptions{DryRun: a.dryRun, Manager: ownManager, SkipAdmission: true})
 	if err == nil {
-		a.undo = append(a.undo, func(ctx context.Context) error { return a.drop(ctx, ip) })
+		a.undo = append(a.undo, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip) })
 	}
 	return err
 }
 
-func (a *allocation) drop(ctx context.Context, ip netip.Addr) error {
+func (a *allocation) deleteAddressObject(ctx context.Context, ip netip.Addr) error {
 	t, err := a.addresses(ip)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (a *allocation) drop(ctx context.Context, ip netip.Addr) error {
 
 // FreeIP implements api.Allocator.
 func (a *allocation) FreeIP(ip netip.Addr, _ api.Object) {
-	a.free = append(a.free, func(ctx context.Context) error { return a.drop(ctx, ip) })
+	a.free = append(a.free, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip) })
 }
 
 // TakePort implements api.Allocator.
@@ -253,7 +253,7 @@ func (a *allocation) TakePort(ctx context.Context, asked int32) (int32, error) {
 		return nil
 	})
 	if err == nil {
-		a.undo = append(a.undo, func(ctx context.Context) error { return a.dropPort(ctx, got) })
+		a.undo = append(a.undo, func(ctx context.Context) error { return a.releasePort(ctx, got) })
 	}
 	return got, err
 }
@@ -273,10 +273,10 @@ func (a *allocation) freePort(used *big.Int) int32 {
 
 // FreePort implements api.Allocator.
 func (a *allocation) FreePort(port int32) {
-	a.free = append(a.free, func(ctx context.Context) error { return a.dropPort(ctx, port) })
+	a.free = append(a.free, func(ctx context.Context) error { return a.releasePort(ctx, port) })
 }
 
-func (a *allocation) dropPort(ctx context.Context, port int32) error {
+func (a *allocation) releasePort(ctx context.Context, port int32) error {
 	return a.changePorts(ctx, func(used *big.Int) error {
 		if at := int(port - a.r.o.Pools.FirstPort); at >= 0 {
 			used.SetBit(used, at, 0)

@@ -54,7 +54,7 @@ func (r *Registry) createBatch(ctx context.Context, objects []InitialObject, man
 		if m.Resource.Default != nil {
 			m.Resource.Default(m.Object)
 		}
-		r.manage(t, nil, m.Object, WriteOptions{Manager: manager})
+		r.updateManagedFields(t, nil, m.Object, WriteOptions{Manager: manager})
 		if err := r.prepareCreate(ctx, t, m.Object); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (r *Registry) createBatch(ctx context.Context, objects []InitialObject, man
 
 // Cursor follows the objects of a resource; see storage.Cursor.
 func (r *Registry) Cursor(gr schema.GroupResource) (*storage.Cursor, error) {
-	res, _, err := r.find(gr)
+	res, _, err := r.lookupResource(gr)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +91,6 @@ func (r *Registry) CursorOf(res *api.Resource) *storage.Cursor { return r.collec
 
 // FindResource finds a stored resource whether it is served or not.
 func (r *Registry) FindResource(gr schema.GroupResource) (*api.Resource, error) {
-	res, _, err := r.find(gr)
+	res, _, err := r.lookupResource(gr)
 	return res, err
 }

@@ -27,7 +27,7 @@ func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object,
 		}
 	}
 	near := &api.ConnectLookup{Kubelets: kubelets, Get: func(resource, name string) (api.Object, error) {
-		res, version, err := r.find(schema.GroupResource{Resource: resource})
+		res, version, err := r.lookupResource(schema.GroupResource{Resource: resource})
 		if err != nil {
 			return nil, err
 		}

@@ -18,8 +18,8 @@ import (
 // client is shown, so that items are converted before they are selected, and what
 // they are selected by is kept with them.
 
-// attributes are what an object is selected by.
-type attributes struct {
+// selectableAttributes are what an object is selected by.
+type selectableAttributes struct {
 	Labels labels.Set `json:"labels,omitempty"`
 	Fields fields.Set `json:"fields,omitempty"`
 }
@@ -27,7 +27,7 @@ type attributes struct {
 // attributeSlots identify, for each form of a kind, the attributes that items keep.
 type attributeSlots struct{ slots sync.Map } // *api.Resource -> *storage.Slot
 
-func (s *attributeSlots) of(form *api.Resource) *storage.Slot {
+func (s *attributeSlots) forForm(form *api.Resource) *storage.Slot {
 	if slot, ok := s.slots.Load(form); ok {
 		return slot.(*storage.Slot)
 	}
@@ -35,16 +35,16 @@ func (s *attributeSlots) of(form *api.Resource) *storage.Slot {
 	return slot.(*storage.Slot)
 }
 
-// forget drops the slots of a resource that is no longer served.
-func (s *attributeSlots) forget(res *api.Resource) {
+// dropResource drops the slots of a resource that is no longer served.
+func (s *attributeSlots) dropResource(res *api.Resource) {
 	for _, form := range res.Forms {
 		s.slots.Delete(form)
 	}
 }
 
-// converted tells whether what is stored does not tell what s selects: it is
+// needsConversion tells whether what is stored does not tell what s selects: it is
 // converted elsewhere, and s asks for more than names, which stay.
-func (s Selection) converted(t Target) bool {
+func (s Selection) needsConversion(t Target) bool {
 	if !t.Resource.Storage.ConvertsRemotely {
 		return false
 	}
@@ -62,24 +62,24 @@ func (s Selection) converted(t Target) bool {
 	return false
 }
 
-// converted selects items by what they are in the version of a target. It is for
+// convertedSelector selects items by what they are in the version of a target. It is for
 // one reader.
-type converted struct {
+type convertedSelector struct {
 	Selection
 	target Target
 	slot   *storage.Slot
-	known  map[*storage.Item]attributes
+	known  map[*storage.Item]selectableAttributes
 }
 
 // prepare finds out by what items are selected.
-func (c *converted) prepare(ctx context.Context, items []*storage.Item) error {
-	c.known = make(map[*storage.Item]attributes, len(items))
+func (c *convertedSelector) prepare(ctx context.Context, items []*storage.Item) error {
+	c.known = make(map[*storage.Item]selectableAttributes, len(items))
 	var missing []*storage.Item
 	for _, item := range items {
 		if item.Corrupt() != nil {
 			continue // it has no attributes
 		}
-		var a attributes
+		var a selectableAttributes
 		if data := item.CachedEncoding(c.slot); data == nil || json.Unmarshal(data, &a) != nil {
 			missing = append(missing, item)
 			continue
@@ -87,21 +87,21 @@ func (c *converted) prepare(ctx context.Context, items []*storage.Item) error {
 		c.known[item] = a
 	}
 	for some := range slices.Chunk(missing, MaxConversionBatch) {
-		if err := c.learn(ctx, some); err != nil {
+		if err := c.convertAttributes(ctx, some); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// learn prepares items that keep no attributes yet.
-func (c *converted) learn(ctx context.Context, items []*storage.Item) error {
+// convertAttributes prepares items that keep no attributes yet.
+func (c *convertedSelector) convertAttributes(ctx context.Context, items []*storage.Item) error {
 	objects, err := c.objects(ctx, items)
 	if err != nil {
 		return err
 	}
 	for i, obj := range objects {
-		a := attributes{Labels: obj.GetLabels()}
+		a := selectableAttributes{Labels: obj.GetLabels()}
 		if of := c.target.Resource.Fields.Selectable; of != nil {
 			a.Fields = of(obj)
 		}
@@ -115,7 +115,7 @@ func (c *converted) learn(ctx context.Context, items []*storage.Item) error {
 	return nil
 }
 
-func (c *converted) objects(ctx context.Context, items []*storage.Item) ([]api.Object, error) {
+func (c *convertedSelector) objects(ctx context.Context, items []*storage.Item) ([]api.Object, error) {
 	if c.Objects != nil {
 		return c.Objects(ctx, items)
 	}
@@ -123,7 +123,7 @@ func (c *converted) objects(ctx context.Context, items []*storage.Item) ([]api.O
 }
 
 // matches tells whether an item that was prepared is selected.
-func (c *converted) matches(item *storage.Item) bool {
+func (c *convertedSelector) matches(item *storage.Item) bool {
 	a, ok := c.known[item]
 	if !ok {
 		return false
@@ -157,7 +157,7 @@ func (f convertedFields) Get(field string) string {
 // it, and another server is asked about few more objects than it takes; about more
 // at a time when few of them are selected.
 const (
-	fewConverted = 50
+	minConversionBatch = 50
 	// MostConverted is how many objects another server is asked about with one
 	// call, and how many are held at a time that nobody keeps.
 	MaxConversionBatch = 500
@@ -168,9 +168,9 @@ const (
 func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s scope) (*storage.List, error) {
 	part := storage.ListOptions{Read: o.Read, Prefix: s.prefix, Key: s.key, After: o.After, Verify: o.Verify}
 	if o.Limit > 0 {
-		part.Limit = min(max(o.Limit, fewConverted), MaxConversionBatch)
+		part.Limit = min(max(o.Limit, minConversionBatch), MaxConversionBatch)
 	}
-	c := &converted{Selection: o.Selection, target: t, slot: r.selectors.of(t.Resource)}
+	c := &convertedSelector{Selection: o.Selection, target: t, slot: r.selectors.forForm(t.Resource)}
 	page := &storage.List{}
 	for {
 		list, err := r.collection(t.Resource).List(ctx, part)
@@ -178,7 +178,7 @@ func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s
 			return nil, r.listError(t, err)
 		}
 		page.Revision = list.Revision
-		full, err := c.take(ctx, page, list, o.Limit)
+		full, err := c.appendMatches(ctx, page, list, o.Limit)
 		if err != nil {
 			return nil, err
 		}
@@ -190,10 +190,10 @@ func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s
 	}
 }
 
-// take adds to a page what is selected of a part of the collection, and tells
+// appendMatches adds to a page what is selected of a part of the collection, and tells
 // whether there is no room for more. Then Next says where to go on, if anything may
 // follow: nobody is asked about objects to find out whether it does.
-func (c *converted) take(ctx context.Context, page, part *storage.List, limit int64) (full bool, err error) {
+func (c *convertedSelector) appendMatches(ctx context.Context, page, part *storage.List, limit int64) (full bool, err error) {
 	for items := range slices.Chunk(part.Items, MaxConversionBatch) {
 		if err := c.prepare(ctx, items); err != nil {
 			return false, err

@@ -74,7 +74,7 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 		return Outcome{}, err
 	}
 	for try := 1; ; try++ {
-		err := w.end(ctx, inOrder(ctx,
+		err := w.finish(ctx, inOrder(ctx,
 			w.generateName,
 			w.prepare,
 			w.allocate,
@@ -87,7 +87,7 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 			return w.out, err
 		}
 		if try == nameTries {
-			return Outcome{}, w.t.nameTaken(w.obj.GetGenerateName())
+			return Outcome{}, w.t.errGeneratedNameTaken(w.obj.GetGenerateName())
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (w *creation) clearSystemFields(context.Context) error {
 // anything else changes the object.
 func (w *creation) manageFields(context.Context) error {
 	if !w.applied {
-		w.r.manage(w.t, nil, w.obj, w.o)
+		w.r.updateManagedFields(w.t, nil, w.obj, w.o)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (w *creation) checkShowable(ctx context.Context) error {
 // mutate has mutating admission change the object. Plugins see a name only if the
 // client chose it: a generated one may be taken, and generated again.
 func (w *creation) mutate(ctx context.Context) error {
-	w.attributes = w.r.attributes(ctx, w.t, api.VerbCreate, w.obj, nil, w.o)
+	w.attributes = w.r.newAttributes(ctx, w.t, api.VerbCreate, w.obj, nil, w.o)
 	return w.r.mutate(ctx, w.attributes)
 }
 
@@ -180,25 +180,25 @@ func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o Wri
 	if o.DryRun {
 		switch there, err := c.Get(ctx, t.Key(), storage.Read{}); {
 		case err == nil:
-			return Outcome{}, r.taken(t, there)
+			return Outcome{}, r.errAlreadyExists(t, there)
 		case !errors.Is(err, storage.ErrNotFound):
 			return Outcome{}, r.StatusError(t, err)
 		}
-		obj, err := t.asIfStored(ctx, obj)
+		obj, err := t.roundTripStored(ctx, obj)
 		return Outcome{Object: obj, Created: true}, err
 	}
 	// Only storage refuses a resourceVersion: a dry run answers with it.
 	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
 		return Outcome{}, errors.New("resourceVersion should not be set on objects to be created")
 	}
-	stored, err := t.stored(ctx, obj)
+	stored, err := t.toStored(ctx, obj)
 	if err != nil {
 		return Outcome{}, err
 	}
 	item, err := c.Create(ctx, t.Key(), stored, r.ttl(t.Resource))
 	if errors.Is(err, storage.ErrExists) {
 		there, _ := c.Get(ctx, t.Key(), storage.Read{})
-		return Outcome{}, r.taken(t, there)
+		return Outcome{}, r.errAlreadyExists(t, there)
 	}
 	if err != nil {
 		return Outcome{}, r.StatusError(t, err)
@@ -211,9 +211,9 @@ func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o Wri
 	return Outcome{Object: obj, Item: item, Created: true}, nil
 }
 
-// taken tells that there is an object of the name already. One that is being
+// errAlreadyExists tells that there is an object of the name already. One that is being
 // deleted is mentioned as such, since trying again may help.
-func (r *Registry) taken(t Target, there *storage.Item) error {
+func (r *Registry) errAlreadyExists(t Target, there *storage.Item) error {
 	err := apierrors.NewAlreadyExists(t.groupResource(), t.Name)
 	if there != nil {
 		if obj, decodeErr := there.Object(); decodeErr == nil && obj.GetDeletionTimestamp() != nil {
@@ -225,7 +225,7 @@ func (r *Registry) taken(t Target, there *storage.Item) error {
 
 // prepareCreate sets the fields of a new object that the server owns.
 func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) error {
-	if err := t.usable(obj, nil); err != nil {
+	if err := t.checkUsable(obj, nil); err != nil {
 		return err
 	}
 	obj.SetDeletionTimestamp(nil)
@@ -245,18 +245,18 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 	if t.Resource.Create.PrepareForCreate != nil {
 		t.Resource.Create.PrepareForCreate(obj)
 	}
-	dedup(ctx, obj)
+	dedupOwnerReferences(ctx, obj)
 	return nil
 }
 
 // checkCreate validates a new object.
 func (r *Registry) checkCreate(ctx context.Context, t Target, obj api.Object) error {
 	errs := append(r.checkAccess(ctx, t, obj, nil), t.Resource.CheckCreate(t.Version, obj)...)
-	errs = append(byVersion(ctx, t, obj, nil, errs), r.unshowable(t, obj)...)
+	errs = append(appendVersionErrors(ctx, t, obj, nil, errs), r.unshowable(t, obj)...)
 	if len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
-	r.warn(ctx, t, obj, nil)
+	r.addWarnings(ctx, t, obj, nil)
 	return nil
 }
 
@@ -268,8 +268,8 @@ func (r *Registry) checkAccess(ctx context.Context, t Target, obj, old api.Objec
 	return t.Resource.Create.ValidateAccess(ctx, r.o.Access, obj, old, t.Status)
 }
 
-// usable refuses what cannot be judged.
-func (t Target) usable(obj, old api.Object) error {
+// checkUsable refuses what cannot be judged.
+func (t Target) checkUsable(obj, old api.Object) error {
 	if t.Resource.Update.Unusable == nil {
 		return nil
 	}
@@ -279,9 +279,9 @@ func (t Target) usable(obj, old api.Object) error {
 	return nil
 }
 
-// byVersion adds to what was found to be wrong what is particular to a kind that
+// appendVersionErrors adds to what was found to be wrong what is particular to a kind that
 // arrived at run time.
-func byVersion(ctx context.Context, t Target, obj, old api.Object, found field.ErrorList) field.ErrorList {
+func appendVersionErrors(ctx context.Context, t Target, obj, old api.Object, found field.ErrorList) field.ErrorList {
 	if t.Version == nil || t.Version.Check == nil {
 		return found
 	}
@@ -303,15 +303,15 @@ func setNamespace(t Target, obj api.Object) error {
 	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 }
 
-// dedup mends what is tolerated, with a warning.
-func dedup(ctx context.Context, obj api.Object) {
+// dedupOwnerReferences mends what is tolerated, with a warning.
+func dedupOwnerReferences(ctx context.Context, obj api.Object) {
 	for _, w := range api.DedupOwnerReferences(obj) {
 		request.From(ctx).Warn(w)
 	}
 }
 
-// warn says what is to be said of an object that is in order.
-func (r *Registry) warn(ctx context.Context, t Target, obj, old api.Object) {
+// addWarnings says what is to be said of an object that is in order.
+func (r *Registry) addWarnings(ctx context.Context, t Target, obj, old api.Object) {
 	var warnings []string
 	switch {
 	case t.Status && t.Resource.Status.WarningsOnUpdate != nil:

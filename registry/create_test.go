@@ -142,7 +142,7 @@ func TestGenerateName(t *testing.T) {
 }
 
 func TestGenerateNameGivesUp(t *testing.T) {
-	err := Target{Resource: newRegistry(t).configMap(t, "").Resource}.nameTaken("x-")
+	err := Target{Resource: newRegistry(t).configMap(t, "").Resource}.errGeneratedNameTaken("x-")
 	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Code != 409 || !apierrors.IsAlreadyExists(err) {
 		t.Errorf("got %v", err)

@@ -66,7 +66,7 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	if err != nil {
 		return Outcome{}, err
 	}
-	a := r.attributes(ctx, t, api.VerbDelete, nil, old, o.WriteOptions)
+	a := r.newAttributes(ctx, t, api.VerbDelete, nil, old, o.WriteOptions)
 	if a != nil {
 		a.deletion = &o
 		if o.collection {
@@ -91,10 +91,10 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		}
 		grace = t.Resource.Delete.GracePeriodSeconds(old, asked)
 	}
-	obj, changed := r.terminating(t.Resource, old, grace)
+	obj, changed := r.markTerminating(t.Resource, old, grace)
 	finalizers := obj.GetFinalizers()
 	if !t.Resource.Delete.OnlyBegins || old.GetDeletionTimestamp() != nil {
-		finalizers = propagated(t.Resource, obj, o.Propagation)
+		finalizers = propagationFinalizers(t.Resource, obj, o.Propagation)
 	}
 	if !slices.Equal(finalizers, obj.GetFinalizers()) {
 		if !changed {
@@ -133,9 +133,9 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	return r.replace(ctx, t, c, item, obj)
 }
 
-// propagated are the finalizers with which an object is deleted: its own, and
+// propagationFinalizers are the finalizers with which an object is deleted: its own, and
 // the one by which the garbage collector is told what to do with what it owns.
-func propagated(res *api.Resource, obj api.Object, p metav1.DeletionPropagation) []string {
+func propagationFinalizers(res *api.Resource, obj api.Object, p metav1.DeletionPropagation) []string {
 	own := obj.GetFinalizers()
 	if p == "" {
 		switch {
@@ -157,9 +157,9 @@ func propagated(res *api.Resource, obj api.Object, p metav1.DeletionPropagation)
 	return out
 }
 
-// terminating returns a copy of old that is marked as being deleted, and
+// markTerminating returns a copy of old that is marked as being deleted, and
 // whether that is a change. A grace period can be shortened, not lengthened.
-func (r *Registry) terminating(res *api.Resource, old api.Object, grace int64) (api.Object, bool) {
+func (r *Registry) markTerminating(res *api.Resource, old api.Object, grace int64) (api.Object, bool) {
 	if was := old.GetDeletionTimestamp(); was != nil {
 		g := old.GetDeletionGracePeriodSeconds()
 		if g == nil && res.Delete.OnlyBegins {
@@ -210,9 +210,9 @@ func (r *Registry) finishDelete(ctx context.Context, t Target, c *storage.Collec
 	return out, err
 }
 
-// finished tells whether an update took away the last thing that kept an object
+// completesDeletion tells whether an update took away the last thing that kept an object
 // which was being deleted.
-func finished(res *api.Resource, obj, old api.Object) bool {
+func completesDeletion(res *api.Resource, obj, old api.Object) bool {
 	if old.GetDeletionTimestamp() == nil || hasFinalizers(res, obj) {
 		return false
 	}

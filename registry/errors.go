@@ -12,7 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-const modified = "the object has been modified; please apply your changes to the latest version and try again"
+const modifiedMessage = "the object has been modified; please apply your changes to the latest version and try again"
 
 // groupResource names what t is about in messages.
 func (t Target) groupResource() schema.GroupResource {
@@ -45,9 +45,9 @@ func (r *Registry) StatusError(t Target, err error) error {
 	case errors.Is(err, storage.ErrExists):
 		return apierrors.NewAlreadyExists(t.groupResource(), t.Name)
 	case errors.As(err, &conflict):
-		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modified))
+		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modifiedMessage))
 	case errors.As(err, &future):
-		return tooLargeResourceVersion(future)
+		return errFutureRevision(future)
 	case errors.As(err, &compacted):
 		return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", compacted.Wanted, compacted.Compacted))
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrNoSpace), errors.Is(err, storage.ErrClosed):
@@ -90,9 +90,9 @@ func errUnparsedVersion(err error) error {
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
 }
 
-// tooLargeResourceVersion is the answer to a read that asks for a revision
+// errFutureRevision is the answer to a read that asks for a revision
 // which the server has not seen within its bounded wait.
-func tooLargeResourceVersion(f *storage.FutureRevisionError) error {
+func errFutureRevision(f *storage.FutureRevisionError) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", f.Wanted, f.Current), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
 		Type:    metav1.CauseTypeResourceVersionTooLarge,
@@ -110,8 +110,8 @@ func (r *Registry) preconditionError(t Target, what, want, is string) error {
 		r.o.EtcdPrefix, t.Resource.Storage.Prefix, t.Key(), what, want, is))
 }
 
-// nameTaken is the answer when generated names keep being taken.
-func (t Target) nameTaken(generateName string) error {
+// errGeneratedNameTaken is the answer when generated names keep being taken.
+func (t Target) errGeneratedNameTaken(generateName string) error {
 	err := apierrors.NewGenerateNameConflict(t.groupResource(), generateName, 1)
 	err.ErrStatus.Code = http.StatusConflict
 	return err

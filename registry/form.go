@@ -41,18 +41,18 @@ func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, err
 	return out[0], nil
 }
 
-// stored is an object of the hub as it is stored.
-func (t Target) stored(ctx context.Context, obj api.Object) (api.Object, error) {
+// toStored is an object of the hub as it is stored.
+func (t Target) toStored(ctx context.Context, obj api.Object) (api.Object, error) {
 	if t.Resource.Storage.ConvertToStored == nil {
 		return obj, nil
 	}
 	return t.Resource.Storage.ConvertToStored(ctx, obj)
 }
 
-// asIfStored is obj as it would be read after it was stored, for a dry run: with the
+// roundTripStored is obj as it would be read after it was stored, for a dry run: with the
 // defaults of what the server itself took out of it, a status above all.
-func (t Target) asIfStored(ctx context.Context, obj api.Object) (api.Object, error) {
-	stored, err := t.stored(ctx, obj)
+func (t Target) roundTripStored(ctx context.Context, obj api.Object) (api.Object, error) {
+	stored, err := t.toStored(ctx, obj)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,8 @@ type fieldManagers struct {
 	managers sync.Map // *api.Resource -> *ssa.Manager
 }
 
-// of returns the manager of a resource; nil when there are no schemas to go by.
-func (f *fieldManagers) of(res *api.Resource) *ssa.Manager {
+// forResource returns the manager of a resource; nil when there are no schemas to go by.
+func (f *fieldManagers) forResource(res *api.Resource) *ssa.Manager {
 	if f.schemas == nil {
 		return nil
 	}
@@ -28,15 +28,15 @@ func (f *fieldManagers) of(res *api.Resource) *ssa.Manager {
 	return m.(*ssa.Manager)
 }
 
-// forget drops what is kept of a resource that is no more.
-func (f *fieldManagers) forget(res *api.Resource) {
+// dropResource drops what is kept of a resource that is no more.
+func (f *fieldManagers) dropResource(res *api.Resource) {
 	for _, form := range res.Forms {
-		f.forgetForm(form)
+		f.dropForm(form)
 	}
-	f.forgetForm(res)
+	f.dropForm(res)
 }
 
-func (f *fieldManagers) forgetForm(res *api.Resource) {
+func (f *fieldManagers) dropForm(res *api.Resource) {
 	f.managers.Delete(res)
 	for _, sub := range res.Subresources {
 		if sub.Kind != nil {
@@ -60,10 +60,10 @@ func (r *Registry) fieldWrite(t Target, manager string) ssa.Write {
 	return ssa.Write{Version: t.Version, Subresource: t.subresource(), Manager: manager, Now: r.o.Now()}
 }
 
-// manage notes in obj who owns which of its fields after this write; live is
+// updateManagedFields notes in obj who owns which of its fields after this write; live is
 // nil for a new object. It is called with the object as the request made it.
-func (r *Registry) manage(t Target, live, obj api.Object, o WriteOptions) {
-	m := r.fields.of(t.Resource)
+func (r *Registry) updateManagedFields(t Target, live, obj api.Object, o WriteOptions) {
+	m := r.fields.forResource(t.Resource)
 	if m == nil || o.Manager == "" {
 		obj.SetManagedFields(nil)
 		if live != nil {
@@ -72,16 +72,16 @@ func (r *Registry) manage(t Target, live, obj api.Object, o WriteOptions) {
 		return
 	}
 	// An object without managedFields can be written all the same.
-	if t.scales() && live != nil {
-		_ = r.manageScale(t, live, obj, o.Manager)
+	if t.isScale() && live != nil {
+		_ = r.updateScaleManagedFields(t, live, obj, o.Manager)
 		return
 	}
 	_ = m.Update(live, obj, r.fieldWrite(t, o.Manager))
 }
 
-// scales tells whether t names a subresource of another kind, which has fields
+// isScale tells whether t names a subresource of another kind, which has fields
 // of its own with owners of their own.
-func (t Target) scales() bool { return t.Sub != nil && t.Sub.Replicas != nil }
+func (t Target) isScale() bool { return t.Sub != nil && t.Sub.Replicas != nil }
 
 // scaleWrite is a write of the kind of the subresource that t names.
 func (r *Registry) scaleWrite(t Target, manager string) ssa.Write {
@@ -101,9 +101,9 @@ func (t Target) scaleOf(obj api.Object) (api.Object, error) {
 	return scale, err
 }
 
-// manageScale notes in obj, which a write of its scale made of live, who owns
+// updateScaleManagedFields notes in obj, which a write of its scale made of live, who owns
 // what of it.
-func (r *Registry) manageScale(t Target, live, obj api.Object, manager string) error {
+func (r *Registry) updateScaleManagedFields(t Target, live, obj api.Object, manager string) error {
 	obj.SetManagedFields(live.GetManagedFields())
 	before, err := t.scaleOf(live)
 	if err != nil {
@@ -113,14 +113,14 @@ func (r *Registry) manageScale(t Target, live, obj api.Object, manager string) e
 	if err != nil {
 		return err
 	}
-	if err := r.fields.of(t.Sub.Kind).Update(before, after, r.scaleWrite(t, manager)); err != nil {
+	if err := r.fields.forResource(t.Sub.Kind).Update(before, after, r.scaleWrite(t, manager)); err != nil {
 		return err
 	}
-	return t.ownScale(obj, after)
+	return t.setScaleOwners(obj, after)
 }
 
-// ownScale gives obj the owners that its scale has.
-func (t Target) ownScale(obj, scale api.Object) error {
+// setScaleOwners gives obj the owners that its scale has.
+func (t Target) setScaleOwners(obj, scale api.Object) error {
 	owners, err := ssa.ParentFields(obj.GetManagedFields(), scale.GetManagedFields(), t.Version.String(), t.Sub.Replicas)
 	if err == nil {
 		obj.SetManagedFields(owners)
@@ -128,9 +128,9 @@ func (t Target) ownScale(obj, scale api.Object) error {
 	return err
 }
 
-// keepTimes takes back a change of nothing but times in managedFields.
-func (r *Registry) keepTimes(t Target, live, obj api.Object) {
-	if m := r.fields.of(t.Resource); m != nil {
+// revertTimeChanges takes back a change of nothing but times in managedFields.
+func (r *Registry) revertTimeChanges(t Target, live, obj api.Object) {
+	if m := r.fields.forResource(t.Resource); m != nil {
 		m.KeepTimes(live, obj)
 	}
 }
@@ -149,34 +149,34 @@ type ApplyOptions struct {
 // Apply merges patch, which is decoded JSON in t's version, into the object
 // that t names, or creates it if o allows that.
 func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o ApplyOptions) (Outcome, error) {
-	if r.fields.of(t.Resource) == nil {
+	if r.fields.forResource(t.Resource) == nil {
 		return Outcome{}, apierrors.NewBadRequest("this server does not manage fields, so it cannot apply")
 	}
-	change := r.applied
-	if t.scales() {
-		change = r.appliedScale
+	change := r.applyPatch
+	if t.isScale() {
+		change = r.applyScalePatch
 	}
 	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		return change(t, old, patch, o)
 	}, UpdateOptions{WriteOptions: o.WriteOptions, AuthorizeCreate: o.AuthorizeCreate, IsApply: true})
 }
 
-// applied is old with patch applied.
-func (r *Registry) applied(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
+// applyPatch is old with patch applied.
+func (r *Registry) applyPatch(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
 	w := r.fieldWrite(t, o.Manager)
 	w.Force = o.Force
-	return r.merged(t.Resource, old, patch, w, o)
+	return r.mergeAndCheck(t.Resource, old, patch, w, o)
 }
 
-// appliedScale is old with patch applied to its scale.
-func (r *Registry) appliedScale(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
+// applyScalePatch is old with patch applied to its scale.
+func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
 	before, err := t.scaleOf(old)
 	if err != nil {
 		return nil, err
 	}
 	w := r.scaleWrite(t, o.Manager)
 	w.Force = o.Force
-	scale, err := r.merged(t.Sub.Kind, before, patch, w, o)
+	scale, err := r.mergeAndCheck(t.Sub.Kind, before, patch, w, o)
 	if err != nil {
 		return nil, err
 	}
@@ -184,12 +184,12 @@ func (r *Registry) appliedScale(t Target, old api.Object, patch map[string]any, 
 	if err != nil {
 		return nil, err
 	}
-	return obj, t.ownScale(obj, scale)
+	return obj, t.setScaleOwners(obj, scale)
 }
 
-// merged is old, which is of a resource, with patch applied and looked at.
-func (r *Registry) merged(res *api.Resource, old api.Object, patch map[string]any, w ssa.Write, o ApplyOptions) (api.Object, error) {
-	obj, err := r.fields.of(res).Apply(old, patch, w)
+// mergeAndCheck is old, which is of a resource, with patch applied and looked at.
+func (r *Registry) mergeAndCheck(res *api.Resource, old api.Object, patch map[string]any, w ssa.Write, o ApplyOptions) (api.Object, error) {
+	obj, err := r.fields.forResource(res).Apply(old, patch, w)
 	if err == nil && o.Check != nil {
 		err = o.Check(obj)
 	}

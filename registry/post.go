@@ -17,25 +17,25 @@ import (
 // Post does what a POST to the subresource that t names asks for. A question is
 // answered with an object; of anything else the answer is nil.
 func (r *Registry) Post(ctx context.Context, t Target, sent api.Object, o WriteOptions) (api.Object, error) {
-	a, err := r.receive(ctx, t, t.Sub.Kind, sent, o)
+	a, err := r.prepareSent(ctx, t, t.Sub.Kind, sent, o)
 	if err != nil {
 		return nil, err
 	}
 	return r.post(ctx, t, sent, a, o)
 }
 
-// receive prepares what was posted, which is of a kind, and has it mutated.
-func (r *Registry) receive(ctx context.Context, t Target, kind *api.Resource, sent api.Object, o WriteOptions) (*Attributes, error) {
+// prepareSent prepares what was posted, which is of a kind, and has it mutated.
+func (r *Registry) prepareSent(ctx context.Context, t Target, kind *api.Resource, sent api.Object, o WriteOptions) (*Attributes, error) {
 	if t.Sub == nil || !t.Sub.KeepsSystemFields {
 		clearSystemFields(sent)
 	}
 	if err := setNamespace(t, sent); err != nil {
 		return nil, err
 	}
-	if m := r.fields.of(kind); m != nil && o.Manager != "" {
+	if m := r.fields.forResource(kind); m != nil && o.Manager != "" {
 		_ = m.Update(nil, sent, ssa.Write{Version: &kind.Versions[0], Subresource: t.subresource(), Manager: o.Manager, Now: r.o.Now()})
 	}
-	a := r.attributes(ctx, t, api.VerbCreate, sent, nil, o)
+	a := r.newAttributes(ctx, t, api.VerbCreate, sent, nil, o)
 	return a, r.mutate(ctx, a)
 }
 
@@ -60,7 +60,7 @@ func (r *Registry) post(ctx context.Context, t Target, sent api.Object, a *Attri
 		o.DryRun = p.DryRun
 	}
 	if t.Sub.Source != "" {
-		return r.answer(ctx, t, t.Sub.Kind, t.Sub.Source, sent, a)
+		return r.answerReview(ctx, t, t.Sub.Kind, t.Sub.Source, sent, a)
 	}
 	if err := r.validate(ctx, a); err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 	scope, never := o.scope(t)
 	if never {
 		scope.filter = func(*storage.Item) bool { return false }
-	} else if o.converted(t) {
+	} else if o.needsConversion(t) {
 		return r.listConverted(ctx, t, o, scope)
 	}
 	filter := untilDone(ctx, scope.filter)
@@ -143,8 +143,8 @@ func (r *Registry) Watch(ctx context.Context, t Target, o WatchOptions) (*storag
 	w := o.WatchOptions
 	w.Prefix, w.Key, w.Filter = scope.prefix, scope.key, scope.filter
 	w.Field, w.Value = scope.field, scope.value
-	if !never && o.converted(t) {
-		c := &converted{Selection: o.Selection, target: t, slot: r.selectors.of(t.Resource)}
+	if !never && o.needsConversion(t) {
+		c := &convertedSelector{Selection: o.Selection, target: t, slot: r.selectors.forForm(t.Resource)}
 		w.Filter, w.Prepare = c.matches, func(items []*storage.Item) error { return c.prepare(ctx, items) }
 	}
 	watcher, err := r.collection(t.Resource).Watch(ctx, w)

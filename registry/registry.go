@@ -56,7 +56,7 @@ type Registry struct {
 	showables showables
 
 	// removed stands for the collection of what was taken away.
-	removed *storage.Collection
+	closedCollection *storage.Collection
 
 	mu          sync.RWMutex
 	collections map[string]*storage.Collection // by prefix
@@ -75,7 +75,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 		o.EtcdPrefix = "/registry"
 	}
 	r := &Registry{store: store, catalogue: catalogue, o: o, fields: fieldManagers{schemas: o.Schemas}, collections: map[string]*storage.Collection{}}
-	r.removed = store.ClosedCollection()
+	r.closedCollection = store.ClosedCollection()
 	for _, res := range catalogue.Resources() {
 		if res.Virtual != nil {
 			continue
@@ -120,8 +120,8 @@ func collectionConfig(res *api.Resource) storage.CollectionConfig {
 // resource as it was.
 func (r *Registry) ReplaceResource(was, is *api.Resource) {
 	r.collection(is).Reconfigure(collectionConfig(is))
-	r.fields.forget(was)
-	r.selectors.forget(was)
+	r.fields.dropResource(was)
+	r.selectors.dropResource(was)
 }
 
 // RemoveResource takes a resource away: its watches end, and nothing of it is kept. What
@@ -131,8 +131,8 @@ func (r *Registry) RemoveResource(res *api.Resource) {
 	c := r.collections[res.Storage.Prefix]
 	delete(r.collections, res.Storage.Prefix)
 	r.mu.Unlock()
-	r.fields.forget(res)
-	r.selectors.forget(res)
+	r.fields.dropResource(res)
+	r.selectors.dropResource(res)
 	if c != nil {
 		c.Close()
 	}
@@ -146,7 +146,7 @@ func (r *Registry) collection(res *api.Resource) *storage.Collection {
 	if c := r.collections[res.Storage.Prefix]; c != nil {
 		return c
 	}
-	return r.removed
+	return r.closedCollection
 }
 
 // Target says which objects a request is about.
@@ -163,8 +163,8 @@ type Target struct {
 	Sub    *api.Subresource
 }
 
-// find looks up a resource in whichever version is preferred, if any is served.
-func (r *Registry) find(gr schema.GroupResource) (*api.Resource, *api.Version, error) {
+// lookupResource looks up a resource in whichever version is preferred, if any is served.
+func (r *Registry) lookupResource(gr schema.GroupResource) (*api.Resource, *api.Version, error) {
 	if g, ok := r.catalogue.Group(gr.Group); ok {
 		for _, gv := range g.Versions {
 			if res, v, ok := r.catalogue.Lookup(gv, gr.Resource); ok {

@@ -68,18 +68,18 @@ func (p *Repairer) Repair(ctx context.Context) error {
 	return errors.Join(p.repairPorts(ctx), p.repairAddresses(ctx))
 }
 
-// holding is an object that has addresses and ports.
-type holding struct {
+// allocatedObject is an object that has addresses and ports.
+type allocatedObject struct {
 	resource *api.Resource
 	object   api.Object
 	ips      []netip.Addr
 	ports    []int32
 }
 
-// holdings returns all objects with allocated addresses or ports. It is not complete if
+// allocatedObjects returns all objects with allocated addresses or ports. It is not complete if
 // an object cannot be decoded: then nothing may be given back, because that object may
 // have it.
-func (p *Repairer) holdings(ctx context.Context) (out []holding, complete bool, err error) {
+func (p *Repairer) allocatedObjects(ctx context.Context) (out []allocatedObject, complete bool, err error) {
 	complete = true
 	for _, res := range p.r.catalogue.Resources() {
 		if res.Delete.Allocated == nil {
@@ -95,7 +95,7 @@ func (p *Repairer) holdings(ctx context.Context) (out []holding, complete bool, 
 				complete = false
 				continue
 			}
-			h := holding{resource: res, object: obj}
+			h := allocatedObject{resource: res, object: obj}
 			if h.ips, h.ports = res.Delete.Allocated(obj); len(h.ips)+len(h.ports) > 0 {
 				out = append(out, h)
 			}
@@ -115,7 +115,7 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 	a := &allocation{r: p.r}
 	var suspects map[int32]int
 	err := a.changePorts(ctx, func(used *big.Int) error {
-		holdings, complete, err := p.holdings(ctx)
+		holdings, complete, err := p.allocatedObjects(ctx)
 		if err != nil {
 			return err
 		}
@@ -151,20 +151,20 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 // repairAddresses makes an object for each address that an object has, and
 // deletes those that no object has.
 func (p *Repairer) repairAddresses(ctx context.Context) error {
-	res, version, err := p.r.find(api.AddressResource())
+	res, version, err := p.r.lookupResource(api.AddressResource())
 	if err != nil {
 		return err
 	}
 	t := Target{Resource: res, Version: version}
-	marks, err := p.marks(ctx, t)
+	marks, err := p.addressMarks(ctx, t)
 	if err != nil {
 		return err
 	}
-	holdings, complete, err := p.holdings(ctx)
+	holdings, complete, err := p.allocatedObjects(ctx)
 	if err != nil {
 		return err
 	}
-	owners := map[netip.Addr][]holding{}
+	owners := map[netip.Addr][]allocatedObject{}
 	for _, h := range holdings {
 		for _, ip := range h.ips {
 			owners[ip] = append(owners[ip], h)
@@ -176,13 +176,13 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 			p.log("an address is that of several", hs[1].object, "address", ip)
 		}
 		if mark, known := marks[ip]; mark != nil || !known {
-			errs = append(errs, p.mark(ctx, t, ip, hs, mark))
+			errs = append(errs, p.createMark(ctx, t, ip, hs, mark))
 		}
 	}
 	for ip, mark := range marks {
 		if complete && mark != nil && len(owners[ip]) == 0 && p.r.o.Now().Sub(mark.object.GetCreationTimestamp().Time) > leakAge {
 			p.log("an address that nobody has is given back", mark.object, "address", ip)
-			errs = append(errs, p.unmark(ctx, t, mark.object))
+			errs = append(errs, p.deleteMark(ctx, t, mark.object))
 		}
 	}
 	return errors.Join(errs...)
@@ -194,9 +194,9 @@ type addressMark struct {
 	object api.Object
 }
 
-// marks returns the address objects of this server and its peers. The value is nil for
+// addressMarks returns the address objects of this server and its peers. The value is nil for
 // an object that cannot be decoded.
-func (p *Repairer) marks(ctx context.Context, t Target) (map[netip.Addr]*addressMark, error) {
+func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*addressMark, error) {
 	list, err := p.r.List(ctx, t, ListOptions{Read: storage.Read{Match: storage.Consistent}})
 	if err != nil {
 		return nil, err
@@ -217,10 +217,10 @@ func (p *Repairer) marks(ctx context.Context, t Target) (map[netip.Addr]*address
 	return out, nil
 }
 
-// mark marks ip as that of the first of its owners, unless it is that of any.
-func (p *Repairer) mark(ctx context.Context, t Target, ip netip.Addr, owners []holding, there *addressMark) error {
+// createMark marks ip as that of the first of its owners, unless it is that of any.
+func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, owners []allocatedObject, there *addressMark) error {
 	a := &allocation{r: p.r, t: Target{Resource: owners[0].resource}}
-	if _, ok := a.pool(family(ip)); !ok {
+	if _, ok := a.pool(ipFamily(ip)); !ok {
 		p.log("an address is of no range", owners[0].object, "address", ip)
 		return nil
 	}
@@ -230,11 +230,11 @@ func (p *Repairer) mark(ctx context.Context, t Target, ip netip.Addr, owners []h
 				return nil
 			}
 		}
-		if err := p.unmark(ctx, t, there.object); err != nil {
+		if err := p.deleteMark(ctx, t, there.object); err != nil {
 			return err
 		}
 	}
-	err := a.claim(ctx, ip, owners[0].object)
+	err := a.createAddressObject(ctx, ip, owners[0].object)
 	if apierrors.IsAlreadyExists(err) { // somebody else's, or just made
 		return nil
 	}
@@ -244,13 +244,13 @@ func (p *Repairer) mark(ctx context.Context, t Target, ip netip.Addr, owners []h
 	return err
 }
 
-func (m *addressMark) isOf(h holding) bool {
+func (m *addressMark) isOf(h allocatedObject) bool {
 	return m.Group == h.resource.Versions[0].Group && m.Resource == h.resource.Name &&
 		m.Namespace == h.object.GetNamespace() && m.Name == h.object.GetName()
 }
 
-// unmark deletes a mark, if it is still the one that was looked at.
-func (p *Repairer) unmark(ctx context.Context, t Target, mark api.Object) error {
+// deleteMark deletes a mark, if it is still the one that was looked at.
+func (p *Repairer) deleteMark(ctx context.Context, t Target, mark api.Object) error {
 	t.Name = mark.GetName()
 	uid, revision := mark.GetUID(), mark.GetResourceVersion()
 	_, err := p.r.Delete(ctx, t, DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}})

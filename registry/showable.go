@@ -12,8 +12,8 @@ import (
 // object that cannot be shown.
 type showables struct{ faults sync.Map } // *api.Resource -> func(api.Object) field.ErrorList
 
-// of returns the function of a resource; nil if all of its objects can be shown.
-func (s *showables) of(res *api.Resource) func(api.Object) field.ErrorList {
+// forResource returns the function of a resource; nil if all of its objects can be shown.
+func (s *showables) forResource(res *api.Resource) func(api.Object) field.ErrorList {
 	if res.Untyped {
 		return nil
 	}
@@ -41,7 +41,7 @@ func checkOf(res *api.Resource) func(api.Object) error {
 
 // unshowable returns the faults of an object that could be stored but not be shown.
 func (r *Registry) unshowable(t Target, obj api.Object) field.ErrorList {
-	faults := r.showables.of(t.Resource)
+	faults := r.showables.forResource(t.Resource)
 	if faults == nil {
 		return nil
 	}

@@ -49,8 +49,8 @@ func setOrDelete(m map[string]any, name string, from map[string]any) {
 	}
 }
 
-// takeAllButStatus makes obj what old is, apart from status and metadata.
-func takeAllButStatus(obj, old api.Object) {
+// restoreAllButStatus makes obj what old is, apart from status and metadata.
+func restoreAllButStatus(obj, old api.Object) {
 	if u, ok := obj.(*untyped.Object); ok {
 		all := maps.Clone(old.(*untyped.Object).Object)
 		setOrDelete(all, "metadata", u.Object)

@@ -37,7 +37,7 @@ func (r *Registry) DeleteCorrupt(ctx context.Context, t Target, o DeleteOptions,
 	old := t.Resource.New()
 	old.SetNamespace(t.Namespace)
 	old.SetName(t.Name)
-	a := r.attributes(ctx, t, api.VerbDelete, nil, old, o.WriteOptions)
+	a := r.newAttributes(ctx, t, api.VerbDelete, nil, old, o.WriteOptions)
 	if a != nil {
 		a.deletion = &o
 	}
@@ -52,7 +52,7 @@ func (r *Registry) DeleteCorrupt(ctx context.Context, t Target, o DeleteOptions,
 	switch {
 	case errors.As(err, &conflict):
 		// Another client has replaced the value. The caller has to look at it again.
-		return r.conflictOf(t)
+		return r.errModified(t)
 	case err == nil, errors.Is(err, storage.ErrNotFound):
 		return nil
 	}
@@ -68,7 +68,7 @@ func errReadable(t Target) error {
 		field.Invalid(IgnoreReadErrors(), true, "is exclusively used to delete corrupt object(s), try again by removing this option")})
 }
 
-// conflictOf is the answer to a write of an object that another client changed.
-func (r *Registry) conflictOf(t Target) error {
-	return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modified))
+// errModified is the answer to a write of an object that another client changed.
+func (r *Registry) errModified(t Target) error {
+	return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modifiedMessage))
 }

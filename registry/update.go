@@ -112,7 +112,7 @@ type update struct {
 // ends it. Update repeats all of them if another write of the object came first.
 func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (Outcome, error) {
 	w := &update{write: write{r: r, t: t, o: o.WriteOptions}, options: o, change: change, collection: c, item: item}
-	err := w.end(ctx, inOrder(ctx,
+	err := w.finish(ctx, inOrder(ctx,
 		w.readStored,
 		w.checkPreconditions,
 		w.applyChange, // the sent object, a patch or an apply
@@ -125,7 +125,7 @@ func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collecti
 		w.allocate,
 		w.validate,
 		w.admit,
-		w.keepTimes,
+		w.revertTimeChanges,
 		w.commit,
 	))
 	return w.out, err
@@ -156,7 +156,7 @@ func (w *update) checkResourceVersion(context.Context) error {
 // before anything else changes it. An apply has done so.
 func (w *update) manageFields(context.Context) error {
 	if !w.options.IsApply {
-		w.r.manage(w.t, w.old, w.obj, w.o)
+		w.r.updateManagedFields(w.t, w.old, w.obj, w.o)
 	}
 	return nil
 }
@@ -199,9 +199,9 @@ func (w *update) validate(ctx context.Context) error {
 	return w.r.checkUpdate(ctx, w.t, w.obj, w.old)
 }
 
-// keepTimes reverts managedFields in which nothing but times changed.
-func (w *update) keepTimes(context.Context) error {
-	w.r.keepTimes(w.t, w.old, w.obj)
+// revertTimeChanges reverts managedFields in which nothing but times changed.
+func (w *update) revertTimeChanges(context.Context) error {
+	w.r.revertTimeChanges(w.t, w.old, w.obj)
 	return nil
 }
 
@@ -212,10 +212,10 @@ func (w *update) commit(ctx context.Context) (err error) {
 		return err
 	}
 	switch {
-	case finished(w.t.Resource, w.obj, w.old):
+	case completesDeletion(w.t.Resource, w.obj, w.old):
 		w.out, err = w.r.finishDelete(ctx, w.t, w.collection, w.item, w.old, w.obj, w.o.DryRun)
 	case w.o.DryRun:
-		w.out.Object, err = w.t.asIfStored(ctx, w.obj)
+		w.out.Object, err = w.t.roundTripStored(ctx, w.obj)
 	default:
 		w.out, err = w.r.replace(ctx, w.t, w.collection, w.item, w.obj)
 	}
@@ -224,7 +224,7 @@ func (w *update) commit(ctx context.Context) (err error) {
 
 // replace stores obj in the place of item.
 func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, obj api.Object) (Outcome, error) {
-	stored, err := t.stored(ctx, obj)
+	stored, err := t.toStored(ctx, obj)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -254,7 +254,7 @@ func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOpt
 	if n, err := strconv.ParseUint(rv, 10, 64); err != nil {
 		return errUnparsedVersion(err)
 	} else if strconv.FormatUint(n, 10) != old.GetResourceVersion() {
-		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modified))
+		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modifiedMessage))
 	}
 	return nil
 }
@@ -279,7 +279,7 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 	keepMetadata(obj, old)
 	switch {
 	case t.Status:
-		takeAllButStatus(obj, old)
+		restoreAllButStatus(obj, old)
 		if t.Resource.Status.PrepareForUpdate != nil {
 			t.Resource.Status.PrepareForUpdate(obj, old)
 		}
@@ -293,10 +293,10 @@ func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Obj
 			t.Resource.Update.PrepareForUpdate(obj, old)
 		}
 	}
-	if err := t.usable(obj, old); err != nil {
+	if err := t.checkUsable(obj, old); err != nil {
 		return err
 	}
-	dedup(ctx, obj)
+	dedupOwnerReferences(ctx, obj)
 	return nil
 }
 
@@ -314,11 +314,11 @@ func (r *Registry) checkUpdate(ctx context.Context, t Target, obj, old api.Objec
 	default:
 		errs = append(errs, t.Resource.CheckUpdate(t.Version, obj, old)...)
 	}
-	errs = append(byVersion(ctx, t, obj, old, errs), r.unshowable(t, obj)...)
+	errs = append(appendVersionErrors(ctx, t, obj, old, errs), r.unshowable(t, obj)...)
 	if len(errs) > 0 {
 		return invalid(t, obj, errs)
 	}
-	r.warn(ctx, t, obj, old)
+	r.addWarnings(ctx, t, obj, old)
 	return nil
 }
 

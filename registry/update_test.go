@@ -63,7 +63,7 @@ func TestUpdateOfOneVersion(t *testing.T) {
 		switch {
 		case err == nil:
 			succeeded++
-		case !apierrors.IsConflict(err) || !strings.Contains(err.Error(), modified):
+		case !apierrors.IsConflict(err) || !strings.Contains(err.Error(), modifiedMessage):
 			t.Error(err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestUpdatePreconditions(t *testing.T) {
 		{"zero", "", "0", nil, ""},
 		{"right uid", string(was.GetUID()), "", nil, ""},
 		{"wrong uid", "other", "", apierrors.IsConflict, "Precondition failed: UID in precondition: other, UID in object meta: " + string(was.GetUID())},
-		{"old version", "", "1", apierrors.IsConflict, modified},
+		{"old version", "", "1", apierrors.IsConflict, modifiedMessage},
 		{"no version", "", "new", func(err error) bool { return apierrors.ReasonForError(err) == "" }, "strconv.ParseUint: parsing \"new\": invalid syntax"},
 	} {
 		for _, dryRun := range []bool{true, false} {

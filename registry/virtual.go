@@ -59,18 +59,18 @@ type Review func(ctx context.Context, t Target, asked api.Object) (api.Object, e
 func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, o WriteOptions) (api.Object, error) {
 	v := t.Resource.Virtual
 	if v.Changes == "" {
-		a, err := r.receive(ctx, t, t.Resource, obj, o)
+		a, err := r.prepareSent(ctx, t, t.Resource, obj, o)
 		if err != nil {
 			return nil, err
 		}
-		return r.answer(ctx, t, t.Resource, v.Source, obj, a)
+		return r.answerReview(ctx, t, t.Resource, v.Source, obj, a)
 	}
 	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, v.Changes)
 	if !ok {
 		return nil, fmt.Errorf("%s changes %s, which is not served", t.Resource.Name, v.Changes)
 	}
 	t.Name = obj.GetName()
-	a, err := r.receive(ctx, t, t.Resource, obj, o)
+	a, err := r.prepareSent(ctx, t, t.Resource, obj, o)
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, 
 	return r.post(ctx, changed, obj, a, o)
 }
 
-// answer answers a question of a kind that mutating admission has seen.
-func (r *Registry) answer(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object, a *Attributes) (api.Object, error) {
+// answerReview answers a question of a kind that mutating admission has seen.
+func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object, a *Attributes) (api.Object, error) {
 	answer, ok := r.o.Reviews(source)
 	if !ok {
 		return nil, fmt.Errorf("nothing answers %s", kind.Name)
 	}
-	dedup(ctx, obj)
+	dedupOwnerReferences(ctx, obj)
 	if kind.Create.Validate != nil {
 		if errs := kind.Create.Validate(obj); len(errs) > 0 {
 			// Without a name, as there is no object that is invalid; and without a

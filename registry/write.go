@@ -41,10 +41,10 @@ func (w *write) allocate(ctx context.Context) (err error) {
 // admit asks validating admission.
 func (w *write) admit(ctx context.Context) error { return w.r.validate(ctx, w.attributes) }
 
-// end returns the result of an attempt whose steps ended with err. It gives back what
+// finish returns the result of an attempt whose steps ended with err. It gives back what
 // was allocated in vain, and tells admission plugins whether the write took place.
-func (w *write) end(ctx context.Context, err error) error {
-	err = w.allocation.end(ctx, err)
-	w.attributes.end(ctx, err == nil)
+func (w *write) finish(ctx context.Context, err error) error {
+	err = w.allocation.finish(ctx, err)
+	w.attributes.finish(ctx, err == nil)
 	return err
 }

@@ -46,10 +46,10 @@ func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
 	return func() (*tls.Certificate, error) { return certificate.get(nil) }, nil
 }
 
-// trustOf returns the CAs and headers that other API servers should trust: those of
+// newTrust returns the CAs and headers that other API servers should trust: those of
 // the configured proxies, or else the server's own proxy certificate if it is not
 // from a file. A file that cannot be read is reported by buildAuthentication.
-func trustOf(o *Options, own *certificates) controllers.Trust {
+func newTrust(o *Options, own *certificates) controllers.Trust {
 	a := &o.Authentication
 	t := controllers.Trust{ClientCA: own.ca.certPEM}
 	if o.ClientCAFile != "" {

@@ -20,26 +20,26 @@ import (
 // them. A Server itself keeps only those that Stop ends.
 type parts struct {
 	*Server
-	logging   *logProgress
-	own       *certificates
-	metrics   *prometheus.Registry
-	gates     features.Gates
-	catalogue *api.Catalogue
-	steps     *bootSteps
-	guards    *writeGuards
-	reg       *registry.Registry
-	trust     controllers.Trust
-	published *published
-	lease     *identity
-	inflight  *apf.Inflight
-	flow      flowControl
+	logging     *logProgress
+	own         *certificates
+	metrics     *prometheus.Registry
+	gates       features.Gates
+	catalogue   *api.Catalogue
+	steps       *bootSteps
+	guards      *writeGuards
+	reg         *registry.Registry
+	trust       controllers.Trust
+	publication *publication
+	lease       *identityLease
+	inflight    *apf.Inflight
+	flow        flowControl
 	// webhookCertificates counts the certificates that webhooks present.
 	webhookCertificates *peercert.Counters
 	access              *accessControl
 	ledger              *quota.Ledger
 	admission           *admission.Chain
-	known               *identities
-	loops               controllers.Config
+	identities          *identities
+	controllerConfig    controllers.Config
 	builtIn             builtInControllers
 }
 
@@ -115,9 +115,9 @@ func (p *parts) buildHandler() error {
 	p.handler, err = handlers.New(handlers.Config{
 		Catalogue:                   p.catalogue,
 		Registry:                    p.reg,
-		Authenticator:               p.known,
-		ProxyHeaders:                p.known.headers,
-		Issuer:                      p.known.discovery(&p.o, p.URL),
+		Authenticator:               p.identities,
+		ProxyHeaders:                p.identities.headers,
+		Issuer:                      p.identities.discovery(&p.o, p.URL),
 		Authorizer:                  p.access.decide,
 		Decisions:                   p.access.metrics,
 		Checks:                      p.checks(),

@@ -77,7 +77,7 @@ func (p *parts) buildAuthentication() error {
 		return err
 	}
 	issuer := &authn.Issuer{Name: o.Authentication.Issuers[0], Keys: keys}
-	p.known = &identities{Authenticator: authenticator, issuer: issuer, lookup: lookup, headers: headers, issuers: external.issuers}
+	p.identities = &identities{Authenticator: authenticator, issuer: issuer, lookup: lookup, headers: headers, issuers: external.issuers}
 	return nil
 }
 
@@ -167,7 +167,7 @@ func (id *identities) discovery(o *Options, url string) *authn.Discovery {
 func lookupIn(catalogue *api.Catalogue, reg *registry.Registry) authn.Lookup {
 	targets := map[string]registry.Target{}
 	for _, name := range []string{"serviceaccounts", "secrets", "pods", "nodes"} {
-		if res, version, ok := find(catalogue, corev1.SchemeGroupVersion, name); ok {
+		if res, version, ok := findResource(catalogue, corev1.SchemeGroupVersion, name); ok {
 			targets[name] = registry.Target{Resource: res, Version: version}
 		}
 	}
@@ -193,7 +193,7 @@ func lookupIn(catalogue *api.Catalogue, reg *registry.Registry) authn.Lookup {
 // token was last used. A user whose Secret cannot be written is authenticated all the
 // same.
 func recordTokenUse(catalogue *api.Catalogue, reg *registry.Registry) func(context.Context, *corev1.Secret) {
-	res, version, ok := find(catalogue, corev1.SchemeGroupVersion, "secrets")
+	res, version, ok := findResource(catalogue, corev1.SchemeGroupVersion, "secrets")
 	return func(ctx context.Context, secret *corev1.Secret) {
 		today := time.Now().UTC().Format(time.DateOnly)
 		if !ok || secret.Labels[authn.LabelLastUsed] == today {

@@ -23,7 +23,7 @@ func (p *parts) loadCaches(ctx context.Context) error {
 // bootstrapObjects creates the objects that every server has, where they are missing,
 // and begins to renew the server's lease.
 func (p *parts) bootstrapObjects(ctx context.Context) error {
-	if err := bootstrap(ctx, p.published); err != nil {
+	if err := bootstrap(ctx, p.publication); err != nil {
 		return err
 	}
 	if err := p.flow.controller.Bootstrap(ctx); err != nil {
@@ -83,7 +83,7 @@ func (p *parts) loadAPIServices(ctx context.Context) error {
 
 // findIssuers looks for the keys of OpenID Connect issuers.
 func (p *parts) findIssuers(context.Context) error {
-	if issuers := p.known.issuers; issuers != nil {
+	if issuers := p.identities.issuers; issuers != nil {
 		p.runLoop("finding issuers", func() { issuers.Run(p.lifetime) })
 	}
 	return nil
@@ -99,7 +99,7 @@ func (p *parts) serveResources(context.Context) error {
 		stepExpiredLeases: controllers.DeleteExpiredIdentityLeases,
 		stepTokenTracking: controllers.MaintainTokenTracking,
 	} {
-		p.runLoop(step, func() { run(p.lifetime, p.loops) })
+		p.runLoop(step, func() { run(p.lifetime, p.controllerConfig) })
 		p.steps.finish(step)
 	}
 	return nil
@@ -129,6 +129,6 @@ func (p *parts) repairAllocations(ctx context.Context) error {
 // startControllers starts the controllers that --controllers leaves on. Nobody waits
 // for what they do first.
 func (p *parts) startControllers(context.Context) error {
-	p.controllers = controllers.Start(p.lifetime, p.loops, p.o.ControllersOff...)
+	p.controllers = controllers.Start(p.lifetime, p.controllerConfig, p.o.ControllersOff...)
 	return nil
 }

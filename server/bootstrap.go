@@ -23,7 +23,7 @@ import (
 
 // bootstrap makes the objects that clients take for granted, where they are
 // missing.
-func bootstrap(ctx context.Context, p *published) error {
+func bootstrap(ctx context.Context, p *publication) error {
 	ctx, reg := asServer(ctx), p.registry
 	var made []registry.InitialObject
 	add := func(gr schema.GroupResource, obj api.Object) error {

@@ -41,14 +41,14 @@ const (
 // front-proxy-ca: whoever shows a certificate of that one is believed whatever he
 // says of users.
 type certificates struct {
-	ca, serving, admin, kubelets *pair
-	proxyCA, proxy               *pair
+	ca, serving, admin, kubelets *keyPair
+	proxyCA, proxy               *keyPair
 }
 
 // loadCertificates reads the certificates of dir, and makes those that are
 // missing, at their end, or of other names than wanted. One that another CA
 // issued was put there by somebody and is left alone.
-func loadCertificates(dir string, names sans, now time.Time, durable bool) (*certificates, error) {
+func loadCertificates(dir string, names subjectAltNames, now time.Time, durable bool) (*certificates, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -109,12 +109,12 @@ type pki struct {
 	dir     string
 	now     time.Time
 	durable bool
-	ca      *pair
+	ca      *keyPair
 }
 
 // loadCA returns the CA called name. One at its end gets a new certificate for the
 // same key, so that what it signed stays good.
-func (p *pki) loadCA(name, subject string) (*pair, error) {
+func (p *pki) loadCA(name, subject string) (*keyPair, error) {
 	ca, err := p.read(name)
 	if errors.Is(err, errMismatch) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(p.dir, name+".crt"), err)
@@ -129,7 +129,7 @@ func (p *pki) loadCA(name, subject string) (*pair, error) {
 	if ca != nil {
 		key = ca.keyPEM
 	}
-	return p.make(name, &x509.Certificate{
+	return p.issue(name, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: subject},
 		IsCA:                  true,
 		BasicConstraintsValid: true,
@@ -139,7 +139,7 @@ func (p *pki) loadCA(name, subject string) (*pair, error) {
 }
 
 // loadLeaf returns the certificate called name, as good as wanted.
-func (p *pki) loadLeaf(name string, want *x509.Certificate) (*pair, error) {
+func (p *pki) loadLeaf(name string, want *x509.Certificate) (*keyPair, error) {
 	have, err := p.read(name)
 	// A key without its certificate is what a crash between the two writes
 	// leaves.
@@ -153,7 +153,7 @@ func (p *pki) loadLeaf(name string, want *x509.Certificate) (*pair, error) {
 		}
 	}
 	want.NotAfter = p.now.Add(leafLifetime)
-	return p.make(name, want, nil)
+	return p.issue(name, want, nil)
 }
 
 // sameNames tells whether two certificates are for the same subject, hosts and
@@ -173,16 +173,16 @@ func namesOf(c *x509.Certificate) []string {
 	return slices.Compact(names)
 }
 
-// sans are the names by which clients may reach the server.
-type sans struct {
+// subjectAltNames are the names by which clients may reach the server.
+type subjectAltNames struct {
 	dns []string
 	ips []net.IP
 }
 
-// sansFor lists the names of a server that listens on bind: those that
+// subjectAltNamesFor lists the names of a server that listens on bind: those that
 // kube-apiserver goes by inside a cluster, and those of this machine.
-func sansFor(bind net.IP, service []net.IP) sans {
-	s := sans{
+func subjectAltNamesFor(bind net.IP, service []net.IP) subjectAltNames {
+	s := subjectAltNames{
 		dns: []string{
 			"kubernetes", "kubernetes.default", "kubernetes.default.svc",
 			"kubernetes.default.svc.cluster.local", "localhost",

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-func testNames() sans {
-	return sansFor(net.ParseIP("192.0.2.7"), []net.IP{net.ParseIP("10.0.0.1")})
+func testNames() subjectAltNames {
+	return subjectAltNamesFor(net.ParseIP("192.0.2.7"), []net.IP{net.ParseIP("10.0.0.1")})
 }
 
-func load(t *testing.T, dir string, names sans, now time.Time) *certificates {
+func load(t *testing.T, dir string, names subjectAltNames, now time.Time) *certificates {
 	t.Helper()
 	c, err := loadCertificates(dir, names, now, false)
 	if err != nil {
@@ -77,7 +77,7 @@ func TestCertificatesAreKept(t *testing.T) {
 	other.ips = append(other.ips, net.ParseIP("192.0.2.8"))
 	cases := []struct {
 		name               string
-		names              sans
+		names              subjectAltNames
 		now                time.Time
 		ca, serving, admin bool // kept
 	}{
@@ -96,7 +96,7 @@ func TestCertificatesAreKept(t *testing.T) {
 			got := load(t, copied, c.names, c.now)
 			for _, p := range []struct {
 				name     string
-				was, got *pair
+				was, got *keyPair
 				kept     bool
 			}{{"ca", first.ca, got.ca, c.ca}, {"serving", first.serving, got.serving, c.serving}, {"admin", first.admin, got.admin, c.admin}} {
 				if kept := p.was.cert.Equal(p.got.cert); kept != p.kept {
@@ -148,7 +148,7 @@ func TestForeignCertificateIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	load(t, dir, testNames(), time.Now())
 	foreign := pki{dir: dir, now: time.Now()}
-	brought, err := foreign.make("apiserver", &x509.Certificate{Subject: pkix.Name{CommonName: "mine"}, DNSNames: []string{"api.example"}, NotAfter: time.Now().Add(time.Hour)}, nil)
+	brought, err := foreign.issue("apiserver", &x509.Certificate{Subject: pkix.Name{CommonName: "mine"}, DNSNames: []string{"api.example"}, NotAfter: time.Now().Add(time.Hour)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestCertificatesThatCannotBeRead(t *testing.T) {
 
 func TestSansOfAllInterfaces(t *testing.T) {
 	for _, bind := range []string{"0.0.0.0", "::"} {
-		for _, ip := range sansFor(net.ParseIP(bind), nil).ips {
+		for _, ip := range subjectAltNamesFor(net.ParseIP(bind), nil).ips {
 			if ip.IsUnspecified() {
 				t.Errorf("%s is in the certificate", ip)
 			}

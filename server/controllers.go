@@ -23,22 +23,22 @@ type builtInControllers struct {
 // buildControllers makes the controllers that boot runs, and the configuration of
 // those that --controllers chooses from.
 func (p *parts) buildControllers() (err error) {
-	if p.loops, err = p.controllersConfig(); err != nil {
+	if p.controllerConfig, err = p.controllersConfig(); err != nil {
 		return err
 	}
 	p.converters = hooks.New(hooks.Config{
 		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.webhookCertificates,
 	})
-	if p.builtIn.customKinds, err = controllers.NewCustomKinds(p.loops, p.handler.Forget, p.converters, p.metrics); err != nil {
+	if p.builtIn.customKinds, err = controllers.NewCustomKinds(p.controllerConfig, p.handler.Forget, p.converters, p.metrics); err != nil {
 		return fmt.Errorf("custom kinds: %w", err)
 	}
 	metrics, err := aggregation.NewMetrics(p.metrics)
 	if err != nil {
 		return err
 	}
-	p.builtIn.extensions = controllers.NewExtensions(p.loops, p.trust)
-	p.builtIn.localServices = controllers.NewLocalServices(p.loops)
-	p.builtIn.remoteServices = controllers.NewRemoteServices(p.loops, p.remotes, metrics)
+	p.builtIn.extensions = controllers.NewExtensions(p.controllerConfig, p.trust)
+	p.builtIn.localServices = controllers.NewLocalServices(p.controllerConfig)
+	p.builtIn.remoteServices = controllers.NewRemoteServices(p.controllerConfig, p.remotes, metrics)
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (p *parts) controllersConfig() (controllers.Config, error) {
 		SigningDuration:         p.o.ClusterSigningDuration,
 		NamespaceConditionDelay: p.o.NamespaceConditionDelay,
 		Ledger:                  p.ledger,
-		Tokens:                  p.known.issuer,
+		Tokens:                  p.identities.issuer,
 	}
 	var err error
 	if c.RootCA, err = rootCA(p.o.RootCAFile, p.CA); err != nil {
@@ -76,7 +76,7 @@ func rootCA(file string, verify []byte) ([]byte, error) {
 
 // signingCA returns a function that reads the CA which signs requests for
 // certificates: from two files each time it is called, or else the server's own CA.
-func signingCA(certFile, keyFile string, own *pair) (func() (*controllers.CA, error), error) {
+func signingCA(certFile, keyFile string, own *keyPair) (func() (*controllers.CA, error), error) {
 	if certFile == "" {
 		ca := &controllers.CA{Certificate: own.cert, Key: own.key}
 		return func() (*controllers.CA, error) { return ca, nil }, nil

@@ -18,7 +18,7 @@ func (p *parts) loadCredentials() (err error) {
 	if err != nil {
 		return fmt.Errorf("--service-cluster-ip-range: %w", err)
 	}
-	p.own, err = loadCertificates(p.o.CertDir, sansFor(bind, service), time.Now(), !p.ephemeral)
+	p.own, err = loadCertificates(p.o.CertDir, subjectAltNamesFor(bind, service), time.Now(), !p.ephemeral)
 	if err != nil {
 		return fmt.Errorf("--cert-dir: %w", err)
 	}
@@ -36,7 +36,7 @@ func (p *parts) loadCredentials() (err error) {
 	}
 	p.tls = tlsConfig(&p.o, certificate)
 	host, port := localHost(bind), p.secure.Addr().(*net.TCPAddr).Port
-	p.admin = access{
+	p.admin = adminAccess{
 		url:        "https://" + net.JoinHostPort(host, strconv.Itoa(port)),
 		ca:         verify,
 		serverName: serverNameFor(serving, host),
@@ -54,7 +54,7 @@ func (p *parts) loadCredentials() (err error) {
 // loadServing returns the certificate to serve with, and the certificates that
 // clients verify it with. A certificate from --tls-cert-file is not of the server's
 // CA, so that clients are given that certificate itself.
-func loadServing(o *Options, own *certificates) (serving *pair, verify []byte, err error) {
+func loadServing(o *Options, own *certificates) (serving *keyPair, verify []byte, err error) {
 	if o.TLSCertFile == "" {
 		if own.serving.cert.CheckSignatureFrom(own.ca.cert) != nil {
 			return own.serving, own.serving.certPEM, nil
@@ -73,7 +73,7 @@ func loadServing(o *Options, own *certificates) (serving *pair, verify []byte, e
 
 // serverNameFor returns the name that clients must expect in a certificate that is
 // not valid for host; empty if it is valid.
-func serverNameFor(p *pair, host string) string {
+func serverNameFor(p *keyPair, host string) string {
 	switch {
 	case p.cert.VerifyHostname(host) == nil:
 		return ""

@@ -29,7 +29,7 @@ func (p *parts) guardWrites() error {
 	p.guards.admission = &authz.Escalation{Admission: p.admission, Authorizer: p.access.decide, Roles: p.access.roles}
 	p.guards.access = &authz.Access{Authorizer: p.access.decide, Registry: p.reg}
 	p.guards.reviews = authz.Reviews(p.access.decide)
-	maps.Copy(p.guards.reviews, p.known.reviews(&p.o))
+	maps.Copy(p.guards.reviews, p.identities.reviews(&p.o))
 	return nil
 }
 

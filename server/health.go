@@ -128,8 +128,8 @@ func (p *parts) checks() []handlers.Check {
 	all := []handlers.Check{
 		{Name: "log", Health: true, Live: true, Ready: true, Unlogged: true, Run: p.logging.check},
 		{Name: "loopback-serving-certificate", Health: true, Live: true, Run: p.checkLoopback},
-		{Name: "etcd", Health: true, Live: true, Ready: true, Run: within(p.o.EtcdHealthcheckTimeout, p.store.Healthy)},
-		{Name: "etcd-readiness", Ready: true, Run: within(p.o.EtcdReadycheckTimeout, p.store.Healthy)},
+		{Name: "etcd", Health: true, Live: true, Ready: true, Run: withTimeout(p.o.EtcdHealthcheckTimeout, p.store.Healthy)},
+		{Name: "etcd-readiness", Ready: true, Run: withTimeout(p.o.EtcdReadycheckTimeout, p.store.Healthy)},
 		{Name: "informer-sync", Ready: true, Run: p.checkCaches},
 	}
 	for _, name := range p.steps.names {
@@ -141,8 +141,8 @@ func (p *parts) checks() []handlers.Check {
 	return all
 }
 
-// within bounds the time of a check.
-func within(timeout time.Duration, check func(context.Context) error) func(context.Context) error {
+// withTimeout bounds the time of a check.
+func withTimeout(timeout time.Duration, check func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()

@@ -30,20 +30,20 @@ const (
 	renewInterval   = 10 * time.Second
 )
 
-// identity keeps the lease of one server.
-type identity struct {
-	*published
+// identityLease keeps the lease of one server.
+type identityLease struct {
+	*publication
 	logger             *slog.Logger
 	host, name, holder string
 }
 
-func newIdentity(p *published, logger *slog.Logger) (*identity, error) {
+func newIdentity(p *publication, logger *slog.Logger) (*identityLease, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
 	}
 	name := identityName(host)
-	return &identity{published: p, logger: logger, host: host, name: name, holder: name + "_" + request.NewUUID()}, nil
+	return &identityLease{publication: p, logger: logger, host: host, name: name, holder: name + "_" + request.NewUUID()}, nil
 }
 
 // identityName is the name of the lease of the server of a host: a digest of
@@ -59,7 +59,7 @@ func identityName(host string) string {
 
 // run renews the lease until ctx is done. What goes wrong is logged, and tried
 // again at the next time.
-func (i *identity) run(ctx context.Context) {
+func (i *identityLease) run(ctx context.Context) {
 	tick := time.NewTicker(renewInterval)
 	defer tick.Stop()
 	for {
@@ -75,10 +75,10 @@ func (i *identity) run(ctx context.Context) {
 }
 
 // renew takes the lease, or makes it.
-func (i *identity) renew(ctx context.Context) error {
+func (i *identityLease) renew(ctx context.Context) error {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: i.name, Namespace: metav1.NamespaceSystem}}
 	i.sign(lease)
-	made, err := i.make(ctx, coordinationv1.SchemeGroupVersion, "leases", lease)
+	made, err := i.createMissing(ctx, coordinationv1.SchemeGroupVersion, "leases", lease)
 	if err != nil || made {
 		return err
 	}
@@ -98,7 +98,7 @@ func (i *identity) renew(ctx context.Context) error {
 }
 
 // sign says in a lease that this server runs now.
-func (i *identity) sign(l *coordinationv1.Lease) {
+func (i *identityLease) sign(l *coordinationv1.Lease) {
 	if l.Labels == nil {
 		l.Labels = map[string]string{}
 	}

@@ -13,8 +13,8 @@ import (
 // way. net/http closes idle HTTP/1 connections by itself, but leaves HTTP/2
 // ones for a second, which is what stopping would take then.
 const (
-	lingerIdle = 100 * time.Millisecond
-	lookEvery  = 10 * time.Millisecond
+	idleLinger        = 100 * time.Millisecond
+	idleCheckInterval = 10 * time.Millisecond
 )
 
 // idleConns knows which connections wait for a request, and since when.
@@ -40,10 +40,10 @@ func (i *idleConns) observe(c net.Conn, state http.ConnState) {
 // closeUntil closes connections that have been idle for long enough, until the
 // context is done.
 func (i *idleConns) closeUntil(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(idleCheckInterval)
 	defer tick.Stop()
 	for {
-		for _, c := range i.take() {
+		for _, c := range i.takeIdle() {
 			_ = c.Close() // nobody uses it
 		}
 		select {
@@ -54,13 +54,13 @@ func (i *idleConns) closeUntil(ctx context.Context) {
 	}
 }
 
-// take returns the connections that have been idle for long enough, each once.
-func (i *idleConns) take() []net.Conn {
+// takeIdle returns the connections that have been idle for long enough, each once.
+func (i *idleConns) takeIdle() []net.Conn {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var idle []net.Conn
 	for c, since := range i.since {
-		if time.Since(since) >= lingerIdle {
+		if time.Since(since) >= idleLinger {
 			delete(i.since, c)
 			idle = append(idle, c)
 		}

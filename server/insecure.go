@@ -28,9 +28,9 @@ func localOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !isLocal(r.Host):
-			refuse(w, "the insecure port answers no request to the host "+quote(r.Host))
+			writeForbidden(w, "the insecure port answers no request to the host "+quoteShort(r.Host))
 		case !allLocal(r.Header.Values("Origin")):
-			refuse(w, "the insecure port answers no request of the origin "+quote(strings.Join(r.Header.Values("Origin"), ", ")))
+			writeForbidden(w, "the insecure port answers no request of the origin "+quoteShort(strings.Join(r.Header.Values("Origin"), ", ")))
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -66,8 +66,8 @@ func allLocal(origins []string) bool {
 	return true
 }
 
-// quote keeps what a header says short in an answer.
-func quote(s string) string {
+// quoteShort keeps what a header says short in an answer.
+func quoteShort(s string) string {
 	const most = 80
 	if len(s) > most {
 		s = s[:most] + "..."
@@ -76,7 +76,7 @@ func quote(s string) string {
 	return string(b)
 }
 
-func refuse(w http.ResponseWriter, message string) {
+func writeForbidden(w http.ResponseWriter, message string) {
 	body, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 		Status:   metav1.StatusFailure,

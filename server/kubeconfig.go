@@ -14,9 +14,9 @@ const (
 	contextName = "miniapiserver"
 )
 
-// access is what a client needs in order to reach the server as its
+// adminAccess is what a client needs in order to reach the server as its
 // administrator.
-type access struct {
+type adminAccess struct {
 	url string
 	// ca verifies the serving certificate, serverName being what to look for in
 	// it where that is not the host of url.
@@ -26,7 +26,7 @@ type access struct {
 }
 
 // kubeconfig writes the access as a file that needs no other.
-func (a access) kubeconfig() ([]byte, error) {
+func (a adminAccess) kubeconfig() ([]byte, error) {
 	out, err := yaml.Marshal(clientcmd.Config{
 		Kind:       "Config",
 		APIVersion: "v1",

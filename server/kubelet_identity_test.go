@@ -139,7 +139,7 @@ func TestKubeletClientCertificateIsReplaced(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	own := load(t, dir, testNames(), now)
 	p := &pki{dir: dir, now: now, ca: own.ca}
-	old, err := p.make("apiserver-kubelet-client", &x509.Certificate{
+	old, err := p.issue("apiserver-kubelet-client", &x509.Certificate{
 		Subject:  pkix.Name{CommonName: kubeletClientName, Organization: []string{request.GroupMasters}},
 		NotAfter: now.Add(leafLifetime), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, nil)

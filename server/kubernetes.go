@@ -32,9 +32,9 @@ const apiServicePort = 443
 // ownManager is the name under which the server itself owns fields.
 const ownManager = "kube-apiserver"
 
-// published is what clusters find the server by: the range of service
+// publication is what clusters find the server by: the range of service
 // addresses, the service of the API itself, and where it is.
-type published struct {
+type publication struct {
 	catalogue *api.Catalogue
 	registry  *registry.Registry
 	ranges    []netip.Prefix
@@ -49,14 +49,14 @@ type published struct {
 
 // buildPublication describes how a cluster finds this server.
 func (p *parts) buildPublication() (err error) {
-	p.trust = trustOf(&p.o, p.own)
-	p.published = &published{
+	p.trust = newTrust(&p.o, p.own)
+	p.publication = &publication{
 		catalogue: p.catalogue, registry: p.reg,
-		ranges: p.o.pools().Addresses, advertise: advertised(net.ParseIP(p.o.BindAddress)),
+		ranges: p.o.pools().Addresses, advertise: advertiseAddress(net.ParseIP(p.o.BindAddress)),
 		port: int32(p.secure.Addr().(*net.TCPAddr).Port), trust: p.trust, gates: p.gates,
 		kubeletClient: p.o.KubeletCertFile == "", now: time.Now,
 	}
-	if p.lease, err = newIdentity(p.published, p.logger); err != nil {
+	if p.lease, err = newIdentity(p.publication, p.logger); err != nil {
 		return fmt.Errorf("the server's lease: %w", err)
 	}
 	return nil
@@ -64,7 +64,7 @@ func (p *parts) buildPublication() (err error) {
 
 // publish makes what is missing. What is there stays: it may be another
 // server's, or be changed on purpose.
-func (p *published) publish(ctx context.Context) error {
+func (p *publication) publish(ctx context.Context) error {
 	ready := metav1.Condition{
 		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue, Reason: "",
 		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.NewTime(p.now()).Rfc3339Copy(),
@@ -73,7 +73,7 @@ func (p *published) publish(ctx context.Context) error {
 	for _, r := range p.ranges {
 		cidr.Spec.CIDRs = append(cidr.Spec.CIDRs, r.String())
 	}
-	made, err := p.make(ctx, networkingv1.SchemeGroupVersion, "servicecidrs", cidr)
+	made, err := p.createMissing(ctx, networkingv1.SchemeGroupVersion, "servicecidrs", cidr)
 	if err == nil && made {
 		err = p.setReady(ctx, ready)
 	}
@@ -87,7 +87,7 @@ func (p *published) publish(ctx context.Context) error {
 		Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: apiServicePort, TargetPort: intstr.FromInt32(p.port)}},
 	}}
 	service.Labels = map[string]string{"provider": apiService, "component": "apiserver"}
-	if _, err := p.make(ctx, corev1.SchemeGroupVersion, "services", service); err != nil {
+	if _, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "services", service); err != nil {
 		return err
 	}
 	return p.publishEndpoints(ctx, meta)
@@ -95,7 +95,7 @@ func (p *published) publish(ctx context.Context) error {
 
 // publishEndpoints tells where the service leads. A server that can only be
 // reached from its own machine has no address to tell.
-func (p *published) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta) error {
+func (p *publication) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta) error {
 	if !p.advertise.IsValid() {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (p *published) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta
 		Ports:     []corev1.EndpointPort{{Name: "https", Port: p.port, Protocol: corev1.ProtocolTCP}},
 	}}}
 	endpoints.Labels = map[string]string{"endpointslice.kubernetes.io/skip-mirror": "true"}
-	if _, err := p.make(ctx, corev1.SchemeGroupVersion, "endpoints", endpoints); err != nil {
+	if _, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "endpoints", endpoints); err != nil {
 		return err
 	}
 	name, protocol, isReady := "https", corev1.ProtocolTCP, true
@@ -117,20 +117,20 @@ func (p *published) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta
 		slice.AddressType = discoveryv1.AddressTypeIPv6
 	}
 	slice.Labels = map[string]string{discoveryv1.LabelServiceName: apiService}
-	_, err := p.make(ctx, discoveryv1.SchemeGroupVersion, "endpointslices", slice)
+	_, err := p.createMissing(ctx, discoveryv1.SchemeGroupVersion, "endpointslices", slice)
 	return err
 }
 
-func (p *published) target(gv schema.GroupVersion, resource string) (registry.Target, error) {
-	res, v, ok := find(p.catalogue, gv, resource)
+func (p *publication) target(gv schema.GroupVersion, resource string) (registry.Target, error) {
+	res, v, ok := findResource(p.catalogue, gv, resource)
 	if !ok {
 		return registry.Target{}, fmt.Errorf("the catalogue has no %s", resource)
 	}
 	return registry.Target{Resource: res, Version: v}, nil
 }
 
-// make creates an object where it is missing, and tells whether it was.
-func (p *published) make(ctx context.Context, gv schema.GroupVersion, resource string, obj api.Object) (bool, error) {
+// createMissing creates an object where it is missing, and tells whether it was.
+func (p *publication) createMissing(ctx context.Context, gv schema.GroupVersion, resource string, obj api.Object) (bool, error) {
 	t, err := p.target(gv, resource)
 	if err != nil {
 		return false, err
@@ -152,7 +152,7 @@ func (p *published) make(ctx context.Context, gv schema.GroupVersion, resource s
 	return true, nil
 }
 
-func (p *published) setReady(ctx context.Context, ready metav1.Condition) error {
+func (p *publication) setReady(ctx context.Context, ready metav1.Condition) error {
 	t, err := p.target(networkingv1.SchemeGroupVersion, "servicecidrs")
 	if err != nil {
 		return err
@@ -166,9 +166,9 @@ func (p *published) setReady(ctx context.Context, ready metav1.Condition) error 
 	return err
 }
 
-// advertised is the address by which other machines reach a server that is
+// advertiseAddress is the address by which other machines reach a server that is
 // bound to bind; not valid when there is none.
-func advertised(bind net.IP) netip.Addr {
+func advertiseAddress(bind net.IP) netip.Addr {
 	if ip, ok := netip.AddrFromSlice(bind); ok && !ip.Unmap().IsLoopback() && !ip.IsUnspecified() {
 		return ip.Unmap()
 	}

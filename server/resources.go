@@ -22,9 +22,9 @@ func (o Options) resources() ([]*api.Resource, error) {
 	return resources, nil
 }
 
-// find looks up what the server itself needs, whether it is served to clients or
+// findResource looks up what the server itself needs, whether it is served to clients or
 // not.
-func find(c *api.Catalogue, gv schema.GroupVersion, name string) (*api.Resource, *api.Version, bool) {
+func findResource(c *api.Catalogue, gv schema.GroupVersion, name string) (*api.Resource, *api.Version, bool) {
 	for _, r := range c.Resources() {
 		if v := r.Version(gv); v != nil && r.Name == name {
 			return r, v, true

@@ -22,7 +22,7 @@ const (
 
 // grace is how much longer than a request its connection may take to carry the
 // answer, and the rest of a body that no handler reads.
-const grace = 10 * time.Second
+const connectionGrace = 10 * time.Second
 
 // serve starts to serve the listeners. Parts that can fail by themselves end the
 // server from now on.
@@ -49,7 +49,7 @@ func (s *Server) serve() error {
 }
 
 func (s *Server) newHTTPServer(h http.Handler) *http.Server {
-	more := min(grace, s.o.RequestTimeout)
+	more := min(connectionGrace, s.o.RequestTimeout)
 	within := s.o.RequestTimeout + more
 	server := &http.Server{
 		Handler:           boundBodies(within, more, h),

@@ -9,7 +9,7 @@
 //
 // Reading order: options.go; flagtable.go, which describes the options and their
 // flags; start.go, which lists what a server is made of; assemble.go and boot.go with
-// the steps of that list; stop.go; then certs.go and pair.go for the certificates,
+// the steps of that list; stop.go; then certs.go and keypair.go for the certificates,
 // authn.go for credentials, and insecure.go for the port without any.
 //
 // Package client-go is imported for the *rest.Config that Server.RESTConfig
@@ -56,7 +56,7 @@ type Server struct {
 	secure      net.Listener
 	insecure    net.Listener // nil without --insecure-port
 	logger      *slog.Logger
-	admin       access
+	admin       adminAccess
 	kubeconfig  []byte
 	tls         *tls.Config
 	store       *storage.Store

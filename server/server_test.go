@@ -458,7 +458,7 @@ func TestInsecurePort(t *testing.T) {
 
 func TestBroughtCertificate(t *testing.T) {
 	dir := t.TempDir()
-	made, err := loadCertificates(dir, sans{dns: []string{"api.example"}}, time.Now(), false)
+	made, err := loadCertificates(dir, subjectAltNames{dns: []string{"api.example"}}, time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}

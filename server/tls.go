@@ -83,13 +83,13 @@ type servingCertificate struct {
 	checked time.Time
 }
 
-func newServingCertificate(p *pair, certFile, keyFile string, logger *slog.Logger) (*servingCertificate, error) {
+func newServingCertificate(p *keyPair, certFile, keyFile string, logger *slog.Logger) (*servingCertificate, error) {
 	c, err := p.tls()
 	if err != nil {
 		return nil, err
 	}
 	s := &servingCertificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now, current: &c}
-	s.seen, s.checked = s.state(), s.now()
+	s.seen, s.checked = s.fileState(), s.now()
 	return s, nil
 }
 
@@ -106,7 +106,7 @@ func (s *servingCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 // reload reads the files if they are others than were seen last.
 func (s *servingCertificate) reload() {
-	state := s.state()
+	state := s.fileState()
 	if state == s.seen {
 		return
 	}
@@ -122,8 +122,8 @@ func (s *servingCertificate) reload() {
 	s.logger.Warn("keeping the serving certificate as it was", "err", err)
 }
 
-// state tells the files from what they were before.
-func (s *servingCertificate) state() string {
+// fileState tells the files from what they were before.
+func (s *servingCertificate) fileState() string {
 	var b strings.Builder
 	for _, path := range []string{s.certFile, s.keyFile} {
 		if info, err := os.Stat(path); err == nil {

@@ -62,9 +62,9 @@ func TestTLSOptions(t *testing.T) {
 func TestServingCertificateReloads(t *testing.T) {
 	dir := t.TempDir()
 	p := pki{dir: dir, now: time.Now()}
-	made := func(name, common string) *pair {
+	made := func(name, common string) *keyPair {
 		t.Helper()
-		pair, err := p.make(name, &x509.Certificate{Subject: pkix.Name{CommonName: common}, NotAfter: time.Now().Add(time.Hour)}, nil)
+		pair, err := p.issue(name, &x509.Certificate{Subject: pkix.Name{CommonName: common}, NotAfter: time.Now().Add(time.Hour)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

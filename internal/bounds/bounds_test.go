@@ -90,13 +90,13 @@ func TestProto(t *testing.T) {
 	}{
 		{"nothing", nil, true},
 		{"text", []byte(strings.Repeat("(\n\x12\x1a\"*2:BJRZbjrz )", 5000)), true},
-		{"as deep as can be", wrap(maxWire-1, 28, number), true},
-		{"too deep", wrap(maxWire, 28, number), false},
+		{"as deep as can be", wrap(maxProtoDepth-1, 28, number), true},
+		{"too deep", wrap(maxProtoDepth, 28, number), false},
 		{"far too deep", wrap(300000, 28, number), false},
-		{"too deep behind other fields", append([]byte{1 << 3, 1, 2<<3 | wireFixed32, 0, 0, 0, 0, 3<<3 | wireFixed64, 0, 0, 0, 0, 0, 0, 0, 0, 4<<3 | wireStart, 4<<3 | wireEnd}, wrap(maxWire, 28, number)...), false},
-		{"too deep beside broken text", append(wrap(1, 1, text), wrap(maxWire, 28, number)...), false},
-		{"too deep, then broken", wrap(maxWire, 28, []byte{0xff}), false},
-		{"broken, then too deep", append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, wrap(maxWire, 28, number)...), true},
+		{"too deep behind other fields", append([]byte{1 << 3, 1, 2<<3 | wireFixed32, 0, 0, 0, 0, 3<<3 | wireFixed64, 0, 0, 0, 0, 0, 0, 0, 0, 4<<3 | wireStart, 4<<3 | wireEnd}, wrap(maxProtoDepth, 28, number)...), false},
+		{"too deep beside broken text", append(wrap(1, 1, text), wrap(maxProtoDepth, 28, number)...), false},
+		{"too deep, then broken", wrap(maxProtoDepth, 28, []byte{0xff}), false},
+		{"broken, then too deep", append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, wrap(maxProtoDepth, 28, number)...), true},
 		{"long and deep", wrap(1000, 28, make([]byte, 1<<20)), false},
 	} {
 		if err := Proto(tt.data); (err == nil) != tt.ok {
@@ -106,7 +106,7 @@ func TestProto(t *testing.T) {
 	// The decoders take the low 32 bits of a field's number.
 	tag := appendVarint(nil, 1<<40|28<<3|wireBytes)
 	data := number
-	for range maxWire {
+	for range maxProtoDepth {
 		data = append(append(append([]byte(nil), tag...), appendVarint(nil, uint64(len(data)))...), data...)
 	}
 	if Proto(data) == nil {
@@ -204,7 +204,7 @@ func TestResults(t *testing.T) {
 		t.Error("Value: size")
 	}
 	bomb := "a: &a " + long[:60<<10] + "\nb:\n" + strings.Repeat("- *a\n", 10000)
-	if WebhookResponse([]byte(` {"a":1}`)) != nil || WebhookResponse([]byte(bomb)) == nil || WebhookResponse(append([]byte("k8s\x00"), wrap(maxWire, 2, []byte{1 << 3, 1})...)) == nil {
+	if WebhookResponse([]byte(` {"a":1}`)) != nil || WebhookResponse([]byte(bomb)) == nil || WebhookResponse(append([]byte("k8s\x00"), wrap(maxProtoDepth, 2, []byte{1 << 3, 1})...)) == nil {
 		t.Error("Answer")
 	}
 }

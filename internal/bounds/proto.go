@@ -3,7 +3,7 @@ package bounds
 // maxWire is how deep messages may be nested. A value of one level in JSON has
 // two in protobuf where its type is a union, as that of a schema's items. Types
 // that contain themselves are checked again as JSON.
-const maxWire = 2*MaxDepth + 16
+const maxProtoDepth = 2*MaxDepth + 16
 
 // Proto checks how deep a protobuf message is nested. The generated decoders
 // recurse without a limit, and Go ends the process when a stack overflows.
@@ -12,7 +12,7 @@ const maxWire = 2*MaxDepth + 16
 // like a message is taken for one, as far as it goes: a decoder may get that
 // far. Text and random bytes do not reach the limit.
 func Proto(message []byte) error {
-	var room [maxWire]int
+	var room [maxProtoDepth]int
 	ends, sum := append(room[:0], len(message)), 0
 	for at := 0; len(ends) > 0; {
 		end := ends[len(ends)-1]
@@ -26,7 +26,7 @@ func Proto(message []byte) error {
 		case !ok: // what follows is no message, or no decoder reads it
 			at = end
 			continue
-		case nested && len(ends) == maxWire:
+		case nested && len(ends) == maxProtoDepth:
 			return errDepth()
 		case nested:
 			if sum += next - value; sum > MaxNested {

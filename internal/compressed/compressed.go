@@ -104,7 +104,7 @@ func Join(texts ...*Text) *File {
 	var sum uint32
 	hash := sha512.New()
 	for _, t := range texts {
-		sum = times(sum, t.shift) ^ t.sum
+		sum = multiply(sum, t.shift) ^ t.sum
 		size += t.size
 		hash.Write(t.hash[:])
 	}

@@ -8,8 +8,8 @@ import "hash/crc32"
 // what is left of each. In the numbers that hash/crc32 gives, the highest bit
 // stands for x^0.
 
-// times multiplies two polynomials and gives what is left of the product.
-func times(a, b uint32) uint32 {
+// multiply multiplies two polynomials and gives what is left of the product.
+func multiply(a, b uint32) uint32 {
 	var product uint32
 	for ; a != 0; a <<= 1 {
 		if a>>31 != 0 {
@@ -30,9 +30,9 @@ func shift(size int) uint32 {
 	out, power := uint32(1)<<31, uint32(1)<<(31-8) // x^0 and x^8
 	for ; size > 0; size >>= 1 {
 		if size&1 != 0 {
-			out = times(out, power)
+			out = multiply(out, power)
 		}
-		power = times(power, power)
+		power = multiply(power, power)
 	}
 	return out
 }

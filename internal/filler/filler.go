@@ -18,17 +18,17 @@ import (
 // the fields, lists and maps that are empty, texts with whatever is hard to write.
 func Fill(random *rand.Rand, v reflect.Value) { (&filler{random}).value(v, 0) }
 
-var odd = []string{"", "a", "name", "a b", "<&>", "\"\\\n\t\r", "\x00\x1f\x7f", "é", "\u2028", "\xff", "日本", "1", "null", strings.Repeat("x", 100)}
+var awkwardStrings = []string{"", "a", "name", "a b", "<&>", "\"\\\n\t\r", "\x00\x1f\x7f", "é", "\u2028", "\xff", "日本", "1", "null", strings.Repeat("x", 100)}
 
 // filler fills values at random.
 type filler struct {
 	*rand.Rand
 }
 
-func (f *filler) some() bool { return f.IntN(3) == 0 }
+func (f *filler) isSet() bool { return f.IntN(3) == 0 }
 
 func (f *filler) value(v reflect.Value, depth int) {
-	if depth > 12 || !f.some() && depth > 1 {
+	if depth > 12 || !f.isSet() && depth > 1 {
 		return
 	}
 	switch x := v.Addr().Interface().(type) {
@@ -53,7 +53,7 @@ func (f *filler) value(v reflect.Value, depth int) {
 	}
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(odd[f.IntN(len(odd))])
+		v.SetString(awkwardStrings[f.IntN(len(awkwardStrings))])
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -73,7 +73,7 @@ func (f *filler) value(v reflect.Value, depth int) {
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		for range f.IntN(3) {
-			key := odd[f.IntN(len(odd))]
+			key := awkwardStrings[f.IntN(len(awkwardStrings))]
 			value := reflect.New(v.Type().Elem()).Elem()
 			f.value(value, depth+1)
 			v.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), value)

@@ -46,23 +46,23 @@ func (c *Counters) InstrumentTransport(transport http.RoundTripper) http.RoundTr
 	if c == nil {
 		return transport
 	}
-	return &watched{transport, c}
+	return &countingTransport{transport, c}
 }
 
-type watched struct {
+type countingTransport struct {
 	http.RoundTripper
 	counters *Counters
 }
 
 // RoundTrip implements http.RoundTripper.
-func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := w.RoundTripper.RoundTrip(r)
 	var missing, insecure bool
 	switch {
 	case err != nil:
-		missing, insecure = refused(err)
+		missing, insecure = rejectionReason(err)
 	case answer.TLS != nil && len(answer.TLS.PeerCertificates) > 0:
-		missing, insecure = nameless(answer.TLS.PeerCertificates[0]), slices.ContainsFunc(answer.TLS.PeerCertificates, signedBySHA1)
+		missing, insecure = lacksSAN(answer.TLS.PeerCertificates[0]), slices.ContainsFunc(answer.TLS.PeerCertificates, signedBySHA1)
 	}
 	if missing {
 		w.counters.missingSAN.Inc()
@@ -73,9 +73,9 @@ func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// refused tells whether the certificate was the reason of an error. Nothing but
+// rejectionReason tells whether the certificate was the reason of an error. Nothing but
 // the text of errors tells the reasons apart.
-func refused(err error) (missing, insecure bool) {
+func rejectionReason(err error) (missing, insecure bool) {
 	var host x509.HostnameError
 	missing = errors.As(err, &host) && strings.Contains(err.Error(), "x509: certificate relies on legacy Common Name field")
 	var authority x509.UnknownAuthorityError
@@ -86,7 +86,7 @@ func refused(err error) (missing, insecure bool) {
 	return missing, insecure
 }
 
-func nameless(c *x509.Certificate) bool {
+func lacksSAN(c *x509.Certificate) bool {
 	names := asn1.ObjectIdentifier{2, 5, 29, 17}
 	for i := range c.Extensions {
 		if c.Extensions[i].Id.Equal(names) {

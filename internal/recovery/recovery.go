@@ -25,7 +25,7 @@ import (
 // Bounds of the pause after which Keep begins a loop again.
 const (
 	firstPause = 100 * time.Millisecond
-	mostPause  = time.Minute
+	maxPause   = time.Minute
 )
 
 // ErrPanic is what the errors of this package wrap.
@@ -35,7 +35,7 @@ var ErrPanic = errors.New("panic")
 // itself. what says what was being done.
 func Into(log *slog.Logger, what string, err *error) {
 	if p := recover(); p != nil {
-		*err = report(log, what, p)
+		*err = logPanic(log, what, p)
 	}
 }
 
@@ -49,12 +49,12 @@ func Call(log *slog.Logger, what string, f func()) (err error) {
 // RestartOnPanic calls f until it returns without a panic or ctx is done. The pause before
 // the next attempt grows as long as f panics at once.
 func RestartOnPanic(ctx context.Context, log *slog.Logger, what string, f func()) {
-	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		begin := time.Now()
 		if Call(log, what, f) == nil || ctx.Err() != nil {
 			return
 		}
-		if time.Since(begin) > mostPause {
+		if time.Since(begin) > maxPause {
 			pause = firstPause
 		}
 		timer := time.NewTimer(pause)
@@ -67,9 +67,9 @@ func RestartOnPanic(ctx context.Context, log *slog.Logger, what string, f func()
 	}
 }
 
-// report logs a panic. http.ErrAbortHandler is how a handler cuts off its answer,
+// logPanic logs a panic. http.ErrAbortHandler is how a handler cuts off its answer,
 // and no fault.
-func report(log *slog.Logger, what string, p any) error {
+func logPanic(log *slog.Logger, what string, p any) error {
 	if p == http.ErrAbortHandler {
 		return http.ErrAbortHandler
 	}

@@ -46,9 +46,9 @@ type Clients struct {
 	lifetime context.Context
 	end      context.CancelFunc
 
-	mu    sync.Mutex
-	kept  map[endpointKey]*Client
-	order []endpointKey // the least recently made first
+	mu          sync.Mutex
+	clients     map[endpointKey]*Client
+	oldestFirst []endpointKey // the least recently made first
 }
 
 // endpointKey is what a client is kept by.
@@ -62,7 +62,7 @@ func New(config Config) *Clients {
 	if config.Dial == nil {
 		config.Dial = new(net.Dialer).DialContext
 	}
-	c := &Clients{Config: config, kept: map[endpointKey]*Client{}}
+	c := &Clients{Config: config, clients: map[endpointKey]*Client{}}
 	c.lifetime, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -72,18 +72,18 @@ func (c *Clients) Close() {
 	c.end()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, known := range c.kept {
+	for _, known := range c.clients {
 		known.transport.CloseIdleConnections()
 	}
-	clear(c.kept)
-	c.order = nil
+	clear(c.clients)
+	c.oldestFirst = nil
 }
 
 // Client calls one endpoint.
 type Client struct {
 	http      *http.Client
 	transport *http.Transport
-	user      *user
+	user      *credential
 }
 
 // ForEndpoint is the client of an endpoint.
@@ -94,19 +94,19 @@ func (c *Clients) ForEndpoint(e *Endpoint) (*Client, error) {
 	key := endpointKey{e.URL, e.CA, e.Service != nil}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.kept[key]; known != nil {
+	if known := c.clients[key]; known != nil {
 		return known, nil
 	}
 	made, err := c.make(e)
 	if err != nil {
 		return nil, err
 	}
-	if len(c.order) >= maxClients {
-		c.kept[c.order[0]].transport.CloseIdleConnections()
-		delete(c.kept, c.order[0])
-		c.order = c.order[1:]
+	if len(c.oldestFirst) >= maxClients {
+		c.clients[c.oldestFirst[0]].transport.CloseIdleConnections()
+		delete(c.clients, c.oldestFirst[0])
+		c.oldestFirst = c.oldestFirst[1:]
 	}
-	c.kept[key], c.order = made, append(c.order, key)
+	c.clients[key], c.oldestFirst = made, append(c.oldestFirst, key)
 	return made, nil
 }
 
@@ -164,7 +164,7 @@ func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, most int64)
 	r.Header.Set("Accept", "application/json, */*")
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", userAgent)
-	if err := c.user.sign(r); err != nil {
+	if err := c.user.authenticate(r); err != nil {
 		return nil, err
 	}
 	w, err := c.http.Do(r)

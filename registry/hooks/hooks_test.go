@@ -107,7 +107,7 @@ func TestClientsOf(t *testing.T) {
 	for i := range maxClients {
 		of(Endpoint{URL: "https://a.test/" + strings.Repeat("x", i+1)})
 	}
-	if len(clients.kept) != maxClients || of(Endpoint{URL: "https://a.test"}) == first {
-		t.Errorf("%d clients are kept, the first among them", len(clients.kept))
+	if len(clients.clients) != maxClients || of(Endpoint{URL: "https://a.test"}) == first {
+		t.Errorf("%d clients are kept, the first among them", len(clients.clients))
 	}
 }

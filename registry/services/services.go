@@ -59,7 +59,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
 	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort:
 	case corev1.ServiceTypeExternalName:
 		if !r.Endpoints {
-			return same(net.JoinHostPort(svc.Spec.ExternalName, strconv.Itoa(int(s.Port)))), nil
+			return directAddress(net.JoinHostPort(svc.Spec.ExternalName, strconv.Itoa(int(s.Port)))), nil
 		}
 		fallthrough
 	default:
@@ -81,15 +81,15 @@ func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
 	case r.Endpoints && len(ready) == 0:
 		return Address{}, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", svc.Name))
 	case r.Endpoints:
-		return same(ready[rand.IntN(len(ready))]), nil
+		return directAddress(ready[rand.IntN(len(ready))]), nil
 	case len(ready) == 0:
-		return same(host), nil
+		return directAddress(host), nil
 	default:
 		return Address{Host: host, Dial: ready[rand.IntN(len(ready))]}, nil
 	}
 }
 
-func same(address string) Address { return Address{Host: address, Dial: address} }
+func directAddress(address string) Address { return Address{Host: address, Dial: address} }
 
 // FindPort finds a port of a service by its number; nil if it has none such.
 func FindPort(svc *corev1.Service, number int32) *corev1.ServicePort {

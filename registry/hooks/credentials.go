@@ -16,12 +16,12 @@ import (
 // Credentials are whom the server is to hooks, by their host: those of a file in the
 // form of a kubeconfig, of which only users and the current context count.
 type Credentials struct {
-	byHost  map[string]*user
-	current *user
+	byHost  map[string]*credential
+	current *credential
 }
 
-// user is what the server shows to a hook.
-type user struct {
+// credential is what the server shows to a hook.
+type credential struct {
 	token, tokenFile   string
 	username, password string
 	certificate        *tls.Certificate
@@ -96,7 +96,7 @@ func parseUsers(data []byte, dir string) (Credentials, error) {
 	if err := yaml.Unmarshal(data, &k); err != nil {
 		return Credentials{}, fmt.Errorf("kubeConfigFile: %w", err)
 	}
-	u := Credentials{byHost: map[string]*user{}}
+	u := Credentials{byHost: map[string]*credential{}}
 	for i := range k.Users {
 		known, err := k.Users[i].User.read(dir)
 		if err != nil {
@@ -112,7 +112,7 @@ func parseUsers(data []byte, dir string) (Credentials, error) {
 	return u, nil
 }
 
-func (a *authInfo) read(dir string) (*user, error) {
+func (a *authInfo) read(dir string) (*credential, error) {
 	if a.Exec != nil || a.AuthProvider != nil {
 		return nil, errors.New("exec and auth-provider are not supported")
 	}
@@ -122,7 +122,7 @@ func (a *authInfo) read(dir string) (*user, error) {
 		}
 		return filepath.Join(dir, file)
 	}
-	u := &user{token: a.Token, username: a.Username, password: a.Password}
+	u := &credential{token: a.Token, username: a.Username, password: a.Password}
 	if a.TokenFile != "" {
 		u.tokenFile = in(a.TokenFile)
 		if _, err := os.ReadFile(u.tokenFile); err != nil {
@@ -156,7 +156,7 @@ func (a *authInfo) read(dir string) (*user, error) {
 // find picks the user for a host with a port: the host itself, then stars in
 // the place of its first labels, with the port and, if it is the usual one,
 // without; then the star alone, and then that of the current context.
-func (u *Credentials) find(host string) *user {
+func (u *Credentials) find(host string) *credential {
 	names := hostNames(host)
 	if name, port, err := net.SplitHostPort(host); err == nil && port == "443" {
 		names = append(names, hostNames(name)...)
@@ -169,7 +169,7 @@ func (u *Credentials) find(host string) *user {
 	if u.current != nil {
 		return u.current
 	}
-	return &user{}
+	return &credential{}
 }
 
 func hostNames(host string) []string {
@@ -181,9 +181,9 @@ func hostNames(host string) []string {
 	return names
 }
 
-// sign adds to a request what shows who sends it. A file with a token is read
+// authenticate adds to a request what shows who sends it. A file with a token is read
 // each time, since it changes.
-func (u *user) sign(r *http.Request) error {
+func (u *credential) authenticate(r *http.Request) error {
 	token := u.token
 	if u.tokenFile != "" {
 		data, err := os.ReadFile(u.tokenFile)

@@ -21,18 +21,18 @@ import (
 // errMismatch is about a certificate that is not for the key beside it.
 var errMismatch = errors.New("the certificate and the key do not belong together")
 
-// pair is a certificate and its key.
-type pair struct {
+// keyPair is a certificate and its key.
+type keyPair struct {
 	cert            *x509.Certificate
 	key             crypto.Signer
 	certPEM, keyPEM []byte
 }
 
 // tls returns the pair as crypto/tls wants it.
-func (p *pair) tls() (tls.Certificate, error) { return tls.X509KeyPair(p.certPEM, p.keyPEM) }
+func (p *keyPair) tls() (tls.Certificate, error) { return tls.X509KeyPair(p.certPEM, p.keyPEM) }
 
 // read returns the pair called name, or nil when one of its files is missing.
-func (p *pki) read(name string) (*pair, error) {
+func (p *pki) read(name string) (*keyPair, error) {
 	certFile, keyFile := filepath.Join(p.dir, name+".crt"), filepath.Join(p.dir, name+".key")
 	for _, f := range []string{certFile, keyFile} {
 		if _, err := os.Stat(f); errors.Is(err, os.ErrNotExist) {
@@ -43,7 +43,7 @@ func (p *pki) read(name string) (*pair, error) {
 }
 
 // readPair reads a certificate, possibly with the chain above it, and its key.
-func readPair(certFile, keyFile string) (*pair, error) {
+func readPair(certFile, keyFile string) (*keyPair, error) {
 	certPEM, err := os.ReadFile(certFile)
 	if err != nil {
 		return nil, err
@@ -64,12 +64,12 @@ func readPair(certFile, keyFile string) (*pair, error) {
 	if !ok || !public.Equal(certs[0].PublicKey) {
 		return nil, errMismatch
 	}
-	return &pair{cert: certs[0], key: key, certPEM: certPEM, keyPEM: keyPEM}, nil
+	return &keyPair{cert: certs[0], key: key, certPEM: certPEM, keyPEM: keyPEM}, nil
 }
 
-// make signs a certificate and writes the pair. A key of nil makes a new one; a
+// issue signs a certificate and writes the pair. A key of nil makes a new one; a
 // certificate made while there is no CA is its own.
-func (p *pki) make(name string, template *x509.Certificate, keyPEM []byte) (*pair, error) {
+func (p *pki) issue(name string, template *x509.Certificate, keyPEM []byte) (*keyPair, error) {
 	if keyPEM == nil {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
@@ -99,7 +99,7 @@ func (p *pki) make(name string, template *x509.Certificate, keyPEM []byte) (*pai
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s: %w", name, err)
 	}
-	made := &pair{cert: cert, key: key, keyPEM: keyPEM,
+	made := &keyPair{cert: cert, key: key, keyPEM: keyPEM,
 		certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 	// The key goes first: a certificate is never there without one.
 	if err := writeFile(filepath.Join(p.dir, name+".key"), keyPEM, 0o600, p.durable); err != nil {
