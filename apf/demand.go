@@ -22,13 +22,10 @@ func (d *demand) addPeriod(seats int, t time.Duration) {
 	d.max = max(d.max, seats)
 }
 
-// noteSeats notes a momentary demand.
-func (d *demand) noteSeats(seats int) { d.max = max(d.max, seats) }
-
 // reset returns the statistics and resets them, with the current demand.
 func (d *demand) reset(seats int) demand {
 	was := *d
-	was.noteSeats(seats)
+	was.max = max(was.max, seats)
 	*d = demand{max: seats}
 	return was
 }

@@ -18,7 +18,8 @@ func newHistogram(bounds []float64) histogram {
 	return histogram{bounds: bounds, counts: make([]uint64, len(bounds)+1)}
 }
 
-func (h *histogram) add(v float64, n uint64) {
+// observe adds n observations of v.
+func (h *histogram) observe(v float64, n uint64) {
 	i := 0
 	for i < len(h.bounds) && v > h.bounds[i] {
 		i++
@@ -27,11 +28,9 @@ func (h *histogram) add(v float64, n uint64) {
 	h.sum += v * float64(n)
 }
 
-func (h *histogram) observe(v float64) { h.add(v, 1) }
-
 // addPeriod adds an observation of n/of for each nanosecond of d.
 func (h *histogram) addPeriod(d time.Duration, n, of int) {
-	h.add(float64(n)/float64(max(of, 1)), uint64(d))
+	h.observe(float64(n)/float64(max(of, 1)), uint64(d))
 }
 
 // metric returns h as a Prometheus metric.

@@ -25,33 +25,19 @@ type Inflight struct {
 
 // requestCounts has the counts of either the reading or the mutating requests.
 type requestCounts struct {
-	mu                           sync.Mutex // guards the fields below
-	last                         time.Time
-	waiting, executing           watermark
-	waitingLimit, executingLimit int
-	waits, executes              histogram
+	mu                 sync.Mutex // guards the fields below
+	last               time.Time
+	waiting, executing requestCount
 }
 
-// watermark is a number and its maximum in the current second and in the previous one.
-type watermark struct {
-	n, max, previousMax int
-	second              int64
-}
-
-func (w *watermark) add(now time.Time, delta int) {
-	w.roll(now)
-	w.n += delta
-	w.max = max(w.max, w.n)
-}
-
-func (w *watermark) roll(now time.Time) {
-	switch second := now.Unix(); {
-	case second == w.second:
-	case second == w.second+1:
-		w.second, w.previousMax, w.max = second, w.max, w.n
-	default:
-		w.second, w.previousMax, w.max = second, w.n, w.n
-	}
+// requestCount is a number of requests, with its statistics over time.
+type requestCount struct {
+	n int
+	// max and previousMax are the maxima in the current second and in the previous one.
+	max, previousMax int
+	// overTime has an observation of n/limit for each nanosecond.
+	overTime histogram
+	limit    int
 }
 
 // NewInflight returns an Inflight without requests. A nil clock means the system clock.
@@ -62,50 +48,51 @@ func NewInflight(clock Clock) *Inflight {
 	f := &Inflight{clock: clock}
 	for i := range f.kinds {
 		k := &f.kinds[i]
-		k.waits, k.executes, k.last = newHistogram(kindBounds), newHistogram(kindBounds), clock.Now()
+		k.waiting.overTime, k.executing.overTime, k.last = newHistogram(kindBounds), newHistogram(kindBounds), clock.Now()
 	}
 	return f
 }
 
 // Execute counts an executing request until Done is called. It returns the current number of
 // them.
-func (f *Inflight) Execute(mutates bool) int { return f.executes(f.clock.Now(), mutates) }
+func (f *Inflight) Execute(mutates bool) int { return f.add(f.clock.Now(), mutates, 0, 1) }
 
 // Done ends the request that Execute counted.
-func (f *Inflight) Done(mutates bool) { f.done(f.clock.Now(), mutates) }
+func (f *Inflight) Done(mutates bool) { f.add(f.clock.Now(), mutates, 0, -1) }
 
-func (f *Inflight) executes(now time.Time, mutates bool) int { return f.add(now, mutates, 0, 1) }
-func (f *Inflight) done(now time.Time, mutates bool)         { f.add(now, mutates, 0, -1) }
-func (f *Inflight) waits(now time.Time, mutates bool)        { f.add(now, mutates, 1, 0) }
-func (f *Inflight) cancelled(now time.Time, mutates bool)    { f.add(now, mutates, -1, 0) }
-func (f *Inflight) stopsWaiting(now time.Time, mutates bool) { f.add(now, mutates, -1, 1) }
-
-func (f *Inflight) kind(mutates bool) *requestCounts {
-	if mutates {
-		return &f.kinds[1]
-	}
-	return &f.kinds[0]
-}
-
+// add changes the numbers of waiting and executing requests, and returns the latter.
 func (f *Inflight) add(now time.Time, mutates bool, waiting, executing int) int {
-	k := f.kind(mutates)
+	k := &f.kinds[0]
+	if mutates {
+		k = &f.kinds[1]
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.advanceTo(now)
-	if waiting != 0 {
-		k.waiting.add(now, waiting)
-	}
-	if executing != 0 {
-		k.executing.add(now, executing)
-	}
+	k.waiting.n += waiting
+	k.waiting.max = max(k.waiting.max, k.waiting.n)
+	k.executing.n += executing
+	k.executing.max = max(k.executing.max, k.executing.n)
 	return k.executing.n
 }
 
+// advanceTo advances the time to now and updates the statistics over time.
 func (k *requestCounts) advanceTo(now time.Time) {
-	if d := now.Sub(k.last); d > 0 {
-		k.waits.addPeriod(d, k.waiting.n, k.waitingLimit)
-		k.executes.addPeriod(d, k.executing.n, k.executingLimit)
-		k.last = now
+	d := now.Sub(k.last)
+	if d <= 0 {
+		return // the clocks of processors may differ a little
+	}
+	seconds := now.Unix() - k.last.Unix()
+	k.last = now
+	for _, c := range [...]*requestCount{&k.waiting, &k.executing} {
+		c.overTime.addPeriod(d, c.n, c.limit)
+		switch seconds {
+		case 0:
+		case 1:
+			c.previousMax, c.max = c.max, c.n
+		default:
+			c.previousMax, c.max = c.n, c.n
+		}
 	}
 }
 
@@ -114,7 +101,7 @@ func (f *Inflight) setLimits(waiting, executing int) {
 	for i := range f.kinds {
 		k := &f.kinds[i]
 		k.mu.Lock()
-		k.waitingLimit, k.executingLimit = waiting, executing
+		k.waiting.limit, k.executing.limit = waiting, executing
 		k.mu.Unlock()
 	}
 }
@@ -144,13 +131,11 @@ func (f *Inflight) Collect(ch chan<- prometheus.Metric) {
 		k := &f.kinds[i]
 		k.mu.Lock()
 		k.advanceTo(now)
-		k.waiting.roll(now)
-		k.executing.roll(now)
 		metrics := []prometheus.Metric{
 			prometheus.MustNewConstMetric(inflightDesc, prometheus.GaugeValue, float64(max(k.executing.previousMax, k.executing.max)), name),
 			prometheus.MustNewConstMetric(inqueueDesc, prometheus.GaugeValue, float64(max(k.waiting.previousMax, k.waiting.max)), name),
-			k.waits.metric(kindsDesc, "waiting", name),
-			k.executes.metric(kindsDesc, "executing", name),
+			k.waiting.overTime.metric(kindsDesc, "waiting", name),
+			k.executing.overTime.metric(kindsDesc, "executing", name),
 		}
 		k.mu.Unlock()
 		for _, m := range metrics {

@@ -116,7 +116,7 @@ type RequestDigest struct {
 func (l *Limiter) Begin(ctx context.Context, a RequestDigest) (t *Ticket, ok bool) {
 	for {
 		class := l.current.Load().match(a.User, a.Info)
-		t = &Ticket{limiter: l, schema: class, flow: class.stats, user: a.User, info: a.Info, watchers: -1}
+		t = &Ticket{limiter: l, schema: class, flow: class.stats, user: a.User, info: a.Info, mutates: IsMutating(a.Info.Verb), watchers: -1}
 		if class.hashed {
 			t.distinguisher = class.distinguisher(a.User, a.Info)
 			t.hash = hashFlow(class.name, t.distinguisher)
@@ -125,7 +125,7 @@ func (l *Limiter) Begin(ctx context.Context, a RequestDigest) (t *Ticket, ok boo
 		now := l.clock.Now()
 		switch v, reason := class.level.set.arrive(now, t); v {
 		case verdictExecute:
-			l.inflight.executes(now, t.mutates())
+			l.inflight.add(now, t.mutates, 0, 1)
 			return t, true
 		case verdictEnqueue:
 			return t, l.waitForDispatch(ctx, t)
@@ -143,7 +143,7 @@ func (l *Limiter) Begin(ctx context.Context, a RequestDigest) (t *Ticket, ok boo
 
 // waitForDispatch waits for a queued request to be dispatched, and reports whether it was.
 func (l *Limiter) waitForDispatch(ctx context.Context, t *Ticket) bool {
-	l.inflight.waits(t.arrived, t.mutates())
+	l.inflight.add(t.arrived, t.mutates, 1, 0)
 	limit := min(l.waitLimit, maxWait)
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(deadline.Sub(t.arrived)/4, maxWait)
@@ -164,12 +164,12 @@ func (l *Limiter) waitForDispatch(ctx context.Context, t *Ticket) bool {
 	now := l.clock.Now()
 	if reason != "" && t.set.cancelWait(now, t, reason) {
 		t.Reason = reason
-		l.inflight.cancelled(now, t.mutates())
+		l.inflight.add(now, t.mutates, -1, 0)
 		l.retry.rejected(t.schema.level.name, now)
 		l.removeLevelAfter(t)
 		return false
 	}
-	l.inflight.stopsWaiting(now, t.mutates())
+	l.inflight.add(now, t.mutates, -1, 1)
 	return true
 }
 
@@ -211,7 +211,7 @@ func (t *Ticket) Done() {
 	t.finished = true
 	l := t.limiter
 	now := l.clock.Now()
-	l.inflight.done(now, t.mutates())
+	l.inflight.add(now, t.mutates, 0, -1)
 	if linger := t.set.finish(now, t); linger > 0 {
 		l.clock.AfterFunc(linger, func() {
 			t.set.release(l.clock.Now(), t)
@@ -232,8 +232,6 @@ func (t *Ticket) PriorityLevelUID() []string { return t.schema.levelUID }
 
 // RetryAfter returns the number of seconds after which a rejected client may retry.
 func (t *Ticket) RetryAfter() int { return t.limiter.retry.after(t.schema.level.name) }
-
-func (t *Ticket) mutates() bool { return IsMutating(t.info.Verb) }
 
 // CountWatch counts a watch among those that writes notify, until end is called.
 func (l *Limiter) CountWatch(info *request.Info, selected WatchSelection) (end func()) {

@@ -135,18 +135,19 @@ func (o *collectedMetrics) set(s *queueSet) {
 	o.gauge(nextSDesc, high.seatSeconds(), name, "max")
 	o.gauge(discountedDesc, discountedLow.seatSeconds(), name, "min")
 	o.gauge(discountedDesc, discountedHigh.seatSeconds(), name, "max")
+	loads := s.flowLoads()
 	for schema, f := range t.flows {
-		o.flow(f, name, schema)
+		o.flow(f, loads[f], name, schema)
 	}
 }
 
-func (o *collectedMetrics) flow(f *flowStats, labels ...string) {
+func (o *collectedMetrics) flow(f *flowStats, load flowLoad, labels ...string) {
 	with := func(more string) []string { return append(labels[:len(labels):len(labels)], more) }
 	o.counter(dispatchedDesc, f.dispatched, labels...)
-	o.gauge(inqueueReqDesc, float64(f.waiting), labels...)
-	o.gauge(inqueueSeats, float64(f.seatsWaiting), labels...)
-	o.gauge(executingReqs, float64(f.executing), labels...)
-	o.gauge(executingSeats, float64(f.seatsExecuting), labels...)
+	o.gauge(inqueueReqDesc, float64(load.waiting), labels...)
+	o.gauge(inqueueSeats, float64(load.seatsWaiting), labels...)
+	o.gauge(executingReqs, float64(load.executing), labels...)
+	o.gauge(executingSeats, float64(load.seatsExecuting), labels...)
 	for reason, n := range f.rejections {
 		o.counter(rejectedDesc, n, with(reason)...)
 	}

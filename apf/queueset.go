@@ -71,6 +71,7 @@ type Ticket struct {
 	// requests. over is set by Done.
 	watchers int
 	finished bool
+	mutates  bool
 	// distinguisher identifies the flow within its schema, and hash selects the flow's
 	// queues.
 	distinguisher string
@@ -107,7 +108,9 @@ const (
 
 // newQueueSet returns a queueSet without seats.
 func newQueueSet(level string, config queuingConfig, now time.Time) *queueSet {
-	return &queueSet{level: level, config: config, last: now, queues: map[int]*queue{}, stats: newSetStats()}
+	s := &queueSet{level: level, config: config, last: now, queues: map[int]*queue{}, stats: newSetStats()}
+	s.stats.waitingLimit = config.capacity()
+	return s
 }
 
 // verdict is the decision on an arriving request.
@@ -286,7 +289,6 @@ func (s *queueSet) cancelWait(now time.Time, r *Ticket, reason string) bool {
 
 func (s *queueSet) dequeue(r *Ticket) {
 	r.queue.remove(r)
-	s.stats.unqueued(r)
 	s.waiting--
 	s.seatsWaiting -= r.width.seats()
 }
@@ -330,7 +332,6 @@ func (s *queueSet) freeSeats(now time.Time, r *Ticket) {
 	s.executing--
 	s.seatsInUse -= r.width.seats()
 	s.running.remove(r)
-	s.stats.vacated(r)
 	if q := r.queue; q != nil {
 		q.executing--
 		q.seatsInUse -= r.width.seats()
@@ -346,6 +347,7 @@ func (s *queueSet) reconfigure(now time.Time, config queuingConfig) {
 	defer s.mu.Unlock()
 	s.advanceTo(now)
 	s.config = config
+	s.stats.waitingLimit = config.capacity()
 	s.dispatch(now)
 }
 
@@ -355,7 +357,7 @@ func (s *queueSet) setLimit(now time.Time, limit, denominator int) {
 	defer s.mu.Unlock()
 	s.advanceTo(now)
 	s.limit = limit
-	s.stats.denominator = denominator
+	s.stats.seatLimit = denominator
 	s.dispatch(now)
 }
 

@@ -86,7 +86,7 @@ func (m *testQueueSet) check(t *rapid.T) {
 		t.Fatalf("virtual time went back from %v to %v", m.lastR, m.r)
 	}
 	m.lastR = m.r
-	f := m.stats
+	f := m.flowLoads()[m.stats]
 	if f.waiting != len(waits) || f.executing != m.executing || f.seatsWaiting != seatsWaiting || f.seatsExecuting != seatsInUse {
 		t.Fatalf("wrong statistics: %+v", f)
 	}

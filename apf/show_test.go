@@ -174,19 +174,27 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func TestWatermarks(t *testing.T) {
-	var w watermark
-	now := testStart
-	w.add(now, 3)
-	w.add(now, -2)
-	now = now.Add(time.Second)
-	w.roll(now)
-	if w.previousMax != 3 || w.max != 1 {
-		t.Errorf("got %+v", w)
+// TestMaximumPerSecond checks that the maximum of requests is the one of the current second and
+// of the previous one.
+func TestMaximumPerSecond(t *testing.T) {
+	clock := newFakeClock()
+	f := NewInflight(clock)
+	check := func(previousMax, max int) {
+		t.Helper()
+		k := &f.kinds[0]
+		k.advanceTo(clock.Now())
+		if got := k.executing; got.previousMax != previousMax || got.max != max {
+			t.Errorf("got %+v", got)
+		}
 	}
-	now = now.Add(5 * time.Second)
-	w.roll(now)
-	if w.previousMax != 1 || w.max != 1 {
-		t.Errorf("got %+v", w)
+	for range 3 {
+		f.Execute(false)
 	}
+	f.Done(false)
+	f.Done(false)
+	check(0, 3)
+	clock.advance(time.Second)
+	check(3, 1)
+	clock.advance(5 * time.Second)
+	check(1, 1)
 }

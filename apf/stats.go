@@ -21,10 +21,8 @@ type flowStats struct {
 	schema string
 	used   bool // by the current configuration
 
-	waiting, seatsWaiting     int
-	executing, seatsExecuting int
-	dispatched, blocked       uint64
-	rejections                map[string]uint64
+	dispatched, blocked uint64
+	rejections          map[string]uint64
 
 	waited         [2]histogram // by whether the request was executed: 0 no, 1 yes
 	regular, watch histogram    // execution time of watches and others
@@ -45,8 +43,9 @@ func newFlowStats(schema string) *flowStats {
 type setStats struct {
 	flows  map[string]*flowStats
 	demand demand
-	// denominator is the number of seats that utilization is measured against.
-	denominator int
+	// seatLimit and waitingLimit are the numbers of seats and of waiting requests that
+	// utilization is measured against.
+	seatLimit, waitingLimit int
 
 	dispatches, rejections, timeouts, cancellations int
 	rebases                                         uint64
@@ -68,17 +67,15 @@ func newSetStats() setStats {
 func (t *setStats) addPeriod(d time.Duration, s *queueSet) {
 	seats := s.seatsWaiting + s.seatsInUse
 	t.demand.addPeriod(seats, d)
-	t.demanded.addPeriod(d, seats, t.denominator)
-	t.seatsUsed.addPeriod(d, s.seatsInUse, t.denominator)
-	t.executors.addPeriod(d, s.executing, t.denominator)
-	t.waiters.addPeriod(d, s.waiting, s.config.capacity())
+	t.demanded.addPeriod(d, seats, t.seatLimit)
+	t.seatsUsed.addPeriod(d, s.seatsInUse, t.seatLimit)
+	t.executors.addPeriod(d, s.executing, t.seatLimit)
+	t.waiters.addPeriod(d, s.waiting, t.waitingLimit)
 }
 
 func (t *setStats) enqueued(r *Ticket, length int) {
-	r.flow.waiting++
-	r.flow.seatsWaiting += r.width.seats()
-	r.flow.lengths.observe(float64(length))
-	t.demand.noteSeats(r.set.seatsWaiting + r.set.seatsInUse)
+	r.flow.lengths.observe(float64(length), 1)
+	t.demand.max = max(t.demand.max, r.set.seatsWaiting+r.set.seatsInUse)
 }
 
 // leftQueue records that the request left its queue, and whether it executes.
@@ -87,25 +84,17 @@ func (t *setStats) leftQueue(r *Ticket, now time.Time, executes bool) {
 	if executes {
 		i = 1
 	}
-	r.flow.waited[i].observe(now.Sub(r.arrived).Seconds())
-}
-
-// unqueued removes the request, with its width while it waited, from the waiting ones.
-func (t *setStats) unqueued(r *Ticket) {
-	r.flow.waiting--
-	r.flow.seatsWaiting -= r.width.seats()
+	r.flow.waited[i].observe(now.Sub(r.arrived).Seconds(), 1)
 }
 
 func (t *setStats) dispatched(r *Ticket, s *queueSet) {
 	t.dispatches++
-	t.demand.noteSeats(s.seatsWaiting + s.seatsInUse)
+	t.demand.max = max(t.demand.max, s.seatsWaiting+s.seatsInUse)
 	f := r.flow
 	f.dispatched++
-	f.executing++
-	f.seatsExecuting += r.width.seats()
-	f.seats.observe(float64(r.width.seats()))
+	f.seats.observe(float64(r.width.seats()), 1)
 	if r.watchers >= 0 {
-		f.watchers.observe(float64(r.watchers))
+		f.watchers.observe(float64(r.watchers), 1)
 	}
 	if r.queue != nil {
 		t.dispatchR, t.latestS = s.r, r.queue.next-r.width.estimate()
@@ -119,12 +108,7 @@ func (t *setStats) finished(r *Ticket, took time.Duration) {
 	if r.info != nil && r.info.Watch {
 		h = &r.flow.watch
 	}
-	h.observe(took.Seconds())
-}
-
-func (t *setStats) vacated(r *Ticket) {
-	r.flow.executing--
-	r.flow.seatsExecuting -= r.width.seats()
+	h.observe(took.Seconds(), 1)
 }
 
 func (t *setStats) countRejection(f *flowStats, reason string) {
@@ -152,13 +136,40 @@ func (s *queueSet) flow(schema string) *flowStats {
 	return f
 }
 
+// flowLoad is the load that the requests of one schema are on a level.
+type flowLoad struct {
+	waiting, seatsWaiting     int
+	executing, seatsExecuting int
+}
+
+// flowLoads returns the current load by the schema's statistics.
+func (s *queueSet) flowLoads() map[*flowStats]flowLoad {
+	loads := map[*flowStats]flowLoad{}
+	for _, q := range s.active {
+		for r := q.waiting.first; r != nil; r = r.next {
+			l := loads[r.flow]
+			l.waiting++
+			l.seatsWaiting += r.width.seats()
+			loads[r.flow] = l
+		}
+	}
+	for r := s.running.first; r != nil; r = r.next {
+		l := loads[r.flow]
+		l.executing++
+		l.seatsExecuting += r.width.seats()
+		loads[r.flow] = l
+	}
+	return loads
+}
+
 // beginFlows drops the statistics of unused schemas and marks all as unused; flow marks
 // those that the new configuration uses.
 func (s *queueSet) beginFlows() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	loads := s.flowLoads()
 	for name, f := range s.stats.flows {
-		if !f.used && f.waiting == 0 && f.executing == 0 {
+		if _, loaded := loads[f]; !f.used && !loaded {
 			delete(s.stats.flows, name)
 		}
 		f.used = false
