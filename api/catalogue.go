@@ -10,43 +10,42 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Catalogue is an index of resources. Reading it is safe for concurrent use and
-// takes no lock. Change takes resources out and puts others in, at once for all
-// readers, and costs what the groups of these cost: thousands of kinds may be in
-// others.
+// Catalogue is an index of resources. Readers take no lock and see a change as a whole or not
+// at all. The cost of a change depends on the size of the changed groups, because a catalogue
+// may contain thousands of custom kinds in other groups.
 type Catalogue struct {
-	mu      sync.Mutex // held by who changes it
-	working index      // what changes are made to; its trees are not the published ones
+	mu      sync.Mutex // held during a change
+	working index      // the index that the next change starts from; readers never see it
 	current atomic.Pointer[index]
 }
 
-// index is one state of a catalogue. It is never changed.
+// index is one state of a catalogue. It is immutable once it is published.
 type index struct {
 	groups btree.Map[string, *group]
-	// first are the resources that the catalogue was made of, in their order; more
-	// those that came later, by what tells them apart.
+	// first has the resources of New or Replace, in their order. more has the resources that
+	// Change added, by Resource.id.
 	first []*Resource
 	more  btree.Map[string, *Resource]
-	// prefixes tell who has which place in etcd.
+	// prefixes has the resources by etcd prefix, which are unique.
 	prefixes btree.Map[string, *Resource]
 
 	state   *state
-	all     atomic.Pointer[[]*Resource] // of first and more, made when it is asked for
-	ordered atomic.Pointer[[]Group]     // groups in the order of discovery, likewise
+	all     atomic.Pointer[[]*Resource] // first and more; computed at the first call of resources
+	ordered atomic.Pointer[[]Group]     // groups in the order of discovery; computed at the first call of served
 
-	// replaced is closed when next is in its place, by taking resources out and
-	// putting others in.
+	// replaced is closed when next has replaced this index. out and in are the resources that
+	// the replacement removed and added.
 	replaced chan struct{}
 	next     *index
 	out, in  []*Resource
 }
 
-// state is what others tell an index by. They do not hold the index itself, which
-// leads to all that come after it.
+// state identifies an index. Callers keep it in place of the index, which would keep all later
+// indexes reachable.
 type state struct{ _ byte }
 
-// New makes a catalogue. It fails when two resources have the same name, kind
-// or place in etcd, or when one lacks what every resource must have.
+// New returns a catalogue of resources. It fails if two resources have the same name, kind or
+// etcd prefix, or if a resource lacks a required field.
 func New(resources ...*Resource) (*Catalogue, error) {
 	c := &Catalogue{}
 	c.current.Store(&index{replaced: make(chan struct{})})
@@ -56,28 +55,27 @@ func New(resources ...*Resource) (*Catalogue, error) {
 	return c, nil
 }
 
-// Replace makes resources all that the catalogue holds. On an error it stays
-// as it was.
+// Replace replaces all resources of the catalogue. The catalogue is unchanged after an error.
 func (c *Catalogue) Replace(resources ...*Resource) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.Resources()
 	next := &index{first: slices.Clone(resources)}
-	if err := next.put(resources); err != nil {
+	if err := next.add(resources); err != nil {
 		return err
 	}
 	c.publish(next, slices.Clone(before), next.first)
 	return nil
 }
 
-// Change takes resources out and puts others in. A resource may be both: discovery
-// then looks at it again. On an error the catalogue stays as it was.
+// Change removes the resources out and adds the resources in. A resource may be in both;
+// discovery then computes its documents again. The catalogue is unchanged after an error.
 func (c *Catalogue) Change(out, in []*Resource) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next := c.working.copy()
-	next.take(out)
-	if err := next.put(in); err != nil {
+	next.remove(out)
+	if err := next.add(in); err != nil {
 		return err
 	}
 	for _, r := range in {
@@ -87,10 +85,10 @@ func (c *Catalogue) Change(out, in []*Resource) error {
 	return nil
 }
 
-// publish puts a state in the place of the one before; c.mu is held.
+// publish replaces the current index by next. The caller holds c.mu.
 func (c *Catalogue) publish(next *index, out, in []*Resource) {
-	// What readers have shares nothing with what is changed next, but nodes of
-	// trees that are copied before.
+	// Copied trees share their nodes, which are copied before a change, so readers of next
+	// don't see the next change.
 	c.working = index{groups: *next.groups.Copy(), first: next.first, more: *next.more.Copy(), prefixes: *next.prefixes.Copy()}
 	next.replaced, next.state = make(chan struct{}), new(state)
 	before := c.current.Swap(next)
@@ -98,43 +96,43 @@ func (c *Catalogue) publish(next *index, out, in []*Resource) {
 	close(before.replaced)
 }
 
-// copy is a state that can be changed without i being changed.
+// copy returns a copy of i that can be changed.
 func (i *index) copy() *index {
 	return &index{groups: *i.groups.Copy(), first: i.first, more: *i.more.Copy(), prefixes: *i.prefixes.Copy()}
 }
 
-// id tells resources apart that are in a catalogue.
+// id returns the name of a resource that is unique in a catalogue.
 func (r *Resource) id() string {
 	return r.Versions[0].Group + "/" + r.Name
 }
 
-// take takes resources out.
-func (i *index) take(out []*Resource) {
+// remove removes resources.
+func (i *index) remove(out []*Resource) {
 	for _, r := range out {
 		i.prefixes.Delete(r.Storage.Prefix)
-		if is, ok := i.more.Get(r.id()); ok && is == r {
+		if current, ok := i.more.Get(r.id()); ok && current == r {
 			i.more.Delete(r.id())
 			continue
 		}
-		i.first = slices.DeleteFunc(slices.Clone(i.first), func(is *Resource) bool { return is == r })
+		i.first = slices.DeleteFunc(slices.Clone(i.first), func(other *Resource) bool { return other == r })
 	}
-	for name, of := range byGroup(out) {
+	for name, removed := range byGroup(out) {
 		g, ok := i.groups.Get(name)
 		if !ok {
 			continue
 		}
-		left := slices.DeleteFunc(slices.Clone(g.resources), func(r *Resource) bool { return slices.Contains(of, r) })
+		left := slices.DeleteFunc(slices.Clone(g.resources), func(r *Resource) bool { return slices.Contains(removed, r) })
 		if len(left) == 0 {
 			i.groups.Delete(name)
 			continue
 		}
-		g, _ = newGroup(name, left) // which are fewer than were all right before
+		g, _ = newGroup(name, left) // no error: a part of a valid group is valid
 		i.groups.Set(name, g)
 	}
 }
 
-// put puts resources in, all but into first and more.
-func (i *index) put(in []*Resource) error {
+// add adds resources to the groups and prefixes, not to first or more.
+func (i *index) add(in []*Resource) error {
 	for _, r := range in {
 		if err := r.complete(); err != nil {
 			return fmt.Errorf("resource %q: %w", r.Name, err)
@@ -147,11 +145,11 @@ func (i *index) put(in []*Resource) error {
 		}
 		i.prefixes.Set(r.Storage.Prefix, r)
 	}
-	for name, of := range byGroup(in) {
+	for name, members := range byGroup(in) {
 		if g, ok := i.groups.Get(name); ok {
-			of = slices.Concat(g.resources, of)
+			members = slices.Concat(g.resources, members)
 		}
-		g, err := newGroup(name, of)
+		g, err := newGroup(name, members)
 		if err != nil {
 			return err
 		}
@@ -160,7 +158,7 @@ func (i *index) put(in []*Resource) error {
 	return nil
 }
 
-// Lookup finds a served resource by its name in paths.
+// Lookup returns the served resource with a name, and its version gv.
 func (c *Catalogue) Lookup(gv schema.GroupVersion, resource string) (*Resource, *Version, bool) {
 	g, ok := c.current.Load().groups.Get(gv.Group)
 	if !ok {
@@ -170,8 +168,8 @@ func (c *Catalogue) Lookup(gv schema.GroupVersion, resource string) (*Resource, 
 	return e.resource, e.version, ok
 }
 
-// Kind finds a resource by the kind of its objects, also in versions that can
-// only be read from etcd (Version.NotServed).
+// Kind returns the resource of a kind, and its version gv, which need not be served
+// (Version.NotServed).
 func (c *Catalogue) Kind(gv schema.GroupVersion, kind string) (*Resource, *Version, bool) {
 	g, ok := c.current.Load().groups.Get(gv.Group)
 	if !ok {
@@ -181,8 +179,7 @@ func (c *Catalogue) Kind(gv schema.GroupVersion, kind string) (*Resource, *Versi
 	return e.resource, e.version, ok
 }
 
-// Resources are all that the catalogue holds, each once. The slice must not be
-// changed.
+// Resources returns all resources, each once. The slice must not be changed.
 func (c *Catalogue) Resources() []*Resource { return c.current.Load().resources() }
 
 func (i *index) resources() []*Resource {
@@ -194,13 +191,12 @@ func (i *index) resources() []*Resource {
 	return all
 }
 
-// State tells one set of resources from another: it is equal to what it was as
-// long as nothing was changed. It is what documents made from a catalogue are
-// kept by.
+// State returns a value that is equal as long as the catalogue does not change: a cache key
+// for documents about all resources.
 func (c *Catalogue) State() any { return c.current.Load().state }
 
-// Groups are the served groups in the order of discovery, the core group (the
-// one with no name) first. The slice must not be changed.
+// Groups returns the served groups in the order of discovery, the core group first. The slice
+// must not be changed.
 func (c *Catalogue) Groups() []Group { return c.current.Load().served() }
 
 func (i *index) served() []Group {
@@ -219,7 +215,7 @@ func (i *index) served() []Group {
 	return all
 }
 
-// Group finds a served group by its name.
+// Group returns the served group with a name.
 func (c *Catalogue) Group(name string) (Group, bool) {
 	if g, ok := c.current.Load().groups.Get(name); ok && len(g.Versions) > 0 {
 		return g.Group, true
@@ -227,8 +223,8 @@ func (c *Catalogue) Group(name string) (Group, bool) {
 	return Group{}, false
 }
 
-// In lists the resources of one served version in the order of discovery. The
-// slice must not be changed; it is empty when the version is not served.
+// In returns the resources of a version in the order of discovery; none if the version is not
+// served. The slice must not be changed.
 func (c *Catalogue) In(gv schema.GroupVersion) []*Resource {
 	if g, ok := c.current.Load().groups.Get(gv.Group); ok {
 		return g.lists[gv.Version]
@@ -236,48 +232,48 @@ func (c *Catalogue) In(gv schema.GroupVersion) []*Resource {
 	return nil
 }
 
-// Follower tells what changes in a catalogue. It is for one goroutine.
+// Follower iterates over the changes of a catalogue. Only one goroutine may use it.
 type Follower struct {
 	from *Catalogue
 	seen *index
 }
 
-// Follow makes a Follower that has seen nothing yet.
+// Follow returns a Follower for which all resources are new.
 func (c *Catalogue) Follow() *Follower { return &Follower{from: c} }
 
-// Changed is closed when there is something for Next to tell, which was called
-// before.
+// Changed returns a channel that is closed when the catalogue has changed since the last call
+// of Next. Call Next first.
 func (f *Follower) Changed() <-chan struct{} { return f.seen.replaced }
 
-// Next returns which resources went out and came in since the last call: at the
-// first, all that there are came in.
+// Next returns the resources that were removed and added since the last call. The first call
+// returns all resources as added.
 func (f *Follower) Next() (out, in []*Resource) {
 	if f.seen == nil {
 		f.seen = f.from.current.Load()
 		return nil, f.seen.resources()
 	}
-	var gone, come resourceSet
+	var removed, added resourceSet
 	for {
 		select {
 		case <-f.seen.replaced:
 		default:
-			return gone.list, come.list
+			return removed.list, added.list
 		}
 		for _, r := range f.seen.out {
-			if !come.remove(r) {
-				gone.add(r)
+			if !added.remove(r) {
+				removed.add(r)
 			}
 		}
 		for _, r := range f.seen.in {
-			if !gone.remove(r) {
-				come.add(r)
+			if !removed.remove(r) {
+				added.add(r)
 			}
 		}
 		f.seen = f.seen.next
 	}
 }
 
-// resourceSet is a set in the order in which things came.
+// resourceSet is a set that keeps the order of insertion.
 type resourceSet struct{ list []*Resource }
 
 func (s *resourceSet) add(r *Resource) { s.list = append(s.list, r) }

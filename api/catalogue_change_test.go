@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// plainKind is a resource of a group that differs from others in its names alone.
+// plainKind returns a resource without any behaviour.
 func plainKind(group, name string, versions ...string) *Resource {
 	r := &Resource{
 		Names:   Names{Name: name, Singular: name, Kind: "K" + name, Namespaced: true},
@@ -24,7 +24,7 @@ func plainKind(group, name string, versions ...string) *Resource {
 	return r
 }
 
-// firstKinds is a catalogue of some kinds.
+// firstKinds returns a catalogue of some kinds.
 func firstKinds(t testing.TB) *Catalogue {
 	t.Helper()
 	c, err := New(plainKind("", "core", "v1"), plainKind("apps", "app", "v1", "v1beta1"), plainKind("apps", "other", "v1"), plainKind("batch", "job", "v1"))
@@ -34,7 +34,7 @@ func firstKinds(t testing.TB) *Catalogue {
 	return c
 }
 
-// shown is all that a catalogue tells of its resources.
+// shown returns all content of a catalogue as text.
 func shown(c *Catalogue) (out []string) {
 	for _, g := range c.Groups() {
 		again, ok := c.Group(g.Name)
@@ -81,7 +81,7 @@ func TestChanges(t *testing.T) {
 				t.Fatal("a resource that is there was put in again")
 			}
 			old := c.current.Load()
-			was := shown(asOf(old))
+			stored := shown(asOf(old))
 			if err := c.Change(out, in); err != nil {
 				t.Fatal(err)
 			}
@@ -93,8 +93,8 @@ func TestChanges(t *testing.T) {
 			if got, want := shown(c), shown(fresh); !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d:\n got %v\nwant %v", seed, got, want)
 			}
-			if got := shown(asOf(old)); !reflect.DeepEqual(got, was) {
-				t.Fatalf("seed %d: a state changed:\n got %v\nwant %v", seed, got, was)
+			if got := shown(asOf(old)); !reflect.DeepEqual(got, stored) {
+				t.Fatalf("seed %d: a state changed:\n got %v\nwant %v", seed, got, stored)
 			}
 			if !sameSet(c.Resources(), slices.Concat(first, there)) {
 				t.Fatalf("seed %d: there are other resources", seed)

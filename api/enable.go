@@ -14,8 +14,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Keys of a runtime configuration that are about many versions, those that are
-// looked at first before those that overrule them.
+// Keys of a runtime configuration that select many versions. A later key overrides an earlier
+// one.
 const (
 	allVersions   = "api/all"
 	gaVersions    = "api/ga"
@@ -23,7 +23,7 @@ const (
 	alphaVersions = "api/alpha"
 )
 
-// choices are what a runtime configuration says, by how much it is about.
+// choices is a parsed runtime configuration.
 type choices struct {
 	gates                features.Gates
 	all, ga, beta, alpha *bool
@@ -31,15 +31,14 @@ type choices struct {
 	resources            map[schema.GroupVersionResource]bool
 }
 
-// Enable chooses what is served of resources. The keys of config are api/all,
-// api/ga, api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, where
-// the core group is "api" or left out; the values are "true", which may be left
-// out, and "false". What is about less overrules what is about more. What is
-// not served can still be read from etcd. A version with a feature gate is not
-// served while the gate is off, and one that Kubernetes removed never is; as in
-// kube-apiserver, to name such a version is no error.
+// Enable applies a runtime configuration to resources. The keys of config are api/all, api/ga,
+// api/beta, api/alpha, GROUP/VERSION and GROUP/VERSION/RESOURCE, where the core group is "api"
+// or missing; the values are "true" (the default) and "false". A more specific key overrides a
+// less specific one. Stored objects of a version that is not served can be read nevertheless.
+// A version with a feature gate is not served while the gate is off, and a version that
+// Kubernetes removed is never served; naming such a version is no error, as in kube-apiserver.
 //
-// The result is copies where anything is different; resources are not changed.
+// Enable returns changed resources as copies.
 func Enable(resources []*Resource, config map[string]string, gates features.Gates) ([]*Resource, error) {
 	if len(config) == 0 {
 		return resources, nil
@@ -87,7 +86,7 @@ func readChoices(config map[string]string) (*choices, error) {
 	return c, nil
 }
 
-// choose reads a key that is about one version or one resource in it.
+// choose parses a key that selects one version or one resource in it.
 func (c *choices) choose(key string, on bool) error {
 	parts := strings.Split(key, "/")
 	if len(parts) == 1 {
@@ -108,13 +107,14 @@ func (c *choices) choose(key string, on bool) error {
 	return nil
 }
 
-// removedVersions are those of Kubernetes that the catalogue does not even read.
+// removedVersions returns versions that Kubernetes served once and that the catalogue does not
+// contain.
 func removedVersions() []schema.GroupVersion {
 	return []schema.GroupVersion{{Group: "apps", Version: "v1beta1"}, {Group: "apps", Version: "v1beta2"}, {Group: "extensions", Version: "v1beta1"}}
 }
 
-// known fails where the configuration names a group or a version that Kubernetes
-// does not have. Names of resources are not looked at.
+// known returns an error if the configuration names a group or a version that Kubernetes does
+// not have. Names of resources are not checked.
 func (c *choices) known(resources []*Resource) error {
 	groups, versions := map[string]bool{}, map[schema.GroupVersion]bool{}
 	add := func(gv schema.GroupVersion) { groups[gv.Group], versions[gv] = true, true }
@@ -148,7 +148,7 @@ func (c *choices) known(resources []*Resource) error {
 	return nil
 }
 
-// apply is r as it was chosen.
+// apply returns r with its versions enabled or disabled.
 func (c *choices) apply(r *Resource) *Resource {
 	out := r
 	for i, v := range r.Versions {
@@ -166,7 +166,7 @@ func (c *choices) apply(r *Resource) *Resource {
 	return out
 }
 
-// serves tells whether a resource is to be served in v.
+// serves reports whether the resource of a name is served in version v.
 func (c *choices) serves(name string, v *Version) bool {
 	if v.Gate != "" && !c.gates.Enabled(v.Gate) {
 		return false
@@ -186,12 +186,12 @@ func (c *choices) serves(name string, v *Version) bool {
 	return on
 }
 
-// stability is what was chosen for all versions that are as stable as one.
-func (c *choices) stability(of string) *bool {
+// stability returns the choice for all versions of the same stability as version.
+func (c *choices) stability(version string) *bool {
 	switch {
-	case strings.Contains(of, "alpha"):
+	case strings.Contains(version, "alpha"):
 		return c.alpha
-	case strings.Contains(of, "beta"):
+	case strings.Contains(version, "beta"):
 		return c.beta
 	}
 	return c.ga

@@ -15,16 +15,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
-// ProtoObject is an Object that can be protobuf. All types of k8s.io/api are.
+// ProtoObject is an Object that has a protobuf encoding, as all types of k8s.io/api do.
 type ProtoObject interface {
 	Object
 	proto.Message
 	Unmarshal([]byte) error
 }
 
-// EncodeStored makes the value that stands in etcd for an object of the hub
-// type. resourceVersion and selfLink are no part of it: they are cleared in a
-// copy when they are set, so obj itself is not changed.
+// EncodeStored encodes an object of the hub type as a value for etcd. resourceVersion and
+// selfLink are not stored; EncodeStored clears them in a copy of obj.
 func (r *Resource) EncodeStored(obj Object) ([]byte, error) {
 	if obj.GetResourceVersion() != "" || obj.GetSelfLink() != "" {
 		obj = withoutVersion(obj)
@@ -55,7 +54,7 @@ func (r *Resource) encodeStoredJSON(obj Object) ([]byte, error) {
 			return nil, err
 		}
 	}
-	// What has no Go type says itself which version it has.
+	// Objects without a Go type contain their kind and apiVersion.
 	if want := gv.WithKind(r.Kind); !r.Untyped && obj.GetObjectKind().GroupVersionKind() != want {
 		obj = obj.DeepCopyObject().(Object)
 		obj.GetObjectKind().SetGroupVersionKind(want)
@@ -74,10 +73,9 @@ func withoutVersion(obj Object) Object {
 	return obj
 }
 
-// DecodeStored reads a value from etcd, protobuf or JSON, in any version that r
-// has, and returns it as an object of the hub type with its defaults. Kind and
-// apiVersion of the result are empty. What has no Go type stays in the version
-// that it was stored in, for Read to convert.
+// DecodeStored decodes a value from etcd, protobuf or JSON, of any version of r. The result
+// has the hub type, its defaults, and neither kind nor apiVersion. An object without a Go type
+// stays in the version in which it was stored; Storage.ConvertFromStored converts it.
 func (r *Resource) DecodeStored(value []byte) (Object, error) {
 	v, obj, err := r.decodeStored(value)
 	if err != nil {
@@ -96,11 +94,11 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 	return hub, nil
 }
 
-// AsStored returns what makes of an object that EncodeStored encoded what
-// DecodeStored would make of the value, without reading that. Parts of the object
-// may be others' too: it changes only what differs, which those do not, and returns
-// false where it cannot tell. Nil if it never can, as of Go types that are stored as
-// JSON.
+// AsStored returns a function that changes an object that EncodeStored encoded into the object
+// that DecodeStored would return for the value, without decoding the value. The function
+// writes only to fields that differ, because other goroutines may read parts of the object,
+// and returns false if it does not know the result. AsStored returns nil for Go types that are
+// stored as JSON, for which the result is never known.
 func (r *Resource) AsStored() func(Object) bool {
 	v, err := r.writtenAs(r.StoredVersion().String(), r.Kind)
 	switch {
@@ -109,9 +107,9 @@ func (r *Resource) AsStored() func(Object) bool {
 	case err != nil, r.Storage.StoredAsJSON, v.ToHub != nil:
 		return nil
 	}
-	refit := sync.OnceValue(func() refit { return refitOf(reflect.TypeOf(r.New()).Elem()) })
+	normalize := sync.OnceValue(func() roundTrip { return roundTripOf(reflect.TypeOf(r.New()).Elem()) })
 	return func(obj Object) bool {
-		if !refit()(reflect.ValueOf(obj).Elem()) {
+		if !normalize()(reflect.ValueOf(obj).Elem()) {
 			return false
 		}
 		if kind := obj.GetObjectKind(); !kind.GroupVersionKind().Empty() {
@@ -134,13 +132,13 @@ func (r *Resource) untypedAsStored(obj Object) bool {
 		return false
 	}
 	if form := r.form(v); form.DefaultIsIdempotent != nil && !form.DefaultIsIdempotent() {
-		return false // parts of it may be shared, and would be changed
+		return false // would change parts that other goroutines may read
 	}
 	return r.completeStored(v, obj) == nil
 }
 
-// completeStored prunes and defaults an object without a Go type by the version
-// that it is stored in.
+// completeStored prunes and defaults an object without a Go type according to its stored
+// version.
 func (r *Resource) completeStored(v *Version, obj Object) error {
 	if err := obj.(*untyped.Object).RepairStored(); err != nil {
 		return err
@@ -177,8 +175,8 @@ func (r *Resource) decodeStored(value []byte) (*Version, Object, error) {
 	return v, m, nil
 }
 
-// typeAtFront reads kind and apiVersion where whoever wrote the object put them: as
-// its first two fields.
+// typeAtFront returns kind and apiVersion if they are the first two fields, as in values that
+// EncodeStored wrote.
 func typeAtFront(value []byte) (t metav1.TypeMeta, ok bool) {
 	rest, ok := bytes.CutPrefix(value, []byte(`{"kind":"`))
 	if !ok {
@@ -230,7 +228,7 @@ func (r *Resource) decodeUntyped(value []byte) (*Version, Object, error) {
 	return v, obj, err
 }
 
-// writtenAs finds the version that a stored value says it has.
+// writtenAs returns the version of a stored value with the given apiVersion and kind.
 func (r *Resource) writtenAs(apiVersion, kind string) (*Version, error) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {

@@ -39,14 +39,14 @@ func BodyChanged(obj, old Object) bool {
 }
 
 // contentChanged is BodyChanged for objects without a Go type.
-func contentChanged(is, was map[string]any) bool {
-	for _, m := range []map[string]any{is, was} {
+func contentChanged(content, old map[string]any) bool {
+	for _, m := range []map[string]any{content, old} {
 		for name := range m {
 			switch name {
 			case "apiVersion", "kind", "metadata", "status":
 				continue
 			}
-			if !equality.Semantic.DeepEqual(is[name], was[name]) {
+			if !equality.Semantic.DeepEqual(content[name], old[name]) {
 				return true
 			}
 		}

@@ -10,38 +10,36 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Group is one API group as discovery shows it.
+// Group is one API group in discovery.
 type Group struct {
 	// Name is empty for the core group.
 	Name string
-	// Versions that are served, the preferred one first.
+	// Versions are the served versions, the preferred one first.
 	Versions []schema.GroupVersion
 
-	of *group
+	members *group
 }
 
-// Preferred is the version that clients with no opinion should use.
+// Preferred returns the version that clients without a preference should use.
 func (g Group) Preferred() schema.GroupVersion { return g.Versions[0] }
 
-// Kubernetes tells a group of Kubernetes itself from one that arrived at run
-// time.
+// Kubernetes reports whether the group is built in, not one of custom kinds.
 func (g Group) Kubernetes() bool { return KubernetesGroup(g.Name) }
 
-// State tells one set of resources of a group from another, as Catalogue.State does
-// for all.
-func (g Group) State() any { return g.of }
+// State returns a value that is equal as long as the resources of the group don't change.
+func (g Group) State() any { return g.members }
 
-// In lists the resources of a version of the group in the order of discovery. The
-// slice must not be changed.
+// In returns the resources of a version of the group in the order of discovery. The slice must
+// not be changed.
 func (g Group) In(version string) []*Resource {
-	if g.of == nil {
+	if g.members == nil {
 		return nil
 	}
-	return g.of.lists[version]
+	return g.members.lists[version]
 }
 
-// compareGroups is the order of discovery: groups by priority, then by name. The
-// core group, which has a document of its own, is the first.
+// compareGroups defines the order of discovery: by priority, then by name. The core group,
+// which has a discovery document of its own, comes first.
 func compareGroups(a, b Group) int {
 	if a.Name == "" || b.Name == "" {
 		return cmp.Compare(a.Name, b.Name)
@@ -49,16 +47,16 @@ func compareGroups(a, b Group) int {
 	return cmp.Or(cmp.Compare(groupPriority(b.Name), groupPriority(a.Name)), cmp.Compare(a.Name, b.Name))
 }
 
-// group is the part of an index that is about one group. It is never changed.
+// group is the part of an index for one API group. It is immutable.
 type group struct {
-	Group     // has no versions when none is served
+	Group     // without versions if none is served
 	resources []*Resource
 	names     map[versioned]entry
 	kinds     map[versioned]entry
 	lists     map[string][]*Resource
 }
 
-// versioned is the name of a resource or a kind in a version.
+// versioned is the name of a resource or a kind, and its version.
 type versioned struct{ version, name string }
 
 type entry struct {
@@ -66,7 +64,7 @@ type entry struct {
 	version  *Version
 }
 
-// byGroup sorts resources by the groups that they have versions in.
+// byGroup groups resources by the API groups of their versions.
 func byGroup(resources []*Resource) map[string][]*Resource {
 	out := map[string][]*Resource{}
 	for _, r := range resources {
@@ -80,8 +78,7 @@ func byGroup(resources []*Resource) map[string][]*Resource {
 	return out
 }
 
-// newGroup makes what there is to know of a group whose resources are all those
-// that have versions in it.
+// newGroup returns the group of a name; resources are all those with a version in it.
 func newGroup(name string, resources []*Resource) (*group, error) {
 	g := &group{
 		Group: Group{Name: name}, resources: resources,
@@ -94,7 +91,7 @@ func newGroup(name string, resources []*Resource) (*group, error) {
 		}
 	}
 	g.arrange()
-	g.of = g
+	g.members = g
 	return g, nil
 }
 
@@ -110,7 +107,8 @@ func (g *group) add(r *Resource) error {
 	return g.addVersions(r, len(r.Versions))
 }
 
-// addVersions adds those of the first versions of a resource that are of the group.
+// addVersions adds the first versions of a resource, as many as first says, as far as they
+// belong to the group.
 func (g *group) addVersions(r *Resource, first int) error {
 	for n := range first {
 		v := &r.Versions[n]
@@ -134,8 +132,8 @@ func (g *group) addVersions(r *Resource, first int) error {
 	return nil
 }
 
-// arrange sorts what is served for discovery: versions by priority, then with the
-// newest stable one first, and resources by name.
+// arrange sorts the served versions and resources for discovery: versions by priority, then
+// stable and newer ones first; resources by name.
 func (g *group) arrange() {
 	for name, list := range g.lists {
 		slices.SortFunc(list, func(a, b *Resource) int { return cmp.Compare(a.Name, b.Name) })
@@ -146,7 +144,7 @@ func (g *group) arrange() {
 	})
 }
 
-// complete tells what a resource lacks.
+// complete returns an error if a required field of the resource is missing.
 func (r *Resource) complete() error {
 	switch {
 	case r.Name == "" || r.Singular == "" || r.Kind == "":

@@ -15,15 +15,15 @@ import (
 )
 
 // Kind describes a kind whose objects have the Go type T, a pointer such as
-// *appsv1.Deployment. Its parts stand in the order in which they are used; the
-// package comment shows the order of the functions. NewResource makes the Resource
-// that the rest of the server works with. A part that is not set has the behaviour
-// of the plainest kind, ConfigMap.
+// *appsv1.Deployment. The fields are in the order in which they are used; the package comment
+// shows the order of the functions. NewResource converts a Kind to a Resource, which the rest
+// of the server uses. Fields that are not set have the behaviour of the simplest kind,
+// ConfigMap.
 type Kind[T Object] struct {
 	Names
-	// Versions in which the kind is served or can be read from etcd, the hub
-	// version first. RemovedVersions are those in which older servers served it:
-	// a request with such an object is refused with a hint.
+	// Versions are the versions in which the kind is served or can be read from etcd, the hub
+	// version first. RemovedVersions are versions of older servers: a request with such an
+	// object is refused, and the error says why.
 	Versions        []Version
 	RemovedVersions []schema.GroupVersion
 	// Deprecated is a warning for every request.
@@ -99,8 +99,8 @@ func newObject[T Object]() func() Object {
 	return func() Object { return reflect.New(elem).Interface().(Object) }
 }
 
-// The functions below give a function of a kind the form in which the rest of the
-// server calls it. A nil function stays nil, and a nil object becomes a nil T.
+// The functions below adapt functions of T to Object. A nil function stays nil, and a nil
+// object becomes a nil T.
 
 func typed[T Object](obj Object) T {
 	t, _ := obj.(T)
@@ -115,21 +115,21 @@ func Erase[T Object](f func(T)) func(Object) {
 	return func(obj Object) { f(obj.(T)) }
 }
 
-func change2[T Object](f func(obj, old T)) func(obj, old Object) {
+func eraseChange[T Object](f func(obj, old T)) func(obj, old Object) {
 	if f == nil {
 		return nil
 	}
 	return func(obj, old Object) { f(obj.(T), typed[T](old)) }
 }
 
-func result[T Object, R any](f func(T) R) func(Object) R {
+func eraseResult[T Object, R any](f func(T) R) func(Object) R {
 	if f == nil {
 		return nil
 	}
 	return func(obj Object) R { return f(obj.(T)) }
 }
 
-func result2[T Object, R any](f func(obj, old T) R) func(obj, old Object) R {
+func eraseChangeResult[T Object, R any](f func(obj, old T) R) func(obj, old Object) R {
 	if f == nil {
 		return nil
 	}
@@ -143,9 +143,9 @@ func (s CreateStrategy[T]) erase() CreateStrategy[Object] {
 		PrepareForCreate:           Erase(s.PrepareForCreate),
 		ValidateName:               s.ValidateName,
 		AllowUnqualifiedFinalizers: s.AllowUnqualifiedFinalizers,
-		Validate:                   result(s.Validate),
-		ValidateOnCreate:           result(s.ValidateOnCreate),
-		WarningsOnCreate:           result(s.WarningsOnCreate),
+		Validate:                   eraseResult(s.Validate),
+		ValidateOnCreate:           eraseResult(s.ValidateOnCreate),
+		WarningsOnCreate:           eraseResult(s.WarningsOnCreate),
 	}
 	if f := s.RecordUser; f != nil {
 		out.RecordUser = func(obj Object, user *request.User) { f(obj.(T), user) }
@@ -167,23 +167,23 @@ func (s UpdateStrategy[T]) erase() UpdateStrategy[Object] {
 	return UpdateStrategy[Object]{
 		AllowCreateOnUpdate:      s.AllowCreateOnUpdate,
 		RequireResourceVersion:   s.RequireResourceVersion,
-		PrepareForUpdate:         change2(s.PrepareForUpdate),
+		PrepareForUpdate:         eraseChange(s.PrepareForUpdate),
 		HasGeneration:            s.HasGeneration,
-		ChangesGeneration:        result2(s.ChangesGeneration),
-		Unusable:                 result2(s.Unusable),
-		ValidateUpdate:           result2(s.ValidateUpdate),
+		ChangesGeneration:        eraseChangeResult(s.ChangesGeneration),
+		Unusable:                 eraseChangeResult(s.Unusable),
+		ValidateUpdate:           eraseChangeResult(s.ValidateUpdate),
 		ValidateUpdateIsComplete: s.ValidateUpdateIsComplete,
 		RevalidateMetadata:       s.RevalidateMetadata,
-		WarningsOnUpdate:         result2(s.WarningsOnUpdate),
+		WarningsOnUpdate:         eraseChangeResult(s.WarningsOnUpdate),
 	}
 }
 
 func (s StatusStrategy[T]) erase() StatusStrategy[Object] {
 	return StatusStrategy[Object]{
 		Served:           s.Served,
-		PrepareForUpdate: change2(s.PrepareForUpdate),
-		ValidateUpdate:   result2(s.ValidateUpdate),
-		WarningsOnUpdate: result(s.WarningsOnUpdate),
+		PrepareForUpdate: eraseChange(s.PrepareForUpdate),
+		ValidateUpdate:   eraseChangeResult(s.ValidateUpdate),
+		WarningsOnUpdate: eraseResult(s.WarningsOnUpdate),
 	}
 }
 
@@ -194,7 +194,7 @@ func (s DeleteStrategy[T]) erase() DeleteStrategy[Object] {
 		Protected:           s.Protected,
 		BeginDelete:         Erase(s.BeginDelete),
 		OnlyBegins:          s.OnlyBegins,
-		HasFinalizers:       result(s.HasFinalizers),
+		HasFinalizers:       eraseResult(s.HasFinalizers),
 		ReturnDeletedObject: s.ReturnDeletedObject,
 	}
 	if f := s.GracePeriodSeconds; f != nil {
@@ -211,7 +211,7 @@ func (s DeleteStrategy[T]) erase() DeleteStrategy[Object] {
 
 func (s Fields[T]) erase() Fields[Object] {
 	return Fields[Object]{
-		Selectable:        result(s.Selectable),
+		Selectable:        eraseResult(s.Selectable),
 		Indexed:           s.Indexed,
 		Reset:             s.Reset,
 		HiddenAnnotations: s.HiddenAnnotations,
@@ -221,15 +221,15 @@ func (s Fields[T]) erase() Fields[Object] {
 func (t Table[T]) erase() *Table[Object] {
 	return &Table[Object]{
 		Columns:    t.Columns,
-		Cells:      result(t.Cells),
-		Conditions: result(t.Conditions),
-		Order:      result2(t.Order),
+		Cells:      eraseResult(t.Cells),
+		Conditions: eraseResult(t.Conditions),
+		Order:      eraseChangeResult(t.Order),
 	}
 }
 
-// VersionRules adds rules that only requests of version v have to obey, on objects
-// of the hub type. They are checked before those of the kind.
+// VersionRules adds validation to version v. It applies to requests of that version only, to
+// objects of the hub type, and before the validation of the kind.
 func VersionRules[T Object](v Version, validate func(obj T) field.ErrorList, validateUpdate func(obj, old T) field.ErrorList) Version {
-	v.Validate, v.ValidateUpdate = result(validate), result2(validateUpdate)
+	v.Validate, v.ValidateUpdate = eraseResult(validate), eraseChangeResult(validateUpdate)
 	return v
 }

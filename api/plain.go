@@ -21,10 +21,10 @@ func plainMetadata(obj Object, namespaced bool) bool {
 // plainChange is a fast path: if it returns true, the update of metadata from old to obj is
 // valid, provided plainMetadata returned true for obj.
 func plainChange(obj, old Object) bool {
-	is, was := obj.GetCreationTimestamp(), old.GetCreationTimestamp()
+	created, oldCreated := obj.GetCreationTimestamp(), old.GetCreationTimestamp()
 	return obj.GetResourceVersion() != "" && obj.GetGeneration() >= old.GetGeneration() &&
 		obj.GetName() == old.GetName() && obj.GetNamespace() == old.GetNamespace() && obj.GetUID() == old.GetUID() &&
-		is.Equal(&was) && obj.GetDeletionTimestamp() == nil && old.GetDeletionTimestamp() == nil &&
+		created.Equal(&oldCreated) && obj.GetDeletionTimestamp() == nil && old.GetDeletionTimestamp() == nil &&
 		obj.GetDeletionGracePeriodSeconds() == nil && old.GetDeletionGracePeriodSeconds() == nil
 }
 

@@ -1,17 +1,15 @@
 // Package api describes the served kinds, one value per resource.
 //
-// An Object is anything served that has metadata. A Resource describes one kind of
-// objects: its names, its versions, where it is stored and how it behaves. A Version
-// is one group and version in which a resource is served. A Catalogue is an index of
-// resources.
+// An Object is a served object with metadata. A Resource describes one kind of objects: its
+// names, its versions, where it is stored and how it behaves. A Version is one group and
+// version in which a resource is served. A Catalogue is an index of resources.
 //
-// Generic code (storage, registry, handlers) never asks which kind it has: the
-// behaviour of a kind is in the functions of its Resource. A built-in kind is
-// written as a Kind, whose functions have the Go type of its objects; NewResource
-// makes the Resource of it. Each resource is stored in one form, its hub: a
-// published Go type of k8s.io/api. There are no internal types. A version with
-// another Go type has conversions to and from the hub. A custom kind becomes a
-// Resource at run time, with a schema in place of a Go type.
+// Generic code (storage, registry, handlers) does not depend on the kind: the behaviour of a
+// kind is in the functions of its Resource. A built-in kind is written as a Kind, whose
+// functions have the Go type of its objects; NewResource converts it to a Resource. Each
+// resource is stored as one type, its hub: a published Go type of k8s.io/api. There are no
+// internal types. A version with another Go type has conversions to and from the hub. A
+// custom kind becomes a Resource at run time, with a schema in place of a Go type.
 //
 // # The life of an object
 //
@@ -41,8 +39,8 @@
 //	stored              stored              stored              stored
 //	                                                            Release
 //
-// Package api imports no other package of this project but leaves; storage,
-// registry, handlers and everything above them import it.
+// Storage, registry, handlers and the packages above them import package api, which imports
+// none of them.
 package api
 
 import (
@@ -57,15 +55,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
-// Object is a served object: it knows its kind and has metadata. Pointers to
-// the types of k8s.io/api that embed ObjectMeta are Objects, and so is
-// *untyped.Object.
+// Object is a served object: it has a kind and metadata. Pointers to the types of k8s.io/api
+// that embed ObjectMeta are Objects, and so is *untyped.Object.
 type Object interface {
 	runtime.Object
 	metav1.Object
 }
 
-// Verbs that a resource may answer, as discovery names them.
+// Verbs of resources, as in discovery.
 const (
 	VerbCreate           = "create"
 	VerbDelete           = "delete"
@@ -77,20 +74,20 @@ const (
 	VerbWatch            = "watch"
 )
 
-// AllVerbs is what a resource with no Verbs of its own answers, in the order
-// of discovery documents.
+// AllVerbs are the verbs of a resource whose Verbs are nil, in the order of discovery
+// documents.
 var AllVerbs = []string{VerbCreate, VerbDelete, VerbDeleteCollection, VerbGet, VerbList, VerbPatch, VerbUpdate, VerbWatch}
 
-// Resource describes one kind of objects as the rest of the server sees it. The zero
-// value of every function is the behaviour of the plainest kind, ConfigMap: no status,
-// no generation, no selectable fields but name and namespace.
+// Resource describes one kind of objects for the rest of the server. The zero value of every
+// function is the behaviour of the simplest kind, ConfigMap: no status, no generation, no
+// selectable fields except name and namespace.
 type Resource struct {
 	Names
-	// Versions in which the resource is served or can be read from etcd, the hub
-	// version first.
+	// Versions are the versions in which the resource is served or can be read from etcd, the
+	// hub version first.
 	Versions []Version
-	// RemovedVersions are the group versions in which the kind was once served. A
-	// request with an object of one of them is refused with a hint.
+	// RemovedVersions are the versions in which the kind is no longer served. A request with
+	// such an object is refused, and the error says why.
 	RemovedVersions []schema.GroupVersion
 	// Deprecated is a warning for every request.
 	Deprecated string
@@ -98,12 +95,11 @@ type Resource struct {
 	// New allocates an empty object of the hub type.
 	New func() Object
 	// Untyped: objects of every version are *untyped.Object, which contain their kind
-	// and apiVersion. Kinds that arrive at run time have no Go type.
+	// and apiVersion. Custom kinds have no Go type.
 	Untyped bool
-	// Forms, of an untyped kind, are the resource in each of its versions: the hub of
-	// a form is its version, and the form serves, requires and shows what the version
-	// does. The form of the storage version is one of them, and stands for all of
-	// them wherever resources are listed.
+	// Forms, of an untyped kind, has the resource as a form for each of its versions, with the
+	// validation, verbs and columns of that version. The hub of a form is its version. The
+	// form of the storage version represents the kind in lists of resources.
 	Forms []*Resource
 
 	// Default sets the fields that a client may leave out. It is called for every
@@ -136,17 +132,16 @@ type Resource struct {
 	// Table describes the rows that kubectl prints. Nil means name and creation time.
 	Table *Table[Object]
 
-	// Virtual answers in place of storage, for a resource that is computed and not
-	// stored. Nil means that it is stored.
+	// Virtual replaces storage for a kind whose objects are not stored, and is nil for others.
 	Virtual *Virtual
 }
 
-// Virtual is a resource that is computed when asked for. What is created of it
-// is not kept: it is a question, which is answered at once, or asks to change
-// an object of another resource.
+// Virtual describes a resource whose objects are computed for each request. Creating an object
+// asks the server a question (a TokenReview), or changes an object of another resource (a
+// Binding).
 type Virtual struct {
-	// Source names which of the server's own answers it is, for the server to
-	// put in: the catalogue knows the name only.
+	// Source names the function of the server that answers requests. The server registers
+	// functions by these names, because the catalogue cannot import them.
 	Source string
 	// Changes is a resource of the same version, and Through one of its
 	// subresources. Creating an object posts it to that subresource of the object with
@@ -154,63 +149,58 @@ type Virtual struct {
 	Changes, Through string
 }
 
-// Write is an object that is to be stored, as Version.Check sees it.
+// Write is a write that Version.Check validates.
 type Write struct {
-	// Old is what is in the object's place, nil when it is new.
+	// Old is the stored object, nil for a new one.
 	Object, Old Object
-	// Status: nothing but status can have changed.
+	// Status: only status and metadata can have changed.
 	Status bool
-	// Found is what is wrong with it already.
+	// Found are the errors of the object's metadata.
 	Found field.ErrorList
 }
 
 // Version is one group and version under which a resource is served.
 type Version struct {
 	schema.GroupVersion
-	// NotServed: values of this version in etcd can be read, but clients are
-	// not offered it.
+	// NotServed: clients cannot use the version, but stored values of it can be read.
 	NotServed bool
-	// StoredOnly: nobody can turn such a version on, because Kubernetes has removed
-	// it. Its values in etcd can be read.
+	// StoredOnly: NotServed, and no flag can enable the version, because Kubernetes has
+	// removed it.
 	StoredOnly bool
-	// Gate is the feature gate without which nobody can turn the version on; empty
-	// means none.
+	// Gate is the feature gate that must be enabled to serve the version; empty means none.
 	Gate string
-	// Accepted: what is sent to the paths of the resource's other versions may be
-	// of this version.
+	// Accepted: requests to the resource's other versions may have a body of this version.
 	Accepted bool
-	// New makes an empty object of this version's Go type; nil means that the
-	// hub's type serves.
+	// New returns an empty object of this version's Go type. Nil means the type of the hub.
 	New func() Object
-	// ToHub and FromHub convert between this version's type and the hub's,
-	// without loss; nil means that the types are the same. They may share
-	// memory with what they are given and must not change it.
+	// ToHub and FromHub convert without loss between this version's type and the hub's. Nil
+	// means that the types are the same. The result may share memory with the argument, which
+	// must not change.
 	ToHub, FromHub func(Object) (Object, error)
-	// Deprecated is what clients of this version are told; nil when it is there to
-	// stay.
+	// Deprecated is the deprecation that clients of this version are warned about, or nil.
 	Deprecated *Deprecation
 	// OpenAPI returns the definitions of objects and lists of a kind without a
 	// published Go type. It is nil for published types; NewResource sets it for others.
 	OpenAPI func() ([]openapi.Definition, error)
-	// KeepsUnknown: objects may have fields that OpenAPI does not tell of, anywhere.
+	// KeepsUnknown: objects may have fields anywhere that are not in the OpenAPI definition.
 	KeepsUnknown bool
-	// Coerce, for what has no Go type, drops from an object that was sent what the
-	// version does not know, and returns the paths of that. It refuses what cannot
-	// be what the version has.
+	// Coerce, of an untyped kind, removes the fields that the schema does not have from an
+	// object in a request, and returns their paths. It returns an error if the object cannot
+	// be of this version.
 	Coerce func(obj Object) (unknown []string, err error)
-	// Check, for what has no Go type, checks all of an object but its metadata. What
-	// is let be since it was so before goes to the warnings of ctx.
+	// Check, of an untyped kind, validates an object except its metadata. Errors that the
+	// update did not introduce are tolerated, and become warnings in ctx.
 	Check func(ctx context.Context, w Write) field.ErrorList
 	// FieldLabels maps the field selectors of this version to the labels of
 	// Resource.Fields, metadata.name and metadata.namespace included. Nil means
 	// these two alone.
 	FieldLabels map[string]string
-	// FieldLabelError is the message for a field selector that is not known;
-	// %s stands for the label, %q for the label in quotes. Empty means the
-	// message for kinds that have only metadata.name and metadata.namespace.
+	// FieldLabelError is the message for an unknown field selector. %s stands for the label,
+	// %q for the label in quotes. Empty means the message for kinds that have only
+	// metadata.name and metadata.namespace.
 	FieldLabelError string
-	// Validate and ValidateUpdate check what only requests of this version must
-	// keep to, on objects of the hub type, before those of the Resource.
+	// Validate and ValidateUpdate are rules for requests of this version only. They are called
+	// with objects of the hub type, before the validation of the Resource.
 	Validate       func(obj Object) field.ErrorList
 	ValidateUpdate func(obj, old Object) field.ErrorList
 }

@@ -110,7 +110,7 @@ func isLeaf(rt reflect.Type) bool {
 	return false
 }
 
-// unshowable returns the faults of all leaves in v, which must be addressable.
+// unshowable returns the errors of all leaves in v, which must be addressable.
 func unshowable(v reflect.Value, at *field.Path) (errs field.ErrorList) {
 	if isLeaf(v.Type()) {
 		if value, problem := unshown(v); problem != "" {

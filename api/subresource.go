@@ -70,7 +70,7 @@ type Part[T Object] struct {
 
 // NewPart returns the subresource that p describes.
 func NewPart[T Object](p Part[T]) *Subresource {
-	return &Subresource{Name: p.Name, Verbs: p.Verbs, PrepareForUpdate: change2(p.PrepareForUpdate), Validate: result2(p.ValidateUpdate)}
+	return &Subresource{Name: p.Name, Verbs: p.Verbs, PrepareForUpdate: eraseChange(p.PrepareForUpdate), Validate: eraseChangeResult(p.ValidateUpdate)}
 }
 
 // Posting describes a subresource to which clients post objects of type K in order

@@ -25,10 +25,10 @@ func validatingPolicyRules(at *validation.Path, p *admissionv1.ValidatingAdmissi
 
 // validatingPolicyChanges validates a new or changed policy. It validates match conditions
 // only if they or the kind of the parameters changed.
-func validatingPolicyChanges(at *validation.Path, is, was *admissionv1.ValidatingAdmissionPolicy) {
+func validatingPolicyChanges(at *validation.Path, obj, old *admissionv1.ValidatingAdmissionPolicy) {
 	at = at.Child("spec")
-	s := &is.Spec
-	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
+	s := &obj.Spec
+	unchanged := old != nil && sameParamKind(s.ParamKind, old.Spec.ParamKind) && slices.Equal(s.MatchConditions, old.Spec.MatchConditions)
 	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, len(s.Variables) > 0, false}, unchanged)
 	if len(s.Validations)+len(s.AuditAnnotations) == 0 {
 		at.Child("validations").Required("validations or auditAnnotations must contain at least one item")
@@ -42,7 +42,7 @@ func validatingPolicyChanges(at *validation.Path, is, was *admissionv1.Validatin
 	}
 	var keys validation.Unique[string]
 	validation.Each(audits, s.AuditAnnotations, func(at *validation.Path, a *admissionv1.AuditAnnotation) {
-		auditAnnotationRules(at, is.Name, a, c)
+		auditAnnotationRules(at, obj.Name, a, c)
 		keys.Add(at.Child("key"), a.Key)
 	})
 }

@@ -15,10 +15,10 @@ func mutatingPolicyRules(at *validation.Path, p *admissionv1.MutatingAdmissionPo
 	mutatingPolicyChanges(at, p, nil)
 }
 
-func mutatingPolicyChanges(at *validation.Path, is, was *admissionv1.MutatingAdmissionPolicy) {
+func mutatingPolicyChanges(at *validation.Path, obj, old *admissionv1.MutatingAdmissionPolicy) {
 	at = at.Child("spec")
-	s := &is.Spec
-	unchanged := was != nil && sameParamKind(s.ParamKind, was.Spec.ParamKind) && slices.Equal(s.MatchConditions, was.Spec.MatchConditions)
+	s := &obj.Spec
+	unchanged := old != nil && sameParamKind(s.ParamKind, old.Spec.ParamKind) && slices.Equal(s.MatchConditions, old.Spec.MatchConditions)
 	c := policyFieldRules(at, &policyFields{s.FailurePolicy, s.ParamKind, s.MatchConstraints, s.MatchConditions, s.Variables, true, true}, unchanged)
 	if len(s.Mutations) == 0 {
 		at.Child("mutations").Required("mutations must contain at least one item")

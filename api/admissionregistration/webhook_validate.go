@@ -68,11 +68,11 @@ func validatingWebhooks(c *admissionv1.ValidatingWebhookConfiguration) []webhook
 
 // lenientWebhooks returns the newer rules that the old webhooks violate, which an update may
 // violate too. Match conditions are lenient if they are unchanged.
-func lenientWebhooks(is, was []webhookFields) webhookLeniency {
-	l := webhookLeniency{conditions: len(is) == len(was)}
+func lenientWebhooks(list, old []webhookFields) webhookLeniency {
+	l := webhookLeniency{conditions: len(list) == len(old)}
 	var names validation.Unique[string]
-	for i := range was {
-		w := &was[i]
+	for i := range old {
+		w := &old[i]
 		l.names = l.names || !names.Add(discardingPath(), w.name)
 		l.versions = l.versions || len(w.versions) > 0 && !Reviewable(w.versions)
 		l.sideEffects = l.sideEffects || w.sideEffects == nil || !hasNoSideEffects(*w.sideEffects)
@@ -80,7 +80,7 @@ func lenientWebhooks(is, was []webhookFields) webhookLeniency {
 		validation.SelectorRules(at, w.namespace)
 		validation.SelectorRules(at, w.object)
 		l.selectors = l.selectors || !at.IsValid()
-		l.conditions = l.conditions && slices.Equal(is[i].matchCondition, w.matchCondition)
+		l.conditions = l.conditions && slices.Equal(list[i].matchCondition, w.matchCondition)
 	}
 	return l
 }
@@ -251,16 +251,16 @@ func mutatingWebhookRules(at *validation.Path, c *admissionv1.MutatingWebhookCon
 	webhookRules(at.Child("webhooks"), mutatingWebhooks(c), webhookLeniency{})
 }
 
-func mutatingWebhookChanges(at *validation.Path, is, was *admissionv1.MutatingWebhookConfiguration) {
-	now := mutatingWebhooks(is)
-	webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, mutatingWebhooks(was)))
+func mutatingWebhookChanges(at *validation.Path, obj, old *admissionv1.MutatingWebhookConfiguration) {
+	now := mutatingWebhooks(obj)
+	webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, mutatingWebhooks(old)))
 }
 
 func validatingWebhookRules(at *validation.Path, c *admissionv1.ValidatingWebhookConfiguration) {
 	webhookRules(at.Child("webhooks"), validatingWebhooks(c), webhookLeniency{})
 }
 
-func validatingWebhookChanges(at *validation.Path, is, was *admissionv1.ValidatingWebhookConfiguration) {
-	now := validatingWebhooks(is)
-	webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, validatingWebhooks(was)))
+func validatingWebhookChanges(at *validation.Path, obj, old *admissionv1.ValidatingWebhookConfiguration) {
+	now := validatingWebhooks(obj)
+	webhookRules(at.Child("webhooks"), now, lenientWebhooks(now, validatingWebhooks(old)))
 }

@@ -22,9 +22,9 @@ type conversionLeniency struct{ versions, ca bool }
 
 // lenientConversion returns the newer rules that an update of was may violate. The CA
 // bundle must be valid once the definition is established, unless it was invalid before.
-func lenientConversion(was *definition) conversionLeniency {
-	l := conversionLeniency{ca: !isEstablished(was)}
-	w := webhookOf(was)
+func lenientConversion(old *definition) conversionLeniency {
+	l := conversionLeniency{ca: !isEstablished(old)}
+	w := webhookOf(old)
 	if w == nil {
 		return l
 	}

@@ -62,14 +62,14 @@ const maxSelectable = 8
 // manySelectable returns the versions that may exceed maxSelectable, since their selectable
 // fields exceeded it before and are unchanged. "" stands for the fields that all versions
 // share.
-func manySelectable(is, was *definition) map[string]bool {
-	same := func(is, was []apiextensionsv1.SelectableField) bool {
-		return len(was) > maxSelectable && equality.Semantic.DeepEqual(is, was)
+func manySelectable(list, old *definition) map[string]bool {
+	same := func(list, old []apiextensionsv1.SelectableField) bool {
+		return len(old) > maxSelectable && equality.Semantic.DeepEqual(list, old)
 	}
-	sharedIs, sharedWas := sharedParts(is.Spec.Versions), sharedParts(was.Spec.Versions)
+	sharedIs, sharedWas := sharedParts(list.Spec.Versions), sharedParts(old.Spec.Versions)
 	out := map[string]bool{"": same(sharedIs.selectable, sharedWas.selectable)}
-	for _, v := range is.Spec.Versions {
-		for _, w := range was.Spec.Versions {
+	for _, v := range list.Spec.Versions {
+		for _, w := range old.Spec.Versions {
 			if v.Name == w.Name && same(v.SelectableFields, w.SelectableFields) {
 				out[v.Name] = true
 			}

@@ -43,17 +43,17 @@ type oldDefinition struct {
 	manySelectable map[string]bool
 }
 
-func newOldDefinition(is, was *definition) oldDefinition {
-	e := oldDefinition{lenient: lenientConversion(was), manySelectable: manySelectable(is, was)}
-	for _, v := range was.Spec.Versions {
+func newOldDefinition(obj, old *definition) oldDefinition {
+	e := oldDefinition{lenient: lenientConversion(old), manySelectable: manySelectable(obj, old)}
+	for _, v := range old.Spec.Versions {
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 			e.bare = true
 			continue
 		}
-		if !preservesUnknownFields(was) || preservesUnknownFields(is) { // the same rules apply to the schema
+		if !preservesUnknownFields(old) || preservesUnknownFields(obj) { // the same rules apply to the schema
 			e.schemas = append(e.schemas, v.Schema.OpenAPIV3Schema)
 		}
-		e.loose = e.loose || preservesUnknownFields(was) && !structural.IsStructural(v.Schema.OpenAPIV3Schema)
+		e.loose = e.loose || preservesUnknownFields(old) && !structural.IsStructural(v.Schema.OpenAPIV3Schema)
 	}
 	return e
 }
@@ -66,28 +66,28 @@ func (e oldDefinition) skipsCheck(d *definition, s *apiextensionsv1.JSONSchemaPr
 // has reports whether the old definition had the schema. Checking a schema is expensive,
 // mainly because of its validation rules.
 func (e oldDefinition) has(s *apiextensionsv1.JSONSchemaProps) bool {
-	return slices.ContainsFunc(e.schemas, func(was *apiextensionsv1.JSONSchemaProps) bool { return equality.Semantic.DeepEqual(s, was) })
+	return slices.ContainsFunc(e.schemas, func(old *apiextensionsv1.JSONSchemaProps) bool { return equality.Semantic.DeepEqual(s, old) })
 }
 
-func definitionBodyRules(at *validation.Path, d *definition, was oldDefinition) {
-	definitionSpecRules(at.Child("spec"), d, was)
+func definitionBodyRules(at *validation.Path, d *definition, old oldDefinition) {
+	definitionSpecRules(at.Child("spec"), d, old)
 	definitionNameRules(at.Child("status").Child("acceptedNames"), &d.Status.AcceptedNames)
 	storedVersionRules(at.Child("status").Child("storedVersions"), d)
 }
 
-func definitionChanges(at *validation.Path, is, was *definition) {
-	definitionBodyRules(at, is, newOldDefinition(is, was))
+func definitionChanges(at *validation.Path, obj, old *definition) {
+	definitionBodyRules(at, obj, newOldDefinition(obj, old))
 	spec := at.Child("spec")
-	if isEstablished(was) {
-		validation.Immutable(spec.Child("scope"), is.Spec.Scope, was.Spec.Scope)
-		validation.Immutable(spec.Child("names").Child("kind"), is.Spec.Names.Kind, was.Spec.Names.Kind)
+	if isEstablished(old) {
+		validation.Immutable(spec.Child("scope"), obj.Spec.Scope, old.Spec.Scope)
+		validation.Immutable(spec.Child("names").Child("kind"), obj.Spec.Names.Kind, old.Spec.Names.Kind)
 	}
-	validation.Immutable(spec.Child("group"), is.Spec.Group, was.Spec.Group)
-	validation.Immutable(spec.Child("names").Child("plural"), is.Spec.Names.Plural, was.Spec.Names.Plural)
-	if approvalReason(is) != approvalReason(was) {
-		approvalRules(at, is)
+	validation.Immutable(spec.Child("group"), obj.Spec.Group, old.Spec.Group)
+	validation.Immutable(spec.Child("names").Child("plural"), obj.Spec.Names.Plural, old.Spec.Names.Plural)
+	if approvalReason(obj) != approvalReason(old) {
+		approvalRules(at, obj)
 	}
-	if preservesUnknownFields(is) && !preservesUnknownFields(was) {
+	if preservesUnknownFields(obj) && !preservesUnknownFields(old) {
 		refusePreserveUnknownFields(at)
 	}
 }
@@ -109,7 +109,7 @@ func refusePreserveUnknownFields(at *validation.Path) {
 		"cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead")
 }
 
-func definitionSpecRules(at *validation.Path, d *definition, was oldDefinition) {
+func definitionSpecRules(at *validation.Path, d *definition, old oldDefinition) {
 	s := &d.Spec
 	switch group := at.Child("group"); {
 	case s.Group == "":
@@ -127,7 +127,7 @@ func definitionSpecRules(at *validation.Path, d *definition, was oldDefinition) 
 			continue
 		}
 		switch at := at.Child("versions").Index(i).Child("schema").Child("openAPIV3Schema"); {
-		case !was.bare:
+		case !old.bare:
 			at.Required("")
 		case !preservesUnknownFields(d) && v.Served:
 			at.Required("because otherwise all fields are pruned")
@@ -136,7 +136,7 @@ func definitionSpecRules(at *validation.Path, d *definition, was oldDefinition) 
 	if preservesUnknownFields(d) && hasDefaults(s.Versions) {
 		at.Child("preserveUnknownFields").Invalid(true, "must be false in order to use defaults in the schema")
 	}
-	c := versionCheck{status: hasStatus(s.Versions), settled: func(p *apiextensionsv1.JSONSchemaProps) bool { return was.skipsCheck(d, p) }, many: was.manySelectable}
+	c := versionCheck{status: hasStatus(s.Versions), settled: func(p *apiextensionsv1.JSONSchemaProps) bool { return old.skipsCheck(d, p) }, many: old.manySelectable}
 	definitionVersionRules(at, s.Versions, same, c)
 	names := at.Child("names")
 	validation.Required(names.Child("plural"), s.Names.Plural)
@@ -150,7 +150,7 @@ func definitionSpecRules(at *validation.Path, d *definition, was oldDefinition) 
 	if c := s.Conversion; c != nil && c.Strategy != apiextensionsv1.NoneConverter && preservesUnknownFields(d) {
 		at.Child("conversion").Child("strategy").Invalid(c.Strategy, "must be None if spec.preserveUnknownFields is true")
 	}
-	conversionRules(at.Child("conversion"), s.Conversion, was.lenient)
+	conversionRules(at.Child("conversion"), s.Conversion, old.lenient)
 }
 
 // parts has the fields that the internal type has either per version or once for all.

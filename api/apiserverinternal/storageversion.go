@@ -71,8 +71,8 @@ func prefixFaults(prefix string, faults []string) []string {
 	return out
 }
 
-func storageVersionStatusRules(at *validation.Path, is, _ *apiserverinternalv1alpha1.StorageVersion) {
-	at, s := at.Child("status"), &is.Status
+func storageVersionStatusRules(at *validation.Path, obj, _ *apiserverinternalv1alpha1.StorageVersion) {
+	at, s := at.Child("status"), &obj.Status
 	var servers validation.Unique[string]
 	validation.Each(at.Child("storageVersions"), s.StorageVersions, func(at *validation.Path, v *apiserverinternalv1alpha1.ServerStorageVersion) {
 		servers.Add(at.Child("apiServerID"), v.APIServerID)

@@ -71,9 +71,9 @@ func revisionNumber(at *validation.Path, r *appsv1.ControllerRevision) {
 }
 
 // revisionChanges permits changes of the revision number, but not of the data.
-func revisionChanges(at *validation.Path, is, was *appsv1.ControllerRevision) {
-	revisionNumber(at, is)
-	if !equality.Semantic.DeepEqual(is.Data, was.Data) {
-		at.Child("data").Invalid(is.Data, apivalidation.FieldImmutableErrorMsg)
+func revisionChanges(at *validation.Path, obj, old *appsv1.ControllerRevision) {
+	revisionNumber(at, obj)
+	if !equality.Semantic.DeepEqual(obj.Data, old.Data) {
+		at.Child("data").Invalid(obj.Data, apivalidation.FieldImmutableErrorMsg)
 	}
 }

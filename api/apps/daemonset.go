@@ -137,26 +137,26 @@ func daemonSetRules(at *validation.Path, d *appsv1.DaemonSet) {
 	daemonSetSpecRules(at.Child("spec"), &d.Spec, nil)
 }
 
-func daemonSetChanges(at *validation.Path, is, was *appsv1.DaemonSet) {
+func daemonSetChanges(at *validation.Path, obj, old *appsv1.DaemonSet) {
 	spec := at.Child("spec")
-	validation.Immutable(spec.Child("selector"), is.Spec.Selector, was.Spec.Selector)
-	daemonSetSpecRules(spec, &is.Spec, &was.Spec)
+	validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)
+	daemonSetSpecRules(spec, &obj.Spec, &old.Spec)
 }
 
-func daemonSetSpecRules(at *validation.Path, s, was *appsv1.DaemonSetSpec) {
-	if was == nil {
-		was = &appsv1.DaemonSetSpec{}
+func daemonSetSpecRules(at *validation.Path, s, old *appsv1.DaemonSetSpec) {
+	if old == nil {
+		old = &appsv1.DaemonSetSpec{}
 	}
 	template, selector := at.Child("template"), at.Child("selector")
 	// A missing selector is refused because it matches nothing.
-	validation.LenientSelectorRules(selector, s.Selector, workload.HasInvalidSelectorValues(was.Selector))
+	validation.LenientSelectorRules(selector, s.Selector, workload.HasInvalidSelectorValues(old.Selector))
 	if parsed, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil && !parsed.Matches(labels.Set(s.Template.Labels)) {
 		template.Child("metadata").Child("labels").Invalid(s.Template.Labels, workload.SelectorMismatch)
 	}
 	if s.Selector != nil && len(s.Selector.MatchLabels)+len(s.Selector.MatchExpressions) == 0 {
 		selector.Invalid(s.Selector, "empty selector is invalid for daemonset")
 	}
-	pod.TemplateRules(template, &s.Template, &was.Template)
+	pod.TemplateRules(template, &s.Template, &old.Template)
 	workload.RequireRestartAlways(template.Child("spec"), &s.Template.Spec)
 	workload.ForbidActiveDeadline(template.Child("spec"), &s.Template.Spec, "DaemonSet")
 	validation.NonNegative(at.Child("minReadySeconds"), s.MinReadySeconds)
@@ -201,13 +201,13 @@ func daemonRollingRules(at *validation.Path, r *appsv1.RollingUpdateDaemonSet) {
 	}
 }
 
-func daemonSetStatusChanges(at *validation.Path, is, was *appsv1.DaemonSet) {
-	status, s := at.Child("status"), &is.Status
+func daemonSetStatusChanges(at *validation.Path, obj, old *appsv1.DaemonSet) {
+	status, s := at.Child("status"), &obj.Status
 	workload.NonNegativeCounts(status, workload.PodCount{Name: "currentNumberScheduled", Value: s.CurrentNumberScheduled}, workload.PodCount{Name: "numberMisscheduled", Value: s.NumberMisscheduled},
 		workload.PodCount{Name: "desiredNumberScheduled", Value: s.DesiredNumberScheduled}, workload.PodCount{Name: "numberReady", Value: s.NumberReady})
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
 	workload.NonNegativeCounts(status, workload.PodCount{Name: "updatedNumberScheduled", Value: s.UpdatedNumberScheduled}, workload.PodCount{Name: "numberAvailable", Value: s.NumberAvailable},
 		workload.PodCount{Name: "numberUnavailable", Value: s.NumberUnavailable})
 	validation.OptionalNonNegative(status.Child("collisionCount"), s.CollisionCount)
-	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, was.Status.CollisionCount)
+	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, old.Status.CollisionCount)
 }

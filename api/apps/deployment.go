@@ -124,20 +124,20 @@ func deploymentRules(at *validation.Path, d *appsv1.Deployment) {
 	deploymentSpecRules(at.Child("spec"), &d.Spec, nil)
 }
 
-func deploymentChanges(at *validation.Path, is, was *appsv1.Deployment) {
+func deploymentChanges(at *validation.Path, obj, old *appsv1.Deployment) {
 	spec := at.Child("spec")
-	deploymentSpecRules(spec, &is.Spec, &was.Spec)
-	validation.Immutable(spec.Child("selector"), is.Spec.Selector, was.Spec.Selector)
+	deploymentSpecRules(spec, &obj.Spec, &old.Spec)
+	validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)
 }
 
-func deploymentSpecRules(at *validation.Path, s, was *appsv1.DeploymentSpec) {
-	if was == nil {
-		was = &appsv1.DeploymentSpec{}
+func deploymentSpecRules(at *validation.Path, s, old *appsv1.DeploymentSpec) {
+	if old == nil {
+		old = &appsv1.DeploymentSpec{}
 	}
 	validation.NonNegative(at.Child("replicas"), *s.Replicas)
 	workload.PodSelectorRules(at.Child("selector"), s.Selector, "empty selector is invalid for deployment")
 	pods := appsv1.ReplicaSetSpec{Selector: s.Selector, Template: s.Template}
-	if !replicatedPodRules(at.Child("template"), &pods, &was.Template) {
+	if !replicatedPodRules(at.Child("template"), &pods, &old.Template) {
 		at.Child("selector").Invalid(s.Selector, "invalid label selector")
 	}
 	strategyRules(at.Child("strategy"), &s.Strategy)
@@ -185,8 +185,8 @@ func rollingUpdateRules(at *validation.Path, r *appsv1.RollingUpdateDeployment) 
 	}
 }
 
-func deploymentStatusChanges(at *validation.Path, is, was *appsv1.Deployment) {
-	status, s := at.Child("status"), &is.Status
+func deploymentStatusChanges(at *validation.Path, obj, old *appsv1.Deployment) {
+	status, s := at.Child("status"), &obj.Status
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
 	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas}, workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas},
 		workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas}, workload.PodCount{Name: "unavailableReplicas", Value: s.UnavailableReplicas})
@@ -195,5 +195,5 @@ func deploymentStatusChanges(at *validation.Path, is, was *appsv1.Deployment) {
 	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll, workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas},
 		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	workload.CountsAtMost(status, s.ReadyReplicas, workload.MoreThanReady, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
-	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, was.Status.CollisionCount)
+	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, old.Status.CollisionCount)
 }

@@ -79,38 +79,38 @@ func replicaSetRules(at *validation.Path, r *appsv1.ReplicaSet) {
 	replicaSetSpecRules(at.Child("spec"), &r.Spec, nil)
 }
 
-func replicaSetChanges(at *validation.Path, is, was *appsv1.ReplicaSet) {
+func replicaSetChanges(at *validation.Path, obj, old *appsv1.ReplicaSet) {
 	spec := at.Child("spec")
-	replicaSetSpecRules(spec, &is.Spec, &was.Spec)
-	validation.Immutable(spec.Child("selector"), is.Spec.Selector, was.Spec.Selector)
+	replicaSetSpecRules(spec, &obj.Spec, &old.Spec)
+	validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)
 }
 
-func replicaSetSpecRules(at *validation.Path, s, was *appsv1.ReplicaSetSpec) {
-	if was == nil {
-		was = &appsv1.ReplicaSetSpec{}
+func replicaSetSpecRules(at *validation.Path, s, old *appsv1.ReplicaSetSpec) {
+	if old == nil {
+		old = &appsv1.ReplicaSetSpec{}
 	}
 	validation.NonNegative(at.Child("replicas"), *s.Replicas)
 	validation.NonNegative(at.Child("minReadySeconds"), s.MinReadySeconds)
 	workload.PodSelectorRules(at.Child("selector"), s.Selector, "empty selector is invalid for deployment")
-	if !replicatedPodRules(at.Child("template"), s, &was.Template) {
+	if !replicatedPodRules(at.Child("template"), s, &old.Template) {
 		at.Child("selector").Invalid(s.Selector, "invalid label selector")
 	}
 }
 
 // replicatedPodRules validates the pods of a ReplicaSet or a Deployment, and reports
 // whether the selector is valid.
-func replicatedPodRules(at *validation.Path, s *appsv1.ReplicaSetSpec, was *corev1.PodTemplateSpec) bool {
+func replicatedPodRules(at *validation.Path, s *appsv1.ReplicaSetSpec, old *corev1.PodTemplateSpec) bool {
 	if !workload.SelectorMatchesTemplate(at, s.Selector, &s.Template) {
 		return false
 	}
-	pod.TemplateRules(at, &s.Template, was)
+	pod.TemplateRules(at, &s.Template, old)
 	workload.RequireRestartAlways(at.Child("spec"), &s.Template.Spec)
 	workload.ForbidActiveDeadline(at.Child("spec"), &s.Template.Spec, "ReplicaSet")
 	return true
 }
 
-func replicaSetStatusChanges(at *validation.Path, is, _ *appsv1.ReplicaSet) {
-	status, s := at.Child("status"), &is.Status
+func replicaSetStatusChanges(at *validation.Path, obj, _ *appsv1.ReplicaSet) {
+	status, s := at.Child("status"), &obj.Status
 	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
 		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)

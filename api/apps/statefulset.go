@@ -75,8 +75,8 @@ func defaultStatefulSet(obj *appsv1.StatefulSet) {
 	}
 	for i := range s.VolumeClaimTemplates {
 		claim.DefaultClaim(&s.VolumeClaimTemplates[i])
-		if is, want := &s.VolumeClaimTemplates[i].TypeMeta, (metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}); *is != want {
-			*is = want
+		if kind, want := &s.VolumeClaimTemplates[i].TypeMeta, (metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}); *kind != want {
+			*kind = want
 		}
 	}
 	u := &s.UpdateStrategy
@@ -137,24 +137,24 @@ func statefulSetRules(at *validation.Path, s *appsv1.StatefulSet) {
 
 // statefulCheck has the parameters of validating the spec of a StatefulSet.
 type statefulCheck struct {
-	// was is the stored template, nil for a new object. Immutable fields are not validated
+	// old is the stored template, nil for a new object. Immutable fields are not validated
 	// on an update.
-	was *corev1.PodTemplateSpec
+	old *corev1.PodTemplateSpec
 	// anyTemplate: the template is not validated.
 	anyTemplate bool
 }
 
-func statefulSetChanges(at *validation.Path, is, was *appsv1.StatefulSet) {
+func statefulSetChanges(at *validation.Path, obj, old *appsv1.StatefulSet) {
 	// A stored spec may violate rules that were added later.
-	c := statefulCheck{was: &was.Spec.Template}
-	c.anyTemplate = len(validation.Check(func(at *validation.Path) { statefulSetSpecRules(at, &was.Spec, c) })) > 0
-	statefulSetSpecRules(at.Child("spec"), &is.Spec, c)
-	rest := is.Spec
-	rest.Replicas, rest.Template, rest.UpdateStrategy = was.Spec.Replicas, was.Spec.Template, was.Spec.UpdateStrategy
-	rest.MinReadySeconds, rest.Ordinals = was.Spec.MinReadySeconds, was.Spec.Ordinals
-	rest.RevisionHistoryLimit = was.Spec.RevisionHistoryLimit
-	rest.PersistentVolumeClaimRetentionPolicy = was.Spec.PersistentVolumeClaimRetentionPolicy
-	if !equality.Semantic.DeepEqual(rest, was.Spec) {
+	c := statefulCheck{old: &old.Spec.Template}
+	c.anyTemplate = len(validation.Check(func(at *validation.Path) { statefulSetSpecRules(at, &old.Spec, c) })) > 0
+	statefulSetSpecRules(at.Child("spec"), &obj.Spec, c)
+	rest := obj.Spec
+	rest.Replicas, rest.Template, rest.UpdateStrategy = old.Spec.Replicas, old.Spec.Template, old.Spec.UpdateStrategy
+	rest.MinReadySeconds, rest.Ordinals = old.Spec.MinReadySeconds, old.Spec.Ordinals
+	rest.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
+	rest.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
+	if !equality.Semantic.DeepEqual(rest, old.Spec) {
 		at.Child("spec").Forbidden(immutableStatefulSetSpec)
 	}
 }
@@ -178,7 +178,7 @@ func statefulSetSpecRules(at *validation.Path, s *appsv1.StatefulSetSpec, c stat
 			validation.OneOf(at.Child(f.name), f.value, appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType)
 		}
 	}
-	if c.was == nil {
+	if c.old == nil {
 		for i := range s.VolumeClaimTemplates {
 			claim.ClaimSpecRules(at.Child("volumeClaimTemplates").Index(i).Child("spec"), &s.VolumeClaimTemplates[i].Spec)
 		}
@@ -188,7 +188,7 @@ func statefulSetSpecRules(at *validation.Path, s *appsv1.StatefulSetSpec, c stat
 	if s.Ordinals != nil {
 		validation.NonNegative(at.Child("ordinals").Child("start"), s.Ordinals.Start)
 	}
-	if c.was == nil {
+	if c.old == nil {
 		validation.OptionalFormat(at.Child("serviceName"), s.ServiceName, validation.DNSLabel)
 	}
 	workload.PodSelectorRules(at.Child("selector"), s.Selector, "empty selector is invalid for statefulset")
@@ -208,7 +208,7 @@ func statefulTemplateRules(at *validation.Path, s *appsv1.StatefulSetSpec, c sta
 	t := s.Template
 	t.Spec.Subdomain, t.Spec.Hostname, t.Spec.Volumes = "", "", withClaims(s)
 	if !c.anyTemplate {
-		pod.TemplateRules(at, &t, c.was)
+		pod.TemplateRules(at, &t, c.old)
 	}
 	validation.LabelRules(at.Child("labels"), t.Labels)
 	validation.AnnotationRules(at.Child("annotations"), t.Annotations)
@@ -266,8 +266,8 @@ func statefulStrategyRules(at *validation.Path, s *appsv1.StatefulSetUpdateStrat
 	}
 }
 
-func statefulSetStatusChanges(at *validation.Path, is, was *appsv1.StatefulSet) {
-	status, s := at.Child("status"), &is.Status
+func statefulSetStatusChanges(at *validation.Path, obj, old *appsv1.StatefulSet) {
+	status, s := at.Child("status"), &obj.Status
 	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "currentReplicas", Value: s.CurrentReplicas},
 		workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
@@ -275,7 +275,7 @@ func statefulSetStatusChanges(at *validation.Path, is, was *appsv1.StatefulSet) 
 	workload.CountsAtMost(status, s.Replicas, workload.MoreThanAll, workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "currentReplicas", Value: s.CurrentReplicas},
 		workload.PodCount{Name: "updatedReplicas", Value: s.UpdatedReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	workload.CountsAtMost(status, s.ReadyReplicas, "cannot be greater than status.readyReplicas", workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
-	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, was.Status.CollisionCount)
+	workload.CollisionCountUpdate(status.Child("collisionCount"), s.CollisionCount, old.Status.CollisionCount)
 }
 
 func statefulSetWarnings(obj, old *appsv1.StatefulSet) []string {

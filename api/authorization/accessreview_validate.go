@@ -55,11 +55,11 @@ func eitherAttributes(at *validation.Path, resource *authorizationv1.ResourceAtt
 
 // noMetadata: a review is not kept, so that it needs no name. What the server
 // itself noted of its fields is no fault of the client.
-func refuseMetadata(at *validation.Path, is, allowed metav1.ObjectMeta, detail string) {
-	rest := is
+func refuseMetadata(at *validation.Path, obj, allowed metav1.ObjectMeta, detail string) {
+	rest := obj
 	rest.ManagedFields = nil
 	if !equality.Semantic.DeepEqual(rest, allowed) {
-		at.Child("metadata").Invalid(is, detail)
+		at.Child("metadata").Invalid(obj, detail)
 	}
 }
 

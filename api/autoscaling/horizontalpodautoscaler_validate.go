@@ -19,10 +19,10 @@ func autoscalerRules(at *validation.Path, a *autoscalingv2.HorizontalPodAutoscal
 
 // autoscalerSpecRules validates a spec. was is the old spec, or an empty one for a create:
 // the update may keep some values that were invalid before.
-func autoscalerSpecRules(at *validation.Path, s, was *autoscalingv2.HorizontalPodAutoscalerSpec) {
+func autoscalerSpecRules(at *validation.Path, s, old *autoscalingv2.HorizontalPodAutoscalerSpec) {
 	if s.MinReplicas != nil {
 		var least int32 = 1
-		if was.MinReplicas != nil && *was.MinReplicas == 0 {
+		if old.MinReplicas != nil && *old.MinReplicas == 0 {
 			least = 0
 		}
 		validation.Minimum(at.Child("minReplicas"), *s.MinReplicas, least)
@@ -38,10 +38,10 @@ func autoscalerSpecRules(at *validation.Path, s, was *autoscalingv2.HorizontalPo
 	}
 	target := &s.ScaleTargetRef
 	scaledReference(at.Child("scaleTargetRef"), target)
-	if was.MaxReplicas == 0 || target.Kind != was.ScaleTargetRef.Kind || target.APIVersion != was.ScaleTargetRef.APIVersion {
+	if old.MaxReplicas == 0 || target.Kind != old.ScaleTargetRef.Kind || target.APIVersion != old.ScaleTargetRef.APIVersion {
 		groupRules(at.Child("scaleTargetRef").Child("apiVersion"), target.APIVersion, target.Kind == "ReplicationController")
 	}
-	lenient := slices.ContainsFunc(was.Metrics, hasInvalidVersion)
+	lenient := slices.ContainsFunc(old.Metrics, hasInvalidVersion)
 	validation.Each(at.Child("metrics"), s.Metrics, func(at *validation.Path, m *autoscalingv2.MetricSpec) { metricRules(at, m, lenient) })
 	if s.MinReplicas != nil && *s.MinReplicas == 0 && !slices.ContainsFunc(s.Metrics, countsFromZero) {
 		at.Child("metrics").Forbidden("must specify at least one Object or External metric to support scaling to zero replicas")
@@ -78,12 +78,12 @@ func groupRules(at *validation.Path, version string, core bool) {
 	}
 }
 
-func autoscalerChanges(at *validation.Path, is, was *autoscalingv2.HorizontalPodAutoscaler) {
-	autoscalerSpecRules(at.Child("spec"), &is.Spec, &was.Spec)
+func autoscalerChanges(at *validation.Path, obj, old *autoscalingv2.HorizontalPodAutoscaler) {
+	autoscalerSpecRules(at.Child("spec"), &obj.Spec, &old.Spec)
 }
 
-func autoscalerStatusChanges(at *validation.Path, is, _ *autoscalingv2.HorizontalPodAutoscaler) {
-	workload.NonNegativeCounts(at.Child("status"), workload.PodCount{Name: "currentReplicas", Value: is.Status.CurrentReplicas}, workload.PodCount{Name: "desiredReplicas", Value: is.Status.DesiredReplicas})
+func autoscalerStatusChanges(at *validation.Path, obj, _ *autoscalingv2.HorizontalPodAutoscaler) {
+	workload.NonNegativeCounts(at.Child("status"), workload.PodCount{Name: "currentReplicas", Value: obj.Status.CurrentReplicas}, workload.PodCount{Name: "desiredReplicas", Value: obj.Status.DesiredReplicas})
 }
 
 func scaledReference(at *validation.Path, r *autoscalingv2.CrossVersionObjectReference) {

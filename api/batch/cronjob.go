@@ -104,24 +104,24 @@ func newCronJobRules(at *validation.Path, c *batchv1.CronJob) {
 	}
 }
 
-func cronJobChanges(at *validation.Path, is, was *batchv1.CronJob) {
-	cronJobSpecRules(at.Child("spec"), &is.Spec, &was.Spec)
+func cronJobChanges(at *validation.Path, obj, old *batchv1.CronJob) {
+	cronJobSpecRules(at.Child("spec"), &obj.Spec, &old.Spec)
 }
 
-func cronJobSpecRules(at *validation.Path, s, was *batchv1.CronJobSpec) {
+func cronJobSpecRules(at *validation.Path, s, old *batchv1.CronJobSpec) {
 	if validation.Required(at.Child("schedule"), s.Schedule) {
-		scheduleRules(at.Child("schedule"), s, was)
+		scheduleRules(at.Child("schedule"), s, old)
 	}
 	validation.OptionalNonNegative(at.Child("startingDeadlineSeconds"), s.StartingDeadlineSeconds)
-	if s.TimeZone != nil && (was == nil || !equality.Semantic.DeepEqual(s.TimeZone, was.TimeZone)) {
+	if s.TimeZone != nil && (old == nil || !equality.Semantic.DeepEqual(s.TimeZone, old.TimeZone)) {
 		timeZone(at.Child("timeZone"), *s.TimeZone)
 	}
 	validation.Enum(at.Child("concurrencyPolicy"), s.ConcurrencyPolicy, batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent)
 	job, spec := &s.JobTemplate.Spec, at.Child("jobTemplate").Child("spec")
-	if was == nil {
+	if old == nil {
 		jobSpecRules(spec, job, nil)
 	} else {
-		jobSpecRules(spec, job, &was.JobTemplate.Spec.Template)
+		jobSpecRules(spec, job, &old.JobTemplate.Spec.Template)
 	}
 	if job.Selector != nil {
 		spec.Child("selector").Invalid(job.Selector, "`selector` will be auto-generated")
@@ -134,12 +134,12 @@ func cronJobSpecRules(at *validation.Path, s, was *batchv1.CronJobSpec) {
 	validation.OptionalNonNegative(at.Child("failedJobsHistoryLimit"), s.FailedJobsHistoryLimit)
 }
 
-func scheduleRules(at *validation.Path, s, was *batchv1.CronJobSpec) {
+func scheduleRules(at *validation.Path, s, old *batchv1.CronJobSpec) {
 	if err := parseSchedule(s.Schedule); err != nil {
 		at.Invalid(s.Schedule, err.Error())
 	}
 	// The schedule may contain a time zone only if the stored one does.
-	allowed := was != nil && strings.Contains(was.Schedule, "TZ")
+	allowed := old != nil && strings.Contains(old.Schedule, "TZ")
 	switch {
 	case !strings.Contains(s.Schedule, "TZ"):
 	case !allowed:

@@ -147,7 +147,7 @@ func jobCells(j *batchv1.Job) []any {
 
 // jobState returns the cell Status: the first state that applies.
 func jobState(j *batchv1.Job) string {
-	is := func(t batchv1.JobConditionType) bool {
+	has := func(t batchv1.JobConditionType) bool {
 		for _, c := range j.Status.Conditions {
 			if c.Type == t {
 				return c.Status == corev1.ConditionTrue
@@ -156,15 +156,15 @@ func jobState(j *batchv1.Job) string {
 		return false
 	}
 	switch {
-	case is(batchv1.JobComplete):
+	case has(batchv1.JobComplete):
 		return "Complete"
-	case is(batchv1.JobFailed):
+	case has(batchv1.JobFailed):
 		return "Failed"
 	case j.DeletionTimestamp != nil:
 		return "Terminating"
-	case is(batchv1.JobSuspended):
+	case has(batchv1.JobSuspended):
 		return "Suspended"
-	case is(batchv1.JobFailureTarget):
+	case has(batchv1.JobFailureTarget):
 		return "FailureTarget"
 	}
 	return "Running"

@@ -18,7 +18,7 @@ import (
 // jobStatusCheck validates a change of the status of a job. Most rules apply only if the
 // fields to which they refer change, so that an invalid stored status can be updated.
 type jobStatusCheck struct {
-	is, was *batchv1.Job
+	obj, old *batchv1.Job
 	// s is the new status, and at is its path.
 	s  *batchv1.JobStatus
 	at *validation.Path
@@ -26,10 +26,10 @@ type jobStatusCheck struct {
 	complete, failed, target, met bool
 }
 
-func jobStatusChanges(at *validation.Path, is, was *batchv1.Job) {
-	s := &is.Status
+func jobStatusChanges(at *validation.Path, obj, old *batchv1.Job) {
+	s := &obj.Status
 	c := jobStatusCheck{
-		is: is, was: was, s: s, at: at.Child("status"),
+		obj: obj, old: old, s: s, at: at.Child("status"),
 		complete: jobCondition(s, batchv1.JobComplete), failed: jobCondition(s, batchv1.JobFailed),
 		target: jobCondition(s, batchv1.JobFailureTarget), met: jobCondition(s, batchv1.JobSuccessCriteriaMet),
 	}
@@ -43,15 +43,15 @@ func jobStatusChanges(at *validation.Path, is, was *batchv1.Job) {
 
 // conditionChanged reports whether a condition became true or is no longer true.
 func (c *jobStatusCheck) conditionChanged(t batchv1.JobConditionType) bool {
-	return jobCondition(&c.was.Status, t) != jobCondition(c.s, t)
+	return jobCondition(&c.old.Status, t) != jobCondition(c.s, t)
 }
 
 func (c *jobStatusCheck) finished() bool { return c.complete || c.failed }
 
 // finishedChanged reports whether the job became finished, or unfinished.
 func (c *jobStatusCheck) finishedChanged() bool {
-	was := &c.was.Status
-	return c.finished() != (jobCondition(was, batchv1.JobComplete) || jobCondition(was, batchv1.JobFailed))
+	old := &c.old.Status
+	return c.finished() != (jobCondition(old, batchv1.JobComplete) || jobCondition(old, batchv1.JobFailed))
 }
 
 func (c *jobStatusCheck) refuseConditions(message string) {
@@ -83,8 +83,8 @@ func (c *jobStatusCheck) countRules() {
 
 // endRules validates the conditions and the times of a job that ends.
 func (c *jobStatusCheck) endRules() {
-	s, was := c.s, &c.was.Status
-	completes, times := c.conditionChanged(batchv1.JobComplete), !s.CompletionTime.Equal(was.CompletionTime)
+	s, old := c.s, &c.old.Status
+	completes, times := c.conditionChanged(batchv1.JobComplete), !s.CompletionTime.Equal(old.CompletionTime)
 	if c.complete && c.failed && (completes || c.conditionChanged(batchv1.JobFailed)) {
 		c.refuseConditions("cannot set Complete=True and Failed=true conditions")
 	}
@@ -100,7 +100,7 @@ func (c *jobStatusCheck) endRules() {
 			completion.Required("completionTime is required for Complete jobs")
 		}
 	}
-	starts := !s.StartTime.Equal(was.StartTime)
+	starts := !s.StartTime.Equal(old.StartTime)
 	if (starts || times) && s.StartTime != nil && s.CompletionTime != nil && s.CompletionTime.Before(s.StartTime) {
 		completion.Invalid(s.CompletionTime, "must be equal to or after `startTime`")
 	}
@@ -118,8 +118,8 @@ func (c *jobStatusCheck) finishedRules(starts bool) {
 	if !c.finished() {
 		return
 	}
-	s, was, spec := c.s, &c.was.Status, &c.is.Spec
-	if s.Active > 0 && (c.finishedChanged() || s.Active != was.Active) {
+	s, old, spec := c.s, &c.old.Status, &c.obj.Spec
+	if s.Active > 0 && (c.finishedChanged() || s.Active != old.Active) {
 		c.at.Child("active").Invalid(s.Active, "active>0 is invalid for finished job")
 	}
 	never := spec.Suspend != nil && *spec.Suspend && spec.Completions != nil && *spec.Completions == 0
@@ -127,19 +127,19 @@ func (c *jobStatusCheck) finishedRules(starts bool) {
 		c.at.Child("startTime").Required("startTime is required for finished job")
 	}
 	if u := s.UncountedTerminatedPods; u != nil && len(u.Failed)+len(u.Succeeded) > 0 &&
-		(c.finishedChanged() || !equality.Semantic.DeepEqual(u, was.UncountedTerminatedPods)) {
+		(c.finishedChanged() || !equality.Semantic.DeepEqual(u, old.UncountedTerminatedPods)) {
 		c.at.Child("uncountedTerminatedPods").Invalid(u, "must be empty for finished job")
 	}
 }
 
 func (c *jobStatusCheck) failedIndexesChanged() bool {
-	return !equality.Semantic.DeepEqual(c.s.FailedIndexes, c.was.Status.FailedIndexes)
+	return !equality.Semantic.DeepEqual(c.s.FailedIndexes, c.old.Status.FailedIndexes)
 }
 
 // indexRules validates the lists of completed and failed indexes.
 func (c *jobStatusCheck) indexRules() {
-	s, spec := c.s, &c.is.Spec
-	done, failed := s.CompletedIndexes != c.was.Status.CompletedIndexes, c.failedIndexesChanged()
+	s, spec := c.s, &c.obj.Spec
+	done, failed := s.CompletedIndexes != c.old.Status.CompletedIndexes, c.failedIndexesChanged()
 	if done && spec.Completions != nil {
 		if _, err := countIndexes(s.CompletedIndexes, *spec.Completions); err != nil {
 			c.at.Child("completedIndexes").Invalid(s.CompletedIndexes, "error parsing completedIndexes: "+err.Error())
@@ -193,12 +193,12 @@ func intervals(list string, completions int32) (found [][2]int32) {
 }
 
 func (c *jobStatusCheck) podCountRules() {
-	s, was := c.s, &c.was.Status
+	s, old := c.s, &c.old.Status
 	if t := s.Terminating; c.finished() && t != nil && *t > 0 &&
-		(c.finishedChanged() || !equality.Semantic.DeepEqual(t, was.Terminating)) {
+		(c.finishedChanged() || !equality.Semantic.DeepEqual(t, old.Terminating)) {
 		c.at.Child("terminating").Invalid(*t, "terminating>0 is invalid for finished job")
 	}
-	if s.Ready != nil && *s.Ready > s.Active && (s.Active != was.Active || !equality.Semantic.DeepEqual(s.Ready, was.Ready)) {
+	if s.Ready != nil && *s.Ready > s.Active && (s.Active != old.Active || !equality.Semantic.DeepEqual(s.Ready, old.Ready)) {
 		c.at.Child("ready").Invalid(*s.Ready, "cannot set more ready pods than active")
 	}
 }
@@ -211,47 +211,47 @@ func (c *jobStatusCheck) successCriteriaRules() {
 	if c.met && c.target {
 		c.refuseConditions("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
 	}
-	if c.is.Spec.SuccessPolicy != nil && !c.met && c.complete {
+	if c.obj.Spec.SuccessPolicy != nil && !c.met && c.complete {
 		c.refuseConditions("cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
 	}
 }
 
 // monotonicRules checks the fields that may not decrease or be removed.
 func (c *jobStatusCheck) monotonicRules() {
-	s, was, spec := c.s, &c.was.Status, &c.is.Spec
+	s, old, spec := c.s, &c.old.Status, &c.obj.Spec
 	for _, t := range []batchv1.JobConditionType{batchv1.JobFailed, batchv1.JobComplete, batchv1.JobFailureTarget} {
-		if jobCondition(was, t) && !jobCondition(s, t) {
+		if jobCondition(old, t) && !jobCondition(s, t) {
 			c.refuseConditions(fmt.Sprintf("cannot disable the terminal %s=True condition", t))
 		}
 	}
-	if s.Failed < was.Failed {
+	if s.Failed < old.Failed {
 		c.at.Child("failed").Invalid(s.Failed, "cannot decrease the failed counter")
 	}
 	// An elastic indexed job may shrink.
 	elastic := isIndexed(spec) && equality.Semantic.DeepEqual(spec.Completions, spec.Parallelism)
-	if s.Succeeded < was.Succeeded && !elastic {
+	if s.Succeeded < old.Succeeded && !elastic {
 		c.at.Child("succeeded").Invalid(s.Succeeded, "cannot decrease the succeeded counter")
 	}
-	changed := func(is, was *metav1.Time) bool { return was != nil && !is.Equal(was) }
-	if s.CompletionTime != nil && changed(s.CompletionTime, was.CompletionTime) {
+	changed := func(obj, old *metav1.Time) bool { return old != nil && !obj.Equal(old) }
+	if s.CompletionTime != nil && changed(s.CompletionTime, old.CompletionTime) {
 		c.at.Child("completionTime").Invalid(s.CompletionTime, "field is immutable")
 	}
 	suspended := spec.Suspend != nil && *spec.Suspend
-	if changed(s.StartTime, was.StartTime) && !suspended && !c.resumes() {
+	if changed(s.StartTime, old.StartTime) && !suspended && !c.resumes() {
 		c.at.Child("startTime").Invalid(s.StartTime, "field is immutable for unsuspended job once set")
 	}
-	met := jobCondition(was, batchv1.JobSuccessCriteriaMet)
+	met := jobCondition(old, batchv1.JobSuccessCriteriaMet)
 	if met && !c.met {
 		c.refuseConditions("cannot disable the SuccessCriteriaMet=True condition")
 	}
-	if jobCondition(was, batchv1.JobComplete) && !met && c.met {
+	if jobCondition(old, batchv1.JobComplete) && !met && c.met {
 		c.refuseConditions("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")
 	}
 }
 
 // resumes reports whether the job is no longer suspended.
 func (c *jobStatusCheck) resumes() bool {
-	if !jobCondition(&c.was.Status, batchv1.JobSuspended) {
+	if !jobCondition(&c.old.Status, batchv1.JobSuspended) {
 		return false
 	}
 	for _, condition := range c.s.Conditions {

@@ -12,46 +12,46 @@ import (
 
 // jobChanges validates an update of a job. Like kube-apiserver, it validates the spec twice:
 // on its own, and as an update.
-func jobChanges(at *validation.Path, is, was *batchv1.Job) {
-	_, named := was.Spec.Template.Labels[batchv1.JobNameLabel]
-	_, owned := was.Spec.Template.Labels[batchv1.ControllerUidLabel]
-	generatedSelectorRules(at, is, named && owned)
+func jobChanges(at *validation.Path, obj, old *batchv1.Job) {
+	_, named := old.Spec.Template.Labels[batchv1.JobNameLabel]
+	_, owned := old.Spec.Template.Labels[batchv1.ControllerUidLabel]
+	generatedSelectorRules(at, obj, named && owned)
 	spec := at.Child("spec")
-	faults := validation.Collect(spec, func(at *validation.Path) { fullJobSpecRules(at, &is.Spec, &was.Spec) })
+	faults := validation.Collect(spec, func(at *validation.Path) { fullJobSpecRules(at, &obj.Spec, &old.Spec) })
 	at.Add(faults...)
-	podNameRules(at, is)
+	podNameRules(at, obj)
 	at.Add(faults...)
-	completionsChange(spec.Child("completions"), &is.Spec, &was.Spec)
-	validation.Immutable(spec.Child("selector"), is.Spec.Selector, was.Spec.Selector)
-	jobTemplateChange(spec.Child("template"), is, was)
-	validation.Immutable(spec.Child("completionMode"), is.Spec.CompletionMode, was.Spec.CompletionMode)
-	validation.Immutable(spec.Child("podFailurePolicy"), is.Spec.PodFailurePolicy, was.Spec.PodFailurePolicy)
-	validation.Immutable(spec.Child("backoffLimitPerIndex"), is.Spec.BackoffLimitPerIndex, was.Spec.BackoffLimitPerIndex)
-	validation.Immutable(spec.Child("managedBy"), is.Spec.ManagedBy, was.Spec.ManagedBy)
-	validation.Immutable(spec.Child("successPolicy"), is.Spec.SuccessPolicy, was.Spec.SuccessPolicy)
+	completionsChange(spec.Child("completions"), &obj.Spec, &old.Spec)
+	validation.Immutable(spec.Child("selector"), obj.Spec.Selector, old.Spec.Selector)
+	jobTemplateChange(spec.Child("template"), obj, old)
+	validation.Immutable(spec.Child("completionMode"), obj.Spec.CompletionMode, old.Spec.CompletionMode)
+	validation.Immutable(spec.Child("podFailurePolicy"), obj.Spec.PodFailurePolicy, old.Spec.PodFailurePolicy)
+	validation.Immutable(spec.Child("backoffLimitPerIndex"), obj.Spec.BackoffLimitPerIndex, old.Spec.BackoffLimitPerIndex)
+	validation.Immutable(spec.Child("managedBy"), obj.Spec.ManagedBy, old.Spec.ManagedBy)
+	validation.Immutable(spec.Child("successPolicy"), obj.Spec.SuccessPolicy, old.Spec.SuccessPolicy)
 }
 
 // completionsChange permits a change of the completions of an indexed job if parallelism
 // changes to the same number.
-func completionsChange(at *validation.Path, is, was *batchv1.JobSpec) {
-	if !isIndexed(is) {
-		validation.Immutable(at, is.Completions, was.Completions)
+func completionsChange(at *validation.Path, spec, old *batchv1.JobSpec) {
+	if !isIndexed(spec) {
+		validation.Immutable(at, spec.Completions, old.Completions)
 		return
 	}
-	if is.Completions == nil || equality.Semantic.DeepEqual(is.Completions, was.Completions) {
+	if spec.Completions == nil || equality.Semantic.DeepEqual(spec.Completions, old.Completions) {
 		return
 	}
-	if is.Parallelism == nil || *is.Completions != *is.Parallelism {
-		at.Invalid(*is.Completions, "can only be modified in tandem with spec.parallelism")
+	if spec.Parallelism == nil || *spec.Completions != *spec.Parallelism {
+		at.Invalid(*spec.Completions, "can only be modified in tandem with spec.parallelism")
 	}
 }
 
 // jobTemplateChange permits changes of scheduling and resources in the pod template of a
 // suspended job that has no pods.
-func jobTemplateChange(at *validation.Path, is, was *batchv1.Job) {
-	now, before := is.Spec.Template, was.Spec.Template
-	suspended := was.Spec.Suspend != nil && *was.Spec.Suspend
-	if !suspended || was.Status.Active != 0 || was.Status.StartTime != nil && !jobCondition(&was.Status, batchv1.JobSuspended) {
+func jobTemplateChange(at *validation.Path, obj, old *batchv1.Job) {
+	now, before := obj.Spec.Template, old.Spec.Template
+	suspended := old.Spec.Suspend != nil && *old.Spec.Suspend
+	if !suspended || old.Status.Active != 0 || old.Status.StartTime != nil && !jobCondition(&old.Status, batchv1.JobSuspended) {
 		validation.Immutable(at, now, before)
 		return
 	}

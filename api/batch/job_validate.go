@@ -21,14 +21,14 @@ func jobRules(at *validation.Path, j *batchv1.Job) {
 }
 
 // fullJobSpecRules validates the spec of a job. was is the spec of the stored job, or nil.
-func fullJobSpecRules(at *validation.Path, s, was *batchv1.JobSpec) {
-	if was == nil {
+func fullJobSpecRules(at *validation.Path, s, old *batchv1.JobSpec) {
+	if old == nil {
 		jobSpecRules(at, s, nil)
 		jobSelectorRules(at, s, nil)
 		return
 	}
-	jobSpecRules(at, s, &was.Template)
-	jobSelectorRules(at, s, was.Selector)
+	jobSpecRules(at, s, &old.Template)
+	jobSelectorRules(at, s, old.Selector)
 }
 
 // podNameRules checks the pod names of an indexed job, which are the job's name and an
@@ -77,11 +77,11 @@ func generatedSelectorRules(at *validation.Path, j *batchv1.Job, prefixed bool) 
 }
 
 // jobSelectorRules requires that the selector, generated or manual, matches the pods.
-func jobSelectorRules(at *validation.Path, s *batchv1.JobSpec, was *metav1.LabelSelector) {
+func jobSelectorRules(at *validation.Path, s *batchv1.JobSpec, old *metav1.LabelSelector) {
 	if s.Selector == nil {
 		at.Child("selector").Required("")
 	} else {
-		validation.LenientSelectorRules(at.Child("selector"), s.Selector, workload.HasInvalidSelectorValues(was))
+		validation.LenientSelectorRules(at.Child("selector"), s.Selector, workload.HasInvalidSelectorValues(old))
 	}
 	if parsed, err := metav1.LabelSelectorAsSelector(s.Selector); err == nil && !parsed.Matches(labels.Set(s.Template.Labels)) {
 		at.Child("template").Child("metadata").Child("labels").Invalid(s.Template.Labels, workload.SelectorMismatch)
@@ -101,7 +101,7 @@ const (
 
 // jobSpecRules validates the spec of a job or of a job template. was is the stored pod
 // template.
-func jobSpecRules(at *validation.Path, s *batchv1.JobSpec, was *corev1.PodTemplateSpec) {
+func jobSpecRules(at *validation.Path, s *batchv1.JobSpec, old *corev1.PodTemplateSpec) {
 	validation.OptionalNonNegative(at.Child("parallelism"), s.Parallelism)
 	validation.OptionalNonNegative(at.Child("completions"), s.Completions)
 	validation.OptionalNonNegative(at.Child("activeDeadlineSeconds"), s.ActiveDeadlineSeconds)
@@ -123,7 +123,7 @@ func jobSpecRules(at *validation.Path, s *batchv1.JobSpec, was *corev1.PodTempla
 		successPolicyRules(at, s)
 	}
 	replacementRules(at.Child("podReplacementPolicy"), s)
-	pod.TemplateRules(at.Child("template"), &s.Template, was)
+	pod.TemplateRules(at.Child("template"), &s.Template, old)
 	// A missing policy has a message of its own in kube-apiserver.
 	switch p, at := s.Template.Spec.RestartPolicy, at.Child("template").Child("spec").Child("restartPolicy"); p {
 	case "", corev1.RestartPolicyAlways:

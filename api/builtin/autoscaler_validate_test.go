@@ -84,9 +84,9 @@ func TestEndpointSliceRules(t *testing.T) {
 		t.Errorf("endpoints as they were: %v", errs)
 	}
 	old = ruleObject(t, r, `{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.4"],"deprecatedTopology":{"kubernetes.io/hostname":"n"}}]}`)
-	is := ruleObject(t, r, `{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.5"],"deprecatedTopology":{"kubernetes.io/hostname":"n","a":"b"}}]}`)
-	r.Update.PrepareForUpdate(is, old)
-	if e := is.(*discoveryv1.EndpointSlice).Endpoints[0]; e.DeprecatedTopology != nil || e.NodeName == nil || *e.NodeName != "n" {
+	slice := ruleObject(t, r, `{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.5"],"deprecatedTopology":{"kubernetes.io/hostname":"n","a":"b"}}]}`)
+	r.Update.PrepareForUpdate(slice, old)
+	if e := slice.(*discoveryv1.EndpointSlice).Endpoints[0]; e.DeprecatedTopology != nil || e.NodeName == nil || *e.NodeName != "n" {
 		t.Errorf("topology: got %v", e)
 	}
 }

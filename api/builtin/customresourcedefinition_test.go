@@ -111,9 +111,9 @@ func TestDefinitionUpdateRules(t *testing.T) {
 	}
 	const badCA = "spec.conversion.webhookClientConfig.caBundle: Invalid value"
 	for _, c := range []struct {
-		name, was, is string
-		established   bool
-		want          string
+		name, old, updated string
+		established        bool
+		want               string
 	}{
 		{"approval stays missing", protected(""), protected(`"a":"b"`), false, ""},
 		{"approval goes", protected(`"api-approved.kubernetes.io":"https://x.example/1"`), protected(""), false, "protected groups must have approval annotation"},
@@ -125,13 +125,13 @@ func TestDefinitionUpdateRules(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := apiextensions.CustomResourceDefinition(time.Now)
-			was, is := ruleObject(t, r, c.was), ruleObject(t, r, c.is)
+			old, updated := ruleObject(t, r, c.old), ruleObject(t, r, c.updated)
 			if c.established {
-				was.(*apiextensionsv1.CustomResourceDefinition).Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
+				old.(*apiextensionsv1.CustomResourceDefinition).Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue}}
 			}
-			r.Create.PrepareForCreate(was)
-			r.Update.PrepareForUpdate(is, was)
-			wantFaults(t, r.Update.ValidateUpdate(is, was), c.want)
+			r.Create.PrepareForCreate(old)
+			r.Update.PrepareForUpdate(updated, old)
+			wantFaults(t, r.Update.ValidateUpdate(updated, old), c.want)
 		})
 	}
 }

@@ -28,9 +28,9 @@ func TestJobRulesOfUpdate(t *testing.T) {
 // The faults of a changed spec are listed twice, the message says each once.
 func TestJobSpecListedTwice(t *testing.T) {
 	r := batch.Job()
-	was := ruleObject(t, r, `{"spec":{"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`)
-	is := ruleObject(t, r, `{"spec":{"parallelism":-1,"completions":1,"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`)
-	errs := r.Update.ValidateUpdate(is, was)
+	old := ruleObject(t, r, `{"spec":{"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`)
+	updated := ruleObject(t, r, `{"spec":{"parallelism":-1,"completions":1,"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`)
+	errs := r.Update.ValidateUpdate(updated, old)
 	if len(errs) != 2 || errs[0].Error() != errs[1].Error() {
 		t.Errorf("got %v", errs)
 	}

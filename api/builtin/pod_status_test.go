@@ -10,7 +10,7 @@ import (
 func TestPodStatusRules(t *testing.T) {
 	r := pod.Pod()
 	const spec = `"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i:1","resources":{"requests":{"example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]}`
-	was := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort"}}`)
+	old := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort"}}`)
 	for status, want := range map[string]string{
 		`"observedGeneration":-1`: `status.observedGeneration: Invalid value: -1: must be a non-negative integer`,
 		`"conditions":[{"type":"a b","status":"True"}]`: `status.conditions[0].Type: Invalid value: "a b": ` +
@@ -23,9 +23,9 @@ func TestPodStatusRules(t *testing.T) {
 		`"extendedResourceClaimStatus":{"resourceClaimName":"a","requestMappings":[{"containerName":"c","resourceName":"example.com/gpu","requestName":"r"}]}`: ``,
 		`"nodeAllocatableResourceClaimStatuses":[{"resourceClaimName":"none"}]`:                                                                                ``, // disabled, so dropped
 	} {
-		is := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort",`+status+`}}`)
-		r.Status.PrepareForUpdate(is, was)
-		if got := joined(r.Status.ValidateUpdate(is, was)); got != want {
+		updated := fixture(t, r, `{`+spec+`,"status":{"qosClass":"BestEffort",`+status+`}}`)
+		r.Status.PrepareForUpdate(updated, old)
+		if got := joined(r.Status.ValidateUpdate(updated, old)); got != want {
 			t.Errorf("%s\n got %s\nwant %s", status, got, want)
 		}
 	}

@@ -257,7 +257,7 @@ func TestWhoMaySign(t *testing.T) {
 	ctx := request.With(t.Context(), &request.Scope{User: &request.User{Name: "joe"}})
 	const refused = `spec.signerName: Forbidden: User "joe" is not permitted to "sign" for signer "example.com/s"`
 	for name, c := range map[string]struct {
-		is   *certificatesv1beta1.PodCertificateRequest
+		obj  *certificatesv1beta1.PodCertificateRequest
 		may  access
 		want string
 	}{
@@ -268,7 +268,7 @@ func TestWhoMaySign(t *testing.T) {
 		"no change":   {certificateRequest(stub), nil, ""},
 		"other fault": {half, nil, ""}, // which is told by the rules
 	} {
-		got := certificates.PodCertificateRequest(certificateTime).Create.ValidateAccess(ctx, c.may, c.is, certificateRequest(stub), true)
+		got := certificates.PodCertificateRequest(certificateTime).Create.ValidateAccess(ctx, c.may, c.obj, certificateRequest(stub), true)
 		if text := got.ToAggregate(); (c.want == "") != (text == nil) || text != nil && !strings.Contains(text.Error(), c.want) {
 			t.Errorf("%s: got %v", name, text)
 		}

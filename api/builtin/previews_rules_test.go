@@ -126,15 +126,15 @@ func TestTaintRuleTimes(t *testing.T) {
 	if got := at(made); got != "2026-05-04T12:00:00Z" {
 		t.Errorf("a new rule has %q", got)
 	}
-	for name, c := range map[string]struct{ is, want string }{
+	for name, c := range map[string]struct{ updated, want string }{
 		"same effect":  {`{"spec":{"taint":{"key":"k","effect":"None","timeAdded":"2026-05-04T11:00:00Z"}}}`, "2026-05-04T11:00:00Z"},
 		"other effect": {`{"spec":{"taint":{"key":"k","effect":"NoExecute","timeAdded":"2026-05-04T11:00:00Z"}}}`, "2026-05-04T12:00:00Z"},
 		"another time": {`{"spec":{"taint":{"key":"k","effect":"NoExecute","timeAdded":"2026-05-04T10:00:00Z"}}}`, "2026-05-04T10:00:00Z"},
 	} {
 		old := ruleObject(t, r, `{"spec":{"taint":{"key":"k","effect":"None","timeAdded":"2026-05-04T11:00:00Z"}}}`)
-		is := ruleObject(t, r, c.is)
-		r.Update.PrepareForUpdate(is, old)
-		if got := at(is); got != c.want {
+		updated := ruleObject(t, r, c.updated)
+		r.Update.PrepareForUpdate(updated, old)
+		if got := at(updated); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}

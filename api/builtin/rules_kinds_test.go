@@ -23,31 +23,31 @@ import (
 // ruleTest is what is said of an object, or of a change of one, written in JSON
 // without its metadata. Only what is particular to the kind is checked.
 type ruleTest struct {
-	name, was, is, want string
+	name, old, updated, want string
 }
 
 func testRules(t *testing.T, r *api.Resource, tests []ruleTest) {
 	t.Helper()
 	for _, c := range tests {
 		t.Run(r.Kind+"/"+c.name, func(t *testing.T) {
-			is := ruleObject(t, r, c.is)
+			updated := ruleObject(t, r, c.updated)
 			var errs field.ErrorList
-			if c.was == "" {
+			if c.old == "" {
 				for _, check := range []func(api.Object) field.ErrorList{r.Create.Validate, r.Create.ValidateOnCreate} {
 					if check != nil {
-						errs = append(errs, check(is)...)
+						errs = append(errs, check(updated)...)
 					}
 				}
 			} else {
-				was := ruleObject(t, r, c.was)
+				old := ruleObject(t, r, c.old)
 				if r.Update.PrepareForUpdate != nil {
-					r.Update.PrepareForUpdate(is, was)
+					r.Update.PrepareForUpdate(updated, old)
 				}
 				if r.Update.ValidateUpdate != nil {
-					errs = append(errs, r.Update.ValidateUpdate(is, was)...)
+					errs = append(errs, r.Update.ValidateUpdate(updated, old)...)
 				}
 				if r.Create.Validate != nil {
-					errs = append(errs, r.Create.Validate(is)...)
+					errs = append(errs, r.Create.Validate(updated)...)
 				}
 			}
 			wantFaults(t, errs, c.want)
@@ -60,11 +60,11 @@ func testStatusRules(t *testing.T, r *api.Resource, tests []ruleTest) {
 	t.Helper()
 	for _, c := range tests {
 		t.Run(r.Kind+"/status/"+c.name, func(t *testing.T) {
-			is, was := ruleObject(t, r, c.is), ruleObject(t, r, c.was)
+			updated, old := ruleObject(t, r, c.updated), ruleObject(t, r, c.old)
 			if r.Status.PrepareForUpdate != nil {
-				r.Status.PrepareForUpdate(is, was)
+				r.Status.PrepareForUpdate(updated, old)
 			}
-			wantFaults(t, r.Status.ValidateUpdate(is, was), c.want)
+			wantFaults(t, r.Status.ValidateUpdate(updated, old), c.want)
 		})
 	}
 }

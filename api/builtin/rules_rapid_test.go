@@ -40,27 +40,27 @@ func checkAnything(t *rapid.T, r *api.Resource) {
 		}
 		objects[i] = obj
 	}
-	is, was := objects[0], objects[1]
+	updated, old := objects[0], objects[1]
 	if r.Create.PrepareForCreate != nil {
-		r.Create.PrepareForCreate(is)
+		r.Create.PrepareForCreate(updated)
 	}
 	v := &r.Versions[0]
-	_ = r.CheckCreate(v, is).ToAggregate()
+	_ = r.CheckCreate(v, updated).ToAggregate()
 	if r.Update.PrepareForUpdate != nil {
-		r.Update.PrepareForUpdate(is, was)
+		r.Update.PrepareForUpdate(updated, old)
 	}
-	_ = r.CheckUpdate(v, is, was).ToAggregate()
+	_ = r.CheckUpdate(v, updated, old).ToAggregate()
 	if r.Status.PrepareForUpdate != nil {
-		r.Status.PrepareForUpdate(is, was)
+		r.Status.PrepareForUpdate(updated, old)
 	}
-	_ = r.CheckStatusUpdate(is, was).ToAggregate()
-	r.Warnings(is, was)
+	_ = r.CheckStatusUpdate(updated, old).ToAggregate()
+	r.Warnings(updated, old)
 	for _, s := range r.Subresources {
 		if s.PrepareForUpdate != nil {
-			s.PrepareForUpdate(is, was)
+			s.PrepareForUpdate(updated, old)
 		}
 		if s.Validate != nil {
-			s.Validate(is, was)
+			s.Validate(updated, old)
 		}
 	}
 }

@@ -69,10 +69,10 @@ func stampRequester(obj *certificatesv1.CertificateSigningRequest, user *request
 func approveRequest(now func() time.Time) *api.Subresource {
 	return api.NewPart(api.Part[*certificatesv1.CertificateSigningRequest]{
 		Name: "approval", Verbs: api.ReadWrite(),
-		PrepareForUpdate: func(is, was *certificatesv1.CertificateSigningRequest) {
-			is.Spec = *was.Spec.DeepCopy()
-			is.Status.Certificate = was.Status.Certificate
-			stampConditions(is, was, now())
+		PrepareForUpdate: func(obj, old *certificatesv1.CertificateSigningRequest) {
+			obj.Spec = *old.Spec.DeepCopy()
+			obj.Status.Certificate = old.Status.Certificate
+			stampConditions(obj, old, now())
 		},
 		ValidateUpdate: validation.Changes(signingChanges(signingAccess{approval: true})),
 	})
@@ -80,24 +80,24 @@ func approveRequest(now func() time.Time) *api.Subresource {
 
 // keepDecision keeps through the status subresource what was decided through
 // approval, and stamps what is new.
-func keepDecision(is, was *certificatesv1.CertificateSigningRequest, now time.Time) {
-	for i := range is.Status.Conditions {
-		c := &is.Status.Conditions[i]
+func keepDecision(obj, old *certificatesv1.CertificateSigningRequest, now time.Time) {
+	for i := range obj.Status.Conditions {
+		c := &obj.Status.Conditions[i]
 		if c.Type != certificatesv1.CertificateApproved && c.Type != certificatesv1.CertificateDenied {
 			continue
 		}
-		if before := conditionsOf(was, c.Type); len(before) > 0 {
+		if before := conditionsOf(old, c.Type); len(before) > 0 {
 			*c = before[0]
 		}
 	}
-	stampConditions(is, was, now)
+	stampConditions(obj, old, now)
 }
 
 // stampConditions tells when conditions were set, and since when they hold.
-func stampConditions(is, was *certificatesv1.CertificateSigningRequest, now time.Time) {
+func stampConditions(obj, old *certificatesv1.CertificateSigningRequest, now time.Time) {
 	stamp := metav1.NewTime(now)
-	for i := range is.Status.Conditions {
-		c := &is.Status.Conditions[i]
+	for i := range obj.Status.Conditions {
+		c := &obj.Status.Conditions[i]
 		if c.LastUpdateTime.IsZero() {
 			c.LastUpdateTime = stamp
 		}
@@ -105,7 +105,7 @@ func stampConditions(is, was *certificatesv1.CertificateSigningRequest, now time
 			continue
 		}
 		c.LastTransitionTime = stamp
-		for _, before := range conditionsOf(was, c.Type) {
+		for _, before := range conditionsOf(old, c.Type) {
 			if before.Status == c.Status && !before.LastTransitionTime.IsZero() {
 				c.LastTransitionTime = before.LastTransitionTime
 			}

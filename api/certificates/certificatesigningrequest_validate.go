@@ -157,15 +157,15 @@ type signingAccess struct {
 	approval, certificate bool
 }
 
-func signingChanges(access signingAccess) func(at *validation.Path, is, was *certificatesv1.CertificateSigningRequest) {
-	return func(at *validation.Path, is, was *certificatesv1.CertificateSigningRequest) {
-		signingRulesFrom(at, is, was)
+func signingChanges(access signingAccess) func(at *validation.Path, obj, old *certificatesv1.CertificateSigningRequest) {
+	return func(at *validation.Path, obj, old *certificatesv1.CertificateSigningRequest) {
+		signingRulesFrom(at, obj, old)
 		conditions := at.Child("status").Child("conditions")
 		for _, t := range []certificatesv1.RequestConditionType{
 			certificatesv1.CertificateApproved, certificatesv1.CertificateDenied, certificatesv1.CertificateFailed,
 		} {
 			final := t == certificatesv1.CertificateFailed
-			now, before := conditionsOf(is, t), conditionsOf(was, t)
+			now, before := conditionsOf(obj, t), conditionsOf(old, t)
 			switch {
 			case len(now) < len(before):
 				conditions.Forbidden(fmt.Sprintf("updates may not remove a condition of type %q", t))
@@ -176,13 +176,13 @@ func signingChanges(access signingAccess) func(at *validation.Path, is, was *cer
 				conditions.Forbidden(fmt.Sprintf("updates may not modify a condition of type %q", t))
 			}
 		}
-		if bytes.Equal(is.Status.Certificate, was.Status.Certificate) {
+		if bytes.Equal(obj.Status.Certificate, old.Status.Certificate) {
 			return
 		}
 		switch certificate := at.Child("status").Child("certificate"); {
 		case !access.certificate:
 			certificate.Forbidden("updates may not set certificate content")
-		case len(was.Status.Certificate) > 0:
+		case len(old.Status.Certificate) > 0:
 			certificate.Forbidden("updates may not modify existing certificate content")
 		}
 	}

@@ -61,12 +61,12 @@ func trustBundleRules(at *validation.Path, b *certificatesv1beta1.ClusterTrustBu
 
 // trustBundleChanges leaves anchors alone that did not change: a newer library
 // may refuse what an older one accepted.
-func trustBundleChanges(at *validation.Path, is, was *certificatesv1beta1.ClusterTrustBundle) {
-	trustBundleMetaRules(at, is)
-	if is.Spec.TrustBundle != was.Spec.TrustBundle {
-		trustAnchorRules(at.Child("spec").Child("trustBundle"), is.Spec.TrustBundle)
+func trustBundleChanges(at *validation.Path, obj, old *certificatesv1beta1.ClusterTrustBundle) {
+	trustBundleMetaRules(at, obj)
+	if obj.Spec.TrustBundle != old.Spec.TrustBundle {
+		trustAnchorRules(at.Child("spec").Child("trustBundle"), obj.Spec.TrustBundle)
 	}
-	validation.Immutable(at.Child("spec").Child("signerName"), is.Spec.SignerName, was.Spec.SignerName)
+	validation.Immutable(at.Child("spec").Child("signerName"), obj.Spec.SignerName, old.Spec.SignerName)
 }
 
 // trustBundleMetaRules checks the name, which must begin with the name of the signer.

@@ -74,11 +74,11 @@ func PodCertificateRequest(now func() time.Time) *api.Resource {
 
 // checkSigner refuses a change of the status by a user who may sign neither for the
 // signer of the request nor for all signers of its domain.
-func checkSigner(ctx context.Context, access api.Access, is, was *certificatesv1beta1.PodCertificateRequest) field.ErrorList {
-	if equality.Semantic.DeepEqual(is.Status, was.Status) {
+func checkSigner(ctx context.Context, access api.Access, obj, old *certificatesv1beta1.PodCertificateRequest) field.ErrorList {
+	if equality.Semantic.DeepEqual(obj.Status, old.Status) {
 		return nil
 	}
-	signer := was.Spec.SignerName
+	signer := old.Spec.SignerName
 	domain, _, _ := strings.Cut(signer, "/")
 	for _, name := range []string{signer, domain + "/*"} {
 		err := access.Authorize(ctx, &request.Info{
@@ -148,8 +148,8 @@ func podCertificateRules(at *validation.Path, r *certificatesv1beta1.PodCertific
 	if isKubernetesSigner(s.SignerName) {
 		high = defaultCertificateSeconds
 	}
-	if is := *s.MaxExpirationSeconds; is < low || is > high {
-		spec.Child("maxExpirationSeconds").Invalid(is, fmt.Sprintf("must be in the range [%d, %d]", low, high))
+	if seconds := *s.MaxExpirationSeconds; seconds < low || seconds > high {
+		spec.Child("maxExpirationSeconds").Invalid(seconds, fmt.Sprintf("must be in the range [%d, %d]", low, high))
 	}
 	keyMaterialRules(spec, s)
 }
@@ -273,8 +273,8 @@ func signed(key crypto.PublicKey, data, signature []byte) bool {
 	return false
 }
 
-func podCertificateChanges(at *validation.Path, is, was *certificatesv1beta1.PodCertificateRequest) {
-	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
+func podCertificateChanges(at *validation.Path, obj, old *certificatesv1beta1.PodCertificateRequest) {
+	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
 // Bounds of how long the certificate of a pod lives.

@@ -44,23 +44,23 @@ func certificateDecision(r *certificatesv1beta1.PodCertificateRequest) string {
 }
 
 // podCertificateStatusChanges: the status changes once, when the request ends.
-func podCertificateStatusChanges(now func() time.Time) func(at *validation.Path, is, was *certificatesv1beta1.PodCertificateRequest) {
-	return func(at *validation.Path, is, was *certificatesv1beta1.PodCertificateRequest) {
+func podCertificateStatusChanges(now func() time.Time) func(at *validation.Path, obj, old *certificatesv1beta1.PodCertificateRequest) {
+	return func(at *validation.Path, obj, old *certificatesv1beta1.PodCertificateRequest) {
 		status := at.Child("status")
-		if !decisionRules(status.Child("conditions"), is.Status.Conditions) {
+		if !decisionRules(status.Child("conditions"), obj.Status.Conditions) {
 			return
 		}
-		unchanged := equality.Semantic.DeepEqual(is.Status, was.Status)
-		switch decision := certificateDecision(is); {
-		case certificateDecision(was) != "":
+		unchanged := equality.Semantic.DeepEqual(obj.Status, old.Status)
+		switch decision := certificateDecision(obj); {
+		case certificateDecision(old) != "":
 			if !unchanged {
 				status.Invalid(field.OmitValueType{}, "immutable after PodCertificateRequest is issued, denied, or failed")
 			}
 		case decision == certificatesv1beta1.PodCertificateRequestConditionTypeIssued:
-			issuedRules(status, is, was, now())
+			issuedRules(status, obj, old, now())
 		case decision != "":
-			only := certificatesv1beta1.PodCertificateRequestStatus{Conditions: is.Status.Conditions}
-			if !equality.Semantic.DeepEqual(is.Status, only) {
+			only := certificatesv1beta1.PodCertificateRequestStatus{Conditions: obj.Status.Conditions}
+			if !equality.Semantic.DeepEqual(obj.Status, only) {
 				status.Invalid(field.OmitValueType{}, "non-condition status fields must be empty when denying or failing the PodCertificateRequest")
 			}
 		case !unchanged:
@@ -90,8 +90,8 @@ func decisionRules(at *validation.Path, conditions []metav1.Condition) bool {
 
 // issuedRules check the certificates of a request, and that its times are those of
 // the first one.
-func issuedRules(at *validation.Path, is, was *certificatesv1beta1.PodCertificateRequest, now time.Time) {
-	chain, s := at.Child("certificateChain"), &is.Status
+func issuedRules(at *validation.Path, obj, old *certificatesv1beta1.PodCertificateRequest, now time.Time) {
+	chain, s := at.Child("certificateChain"), &obj.Status
 	if len(s.CertificateChain) > maxCertificates {
 		chain.TooLong(maxCertificates)
 		return
@@ -102,7 +102,7 @@ func issuedRules(at *validation.Path, is, was *certificatesv1beta1.PodCertificat
 	}
 	before := at.ErrorCount()
 	leafNameRules(chain, leaf)
-	if !issuedToKey(at, leaf, &was.Spec, s.CertificateChain) {
+	if !issuedToKey(at, leaf, &old.Spec, s.CertificateChain) {
 		return
 	}
 	if s.NotBefore == nil {
@@ -114,7 +114,7 @@ func issuedRules(at *validation.Path, is, was *certificatesv1beta1.PodCertificat
 	if s.BeginRefreshAt == nil {
 		at.Child("beginRefreshAt").Required("must be present and in the range [notbefore+10min, notafter-10min]")
 	}
-	if at.ErrorCount() > before || !validityRules(at, s, leaf, now) || !lifeRules(chain, leaf, *is.Spec.MaxExpirationSeconds) || !refreshRules(at.Child("beginRefreshAt"), s) {
+	if at.ErrorCount() > before || !validityRules(at, s, leaf, now) || !lifeRules(chain, leaf, *obj.Spec.MaxExpirationSeconds) || !refreshRules(at.Child("beginRefreshAt"), s) {
 		return
 	}
 	issuerRules(chain, s.CertificateChain, rest)

@@ -61,14 +61,14 @@ func leaseRules(at *validation.Path, l *coordinationv1.Lease) {
 
 // dropElection drops what serves coordinated leader election while its feature
 // gate is off, unless it is there already.
-func dropElection(gates features.Gates, is, was *coordinationv1.LeaseSpec) {
+func dropElection(gates features.Gates, spec, old *coordinationv1.LeaseSpec) {
 	if gates.Enabled(features.CoordinatedLeaderElection) {
 		return
 	}
-	if was == nil || was.Strategy == nil {
-		is.Strategy = nil
+	if old == nil || old.Strategy == nil {
+		spec.Strategy = nil
 	}
-	if was == nil || was.PreferredHolder == nil {
-		is.PreferredHolder = nil
+	if old == nil || old.PreferredHolder == nil {
+		spec.PreferredHolder = nil
 	}
 }

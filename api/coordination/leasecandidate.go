@@ -70,9 +70,9 @@ func leaseCandidateRules(at *validation.Path, c *coordinationv1beta1.LeaseCandid
 	electionStrategyRules(spec.Child("strategy"), s.Strategy)
 }
 
-func leaseCandidateChanges(at *validation.Path, is, was *coordinationv1beta1.LeaseCandidate) {
-	leaseCandidateRules(at, is)
-	validation.Immutable(at.Child("spec").Child("leaseName"), is.Spec.LeaseName, was.Spec.LeaseName)
+func leaseCandidateChanges(at *validation.Path, obj, old *coordinationv1beta1.LeaseCandidate) {
+	leaseCandidateRules(at, obj)
+	validation.Immutable(at.Child("spec").Child("leaseName"), obj.Spec.LeaseName, old.Spec.LeaseName)
 }
 
 // semanticVersion returns the zero version where the text is none.

@@ -59,18 +59,18 @@ func dataKey(key string, at *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateConfigMapUpdate(cm, was *corev1.ConfigMap) field.ErrorList {
-	if was.Immutable == nil || !*was.Immutable {
+func validateConfigMapUpdate(cm, old *corev1.ConfigMap) field.ErrorList {
+	if old.Immutable == nil || !*old.Immutable {
 		return nil
 	}
 	var errs field.ErrorList
 	if cm.Immutable == nil || !*cm.Immutable {
 		errs = append(errs, field.Forbidden(field.NewPath("immutable"), immutableMessage))
 	}
-	if !equality.Semantic.DeepEqual(cm.Data, was.Data) {
+	if !equality.Semantic.DeepEqual(cm.Data, old.Data) {
 		errs = append(errs, field.Forbidden(field.NewPath("data"), immutableMessage))
 	}
-	if !equality.Semantic.DeepEqual(cm.BinaryData, was.BinaryData) {
+	if !equality.Semantic.DeepEqual(cm.BinaryData, old.BinaryData) {
 		errs = append(errs, field.Forbidden(field.NewPath("binaryData"), immutableMessage))
 	}
 	return errs

@@ -86,19 +86,19 @@ func endpointsRules(at *validation.Path, e *corev1.Endpoints) {
 
 // endpointsChanges validates addresses only if they change, because stored ones may have
 // formats that are no longer valid.
-func endpointsChanges(at *validation.Path, is, was *corev1.Endpoints) {
-	if equality.Semantic.DeepEqual(is.Subsets, was.Subsets) {
+func endpointsChanges(at *validation.Path, obj, old *corev1.Endpoints) {
+	if equality.Semantic.DeepEqual(obj.Subsets, old.Subsets) {
 		return
 	}
 	var known []string
-	for i := range was.Subsets {
-		for _, list := range [][]corev1.EndpointAddress{was.Subsets[i].Addresses, was.Subsets[i].NotReadyAddresses} {
+	for i := range old.Subsets {
+		for _, list := range [][]corev1.EndpointAddress{old.Subsets[i].Addresses, old.Subsets[i].NotReadyAddresses} {
 			for j := range list {
 				known = append(known, list[j].IP)
 			}
 		}
 	}
-	subsetListRules(at.Child("subsets"), is.Subsets, known)
+	subsetListRules(at.Child("subsets"), obj.Subsets, known)
 }
 
 func subsetListRules(at *validation.Path, list []corev1.EndpointSubset, known []string) {

@@ -208,27 +208,27 @@ func validateEvent(e *corev1.Event) field.ErrorList {
 }
 
 // validateEventUpdate lets nothing but the series of an event change.
-func validateEventUpdate(is, was *corev1.Event) field.ErrorList {
-	errs := eventSeries(is)
-	fixed := func(name string, is, was any) {
-		errs = append(errs, apivalidation.ValidateImmutableField(is, was, field.NewPath(name))...)
+func validateEventUpdate(value, old *corev1.Event) field.ErrorList {
+	errs := eventSeries(value)
+	fixed := func(name string, value, old any) {
+		errs = append(errs, apivalidation.ValidateImmutableField(value, old, field.NewPath(name))...)
 	}
-	fixed("involvedObject", is.InvolvedObject, was.InvolvedObject)
-	fixed("reason", is.Reason, was.Reason)
-	fixed("message", is.Message, was.Message)
-	fixed("source", is.Source, was.Source)
-	fixed("firstTimestamp", is.FirstTimestamp, was.FirstTimestamp)
-	fixed("lastTimestamp", is.LastTimestamp, was.LastTimestamp)
-	fixed("count", is.Count, was.Count)
-	fixed("reason", is.Reason, was.Reason)
-	fixed("type", is.Type, was.Type)
-	if a, b := microseconds(is.EventTime), microseconds(was.EventTime); !a.Equal(&b) {
-		errs = append(errs, field.Invalid(field.NewPath("eventTime"), is.EventTime, apivalidation.FieldImmutableErrorMsg))
+	fixed("involvedObject", value.InvolvedObject, old.InvolvedObject)
+	fixed("reason", value.Reason, old.Reason)
+	fixed("message", value.Message, old.Message)
+	fixed("source", value.Source, old.Source)
+	fixed("firstTimestamp", value.FirstTimestamp, old.FirstTimestamp)
+	fixed("lastTimestamp", value.LastTimestamp, old.LastTimestamp)
+	fixed("count", value.Count, old.Count)
+	fixed("reason", value.Reason, old.Reason)
+	fixed("type", value.Type, old.Type)
+	if a, b := microseconds(value.EventTime), microseconds(old.EventTime); !a.Equal(&b) {
+		errs = append(errs, field.Invalid(field.NewPath("eventTime"), value.EventTime, apivalidation.FieldImmutableErrorMsg))
 	}
-	fixed("action", is.Action, was.Action)
-	fixed("related", is.Related, was.Related)
-	fixed("reportingController", is.ReportingController, was.ReportingController)
-	fixed("reportingInstance", is.ReportingInstance, was.ReportingInstance)
+	fixed("action", value.Action, old.Action)
+	fixed("related", value.Related, old.Related)
+	fixed("reportingController", value.ReportingController, old.ReportingController)
+	fixed("reportingInstance", value.ReportingInstance, old.ReportingInstance)
 	return errs
 }
 

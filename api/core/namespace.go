@@ -121,12 +121,12 @@ func namespaceCells(n *corev1.Namespace) []any {
 
 // namespaceStatusRules validates that the phase is Terminating if and only if the namespace
 // is being deleted.
-func namespaceStatusRules(at *validation.Path, is, _ *corev1.Namespace) {
+func namespaceStatusRules(at *validation.Path, obj, _ *corev1.Namespace) {
 	phase := at.Child("status").Child("Phase")
-	switch gone := is.DeletionTimestamp != nil; {
-	case gone && is.Status.Phase != corev1.NamespaceTerminating:
-		phase.Invalid(is.Status.Phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")
-	case !gone && is.Status.Phase != corev1.NamespaceActive:
-		phase.Invalid(is.Status.Phase, "may only be 'Active' if `deletionTimestamp` is empty")
+	switch gone := obj.DeletionTimestamp != nil; {
+	case gone && obj.Status.Phase != corev1.NamespaceTerminating:
+		phase.Invalid(obj.Status.Phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")
+	case !gone && obj.Status.Phase != corev1.NamespaceActive:
+		phase.Invalid(obj.Status.Phase, "may only be 'Active' if `deletionTimestamp` is empty")
 	}
 }

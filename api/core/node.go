@@ -36,9 +36,9 @@ func Node() *api.Resource {
 		},
 		Update: api.UpdateStrategy[*corev1.Node]{
 			PrepareForUpdate: func(obj, old *corev1.Node) { dropConfigSource(obj, old) },
-			ValidateUpdate: validation.Changes(func(at *validation.Path, is, was *corev1.Node) {
-				nodeRules(at, is)
-				nodeChanges(at, is, was)
+			ValidateUpdate: validation.Changes(func(at *validation.Path, updated, stored *corev1.Node) {
+				nodeRules(at, updated)
+				nodeChanges(at, updated, stored)
 			}),
 			RevalidateMetadata: true,
 			WarningsOnUpdate:   api.OnAnyUpdate(nodeWarnings),
@@ -224,30 +224,30 @@ func dropConfigSource(n, old *corev1.Node) {
 }
 
 // nodeChanges validates updates of a node and of its status.
-func nodeChanges(at *validation.Path, is, was *corev1.Node) {
-	nodeResourceRules(at, is)
-	declaredFeatureRules(at.Child("status").Child("declaredFeatures"), is.Status.DeclaredFeatures)
+func nodeChanges(at *validation.Path, obj, old *corev1.Node) {
+	nodeResourceRules(at, obj)
+	declaredFeatureRules(at.Child("status").Child("declaredFeatures"), obj.Status.DeclaredFeatures)
 	var addresses validation.Unique[corev1.NodeAddress]
-	validation.Each(at.Child("status").Child("addresses"), is.Status.Addresses, func(at *validation.Path, a *corev1.NodeAddress) { addresses.Add(at, *a) })
-	podCIDRChanges(at.Child("spec").Child("podCIDRs"), is.Spec.PodCIDRs, was.Spec.PodCIDRs)
-	if was.Spec.ProviderID != "" && was.Spec.ProviderID != is.Spec.ProviderID {
+	validation.Each(at.Child("status").Child("addresses"), obj.Status.Addresses, func(at *validation.Path, a *corev1.NodeAddress) { addresses.Add(at, *a) })
+	podCIDRChanges(at.Child("spec").Child("podCIDRs"), obj.Spec.PodCIDRs, old.Spec.PodCIDRs)
+	if old.Spec.ProviderID != "" && old.Spec.ProviderID != obj.Spec.ProviderID {
 		at.Child("spec").Child("providerID").Forbidden(`node updates may not change providerID except from "" to valid`)
 	}
-	taintRules(at.Child("metadata").Child("taints"), is.Spec.Taints)
-	if is.Spec.DoNotUseExternalID != was.Spec.DoNotUseExternalID {
+	taintRules(at.Child("metadata").Child("taints"), obj.Spec.Taints)
+	if obj.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
 		at.Child("spec").Child("externalID").Forbidden("may not be updated")
 	}
 }
 
 // podCIDRChanges validates that pod CIDRs, once set, are immutable.
-func podCIDRChanges(at *validation.Path, is, was []string) {
+func podCIDRChanges(at *validation.Path, list, old []string) {
 	const fault = `node updates may not change podCIDR except from "" to valid`
-	if len(was) > 0 && len(is) != len(was) {
+	if len(old) > 0 && len(list) != len(old) {
 		at.Forbidden(fault)
 		return
 	}
-	for i := range was {
-		if is[i] != was[i] {
+	for i := range old {
+		if list[i] != old[i] {
 			at.Forbidden(fault)
 		}
 	}

@@ -49,14 +49,14 @@ func PersistentVolume(now func() time.Time) *api.Resource {
 		Status: api.StatusStrategy[*corev1.PersistentVolume]{
 			Served: true,
 			PrepareForUpdate: func(obj, old *corev1.PersistentVolume) {
-				is, was := &obj.Status, &old.Status
-				if is.Phase == was.Phase {
+				status, oldStatus := &obj.Status, &old.Status
+				if status.Phase == oldStatus.Phase {
 					return
 				}
 				// A client that sets the time itself knows better.
-				if is.LastPhaseTransitionTime == nil || is.LastPhaseTransitionTime.Equal(was.LastPhaseTransitionTime) {
+				if status.LastPhaseTransitionTime == nil || status.LastPhaseTransitionTime.Equal(oldStatus.LastPhaseTransitionTime) {
 					stamp := metav1.NewTime(now())
-					is.LastPhaseTransitionTime = &stamp
+					status.LastPhaseTransitionTime = &stamp
 				}
 			},
 		},
@@ -205,23 +205,23 @@ func volumeOriginRules(at *validation.Path, s *corev1.PersistentVolumeSpec, plac
 	}
 }
 
-func persistentVolumeChanges(at *validation.Path, is, was *corev1.PersistentVolume) {
-	persistentVolumeRules(at, is)
-	persistentVolumeRules(at, is)
-	source := is.Spec.DeepCopy().PersistentVolumeSource
+func persistentVolumeChanges(at *validation.Path, obj, old *corev1.PersistentVolume) {
+	persistentVolumeRules(at, obj)
+	persistentVolumeRules(at, obj)
+	source := obj.Spec.DeepCopy().PersistentVolumeSource
 	// A secret to expand volumes with may be given later.
-	if source.CSI != nil && was.Spec.CSI != nil && was.Spec.CSI.ControllerExpandSecretRef == nil {
+	if source.CSI != nil && old.Spec.CSI != nil && old.Spec.CSI.ControllerExpandSecretRef == nil {
 		source.CSI.ControllerExpandSecretRef = nil
 	}
-	if !equality.Semantic.DeepEqual(source, was.Spec.PersistentVolumeSource) {
+	if !equality.Semantic.DeepEqual(source, old.Spec.PersistentVolumeSource) {
 		at.Child("spec").Child("persistentvolumesource").Forbidden(fmt.Sprintf(
-			"spec.persistentvolumesource is immutable after creation\n%v", validation.InternalDiff(source, was.Spec.PersistentVolumeSource)))
+			"spec.persistentvolumesource is immutable after creation\n%v", validation.InternalDiff(source, old.Spec.PersistentVolumeSource)))
 	}
-	validation.Immutable(at.Child("volumeMode"), is.Spec.VolumeMode, was.Spec.VolumeMode)
-	if was.Spec.NodeAffinity != nil {
-		validation.Immutable(at.Child("nodeAffinity"), is.Spec.NodeAffinity, was.Spec.NodeAffinity)
+	validation.Immutable(at.Child("volumeMode"), obj.Spec.VolumeMode, old.Spec.VolumeMode)
+	if old.Spec.NodeAffinity != nil {
+		validation.Immutable(at.Child("nodeAffinity"), obj.Spec.NodeAffinity, old.Spec.NodeAffinity)
 	}
-	if was.Spec.VolumeAttributesClassName != nil && is.Spec.VolumeAttributesClassName == nil {
+	if old.Spec.VolumeAttributesClassName != nil && obj.Spec.VolumeAttributesClassName == nil {
 		at.Child("spec").Child("volumeAttributesClassName").Forbidden("update from non-nil value to nil is forbidden")
 	}
 }

@@ -101,11 +101,11 @@ func replicationControllerRules(at *validation.Path, c *corev1.ReplicationContro
 }
 
 // replicationControllerChanges validates an update: no field is immutable.
-func replicationControllerChanges(at *validation.Path, is, was *corev1.ReplicationController) {
-	replicationSpecRules(at.Child("spec"), &is.Spec, was.Spec.Template)
+func replicationControllerChanges(at *validation.Path, obj, old *corev1.ReplicationController) {
+	replicationSpecRules(at.Child("spec"), &obj.Spec, old.Spec.Template)
 }
 
-func replicationSpecRules(at *validation.Path, s *corev1.ReplicationControllerSpec, was *corev1.PodTemplateSpec) {
+func replicationSpecRules(at *validation.Path, s *corev1.ReplicationControllerSpec, old *corev1.PodTemplateSpec) {
 	validation.NonNegative(at.Child("minReadySeconds"), s.MinReadySeconds)
 	if len(s.Selector) == 0 {
 		at.Child("selector").Required("")
@@ -123,13 +123,13 @@ func replicationSpecRules(at *validation.Path, s *corev1.ReplicationControllerSp
 	if len(s.Selector) > 0 && !labels.SelectorFromSet(s.Selector).Matches(labels.Set(s.Template.Labels)) {
 		template.Child("metadata").Child("labels").Invalid(s.Template.Labels, workload.SelectorMismatch)
 	}
-	pod.TemplateRules(template, s.Template, was)
+	pod.TemplateRules(template, s.Template, old)
 	workload.RequireRestartAlways(template.Child("spec"), &s.Template.Spec)
 	workload.ForbidActiveDeadline(template.Child("spec"), &s.Template.Spec, "ReplicationController")
 }
 
-func replicationControllerStatusChanges(at *validation.Path, is, _ *corev1.ReplicationController) {
-	status, s := at.Child("status"), &is.Status
+func replicationControllerStatusChanges(at *validation.Path, obj, _ *corev1.ReplicationController) {
+	status, s := at.Child("status"), &obj.Status
 	workload.NonNegativeCounts(status, workload.PodCount{Name: "replicas", Value: s.Replicas}, workload.PodCount{Name: "fullyLabeledReplicas", Value: s.FullyLabeledReplicas},
 		workload.PodCount{Name: "readyReplicas", Value: s.ReadyReplicas}, workload.PodCount{Name: "availableReplicas", Value: s.AvailableReplicas})
 	validation.NonNegative(status.Child("observedGeneration"), s.ObservedGeneration)
@@ -142,8 +142,8 @@ func podTemplateRules(at *validation.Path, t *corev1.PodTemplate) {
 	pod.TemplateRules(at.Child("template"), &t.Template, nil)
 }
 
-func podTemplateChanges(at *validation.Path, is, was *corev1.PodTemplate) {
-	pod.TemplateRules(at.Child("template"), &is.Template, &was.Template)
+func podTemplateChanges(at *validation.Path, obj, old *corev1.PodTemplate) {
+	pod.TemplateRules(at.Child("template"), &obj.Template, &old.Template)
 }
 
 func replicationControllerWarnings(obj, old *corev1.ReplicationController) []string {

@@ -72,13 +72,13 @@ func resourceQuotaRules(at *validation.Path, q *corev1.ResourceQuota) {
 }
 
 // resourceQuotaChanges validates that the scopes of a quota don't change.
-func resourceQuotaChanges(at *validation.Path, is, was *corev1.ResourceQuota) {
-	resourceQuotaRules(at, is)
+func resourceQuotaChanges(at *validation.Path, obj, old *corev1.ResourceQuota) {
+	resourceQuotaRules(at, obj)
 	same := func(a, b []corev1.ResourceQuotaScope) bool {
 		return !slices.ContainsFunc(a, func(s corev1.ResourceQuotaScope) bool { return !slices.Contains(b, s) })
 	}
-	if !same(is.Spec.Scopes, was.Spec.Scopes) || !same(was.Spec.Scopes, is.Spec.Scopes) {
-		at.Child("spec").Child("scopes").Invalid(is.Spec.Scopes, apivalidation.FieldImmutableErrorMsg)
+	if !same(obj.Spec.Scopes, old.Spec.Scopes) || !same(old.Spec.Scopes, obj.Spec.Scopes) {
+		at.Child("spec").Child("scopes").Invalid(obj.Spec.Scopes, apivalidation.FieldImmutableErrorMsg)
 	}
 }
 

@@ -109,15 +109,15 @@ func jsonData(s *corev1.Secret, at *field.Path, key string) field.ErrorList {
 	return nil
 }
 
-func validateSecretUpdate(s, was *corev1.Secret) field.ErrorList {
-	errs := apivalidation.ValidateImmutableField(s.Type, was.Type, field.NewPath("type"))
-	if was.Immutable == nil || !*was.Immutable {
+func validateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
+	errs := apivalidation.ValidateImmutableField(s.Type, old.Type, field.NewPath("type"))
+	if old.Immutable == nil || !*old.Immutable {
 		return errs
 	}
 	if s.Immutable == nil || !*s.Immutable {
 		errs = append(errs, field.Forbidden(field.NewPath("immutable"), immutableMessage))
 	}
-	if !equality.Semantic.DeepEqual(s.Data, was.Data) {
+	if !equality.Semantic.DeepEqual(s.Data, old.Data) {
 		errs = append(errs, field.Forbidden(field.NewPath("data"), immutableMessage))
 	}
 	return errs

@@ -227,10 +227,10 @@ func (k *Kind) refuseUnusable(definition string, form *api.Resource) func(obj, o
 // changesBeyondMetadata reports whether objects differ in a field other than metadata.
 // Without a status subresource such a change, also of status, changes the generation.
 func changesBeyondMetadata(obj, old api.Object) bool {
-	is, was := contentOf(obj), contentOf(old)
-	for _, m := range []map[string]any{is, was} {
+	content, oldContent := contentOf(obj), contentOf(old)
+	for _, m := range []map[string]any{content, oldContent} {
 		for name := range m {
-			if name != "metadata" && name != "apiVersion" && name != "kind" && !equality.Semantic.DeepEqual(is[name], was[name]) {
+			if name != "metadata" && name != "apiVersion" && name != "kind" && !equality.Semantic.DeepEqual(content[name], oldContent[name]) {
 				return true
 			}
 		}

@@ -204,17 +204,17 @@ func (p *publisher) values(s *props) {
 
 // value returns normalized JSON; nil for null.
 func (p *publisher) value(v *apiextensionsv1.JSON) *apiextensionsv1.JSON {
-	if v == nil || len(v.Raw) == 0 { // null is decoded to no bytes
+	if v == nil || len(v.Raw) == 0 { // null decoded decoded to no bytes
 		return nil
 	}
-	var is any
-	err := utiljson.Unmarshal(v.Raw, &is)
-	if err == nil && is == nil {
+	var decoded any
+	err := utiljson.Unmarshal(v.Raw, &decoded)
+	if err == nil && decoded == nil {
 		return nil
 	}
 	out := &apiextensionsv1.JSON{}
 	if err == nil {
-		out.Raw, err = json.Marshal(is)
+		out.Raw, err = json.Marshal(decoded)
 	}
 	if p.err == nil {
 		p.err = err
@@ -240,12 +240,12 @@ func expandIntOrString(s *props) {
 
 // soleType returns the type of a schema that has no other keyword, else "".
 func soleType(s props) string {
-	is := s.Type
+	kind := s.Type
 	s.Type = ""
 	if data, err := json.Marshal(s); err != nil || string(data) != "{}" {
 		return ""
 	}
-	return is
+	return kind
 }
 
 // simplifyForV2 removes keywords that OpenAPI v2 lacks, and keywords that kubectl cannot

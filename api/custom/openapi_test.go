@@ -40,8 +40,8 @@ func TestPublishedSchemas(t *testing.T) {
 		}
 	}
 	if !reflect.DeepEqual(got, want) {
-		is, err := json.MarshalIndent(got, "", " ")
-		t.Errorf("got %s %v", is, err)
+		published, err := json.MarshalIndent(got, "", " ")
+		t.Errorf("got %s %v", published, err)
 	}
 	if !reflect.DeepEqual(&d, before) {
 		t.Error("publishing changed the definition")
@@ -72,8 +72,8 @@ func TestPublishedOfOlder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		is := decodeJSON(t, v3).(map[string]any)
-		if is["properties"] != nil != fields || is["x-kubernetes-preserve-unknown-fields"] != nil != preservesUnknown(&s) {
+		published := decodeJSON(t, v3).(map[string]any)
+		if published["properties"] != nil != fields || published["x-kubernetes-preserve-unknown-fields"] != nil != preservesUnknown(&s) {
 			t.Errorf("%s in version 3 is %s", text, v3)
 		}
 	}

@@ -15,9 +15,9 @@ func endpointSliceRules(at *validation.Path, s *discoveryv1.EndpointSlice) {
 	sliceRules(at, s, nil)
 }
 
-func endpointSliceChanges(at *validation.Path, is, was *discoveryv1.EndpointSlice) {
-	sliceRules(at, is, was)
-	validation.Immutable(at.Child("addressType"), is.AddressType, was.AddressType)
+func endpointSliceChanges(at *validation.Path, obj, old *discoveryv1.EndpointSlice) {
+	sliceRules(at, obj, old)
+	validation.Immutable(at.Child("addressType"), obj.AddressType, old.AddressType)
 }
 
 // Limits of an EndpointSlice.
@@ -31,7 +31,7 @@ const (
 
 // sliceRules validates a new slice (was is nil) or an update. It does not validate unchanged
 // endpoints, because stored ones may have formats that are no longer valid.
-func sliceRules(at *validation.Path, s, was *discoveryv1.EndpointSlice) {
+func sliceRules(at *validation.Path, s, old *discoveryv1.EndpointSlice) {
 	validation.Enum(at.Child("addressType"), s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
 	slicePortRules(at.Child("ports"), s.Ports)
 	faults := validation.Collect(at.Child("endpoints"), func(at *validation.Path) {
@@ -43,7 +43,7 @@ func sliceRules(at *validation.Path, s, was *discoveryv1.EndpointSlice) {
 			endpointRules(at.Index(i), &s.Endpoints[i], s.AddressType)
 		}
 	})
-	if len(faults) > 0 && (was == nil || !equality.Semantic.DeepEqual(s.Endpoints, was.Endpoints)) {
+	if len(faults) > 0 && (old == nil || !equality.Semantic.DeepEqual(s.Endpoints, old.Endpoints)) {
 		at.Add(faults...)
 	}
 }

@@ -22,12 +22,12 @@ func NewTypeChecker(object, params *apicel.DeclType, hasParams bool) (*TypeCheck
 	declared := []*apicel.DeclType{request, namespace}
 	var vars []cel.EnvOption
 	of := func(t *apicel.DeclType, names ...string) {
-		is := cel.DynType
+		checked := cel.DynType
 		if t != nil {
-			declared, is = append(declared, t), t.CelType()
+			declared, checked = append(declared, t), t.CelType()
 		}
 		for _, name := range names {
-			vars = append(vars, cel.Variable(name, is))
+			vars = append(vars, cel.Variable(name, checked))
 		}
 	}
 	of(object, Object, OldObject)

@@ -303,11 +303,11 @@ func defaultPriorityLevel(obj *flowcontrolv1.PriorityLevelConfiguration) {
 	api.SetDefault(&l.LendablePercent, 0)
 	if q := l.LimitResponse.Queuing; q != nil {
 		for _, f := range []struct {
-			value *int32
-			is    int32
+			value  *int32
+			preset int32
 		}{{&q.Queues, defaultQueues}, {&q.HandSize, defaultHandSize}, {&q.QueueLengthLimit, defaultQueueLength}} {
 			if *f.value == 0 {
-				*f.value = f.is
+				*f.value = f.preset
 			}
 		}
 	}

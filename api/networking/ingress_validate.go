@@ -22,10 +22,10 @@ func newIngressRules(at *validation.Path, i *networkingv1.Ingress) {
 	}
 }
 
-func ingressChanges(at *validation.Path, is, was *networkingv1.Ingress) { ingressRules(at, is, was) }
+func ingressChanges(at *validation.Path, obj, old *networkingv1.Ingress) { ingressRules(at, obj, old) }
 
 // ingressRules validates an Ingress. was is the stored one, or nil.
-func ingressRules(at *validation.Path, in, was *networkingv1.Ingress) {
+func ingressRules(at *validation.Path, in, old *networkingv1.Ingress) {
 	at = at.Child("spec")
 	s := &in.Spec
 	if len(s.Rules) == 0 && s.DefaultBackend == nil {
@@ -43,7 +43,7 @@ func ingressRules(at *validation.Path, in, was *networkingv1.Ingress) {
 		}
 		validation.Each(at.Child("http").Child("paths"), r.HTTP.Paths, ingressPathRules)
 	}
-	lenient := was != nil && hasInvalidSecretName(was)
+	lenient := old != nil && hasInvalidSecretName(old)
 	for i, t := range s.TLS {
 		at := at.Child("tls").Index(i)
 		for j, host := range t.Hosts {
@@ -160,12 +160,12 @@ func typedLocalReference(at *validation.Path, group *string, kind, name string) 
 	validation.RequiredFormat(at.Child("name"), name, validation.Segment)
 }
 
-func ingressStatusChanges(at *validation.Path, is, was *networkingv1.Ingress) {
+func ingressStatusChanges(at *validation.Path, obj, old *networkingv1.Ingress) {
 	var known []string
-	for _, in := range was.Status.LoadBalancer.Ingress {
+	for _, in := range old.Status.LoadBalancer.Ingress {
 		known = append(known, in.IP)
 	}
-	for i, in := range is.Status.LoadBalancer.Ingress {
+	for i, in := range obj.Status.LoadBalancer.Ingress {
 		at := at.Child("status").Child("loadBalancer").Child("ingress").Index(i)
 		if in.IP != "" {
 			validation.IPOrStored(at.Child("ip"), in.IP, known)
@@ -213,9 +213,9 @@ func parameterScope(at *validation.Path, p *networkingv1.IngressClassParametersR
 	}
 }
 
-func ingressClassChanges(at *validation.Path, is, was *networkingv1.IngressClass) {
-	validation.Immutable(at.Child("spec").Child("controller"), is.Spec.Controller, was.Spec.Controller)
-	ingressClassRules(at, is)
+func ingressClassChanges(at *validation.Path, obj, old *networkingv1.IngressClass) {
+	validation.Immutable(at.Child("spec").Child("controller"), obj.Spec.Controller, old.Spec.Controller)
+	ingressClassRules(at, obj)
 }
 
 func defaultIngressClass(obj *networkingv1.IngressClass) {

@@ -27,16 +27,16 @@ func serviceCIDRRules(at *validation.Path, c *networkingv1.ServiceCIDR) {
 }
 
 // serviceCIDRChanges only permits adding a range of the other IP family.
-func serviceCIDRChanges(at *validation.Path, is, was *networkingv1.ServiceCIDR) {
+func serviceCIDRChanges(at *validation.Path, obj, old *networkingv1.ServiceCIDR) {
 	at = at.Child("spec").Child("cidrs")
-	now, before := is.Spec.CIDRs, was.Spec.CIDRs
+	now, before := obj.Spec.CIDRs, old.Spec.CIDRs
 	switch {
 	case len(now) == len(before), len(now) == 2 && len(before) == 1:
 		for i := range before {
 			validation.Immutable(at.Index(i), now[i], before[i])
 		}
 		if len(now) > len(before) {
-			serviceCIDRRules(at.Parent.Parent, is)
+			serviceCIDRRules(at.Parent.Parent, obj)
 		}
 	default:
 		at.Invalid(now, apivalidation.FieldImmutableErrorMsg)
@@ -56,6 +56,6 @@ func ipAddressRules(at *validation.Path, a *networkingv1.IPAddress) {
 	validation.OptionalFormat(parent.Child("namespace"), r.Namespace, validation.Segment)
 }
 
-func ipAddressChanges(at *validation.Path, is, was *networkingv1.IPAddress) {
-	validation.Immutable(at.Child("spec").Child("parentRef"), is.Spec.ParentRef, was.Spec.ParentRef)
+func ipAddressChanges(at *validation.Path, obj, old *networkingv1.IPAddress) {
+	validation.Immutable(at.Child("spec").Child("parentRef"), obj.Spec.ParentRef, old.Spec.ParentRef)
 }

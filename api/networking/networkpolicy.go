@@ -73,8 +73,8 @@ func networkPolicyRules(at *validation.Path, p *networkingv1.NetworkPolicy) {
 	policySpecRules(at.Child("spec"), &p.Spec, policyLeniency{})
 }
 
-func networkPolicyChanges(at *validation.Path, is, was *networkingv1.NetworkPolicy) {
-	c := policyLeniency{lenient: workload.HasInvalidSelectorValues(&was.Spec.PodSelector)}
+func networkPolicyChanges(at *validation.Path, obj, old *networkingv1.NetworkPolicy) {
+	c := policyLeniency{lenient: workload.HasInvalidSelectorValues(&old.Spec.PodSelector)}
 	peers := func(list []networkingv1.NetworkPolicyPeer) {
 		for _, p := range list {
 			if p.IPBlock != nil {
@@ -82,13 +82,13 @@ func networkPolicyChanges(at *validation.Path, is, was *networkingv1.NetworkPoli
 			}
 		}
 	}
-	for i := range was.Spec.Ingress {
-		peers(was.Spec.Ingress[i].From)
+	for i := range old.Spec.Ingress {
+		peers(old.Spec.Ingress[i].From)
 	}
-	for i := range was.Spec.Egress {
-		peers(was.Spec.Egress[i].To)
+	for i := range old.Spec.Egress {
+		peers(old.Spec.Egress[i].To)
 	}
-	policySpecRules(at.Child("spec"), &is.Spec, c)
+	policySpecRules(at.Child("spec"), &obj.Spec, c)
 }
 
 // policyLeniency has the invalid values of the stored policy that an update may keep.

@@ -32,9 +32,9 @@ func RuntimeClass() *api.Resource {
 		Update: api.UpdateStrategy[*nodev1.RuntimeClass]{
 			AllowCreateOnUpdate:    true,
 			RequireResourceVersion: true,
-			ValidateUpdate: validation.Changes(func(at *validation.Path, is, was *nodev1.RuntimeClass) {
-				runtimeClassRules(at, is)
-				validation.Immutable(at.Child("handler"), is.Handler, was.Handler)
+			ValidateUpdate: validation.Changes(func(at *validation.Path, updated, old *nodev1.RuntimeClass) {
+				runtimeClassRules(at, updated)
+				validation.Immutable(at.Child("handler"), updated.Handler, old.Handler)
 			}),
 			WarningsOnUpdate: api.OnAnyUpdate(runtimeClassWarnings),
 		},

@@ -91,11 +91,11 @@ func disruptionBudgetRules(at *validation.Path, b *policyv1.PodDisruptionBudget)
 	budgetSpecRules(at, b, nil)
 }
 
-func disruptionBudgetChanges(at *validation.Path, is, was *policyv1.PodDisruptionBudget) {
-	budgetSpecRules(at, is, was)
+func disruptionBudgetChanges(at *validation.Path, obj, old *policyv1.PodDisruptionBudget) {
+	budgetSpecRules(at, obj, old)
 }
 
-func budgetSpecRules(at *validation.Path, b, was *policyv1.PodDisruptionBudget) {
+func budgetSpecRules(at *validation.Path, b, old *policyv1.PodDisruptionBudget) {
 	at = at.Child("spec")
 	s := &b.Spec
 	if s.MinAvailable != nil && s.MaxUnavailable != nil {
@@ -109,12 +109,12 @@ func budgetSpecRules(at *validation.Path, b, was *policyv1.PodDisruptionBudget) 
 		workload.NumberOrPercent(at.Child("maxUnavailable"), *s.MaxUnavailable)
 		workload.PercentAtMost100(at.Child("maxUnavailable"), *s.MaxUnavailable)
 	}
-	validation.LenientSelectorRules(at.Child("selector"), s.Selector, was != nil && workload.HasInvalidSelectorValues(was.Spec.Selector))
+	validation.LenientSelectorRules(at.Child("selector"), s.Selector, old != nil && workload.HasInvalidSelectorValues(old.Spec.Selector))
 	validation.OptionalEnum(at.Child("unhealthyPodEvictionPolicy"), s.UnhealthyPodEvictionPolicy, policyv1.AlwaysAllow, policyv1.IfHealthyBudget)
 }
 
-func disruptionStatusChanges(at *validation.Path, is, _ *policyv1.PodDisruptionBudget) {
-	status, s := at.Child("status"), &is.Status
+func disruptionStatusChanges(at *validation.Path, obj, _ *policyv1.PodDisruptionBudget) {
+	status, s := at.Child("status"), &obj.Status
 	validation.ConditionRules(status.Child("conditions"), s.Conditions)
 	workload.NonNegativeCounts(status, workload.PodCount{Name: "disruptionsAllowed", Value: s.DisruptionsAllowed}, workload.PodCount{Name: "currentHealthy", Value: s.CurrentHealthy},
 		workload.PodCount{Name: "desiredHealthy", Value: s.DesiredHealthy}, workload.PodCount{Name: "expectedPods", Value: s.ExpectedPods})

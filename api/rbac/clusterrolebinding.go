@@ -24,9 +24,9 @@ func ClusterRoleBinding() *api.Resource {
 		Create:  api.CreateStrategy[*rbacv1.ClusterRoleBinding]{ValidateName: validation.SegmentName, ValidateOnCreate: validation.Rules(clusterRoleBindingRules)},
 		Update: api.UpdateStrategy[*rbacv1.ClusterRoleBinding]{
 			AllowCreateOnUpdate: true,
-			ValidateUpdate: validation.Changes(func(at *validation.Path, is, was *rbacv1.ClusterRoleBinding) {
-				clusterRoleBindingRules(at, is)
-				immutableRoleRef(at, is.RoleRef, was.RoleRef)
+			ValidateUpdate: validation.Changes(func(at *validation.Path, obj, old *rbacv1.ClusterRoleBinding) {
+				clusterRoleBindingRules(at, obj)
+				immutableRoleRef(at, obj.RoleRef, old.RoleRef)
 			}),
 		},
 		Table: api.Table[*rbacv1.ClusterRoleBinding]{Columns: clusterRoleBindingColumns, Cells: clusterRoleBindingCells},

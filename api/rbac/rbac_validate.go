@@ -66,9 +66,9 @@ func clusterRoleBindingRules(at *validation.Path, b *rbacv1.ClusterRoleBinding) 
 }
 
 // sameRole: what a binding grants cannot change, only to whom.
-func immutableRoleRef(at *validation.Path, is, was rbacv1.RoleRef) {
-	if is != was {
-		at.Child("roleRef").Invalid(is, "cannot change roleRef")
+func immutableRoleRef(at *validation.Path, obj, old rbacv1.RoleRef) {
+	if obj != old {
+		at.Child("roleRef").Invalid(obj, "cannot change roleRef")
 	}
 }
 

@@ -28,9 +28,9 @@ func RoleBinding() *api.Resource {
 		Create:  api.CreateStrategy[*rbacv1.RoleBinding]{ValidateName: validation.SegmentName, ValidateOnCreate: validation.Rules(roleBindingRules)},
 		Update: api.UpdateStrategy[*rbacv1.RoleBinding]{
 			AllowCreateOnUpdate: true,
-			ValidateUpdate: validation.Changes(func(at *validation.Path, is, was *rbacv1.RoleBinding) {
-				roleBindingRules(at, is)
-				immutableRoleRef(at, is.RoleRef, was.RoleRef)
+			ValidateUpdate: validation.Changes(func(at *validation.Path, obj, old *rbacv1.RoleBinding) {
+				roleBindingRules(at, obj)
+				immutableRoleRef(at, obj.RoleRef, old.RoleRef)
 			}),
 		},
 		Table: api.Table[*rbacv1.RoleBinding]{Columns: roleBindingColumns, Cells: roleBindingCells},

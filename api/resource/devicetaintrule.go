@@ -52,7 +52,7 @@ func setRuleTimeAdded(obj, old *resourcev1beta2.DeviceTaintRule, now time.Time) 
 	if old == nil {
 		return
 	}
-	if was := &old.Spec.Taint; taint.Effect != was.Effect && taint.TimeAdded.Equal(was.TimeAdded) {
+	if stored := &old.Spec.Taint; taint.Effect != stored.Effect && taint.TimeAdded.Equal(stored.TimeAdded) {
 		taint.TimeAdded = &stamp
 	}
 }
@@ -87,26 +87,26 @@ func deviceTaintRuleRules(at *validation.Path, r *resourcev1beta2.DeviceTaintRul
 
 // deviceTaintRuleChanges does not validate an unchanged effect, since a newer server may
 // have stored an effect that is unknown here.
-func deviceTaintRuleChanges(at *validation.Path, is, was *resourcev1beta2.DeviceTaintRule) {
+func deviceTaintRuleChanges(at *validation.Path, obj, old *resourcev1beta2.DeviceTaintRule) {
 	spec := at.Child("spec")
-	if s := is.Spec.DeviceSelector; s != nil {
+	if s := obj.Spec.DeviceSelector; s != nil {
 		at := spec.Child("deviceSelector")
 		validation.IfPresent(at.Child("driver"), s.Driver, func(at *validation.Path, name *string) { validation.DriverName(at, *name) })
 		validation.IfPresent(at.Child("pool"), s.Pool, func(at *validation.Path, name *string) { poolName(at, *name) })
 		validation.IfPresent(at.Child("device"), s.Device, func(at *validation.Path, name *string) { validation.Format(at, *name, validation.DNSLabel) })
 	}
-	taint, t := spec.Child("taint"), &is.Spec.Taint
+	taint, t := spec.Child("taint"), &obj.Spec.Taint
 	validation.Format(taint.Child("key"), t.Key, validation.QualifiedName)
 	validation.OptionalFormat(taint.Child("value"), t.Value, validation.LabelValue)
-	if was == nil || was.Spec.Taint.Effect != t.Effect {
+	if old == nil || old.Spec.Taint.Effect != t.Effect {
 		deviceEffect(taint.Child("effect"), resourcev1.DeviceTaintEffect(t.Effect))
 	}
 }
 
-func deviceTaintRuleStatusRules(at *validation.Path, is, _ *resourcev1beta2.DeviceTaintRule) {
+func deviceTaintRuleStatusRules(at *validation.Path, obj, _ *resourcev1beta2.DeviceTaintRule) {
 	at = at.Child("status").Child("conditions")
-	validation.ConditionRules(at, is.Status.Conditions)
-	if n := len(is.Status.Conditions); n > maxTaintRuleConditions {
+	validation.ConditionRules(at, obj.Status.Conditions)
+	if n := len(obj.Status.Conditions); n > maxTaintRuleConditions {
 		at.TooMany(n, maxTaintRuleConditions)
 	}
 }

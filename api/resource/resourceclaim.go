@@ -159,9 +159,9 @@ func (d allocatedDevice) MarshalText() ([]byte, error) {
 	return []byte(text), nil
 }
 
-func resourceClaimStatusRules(at *validation.Path, is, was *resourcev1.ResourceClaim) {
-	at, s := at.Child("status"), &is.Status
-	c := newClaimedDevices(&is.Spec.Devices, false)
+func resourceClaimStatusRules(at *validation.Path, obj, old *resourcev1.ResourceClaim) {
+	at, s := at.Child("status"), &obj.Status
+	c := newClaimedDevices(&obj.Spec.Devices, false)
 	reserved := at.Child("reservedFor")
 	eachDistinct(reserved, s.ReservedFor, resourcev1.ResourceClaimReservedForMaxSize,
 		func(r *resourcev1.ResourceClaimConsumerReference) types.UID { return r.UID },
@@ -173,21 +173,21 @@ func resourceClaimStatusRules(at *validation.Path, is, was *resourcev1.ResourceC
 	c.deviceStatusRules(at.Child("devices"), s)
 	if len(s.ReservedFor) > 0 {
 		added := slices.ContainsFunc(s.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool {
-			return !slices.Contains(was.Status.ReservedFor, r)
+			return !slices.Contains(old.Status.ReservedFor, r)
 		})
 		switch {
 		case s.Allocation == nil:
 			reserved.Forbidden("may not be specified when `allocated` is not set")
-		case is.DeletionTimestamp != nil && added:
+		case obj.DeletionTimestamp != nil && added:
 			reserved.Forbidden("new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set")
 		}
 	}
 	switch allocation := at.Child("allocation"); {
 	case s.Allocation == nil:
-	case was.Status.Allocation == nil:
+	case old.Status.Allocation == nil:
 		c.allocationRules(allocation, s.Allocation)
-	case !equality.Semantic.DeepEqual(s.Allocation, was.Status.Allocation):
-		validation.Immutable(allocation, s.Allocation, was.Status.Allocation)
+	case !equality.Semantic.DeepEqual(s.Allocation, old.Status.Allocation):
+		validation.Immutable(allocation, s.Allocation, old.Status.Allocation)
 	}
 }
 

@@ -17,16 +17,16 @@ import (
 
 // checkClaimAccess checks that a claim requests admin access only in a namespace that
 // permits it, and that the user may write the changed parts of the status.
-func checkClaimAccess(ctx context.Context, access api.Access, is, old *resourcev1.ResourceClaim, status bool) field.ErrorList {
+func checkClaimAccess(ctx context.Context, access api.Access, obj, old *resourcev1.ResourceClaim, status bool) field.ErrorList {
 	if !status {
 		if old != nil {
 			return nil // the spec cannot change
 		}
-		return checkAdminRequests(ctx, access, is.Namespace, is.Spec.Devices.Requests)
+		return checkAdminRequests(ctx, access, obj.Namespace, obj.Spec.Devices.Requests)
 	}
-	errs := checkAdminResults(ctx, access, is, old)
-	errs = append(errs, checkClaimBinding(ctx, access, &is.Status, &old.Status)...)
-	return append(errs, checkDeviceStatus(ctx, access, is, old)...)
+	errs := checkAdminResults(ctx, access, obj, old)
+	errs = append(errs, checkClaimBinding(ctx, access, &obj.Status, &old.Status)...)
+	return append(errs, checkDeviceStatus(ctx, access, obj, old)...)
 }
 
 // checkTemplateAccess checks the admin access that a template requests.
@@ -48,15 +48,15 @@ func checkAdminRequests(ctx context.Context, access api.Access, namespace string
 
 // checkAdminResults checks the admin access of a new allocation. A stored allocation is
 // immutable and is not checked.
-func checkAdminResults(ctx context.Context, access api.Access, is, old *resourcev1.ResourceClaim) field.ErrorList {
+func checkAdminResults(ctx context.Context, access api.Access, obj, old *resourcev1.ResourceClaim) field.ErrorList {
 	if adminResult(old.Status.Allocation) >= 0 {
 		return nil
 	}
-	i := adminResult(is.Status.Allocation)
+	i := adminResult(obj.Status.Allocation)
 	if i < 0 {
 		return nil
 	}
-	return checkAdminNamespace(ctx, access, is.Namespace, field.NewPath("status", "allocation", "devices", "results").Index(i).Child("adminAccess"))
+	return checkAdminNamespace(ctx, access, obj.Namespace, field.NewPath("status", "allocation", "devices", "results").Index(i).Child("adminAccess"))
 }
 
 // adminResult returns the index of the first device that is allocated with admin access,
@@ -88,8 +88,8 @@ func claimRequest(verb, subresource, namespace, name string) *request.Info {
 }
 
 // checkClaimBinding checks that the writer may allocate claims, in any namespace.
-func checkClaimBinding(ctx context.Context, access api.Access, is, old *resourcev1.ResourceClaimStatus) field.ErrorList {
-	if equality.Semantic.DeepEqual(is.Allocation, old.Allocation) && equality.Semantic.DeepEqual(is.ReservedFor, old.ReservedFor) {
+func checkClaimBinding(ctx context.Context, access api.Access, status, old *resourcev1.ResourceClaimStatus) field.ErrorList {
+	if equality.Semantic.DeepEqual(status.Allocation, old.Allocation) && equality.Semantic.DeepEqual(status.ReservedFor, old.ReservedFor) {
 		return nil
 	}
 	verb := request.From(ctx).Info.Verb
@@ -104,21 +104,21 @@ func checkClaimBinding(ctx context.Context, access api.Access, is, old *resource
 // checkDeviceStatus checks that the writer may change the status of devices, for each
 // driver whose devices have a changed status. A service account on the node of the devices
 // only needs the permission for its node.
-func checkDeviceStatus(ctx context.Context, access api.Access, is, old *resourcev1.ResourceClaim) field.ErrorList {
-	drivers := changedDrivers(is.Status.Devices, old.Status.Devices)
+func checkDeviceStatus(ctx context.Context, access api.Access, obj, old *resourcev1.ResourceClaim) field.ErrorList {
+	drivers := changedDrivers(obj.Status.Devices, old.Status.Devices)
 	if len(drivers) == 0 {
 		return nil
 	}
 	scope := request.From(ctx)
 	verbs := []string{resourcev1.VerbPrefixArbitraryNode + scope.Info.Verb}
-	if node := allocatedNode(is.Status.Allocation); node != "" && node == request.NodeOfAccount(scope.User) {
+	if node := allocatedNode(obj.Status.Allocation); node != "" && node == request.NodeOfAccount(scope.User) {
 		verbs = slices.Insert(verbs, 0, resourcev1.VerbPrefixAssociatedNode+scope.Info.Verb)
 	}
 	var errs field.ErrorList
 	for _, driver := range drivers {
 		var refusal error
 		for _, verb := range verbs {
-			err := access.Authorize(ctx, claimRequest(verb, resourcev1.SubresourceDriver, is.Namespace, driver))
+			err := access.Authorize(ctx, claimRequest(verb, resourcev1.SubresourceDriver, obj.Namespace, driver))
 			if err == nil {
 				refusal = nil
 				break
@@ -137,16 +137,16 @@ func checkDeviceStatus(ctx context.Context, access api.Access, is, old *resource
 
 // changedDrivers returns the sorted drivers of devices whose status was added, removed or
 // changed.
-func changedDrivers(is, was []resourcev1.AllocatedDeviceStatus) []string {
+func changedDrivers(list, stored []resourcev1.AllocatedDeviceStatus) []string {
 	before := map[allocatedDevice]*resourcev1.AllocatedDeviceStatus{}
-	for i := range was {
-		before[reportedDevice(&was[i])] = &was[i]
+	for i := range stored {
+		before[reportedDevice(&stored[i])] = &stored[i]
 	}
 	changed := map[string]bool{}
-	for i := range is {
-		id := reportedDevice(&is[i])
-		if old, ok := before[id]; !ok || !equality.Semantic.DeepEqual(old, &is[i]) {
-			changed[is[i].Driver] = true
+	for i := range list {
+		id := reportedDevice(&list[i])
+		if old, ok := before[id]; !ok || !equality.Semantic.DeepEqual(old, &list[i]) {
+			changed[list[i].Driver] = true
 		}
 		delete(before, id)
 	}

@@ -40,10 +40,10 @@ func resourceClaimRules(at *validation.Path, c *resourcev1.ResourceClaim) {
 	deviceClaimRules(at.Child("spec").Child("devices"), &c.Spec.Devices, false)
 }
 
-func resourceClaimChanges(at *validation.Path, is, was *resourcev1.ResourceClaim) {
-	resourceClaimRules(at, is)
-	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
-	deviceClaimRules(at.Child("spec").Child("devices"), &is.Spec.Devices, true)
+func resourceClaimChanges(at *validation.Path, obj, old *resourcev1.ResourceClaim) {
+	resourceClaimRules(at, obj)
+	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
+	deviceClaimRules(at.Child("spec").Child("devices"), &obj.Spec.Devices, true)
 }
 
 func resourceClaimTemplateRules(at *validation.Path, t *resourcev1.ResourceClaimTemplate) {
@@ -51,9 +51,9 @@ func resourceClaimTemplateRules(at *validation.Path, t *resourcev1.ResourceClaim
 	deviceClaimRules(at.Child("spec").Child("spec").Child("devices"), &t.Spec.Spec.Devices, false)
 }
 
-func resourceClaimTemplateChanges(at *validation.Path, is, was *resourcev1.ResourceClaimTemplate) {
-	resourceClaimTemplateRules(at, is)
-	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
+func resourceClaimTemplateChanges(at *validation.Path, obj, old *resourcev1.ResourceClaimTemplate) {
+	resourceClaimTemplateRules(at, obj)
+	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
 // EachUpTo applies rules to each element of a list, unless the list is longer than limit.
@@ -274,14 +274,14 @@ func deviceClassRules(at *validation.Path, c *resourcev1.DeviceClass) {
 }
 
 // deviceClassChanges does not compile unchanged selectors again.
-func deviceClassChanges(at *validation.Path, is, was *resourcev1.DeviceClass) {
+func deviceClassChanges(at *validation.Path, obj, old *resourcev1.DeviceClass) {
 	at = at.Child("spec")
-	deviceSelectorRules(at.Child("selectors"), is.Spec.Selectors, equality.Semantic.DeepEqual(is.Spec.Selectors, was.Spec.Selectors))
-	stored := equality.Semantic.DeepEqual(is.Spec.Config, was.Spec.Config)
-	EachUpTo(at.Child("config"), is.Spec.Config, resourcev1.DeviceConfigMaxSize, func(at *validation.Path, c *resourcev1.DeviceClassConfiguration) {
+	deviceSelectorRules(at.Child("selectors"), obj.Spec.Selectors, equality.Semantic.DeepEqual(obj.Spec.Selectors, old.Spec.Selectors))
+	stored := equality.Semantic.DeepEqual(obj.Spec.Config, old.Spec.Config)
+	EachUpTo(at.Child("config"), obj.Spec.Config, resourcev1.DeviceConfigMaxSize, func(at *validation.Path, c *resourcev1.DeviceClassConfiguration) {
 		deviceConfigRules(at, &c.DeviceConfiguration, stored)
 	})
-	if name := is.Spec.ExtendedResourceName; name != nil && !validation.IsExtendedResource(corev1.ResourceName(*name)) {
+	if name := obj.Spec.ExtendedResourceName; name != nil && !validation.IsExtendedResource(corev1.ResourceName(*name)) {
 		at.Child("extendedResourceName").Invalid(*name, "must be a valid extended resource name")
 	}
 }

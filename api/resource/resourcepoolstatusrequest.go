@@ -143,50 +143,50 @@ func segmentedPoolName(at *validation.Path, name string) {
 	}
 }
 
-func poolStatusRequestChanges(at *validation.Path, is, was *resourcev1alpha3.ResourcePoolStatusRequest) {
-	validation.DeclarativeImmutable(at.Child("spec"), is.Spec, was.Spec)
+func poolStatusRequestChanges(at *validation.Path, obj, old *resourcev1alpha3.ResourcePoolStatusRequest) {
+	validation.DeclarativeImmutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
 // poolStatusChanges validates a status, which is immutable once it is set.
-func poolStatusChanges(at *validation.Path, is, was *resourcev1alpha3.ResourcePoolStatusRequest) {
+func poolStatusChanges(at *validation.Path, obj, stored *resourcev1alpha3.ResourcePoolStatusRequest) {
 	status := at.Child("status")
-	if equality.Semantic.DeepEqual(is.Status, was.Status) {
+	if equality.Semantic.DeepEqual(obj.Status, stored.Status) {
 		return
 	}
-	if was.Status != nil {
-		status.Invalid(is.Status, apivalidation.FieldImmutableErrorMsg)
+	if stored.Status != nil {
+		status.Invalid(obj.Status, apivalidation.FieldImmutableErrorMsg)
 	}
-	if is.Status == nil {
+	if obj.Status == nil {
 		return
 	}
 	old := resourcev1alpha3.ResourcePoolStatusRequestStatus{}
-	if was.Status == nil {
-		validation.ConditionRules(status.Child("conditions"), is.Status.Conditions)
+	if stored.Status == nil {
+		validation.ConditionRules(status.Child("conditions"), obj.Status.Conditions)
 	} else {
-		old = *was.Status
+		old = *stored.Status
 	}
-	poolStatusRules(status, is.Status, &old)
+	poolStatusRules(status, obj.Status, &old)
 }
 
 // poolStatusRules validates the changed fields of a status.
-func poolStatusRules(at *validation.Path, is, was *resourcev1alpha3.ResourcePoolStatusRequestStatus) {
-	if is.PoolCount == nil {
+func poolStatusRules(at *validation.Path, status, old *resourcev1alpha3.ResourcePoolStatusRequestStatus) {
+	if status.PoolCount == nil {
 		at.Child("poolCount").Required("")
 	} else {
-		validation.Minimum(at.Child("poolCount"), *is.PoolCount, 0)
+		validation.Minimum(at.Child("poolCount"), *status.PoolCount, 0)
 	}
-	if !equality.Semantic.DeepEqual(is.Pools, was.Pools) {
-		EachUpTo(at.Child("pools"), is.Pools, maxPools, poolStatusEntryRules)
+	if !equality.Semantic.DeepEqual(status.Pools, old.Pools) {
+		EachUpTo(at.Child("pools"), status.Pools, maxPools, poolStatusEntryRules)
 	}
-	if equality.Semantic.DeepEqual(is.Conditions, was.Conditions) {
+	if equality.Semantic.DeepEqual(status.Conditions, old.Conditions) {
 		return
 	}
 	conditions := at.Child("conditions")
-	if n := len(is.Conditions); n > maxPoolConditions {
+	if n := len(status.Conditions); n > maxPoolConditions {
 		conditions.TooMany(n, maxPoolConditions)
 		return
 	}
-	validation.UniqueKeys(conditions, is.Conditions, func(c *metav1.Condition) string { return c.Type })
+	validation.UniqueKeys(conditions, status.Conditions, func(c *metav1.Condition) string { return c.Type })
 }
 
 func poolStatusEntryRules(at *validation.Path, p *resourcev1alpha3.PoolStatus) {

@@ -16,18 +16,18 @@ func resourceSliceRules(at *validation.Path, s *resourcev1.ResourceSlice) {
 	resourceSliceChanges(at, s, nil)
 }
 
-func resourceSliceChanges(at *validation.Path, is, was *resourcev1.ResourceSlice) {
+func resourceSliceChanges(at *validation.Path, obj, stored *resourcev1.ResourceSlice) {
 	at = at.Child("spec")
-	s := &is.Spec
+	s := &obj.Spec
 	validation.DriverName(at.Child("driver"), s.Driver)
 	poolRules(at.Child("pool"), &s.Pool)
 	old := map[string]*resourcev1.Device{}
-	if was != nil {
-		validation.Immutable(at.Child("pool").Child("name"), s.Pool.Name, was.Spec.Pool.Name)
-		validation.Immutable(at.Child("driver"), s.Driver, was.Spec.Driver)
-		validation.Immutable(at.Child("nodeName"), s.NodeName, was.Spec.NodeName)
-		for i := range was.Spec.Devices {
-			old[was.Spec.Devices[i].Name] = &was.Spec.Devices[i]
+	if stored != nil {
+		validation.Immutable(at.Child("pool").Child("name"), s.Pool.Name, stored.Spec.Pool.Name)
+		validation.Immutable(at.Child("driver"), s.Driver, stored.Spec.Driver)
+		validation.Immutable(at.Child("nodeName"), s.NodeName, stored.Spec.NodeName)
+		for i := range stored.Spec.Devices {
+			old[stored.Spec.Devices[i].Name] = &stored.Spec.Devices[i]
 		}
 	}
 	sliceNodeRules(at, s)

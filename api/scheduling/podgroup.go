@@ -116,10 +116,10 @@ func (r workloadRules) workload(at *validation.Path, w *schedulingv1alpha2.Workl
 	}
 }
 
-func (workloadRules) workloadChanges(at *validation.Path, is, was *schedulingv1alpha2.Workload) {
+func (workloadRules) workloadChanges(at *validation.Path, obj, old *schedulingv1alpha2.Workload) {
 	spec := at.Child("spec")
-	validation.DeclarativeImmutable(spec.Child("controllerRef"), is.Spec.ControllerRef, was.Spec.ControllerRef)
-	validation.DeclarativeImmutable(spec.Child("podGroupTemplates"), is.Spec.PodGroupTemplates, was.Spec.PodGroupTemplates)
+	validation.DeclarativeImmutable(spec.Child("controllerRef"), obj.Spec.ControllerRef, old.Spec.ControllerRef)
+	validation.DeclarativeImmutable(spec.Child("podGroupTemplates"), obj.Spec.PodGroupTemplates, old.Spec.PodGroupTemplates)
 }
 
 func (r workloadRules) template(at *validation.Path, t *schedulingv1alpha2.PodGroupTemplate) {
@@ -200,8 +200,8 @@ func (r workloadRules) podGroup(at *validation.Path, g *schedulingv1alpha2.PodGr
 
 // podGroupChanges: nothing of a group changes. A field whose gate is off is not even
 // to be named.
-func (r workloadRules) podGroupChanges(at *validation.Path, is, was *schedulingv1alpha2.PodGroup) {
-	at, a, b := at.Child("spec"), &is.Spec, &was.Spec
+func (r workloadRules) podGroupChanges(at *validation.Path, obj, old *schedulingv1alpha2.PodGroup) {
+	at, a, b := at.Child("spec"), &obj.Spec, &old.Spec
 	validation.DeclarativeImmutable(at.Child("podGroupTemplateRef"), a.PodGroupTemplateRef, b.PodGroupTemplateRef)
 	validation.DeclarativeImmutable(at.Child("schedulingPolicy"), a.SchedulingPolicy, b.SchedulingPolicy)
 	gatedImmutable(r, at.Child("schedulingConstraints"), features.TopologyAwareWorkloadScheduling, a.SchedulingConstraints, b.SchedulingConstraints)
@@ -213,23 +213,23 @@ func (r workloadRules) podGroupChanges(at *validation.Path, is, was *schedulingv
 
 // gated refuses a change of a field: with its gate off a new value is forbidden, and
 // no value is no fault.
-func gatedImmutable[T any](r workloadRules, at *validation.Path, gate string, is, was T) {
+func gatedImmutable[T any](r workloadRules, at *validation.Path, gate string, obj, old T) {
 	var none T
 	switch {
-	case equality.Semantic.DeepEqual(is, was):
+	case equality.Semantic.DeepEqual(obj, old):
 	case r.gates.Enabled(gate):
-		validation.DeclarativeImmutable(at, is, was)
-	case !equality.Semantic.DeepEqual(is, none):
+		validation.DeclarativeImmutable(at, obj, old)
+	case !equality.Semantic.DeepEqual(obj, none):
 		at.Forbidden("")
 	}
 }
 
-func podGroupStatusChanges(at *validation.Path, is, was *schedulingv1alpha2.PodGroup) {
-	status, s := at.Child("status"), &is.Status
+func podGroupStatusChanges(at *validation.Path, obj, old *schedulingv1alpha2.PodGroup) {
+	status, s := at.Child("status"), &obj.Status
 	validation.ConditionRules(status.Child("conditions"), s.Conditions)
 	claims := status.Child("resourceClaimStatuses")
 	names := map[string]bool{}
-	for _, c := range is.Spec.ResourceClaims {
+	for _, c := range obj.Spec.ResourceClaims {
 		names[c.Name] = true
 	}
 	validation.Each(claims, s.ResourceClaimStatuses, func(at *validation.Path, c *schedulingv1alpha2.PodGroupResourceClaimStatus) {
@@ -237,7 +237,7 @@ func podGroupStatusChanges(at *validation.Path, is, was *schedulingv1alpha2.PodG
 			at.Child("name").Invalid(c.Name, "must match the name of an entry in `spec.resourceClaims`")
 		}
 	})
-	if equality.Semantic.DeepEqual(s.ResourceClaimStatuses, was.Status.ResourceClaimStatuses) {
+	if equality.Semantic.DeepEqual(s.ResourceClaimStatuses, old.Status.ResourceClaimStatuses) {
 		return
 	}
 	if n := len(s.ResourceClaimStatuses); n > maxGroupStatuses {

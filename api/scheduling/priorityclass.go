@@ -111,9 +111,9 @@ func systemPriorityFault(c *schedulingv1.PriorityClass) string {
 	return ""
 }
 
-func priorityClassChanges(at *validation.Path, is, was *schedulingv1.PriorityClass) {
-	if is.Value != was.Value {
+func priorityClassChanges(at *validation.Path, obj, old *schedulingv1.PriorityClass) {
+	if obj.Value != old.Value {
 		at.Child("value").Forbidden("may not be changed in an update.")
 	}
-	validation.Immutable(at.Child("preemptionPolicy"), is.PreemptionPolicy, was.PreemptionPolicy)
+	validation.Immutable(at.Child("preemptionPolicy"), obj.PreemptionPolicy, old.PreemptionPolicy)
 }

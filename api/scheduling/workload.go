@@ -31,11 +31,11 @@ func Workload(gates features.Gates) *api.Resource {
 
 // dropFromTemplates drops what needs a feature gate that is off, unless the template
 // in the same place had it already.
-func dropFromTemplates(gates features.Gates, is, was *schedulingv1alpha2.Workload) {
-	for i := range is.Spec.PodGroupTemplates {
-		t, old := &is.Spec.PodGroupTemplates[i], &schedulingv1alpha2.PodGroupTemplate{}
-		if was != nil && i < len(was.Spec.PodGroupTemplates) {
-			old = &was.Spec.PodGroupTemplates[i]
+func dropFromTemplates(gates features.Gates, obj, stored *schedulingv1alpha2.Workload) {
+	for i := range obj.Spec.PodGroupTemplates {
+		t, old := &obj.Spec.PodGroupTemplates[i], &schedulingv1alpha2.PodGroupTemplate{}
+		if stored != nil && i < len(stored.Spec.PodGroupTemplates) {
+			old = &stored.Spec.PodGroupTemplates[i]
 		}
 		dropGroupFields(gates, optionalOfTemplate(t), optionalOfTemplate(old))
 	}
@@ -59,23 +59,23 @@ func optionalOfGroup(s *schedulingv1alpha2.PodGroupSpec) optionalGroupFields {
 	return optionalGroupFields{&s.SchedulingConstraints, &s.ResourceClaims, &s.DisruptionMode, &s.PriorityClassName, &s.Priority}
 }
 
-func dropGroupFields(gates features.Gates, is, was optionalGroupFields) {
-	if !gates.Enabled(features.TopologyAwareWorkloadScheduling) && *was.constraints == nil {
-		*is.constraints = nil
+func dropGroupFields(gates features.Gates, obj, old optionalGroupFields) {
+	if !gates.Enabled(features.TopologyAwareWorkloadScheduling) && *old.constraints == nil {
+		*obj.constraints = nil
 	}
-	if !gates.Enabled(features.DRAWorkloadResourceClaims) && len(*was.claims) == 0 {
-		*is.claims = nil
+	if !gates.Enabled(features.DRAWorkloadResourceClaims) && len(*old.claims) == 0 {
+		*obj.claims = nil
 	}
 	if gates.Enabled(features.WorkloadAwarePreemption) {
 		return
 	}
-	if *was.disruption == nil {
-		*is.disruption = nil
+	if *old.disruption == nil {
+		*obj.disruption = nil
 	}
-	if *was.class == "" {
-		*is.class = ""
+	if *old.class == "" {
+		*obj.class = ""
 	}
-	if *was.priority == nil {
-		*is.priority = nil
+	if *old.priority == nil {
+		*obj.priority = nil
 	}
 }

@@ -24,9 +24,9 @@ func CSIDriver() *api.Resource {
 		Update: api.UpdateStrategy[*storagev1.CSIDriver]{
 			RequireResourceVersion: true,
 			// Creates do not set the generation, but updates increase it.
-			PrepareForUpdate: func(is, was *storagev1.CSIDriver) {
-				if !equality.Semantic.DeepEqual(is.Spec, was.Spec) {
-					is.Generation = was.Generation + 1
+			PrepareForUpdate: func(obj, old *storagev1.CSIDriver) {
+				if !equality.Semantic.DeepEqual(obj.Spec, old.Spec) {
+					obj.Generation = old.Generation + 1
 				}
 			},
 			ValidateUpdate: validation.Changes(csiDriverChanges),

@@ -63,12 +63,12 @@ func storageClassRules(at *validation.Path, c *storagev1.StorageClass) {
 	topologyRules(at.Child("allowedTopologies"), c.AllowedTopologies)
 }
 
-func storageClassChanges(at *validation.Path, is, was *storagev1.StorageClass) {
-	storageClassRules(at, is)
-	validation.Immutable(at.Child("parameters"), is.Parameters, was.Parameters)
-	validation.Immutable(at.Child("provisioner"), is.Provisioner, was.Provisioner)
-	validation.Immutable(at.Child("reclaimPolicy"), is.ReclaimPolicy, was.ReclaimPolicy)
-	validation.Immutable(at.Child("volumeBindingMode"), is.VolumeBindingMode, was.VolumeBindingMode)
+func storageClassChanges(at *validation.Path, obj, old *storagev1.StorageClass) {
+	storageClassRules(at, obj)
+	validation.Immutable(at.Child("parameters"), obj.Parameters, old.Parameters)
+	validation.Immutable(at.Child("provisioner"), obj.Provisioner, old.Provisioner)
+	validation.Immutable(at.Child("reclaimPolicy"), obj.ReclaimPolicy, old.ReclaimPolicy)
+	validation.Immutable(at.Child("volumeBindingMode"), obj.VolumeBindingMode, old.VolumeBindingMode)
 }
 
 // maxDuplicateTerms is the maximum number of errors for duplicate terms.
@@ -129,10 +129,10 @@ func csiDriverRules(at *validation.Path, d *storagev1.CSIDriver) {
 	}
 }
 
-func csiDriverChanges(at *validation.Path, is, was *storagev1.CSIDriver) {
-	csiDriverRules(at, is)
-	validation.Immutable(at.Child("spec").Child("attachedRequired"), is.Spec.AttachRequired, was.Spec.AttachRequired)
-	validation.Immutable(at.Child("spec").Child("volumeLifecycleModes"), is.Spec.VolumeLifecycleModes, was.Spec.VolumeLifecycleModes)
+func csiDriverChanges(at *validation.Path, obj, old *storagev1.CSIDriver) {
+	csiDriverRules(at, obj)
+	validation.Immutable(at.Child("spec").Child("attachedRequired"), obj.Spec.AttachRequired, old.Spec.AttachRequired)
+	validation.Immutable(at.Child("spec").Child("volumeLifecycleModes"), obj.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes)
 }
 
 func tokenRequestRules(at *validation.Path, requests []storagev1.TokenRequest) {
@@ -178,10 +178,10 @@ func csiNodeRules(at *validation.Path, n *storagev1.CSINode) {
 
 // csiNodeChanges permits changes of the number of allocatable volumes of a registered
 // driver, and no others.
-func csiNodeChanges(at *validation.Path, is, was *storagev1.CSINode) {
-	csiNodeRules(at, is)
-	for _, old := range was.Spec.Drivers {
-		for _, d := range is.Spec.Drivers {
+func csiNodeChanges(at *validation.Path, obj, stored *storagev1.CSINode) {
+	csiNodeRules(at, obj)
+	for _, old := range stored.Spec.Drivers {
+		for _, d := range obj.Spec.Drivers {
 			if d.Name == old.Name {
 				d.Allocatable, old.Allocatable = nil, nil
 				validation.Immutable(at.Child("spec").Child("drivers"), d, old)
@@ -198,10 +198,10 @@ func csiStorageCapacityRules(at *validation.Path, c *storagev1.CSIStorageCapacit
 	}
 }
 
-func csiStorageCapacityChanges(at *validation.Path, is, was *storagev1.CSIStorageCapacity) {
-	csiStorageCapacityRules(at, is)
-	validation.Immutable(at.Child("nodeTopology"), is.NodeTopology, was.NodeTopology)
-	validation.Immutable(at.Child("storageClassName"), is.StorageClassName, was.StorageClassName)
+func csiStorageCapacityChanges(at *validation.Path, obj, old *storagev1.CSIStorageCapacity) {
+	csiStorageCapacityRules(at, obj)
+	validation.Immutable(at.Child("nodeTopology"), obj.NodeTopology, old.NodeTopology)
+	validation.Immutable(at.Child("storageClassName"), obj.StorageClassName, old.StorageClassName)
 }
 
 func volumeAttributesClassRules(at *validation.Path, c *storagev1.VolumeAttributesClass) {
@@ -209,12 +209,12 @@ func volumeAttributesClassRules(at *validation.Path, c *storagev1.VolumeAttribut
 	parameterRules(at.Child("parameters"), c.Parameters, true)
 }
 
-func volumeAttributesClassChanges(at *validation.Path, is, was *storagev1.VolumeAttributesClass) {
-	volumeAttributesClassRules(at, is)
-	if is.DriverName != was.DriverName {
+func volumeAttributesClassChanges(at *validation.Path, obj, old *storagev1.VolumeAttributesClass) {
+	volumeAttributesClassRules(at, obj)
+	if obj.DriverName != old.DriverName {
 		at.Child("driverName").Forbidden("updates to driverName are forbidden.")
 	}
-	if !maps.Equal(is.Parameters, was.Parameters) {
+	if !maps.Equal(obj.Parameters, old.Parameters) {
 		at.Child("parameters").Forbidden("updates to parameters are forbidden.")
 	}
 }

@@ -104,7 +104,7 @@ func volumeErrorRules(at *validation.Path, e *storagev1.VolumeError) {
 	}
 }
 
-func volumeAttachmentChanges(at *validation.Path, is, was *storagev1.VolumeAttachment) {
-	volumeAttachmentRules(at, is)
-	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
+func volumeAttachmentChanges(at *validation.Path, obj, old *storagev1.VolumeAttachment) {
+	volumeAttachmentRules(at, obj)
+	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }

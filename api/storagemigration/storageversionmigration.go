@@ -70,34 +70,34 @@ func migrationRules(at *validation.Path, m *storagemigrationv1beta1.StorageVersi
 	}
 }
 
-func migrationChanges(at *validation.Path, is, was *storagemigrationv1beta1.StorageVersionMigration) {
-	migrationRules(at, is)
-	validation.Immutable(at.Child("spec"), is.Spec, was.Spec)
+func migrationChanges(at *validation.Path, obj, old *storagemigrationv1beta1.StorageVersionMigration) {
+	migrationRules(at, obj)
+	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
 // migrationStatusChanges: a migration ends once, and starts at one revision.
-func migrationStatusChanges(at *validation.Path, is, was *storagemigrationv1beta1.StorageVersionMigration) {
+func migrationStatusChanges(at *validation.Path, obj, old *storagemigrationv1beta1.StorageVersionMigration) {
 	version, conditions := at.Child("status").Child("resourceVersion"), at.Child("status").Child("conditions")
-	if v := is.Status.ResourceVersion; v != "" {
+	if v := obj.Status.ResourceVersion; v != "" {
 		if _, err := resourceversion.CompareResourceVersion(v, v); err != nil {
 			version.Invalid(v, err.Error())
 		}
 	}
-	validation.ConditionRules(conditions, is.Status.Conditions)
-	if before := was.Status.ResourceVersion; before != "" && before != is.Status.ResourceVersion {
-		version.Invalid(is.Status.ResourceVersion, "field is immutable")
+	validation.ConditionRules(conditions, obj.Status.Conditions)
+	if before := old.Status.ResourceVersion; before != "" && before != obj.Status.ResourceVersion {
+		version.Invalid(obj.Status.ResourceVersion, "field is immutable")
 	}
 	ended := func(m *storagemigrationv1beta1.StorageVersionMigration, c storagemigrationv1beta1.MigrationConditionType) bool {
 		return meta.IsStatusConditionTrue(m.Status.Conditions, string(c))
 	}
-	succeeded, failed := ended(is, storagemigrationv1beta1.MigrationSucceeded), ended(is, storagemigrationv1beta1.MigrationFailed)
+	succeeded, failed := ended(obj, storagemigrationv1beta1.MigrationSucceeded), ended(obj, storagemigrationv1beta1.MigrationFailed)
 	if succeeded && failed {
-		conditions.Invalid(is.Status.Conditions, "Both success and failed conditions cannot be true at the same time")
+		conditions.Invalid(obj.Status.Conditions, "Both success and failed conditions cannot be true at the same time")
 	}
-	if ended(was, storagemigrationv1beta1.MigrationSucceeded) && !succeeded {
-		conditions.Invalid(is.Status.Conditions, "Success condition cannot be set to false once it is true")
+	if ended(old, storagemigrationv1beta1.MigrationSucceeded) && !succeeded {
+		conditions.Invalid(obj.Status.Conditions, "Success condition cannot be set to false once it is true")
 	}
-	if ended(was, storagemigrationv1beta1.MigrationFailed) && !failed {
-		conditions.Invalid(is.Status.Conditions, "Failed condition cannot be set to false once it is true")
+	if ended(old, storagemigrationv1beta1.MigrationFailed) && !failed {
+		conditions.Invalid(obj.Status.Conditions, "Failed condition cannot be set to false once it is true")
 	}
 }

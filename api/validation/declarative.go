@@ -17,8 +17,8 @@ import (
 func SetFields(names []string) string { return fmt.Sprintf("{%s}", strings.Join(names, ", ")) }
 
 // DeclarativeImmutable validates that an update does not change a field.
-func DeclarativeImmutable[T any](at *Path, is, was T) bool {
-	if equality.Semantic.DeepEqual(is, was) {
+func DeclarativeImmutable[T any](at *Path, obj, old T) bool {
+	if equality.Semantic.DeepEqual(obj, old) {
 		return true
 	}
 	at.Add(field.Invalid(at.ToField(), nil, "field is immutable").WithOrigin("immutable"))

@@ -131,7 +131,7 @@ func (p *Path) Duplicate(value any) { p.Add(field.Duplicate(p.ToField(), Interna
 func (p *Path) NotFound(value any) { p.Add(field.NotFound(p.ToField(), InternalForm(value))) }
 
 // TooMany records that the list has more elements than limit.
-func (p *Path) TooMany(is, limit int) { p.Add(field.TooMany(p.ToField(), is, limit)) }
+func (p *Path) TooMany(value, limit int) { p.Add(field.TooMany(p.ToField(), value, limit)) }
 
 // TooLong records that the string is longer than limit bytes.
 func (p *Path) TooLong(limit int) { p.Add(field.TooLong(p.ToField(), "", limit)) }
@@ -267,11 +267,11 @@ func InRange[T Integer](at *Path, value, low, high T) bool {
 func PortNumber[T Integer](at *Path, value T) bool { return InRange(at, value, 1, 65535) }
 
 // Immutable validates that an update does not change a field.
-func Immutable[T any](at *Path, is, was T) bool {
-	if equality.Semantic.DeepEqual(is, was) {
+func Immutable[T any](at *Path, obj, old T) bool {
+	if equality.Semantic.DeepEqual(obj, old) {
 		return true
 	}
-	at.Add(field.Invalid(at.ToField(), InternalForm(is), apivalidation.FieldImmutableErrorMsg).WithOrigin("immutable"))
+	at.Add(field.Invalid(at.ToField(), InternalForm(obj), apivalidation.FieldImmutableErrorMsg).WithOrigin("immutable"))
 	return false
 }
 
@@ -339,7 +339,7 @@ func Rules[T any](rules func(at *Path, obj T)) func(T) field.ErrorList {
 }
 
 // Changes returns a validation function of the signature of api.UpdateStrategy.
-func Changes[T any](rules func(at *Path, is, was T)) func(obj, old T) field.ErrorList {
+func Changes[T any](rules func(at *Path, updated, stored T)) func(obj, old T) field.ErrorList {
 	return func(obj, old T) field.ErrorList {
 		return Check(func(at *Path) { rules(at, obj, old) })
 	}

@@ -91,12 +91,12 @@ const (
 
 // CollisionCountUpdate validates that the collision count, from which controllers derive
 // names, does not decrease.
-func CollisionCountUpdate(at *validation.Path, is, was *int32) {
+func CollisionCountUpdate(at *validation.Path, value, old *int32) {
 	var now int32
-	if is != nil {
-		now = *is
+	if value != nil {
+		now = *value
 	}
-	if was != nil && (is == nil || now < *was) {
+	if old != nil && (value == nil || now < *old) {
 		at.Invalid(now, "cannot be decremented")
 	}
 }

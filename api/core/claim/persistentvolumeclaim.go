@@ -93,17 +93,17 @@ func claimRules(at *validation.Path, c *corev1.PersistentVolumeClaim) {
 
 // claimChanges validates an update: the spec is immutable except for the volume name, and,
 // once the claim is bound, the size and the class of the volume attributes.
-func claimChanges(at *validation.Path, is, was *corev1.PersistentVolumeClaim) {
-	claimRules(at, is)
-	s, old := is.Spec.DeepCopy(), was.Spec.DeepCopy()
+func claimChanges(at *validation.Path, obj, stored *corev1.PersistentVolumeClaim) {
+	claimRules(at, obj)
+	s, old := obj.Spec.DeepCopy(), stored.Spec.DeepCopy()
 	normalizeSources(old)
 	if old.VolumeName == "" {
 		old.VolumeName = s.VolumeName
 	}
-	claimClassChanges(at, is, was, s, old)
-	if is.Status.Phase == corev1.ClaimBound {
+	claimClassChanges(at, obj, stored, s, old)
+	if obj.Status.Phase == corev1.ClaimBound {
 		if s.Resources.Requests != nil {
-			s.Resources.Requests[corev1.ResourceStorage] = was.Spec.Resources.Requests[corev1.ResourceStorage]
+			s.Resources.Requests[corev1.ResourceStorage] = stored.Spec.Resources.Requests[corev1.ResourceStorage]
 		}
 		if s.VolumeAttributesClassName != nil {
 			s.VolumeAttributesClassName = old.VolumeAttributesClassName
@@ -113,20 +113,20 @@ func claimChanges(at *validation.Path, is, was *corev1.PersistentVolumeClaim) {
 		at.Child("spec").Forbidden("spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n" +
 			validation.InternalDiff(*old, *s))
 	}
-	size, before, has := is.Spec.Resources.Requests[corev1.ResourceStorage], was.Spec.Resources.Requests[corev1.ResourceStorage], was.Status.Capacity[corev1.ResourceStorage]
+	size, before, has := obj.Spec.Resources.Requests[corev1.ResourceStorage], stored.Spec.Resources.Requests[corev1.ResourceStorage], stored.Status.Capacity[corev1.ResourceStorage]
 	if size.Cmp(before) < 0 && size.Cmp(has) <= 0 {
 		at.Child("spec").Child("resources").Child("requests").Child("storage").Forbidden("field can not be less than status.capacity")
 	}
-	validation.Immutable(at.Child("volumeMode"), is.Spec.VolumeMode, was.Spec.VolumeMode)
-	claimAttributesChanges(at.Child("spec").Child("volumeAttributesClassName"), is.Spec.VolumeAttributesClassName, was.Spec.VolumeAttributesClassName)
+	validation.Immutable(at.Child("volumeMode"), obj.Spec.VolumeMode, stored.Spec.VolumeMode)
+	claimAttributesChanges(at.Child("spec").Child("volumeAttributesClassName"), obj.Spec.VolumeAttributesClassName, stored.Spec.VolumeAttributesClassName)
 }
 
 // claimClassChanges allows to set the storage class if the stored claim has none, or has it
 // only in the beta annotation.
-func claimClassChanges(at *validation.Path, is, was *corev1.PersistentVolumeClaim, s, old *corev1.PersistentVolumeClaimSpec) {
+func claimClassChanges(at *validation.Path, obj, stored *corev1.PersistentVolumeClaim, s, old *corev1.PersistentVolumeClaimSpec) {
 	const key = corev1.BetaStorageClassAnnotation
-	before, annotated := was.Annotations[key]
-	after, still := is.Annotations[key]
+	before, annotated := stored.Annotations[key]
+	after, still := obj.Annotations[key]
 	moved := annotated && old.StorageClassName == nil && s.StorageClassName != nil && *s.StorageClassName == before &&
 		(!still || after == before)
 	if moved {
@@ -141,12 +141,12 @@ func claimClassChanges(at *validation.Path, is, was *corev1.PersistentVolumeClai
 	}
 }
 
-func claimAttributesChanges(at *validation.Path, is, was *string) {
+func claimAttributesChanges(at *validation.Path, value, old *string) {
 	switch {
-	case was == nil:
-	case is == nil:
+	case old == nil:
+	case value == nil:
 		at.Forbidden("update from non-nil value to nil is forbidden")
-	case *is == "" && *was != "":
+	case *value == "" && *old != "":
 		at.Forbidden("update from non-nil value to an empty string is forbidden")
 	}
 }
@@ -207,15 +207,15 @@ func ClaimSpecWarnings(at *validation.Path, s *corev1.PersistentVolumeClaimSpec)
 
 // prepareClaimSpec makes dataSource and dataSourceRef equal. dataSource can refer to claims
 // and snapshots only; other references are removed from it.
-func prepareClaimSpec(is, was *corev1.PersistentVolumeClaimSpec) {
-	inUse := was != nil && (was.DataSource != nil || was.DataSourceRef != nil)
-	if r := is.DataSourceRef; r != nil && r.Namespace != nil && !inUse {
-		is.DataSourceRef = nil
+func prepareClaimSpec(spec, old *corev1.PersistentVolumeClaimSpec) {
+	inUse := old != nil && (old.DataSource != nil || old.DataSourceRef != nil)
+	if r := spec.DataSourceRef; r != nil && r.Namespace != nil && !inUse {
+		spec.DataSourceRef = nil
 	}
-	if d := is.DataSource; d != nil && !inUse && !fillsVolume(d) {
-		is.DataSource = nil
+	if d := spec.DataSource; d != nil && !inUse && !fillsVolume(d) {
+		spec.DataSource = nil
 	}
-	normalizeSources(is)
+	normalizeSources(spec)
 }
 
 func fillsVolume(d *corev1.TypedLocalObjectReference) bool {

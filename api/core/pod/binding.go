@@ -93,11 +93,11 @@ func validateBinding(b *corev1.Binding) field.ErrorList {
 // setPodCondition replaces the condition of the same type.
 func setPodCondition(p *corev1.Pod, c corev1.PodCondition) {
 	for i := range p.Status.Conditions {
-		if was := &p.Status.Conditions[i]; was.Type == c.Type {
-			if was.Status == c.Status {
-				c.LastTransitionTime = was.LastTransitionTime
+		if old := &p.Status.Conditions[i]; old.Type == c.Type {
+			if old.Status == c.Status {
+				c.LastTransitionTime = old.LastTransitionTime
 			}
-			*was = c
+			*old = c
 			return
 		}
 	}

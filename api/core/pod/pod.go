@@ -59,11 +59,11 @@ func preparePod(p *corev1.Pod) {
 }
 
 func dropDisabledOfPod(gates features.Gates, obj, old *corev1.Pod) {
-	var was *corev1.PodSpec
+	var stored *corev1.PodSpec
 	if old != nil {
-		was = &old.Spec
+		stored = &old.Spec
 	}
-	dropDisabledPodFields(gates, &obj.Spec, was)
+	dropDisabledPodFields(gates, &obj.Spec, stored)
 }
 
 // mergeLabelKeys adds matchLabelKeys and mismatchLabelKeys to the label selectors, with the
@@ -110,17 +110,17 @@ func podTerms(a *corev1.Affinity, visit func(t *corev1.PodAffinityTerm)) {
 
 // preparePodStatus restores owner references, and the QoS class and observed generations if
 // the update, as of an older kubelet, omits them.
-func preparePodStatus(p, was *corev1.Pod) {
-	p.OwnerReferences = was.OwnerReferences
+func preparePodStatus(p, old *corev1.Pod) {
+	p.OwnerReferences = old.OwnerReferences
 	if p.Status.QOSClass == "" {
-		p.Status.QOSClass = was.Status.QOSClass
+		p.Status.QOSClass = old.Status.QOSClass
 	}
 	if p.Status.ObservedGeneration == 0 {
-		p.Status.ObservedGeneration = was.Status.ObservedGeneration
+		p.Status.ObservedGeneration = old.Status.ObservedGeneration
 	}
 	// Conditions of the same type may occur more than once.
 	observed := map[corev1.PodConditionType][]int64{}
-	for _, c := range was.Status.Conditions {
+	for _, c := range old.Status.Conditions {
 		observed[c.Type] = append(observed[c.Type], c.ObservedGeneration)
 	}
 	for i := range p.Status.Conditions {
@@ -134,7 +134,7 @@ func preparePodStatus(p, was *corev1.Pod) {
 		}
 		observed[c.Type] = known[1:]
 	}
-	dropDisabledPodStatus(&p.Status, &was.Status)
+	dropDisabledPodStatus(&p.Status, &old.Status)
 }
 
 func podFields(p *corev1.Pod) map[string]string {

@@ -146,9 +146,9 @@ func sameAppArmor(at *validation.Path, value string, p *corev1.AppArmorProfile) 
 
 // podAnnotationChanges: some annotations stay as they are, and come with the pod
 // or not at all.
-func podAnnotationChanges(at *validation.Path, is, was map[string]string, s *corev1.PodSpec) {
-	for _, key := range validation.SortedKeys(was) {
-		if value, ok := is[key]; ok && value == was[key] {
+func podAnnotationChanges(at *validation.Path, values, old map[string]string, s *corev1.PodSpec) {
+	for _, key := range validation.SortedKeys(old) {
+		if value, ok := values[key]; ok && value == old[key] {
 			continue
 		}
 		if strings.HasPrefix(key, appArmorContainer) {
@@ -158,8 +158,8 @@ func podAnnotationChanges(at *validation.Path, is, was map[string]string, s *cor
 			at.Key(key).Forbidden("may not remove or update mirror pod annotation")
 		}
 	}
-	for _, key := range validation.SortedKeys(is) {
-		if _, ok := was[key]; ok {
+	for _, key := range validation.SortedKeys(values) {
+		if _, ok := old[key]; ok {
 			continue
 		}
 		if strings.HasPrefix(key, appArmorContainer) {
@@ -169,5 +169,5 @@ func podAnnotationChanges(at *validation.Path, is, was map[string]string, s *cor
 			at.Key(key).Forbidden("may not add mirror pod annotation")
 		}
 	}
-	PodAnnotationRules(at, is, s)
+	PodAnnotationRules(at, values, s)
 }

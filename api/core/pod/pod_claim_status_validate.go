@@ -63,9 +63,9 @@ func allocatableClaimRules(at *validation.Path, pod *corev1.Pod) {
 		if s.ResourceClaimName == "" {
 			name.Required("must not be empty")
 		}
-		is := func(claim *string) bool { return claim != nil && *claim == s.ResourceClaimName }
-		if !slices.ContainsFunc(pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return is(c.ResourceClaimName) }) &&
-			!slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(c corev1.PodResourceClaimStatus) bool { return is(c.ResourceClaimName) }) {
+		named := func(claim *string) bool { return claim != nil && *claim == s.ResourceClaimName }
+		if !slices.ContainsFunc(pod.Spec.ResourceClaims, func(c corev1.PodResourceClaim) bool { return named(c.ResourceClaimName) }) &&
+			!slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(c corev1.PodResourceClaimStatus) bool { return named(c.ResourceClaimName) }) {
 			name.Invalid(s.ResourceClaimName, "no mapping found in pod reference")
 		}
 		if len(s.Containers) == 0 {

@@ -104,16 +104,16 @@ func eachMountStatus(s *corev1.PodStatus, visit func(m *corev1.VolumeMountStatus
 // WithPodTemplate makes k drop the disabled fields of its pod template.
 func WithPodTemplate[T api.Object](template func(T) *corev1.PodTemplateSpec, k api.Kind[T]) api.Kind[T] {
 	k.DropDisabledFields = func(gates features.Gates, obj, old T) {
-		t, was := template(obj), &corev1.PodTemplateSpec{}
+		t, previous := template(obj), &corev1.PodTemplateSpec{}
 		if t == nil {
 			return
 		}
 		if !api.IsNew(old) {
 			if stored := template(old); stored != nil {
-				was = stored
+				previous = stored
 			}
 		}
-		dropDisabledPodFields(gates, &t.Spec, &was.Spec)
+		dropDisabledPodFields(gates, &t.Spec, &previous.Spec)
 	}
 	return k
 }

@@ -11,61 +11,61 @@ import (
 )
 
 // validateResize: what a running pod uses may change within bounds.
-func validateResize(is, was *corev1.Pod) field.ErrorList {
+func validateResize(pod, old *corev1.Pod) field.ErrorList {
 	// These are refused as a whole, whatever else is wrong.
-	switch _, mirror := was.Annotations[mirrorAnnotation]; {
+	switch _, mirror := old.Annotations[mirrorAnnotation]; {
 	case mirror:
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
-	case was.Spec.OS != nil && was.Spec.OS.Name == corev1.Windows:
+	case old.Spec.OS != nil && old.Spec.OS.Name == corev1.Windows:
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
 	}
 	return validation.Check(func(at *validation.Path) {
-		podRules(at, is, was)
-		resizeRules(at.Child("spec"), is, was)
+		podRules(at, pod, old)
+		resizeRules(at.Child("spec"), pod, old)
 	})
 }
 
-func resizeRules(at *validation.Path, is, was *corev1.Pod) {
-	class := was.Status.QOSClass
+func resizeRules(at *validation.Path, pod, old *corev1.Pod) {
+	class := old.Status.QOSClass
 	if class == "" {
-		class = podQOS(&was.Spec)
+		class = podQOS(&old.Spec)
 	}
-	if podQOS(&is.Spec) != class {
-		at.Invalid(is.Status.QOSClass, "Pod QOS Class may not change as a result of resizing")
+	if podQOS(&pod.Spec) != class {
+		at.Invalid(pod.Status.QOSClass, "Pod QOS Class may not change as a result of resizing")
 	}
-	if !resizable(was) {
+	if !resizable(old) {
 		at.Forbidden("Pod running on node without support for resize")
 	}
-	rest := is.Spec.DeepCopy()
-	if asks(is.Spec.Resources) || asks(was.Spec.Resources) {
-		podResize(at, rest, &was.Spec)
+	rest := pod.Spec.DeepCopy()
+	if asks(pod.Spec.Resources) || asks(old.Spec.Resources) {
+		podResize(at, rest, &old.Spec)
 	}
-	if len(was.Status.NodeAllocatableResourceClaimStatuses) > 0 {
+	if len(old.Status.NodeAllocatableResourceClaimStatuses) > 0 {
 		at.Forbidden("pods with node allocatable resource claims cannot be resized")
 	}
-	named := containersStay(at.Child("containers"), is.Spec.Containers, was.Spec.Containers)
-	if !containersStay(at.Child("initContainers"), is.Spec.InitContainers, was.Spec.InitContainers) || !named {
+	named := containersStay(at.Child("containers"), pod.Spec.Containers, old.Spec.Containers)
+	if !containersStay(at.Child("initContainers"), pod.Spec.InitContainers, old.Spec.InitContainers) || !named {
 		return
 	}
-	for i := range was.Spec.InitContainers {
-		containerResize(at.Child("initContainers").Index(i).Child("resources"), &is.Spec.InitContainers[i], &was.Spec.InitContainers[i])
+	for i := range old.Spec.InitContainers {
+		containerResize(at.Child("initContainers").Index(i).Child("resources"), &pod.Spec.InitContainers[i], &old.Spec.InitContainers[i])
 	}
-	for i := range was.Spec.Containers {
-		containerResize(at.Child("containers").Index(i).Child("resources"), &is.Spec.Containers[i], &was.Spec.Containers[i])
+	for i := range old.Spec.Containers {
+		containerResize(at.Child("containers").Index(i).Child("resources"), &pod.Spec.Containers[i], &old.Spec.Containers[i])
 	}
-	onlyCompute(at, rest, &was.Spec)
+	onlyCompute(at, rest, &old.Spec)
 }
 
 // containersStay refuses lists that are not of the same containers in the same
 // order.
-func containersStay(at *validation.Path, is, was []corev1.Container) bool {
-	if len(is) != len(was) {
+func containersStay(at *validation.Path, list, old []corev1.Container) bool {
+	if len(list) != len(old) {
 		at.Forbidden(at.Name + " may not be added or removed on resize")
 		return false
 	}
 	same := true
-	for i := range was {
-		if is[i].Name != was[i].Name {
+	for i := range old {
+		if list[i].Name != old[i].Name {
 			at.Index(i).Child("name").Forbidden(at.Name + " may not be renamed or reordered on resize")
 			same = false
 		}
@@ -75,16 +75,16 @@ func containersStay(at *validation.Path, is, was []corev1.Container) bool {
 
 // onlyCompute refuses what remains as a change of rest once what a resize may do
 // to containers is undone.
-func onlyCompute(at *validation.Path, rest, was *corev1.PodSpec) {
+func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 	const only = "only cpu and memory resources are mutable"
 	for i := range rest.Containers {
-		putBackCompute(&rest.Containers[i], &was.Containers[i])
-		if !equality.Semantic.DeepEqual(rest.Containers[i], was.Containers[i]) {
+		putBackCompute(&rest.Containers[i], &stored.Containers[i])
+		if !equality.Semantic.DeepEqual(rest.Containers[i], stored.Containers[i]) {
 			at.Forbidden(only)
 		}
 	}
 	for i := range rest.InitContainers {
-		ctr, old := &rest.InitContainers[i], &was.InitContainers[i]
+		ctr, old := &rest.InitContainers[i], &stored.InitContainers[i]
 		changed := !equality.Semantic.DeepEqual(ctr, old)
 		putBackCompute(ctr, old)
 		if !equality.Semantic.DeepEqual(ctr, old) {
@@ -96,7 +96,7 @@ func onlyCompute(at *validation.Path, rest, was *corev1.PodSpec) {
 			at.Child("initContainers").Index(i).Forbidden("non-sidecar init containers with a resize policy of RestartContainer cannot be resized")
 		}
 	}
-	if at.IsValid() && !equality.Semantic.DeepEqual(*rest, *was) {
+	if at.IsValid() && !equality.Semantic.DeepEqual(*rest, *stored) {
 		at.Forbidden(only)
 	}
 }
@@ -106,16 +106,16 @@ func asks(r *corev1.ResourceRequirements) bool { return r != nil && len(r.Reques
 
 // podResize: what a pod may use as a whole may change as what its containers may
 // use. What may is undone in rest.
-func podResize(at *validation.Path, rest, was *corev1.PodSpec) {
+func podResize(at *validation.Path, rest, stored *corev1.PodSpec) {
 	if rest.Resources == nil {
-		if was.Resources != nil {
+		if stored.Resources != nil {
 			at.Child("resources").Forbidden("pod-level resources cannot be removed")
 		}
 		return
 	}
 	var old corev1.ResourceRequirements
-	if was.Resources != nil {
-		old = *was.Resources
+	if stored.Resources != nil {
+		old = *stored.Resources
 		if removed(rest.Resources.Requests, old.Requests) {
 			at.Child("resources").Child("requests").Forbidden("pod-level resource requests cannot be removed")
 		}
@@ -125,10 +125,10 @@ func podResize(at *validation.Path, rest, was *corev1.PodSpec) {
 	}
 	rest.Resources.Requests = withoutCompute(rest.Resources.Requests, old.Requests)
 	rest.Resources.Limits = withoutCompute(rest.Resources.Limits, old.Limits)
-	if was.Resources == nil && !asks(rest.Resources) && len(rest.Resources.Claims) == 0 {
+	if stored.Resources == nil && !asks(rest.Resources) && len(rest.Resources.Claims) == 0 {
 		rest.Resources = nil
 	}
-	if !equality.Semantic.DeepEqual(rest.Resources, was.Resources) {
+	if !equality.Semantic.DeepEqual(rest.Resources, stored.Resources) {
 		at.Forbidden("only cpu and memory resources are mutable at pod-level")
 	}
 }
@@ -143,18 +143,18 @@ func resizable(pod *corev1.Pod) bool {
 	return true
 }
 
-func containerResize(at *validation.Path, is, was *corev1.Container) {
-	if removed(is.Resources.Requests, was.Resources.Requests) {
+func containerResize(at *validation.Path, ctr, old *corev1.Container) {
+	if removed(ctr.Resources.Requests, old.Resources.Requests) {
 		at.Child("requests").Forbidden("resource requests cannot be removed")
 	}
-	if removed(is.Resources.Limits, was.Resources.Limits) {
+	if removed(ctr.Resources.Limits, old.Resources.Limits) {
 		at.Child("limits").Forbidden("resource limits cannot be removed")
 	}
 }
 
-func removed(is, was corev1.ResourceList) bool {
-	for name := range was {
-		if _, ok := is[name]; !ok {
+func removed(list, old corev1.ResourceList) bool {
+	for name := range old {
+		if _, ok := list[name]; !ok {
 			return true
 		}
 	}
@@ -170,18 +170,18 @@ func putBackCompute(ctr, old *corev1.Container) {
 }
 
 // withoutCompute is a list with cpu and memory as they were.
-func withoutCompute(is, was corev1.ResourceList) corev1.ResourceList {
-	if is == nil && was == nil {
+func withoutCompute(list, old corev1.ResourceList) corev1.ResourceList {
+	if list == nil && old == nil {
 		return nil
 	}
 	out := corev1.ResourceList{}
-	for name, q := range is {
+	for name, q := range list {
 		if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
 			out[name] = q
 		}
 	}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if q, ok := was[name]; ok {
+		if q, ok := old[name]; ok {
 			out[name] = q
 		}
 	}

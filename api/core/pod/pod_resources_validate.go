@@ -121,7 +121,7 @@ func addAmounts(sum, list corev1.ResourceList) {
 // raise makes amounts at least those of list.
 func raise(amounts, list corev1.ResourceList) {
 	for name, q := range list {
-		if is, ok := amounts[name]; !ok || q.Cmp(is) > 0 {
+		if amount, ok := amounts[name]; !ok || q.Cmp(amount) > 0 {
 			amounts[name] = q.DeepCopy()
 		}
 	}

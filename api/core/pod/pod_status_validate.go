@@ -15,27 +15,26 @@ import (
 // validatePodStatus checks what kubelets and controllers say of a pod.
 func validatePodStatus(obj, old *corev1.Pod) field.ErrorList {
 	return validation.Check(func(at *validation.Path) {
-		is, was := obj, old
 		metadata, status := at.Child("metadata"), at.Child("status")
-		podAnnotationChanges(metadata.Child("annotations"), is.Annotations, was.Annotations, &is.Spec)
-		podConditionRules(status.Child("conditions"), is.Status.Conditions)
-		if n := is.Status.NominatedNodeName; n != was.Status.NominatedNodeName && n != "" {
+		podAnnotationChanges(metadata.Child("annotations"), obj.Annotations, old.Annotations, &obj.Spec)
+		podConditionRules(status.Child("conditions"), obj.Status.Conditions)
+		if n := obj.Status.NominatedNodeName; n != old.Status.NominatedNodeName && n != "" {
 			validation.Format(status.Child("nominatedNodeName"), n, validation.DNSSubdomain)
-			if was.Spec.NodeName != "" {
+			if old.Spec.NodeName != "" {
 				status.Child("nominatedNodeName").Forbidden("may not be set on pods that are already bound to a node")
 			}
 		}
-		if g := is.Status.ObservedGeneration; g < 0 {
+		if g := obj.Status.ObservedGeneration; g < 0 {
 			status.Child("observedGeneration").Invalid(g, notNegative)
 		}
-		validation.Immutable(status.Child("qosClass"), is.Status.QOSClass, was.Status.QOSClass)
-		stillEnded(status, &is.Status, was)
-		podClaimStatusRules(status.Child("resourceClaimStatuses"), is)
-		extendedClaimRules(status.Child("extendedResourceClaimStatus"), is)
-		allocatableClaimRules(status.Child("nodeAllocatableResourceClaimStatuses"), is)
-		podAddressRules(status, &is.Status, &was.Status)
-		userRules(status, is)
-		allocationRules(status, is)
+		validation.Immutable(status.Child("qosClass"), obj.Status.QOSClass, old.Status.QOSClass)
+		stillEnded(status, &obj.Status, old)
+		podClaimStatusRules(status.Child("resourceClaimStatuses"), obj)
+		extendedClaimRules(status.Child("extendedResourceClaimStatus"), obj)
+		allocatableClaimRules(status.Child("nodeAllocatableResourceClaimStatuses"), obj)
+		podAddressRules(status, &obj.Status, &old.Status)
+		userRules(status, obj)
+		allocationRules(status, obj)
 	})
 }
 
@@ -53,25 +52,25 @@ func podConditionRules(at *validation.Path, conditions []corev1.PodCondition) {
 }
 
 // stillEnded: a container that has ended and is not started again stays ended.
-func stillEnded(at *validation.Path, is *corev1.PodStatus, was *corev1.Pod) {
-	policy := was.Spec.RestartPolicy
+func stillEnded(at *validation.Path, status *corev1.PodStatus, old *corev1.Pod) {
+	policy := old.Spec.RestartPolicy
 	mayStart := func(s *corev1.ContainerStatus) bool {
 		return s.State.Terminated == nil || policy == corev1.RestartPolicyAlways ||
-			s.State.Terminated.ExitCode != 0 && policy == corev1.RestartPolicyOnFailure || ownRestart(&was.Spec, s)
+			s.State.Terminated.ExitCode != 0 && policy == corev1.RestartPolicyOnFailure || ownRestart(&old.Spec, s)
 	}
 	never := func(s *corev1.ContainerStatus) bool { return s.State.Terminated == nil }
-	ended(at.Child("containerStatuses"), is.ContainerStatuses, was.Status.ContainerStatuses, mayStart)
-	ended(at.Child("initContainerStatuses"), is.InitContainerStatuses, was.Status.InitContainerStatuses, mayStart)
-	ended(at.Child("ephemeralContainerStatuses"), is.EphemeralContainerStatuses, was.Status.EphemeralContainerStatuses, never)
+	ended(at.Child("containerStatuses"), status.ContainerStatuses, old.Status.ContainerStatuses, mayStart)
+	ended(at.Child("initContainerStatuses"), status.InitContainerStatuses, old.Status.InitContainerStatuses, mayStart)
+	ended(at.Child("ephemeralContainerStatuses"), status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses, never)
 }
 
-func ended(at *validation.Path, is, was []corev1.ContainerStatus, mayStart func(s *corev1.ContainerStatus) bool) {
-	for i := range was {
-		if mayStart(&was[i]) {
+func ended(at *validation.Path, list, old []corev1.ContainerStatus, mayStart func(s *corev1.ContainerStatus) bool) {
+	for i := range old {
+		if mayStart(&old[i]) {
 			continue
 		}
-		for j := range is {
-			if is[j].Name == was[i].Name && is[j].State.Terminated == nil {
+		for j := range list {
+			if list[j].Name == old[i].Name && list[j].State.Terminated == nil {
 				at.Index(i).Child("state").Forbidden("may not be transitioned to non-terminated state")
 			}
 		}
@@ -111,13 +110,13 @@ func podClaimStatusRules(at *validation.Path, pod *corev1.Pod) {
 }
 
 // podAddressRules: a pod and its node have at most one address of each family.
-func podAddressRules(at *validation.Path, s, was *corev1.PodStatus) {
+func podAddressRules(at *validation.Path, s, old *corev1.PodStatus) {
 	ips := at.Child("podIPs")
 	var pod, known, knownHost []string
-	for _, ip := range was.PodIPs {
+	for _, ip := range old.PodIPs {
 		known = append(known, ip.IP)
 	}
-	for _, ip := range was.HostIPs {
+	for _, ip := range old.HostIPs {
 		knownHost = append(knownHost, ip.IP)
 	}
 	for i, ip := range s.PodIPs {

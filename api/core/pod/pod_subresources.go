@@ -31,15 +31,15 @@ func keepButEphemeralContainers(pod, old *corev1.Pod) {
 // keepButResources lets nothing of a pod change but what it and its containers
 // may use. Added, removed and renamed containers are left for validation to
 // refuse.
-func keepButResources(pod, was *corev1.Pod) {
-	if len(pod.Spec.Containers) == len(was.Spec.Containers) && len(pod.Spec.InitContainers) == len(was.Spec.InitContainers) {
+func keepButResources(pod, old *corev1.Pod) {
+	if len(pod.Spec.Containers) == len(old.Spec.Containers) && len(pod.Spec.InitContainers) == len(old.Spec.InitContainers) {
 		wanted, owners := pod.Spec, pod.ManagedFields
-		was.DeepCopyInto(pod)
+		old.DeepCopyInto(pod)
 		pod.ManagedFields, pod.Spec.Resources = owners, wanted.Resources
 		pod.Spec.Containers = takeResources(pod.Spec.Containers, wanted.Containers)
 		pod.Spec.InitContainers = takeResources(pod.Spec.InitContainers, wanted.InitContainers)
 	}
-	dropDisabledOfPod(nil, pod, was)
+	dropDisabledOfPod(nil, pod, old)
 }
 
 // takeResources returns containers with the resources of the wanted ones. Where a

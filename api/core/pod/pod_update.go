@@ -19,83 +19,82 @@ const fixedPod = "pod updates may not change fields other than `spec.containers[
 
 func validatePodUpdate(obj, old *corev1.Pod) field.ErrorList {
 	return validation.Check(func(at *validation.Path) {
-		is, was := obj, old
-		podRules(at, is, was)
-		podAnnotationChanges(at.Child("metadata").Child("annotations"), is.Annotations, was.Annotations, &is.Spec)
-		podSpecChanges(at.Child("spec"), &is.Spec, &was.Spec)
+		podRules(at, obj, old)
+		podAnnotationChanges(at.Child("metadata").Child("annotations"), obj.Annotations, old.Annotations, &obj.Spec)
+		podSpecChanges(at.Child("spec"), &obj.Spec, &old.Spec)
 	})
 }
 
 // podSpecChanges let little of a pod change once it is there.
-func podSpecChanges(at *validation.Path, is, was *corev1.PodSpec) {
-	if !sameContainers(at.Child("containers"), is.Containers, was.Containers) ||
-		!sameContainers(at.Child("initContainers"), is.InitContainers, was.InitContainers) ||
-		!deadlineChange(at.Child("activeDeadlineSeconds"), is.ActiveDeadlineSeconds, was.ActiveDeadlineSeconds) {
+func podSpecChanges(at *validation.Path, spec, old *corev1.PodSpec) {
+	if !sameContainers(at.Child("containers"), spec.Containers, old.Containers) ||
+		!sameContainers(at.Child("initContainers"), spec.InitContainers, old.InitContainers) ||
+		!deadlineChange(at.Child("activeDeadlineSeconds"), spec.ActiveDeadlineSeconds, old.ActiveDeadlineSeconds) {
 		return
 	}
-	tolerationsAdded(at.Child("tolerations"), is.Tolerations, was.Tolerations)
-	gatesRemoved(at.Child("schedulingGates"), is.SchedulingGates, was.SchedulingGates)
-	if equality.Semantic.DeepEqual(is, was) {
+	tolerationsAdded(at.Child("tolerations"), spec.Tolerations, old.Tolerations)
+	gatesRemoved(at.Child("schedulingGates"), spec.SchedulingGates, old.SchedulingGates)
+	if equality.Semantic.DeepEqual(spec, old) {
 		return
 	}
 	// What may change is put back, to see whether anything else did.
-	rest := is.DeepCopy()
+	rest := spec.DeepCopy()
 	for i := range rest.Containers {
-		rest.Containers[i].Image = was.Containers[i].Image
+		rest.Containers[i].Image = old.Containers[i].Image
 	}
 	for i := range rest.InitContainers {
-		rest.InitContainers[i].Image = was.InitContainers[i].Image
+		rest.InitContainers[i].Image = old.InitContainers[i].Image
 	}
-	rest.ActiveDeadlineSeconds = was.ActiveDeadlineSeconds
-	rest.SchedulingGates = was.SchedulingGates
-	rest.Tolerations = was.Tolerations
-	if g, p := rest.TerminationGracePeriodSeconds, was.TerminationGracePeriodSeconds; p != nil && *p < 0 && g != nil && *g == 1 {
+	rest.ActiveDeadlineSeconds = old.ActiveDeadlineSeconds
+	rest.SchedulingGates = old.SchedulingGates
+	rest.Tolerations = old.Tolerations
+	if g, p := rest.TerminationGracePeriodSeconds, old.TerminationGracePeriodSeconds; p != nil && *p < 0 && g != nil && *g == 1 {
 		rest.TerminationGracePeriodSeconds = p
 	}
-	if len(was.SchedulingGates) > 0 {
-		gatedChanges(at, rest, was)
+	if len(old.SchedulingGates) > 0 {
+		gatedChanges(at, rest, old)
 	}
-	if !equality.Semantic.DeepEqual(rest, was) {
-		at.Forbidden(fixedPod + validation.InternalDiff(*was, *rest))
+	if !equality.Semantic.DeepEqual(rest, old) {
+		at.Forbidden(fixedPod + validation.InternalDiff(*old, *rest))
 	}
 }
 
 // sameContainers tells whether there is any use in looking further.
-func sameContainers(at *validation.Path, is, was []corev1.Container) bool {
-	if len(is) != len(was) {
+func sameContainers(at *validation.Path, list, old []corev1.Container) bool {
+	if len(list) != len(old) {
 		at.Forbidden("pod updates may not add or remove containers")
 		return false
 	}
-	for i := range is {
-		if is[i].Image == "" {
+	for i := range list {
+		if list[i].Image == "" {
 			at.Index(i).Child("image").Required("")
 		}
-		trimmedImage(at.Index(i), is[i].Image)
+		trimmedImage(at.Index(i), list[i].Image)
 	}
 	return true
 }
 
 // deadlineChange lets a deadline be set and come closer.
-func deadlineChange(at *validation.Path, is, was *int64) bool {
+func deadlineChange(at *validation.Path, value, old *int64) bool {
 	switch {
-	case is == nil:
-		if was != nil {
+	case value == nil:
+		if old != nil {
 			at.Invalid(nil, "must not update from a positive integer to nil value")
 		}
-	case *is < 0 || *is > math.MaxInt32:
-		return validation.InRange(at, *is, 0, math.MaxInt32)
-	case was != nil && *was < *is:
-		at.Invalid(*is, "must be less than or equal to previous value")
+	case *value < 0 || *value > math.MaxInt32:
+		return validation.InRange(at, *value, 0, math.MaxInt32)
+	case old != nil && *old < *value:
+		at.Invalid(*value, "must be less than or equal to previous value")
 		return false
 	}
 	return true
 }
 
 // tolerationsAdded lets tolerations be added, and last longer or shorter.
-func tolerationsAdded(at *validation.Path, is, was []corev1.Toleration) {
-	for _, old := range was {
+func tolerationsAdded(at *validation.Path, list, stored []corev1.Toleration) {
+	for _, old := range stored {
 		found := false
-		for _, t := range is {
+		for _, t := range list {
 			old.TolerationSeconds = t.TolerationSeconds
 			if equality.Semantic.DeepEqual(old, t) {
 				found = true
@@ -107,15 +106,15 @@ func tolerationsAdded(at *validation.Path, is, was []corev1.Toleration) {
 			return
 		}
 	}
-	TolerationRules(at, is, slices.ContainsFunc(was, func(t corev1.Toleration) bool { return compares(t.Operator) }))
+	TolerationRules(at, list, slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return compares(t.Operator) }))
 }
 
-func gatesRemoved(at *validation.Path, is, was []corev1.PodSchedulingGate) {
+func gatesRemoved(at *validation.Path, list, old []corev1.PodSchedulingGate) {
 	var had validation.Unique[string]
-	for _, gate := range was {
+	for _, gate := range old {
 		had.Insert(gate.Name)
 	}
-	for i, gate := range is {
+	for i, gate := range list {
 		if !had.Has(gate.Name) {
 			at.Index(i).Child("name").Forbidden(fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name))
 		}
@@ -124,15 +123,15 @@ func gatesRemoved(at *validation.Path, is, was []corev1.PodSchedulingGate) {
 
 // gatedChanges let the choice of nodes become narrower as long as the pod is not
 // ready to be scheduled. What was allowed is put back into rest.
-func gatedChanges(at *validation.Path, rest, was *corev1.PodSpec) {
-	if !equality.Semantic.DeepEqual(rest.NodeSelector, was.NodeSelector) {
-		for key, value := range was.NodeSelector {
+func gatedChanges(at *validation.Path, rest, old *corev1.PodSpec) {
+	if !equality.Semantic.DeepEqual(rest.NodeSelector, old.NodeSelector) {
+		for key, value := range old.NodeSelector {
 			if now, ok := rest.NodeSelector[key]; !ok || now != value {
 				at.Child("nodeSelector").Invalid(rest.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")
 				break
 			}
 		}
-		rest.NodeSelector = was.NodeSelector
+		rest.NodeSelector = old.NodeSelector
 	}
 	nodeAffinity := func(a *corev1.Affinity) *corev1.NodeAffinity {
 		if a == nil {
@@ -140,7 +139,7 @@ func gatedChanges(at *validation.Path, rest, was *corev1.PodSpec) {
 		}
 		return a.NodeAffinity
 	}
-	now, before := nodeAffinity(rest.Affinity), nodeAffinity(was.Affinity)
+	now, before := nodeAffinity(rest.Affinity), nodeAffinity(old.Affinity)
 	if equality.Semantic.DeepEqual(now, before) {
 		return
 	}
@@ -149,7 +148,7 @@ func gatedChanges(at *validation.Path, rest, was *corev1.PodSpec) {
 	switch {
 	case rest.Affinity == nil:
 		rest.Affinity = &corev1.Affinity{NodeAffinity: before}
-	case was.Affinity == nil && rest.Affinity.PodAffinity == nil && rest.Affinity.PodAntiAffinity == nil:
+	case old.Affinity == nil && rest.Affinity.PodAffinity == nil && rest.Affinity.PodAntiAffinity == nil:
 		rest.Affinity = nil
 	default:
 		rest.Affinity.NodeAffinity = before
@@ -165,47 +164,46 @@ func requiredTerms(n *corev1.NodeAffinity) []corev1.NodeSelectorTerm {
 
 // termsNarrowed: of several terms one has to match, so that another term makes
 // the choice wider; within a term all requirements have to.
-func termsNarrowed(at *validation.Path, is, was []corev1.NodeSelectorTerm) {
-	if len(was) == 0 {
+func termsNarrowed(at *validation.Path, list, old []corev1.NodeSelectorTerm) {
+	if len(old) == 0 {
 		return
 	}
-	if len(is) != len(was) {
-		at.Invalid(is, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+	if len(list) != len(old) {
+		at.Invalid(list, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
 		return
 	}
-	for i := range was {
-		empty := len(was[i].MatchExpressions)+len(was[i].MatchFields) == 0 && len(is[i].MatchExpressions)+len(is[i].MatchFields) > 0
-		if empty || !extends(is[i].MatchExpressions, was[i].MatchExpressions) || !extends(is[i].MatchFields, was[i].MatchFields) {
-			at.Index(i).Invalid(is[i], "only additions are allowed (no mutations or deletions)")
+	for i := range old {
+		empty := len(old[i].MatchExpressions)+len(old[i].MatchFields) == 0 && len(list[i].MatchExpressions)+len(list[i].MatchFields) > 0
+		if empty || !extends(list[i].MatchExpressions, old[i].MatchExpressions) || !extends(list[i].MatchFields, old[i].MatchFields) {
+			at.Index(i).Invalid(list[i], "only additions are allowed (no mutations or deletions)")
 		}
 	}
 }
 
 // extends tells whether a list begins with another one.
-func extends(is, was []corev1.NodeSelectorRequirement) bool {
-	return len(was) == 0 || len(is) >= len(was) && equality.Semantic.DeepEqual(is[:len(was)], was)
+func extends(list, old []corev1.NodeSelectorRequirement) bool {
+	return len(old) == 0 || len(list) >= len(old) && equality.Semantic.DeepEqual(list[:len(old)], old)
 }
 
 // validateEphemeralContainers: containers that look into a pod are added, and
 // stay as they are. Their order is no matter.
 func validateEphemeralContainers(obj, old *corev1.Pod) field.ErrorList {
 	return validation.Check(func(at *validation.Path) {
-		is, was := obj, old
-		if _, ok := was.Annotations[mirrorAnnotation]; ok {
+		if _, ok := old.Annotations[mirrorAnnotation]; ok {
 			at.Add(field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers"))
 			return
 		}
-		podRules(at, is, was)
-		podAnnotationChanges(at.Child("metadata").Child("annotations"), is.Annotations, was.Annotations, &is.Spec)
+		podRules(at, obj, old)
+		podAnnotationChanges(at.Child("metadata").Child("annotations"), obj.Annotations, old.Annotations, &obj.Spec)
 		list := at.Child("spec").Child("ephemeralContainers")
-		for i := range was.Spec.EphemeralContainers {
-			old := &was.Spec.EphemeralContainers[i]
-			now := ephemeralContainer(is.Spec.EphemeralContainers, old.Name)
+		for i := range old.Spec.EphemeralContainers {
+			before := &old.Spec.EphemeralContainers[i]
+			now := ephemeralContainer(obj.Spec.EphemeralContainers, before.Name)
 			switch {
 			case now == nil:
-				list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be removed\n", old.Name))
-			case !equality.Semantic.DeepEqual(old, now):
-				list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", old.Name, validation.InternalDiff(*old, *now)))
+				list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be removed\n", before.Name))
+			case !equality.Semantic.DeepEqual(before, now):
+				list.Forbidden(fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", before.Name, validation.InternalDiff(*before, *now)))
 			}
 		}
 	})

@@ -57,13 +57,13 @@ func Service() *api.Resource {
 }
 
 func prepareServiceUpdate(obj, old *corev1.Service) {
-	s, was := &obj.Spec, &old.Spec
-	if was.Type == corev1.ServiceTypeLoadBalancer && s.Type != was.Type {
+	s, stored := &obj.Spec, &old.Spec
+	if stored.Type == corev1.ServiceTypeLoadBalancer && s.Type != stored.Type {
 		obj.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 	}
-	keepAddresses(s, was)
-	dropUnneeded(s, was)
-	trimSecond(s, was)
+	keepAddresses(s, stored)
+	dropUnneeded(s, stored)
+	trimSecond(s, stored)
 }
 
 func defaultService(svc *corev1.Service) {

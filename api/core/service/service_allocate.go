@@ -22,20 +22,20 @@ func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.S
 	if len(validation.LabelName(svc.Name, false)) > 0 {
 		return nil // validation refuses the name, and an address needs it
 	}
-	var was corev1.ServiceSpec
+	var stored corev1.ServiceSpec
 	if old != nil {
-		was = old.Spec
+		stored = old.Spec
 	}
-	errs := validation.Check(func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, was.ClusterIPs) })
+	errs := validation.Check(func(at *validation.Path) { clusterIPRules(at.Child("spec"), &svc.Spec, stored.ClusterIPs) })
 	if len(errs) == 0 {
-		errs = chooseFamilies(from, &svc.Spec, &was)
+		errs = chooseFamilies(from, &svc.Spec, &stored)
 	}
 	var err error
 	if len(errs) == 0 {
-		errs, err = takeAddresses(ctx, from, svc, &was)
+		errs, err = takeAddresses(ctx, from, svc, &stored)
 		if err == nil {
 			var more field.ErrorList
-			more, err = takePorts(ctx, from, svc, &was)
+			more, err = takePorts(ctx, from, svc, &stored)
 			errs = append(errs, more...)
 		}
 	}
@@ -61,9 +61,9 @@ func releaseService(from api.Allocator, svc *corev1.Service) {
 // chooseFamilies sets the address families of a service, or returns what the service
 // asks for and the server does not have. A service that prefers two families gets the
 // second one only when its addresses or families change.
-func chooseFamilies(from api.Allocator, s, was *corev1.ServiceSpec) field.ErrorList {
-	if s.Type == corev1.ServiceTypeExternalName || prefersDual(s) && prefersDual(was) && s.Type == was.Type &&
-		slices.Equal(s.ClusterIPs, was.ClusterIPs) && slices.Equal(s.IPFamilies, was.IPFamilies) {
+func chooseFamilies(from api.Allocator, s, old *corev1.ServiceSpec) field.ErrorList {
+	if s.Type == corev1.ServiceTypeExternalName || prefersDual(s) && prefersDual(old) && s.Type == old.Type &&
+		slices.Equal(s.ClusterIPs, old.ClusterIPs) && slices.Equal(s.IPFamilies, old.IPFamilies) {
 		return nil
 	}
 	available := from.Families()
@@ -71,12 +71,12 @@ func chooseFamilies(from api.Allocator, s, was *corev1.ServiceSpec) field.ErrorL
 	free := headless(s) && len(s.Selector) == 0
 	switch {
 	case s.IPFamilyPolicy != nil:
-	case was.IPFamilyPolicy != nil:
-		s.IPFamilyPolicy = new(*was.IPFamilyPolicy)
+	case old.IPFamilyPolicy != nil:
+		s.IPFamilyPolicy = new(*old.IPFamilyPolicy)
 	default:
 		s.IPFamilyPolicy = new(inferredPolicy(s, free))
 	}
-	errs := append(reducedFamilies(s, was), namedFamilies(s, available)...)
+	errs := append(reducedFamilies(s, old), namedFamilies(s, available)...)
 	if len(errs) > 0 {
 		return errs
 	}
@@ -101,15 +101,15 @@ func prefersDual(s *corev1.ServiceSpec) bool {
 
 // reducedFamilies refuses to release the second address or family of a service unless
 // its policy is SingleStack.
-func reducedFamilies(s, was *corev1.ServiceSpec) (errs field.ErrorList) {
+func reducedFamilies(s, old *corev1.ServiceSpec) (errs field.ErrorList) {
 	if *s.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {
 		return nil
 	}
 	at := field.NewPath("spec", "ipFamilyPolicy")
-	if len(s.ClusterIPs) > 0 && len(s.ClusterIPs) < len(was.ClusterIPs) {
+	if len(s.ClusterIPs) > 0 && len(s.ClusterIPs) < len(old.ClusterIPs) {
 		errs = append(errs, field.Invalid(at, s.IPFamilyPolicy, "must be 'SingleStack' to release the secondary cluster IP"))
 	}
-	if len(s.IPFamilies) > 0 && len(s.IPFamilies) < len(was.IPFamilies) {
+	if len(s.IPFamilies) > 0 && len(s.IPFamilies) < len(old.IPFamilies) {
 		errs = append(errs, field.Invalid(at, s.IPFamilyPolicy, "must be 'SingleStack' to release the secondary IP family"))
 	}
 	return errs
@@ -187,9 +187,9 @@ func addresses(s *corev1.ServiceSpec) []netip.Addr {
 
 // takeAddresses takes an address of each family, and frees those that were the
 // service's and are not any more.
-func takeAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, was *corev1.ServiceSpec) (field.ErrorList, error) {
+func takeAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
 	s := &svc.Spec
-	had, have := addresses(was), addresses(s)
+	had, have := addresses(old), addresses(s)
 	for _, ip := range had {
 		if !slices.Contains(have, ip) {
 			from.FreeIP(ip, svc)
@@ -251,9 +251,9 @@ func wantsHealthPort(s *corev1.ServiceSpec) bool {
 
 // takePorts takes the node ports that are called for, and frees those that were
 // the service's and are not any more.
-func takePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, was *corev1.ServiceSpec) (field.ErrorList, error) {
+func takePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
 	s := &svc.Spec
-	had := nodePorts(was)
+	had := nodePorts(old)
 	mine := map[int32]corev1.Protocol{} // TCP and UDP may share a port of one service
 	take := func(port *int32, protocol corev1.Protocol, at *field.Path) (*field.Error, error) {
 		if used, ok := mine[*port]; ok && *port != 0 && used != protocol || *port != 0 && slices.Contains(had, *port) {

@@ -78,9 +78,9 @@ func TestChooseFamiliesOfChanged(t *testing.T) {
 		return s
 	}
 	for _, c := range []struct {
-		name    string
-		was, is corev1.ServiceSpec
-		want    string
+		name         string
+		old, updated corev1.ServiceSpec
+		want         string
 	}{
 		{"prefers, as before", spec(&prefer, v4), spec(&prefer, v4), "PreferDualStack IPv4"},
 		{"prefers now", spec(nil, v4), spec(&prefer, v4), "PreferDualStack IPv4 IPv6"},
@@ -89,13 +89,13 @@ func TestChooseFamiliesOfChanged(t *testing.T) {
 			`spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be 'SingleStack' to release the secondary IP family`},
 	} {
 		var got []string
-		for _, err := range chooseFamilies(families{list: []string{"IPv4", "IPv6"}}, &c.is, &c.was) {
+		for _, err := range chooseFamilies(families{list: []string{"IPv4", "IPv6"}}, &c.updated, &c.old) {
 			got = append(got, err.Error())
 		}
 		text := strings.Join(got, "; ")
 		if len(got) == 0 {
-			text = string(*c.is.IPFamilyPolicy)
-			for _, f := range c.is.IPFamilies {
+			text = string(*c.updated.IPFamilyPolicy)
+			for _, f := range c.updated.IPFamilies {
 				text += " " + string(f)
 			}
 		}

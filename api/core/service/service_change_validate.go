@@ -11,24 +11,24 @@ import (
 
 // serviceChanges validates an update: the primary cluster IP is immutable, a secondary one can
 // be added and removed.
-func serviceChanges(at *validation.Path, is, was *corev1.Service) {
+func serviceChanges(at *validation.Path, obj, old *corev1.Service) {
 	spec := at.Child("spec")
-	named := is.Spec.Type != corev1.ServiceTypeExternalName && was.Spec.Type != corev1.ServiceTypeExternalName
-	if named && !(onlyHeadless(&is.Spec) && onlyHeadless(&was.Spec)) {
-		addressesKept(spec, &is.Spec, &was.Spec)
+	named := obj.Spec.Type != corev1.ServiceTypeExternalName && old.Spec.Type != corev1.ServiceTypeExternalName
+	if named && !(onlyHeadless(&obj.Spec) && onlyHeadless(&old.Spec)) {
+		addressesKept(spec, &obj.Spec, &old.Spec)
 	}
-	if named && !onlyHeadless(&is.Spec) && !onlyHeadless(&was.Spec) {
-		familiesKept(spec, &is.Spec, &was.Spec)
+	if named && !onlyHeadless(&obj.Spec) && !onlyHeadless(&old.Spec) {
+		familiesKept(spec, &obj.Spec, &old.Spec)
 	}
-	if is.Spec.Type == corev1.ServiceTypeLoadBalancer && was.Spec.Type == is.Spec.Type &&
-		!equality.Semantic.DeepEqual(is.Spec.LoadBalancerClass, was.Spec.LoadBalancerClass) {
-		spec.Child("loadBalancerClass").Invalid(is.Spec.LoadBalancerClass, "may not change once set")
+	if obj.Spec.Type == corev1.ServiceTypeLoadBalancer && old.Spec.Type == obj.Spec.Type &&
+		!equality.Semantic.DeepEqual(obj.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass) {
+		spec.Child("loadBalancerClass").Invalid(obj.Spec.LoadBalancerClass, "may not change once set")
 	}
-	balancerClassRules(spec.Child("loadBalancerClass"), &is.Spec)
-	if wantsHealthPort(&is.Spec) && wantsHealthPort(&was.Spec) && is.Spec.HealthCheckNodePort != was.Spec.HealthCheckNodePort {
+	balancerClassRules(spec.Child("loadBalancerClass"), &obj.Spec)
+	if wantsHealthPort(&obj.Spec) && wantsHealthPort(&old.Spec) && obj.Spec.HealthCheckNodePort != old.Spec.HealthCheckNodePort {
 		spec.Child("healthCheckNodePort").Forbidden("field is immutable")
 	}
-	serviceRules(at, is, was)
+	serviceRules(at, obj, old)
 }
 
 // once is the message for fields that can be set only once.
@@ -38,9 +38,9 @@ func singleStack(s *corev1.ServiceSpec) bool {
 	return s.IPFamilyPolicy != nil && *s.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack
 }
 
-func addressesKept(at *validation.Path, is, was *corev1.ServiceSpec) {
+func addressesKept(at *validation.Path, spec, old *corev1.ServiceSpec) {
 	ips := at.Child("clusterIPs")
-	switch now, before := is.ClusterIPs, was.ClusterIPs; {
+	switch now, before := spec.ClusterIPs, old.ClusterIPs; {
 	case len(now) == len(before):
 		for i := range before {
 			if now[i] != before[i] {
@@ -53,17 +53,17 @@ func addressesKept(at *validation.Path, is, was *corev1.ServiceSpec) {
 		ips.Index(0).Invalid(now, once)
 		fallthrough
 	default:
-		if len(now) < len(before) && len(now) == 1 && !singleStack(is) {
-			at.Child("ipFamilyPolicy").Invalid(is.IPFamilyPolicy, "must be set to 'SingleStack' when releasing the secondary clusterIP")
+		if len(now) < len(before) && len(now) == 1 && !singleStack(spec) {
+			at.Child("ipFamilyPolicy").Invalid(spec.IPFamilyPolicy, "must be set to 'SingleStack' when releasing the secondary clusterIP")
 		}
 	}
 }
 
 // familiesKept tells of families as addressesKept does of addresses, and shows
 // the addresses for them in places.
-func familiesKept(at *validation.Path, is, was *corev1.ServiceSpec) {
+func familiesKept(at *validation.Path, spec, old *corev1.ServiceSpec) {
 	families := at.Child("ipFamilies")
-	now, before := is.IPFamilies, was.IPFamilies
+	now, before := spec.IPFamilies, old.IPFamilies
 	if len(now) == len(before) {
 		for i := range before {
 			if now[i] != before[i] {
@@ -72,25 +72,25 @@ func familiesKept(at *validation.Path, is, was *corev1.ServiceSpec) {
 		}
 		return
 	}
-	if len(now) < len(before) && len(is.ClusterIPs) == 0 {
+	if len(now) < len(before) && len(spec.ClusterIPs) == 0 {
 		families.Index(0).Invalid(now, "primary ipFamily can not be unset")
 	}
 	if len(now) > 0 && len(before) > 0 && now[0] != before[0] {
-		families.Index(0).Invalid(is.ClusterIPs, once)
+		families.Index(0).Invalid(spec.ClusterIPs, once)
 	}
-	if len(now) < len(before) && len(now) == 1 && !singleStack(is) {
-		at.Child("ipFamilyPolicy").Invalid(is.IPFamilyPolicy, "must be set to 'SingleStack' when releasing the secondary ipFamily")
+	if len(now) < len(before) && len(now) == 1 && !singleStack(spec) {
+		at.Child("ipFamilyPolicy").Invalid(spec.IPFamilyPolicy, "must be set to 'SingleStack' when releasing the secondary ipFamily")
 	}
 }
 
-func serviceStatusChanges(at *validation.Path, is, was *corev1.Service) {
+func serviceStatusChanges(at *validation.Path, obj, old *corev1.Service) {
 	var known []string
-	for _, in := range was.Status.LoadBalancer.Ingress {
+	for _, in := range old.Status.LoadBalancer.Ingress {
 		known = append(known, in.IP)
 	}
 	at = at.Child("status").Child("loadBalancer").Child("ingress")
-	list := is.Status.LoadBalancer.Ingress
-	if is.Spec.Type != corev1.ServiceTypeLoadBalancer && len(list) > 0 {
+	list := obj.Status.LoadBalancer.Ingress
+	if obj.Spec.Type != corev1.ServiceTypeLoadBalancer && len(list) > 0 {
 		at.Forbidden("may only be used when `spec.type` is 'LoadBalancer'")
 		return
 	}

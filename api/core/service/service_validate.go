@@ -16,7 +16,7 @@ import (
 func newServiceRules(at *validation.Path, s *corev1.Service) { serviceRules(at, s, &corev1.Service{}) }
 
 // serviceRules validates a service. was is the stored service, or an empty one.
-func serviceRules(at *validation.Path, svc, was *corev1.Service) {
+func serviceRules(at *validation.Path, svc, old *corev1.Service) {
 	metadata, spec, s := at.Child("metadata"), at.Child("spec"), &svc.Spec
 	hints, hinted := svc.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
 	if mode, ok := svc.Annotations[corev1.AnnotationTopologyMode]; ok && hinted && mode != hints {
@@ -34,15 +34,15 @@ func serviceRules(at *validation.Path, svc, was *corev1.Service) {
 	validation.LabelRules(spec.Child("selector"), s.Selector)
 	validation.Enum(spec.Child("sessionAffinity"), s.SessionAffinity, corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
 	affinityConfigRules(spec.Child("sessionAffinityConfig"), s)
-	clusterIPRules(spec, s, was.Spec.ClusterIPs)
+	clusterIPRules(spec, s, old.Spec.ClusterIPs)
 	for i, ip := range s.ExternalIPs {
-		if validation.IPOrStored(spec.Child("externalIPs").Index(i), ip, was.Spec.ExternalIPs) {
+		if validation.IPOrStored(spec.Child("externalIPs").Index(i), ip, old.Spec.ExternalIPs) {
 			EndpointAddress(spec.Child("externalIPs").Index(i), ip)
 		}
 	}
 	validation.Enum(spec.Child("type"), s.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort)
-	portNumbersOnce(spec.Child("ports"), s, was.Name == "")
-	sourceRangeRules(at, svc, was)
+	portNumbersOnce(spec.Child("ports"), s, old.Name == "")
+	sourceRangeRules(at, svc, old)
 	balancer := s.Type == corev1.ServiceTypeLoadBalancer
 	if s.AllocateLoadBalancerNodePorts != nil && !balancer {
 		spec.Child("allocateLoadBalancerNodePorts").Forbidden("may only be used when `type` is 'LoadBalancer'")
@@ -189,7 +189,7 @@ func familyRules(ips *validation.Path, s *corev1.ServiceSpec) {
 func EndpointAddress(at *validation.Path, value string) {
 	ip := netutils.ParseIPSloppy(value)
 	for _, f := range []struct {
-		is      func(net.IP) bool
+		matches func(net.IP) bool
 		message string
 	}{
 		{func(ip net.IP) bool { return ip == nil }, "must be a valid IP address"},
@@ -198,7 +198,7 @@ func EndpointAddress(at *validation.Path, value string) {
 		{net.IP.IsLinkLocalUnicast, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"},
 		{net.IP.IsLinkLocalMulticast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"},
 	} {
-		if f.is(ip) {
+		if f.matches(ip) {
 			at.Invalid(value, f.message)
 		}
 		if ip == nil {
@@ -244,7 +244,7 @@ func portNumbersOnce(at *validation.Path, s *corev1.ServiceSpec, isNew bool) {
 
 // sourceRangeRules validates the source ranges of a load balancer in the field or, if it is
 // empty, in the annotation.
-func sourceRangeRules(at *validation.Path, svc, was *corev1.Service) {
+func sourceRangeRules(at *validation.Path, svc, old *corev1.Service) {
 	const only = "may only be used when `type` is 'LoadBalancer'"
 	balancer := svc.Spec.Type == corev1.ServiceTypeLoadBalancer
 	if ranges := svc.Spec.LoadBalancerSourceRanges; len(ranges) > 0 {
@@ -252,7 +252,7 @@ func sourceRangeRules(at *validation.Path, svc, was *corev1.Service) {
 		if !balancer {
 			at.Forbidden(only)
 		}
-		known := trimmed(was.Spec.LoadBalancerSourceRanges)
+		known := trimmed(old.Spec.LoadBalancerSourceRanges)
 		for i, r := range ranges {
 			validation.CIDROrStored(at.Index(i), strings.TrimSpace(r), known)
 		}
@@ -267,7 +267,7 @@ func sourceRangeRules(at *validation.Path, svc, was *corev1.Service) {
 		at.Forbidden(only)
 	}
 	if value = strings.TrimSpace(value); value != "" {
-		known := trimmed(strings.Split(was.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey], ","))
+		known := trimmed(strings.Split(old.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey], ","))
 		for _, r := range strings.Split(value, ",") {
 			validation.CIDROrStored(at, strings.TrimSpace(r), known)
 		}

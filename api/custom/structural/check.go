@@ -49,21 +49,21 @@ func HasDefaults(s *props) bool {
 }
 
 // anySubschema reports whether a condition holds for a schema or one inside it.
-func anySubschema(s *props, is func(*props) bool) bool {
+func anySubschema(s *props, obj func(*props) bool) bool {
 	if s == nil {
 		return false
 	}
-	if is(s) || anySubschema(s.Not, is) || s.Items != nil && anySubschema(s.Items.Schema, is) ||
-		s.AdditionalProperties != nil && anySubschema(s.AdditionalProperties.Schema, is) {
+	if obj(s) || anySubschema(s.Not, obj) || s.Items != nil && anySubschema(s.Items.Schema, obj) ||
+		s.AdditionalProperties != nil && anySubschema(s.AdditionalProperties.Schema, obj) {
 		return true
 	}
 	for _, sub := range s.Properties {
-		if anySubschema(&sub, is) {
+		if anySubschema(&sub, obj) {
 			return true
 		}
 	}
 	for _, l := range combinators(s) {
-		if slices.ContainsFunc(l.schemas, func(sub props) bool { return anySubschema(&sub, is) }) {
+		if slices.ContainsFunc(l.schemas, func(sub props) bool { return anySubschema(&sub, obj) }) {
 			return true
 		}
 	}

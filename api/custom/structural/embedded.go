@@ -68,17 +68,17 @@ func (c *coercer) object(path *field.Path, m map[string]any) *field.Error {
 		}
 		delete(m, name)
 	}
-	was, ok := m["metadata"]
+	old, ok := m["metadata"]
 	if !ok {
 		return nil
 	}
 	at := path.Child("metadata")
-	meta, unknown, err := untyped.NormalizeMetadata(was, c.lenient)
+	meta, unknown, err := untyped.NormalizeMetadata(old, c.lenient)
 	switch {
 	case err != nil && c.lenient:
 		return nil
 	case err != nil:
-		return field.Invalid(at, was, err.Error())
+		return field.Invalid(at, old, err.Error())
 	}
 	for _, name := range unknown {
 		c.unknown = append(c.unknown, at.String()+"."+name)
@@ -126,13 +126,13 @@ func checkEmbeddedObject(path *field.Path, m map[string]any) field.ErrorList {
 		}
 		return ""
 	})...)
-	was, ok := m["metadata"]
+	old, ok := m["metadata"]
 	if !ok {
 		return errs
 	}
-	meta, _, err := untyped.ReadMetadata(was)
+	meta, _, err := untyped.ReadMetadata(old)
 	if err != nil {
-		return append(errs, field.Invalid(path.Child("metadata"), was, err.Error()))
+		return append(errs, field.Invalid(path.Child("metadata"), old, err.Error()))
 	}
 	if meta.Name == "" {
 		meta.Name = "x" // it need not have one

@@ -40,33 +40,33 @@ func (e *evaluation) toleratesBrokenRules() bool { return e.metadataOnly != nil 
 
 // validate runs the rules of a value and of the values inside it; was is the old value or
 // nil.
-func (e *evaluation) validate(r *rules, path *field.Path, is, was any, c correlation) {
-	if r == nil || is == nil || e.left < 0 {
+func (e *evaluation) validate(r *rules, path *field.Path, value, old any, c correlation) {
+	if r == nil || value == nil || e.left < 0 {
 		return
 	}
-	e.runOwn(r, path, is, was, c)
-	switch is := is.(type) {
+	e.runOwn(r, path, value, old, c)
+	switch value := value.(type) {
 	case []any:
 		if r.items == nil {
 			return
 		}
 		find := func(any) any { return nil }
-		if before, ok := was.([]any); ok {
+		if before, ok := old.([]any); ok {
 			find = common.MakeMapList(celSchema{r.node}, before).Get
 		}
-		for i := range is {
-			e.validate(r.items, path.Index(i), is[i], find(is[i]), c.index(i))
+		for i := range value {
+			e.validate(r.items, path.Index(i), value[i], find(value[i]), c.index(i))
 		}
 	case map[string]any:
-		before, _ := was.(map[string]any)
+		before, _ := old.(map[string]any)
 		if r.values != nil {
-			for _, name := range slices.Sorted(maps.Keys(is)) {
-				e.validate(r.values, path.Key(name), is[name], before[name], c.key(name))
+			for _, name := range slices.Sorted(maps.Keys(value)) {
+				e.validate(r.values, path.Key(name), value[name], before[name], c.key(name))
 			}
 			return
 		}
 		for _, name := range r.names {
-			if v, ok := is[name]; ok {
+			if v, ok := value[name]; ok {
 				e.validate(r.fields[name], path.Child(name), v, before[name], c.key(name))
 			}
 		}
@@ -84,7 +84,7 @@ func (e *evaluation) stop(err *field.Error) {
 const budgetExhausted = "running out of cost budget, no further validation rules will be run"
 
 // runOwn runs the rules of the value itself.
-func (e *evaluation) runOwn(r *rules, path *field.Path, is, was any, c correlation) {
+func (e *evaluation) runOwn(r *rules, path *field.Path, value, old any, c correlation) {
 	kind := r.node.kind
 	if r.err != nil {
 		if e.toleratesBrokenRules() {
@@ -100,7 +100,7 @@ func (e *evaluation) runOwn(r *rules, path *field.Path, is, was any, c correlati
 		e.stop(field.Invalid(path, kind, "validation failed due to "+budgetExhausted))
 		return
 	}
-	in := newActivation(r, is, was)
+	in := newActivation(r, value, old)
 	for i := range r.own {
 		if e.left < 0 {
 			return
@@ -111,15 +111,15 @@ func (e *evaluation) runOwn(r *rules, path *field.Path, is, was any, c correlati
 		case rule.err != nil:
 			e.fail(field.Invalid(path, kind, fmt.Sprintf("rule compile error: %v", rule.err)))
 		case rule.program == nil: // the rule is empty
-		case rule.usesOldSelf && was == nil && !rule.hasOptionalOldSelf(): // transition rules need an old value
+		case rule.usesOldSelf && old == nil && !rule.hasOptionalOldSelf(): // transition rules need an old value
 		default:
-			e.run(rule, r.node, path, is, in.forRule(rule), c)
+			e.run(rule, r.node, path, value, in.forRule(rule), c)
 		}
 	}
 }
 
 // run evaluates one rule.
-func (e *evaluation) run(r *rule, n *node, path *field.Path, is any, in activation, c correlation) {
+func (e *evaluation) run(r *rule, n *node, path *field.Path, value any, in activation, c correlation) {
 	v, details, err := r.program.ContextEval(e.ctx, in)
 	cost, known := costOf(details)
 	switch {
@@ -148,11 +148,11 @@ func (e *evaluation) run(r *rule, n *node, path *field.Path, is any, in activati
 	if r.path != "" {
 		path = path.Child(r.path)
 	}
-	e.addViolation(r, n, path, is, in, c)
+	e.addViolation(r, n, path, value, in, c)
 }
 
 // addViolation adds the error for a value that violates a rule.
-func (e *evaluation) addViolation(r *rule, n *node, path *field.Path, is any, in activation, c correlation) {
+func (e *evaluation) addViolation(r *rule, n *node, path *field.Path, value any, in activation, c correlation) {
 	text, fault, stop := e.message(r, in)
 	if stop {
 		e.addUnlessTolerated(r, c, field.Invalid(path, n.kind, fault))
@@ -166,9 +166,9 @@ func (e *evaluation) addViolation(r *rule, n *node, path *field.Path, is any, in
 		text = "failed rule: " + r.name()
 	}
 	if n.kind == "object" || n.kind == "array" {
-		is = field.OmitValueType{}
+		value = field.OmitValueType{}
 	}
-	e.addUnlessTolerated(r, c, ruleError(r.definition.Reason, path, is, text))
+	e.addUnlessTolerated(r, c, ruleError(r.definition.Reason, path, value, text))
 }
 
 // addUnlessTolerated adds an error, unless ratcheting tolerates it: the value is unchanged
@@ -249,14 +249,14 @@ type activation struct {
 	optionalOldSelf ref.Val
 }
 
-func newActivation(r *rules, is, was any) activation {
+func newActivation(r *rules, value, old any) activation {
 	seen := newCELSchema(r.node)
 	if r.hasObjectMeta {
 		seen = seen.WithTypeAndObjectMeta()
 	}
-	in := activation{self: common.UnstructuredToVal(is, seen), optionalOldSelf: types.OptionalNone}
-	if was != nil && slices.ContainsFunc(r.own, func(r rule) bool { return r.usesOldSelf }) {
-		in.oldSelf = common.UnstructuredToVal(was, seen)
+	in := activation{self: common.UnstructuredToVal(value, seen), optionalOldSelf: types.OptionalNone}
+	if old != nil && slices.ContainsFunc(r.own, func(r rule) bool { return r.usesOldSelf }) {
+		in.oldSelf = common.UnstructuredToVal(old, seen)
 		in.optionalOldSelf = types.OptionalOf(in.oldSelf)
 	}
 	return in

@@ -163,16 +163,16 @@ func TestAnySchema(t *testing.T) {
 			}
 			return out
 		}
-		is, was := object(), object()
-		_, refused := s.Coerce(is)
-		s.Default(is)
-		for _, w := range []Write{{Object: is}, {Object: is, Old: was}, {Object: is, Old: is}, {Object: is, Old: was, StatusOnly: true}} {
+		value, old := object(), object()
+		_, refused := s.Coerce(value)
+		s.Default(value)
+		for _, w := range []Write{{Object: value}, {Object: value, Old: old}, {Object: value, Old: value}, {Object: value, Old: old, StatusOnly: true}} {
 			s.Validate(t.Context(), w)
 		}
 		if refused != nil || len(faults) > 0 {
 			return
 		}
-		if unknown, err := s.Coerce(is); err != nil || len(unknown) > 0 {
+		if unknown, err := s.Coerce(value); err != nil || len(unknown) > 0 {
 			t.Fatalf("%s: after it was pruned and defaulted there is %q (%v)", data, unknown, err)
 		}
 	})

@@ -24,10 +24,10 @@ func FuzzSchema(f *testing.F) {
 	} {
 		f.Add(schema, object, `{}`)
 	}
-	f.Fuzz(func(t *testing.T, schema, is, was string) {
+	f.Fuzz(func(t *testing.T, schema, value, old string) {
 		var p props
 		var object, before map[string]any
-		if json.Unmarshal([]byte(schema), &p) != nil || utiljson.Unmarshal([]byte(is), &object) != nil || utiljson.Unmarshal([]byte(was), &before) != nil {
+		if json.Unmarshal([]byte(schema), &p) != nil || utiljson.Unmarshal([]byte(value), &object) != nil || utiljson.Unmarshal([]byte(old), &before) != nil {
 			return
 		}
 		faults := Check(&p, field.NewPath("s"))

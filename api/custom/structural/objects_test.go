@@ -115,7 +115,7 @@ func TestMetadataInDefaults(t *testing.T) {
 func TestLists(t *testing.T) {
 	const schema = `{"type":"object","properties":{"s":{"type":"array","x-kubernetes-list-type":"set","items":{}},
 		"m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["a","b"],"items":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"},"c":{"type":"string"}}}}}}`
-	for _, tt := range []struct{ name, is, was, want string }{
+	for _, tt := range []struct{ name, value, old, want string }{
 		{"different", `{"s":["a","b",1,1.5,[1],[2]],"m":[{"a":"x","b":1},{"a":"x","b":2}]}`, "", ""},
 		{"twice", `{"s":["a","b","a","a"]}`, "", `s[2]: Duplicate value: "a"`},
 		{"lists twice", `{"s":[[1],[1]]}`, "", `s[1]: Duplicate value: [1]`},
@@ -124,7 +124,7 @@ func TestLists(t *testing.T) {
 		{"as it was", `{"s":["a","a","c"]}`, `{"s":["a","a"]}`, ""},
 		{"now", `{"s":["a","a"]}`, `{"s":["a"]}`, `s[1]: Duplicate value: "a"`},
 	} {
-		if got := validateText(t, schemaOf(t, schema), tt.is, tt.was); got != tt.want {
+		if got := validateText(t, schemaOf(t, schema), tt.value, tt.old); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
@@ -134,7 +134,7 @@ func TestRatchet(t *testing.T) {
 	const schema = `{"type":"object","properties":{"a":{"type":"string","maxLength":2},"o":{"type":"object","required":["x"],"properties":{"x":{"type":"string"},"y":{"type":"string","enum":["1"]}}},
 		"m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object","properties":{"k":{"type":"string"},"v":{"type":"integer","minimum":5}}}},
 		"l":{"type":"array","items":{"type":"string","maxLength":1}},"status":{"type":"object","properties":{"s":{"type":"string","pattern":"^a"},"t":{"type":"string"}}}}}`
-	for _, tt := range []struct{ name, is, was, want string }{
+	for _, tt := range []struct{ name, value, old, want string }{
 		{"new", `{"a":"long"}`, "", `a: Too long: may not be more than 2 bytes`},
 		{"unchanged", `{"a":"long","l":["x"]}`, `{"a":"long"}`, ""},
 		{"changed", `{"a":"longer"}`, `{"a":"long"}`, `a: Too long: may not be more than 2 bytes`},
@@ -144,7 +144,7 @@ func TestRatchet(t *testing.T) {
 		{"an item that is new", `{"m":[{"k":"a","v":1},{"k":"c","v":1}]}`, `{"m":[{"k":"a","v":1},{"k":"b"}]}`, `m[1].v: Invalid value: 1: m[1].v in body should be greater than or equal to 5`},
 		{"a list that is whole", `{"l":["xx","y"]}`, `{"l":["xx"]}`, `l[0]: Too long: may not be more than 1 byte`},
 	} {
-		if got := validateText(t, schemaOf(t, schema), tt.is, tt.was); got != tt.want {
+		if got := validateText(t, schemaOf(t, schema), tt.value, tt.old); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
@@ -164,22 +164,22 @@ func TestRatchet(t *testing.T) {
 func TestCompared(t *testing.T) {
 	s := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","maxLength":2}}}`)
 	for _, test := range []struct {
-		is, was  string
-		told     int
-		compared bool
+		value, old string
+		told       int
+		compared   bool
 	}{
 		{`{"a":"long"}`, "", 0, false},
 		{`{"a":"x"}`, `{"a":"y"}`, 1, false},
 		{`{"a":"long"}`, `{"a":"long"}`, 1, true},
 	} {
 		told, spent := 0, time.Duration(0)
-		w := Write{Object: objectOf(t, test.is), ObserveComparison: func(d time.Duration) { told, spent = told+1, d }}
-		if test.was != "" {
-			w.Old = objectOf(t, test.was)
+		w := Write{Object: objectOf(t, test.value), ObserveComparison: func(d time.Duration) { told, spent = told+1, d }}
+		if test.old != "" {
+			w.Old = objectOf(t, test.old)
 		}
 		s.Validate(t.Context(), w)
 		if told != test.told || !test.compared && spent != 0 || spent < 0 {
-			t.Errorf("%s after %s: told %d times, of %v", test.is, test.was, told, spent)
+			t.Errorf("%s after %s: told %d times, of %v", test.value, test.old, told, spent)
 		}
 	}
 	cost := &comparisonTimer{}

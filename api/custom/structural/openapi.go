@@ -61,11 +61,11 @@ func toOpenAPIs(list []props, literal bool) []spec.Schema {
 // isKnownFormat reports whether values of a type are validated by a format. Other formats
 // are documentation.
 func isKnownFormat(kind spec.StringOrArray, format string) bool {
-	is := ""
+	name := ""
 	if len(kind) == 1 {
-		is = kind[0]
+		name = kind[0]
 	}
-	switch is {
+	switch name {
 	case "", "string":
 		return slices.Contains(stringFormats(), strings.ReplaceAll(format, "-", ""))
 	case "integer":

@@ -49,14 +49,14 @@ func (p *correlatedValue) field(name string) *correlatedValue {
 	if part, ok := p.parts[name]; ok {
 		return part
 	}
-	is, ok := p.value.(map[string]any)
-	was, ok2 := p.old.(map[string]any)
+	value, ok := p.value.(map[string]any)
+	old, ok2 := p.old.(map[string]any)
 	n := p.node.field(name)
 	if !ok || !ok2 || n == nil {
 		return nil
 	}
-	now, ok := is[name]
-	then, ok2 := was[name]
+	now, ok := value[name]
+	then, ok2 := old[name]
 	if !ok || !ok2 {
 		return nil
 	}
@@ -71,26 +71,26 @@ func (p *correlatedValue) item(i int) *correlatedValue {
 	if part, ok := p.parts[i]; ok {
 		return part
 	}
-	is, ok := p.value.([]any)
-	was, ok2 := p.old.([]any)
-	if !ok || !ok2 || i >= len(is) || p.node.listType != "map" {
+	value, ok := p.value.([]any)
+	old, ok2 := p.old.([]any)
+	if !ok || !ok2 || i >= len(value) || p.node.listType != "map" {
 		return nil
 	}
 	if p.oldByKey == nil {
-		p.oldByKey = common.MakeMapList(celSchema{p.node}, was)
+		p.oldByKey = common.MakeMapList(celSchema{p.node}, old)
 	}
-	then := p.oldByKey.Get(is[i])
+	then := p.oldByKey.Get(value[i])
 	if then == nil {
 		return nil
 	}
-	return p.part(i, is[i], then, p.node.items)
+	return p.part(i, value[i], then, p.node.items)
 }
 
-func (p *correlatedValue) part(key, is, was any, n *node) *correlatedValue {
+func (p *correlatedValue) part(key, updated, old any, n *node) *correlatedValue {
 	if p.parts == nil {
 		p.parts = map[any]*correlatedValue{}
 	}
-	part := &correlatedValue{value: is, old: was, node: n, cost: p.cost}
+	part := &correlatedValue{value: updated, old: old, node: n, cost: p.cost}
 	p.parts[key] = part
 	return part
 }
@@ -110,27 +110,27 @@ func (p *correlatedValue) unchanged() bool {
 }
 
 func (p *correlatedValue) compare() bool {
-	switch is := p.value.(type) {
+	switch value := p.value.(type) {
 	case map[string]any:
-		was, ok := p.old.(map[string]any)
-		if !ok || len(is) != len(was) {
+		old, ok := p.old.(map[string]any)
+		if !ok || len(value) != len(old) {
 			return false
 		}
-		for name := range is {
+		for name := range value {
 			if !p.field(name).unchanged() {
 				return false
 			}
 		}
 		return true
 	case []any:
-		was, ok := p.old.([]any)
-		if !ok || len(is) != len(was) {
+		old, ok := p.old.([]any)
+		if !ok || len(value) != len(old) {
 			return false
 		}
 		if p.node == nil || p.node.listType != "map" {
-			return reflect.DeepEqual(is, was)
+			return reflect.DeepEqual(value, old)
 		}
-		for i := range is {
+		for i := range value {
 			if !p.item(i).unchanged() {
 				return false
 			}

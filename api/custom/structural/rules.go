@@ -252,13 +252,13 @@ func (in celScope) envFor(r *rule, envs *[2]*cel.Env) (env *cel.Env, err error) 
 	if in.t == nil {
 		return nil, errors.New("failed to convert to declType for CEL validation rules")
 	}
-	is := in.t.CelType()
-	was, at := is, 0
+	celType := in.t.CelType()
+	old, at := celType, 0
 	if r.hasOptionalOldSelf() {
-		was, at = types.NewOptionalType(is), 1
+		old, at = types.NewOptionalType(celType), 1
 	}
 	if envs[at] == nil {
-		envs[at], err = in.env.Extend(cel.Variable(self, is), cel.Variable(oldSelf, was))
+		envs[at], err = in.env.Extend(cel.Variable(self, celType), cel.Variable(oldSelf, old))
 	}
 	return envs[at], err
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // validateText returns the errors of an object; was is the old object, or empty.
-func validateText(t *testing.T, s *Schema, is, was string) string {
+func validateText(t *testing.T, s *Schema, value, old string) string {
 	t.Helper()
-	w := Write{Object: objectOf(t, is)}
-	if was != "" {
-		w.Old = objectOf(t, was)
+	w := Write{Object: objectOf(t, value)}
+	if old != "" {
+		w.Old = objectOf(t, old)
 	}
 	var tolerated []string
 	w.Tolerate = func(err error) { tolerated = append(tolerated, "tolerated: "+err.Error()) }
@@ -28,7 +28,7 @@ func validateText(t *testing.T, s *Schema, is, was string) string {
 }
 
 func TestRules(t *testing.T) {
-	for _, tt := range []struct{ name, schema, is, was, want string }{
+	for _, tt := range []struct{ name, schema, value, old, want string }{
 		{"kept", `{"type":"object","properties":{"a":{"type":"integer"}},"x-kubernetes-validations":[{"rule":"self.a > 1"}]}`, `{"a":2}`, ``, ``},
 		{"broken", `{"type":"object","properties":{"a":{"type":"integer"}},"x-kubernetes-validations":[{"rule":"self.a > 1"}]}`, `{"a":1}`, ``,
 			`<nil>: Invalid value: failed rule: self.a > 1`},
@@ -74,7 +74,7 @@ func TestRules(t *testing.T) {
 		{"but not those of what is around", `{"type":"object","properties":{"s":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"x-kubernetes-validations":[{"rule":"self.a > 1","message":"m"}]}}}`,
 			`{"s":{"a":1,"b":2}}`, `{"s":{"a":1,"b":1}}`, `s: Invalid value: m`},
 	} {
-		if got := validateText(t, schemaOf(t, tt.schema), tt.is, tt.was); got != tt.want {
+		if got := validateText(t, schemaOf(t, tt.schema), tt.value, tt.old); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
 	}

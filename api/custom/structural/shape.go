@@ -201,9 +201,9 @@ func isIntegerOrString(list []props) bool {
 }
 
 func hasOnlyType(s props, name string) bool {
-	is := s.Type == name
+	has := s.Type == name
 	s.Type = ""
-	return is && isEmptySchema(s)
+	return has && isEmptySchema(s)
 }
 
 // complete checks that the outer part declares every field that a combinator of the root

@@ -38,15 +38,15 @@ const rulesNotChecked = "some validation rules were not checked because the obje
 // Validate validates an object by the schema and its rules.
 func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
 	n := s.shape()
-	var was *correlatedValue
+	var stored *correlatedValue
 	if w.Old != nil {
-		was = &correlatedValue{value: w.Object, old: w.Old, node: n}
+		stored = &correlatedValue{value: w.Object, old: w.Old, node: n}
 		if w.ObserveComparison != nil {
-			was.cost = &comparisonTimer{}
-			defer func() { w.ObserveComparison(was.cost.spent) }()
+			stored.cost = &comparisonTimer{}
+			defer func() { w.ObserveComparison(stored.cost.spent) }()
 		}
 	}
-	errs := s.values(w, was)
+	errs := s.values(w, stored)
 	errs = append(errs, w.ScaleErrors...)
 	if !w.StatusOnly {
 		errs = append(errs, checkEmbedded(nil, w.Object, n)...)
@@ -61,11 +61,11 @@ func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
 	if slices.ContainsFunc(w.MetadataErrors, blocksRules) || slices.ContainsFunc(errs, blocksRules) {
 		return append(errs, field.Invalid(nil, nil, rulesNotChecked))
 	}
-	return append(errs, evaluate(ctx, r, nil, w, was)...)
+	return append(errs, evaluate(ctx, r, nil, w, stored)...)
 }
 
 // evaluate runs all rules of an object.
-func evaluate(ctx context.Context, r *rules, path *field.Path, w Write, was *correlatedValue) field.ErrorList {
+func evaluate(ctx context.Context, r *rules, path *field.Path, w Write, old *correlatedValue) field.ErrorList {
 	e := &evaluation{ctx: ctx, left: Budget, tolerate: w.Tolerate, metadataOnly: w.MetadataOnly}
 	if e.tolerate == nil {
 		e.tolerate = func(error) {}
@@ -74,7 +74,7 @@ func evaluate(ctx context.Context, r *rules, path *field.Path, w Write, was *cor
 	if w.Old != nil {
 		before = w.Old
 	}
-	e.validate(r, path, w.Object, before, correlation{at: was})
+	e.validate(r, path, w.Object, before, correlation{at: old})
 	return e.errs
 }
 
@@ -88,16 +88,16 @@ func blocksRules(err *field.Error) bool {
 }
 
 // values validates an object by the JSON schema keywords.
-func (s *Schema) values(w Write, was *correlatedValue) field.ErrorList {
+func (s *Schema) values(w Write, old *correlatedValue) field.ErrorList {
 	if !w.StatusOnly {
-		return s.validator().check(nil, w.Object, was)
+		return s.validator().check(nil, w.Object, old)
 	}
 	status, ok := w.Object["status"]
 	v := s.status()
 	if !ok || v == nil {
 		return nil
 	}
-	return v.check(field.NewPath("status"), status, was.field("status"))
+	return v.check(field.NewPath("status"), status, old.field("status"))
 }
 
 // validator is the library's validator of a schema, with a fast path.
@@ -117,13 +117,13 @@ func newValidator(p *props, literal bool) *validator {
 }
 
 // check validates a value. If was is set, ratcheting tolerates errors of unchanged parts.
-func (v *validator) check(path *field.Path, value any, was *correlatedValue) field.ErrorList {
+func (v *validator) check(path *field.Path, value any, old *correlatedValue) field.ErrorList {
 	if v.quick != nil && v.quick.accepts(value) {
 		return nil
 	}
 	result := v.library.Validate(value)
-	if !result.IsValid() && was != nil {
-		result = (&ratchetingValidator{pair: was, schema: v.schema, root: v.schema}).Validate(value)
+	if !result.IsValid() && old != nil {
+		result = (&ratchetingValidator{pair: old, schema: v.schema, root: v.schema}).Validate(value)
 	}
 	if result.IsValid() {
 		return nil

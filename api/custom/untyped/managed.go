@@ -57,8 +57,8 @@ func canonicalEntries(entries []metav1.ManagedFieldsEntry) (out []metav1.Managed
 			return nil, false
 		}
 		if e.Time != nil {
-			if is := time.Unix(e.Time.Unix(), 0); is != e.Time.Time {
-				e.Time = &metav1.Time{Time: is}
+			if second := time.Unix(e.Time.Unix(), 0); second != e.Time.Time {
+				e.Time = &metav1.Time{Time: second}
 			}
 		}
 		if !quickjson.Canonical(e.FieldsV1.Raw) {

@@ -14,28 +14,28 @@ import (
 // unknown fields, which it drops. A field of the wrong type is an error; if lenient is
 // true, as for stored objects, such fields are dropped, and only metadata that is no
 // object is an error.
-func NormalizeMetadata(was any, lenient bool) (is map[string]any, unknown []string, err error) {
-	meta, unknown, err := ReadMetadata(was)
+func NormalizeMetadata(value any, lenient bool) (content map[string]any, unknown []string, err error) {
+	meta, unknown, err := ReadMetadata(value)
 	if err != nil && lenient {
-		meta, unknown, err = readValidMetadata(was)
+		meta, unknown, err = readValidMetadata(value)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if is, err = runtime.DefaultUnstructuredConverter.ToUnstructured(meta); err != nil {
+	if content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(meta); err != nil {
 		return nil, nil, err
 	}
 	if meta.CreationTimestamp.IsZero() {
-		delete(is, "creationTimestamp")
+		delete(content, "creationTimestamp")
 	}
-	return is, unknown, nil
+	return content, unknown, nil
 }
 
 // readValidMetadata reads the fields of metadata that have the right type.
-func readValidMetadata(was any) (*metav1.ObjectMeta, []string, error) {
-	fields, ok := was.(map[string]any)
+func readValidMetadata(value any) (*metav1.ObjectMeta, []string, error) {
+	fields, ok := value.(map[string]any)
 	if !ok {
-		return nil, nil, fmt.Errorf("invalid metadata: expected object, got %T", was)
+		return nil, nil, fmt.Errorf("invalid metadata: expected object, got %T", value)
 	}
 	fit := make(map[string]any, len(fields))
 	for name, value := range fields {
@@ -68,14 +68,14 @@ func ReadMetadata(v any) (meta *metav1.ObjectMeta, unknown []string, err error) 
 // RepairStored drops invalid parts of the metadata of a stored object, since no request
 // could be refused for them. It sets the generation of objects that have none.
 func (o *Object) RepairStored() error {
-	was, ok := o.Object["metadata"]
+	value, ok := o.Object["metadata"]
 	if !ok {
 		return nil
 	}
-	meta, ok := was.(map[string]any)
+	meta, ok := value.(map[string]any)
 	if !ok || !WellFormed(meta) {
 		var err error
-		if meta, _, err = NormalizeMetadata(was, true); err != nil {
+		if meta, _, err = NormalizeMetadata(value, true); err != nil {
 			return err
 		}
 		o.Object["metadata"] = meta

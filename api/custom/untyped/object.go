@@ -108,9 +108,9 @@ func (o *Object) UnstructuredContent() map[string]any {
 		return o.Unstructured.UnstructuredContent()
 	}
 	content := maps.Clone(o.Object)
-	was, _ := content["metadata"].(map[string]any)
-	meta := make(map[string]any, len(was)+1)
-	maps.Copy(meta, was)
+	old, _ := content["metadata"].(map[string]any)
+	meta := make(map[string]any, len(old)+1)
+	maps.Copy(meta, old)
 	meta[managedFieldsName] = entriesContent(o.Managed)
 	content["metadata"] = meta
 	return content
@@ -153,8 +153,8 @@ func (o *Object) MarshalJSON() ([]byte, error) { return quickjson.Exactly(o.Appe
 
 // UnmarshalJSON decodes an object, which must have a kind.
 func (o *Object) UnmarshalJSON(data []byte) error {
-	if is, ok := readCanonical(data); ok && is.GroupVersionKind().Kind != "" {
-		*o = *is
+	if decoded, ok := readCanonical(data); ok && decoded.GroupVersionKind().Kind != "" {
+		*o = *decoded
 		return nil
 	}
 	o.Managed = nil

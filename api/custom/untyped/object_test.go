@@ -73,24 +73,24 @@ func checkMetadata(t *testing.T, data []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	is, err := Read(object)
+	got, err := Read(object)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if is.Managed == nil {
-		checkAllForms(t, is, content)
+	if got.Managed == nil {
+		checkAllForms(t, got, content)
 		return
 	}
 	// Managed has the entries unchanged, or in the form of their type.
-	if !reflect.DeepEqual(withoutManaged(is.Object), withoutManaged(content)) {
-		t.Fatalf("%s is read as %v, want %v", object, is.Object, content)
+	if !reflect.DeepEqual(withoutManaged(got.Object), withoutManaged(content)) {
+		t.Fatalf("%s is read as %v, want %v", object, got.Object, content)
 	}
 	byLibrary := &unstructured.Unstructured{Object: content}
 	byLibrary.SetManagedFields(byLibrary.GetManagedFields())
-	checkAllForms(t, is, byLibrary.Object)
-	again, err := Read(must(is.MarshalJSON())(t))
-	if err != nil || !reflect.DeepEqual(again, is) {
-		t.Fatalf("%s is read as %v, and then as %v, %v", object, is, again, err)
+	checkAllForms(t, got, byLibrary.Object)
+	again, err := Read(must(got.MarshalJSON())(t))
+	if err != nil || !reflect.DeepEqual(again, got) {
+		t.Fatalf("%s is read as %v, and then as %v, %v", object, got, again, err)
 	}
 }
 
@@ -115,8 +115,8 @@ func must(data []byte, err error) func(*testing.T) []byte {
 // checkAllForms compares all forms of an object with the wanted content.
 func checkAllForms(t *testing.T, o *Object, want map[string]any) {
 	t.Helper()
-	if is := o.UnstructuredContent(); !reflect.DeepEqual(is, want) && len(is)+len(want) > 0 {
-		t.Fatalf("it is %v, want %v", is, want)
+	if got := o.UnstructuredContent(); !reflect.DeepEqual(got, want) && len(got)+len(want) > 0 {
+		t.Fatalf("it is %v, want %v", got, want)
 	}
 	if o.Managed != nil {
 		if _, ok := o.Object["metadata"].(map[string]any)["managedFields"]; ok {
@@ -188,7 +188,7 @@ func TestRepairStored(t *testing.T) {
 			}
 			continue
 		}
-		if is, err := quickjson.Read([]byte(want)); err != nil || !reflect.DeepEqual(o.Object, is) {
+		if got, err := quickjson.Read([]byte(want)); err != nil || !reflect.DeepEqual(o.Object, got) {
 			t.Errorf("%s became %v, want %s", in, o.Object, want)
 		}
 	}

@@ -8,74 +8,74 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// refit makes of a value, which can be set, what protobuf would give back of it:
-// lists and maps that are empty are missing, times are without what is not
-// written. Only what differs is changed. It returns false if it cannot tell. A nil
-// refit is of types that come back as they are.
-type refit func(reflect.Value) bool
+// roundTrip changes an addressable value in place into the value that encoding to protobuf and
+// decoding would return: empty lists and maps become nil, and times lose the digits that are
+// not encoded. It writes only to fields that differ, and returns false if it does not know the
+// result. A nil roundTrip means that values of the type don't change.
+type roundTrip func(reflect.Value) bool
 
-// refits are those of Go types, made as they are needed.
-type refits map[reflect.Type]refit
+// roundTrips caches the functions of Go types.
+type roundTrips map[reflect.Type]roundTrip
 
-// refitOf makes the refit of a Go type.
-func refitOf(rt reflect.Type) refit { return refits{}.of(rt) }
+// roundTripOf returns the roundTrip of a Go type.
+func roundTripOf(rt reflect.Type) roundTrip { return roundTrips{}.of(rt) }
 
-func (m refits) of(rt reflect.Type) refit {
-	if made, ok := m[rt]; ok {
-		return made
+func (m roundTrips) of(rt reflect.Type) roundTrip {
+	if known, ok := m[rt]; ok {
+		return known
 	}
-	m[rt] = cannotTell // of a type that holds itself
-	made := m.make(rt)
-	m[rt] = made
-	return made
+	m[rt] = unknownRoundTrip // for a recursive type
+	known := m.make(rt)
+	m[rt] = known
+	return known
 }
 
-func cannotTell(reflect.Value) bool { return false }
+func unknownRoundTrip(reflect.Value) bool { return false }
 
-func (m refits) make(rt reflect.Type) refit {
+func (m roundTrips) make(rt reflect.Type) roundTrip {
 	switch rt {
 	case reflect.TypeFor[metav1.Time]():
-		return refitTime
+		return roundTripTime
 	case reflect.TypeFor[metav1.MicroTime]():
-		return refitMicroTime
+		return roundTripMicroTime
 	case reflect.TypeFor[resource.Quantity]():
 		return nil
 	}
 	switch rt.Kind() {
 	case reflect.Pointer:
-		return refitPointer(m.of(rt.Elem()))
+		return roundTripPointer(m.of(rt.Elem()))
 	case reflect.Struct:
 		return m.ofStruct(rt)
 	case reflect.Slice:
 		if rt.Elem().Kind() == reflect.Uint8 {
 			return nil
 		}
-		return refitList(m.of(rt.Elem()))
+		return roundTripList(m.of(rt.Elem()))
 	case reflect.Map:
 		if rt.Elem().Kind() == reflect.Slice {
-			return refitMap(refitListInMap)
+			return roundTripMap(roundTripListInMap)
 		}
-		return refitMap(m.of(rt.Elem()))
+		return roundTripMap(m.of(rt.Elem()))
 	case reflect.Interface:
 		return func(v reflect.Value) bool { return v.IsNil() }
 	}
 	return nil
 }
 
-func (m refits) ofStruct(rt reflect.Type) refit {
+func (m roundTrips) ofStruct(rt reflect.Type) roundTrip {
 	type step struct {
 		field int
-		do    refit
+		do    roundTrip
 	}
 	var steps []step
 	for i := range rt.NumField() {
 		f := rt.Field(i)
 		if !f.IsExported() || f.Type == reflect.TypeFor[metav1.TypeMeta]() {
-			continue // the kind of an object in an object is a matter of defaults
+			continue // Default sets the kind of nested objects
 		}
 		do := m.of(f.Type)
 		if f.Tag.Get("protobuf") == "" && f.Type.Kind() != reflect.Interface {
-			do = refitUnwritten
+			do = clearUnencoded
 		}
 		if do != nil {
 			steps = append(steps, step{i, do})
@@ -94,22 +94,22 @@ func (m refits) ofStruct(rt reflect.Type) refit {
 	}
 }
 
-// refitUnwritten is of fields that protobuf does not have.
-func refitUnwritten(v reflect.Value) bool {
+// clearUnencoded clears a field that has no protobuf encoding.
+func clearUnencoded(v reflect.Value) bool {
 	if !v.IsZero() {
 		v.SetZero()
 	}
 	return true
 }
 
-func refitPointer(elem refit) refit {
+func roundTripPointer(elem roundTrip) roundTrip {
 	if elem == nil {
 		return nil
 	}
 	return func(v reflect.Value) bool { return v.IsNil() || elem(v.Elem()) }
 }
 
-func refitList(elem refit) refit {
+func roundTripList(elem roundTrip) roundTrip {
 	return func(v reflect.Value) bool {
 		if v.Len() == 0 && !v.IsNil() {
 			v.SetZero()
@@ -126,7 +126,7 @@ func refitList(elem refit) refit {
 	}
 }
 
-func refitMap(elem refit) refit {
+func roundTripMap(elem roundTrip) roundTrip {
 	return func(v reflect.Value) bool {
 		if v.Len() == 0 && !v.IsNil() {
 			v.SetZero()
@@ -135,7 +135,7 @@ func refitMap(elem refit) refit {
 			return true
 		}
 		for it := v.MapRange(); it.Next(); {
-			value := reflect.New(v.Type().Elem()).Elem() // those in a map cannot be set
+			value := reflect.New(v.Type().Elem()).Elem() // values in a map are not addressable
 			value.Set(it.Value())
 			if !elem(value) {
 				return false
@@ -148,34 +148,34 @@ func refitMap(elem refit) refit {
 	}
 }
 
-// refitListInMap is of lists of scalars in a map, which are never missing.
-func refitListInMap(v reflect.Value) bool {
+// roundTripListInMap replaces a nil list of scalars in a map by an empty one.
+func roundTripListInMap(v reflect.Value) bool {
 	if v.IsNil() {
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	}
 	return true
 }
 
-func refitTime(v reflect.Value) bool {
+func roundTripTime(v reflect.Value) bool {
 	t := v.Addr().Interface().(*metav1.Time)
-	written := time.Time{}
+	encoded := time.Time{}
 	if !t.IsZero() {
-		written = time.Unix(t.Unix(), 0)
+		encoded = time.Unix(t.Unix(), 0)
 	}
-	if t.Time != written {
-		t.Time = written
+	if t.Time != encoded {
+		t.Time = encoded
 	}
 	return true
 }
 
-func refitMicroTime(v reflect.Value) bool {
+func roundTripMicroTime(v reflect.Value) bool {
 	t := v.Addr().Interface().(*metav1.MicroTime)
-	written := time.Time{}
+	encoded := time.Time{}
 	if !t.IsZero() {
-		written = time.Unix(t.Unix(), int64(t.Nanosecond()/1000*1000))
+		encoded = time.Unix(t.Unix(), int64(t.Nanosecond()/1000*1000))
 	}
-	if t.Time != written {
-		t.Time = written
+	if t.Time != encoded {
+		t.Time = encoded
 	}
 	return true
 }
