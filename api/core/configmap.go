@@ -42,7 +42,7 @@ func validateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 		size += len(value)
 	}
 	if size > maxDataSize {
-		// The fault has no field of its own, which is written as two brackets.
+		// As in kube-apiserver, the path of the error is empty brackets.
 		errs = append(errs, field.TooLong(field.NewPath("[]"), "", maxDataSize))
 	}
 	return errs

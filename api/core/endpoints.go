@@ -53,8 +53,8 @@ func endpointsCells(e *corev1.Endpoints) []any {
 	return []any{e.Name, endpointsCell(e.Subsets), table.Age(e)}
 }
 
-// endpointsCell lists the first addresses, each with each of its ports. Where
-// there are no ports, as behind a headless service, addresses stand alone.
+// endpointsCell lists the first addresses, each with each of the ports. The addresses of a
+// headless service may have no ports.
 func endpointsCell(subsets []corev1.EndpointSubset) string {
 	if len(subsets) == 0 {
 		return table.CellNone

@@ -18,8 +18,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// Event is a report of something that happened to an object. Two groups serve
-// it in two forms; what is stored is the older one.
+// Event describes the kind Event, a report about an object. The groups core and events serve
+// it with different fields; it is stored in the form of the core group.
 func Event() *api.Resource {
 	newEvent := func() api.Object { return &eventsv1.Event{} }
 	versions := api.WithFieldLabels([]api.Version{
@@ -38,7 +38,7 @@ func Event() *api.Resource {
 		Versions: versions,
 		Storage:  api.Storage{Prefix: "events", Uncached: true, Expires: true},
 		Create: api.CreateStrategy[*corev1.Event]{
-			// Many writers of events put what no other server would take for a name.
+			// Existing clients use names of events that no other kind would allow.
 			ValidateName: validation.SegmentName,
 		},
 		Update: api.UpdateStrategy[*corev1.Event]{AllowCreateOnUpdate: true},
@@ -84,7 +84,7 @@ func eventFields(e *corev1.Event) map[string]string {
 	}
 }
 
-// eventColumns are the same in both groups that serve events.
+// eventColumns returns the columns, which are equal in both groups.
 func eventColumns() []metav1.TableColumnDefinition {
 	e := corev1.Event{}
 	return []metav1.TableColumnDefinition{
@@ -115,7 +115,7 @@ func eventCells(e *corev1.Event) []any {
 	case e.Series != nil:
 		count, last.Since = e.Series.Count, e.Series.LastObservedTime.Time
 	case count == 0:
-		count = 1 // what is reported in the newer way happened once
+		count = 1 // newer clients set no count
 	}
 	target := strings.ToLower(e.InvolvedObject.Kind)
 	if e.InvolvedObject.Name != "" {
@@ -127,7 +127,7 @@ func eventCells(e *corev1.Event) []any {
 	}
 }
 
-// eventSource is who reported an event, from where.
+// eventSource returns the component and host that reported an event.
 func eventSource(e *corev1.Event) string {
 	source := table.TextOr(e.Source.Component, e.ReportingController)
 	if at := table.TextOr(e.Source.Host, e.ReportingInstance); at != "" {
@@ -136,7 +136,8 @@ func eventSource(e *corev1.Event) string {
 	return source
 }
 
-// eventV1beta1 has the form of v1, and the rules of the core group.
+// eventV1beta1 returns events.k8s.io/v1beta1, which has the fields of v1 and the validation of
+// the core group.
 func eventV1beta1() api.Version {
 	same := api.SameFields[eventsv1.Event, eventsv1beta1.Event](eventsv1beta1.SchemeGroupVersion)
 	v := api.VersionRules(same, validateCoreEvent, validateCoreEventUpdate)
@@ -160,14 +161,14 @@ func eventV1beta1() api.Version {
 	return v
 }
 
-// Bounds of what the newer form of events may say.
+// Maximum lengths of fields in events.k8s.io/v1.
 const (
 	maxEventField = 128
 	maxEventNote  = 1024
 )
 
-// validateCoreEvent is lenient, as the core group has always been: only events
-// with an eventTime, which are made by newer clients, are looked at closely.
+// validateCoreEvent validates an event of the core group. Only events with an eventTime, from
+// newer clients, are validated completely.
 func validateCoreEvent(obj *corev1.Event) field.ErrorList {
 	return leniently(obj, "reportingComponent")
 }
@@ -182,7 +183,7 @@ func leniently(e *corev1.Event, controller string) field.ErrorList {
 
 func validateCoreEventUpdate(obj, _ *corev1.Event) field.ErrorList { return validateCoreEvent(obj) }
 
-// validateEvent checks an event that came through the events group.
+// validateEvent validates an event of events.k8s.io/v1.
 func validateEvent(e *corev1.Event) field.ErrorList {
 	errs := leniently(e, "reportingController")
 	for _, fault := range validation.SubdomainName(e.Name, false) {
@@ -207,7 +208,7 @@ func validateEvent(e *corev1.Event) field.ErrorList {
 	return errs
 }
 
-// validateEventUpdate lets nothing but the series of an event change.
+// validateEventUpdate validates that only the series of an event changes.
 func validateEventUpdate(value, old *corev1.Event) field.ErrorList {
 	errs := eventSeries(value)
 	fixed := func(name string, value, old any) {
@@ -232,7 +233,7 @@ func validateEventUpdate(value, old *corev1.Event) field.ErrorList {
 	return errs
 }
 
-// microseconds drops what protobuf keeps of a time and JSON does not.
+// microseconds removes the nanoseconds, which protobuf encodes and JSON does not.
 func microseconds(t metav1.MicroTime) metav1.MicroTime {
 	return metav1.MicroTime{Time: t.Truncate(time.Microsecond)}
 }
@@ -251,8 +252,8 @@ func eventSeries(e *corev1.Event) field.ErrorList {
 	return errs
 }
 
-// eventNamespace: an event lives beside the object it is about, and events of
-// cluster-scoped objects live in the default namespace.
+// eventNamespace validates the namespace of an event: that of its object, or default for
+// cluster-scoped objects.
 func eventNamespace(e *corev1.Event) field.ErrorList {
 	about := e.InvolvedObject.Namespace
 	if about == e.Namespace || about == "" && e.Namespace == metav1.NamespaceDefault {
@@ -261,8 +262,8 @@ func eventNamespace(e *corev1.Event) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")}
 }
 
-// eventReport checks who reports what. controller is the name that the field
-// has in the version at hand.
+// eventReport validates the reporting controller and instance. controller is the name of the
+// field in the version of the request.
 func eventReport(e *corev1.Event, controller string) field.ErrorList {
 	var errs field.ErrorList
 	if e.ReportingController == "" {

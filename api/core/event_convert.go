@@ -5,8 +5,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 )
 
-// eventToCore makes the older form of an event. Each field has its place in
-// both, so nothing is lost.
+// eventToCore converts an event from events.k8s.io/v1 to the core group without loss.
 func eventToCore(in *eventsv1.Event) (*corev1.Event, error) {
 	out := &corev1.Event{
 		ObjectMeta:          in.ObjectMeta,
@@ -30,7 +29,7 @@ func eventToCore(in *eventsv1.Event) (*corev1.Event, error) {
 	return out, nil
 }
 
-// eventFromCore makes the newer form of an event.
+// eventFromCore converts an event from the core group to events.k8s.io/v1 without loss.
 func eventFromCore(in *corev1.Event) (*eventsv1.Event, error) {
 	out := &eventsv1.Event{
 		ObjectMeta:               in.ObjectMeta,

@@ -30,7 +30,7 @@ func LimitRange() *api.Resource {
 		},
 		Storage: api.Storage{Prefix: "limitranges"},
 		Create: api.CreateStrategy[*corev1.LimitRange]{
-			// No limits are stored as none at all.
+			// An empty list is stored as a missing one.
 			PrepareForCreate: func(obj *corev1.LimitRange) { api.NoItems(&obj.Spec.Limits) },
 			Validate:         validation.Rules(limitRangeRules),
 		},
@@ -122,7 +122,7 @@ func limitOrderRules(at *validation.Path, item *corev1.LimitRangeItem, name core
 	high := bound{"max", "max value", item.Max}
 	request := bound{"defaultRequest", "default request value", item.DefaultRequest}
 	limit := bound{"default", "default limit value", item.Default}
-	// The same field goes by two names in messages.
+	// As in kube-apiserver, errors have two names for this field.
 	value := bound{"default", "default value", item.Default}
 	for _, c := range []struct {
 		less, more bound

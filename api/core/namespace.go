@@ -18,7 +18,7 @@ func Namespace() *api.Resource {
 		Names: api.Names{
 			Name: "namespaces", Singular: "namespace", Kind: "Namespace",
 			ShortNames: []string{"ns"},
-			// There is no deleting of all namespaces at once.
+			// Namespaces don't support deletecollection.
 			Verbs: []string{api.VerbCreate, api.VerbDelete, api.VerbGet, api.VerbList, api.VerbPatch, api.VerbUpdate, api.VerbWatch},
 		},
 		Versions: api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, "status.phase"),
@@ -62,7 +62,7 @@ func labelNamespace(ns *corev1.Namespace) {
 func prepareNamespace(ns *corev1.Namespace) {
 	labelNamespace(ns)
 	ns.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
-	// Not gone before the controller that empties it says so.
+	// The namespace controller removes this finalizer when the namespace is empty.
 	if !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes) {
 		ns.Spec.Finalizers = append(ns.Spec.Finalizers, corev1.FinalizerKubernetes)
 	}
@@ -123,10 +123,10 @@ func namespaceCells(n *corev1.Namespace) []any {
 // is being deleted.
 func namespaceStatusRules(at *validation.Path, obj, _ *corev1.Namespace) {
 	phase := at.Child("status").Child("Phase")
-	switch gone := obj.DeletionTimestamp != nil; {
-	case gone && obj.Status.Phase != corev1.NamespaceTerminating:
+	switch terminating := obj.DeletionTimestamp != nil; {
+	case terminating && obj.Status.Phase != corev1.NamespaceTerminating:
 		phase.Invalid(obj.Status.Phase, "may only be 'Terminating' if `deletionTimestamp` is not empty")
-	case !gone && obj.Status.Phase != corev1.NamespaceActive:
+	case !terminating && obj.Status.Phase != corev1.NamespaceActive:
 		phase.Invalid(obj.Status.Phase, "may only be 'Active' if `deletionTimestamp` is empty")
 	}
 }

@@ -28,7 +28,7 @@ func Node() *api.Resource {
 		},
 		Storage: api.Storage{Prefix: "minions"},
 		Create: api.CreateStrategy[*corev1.Node]{
-			// A kubelet registers itself together with its status.
+			// A kubelet registers its node together with the status.
 			KeepStatusOnCreate: true,
 			PrepareForCreate:   func(obj *corev1.Node) { dropConfigSource(obj, nil) },
 			ValidateOnCreate:   validation.Rules(nodeRules),
@@ -147,7 +147,7 @@ func nodeRules(at *validation.Path, n *corev1.Node) {
 	taintRules(at.Child("metadata").Child("taints"), n.Spec.Taints)
 	nodeResourceRules(at, n)
 	if swap := n.Status.NodeInfo.Swap; swap != nil && swap.Capacity != nil && *swap.Capacity <= 0 {
-		// kube-apiserver names this path.
+		// This is the path in kube-apiserver's error.
 		at.Child("metadata").Child("nodeSwapStatus").Child("capacity").Invalid(*swap.Capacity, "must be greater than zero")
 	}
 	declaredFeatureRules(at.Child("status").Child("declaredFeatures"), n.Status.DeclaredFeatures)
@@ -195,8 +195,8 @@ func declaredFeatureRules(at *validation.Path, features []string) {
 	}
 }
 
-// isFeatureName reports whether a name is segments of letters and digits, separated by
-// slashes, that start with a letter, the first one with a capital.
+// isFeatureName reports whether a name consists of segments separated by slashes, each of
+// letters and digits and starting with a letter, the first one with a capital.
 func isFeatureName(name string) bool {
 	for i, segment := range strings.Split(name, "/") {
 		for j, r := range segment {

@@ -13,7 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/kubelet"
 )
 
-// nodeProxy passes requests on to the kubelet of a node, or to another port.
+// nodeProxy returns the subresource proxy, which passes requests to the kubelet of a node or
+// to another port.
 func nodeProxy() *api.Subresource {
 	return &api.Subresource{Name: "proxy", Verbs: api.ProxyVerbs(), Connection: api.NewConnection(api.Connect[*corev1.NodeProxyOptions]{
 		Style: api.StyleProxy, Kind: "NodeProxyOptions",

@@ -16,8 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// ClaimRefField is the index of volumes by their claim, "namespace/name". It is no field
-// selector for clients.
+// ClaimRefField is the index of volumes by their claim, "namespace/name". Clients cannot
+// select by it.
 const ClaimRefField = "spec.claimRef"
 
 // PersistentVolume describes the kind PersistentVolume, storage that a claim can bind. now is
@@ -53,7 +53,7 @@ func PersistentVolume(now func() time.Time) *api.Resource {
 				if status.Phase == oldStatus.Phase {
 					return
 				}
-				// A client that sets the time itself knows better.
+				// A client may set the time itself.
 				if status.LastPhaseTransitionTime == nil || status.LastPhaseTransitionTime.Equal(oldStatus.LastPhaseTransitionTime) {
 					stamp := metav1.NewTime(now())
 					status.LastPhaseTransitionTime = &stamp
@@ -153,8 +153,8 @@ func persistentVolumeRules(at *validation.Path, v *corev1.PersistentVolume) {
 	}
 }
 
-// InlineVolumeRules are for the volume of a pod on its way to be attached: what
-// is said of it as a persistent volume must not be.
+// InlineVolumeRules validates an inline volume of a pod that is to be attached, in the form of
+// a persistent volume.
 func InlineVolumeRules(at *validation.Path, s *corev1.PersistentVolumeSpec) {
 	const not = "may not be specified in the context of inline volumes"
 	if s.ClaimRef != nil {
@@ -189,8 +189,7 @@ func volumeModesRules(at *validation.Path, s *corev1.PersistentVolumeSpec) {
 	claim.AccessModeRules(at.Child("accessModes"), s.AccessModes)
 }
 
-// volumeOriginRules are for the source of a volume. placed reports whether the volume
-// names the nodes that have it.
+// volumeOriginRules validates the source of a volume. placed: the volume has a node affinity.
 func volumeOriginRules(at *validation.Path, s *corev1.PersistentVolumeSpec, placed bool) {
 	one := pod.SingleSource{At: at, Message: "may not specify more than 1 volume type"}
 	volumeSourceRules(&one, &s.PersistentVolumeSource)
@@ -209,7 +208,7 @@ func persistentVolumeChanges(at *validation.Path, obj, old *corev1.PersistentVol
 	persistentVolumeRules(at, obj)
 	persistentVolumeRules(at, obj)
 	source := obj.Spec.DeepCopy().PersistentVolumeSource
-	// A secret to expand volumes with may be given later.
+	// A secret for expansion can be added later.
 	if source.CSI != nil && old.Spec.CSI != nil && old.Spec.CSI.ControllerExpandSecretRef == nil {
 		source.CSI.ControllerExpandSecretRef = nil
 	}

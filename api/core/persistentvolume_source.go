@@ -10,7 +10,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// volumeSourceRules are for what a persistent volume is made from, one of many.
+// volumeSourceRules validates the source of a persistent volume, of which there is exactly
+// one.
 func volumeSourceRules(one *pod.SingleSource, s *corev1.PersistentVolumeSource) {
 	pod.Source(one, "hostPath", s.HostPath, pod.HostPathRules)
 	pod.GCEDiskRules(one, s.GCEPersistentDisk)
@@ -94,7 +95,7 @@ func persistentCSIRules(at *validation.Path, s *corev1.CSIPersistentVolumeSource
 	secretPlaceRules(at.Child("nodeStageSecretRef"), s.NodeStageSecretRef)
 }
 
-// secretPlaceRules are for a secret in a namespace that is told.
+// secretPlaceRules validates a reference to a secret in any namespace.
 func secretPlaceRules(at *validation.Path, r *corev1.SecretReference) {
 	if r == nil {
 		return
@@ -103,7 +104,7 @@ func secretPlaceRules(at *validation.Path, r *corev1.SecretReference) {
 	validation.RequiredFormat(at.Child("namespace"), r.Namespace, validation.DNSLabel)
 }
 
-// persistentVolumeWarnings are about sources that no longer work.
+// persistentVolumeWarnings warns about sources that no longer work.
 func persistentVolumeWarnings(v *corev1.PersistentVolume) []string {
 	s := &v.Spec
 	var warnings []string
@@ -140,7 +141,7 @@ func persistentVolumeWarnings(v *corev1.PersistentVolume) []string {
 	})...)
 }
 
-// defaultPersistentVolume fills in what the sources of volumes leave open.
+// defaultPersistentVolume sets the defaults of volumes and their sources.
 func defaultPersistentVolume(v *corev1.PersistentVolume) {
 	s := &v.Spec
 	validation.RoundToMillis(s.Capacity)

@@ -123,7 +123,7 @@ func validateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
 	return errs
 }
 
-// secretWarnings warns of invalid certificates in secrets of type kubernetes.io/tls.
+// secretWarnings warns about invalid certificates in secrets of type kubernetes.io/tls.
 func secretWarnings(s *corev1.Secret) []string {
 	if s.Type != corev1.SecretTypeTLS || len(secretTypeData(s, nil)) > 0 {
 		return nil

@@ -1,3 +1,3 @@
-// Package claim describes PersistentVolumeClaim, with the rules and defaults that the claims
-// of a pod or of a StatefulSet have too.
+// Package claim describes PersistentVolumeClaim, and the rules and defaults for the claim
+// templates of pods and StatefulSets.
 package claim

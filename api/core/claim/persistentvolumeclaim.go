@@ -21,7 +21,7 @@ func PersistentVolumeClaim() *api.Resource {
 			Namespaced: true,
 		},
 		Versions: api.Served(corev1.SchemeGroupVersion),
-		// The phase of a new claim is not stored, but a default of what is read.
+		// Default sets the phase of a new claim, which is not stored.
 		Default: func(obj *corev1.PersistentVolumeClaim) { DefaultClaim(obj) },
 		Storage: api.Storage{Prefix: "persistentvolumeclaims"},
 		Create: api.CreateStrategy[*corev1.PersistentVolumeClaim]{
@@ -71,7 +71,7 @@ func persistentVolumeClaimColumns() []metav1.TableColumnDefinition {
 
 func persistentVolumeClaimCells(c *corev1.PersistentVolumeClaim) []any {
 	capacity, modes, attributes, mode := "", "", table.CellUnset, table.CellUnset
-	// What a claim has is of interest from when it is bound.
+	// Capacity and access modes are shown once the claim is bound.
 	if c.Spec.VolumeName != "" {
 		capacity, modes = table.CapacityCell(c.Status.Capacity), table.AccessModes(c.Status.AccessModes)
 	}

@@ -30,7 +30,7 @@ func URL(n *api.ConnectLookup, node string) (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(int(port)))}, nil
 }
 
-// preferredAddress is the node's address of the best type that it has.
+// preferredAddress returns the node's address of the first type in types that it has.
 func preferredAddress(node *corev1.Node, types []string) (string, error) {
 	for _, wanted := range types {
 		for _, a := range node.Status.Addresses {
@@ -38,7 +38,7 @@ func preferredAddress(node *corev1.Node, types []string) (string, error) {
 				return a.Address, nil
 			}
 		}
-		// Nodes that tell no name as an address have it as a label.
+		// Nodes without an address of type Hostname have a label with it.
 		if host := node.Labels[corev1.LabelHostname]; host != "" && wanted == string(corev1.NodeHostName) {
 			return host, nil
 		}

@@ -31,7 +31,8 @@ func (c *podCheck) affinityRules(at *validation.Path, a *corev1.Affinity) {
 	}
 }
 
-// preferredNodeRules let values be what they like, as they always could.
+// preferredNodeRules validates a preferred node selector term. Its label values are not
+// validated, because they never were.
 func preferredNodeRules(at *validation.Path, t *corev1.PreferredSchedulingTerm) {
 	weight(at.Child("weight"), t.Weight)
 	validation.NodeTermRules(at.Child("preference"), &t.Preference, true)
@@ -69,13 +70,13 @@ func (c *podCheck) podTerm(at *validation.Path, t *corev1.PodAffinityTerm) {
 	validation.Format(at.Child("topologyKey"), t.TopologyKey, validation.QualifiedName)
 }
 
-// matchKeyRules are for labels whose values the pod itself gives. The selector
-// has been merged with them by the time that they are looked at.
+// matchKeyRules validates keys of labels whose values are those of the pod itself.
+// PrepareForCreate has merged them into the selector before.
 func matchKeyRules(at *validation.Path, t *corev1.PodAffinityTerm) {
 	keyListRules(at.Child("matchLabelKeys"), t.MatchLabelKeys, t.LabelSelector)
 	keyListRules(at.Child("mismatchLabelKeys"), t.MismatchLabelKeys, t.LabelSelector)
-	// The fault is put down to the term, at the number of the key.
-	namedTwice(at, t.MatchLabelKeys, t.LabelSelector)
+	// The error has the path of the term and the index of the key.
+	refuseSelectedKeys(at, t.MatchLabelKeys, t.LabelSelector)
 	for i, key := range t.MatchLabelKeys {
 		if lastIndex(t.MismatchLabelKeys, key) >= 0 {
 			at.Child("matchLabelKeys").Index(i).Invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys")
@@ -133,14 +134,15 @@ func (c *podCheck) spreadRules(at *validation.Path, s *corev1.TopologySpreadCons
 	validation.OptionalEnum(at.Child("nodeAffinityPolicy"), s.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	validation.OptionalEnum(at.Child("nodeTaintsPolicy"), s.NodeTaintsPolicy, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
 	keyListRules(at.Child("matchLabelKeys"), s.MatchLabelKeys, s.LabelSelector)
-	namedTwice(at.Child("matchLabelKeys"), s.MatchLabelKeys, s.LabelSelector)
+	refuseSelectedKeys(at.Child("matchLabelKeys"), s.MatchLabelKeys, s.LabelSelector)
 	if !c.lenient.spread {
 		validation.SelectorRules(at.Child("labelSelector"), s.LabelSelector)
 	}
 }
 
-// namedTwice: a key that the selector names besides says nothing more.
-func namedTwice(at *validation.Path, keys []string, s *metav1.LabelSelector) {
+// refuseSelectedKeys refuses keys that the selector contains twice: as the client wrote it,
+// and because PrepareForCreate merged them into it.
+func refuseSelectedKeys(at *validation.Path, keys []string, s *metav1.LabelSelector) {
 	if s == nil || len(keys) == 0 {
 		return
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Binding assigns a pod to a node. A client only creates it, and the server
-// changes the pod; the binding itself is not stored.
+// Binding describes the kind Binding, which assigns a pod to a node. Clients can only create
+// it. The server then changes the pod; the binding is not stored.
 func Binding() *api.Resource {
 	return api.NewResource(api.Kind[*corev1.Binding]{
 		Names:    api.Names{Name: "bindings", Singular: "binding", Kind: "Binding", Namespaced: true, Verbs: []string{api.VerbCreate}},
@@ -23,13 +23,13 @@ func Binding() *api.Resource {
 	})
 }
 
-// podBinding is the subresource of pods to which bindings are posted. now is the
-// clock for the time in the pod's condition.
+// podBinding is the subresource of pods to which clients post bindings. now is the clock for
+// the time in the pod's condition.
 func podBinding(now func() time.Time) *api.Subresource {
 	return api.NewPosting(api.Posting[*corev1.Pod, *corev1.Binding]{
 		Name:              "binding",
 		Kind:              Binding(),
-		KeepsSystemFields: true, // the uid of the pod that was looked at
+		KeepsSystemFields: true, // the uid selects the pod
 		Check: func(p *api.Posted, sent *corev1.Binding) error {
 			if err := p.CheckName("Binding"); err != nil {
 				return err
@@ -45,7 +45,7 @@ func podBinding(now func() time.Time) *api.Subresource {
 	})
 }
 
-// bind puts p on the node that b names, unless it is on one already.
+// bind assigns pod p to the node that b names, unless p is assigned already.
 func bind(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (*corev1.Pod, error) {
 	if err := bindable(p); err != nil {
 		return nil, apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, err)
@@ -57,7 +57,7 @@ func bind(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (*corev1.Pod, error)
 	return p, nil
 }
 
-// overwritten is m with what is in by.
+// overwritten returns m with the entries of by added, which take precedence.
 func overwritten(m, by map[string]string) map[string]string {
 	if m == nil && len(by) > 0 {
 		m = map[string]string{}

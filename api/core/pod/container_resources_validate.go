@@ -18,8 +18,7 @@ func (c *podCheck) containerResourceRules(at *validation.Path, r *corev1.Resourc
 	c.claimRefRules(at.Child("claims"), r.Claims)
 }
 
-// resourceRules are for what may be used and what is set apart. name is the rule
-// for the names of resources.
+// resourceRules validates limits and requests. name validates the names of resources.
 func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirements, name func(at *validation.Path, name corev1.ResourceName)) {
 	limits, requests := at.Child("limits"), at.Child("requests")
 	compute, pages := false, false
@@ -52,7 +51,8 @@ func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirem
 	}
 }
 
-// ordered goes through resources by name. A list of one needs no sorting.
+// ordered iterates over resources by name, so that errors have a fixed order. A list of one is
+// not sorted, to save time.
 func ordered(list corev1.ResourceList) func(yield func(corev1.ResourceName, resource.Quantity) bool) {
 	return func(yield func(corev1.ResourceName, resource.Quantity) bool) {
 		if len(list) < 2 {
@@ -72,7 +72,8 @@ func ordered(list corev1.ResourceList) func(yield func(corev1.ResourceName, reso
 	}
 }
 
-// AllowsOvercommit tells of resources of which more may be promised than there is.
+// AllowsOvercommit reports whether requests of a resource may be lower than its limits: true
+// for the resources of Kubernetes except huge pages.
 func AllowsOvercommit(name corev1.ResourceName) bool {
 	native := validation.IsUnprefixed(name) || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
 	return native && !validation.IsHugePages(name)
@@ -93,8 +94,8 @@ func (c *podCheck) hugePageRules(at *validation.Path, name corev1.ResourceName, 
 	}
 }
 
-// claimRefRules are for devices that a container uses of those that the pod
-// claims: a whole claim, or some of its requests.
+// claimRefRules validates the references of a container to claims of the pod: to a claim, or
+// to one request of it.
 func (c *podCheck) claimRefRules(at *validation.Path, list []corev1.ResourceClaim) {
 	var seen validation.Unique[corev1.ResourceClaim]
 	for i, claim := range list {

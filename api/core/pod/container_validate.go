@@ -51,7 +51,7 @@ func (c *podCheck) initContainerListRules(at *validation.Path) {
 		}
 		// Init containers run one after the other, so two may have the same host port.
 		hostPortRules(at.Parent, list[i:i+1])
-		if sidecar(ctr) {
+		if isSidecar(ctr) {
 			c.serviceRules(at, ctr)
 		} else {
 			noService(at, ctr)
@@ -59,8 +59,8 @@ func (c *podCheck) initContainerListRules(at *validation.Path) {
 	}
 }
 
-// sidecar reports whether an init container is a sidecar: its restart policy is Always.
-func sidecar(ctr *corev1.Container) bool {
+// isSidecar reports whether an init container is a sidecar: its restart policy is Always.
+func isSidecar(ctr *corev1.Container) bool {
 	return ctr.RestartPolicy != nil && *ctr.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 

@@ -4,6 +4,6 @@
 //
 // Read pod.go first: it is the description. pod_default.go has the defaults,
 // pod_validate.go the rules of a pod as a whole; the rules of its parts are in files named
-// for the part (container_validate.go, volume_validate.go, security_validate.go ...), those
-// of a change in pod_update.go and pod_resize.go.
+// for the part (container_validate.go, volume_validate.go, security_validate.go ...), and
+// the rules of updates in pod_update.go and pod_resize.go.
 package pod

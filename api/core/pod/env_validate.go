@@ -51,13 +51,13 @@ func (c *podCheck) envSourceRules(at *validation.Path, v *corev1.EnvVar) {
 	}
 }
 
-// keyRefRules are for a key in an object of the same namespace.
+// keyRefRules validates a reference to a key of a ConfigMap or Secret in the pod's namespace.
 func keyRefRules(at *validation.Path, name, key string) {
 	validation.Format(at.Child("name"), name, validation.DNSSubdomain)
 	validation.RequiredFormat(at.Child("key"), key, utilvalidation.IsConfigMapKey)
 }
 
-// fileKeyRules check a variable that is read from a file of an empty volume.
+// fileKeyRules validates a variable whose value is read from a file in an emptyDir volume.
 func fileKeyRules(at *validation.Path, r *corev1.FileKeySelector) {
 	validation.RequiredFormat(at.Child("key"), r.Key, utilvalidation.IsRelaxedEnvVarName)
 	validation.RequiredFormat(at.Child("volumeName"), r.VolumeName, validation.DNSLabel)
@@ -66,7 +66,7 @@ func fileKeyRules(at *validation.Path, r *corev1.FileKeySelector) {
 	}
 }
 
-// fileVolumeRules check the volumes of variables that are read from files.
+// fileVolumeRules validates that variables read files of emptyDir volumes only.
 func fileVolumeRules(at *validation.Path, s *corev1.PodSpec) {
 	visitContainers(at, s, func(at *validation.Path, ctr *corev1.Container) {
 		for i, v := range ctr.Env {
@@ -108,7 +108,7 @@ func envFromRules(at *validation.Path, list []corev1.EnvFromSource) {
 			n++
 			objectName(item.Child("secretRef").Child("name"), r.Name)
 		}
-		// The fault is put down to the list.
+		// The error has the path of the list.
 		switch {
 		case n == 0:
 			at.Invalid("", "must specify one of: `configMapRef` or `secretRef`")
@@ -118,7 +118,7 @@ func envFromRules(at *validation.Path, list []corev1.EnvFromSource) {
 	}
 }
 
-// objectName is the beginning of a name, or one.
+// objectName validates the name of a ConfigMap or Secret, or a prefix of one.
 func objectName(at *validation.Path, name string) {
 	if validation.Required(at, name) {
 		for _, fault := range validation.SubdomainName(name, true) {
@@ -127,7 +127,8 @@ func objectName(at *validation.Path, name string) {
 	}
 }
 
-// Fields of a pod that its containers can be told, in alphabetical order.
+// Field paths that containers can refer to: in environment variables, in volumes, and all of
+// them. OneOf lists them in this order in errors.
 const (
 	envFields = "metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName " +
 		"status.hostIP status.hostIPs status.podIP status.podIPs"
@@ -136,7 +137,7 @@ const (
 		"spec.restartPolicy spec.serviceAccountName spec.schedulerName status.phase status.hostIP status.hostIPs status.podIP status.podIPs "
 )
 
-// fieldRefRules are for a field of the pod itself; fields are those allowed.
+// fieldRefRules validates a reference to a field of the pod; fields are the allowed paths.
 func fieldRefRules(at *validation.Path, r *corev1.ObjectFieldSelector, fields string) {
 	if !validation.Required(at.Child("apiVersion"), r.APIVersion) || !validation.Required(at.Child("fieldPath"), r.FieldPath) {
 		return
@@ -169,7 +170,7 @@ func fieldRefRules(at *validation.Path, r *corev1.ObjectFieldSelector, fields st
 	}
 }
 
-// subscript splits a path such as metadata.labels['a'].
+// subscript splits a path such as metadata.labels['a'] into the path and the key.
 func subscript(path string) (string, string, bool) {
 	rest, ok := strings.CutSuffix(path, "']")
 	if !ok {
@@ -182,7 +183,7 @@ func subscript(path string) (string, string, bool) {
 	return before, key, true
 }
 
-// resourceRefRules are for what a container may use, as it is told to it.
+// resourceRefRules validates a reference to limits or requests of a container.
 func resourceRefRules(at *validation.Path, r *corev1.ResourceFieldSelector, inVolume bool) {
 	hugePages := strings.HasPrefix(r.Resource, "limits.hugepages-") || strings.HasPrefix(r.Resource, "requests.hugepages-")
 	switch {
@@ -217,7 +218,7 @@ func resourceRefRules(at *validation.Path, r *corev1.ResourceFieldSelector, inVo
 	}
 }
 
-// byteUnit tells whether a quantity is a unit of bytes, such as 1Ki.
+// byteUnit reports whether a quantity is a unit of bytes, such as 1Ki.
 func byteUnit(s string) bool {
 	unit, ok := strings.CutPrefix(s, "1")
 	switch unit {

@@ -19,7 +19,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// eviction deletes a pod if the disruption budgets that cover it allow that.
+// eviction returns the subresource eviction, which deletes a pod if its disruption budget
+// allows that.
 func eviction() *api.Subresource {
 	return api.NewPosting(api.Posting[*corev1.Pod, *policyv1.Eviction]{
 		Name: "eviction",
@@ -32,23 +33,22 @@ func eviction() *api.Subresource {
 	})
 }
 
-// evictionVersions are those that a client may send, whatever versions of its
-// group are served.
+// evictionVersions returns the versions of Eviction that a client may send, whether or not
+// their group is enabled.
 func evictionVersions() []api.Version {
 	v1beta1 := api.SameFields[policyv1.Eviction, policyv1beta1.Eviction](policyv1beta1.SchemeGroupVersion)
 	v1beta1.Accepted, v1beta1.NotServed = true, true
 	return append(api.Served(policyv1.SchemeGroupVersion), v1beta1)
 }
 
-// severalBudgets is what a client is told of a pod that several budgets cover.
+// severalBudgets is the error for a pod that matches several budgets.
 const severalBudgets = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
-// evictionTries bounds how often an eviction starts over because the pod changes
-// meanwhile.
+// evictionTries is the maximum number of attempts if the pod changes concurrently.
 const evictionTries = 20
 
-// checkEviction refuses what no eviction may ask for, and finds out whether this
-// one is a dry run, which both the query and the body can say.
+// checkEviction validates the options, and sets p.DryRun if the query or the body asks for a
+// dry run.
 func checkEviction(p *api.Posted, e *policyv1.Eviction) error {
 	if err := p.CheckName("Eviction"); err != nil {
 		return err
@@ -77,8 +77,8 @@ func checkEviction(p *api.Posted, e *policyv1.Eviction) error {
 	return nil
 }
 
-// An evicted is a pod that is to be evicted. options are those of the client,
-// and pinned tells that they name the resourceVersion of the pod.
+// evicted is the state of an eviction. pinned: the client's options contain a resourceVersion
+// of the pod.
 type evicted struct {
 	do      api.Actions
 	pod     *corev1.Pod
@@ -94,14 +94,14 @@ func evict(ctx context.Context, do api.Actions, name string, asked *policyv1.Evi
 		if err != nil {
 			return err
 		}
-		if err := api.CheckDeleteOptions(&e.options); err != nil { // before anything is spent or marked
+		if err := api.CheckDeleteOptions(&e.options); err != nil { // before the budget or the pod changes
 			return err
 		}
 		e.pod = obj.(*corev1.Pod)
 		if !unbudgeted(e.pod) {
 			return e.withinBudget()
 		}
-		// A pod that did not run yet must not have begun to meanwhile.
+		// The pod must not have started to run in the meantime.
 		err = e.delete(e.pod.DeletionTimestamp == nil && !terminal(e.pod))
 		if !apierrors.IsConflict(err) || e.pinned || try == evictionTries || ctx.Err() != nil {
 			return err
@@ -118,7 +118,7 @@ func (e *evicted) withinBudget() error {
 	case budget == nil:
 		return e.delete(false)
 	case healthyWithout(budget, e.pod):
-		// It must not have become ready meanwhile.
+		// The pod must not have become ready in the meantime.
 		err := e.delete(true)
 		if apierrors.IsConflict(err) && !e.pinned {
 			return notYetObserved(budget.Name)
@@ -131,8 +131,7 @@ func (e *evicted) withinBudget() error {
 	return e.delete(false)
 }
 
-// spend takes one disruption from a budget. A dry run only looks whether there is
-// one.
+// spend takes one disruption from a budget. A dry run only checks that there is one.
 func (e *evicted) spend(budget *policyv1.PodDisruptionBudget) error {
 	if e.do.DryRun() {
 		return allows(budget)
@@ -142,8 +141,8 @@ func (e *evicted) spend(budget *policyv1.PodDisruptionBudget) error {
 	}))
 }
 
-// delete deletes the pod, and says in its status why. With same, the pod must
-// still be what it was when it was looked at.
+// delete deletes the pod, after a condition of its status has recorded the reason. With same,
+// the pod must not have changed since it was read.
 func (e *evicted) delete(same bool) error {
 	o := *e.options.DeepCopy()
 	if same && !e.pinned {
@@ -174,7 +173,7 @@ func (e *evicted) delete(same bool) error {
 	return e.do.Delete("pods", "", e.pod.Name, &o)
 }
 
-// meets compares a pod with preconditions; an empty one does not count.
+// meets returns an error if a pod does not meet the preconditions. Empty values are ignored.
 func meets(pod *corev1.Pod, p *metav1.Preconditions) error {
 	if p == nil {
 		return nil
@@ -196,17 +195,18 @@ func resourceVersionOf(o *metav1.DeleteOptions) string {
 	return ptr.Deref(o.Preconditions.ResourceVersion, "")
 }
 
-// unbudgeted tells of pods that no budget counts, since they do not serve.
+// unbudgeted reports whether a pod can be evicted without regard to budgets, because it does
+// not serve requests.
 func unbudgeted(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || terminal(pod) || pod.Status.Phase == corev1.PodPending
 }
 
-// terminal reports whether a pod has ended.
+// terminal reports whether the containers of a pod have ended for good.
 func terminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// budgetOf is the one budget that covers pod; nil when there is none.
+// budgetOf returns the budget that matches pod, or nil; more than one is an error.
 func budgetOf(do api.Actions, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, error) {
 	all, err := do.List("poddisruptionbudgets", policyv1.GroupName)
 	if err != nil {
@@ -228,8 +228,8 @@ func budgetOf(do api.Actions, pod *corev1.Pod) (*policyv1.PodDisruptionBudget, e
 	return found, nil
 }
 
-// healthyWithout tells whether a pod may go because it is not ready, and so is
-// not among those that the budget protects.
+// healthyWithout reports whether a pod can be evicted without a disruption, because it is not
+// ready and the budget has enough healthy pods.
 func healthyWithout(budget *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {

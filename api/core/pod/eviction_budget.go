@@ -10,15 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxDisruptedPods bounds how many evictions a budget keeps in mind that its
-// controller has not seen yet.
+// maxDisruptedPods is the maximum number of evictions that the budget's controller has not
+// observed yet.
 const maxDisruptedPods = 2000
 
-// budgetRetry is after how many seconds a client may try again when a budget was
-// not up to date.
+// budgetRetry is the number of seconds in Retry-After while a budget is not up to date.
 const budgetRetry = 10
 
-// allows tells why a budget does not allow another disruption; nil if it does.
+// allows returns the error for a budget that allows no disruption, or nil.
 func allows(budget *policyv1.PodDisruptionBudget) error {
 	s := &budget.Status
 	forbidden := func(why string) error {
@@ -37,7 +36,7 @@ func allows(budget *policyv1.PodDisruptionBudget) error {
 	return nil
 }
 
-// whyNot tells why a budget has no disruption left.
+// whyNot returns the reason why a budget has no disruption left, for the error message.
 func whyNot(budget *policyv1.PodDisruptionBudget) string {
 	s := &budget.Status
 	c := meta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition)
@@ -54,7 +53,7 @@ func whyNot(budget *policyv1.PodDisruptionBudget) string {
 	return none
 }
 
-// spent is a budget after one of its disruptions was spent on a pod.
+// spent records in a budget that pod was evicted at the given time.
 func spent(budget *policyv1.PodDisruptionBudget, pod string, at metav1.Time) (*policyv1.PodDisruptionBudget, error) {
 	if err := allows(budget); err != nil {
 		return nil, err
@@ -74,13 +73,13 @@ func spent(budget *policyv1.PodDisruptionBudget, pod string, at metav1.Time) (*p
 	return budget, nil
 }
 
-// notYetObserved refuses an eviction until the budget's controller has caught up.
+// notYetObserved returns the error for a budget that its controller has not observed yet.
 func notYetObserved(budget string) error {
 	return tooManyDisruptions(fmt.Sprintf("The disruption budget %s is still being processed by the server.", budget), budgetRetry)
 }
 
-// tooManyDisruptions refuses an eviction. With 0 seconds, a client is not told
-// when to try again.
+// tooManyDisruptions returns the error that refuses an eviction, with Retry-After unless
+// seconds is 0.
 func tooManyDisruptions(cause string, seconds int) error {
 	err := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", seconds)
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{

@@ -17,7 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// pods implements Actions over one pod and its budgets.
+// pods implements Actions for one pod and its budgets.
 type pods struct {
 	pod     *corev1.Pod
 	budgets []*policyv1.PodDisruptionBudget
@@ -122,7 +122,8 @@ func doEvict(do *pods, o *metav1.DeleteOptions) error {
 	return evict(context.Background(), do, "p", e)
 }
 
-// What a disruption budget has to say to the eviction of a pod.
+// TestEvictionBudget checks which evictions a disruption budget allows, and the errors of the
+// others.
 func TestEvictionBudget(t *testing.T) {
 	const again = "The disruption budget b is still being processed by the server."
 	set := func(f func(s *policyv1.PodDisruptionBudgetStatus)) func(*policyv1.PodDisruptionBudget) {
@@ -202,8 +203,8 @@ func crowded(s *policyv1.PodDisruptionBudgetStatus) {
 	}
 }
 
-// An eviction that uses up a budget sets a condition of the budget, and every
-// eviction sets one of the pod.
+// TestEvictionConditions checks that every eviction sets a condition of the pod, and that the
+// last allowed one sets a condition of the budget.
 func TestEvictionConditions(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1700000000, 0))
 	obj, err := spent(budgetWith(func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 2 }), "p", at)
@@ -228,8 +229,8 @@ func TestEvictionConditions(t *testing.T) {
 	}
 }
 
-// A pod that changes while it is evicted is looked at again, unless the client
-// said which pod it means.
+// TestEvictionRaces checks that an eviction starts over if the pod changes, unless the client
+// has named a version of the pod.
 func TestEvictionRaces(t *testing.T) {
 	none := func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 0 }
 	runs := func(p *pods) { p.pod.Status = evictable(corev1.PodRunning, true).Status; p.touch() }

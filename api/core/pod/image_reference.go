@@ -4,15 +4,14 @@ import (
 	"strings"
 )
 
-// Bounds of image references.
+// Maximum lengths in image references.
 const (
 	maxImageName = 255
 	maxImageTag  = 128
 )
 
-// imageTag returns the tag of an image reference, "latest" for one that has
-// neither tag nor digest, and "" for one that has a digest alone or that is no
-// reference.
+// imageTag returns the tag of an image reference: "latest" if it has neither tag nor digest,
+// "" if it has only a digest or is invalid.
 func imageTag(image string) string {
 	rest, digest, digested := strings.Cut(image, "@")
 	if digested && !imageDigest(digest) {
@@ -31,7 +30,7 @@ func imageTag(image string) string {
 	return tag
 }
 
-// imageName reports whether s names a repository, with or without its registry.
+// imageName reports whether s is the name of a repository, with or without a registry.
 func imageName(s string) bool {
 	domain, path, ok := strings.Cut(s, "/")
 	if !ok || !strings.ContainsAny(domain, ".:") && domain != "localhost" && strings.ToLower(domain) == domain {
@@ -78,8 +77,8 @@ func registryHost(s string) bool {
 	return true
 }
 
-// pathComponent reports whether s is lower case letters and digits, separated by
-// a dot, one or two underscores, or any number of hyphens.
+// pathComponent reports whether s consists of lower case letters and digits, separated by a
+// dot, one or two underscores, or any number of hyphens.
 func pathComponent(s string) bool {
 	separator := ""
 	for i := range len(s) {
@@ -120,8 +119,8 @@ func isTag(s string) bool {
 	return true
 }
 
-// isImageID reports whether s is 64 hexadecimal digits, which name an image and
-// no repository.
+// isImageID reports whether s has 64 hexadecimal digits, which is the ID of an image and not
+// the name of a repository.
 func isImageID(s string) bool { return isHex(s, 64) }
 
 func isHex(s string, length int) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// mountRules are for the files of a container. Some faults are put down to the
-// list and not to the mount.
+// mountRules validates the volume mounts of a container. As in kube-apiserver, some errors
+// have the path of the list.
 func (c *podCheck) mountRules(at *validation.Path, ctr *corev1.Container) {
 	var paths validation.Unique[string]
 	devices := devicePaths(ctr)
@@ -49,7 +49,7 @@ func (c *podCheck) mountRules(at *validation.Path, ctr *corev1.Container) {
 	}
 }
 
-// volume finds a volume by its name, if it is without a fault.
+// volume returns the volume of a name, or nil if it is missing or invalid.
 func (c *podCheck) volume(name string) *corev1.Volume {
 	for _, v := range c.volumes {
 		if v.Name == name {
@@ -59,8 +59,8 @@ func (c *podCheck) volume(name string) *corev1.Volume {
 	return nil
 }
 
-// devicePaths returns the paths of the block devices of a container, by volume.
-// Of a volume that is listed twice, the last path counts.
+// devicePaths returns the paths of the block devices of a container, by volume. If a volume
+// occurs twice, the last path counts.
 func devicePaths(ctr *corev1.Container) map[string]string {
 	if len(ctr.VolumeDevices) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func devicePaths(ctr *corev1.Container) map[string]string {
 	return paths
 }
 
-// mountPaths is devicePaths for the mounted volumes.
+// mountPaths returns the mount paths of a container, by volume.
 func mountPaths(ctr *corev1.Container) map[string]string {
 	if len(ctr.VolumeMounts) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func readOnlyRules(at *validation.Path, m *corev1.VolumeMount) {
 	}
 }
 
-// deviceRules are for volumes that a container has as block devices.
+// deviceRules validates the block devices of a container.
 func (c *podCheck) deviceRules(at *validation.Path, ctr *corev1.Container) {
 	var names, paths validation.Unique[string]
 	if len(ctr.VolumeDevices) == 0 {
@@ -156,7 +156,7 @@ func (c *podCheck) deviceRules(at *validation.Path, ctr *corev1.Container) {
 	}
 }
 
-// backsteps tells whether a path goes up somewhere.
+// backsteps reports whether a path contains "..".
 func backsteps(p string) bool {
 	if !strings.Contains(p, "..") {
 		return false
@@ -169,7 +169,7 @@ func backsteps(p string) bool {
 	return false
 }
 
-// NoParentSegments is for paths that stay where they begin.
+// NoParentSegments validates that a path does not contain "..".
 func NoParentSegments(at *validation.Path, p string) bool {
 	if backsteps(p) {
 		at.Invalid(p, "must not contain '..'")
@@ -178,7 +178,7 @@ func NoParentSegments(at *validation.Path, p string) bool {
 	return true
 }
 
-// descendingPath is for paths below another.
+// descendingPath validates a path relative to a volume.
 func descendingPath(at *validation.Path, p string) {
 	if path.IsAbs(p) {
 		at.Invalid(p, "must be a relative path")
@@ -186,8 +186,8 @@ func descendingPath(at *validation.Path, p string) {
 	NoParentSegments(at, p)
 }
 
-// localPath is for files of a volume that is put together here; names with two
-// dots in front are used for that.
+// localPath validates the path of a file in a volume that the kubelet writes, which uses names
+// that start with two dots itself.
 func localPath(at *validation.Path, p string) {
 	descendingPath(at, p)
 	if strings.HasPrefix(p, "..") && !strings.HasPrefix(p, "../") {

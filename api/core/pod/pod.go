@@ -10,7 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Pod describes the kind Pod, containers that run together on a node.
+// Pod describes the kind Pod: containers that run together on a node.
 func Pod() *api.Resource {
 	versions := api.WithFieldLabels(api.Served(corev1.SchemeGroupVersion), api.NameLabel, api.NamespaceLabel,
 		"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",

@@ -10,7 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// Annotations of pods that mean something to the server.
+// Annotations of pods that the server interprets.
 const (
 	mirrorAnnotation     = corev1.MirrorPodAnnotationKey
 	tolerationAnnotation = corev1.TolerationsAnnotationKey
@@ -73,8 +73,8 @@ func appArmorName(at *validation.Path, profile, container string, s *corev1.PodS
 	}
 }
 
-// profileAnnotationRules: what an annotation says as well as a field, both say
-// alike. at is the spec.
+// profileAnnotationRules validates that the profiles in deprecated annotations equal those in
+// fields. at is the path of the spec.
 func profileAnnotationRules(at *validation.Path, annotations map[string]string, s *corev1.PodSpec) {
 	if len(annotations) == 0 {
 		return
@@ -144,8 +144,8 @@ func sameAppArmor(at *validation.Path, value string, p *corev1.AppArmorProfile) 
 	}
 }
 
-// podAnnotationChanges: some annotations stay as they are, and come with the pod
-// or not at all.
+// podAnnotationChanges validates an update of annotations. Those for AppArmor and mirror pods
+// can only be set at creation.
 func podAnnotationChanges(at *validation.Path, values, old map[string]string, s *corev1.PodSpec) {
 	for _, key := range validation.SortedKeys(old) {
 		if value, ok := values[key]; ok && value == old[key] {

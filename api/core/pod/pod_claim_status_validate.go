@@ -9,8 +9,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// extendedClaimRules check the claim that was made for the extended resources of
-// a pod.
+// extendedClaimRules validates the status of the claim that the scheduler created for extended
+// resources of a pod.
 func extendedClaimRules(at *validation.Path, pod *corev1.Pod) {
 	s := pod.Status.ExtendedResourceClaimStatus
 	if s == nil {
@@ -30,7 +30,7 @@ func extendedClaimRules(at *validation.Path, pod *corev1.Pod) {
 			item.Child("resourceName").Invalid(m.ResourceName,
 				"must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests")
 		}
-		// Faults of the name of a request are put down to the whole status.
+		// Errors of the request name have the path of the status, as in kube-apiserver.
 		validation.Format(at.Child("requestName"), m.RequestName, validation.DNSLabel)
 		if seen.Has(m) {
 			item.Child("containerName").Duplicate(m.ContainerName)
@@ -42,8 +42,8 @@ func extendedClaimRules(at *validation.Path, pod *corev1.Pod) {
 	validation.RequiredFormat(at.Child("resourceClaimName"), s.ResourceClaimName, validation.DNSSubdomain)
 }
 
-// namedContainer returns the last container of a name, with regular containers
-// last.
+// namedContainer returns the last container of a name; regular containers are after the init
+// containers.
 func namedContainer(s *corev1.PodSpec, name string) *corev1.Container {
 	for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
 		for i := len(list) - 1; i >= 0; i-- {
@@ -55,7 +55,8 @@ func namedContainer(s *corev1.PodSpec, name string) *corev1.Container {
 	return nil
 }
 
-// allocatableClaimRules check the claims that take what a node can allocate.
+// allocatableClaimRules validates the status of claims that use allocatable resources of the
+// node.
 func allocatableClaimRules(at *validation.Path, pod *corev1.Pod) {
 	for i := range pod.Status.NodeAllocatableResourceClaimStatuses {
 		s, at := &pod.Status.NodeAllocatableResourceClaimStatuses[i], at.Index(i)

@@ -36,7 +36,7 @@ func podCells(p *corev1.Pod) []any {
 	}
 }
 
-// podConditions tells of pods that have ended.
+// podConditions returns a condition for a pod that has completed.
 func podConditions(obj *corev1.Pod) []metav1.TableRowCondition {
 	done := metav1.TableRowCondition{Type: metav1.RowCompleted, Status: metav1.ConditionTrue}
 	switch phase := obj.Status.Phase; phase {
@@ -50,8 +50,8 @@ func podConditions(obj *corev1.Pod) []metav1.TableRowCondition {
 	return []metav1.TableRowCondition{done}
 }
 
-// restartCount is how often containers were restarted, and when one of them
-// last ended before that.
+// restartCount counts the restarts of containers, and has the time at which one of them last
+// ended.
 type restartCount struct {
 	count int32
 	last  metav1.Time
@@ -72,7 +72,7 @@ func (r *restartCount) cell() any {
 	return table.Elapsed{Before: count + " (", After: " ago)", Since: r.last.Time}
 }
 
-// gatesCell compares the readiness gates that are open with all of them.
+// gatesCell returns the number of readiness gates that are true, and of all.
 func gatesCell(p *corev1.Pod) string {
 	gates := p.Spec.ReadinessGates
 	if len(gates) == 0 {
@@ -87,7 +87,7 @@ func gatesCell(p *corev1.Pod) string {
 	return table.Ratio(open, int32(len(gates)))
 }
 
-// podConditionTrue asks the first condition of a type.
+// podConditionTrue reports whether the first condition of a type is true.
 func podConditionTrue(s *corev1.PodStatus, t corev1.PodConditionType) bool {
 	for i := range s.Conditions {
 		if s.Conditions[i].Type == t {

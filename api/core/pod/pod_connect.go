@@ -17,8 +17,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/kubelet"
 )
 
-// podConnections lead into the containers of a pod, by the kubelet that runs
-// them, and to what they serve.
+// podConnections returns the subresources that connect a client to a container through its
+// kubelet, or to the pod's network.
 func podConnections() []*api.Subresource {
 	streams := []string{api.VerbCreate, api.VerbGet}
 	return []*api.Subresource{
@@ -74,8 +74,8 @@ func portOptions(query url.Values, _ string) (*corev1.PodPortForwardOptions, err
 	return &o, q.Err
 }
 
-// process is where a process in a container is begun, or joined. The kubelet
-// has other names than the server for the streams of it.
+// process returns the location at which the kubelet starts or attaches to a process. The
+// kubelet has other names for the streams than the API.
 func process(lookup *api.ConnectLookup, name, what, container string, c api.Channels, command []string) (*api.Location, error) {
 	pod, err := Get(lookup, name)
 	if err != nil {
@@ -101,7 +101,7 @@ func process(lookup *api.ConnectLookup, name, what, container string, c api.Chan
 	return &api.Location{URL: *at, Kubelet: true, Channels: c}, nil
 }
 
-// locatePorts is where a pod's ports are connected to.
+// locatePorts returns the location at which the kubelet forwards ports of a pod.
 func locatePorts(lookup *api.ConnectLookup, name string, options *corev1.PodPortForwardOptions) (*api.Location, error) {
 	pod, err := Get(lookup, name)
 	if err != nil {
@@ -122,8 +122,8 @@ func locatePorts(lookup *api.ConnectLookup, name string, options *corev1.PodPort
 	return &api.Location{URL: *at, Kubelet: true}, nil
 }
 
-// locatePod is where a pod serves: at one of its addresses and a port, which is
-// the first that it names if the client does not say.
+// locatePod returns the location of a pod: one of its addresses, and the port in id or else
+// its first port.
 func locatePod(lookup *api.ConnectLookup, id, path string) (*api.Location, error) {
 	scheme, name, port, ok := utilnet.SplitSchemeNamePort(id)
 	if !ok {
@@ -140,7 +140,7 @@ func locatePod(lookup *api.ConnectLookup, id, path string) (*api.Location, error
 	if len(pod.Status.PodIPs) > 0 {
 		ip = pod.Status.PodIPs[0].IP
 	}
-	// A pod's status is no way to services of the control plane's own machine.
+	// Otherwise the status of a pod could direct the server to services on its own machine.
 	if parsed := net.ParseIP(ip); parsed == nil || !parsed.IsGlobalUnicast() {
 		return nil, errAddress()
 	}
@@ -149,7 +149,7 @@ func locatePod(lookup *api.ConnectLookup, id, path string) (*api.Location, error
 
 func errAddress() error { return apierrors.NewBadRequest("address not allowed") }
 
-// hostPort is an address in a URL, with a port if there is one.
+// hostPort returns ip and port, if any, for a URL.
 func hostPort(ip, port string) string {
 	switch {
 	case port != "":
@@ -169,7 +169,7 @@ func firstPort(pod *corev1.Pod) string {
 	return ""
 }
 
-// assigned is the kubelet of the pod's node, which it must have.
+// assigned returns the URL of the kubelet that runs the pod.
 func assigned(n *api.ConnectLookup, pod *corev1.Pod) (*url.URL, error) {
 	if pod.Spec.NodeName == "" {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name))
@@ -177,13 +177,12 @@ func assigned(n *api.ConnectLookup, pod *corev1.Pod) (*url.URL, error) {
 	return kubelet.URL(n, pod.Spec.NodeName)
 }
 
-// podPath is the path that a kubelet has for something in a pod.
+// podPath returns the kubelet's URL path for a pod.
 func podPath(what string, pod *corev1.Pod, container ...string) string {
 	return "/" + strings.Join(append([]string{what, pod.Namespace, pod.Name}, container...), "/")
 }
 
-// containerOf is the container of a name, or the only one where none is asked
-// for.
+// containerOf returns the name of a container, which may be empty if the pod has only one.
 func containerOf(pod *corev1.Pod, name string) (string, error) {
 	names := containerNames(&pod.Spec)
 	switch {
@@ -199,7 +198,7 @@ func containerOf(pod *corev1.Pod, name string) (string, error) {
 	return "", apierrors.NewBadRequest(fmt.Sprintf("a container name must be specified for pod %s, choose one of: %v", pod.Name, names))
 }
 
-// containerNames are those of all containers, in the order in which they start.
+// containerNames returns the names of all containers, in the order in which they start.
 func containerNames(s *corev1.PodSpec) []string {
 	var names []string
 	for i := range s.InitContainers {
@@ -214,7 +213,7 @@ func containerNames(s *corev1.PodSpec) []string {
 	return names
 }
 
-// Get returns a pod in the namespace of the request. It must not be changed.
+// Get returns a pod in the namespace of the request. The pod must not be changed.
 func Get(lookup *api.ConnectLookup, name string) (*corev1.Pod, error) {
 	obj, err := lookup.Get("pods", name)
 	if err != nil {

@@ -77,8 +77,8 @@ func hostPorts(ports []corev1.ContainerPort) {
 	}
 }
 
-// defaultPodResources: a pod that limits itself asks for what its containers
-// together ask for, or for what it may use where they ask for nothing.
+// defaultPodResources sets missing requests at pod level to the requests of the containers or,
+// if they have none, to the limits at pod level.
 func defaultPodResources(s *corev1.PodSpec) {
 	r := s.Resources
 	if r == nil || !anyPodWide(r.Limits) && !anyPodWide(r.Requests) {
@@ -246,7 +246,7 @@ func defaultFieldRef(r *corev1.ObjectFieldSelector) {
 	}
 }
 
-// Defaults of a probe.
+// Defaults of probe fields.
 const (
 	probeTimeout   = 1
 	probePeriod    = 10

@@ -7,8 +7,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// dropDisabledPodFields removes the fields of features that are off. A feature that
-// the stored pod uses already stays usable: old is the stored spec, or nil.
+// dropDisabledPodFields removes the fields of disabled features from s, unless the stored pod
+// uses the feature. old is the stored spec, or nil.
 func dropDisabledPodFields(gates features.Gates, s, old *corev1.PodSpec) {
 	if old == nil {
 		old = &corev1.PodSpec{}
@@ -67,7 +67,7 @@ func hasStopSignal(s *corev1.PodSpec) bool {
 	return found
 }
 
-// eachContainerOf calls visit for every container, which visit may change.
+// eachContainerOf calls visit for every container; visit may change it.
 func eachContainerOf(s *corev1.PodSpec, visit func(ctr *corev1.Container)) {
 	for _, list := range [][]corev1.Container{s.InitContainers, s.Containers} {
 		for i := range list {
@@ -79,7 +79,8 @@ func eachContainerOf(s *corev1.PodSpec, visit func(ctr *corev1.Container)) {
 	}
 }
 
-// dropDisabledPodStatus is dropDisabledPodFields for the status of a pod.
+// dropDisabledPodStatus removes the fields of disabled features from a status, unless the
+// stored status has them.
 func dropDisabledPodStatus(s, old *corev1.PodStatus) {
 	if len(old.NodeAllocatableResourceClaimStatuses) == 0 {
 		s.NodeAllocatableResourceClaimStatuses = nil
@@ -101,7 +102,7 @@ func eachMountStatus(s *corev1.PodStatus, visit func(m *corev1.VolumeMountStatus
 	}
 }
 
-// WithPodTemplate makes k drop the disabled fields of its pod template.
+// WithPodTemplate returns k with a DropDisabledFields for its pod template.
 func WithPodTemplate[T api.Object](template func(T) *corev1.PodTemplateSpec, k api.Kind[T]) api.Kind[T] {
 	k.DropDisabledFields = func(gates features.Gates, obj, old T) {
 		t, previous := template(obj), &corev1.PodTemplateSpec{}

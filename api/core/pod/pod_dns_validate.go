@@ -10,7 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// Bounds of what a resolver understands.
+// Limits of resolvers.
 const (
 	maxNameservers     = 3
 	maxSearchPaths     = 32

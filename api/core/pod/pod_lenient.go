@@ -9,19 +9,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// podLeniency is which rules are not held against a pod because the stored one
-// breaks them already: they are younger than some pods.
+// podLeniency has the rules that are not applied to an update because the stored pod violates
+// them. The rules were added later than the pod may have been created.
 type podLeniency struct {
 	selectors, nodeValues, spread, hugePages, tokenPaths, hostSysctls bool
-	// volumeDevices: a pod with its own users has block devices. hostNetworkUsers:
-	// it is on the network of the node.
+	// volumeDevices: a pod with a user namespace may have block devices. hostNetworkUsers: it
+	// may use the network of the node.
 	volumeDevices, hostNetworkUsers bool
-	// seLinuxPolicies: any policy is allowed, and not only Recursive. comparisons:
-	// tolerations may compare numbers.
+	// seLinuxPolicies: policies other than Recursive are allowed. comparisons: tolerations may
+	// compare numbers.
 	seLinuxPolicies, comparisons bool
 }
 
-// podFailings finds the younger rules that a stored pod breaks.
+// podFailings returns the later rules that a stored pod violates.
 func podFailings(s *corev1.PodSpec) podLeniency {
 	strict := podCheck{spec: s}
 	breaks := func(rules func(at *validation.Path)) bool { return len(validation.Check(rules)) > 0 }

@@ -14,7 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/kubelet"
 )
 
-// podLog is what a container wrote.
+// podLog returns the subresource log, the output of a container.
 func podLog() *api.Subresource {
 	return &api.Subresource{Name: "log", Verbs: []string{api.VerbGet}, Connection: api.NewConnection(api.Connect[*corev1.PodLogOptions]{
 		Style: api.StyleText, Options: logOptions, Locate: locateLog,
@@ -59,8 +59,8 @@ func validateLogOptions(o *corev1.PodLogOptions) field.ErrorList {
 	return errs
 }
 
-// locateLog is where a kubelet has the log of a container; a pod that no node
-// runs has none.
+// locateLog returns the location of a container's log at its kubelet, or nil while the pod is
+// not assigned to a node.
 func locateLog(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions) (*api.Location, error) {
 	if errs := validateLogOptions(o); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), name, errs)
@@ -81,7 +81,7 @@ func locateLog(lookup *api.ConnectLookup, name string, o *corev1.PodLogOptions) 
 	return &api.Location{URL: *at, Kubelet: true, Unverified: o.InsecureSkipTLSVerifyBackend, Follow: o.Follow}, nil
 }
 
-// logQuery is what of the options the kubelet is told.
+// logQuery returns the options for the kubelet.
 func logQuery(o *corev1.PodLogOptions) url.Values {
 	query := url.Values{}
 	for name, wanted := range map[string]bool{"follow": o.Follow, "previous": o.Previous, "timestamps": o.Timestamps} {

@@ -11,8 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// visitContainers calls visit for the containers of a pod, of every kind, in
-// kube-apiserver's order.
+// visitContainers calls visit for all containers of a pod, in kube-apiserver's order.
 func visitContainers(at *validation.Path, s *corev1.PodSpec, visit func(at *validation.Path, ctr *corev1.Container)) {
 	for i := range s.InitContainers {
 		visit(at.Child("initContainers").Index(i), &s.InitContainers[i])
@@ -26,8 +25,7 @@ func visitContainers(at *validation.Path, s *corev1.PodSpec, visit func(at *vali
 	}
 }
 
-// osRules: a pod that says which system it is for may not ask for what only the
-// other one has.
+// osRules forbids the fields of the other operating system if the pod names one.
 func osRules(at *validation.Path, s *corev1.PodSpec) {
 	if s.OS == nil {
 		return
@@ -56,7 +54,7 @@ func linuxPodRules(at *validation.Path, s *corev1.PodSpec) {
 	})
 }
 
-// named is a field, and whether it has a value.
+// named is the name of a field and whether it is set.
 type named struct {
 	name string
 	set  bool
@@ -96,8 +94,8 @@ func windowsPodRules(at *validation.Path, s *corev1.PodSpec) {
 	})
 }
 
-// hostProcessRules: on Windows all containers of a pod are processes of the
-// node, or none is.
+// hostProcessRules validates that either all or none of the containers on Windows are
+// processes of the node.
 func hostProcessRules(at *validation.Path, s *corev1.PodSpec) {
 	var ofPod *bool
 	if s.SecurityContext != nil && s.SecurityContext.WindowsOptions != nil {
@@ -132,7 +130,7 @@ func hostProcessRules(at *validation.Path, s *corev1.PodSpec) {
 	}
 }
 
-// Bounds of what Windows takes.
+// Limits of Windows.
 const (
 	maxCredentialSpec = 64 * 1024
 	maxWindowsDomain  = 256
@@ -159,7 +157,7 @@ func windowsRules(at *validation.Path, w *corev1.WindowsSecurityContextOptions) 
 	}
 }
 
-// windowsUser is a user with or without a domain.
+// windowsUser validates the name of a user, with or without a domain.
 func windowsUser(at *validation.Path, name string) {
 	domain, user, qualified := strings.Cut(name, `\`)
 	if !qualified {
@@ -196,7 +194,7 @@ func windowsUser(at *validation.Path, name string) {
 	}
 }
 
-// windowsDomain is the form of a NetBIOS or a DNS name.
+// windowsDomain returns the pattern of a NetBIOS or DNS name.
 func windowsDomain() *regexp.Regexp { return compiledWindowsDomain() }
 
 var compiledWindowsDomain = sync.OnceValue(func() *regexp.Regexp {

@@ -5,10 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// podQOS is the class of service of a pod: Guaranteed when every container has
-// its limits and requests of CPU and memory and they are equal, BestEffort when
-// none has any, Burstable in all other cases. Where the pod itself has them,
-// they stand for those of its containers.
+// podQOS returns the quality of service class of a pod: Guaranteed if every container has
+// equal limits and requests of CPU and memory, BestEffort if none has any, else Burstable.
+// Resources at pod level take precedence over those of containers.
 func podQOS(s *corev1.PodSpec) corev1.PodQOSClass {
 	var sources []corev1.ResourceRequirements
 	if s.Resources != nil {
@@ -37,8 +36,7 @@ func podQOS(s *corev1.PodSpec) corev1.PodQOSClass {
 	return corev1.PodQOSBurstable
 }
 
-// sumCompute adds the CPU and memory of list to sum, and tells how many of the
-// two there were.
+// sumCompute adds the CPU and memory of list to sum, and returns how many of the two list has.
 func sumCompute(sum map[corev1.ResourceName]resource.Quantity, list corev1.ResourceList) int {
 	found := 0
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
@@ -54,7 +52,7 @@ func sumCompute(sum map[corev1.ResourceName]resource.Quantity, list corev1.Resou
 	return found
 }
 
-// sameCompute: everything that is requested is also the limit.
+// sameCompute reports whether all requests equal their limits.
 func sameCompute(requests, limits map[corev1.ResourceName]resource.Quantity) bool {
 	for name, q := range requests {
 		if limit, ok := limits[name]; !ok || limit.Cmp(q) != 0 {

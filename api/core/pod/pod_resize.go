@@ -10,9 +10,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// validateResize: what a running pod uses may change within bounds.
+// validateResize validates an update through the subresource resize, which may change the CPU
+// and memory of a running pod.
 func validateResize(pod, old *corev1.Pod) field.ErrorList {
-	// These are refused as a whole, whatever else is wrong.
+	// These pods cannot be resized; other errors don't matter.
 	switch _, mirror := old.Annotations[mirrorAnnotation]; {
 	case mirror:
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
@@ -56,8 +57,7 @@ func resizeRules(at *validation.Path, pod, old *corev1.Pod) {
 	onlyCompute(at, rest, &old.Spec)
 }
 
-// containersStay refuses lists that are not of the same containers in the same
-// order.
+// containersStay validates that the names and the order of containers are unchanged.
 func containersStay(at *validation.Path, list, old []corev1.Container) bool {
 	if len(list) != len(old) {
 		at.Forbidden(at.Name + " may not be added or removed on resize")
@@ -73,8 +73,7 @@ func containersStay(at *validation.Path, list, old []corev1.Container) bool {
 	return same
 }
 
-// onlyCompute refuses what remains as a change of rest once what a resize may do
-// to containers is undone.
+// onlyCompute refuses changes of rest other than CPU and memory of containers.
 func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 	const only = "only cpu and memory resources are mutable"
 	for i := range rest.Containers {
@@ -90,7 +89,7 @@ func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 		if !equality.Semantic.DeepEqual(ctr, old) {
 			at.Child("initContainers").Index(i).Forbidden("only cpu and memory resources for init or sidecar containers are mutable")
 		}
-		if changed && !sidecar(ctr) && slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
+		if changed && !isSidecar(ctr) && slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
 			return p.RestartPolicy == corev1.RestartContainer
 		}) {
 			at.Child("initContainers").Index(i).Forbidden("non-sidecar init containers with a resize policy of RestartContainer cannot be resized")
@@ -101,11 +100,10 @@ func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 	}
 }
 
-// asks tells whether a pod says anything of what it may use as a whole.
+// asks reports whether a pod has resources at pod level.
 func asks(r *corev1.ResourceRequirements) bool { return r != nil && len(r.Requests)+len(r.Limits) > 0 }
 
-// podResize: what a pod may use as a whole may change as what its containers may
-// use. What may is undone in rest.
+// podResize validates changes of resources at pod level, and undoes the allowed ones in rest.
 func podResize(at *validation.Path, rest, stored *corev1.PodSpec) {
 	if rest.Resources == nil {
 		if stored.Resources != nil {
@@ -133,7 +131,8 @@ func podResize(at *validation.Path, rest, stored *corev1.PodSpec) {
 	}
 }
 
-// resizable: the kubelet shows that it can by telling what containers have.
+// resizable reports whether the kubelet supports resizing, which it shows by reporting the
+// resources of containers.
 func resizable(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Running != nil {
@@ -161,7 +160,7 @@ func removed(list, old corev1.ResourceList) bool {
 	return false
 }
 
-// putBackCompute undoes what a resize may do.
+// putBackCompute undoes the changes that a resize may make.
 func putBackCompute(ctr, old *corev1.Container) {
 	ctr.Resources = corev1.ResourceRequirements{
 		Limits:   withoutCompute(ctr.Resources.Limits, old.Resources.Limits),
@@ -169,7 +168,7 @@ func putBackCompute(ctr, old *corev1.Container) {
 	}
 }
 
-// withoutCompute is a list with cpu and memory as they were.
+// withoutCompute returns list with the CPU and memory of old.
 func withoutCompute(list, old corev1.ResourceList) corev1.ResourceList {
 	if list == nil && old == nil {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// unknownClaim says besides which claims there are.
+// unknownClaim returns the error for a claim that the pod does not have; the message lists its
+// claims.
 func (c *podCheck) unknownClaim(at *validation.Path, name string) *field.Error {
 	err := field.NotFound(at.ToField(), name)
 	var names []string
@@ -29,7 +30,7 @@ func (c *podCheck) unknownClaim(at *validation.Path, name string) *field.Error {
 	return err
 }
 
-// podResourceRules are for what a pod may use as a whole.
+// podResourceRules validates resources at pod level.
 func podResourceRules(at *validation.Path, s *corev1.PodSpec) {
 	if s.Resources == nil {
 		return
@@ -49,7 +50,7 @@ func podResourceName(at *validation.Path, name corev1.ResourceName) {
 	}
 }
 
-// podRequestsSuffice: what a pod asks for is enough for its containers.
+// podRequestsSuffice validates that the requests at pod level cover those of the containers.
 func podRequestsSuffice(at *validation.Path, s *corev1.PodSpec) {
 	total := containerRequests(s)
 	for _, name := range slices.Sorted(maps.Keys(total)) {
@@ -77,14 +78,14 @@ func podRequestsSuffice(at *validation.Path, s *corev1.PodSpec) {
 	}
 }
 
-// containerRequests is what the containers of a pod need at one time: those that
-// stay all together, and of the others, which run one by one before them, the
-// most that any needs beside the sidecars started until then.
+// containerRequests returns the requests that the containers of a pod have at one time: the
+// sum of all containers and sidecars or, if it is higher, the requests of an init container
+// and of the sidecars that start before it.
 func containerRequests(s *corev1.PodSpec) corev1.ResourceList {
 	return containerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests })
 }
 
-// containerLimits is containerRequests for the limits.
+// containerLimits returns the same for limits.
 func containerLimits(s *corev1.PodSpec) corev1.ResourceList {
 	return containerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits })
 }
@@ -96,7 +97,7 @@ func containerTotal(s *corev1.PodSpec, of func(r *corev1.ResourceRequirements) c
 	}
 	for i := range s.InitContainers {
 		ctr := &s.InitContainers[i]
-		if sidecar(ctr) {
+		if isSidecar(ctr) {
 			addAmounts(total, of(&ctr.Resources))
 			addAmounts(sidecars, of(&ctr.Resources))
 			raise(most, sidecars)
@@ -118,7 +119,7 @@ func addAmounts(sum, list corev1.ResourceList) {
 	}
 }
 
-// raise makes amounts at least those of list.
+// raise increases amounts to at least those of list.
 func raise(amounts, list corev1.ResourceList) {
 	for name, q := range list {
 		if amount, ok := amounts[name]; !ok || q.Cmp(amount) > 0 {
@@ -127,12 +128,11 @@ func raise(amounts, list corev1.ResourceList) {
 	}
 }
 
-// overheadRules are for what a pod needs besides its containers: it is looked at
-// as if a container asked for it.
+// overheadRules validates overhead like the limits of a container.
 func (c *podCheck) overheadRules(at *validation.Path, list corev1.ResourceList) {
 	if list == nil {
 		return
 	}
-	// The names stand below limits, although the field has no such part.
+	// Names in errors are below limits, although overhead has no such field.
 	c.resourceRules(at, &corev1.ResourceRequirements{Limits: list}, validation.ContainerResourceName)
 }

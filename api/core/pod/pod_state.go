@@ -8,33 +8,32 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 )
 
-// podSummary is a pod in a few words: what of it runs, or why not.
+// podSummary is the content of the columns Ready, Status and Restarts.
 type podSummary struct {
-	// ready and containers count those that are to run side by side: the
-	// containers and the sidecars, which are init containers that stay.
+	// ready and containers count containers and sidecars.
 	ready, containers int32
 	state             string
 	restarts          restartCount
 }
 
-// summarize looks first at the init containers, in their order, then at the
-// containers; the later knows better.
+// summarize evaluates first the init containers in their order, then the containers. Later
+// results replace earlier ones.
 func summarize(p *corev1.Pod) podSummary {
 	s := podSummary{state: podReason(p), containers: int32(len(p.Spec.Containers))}
 	for i := range p.Spec.InitContainers {
-		if staysOn(&p.Spec.InitContainers[i]) {
+		if isSidecar(&p.Spec.InitContainers[i]) {
 			s.containers++
 		}
 	}
 	sidecars, initializing := s.lookAtInit(p)
 	if !initializing || podConditionTrue(&p.Status, corev1.PodInitialized) {
-		// Restarts of init containers count no longer, those of sidecars do.
+		// Restarts of init containers no longer count, those of sidecars do.
 		s.restarts = sidecars
 		s.lookAtContainers(&p.Status)
 	}
 	switch {
 	case p.DeletionTimestamp == nil:
-	case p.Status.Reason == "NodeLost": // of a node that is not heard of any more
+	case p.Status.Reason == "NodeLost": // the node no longer reports
 		s.state = "Unknown"
 	case p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed:
 		s.state = "Terminating"
@@ -42,7 +41,7 @@ func summarize(p *corev1.Pod) podSummary {
 	return s
 }
 
-// podReason is what the pod itself says, before its containers are asked.
+// podReason returns the reason in the pod's own status.
 func podReason(p *corev1.Pod) string {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonSchedulingGated {
@@ -52,13 +51,13 @@ func podReason(p *corev1.Pod) string {
 	return table.TextOr(p.Status.Reason, string(p.Status.Phase))
 }
 
-// lookAtInit goes through the init containers to the first that is not done,
-// which the pod waits for. It returns the restarts of sidecars up to there.
+// lookAtInit evaluates the init containers up to the first that has not finished, for which
+// the pod waits. It returns the restarts of the sidecars before that.
 func (s *podSummary) lookAtInit(p *corev1.Pod) (sidecars restartCount, initializing bool) {
 	for i := range p.Status.InitContainerStatuses {
 		c := &p.Status.InitContainerStatuses[i]
 		s.restarts.add(c)
-		sidecar := isSidecar(p, c.Name)
+		sidecar := isSidecarName(p, c.Name)
 		if sidecar {
 			sidecars.add(c)
 		}
@@ -83,8 +82,8 @@ func (s *podSummary) lookAtInit(p *corev1.Pod) (sidecars restartCount, initializ
 	return sidecars, false
 }
 
-// lookAtContainers goes through the containers from the last, so that the first
-// that has something to say has the last word.
+// lookAtContainers evaluates the containers from the last to the first, so that the first
+// container with a state determines the summary.
 func (s *podSummary) lookAtContainers(status *corev1.PodStatus) {
 	running := false
 	for i := len(status.ContainerStatuses) - 1; i >= 0; i-- {
@@ -100,7 +99,7 @@ func (s *podSummary) lookAtContainers(status *corev1.PodStatus) {
 			s.ready++
 		}
 	}
-	// A pod of which something still runs is not completed.
+	// A pod with a running container has not completed.
 	if s.state == "Completed" && running {
 		s.state = "NotReady"
 		if podConditionTrue(status, corev1.PodReady) {
@@ -109,7 +108,7 @@ func (s *podSummary) lookAtContainers(status *corev1.PodStatus) {
 	}
 }
 
-// endedReason is why a container ended.
+// endedReason returns the reason for which a container ended.
 func endedReason(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason != "":
@@ -120,16 +119,12 @@ func endedReason(t *corev1.ContainerStateTerminated) string {
 	return "ExitCode:" + strconv.Itoa(int(t.ExitCode))
 }
 
-// isSidecar tells whether the init container of a name is one that stays.
-func isSidecar(p *corev1.Pod, name string) bool {
+// isSidecarName reports whether the init container of a name is a sidecar.
+func isSidecarName(p *corev1.Pod, name string) bool {
 	for i := range p.Spec.InitContainers {
 		if p.Spec.InitContainers[i].Name == name {
-			return staysOn(&p.Spec.InitContainers[i])
+			return isSidecar(&p.Spec.InitContainers[i])
 		}
 	}
 	return false
-}
-
-func staysOn(c *corev1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

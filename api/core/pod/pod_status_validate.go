@@ -12,7 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// validatePodStatus checks what kubelets and controllers say of a pod.
+// validatePodStatus validates an update of status and metadata by kubelets and controllers.
 func validatePodStatus(obj, old *corev1.Pod) field.ErrorList {
 	return validation.Check(func(at *validation.Path) {
 		metadata, status := at.Child("metadata"), at.Child("status")
@@ -51,7 +51,7 @@ func podConditionRules(at *validation.Path, conditions []corev1.PodCondition) {
 	}
 }
 
-// stillEnded: a container that has ended and is not started again stays ended.
+// stillEnded validates that a container that has ended and is not restarted stays terminated.
 func stillEnded(at *validation.Path, status *corev1.PodStatus, old *corev1.Pod) {
 	policy := old.Spec.RestartPolicy
 	mayStart := func(s *corev1.ContainerStatus) bool {
@@ -77,7 +77,7 @@ func ended(at *validation.Path, list, old []corev1.ContainerStatus, mayStart fun
 	}
 }
 
-// ownRestart tells whether a container's own policy starts it again.
+// ownRestart reports whether the container's own restart policy or rules restart it.
 func ownRestart(s *corev1.PodSpec, status *corev1.ContainerStatus) bool {
 	for _, list := range [][]corev1.Container{s.Containers, s.InitContainers} {
 		for i := range list {
@@ -109,7 +109,7 @@ func podClaimStatusRules(at *validation.Path, pod *corev1.Pod) {
 	}
 }
 
-// podAddressRules: a pod and its node have at most one address of each family.
+// podAddressRules validates that the pod and its node have at most one address of each family.
 func podAddressRules(at *validation.Path, s, old *corev1.PodStatus) {
 	ips := at.Child("podIPs")
 	var pod, known, knownHost []string
@@ -141,8 +141,8 @@ func hostAddressRules(at *validation.Path, s *corev1.PodStatus, known []string) 
 	atMostOnePerFamily(at, host, s.HostIPs)
 }
 
-// atMostOnePerFamily refuses more than one address of a family. value is how the
-// message shows the addresses.
+// atMostOnePerFamily refuses more than one address of a family. value is the value in the
+// error.
 func atMostOnePerFamily(at *validation.Path, ips []string, value any) {
 	if len(ips) < 2 {
 		return
@@ -178,7 +178,7 @@ func userRules(at *validation.Path, pod *corev1.Pod) {
 	}
 }
 
-// statusList is one of the lists of the states of containers.
+// statusList is a list of container statuses and its field name.
 type statusList struct {
 	name       string
 	statuses   []corev1.ContainerStatus
@@ -193,7 +193,7 @@ func statusLists(pod *corev1.Pod) [3]statusList {
 	}
 }
 
-// allocationRules: health is told of resources that a container has.
+// allocationRules validates that allocated resources in a status belong to the container.
 func allocationRules(at *validation.Path, pod *corev1.Pod) {
 	for n, l := range statusLists(pod) {
 		for i := range l.statuses {

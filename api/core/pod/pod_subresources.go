@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// podSubresources are the ways in which others than a pod's owner change it.
+// podSubresources returns all subresources of pods except status.
 func podSubresources() []*api.Subresource {
 	return append(podConnections(),
 		podBinding(time.Now),
@@ -19,8 +19,7 @@ func podSubresources() []*api.Subresource {
 	)
 }
 
-// keepButEphemeralContainers lets nothing of a pod change but the containers
-// that are added to look into it.
+// keepButEphemeralContainers restores all fields except ephemeral containers.
 func keepButEphemeralContainers(pod, old *corev1.Pod) {
 	wanted, owners := pod.Spec.EphemeralContainers, pod.ManagedFields
 	old.DeepCopyInto(pod)
@@ -28,9 +27,8 @@ func keepButEphemeralContainers(pod, old *corev1.Pod) {
 	dropDisabledOfPod(nil, pod, old)
 }
 
-// keepButResources lets nothing of a pod change but what it and its containers
-// may use. Added, removed and renamed containers are left for validation to
-// refuse.
+// keepButResources restores all fields except the resources of the pod and its containers.
+// Validation refuses added, removed and renamed containers.
 func keepButResources(pod, old *corev1.Pod) {
 	if len(pod.Spec.Containers) == len(old.Spec.Containers) && len(pod.Spec.InitContainers) == len(old.Spec.InitContainers) {
 		wanted, owners := pod.Spec, pod.ManagedFields
@@ -42,8 +40,7 @@ func keepButResources(pod, old *corev1.Pod) {
 	dropDisabledOfPod(nil, pod, old)
 }
 
-// takeResources returns containers with the resources of the wanted ones. Where a
-// name differs, it returns the wanted containers.
+// takeResources returns containers with the resources of wanted or, if names differ, wanted.
 func takeResources(containers, wanted []corev1.Container) []corev1.Container {
 	if !slices.EqualFunc(containers, wanted, func(a, b corev1.Container) bool { return a.Name == b.Name }) {
 		return wanted

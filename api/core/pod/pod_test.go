@@ -96,8 +96,8 @@ func TestPodStatusUpdate(t *testing.T) {
 	}
 }
 
-// An init container without a name does not hide that a later one has the name of the
-// eighth container.
+// TestInitContainerNames checks that an init container without a name does not hide that a
+// later one has the name of the eighth container.
 func TestInitContainerNames(t *testing.T) {
 	p := &corev1.Pod{}
 	for i := range 8 {

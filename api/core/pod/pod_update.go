@@ -12,7 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// fixedPod is said of a change of anything else in the spec of a pod.
+// fixedPod is the error for a change of any other field of the spec.
 const fixedPod = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`," +
 	"`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n"
@@ -25,7 +25,7 @@ func validatePodUpdate(obj, old *corev1.Pod) field.ErrorList {
 	})
 }
 
-// podSpecChanges let little of a pod change once it is there.
+// podSpecChanges validates an update of the spec, of which few fields are mutable.
 func podSpecChanges(at *validation.Path, spec, old *corev1.PodSpec) {
 	if !sameContainers(at.Child("containers"), spec.Containers, old.Containers) ||
 		!sameContainers(at.Child("initContainers"), spec.InitContainers, old.InitContainers) ||
@@ -37,7 +37,7 @@ func podSpecChanges(at *validation.Path, spec, old *corev1.PodSpec) {
 	if equality.Semantic.DeepEqual(spec, old) {
 		return
 	}
-	// What may change is put back, to see whether anything else did.
+	// To find other changes, the mutable fields are restored first.
 	rest := spec.DeepCopy()
 	for i := range rest.Containers {
 		rest.Containers[i].Image = old.Containers[i].Image
@@ -59,7 +59,8 @@ func podSpecChanges(at *validation.Path, spec, old *corev1.PodSpec) {
 	}
 }
 
-// sameContainers tells whether there is any use in looking further.
+// sameContainers reports whether the numbers of containers are equal and all images are set.
+// If not, no further fields are compared.
 func sameContainers(at *validation.Path, list, old []corev1.Container) bool {
 	if len(list) != len(old) {
 		at.Forbidden("pod updates may not add or remove containers")
@@ -74,7 +75,8 @@ func sameContainers(at *validation.Path, list, old []corev1.Container) bool {
 	return true
 }
 
-// deadlineChange lets a deadline be set and come closer.
+// deadlineChange validates that a deadline is only added or shortened. It reports whether the
+// other fields should be compared.
 func deadlineChange(at *validation.Path, value, old *int64) bool {
 	switch {
 	case value == nil:
@@ -90,7 +92,8 @@ func deadlineChange(at *validation.Path, value, old *int64) bool {
 	return true
 }
 
-// tolerationsAdded lets tolerations be added, and last longer or shorter.
+// tolerationsAdded validates that tolerations are only added, and that only tolerationSeconds
+// of others changes.
 func tolerationsAdded(at *validation.Path, list, stored []corev1.Toleration) {
 	for _, old := range stored {
 		found := false
@@ -121,8 +124,8 @@ func gatesRemoved(at *validation.Path, list, old []corev1.PodSchedulingGate) {
 	}
 }
 
-// gatedChanges let the choice of nodes become narrower as long as the pod is not
-// ready to be scheduled. What was allowed is put back into rest.
+// gatedChanges validates that the node selectors of a pod with scheduling gates only become
+// narrower. It restores the allowed changes in rest.
 func gatedChanges(at *validation.Path, rest, old *corev1.PodSpec) {
 	if !equality.Semantic.DeepEqual(rest.NodeSelector, old.NodeSelector) {
 		for key, value := range old.NodeSelector {
@@ -162,8 +165,8 @@ func requiredTerms(n *corev1.NodeAffinity) []corev1.NodeSelectorTerm {
 	return n.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 }
 
-// termsNarrowed: of several terms one has to match, so that another term makes
-// the choice wider; within a term all requirements have to.
+// termsNarrowed validates that no term is added, because only one of the terms must match, and
+// that requirements of a term are only added, because all of them must match.
 func termsNarrowed(at *validation.Path, list, old []corev1.NodeSelectorTerm) {
 	if len(old) == 0 {
 		return
@@ -180,13 +183,13 @@ func termsNarrowed(at *validation.Path, list, old []corev1.NodeSelectorTerm) {
 	}
 }
 
-// extends tells whether a list begins with another one.
+// extends reports whether list begins with the items of old.
 func extends(list, old []corev1.NodeSelectorRequirement) bool {
 	return len(old) == 0 || len(list) >= len(old) && equality.Semantic.DeepEqual(list[:len(old)], old)
 }
 
-// validateEphemeralContainers: containers that look into a pod are added, and
-// stay as they are. Their order is no matter.
+// validateEphemeralContainers validates that ephemeral containers are only added, in any
+// order.
 func validateEphemeralContainers(obj, old *corev1.Pod) field.ErrorList {
 	return validation.Check(func(at *validation.Path) {
 		if _, ok := old.Annotations[mirrorAnnotation]; ok {
@@ -210,7 +213,7 @@ func validateEphemeralContainers(obj, old *corev1.Pod) field.ErrorList {
 }
 
 func ephemeralContainer(list []corev1.EphemeralContainer, name string) *corev1.EphemeralContainer {
-	// Of two with the same name, the later one counts.
+	// If two have the same name, the later one counts.
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].Name == name {
 			return &list[i]

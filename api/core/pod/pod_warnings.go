@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// podWarnings are said when a pod is made, and not of every change of it.
+// podWarnings returns the warnings for a new pod. Updates have none.
 func podWarnings(pod *corev1.Pod) []string {
 	return validation.Warn(func(at *validation.Path) {
 		HostnameWarning(at, pod.Name, "this is used in the Pod's hostname")
@@ -27,15 +27,15 @@ func podWarnings(pod *corev1.Pod) []string {
 	})
 }
 
-// HostnameWarning is about names that pods are called by.
+// HostnameWarning warns about a name that is not a DNS label, because names of pods and hosts
+// are made from it.
 func HostnameWarning(at *validation.Path, name, use string) {
 	if faults := utilvalidation.IsDNS1123Label(name); len(faults) > 0 {
 		at.Child("metadata").Child("name").Warn(fmt.Sprintf("%s, which can result in surprising behavior; a DNS label is recommended: %v", use, faults))
 	}
 }
 
-// TemplateWarnings makes the warnings of a kind with a pod template, which is at
-// path.
+// TemplateWarnings returns the WarningsOnUpdate of a kind with a pod template at path.
 func TemplateWarnings[T api.Object](template func(T) *corev1.PodTemplateSpec, path ...string) func(obj, old T) []string {
 	return func(obj, old T) []string {
 		if !api.Edited(obj, old) {
@@ -51,8 +51,8 @@ func TemplateWarnings[T api.Object](template func(T) *corev1.PodTemplateSpec, pa
 	}
 }
 
-// PodSpecWarnings are about a pod or, if template is set, about what pods are to
-// be made of.
+// PodSpecWarnings adds the warnings about the spec of a pod or, if template is true, of a pod
+// template.
 func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.PodSpec, template bool) {
 	spec, annotations := at.Child("spec"), at.Child("metadata").Child("annotations")
 	placementWarnings(spec, s)
@@ -99,7 +99,7 @@ func hasAppArmor(s *corev1.PodSpec, c *corev1.Container) bool {
 		c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil
 }
 
-// everyContainer goes over the containers of every sort.
+// everyContainer calls f for all containers in the order of their start.
 func everyContainer(spec *validation.Path, s *corev1.PodSpec, f func(at *validation.Path, c *corev1.Container)) {
 	for i := range s.InitContainers {
 		f(spec.Child("initContainers").Index(i), &s.InitContainers[i])
@@ -113,7 +113,7 @@ func everyContainer(spec *validation.Path, s *corev1.PodSpec, f func(at *validat
 	}
 }
 
-// placementWarnings are about where a pod is to run.
+// placementWarnings warns about node selectors, affinity and topology spread constraints.
 func placementWarnings(spec *validation.Path, s *corev1.PodSpec) {
 	for _, key := range validation.SortedKeys(s.NodeSelector) {
 		if instead := validation.NodeLabelDeprecation(key); instead != "" {
@@ -140,8 +140,7 @@ func placementWarnings(spec *validation.Path, s *corev1.PodSpec) {
 	}
 }
 
-// someSelector warns of a selector that is not there, where that means nothing
-// and not everything.
+// someSelector warns about a nil selector where nil selects nothing.
 func someSelector(at *validation.Path, s *metav1.LabelSelector) {
 	if s == nil {
 		at.Child("labelSelector").Warn("a null labelSelector results in matching no pod")
@@ -165,7 +164,7 @@ func affinityWarnings(at *validation.Path, a *corev1.Affinity) {
 	}
 }
 
-// podVolumeWarnings are about volumes of kinds that are gone, and files that two
+// podVolumeWarnings warns about volume types that no longer work, and about files that two
 // sources of a volume write.
 func podVolumeWarnings(at *validation.Path, volumes []corev1.Volume) {
 	tokens := map[string]bool{}
@@ -214,7 +213,7 @@ func podVolumeWarnings(at *validation.Path, volumes []corev1.Volume) {
 	}
 }
 
-// tokenPathWarnings are about files that would be in the place of tokens.
+// tokenPathWarnings warns about files at the paths of tokens.
 func tokenPathWarnings(at *validation.Path, sources []corev1.VolumeProjection, tokens map[string]bool) {
 	twice := func(at *validation.Path, path string) {
 		if tokens[path] {
@@ -243,8 +242,8 @@ func tokenPathWarnings(at *validation.Path, sources []corev1.VolumeProjection, t
 	}
 }
 
-// podNameWarnings are about lists in which a name or an address should stand
-// once, and be written as it is usual.
+// podNameWarnings warns about duplicate names and addresses, and about addresses in an unusual
+// form.
 func podNameWarnings(spec *validation.Path, s *corev1.PodSpec) {
 	seen := map[string]bool{}
 	for i, alias := range s.HostAliases {
@@ -275,7 +274,7 @@ func podNameWarnings(spec *validation.Path, s *corev1.PodSpec) {
 	}
 }
 
-// wholeBytes warns of parts of bytes.
+// wholeBytes warns about fractions of bytes.
 func wholeBytes(at *validation.Path, list corev1.ResourceList) {
 	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
 		if value, ok := list[name]; ok {
@@ -284,8 +283,8 @@ func wholeBytes(at *validation.Path, list corev1.ResourceList) {
 	}
 }
 
-// envWarnings are about variables that are set twice. A value that is made of the
-// one before may be meant.
+// envWarnings warns about variables that are set twice, unless the later value extends the
+// earlier one.
 func envWarnings(at *validation.Path, env []corev1.EnvVar) {
 	if len(env) < 2 {
 		return
@@ -300,7 +299,7 @@ func envWarnings(at *validation.Path, env []corev1.EnvVar) {
 	}
 }
 
-// portWarnings are about ports that are given twice, in any of the containers.
+// portWarnings warns about duplicate ports in all containers.
 func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 	type portKey struct {
 		port     int32
@@ -328,7 +327,7 @@ func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 	})
 }
 
-// overlap tells how two definitions of a port get into each other's way.
+// overlap describes how two definitions of a port conflict; empty if they don't.
 func overlap(a, b *corev1.ContainerPort) string {
 	switch {
 	case a.HostIP == b.HostIP && a.HostPort == b.HostPort:

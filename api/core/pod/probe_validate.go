@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// serviceRules are for what containers have that go on as long as the pod.
+// serviceRules validates probes and lifecycle hooks, which containers and sidecars have.
 func (c *podCheck) serviceRules(at *validation.Path, ctr *corev1.Container) {
 	if ctr.Lifecycle != nil {
 		c.lifecycleRules(at.Child("lifecycle"), ctr.Lifecycle)
@@ -75,8 +75,7 @@ func (c *podCheck) stopSignalRules(at *validation.Path, signal corev1.Signal) {
 	}
 }
 
-// handler is what is done to a container to see how it is, or when it starts
-// or stops. One of its fields is set.
+// handler is the action of a probe or a lifecycle hook. Exactly one field must be set.
 type handler struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction
@@ -124,14 +123,15 @@ func (c *podCheck) sleepRules(at *validation.Path, s *corev1.SleepAction) {
 	}
 }
 
-// SingleSource counts fields of which one may be set, and refuses all but the first.
+// SingleSource validates a union, of which only one field may be set: it refuses all set
+// fields but the first.
 type SingleSource struct {
 	At      *validation.Path
 	Message string
 	Found   bool
 }
 
-// more tells of one more field that is set, and answers whether to look at it.
+// more records that the field of a name is set, and reports whether it is the first.
 func (o *SingleSource) more(name string) bool {
 	if o.Found {
 		o.At.Child(name).Forbidden(o.Message)

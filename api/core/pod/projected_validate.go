@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// fileMode is for the permissions of files.
+// fileMode validates file permissions.
 func fileMode(at *validation.Path, mode *int32) {
 	if mode != nil && (*mode < 0 || *mode > 0o777) {
 		at.Invalid(*mode, "must be a number between 0 and 0777 (octal), both inclusive")
@@ -35,8 +35,8 @@ func keyFileRules(at *validation.Path, k *corev1.KeyToPath) {
 	fileMode(at.Child("mode"), k.Mode)
 }
 
-// downwardRules are for files that tell of the pod. Faults of items are put down
-// to the list, and of the volume to a name with a letter missing.
+// downwardRules validates a downward API volume. Errors of items have the path of the list,
+// and errors of the mode have a misspelled path, as in kube-apiserver.
 func downwardRules(one *SingleSource, d *corev1.DownwardAPIVolumeSource) {
 	if !one.more("downwarAPI") {
 		return
@@ -73,8 +73,8 @@ func (c *podCheck) projectedRules(at *validation.Path, p *corev1.ProjectedVolume
 	}
 }
 
-// projection puts files of many sources into one volume, where each has a path
-// of its own. Conflicts are put down to the volume.
+// projection validates the sources of a projected volume, whose file paths must be unique.
+// Conflicts have the path of the volume.
 type projection struct {
 	at    *validation.Path
 	c     *podCheck
@@ -136,7 +136,7 @@ func (p *projection) keys(at *validation.Path, name string, items []corev1.KeyTo
 	}
 }
 
-// Bounds of how long a token lives.
+// Bounds of the lifetime of a token, in seconds.
 const (
 	minTokenSeconds = 10 * 60
 	maxTokenSeconds = 1 << 32
@@ -185,8 +185,8 @@ func (p *projection) trustBundle(at *validation.Path, b *corev1.ClusterTrustBund
 	p.file(b.Path, b.Path)
 }
 
-// trustBundleName: what stands before the last colon is the signer, with a
-// colon for each slash.
+// trustBundleName validates the name of a ClusterTrustBundle. The part before the last colon
+// is the signer name with colons in place of slashes.
 func trustBundleName(name string) []string {
 	if i := strings.LastIndex(name, ":"); i >= 0 {
 		return validation.DNSSubdomain(name[i+1:])

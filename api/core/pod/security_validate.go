@@ -48,7 +48,7 @@ func (c *podCheck) podSecurityRules(at *validation.Path, s *corev1.PodSecurityCo
 	validation.OptionalEnum(at.Child("seLinuxChangePolicy"), s.SELinuxChangePolicy, policies...)
 }
 
-// securityRules are for the context of one container.
+// securityRules validates the security context of a container.
 func (c *podCheck) securityRules(at *validation.Path, s *corev1.SecurityContext) {
 	userID(at.Child("runAsUser"), s.RunAsUser)
 	groupID(at.Child("runAsGroup"), s.RunAsGroup)
@@ -66,7 +66,8 @@ func (c *podCheck) securityRules(at *validation.Path, s *corev1.SecurityContext)
 	appArmorRules(at.Child("appArmorProfile"), s.AppArmorProfile)
 }
 
-// escalationRules: who has all privileges cannot be kept from having more.
+// escalationRules validates that allowPrivilegeEscalation is not false in containers with all
+// privileges.
 func escalationRules(at *validation.Path, s *corev1.SecurityContext) {
 	if s.Privileged != nil && *s.Privileged {
 		at.Invalid(s, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
@@ -103,7 +104,7 @@ func seccompRules(at *validation.Path, p *corev1.SeccompProfile) {
 	}
 }
 
-// maxProfilePath is the longest path that Linux takes.
+// maxProfilePath is the maximum length of a path in Linux.
 const maxProfilePath = 4095
 
 func appArmorRules(at *validation.Path, p *corev1.AppArmorProfile) {
@@ -136,7 +137,7 @@ func appArmorRules(at *validation.Path, p *corev1.AppArmorProfile) {
 	}
 }
 
-// sysctlForm is the form of the names of kernel parameters.
+// Pattern and maximum length of names of kernel parameters.
 const (
 	sysctlForm    = `^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$`
 	maxSysctlName = 253
@@ -163,9 +164,9 @@ func (c *podCheck) sysctlRules(at *validation.Path, list []corev1.Sysctl) {
 	}
 }
 
-// hostSysctl refuses parameters of what the pod shares with its node.
+// hostSysctl refuses parameters of namespaces that the pod shares with its node.
 func (c *podCheck) hostSysctl(at *validation.Path, name string) []*field.Error {
-	// Both separators are in use; the first one tells which is meant.
+	// Both separators are valid; the first one in the name determines which it is.
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '/' {
 		name = strings.ReplaceAll(name, "/", ".")
 	}
@@ -179,7 +180,7 @@ func (c *podCheck) hostSysctl(at *validation.Path, name string) []*field.Error {
 	return nil
 }
 
-// hostUsersRules: users of one's own do not go with namespaces of the node.
+// hostUsersRules forbids a user namespace together with other namespaces of the node.
 func hostUsersRules(at *validation.Path, s *corev1.PodSpec, lenient *podLeniency) {
 	if s.HostUsers == nil || *s.HostUsers {
 		return

@@ -8,18 +8,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// namedSignals are those that Linux has a name for, besides the real-time ones.
+// namedSignals are the signals of Linux with a name, except real-time signals.
 const namedSignals = "SIGABRT SIGALRM SIGBUS SIGCHLD SIGCLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT SIGIO SIGIOT SIGKILL " +
 	"SIGPIPE SIGPOLL SIGPROF SIGPWR SIGQUIT SIGRTMAX SIGRTMIN SIGSEGV SIGSTKFLT SIGSTOP SIGSYS SIGTERM SIGTRAP SIGTSTP " +
 	"SIGTTIN SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ"
 
-// Real-time signals are counted from both ends.
+// Names of real-time signals count from the lowest or from the highest one.
 const (
 	lastAboveMin = 15
 	lastBelowMax = 14
 )
 
-// signals are all that a container can be stopped with, in alphabetical order.
+// signals returns all valid stop signals in alphabetical order.
 func signals() []corev1.Signal {
 	var all []corev1.Signal
 	for _, name := range strings.Fields(namedSignals) {

@@ -10,8 +10,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// TolerationRules check a list of tolerations. comparisons reports whether they
-// may compare numbers.
+// TolerationRules validates a list of tolerations. comparisons: they may compare numbers.
 func TolerationRules(at *validation.Path, list []corev1.Toleration, comparisons bool) {
 	validation.Each(at, list, func(at *validation.Path, t *corev1.Toleration) {
 		if t.Key != "" {
@@ -29,7 +28,8 @@ func TolerationRules(at *validation.Path, list []corev1.Toleration, comparisons 
 	})
 }
 
-// tolerationValueRules list faults of the value with the operator.
+// tolerationValueRules validates the value of a toleration. Errors have the path of the
+// operator.
 func tolerationValueRules(at *validation.Path, t *corev1.Toleration, comparisons bool) {
 	switch t.Operator {
 	case corev1.TolerationOpEqual, "":
@@ -59,12 +59,12 @@ func compares(o corev1.TolerationOperator) bool {
 	return o == corev1.TolerationOpLt || o == corev1.TolerationOpGt
 }
 
-// TaintEffect is the effect of a taint, which must be said.
+// TaintEffect validates the effect of a taint, which is required.
 func TaintEffect(at *validation.Path, effect corev1.TaintEffect) bool {
 	return validation.Enum(at, effect, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 }
 
-// canonicalInt32 tells whether a string is a number as it would be written.
+// canonicalInt32 reports whether s is a 32-bit integer in canonical form.
 func canonicalInt32(s string) bool {
 	n, err := strconv.ParseInt(s, 10, 32)
 	return err == nil && strconv.FormatInt(n, 10) == s

@@ -7,14 +7,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// fileModeOfVolumes is the permission of files that the cluster puts into volumes.
+// fileModeOfVolumes is the default file mode in volumes of secrets, config maps and
+// projections.
 const fileModeOfVolumes int32 = 0o644
 
-// tokenSeconds is how long a token in a volume lives.
+// tokenSeconds is the default lifetime of a projected token.
 const tokenSeconds int64 = 60 * 60
 
-// defaultVolume makes a volume of nothing an empty directory, and fills in what
-// its source leaves out.
+// defaultVolume makes a volume without a source an emptyDir, and sets the defaults of its
+// source.
 func defaultVolume(v *corev1.Volume) {
 	s := &v.VolumeSource
 	if *s == (corev1.VolumeSource{}) {
@@ -56,7 +57,7 @@ func defaultVolume(v *corev1.Volume) {
 	}
 }
 
-// orText gives a text a value where it is empty.
+// orText sets an empty text.
 func orText(text *string, value string) {
 	if *text == "" {
 		*text = value

@@ -12,8 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// Rules for what volumes are made from, shared by the volumes of pods and
-// persistent volumes.
+// Rules for volume sources of pods and persistent volumes.
 
 func HostPathRules(at *validation.Path, h *corev1.HostPathVolumeSource) {
 	if !validation.Required(at.Child("path"), h.Path) {
@@ -34,7 +33,8 @@ func AWSDiskRules(at *validation.Path, d *corev1.AWSElasticBlockStoreVolumeSourc
 	partition(at.Child("partition"), d.Partition)
 }
 
-// partition may be 0 for none, although the message does not say so.
+// partition validates the number of a partition. 0 is valid and means none, although the error
+// does not say so.
 func partition(at *validation.Path, n int32) {
 	if n < 0 || n > 255 {
 		at.Invalid(n, "must be between 1 and 255, inclusive")
@@ -49,7 +49,7 @@ func NFSRules(at *validation.Path, n *corev1.NFSVolumeSource) {
 	}
 }
 
-// Names of an iSCSI volume and of the machine that asks for it.
+// Maximum length of an iSCSI name, and the error for a longer one.
 const (
 	maxISCSIName     = 64
 	iscsiNameTooLong = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
@@ -70,8 +70,8 @@ func ISCSIRules(at *validation.Path, i *corev1.ISCSIVolumeSource) {
 	}
 }
 
-// iscsiName checks one of the three forms of names. start is what is said of a
-// name of none of them.
+// iscsiName validates a name of one of three formats. start is the error for a name of none of
+// them.
 func iscsiName(at *validation.Path, name, start string) {
 	forms := iscsiForms()
 	form := forms[name[:min(len(name), 3)]]
@@ -83,7 +83,7 @@ func iscsiName(at *validation.Path, name, start string) {
 	}
 }
 
-// iscsiForms are compiled when the first such volume is seen.
+// iscsiForms returns the patterns, which are compiled at first use.
 func iscsiForms() map[string]*regexp.Regexp { return compiledISCSIForms() }
 
 var compiledISCSIForms = sync.OnceValue(func() map[string]*regexp.Regexp {
@@ -113,7 +113,8 @@ func RBDRules(at *validation.Path, monitors []string, image string) {
 	validation.Required(at.Child("image"), image)
 }
 
-// CephFSRules: one field has two spellings in messages.
+// CephFSRules validates a CephFS volume. As in kube-apiserver, one field has two spellings in
+// errors.
 func CephFSRules(one *SingleSource, monitors []string) {
 	if one.more("cephFS") && len(monitors) == 0 {
 		one.At.Child("cephfs").Child("monitors").Required("")
@@ -161,7 +162,8 @@ func FibreChannelRules(at *validation.Path, f *corev1.FCVolumeSource) {
 	validation.InRange(at.Child("lun"), *f.Lun, 0, 255)
 }
 
-// FlexVolumeRules keep options in the names of Kubernetes for Kubernetes.
+// FlexVolumeRules validates a flex volume, whose options must not be in the namespaces of
+// Kubernetes.
 func FlexVolumeRules(at *validation.Path, driver string, options map[string]string) {
 	validation.Required(at.Child("driver"), driver)
 	for key := range options {

@@ -32,7 +32,7 @@ func (c *podCheck) volumeListRules(at *validation.Path) {
 	}
 }
 
-// volumeRules are for what a volume is made from, one source of many.
+// volumeRules validates a volume, which has exactly one source.
 func (c *podCheck) volumeRules(at *validation.Path, v *corev1.Volume) {
 	one := SingleSource{At: at, Message: "may not specify more than 1 volume type"}
 	s := &v.VolumeSource
@@ -77,7 +77,7 @@ func (c *podCheck) volumeRules(at *validation.Path, v *corev1.Volume) {
 	}
 }
 
-// laterVolumeRules are volumeRules for the sources that came later.
+// laterVolumeRules continues volumeRules with the other types of sources.
 func (c *podCheck) laterVolumeRules(one *SingleSource, v *corev1.Volume) {
 	at, s := one.At, &v.VolumeSource
 	if s.DownwardAPI != nil {
@@ -107,7 +107,8 @@ func (c *podCheck) laterVolumeRules(one *SingleSource, v *corev1.Volume) {
 	})
 	Source(one, "csi", s.CSI, func(at *validation.Path, v *corev1.CSIVolumeSource) {
 		validation.DriverName(at.Child("driver"), v.Driver)
-		// The fault of a name is put down to a field that is not there.
+		// The error of an empty name has the path of a field that does not exist, as in
+		// kube-apiserver.
 		if r := v.NodePublishSecretRef; r != nil && validation.Required(at.Child("nodePublishSecretRef").Child("name"), r.Name) {
 			validation.Format(at.Child("name"), r.Name, validation.DNSSubdomain)
 		}
@@ -124,21 +125,23 @@ func (c *podCheck) laterVolumeRules(one *SingleSource, v *corev1.Volume) {
 	}
 }
 
-// GCEDiskRules applies the rules of a volume source, if it is there and the only one.
-// gceDisk puts faults of a disk down to a name that the field once had.
+// GCEDiskRules validates a disk unless it is nil or another source is set. As in
+// kube-apiserver, errors of the disk have the path persistentDisk.
 func GCEDiskRules(one *SingleSource, s *corev1.GCEPersistentDiskVolumeSource) {
 	if s != nil && one.more("gcePersistentDisk") {
 		gceDiskRules(one.At.Child("persistentDisk"), s)
 	}
 }
 
+// Source validates the source s of a volume unless it is nil or another source is set.
 func Source[T any](one *SingleSource, name string, s *T, rules func(at *validation.Path, s *T)) {
 	if s != nil && one.more(name) {
 		rules(one.At.Child(name), s)
 	}
 }
 
-// claimNameRules: the claim that is made for a volume is called after the pod.
+// claimNameRules validates the name of the claim that is created for an ephemeral volume: the
+// names of pod and volume.
 func (c *podCheck) claimNameRules(at *validation.Path, volume string) {
 	if c.pod == nil || c.pod.Name == "" || volume == "" {
 		return
@@ -159,8 +162,8 @@ func ephemeralVolumeRules(at *validation.Path, e *corev1.EphemeralVolumeSource) 
 	claim.ClaimSpecRules(t.Child("spec"), &e.VolumeClaimTemplate.Spec)
 }
 
-// TemplateMetadataRules: of a template's metadata only labels and annotations
-// are copied.
+// TemplateMetadataRules validates that the metadata of a template has only labels and
+// annotations.
 func TemplateMetadataRules(at *validation.Path, m *metav1.ObjectMeta) {
 	validation.AnnotationRules(at.Child("annotations"), m.Annotations)
 	validation.LabelRules(at.Child("labels"), m.Labels)

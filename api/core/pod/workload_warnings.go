@@ -1,10 +1,10 @@
 package pod
 
-// PodNameWarning is how pods of a job are called.
+// PodNameWarning is the reason in warnings about the name of a kind that creates pods.
 const PodNameWarning = "this is used in Pod names and hostnames"
 
-// Of an indexed job with more completions and more pods at a time than these,
-// what failed cannot be kept track of.
+// Limits for indexed jobs. Failures cannot be tracked reliably in a job with more completions
+// and a higher parallelism.
 const (
 	ManyCompletions = 100_000
 	ManyAtATime     = 10_000

@@ -15,12 +15,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// allocateService gives a service the addresses and node ports that its type
-// calls for, and gives back the ones that it no longer needs. This
-// comes before validation, except for the fields that allocation depends on.
+// allocateService allocates the addresses and node ports that a service of its type has, and
+// frees the others. It runs before validation, and so validates the fields that it depends on.
 func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
 	if len(validation.LabelName(svc.Name, false)) > 0 {
-		return nil // validation refuses the name, and an address needs it
+		return nil // validation refuses the empty name; IPAddresses refer to it
 	}
 	var stored corev1.ServiceSpec
 	if old != nil {
@@ -48,7 +47,7 @@ func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.S
 	return nil
 }
 
-// releaseService gives back what a service that is gone had.
+// releaseService frees the addresses and ports of a deleted service.
 func releaseService(from api.Allocator, svc *corev1.Service) {
 	for _, ip := range addresses(&svc.Spec) {
 		from.FreeIP(ip, svc)
@@ -58,16 +57,17 @@ func releaseService(from api.Allocator, svc *corev1.Service) {
 	}
 }
 
-// chooseFamilies sets the address families of a service, or returns what the service
-// asks for and the server does not have. A service that prefers two families gets the
-// second one only when its addresses or families change.
+// chooseFamilies sets the address families of a service, or returns errors for families that
+// the server does not have. A service that prefers two families gets the second one only when
+// its addresses or families change.
 func chooseFamilies(from api.Allocator, s, old *corev1.ServiceSpec) field.ErrorList {
 	if s.Type == corev1.ServiceTypeExternalName || prefersDual(s) && prefersDual(old) && s.Type == old.Type &&
 		slices.Equal(s.ClusterIPs, old.ClusterIPs) && slices.Equal(s.IPFamilies, old.IPFamilies) {
 		return nil
 	}
 	available := from.Families()
-	// Whoever writes the endpoints of such a service may have either.
+	// The endpoints of such a service are not written by a controller, and may have any
+	// family.
 	free := headless(s) && len(s.Selector) == 0
 	switch {
 	case s.IPFamilyPolicy != nil:
@@ -115,7 +115,7 @@ func reducedFamilies(s, old *corev1.ServiceSpec) (errs field.ErrorList) {
 	return errs
 }
 
-// inferredPolicy is the policy of a service that names none.
+// inferredPolicy returns the policy of a service that does not set one.
 func inferredPolicy(s *corev1.ServiceSpec, free bool) corev1.IPFamilyPolicy {
 	if len(s.IPFamilies) == 2 || len(s.ClusterIPs) == 2 || free && len(s.IPFamilies) == 0 {
 		return corev1.IPFamilyPolicyRequireDualStack
@@ -123,7 +123,7 @@ func inferredPolicy(s *corev1.ServiceSpec, free bool) corev1.IPFamilyPolicy {
 	return corev1.IPFamilyPolicySingleStack
 }
 
-// namedFamilies adds the families of the addresses that a service names.
+// namedFamilies adds the families of the addresses in clusterIPs.
 func namedFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorList) {
 	at := field.NewPath("spec")
 	if *s.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {
@@ -139,7 +139,7 @@ func namedFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorL
 	}
 	for i, ip := range addresses(s) {
 		switch family := api.FamilyOf(ip); {
-		case i < len(s.IPFamilies): // validation has compared them
+		case i < len(s.IPFamilies): // validation compares the address with the family
 		case !slices.Contains(available, family):
 			errs = append(errs, field.Invalid(at.Child("clusterIPs").Index(i), s.ClusterIPs, family+" is not configured on this cluster"))
 		default:
@@ -149,7 +149,7 @@ func namedFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorL
 	return errs
 }
 
-// knownFamilies refuses families that there are no addresses of.
+// knownFamilies refuses families for which there is no service CIDR.
 func knownFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorList) {
 	at := field.NewPath("spec")
 	if *s.IPFamilyPolicy == corev1.IPFamilyPolicyRequireDualStack && len(available) < 2 {
@@ -171,7 +171,7 @@ func addFamily(s *corev1.ServiceSpec, family string) {
 
 func headless(s *corev1.ServiceSpec) bool { return s.ClusterIP == corev1.ClusterIPNone }
 
-// addresses are the addresses that a service has.
+// addresses returns the cluster IPs of a service.
 func addresses(s *corev1.ServiceSpec) []netip.Addr {
 	if s.Type == corev1.ServiceTypeExternalName {
 		return nil
@@ -185,8 +185,8 @@ func addresses(s *corev1.ServiceSpec) []netip.Addr {
 	return out
 }
 
-// takeAddresses takes an address of each family, and frees those that were the
-// service's and are not any more.
+// takeAddresses allocates an address of each family, and frees the old addresses that the
+// service no longer has.
 func takeAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
 	s := &svc.Spec
 	had, have := addresses(old), addresses(s)
@@ -223,13 +223,13 @@ func takeAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service,
 	return nil, nil
 }
 
-// wantsNodePorts tells whether a service is reached on ports of nodes.
+// wantsNodePorts reports whether a service has node ports.
 func wantsNodePorts(s *corev1.ServiceSpec) bool {
 	return s.Type == corev1.ServiceTypeNodePort || s.Type == corev1.ServiceTypeLoadBalancer &&
 		(s.AllocateLoadBalancerNodePorts == nil || *s.AllocateLoadBalancerNodePorts)
 }
 
-// nodePorts are the node ports that a service has, each once.
+// nodePorts returns the node ports of a service, each once.
 func nodePorts(s *corev1.ServiceSpec) []int32 {
 	var out []int32
 	add := func(p int32) {
@@ -244,13 +244,14 @@ func nodePorts(s *corev1.ServiceSpec) []int32 {
 	return out
 }
 
-// wantsHealthPort tells whether load balancers ask nodes for their health.
+// wantsHealthPort reports whether a service has a node port for health checks of load
+// balancers.
 func wantsHealthPort(s *corev1.ServiceSpec) bool {
 	return s.Type == corev1.ServiceTypeLoadBalancer && s.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// takePorts takes the node ports that are called for, and frees those that were
-// the service's and are not any more.
+// takePorts allocates the node ports that the service needs, and frees the old ones that it no
+// longer has.
 func takePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
 	s := &svc.Spec
 	had := nodePorts(old)

@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// families are those that there are addresses of.
+// families implements Allocator with some address families and no addresses.
 type families struct {
 	api.Allocator
 	list []string

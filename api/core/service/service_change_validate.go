@@ -59,8 +59,8 @@ func addressesKept(at *validation.Path, spec, old *corev1.ServiceSpec) {
 	}
 }
 
-// familiesKept tells of families as addressesKept does of addresses, and shows
-// the addresses for them in places.
+// familiesKept validates changes of ipFamilies like addressesKept. Some errors show the
+// addresses, as in kube-apiserver.
 func familiesKept(at *validation.Path, spec, old *corev1.ServiceSpec) {
 	families := at.Child("ipFamilies")
 	now, before := spec.IPFamilies, old.IPFamilies

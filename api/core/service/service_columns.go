@@ -43,7 +43,7 @@ func serviceCells(s *corev1.Service) []any {
 	}
 }
 
-// serviceOutside is where a service is reached from outside the cluster.
+// serviceOutside returns the cell EXTERNAL-IP.
 func serviceOutside(s *corev1.Service) string {
 	external := strings.Join(s.Spec.ExternalIPs, ",")
 	switch s.Spec.Type {
@@ -65,7 +65,7 @@ func serviceOutside(s *corev1.Service) string {
 	return table.CellUnknown
 }
 
-// portsCell lists ports as "80/TCP", or "80:30080/TCP" with a port of the nodes.
+// portsCell returns ports as "80/TCP", or "80:30080/TCP" with a node port.
 func portsCell(ports []corev1.ServicePort) string {
 	var b strings.Builder
 	for i := range ports {

@@ -16,7 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 )
 
-// serviceProxy passes requests on to one of the pods behind a service.
+// serviceProxy returns the subresource proxy, which passes requests to one of the endpoints of
+// a service.
 func serviceProxy() *api.Subresource {
 	return &api.Subresource{Name: "proxy", Verbs: api.ProxyVerbs(), Connection: api.NewConnection(api.Connect[*corev1.ServiceProxyOptions]{
 		Style: api.StyleProxy, Kind: "ServiceProxyOptions",
@@ -62,8 +63,7 @@ func locateService(lookup *api.ConnectLookup, id, path string) (*api.Location, e
 	return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("no endpoints available for service %q", id))
 }
 
-// portName returns the name of a service's port, which a client may give by its
-// number.
+// portName returns the name of the service port with the given name or number.
 func portName(lookup *api.ConnectLookup, service, port string) (string, error) {
 	number, err := strconv.ParseInt(port, 10, 64)
 	if err != nil {
@@ -81,9 +81,8 @@ func portName(lookup *api.ConnectLookup, service, port string) (string, error) {
 	return "", apierrors.NewServiceUnavailable(fmt.Sprintf("no service port %d found for service %q", number, service))
 }
 
-// isPod reports whether an endpoint is the address of a pod of the namespace.
-// Without this check, a user who may write endpoints could make the server call any
-// address.
+// isPod reports whether an endpoint is the address of a pod in the namespace. Without this
+// check, users who may write endpoints could let the server connect to any address.
 func isPod(lookup *api.ConnectLookup, a *corev1.EndpointAddress, namespace string) bool {
 	ref := a.TargetRef
 	if ref == nil || ref.Kind != "" && ref.Kind != "Pod" || ref.Namespace != namespace {

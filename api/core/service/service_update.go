@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// dropUnneeded clears what the type of a service does not have any more, so that
-// a client can change the type alone. What the client changed as well stays, and
-// is refused.
+// dropUnneeded clears fields that the new type of a service does not have, so that a client
+// can change the type alone. It leaves fields that the client also changed, which validation
+// refuses.
 func dropUnneeded(s, old *corev1.ServiceSpec) {
 	hasIP := func(s *corev1.ServiceSpec) bool { return s.Type != corev1.ServiceTypeExternalName }
 	if hasIP(old) && !hasIP(s) {
@@ -51,7 +51,7 @@ func dropUnneeded(s, old *corev1.ServiceSpec) {
 	}
 }
 
-// listedNodePorts are the node ports of a service in the order of its ports.
+// listedNodePorts returns the node ports of a service in the order of its ports.
 func listedNodePorts(s *corev1.ServiceSpec) []int32 {
 	ports := make([]int32, len(s.Ports))
 	for i := range s.Ports {
@@ -60,8 +60,8 @@ func listedNodePorts(s *corev1.ServiceSpec) []int32 {
 	return ports
 }
 
-// trimSecond drops the second address and family of a service that is to have
-// one only, where the client said no more than that.
+// trimSecond removes the second address and family of a service whose policy becomes
+// SingleStack, if the client changed only the policy.
 func trimSecond(s, old *corev1.ServiceSpec) {
 	if !singleStack(s) || singleStack(old) {
 		return

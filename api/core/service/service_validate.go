@@ -15,7 +15,7 @@ import (
 
 func newServiceRules(at *validation.Path, s *corev1.Service) { serviceRules(at, s, &corev1.Service{}) }
 
-// serviceRules validates a service. was is the stored service, or an empty one.
+// serviceRules validates a service. old is the stored service, or an empty one.
 func serviceRules(at *validation.Path, svc, old *corev1.Service) {
 	metadata, spec, s := at.Child("metadata"), at.Child("spec"), &svc.Spec
 	hints, hinted := svc.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]
@@ -76,7 +76,7 @@ func serviceTypeRules(at *validation.Path, s *corev1.ServiceSpec) {
 		if s.IPFamilyPolicy != nil {
 			at.Child("ipFamilyPolicy").Forbidden(no)
 		}
-		// A dot at the end says that a name is complete.
+		// A trailing dot marks a fully qualified name.
 		validation.RequiredFormat(at.Child("externalName"), strings.TrimSuffix(s.ExternalName, "."), validation.DNSSubdomain)
 	}
 }
@@ -207,9 +207,8 @@ func EndpointAddress(at *validation.Path, value string) {
 	}
 }
 
-// portNumbersOnce: a number and a protocol lead to one place.
-//
-// Of the ports of nodes, a new service's are looked at when they are taken.
+// portNumbersOnce validates that ports are unique by number and protocol. Node ports of a new
+// service are checked when they are allocated.
 func portNumbersOnce(at *validation.Path, s *corev1.ServiceSpec, isNew bool) {
 	if s.Type == corev1.ServiceTypeClusterIP {
 		for i := range s.Ports {
@@ -306,7 +305,7 @@ func trafficRules(at *validation.Path, s *corev1.ServiceSpec) {
 	case s.ExternalTrafficPolicy != "":
 		external.Invalid(s.ExternalTrafficPolicy, "may only be set for externally-accessible services")
 	}
-	// A port that is called for and not there yet is allocated later.
+	// A missing port is allocated later.
 	if p := s.HealthCheckNodePort; p != 0 {
 		if wantsHealthPort(s) {
 			validation.PortNumber(at.Child("healthCheckNodePort"), p)
