@@ -16,9 +16,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// APIServices is the name of the resource that says who serves a group version.
+// APIServices is the name of the resource of APIServices.
 const APIServices = "apiservices"
 
+// APIService describes the kind APIService, which registers the server of a group version. now
+// is the clock for the times of conditions.
 func APIService(now func() time.Time) *api.Resource {
 	older := api.SameFields[apiregistrationv1.APIService, apiregistrationv1beta1.APIService](apiregistrationv1beta1.SchemeGroupVersion)
 	older.NotServed, older.StoredOnly = true, true
@@ -32,7 +34,7 @@ func APIService(now func() time.Time) *api.Resource {
 		},
 		Storage: api.Storage{Prefix: "apiregistration.k8s.io/apiservices", StoredAsJSON: true},
 		Create: api.CreateStrategy[*apiregistrationv1.APIService]{
-			// What the server does itself is there at once.
+			// A group version that this server serves itself is available at once.
 			PrepareForCreate: func(obj *apiregistrationv1.APIService) {
 				if a := obj; a.Spec.Service == nil {
 					a.Status.Conditions = []apiregistrationv1.APIServiceCondition{LocalAPIService(now())}
@@ -49,7 +51,8 @@ func APIService(now func() time.Time) *api.Resource {
 	})
 }
 
-// LocalAPIService is the condition of an APIService that names no service.
+// LocalAPIService returns the condition of an APIService without a service, which is served by
+// this server.
 func LocalAPIService(now time.Time) apiregistrationv1.APIServiceCondition {
 	return apiregistrationv1.APIServiceCondition{
 		Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.UTC()).Rfc3339Copy(),
@@ -57,8 +60,8 @@ func LocalAPIService(now time.Time) apiregistrationv1.APIServiceCondition {
 	}
 }
 
-// APIServiceAvailable is the condition that tells whether the service can be
-// reached; nil if nobody has told yet.
+// APIServiceAvailable returns the condition that reports whether the service is available; nil
+// if it was not checked yet.
 func APIServiceAvailable(a *apiregistrationv1.APIService) *apiregistrationv1.APIServiceCondition {
 	for i := range a.Status.Conditions {
 		if c := &a.Status.Conditions[i]; c.Type == apiregistrationv1.Available {
@@ -91,8 +94,8 @@ func apiServiceCells(a *apiregistrationv1.APIService) []any {
 	return []any{a.Name, service, available, table.Age(a)}
 }
 
-// apiServiceRules are the rules of an APIService, new or changed. Its name says
-// what it serves, so that group and version stay what they are.
+// apiServiceRules validates an APIService, new or updated. The name contains group and
+// version, so these are immutable.
 func apiServiceRules(at *validation.Path, a *apiregistrationv1.APIService) {
 	name := a.Spec.Version + "." + a.Spec.Group
 	for _, n := range []struct{ field, value string }{{"generateName", a.GenerateName}, {"name", a.Name}} {

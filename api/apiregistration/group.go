@@ -1,5 +1,5 @@
-// Package apiregistration describes APIService, by which another server takes over a
-// group version. Package aggregation connects to these servers.
+// Package apiregistration describes APIService, which registers another server for a group
+// version. Package aggregation connects to these servers.
 package apiregistration
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group, made for the feature gates.
+// Kinds returns the kinds of the group.
 func Kinds(_ features.Gates) []*api.Resource {
 	return []*api.Resource{
 		APIService(time.Now),

@@ -14,7 +14,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// StorageVersion tells in which version each server stores a resource.
+// StorageVersion describes the kind StorageVersion: the versions in which the API servers
+// store a resource.
 func StorageVersion() *api.Resource {
 	return api.NewResource(api.Kind[*apiserverinternalv1alpha1.StorageVersion]{
 		Names:    api.Names{Name: "storageversions", Singular: "storageversion", Kind: "StorageVersion"},
@@ -52,7 +53,7 @@ func storageVersionCells(v *apiserverinternalv1alpha1.StorageVersion) []any {
 	return []any{v.Name, common, table.JoinFirst(servers, len(v.Status.StorageVersions)), table.Age(v)}
 }
 
-// storageVersionName is the name of a resource behind its group.
+// storageVersionName validates a name of the form GROUP.RESOURCE.
 func storageVersionName(name string, _ bool) []string {
 	i := strings.LastIndex(name, ".")
 	if i < 0 {
@@ -81,7 +82,7 @@ func storageVersionStatusRules(at *validation.Path, obj, _ *apiserverinternalv1a
 	commonVersionRules(at.Child("commonEncodingVersion"), s)
 	types := map[apiserverinternalv1alpha1.StorageVersionConditionType]int{}
 	for i := range s.Conditions {
-		// The paths leave out the name of the list, as kube-apiserver's do.
+		// As in kube-apiserver, the paths don't contain the name of the list.
 		c, at := &s.Conditions[i], at.Index(i)
 		if first, ok := types[c.Type]; ok {
 			at.Child("type").Invalid(string(c.Type), fmt.Sprintf("the type of the condition is not unique, it also appears in conditions[%d]", first))
@@ -94,7 +95,8 @@ func storageVersionStatusRules(at *validation.Path, obj, _ *apiserverinternalv1a
 	}
 }
 
-// serverVersionRules: a server reads what it writes and what it serves.
+// serverVersionRules validates that the decodable versions contain the encoding version and
+// the served versions.
 func serverVersionRules(at *validation.Path, v *apiserverinternalv1alpha1.ServerStorageVersion) {
 	validation.Format(at.Child("apiServerID"), v.APIServerID, validation.DNSSubdomain)
 	versionText(at.Child("encodingVersion"), v.EncodingVersion)
@@ -113,7 +115,7 @@ func serverVersionRules(at *validation.Path, v *apiserverinternalv1alpha1.Server
 	}
 }
 
-// versionText checks a group version and reports all its faults as one.
+// versionText validates a group version. All its errors are one.
 func versionText(at *validation.Path, value string) {
 	if faults := groupVersionFaults(value); len(faults) > 0 {
 		at.Invalid(value, strings.Join(faults, ","))
@@ -136,7 +138,7 @@ func groupVersionFaults(value string) []string {
 		prefixFaults("version part: ", onlyEmptyFault(version, utilvalidation.IsDNS1035Label))...)
 }
 
-// nonEmpty says of an empty text that and no more.
+// onlyEmptyFault returns the error for an empty value, or the result of faults for others.
 func onlyEmptyFault(value string, faults validation.FormatFunc) []string {
 	if value == "" {
 		return []string{utilvalidation.EmptyError()}
@@ -144,7 +146,8 @@ func onlyEmptyFault(value string, faults validation.FormatFunc) []string {
 	return faults(value)
 }
 
-// commonVersionRules: the common version is that of all servers, if they agree.
+// commonVersionRules validates that the common version is the encoding version of all servers,
+// if these are equal.
 func commonVersionRules(at *validation.Path, s *apiserverinternalv1alpha1.StorageVersionStatus) {
 	stated := s.CommonEncodingVersion
 	agreed, ok := agreedVersion(s.StorageVersions)
@@ -158,7 +161,7 @@ func commonVersionRules(at *validation.Path, s *apiserverinternalv1alpha1.Storag
 	}
 }
 
-// agreedVersion returns the version that all servers write, if there is one.
+// agreedVersion returns the encoding version of all servers; ok is false if they differ.
 func agreedVersion(servers []apiserverinternalv1alpha1.ServerStorageVersion) (string, bool) {
 	for _, s := range servers {
 		if s.EncodingVersion != servers[0].EncodingVersion {

@@ -9,8 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// Rules of the reviews of access: what is asked is about a resource or about a
-// path, and nothing is said of the review itself.
+// Validation of access reviews, which ask for access to a resource or to a path.
 
 func subjectAccessReviewRules(at *validation.Path, r *authorizationv1.SubjectAccessReview) {
 	subjectAccessSpecRules(at.Child("spec"), &r.Spec)
@@ -43,7 +42,7 @@ func subjectAccessSpecRules(at *validation.Path, s *authorizationv1.SubjectAcces
 	validation.IfPresent(at.Child("resourceAttributes"), s.ResourceAttributes, selectorAttributeRules)
 }
 
-// aboutOne: a question is about a resource or about a path.
+// eitherAttributes validates that a review is for either a resource or a path.
 func eitherAttributes(at *validation.Path, resource *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) {
 	switch {
 	case resource != nil && path != nil:
@@ -53,8 +52,8 @@ func eitherAttributes(at *validation.Path, resource *authorizationv1.ResourceAtt
 	}
 }
 
-// noMetadata: a review is not kept, so that it needs no name. What the server
-// itself noted of its fields is no fault of the client.
+// refuseMetadata validates that a review has no metadata, because it is not stored.
+// managedFields are ignored, because the server sets them.
 func refuseMetadata(at *validation.Path, obj, allowed metav1.ObjectMeta, detail string) {
 	rest := obj
 	rest.ManagedFields = nil
@@ -63,8 +62,8 @@ func refuseMetadata(at *validation.Path, obj, allowed metav1.ObjectMeta, detail 
 	}
 }
 
-// selectedRules are for the selectors of what is asked: operators that are not
-// known are ignored later on, since they may come from a newer client.
+// selectorAttributeRules validates the selectors of a review. Unknown operators are valid,
+// because authorizers ignore such requirements: they may come from a newer client.
 func selectorAttributeRules(at *validation.Path, a *authorizationv1.ResourceAttributes) {
 	if s := a.FieldSelector; s != nil {
 		at := at.Child("fieldSelector")
@@ -84,7 +83,7 @@ func selectorAttributeRules(at *validation.Path, a *authorizationv1.ResourceAttr
 	}
 }
 
-// oneForm: a selector is text or requirements.
+// eitherSelectorForm validates that a selector is either raw or a list of requirements.
 func eitherSelectorForm(at *validation.Path, raw string, requirements int) {
 	if raw != "" && requirements > 0 {
 		at.Child("rawSelector").Invalid(raw, "may not specified at the same time as requirements")

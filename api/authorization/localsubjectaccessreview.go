@@ -8,8 +8,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// LocalSubjectAccessReview asks whether somebody may do something in a
-// namespace, so that who owns that can be allowed to ask.
+// LocalSubjectAccessReview describes the kind LocalSubjectAccessReview, which asks for the
+// access of a user in a namespace. The owner of the namespace can be allowed to create it.
 func LocalSubjectAccessReview() *api.Resource {
 	return api.NewResource(api.Kind[*authorizationv1.LocalSubjectAccessReview]{
 		Names: api.Names{

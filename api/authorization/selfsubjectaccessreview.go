@@ -8,7 +8,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// SelfSubjectAccessReview asks whether who asks may do something.
+// SelfSubjectAccessReview describes the kind SelfSubjectAccessReview, which asks for the
+// access of the user of the request.
 func SelfSubjectAccessReview() *api.Resource {
 	return api.NewResource(api.Kind[*authorizationv1.SelfSubjectAccessReview]{
 		Names: api.Names{

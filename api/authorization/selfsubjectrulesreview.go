@@ -7,7 +7,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// SelfSubjectRulesReview asks what who asks may do in a namespace.
+// SelfSubjectRulesReview describes the kind SelfSubjectRulesReview, which lists the
+// permissions of the user of the request in a namespace.
 func SelfSubjectRulesReview() *api.Resource {
 	return api.NewResource(api.Kind[*authorizationv1.SelfSubjectRulesReview]{
 		Names: api.Names{

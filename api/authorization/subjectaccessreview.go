@@ -8,7 +8,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// SubjectAccessReview asks whether somebody may do something.
+// SubjectAccessReview describes the kind SubjectAccessReview, which asks for the access of a
+// user.
 func SubjectAccessReview() *api.Resource {
 	return api.NewResource(api.Kind[*authorizationv1.SubjectAccessReview]{
 		Names: api.Names{

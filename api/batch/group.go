@@ -6,7 +6,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group, made for the feature gates.
+// Kinds returns the kinds of the group.
 func Kinds(_ features.Gates) []*api.Resource {
 	return []*api.Resource{
 		CronJob(),

@@ -15,7 +15,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// CertificateSigningRequest asks a signer for a certificate.
+// CertificateSigningRequest describes the kind CertificateSigningRequest, which asks a signer
+// for a certificate. now is the clock for the times of conditions.
 func CertificateSigningRequest(now func() time.Time) *api.Resource {
 	return api.NewResource(api.Kind[*certificatesv1.CertificateSigningRequest]{
 		Names: api.Names{
@@ -26,7 +27,7 @@ func CertificateSigningRequest(now func() time.Time) *api.Resource {
 		Storage:  api.Storage{Prefix: "certificatesigningrequests"},
 		Create:   api.CreateStrategy[*certificatesv1.CertificateSigningRequest]{RecordUser: stampRequester, ValidateName: validation.SegmentName, ValidateOnCreate: validation.Rules(signingRules)},
 		Update: api.UpdateStrategy[*certificatesv1.CertificateSigningRequest]{
-			// What was asked for, and by whom, stays as it was.
+			// The spec and the requester are immutable.
 			PrepareForUpdate: func(obj, old *certificatesv1.CertificateSigningRequest) {
 				obj.Spec = *old.Spec.DeepCopy()
 			},
@@ -48,7 +49,7 @@ func CertificateSigningRequest(now func() time.Time) *api.Resource {
 	})
 }
 
-// stampRequester replaces what the client says of itself by what is known.
+// stampRequester records the authenticated user in the spec, whatever the client sent.
 func stampRequester(obj *certificatesv1.CertificateSigningRequest, user *request.User) {
 	s := &obj.Spec
 	s.Username, s.UID, s.Groups, s.Extra = "", "", nil, nil
@@ -64,8 +65,8 @@ func stampRequester(obj *certificatesv1.CertificateSigningRequest, user *request
 	}
 }
 
-// approveRequest is where a request is approved or denied: nothing else of it
-// changes.
+// approveRequest describes the subresource approval, which only changes the conditions that
+// approve or deny a request.
 func approveRequest(now func() time.Time) *api.Subresource {
 	return api.NewPart(api.Part[*certificatesv1.CertificateSigningRequest]{
 		Name: "approval", Verbs: api.ReadWrite(),
@@ -78,8 +79,8 @@ func approveRequest(now func() time.Time) *api.Subresource {
 	})
 }
 
-// keepDecision keeps through the status subresource what was decided through
-// approval, and stamps what is new.
+// keepDecision restores the approval conditions in a status update, and sets the times of the
+// other conditions.
 func keepDecision(obj, old *certificatesv1.CertificateSigningRequest, now time.Time) {
 	for i := range obj.Status.Conditions {
 		c := &obj.Status.Conditions[i]
@@ -93,7 +94,7 @@ func keepDecision(obj, old *certificatesv1.CertificateSigningRequest, now time.T
 	stampConditions(obj, old, now)
 }
 
-// stampConditions tells when conditions were set, and since when they hold.
+// stampConditions sets the missing times of conditions.
 func stampConditions(obj, old *certificatesv1.CertificateSigningRequest, now time.Time) {
 	stamp := metav1.NewTime(now)
 	for i := range obj.Status.Conditions {
@@ -114,7 +115,7 @@ func stampConditions(obj, old *certificatesv1.CertificateSigningRequest, now tim
 }
 
 func certificateSigningRequestColumns() []metav1.TableColumnDefinition {
-	// kube-apiserver describes these columns with the texts of v1beta1.
+	// As in kube-apiserver, the descriptions are those of v1beta1.
 	spec := certificatesv1beta1.CertificateSigningRequestSpec{}
 	return []metav1.TableColumnDefinition{
 		table.NameColumn(),
@@ -134,8 +135,8 @@ func certificateSigningRequestCells(r *certificatesv1.CertificateSigningRequest)
 	return []any{r.Name, table.Age(r), table.TextOr(r.Spec.SignerName, table.CellNone), r.Spec.Username, lifetime, requestState(&r.Status)}
 }
 
-// requestState is what was decided about a request, and what came of it. Of a
-// request both approved and denied, the refusal counts.
+// requestState returns the cell Condition. A request that is both approved and denied counts
+// as denied.
 func requestState(s *certificatesv1.CertificateSigningRequestStatus) string {
 	has := map[certificatesv1.RequestConditionType]bool{}
 	for _, c := range s.Conditions {
@@ -157,7 +158,7 @@ func requestState(s *certificatesv1.CertificateSigningRequestStatus) string {
 	return state
 }
 
-// csrV1beta1 lets out who is to sign, and the status of conditions.
+// csrV1beta1 returns v1beta1, in which the signer and the status of conditions are optional.
 func csrV1beta1() api.Version {
 	return api.ConvertedVersion(certificatesv1beta1.SchemeGroupVersion,
 		func(hub *certificatesv1.CertificateSigningRequest, old *certificatesv1beta1.CertificateSigningRequest) {

@@ -32,12 +32,13 @@ func keyUsages() []certificatesv1.KeyUsage {
 	}
 }
 
-// signingRules are for a new request; changed ones keep what older servers let
-// pass.
+// signingRules validates a new request.
 func signingRules(at *validation.Path, r *certificatesv1.CertificateSigningRequest) {
 	signingRulesFrom(at, r, nil)
 }
 
+// signingRulesFrom validates a request. It tolerates errors that the stored request has,
+// because older servers validated less; old is nil for a new request.
 func signingRulesFrom(at *validation.Path, r, old *certificatesv1.CertificateSigningRequest) {
 	spec := at.Child("spec")
 	if err := requestFault(r.Spec.Request); err != nil {
@@ -81,7 +82,7 @@ func usageRules(at *validation.Path, r, old *certificatesv1.CertificateSigningRe
 	}
 }
 
-// requestFault tells what is wrong with a PKCS#10 request.
+// requestFault returns the error of a PKCS#10 request, or nil.
 func requestFault(data []byte) error {
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {
@@ -94,7 +95,7 @@ func requestFault(data []byte) error {
 	return request.CheckSignature()
 }
 
-// certificateFault tells what is wrong with the certificates that were issued.
+// certificateFault returns the error of issued certificates, or nil.
 func certificateFault(data []byte) error {
 	if len(data) == 0 {
 		return nil
@@ -152,7 +153,7 @@ func signingConditionRules(at *validation.Path, r, old *certificatesv1.Certifica
 	}
 }
 
-// signingAccess is which part of the status an update may change.
+// signingAccess selects the part of the status that an update may change.
 type signingAccess struct {
 	approval, certificate bool
 }

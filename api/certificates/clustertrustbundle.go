@@ -16,8 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// ClusterTrustBundle holds certificate authorities that pods may trust, those of
-// one signer or of nobody in particular.
+// ClusterTrustBundle describes the kind ClusterTrustBundle: certificates of authorities that
+// pods may trust, for one signer or for none.
 func ClusterTrustBundle() *api.Resource {
 	return api.NewResource(api.Kind[*certificatesv1beta1.ClusterTrustBundle]{
 		Names: api.Names{Name: "clustertrustbundles", Singular: "clustertrustbundle", Kind: "ClusterTrustBundle"},
@@ -27,7 +27,7 @@ func ClusterTrustBundle() *api.Resource {
 			api.SameFields[certificatesv1beta1.ClusterTrustBundle, certificatesv1alpha1.ClusterTrustBundle](certificatesv1alpha1.SchemeGroupVersion)),
 		Storage: api.Storage{Prefix: "clustertrustbundles"},
 		Create: api.CreateStrategy[*certificatesv1beta1.ClusterTrustBundle]{
-			// The name depends on the signer: the rules check it.
+			// Validate checks the name, because it depends on the signer.
 			ValidateName:     func(string, bool) []string { return nil },
 			ValidateOnCreate: validation.Rules(trustBundleRules),
 		},
@@ -51,7 +51,7 @@ func clusterTrustBundleCells(b *certificatesv1beta1.ClusterTrustBundle) []any {
 	return []any{b.Name, table.TextOr(b.Spec.SignerName, table.CellNone)}
 }
 
-// maxTrustBundle bounds the PEM text of a bundle, in bytes.
+// maxTrustBundle is the maximum size of the PEM text of a bundle, in bytes.
 const maxTrustBundle = 1 << 20
 
 func trustBundleRules(at *validation.Path, b *certificatesv1beta1.ClusterTrustBundle) {
@@ -59,8 +59,8 @@ func trustBundleRules(at *validation.Path, b *certificatesv1beta1.ClusterTrustBu
 	trustAnchorRules(at.Child("spec").Child("trustBundle"), b.Spec.TrustBundle)
 }
 
-// trustBundleChanges leaves anchors alone that did not change: a newer library
-// may refuse what an older one accepted.
+// trustBundleChanges validates an update. Unchanged anchors are not validated, because a newer
+// library may refuse those that an older one accepted.
 func trustBundleChanges(at *validation.Path, obj, old *certificatesv1beta1.ClusterTrustBundle) {
 	trustBundleMetaRules(at, obj)
 	if obj.Spec.TrustBundle != old.Spec.TrustBundle {
@@ -69,7 +69,7 @@ func trustBundleChanges(at *validation.Path, obj, old *certificatesv1beta1.Clust
 	validation.Immutable(at.Child("spec").Child("signerName"), obj.Spec.SignerName, old.Spec.SignerName)
 }
 
-// trustBundleMetaRules checks the name, which must begin with the name of the signer.
+// trustBundleMetaRules validates that the name begins with the name of the signer.
 func trustBundleMetaRules(at *validation.Path, b *certificatesv1beta1.ClusterTrustBundle) {
 	if prefix := b.GenerateName; prefix != "" {
 		for _, fault := range signerBundleName(b.Spec.SignerName, prefix, true) {
@@ -86,8 +86,8 @@ func trustBundleMetaRules(at *validation.Path, b *certificatesv1beta1.ClusterTru
 	}
 }
 
-// signerBundleName returns the faults of the name of a bundle; signer is empty for a
-// bundle without one.
+// signerBundleName returns the errors of the name of a bundle; signer is empty for a bundle
+// without one.
 func signerBundleName(signer, name string, prefix bool) []string {
 	if signer == "" {
 		if strings.Contains(name, ":") {
@@ -103,8 +103,8 @@ func signerBundleName(signer, name string, prefix bool) []string {
 	return validation.SubdomainName(rest, prefix)
 }
 
-// trustAnchorRules are for certificates of authorities, each of which stands there
-// once. Faults do not show the text.
+// trustAnchorRules validates the certificates of a bundle, which must be unique. Errors don't
+// contain the text.
 func trustAnchorRules(at *validation.Path, text string) {
 	if len(text) > maxTrustBundle {
 		at.TooLong(maxTrustBundle)
@@ -143,7 +143,7 @@ func trustAnchorRules(at *validation.Path, text string) {
 	}
 }
 
-// anchorFault returns the fault of one certificate, or the empty string.
+// anchorFault returns the error of a certificate; empty if it is valid.
 func anchorFault(block *pem.Block) string {
 	if block.Type != "CERTIFICATE" {
 		return "has bad block type: " + block.Type

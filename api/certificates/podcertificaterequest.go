@@ -31,11 +31,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// defaultCertificateSeconds is how long the certificate of a pod lives if the
-// request does not say.
+// defaultCertificateSeconds is the default of maxExpirationSeconds.
 const defaultCertificateSeconds int32 = 24 * 60 * 60
 
-// PodCertificateRequest asks a signer for a certificate for a pod.
+// PodCertificateRequest describes the kind PodCertificateRequest, which asks a signer for a
+// certificate for a pod. now is the clock for the validation of certificates.
 func PodCertificateRequest(now func() time.Time) *api.Resource {
 	statusChanges := validation.Changes(podCertificateStatusChanges(now))
 	return api.NewResource(api.Kind[*certificatesv1beta1.PodCertificateRequest]{
@@ -65,15 +65,16 @@ func PodCertificateRequest(now func() time.Time) *api.Resource {
 				s := &obj.Spec
 				return map[string]string{"spec.signerName": s.SignerName, "spec.podName": s.PodName, "spec.nodeName": string(s.NodeName)}
 			},
-			// A write of the object keeps its status, and owns it nevertheless.
+			// As in kube-apiserver, the manager of a write of the object owns status fields,
+			// although the write does not change them.
 			Reset: map[string][]string{"": nil},
 		},
 		Table: api.Table[*certificatesv1beta1.PodCertificateRequest]{Columns: podCertificateRequestColumns, Cells: podCertificateRequestCells},
 	})
 }
 
-// checkSigner refuses a change of the status by a user who may sign neither for the
-// signer of the request nor for all signers of its domain.
+// checkSigner refuses a status update unless the user may sign for the signer of the request
+// or for all signers of its domain.
 func checkSigner(ctx context.Context, access api.Access, obj, old *certificatesv1beta1.PodCertificateRequest) field.ErrorList {
 	if equality.Semantic.DeepEqual(obj.Status, old.Status) {
 		return nil
@@ -159,8 +160,8 @@ func isKubernetesSigner(name string) bool {
 	return domain == kubernetesSigner || strings.HasSuffix(domain, "."+kubernetesSigner)
 }
 
-// userAnnotationRules are for annotations that a pod's author passes on: each key
-// has a domain.
+// userAnnotationRules validates annotations from the author of the pod, whose keys must have a
+// domain.
 func userAnnotationRules(at *validation.Path, annotations map[string]string) {
 	for _, key := range validation.SortedKeys(annotations) {
 		at.Add(utilvalidation.IsDomainPrefixedKey(at.ToField(), strings.ToLower(key))...)
@@ -179,8 +180,8 @@ func boundUID(at *validation.Path, uid types.UID) {
 	}
 }
 
-// keyMaterialRules: a key is given in an empty signing request or, as it was once,
-// alone with a signature.
+// keyMaterialRules validates the public key, which is in a signing request without other
+// content or, in the older form, in a field beside a proof of possession.
 func keyMaterialRules(spec *validation.Path, s *certificatesv1beta1.PodCertificateRequestSpec) {
 	stub, key, proof := len(s.StubPKCS10Request) > 0, len(s.PKIXPublicKey) > 0, len(s.ProofOfPossession) > 0
 	switch {
@@ -211,8 +212,8 @@ func stubRequestRules(at *validation.Path, stub []byte) {
 	}
 }
 
-// publicKeyRules refuses keys that are of an unknown type or too weak. shown is
-// what a message about an unknown type shows.
+// publicKeyRules refuses keys of an unknown type and weak keys. shown is the value in the
+// error for an unknown type.
 func publicKeyRules(at *validation.Path, key crypto.PublicKey, shown any, curves string) bool {
 	switch key := key.(type) {
 	case ed25519.PublicKey:
@@ -234,8 +235,8 @@ func publicKeyRules(at *validation.Path, key crypto.PublicKey, shown any, curves
 	return false
 }
 
-// provenKeyRules checks a public key and the proof that the requester has the private
-// key: a signature of the UID of the pod.
+// provenKeyRules validates a public key and the proof that the requester has the private key:
+// a signature of the pod's UID.
 func provenKeyRules(spec *validation.Path, s *certificatesv1beta1.PodCertificateRequestSpec) {
 	at, proof := spec.Child("pkixPublicKey"), spec.Child("proofOfPossession")
 	if len(s.PKIXPublicKey) > maxKeyMaterial {
@@ -259,7 +260,7 @@ func provenKeyRules(spec *validation.Path, s *certificatesv1beta1.PodCertificate
 	}
 }
 
-// signed reports whether a signature of data was made with the other half of key.
+// signed reports whether a signature of data was made with the private key of key.
 func signed(key crypto.PublicKey, data, signature []byte) bool {
 	digest := sha256.Sum256(data)
 	switch key := key.(type) {
@@ -277,7 +278,7 @@ func podCertificateChanges(at *validation.Path, obj, old *certificatesv1beta1.Po
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
-// Bounds of how long the certificate of a pod lives.
+// Bounds of the lifetime of pod certificates, in seconds.
 const (
 	MinCertificateSeconds = 60 * 60
 	MaxCertificateSeconds = 91 * 24 * 60 * 60

@@ -17,14 +17,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// Distances of times in a certificate.
+// Limits of the times in a certificate.
 const (
 	maxCertificateSkew = 5 * time.Minute
 	refreshMargin      = 10 * time.Minute
 	minCertificateLife = time.Hour
 )
 
-// finalCertificateConditions are the types of the conditions that end a request.
+// finalCertificateConditions returns the types of conditions that complete a request.
 func finalCertificateConditions() []string {
 	return []string{
 		certificatesv1beta1.PodCertificateRequestConditionTypeIssued,
@@ -33,7 +33,8 @@ func finalCertificateConditions() []string {
 	}
 }
 
-// certificateDecision is the condition that ended a request; empty means none.
+// certificateDecision returns the type of the condition that completed a request; empty if it
+// is pending.
 func certificateDecision(r *certificatesv1beta1.PodCertificateRequest) string {
 	for _, c := range r.Status.Conditions {
 		if c.Status == metav1.ConditionTrue && validation.IsOneOf(c.Type, finalCertificateConditions()...) {
@@ -43,7 +44,8 @@ func certificateDecision(r *certificatesv1beta1.PodCertificateRequest) string {
 	return ""
 }
 
-// podCertificateStatusChanges: the status changes once, when the request ends.
+// podCertificateStatusChanges validates an update of status, which is immutable once the
+// request is complete.
 func podCertificateStatusChanges(now func() time.Time) func(at *validation.Path, obj, old *certificatesv1beta1.PodCertificateRequest) {
 	return func(at *validation.Path, obj, old *certificatesv1beta1.PodCertificateRequest) {
 		status := at.Child("status")
@@ -69,8 +71,8 @@ func podCertificateStatusChanges(now func() time.Time) func(at *validation.Path,
 	}
 }
 
-// decisionRules: a request ends in one way. The paths have a dot before the index,
-// as kube-apiserver's do.
+// decisionRules validates that a request has one final condition. Paths of errors have a dot
+// before the index, as in kube-apiserver.
 func decisionRules(at *validation.Path, conditions []metav1.Condition) bool {
 	before, ended := at.ErrorCount(), false
 	for i, c := range conditions {
@@ -88,8 +90,8 @@ func decisionRules(at *validation.Path, conditions []metav1.Condition) bool {
 	return at.ErrorCount() == before
 }
 
-// issuedRules check the certificates of a request, and that its times are those of
-// the first one.
+// issuedRules validates the issued certificates, and that the times in status are those of the
+// first one.
 func issuedRules(at *validation.Path, obj, old *certificatesv1beta1.PodCertificateRequest, now time.Time) {
 	chain, s := at.Child("certificateChain"), &obj.Status
 	if len(s.CertificateChain) > maxCertificates {
@@ -120,8 +122,7 @@ func issuedRules(at *validation.Path, obj, old *certificatesv1beta1.PodCertifica
 	issuerRules(chain, s.CertificateChain, rest)
 }
 
-// leafOf returns the certificate of the pod itself, nil if there is none, and what
-// follows it.
+// leafOf returns the first certificate of a chain, or nil, and the rest of the chain.
 func leafOf(at *validation.Path, chain string) (leaf *x509.Certificate, rest []byte) {
 	block, rest := pem.Decode([]byte(chain))
 	if block == nil {
@@ -159,7 +160,7 @@ func leafNameRules(at *validation.Path, leaf *x509.Certificate) {
 	}
 }
 
-// issuedToKey checks that a certificate is for the key that was asked for.
+// issuedToKey validates that a certificate is for the public key in the request.
 func issuedToKey(status *validation.Path, leaf *x509.Certificate, s *certificatesv1beta1.PodCertificateRequestSpec, chain string) bool {
 	var key crypto.PublicKey
 	if len(s.StubPKCS10Request) > 0 {
@@ -224,8 +225,8 @@ func refreshRules(at *validation.Path, s *certificatesv1beta1.PodCertificateRequ
 	return false
 }
 
-// issuerRules are for what stands behind the first certificate. Whether the chain
-// holds together is not checked: whoever verifies the chain finds out.
+// issuerRules validates the certificates after the first one. It does not verify the chain,
+// which clients do.
 func issuerRules(at *validation.Path, chain string, rest []byte) {
 	for {
 		var block *pem.Block

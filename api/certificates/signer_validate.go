@@ -7,14 +7,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// Bounds of the names of signers: a domain, and a path that holds a label and a
-// subdomain.
+// Maximum lengths of signer names: of the domain, and of the whole name with a path of a label
+// and a subdomain.
 const (
 	maxSignerDomain = 253
 	maxSigner       = maxSignerDomain + 1 + 253 + 1 + 63
 )
 
-// SignerName is who signs certificates: example.com/signer-name.
+// SignerName validates the name of a signer, such as example.com/signer-name.
 func SignerName(at *validation.Path, name string) {
 	if !validation.Required(at, name) {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group, made for the feature gates.
+// Kinds returns the kinds of the group, validated for the enabled feature gates.
 func Kinds(gates features.Gates) []*api.Resource {
 	return []*api.Resource{
 		Lease(gates),

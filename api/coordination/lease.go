@@ -11,7 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Lease is a lock with a holder and a time to renew it.
+// Lease describes the kind Lease, a lock with a holder that must renew it.
 func Lease(gates features.Gates) *api.Resource {
 	return api.NewResource(api.Kind[*coordinationv1.Lease]{
 		Names: api.Names{Name: "leases", Singular: "lease", Kind: "Lease", Namespaced: true},
@@ -59,8 +59,8 @@ func leaseRules(at *validation.Path, l *coordinationv1.Lease) {
 	}
 }
 
-// dropElection drops what serves coordinated leader election while its feature
-// gate is off, unless it is there already.
+// dropElection removes the fields for coordinated leader election while the feature is
+// disabled, unless the stored lease has them.
 func dropElection(gates features.Gates, spec, old *coordinationv1.LeaseSpec) {
 	if gates.Enabled(features.CoordinatedLeaderElection) {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// LeaseCandidate is somebody who would hold a lease that the server gives to the
-// best of its candidates.
+// LeaseCandidate describes the kind LeaseCandidate, a candidate for a lease in coordinated
+// leader election.
 func LeaseCandidate() *api.Resource {
 	return api.NewResource(api.Kind[*coordinationv1beta1.LeaseCandidate]{
 		Names: api.Names{Name: "leasecandidates", Singular: "leasecandidate", Kind: "LeaseCandidate", Namespaced: true},
@@ -75,7 +75,7 @@ func leaseCandidateChanges(at *validation.Path, obj, old *coordinationv1beta1.Le
 	validation.Immutable(at.Child("spec").Child("leaseName"), obj.Spec.LeaseName, old.Spec.LeaseName)
 }
 
-// semanticVersion returns the zero version where the text is none.
+// semanticVersion validates a version; the result is zero if it is invalid.
 func semanticVersion(at *validation.Path, text string) semver.Version {
 	v, err := semver.Parse(text)
 	if err != nil {
@@ -85,10 +85,9 @@ func semanticVersion(at *validation.Path, text string) semver.Version {
 	return v
 }
 
-// electionStrategyRules: a strategy of Kubernetes is a plain word, and one of
-// somebody else has a domain.
+// electionStrategyRules validates a strategy: one of Kubernetes or one with a domain.
 func electionStrategyRules(at *validation.Path, s coordinationv1.CoordinatedLeaseStrategy) {
-	at = at.Child("strategy") // twice, as kube-apiserver says it
+	at = at.Child("strategy") // kube-apiserver's path has the field twice
 	if strings.Contains(string(s), "/") {
 		validation.Format(at, string(s), validation.QualifiedName)
 		return

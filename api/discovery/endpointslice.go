@@ -15,7 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// EndpointSlice is some of the addresses behind a Service.
+// EndpointSlice describes the kind EndpointSlice: some of the endpoints of a Service.
 func EndpointSlice() *api.Resource {
 	return api.NewResource(api.Kind[*discoveryv1.EndpointSlice]{
 		Names:    api.Names{Name: "endpointslices", Singular: "endpointslice", Kind: "EndpointSlice", Namespaced: true},
@@ -36,7 +36,7 @@ func EndpointSlice() *api.Resource {
 			RevalidateMetadata:       true,
 			WarningsOnUpdate:         api.OnAnyUpdate(endpointSliceWarnings),
 			HasGeneration:            true,
-			// Labels say which Service it belongs to, so they count as well.
+			// Labels count as a change, because they name the Service.
 			ChangesGeneration: func(obj, old *discoveryv1.EndpointSlice) bool {
 				return api.BodyChanged(obj, old) || !equality.Semantic.DeepEqual(obj.GetLabels(), old.GetLabels())
 			},
@@ -53,9 +53,9 @@ func defaultEndpointSlice(obj *discoveryv1.EndpointSlice) {
 	}
 }
 
-// dropTopology removes deprecatedTopology, which discovery.k8s.io/v1 only shows, from
-// changed endpoints. The name of a node that stands there in the stored slice is kept as
-// nodeName.
+// dropTopology removes deprecatedTopology, which is read-only in discovery.k8s.io/v1, from
+// changed endpoints. If the stored slice has the name of the node there, nodeName is set to
+// it.
 func dropTopology(s, old *discoveryv1.EndpointSlice) {
 	nodes := map[string]bool{}
 	if old != nil {
@@ -112,8 +112,8 @@ func endpointSliceCells(s *discoveryv1.EndpointSlice) []any {
 	}
 }
 
-// endpointSliceV1beta1 has a map of where an endpoint is. In v1 the zone and the
-// node have fields, and the map has what is left.
+// endpointSliceV1beta1 returns v1beta1, in which the zone and node of an endpoint are in the
+// map topology. In v1 they are fields, and deprecatedTopology has the rest of the map.
 func endpointSliceV1beta1() api.Version {
 	return api.ConvertedVersion(discoveryv1beta1.SchemeGroupVersion,
 		func(hub *discoveryv1.EndpointSlice, old *discoveryv1beta1.EndpointSlice) {
@@ -134,7 +134,7 @@ func topologyToHub(e *discoveryv1.Endpoint, topology map[string]string) {
 		e.Zone = &zone
 		delete(rest, corev1.LabelTopologyZone)
 	}
-	// A host that is not the node is kept apart from it.
+	// A host name that differs from the node name stays in the map.
 	if host, ok := rest[corev1.LabelHostname]; ok && e.NodeName != nil && host == *e.NodeName {
 		delete(rest, corev1.LabelHostname)
 	}
@@ -160,7 +160,7 @@ func topologyFromHub(e *discoveryv1.Endpoint) map[string]string {
 	return topology
 }
 
-// Warnings are for what is accepted and will not do what was meant.
+// Warnings about valid values that have no effect.
 
 func endpointSliceWarnings(slice *discoveryv1.EndpointSlice) []string {
 	if slice.AddressType == discoveryv1.AddressTypeFQDN {

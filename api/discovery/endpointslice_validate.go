@@ -29,7 +29,7 @@ const (
 	maxHints          = 8
 )
 
-// sliceRules validates a new slice (was is nil) or an update. It does not validate unchanged
+// sliceRules validates a new slice (old is nil) or an update. It does not validate unchanged
 // endpoints, because stored ones may have formats that are no longer valid.
 func sliceRules(at *validation.Path, s, old *discoveryv1.EndpointSlice) {
 	validation.Enum(at.Child("addressType"), s.AddressType, discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)
@@ -84,7 +84,7 @@ func sliceAddress(list *validation.Path, i int, a string, family discoveryv1.Add
 		return
 	}
 	switch family {
-	case discoveryv1.AddressTypeIPv4: // may have leading zeros
+	case discoveryv1.AddressTypeIPv4: // leading zeros are allowed
 		if !validation.IPOrStored(at, a, nil) {
 			return
 		}

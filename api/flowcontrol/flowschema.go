@@ -19,7 +19,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// FlowSchema is a rule that sorts requests into priority levels.
+// FlowSchema describes the kind FlowSchema, a rule that assigns requests to a priority level.
 func FlowSchema() *api.Resource {
 	return api.NewResource(api.Kind[*flowcontrolv1.FlowSchema]{
 		Names: api.Names{Name: "flowschemas", Singular: "flowschema", Kind: "FlowSchema"},
@@ -64,7 +64,8 @@ func flowSchemaCells(s *flowcontrolv1.FlowSchema) []any {
 	}
 }
 
-// flowSchemaOrder is the order in which requests are matched.
+// flowSchemaOrder compares flow schemas by precedence, the order in which requests are
+// matched.
 func flowSchemaOrder(one, other *flowcontrolv1.FlowSchema) int {
 	return cmp.Or(cmp.Compare(one.Spec.MatchingPrecedence, other.Spec.MatchingPrecedence), cmp.Compare(one.Name, other.Name))
 }
@@ -159,7 +160,7 @@ func flowVerbs(at *validation.Path, verbs []string) {
 	}
 }
 
-// urlPattern is a path, or the beginning of paths with a star for the rest.
+// urlPattern validates a URL path, or a prefix of paths that ends with /*.
 func urlPattern(at *validation.Path, path string) {
 	stars := strings.Count(path, "*")
 	switch {
@@ -230,7 +231,7 @@ func flowSchemaStatusRules(at *validation.Path, f, _ *flowcontrolv1.FlowSchema) 
 	})
 }
 
-// conditionType is given, and once.
+// conditionType validates that the type of a condition is set and unique.
 func conditionType[T ~string](at *validation.Path, t T, types *validation.Unique[T]) {
 	types.Add(at, t)
 	if t == "" {
@@ -238,8 +239,8 @@ func conditionType[T ~string](at *validation.Path, t T, types *validation.Unique
 	}
 }
 
-// MandatoryFlowSchema is the one form of the two flow schemas that no server can
-// do without; nil for any other name.
+// MandatoryFlowSchema returns the required spec of a mandatory flow schema; nil for other
+// names.
 func MandatoryFlowSchema(name string) *flowcontrolv1.FlowSchemaSpec {
 	everything := func(groups ...string) []flowcontrolv1.PolicyRulesWithSubjects {
 		all := []string{"*"}

@@ -17,7 +17,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// PriorityLevelConfiguration is how much of the server a kind of requests may take.
+// PriorityLevelConfiguration describes the kind PriorityLevelConfiguration, the share of the
+// server's concurrency for a class of requests.
 func PriorityLevelConfiguration() *api.Resource {
 	return api.NewResource(api.Kind[*flowcontrolv1.PriorityLevelConfiguration]{
 		Names: api.Names{
@@ -46,8 +47,7 @@ func priorityLevelConfigurationColumns() []metav1.TableColumnDefinition {
 	}
 }
 
-// priorityLevelConfigurationCells has numbers where the columns say text, as
-// kube-apiserver does.
+// As in kube-apiserver, the cells of text columns are numbers.
 func priorityLevelConfigurationCells(l *flowcontrolv1.PriorityLevelConfiguration) []any {
 	cells := []any{l.Name, string(l.Spec.Type), table.CellNone, table.CellNone, table.CellNone, table.CellNone, table.Age(l)}
 	if limited := l.Spec.Limited; limited != nil {
@@ -59,15 +59,15 @@ func priorityLevelConfigurationCells(l *flowcontrolv1.PriorityLevelConfiguration
 	return cells
 }
 
-// A number of shares that is left out is 0 in the older versions, and so means
-// the default. Where 0 is meant, an annotation says so.
+// In older versions 0 shares mean the default, because a missing number decodes as 0. An
+// annotation marks a 0 that means 0.
 const (
 	zeroSharesAnnotation = flowcontrolv1beta3.PriorityLevelPreserveZeroConcurrencySharesKey
 	zeroSharesValue      = "true"
 )
 
-// priorityLevelsOlder are the versions before v1. The oldest two have another
-// name for the shares.
+// olderPriorityLevelVersions returns the versions before v1. The oldest two have another name
+// for the shares.
 func olderPriorityLevelVersions() []api.Version {
 	type hub = flowcontrolv1.PriorityLevelConfiguration
 	return []api.Version{
@@ -107,15 +107,15 @@ func olderPriorityLevelVersions() []api.Version {
 	}
 }
 
-// sharesToHub sets the shares of a hub whose other fields are there. Its
-// annotations may be another object's too.
+// sharesToHub sets the shares in a hub object, and removes the annotation. Annotations may be
+// shared with another object, so they are copied first.
 func sharesToHub(hub *flowcontrolv1.PriorityLevelConfiguration, shares int32) {
 	limited := hub.Spec.Limited
-	kept, marked := hub.Annotations[zeroSharesAnnotation]
-	if shares != 0 || marked && kept == zeroSharesValue {
+	marker, marked := hub.Annotations[zeroSharesAnnotation]
+	if shares != 0 || marked && marker == zeroSharesValue {
 		limited.NominalConcurrencyShares = &shares
 	}
-	if marked && kept == zeroSharesValue {
+	if marked && marker == zeroSharesValue {
 		hub.Annotations = maps.Clone(hub.Annotations)
 		delete(hub.Annotations, zeroSharesAnnotation)
 		if len(hub.Annotations) == 0 {
@@ -124,7 +124,7 @@ func sharesToHub(hub *flowcontrolv1.PriorityLevelConfiguration, shares int32) {
 	}
 }
 
-// sharesFromHub gives the shares, and the annotations to go with them.
+// sharesFromHub returns the shares and annotations for an older version.
 func sharesFromHub(hub *flowcontrolv1.PriorityLevelConfiguration) (shares int32, annotations map[string]string) {
 	annotations = hub.Annotations
 	if limited := hub.Spec.Limited; limited != nil && limited.NominalConcurrencyShares != nil {
@@ -142,7 +142,7 @@ func sharesFromHub(hub *flowcontrolv1.PriorityLevelConfiguration) (shares int32,
 
 const (
 	maxQueues = 10_000_000
-	// maxHashBits is how much of a flow's hash can serve to deal its hand.
+	// maxHashBits is the number of bits of a flow's hash that are used for shuffle sharding.
 	maxHashBits = 60
 
 	defaultShares      = 30
@@ -249,7 +249,8 @@ func queuingRules(at *validation.Path, q *flowcontrolv1.QueuingConfiguration) {
 	}
 }
 
-// handBits is how many bits it takes to number the hands of a deck.
+// handBits returns the number of bits that a shuffle sharding dealer needs for a deck and hand
+// of these sizes.
 func handBits(deck, hand int32) int {
 	return int(math.Ceil(math.Log2(float64(deck)) * float64(hand)))
 }
@@ -261,9 +262,8 @@ func priorityLevelStatusRules(at *validation.Path, p, _ *flowcontrolv1.PriorityL
 	})
 }
 
-// MandatoryPriorityLevel is the one form of the two levels that no server can do
-// without, which has p's name; nil for any other name. How many seats the exempt
-// one counts as having is free, and as in p.
+// MandatoryPriorityLevel returns the required spec of the mandatory level with p's name; nil
+// for other names. The shares of the exempt level are not prescribed; they are those of p.
 func MandatoryPriorityLevel(p *flowcontrolv1.PriorityLevelConfiguration) *flowcontrolv1.PriorityLevelConfigurationSpec {
 	switch p.Name {
 	case flowcontrolv1.PriorityLevelConfigurationNameExempt:

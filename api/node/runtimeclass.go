@@ -15,7 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// RuntimeClass is a container runtime that pods may ask for.
+// RuntimeClass describes the kind RuntimeClass, a container runtime that pods can select.
 func RuntimeClass() *api.Resource {
 	return api.NewResource(api.Kind[*nodev1.RuntimeClass]{
 		Names: api.Names{Name: "runtimeclasses", Singular: "runtimeclass", Kind: "RuntimeClass"},
@@ -43,7 +43,7 @@ func RuntimeClass() *api.Resource {
 }
 
 func runtimeClassColumns() []metav1.TableColumnDefinition {
-	// kube-apiserver looks for the description of the handler where there is none.
+	// kube-apiserver's description of the handler is empty.
 	return []metav1.TableColumnDefinition{table.NameColumn(), table.TextColumn("Handler", ""), table.AgeColumn()}
 }
 
@@ -51,8 +51,8 @@ func runtimeClassCells(c *nodev1.RuntimeClass) []any {
 	return []any{c.Name, c.Handler, table.Age(c)}
 }
 
-// runtimeClassV1alpha1 has everything in a spec, and another name for the
-// handler.
+// runtimeClassV1alpha1 returns v1alpha1, which has the fields in a spec and another name for
+// the handler.
 func runtimeClassV1alpha1() api.Version {
 	return api.StoredOnly(api.ConvertedVersion(nodev1alpha1.SchemeGroupVersion,
 		func(hub *nodev1.RuntimeClass, old *nodev1alpha1.RuntimeClass) {
@@ -81,7 +81,7 @@ func runtimeClassRules(at *validation.Path, c *nodev1.RuntimeClass) {
 	}
 }
 
-// uniqueTolerations refuses tolerations that differ in nothing.
+// uniqueTolerations refuses equal tolerations.
 func uniqueTolerations(at *validation.Path, list []corev1.Toleration) {
 	for i := range list {
 		for j := range i {

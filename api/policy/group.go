@@ -1,4 +1,4 @@
-// Package policy describes PodDisruptionBudget. The subresource pods/eviction, which asks
+// Package policy describes PodDisruptionBudget. The subresource pods/eviction, which obeys
 // the budgets, is in package pod.
 package policy
 
@@ -7,7 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group, made for the feature gates.
+// Kinds returns the kinds of the group.
 func Kinds(_ features.Gates) []*api.Resource {
 	return []*api.Resource{
 		PodDisruptionBudget(),

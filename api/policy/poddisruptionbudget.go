@@ -13,7 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/workload"
 )
 
-// PodDisruptionBudget is how many pods of a kind may be evicted at a time.
+// PodDisruptionBudget describes the kind PodDisruptionBudget, the number of matching pods that
+// may be evicted at a time.
 func PodDisruptionBudget() *api.Resource {
 	return api.NewResource(api.Kind[*policyv1.PodDisruptionBudget]{
 		Names: api.Names{
@@ -56,8 +57,8 @@ func podDisruptionBudgetCells(b *policyv1.PodDisruptionBudget) []any {
 	return []any{b.Name, limit(b.Spec.MinAvailable), limit(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), table.Age(b)}
 }
 
-// An empty selector means all pods in v1 and none in v1beta1. Either writes what
-// the other means as a requirement of a label that nobody has.
+// An empty selector selects all pods in v1 and none in v1beta1. Conversion replaces it by a
+// requirement for a label that no pod has.
 const budgetSelectorLabel = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 
 func budgetV1beta1() api.Version {
@@ -70,9 +71,9 @@ func budgetV1beta1() api.Version {
 		})
 }
 
-// otherSelector is a selector as the other version has it: an empty one becomes
-// the requirement by the operator empty, and the one by the operator other
-// becomes an empty one.
+// swapEmptySelector converts a selector to the other version: an empty one becomes the
+// requirement with the operator empty, and the requirement with the operator other becomes an
+// empty one.
 func swapEmptySelector(s *metav1.LabelSelector, empty, other metav1.LabelSelectorOperator) *metav1.LabelSelector {
 	switch {
 	case equality.Semantic.DeepEqual(s, &metav1.LabelSelector{}):

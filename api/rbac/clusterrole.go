@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// ClusterRole is a set of permissions in the whole cluster.
+// ClusterRole describes the kind ClusterRole, a set of permissions in the whole cluster.
 func ClusterRole() *api.Resource {
 	return api.NewResource(api.Kind[*rbacv1.ClusterRole]{
 		Names: api.Names{Name: "clusterroles", Singular: "clusterrole", Kind: "ClusterRole"},
@@ -18,7 +18,7 @@ func ClusterRole() *api.Resource {
 			api.StoredOnly(api.SameFields[rbacv1.ClusterRole, rbacv1alpha1.ClusterRole](rbacv1alpha1.SchemeGroupVersion))),
 		Storage: api.Storage{Prefix: "clusterroles"},
 		Create: api.CreateStrategy[*rbacv1.ClusterRole]{
-			// No rules are stored as none at all.
+			// An empty list is stored as a missing one.
 			PrepareForCreate: func(obj *rbacv1.ClusterRole) { api.NoItems(&obj.Rules) },
 			ValidateName:     validation.SegmentName,
 			Validate:         validation.Rules(clusterRoleRules),

@@ -10,7 +10,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// ClusterRoleBinding is who has a ClusterRole.
+// ClusterRoleBinding describes the kind ClusterRoleBinding, which grants a ClusterRole to
+// subjects.
 func ClusterRoleBinding() *api.Resource {
 	return api.NewResource(api.Kind[*rbacv1.ClusterRoleBinding]{
 		Names: api.Names{Name: "clusterrolebindings", Singular: "clusterrolebinding", Kind: "ClusterRoleBinding"},
@@ -36,7 +37,7 @@ func ClusterRoleBinding() *api.Resource {
 func clusterRoleBindingColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
 		table.NameColumn(),
-		// The text of v1beta1, as in kube-apiserver.
+		// The description is that of v1beta1, as in kube-apiserver.
 		table.TextColumn("Role", table.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef")),
 		table.AgeColumn(),
 		table.Wide(table.TextColumn("Users", "Users in the clusterRoleBinding")),

@@ -8,7 +8,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// Rules of the four kinds of role-based access control.
+// Validation of the four RBAC kinds.
 
 func roleRules(at *validation.Path, r *rbacv1.Role) {
 	validation.Each(at.Child("rules"), r.Rules, func(at *validation.Path, rule *rbacv1.PolicyRule) { policyRules(at, rule, true) })
@@ -31,8 +31,8 @@ func clusterRoleRules(at *validation.Path, r *rbacv1.ClusterRole) {
 	})
 }
 
-// policyRules: a rule is about resources or about paths, and paths have no
-// namespace.
+// policyRules validates a rule, which is for resources or for paths. Rules in a namespace
+// cannot have paths.
 func policyRules(at *validation.Path, r *rbacv1.PolicyRule, namespaced bool) {
 	if len(r.Verbs) == 0 {
 		at.Child("verbs").Required("verbs must contain at least one value")
@@ -65,7 +65,7 @@ func clusterRoleBindingRules(at *validation.Path, b *rbacv1.ClusterRoleBinding) 
 	validation.Each(at.Child("subjects"), b.Subjects, func(at *validation.Path, s *rbacv1.Subject) { subjectRules(at, s, false) })
 }
 
-// sameRole: what a binding grants cannot change, only to whom.
+// immutableRoleRef validates that the role of a binding does not change.
 func immutableRoleRef(at *validation.Path, obj, old rbacv1.RoleRef) {
 	if obj != old {
 		at.Child("roleRef").Invalid(obj, "cannot change roleRef")

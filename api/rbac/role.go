@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// Role is a set of permissions in a namespace.
+// Role describes the kind Role, a set of permissions in a namespace.
 func Role() *api.Resource {
 	return api.NewResource(api.Kind[*rbacv1.Role]{
 		Names: api.Names{Name: "roles", Singular: "role", Kind: "Role", Namespaced: true},
@@ -18,7 +18,7 @@ func Role() *api.Resource {
 			api.StoredOnly(api.SameFields[rbacv1.Role, rbacv1alpha1.Role](rbacv1alpha1.SchemeGroupVersion))),
 		Storage: api.Storage{Prefix: "roles"},
 		Create: api.CreateStrategy[*rbacv1.Role]{
-			// No rules are stored as none at all.
+			// An empty list is stored as a missing one.
 			PrepareForCreate: func(obj *rbacv1.Role) { api.NoItems(&obj.Rules) },
 			ValidateName:     validation.SegmentName,
 			Validate:         validation.Rules(roleRules),

@@ -14,7 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// RoleBinding is who has a role in a namespace.
+// RoleBinding describes the kind RoleBinding, which grants a role in a namespace to subjects.
 func RoleBinding() *api.Resource {
 	return api.NewResource(api.Kind[*rbacv1.RoleBinding]{
 		Names: api.Names{Name: "rolebindings", Singular: "rolebinding", Kind: "RoleBinding", Namespaced: true},
@@ -40,7 +40,7 @@ func RoleBinding() *api.Resource {
 func roleBindingColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
 		table.NameColumn(),
-		// The text of v1beta1, as in kube-apiserver.
+		// The description is that of v1beta1, as in kube-apiserver.
 		table.TextColumn("Role", table.Doc(rbacv1beta1.RoleBinding{}, "roleRef")),
 		table.AgeColumn(),
 		table.Wide(table.TextColumn("Users", "Users in the roleBinding")),
@@ -54,7 +54,7 @@ func roleBindingCells(b *rbacv1.RoleBinding) []any {
 	return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, table.Age(b), users, groups, accounts}
 }
 
-// subjectCells lists those who are given a role, by what they are.
+// subjectCells returns the cells Users, Groups and ServiceAccounts.
 func subjectCells(subjects []rbacv1.Subject) (users, groups, accounts string) {
 	var u, g, a []string
 	for _, s := range subjects {
@@ -70,7 +70,7 @@ func subjectCells(subjects []rbacv1.Subject) (users, groups, accounts string) {
 	return strings.Join(u, ", "), strings.Join(g, ", "), strings.Join(a, ", ")
 }
 
-// In v1alpha1 subjects have the version of their group besides its name.
+// In v1alpha1, subjects have an apiVersion in place of an apiGroup.
 
 func roleBindingV1alpha1() api.Version {
 	return api.StoredOnly(api.ConvertedVersion(rbacv1alpha1.SchemeGroupVersion,
@@ -98,7 +98,7 @@ func subjectsToHub(hub []rbacv1.Subject, old []rbacv1alpha1.Subject) {
 		case s.APIVersion == "" && s.Kind != rbacv1.ServiceAccountKind:
 			hub[i].APIGroup = rbacv1.GroupName
 		case err != nil:
-			hub[i].APIGroup = s.APIVersion // validation tells what is wrong with it
+			hub[i].APIGroup = s.APIVersion // an invalid group, which validation refuses
 		default:
 			hub[i].APIGroup = gv.Group
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// PodGroup is some pods that are scheduled together.
+// PodGroup describes the kind PodGroup: pods that are scheduled together.
 func PodGroup(gates features.Gates) *api.Resource {
 	rules := workloadRules{gates}
 	return api.NewResource(api.Kind[*schedulingv1alpha2.PodGroup]{
@@ -72,7 +72,7 @@ func podGroupCells(g *schedulingv1alpha2.PodGroup) []any {
 	return []any{g.Name, policy, of, podGroupState(g.Status.Conditions), table.Age(g)}
 }
 
-// podGroupState is whether the group was scheduled, unless it is to end.
+// podGroupState returns the cell Status: whether the group was scheduled or disrupted.
 func podGroupState(conditions []metav1.Condition) string {
 	state, ending := "Pending", ""
 	for _, c := range conditions {
@@ -89,10 +89,11 @@ func podGroupState(conditions []metav1.Condition) string {
 	return table.TextOr(ending, state)
 }
 
-// maxGroupStatuses bounds the statuses of claims of a pod group.
+// maxGroupStatuses is the maximum number of claim statuses of a pod group.
 const maxGroupStatuses = schedulingv1alpha2.MaxPodGroupResourceClaims
 
-// workloadRules are those of workloads and pod groups, by the gates of their fields.
+// workloadRules validates workloads and pod groups, whose optional fields depend on feature
+// gates.
 type workloadRules struct {
 	gates features.Gates
 }
@@ -137,7 +138,7 @@ func schedulingPolicyRules(at *validation.Path, p *schedulingv1alpha2.PodGroupSc
 	}
 }
 
-// optional checks the fields that need a gate, in the order of the types.
+// gatedFields validates the fields that have a feature gate, in the order of the types.
 func (r workloadRules) gatedFields(at *validation.Path, f optionalGroupFields) {
 	if at := at.Child("schedulingConstraints"); *f.constraints != nil && r.requireGate(at, features.TopologyAwareWorkloadScheduling) {
 		resource.EachUpTo(at.Child("topology"), (*f.constraints).Topology, 1, func(at *validation.Path, c *schedulingv1alpha2.TopologyConstraint) {
@@ -157,7 +158,7 @@ func (r workloadRules) gatedFields(at *validation.Path, f optionalGroupFields) {
 	}
 }
 
-// allowed refuses a field whose gate is off.
+// requireGate refuses a field whose feature gate is disabled.
 func (r workloadRules) requireGate(at *validation.Path, gate string) bool {
 	if r.gates.Enabled(gate) {
 		return true
@@ -180,7 +181,7 @@ func claimReferenceRules(at *validation.Path, claims []schedulingv1alpha2.PodGro
 	})
 }
 
-// subdomainAt is for an optional name.
+// subdomainAt validates an optional name.
 func subdomainAt(at *validation.Path, name *string) {
 	validation.Format(at, *name, validation.DNSSubdomain)
 }
@@ -198,8 +199,7 @@ func (r workloadRules) podGroup(at *validation.Path, g *schedulingv1alpha2.PodGr
 	r.gatedFields(spec, optionalOfGroup(&g.Spec))
 }
 
-// podGroupChanges: nothing of a group changes. A field whose gate is off is not even
-// to be named.
+// podGroupChanges validates an update of a group, which is immutable.
 func (r workloadRules) podGroupChanges(at *validation.Path, obj, old *schedulingv1alpha2.PodGroup) {
 	at, a, b := at.Child("spec"), &obj.Spec, &old.Spec
 	validation.DeclarativeImmutable(at.Child("podGroupTemplateRef"), a.PodGroupTemplateRef, b.PodGroupTemplateRef)
@@ -211,8 +211,8 @@ func (r workloadRules) podGroupChanges(at *validation.Path, obj, old *scheduling
 	gatedImmutable(r, at.Child("priority"), features.WorkloadAwarePreemption, a.Priority, b.Priority)
 }
 
-// gated refuses a change of a field: with its gate off a new value is forbidden, and
-// no value is no fault.
+// gatedImmutable refuses a change of a field. If its gate is disabled, the field can be
+// removed, and another value is forbidden.
 func gatedImmutable[T any](r workloadRules, at *validation.Path, gate string, obj, old T) {
 	var none T
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/validation"
 )
 
-// PriorityClass is a name for a pod priority.
+// PriorityClass describes the kind PriorityClass, a name for a pod priority.
 func PriorityClass() *api.Resource {
 	return api.NewResource(api.Kind[*schedulingv1.PriorityClass]{
 		Names: api.Names{Name: "priorityclasses", Singular: "priorityclass", Kind: "PriorityClass", ShortNames: []string{"pc"}},
@@ -26,7 +26,7 @@ func PriorityClass() *api.Resource {
 		Create:  api.CreateStrategy[*schedulingv1.PriorityClass]{ValidateOnCreate: validation.Rules(priorityClassRules)},
 		Update: api.UpdateStrategy[*schedulingv1.PriorityClass]{
 			ValidateUpdate: validation.Changes(priorityClassChanges),
-			// Nothing in it can be changed that would count.
+			// All fields that count for the generation are immutable.
 			HasGeneration:     true,
 			ChangesGeneration: api.NeverChanges[*schedulingv1.PriorityClass],
 		},
@@ -48,8 +48,8 @@ func refuseSystemClassDeletion(name string) error {
 	return nil
 }
 
-// SystemPriorityClasses are for what a cluster itself needs, and are there from
-// the start.
+// SystemPriorityClasses returns the classes for components of the cluster, which the server
+// creates.
 func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	class := func(name string, value int32, description string) *schedulingv1.PriorityClass {
 		c := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value, Description: description}
@@ -96,8 +96,8 @@ func priorityClassRules(at *validation.Path, c *schedulingv1.PriorityClass) {
 	}
 }
 
-// systemPriorityFault tells how a class differs from the one of the system's
-// own whose name it has.
+// systemPriorityFault returns the difference between a class and the system class of the same
+// name.
 func systemPriorityFault(c *schedulingv1.PriorityClass) string {
 	values := map[string]int32{"system-cluster-critical": 2 * maxUserPriority, "system-node-critical": 2*maxUserPriority + 1000}
 	switch value, ok := values[c.Name]; {

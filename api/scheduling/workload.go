@@ -8,7 +8,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Workload is a plan for pods that are scheduled together: templates of pod groups.
+// Workload describes the kind Workload: templates of pod groups.
 func Workload(gates features.Gates) *api.Resource {
 	rules := workloadRules{gates}
 	return api.NewResource(api.Kind[*schedulingv1alpha2.Workload]{
@@ -29,8 +29,8 @@ func Workload(gates features.Gates) *api.Resource {
 	})
 }
 
-// dropFromTemplates drops what needs a feature gate that is off, unless the template
-// in the same place had it already.
+// dropFromTemplates removes fields of disabled features, unless the stored template at the
+// same index has them.
 func dropFromTemplates(gates features.Gates, obj, stored *schedulingv1alpha2.Workload) {
 	for i := range obj.Spec.PodGroupTemplates {
 		t, old := &obj.Spec.PodGroupTemplates[i], &schedulingv1alpha2.PodGroupTemplate{}
@@ -41,8 +41,8 @@ func dropFromTemplates(gates features.Gates, obj, stored *schedulingv1alpha2.Wor
 	}
 }
 
-// optionalGroupFields are the fields of a pod group, or of a template of one, that
-// need a feature gate.
+// optionalGroupFields has the fields of a pod group, or of a template of one, that have a
+// feature gate.
 type optionalGroupFields struct {
 	constraints **schedulingv1alpha2.PodGroupSchedulingConstraints
 	claims      *[]schedulingv1alpha2.PodGroupResourceClaim

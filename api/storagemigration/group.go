@@ -1,5 +1,5 @@
-// Package storagemigration describes StorageVersionMigration, a request to write the
-// objects of a kind anew in its storage version.
+// Package storagemigration describes StorageVersionMigration, a request to rewrite the objects
+// of a resource in its storage version.
 package storagemigration
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// Kinds returns the kinds of the group, made for the feature gates.
+// Kinds returns the kinds of the group.
 func Kinds(_ features.Gates) []*api.Resource {
 	return []*api.Resource{
 		StorageVersionMigration(),

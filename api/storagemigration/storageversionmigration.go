@@ -15,8 +15,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// StorageVersionMigration asks for the objects of a resource to be stored anew, in
-// the version that is stored today.
+// StorageVersionMigration describes the kind StorageVersionMigration, a request to rewrite the
+// objects of a resource in its current storage version.
 func StorageVersionMigration() *api.Resource {
 	return api.NewResource(api.Kind[*storagemigrationv1beta1.StorageVersionMigration]{
 		Names: api.Names{Name: "storageversionmigrations", Singular: "storageversionmigration", Kind: "StorageVersionMigration"},
@@ -75,7 +75,8 @@ func migrationChanges(at *validation.Path, obj, old *storagemigrationv1beta1.Sto
 	validation.Immutable(at.Child("spec"), obj.Spec, old.Spec)
 }
 
-// migrationStatusChanges: a migration ends once, and starts at one revision.
+// migrationStatusChanges validates an update of status: a migration completes only once, and
+// its resourceVersion is immutable once set.
 func migrationStatusChanges(at *validation.Path, obj, old *storagemigrationv1beta1.StorageVersionMigration) {
 	version, conditions := at.Child("status").Child("resourceVersion"), at.Child("status").Child("conditions")
 	if v := obj.Status.ResourceVersion; v != "" {
