@@ -102,7 +102,7 @@ func (c *classifier) addSubject(i int, s flowcontrolv1.Subject) {
 	case s.ServiceAccount != nil && s.ServiceAccount.Name == flowcontrolv1.NameAll:
 		addToSet(c.accounts, i, s.ServiceAccount.Namespace)
 	case s.ServiceAccount != nil:
-		addToSet(c.users, i, accountPrefix+s.ServiceAccount.Namespace+":"+s.ServiceAccount.Name)
+		addToSet(c.users, i, request.ServiceAccountName(s.ServiceAccount.Namespace, s.ServiceAccount.Name))
 	}
 }
 
@@ -130,9 +130,6 @@ func addToSet(sets map[string]bitset, i int, name string) {
 	sets[name] = b
 }
 
-// accountPrefix is the prefix of the user names of service accounts.
-const accountPrefix = "system:serviceaccount:"
-
 // match returns the schema of a request.
 func (c *classifier) match(u *request.User, info *request.Info) *flowSchema {
 	var room [16]bitset
@@ -145,7 +142,7 @@ func (c *classifier) match(u *request.User, info *request.Info) *flowSchema {
 			fits = append(fits, b)
 		}
 	}
-	if account, ok := strings.CutPrefix(u.Name, accountPrefix); ok {
+	if account, ok := strings.CutPrefix(u.Name, request.ServiceAccountPrefix); ok {
 		if namespace, name, ok := strings.Cut(account, ":"); ok && name != "" && !strings.Contains(name, ":") {
 			fits = append(fits, c.accounts[namespace])
 		}

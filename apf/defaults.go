@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api/flowcontrol"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // autoUpdate is the annotation that decides whether servers or users control the spec of a
@@ -22,7 +23,7 @@ type defaultObjects struct {
 // suggestedObjects returns kube-apiserver's suggested configuration, which users may change.
 func suggestedObjects() defaultObjects {
 	all := []flowcontrolv1.PolicyRulesWithSubjects{allRequestsRule(
-		groupSubject("system:unauthenticated"), groupSubject("system:authenticated"))}
+		groupSubject(request.GroupUnauthenticated), groupSubject(request.GroupAuthenticated))}
 	lease := flowcontrolv1.ResourcePolicyRule{
 		APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Namespaces: wildcard(), Verbs: wildcard()}
 	election := lease
@@ -49,7 +50,7 @@ func suggestedObjects() defaultObjects {
 			newFlowSchema("kube-controller-manager", "workload-high", 800, byNamespace, allRequestsRule(manager)),
 			newFlowSchema("kube-scheduler", "workload-high", 800, byNamespace, allRequestsRule(scheduler)),
 			newFlowSchema("kube-system-service-accounts", "workload-high", 900, byNamespace, allRequestsRule(system)),
-			newFlowSchema("service-accounts", "workload-low", 9000, byUser, allRequestsRule(groupSubject("system:serviceaccounts"))),
+			newFlowSchema("service-accounts", "workload-low", 9000, byUser, allRequestsRule(groupSubject(request.GroupServiceAccounts))),
 			newFlowSchema("global-default", "global-default", 9900, byUser, all...),
 		},
 	}

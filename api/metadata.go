@@ -165,22 +165,9 @@ func DedupOwnerReferences(obj Object) []string {
 		return nil
 	}
 	obj.SetOwnerReferences(kept)
-	return duplicateWarning(dropped)
-}
-
-// MetadataWarnings returns the warnings about metadata that all kinds share.
-func MetadataWarnings(obj Object) []string {
-	_, dropped := dedup(obj.GetOwnerReferences())
-	if len(dropped) == 0 {
-		return nil
-	}
-	return duplicateWarning(dropped)
-}
-
-func duplicateWarning(uids []string) []string {
 	return []string{".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, " +
 		"and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " +
-		strings.Join(uids, ", ")}
+		strings.Join(dropped, ", ")}
 }
 
 // dedup returns references without duplicates, and the UIDs of the duplicates.

@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -224,7 +225,7 @@ func (x *rbacIndex) bind(bindings *bindingIndex, key, namespace string, ref rbac
 			if accountNamespace == "" {
 				continue
 			}
-			g.key.name = "system:serviceaccount:" + accountNamespace + ":" + s.Name
+			g.key.name = request.ServiceAccountName(accountNamespace, s.Name)
 		default:
 			continue
 		}

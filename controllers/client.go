@@ -27,10 +27,8 @@ type Client struct {
 // newClient returns a client with the service account of a controller.
 func newClient(handler http.Handler, name string) *Client {
 	return &Client{handler: handler, user: &request.User{
-		Name: "system:serviceaccount:kube-system:" + name,
-		Groups: []string{
-			"system:serviceaccounts", "system:serviceaccounts:kube-system", request.GroupAuthenticated,
-		},
+		Name:   request.ServiceAccountName(metav1.NamespaceSystem, name),
+		Groups: append(request.ServiceAccountGroups(metav1.NamespaceSystem), request.GroupAuthenticated),
 	}}
 }
 

@@ -6,16 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 )
 
-// User name prefix and group of service accounts.
 const (
-	serviceAccountPrefix = "system:serviceaccount:"
+	// ServiceAccountPrefix is the prefix of the user names of service accounts.
+	ServiceAccountPrefix = "system:serviceaccount:"
 	// GroupServiceAccounts is the group of all service accounts.
 	GroupServiceAccounts = "system:serviceaccounts"
 )
 
 // ServiceAccountName returns the user name of a service account.
 func ServiceAccountName(namespace, name string) string {
-	return serviceAccountPrefix + namespace + ":" + name
+	return ServiceAccountPrefix + namespace + ":" + name
 }
 
 // ServiceAccountGroups returns the groups of the service accounts in a namespace, without
@@ -27,7 +27,7 @@ func ServiceAccountGroups(namespace string) []string {
 // SplitServiceAccountName parses the user name of a service account; ok is false for other
 // users.
 func SplitServiceAccountName(user string) (namespace, name string, ok bool) {
-	rest, ok := strings.CutPrefix(user, serviceAccountPrefix)
+	rest, ok := strings.CutPrefix(user, ServiceAccountPrefix)
 	if !ok {
 		return "", "", false
 	}

@@ -1,6 +1,8 @@
 package admissionregistration
 
 import (
+	"cmp"
+
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	admissionregistrationv1alpha1 "k8s.io/api/admissionregistration/v1alpha1"
 	admissionregistrationv1beta1 "k8s.io/api/admissionregistration/v1beta1"
@@ -55,5 +57,5 @@ func paramCell(p *admissionv1.ParamRef) string {
 	case p.Name == "":
 		return p.Selector.String()
 	}
-	return table.TextOr(p.Namespace, "*") + "/" + p.Name
+	return cmp.Or(p.Namespace, "*") + "/" + p.Name
 }

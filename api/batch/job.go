@@ -183,10 +183,14 @@ func completionsCell(j *batchv1.Job) string {
 	return text
 }
 
+// podNameWarning is the reason in warnings about the name of a job, from which the names of
+// its pods are made.
+const podNameWarning = "this is used in Pod names and hostnames"
+
 func jobWarnings(j, old *batchv1.Job) []string {
 	return validation.Warn(func(at *validation.Path) {
 		if old == nil {
-			pod.HostnameWarning(at, j.Name, pod.PodNameWarning)
+			pod.HostnameWarning(at, j.Name, podNameWarning)
 		}
 		if api.Edited(j, old) {
 			jobSpecWarnings(at.Child("spec"), &j.Spec)
@@ -196,7 +200,7 @@ func jobWarnings(j, old *batchv1.Job) []string {
 
 func jobSpecWarnings(at *validation.Path, s *batchv1.JobSpec) {
 	if s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion &&
-		s.Completions != nil && *s.Completions > pod.ManyCompletions && s.Parallelism != nil && *s.Parallelism > pod.ManyAtATime {
+		s.Completions != nil && *s.Completions > maxIndexed && s.Parallelism != nil && *s.Parallelism > maxManyParallel {
 		at.Warn("In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, " +
 			"Kubernetes might not be able to track completedIndexes when a big number of indexes fail")
 	}

@@ -92,11 +92,11 @@ func isIndexed(s *batchv1.JobSpec) bool {
 	return s.CompletionMode != nil && *s.CompletionMode == batchv1.IndexedCompletion
 }
 
-// Limits of indexed jobs. The last two apply to jobs with backoffLimitPerIndex.
+// Limits of indexed jobs. maxManyParallel applies to jobs with backoffLimitPerIndex and more
+// than maxIndexed completions.
 const (
-	maxIndexed        = 100000
-	maxBackoffIndexed = 100000
-	maxManyParallel   = 10000
+	maxIndexed      = 100000
+	maxManyParallel = 10000
 )
 
 // jobSpecRules validates the spec of a job or of a job template. was is the stored pod
@@ -188,11 +188,11 @@ func indexedRules(at *validation.Path, s *batchv1.JobSpec) {
 	if s.MaxFailedIndexes != nil && *s.MaxFailedIndexes > maxIndexed {
 		at.Child("maxFailedIndexes").Invalid(*s.MaxFailedIndexes, "must be less than or equal to 100000")
 	}
-	if s.Completions == nil || *s.Completions <= maxBackoffIndexed || s.BackoffLimitPerIndex == nil {
+	if s.Completions == nil || *s.Completions <= maxIndexed || s.BackoffLimitPerIndex == nil {
 		return
 	}
 	if s.MaxFailedIndexes == nil {
-		at.Child("maxFailedIndexes").Required(fmt.Sprintf("must be specified when completions is above %d", maxBackoffIndexed))
+		at.Child("maxFailedIndexes").Required(fmt.Sprintf("must be specified when completions is above %d", maxIndexed))
 	}
 	for _, f := range []struct {
 		name  string
@@ -200,7 +200,7 @@ func indexedRules(at *validation.Path, s *batchv1.JobSpec) {
 	}{{"parallelism", s.Parallelism}, {"maxFailedIndexes", s.MaxFailedIndexes}} {
 		if f.value != nil && *f.value > maxManyParallel {
 			at.Child(f.name).Invalid(*f.value,
-				fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", maxManyParallel, maxBackoffIndexed))
+				fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", maxManyParallel, maxIndexed))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package certificates
 
 import (
+	"cmp"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -132,7 +133,7 @@ func certificateSigningRequestCells(r *certificatesv1.CertificateSigningRequest)
 	if s := r.Spec.ExpirationSeconds; s != nil {
 		lifetime = duration.HumanDuration(time.Duration(*s) * time.Second)
 	}
-	return []any{r.Name, table.Age(r), table.TextOr(r.Spec.SignerName, table.CellNone), r.Spec.Username, lifetime, requestState(&r.Status)}
+	return []any{r.Name, table.Age(r), cmp.Or(r.Spec.SignerName, table.CellNone), r.Spec.Username, lifetime, requestState(&r.Status)}
 }
 
 // requestState returns the cell Condition. A request that is both approved and denied counts
@@ -169,7 +170,7 @@ func csrV1beta1() api.Version {
 			if old.Spec.Usages == nil {
 				hub.Spec.Usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment}
 			}
-			// Copied, since the list may be that of old.
+			// The list may be that of old, which must not change.
 			hub.Status.Conditions = append([]certificatesv1.CertificateSigningRequestCondition(nil), hub.Status.Conditions...)
 			for i := range hub.Status.Conditions {
 				if c := &hub.Status.Conditions[i]; c.Status == "" {

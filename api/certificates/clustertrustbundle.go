@@ -1,6 +1,7 @@
 package certificates
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -48,7 +49,7 @@ func clusterTrustBundleColumns() []metav1.TableColumnDefinition {
 }
 
 func clusterTrustBundleCells(b *certificatesv1beta1.ClusterTrustBundle) []any {
-	return []any{b.Name, table.TextOr(b.Spec.SignerName, table.CellNone)}
+	return []any{b.Name, cmp.Or(b.Spec.SignerName, table.CellNone)}
 }
 
 // maxTrustBundle is the maximum size of the PEM text of a bundle, in bytes.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -129,8 +130,8 @@ func eventCells(e *corev1.Event) []any {
 
 // eventSource returns the component and host that reported an event.
 func eventSource(e *corev1.Event) string {
-	source := table.TextOr(e.Source.Component, e.ReportingController)
-	if at := table.TextOr(e.Source.Host, e.ReportingInstance); at != "" {
+	source := cmp.Or(e.Source.Component, e.ReportingController)
+	if at := cmp.Or(e.Source.Host, e.ReportingInstance); at != "" {
 		source += ", " + at
 	}
 	return source

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -91,14 +92,14 @@ func nodeColumns() []metav1.TableColumnDefinition {
 
 func nodeCells(n *corev1.Node) []any {
 	info := &n.Status.NodeInfo
-	kernel := table.TextOr(info.KernelVersion, table.CellUnknown)
+	kernel := cmp.Or(info.KernelVersion, table.CellUnknown)
 	if info.Architecture != "" {
 		kernel += " (" + info.Architecture + ")"
 	}
 	return []any{
-		n.Name, nodeState(n), table.TextOr(strings.Join(nodeRoles(n.Labels), ","), table.CellNone), table.Age(n), info.KubeletVersion,
+		n.Name, nodeState(n), cmp.Or(strings.Join(nodeRoles(n.Labels), ","), table.CellNone), table.Age(n), info.KubeletVersion,
 		nodeAddress(n, corev1.NodeInternalIP), nodeAddress(n, corev1.NodeExternalIP),
-		table.TextOr(info.OSImage, table.CellUnknown), kernel, table.TextOr(info.ContainerRuntimeVersion, table.CellUnknown),
+		cmp.Or(info.OSImage, table.CellUnknown), kernel, cmp.Or(info.ContainerRuntimeVersion, table.CellUnknown),
 	}
 }
 

@@ -160,7 +160,7 @@ func versionSchemas(d *Definition, readDefinition func() (*Definition, error)) [
 			continue
 		}
 		name := versions[i].Name
-		out[i] = structural.NewLazy(func() (*props, error) {
+		out[i] = structural.New(func() (*props, error) {
 			d, err := readDefinition()
 			if err != nil {
 				return nil, err

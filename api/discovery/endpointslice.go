@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"maps"
 	"strconv"
 
@@ -108,7 +109,7 @@ func endpointSliceCells(s *discoveryv1.EndpointSlice) []any {
 	}
 	return []any{
 		s.Name, string(s.AddressType),
-		table.TextOr(table.JoinFirst(ports, len(s.Ports)), table.CellUnset), table.TextOr(table.JoinFirst(addresses, total), table.CellUnset), table.Age(s),
+		cmp.Or(table.JoinFirst(ports, len(s.Ports)), table.CellUnset), cmp.Or(table.JoinFirst(addresses, total), table.CellUnset), table.Age(s),
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/table"
 	"github.com/miniapiserver/miniapiserver/api/validation"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // FlowSchema describes the kind FlowSchema, a rule that assigns requests to a priority level.
@@ -260,14 +261,14 @@ func MandatoryFlowSchema(name string) *flowcontrolv1.FlowSchemaSpec {
 		return &flowcontrolv1.FlowSchemaSpec{
 			PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: flowcontrolv1.PriorityLevelConfigurationNameExempt},
 			MatchingPrecedence:         1,
-			Rules:                      everything("system:masters"),
+			Rules:                      everything(request.GroupMasters),
 		}
 	case flowcontrolv1.FlowSchemaNameCatchAll:
 		return &flowcontrolv1.FlowSchemaSpec{
 			PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: flowcontrolv1.PriorityLevelConfigurationNameCatchAll},
 			MatchingPrecedence:         flowcontrolv1.FlowSchemaMaxMatchingPrecedence,
 			DistinguisherMethod:        &flowcontrolv1.FlowDistinguisherMethod{Type: flowcontrolv1.FlowDistinguisherMethodByUserType},
-			Rules:                      everything("system:unauthenticated", "system:authenticated"),
+			Rules:                      everything(request.GroupUnauthenticated, request.GroupAuthenticated),
 		}
 	}
 	return nil

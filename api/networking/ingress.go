@@ -1,6 +1,7 @@
 package networking
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,7 @@ func ingressCells(i *networkingv1.Ingress) []any {
 	}
 	points := make([]string, 0, len(i.Status.LoadBalancer.Ingress))
 	for _, p := range i.Status.LoadBalancer.Ingress {
-		points = append(points, table.TextOr(p.IP, p.Hostname))
+		points = append(points, cmp.Or(p.IP, p.Hostname))
 	}
 	return []any{i.Name, class, hostsCell(i.Spec.Rules), service.LoadBalancerCell(points), ports, table.Age(i)}
 }
@@ -72,7 +73,7 @@ func hostsCell(rules []networkingv1.IngressRule) string {
 			hosts = append(hosts, r.Host)
 		}
 	}
-	return table.TextOr(strings.Join(hosts, ","), "*")
+	return cmp.Or(strings.Join(hosts, ","), "*")
 }
 
 // ingressV1beta1 converts v1beta1, which has two fields for the service and the port of a

@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"cmp"
 	"math"
 
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
@@ -86,7 +87,7 @@ func podGroupState(conditions []metav1.Condition) string {
 			ending = c.Reason
 		}
 	}
-	return table.TextOr(ending, state)
+	return cmp.Or(ending, state)
 }
 
 // maxGroupStatuses is the maximum number of claim statuses of a pod group.

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"strings"
 
 	storagev1 "k8s.io/api/storage/v1"
@@ -80,6 +81,6 @@ func csiDriverCells(d *storagev1.CSIDriver) []any {
 	attach := s.AttachRequired == nil || *s.AttachRequired
 	return []any{
 		d.Name, attach, table.ValueOrZero(s.PodInfoOnMount), table.ValueOrZero(s.StorageCapacity), tokens, table.ValueOrZero(s.RequiresRepublish),
-		table.TextOr(strings.Join(modes, ","), table.CellNone), table.Age(d),
+		cmp.Or(strings.Join(modes, ","), table.CellNone), table.Age(d),
 	}
 }

@@ -28,14 +28,6 @@ func ValueOrZero[T any](p *T) T {
 	return *p
 }
 
-// TextOr returns text or, if it is empty, other.
-func TextOr(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
-
 // Ratio returns "ready/wanted".
 func Ratio(ready, wanted int32) string {
 	return strconv.Itoa(int(ready)) + "/" + strconv.Itoa(int(wanted))

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,7 +33,7 @@ func podCells(p *corev1.Pod) []any {
 	}
 	return []any{
 		p.Name, table.Ratio(s.ready, s.containers), s.state, s.restarts.cell(), table.Age(p),
-		table.TextOr(ip, table.CellNone), table.TextOr(p.Spec.NodeName, table.CellNone), table.TextOr(p.Status.NominatedNodeName, table.CellNone), gatesCell(p),
+		cmp.Or(ip, table.CellNone), cmp.Or(p.Spec.NodeName, table.CellNone), cmp.Or(p.Status.NominatedNodeName, table.CellNone), gatesCell(p),
 	}
 }
 

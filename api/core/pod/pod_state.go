@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +49,7 @@ func podReason(p *corev1.Pod) string {
 			return corev1.PodReasonSchedulingGated
 		}
 	}
-	return table.TextOr(p.Status.Reason, string(p.Status.Phase))
+	return cmp.Or(p.Status.Reason, string(p.Status.Phase))
 }
 
 // lookAtInit evaluates the init containers up to the first that has not finished, for which

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,19 +49,19 @@ func serviceOutside(s *corev1.Service) string {
 	external := strings.Join(s.Spec.ExternalIPs, ",")
 	switch s.Spec.Type {
 	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort:
-		return table.TextOr(external, table.CellNone)
+		return cmp.Or(external, table.CellNone)
 	case corev1.ServiceTypeExternalName:
 		return s.Spec.ExternalName
 	case corev1.ServiceTypeLoadBalancer:
 		points := make([]string, 0, len(s.Status.LoadBalancer.Ingress))
 		for _, p := range s.Status.LoadBalancer.Ingress {
-			points = append(points, table.TextOr(p.IP, p.Hostname))
+			points = append(points, cmp.Or(p.IP, p.Hostname))
 		}
 		balancer := LoadBalancerCell(points)
 		if balancer != "" && external != "" {
 			return balancer + "," + external
 		}
-		return table.TextOr(balancer+external, "<pending>")
+		return cmp.Or(balancer+external, "<pending>")
 	}
 	return table.CellUnknown
 }
@@ -80,5 +81,5 @@ func portsCell(ports []corev1.ServicePort) string {
 		b.WriteByte('/')
 		b.WriteString(string(ports[i].Protocol))
 	}
-	return table.TextOr(b.String(), table.CellNone)
+	return cmp.Or(b.String(), table.CellNone)
 }

@@ -40,7 +40,7 @@ func benchSchema(b *testing.B) (*Schema, map[string]any) {
 	if errs := Check(&p, field.NewPath("s")); len(errs) > 0 {
 		b.Fatal(errs.ToAggregate())
 	}
-	s, err := New(&p)
+	s, err := compiled(&p)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -35,21 +35,9 @@ type Schema struct {
 	defaultIsIdempotent func() bool
 }
 
-// New returns a compiled schema. The caller has checked p.
-func New(p *props) (*Schema, error) {
-	text, err := marshalWithoutDocs(p)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := compile(p); err != nil {
-		return nil, err
-	}
-	return newSchema(func() schemaText { return schemaText{text: text} }), nil
-}
-
-// NewLazy returns a schema that is read from source when it is first needed. If source
+// New returns a schema that is read from source when it is first needed. If source
 // fails, or the schema cannot be compiled, Err returns the error.
-func NewLazy(source func() (*props, error)) *Schema {
+func New(source func() (*props, error)) *Schema {
 	return newSchema(sync.OnceValue(func() schemaText {
 		p, err := source()
 		if err == nil {

@@ -152,7 +152,7 @@ func TestAnySchema(t *testing.T) {
 			t.Skip(err)
 		}
 		faults := Check(&p, field.NewPath("s"))
-		s, err := New(&p)
+		s, err := compiled(&p)
 		if err != nil {
 			t.Fatalf("%s: %v", data, err)
 		}

@@ -9,13 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// compiled returns the schema of p, or an error if it cannot be compiled.
+func compiled(p *props) (*Schema, error) {
+	s := New(func() (*props, error) { return p, nil })
+	return s, s.Err()
+}
+
 func schemaOf(t *testing.T, text string) *Schema {
 	t.Helper()
 	var p props
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(&p)
+	s, err := compiled(&p)
 	if err != nil {
 		t.Fatal(err)
 	}
