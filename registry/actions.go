@@ -18,7 +18,7 @@ type actions struct {
 	o   WriteOptions
 }
 
-// target names an object of another resource in the namespace of the request.
+// target returns a Target for an object of another resource in the request's namespace.
 func (a *actions) target(resource, group, name string) (Target, error) {
 	res, version, err := a.r.lookupResource(schema.GroupResource{Group: group, Resource: resource})
 	if err != nil {

@@ -15,33 +15,33 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// VerbConnect is the verb of admission for what leads a client to a pod, a node
-// or a service (exec, attach, proxy ...), whatever its HTTP method.
+// VerbConnect is the admission verb of requests that connect to a pod, a node or a service
+// (exec, attach, proxy ...), whatever their HTTP method.
 const VerbConnect = "connect"
 
-// Attributes are what admission knows of a write.
+// Attributes describe a write to admission.
 type Attributes struct {
 	// Verb is create, update, delete or connect.
 	Verb string
-	// Resource and Version are what the client asked for; the objects are of the
-	// hub, whose version is Resource.Versions[0].
+	// Resource and Version are those of the request. The objects are of the hub version,
+	// Resource.Versions[0].
 	Resource    *api.Resource
 	Version     *api.Version
 	Subresource string
-	// Kind is of what the client sends: of the resource or, at subresources that
-	// have one, of their own.
+	// Kind is the kind of the request body: that of the resource, or that of the
+	// subresource if it has one.
 	Kind schema.GroupVersionKind
-	// Name is empty while a name is still to be generated.
+	// Name is empty until a generated name is known.
 	Namespace, Name string
-	// Object is what is to be stored, of the hub type, or what is sent to a
-	// subresource of another kind; nil for a deletion. Old is what is stored, nil
-	// for a creation.
+	// Object is the object to be stored, of the hub type, or the body of a request to a
+	// subresource of another kind; nil for a deletion. Old is the stored object; nil for a
+	// creation.
 	Object, Old api.Object
-	// Connect are the options of a connection, in place of an object.
+	// Connect has the options of a connection, which has no object.
 	Connect runtime.Object
 	User    *request.User
 	DryRun  bool
-	// Scope is that of the request, where warnings and annotations go.
+	// Scope is the scope of the request, which collects warnings and audit annotations.
 	Scope *request.Scope
 
 	write      WriteOptions
@@ -49,18 +49,18 @@ type Attributes struct {
 	onWriteEnd []func(ctx context.Context, written bool)
 
 	reinvocationRequested, isReinvocation bool
-	kept                                  map[any]any
+	pluginState                           map[any]any
 }
 
-// GroupResource names the resource in messages.
+// GroupResource returns the resource as error messages name it.
 func (a *Attributes) GroupResource() schema.GroupResource {
 	return schema.GroupResource{Group: a.Resource.Versions[0].Group, Resource: a.Resource.Name}
 }
 
-// Warn adds a warning to the answer.
+// Warn adds a warning to the response.
 func (a *Attributes) Warn(text string) { a.Scope.Warn(text) }
 
-// Annotate says something of the request for its audit event.
+// Annotate adds an annotation to the audit event of the request.
 func (a *Attributes) Annotate(key, value string) { a.Scope.Annotate(key, value) }
 
 // AuthorizeCreate returns an error if the user may not create the object. Plugins
@@ -73,21 +73,21 @@ func (a *Attributes) AuthorizeCreate(ctx context.Context) error {
 	return a.write.authorize(ctx)
 }
 
-// OnWriteEnd has f called when it is known whether the write took place. It is for
-// plugins that take something into account before the object is there.
+// OnWriteEnd registers a function that is called when the outcome of the write is known.
+// Plugins that reserve something before the object exists, such as quota, release it there.
 func (a *Attributes) OnWriteEnd(f func(ctx context.Context, written bool)) {
 	a.onWriteEnd = append(a.onWriteEnd, f)
 }
 
-// RequestReinvocation asks that mutating plugins are run once more after all were, for the
-// object is not any more what those before saw. They are run twice at most.
+// RequestReinvocation requests a second run of the mutating plugins, because the object has
+// changed since the earlier ones saw it. There is at most one such run.
 func (a *Attributes) RequestReinvocation() { a.reinvocationRequested = true }
 
-// IsReinvocation tells whether mutating plugins are run for the second time.
+// IsReinvocation reports whether the mutating plugins run for the second time.
 func (a *Attributes) IsReinvocation() bool { return a.isReinvocation }
 
-// BeginReinvocation tells whether mutating plugins are to be run once more, and begins
-// that.
+// BeginReinvocation reports whether the mutating plugins must run again. If so,
+// IsReinvocation reports true from then on.
 func (a *Attributes) BeginReinvocation() bool {
 	if !a.reinvocationRequested || a.isReinvocation {
 		return false
@@ -96,22 +96,23 @@ func (a *Attributes) BeginReinvocation() bool {
 	return true
 }
 
-// SetPluginState keeps what a plugin wants to know when it is run again; key is its own.
+// SetPluginState stores state of a plugin for its reinvocation. The type of key is the
+// plugin's own.
 func (a *Attributes) SetPluginState(key, value any) {
-	if a.kept == nil {
-		a.kept = map[any]any{}
+	if a.pluginState == nil {
+		a.pluginState = map[any]any{}
 	}
-	a.kept[key] = value
+	a.pluginState[key] = value
 }
 
-// PluginState is what was kept under key; nil if nothing was.
-func (a *Attributes) PluginState(key any) any { return a.kept[key] }
+// PluginState returns the state that was stored for key, or nil.
+func (a *Attributes) PluginState(key any) any { return a.pluginState[key] }
 
-// Unreadable reports whether the write deletes an object that cannot be decoded. Old
-// has only a name then.
+// Unreadable reports whether the write deletes an object that cannot be decoded. Old has
+// only a namespace and a name then.
 func (a *Attributes) Unreadable() bool { return a.deletion != nil && a.deletion.IgnoreReadErrors }
 
-// finish tells how the write ended; a may be nil.
+// finish calls the functions of OnWriteEnd; a may be nil.
 func (a *Attributes) finish(ctx context.Context, written bool) {
 	if a == nil || len(a.onWriteEnd) == 0 {
 		return
@@ -124,8 +125,8 @@ func (a *Attributes) finish(ctx context.Context, written bool) {
 	}
 }
 
-// Options are those of the request, as a kind of meta.k8s.io: CreateOptions,
-// UpdateOptions (of a patch too) or DeleteOptions; nil for a connection.
+// Options returns the options of the request as an object of meta.k8s.io: CreateOptions,
+// UpdateOptions (also for a patch) or DeleteOptions; nil for a connection.
 func (a *Attributes) Options() runtime.Object {
 	var dryRun []string
 	if a.DryRun {
@@ -153,15 +154,15 @@ func (a *Attributes) Options() runtime.Object {
 	return nil
 }
 
-// Admission is asked before anything is stored.
+// Admission decides about each write before it is stored.
 type Admission interface {
-	// Mutate comes before the kind's own rules and may change the object.
+	// Mutate runs before the kind's own validation and may change the object.
 	Mutate(ctx context.Context, a *Attributes) error
-	// Validate comes after them and may only refuse.
+	// Validate runs after the kind's own validation and may only refuse.
 	Validate(ctx context.Context, a *Attributes) error
 }
 
-// newAttributes describes a write to admission; nil when there is nothing to ask.
+// newAttributes describes a write to admission. It returns nil if admission does not apply.
 func (r *Registry) newAttributes(ctx context.Context, t Target, verb string, obj, old api.Object, o WriteOptions) *Attributes {
 	if r.o.Admission == nil || o.SkipAdmission {
 		return nil
@@ -181,7 +182,8 @@ func (r *Registry) newAttributes(ctx context.Context, t Target, verb string, obj
 	return a
 }
 
-// mutate and validate are the two phases; both do nothing for nil.
+// mutate runs mutating admission, and validate runs validating admission. Both do nothing
+// if a is nil.
 func (r *Registry) mutate(ctx context.Context, a *Attributes) error {
 	if a == nil {
 		return nil
@@ -217,9 +219,9 @@ func (r *Registry) validate(ctx context.Context, a *Attributes) error {
 	return r.o.Admission.Validate(ctx, a)
 }
 
-// mutateUpdate has the new state of an object mutated, and returns it with what
-// admission knows. At a subresource that shows the object as another kind,
-// admission sees that kind, and what it makes of it is what is asked for.
+// mutateUpdate runs mutating admission for an update, and returns the object as admission
+// left it. At a subresource of another kind, admission sees an object of that kind, whose
+// changes are applied to obj.
 func (r *Registry) mutateUpdate(ctx context.Context, t Target, obj, old api.Object, o WriteOptions) (*Attributes, api.Object, error) {
 	a := r.newAttributes(ctx, t, api.VerbUpdate, obj, old, o)
 	if a == nil || t.Sub == nil || t.Sub.View == nil {
@@ -239,8 +241,8 @@ func (r *Registry) mutateUpdate(ctx context.Context, t Target, obj, old api.Obje
 	return a, obj, err
 }
 
-// Connect asks admission whether a connection to what t names may be made.
-// Options are those of the connection, such as a PodExecOptions.
+// Connect runs admission for a connection to the object that t names. The options are those
+// of the connection, such as PodExecOptions.
 func (r *Registry) Connect(ctx context.Context, t Target, options runtime.Object) error {
 	a := r.newAttributes(ctx, t, VerbConnect, nil, nil, WriteOptions{})
 	if a == nil {

@@ -17,16 +17,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// recorder is an Admission that notes what it is asked.
+// recorder is an Admission that records its calls.
 type recorder struct {
-	asked  []string
+	calls  []string
 	mutate func(*Attributes)
 	refuse error
 	ended  []bool
 }
 
 func (r *recorder) note(phase string, a *Attributes) {
-	r.asked = append(r.asked, fmt.Sprintf("%s %s %s/%s %q %T", phase, a.Verb, a.Resource.Name, a.Subresource, a.Name, a.Object))
+	r.calls = append(r.calls, fmt.Sprintf("%s %s %s/%s %q %T", phase, a.Verb, a.Resource.Name, a.Subresource, a.Name, a.Object))
 }
 
 func (r *recorder) Mutate(_ context.Context, a *Attributes) error {
@@ -43,9 +43,8 @@ func (r *recorder) Validate(_ context.Context, a *Attributes) error {
 	return r.refuse
 }
 
-// TestAdmissionSeam: what admission sees of writes, and that it is told how they
-// ended.
-func TestAdmissionSeam(t *testing.T) {
+// TestAdmissionCalls checks which writes admission sees, and that it learns their outcome.
+func TestAdmissionCalls(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
 	r.o.Admission = rec
@@ -55,27 +54,27 @@ func TestAdmissionSeam(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf(`[mutate create configmaps/ "" *v1.ConfigMap validate create configmaps/ %q *v1.ConfigMap]`, out.Object.GetName())
-	if got := fmt.Sprint(rec.asked); got != want || fmt.Sprint(rec.ended) != "[true]" {
+	if got := fmt.Sprint(rec.calls); got != want || fmt.Sprint(rec.ended) != "[true]" {
 		t.Errorf("a generated name: %s, ended %v", got, rec.ended)
 	}
-	rec.asked, rec.ended, rec.refuse = nil, nil, errors.New("no")
+	rec.calls, rec.ended, rec.refuse = nil, nil, errors.New("no")
 	if _, err := r.Create(t.Context(), r.configMap(t, "a"), configMap("a", "1"), WriteOptions{}); err == nil || fmt.Sprint(rec.ended) != "[false]" {
 		t.Errorf("refused: %v, ended %v", err, rec.ended)
 	}
 	rec.refuse = nil
-	if _, err := r.Create(t.Context(), r.configMap(t, "a"), configMap("a", "1"), WriteOptions{SkipAdmission: true}); err != nil || len(rec.asked) != 2 {
-		t.Errorf("part of what was admitted: %v, %v", err, rec.asked)
+	if _, err := r.Create(t.Context(), r.configMap(t, "a"), configMap("a", "1"), WriteOptions{SkipAdmission: true}); err != nil || len(rec.calls) != 2 {
+		t.Errorf("part of what was admitted: %v, %v", err, rec.calls)
 	}
 	if err := r.Connect(t.Context(), r.at(t, corev1.SchemeGroupVersion, "pods", "p"), &corev1.PodExecOptions{}); err != nil {
 		t.Error(err)
 	}
-	if last := rec.asked[len(rec.asked)-1]; last != `validate connect pods/ "p" <nil>` {
+	if last := rec.calls[len(rec.calls)-1]; last != `validate connect pods/ "p" <nil>` {
 		t.Error(last)
 	}
 }
 
-// TestAdmissionOfScale: a subresource of another kind is seen as that kind, and
-// what admission makes of it counts.
+// TestAdmissionOfScale checks that admission sees a scale as an object of its kind, and
+// that its changes of the scale are stored.
 func TestAdmissionOfScale(t *testing.T) {
 	r := newRegistry(t)
 	at := r.at(t, appsv1.SchemeGroupVersion, "deployments", "d")
@@ -101,11 +100,11 @@ func TestAdmissionOfScale(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := *out.Object.(*appsv1.Deployment).Spec.Replicas; got != 6 {
-		t.Errorf("%d replicas, want what admission made of them: 6; asked %v", got, rec.asked)
+		t.Errorf("%d replicas, want what admission made of them: 6; asked %v", got, rec.calls)
 	}
 }
 
-// TestManagedFieldsAfterAdmission verifies that managedFields which a plugin broke are
+// TestManagedFieldsAfterAdmission checks that managedFields which a plugin made invalid are
 // restored, with a warning, and that valid ones are kept.
 func TestManagedFieldsAfterAdmission(t *testing.T) {
 	r := newRegistry(t)
@@ -134,8 +133,8 @@ func TestManagedFieldsAfterAdmission(t *testing.T) {
 	}
 }
 
-// TestShowableAfterAdmission verifies that a value which is no JSON is
-// refused, whether the client or a plugin set it.
+// TestShowableAfterAdmission checks that a value that cannot be encoded as JSON is refused,
+// whether the client or a plugin set it.
 func TestShowableAfterAdmission(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}

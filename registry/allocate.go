@@ -11,16 +11,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Pools are what is handed out to objects.
+// Pools are the addresses and ports from which services are allocated theirs.
 type Pools struct {
-	// Addresses are the ranges that services get theirs from, at most one of
-	// each family.
+	// Addresses are the ranges of service addresses, at most one of each IP family.
 	Addresses []netip.Prefix
-	// FirstPort and LastPort bound the node ports.
+	// FirstPort and LastPort bound the range of node ports.
 	FirstPort, LastPort int32
 }
 
-// ownManager is the name under which the server itself owns fields.
+// ownManager is the field manager of the server's own writes.
 const ownManager = "kube-apiserver"
 
 // allocation implements api.Allocator for one write.
@@ -28,12 +27,13 @@ type allocation struct {
 	r      *Registry
 	t      Target
 	dryRun bool
-	// undo gives back what was taken, free what is not needed any more.
+	// undo releases the allocations of this write, if it fails. free releases those that
+	// the object no longer needs, if it succeeds.
 	undo, free []func(context.Context) error
 }
 
-// allocate allocates what obj needs; old is nil for a new object. It returns an
-// allocation even with an error, and the caller has to end it. A write of a status
+// allocate allocates addresses and ports for obj; old is nil for a new object. The caller
+// must finish the returned allocation, which is not nil on an error. A write of the status
 // allocates nothing.
 func (r *Registry) allocate(ctx context.Context, t Target, obj, old api.Object, dryRun bool) (*allocation, error) {
 	if t.Resource.Create.Allocate == nil || t.Status {
@@ -43,8 +43,8 @@ func (r *Registry) allocate(ctx context.Context, t Target, obj, old api.Object, 
 	return a, t.Resource.Create.Allocate(ctx, a, obj, old)
 }
 
-// finish gives back what the write that ended with err took in vain or does not need any
-// more; a may be nil.
+// finish releases what a failed write allocated, or what a successful one freed; err is the
+// error of the write, and a may be nil.
 func (a *allocation) finish(ctx context.Context, err error) error {
 	switch {
 	case a == nil:
@@ -55,7 +55,7 @@ func (a *allocation) finish(ctx context.Context, err error) error {
 	return a.run(ctx, a.free)
 }
 
-// release gives back what a deleted object had.
+// release releases the allocations of a deleted object.
 func (r *Registry) release(ctx context.Context, t Target, obj api.Object) error {
 	if t.Resource.Delete.Release == nil {
 		return nil
@@ -65,7 +65,7 @@ func (r *Registry) release(ctx context.Context, t Target, obj api.Object) error 
 	return a.run(ctx, a.free)
 }
 
-// run does what must be done even if the client has gone away.
+// run runs all steps, also if the client has disconnected, and returns the first error.
 func (a *allocation) run(ctx context.Context, steps []func(context.Context) error) error {
 	if a.dryRun {
 		return nil
@@ -80,13 +80,13 @@ func (a *allocation) run(ctx context.Context, steps []func(context.Context) erro
 	return first
 }
 
-// joinErrors keeps a Status as it is, so that the client sees why its write
-// failed and not what came of it; that is mended by the repair loop.
+// joinErrors returns a Status unchanged, so that the client sees why its write failed. The
+// repair loop mends what the failed cleanup leaves.
 func joinErrors(err, cleanup error) error {
 	if _, ok := err.(apierrors.APIStatus); ok || cleanup == nil {
 		return err
 	}
-	return fmt.Errorf("%w (and then: %w)", err, cleanup)
+	return fmt.Errorf("%w (releasing its allocations failed: %w)", err, cleanup)
 }
 
 // Families implements api.Allocator.
@@ -115,34 +115,34 @@ func (a *allocation) pool(wanted string) (netip.Prefix, bool) {
 }
 
 // TakeIP implements api.Allocator.
-func (a *allocation) TakeIP(ctx context.Context, family string, asked netip.Addr, owner api.Object) (netip.Addr, error) {
+func (a *allocation) TakeIP(ctx context.Context, family string, requested netip.Addr, owner api.Object) (netip.Addr, error) {
 	pool, ok := a.pool(family)
 	if !ok {
 		return netip.Addr{}, fmt.Errorf("there are no addresses of family %s", family)
 	}
-	if asked.IsValid() {
-		switch usable := isUsable(pool, asked); {
+	if requested.IsValid() {
+		switch usable := isUsable(pool, requested); {
 		case a.dryRun && !usable:
-			return asked, &api.TakenError{Reason: fmt.Sprintf("provided IP (%s) is not in the valid range. The range of valid IPs is %s", asked, pool)}
+			return requested, &api.TakenError{Reason: fmt.Sprintf("provided IP (%s) is not in the valid range. The range of valid IPs is %s", requested, pool)}
 		case !usable:
-			return asked, &api.TakenError{Reason: "the provided network does not match the current range"}
+			return requested, &api.TakenError{Reason: "the provided network does not match the current range"}
 		case a.dryRun:
-			return asked, nil // kube-apiserver does not look whether it is free
+			return requested, nil // as in kube-apiserver, a dry run does not check whether the address is free
 		}
-		err := a.createAddressObject(ctx, asked, owner)
+		err := a.createAddressObject(ctx, requested, owner)
 		if apierrors.IsAlreadyExists(err) {
-			return asked, &api.TakenError{Reason: "provided IP is already allocated"}
+			return requested, &api.TakenError{Reason: "provided IP is already allocated"}
 		}
-		return asked, err
+		return requested, err
 	}
 	if a.dryRun {
-		return pool.Masked().Addr(), nil // nobody gets this one
+		return pool.Masked().Addr(), nil // the network's address, which is never allocated
 	}
 	return a.takeAnyIP(ctx, pool, owner)
 }
 
-// isUsable reports whether an address of a pool can be given out: not the address of
-// the network, and not the broadcast address of IPv4.
+// isUsable reports whether an address of a pool can be allocated: neither the network's
+// address nor the IPv4 broadcast address.
 func isUsable(pool netip.Prefix, ip netip.Addr) bool {
 	if !pool.Contains(ip) || ip == pool.Masked().Addr() {
 		return false
@@ -150,8 +150,8 @@ func isUsable(pool netip.Prefix, ip netip.Addr) bool {
 	return !ip.Is4() || pool.Contains(ip.Next())
 }
 
-// takeAnyIP tries addresses beginning with a random one. The lowest of a pool are
-// left to those who ask for an address by name, until there are no others.
+// takeAnyIP allocates an address, trying them from a random one on. The lowest addresses of
+// a pool come last, because clients request them explicitly.
 func (a *allocation) takeAnyIP(ctx context.Context, pool netip.Prefix, owner api.Object) (netip.Addr, error) {
 	size := poolSize(pool)
 	reserved := min(max(16, size/16), 256, size/2)
@@ -176,8 +176,8 @@ func (a *allocation) takeAnyIP(ctx context.Context, pool netip.Prefix, owner api
 	return netip.Addr{}, fmt.Errorf("range is full")
 }
 
-// poolSize is how many addresses of a pool can be handed out: not the network's
-// own, nor the broadcast address, and of a very large pool only the beginning.
+// poolSize returns the number of addresses that can be allocated from a pool: without the
+// network's address and the broadcast address, and at most 65535.
 func poolSize(pool netip.Prefix) int64 {
 	bits := pool.Addr().BitLen() - pool.Bits()
 	if bits > 16 {
@@ -190,7 +190,7 @@ func poolSize(pool netip.Prefix) int64 {
 	return size
 }
 
-// addressAt is the address of a pool with a number, from 0.
+// addressAt returns the n-th address of a pool, from 0.
 func addressAt(pool netip.Prefix, n int64) netip.Addr {
 	base := new(big.Int).SetBytes(pool.Masked().Addr().AsSlice())
 	raw := make([]byte, pool.Addr().BitLen()/8)
@@ -199,12 +199,14 @@ func addressAt(pool netip.Prefix, n int64) netip.Addr {
 	return ip
 }
 
+// addresses returns the Target of the IPAddress object of an address.
 func (a *allocation) addresses(ip netip.Addr) (Target, error) {
 	res, v, err := a.r.lookupResource(api.AddressResource())
 	return Target{Resource: res, Version: v, Name: ip.String()}, err
 }
 
-// createAddressObject makes the IPAddress object that says whose an address is.
+// createAddressObject allocates an address by creating its IPAddress object, which names
+// the owner.
 func (a *allocation) createAddressObject(ctx context.Context, ip netip.Addr, owner api.Object) error {
 	t, err := a.addresses(ip)
 	if err != nil {
@@ -234,18 +236,18 @@ func (a *allocation) FreeIP(ip netip.Addr, _ api.Object) {
 }
 
 // TakePort implements api.Allocator.
-func (a *allocation) TakePort(ctx context.Context, asked int32) (int32, error) {
+func (a *allocation) TakePort(ctx context.Context, requested int32) (int32, error) {
 	first, last := a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort
-	if asked != 0 && (asked < first || asked > last) {
+	if requested != 0 && (requested < first || requested > last) {
 		return 0, &api.TakenError{Reason: fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", first, last)}
 	}
 	var got int32
 	err := a.changePorts(ctx, func(used *big.Int) error {
-		if asked != 0 {
-			if used.Bit(int(asked-first)) == 1 {
+		if requested != 0 {
+			if used.Bit(int(requested-first)) == 1 {
 				return &api.TakenError{Reason: "provided port is already allocated"}
 			}
-			got = asked
+			got = requested
 		} else if got = a.freePort(used); got == 0 {
 			return fmt.Errorf("range is full")
 		}
@@ -258,7 +260,7 @@ func (a *allocation) TakePort(ctx context.Context, asked int32) (int32, error) {
 	return got, err
 }
 
-// freePort is a free port, a random one; 0 when there is none.
+// freePort returns a random free port, or 0 if there is none.
 func (a *allocation) freePort(used *big.Int) int32 {
 	first := a.r.o.Pools.FirstPort
 	n := a.r.o.Pools.LastPort - first + 1
@@ -285,8 +287,8 @@ func (a *allocation) releasePort(ctx context.Context, port int32) error {
 	})
 }
 
-// changePorts changes which ports are taken: bit n stands for the port n above
-// the first.
+// changePorts changes the stored set of allocated ports. Bit n of used stands for the port
+// FirstPort+n.
 func (a *allocation) changePorts(ctx context.Context, change func(used *big.Int) error) error {
 	for n := attempts(0); ; {
 		if err := n.next(ctx); err != nil {

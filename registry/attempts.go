@@ -6,16 +6,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// maxAttempts bounds how often a write starts over because other writes came in
-// between. kube-apiserver starts over until the request's time is up; this bound holds
-// for writes without a deadline, too.
+// maxAttempts is the maximum number of attempts of a write that other writes interrupt.
+// kube-apiserver retries until the request times out; this limit also ends writes without a
+// deadline.
 const maxAttempts = 1000
 
 // attempts counts the attempts of one write.
 type attempts int
 
-// next returns an error if there is no time for another attempt, or if the target
-// changes faster than it can be written.
+// next counts an attempt. It returns an error if ctx is done or the attempts are exhausted.
 func (n *attempts) next(ctx context.Context) error {
 	if *n++; *n > maxAttempts {
 		return apierrors.NewTooManyRequests("the object changes faster than it can be written, please try again later", 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// interfering returns a change before which another write always comes.
+// interfering returns a change during which another write of the object always succeeds.
 func interfering(t *testing.T, r *Registry, at Target, calls *int) Change {
 	return func(ctx context.Context, old api.Object) (api.Object, error) {
 		*calls++
@@ -39,8 +39,8 @@ func interfering(t *testing.T, r *Registry, at Target, calls *int) Change {
 	}
 }
 
-// TestAttemptsEnd verifies that a write ends when it always loses to other writes, and
-// when its time is up, whether the object exists or not.
+// TestAttemptsEnd checks that a write ends when it loses to other writes every time, and
+// when its context is done, whether the object exists or not.
 func TestAttemptsEnd(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "a")
@@ -70,8 +70,8 @@ func TestAttemptsEnd(t *testing.T) {
 	}
 }
 
-// TestListEndsWithRequest verifies that a list stops filtering when the request's time
-// is up, and returns that as its error.
+// TestListEndsWithRequest checks that a list stops filtering when its context is done, and
+// returns the context's error.
 func TestListEndsWithRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	looked := 0

@@ -11,14 +11,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// CreateMissing creates those of objects, which are of the hub type and have
-// their names and namespaces, that are not there yet, as manager, in as few
-// writes as can be. Admission is not asked, and nothing is allocated: it is for
-// what the server itself makes at its start.
+// CreateMissing creates the objects that do not exist yet, with as few transactions as
+// possible. The objects are of the hub type and have names and namespaces. It is for the
+// objects of the server's start: admission does not run, and nothing is allocated.
 func (r *Registry) CreateMissing(ctx context.Context, objects []InitialObject, manager string) error {
 	var missing []InitialObject
-	// The cache will do, once it has what was deleted just before: a second start
-	// writes nothing.
+	// The first read waits until the cache has all earlier writes. The others read the
+	// cache as it is, so that a second start costs no transaction.
 	var read storage.Read
 	for _, m := range objects {
 		_, err := r.Get(ctx, m.target(), read)
@@ -37,7 +36,7 @@ func (r *Registry) CreateMissing(ctx context.Context, objects []InitialObject, m
 	return nil
 }
 
-// InitialObject is an object of the server's own making.
+// InitialObject is an object that the server creates at its start.
 type InitialObject struct {
 	Resource *api.Resource
 	Object   api.Object
@@ -67,7 +66,7 @@ func (r *Registry) createBatch(ctx context.Context, objects []InitialObject, man
 	if !errors.Is(err, storage.ErrExists) {
 		return err
 	}
-	// Another server is starting too: one by one.
+	// Another server has created some of the objects meanwhile.
 	for _, m := range objects {
 		_, err := r.storeNew(ctx, m.target(), m.Object, WriteOptions{Manager: manager})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -77,7 +76,7 @@ func (r *Registry) createBatch(ctx context.Context, objects []InitialObject, man
 	return nil
 }
 
-// Cursor follows the objects of a resource; see storage.Cursor.
+// Cursor returns a cursor over the changes of a resource's objects; see storage.Cursor.
 func (r *Registry) Cursor(gr schema.GroupResource) (*storage.Cursor, error) {
 	res, _, err := r.lookupResource(gr)
 	if err != nil {
@@ -86,10 +85,10 @@ func (r *Registry) Cursor(gr schema.GroupResource) (*storage.Cursor, error) {
 	return r.CursorOf(res), nil
 }
 
-// CursorOf is Cursor for a resource that is at hand.
+// CursorOf is Cursor for a resource that the caller has looked up.
 func (r *Registry) CursorOf(res *api.Resource) *storage.Cursor { return r.collection(res).Cursor() }
 
-// FindResource finds a stored resource whether it is served or not.
+// FindResource returns a stored resource, served or not.
 func (r *Registry) FindResource(gr schema.GroupResource) (*api.Resource, error) {
 	res, _, err := r.lookupResource(gr)
 	return res, err

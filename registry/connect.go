@@ -11,10 +11,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Locate returns the address to which the connection that t names leads, or nil
-// if there is none yet. Admission (see Connect) and authorize run before it looks
-// at any object; authorize may be nil. Reading a log is a get, which admission
-// does not see.
+// Locate returns the address of the connection that t names, or nil if there is none yet.
+// Admission (see Connect) and then authorize, which may be nil, run before any object is
+// read. Reading a log is a get, which admission does not see.
 func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object, kubelets api.Kubelets, authorize func(context.Context) error) (*api.Location, error) {
 	if t.Sub.Connection.Kind != "" {
 		if err := r.Connect(ctx, t, options); err != nil {
@@ -37,7 +36,7 @@ func (r *Registry) Locate(ctx context.Context, t Target, options runtime.Object,
 		}
 		item, err := r.Get(ctx, other, storage.Read{})
 		if apierrors.IsNotFound(err) {
-			// Stores of kube-apiserver take the resource in this error from the request.
+			// As in kube-apiserver, the error names the resource of the request.
 			return nil, apierrors.NewNotFound(t.groupResource(), name)
 		}
 		if err != nil {

@@ -13,18 +13,17 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Where another server converts objects between the versions of their kind, it
-// may give them other labels, and values elsewhere. Selectors are about what the
-// client is shown, so that items are converted before they are selected, and what
-// they are selected by is kept with them.
+// A conversion webhook may change labels and selectable fields. Selectors apply to the
+// version of the request, so items are converted before they are selected. Each item
+// caches the labels and fields that it has in a version.
 
-// selectableAttributes are what an object is selected by.
+// selectableAttributes are the labels and fields by which an object is selected.
 type selectableAttributes struct {
 	Labels labels.Set `json:"labels,omitempty"`
 	Fields fields.Set `json:"fields,omitempty"`
 }
 
-// attributeSlots identify, for each form of a kind, the attributes that items keep.
+// attributeSlots has a cache slot for the attributes of items in each version of a kind.
 type attributeSlots struct{ slots sync.Map } // *api.Resource -> *storage.Slot
 
 func (s *attributeSlots) forForm(form *api.Resource) *storage.Slot {
@@ -42,8 +41,8 @@ func (s *attributeSlots) dropResource(res *api.Resource) {
 	}
 }
 
-// needsConversion tells whether what is stored does not tell what s selects: it is
-// converted elsewhere, and s asks for more than names, which stay.
+// needsConversion reports whether items must be converted by a webhook before s can select
+// them. Names and namespaces are the same in all versions.
 func (s Selection) needsConversion(t Target) bool {
 	if !t.Resource.Storage.ConvertsRemotely {
 		return false
@@ -62,29 +61,29 @@ func (s Selection) needsConversion(t Target) bool {
 	return false
 }
 
-// convertedSelector selects items by what they are in the version of a target. It is for
-// one reader.
+// convertedSelector selects items by their labels and fields in the version of a target. It
+// is not safe for concurrent use.
 type convertedSelector struct {
 	Selection
-	target Target
-	slot   *storage.Slot
-	known  map[*storage.Item]selectableAttributes
+	target     Target
+	slot       *storage.Slot
+	attributes map[*storage.Item]selectableAttributes
 }
 
-// prepare finds out by what items are selected.
+// prepare looks up or computes the attributes of items, before matches is called with them.
 func (c *convertedSelector) prepare(ctx context.Context, items []*storage.Item) error {
-	c.known = make(map[*storage.Item]selectableAttributes, len(items))
+	c.attributes = make(map[*storage.Item]selectableAttributes, len(items))
 	var missing []*storage.Item
 	for _, item := range items {
 		if item.Corrupt() != nil {
-			continue // it has no attributes
+			continue // it cannot be decoded, so it has no attributes
 		}
 		var a selectableAttributes
 		if data := item.CachedEncoding(c.slot); data == nil || json.Unmarshal(data, &a) != nil {
 			missing = append(missing, item)
 			continue
 		}
-		c.known[item] = a
+		c.attributes[item] = a
 	}
 	for some := range slices.Chunk(missing, MaxConversionBatch) {
 		if err := c.convertAttributes(ctx, some); err != nil {
@@ -94,7 +93,7 @@ func (c *convertedSelector) prepare(ctx context.Context, items []*storage.Item) 
 	return nil
 }
 
-// convertAttributes prepares items that keep no attributes yet.
+// convertAttributes converts items and caches their attributes.
 func (c *convertedSelector) convertAttributes(ctx context.Context, items []*storage.Item) error {
 	objects, err := c.objects(ctx, items)
 	if err != nil {
@@ -105,7 +104,7 @@ func (c *convertedSelector) convertAttributes(ctx context.Context, items []*stor
 		if of := c.target.Resource.Fields.Selectable; of != nil {
 			a.Fields = of(obj)
 		}
-		c.known[items[i]] = a
+		c.attributes[items[i]] = a
 		data, err := json.Marshal(a)
 		if err != nil {
 			return err
@@ -122,9 +121,9 @@ func (c *convertedSelector) objects(ctx context.Context, items []*storage.Item) 
 	return c.target.Objects(ctx, items...)
 }
 
-// matches tells whether an item that was prepared is selected.
+// matches reports whether a prepared item is selected.
 func (c *convertedSelector) matches(item *storage.Item) bool {
-	a, ok := c.known[item]
+	a, ok := c.attributes[item]
 	if !ok {
 		return false
 	}
@@ -140,12 +139,12 @@ type convertedFields struct {
 	values fields.Set
 }
 
-// Has tells whether field can be selected by.
+// Has reports whether objects can be selected by the field.
 func (f convertedFields) Has(field string) bool {
 	return f.values.Has(field) || f.itemFields.Has(field)
 }
 
-// Get returns the value of field.
+// Get returns the value of the field.
 func (f convertedFields) Get(field string) string {
 	if f.values.Has(field) {
 		return f.values.Get(field)
@@ -153,18 +152,18 @@ func (f convertedFields) Get(field string) string {
 	return f.itemFields.Get(field)
 }
 
-// Bounds of how many objects are converted together. Who wants a page is given
-// it, and another server is asked about few more objects than it takes; about more
-// at a time when few of them are selected.
+// Numbers of objects in one call of a conversion webhook. A list with a limit starts with
+// small calls, so that it converts few objects beyond the page. The calls grow if few
+// objects are selected.
 const (
 	minConversionBatch = 50
-	// MostConverted is how many objects another server is asked about with one
-	// call, and how many are held at a time that nobody keeps.
+	// MaxConversionBatch is the maximum number of objects in one call, and of uncached
+	// converted objects in memory.
 	MaxConversionBatch = 500
 )
 
-// listConverted is List by what items are in the version of t. All that it looks at
-// is of one revision.
+// listConverted is List for a selection that needs conversion. All its reads are of one
+// revision.
 func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s scope) (*storage.List, error) {
 	part := storage.ListOptions{Read: o.Read, Prefix: s.prefix, Key: s.key, After: o.After, Verify: o.Verify}
 	if o.Limit > 0 {
@@ -190,9 +189,9 @@ func (r *Registry) listConverted(ctx context.Context, t Target, o ListOptions, s
 	}
 }
 
-// appendMatches adds to a page what is selected of a part of the collection, and tells
-// whether there is no room for more. Then Next says where to go on, if anything may
-// follow: nobody is asked about objects to find out whether it does.
+// appendMatches appends the selected items of part to page, and reports whether the page is
+// full. It then sets Next if any item may follow, without converting more items to find
+// out.
 func (c *convertedSelector) appendMatches(ctx context.Context, page, part *storage.List, limit int64) (full bool, err error) {
 	for items := range slices.Chunk(part.Items, MaxConversionBatch) {
 		if err := c.prepare(ctx, items); err != nil {

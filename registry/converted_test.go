@@ -13,15 +13,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// webhook stands for another server that converts: each object gets a label that
-// is nowhere stored, of its number in the collection.
+// webhook stands for a conversion webhook. It adds a label to each object, with its number
+// in the collection, that is not stored.
 type webhook struct {
-	asked, most int
-	label       func(n int) string
+	converted, maxBatch int
+	label               func(n int) string
 }
 
 func (w *webhook) objects(_ context.Context, items []*storage.Item) ([]api.Object, error) {
-	w.asked, w.most = w.asked+len(items), max(w.most, len(items))
+	w.converted, w.maxBatch = w.converted+len(items), max(w.maxBatch, len(items))
 	out := make([]api.Object, len(items))
 	for i, item := range items {
 		obj, err := item.Object()
@@ -38,18 +38,18 @@ func (w *webhook) objects(_ context.Context, items []*storage.Item) ([]api.Objec
 	return out, nil
 }
 
-// convertedMaps is a collection of n config maps, in a namespace of its own, that a
-// webhook converts.
+// convertedMaps creates n ConfigMaps, in a namespace of their own, whose kind a webhook
+// converts.
 func convertedMaps(t *testing.T, r *Registry, namespace string, n int) Target {
 	t.Helper()
 	at := r.configMap(t, "")
-	made := make([]InitialObject, n)
-	for i := range made {
+	initial := make([]InitialObject, n)
+	for i := range initial {
 		m := configMap(fmt.Sprintf("c-%04d", i), "x")
 		m.Namespace = namespace
-		made[i] = InitialObject{at.Resource, m}
+		initial[i] = InitialObject{at.Resource, m}
 	}
-	if err := r.CreateMissing(t.Context(), made, "test"); err != nil {
+	if err := r.CreateMissing(t.Context(), initial, "test"); err != nil {
 		t.Fatal(err)
 	}
 	res := *at.Resource
@@ -58,8 +58,8 @@ func convertedMaps(t *testing.T, r *Registry, namespace string, n int) Target {
 	return at
 }
 
-// TestListConverted: a page of what a webhook selects by costs questions about few
-// more objects than are looked at until it is full, never about many at a time.
+// TestListConverted checks that a page of converted objects needs the conversion of few
+// more objects than the page has, and never of many at a time.
 func TestListConverted(t *testing.T) {
 	r := newRegistry(t)
 	const all = 700
@@ -72,14 +72,14 @@ func TestListConverted(t *testing.T) {
 		}
 	}
 	for i, test := range []struct {
-		label     func(int) string
-		limit     int64
-		red       int // how many there are in the first page
-		asked     int // about how many objects
-		most      int // with one call
-		last      bool
-		whole     int // about how many objects for all pages
-		pageCount int
+		label         func(int) string
+		limit         int64
+		red           int // how many there are in the first page
+		converted     int // about how many objects
+		maxBatch      int // with one call
+		last          bool
+		wantConverted int // about how many objects for all pages
+		pageCount     int
 	}{
 		{every(1), 1, 1, 50, 50, false, -1, -1},
 		{every(1), 60, 60, 60, 60, false, all, 12},
@@ -97,10 +97,10 @@ func TestListConverted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(page.Items) != test.red || hook.asked != test.asked || hook.most != test.most || (page.Next == "") != test.last {
-			t.Errorf("%d: a page of %d before %q asked about %d, at most %d together", i, len(page.Items), page.Next, hook.asked, hook.most)
+		if len(page.Items) != test.red || hook.converted != test.converted || hook.maxBatch != test.maxBatch || (page.Next == "") != test.last {
+			t.Errorf("%d: a page of %d before %q asked about %d, at most %d together", i, len(page.Items), page.Next, hook.converted, hook.maxBatch)
 		}
-		if test.whole < 0 {
+		if test.wantConverted < 0 {
 			continue
 		}
 		var want []string
@@ -110,13 +110,13 @@ func TestListConverted(t *testing.T) {
 			}
 		}
 		got, pages := restOf(t, r, at, o, page)
-		if !slices.Equal(got, want) || pages != test.pageCount || hook.asked != test.whole {
-			t.Errorf("%d: %d pages of %d objects, want %d, asked about %d", i, pages, len(got), len(want), hook.asked)
+		if !slices.Equal(got, want) || pages != test.pageCount || hook.converted != test.wantConverted {
+			t.Errorf("%d: %d pages of %d objects, want %d, asked about %d", i, pages, len(got), len(want), hook.converted)
 		}
 	}
 }
 
-// restOf follows a page to the end, while objects come and go.
+// restOf reads the remaining pages, while objects are created and deleted.
 func restOf(t *testing.T, r *Registry, at Target, o ListOptions, page *storage.List) (names []string, pages int) {
 	t.Helper()
 	revision := page.Revision
@@ -132,11 +132,11 @@ func restOf(t *testing.T, r *Registry, at Target, o ListOptions, page *storage.L
 		case page.Remaining != -1:
 			t.Errorf("remaining: %d", page.Remaining)
 		}
-		gone := at
-		gone.Name = "c-0699"
+		deleted := at
+		deleted.Name = "c-0699"
 		create(t, r, at, configMap(fmt.Sprintf("c-%d", 9000+pages), "late"))
 		if pages == 1 {
-			if _, err := r.Delete(t.Context(), gone, DeleteOptions{}); err != nil {
+			if _, err := r.Delete(t.Context(), deleted, DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,8 +148,8 @@ func restOf(t *testing.T, r *Registry, at Target, o ListOptions, page *storage.L
 	}
 }
 
-// TestListConvertedByName: names stay what they are, so that nobody is asked about
-// others.
+// TestListConvertedByName checks that a selection by name converts no other objects,
+// because names are the same in all versions.
 func TestListConvertedByName(t *testing.T) {
 	r := newRegistry(t)
 	hook := &webhook{label: func(int) string { return "red" }}
@@ -158,7 +158,7 @@ func TestListConvertedByName(t *testing.T) {
 		Labels: labels.SelectorFromSet(labels.Set{"color": "red"}), Fields: fields.OneTermEqualSelector("metadata.name", "c-0070"), Objects: hook.objects,
 	}}
 	page, err := r.List(t.Context(), at, o)
-	if err != nil || len(page.Items) != 1 || page.Next != "" || hook.asked != 1 {
-		t.Errorf("%+v, %v, asked about %d", page, err, hook.asked)
+	if err != nil || len(page.Items) != 1 || page.Next != "" || hook.converted != 1 {
+		t.Errorf("%+v, %v, asked about %d", page, err, hook.converted)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Generated names are the prefix, cut so that the whole fits a DNS label, and
-// five characters without vowels, so that no words come out.
+// A generated name is the prefix, cut so that the name fits a DNS label, and five
+// characters without vowels, so that they form no words.
 const (
 	nameAlphabet     = "bcdfghjklmnpqrstvwxz2456789"
 	nameSuffix       = 5
@@ -26,25 +26,25 @@ const (
 	nameTries        = 8
 )
 
-// WriteOptions are common to the writing verbs.
+// WriteOptions are common to all writes.
 type WriteOptions struct {
-	// DryRun does everything but store.
+	// DryRun runs all steps of the write, but stores nothing.
 	DryRun bool
-	// Manager is the name under which the fields that are written are owned.
+	// Manager is the field manager that owns the written fields.
 	Manager string
-	// FieldManager and FieldValidation are what the client asked for in so many
-	// words. Admission is told of them.
+	// FieldManager and FieldValidation are the options as the client sent them, for
+	// admission.
 	FieldManager, FieldValidation string
-	// Admitted: admission has been asked about what this write is a part of.
+	// SkipAdmission is for writes within a write that admission has already admitted.
 	SkipAdmission bool
 
-	// authorize authorizes a creation that the verb of the request does not
-	// imply; nil means that the creation is authorized.
+	// authorize authorizes a creation that is not the verb of the request. Nil means that
+	// the request was authorized for it.
 	authorize func(context.Context) error
 }
 
-// Create stores a new object. obj is of the hub type and becomes the
-// registry's; t.Name is taken from it.
+// Create stores a new object. obj is of the hub type, and the registry may change it. The
+// name of t is ignored.
 func (r *Registry) Create(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
 	t.Name = obj.GetName()
 	return r.createOnce(ctx, &creation{write: write{r: r, t: t, obj: obj, o: o}})
@@ -53,14 +53,14 @@ func (r *Registry) Create(ctx context.Context, t Target, obj api.Object, o Write
 // creation is the write of a new object.
 type creation struct {
 	write
-	// applied: the object was made by an apply, which has set its managedFields.
+	// applied means that the object results from an apply, which has set managedFields.
 	applied bool
-	// generated: the server generates the name.
+	// generated means that the server generates the name.
 	generated bool
 }
 
-// createOnce lists the steps of a creation in their order. The first step that fails
-// ends it. If a generated name is taken, the steps from the name on are repeated.
+// createOnce lists the steps of a creation in their order. The first step that fails ends
+// it. If a generated name is taken, the steps from generateName on are repeated.
 func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error) {
 	if err := inOrder(ctx,
 		w.setNamespace,
@@ -79,7 +79,7 @@ func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error)
 			w.prepare,
 			w.allocate,
 			w.validate,
-			w.authorize, // users who may not create the object see its faults first, as in kube-apiserver
+			w.authorize, // after validation, as in kube-apiserver
 			w.admit,
 			w.commit,
 		))
@@ -101,8 +101,8 @@ func (w *creation) clearSystemFields(context.Context) error {
 	return nil
 }
 
-// manageFields sets the managedFields of the object as the request has it, before
-// anything else changes the object.
+// manageFields sets managedFields from the object as sent, before admission or the server
+// changes it.
 func (w *creation) manageFields(context.Context) error {
 	if !w.applied {
 		w.r.updateManagedFields(w.t, nil, w.obj, w.o)
@@ -110,7 +110,7 @@ func (w *creation) manageFields(context.Context) error {
 	return nil
 }
 
-// checkCreatable refuses objects of kinds that cannot be created at present.
+// checkCreatable refuses objects of kinds that cannot currently be created.
 func (w *creation) checkCreatable(context.Context) error {
 	if w.t.Resource.Create.RefusesNew == nil {
 		return nil
@@ -130,14 +130,14 @@ func (w *creation) checkShowable(ctx context.Context) error {
 	})
 }
 
-// mutate has mutating admission change the object. Plugins see a name only if the
-// client chose it: a generated one may be taken, and generated again.
+// mutate runs mutating admission. Plugins see a name only if the client chose it, because a
+// generated name may change.
 func (w *creation) mutate(ctx context.Context) error {
 	w.attributes = w.r.newAttributes(ctx, w.t, api.VerbCreate, w.obj, nil, w.o)
 	return w.r.mutate(ctx, w.attributes)
 }
 
-// readName reads the name and the namespace, which plugins may have set.
+// readName reads the name and the namespace, which plugins may have changed.
 func (w *creation) readName(context.Context) error {
 	if name := w.obj.GetName(); name != "" {
 		w.t.Name = name
@@ -161,7 +161,7 @@ func (w *creation) prepare(ctx context.Context) error { return w.r.prepareCreate
 
 func (w *creation) validate(ctx context.Context) error { return w.r.checkCreate(ctx, w.t, w.obj) }
 
-// authorize authorizes a creation that the verb of the request does not imply.
+// authorize authorizes a creation that is not the verb of the request.
 func (w *creation) authorize(ctx context.Context) error {
 	if w.o.authorize == nil {
 		return nil
@@ -174,20 +174,20 @@ func (w *creation) commit(ctx context.Context) (err error) {
 	return err
 }
 
-// storeNew stores a new object that is ready for it.
+// storeNew stores a new object that is complete and valid.
 func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
 	c := r.collection(t.Resource)
 	if o.DryRun {
-		switch there, err := c.Get(ctx, t.Key(), storage.Read{}); {
+		switch existing, err := c.Get(ctx, t.Key(), storage.Read{}); {
 		case err == nil:
-			return Outcome{}, r.errAlreadyExists(t, there)
+			return Outcome{}, r.errAlreadyExists(t, existing)
 		case !errors.Is(err, storage.ErrNotFound):
 			return Outcome{}, r.StatusError(t, err)
 		}
 		obj, err := t.roundTripStored(ctx, obj)
 		return Outcome{Object: obj, Created: true}, err
 	}
-	// Only storage refuses a resourceVersion: a dry run answers with it.
+	// As in kube-apiserver, a dry run accepts a resourceVersion and returns it.
 	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
 		return Outcome{}, errors.New("resourceVersion should not be set on objects to be created")
 	}
@@ -197,8 +197,8 @@ func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o Wri
 	}
 	item, err := c.Create(ctx, t.Key(), stored, r.ttl(t.Resource))
 	if errors.Is(err, storage.ErrExists) {
-		there, _ := c.Get(ctx, t.Key(), storage.Read{})
-		return Outcome{}, r.errAlreadyExists(t, there)
+		existing, _ := c.Get(ctx, t.Key(), storage.Read{})
+		return Outcome{}, r.errAlreadyExists(t, existing)
 	}
 	if err != nil {
 		return Outcome{}, r.StatusError(t, err)
@@ -211,12 +211,12 @@ func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o Wri
 	return Outcome{Object: obj, Item: item, Created: true}, nil
 }
 
-// errAlreadyExists tells that there is an object of the name already. One that is being
-// deleted is mentioned as such, since trying again may help.
-func (r *Registry) errAlreadyExists(t Target, there *storage.Item) error {
+// errAlreadyExists returns the error for a name that is taken. It mentions that the
+// existing object is being deleted, since a retry may succeed then.
+func (r *Registry) errAlreadyExists(t Target, existing *storage.Item) error {
 	err := apierrors.NewAlreadyExists(t.groupResource(), t.Name)
-	if there != nil {
-		if obj, decodeErr := there.Object(); decodeErr == nil && obj.GetDeletionTimestamp() != nil {
+	if existing != nil {
+		if obj, decodeErr := existing.Object(); decodeErr == nil && obj.GetDeletionTimestamp() != nil {
 			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 		}
 	}
@@ -260,7 +260,8 @@ func (r *Registry) checkCreate(ctx context.Context, t Target, obj api.Object) er
 	return nil
 }
 
-// checkAccess returns what the writer may not do to an object of the kind.
+// checkAccess returns the errors of the kind's permission checks, such as that of a role
+// whose writer does not hold its permissions.
 func (r *Registry) checkAccess(ctx context.Context, t Target, obj, old api.Object) field.ErrorList {
 	if t.Resource.Create.ValidateAccess == nil || r.o.Access == nil {
 		return nil
@@ -268,7 +269,7 @@ func (r *Registry) checkAccess(ctx context.Context, t Target, obj, old api.Objec
 	return t.Resource.Create.ValidateAccess(ctx, r.o.Access, obj, old, t.Status)
 }
 
-// checkUsable refuses what cannot be judged.
+// checkUsable returns an internal error for objects that the kind's code cannot handle.
 func (t Target) checkUsable(obj, old api.Object) error {
 	if t.Resource.Update.Unusable == nil {
 		return nil
@@ -279,8 +280,8 @@ func (t Target) checkUsable(obj, old api.Object) error {
 	return nil
 }
 
-// appendVersionErrors adds to what was found to be wrong what is particular to a kind that
-// arrived at run time.
+// appendVersionErrors appends the errors that a version of a custom kind finds, by schema
+// or by CEL rules.
 func appendVersionErrors(ctx context.Context, t Target, obj, old api.Object, found field.ErrorList) field.ErrorList {
 	if t.Version == nil || t.Version.Check == nil {
 		return found
@@ -288,7 +289,8 @@ func appendVersionErrors(ctx context.Context, t Target, obj, old api.Object, fou
 	return append(found, t.Version.Check(ctx, api.Write{Object: obj, Old: old, Status: t.Status, Found: found})...)
 }
 
-// setNamespace gives obj the namespace of the URL, and refuses another one.
+// setNamespace sets the namespace of obj to that of the URL. It refuses an object with
+// another namespace.
 func setNamespace(t Target, obj api.Object) error {
 	switch ns := obj.GetNamespace(); {
 	case !t.Resource.Namespaced && ns == "", ns == t.Namespace:
@@ -303,14 +305,14 @@ func setNamespace(t Target, obj api.Object) error {
 	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 }
 
-// dedupOwnerReferences mends what is tolerated, with a warning.
+// dedupOwnerReferences removes duplicate owner references, with a warning.
 func dedupOwnerReferences(ctx context.Context, obj api.Object) {
 	for _, w := range api.DedupOwnerReferences(obj) {
 		request.From(ctx).Warn(w)
 	}
 }
 
-// addWarnings says what is to be said of an object that is in order.
+// addWarnings adds the kind's warnings about a valid object.
 func (r *Registry) addWarnings(ctx context.Context, t Target, obj, old api.Object) {
 	var warnings []string
 	switch {

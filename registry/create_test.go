@@ -12,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestCreateSetsWhatIsTheServers(t *testing.T) {
+// TestCreateSetsServerFields checks the fields that the server sets in a new object,
+// whatever the client sent.
+func TestCreateSetsServerFields(t *testing.T) {
 	r := newRegistry(t)
 	long := int64(30)
 	at := metav1.NewTime(noon)
@@ -38,6 +40,8 @@ func TestCreateSetsWhatIsTheServers(t *testing.T) {
 	}
 }
 
+// TestCreateRefuses checks the errors for objects that exist, are invalid or have another
+// namespace.
 func TestCreateRefuses(t *testing.T) {
 	r := newRegistry(t)
 	create(t, r, r.configMap(t, ""), configMap("taken", "1"))
@@ -48,10 +52,10 @@ func TestCreateRefuses(t *testing.T) {
 	elsewhere := configMap("x", "1")
 	elsewhere.Namespace = "other"
 	for _, c := range []struct {
-		name string
-		obj  *corev1.ConfigMap
-		is   func(error) bool
-		says string
+		name    string
+		obj     *corev1.ConfigMap
+		matches func(error) bool
+		says    string
 	}{
 		{"taken", configMap("taken", "2"), apierrors.IsAlreadyExists, `configmaps "taken" already exists`},
 		{"being deleted", configMap("leaving", "2"), apierrors.IsAlreadyExists, `object is being deleted: configmaps "leaving" already exists`},
@@ -61,18 +65,18 @@ func TestCreateRefuses(t *testing.T) {
 	} {
 		for _, dryRun := range []bool{false, true} {
 			_, err := r.Create(t.Context(), r.configMap(t, ""), c.obj.DeepCopy(), WriteOptions{DryRun: dryRun})
-			if err == nil || !c.is(err) || !strings.Contains(err.Error(), c.says) {
+			if err == nil || !c.matches(err) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s (dry run %t): %v", c.name, dryRun, err)
 			}
 		}
 	}
 	if got := stored(t, r, r.configMap(t, "taken")).(*corev1.ConfigMap).Data["key"]; got != "1" {
-		t.Errorf("what was there is now %q", got)
+		t.Errorf("the existing object is now %q", got)
 	}
 }
 
-// TestCreateWithResourceVersion checks that storage refuses a resourceVersion,
-// after everything else was checked, and that a dry run answers with it.
+// TestCreateWithResourceVersion checks that a creation with a resourceVersion fails after
+// all other checks, and that a dry run returns the resourceVersion.
 func TestCreateWithResourceVersion(t *testing.T) {
 	r := newRegistry(t)
 	create(t, r, r.configMap(t, ""), configMap("taken", "1"))
@@ -105,6 +109,8 @@ func TestCreateWithResourceVersion(t *testing.T) {
 	}
 }
 
+// TestCreateDryRunChangesNothing checks that a dry run of a creation writes nothing to
+// etcd.
 func TestCreateDryRunChangesNothing(t *testing.T) {
 	r := newRegistry(t)
 	before, _ := r.store.Revision(t.Context())
@@ -116,10 +122,11 @@ func TestCreateDryRunChangesNothing(t *testing.T) {
 		t.Errorf("etcd went from revision %d to %d", before, after)
 	}
 	if stored(t, r, r.configMap(t, "x")) != nil {
-		t.Error("it is there")
+		t.Error("the object exists")
 	}
 }
 
+// TestGenerateName checks the form of generated names.
 func TestGenerateName(t *testing.T) {
 	shape := regexp.MustCompile(`^[bcdfghjklmnpqrstvwxz2456789]{5}$`)
 	for _, prefix := range []string{"a-", strings.Repeat("a", 58), strings.Repeat("a", 300)} {
@@ -141,6 +148,7 @@ func TestGenerateName(t *testing.T) {
 	}
 }
 
+// TestGenerateNameGivesUp checks the error when all generated names are taken.
 func TestGenerateNameGivesUp(t *testing.T) {
 	err := Target{Resource: newRegistry(t).configMap(t, "").Resource}.errGeneratedNameTaken("x-")
 	status, ok := err.(apierrors.APIStatus)

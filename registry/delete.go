@@ -14,25 +14,25 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// DeleteOptions say how to delete.
+// DeleteOptions are the options of a deletion.
 type DeleteOptions struct {
 	WriteOptions
-	// GracePeriodSeconds is what the client asked for; nil: nothing.
+	// GracePeriodSeconds is the grace period in the request, or nil.
 	GracePeriodSeconds *int64
 	Preconditions      *metav1.Preconditions
-	// Propagation is what is to become of the objects that this one owns; empty
-	// leaves it to the finalizers that are there already, and then to the kind.
+	// Propagation determines what happens to the dependents of the object. If it is empty,
+	// existing finalizers decide, and then the kind's default.
 	Propagation metav1.DeletionPropagation
 
-	// IgnoreReadErrors asks for DeleteCorrupt instead of Delete.
+	// IgnoreReadErrors means that the request is for DeleteCorrupt instead of Delete.
 	IgnoreReadErrors bool
 
-	// collection: whoever asked named no object.
+	// collection means that the object is deleted as part of a collection.
 	collection bool
 }
 
-// Delete removes the object that t names, or marks it as terminating where
-// finalizers or a grace period keep it for a while.
+// Delete removes the object that t names, or marks it as terminating if it has finalizers
+// or a grace period.
 func (r *Registry) Delete(ctx context.Context, t Target, o DeleteOptions) (Outcome, error) {
 	if t.Resource.Delete.Protected != nil {
 		if err := t.Resource.Delete.Protected(t.Name); err != nil {
@@ -84,12 +84,12 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	}
 	var grace int64
 	if t.Resource.Delete.GracePeriodSeconds != nil {
-		asked := o.GracePeriodSeconds
-		if asked != nil && *asked < 0 {
+		requestedSeconds := o.GracePeriodSeconds
+		if requestedSeconds != nil && *requestedSeconds < 0 {
 			one := int64(1)
-			asked = &one
+			requestedSeconds = &one
 		}
-		grace = t.Resource.Delete.GracePeriodSeconds(old, asked)
+		grace = t.Resource.Delete.GracePeriodSeconds(old, requestedSeconds)
 	}
 	obj, changed := r.markTerminating(t.Resource, old, grace)
 	finalizers := obj.GetFinalizers()
@@ -109,14 +109,14 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 		if obj == old || o.DryRun {
 			return r.finishDelete(ctx, t, c, item, old, obj, o.DryRun)
 		}
-		// Who watches is told that there is no grace left before the object goes.
+		// Watchers see an update without a grace period before the deletion.
 		marked, err := r.replace(ctx, t, c, item, obj)
 		if err != nil {
 			return Outcome{}, err
 		}
 		out, err := r.finishDelete(ctx, t, c, marked.Item, marked.Object, marked.Object, false)
 		if errors.Is(err, storage.ErrNotFound) {
-			// Somebody else was told, and was faster.
+			// A client that saw the update has deleted the object.
 			marked.Deleted = true
 			return marked, nil
 		}
@@ -133,8 +133,8 @@ func (r *Registry) deleteOnce(ctx context.Context, t Target, c *storage.Collecti
 	return r.replace(ctx, t, c, item, obj)
 }
 
-// propagationFinalizers are the finalizers with which an object is deleted: its own, and
-// the one by which the garbage collector is told what to do with what it owns.
+// propagationFinalizers returns the finalizers of a deleted object: its own, and the one
+// that tells the garbage collector what to do with the dependents.
 func propagationFinalizers(res *api.Resource, obj api.Object, p metav1.DeletionPropagation) []string {
 	own := obj.GetFinalizers()
 	if p == "" {
@@ -157,10 +157,10 @@ func propagationFinalizers(res *api.Resource, obj api.Object, p metav1.DeletionP
 	return out
 }
 
-// markTerminating returns a copy of old that is marked as being deleted, and
-// whether that is a change. A grace period can be shortened, not lengthened.
+// markTerminating returns a copy of old that is marked as terminating, and reports whether
+// it differs from old. A grace period can be shortened but not extended.
 func (r *Registry) markTerminating(res *api.Resource, old api.Object, grace int64) (api.Object, bool) {
-	if was := old.GetDeletionTimestamp(); was != nil {
+	if deletedAt := old.GetDeletionTimestamp(); deletedAt != nil {
 		g := old.GetDeletionGracePeriodSeconds()
 		if g == nil && res.Delete.OnlyBegins {
 			obj := old.DeepCopyObject().(api.Object)
@@ -178,8 +178,8 @@ func (r *Registry) markTerminating(res *api.Resource, old api.Object, grace int6
 		res.Delete.BeginDelete(obj)
 		return obj, true
 	}
-	if was := old.GetDeletionTimestamp(); was != nil {
-		at = metav1.NewTime(was.Add(time.Duration(grace-*old.GetDeletionGracePeriodSeconds()) * time.Second))
+	if deletedAt := old.GetDeletionTimestamp(); deletedAt != nil {
+		at = metav1.NewTime(deletedAt.Add(time.Duration(grace-*old.GetDeletionGracePeriodSeconds()) * time.Second))
 	} else if res.Update.HasGeneration && obj.GetGeneration() > 0 {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
@@ -188,13 +188,13 @@ func (r *Registry) markTerminating(res *api.Resource, old api.Object, grace int6
 	return obj, true
 }
 
-// finishDelete takes the object out of storage. old is the object as stored,
-// which is shared, and last its last state: the same, or one of its own.
+// finishDelete removes the object from storage. old is the stored object, which is shared;
+// last is its last state, either old itself or a copy.
 func (r *Registry) finishDelete(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, old, last api.Object, dryRun bool) (Outcome, error) {
 	if dryRun {
 		return Outcome{Object: last, Deleted: true}, nil
 	}
-	gone, err := c.Delete(ctx, item)
+	removed, err := c.Delete(ctx, item)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -202,16 +202,16 @@ func (r *Registry) finishDelete(ctx context.Context, t Target, c *storage.Collec
 		return Outcome{}, err
 	}
 	if last != old {
-		last.SetResourceVersion(fmt.Sprint(gone.Revision()))
+		last.SetResourceVersion(fmt.Sprint(removed.Revision()))
 		return Outcome{Object: last, Deleted: true}, nil
 	}
-	out, err := t.outcome(ctx, gone)
+	out, err := t.outcome(ctx, removed)
 	out.Deleted = true
 	return out, err
 }
 
-// completesDeletion tells whether an update took away the last thing that kept an object
-// which was being deleted.
+// completesDeletion reports whether an update of a terminating object leaves it without
+// finalizers and grace period, so that it must be removed.
 func completesDeletion(res *api.Resource, obj, old api.Object) bool {
 	if old.GetDeletionTimestamp() == nil || hasFinalizers(res, obj) {
 		return false
@@ -224,7 +224,7 @@ func hasFinalizers(res *api.Resource, obj api.Object) bool {
 	return len(obj.GetFinalizers()) > 0 || res.Delete.HasFinalizers != nil && res.Delete.HasFinalizers(obj)
 }
 
-// NewDeleteOptions is what o asks for, if it is valid.
+// NewDeleteOptions validates and converts the options in a request.
 func NewDeleteOptions(o *metav1.DeleteOptions) (DeleteOptions, error) {
 	if err := api.CheckDeleteOptions(o); err != nil {
 		return DeleteOptions{}, err
@@ -245,9 +245,9 @@ func NewDeleteOptions(o *metav1.DeleteOptions) (DeleteOptions, error) {
 	return out, nil
 }
 
-// deletePreconditions compares uid and resourceVersion. The messages name the
-// kind, not the resource. Kinds that begin a deletion in their own way compare
-// first and word it differently, unless a collection is deleted.
+// deletePreconditions checks uid and resourceVersion. As in kube-apiserver, the messages
+// name the kind instead of the resource, and kinds with their own BeginDelete have messages
+// of their own for single deletions.
 func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
 	p, named := o.Preconditions, t.groupResource()
 	if p == nil || t.Resource.Delete.BeginDelete == nil || o.collection {
@@ -265,9 +265,8 @@ func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
 	return nil
 }
 
-// DeleteCollection deletes the objects of t's collection that sel selects. It
-// returns the list that it worked through, without the objects that vanished
-// meanwhile.
+// DeleteCollection deletes the objects that sel selects. It returns the list of the deleted
+// objects, without those that another client deleted meanwhile.
 func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptions, o DeleteOptions) (*storage.List, error) {
 	sel.Verify = true
 	list, err := r.List(ctx, t, sel)

@@ -16,15 +16,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
+// TestDelete checks a deletion and its dry run.
 func TestDelete(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "x")
-	was := create(t, r, at, configMap("x", "1"))
+	created := create(t, r, at, configMap("x", "1"))
 	if out, err := r.Delete(t.Context(), at, DeleteOptions{WriteOptions: WriteOptions{DryRun: true}}); err != nil || !out.Deleted || stored(t, r, at) == nil {
 		t.Errorf("dry run: %+v, %v", out, err)
 	}
 	out, err := r.Delete(t.Context(), at, DeleteOptions{})
-	if err != nil || !out.Deleted || out.Object.GetUID() != was.GetUID() || stored(t, r, at) != nil {
+	if err != nil || !out.Deleted || out.Object.GetUID() != created.GetUID() || stored(t, r, at) != nil {
 		t.Errorf("got %+v, %v", out, err)
 	}
 	if _, err := r.Delete(t.Context(), at, DeleteOptions{}); !apierrors.IsNotFound(err) {
@@ -32,11 +33,12 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestDeletePreconditions checks the preconditions on uid and resourceVersion.
 func TestDeletePreconditions(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "x")
-	was := create(t, r, at, configMap("x", "1"))
-	other, uid, version := types.UID("other"), was.GetUID(), was.GetResourceVersion()
+	created := create(t, r, at, configMap("x", "1"))
+	other, uid, version := types.UID("other"), created.GetUID(), created.GetResourceVersion()
 	one := "1"
 	for _, c := range []struct {
 		p    metav1.Preconditions
@@ -53,6 +55,8 @@ func TestDeletePreconditions(t *testing.T) {
 	}
 }
 
+// TestDeleteWithFinalizers checks that an object with finalizers is marked as terminating
+// and stays.
 func TestDeleteWithFinalizers(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "x")
@@ -73,13 +77,13 @@ func TestDeleteWithFinalizers(t *testing.T) {
 	}
 }
 
-// graceful is a kind that is deleted after a while.
+// graceful returns a Target of a kind with a grace period.
 func graceful(t *testing.T, r *Registry) Target {
 	at := r.configMap(t, "x")
 	res := *at.Resource
-	res.Delete.GracePeriodSeconds = func(_ api.Object, asked *int64) int64 {
-		if asked != nil {
-			return *asked
+	res.Delete.GracePeriodSeconds = func(_ api.Object, requested *int64) int64 {
+		if requested != nil {
+			return *requested
 		}
 		return 30
 	}
@@ -89,13 +93,15 @@ func graceful(t *testing.T, r *Registry) Target {
 	return at
 }
 
+// TestDeleteGracefully checks that a grace period can be shortened, that the object goes
+// when it is 0, and the events that watchers see.
 func TestDeleteGracefully(t *testing.T) {
 	r := newRegistry(t)
 	at := graceful(t, r)
 	create(t, r, at, configMap("x", "1"))
 	for _, c := range []struct {
-		asked, left int64
-		changed     bool
+		requested, left int64
+		changed         bool
 	}{
 		{-2, 30, true}, // -2 stands for nothing asked
 		{40, 30, false},
@@ -105,21 +111,21 @@ func TestDeleteGracefully(t *testing.T) {
 	} {
 		before := stored(t, r, at).GetResourceVersion()
 		var o DeleteOptions
-		if c.asked != -2 {
-			o.GracePeriodSeconds = &c.asked
+		if c.requested != -2 {
+			o.GracePeriodSeconds = &c.requested
 		}
 		out, err := r.Delete(t.Context(), at, o)
 		if err != nil || out.Deleted {
-			t.Fatalf("asked %d: %+v, %v", c.asked, out, err)
+			t.Fatalf("asked %d: %+v, %v", c.requested, out, err)
 		}
 		if left := *out.Object.GetDeletionGracePeriodSeconds(); left != c.left {
-			t.Errorf("asked %d: %d seconds are left", c.asked, left)
+			t.Errorf("asked %d: %d seconds are left", c.requested, left)
 		}
 		if want := noon.Add(time.Duration(c.left) * time.Second); !out.Object.GetDeletionTimestamp().Time.Equal(want) {
-			t.Errorf("asked %d: it goes at %s, want %s", c.asked, out.Object.GetDeletionTimestamp(), want)
+			t.Errorf("asked %d: it goes at %s, want %s", c.requested, out.Object.GetDeletionTimestamp(), want)
 		}
 		if changed := out.Object.GetResourceVersion() != before; changed != c.changed {
-			t.Errorf("asked %d: changed is %t", c.asked, changed)
+			t.Errorf("asked %d: changed is %t", c.requested, changed)
 		}
 	}
 	seen, err := r.Watch(t.Context(), at, WatchOptions{})
@@ -150,6 +156,8 @@ func TestDeleteGracefully(t *testing.T) {
 	}
 }
 
+// TestDeleteCollection checks that the selected objects of one namespace are deleted, page
+// by page.
 func TestDeleteCollection(t *testing.T) {
 	r := newRegistry(t)
 	for i := range 6 {
@@ -185,14 +193,14 @@ func TestDeleteCollection(t *testing.T) {
 		t.Errorf("left are %v, %v", names(left.Items), err)
 	}
 	other := corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}
-	there := all
-	there.Namespace = "other"
-	create(t, r, there, &other)
+	elsewhere := all
+	elsewhere.Namespace = "other"
+	create(t, r, elsewhere, &other)
 	if _, err := r.DeleteCollection(t.Context(), all, ListOptions{}, DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	there.Name = "x"
-	if stored(t, r, there) == nil {
+	elsewhere.Name = "x"
+	if stored(t, r, elsewhere) == nil {
 		t.Error("an object of another namespace is gone")
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 const modifiedMessage = "the object has been modified; please apply your changes to the latest version and try again"
 
-// groupResource names what t is about in messages.
+// groupResource returns the resource as error messages name it.
 func (t Target) groupResource() schema.GroupResource {
 	return schema.GroupResource{Group: t.Resource.Versions[0].Group, Resource: t.Resource.Name}
 }
@@ -23,9 +23,8 @@ func (t Target) groupKind() schema.GroupKind {
 	return schema.GroupKind{Group: t.Resource.Versions[0].Group, Kind: t.Resource.Kind}
 }
 
-// StatusError turns an error of storage into the Status that the client is to
-// see. Errors that are a Status already stay as they are; those that say
-// nothing to a client stay too, and become a 500 in the handlers.
+// StatusError converts an error of storage to the Status for the client. It returns other
+// errors unchanged; those that are no Status become a 500 in handlers.
 func (r *Registry) StatusError(t Target, err error) error {
 	var future *storage.FutureRevisionError
 	var compacted *storage.CompactedError
@@ -58,8 +57,8 @@ func (r *Registry) StatusError(t Target, err error) error {
 	return err
 }
 
-// errCorruptList is the answer to a list of objects some of which cannot be read. Its
-// causes name them, so that an administrator can look at them one by one.
+// errCorruptList returns the error for a list with undecodable objects. Its causes name the
+// objects, so that an administrator can inspect them.
 func errCorruptList(t Target, c *storage.CorruptListError) error {
 	gr := t.groupResource()
 	details := &metav1.StatusDetails{Group: gr.Group, Kind: gr.Resource, Name: "list"}
@@ -83,15 +82,15 @@ func storeReadError(message string, details *metav1.StatusDetails) error {
 	}}
 }
 
-// errUnparsedVersion is the answer to an update of an object whose
-// resourceVersion is no number. As in kube-apiserver it has code 500 and no reason.
+// errUnparsedVersion returns the error for an update whose resourceVersion is not a number.
+// As in kube-apiserver it has code 500 and no reason.
 func errUnparsedVersion(err error) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
 }
 
-// errFutureRevision is the answer to a read that asks for a revision
-// which the server has not seen within its bounded wait.
+// errFutureRevision returns the error for a read at a revision that the server has not
+// reached within its wait limit.
 func errFutureRevision(f *storage.FutureRevisionError) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", f.Wanted, f.Current), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
@@ -101,16 +100,16 @@ func errFutureRevision(f *storage.FutureRevisionError) error {
 	return err
 }
 
-// preconditionError is how kube-apiserver words a uid or a resourceVersion, which
-// what names, that does not fit, found while an update was about to be stored. It
-// shows the key.
-func (r *Registry) preconditionError(t Target, what, want, is string) error {
+// preconditionError returns kube-apiserver's error for a failed precondition on a uid or a
+// resourceVersion, as what says. The message contains the etcd key.
+func (r *Registry) preconditionError(t Target, what, want, got string) error {
 	return apierrors.NewConflict(t.groupResource(), t.Name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %[4]s in precondition: %[5]s, %[4]s in object meta: %[6]s",
-		r.o.EtcdPrefix, t.Resource.Storage.Prefix, t.Key(), what, want, is))
+		r.o.EtcdPrefix, t.Resource.Storage.Prefix, t.Key(), what, want, got))
 }
 
-// errGeneratedNameTaken is the answer when generated names keep being taken.
+// errGeneratedNameTaken returns the error for generated names that were taken in all
+// attempts.
 func (t Target) errGeneratedNameTaken(generateName string) error {
 	err := apierrors.NewGenerateNameConflict(t.groupResource(), generateName, 1)
 	err.ErrStatus.Code = http.StatusConflict

@@ -7,12 +7,12 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Objects of kinds without a Go type are stored in one version, or still in one
-// that was stored before, and every verb is about objects in the version of its
-// request. These are the two places where one becomes the other.
+// A custom kind stores its objects in the storage version, or in a former one, while the
+// verbs work on objects in the version of the request. The functions in this file convert
+// between the two.
 
-// Objects are items as objects of the hub of t's resource, which must not be
-// changed.
+// Objects returns the objects of items, in the hub version of t's resource. They must not
+// be changed.
 func (t Target) Objects(ctx context.Context, items ...*storage.Item) ([]api.Object, error) {
 	out := make([]api.Object, len(items))
 	for i, item := range items {
@@ -28,7 +28,7 @@ func (t Target) Objects(ctx context.Context, items ...*storage.Item) ([]api.Obje
 	return t.Resource.Storage.ConvertFromStored(ctx, out)
 }
 
-// object is Objects for one.
+// object is Objects for one item.
 func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, error) {
 	obj, err := item.Object()
 	if err != nil || t.Resource.Storage.ConvertFromStored == nil {
@@ -41,7 +41,7 @@ func (t Target) object(ctx context.Context, item *storage.Item) (api.Object, err
 	return out[0], nil
 }
 
-// toStored is an object of the hub as it is stored.
+// toStored converts an object from the hub version to the storage version.
 func (t Target) toStored(ctx context.Context, obj api.Object) (api.Object, error) {
 	if t.Resource.Storage.ConvertToStored == nil {
 		return obj, nil
@@ -49,8 +49,8 @@ func (t Target) toStored(ctx context.Context, obj api.Object) (api.Object, error
 	return t.Resource.Storage.ConvertToStored(ctx, obj)
 }
 
-// roundTripStored is obj as it would be read after it was stored, for a dry run: with the
-// defaults of what the server itself took out of it, a status above all.
+// roundTripStored returns obj as it would be read back after being stored, for a dry run.
+// Decoding may add defaults for fields that the server removed, such as the status.
 func (t Target) roundTripStored(ctx context.Context, obj api.Object) (api.Object, error) {
 	stored, err := t.toStored(ctx, obj)
 	if err != nil {
@@ -75,8 +75,8 @@ func (t Target) roundTripStored(ctx context.Context, obj api.Object) (api.Object
 	return all[0], nil
 }
 
-// outcome is what is stored after a write. Where that is not of the version of
-// the request, the item shows nothing that the client may see.
+// outcome returns the Outcome of a write that stored item. If the stored version is not
+// that of the request, the Outcome has no Item, whose encodings are of another version.
 func (t Target) outcome(ctx context.Context, item *storage.Item) (Outcome, error) {
 	obj, err := item.Object()
 	if err != nil || t.Resource.Storage.ConvertFromStored == nil {

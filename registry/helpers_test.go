@@ -18,10 +18,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noon is when everything happens in these tests.
+// noon is the time of the clock in these tests.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// newRegistry serves all kinds on a store of its own.
+// newRegistry returns a registry of all kinds with a store of its own.
 func newRegistry(t testing.TB) *Registry {
 	t.Helper()
 	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
@@ -43,8 +43,7 @@ func newRegistry(t testing.TB) *Registry {
 	return r
 }
 
-// at names an object of a resource in the namespace "ns", or a cluster-scoped
-// one.
+// at returns a Target for an object in the namespace "ns", or for a cluster-scoped object.
 func (r *Registry) at(t testing.TB, gv schema.GroupVersion, resource, name string) Target {
 	t.Helper()
 	res, v, ok := r.catalogue.Lookup(gv, resource)
@@ -69,7 +68,7 @@ func configMap(name, value string, finalizers ...string) *corev1.ConfigMap {
 	}
 }
 
-// create stores obj and returns what became of it.
+// create stores obj and returns the result.
 func create(t testing.TB, r *Registry, at Target, obj api.Object) api.Object {
 	t.Helper()
 	out, err := r.Create(t.Context(), at, obj, WriteOptions{})
@@ -79,7 +78,7 @@ func create(t testing.TB, r *Registry, at Target, obj api.Object) api.Object {
 	return out.Object
 }
 
-// stored is what is there now; nil when there is nothing.
+// stored returns the stored object, or nil.
 func stored(t testing.TB, r *Registry, at Target) api.Object {
 	t.Helper()
 	item, err := r.Get(t.Context(), at, storage.Read{})
@@ -96,12 +95,12 @@ func stored(t testing.TB, r *Registry, at Target) api.Object {
 	return obj
 }
 
-// replaceBy is the change of a PUT of obj.
+// replaceBy returns the Change of a PUT of obj.
 func replaceBy(obj api.Object) Change {
 	return func(context.Context, api.Object) (api.Object, error) { return obj.DeepCopyObject().(api.Object), nil }
 }
 
-// changeBy is the change of a patch.
+// changeBy returns the Change of a patch.
 func changeBy[T api.Object](change func(T)) Change {
 	return func(_ context.Context, old api.Object) (api.Object, error) {
 		change(old.(T))

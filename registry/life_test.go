@@ -17,8 +17,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// callRecorder records the functions that are called for an object, each once: some are
-// called again for a copy.
+// callRecorder records the functions that are called for an object, each once, because some
+// are called again for a copy.
 type callRecorder struct{ calls []string }
 
 func (r *callRecorder) call(name string) {
@@ -27,7 +27,7 @@ func (r *callRecorder) call(name string) {
 	}
 }
 
-// take returns the calls so far and forgets them.
+// take returns the recorded calls and clears them.
 func (r *callRecorder) take() []string {
 	calls := r.calls
 	r.calls = nil
@@ -52,8 +52,7 @@ func (r *callRecorder) updateFaults(name string) func(_, _ *appsv1.Deployment) f
 	return func(_, _ *appsv1.Deployment) field.ErrorList { r.call(name); return nil }
 }
 
-// kind returns a kind that has every function, each of which only records that it
-// was called.
+// kind returns a kind that has all functions, each of which records its call.
 func (r *callRecorder) kind() *api.Resource {
 	type object = *appsv1.Deployment
 	return api.NewResource(api.Kind[object]{
@@ -98,7 +97,7 @@ func (r *callRecorder) kind() *api.Resource {
 }
 
 // TestLifeOfAnObject compares the order of calls with the table in the package comment of
-// api.
+// package api.
 func TestLifeOfAnObject(t *testing.T) {
 	var calls callRecorder
 	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
@@ -158,7 +157,7 @@ func TestLifeOfAnObject(t *testing.T) {
 // allowAll allows everything that a kind's access checks ask.
 type allowAll struct{ api.Access }
 
-// lifeTable reads the table: the names in each column, from top to bottom. An indented
+// lifeTable parses the table: the names in each column, from top to bottom. An indented
 // cell continues the cell above it.
 func lifeTable(t *testing.T) map[string][]string {
 	t.Helper()

@@ -10,13 +10,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// fieldManagers keeps one field manager for each resource, made when it is needed.
+// fieldManagers has a field manager for each resource, created on first use.
 type fieldManagers struct {
 	schemas  ssa.Schemas
 	managers sync.Map // *api.Resource -> *ssa.Manager
 }
 
-// forResource returns the manager of a resource; nil when there are no schemas to go by.
+// forResource returns the field manager of a resource; nil if field management is off.
 func (f *fieldManagers) forResource(res *api.Resource) *ssa.Manager {
 	if f.schemas == nil {
 		return nil
@@ -28,7 +28,7 @@ func (f *fieldManagers) forResource(res *api.Resource) *ssa.Manager {
 	return m.(*ssa.Manager)
 }
 
-// dropResource drops what is kept of a resource that is no more.
+// dropResource drops the field managers of a resource that is no longer served.
 func (f *fieldManagers) dropResource(res *api.Resource) {
 	for _, form := range res.Forms {
 		f.dropForm(form)
@@ -45,7 +45,7 @@ func (f *fieldManagers) dropForm(res *api.Resource) {
 	}
 }
 
-// subresource is the name of the subresource that t names.
+// subresource returns the name of the subresource that t names, or "".
 func (t Target) subresource() string {
 	switch {
 	case t.Status:
@@ -60,8 +60,8 @@ func (r *Registry) fieldWrite(t Target, manager string) ssa.Write {
 	return ssa.Write{Version: t.Version, Subresource: t.subresource(), Manager: manager, Now: r.o.Now()}
 }
 
-// updateManagedFields notes in obj who owns which of its fields after this write; live is
-// nil for a new object. It is called with the object as the request made it.
+// updateManagedFields updates the managedFields of obj for a write that changed live, which
+// is nil for a new object. It runs on the object as the request changed it.
 func (r *Registry) updateManagedFields(t Target, live, obj api.Object, o WriteOptions) {
 	m := r.fields.forResource(t.Resource)
 	if m == nil || o.Manager == "" {
@@ -71,7 +71,7 @@ func (r *Registry) updateManagedFields(t Target, live, obj api.Object, o WriteOp
 		}
 		return
 	}
-	// An object without managedFields can be written all the same.
+	// An error leaves the object without managedFields, which does not prevent the write.
 	if t.isScale() && live != nil {
 		_ = r.updateScaleManagedFields(t, live, obj, o.Manager)
 		return
@@ -79,18 +79,18 @@ func (r *Registry) updateManagedFields(t Target, live, obj api.Object, o WriteOp
 	_ = m.Update(live, obj, r.fieldWrite(t, o.Manager))
 }
 
-// isScale tells whether t names a subresource of another kind, which has fields
-// of its own with owners of their own.
+// isScale reports whether t names a scale subresource, whose fields are managed apart from
+// those of the object.
 func (t Target) isScale() bool { return t.Sub != nil && t.Sub.Replicas != nil }
 
-// scaleWrite is a write of the kind of the subresource that t names.
+// scaleWrite describes a write of the scale subresource that t names.
 func (r *Registry) scaleWrite(t Target, manager string) ssa.Write {
 	w := r.fieldWrite(t, manager)
 	w.Version = &t.Sub.Kind.Versions[0]
 	return w
 }
 
-// scaleOf returns obj as its scale, with the owners that its fields have there.
+// scaleOf returns the scale of obj, with the managers of the scale's fields.
 func (t Target) scaleOf(obj api.Object) (api.Object, error) {
 	scale, err := t.SubresourceView(obj)
 	if err != nil {
@@ -101,8 +101,8 @@ func (t Target) scaleOf(obj api.Object) (api.Object, error) {
 	return scale, err
 }
 
-// updateScaleManagedFields notes in obj, which a write of its scale made of live, who owns
-// what of it.
+// updateScaleManagedFields updates the managedFields of obj for a write of its scale that
+// changed live.
 func (r *Registry) updateScaleManagedFields(t Target, live, obj api.Object, manager string) error {
 	obj.SetManagedFields(live.GetManagedFields())
 	before, err := t.scaleOf(live)
@@ -119,7 +119,7 @@ func (r *Registry) updateScaleManagedFields(t Target, live, obj api.Object, mana
 	return t.setScaleOwners(obj, after)
 }
 
-// setScaleOwners gives obj the owners that its scale has.
+// setScaleOwners copies the managers of the scale's fields to obj.
 func (t Target) setScaleOwners(obj, scale api.Object) error {
 	owners, err := ssa.ParentFields(obj.GetManagedFields(), scale.GetManagedFields(), t.Version.String(), t.Sub.Replicas)
 	if err == nil {
@@ -128,26 +128,26 @@ func (t Target) setScaleOwners(obj, scale api.Object) error {
 	return err
 }
 
-// revertTimeChanges takes back a change of nothing but times in managedFields.
+// revertTimeChanges reverts changes of managedFields that are changes of times only.
 func (r *Registry) revertTimeChanges(t Target, live, obj api.Object) {
 	if m := r.fields.forResource(t.Resource); m != nil {
 		m.KeepTimes(live, obj)
 	}
 }
 
-// ApplyOptions say how to apply.
+// ApplyOptions are the options of an apply.
 type ApplyOptions struct {
 	WriteOptions
-	// Force takes fields from others who own them.
+	// Force takes over fields of other managers.
 	Force bool
-	// Create authorizes the creation of a missing object; see UpdateOptions.
+	// AuthorizeCreate authorizes the creation of a missing object; see UpdateOptions.
 	AuthorizeCreate func(context.Context) error
-	// Check, when set, may refuse what comes out, before anything else looks at it.
+	// Check, unless it is nil, may refuse the resulting object before any other check.
 	Check func(api.Object) error
 }
 
-// Apply merges patch, which is decoded JSON in t's version, into the object
-// that t names, or creates it if o allows that.
+// Apply applies patch, which is decoded JSON in the version of t, to the object that t
+// names. It creates a missing object if o allows that.
 func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o ApplyOptions) (Outcome, error) {
 	if r.fields.forResource(t.Resource) == nil {
 		return Outcome{}, apierrors.NewBadRequest("this server does not manage fields, so it cannot apply")
@@ -161,14 +161,14 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 	}, UpdateOptions{WriteOptions: o.WriteOptions, AuthorizeCreate: o.AuthorizeCreate, IsApply: true})
 }
 
-// applyPatch is old with patch applied.
+// applyPatch returns old with patch applied.
 func (r *Registry) applyPatch(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
 	w := r.fieldWrite(t, o.Manager)
 	w.Force = o.Force
 	return r.mergeAndCheck(t.Resource, old, patch, w, o)
 }
 
-// applyScalePatch is old with patch applied to its scale.
+// applyScalePatch returns old with patch applied to its scale.
 func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
 	before, err := t.scaleOf(old)
 	if err != nil {
@@ -187,7 +187,8 @@ func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]an
 	return obj, t.setScaleOwners(obj, scale)
 }
 
-// mergeAndCheck is old, which is of a resource, with patch applied and looked at.
+// mergeAndCheck returns old, an object of res, with patch applied, after o.Check has
+// accepted it.
 func (r *Registry) mergeAndCheck(res *api.Resource, old api.Object, patch map[string]any, w ssa.Write, o ApplyOptions) (api.Object, error) {
 	obj, err := r.fields.forResource(res).Apply(old, patch, w)
 	if err == nil && o.Check != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Post does what a POST to the subresource that t names asks for. A question is
-// answered with an object; of anything else the answer is nil.
+// Post handles a POST to the subresource that t names. It returns the object to respond
+// with: the answer of a review, or nil for a change of an object.
 func (r *Registry) Post(ctx context.Context, t Target, sent api.Object, o WriteOptions) (api.Object, error) {
 	a, err := r.prepareSent(ctx, t, t.Sub.Kind, sent, o)
 	if err != nil {
@@ -24,7 +24,7 @@ func (r *Registry) Post(ctx context.Context, t Target, sent api.Object, o WriteO
 	return r.post(ctx, t, sent, a, o)
 }
 
-// prepareSent prepares what was posted, which is of a kind, and has it mutated.
+// prepareSent prepares a posted object of a kind and runs mutating admission for it.
 func (r *Registry) prepareSent(ctx context.Context, t Target, kind *api.Resource, sent api.Object, o WriteOptions) (*Attributes, error) {
 	if t.Sub == nil || !t.Sub.KeepsSystemFields {
 		clearSystemFields(sent)
@@ -39,7 +39,7 @@ func (r *Registry) prepareSent(ctx context.Context, t Target, kind *api.Resource
 	return a, r.mutate(ctx, a)
 }
 
-// clearSystemFields removes what is not the client's to say of a new object.
+// clearSystemFields clears the metadata of a new object that the client cannot set.
 func clearSystemFields(obj api.Object) {
 	obj.SetUID("")
 	obj.SetCreationTimestamp(metav1.Time{})
@@ -48,9 +48,9 @@ func clearSystemFields(obj api.Object) {
 	obj.SetSelfLink("")
 }
 
-// post does what was posted to the subresource that t names, after mutating
-// admission. What is written on the way belongs to the same request, and admission
-// is not asked about it again.
+// post handles an object that was posted to the subresource that t names, after mutating
+// admission. Its writes are part of the same request, so that admission does not run for
+// them.
 func (r *Registry) post(ctx context.Context, t Target, sent api.Object, a *Attributes, o WriteOptions) (api.Object, error) {
 	if t.Sub.Check != nil {
 		p := &api.Posted{Name: t.Name, Sent: sent, DryRun: o.DryRun, Object: func() (api.Object, error) { return r.object(ctx, t) }}
@@ -87,7 +87,7 @@ func (r *Registry) object(ctx context.Context, t Target) (api.Object, error) {
 	return item.Object()
 }
 
-// preconditionsOf is what an object says of uid and resourceVersion.
+// preconditionsOf returns the uid and the resourceVersion in an object as preconditions.
 func preconditionsOf(obj api.Object) metav1.Preconditions {
 	var p metav1.Preconditions
 	if uid := obj.GetUID(); uid != "" {
@@ -99,8 +99,8 @@ func preconditionsOf(obj api.Object) metav1.Preconditions {
 	return p
 }
 
-// checkPathName refuses names that no object can have, because they cannot be
-// part of a path. A name in a URL is one already; one in a body may not be.
+// checkPathName refuses names that cannot be a segment of a path. Names in a URL are always
+// such segments, but names in a body may not be.
 func checkPathName(name string) error {
 	if name == "" {
 		return apierrors.NewBadRequest("Name parameter required.")

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// below names a subresource of the object that t names.
+// below returns a Target for a subresource of the object.
 func (t Target) below(sub string) Target {
 	t.Sub = t.Resource.Subresource(sub)
 	return t
@@ -30,8 +30,8 @@ func bindingOf(name string, uid types.UID, resourceVersion string) *corev1.Bindi
 	return &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid, ResourceVersion: resourceVersion}, Target: corev1.ObjectReference{Name: "n"}}
 }
 
-// TestPostOrder: a posted object is mutated, then checked by its subresource, and
-// validated before anything is read.
+// TestPostOrder checks that a posted object passes mutating admission, then the
+// subresource's check, then validating admission, before any object is read.
 func TestPostOrder(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
@@ -43,20 +43,21 @@ func TestPostOrder(t *testing.T) {
 		{"q", "mutate", "name in URL does not match name in Eviction object"},
 		{"p", "mutate validate", `pods "p" not found`},
 	} {
-		rec.asked = nil
+		rec.calls = nil
 		_, err := r.Post(t.Context(), eviction, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: c.name}}, WriteOptions{})
 		var phases []string
-		for _, asked := range rec.asked {
-			phases = append(phases, strings.Fields(asked)[0])
+		for _, calls := range rec.calls {
+			phases = append(phases, strings.Fields(calls)[0])
 		}
 		if err == nil || err.Error() != c.want || strings.Join(phases, " ") != c.phases {
-			t.Errorf("eviction of %s: %v after %v", c.name, err, rec.asked)
+			t.Errorf("eviction of %s: %v after %v", c.name, err, rec.calls)
 		}
 	}
 }
 
-// TestBindingPreconditions: a binding says of which pod it speaks; one that is not
-// posted to its pod cannot say it by uid.
+// TestBindingPreconditions checks that the uid and the resourceVersion of a binding are
+// preconditions on its pod, except the uid of a binding that is not posted to the pod's
+// subresource.
 func TestBindingPreconditions(t *testing.T) {
 	r := newRegistry(t)
 	legacy := r.at(t, corev1.SchemeGroupVersion, "bindings", "")
@@ -106,8 +107,9 @@ func TestBindingPreconditions(t *testing.T) {
 	}
 }
 
-// TestEvictionWrites: the server changes the status of a budget in its own name,
-// and admission is asked; the pod that it marks and deletes belongs to the request.
+// TestEvictionWrites checks that admission sees the update of a budget's status, which the
+// server makes under its own name, but not the update and the deletion of the pod, which
+// are part of the request.
 func TestEvictionWrites(t *testing.T) {
 	r := newRegistry(t)
 	at := r.at(t, corev1.SchemeGroupVersion, "pods", "p")
@@ -134,12 +136,12 @@ func TestEvictionWrites(t *testing.T) {
 	r.o.Admission = rec
 	evict := func(dryRun bool) []string {
 		t.Helper()
-		rec.asked, users = nil, nil
+		rec.calls, users = nil, nil
 		_, err := r.Post(t.Context(), at.below("eviction"), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p"}}, WriteOptions{DryRun: dryRun, Manager: "m"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return rec.asked
+		return rec.calls
 	}
 	posted := []string{`mutate create pods/eviction "p" *v1.Eviction`, `validate create pods/eviction "p" *v1.Eviction`}
 	if got := evict(true); !slices.Equal(got, posted) {
@@ -158,8 +160,8 @@ func TestEvictionWrites(t *testing.T) {
 	}
 }
 
-// TestSystemFields: the uid and times in a created or posted object are cleared before
-// admission, except where they mean something.
+// TestSystemFields checks that the uid and the times in a created or posted object are
+// cleared before admission, except where they have a meaning.
 func TestSystemFields(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}

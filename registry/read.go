@@ -24,8 +24,8 @@ func (r *Registry) Get(ctx context.Context, t Target, read storage.Read) (*stora
 	return item, nil
 }
 
-// StoredSize is how many objects there are of a resource, and the bytes that they are
-// stored as; false for one that is not stored here.
+// StoredSize returns the number of objects of a resource and their size in bytes as stored.
+// It returns false for a resource that is not stored here.
 func (r *Registry) StoredSize(gv schema.GroupVersion, resource string) (objects int, bytes int64, ok bool) {
 	res, _, ok := r.catalogue.Lookup(gv, resource)
 	if !ok {
@@ -39,8 +39,7 @@ func (r *Registry) StoredSize(gv schema.GroupVersion, resource string) (objects 
 	return objects, bytes, true
 }
 
-// NotLoaded returns the Go types of the built-in resources whose cache is not
-// loaded yet.
+// NotLoaded returns the Go types of built-in resources whose caches are not loaded yet.
 func (r *Registry) NotLoaded() []string {
 	var missing []string
 	for _, res := range r.catalogue.Resources() {
@@ -51,35 +50,33 @@ func (r *Registry) NotLoaded() []string {
 	return missing
 }
 
-// CacheState tells one content of a resource's cache from another: it is equal to
-// what it was as long as no object changed.
+// CacheState returns a value that identifies the content of a resource's cache: two values
+// are equal if no object changed in between.
 func (r *Registry) CacheState(res *api.Resource) any { return r.collection(res).State() }
 
-// Selection picks objects out of a collection. Field labels are those of the
-// hub version.
+// Selection selects objects of a collection. Its field labels are those of the hub version.
 type Selection struct {
 	Labels labels.Selector
 	Fields fields.Selector
-	// Objects gives items in the version of the target, by which they are selected
-	// where another server converts them. Nil means Target.Objects.
+	// Objects converts items to the version of the target, for selections that need a
+	// conversion webhook. Nil means Target.Objects.
 	Objects func(context.Context, []*storage.Item) ([]api.Object, error)
 }
 
-// ListOptions says what of a collection to list, and as of when.
+// ListOptions are the options of a list.
 type ListOptions struct {
 	Selection
 	Read storage.Read
-	// Limit bounds the number of items; 0 means all.
+	// Limit is the maximum number of items; 0 means no limit.
 	Limit int64
-	// After is where the page before ended.
+	// After is the key after which the page starts.
 	After string
-	// Verify fails if an object in the range of the list cannot be read. Otherwise the
-	// items of such objects are listed as far as the selection does not drop them, and
-	// the caller finds out.
+	// Verify returns an error if an object in the range of the list cannot be decoded.
+	// Otherwise the list may contain such objects.
 	Verify bool
 }
 
-// List returns the objects of t's collection, in the order of their keys.
+// List returns the objects of t's collection, ordered by key.
 func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.List, error) {
 	scope, never := o.scope(t)
 	if never {
@@ -97,8 +94,8 @@ func (r *Registry) List(ctx context.Context, t Target, o ListOptions) (*storage.
 	return list, r.listError(t, err)
 }
 
-// untilDone returns a filter that looks at no more items once the time of a request is
-// up. The list is not used then.
+// untilDone returns a filter that drops all items once ctx is done, to end a scan early.
+// The caller then discards the list.
 func untilDone(ctx context.Context, filter func(*storage.Item) bool) func(*storage.Item) bool {
 	if filter == nil || ctx.Done() == nil {
 		return filter
@@ -114,27 +111,26 @@ func untilDone(ctx context.Context, filter func(*storage.Item) bool) func(*stora
 
 func (r *Registry) listError(t Target, err error) error {
 	var compacted *storage.CompactedError
-	if errors.As(err, &compacted) { // worded differently than for a watch
+	if errors.As(err, &compacted) { // not the message of a watch
 		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	}
 	return r.StatusError(t, err)
 }
 
-// IsEmpty tells whether there are no objects of a resource, as far as the cache
-// knows.
+// IsEmpty reports whether the cache has no objects of a resource.
 func (r *Registry) IsEmpty(res *api.Resource) bool {
 	n, _ := r.collection(res).Size()
 	return n == 0
 }
 
-// WatchOptions says what of a collection to watch. The fields of
-// storage.WatchOptions that Selection and Target determine are filled in.
+// WatchOptions are the options of a watch. Watch sets the fields of storage.WatchOptions
+// that follow from Selection and Target.
 type WatchOptions struct {
 	Selection
 	storage.WatchOptions
 }
 
-// Watch follows the objects of t's collection.
+// Watch starts a watch of the objects of t's collection.
 func (r *Registry) Watch(ctx context.Context, t Target, o WatchOptions) (*storage.Watcher, error) {
 	scope, never := o.scope(t)
 	if never {
@@ -154,17 +150,16 @@ func (r *Registry) Watch(ctx context.Context, t Target, o WatchOptions) (*storag
 	return watcher, nil
 }
 
-// scope is the part of a collection that storage need look at.
+// scope is the part of a collection that storage must search.
 type scope struct {
 	prefix, key string
-	// field and value are of an indexed field that must have one value.
+	// field and value are an indexed field and its required value.
 	field, value string
 	filter       func(*storage.Item) bool
 }
 
-// scope narrows what t names by the selectors: requirements on name and
-// namespace become a key or a prefix, so that they cost no scan. never is set
-// when nothing can match.
+// scope returns the scope of a selection. Requirements on the name and the namespace become
+// a key or a prefix, which need no scan. never means that no object can match.
 func (s Selection) scope(t Target) (sc scope, never bool) {
 	sc.prefix = t.prefix()
 	namespace, name := t.Namespace, t.Name
@@ -200,7 +195,7 @@ func (s Selection) scope(t Target) (sc scope, never bool) {
 	return sc, false
 }
 
-// filter is nil when everything matches, so that storage need not ask.
+// filter returns a filter by labels and fields; nil if all items match.
 func (s Selection) filter() func(*storage.Item) bool {
 	byLabel := s.Labels != nil && !s.Labels.Empty()
 	byField := s.Fields != nil && !s.Fields.Empty()
@@ -216,8 +211,8 @@ func (s Selection) filter() func(*storage.Item) bool {
 	return nil
 }
 
-// labelFilter is what a label selector asks of an item. Of most items their
-// signature tells that they have not the labels that must have a certain value.
+// labelFilter returns a filter by labels. The label signatures of items rule out most of
+// those that do not match.
 func labelFilter(s labels.Selector) func(*storage.Item) bool {
 	must := signature(s)
 	return func(i *storage.Item) bool {
@@ -225,8 +220,8 @@ func labelFilter(s labels.Selector) func(*storage.Item) bool {
 	}
 }
 
-// signature is that of the labels which a selector demands; 0 when it demands
-// none of a certain value.
+// signature returns the label signature of the labels for which a selector requires one
+// value; 0 if there are none.
 func signature(s labels.Selector) uint64 {
 	if s == nil || s.Empty() {
 		return 0
@@ -244,11 +239,11 @@ func signature(s labels.Selector) uint64 {
 	return storage.LabelSignature(must)
 }
 
-// itemFields are the selectable fields of an item, with the two that every
-// object has.
+// itemFields are the selectable fields of an item, including metadata.name and
+// metadata.namespace.
 type itemFields struct{ item *storage.Item }
 
-// Has tells whether field can be selected by.
+// Has reports whether objects can be selected by the field.
 func (f itemFields) Has(field string) bool {
 	switch field {
 	case "metadata.name", "metadata.namespace":
@@ -258,7 +253,7 @@ func (f itemFields) Has(field string) bool {
 	return ok
 }
 
-// Get returns the value of field.
+// Get returns the value of the field.
 func (f itemFields) Get(field string) string {
 	switch field {
 	case "metadata.name":

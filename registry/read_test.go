@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
+// TestSelection checks that lists and watches select by name, namespace, labels and fields.
 func TestSelection(t *testing.T) {
 	r := newRegistry(t)
 	for _, ns := range []string{"ns", "other"} {
@@ -69,7 +70,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// watched are the keys of the first n events of a watch.
+// watched returns the keys of the first n events of a watch.
 func watched(t *testing.T, r *Registry, at Target, s Selection, n int) []string {
 	t.Helper()
 	w, err := r.Watch(t.Context(), at, WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
@@ -92,8 +93,8 @@ func watched(t *testing.T, r *Registry, at Target, s Selection, n int) []string 
 	}
 }
 
-// Pods of a node are found by an index: what it gives must be what a look at
-// every pod gives, page by page and to a watch.
+// TestSelectionByIndex checks that the index of pods by node gives what a scan of all pods
+// gives, page by page and to a watch.
 func TestSelectionByIndex(t *testing.T) {
 	r := newRegistry(t)
 	at := r.at(t, corev1.SchemeGroupVersion, "pods", "")
@@ -142,6 +143,7 @@ func TestSelectionByIndex(t *testing.T) {
 	}
 }
 
+// TestStatusErrors checks the Status for each error of storage.
 func TestStatusErrors(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "x")
@@ -171,14 +173,14 @@ func TestStatusErrors(t *testing.T) {
 		{apierrors.NewBadRequest("x"), http.StatusBadRequest, metav1.StatusReasonBadRequest, 0},
 	} {
 		for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
-			var known apierrors.APIStatus
-			if !errors.As(r.StatusError(at, err), &known) {
-				t.Errorf("%v is no Status", err)
+			var status apierrors.APIStatus
+			if !errors.As(r.StatusError(at, err), &status) {
+				t.Errorf("%v is not a Status", err)
 				continue
 			}
-			s := known.Status()
+			s := status.Status()
 			if s.Code != c.code || s.Reason != c.reason || retryAfter(s) != c.retry {
-				t.Errorf("%v is %d %s, to be tried again in %v", err, s.Code, s.Reason, s.Details)
+				t.Errorf("%v is %d %s with details %v", err, s.Code, s.Reason, s.Details)
 			}
 		}
 	}
@@ -189,12 +191,14 @@ func TestStatusErrors(t *testing.T) {
 	}
 }
 
+// TestListOfCompactedRevision checks the errors for lists at compacted and future
+// revisions.
 func TestListOfCompactedRevision(t *testing.T) {
 	r := newRegistry(t)
 	create(t, r, r.configMap(t, ""), configMap("x", "1"))
 	_, err := r.List(t.Context(), r.configMap(t, ""), ListOptions{Read: storage.Read{Match: storage.Exact, Revision: 1 << 40}})
 	if !apierrors.IsTimeout(err) {
-		t.Errorf("a revision to come: %v", err)
+		t.Errorf("a future revision: %v", err)
 	}
 	if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		t.Errorf("the cause is missing: %v", err)

@@ -1,11 +1,23 @@
-// Package registry gives the verbs their meaning: what it is to get, list,
-// watch, create, update and delete an object, whichever kind it has. It is the
-// layer between handlers, which speak HTTP, and storage, which knows keys and
-// revisions; the same code serves built-in kinds and those that arrive at run
-// time, because all that is particular to a kind is in its api.Resource.
+// Package registry implements the verbs get, list, watch, create, update, patch, apply and
+// delete for objects of every kind, between handlers, which speak HTTP, and storage, which
+// has keys and revisions. Built-in and custom kinds share the code: everything particular
+// to a kind is in its api.Resource.
 //
-// The nouns: a Target says which objects a request is about; an Outcome is what
-// a write led to. update.go holds the only compare-and-swap loop of the server.
+// A Target names the objects of a request. An Outcome is the result of a write.
+//
+// Reading order:
+//
+//   - registry.go, read.go: the registry, get, list and watch; converted.go, form.go: lists
+//     and objects of custom kinds that a webhook converts.
+//   - write.go, create.go, update.go, delete.go: the writes, each as a list of its steps.
+//     update.go has the only compare-and-swap loop of the server (attempts.go).
+//   - admit.go: what admission sees of a write; manage.go: managedFields and apply;
+//     status.go, subresource.go: the parts of an object that a subresource shows.
+//   - post.go, virtual.go, actions.go: requests that are POSTed to subresources and virtual
+//     resources, such as bindings, evictions and reviews; connect.go: connections.
+//   - allocate.go, repair.go: service addresses and node ports.
+//   - showable.go, unsafedelete.go: objects that cannot be encoded or decoded; batch.go: the
+//     objects of the server's start; errors.go: errors of storage as Status.
 package registry
 
 import (
@@ -20,33 +32,32 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Options are what a Registry needs besides storage and the catalogue. The zero
-// value works.
+// Options configure a Registry, apart from its store and catalogue. The zero value works.
 type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// EventTTL is how long events live; 0 means for ever.
+	// EventTTL is the lifetime of events; 0 means no limit.
 	EventTTL time.Duration
-	// EtcdPrefix is where the keys are, for messages that show a key.
+	// EtcdPrefix is the prefix of all keys, for error messages that contain a key.
 	EtcdPrefix string
-	// Schemas are what field management goes by; nil turns it off.
+	// Schemas are the schemas for field management; nil turns it off.
 	Schemas ssa.Schemas
-	// Admission is asked before anything is stored; nil admits everything.
+	// Admission decides about writes; nil admits everything.
 	Admission Admission
-	// Access answers the access checks of kinds; nil turns them off.
+	// Access answers the permission checks of kinds; nil turns them off.
 	Access api.Access
-	// Reviews returns the function that answers reviews, by the source that their
-	// api.Virtual names; nil means that there are none.
+	// Reviews returns the function that answers reviews of a source (api.Virtual.Source);
+	// nil means that there are none.
 	Reviews func(source string) (Review, bool)
-	// Pools are what is handed out to objects that ask for it.
+	// Pools are the addresses and ports that are allocated to services.
 	Pools Pools
-	// Virtual answers for resources that are computed, by the source that their
-	// api.Virtual names. A resource whose source is missing is not served.
+	// Virtual computes the objects of virtual resources, by source (api.Virtual.Source). A
+	// resource whose source is missing is not served.
 	Virtual map[string]Source
 }
 
-// Registry serves the verbs of every resource of a catalogue. It is safe for
-// concurrent use.
+// Registry implements the verbs for the resources of a catalogue. It is safe for concurrent
+// use.
 type Registry struct {
 	store     *storage.Store
 	catalogue *api.Catalogue
@@ -55,15 +66,15 @@ type Registry struct {
 	selectors attributeSlots
 	showables showables
 
-	// removed stands for the collection of what was taken away.
+	// closedCollection stands for the collection of a removed resource.
 	closedCollection *storage.Collection
 
 	mu          sync.RWMutex
 	collections map[string]*storage.Collection // by prefix
 }
 
-// New makes a Registry and gives every stored resource of the catalogue its
-// collection. It is called before the store is started.
+// New returns a Registry and adds the stored resources of the catalogue. It must be called
+// before the store is started.
 func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -87,9 +98,9 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 	return r, nil
 }
 
-// AddResource gives a stored resource its collection. After the store was started it
-// returns when the resource can be served. A watch of a resource that is new since
-// a revision cannot start before that; since is 0 if it is not new.
+// AddResource adds the collection of a stored resource. If the store is started, it returns
+// when the resource can be served. since is the revision at which the resource was created,
+// before which no watch can start; 0 if it existed before the store.
 func (r *Registry) AddResource(res *api.Resource, since int64) error {
 	cfg := collectionConfig(res)
 	cfg.Oldest = since
@@ -115,17 +126,16 @@ func collectionConfig(res *api.Resource) storage.CollectionConfig {
 	}
 }
 
-// ReplaceResource puts a resource in the place of what it was before, with the same
-// objects. Watches end; all other requests go on, also those that began with the
-// resource as it was.
-func (r *Registry) ReplaceResource(was, is *api.Resource) {
-	r.collection(is).Reconfigure(collectionConfig(is))
-	r.fields.dropResource(was)
-	r.selectors.dropResource(was)
+// ReplaceResource replaces the definition of a resource whose objects stay the same. Its
+// watches end. Other requests continue, also those that began with the former definition.
+func (r *Registry) ReplaceResource(former, current *api.Resource) {
+	r.collection(current).Reconfigure(collectionConfig(current))
+	r.fields.dropResource(former)
+	r.selectors.dropResource(former)
 }
 
-// RemoveResource takes a resource away: its watches end, and nothing of it is kept. What
-// is in etcd stays.
+// RemoveResource removes a resource: its watches end, and its caches are freed. Its objects
+// in etcd stay.
 func (r *Registry) RemoveResource(res *api.Resource) {
 	r.mu.Lock()
 	c := r.collections[res.Storage.Prefix]
@@ -138,8 +148,8 @@ func (r *Registry) RemoveResource(res *api.Resource) {
 	}
 }
 
-// collection is where the objects of a resource are. Of one that was taken away
-// while a request was on its way, it is one where nothing is.
+// collection returns the collection of a resource, or an empty one if the resource was
+// removed during the request.
 func (r *Registry) collection(res *api.Resource) *storage.Collection {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -149,21 +159,22 @@ func (r *Registry) collection(res *api.Resource) *storage.Collection {
 	return r.closedCollection
 }
 
-// Target says which objects a request is about.
+// Target names the object or the collection of a request.
 type Target struct {
 	Resource *api.Resource
 	Version  *api.Version
-	// Namespace is empty for cluster-scoped resources and for all namespaces.
+	// Namespace is empty for cluster-scoped resources, and for requests of all namespaces.
 	Namespace string
-	// Name is empty for a collection, and for a create.
+	// Name is empty for a collection and for a creation.
 	Name string
-	// Status: the status subresource, and not the object itself. Sub: another
-	// subresource.
+	// Status means the status subresource instead of the object. Sub is another
+	// subresource, or nil.
 	Status bool
 	Sub    *api.Subresource
 }
 
-// lookupResource looks up a resource in whichever version is preferred, if any is served.
+// lookupResource returns a resource in its preferred version, or in the hub version if no
+// version is served.
 func (r *Registry) lookupResource(gr schema.GroupResource) (*api.Resource, *api.Version, error) {
 	if g, ok := r.catalogue.Group(gr.Group); ok {
 		for _, gv := range g.Versions {
@@ -172,7 +183,7 @@ func (r *Registry) lookupResource(gr schema.GroupResource) (*api.Resource, *api.
 			}
 		}
 	}
-	// What clients are not offered is still there for the server itself.
+	// The server itself also uses resources that it does not serve.
 	for _, res := range r.catalogue.Resources() {
 		if v := &res.Versions[0]; res.Name == gr.Resource && v.Group == gr.Group {
 			return res, v, nil
@@ -181,7 +192,7 @@ func (r *Registry) lookupResource(gr schema.GroupResource) (*api.Resource, *api.
 	return nil, nil, fmt.Errorf("there is no resource %s", gr)
 }
 
-// Key is the key of the object that t names, within its collection.
+// Key returns the key of the object that t names, within its collection.
 func (t Target) Key() string { return key(t.Namespace, t.Name) }
 
 func key(namespace, name string) string {
@@ -198,15 +209,15 @@ func (t Target) prefix() string {
 	return t.Namespace + "/"
 }
 
-// Outcome is what a write led to.
+// Outcome is the result of a write.
 type Outcome struct {
 	// Object is the state after the write; it must not be changed.
 	Object api.Object
-	// Item is the object as stored, with its encodings; nil where nothing was
-	// written (a dry run) or nothing is left.
+	// Item is the stored object with its encodings; nil for a dry run and for an object
+	// that was removed without a last state, or is stored in another version.
 	Item *storage.Item
-	// Created is set when an update made a new object.
+	// Created means that the write created the object.
 	Created bool
-	// Deleted is set when the object is gone, and not only marked.
+	// Deleted means that the object was removed, and not only marked as terminating.
 	Deleted bool
 }

@@ -15,42 +15,41 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// What is handed out is marked as taken before the object that it is for is
-// stored, and given back after the object is gone. A server that dies in between
-// leaves something that belongs to nobody; and what other hands did to the store
-// may have left objects with what is not marked as theirs.
+// Addresses and ports are allocated before the object is stored, and released after it is
+// removed. If the server dies in between, an allocation without an owner remains. Writes
+// to etcd by other programs can leave objects with addresses that are not allocated.
 
 const (
-	// leakRounds is how often a port is found with nobody before it is given back:
-	// the object that it is for may be on its way.
+	// leakRounds is the number of successive repairs that must find a port without an owner
+	// before it is released, because its object may be about to be stored.
 	leakRounds = 3
-	// leakAge is how old the mark of an address must be for the same reason: more
-	// than a request may take.
+	// leakAge is the minimum age of an IPAddress object without an owner before it is
+	// deleted, for the same reason. It exceeds the duration of a request.
 	leakAge = time.Minute
 )
 
-// Repairer makes what is marked as taken agree with what objects have.
+// Repairer makes the allocated addresses and ports agree with the objects that use them.
 type Repairer struct {
 	r      *Registry
 	logger *slog.Logger
-	// suspects are ports that nobody has, with how often they were found so.
+	// suspects has the number of repairs that found a port without an owner.
 	suspects map[int32]int
 }
 
-// NewRepairer makes a Repairer that tells logger what it mends.
+// NewRepairer returns a Repairer that logs its repairs.
 func (r *Registry) NewRepairer(logger *slog.Logger) *Repairer {
 	return &Repairer{r: r, logger: logger, suspects: map[int32]int{}}
 }
 
-// Run repairs at once, and again after each interval, until ctx is done. It calls
-// report, unless that is nil, with the result of each time.
+// Run repairs at once and then after each interval, until ctx is done. It calls report,
+// unless that is nil, with the result of each repair.
 func (p *Repairer) Run(ctx context.Context, interval time.Duration, report func(error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		err := p.Repair(ctx)
 		if err != nil && ctx.Err() == nil {
-			p.logger.Warn("allocations were not all repaired", "error", err)
+			p.logger.Warn("repair of allocations failed", "error", err)
 		}
 		if report != nil {
 			report(err)
@@ -63,12 +62,12 @@ func (p *Repairer) Run(ctx context.Context, interval time.Duration, report func(
 	}
 }
 
-// Repair looks at everything once.
+// Repair repairs all allocations once.
 func (p *Repairer) Repair(ctx context.Context) error {
 	return errors.Join(p.repairPorts(ctx), p.repairAddresses(ctx))
 }
 
-// allocatedObject is an object that has addresses and ports.
+// allocatedObject is an object with allocated addresses or ports.
 type allocatedObject struct {
 	resource *api.Resource
 	object   api.Object
@@ -76,9 +75,9 @@ type allocatedObject struct {
 	ports    []int32
 }
 
-// allocatedObjects returns all objects with allocated addresses or ports. It is not complete if
-// an object cannot be decoded: then nothing may be given back, because that object may
-// have it.
+// allocatedObjects returns all objects with allocated addresses or ports. It is not
+// complete if an object cannot be decoded. Nothing must be released then, because that
+// object may use it.
 func (p *Repairer) allocatedObjects(ctx context.Context) (out []allocatedObject, complete bool, err error) {
 	complete = true
 	for _, res := range p.r.catalogue.Resources() {
@@ -104,9 +103,9 @@ func (p *Repairer) allocatedObjects(ctx context.Context) (out []allocatedObject,
 	return out, complete, nil
 }
 
-// repairPorts makes the stored set of ports that of the objects. What is taken
-// is read before the objects are: a port that is taken later changes it, so that
-// the write fails and all is read again.
+// repairPorts makes the stored set of ports equal to the ports of the objects. It reads the
+// set before the objects: a port that is allocated later changes the set, so that the write
+// fails and is retried.
 func (p *Repairer) repairPorts(ctx context.Context) error {
 	first, last := p.r.o.Pools.FirstPort, p.r.o.Pools.LastPort
 	if last == 0 {
@@ -124,7 +123,7 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 			for _, port := range h.ports {
 				held[port] = true
 				if port >= first && port <= last && used.Bit(int(port-first)) == 0 {
-					p.log("a node port was not marked as taken", h.object, "port", port)
+					p.log("allocated a node port that was in use", h.object, "port", port)
 					used.SetBit(used, int(port-first), 1)
 				}
 			}
@@ -134,7 +133,7 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 			switch {
 			case !complete, used.Bit(int(port-first)) == 0, held[port]:
 			case p.suspects[port]+1 >= leakRounds:
-				p.logger.Warn("a node port that nobody has is given back", "port", port)
+				p.logger.Warn("released a node port without an owner", "port", port)
 				used.SetBit(used, int(port-first), 0)
 			default:
 				suspects[port] = p.suspects[port] + 1
@@ -148,8 +147,8 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 	return err
 }
 
-// repairAddresses makes an object for each address that an object has, and
-// deletes those that no object has.
+// repairAddresses creates an IPAddress object for each address of an object, and deletes
+// those that no object uses.
 func (p *Repairer) repairAddresses(ctx context.Context) error {
 	res, version, err := p.r.lookupResource(api.AddressResource())
 	if err != nil {
@@ -173,29 +172,29 @@ func (p *Repairer) repairAddresses(ctx context.Context) error {
 	var errs []error
 	for ip, hs := range owners {
 		if len(hs) > 1 {
-			p.log("an address is that of several", hs[1].object, "address", ip)
+			p.log("several objects use one address", hs[1].object, "address", ip)
 		}
-		if mark, known := marks[ip]; mark != nil || !known {
+		if mark, exists := marks[ip]; mark != nil || !exists {
 			errs = append(errs, p.createMark(ctx, t, ip, hs, mark))
 		}
 	}
 	for ip, mark := range marks {
 		if complete && mark != nil && len(owners[ip]) == 0 && p.r.o.Now().Sub(mark.object.GetCreationTimestamp().Time) > leakAge {
-			p.log("an address that nobody has is given back", mark.object, "address", ip)
+			p.log("released an address without an owner", mark.object, "address", ip)
 			errs = append(errs, p.deleteMark(ctx, t, mark.object))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// addressMark is an object that says whose an address is.
+// addressMark is an IPAddress object, with the owner that it names.
 type addressMark struct {
 	api.IPClaim
 	object api.Object
 }
 
-// addressMarks returns the address objects of this server and its peers. The value is nil for
-// an object that cannot be decoded.
+// addressMarks returns the IPAddress objects that this server and its peers created. The
+// value is nil for an object that cannot be decoded.
 func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*addressMark, error) {
 	list, err := p.r.List(ctx, t, ListOptions{Read: storage.Read{Match: storage.Consistent}})
 	if err != nil {
@@ -217,39 +216,40 @@ func (p *Repairer) addressMarks(ctx context.Context, t Target) (map[netip.Addr]*
 	return out, nil
 }
 
-// createMark marks ip as that of the first of its owners, unless it is that of any.
-func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, owners []allocatedObject, there *addressMark) error {
+// createMark allocates ip to the first of its owners, unless existing names one of them.
+func (p *Repairer) createMark(ctx context.Context, t Target, ip netip.Addr, owners []allocatedObject, existing *addressMark) error {
 	a := &allocation{r: p.r, t: Target{Resource: owners[0].resource}}
 	if _, ok := a.pool(ipFamily(ip)); !ok {
-		p.log("an address is of no range", owners[0].object, "address", ip)
+		p.log("an address is outside of the service ranges", owners[0].object, "address", ip)
 		return nil
 	}
-	if there != nil {
+	if existing != nil {
 		for _, h := range owners {
-			if there.isOf(h) {
+			if existing.isOf(h) {
 				return nil
 			}
 		}
-		if err := p.deleteMark(ctx, t, there.object); err != nil {
+		if err := p.deleteMark(ctx, t, existing.object); err != nil {
 			return err
 		}
 	}
 	err := a.createAddressObject(ctx, ip, owners[0].object)
-	if apierrors.IsAlreadyExists(err) { // somebody else's, or just made
+	if apierrors.IsAlreadyExists(err) { // another client's, or created meanwhile
 		return nil
 	}
 	if err == nil {
-		p.log("an address was not marked as taken", owners[0].object, "address", ip)
+		p.log("allocated an address that was in use", owners[0].object, "address", ip)
 	}
 	return err
 }
 
+// isOf reports whether the IPAddress object names h as its owner.
 func (m *addressMark) isOf(h allocatedObject) bool {
 	return m.Group == h.resource.Versions[0].Group && m.Resource == h.resource.Name &&
 		m.Namespace == h.object.GetNamespace() && m.Name == h.object.GetName()
 }
 
-// deleteMark deletes a mark, if it is still the one that was looked at.
+// deleteMark deletes an IPAddress object unless it changed since it was read.
 func (p *Repairer) deleteMark(ctx context.Context, t Target, mark api.Object) error {
 	t.Name = mark.GetName()
 	uid, revision := mark.GetUID(), mark.GetResourceVersion()

@@ -16,8 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// allocating is a registry with something to hand out, a clock of its own, and a
-// Repairer.
+// allocating returns a registry with pools, a Repairer, and the registry's clock.
 func allocating(t *testing.T) (*Registry, *Repairer, *time.Time) {
 	t.Helper()
 	r, now := newRegistry(t), noon
@@ -34,7 +33,7 @@ func (r *Registry) address(t *testing.T, ip string) Target {
 	return r.at(t, networkingv1.SchemeGroupVersion, "ipaddresses", ip)
 }
 
-// nodePortService is stored with an address and a port.
+// nodePortService creates a service with an address and a port.
 func nodePortService(t *testing.T, r *Registry, name string) *corev1.Service {
 	t.Helper()
 	at := r.service(t, name)
@@ -44,7 +43,7 @@ func nodePortService(t *testing.T, r *Registry, name string) *corev1.Service {
 	return create(t, r, at, svc).(*corev1.Service)
 }
 
-// takenPorts are the ports that are marked as taken.
+// takenPorts returns the stored set of allocated ports.
 func takenPorts(t *testing.T, r *Registry) []int32 {
 	t.Helper()
 	value, _, err := r.store.Value(t.Context(), api.PortsKey)
@@ -82,8 +81,8 @@ func repair(t *testing.T, p *Repairer) {
 	}
 }
 
-// A port that nobody has is given back when it was found so often enough; one
-// that is on its way to an object is not.
+// TestRepairLeakedPorts checks that a port without an owner is released after several
+// repairs, unless an object uses it in between.
 func TestRepairLeakedPorts(t *testing.T) {
 	r, p, _ := allocating(t)
 	svc := nodePortService(t, r, "x")
@@ -103,7 +102,7 @@ func TestRepairLeakedPorts(t *testing.T) {
 	if got := takenPorts(t, r); len(got) != 1 || got[0] != mine {
 		t.Errorf("%v are taken, want %d", got, mine)
 	}
-	// What comes to be used in between is not suspected any more.
+	// A port that is used in between is no longer a suspect.
 	setPort(t, r, leaked, 1)
 	repair(t, p)
 	setPort(t, r, leaked, 0)
@@ -116,7 +115,7 @@ func TestRepairLeakedPorts(t *testing.T) {
 	}
 }
 
-// A port that a service has is taken, whatever the store says.
+// TestRepairMissingPort checks that the port of a service is allocated again.
 func TestRepairMissingPort(t *testing.T) {
 	r, p, _ := allocating(t)
 	port := nodePortService(t, r, "x").Spec.Ports[0].NodePort
@@ -127,6 +126,8 @@ func TestRepairMissingPort(t *testing.T) {
 	}
 }
 
+// TestRepairAddresses checks that IPAddress objects are created for addresses in use, and
+// that old ones without an owner are deleted if this server's kind created them.
 func TestRepairAddresses(t *testing.T) {
 	r, p, now := allocating(t)
 	svc := nodePortService(t, r, "x")
@@ -142,25 +143,26 @@ func TestRepairAddresses(t *testing.T) {
 	}
 	repair(t, p)
 	if stored(t, r, mine) == nil {
-		t.Error("the address of a service is not marked as taken again")
+		t.Error("the address of a service is not allocated again")
 	}
 	if stored(t, r, lost) == nil {
-		t.Error("an address that may be on its way to a service was given back")
+		t.Error("a new address without an owner was released")
 	}
 	*now = now.Add(leakAge + time.Second)
 	repair(t, p)
 	if stored(t, r, lost) != nil {
-		t.Error("an address that nobody has is still taken")
+		t.Error("an old address without an owner is still allocated")
 	}
 	if stored(t, r, foreign) == nil {
-		t.Error("an address of somebody else was given back")
+		t.Error("an address of another manager was released")
 	}
 	if stored(t, r, mine) == nil {
-		t.Error("the address of a service was given back")
+		t.Error("the address of a service was released")
 	}
 }
 
-// An address that is marked as another's becomes that of the service that has it.
+// TestRepairAddressOfAnother checks that an IPAddress object with another owner is replaced
+// by one of the service that uses the address.
 func TestRepairAddressOfAnother(t *testing.T) {
 	r, p, _ := allocating(t)
 	svc := nodePortService(t, r, "x")
@@ -176,7 +178,7 @@ func TestRepairAddressOfAnother(t *testing.T) {
 	}
 }
 
-// Run repairs when it starts, and ends with its context.
+// TestRepairerRuns checks that Run repairs at once and ends with its context.
 func TestRepairerRuns(t *testing.T) {
 	r, p, _ := allocating(t)
 	port := nodePortService(t, r, "x").Spec.Ports[0].NodePort

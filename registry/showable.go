@@ -8,11 +8,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// showables caches, for each resource, the function that finds the values of an
-// object that cannot be shown.
+// showables caches, for each resource, the function that finds the values of an object that
+// cannot be encoded.
 type showables struct{ faults sync.Map } // *api.Resource -> func(api.Object) field.ErrorList
 
-// forResource returns the function of a resource; nil if all of its objects can be shown.
+// forResource returns the function of a resource; nil if all its objects can be encoded.
 func (s *showables) forResource(res *api.Resource) func(api.Object) field.ErrorList {
 	if res.Untyped {
 		return nil
@@ -24,8 +24,8 @@ func (s *showables) forResource(res *api.Resource) func(api.Object) field.ErrorL
 	return f.(func(api.Object) field.ErrorList)
 }
 
-// checkOf returns the check that storage makes of values that this server did not
-// write; nil if all objects of the resource can be shown.
+// checkOf returns storage's check of values that another program wrote; nil if all objects
+// of the resource can be encoded.
 func checkOf(res *api.Resource) func(api.Object) error {
 	faults := res.Unshowable()
 	if faults == nil {
@@ -39,7 +39,8 @@ func checkOf(res *api.Resource) func(api.Object) error {
 	}
 }
 
-// unshowable returns the faults of an object that could be stored but not be shown.
+// unshowable returns the errors of an object that could be stored but not be encoded in all
+// served versions.
 func (r *Registry) unshowable(t Target, obj api.Object) field.ErrorList {
 	faults := r.showables.forResource(t.Resource)
 	if faults == nil {
@@ -48,11 +49,11 @@ func (r *Registry) unshowable(t Target, obj api.Object) field.ErrorList {
 	return faults(obj)
 }
 
-// checkShowable refuses an object that could be stored but not be shown. It runs
-// before admission, because plugins convert the object, and a failed conversion is no
-// answer to a client's mistake. The prepare function runs on a copy: it resets the
-// fields that the write does not change, and returns the errors of the kind's own
-// validation, which come first.
+// checkShowable refuses an object that could be stored but not be encoded in all served
+// versions. It runs before admission, whose plugins encode the object and would report the
+// client's mistake as their own failure. The prepare function runs on a copy first: it
+// restores the fields that the write cannot change, and returns errors of the kind's own
+// validation, which take precedence.
 func (r *Registry) checkShowable(t Target, obj api.Object, prepare func(api.Object) error) error {
 	if len(r.unshowable(t, obj)) == 0 {
 		return nil

@@ -8,15 +8,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 )
 
-// An object is metadata, status and the rest. For Go types the parts are the
-// struct's fields, which the kinds of the API conventions all name alike.
-
+// fieldsOf returns the struct of obj and its field Status, as the API conventions name it.
+// The status is not valid if the kind has none.
 func fieldsOf(obj api.Object) (v reflect.Value, status reflect.Value) {
 	v = reflect.ValueOf(obj).Elem()
 	return v, v.FieldByName("Status")
 }
 
-// resetStatus empties the status of obj.
+// resetStatus clears the status of obj.
 func resetStatus(obj api.Object) {
 	if u, ok := obj.(*untyped.Object); ok {
 		delete(u.Object, "status")
@@ -27,7 +26,7 @@ func resetStatus(obj api.Object) {
 	}
 }
 
-// copyStatus gives obj the status of from, sharing its memory.
+// copyStatus sets the status of obj to that of from. The two share memory afterwards.
 func copyStatus(obj, from api.Object) {
 	if u, ok := obj.(*untyped.Object); ok {
 		setOrDelete(u.Object, "status", from.(*untyped.Object).Object)
@@ -40,7 +39,7 @@ func copyStatus(obj, from api.Object) {
 	}
 }
 
-// setOrDelete makes a field of m what it is in from.
+// setOrDelete sets a field of m to its value in from, or deletes it if from has none.
 func setOrDelete(m map[string]any, name string, from map[string]any) {
 	if v, ok := from[name]; ok {
 		m[name] = v
@@ -49,7 +48,7 @@ func setOrDelete(m map[string]any, name string, from map[string]any) {
 	}
 }
 
-// restoreAllButStatus makes obj what old is, apart from status and metadata.
+// restoreAllButStatus sets all of obj but its status and metadata to the values of old.
 func restoreAllButStatus(obj, old api.Object) {
 	if u, ok := obj.(*untyped.Object); ok {
 		all := maps.Clone(old.(*untyped.Object).Object)
@@ -59,10 +58,10 @@ func restoreAllButStatus(obj, old api.Object) {
 		return
 	}
 	v, status := fieldsOf(obj)
-	was, _ := fieldsOf(old)
+	oldValue, _ := fieldsOf(old)
 	meta := v.FieldByName("ObjectMeta").Interface()
 	keep := status.Interface()
-	v.Set(was)
+	v.Set(oldValue)
 	v.FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
 	status.Set(reflect.ValueOf(keep))
 }

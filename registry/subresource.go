@@ -2,8 +2,8 @@ package registry
 
 import "github.com/miniapiserver/miniapiserver/api"
 
-// SubresourceView is the object that t names as its subresource shows it: as itself, or
-// in the subresource's own kind.
+// SubresourceView returns the representation of obj at the subresource that t names: obj
+// itself, or an object of the subresource's kind.
 func (t Target) SubresourceView(obj api.Object) (api.Object, error) {
 	if t.Sub == nil || t.Sub.View == nil {
 		return obj, nil
@@ -11,19 +11,18 @@ func (t Target) SubresourceView(obj api.Object) (api.Object, error) {
 	return t.Sub.View(obj)
 }
 
-// ApplySubresource makes of old what a client asks for at the subresource that t names.
-// What the client says of uid and resourceVersion goes along, so that it is
-// held against what is there.
-func (t Target) ApplySubresource(old, asked api.Object) (api.Object, error) {
+// ApplySubresource returns old with the change that a client sent to the subresource that t
+// names. The sent uid and resourceVersion remain, as preconditions.
+func (t Target) ApplySubresource(old, sent api.Object) (api.Object, error) {
 	if t.Sub == nil || t.Sub.Change == nil || t.Sub.Kind == nil {
-		return asked, nil
+		return sent, nil
 	}
-	obj, err := t.Sub.Change(old, asked)
+	obj, err := t.Sub.Change(old, sent)
 	if err != nil {
 		return nil, err
 	}
-	obj.SetResourceVersion(asked.GetResourceVersion())
-	if uid := asked.GetUID(); uid != "" {
+	obj.SetResourceVersion(sent.GetResourceVersion())
+	if uid := sent.GetUID(); uid != "" {
 		obj.SetUID(uid)
 	}
 	return obj, nil

@@ -51,7 +51,7 @@ func (r *Registry) DeleteCorrupt(ctx context.Context, t Target, o DeleteOptions,
 	var conflict *storage.ConflictError
 	switch {
 	case errors.As(err, &conflict):
-		// Another client has replaced the value. The caller has to look at it again.
+		// Another client has replaced the value, which may be decodable now.
 		return r.errModified(t)
 	case err == nil, errors.Is(err, storage.ErrNotFound):
 		return nil
@@ -59,16 +59,17 @@ func (r *Registry) DeleteCorrupt(ctx context.Context, t Target, o DeleteOptions,
 	return r.StatusError(t, err)
 }
 
-// errReadable is the answer to an unsafe deletion of an object that can be read, or
+// errReadable returns the error for an unsafe deletion of an object that can be decoded or
 // does not exist.
 func errReadable(t Target) error {
-	// Where a kind is named, kube-apiserver names the resource here.
+	// As in kube-apiserver, the error has the resource in place of the kind.
 	gr := t.groupResource()
 	return apierrors.NewInvalid(schema.GroupKind{Group: gr.Group, Kind: gr.Resource}, t.Name, field.ErrorList{
 		field.Invalid(IgnoreReadErrors(), true, "is exclusively used to delete corrupt object(s), try again by removing this option")})
 }
 
-// errModified is the answer to a write of an object that another client changed.
+// errModified returns the error for a write of an object that another client changed
+// meanwhile.
 func (r *Registry) errModified(t Target) error {
 	return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modifiedMessage))
 }

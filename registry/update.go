@@ -15,33 +15,33 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Change makes the new state of an object from the old one, both of the hub
-// type. It may be called several times, when others write at the same time; old
-// is a copy of its own each time, and nil when there is no such object.
+// Change returns the new state of an object; old is its stored state, or nil if it does not
+// exist. Both are of the hub type. It is called again, with another copy of the stored
+// state, if another write came first.
 type Change func(ctx context.Context, old api.Object) (api.Object, error)
 
-// UpdateOptions say under which conditions an update happens.
+// UpdateOptions are the options of an update.
 type UpdateOptions struct {
 	WriteOptions
-	// Create authorizes the creation of a missing object, which takes place if
-	// the kind allows it. If Create is nil, a missing object is an error.
+	// AuthorizeCreate authorizes the creation of a missing object, which takes place if the
+	// kind allows it. If it is nil, a missing object is an error.
 	AuthorizeCreate func(context.Context) error
-	// Replace: the new state is a whole object sent by a client (a PUT). Its uid
-	// is then a precondition, and a resourceVersion may be demanded; with a
-	// patch, neither can be told from what the server put there.
+	// IsReplace means that a client sent the new state (a PUT). Its uid is a precondition
+	// then, and the kind may require a resourceVersion. After a patch, neither can be
+	// distinguished from the stored values.
 	IsReplace bool
-	// Applied: the change is an apply, which sets managedFields itself and may
+	// IsApply means that the change is an apply, which sets managedFields itself and can
 	// create objects of any kind.
 	IsApply bool
-	// Whole: the change is the server's own, and may be of spec and status alike.
+	// SkipStrategy skips the kind's preparation and validation, and the separation of spec
+	// and status. It is for changes that the server itself makes.
 	SkipStrategy bool
-	// Preconditions must hold for the stored object.
+	// Preconditions are preconditions on the stored object.
 	Preconditions metav1.Preconditions
 }
 
-// Update replaces the object that t names by what change makes of it. Where
-// another write comes in between it starts over, unless the new state names the
-// resourceVersion that it was made from.
+// Update replaces the object that t names by the result of change. If another write comes
+// first it retries, unless the new state has a resourceVersion.
 func (r *Registry) Update(ctx context.Context, t Target, change Change, o UpdateOptions) (Outcome, error) {
 	c := r.collection(t.Resource)
 	item, err := c.Get(ctx, t.Key(), storage.Read{})
@@ -75,7 +75,7 @@ func (r *Registry) Update(ctx context.Context, t Target, change Change, o Update
 	}
 }
 
-// updateMissing creates the object, if the update may do so. The caller starts over if
+// updateMissing creates a missing object if the options allow it. The caller retries if
 // another client has created it meanwhile.
 func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o UpdateOptions, missing error) (Outcome, error) {
 	if o.AuthorizeCreate == nil || !t.Resource.Update.AllowCreateOnUpdate && (!o.IsApply || t.Status) || t.Sub != nil {
@@ -85,7 +85,7 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 	if err != nil {
 		return Outcome{}, err
 	}
-	if o.IsReplace && obj.GetUID() != "" { // that of an object which is no more
+	if o.IsReplace && obj.GetUID() != "" { // the precondition on a uid fails for a missing object
 		return Outcome{}, r.preconditionError(t, "UID", string(obj.GetUID()), "")
 	}
 	if rv := obj.GetResourceVersion(); rv != "" {
@@ -93,7 +93,7 @@ func (r *Registry) updateMissing(ctx context.Context, t Target, change Change, o
 			return Outcome{}, errUnparsedVersion(err)
 		}
 	}
-	obj.SetResourceVersion("") // kube-apiserver compares it only with that of an object
+	obj.SetResourceVersion("") // as in kube-apiserver, it is no precondition on a missing object
 	w := &creation{write: write{r: r, t: t, obj: obj, o: o.WriteOptions}, applied: o.IsApply}
 	w.o.authorize = o.AuthorizeCreate
 	return r.createOnce(ctx, w)
@@ -108,8 +108,8 @@ type update struct {
 	item       *storage.Item
 }
 
-// updateOnce lists the steps of an update in their order. The first step that fails
-// ends it. Update repeats all of them if another write of the object came first.
+// updateOnce lists the steps of an update in their order. The first step that fails ends
+// it. Update repeats all steps if another write of the object came first.
 func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (Outcome, error) {
 	w := &update{write: write{r: r, t: t, o: o.WriteOptions}, options: o, change: change, collection: c, item: item}
 	err := w.finish(ctx, inOrder(ctx,
@@ -152,8 +152,8 @@ func (w *update) checkResourceVersion(context.Context) error {
 	return w.r.checkPreconditions(w.t, w.obj, w.old, w.options)
 }
 
-// manageFields updates the managedFields of the object as the request changed it,
-// before anything else changes it. An apply has done so.
+// manageFields updates managedFields from the object as the request changed it, before
+// admission or the server changes it. An apply has set them already.
 func (w *update) manageFields(context.Context) error {
 	if !w.options.IsApply {
 		w.r.updateManagedFields(w.t, w.old, w.obj, w.o)
@@ -170,7 +170,7 @@ func (w *update) checkShowable(ctx context.Context) error {
 	})
 }
 
-// mutate has mutating admission change the object.
+// mutate runs mutating admission.
 func (w *update) mutate(ctx context.Context) (err error) {
 	w.attributes, w.obj, err = w.r.mutateUpdate(ctx, w.t, w.obj, w.old, w.o)
 	return err
@@ -205,8 +205,7 @@ func (w *update) revertTimeChanges(context.Context) error {
 	return nil
 }
 
-// commit stores the new state, or deletes the object if the update removed the last
-// thing that kept it. A dry run does neither.
+// commit stores the new state, or removes the object if the update completes its deletion.
 func (w *update) commit(ctx context.Context) (err error) {
 	if err := ctx.Err(); err != nil { // nothing was written yet
 		return err
@@ -222,7 +221,7 @@ func (w *update) commit(ctx context.Context) (err error) {
 	return err
 }
 
-// replace stores obj in the place of item.
+// replace stores obj in place of item.
 func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, obj api.Object) (Outcome, error) {
 	stored, err := t.toStored(ctx, obj)
 	if err != nil {
@@ -235,8 +234,8 @@ func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection,
 	return t.outcome(ctx, after)
 }
 
-// checkPreconditions compares what the new state says it was made from with
-// what is there.
+// checkPreconditions compares the uid and the resourceVersion of the new state with the
+// stored ones.
 func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOptions) error {
 	if o.IsReplace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
 		return r.preconditionError(t, "UID", string(obj.GetUID()), string(old.GetUID()))
@@ -244,7 +243,7 @@ func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOpt
 	rv := obj.GetResourceVersion()
 	if rv == "" || rv == "0" {
 		if o.IsReplace && t.Sub == nil && t.Resource.Update.RequireResourceVersion {
-			// Where a kind is named, kube-apiserver names the resource here.
+			// As in kube-apiserver, the error has the resource in place of the kind.
 			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
 			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{
 				field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
@@ -259,7 +258,7 @@ func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOpt
 	return nil
 }
 
-// storagePreconditions compares what is stored with preconditions of the request.
+// storagePreconditions compares the stored object with the preconditions of the request.
 func (r *Registry) storagePreconditions(t Target, old api.Object, p metav1.Preconditions) error {
 	if p.UID != nil && *p.UID != old.GetUID() {
 		return r.preconditionError(t, "UID", string(*p.UID), string(old.GetUID()))
@@ -270,7 +269,8 @@ func (r *Registry) storagePreconditions(t Target, old api.Object, p metav1.Preco
 	return nil
 }
 
-// prepareUpdate keeps the fields that a client may not change.
+// prepareUpdate restores the fields that the request cannot change: all but the status, or
+// the status, and the metadata of the server.
 func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Object) error {
 	if err := setNamespace(t, obj); err != nil {
 		return err
@@ -322,9 +322,8 @@ func (r *Registry) checkUpdate(ctx context.Context, t Target, obj, old api.Objec
 	return nil
 }
 
-// keepMetadata sets the fields of metadata that are the server's, whatever the
-// client sent. Those that a client may not even try to change are left for
-// validation to find.
+// keepMetadata restores the metadata that only the server sets. Changes of immutable
+// fields, such as the uid, are left for validation to report.
 func keepMetadata(obj, old api.Object) {
 	obj.SetCreationTimestamp(old.GetCreationTimestamp())
 	obj.SetGeneration(old.GetGeneration())
@@ -340,7 +339,7 @@ func keepMetadata(obj, old api.Object) {
 	}
 }
 
-// ttl is how long what is written lives; 0 means for ever.
+// ttl returns the lifetime of stored objects; 0 means no limit.
 func (r *Registry) ttl(res *api.Resource) time.Duration {
 	if res.Storage.Expires {
 		return r.o.EventTTL

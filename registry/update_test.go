@@ -18,7 +18,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Writers that race for one object each get their change in.
+// TestUpdateUnderConcurrency checks that the changes of concurrent writers of one object
+// are all stored.
 func TestUpdateUnderConcurrency(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "x")
@@ -43,17 +44,18 @@ func TestUpdateUnderConcurrency(t *testing.T) {
 	}
 }
 
-// Of writers that name the version which they started from one succeeds.
+// TestUpdateOfOneVersion checks that of concurrent writers with the same resourceVersion
+// one succeeds.
 func TestUpdateOfOneVersion(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "x")
-	was := create(t, r, at, configMap("x", ""))
+	original := create(t, r, at, configMap("x", ""))
 	errs := make([]error, 8)
 	var wg sync.WaitGroup
 	for i := range errs {
 		wg.Go(func() {
 			obj := configMap("x", fmt.Sprint(i))
-			obj.ResourceVersion = was.GetResourceVersion()
+			obj.ResourceVersion = original.GetResourceVersion()
 			_, errs[i] = r.Update(t.Context(), at, replaceBy(obj), UpdateOptions{IsReplace: true})
 		})
 	}
@@ -72,18 +74,19 @@ func TestUpdateOfOneVersion(t *testing.T) {
 	}
 }
 
+// TestUpdatePreconditions checks the preconditions on uid and resourceVersion.
 func TestUpdatePreconditions(t *testing.T) {
 	r := newRegistry(t)
-	was := create(t, r, r.configMap(t, ""), configMap("x", "1"))
+	original := create(t, r, r.configMap(t, ""), configMap("x", "1"))
 	for _, c := range []struct {
 		name, uid, version string
-		is                 func(error) bool
+		matches            func(error) bool
 		says               string
 	}{
 		{"none", "", "", nil, ""},
 		{"zero", "", "0", nil, ""},
-		{"right uid", string(was.GetUID()), "", nil, ""},
-		{"wrong uid", "other", "", apierrors.IsConflict, "Precondition failed: UID in precondition: other, UID in object meta: " + string(was.GetUID())},
+		{"right uid", string(original.GetUID()), "", nil, ""},
+		{"wrong uid", "other", "", apierrors.IsConflict, "Precondition failed: UID in precondition: other, UID in object meta: " + string(original.GetUID())},
 		{"old version", "", "1", apierrors.IsConflict, modifiedMessage},
 		{"no version", "", "new", func(err error) bool { return apierrors.ReasonForError(err) == "" }, "strconv.ParseUint: parsing \"new\": invalid syntax"},
 	} {
@@ -91,7 +94,7 @@ func TestUpdatePreconditions(t *testing.T) {
 			obj := configMap("x", "2")
 			obj.UID, obj.ResourceVersion = types.UID(c.uid), c.version
 			_, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(obj), UpdateOptions{IsReplace: true, WriteOptions: WriteOptions{DryRun: dryRun}})
-			if c.is == nil && err != nil || c.is != nil && (!c.is(err) || !strings.Contains(err.Error(), c.says)) {
+			if c.matches == nil && err != nil || c.matches != nil && (!c.matches(err) || !strings.Contains(err.Error(), c.says)) {
 				t.Errorf("%s (dry run %t): %v", c.name, dryRun, err)
 			}
 		}
@@ -100,30 +103,33 @@ func TestUpdatePreconditions(t *testing.T) {
 	create(t, r, budget, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}})
 	_, err := r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{IsReplace: true})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "must be specified for an update") {
-		t.Errorf("a kind that must be told the version: %v", err)
+		t.Errorf("a kind that requires a resourceVersion: %v", err)
 	}
 	budget.Sub = &api.Subresource{Name: "scale"}
 	_, err = r.Update(t.Context(), budget, replaceBy(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), UpdateOptions{IsReplace: true})
 	if err != nil {
-		t.Errorf("a subresource of it, which need not be: %v", err)
+		t.Errorf("its subresource, which does not: %v", err)
 	}
 }
 
+// TestUpdateWithoutChangeKeepsTheVersion checks that an update without a change writes
+// nothing.
 func TestUpdateWithoutChangeKeepsTheVersion(t *testing.T) {
 	r := newRegistry(t)
-	was := create(t, r, r.configMap(t, ""), configMap("x", "1"))
+	original := create(t, r, r.configMap(t, ""), configMap("x", "1"))
 	out, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), UpdateOptions{IsReplace: true})
-	if err != nil || out.Object.GetResourceVersion() != was.GetResourceVersion() {
-		t.Errorf("got %v, %v; want version %s", out.Object, err, was.GetResourceVersion())
+	if err != nil || out.Object.GetResourceVersion() != original.GetResourceVersion() {
+		t.Errorf("got %v, %v; want version %s", out.Object, err, original.GetResourceVersion())
 	}
 }
 
+// TestUpdateDryRunChangesNothing checks that a dry run of an update writes nothing to etcd.
 func TestUpdateDryRunChangesNothing(t *testing.T) {
 	r := newRegistry(t)
-	was := create(t, r, r.configMap(t, ""), configMap("x", "1"))
+	original := create(t, r, r.configMap(t, ""), configMap("x", "1"))
 	before, _ := r.store.Revision(t.Context())
 	out, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "2")), UpdateOptions{WriteOptions: WriteOptions{DryRun: true}})
-	if err != nil || out.Object.(*corev1.ConfigMap).Data["key"] != "2" || out.Object.GetResourceVersion() != was.GetResourceVersion() {
+	if err != nil || out.Object.(*corev1.ConfigMap).Data["key"] != "2" || out.Object.GetResourceVersion() != original.GetResourceVersion() {
 		t.Errorf("got %v, %v", out.Object, err)
 	}
 	if after, _ := r.store.Revision(t.Context()); after != before {
@@ -131,7 +137,9 @@ func TestUpdateDryRunChangesNothing(t *testing.T) {
 	}
 }
 
-func TestStatusAndSpecAreApart(t *testing.T) {
+// TestStatusAndSpecAreSeparate checks that an update does not change the status, and that
+// an update of the status changes nothing else.
+func TestStatusAndSpecAreSeparate(t *testing.T) {
 	r := newRegistry(t)
 	at := r.at(t, policyv1.SchemeGroupVersion, "poddisruptionbudgets", "x")
 	create(t, r, at, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "x"}})
@@ -159,26 +167,27 @@ func TestStatusAndSpecAreApart(t *testing.T) {
 		t.Errorf("after an update of the status: %+v", got)
 	}
 	if got = change(false); got.Generation != 2 {
-		t.Errorf("generation counts what is no change of the spec: %d", got.Generation)
+		t.Errorf("a change of the status increments the generation to %d", got.Generation)
 	}
 }
 
-func TestUpdateOfWhatIsNotThere(t *testing.T) {
+// TestUpdateOfMissingObject checks which updates create a missing object.
+func TestUpdateOfMissingObject(t *testing.T) {
 	r := newRegistry(t)
 	o := UpdateOptions{AuthorizeCreate: allowed, IsReplace: true}
 	if _, err := r.Update(t.Context(), r.configMap(t, "x"), replaceBy(configMap("x", "1")), o); !apierrors.IsNotFound(err) {
-		t.Errorf("a kind that a PUT does not create: %v", err)
+		t.Errorf("a kind without creation on update: %v", err)
 	}
 	at := r.at(t, rbacv1.SchemeGroupVersion, "roles", "x")
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: "gone"}}
 	if _, err := r.Update(t.Context(), at, replaceBy(role), o); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "UID in precondition: gone, UID in object meta: ") {
-		t.Errorf("the uid of what is gone: %v", err)
+		t.Errorf("the uid of a deleted object: %v", err)
 	}
 	role.UID, role.ResourceVersion = "", "5"
 	forbidden := o
 	forbidden.AuthorizeCreate = func(context.Context) error { return apierrors.NewForbidden(rbacv1.Resource("roles"), "x", nil) }
 	if _, err := r.Update(t.Context(), at, replaceBy(role), forbidden); !apierrors.IsForbidden(err) || stored(t, r, at) != nil {
-		t.Errorf("a creation that is not authorized: %v", err)
+		t.Errorf("an unauthorized creation: %v", err)
 	}
 	dry := o
 	dry.DryRun = true
@@ -189,14 +198,15 @@ func TestUpdateOfWhatIsNotThere(t *testing.T) {
 		t.Errorf("got %+v, %v", out, err)
 	}
 	if out, err := r.Update(t.Context(), at, changeBy(func(*rbacv1.Role) {}), UpdateOptions{}); err != nil || out.Created {
-		t.Errorf("then it is there: %+v, %v", out, err)
+		t.Errorf("an update after the creation: %+v, %v", out, err)
 	}
 }
 
 // allowed authorizes every creation.
 func allowed(context.Context) error { return nil }
 
-// Those who create the same object by an update at the same time get along.
+// TestCreateOnUpdateUnderConcurrency checks that concurrent updates of a missing object all
+// succeed, and that one of them creates it.
 func TestCreateOnUpdateUnderConcurrency(t *testing.T) {
 	r := newRegistry(t)
 	at := r.at(t, coordinationv1.SchemeGroupVersion, "leases", "x")
@@ -223,11 +233,13 @@ func TestCreateOnUpdateUnderConcurrency(t *testing.T) {
 	}
 	wg.Wait()
 	if created != 1 {
-		t.Errorf("it was created %d times", created)
+		t.Errorf("%d updates created the object", created)
 	}
 }
 
-func TestUpdateTakesAwayTheLastFinalizer(t *testing.T) {
+// TestUpdateRemovesLastFinalizer checks that a terminating object is removed with its last
+// finalizer.
+func TestUpdateRemovesLastFinalizer(t *testing.T) {
 	r := newRegistry(t)
 	at := r.configMap(t, "x")
 	create(t, r, at, configMap("x", "1", "example.com/a", "example.com/b"))
@@ -238,20 +250,20 @@ func TestUpdateTakesAwayTheLastFinalizer(t *testing.T) {
 		return changeBy(func(m *corev1.ConfigMap) { m.Finalizers = names })
 	}
 	if _, err := r.Update(t.Context(), at, keep("example.com/a", "example.com/c"), UpdateOptions{}); !apierrors.IsInvalid(err) {
-		t.Errorf("a finalizer was added while being deleted: %v", err)
+		t.Errorf("a finalizer was added to a terminating object: %v", err)
 	}
 	if out, err := r.Update(t.Context(), at, keep("example.com/a"), UpdateOptions{}); err != nil || out.Deleted {
-		t.Errorf("one is left: %+v, %v", out, err)
+		t.Errorf("with one finalizer left: %+v, %v", out, err)
 	}
 	if out, err := r.Update(t.Context(), at, keep(), UpdateOptions{WriteOptions: WriteOptions{DryRun: true}}); err != nil || !out.Deleted || stored(t, r, at) == nil {
 		t.Errorf("dry run: %+v, %v", out, err)
 	}
-	was := stored(t, r, at)
+	original := stored(t, r, at)
 	out, err := r.Update(t.Context(), at, keep(), UpdateOptions{})
 	if err != nil || !out.Deleted || stored(t, r, at) != nil {
-		t.Errorf("none is left: %+v, %v", out, err)
+		t.Errorf("with no finalizer left: %+v, %v", out, err)
 	}
-	if out.Object.GetResourceVersion() <= was.GetResourceVersion() || len(was.GetFinalizers()) != 1 {
-		t.Errorf("its last state has version %s, and the one before %v", out.Object.GetResourceVersion(), was)
+	if out.Object.GetResourceVersion() <= original.GetResourceVersion() || len(original.GetFinalizers()) != 1 {
+		t.Errorf("its last state has version %s, and the one before %v", out.Object.GetResourceVersion(), original)
 	}
 }

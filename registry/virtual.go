@@ -14,10 +14,11 @@ import (
 type Source interface {
 	// Get returns one object, or a NotFound Status when there is none.
 	Get(ctx context.Context, name string) (api.Object, error)
-	// List returns all, in the order in which clients get them.
+	// List returns all objects, in their order in a list.
 	List(ctx context.Context) ([]api.Object, error)
 }
 
+// source returns the Source of the virtual resource that t names.
 func (r *Registry) source(t Target) (Source, error) {
 	s, ok := r.o.Virtual[t.Resource.Virtual.Source]
 	if !ok {
@@ -48,14 +49,13 @@ func (r *Registry) VirtualList(ctx context.Context, t Target) ([]api.Object, err
 	return s.List(ctx)
 }
 
-// Review answers a question: an object of a virtual resource that a client
-// created. asked is of the hub type, was admitted and keeps to the rules of its
-// kind; it is the reviewer's to change. What is returned is what the client gets.
-// Who asks is in the scope of ctx.
-type Review func(ctx context.Context, t Target, asked api.Object) (api.Object, error)
+// Review answers a review, such as a SubjectAccessReview, by returning the object for the
+// response. sent is of the hub type, admitted and valid; the function may change it. The
+// user is in the scope of ctx.
+type Review func(ctx context.Context, t Target, sent api.Object) (api.Object, error)
 
-// VirtualCreate takes an object that is not kept. A question is answered with
-// an object; what asks to change another object is done, and the answer is nil.
+// VirtualCreate handles an object that is not stored. It returns the answer of a review, or
+// nil if the object is a change of another object, such as a binding.
 func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, o WriteOptions) (api.Object, error) {
 	v := t.Resource.Virtual
 	if v.Changes == "" {
@@ -78,7 +78,8 @@ func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, 
 	return r.post(ctx, changed, obj, a, o)
 }
 
-// answerReview answers a question of a kind that mutating admission has seen.
+// answerReview validates a review of a kind, after mutating admission, and returns the
+// answer.
 func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resource, source string, obj api.Object, a *Attributes) (api.Object, error) {
 	answer, ok := r.o.Reviews(source)
 	if !ok {
@@ -87,8 +88,7 @@ func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resourc
 	dedupOwnerReferences(ctx, obj)
 	if kind.Create.Validate != nil {
 		if errs := kind.Create.Validate(obj); len(errs) > 0 {
-			// Without a name, as there is no object that is invalid; and without a
-			// kind, unless it is one that the path does not tell.
+			// As in kube-apiserver, the error has no name, and a kind only at a subresource.
 			gk := schema.GroupKind{Group: kind.Versions[0].Group}
 			if t.Sub != nil {
 				gk.Kind = kind.Kind

@@ -6,17 +6,17 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// write is one attempt of a creation or an update. Its steps are methods, which
-// createOnce and updateOnce list in their order.
+// write is one attempt of a creation or an update. Its methods are steps, which createOnce
+// and updateOnce list in their order.
 type write struct {
 	r *Registry
 	t Target
-	// obj is the new state of the object, and old the stored one, which must not be
+	// obj is the new state of the object. old is the stored state, which must not be
 	// changed; nil for a creation.
 	obj, old api.Object
 	o        WriteOptions
 
-	attributes *Attributes // of admission; nil without
+	attributes *Attributes // nil if admission does not apply
 	allocation *allocation
 	out        Outcome
 }
@@ -31,18 +31,18 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
-// allocate allocates what the object needs. Validation and validating admission see
-// what was allocated.
+// allocate allocates addresses and ports, before validation and validating admission, which
+// see them.
 func (w *write) allocate(ctx context.Context) (err error) {
 	w.allocation, err = w.r.allocate(ctx, w.t, w.obj, w.old, w.o.DryRun)
 	return err
 }
 
-// admit asks validating admission.
+// admit runs validating admission.
 func (w *write) admit(ctx context.Context) error { return w.r.validate(ctx, w.attributes) }
 
-// finish returns the result of an attempt whose steps ended with err. It gives back what
-// was allocated in vain, and tells admission plugins whether the write took place.
+// finish ends an attempt whose steps returned err. It releases allocations of a failed
+// attempt and calls the functions of Attributes.OnWriteEnd.
 func (w *write) finish(ctx context.Context, err error) error {
 	err = w.allocation.finish(ctx, err)
 	w.attributes.finish(ctx, err == nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// steps records the steps of writes as a kind and admission see them.
+// steps records the steps of writes that a kind and admission see.
 type steps struct {
 	seen []string
 	fail string // the step that fails
@@ -37,7 +37,7 @@ func (s *steps) Validate(_ context.Context, a *Attributes) error {
 	return s.note("admit")
 }
 
-// record makes a resource, which is the test's own, note the steps of its writes.
+// record makes a resource of the test's own record the steps of its writes.
 func (s *steps) record(res *api.Resource) {
 	res.Update.AllowCreateOnUpdate = true
 	res.Create.RefusesNew = func() error { return s.note("check creatable") }
@@ -57,8 +57,8 @@ func (s *steps) record(res *api.Resource) {
 	}
 }
 
-// TestOrderOfWrites verifies the order of the steps of a creation and of an update, and
-// what a step that fails leaves to be done.
+// TestOrderOfWrites checks the order of the steps of a creation and of an update, and which
+// steps run after one that fails.
 func TestOrderOfWrites(t *testing.T) {
 	for _, c := range []struct {
 		fail, created, updated string

@@ -96,7 +96,7 @@ func TestResponses(t *testing.T) {
 					return
 				}
 			}
-		}, failed + "failed to call webhook: the answer is larger than 8388608 bytes", ""},
+		}, failed + "failed to call webhook: the response is larger than 8388608 bytes", ""},
 		{"cut off", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, failed + `failed to call webhook: Post "https://HOST/hook?timeout=10s": EOF`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -21,28 +21,28 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
-// Bounds of what is kept and read.
 const (
+	// maxClients is the maximum number of cached clients.
 	maxClients = 200
 	userAgent  = "kube-apiserver-admission"
 )
 
-// Config is what Clients are made from.
+// Config configures Clients.
 type Config struct {
-	// Users says by what the server is known to hooks.
+	// Credentials are the server's credentials for webhooks, by host.
 	Credentials Credentials
 	Resolver    *services.Resolver
-	// Dial connects to what services stand for; nil means net.Dialer.
+	// Dial opens connections to services; nil means a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Certificates counts those that hooks show; nil counts none.
+	// Certificates counts outdated certificates of webhooks; nil counts none.
 	Certificates *peercert.Counters
 }
 
-// Clients keeps a client per endpoint, the last ones that were used.
+// Clients caches a client for each endpoint, up to maxClients.
 type Clients struct {
 	Config
 
-	// lifetime ends dials that nobody waits for any more.
+	// lifetime ends all dials when Clients are closed.
 	lifetime context.Context
 	end      context.CancelFunc
 
@@ -51,13 +51,13 @@ type Clients struct {
 	oldestFirst []endpointKey // the least recently made first
 }
 
-// endpointKey is what a client is kept by.
+// endpointKey is the cache key of a client.
 type endpointKey struct {
 	url, ca string
 	service bool
 }
 
-// New makes clients. Close ends them.
+// New returns Clients, which the caller must close.
 func New(config Config) *Clients {
 	if config.Dial == nil {
 		config.Dial = new(net.Dialer).DialContext
@@ -67,26 +67,26 @@ func New(config Config) *Clients {
 	return c
 }
 
-// Close ends all connections that are not in use, and all that are being made.
+// Close closes idle connections and ends dials.
 func (c *Clients) Close() {
 	c.end()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, known := range c.clients {
-		known.transport.CloseIdleConnections()
+	for _, client := range c.clients {
+		client.transport.CloseIdleConnections()
 	}
 	clear(c.clients)
 	c.oldestFirst = nil
 }
 
-// Client calls one endpoint.
+// Client sends requests to one endpoint.
 type Client struct {
 	http      *http.Client
 	transport *http.Transport
 	user      *credential
 }
 
-// ForEndpoint is the client of an endpoint.
+// ForEndpoint returns the client of an endpoint.
 func (c *Clients) ForEndpoint(e *Endpoint) (*Client, error) {
 	if e.Err != nil {
 		return nil, e.Err
@@ -94,10 +94,10 @@ func (c *Clients) ForEndpoint(e *Endpoint) (*Client, error) {
 	key := endpointKey{e.URL, e.CA, e.Service != nil}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.clients[key]; known != nil {
-		return known, nil
+	if client := c.clients[key]; client != nil {
+		return client, nil
 	}
-	made, err := c.make(e)
+	created, err := c.make(e)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ func (c *Clients) ForEndpoint(e *Endpoint) (*Client, error) {
 		delete(c.clients, c.oldestFirst[0])
 		c.oldestFirst = c.oldestFirst[1:]
 	}
-	c.clients[key], c.oldestFirst = made, append(c.oldestFirst, key)
-	return made, nil
+	c.clients[key], c.oldestFirst = created, append(c.oldestFirst, key)
+	return created, nil
 }
 
 func (c *Clients) make(e *Endpoint) (*Client, error) {
@@ -130,7 +130,8 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 	return &Client{http: outbound.Client(c.Certificates.InstrumentTransport(t)), transport: t, user: u}, nil
 }
 
-// dial connects, to what a service stands for if it is one.
+// dial returns a function that opens connections. It resolves the service if the endpoint
+// is one.
 func (c *Clients) dial(e *Endpoint) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -148,9 +149,9 @@ func (c *Clients) dial(e *Endpoint) func(context.Context, string, string) (net.C
 	}
 }
 
-// Post sends a question and returns the body of the answer, of which it reads most
-// bytes. An answer that reports a failure is returned as a StatusError.
-func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, most int64) ([]byte, error) {
+// Post sends a request and returns the body of the response, of at most maxBytes bytes. An
+// error response is returned as a StatusError.
+func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, maxBytes int64) ([]byte, error) {
 	target := e.URL
 	if deadline, ok := ctx.Deadline(); ok {
 		if left := time.Until(deadline); left > 0 {
@@ -175,25 +176,25 @@ func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, most int64)
 	if w.StatusCode < http.StatusOK || w.StatusCode > http.StatusPartialContent {
 		return nil, unsuccessful(w)
 	}
-	data, err := outbound.ReadAll(w.Body, most)
+	data, err := outbound.ReadAll(w.Body, maxBytes)
 	switch {
 	case errors.Is(err, outbound.ErrTooLarge):
-		return nil, fmt.Errorf("the answer is larger than %d bytes", most)
+		return nil, fmt.Errorf("the response is larger than %d bytes", maxBytes)
 	case err != nil:
 		return nil, fmt.Errorf("unexpected error when reading response body. Please retry. Original error: %w", err)
 	case len(data) == 0:
 		return nil, fmt.Errorf("0-length response with status code: %d and content type: %s", w.StatusCode, w.Header.Get("Content-Type"))
 	}
 	if err := bounds.WebhookResponse(data); err != nil {
-		return nil, fmt.Errorf("the answer cannot be decoded: %w", err)
+		return nil, fmt.Errorf("the response cannot be decoded: %w", err)
 	}
 	return data, nil
 }
 
-// unsuccessful returns the error for an answer that reports a failure: its code
-// and the time after which to try again. The body is withheld, unlike in
-// kube-apiserver. The author of a webhook configuration chooses the address, and
-// must not learn by it what internal servers answer.
+// unsuccessful returns the error for an error response, with its code and Retry-After.
+// Unlike kube-apiserver's, it does not contain the body: the author of a webhook
+// configuration chooses the address, and must not be able to read responses of internal
+// servers.
 func unsuccessful(w *http.Response) error {
 	after, _ := strconv.Atoi(w.Header.Get("Retry-After"))
 	return apierrors.NewGenericServerResponse(w.StatusCode, http.MethodPost, schema.GroupResource{}, "", "unknown", after, true)

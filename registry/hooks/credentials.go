@@ -13,28 +13,28 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Credentials are whom the server is to hooks, by their host: those of a file in the
-// form of a kubeconfig, of which only users and the current context count.
+// Credentials are the server's credentials for webhooks, by host. They come from a file in
+// the format of a kubeconfig, of which only the users and the current context are used.
 type Credentials struct {
 	byHost  map[string]*credential
 	current *credential
 }
 
-// credential is what the server shows to a hook.
+// credential is what the server presents to a webhook.
 type credential struct {
 	token, tokenFile   string
 	username, password string
 	certificate        *tls.Certificate
 }
 
-// webhookConfiguration is the plugins' own configuration.
+// webhookConfiguration is the configuration file of the webhook admission plugins.
 type webhookConfiguration struct {
 	APIVersion     string `json:"apiVersion"`
 	Kind           string `json:"kind"`
 	KubeConfigFile string `json:"kubeConfigFile"`
 }
 
-// kubeconfig is as much of such a file as counts here.
+// kubeconfig has the used fields of a kubeconfig.
 type kubeconfig struct {
 	CurrentContext string `json:"current-context"`
 	Contexts       []struct {
@@ -62,7 +62,8 @@ type authInfo struct {
 	AuthProvider          any    `json:"auth-provider"`
 }
 
-// ReadCredentials reads what the plugins are configured by; nothing is no users.
+// ReadCredentials reads the credentials from the configuration of the webhook admission
+// plugins; no data means no credentials.
 func ReadCredentials(data []byte) (Credentials, error) {
 	if len(data) == 0 {
 		return Credentials{}, nil
@@ -75,7 +76,7 @@ func ReadCredentials(data []byte) (Credentials, error) {
 	case c.Kind == "WebhookAdmissionConfiguration" && gv == "apiserver.config.k8s.io/v1":
 	case c.Kind == "WebhookAdmission" && gv == "apiserver.config.k8s.io/v1alpha1":
 	default:
-		return Credentials{}, fmt.Errorf("is of kind %q of %q, and not a WebhookAdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", c.Kind, gv)
+		return Credentials{}, fmt.Errorf("has kind %q of %q, must be WebhookAdmissionConfiguration of \"apiserver.config.k8s.io/v1\"", c.Kind, gv)
 	}
 	if c.KubeConfigFile == "" {
 		return Credentials{}, nil
@@ -90,7 +91,7 @@ func ReadCredentials(data []byte) (Credentials, error) {
 	return parseUsers(file, filepath.Dir(c.KubeConfigFile))
 }
 
-// parseUsers reads a kubeconfig. Files that it names are relative to dir.
+// parseUsers parses a kubeconfig. Its file names are relative to dir.
 func parseUsers(data []byte, dir string) (Credentials, error) {
 	var k kubeconfig
 	if err := yaml.Unmarshal(data, &k); err != nil {
@@ -98,11 +99,11 @@ func parseUsers(data []byte, dir string) (Credentials, error) {
 	}
 	u := Credentials{byHost: map[string]*credential{}}
 	for i := range k.Users {
-		known, err := k.Users[i].User.read(dir)
+		found, err := k.Users[i].User.read(dir)
 		if err != nil {
 			return Credentials{}, fmt.Errorf("kubeConfigFile: user %q: %w", k.Users[i].Name, err)
 		}
-		u.byHost[k.Users[i].Name] = known
+		u.byHost[k.Users[i].Name] = found
 	}
 	for _, c := range k.Contexts {
 		if c.Name == k.CurrentContext && k.CurrentContext != "" {
@@ -112,6 +113,7 @@ func parseUsers(data []byte, dir string) (Credentials, error) {
 	return u, nil
 }
 
+// read reads the files of a user.
 func (a *authInfo) read(dir string) (*credential, error) {
 	if a.Exec != nil || a.AuthProvider != nil {
 		return nil, errors.New("exec and auth-provider are not supported")
@@ -153,17 +155,17 @@ func (a *authInfo) read(dir string) (*credential, error) {
 	return u, nil
 }
 
-// find picks the user for a host with a port: the host itself, then stars in
-// the place of its first labels, with the port and, if it is the usual one,
-// without; then the star alone, and then that of the current context.
+// find returns the credential for a host with a port. It looks up the host itself, then
+// patterns with * in place of its first labels, both with the port and, for port 443,
+// without. The pattern * and the user of the current context come last.
 func (u *Credentials) find(host string) *credential {
 	names := hostNames(host)
 	if name, port, err := net.SplitHostPort(host); err == nil && port == "443" {
 		names = append(names, hostNames(name)...)
 	}
 	for _, name := range append(names, "*") {
-		if known := u.byHost[name]; known != nil {
-			return known
+		if found := u.byHost[name]; found != nil {
+			return found
 		}
 	}
 	if u.current != nil {
@@ -172,6 +174,7 @@ func (u *Credentials) find(host string) *credential {
 	return &credential{}
 }
 
+// hostNames returns the names by which a host is looked up.
 func hostNames(host string) []string {
 	names := []string{host}
 	labels := strings.Split(host, ".")
@@ -181,8 +184,8 @@ func hostNames(host string) []string {
 	return names
 }
 
-// authenticate adds to a request what shows who sends it. A file with a token is read
-// each time, since it changes.
+// authenticate adds the credential to a request. A token file is read each time, because it
+// changes.
 func (u *credential) authenticate(r *http.Request) error {
 	token := u.token
 	if u.tokenFile != "" {

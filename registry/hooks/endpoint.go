@@ -1,7 +1,6 @@
-// Package hooks calls webhooks: it knows where they are, by whom they are
-// certified and what the server shows to them. What they are asked is the affair
-// of those who ask: admission about writes, and controllers about other versions
-// of objects.
+// Package hooks calls webhooks: it finds their addresses, verifies their certificates and
+// presents the server's credentials. Its callers define the requests: admission plugins
+// send reviews of writes, and controllers send objects for conversion.
 package hooks
 
 import (
@@ -16,20 +15,21 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
 
-// Endpoint is where a hook is asked, and by whom it is certified.
+// Endpoint is the address of a webhook, and the CA of its certificate.
 type Endpoint struct {
 	URL string
-	// Host is that of the credentials: with the port.
+	// Host is the host with the port, by which credentials are looked up.
 	Host string
-	// Service is set where the host is to be looked up as one.
+	// Service is the service to resolve; nil if the host is an ordinary one.
 	Service *services.Reference
 	CA      string
-	Err     error
+	// Err is the error of an invalid configuration, returned when the webhook is called.
+	Err error
 }
 
 const httpsPort = 443
 
-// ParseEndpoint is where a configuration leads.
+// ParseEndpoint returns the endpoint of a webhook configuration.
 func ParseEndpoint(c *admissionv1.WebhookClientConfig) Endpoint {
 	e := Endpoint{CA: string(c.CABundle)}
 	switch {

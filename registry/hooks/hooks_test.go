@@ -14,7 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-func TestEndpointOf(t *testing.T) {
+// TestParseEndpoint checks the endpoints of services and URLs, and the errors for invalid
+// configurations.
+func TestParseEndpoint(t *testing.T) {
 	text := func(s string) *string { return &s }
 	port := int32(8443)
 	for _, c := range []struct {
@@ -35,7 +37,7 @@ func TestEndpointOf(t *testing.T) {
 	}
 }
 
-// TestPost verifies what a webhook is sent, and what becomes of its answers.
+// TestPost checks what a webhook receives, and what Post returns for its responses.
 func TestPost(t *testing.T) {
 	var sent *http.Request
 	var body string
@@ -84,9 +86,9 @@ func TestPost(t *testing.T) {
 	}
 }
 
-// TestClientsOf verifies that an endpoint has one client, that another CA means another
-// client, and that only so many are kept.
-func TestClientsOf(t *testing.T) {
+// TestForEndpoint checks that an endpoint has one client, that another CA means another
+// client, and that the number of clients is limited.
+func TestForEndpoint(t *testing.T) {
 	clients := New(Config{})
 	defer clients.Close()
 	of := func(e Endpoint) *Client {
@@ -102,12 +104,12 @@ func TestClientsOf(t *testing.T) {
 		t.Error("the endpoint has two clients")
 	}
 	if _, err := clients.ForEndpoint(&Endpoint{URL: "https://a.test", CA: "junk"}); err == nil {
-		t.Error("a CA that is none is accepted")
+		t.Error("an invalid CA is accepted")
 	}
 	for i := range maxClients {
 		of(Endpoint{URL: "https://a.test/" + strings.Repeat("x", i+1)})
 	}
 	if len(clients.clients) != maxClients || of(Endpoint{URL: "https://a.test"}) == first {
-		t.Errorf("%d clients are kept, the first among them", len(clients.clients))
+		t.Errorf("%d clients are cached, want %d without the first", len(clients.clients), maxClients)
 	}
 }

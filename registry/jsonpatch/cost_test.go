@@ -14,7 +14,7 @@ import (
 	library "gopkg.in/evanphx/json-patch.v4"
 )
 
-// allocated returns how many bytes f allocates.
+// allocated returns the number of bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -25,8 +25,8 @@ func allocated(f func()) uint64 {
 
 func repeated(n int, op string) string { return strings.Repeat(op+",", n-1) + op }
 
-// TestCost: what a patch allocates is a small multiple of its length, that of the
-// document and what it copies. Each of these made json-patch allocate gigabytes.
+// TestCost checks that a patch allocates a small multiple of its length, the length of the
+// document and the size of its copies. Each case makes json-patch allocate gigabytes.
 func TestCost(t *testing.T) {
 	const levels = 500
 	deep := strings.Repeat(`{"a":`, levels) + `"` + strings.Repeat("x", 100<<10) + `"` + strings.Repeat("}", levels)
@@ -53,6 +53,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestEnds checks that a patch ends with its context, and that the size of its copies is
+// limited.
 func TestEnds(t *testing.T) {
 	p, err := Decode([]byte(`[{"op":"add","path":"/a","value":1}]`))
 	if err != nil {
@@ -72,7 +74,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestList holds a list against a slice.
+// TestList compares a list with a slice.
 func TestList(t *testing.T) {
 	var l list
 	var want []*node
@@ -105,7 +107,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// byLibrary applies a patch by json-patch, which panics where a value is missing.
+// byLibrary applies a patch with json-patch, and returns false if that panics, which it
+// does for missing values.
 func byLibrary(doc, patch []byte) (out []byte, err error, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -120,7 +123,7 @@ func byLibrary(doc, patch []byte) (out []byte, err error, ok bool) {
 	return out, err, true
 }
 
-// FuzzApply holds results and messages against json-patch's.
+// FuzzApply compares results and messages with those of json-patch.
 func FuzzApply(f *testing.F) {
 	const doc = `{"a":{"b":[1,null,{"c":"x"}],"~/":true},"n":null,"s":"t"}`
 	for _, patch := range []string{

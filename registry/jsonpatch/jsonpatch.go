@@ -1,16 +1,14 @@
-// Package jsonpatch applies JSON patches (RFC 6902) with the results and the
-// messages of kube-apiserver, for clients that send one and for admission, which
-// makes them.
+// Package jsonpatch applies JSON patches (RFC 6902) with the results and the messages of
+// kube-apiserver, for patches that clients and admission webhooks send.
 //
-// The library that kube-apiserver uses, json-patch 4, decodes each level of a
-// document that a path leads through, encodes what is copied or compared, and moves
-// an array with each insertion. A patch of a few hundred kilobytes keeps it busy for
-// minutes. Here a patch costs no more than its length and that of the document, and
-// what its copies add:
+// The library that kube-apiserver uses, json-patch 4, decodes each level of a document on
+// the path of an operation, encodes the values that it copies or compares, and moves the
+// items of an array with each insertion. A patch of a few hundred kilobytes keeps it busy
+// for minutes. Here the cost of a patch is proportional to its length, the length of the
+// document, and the size of its copies:
 //
-//   - node.go: a part of the document is looked into once, and only if a path leads
-//     there.
-//   - list.go: arrays are kept in pieces.
+//   - node.go: a value of the document is parsed once, and only if a path leads through it.
+//   - list.go: arrays are stored in pieces.
 package jsonpatch
 
 import (
@@ -24,9 +22,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
-// Errors that those of Apply wrap, as those of json-patch do.
+// Errors that the errors of Apply wrap, like those of json-patch.
 var (
-	// ErrTestFailed is the error of a test operation that fails.
+	// ErrTestFailed is the error of a failed test operation.
 	ErrTestFailed   = errors.New("test failed")
 	errMissing      = errors.New("missing value")
 	errInvalidIndex = errors.New("invalid index referenced")
@@ -35,23 +33,23 @@ var (
 // Patch is a JSON patch. It is safe for concurrent use.
 type Patch struct{ operations []operation }
 
-// operation is one of a patch.
+// operation is one operation of a patch.
 type operation struct {
 	op         string
 	path, from pointer
-	// value is nil where there is none.
+	// value is nil if the operation has none.
 	value *jsonscan.Value
 }
 
-// pointer is a field of an operation that says where a value is. err is set if it
-// is missing or no string.
+// pointer is the field path or from of an operation. err is set if the field is missing or
+// not a string.
 type pointer struct {
 	string
 	err error
 }
 
-// Decode reads a patch, which must be within the bounds of a document. Whether its
-// operations make sense turns out when they are applied.
+// Decode parses a patch, which must be within the limits of package bounds. It does not
+// check whether the operations are valid; Apply does.
 func Decode(data []byte) (*Patch, error) {
 	if err := bounds.JSON(data); err != nil {
 		return nil, err
@@ -70,7 +68,7 @@ func Decode(data []byte) (*Patch, error) {
 	return p, nil
 }
 
-// checkForm looks whether a text is a list of objects. The names of its types show in
+// checkForm checks that a text is a list of objects. The names of its types appear in error
 // messages.
 func checkForm(data []byte) error {
 	type Operation map[string]*json.RawMessage
@@ -79,7 +77,7 @@ func checkForm(data []byte) error {
 	return json.Unmarshal(data, &p)
 }
 
-// operationOf reads an operation, an object or null.
+// operationOf parses an operation, an object or null.
 func operationOf(v jsonscan.Value) operation {
 	o := operation{op: "unknown", path: pointer{err: errNoPath}, from: pointer{err: errNoFrom}}
 	if v.IsNull() {
@@ -104,7 +102,7 @@ func operationOf(v jsonscan.Value) operation {
 	return o
 }
 
-// pointerOf reads a string; missing is the error of null.
+// pointerOf parses a string; missing is the error for null.
 func pointerOf(v jsonscan.Value, missing error) (p pointer) {
 	if v.IsNull() {
 		p.err = missing
@@ -114,11 +112,11 @@ func pointerOf(v jsonscan.Value, missing error) (p pointer) {
 	return p
 }
 
-// Len is how many operations the patch has.
+// Len returns the number of operations.
 func (p *Patch) Len() int { return len(p.operations) }
 
-// Apply applies the patch to a document. What its copies add up to is at most
-// limit bytes, and the result is within the bounds of an object.
+// Apply applies the patch to a document. The total size of its copies may be at most limit
+// bytes, and the result must be within the limits of package bounds.
 func (p *Patch) Apply(ctx context.Context, doc []byte, limit int64) ([]byte, error) {
 	v, err := jsonscan.Parse(doc)
 	if err != nil {
@@ -141,10 +139,10 @@ func (p *Patch) Apply(ctx context.Context, doc []byte, limit int64) ([]byte, err
 	return out, bounds.Result(out)
 }
 
-// document is one that a patch is applied to.
+// document is the document that a patch is applied to.
 type document struct {
 	root *node
-	// copied is how many bytes were copied, limit how many may be.
+	// copied is the number of bytes copied so far, and limit its maximum.
 	copied, limit int64
 }
 
@@ -167,8 +165,8 @@ func (d *document) do(o *operation) error {
 	return fmt.Errorf("Unexpected kind: %s", o.op)
 }
 
-// find returns the object or array that a path leads into, and the name or index
-// that it ends with; nil if there is none.
+// find returns the object or array that has the last segment of a path, and that segment;
+// nil if it does not exist.
 func (d *document) find(path string) (in *node, key string) {
 	parts := strings.Split(path, "/")
 	if len(parts) < 2 {
@@ -185,7 +183,7 @@ func (d *document) find(path string) (in *node, key string) {
 	return in, unescaped(parts[len(parts)-1])
 }
 
-// unescaped returns the name that a part of a path stands for.
+// unescaped returns the name that a segment of a path encodes.
 func unescaped(part string) string {
 	if strings.IndexByte(part, '~') < 0 {
 		return part
@@ -228,7 +226,7 @@ func (d *document) replace(o *operation) error {
 	if o.path.string == "" {
 		value := o.node()
 		if value == nil || !value.open() {
-			return errors.New("replace operation value must be object or array: %!w(<nil>)") // so it reads there
+			return errors.New("replace operation value must be object or array: %!w(<nil>)") // json-patch's message
 		}
 		d.root = value
 		return nil
@@ -237,7 +235,7 @@ func (d *document) replace(o *operation) error {
 	if in == nil {
 		return fmt.Errorf("replace operation does not apply: doc is missing path: %s: %w", o.path.string, errMissing)
 	}
-	// In an object, what is not there is added.
+	// A missing member of an object is added.
 	if _, err := in.get(key); err != nil {
 		return fmt.Errorf("replace operation does not apply: doc is missing key: %s: %w", o.path.string, errMissing)
 	}
@@ -276,18 +274,18 @@ func (d *document) test(o *operation) error {
 	if o.path.err != nil {
 		return fmt.Errorf("test operation failed to decode path: %w", o.path.err)
 	}
-	is, want := d.root, o.node()
+	got, want := d.root, o.node()
 	if o.path.string != "" {
 		in, key := d.find(o.path.string)
 		if in == nil {
 			return fmt.Errorf("test operation does not apply: is missing path: %s: %w", o.path.string, errMissing)
 		}
 		var err error
-		if is, err = in.get(key); err != nil {
+		if got, err = in.get(key); err != nil {
 			return fmt.Errorf("error in test for path: '%s': %w", o.path.string, err)
 		}
 	}
-	if is == nil && (want == nil || want.isNull()) || is != nil && want != nil && is.equal(want) {
+	if got == nil && (want == nil || want.isNull()) || got != nil && want != nil && got.equal(want) {
 		return nil
 	}
 	return fmt.Errorf("testing value %s failed: %w", o.path.string, ErrTestFailed)
@@ -327,7 +325,7 @@ var (
 	errNoFrom = fmt.Errorf("operation, missing from field: %w", errMissing)
 )
 
-// node returns the value of an operation; nil if it has none.
+// node returns the value of an operation, or nil.
 func (o *operation) node() *node {
 	if o.value == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Results and messages are those of kube-apiserver's library, json-patch 4.13.
+// TestApply checks results and messages against those of json-patch 4.13.
 func TestApply(t *testing.T) {
 	const doc = `{"data":{"k":"v"},"list":[1,2],"metadata":{"name":"a"}}`
 	for _, tt := range []struct{ patch, want string }{
@@ -58,6 +58,6 @@ func TestApply(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Decode([]byte(`{}`)); err == nil {
-		t.Error("an object is no patch")
+		t.Error("an object is accepted as a patch")
 	}
 }

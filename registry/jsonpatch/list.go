@@ -2,18 +2,17 @@ package jsonpatch
 
 import "slices"
 
-// A piece of a list is split when it becomes longer than this.
+// longestPiece is the length above which a piece of a list is split.
 const longestPiece = 1024
 
-// list is an array in pieces, so that an insertion moves the items of one piece and
-// not of the whole array.
+// list is an array in pieces, so that an insertion moves only the items of one piece.
 type list struct {
 	pieces [][]*node
 	length int
 }
 
-// find returns the piece that has an item, and where in it. The index behind the
-// last item is the end of the last piece.
+// find returns the piece of an item, and the item's index in it. The index after the last
+// item is the end of the last piece.
 func (l *list) find(at int) (piece, in int) {
 	for piece = range l.pieces {
 		if n := len(l.pieces[piece]); at < n || piece == len(l.pieces)-1 {
@@ -49,7 +48,7 @@ func (l *list) insert(at int, value *node) {
 	if len(p) <= longestPiece {
 		return
 	}
-	if in == len(p)-1 { // it grows at its end: the piece stays as full as it is
+	if in == len(p)-1 { // an append starts a new piece and leaves the old one full
 		l.pieces[piece] = p[:in]
 		l.pieces = slices.Insert(l.pieces, piece+1, []*node{value})
 		return
@@ -68,7 +67,7 @@ func (l *list) remove(at int) {
 	}
 }
 
-// each calls f with all items, until it returns false.
+// each calls f with each item until f returns false.
 func (l *list) each(f func(*node) bool) {
 	for _, piece := range l.pieces {
 		for _, n := range piece {

@@ -11,13 +11,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
-// node is a value in a document: text that nobody has looked into, an object or an
-// array. A nil node is a null of the document, or nothing; the null of a patch is
-// text. json-patch keeps them apart in tests.
+// node is a value of a document: unparsed text, or a parsed object or array. A nil node is
+// a null of the document or a missing value, while a null of the patch is text; tests of
+// json-patch distinguish them.
 type node struct {
 	raw     jsonscan.Value
-	members map[string]*node // of an object that was looked into
-	items   *list            // of such an array
+	members map[string]*node // of a parsed object
+	items   *list            // of a parsed array
 }
 
 // nodeOf returns the node of a value in a document.
@@ -28,12 +28,12 @@ func nodeOf(v jsonscan.Value) *node {
 	return &node{raw: v}
 }
 
-// isText reports whether nobody has looked into a node.
+// isText reports whether the node is not parsed.
 func (n *node) isText() bool { return n.members == nil && n.items == nil }
 
 func (n *node) isNull() bool { return n.isText() && n.raw.IsNull() }
 
-// open looks into a node, and reports whether it is an object or an array.
+// open parses the node, and reports whether it is an object or an array.
 func (n *node) open() bool {
 	switch {
 	case !n.isText():
@@ -53,8 +53,7 @@ func (n *node) open() bool {
 	return true
 }
 
-// get returns the member of a name, or nil; of an array that was looked into, the
-// item of an index.
+// get returns the member with a name, or nil; for an array, the item at an index.
 func (n *node) get(key string) (*node, error) {
 	if n.items == nil {
 		return n.members[key], nil
@@ -69,7 +68,7 @@ func (n *node) get(key string) (*node, error) {
 	return n.items.get(at), nil
 }
 
-// set replaces the member of a name or the item of an index that is there.
+// set replaces an existing member or item.
 func (n *node) set(key string, value *node) {
 	if n.items == nil {
 		n.members[key] = value
@@ -84,7 +83,7 @@ func (n *node) set(key string, value *node) {
 	}
 }
 
-// add sets a member, or inserts an item before the one of an index.
+// add sets a member, or inserts an item before an index.
 func (n *node) add(key string, value *node) error {
 	if n.items == nil {
 		n.members[key] = value
@@ -105,7 +104,7 @@ func (n *node) add(key string, value *node) error {
 	return nil
 }
 
-// remove takes a member or an item away.
+// remove removes a member or an item.
 func (n *node) remove(key string) error {
 	if n.items == nil {
 		if _, ok := n.members[key]; !ok {
@@ -126,7 +125,7 @@ func (n *node) remove(key string) error {
 	return nil
 }
 
-// index checks an index among a number of items. Negative ones count from the end.
+// index checks an index into an array of a length. A negative index counts from the end.
 func index(at, length int) (int, error) {
 	if at >= length || at < -length {
 		//lint:ignore ST1005 json-patch's words
@@ -138,8 +137,8 @@ func index(at, length int) (int, error) {
 	return at, nil
 }
 
-// equal reports whether two nodes are the same value. Strings and numbers are
-// compared as they are written.
+// equal reports whether two nodes have the same value. Strings and numbers are compared as
+// text.
 func (n *node) equal(other *node) bool {
 	if n == nil || other == nil {
 		return n == other
@@ -156,7 +155,7 @@ func (n *node) equal(other *node) bool {
 	return n.items.equal(other.items)
 }
 
-// copy returns a copy of a node, and the length of its text.
+// copy returns a copy of the node, and the length of its text.
 func (n *node) copy() (copied *node, size int) {
 	switch {
 	case n == nil:
@@ -168,8 +167,7 @@ func (n *node) copy() (copied *node, size int) {
 	return &node{raw: jsonscan.ParseValid(text)}, len(text)
 }
 
-// append appends the JSON of a node, with the members of objects that were looked
-// into in the order of their names.
+// append appends the JSON of the node. The members of parsed objects are sorted by name.
 func (n *node) append(dst []byte) []byte {
 	switch {
 	case n == nil:

@@ -1,5 +1,5 @@
-// Package services finds where the services of a cluster lead, for those parts of
-// the server that call programs behind them: webhooks, and other API servers.
+// Package services resolves services of the cluster to addresses, for the parts of the
+// server that call programs behind them: webhooks and other API servers.
 package services
 
 import (
@@ -29,27 +29,26 @@ type Reference struct {
 	Port            int32
 }
 
-// ServerName is what the certificate of the service is for.
+// ServerName returns the name in the certificate of the service.
 func (s Reference) ServerName() string { return s.Name + "." + s.Namespace + ".svc" }
 
-// Address is where a service leads.
+// Address is the address of a service.
 type Address struct {
-	// Host is the address that the cluster knows, and Dial the one to connect to,
-	// both with the port.
+	// Host is the address within the cluster, and Dial the address to connect to, both with
+	// the port.
 	Host, Dial string
 }
 
-// Resolver finds addresses of services, as the caches have them.
+// Resolver resolves services by the caches of a registry.
 type Resolver struct {
 	Registry *registry.Registry
-	// Endpoints: an endpoint is picked instead of the cluster's address. Without
-	// it, the cluster's address is still taken for one of its endpoints where
-	// there is one, as kube-proxy does on machines of a cluster, of which this
-	// need not be one.
+	// Endpoints requires a ready endpoint as the address. Otherwise the address is the
+	// cluster IP, but Dial is still an endpoint if one is ready, because this machine may
+	// have no kube-proxy that routes cluster IPs.
 	Endpoints bool
 }
 
-// Resolve finds where a service leads.
+// Resolve returns the address of a service.
 func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
 	svc, err := r.Service(ctx, s)
 	if err != nil {
@@ -91,7 +90,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Reference) (Address, error) {
 
 func directAddress(address string) Address { return Address{Host: address, Dial: address} }
 
-// FindPort finds a port of a service by its number; nil if it has none such.
+// FindPort returns the port of a service with a number, or nil.
 func FindPort(svc *corev1.Service, number int32) *corev1.ServicePort {
 	for i := range svc.Spec.Ports {
 		if p := &svc.Spec.Ports[i]; p.Port == number {
@@ -101,14 +100,14 @@ func FindPort(svc *corev1.Service, number int32) *corev1.ServicePort {
 	return nil
 }
 
-// Service is the service that is named. It must not be changed.
+// Service returns a service, which must not be changed.
 func (r *Resolver) Service(ctx context.Context, s Reference) (*corev1.Service, error) {
 	res, err := r.Registry.FindResource(corev1.Resource("services"))
 	if err != nil {
 		return nil, err
 	}
 	t := registry.Target{Resource: res, Version: &res.Versions[0], Namespace: s.Namespace, Name: s.Name}
-	// What the cache does not have is looked for in the store.
+	// The cache may lag behind the creation of the service.
 	item, err := r.Registry.Get(ctx, t, storage.Read{Match: storage.Any})
 	if apierrors.IsNotFound(err) {
 		item, err = r.Registry.Get(ctx, t, storage.Read{})
@@ -127,7 +126,7 @@ func (r *Resolver) Service(ctx context.Context, s Reference) (*corev1.Service, e
 	return obj.(*corev1.Service), nil
 }
 
-// EndpointSlices are those that have the endpoints of a service.
+// EndpointSlices returns the EndpointSlices of a service.
 func (r *Resolver) EndpointSlices(ctx context.Context, s Reference) ([]*discoveryv1.EndpointSlice, error) {
 	res, err := r.Registry.FindResource(schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"})
 	if err != nil {
@@ -152,7 +151,7 @@ func (r *Resolver) EndpointSlices(ctx context.Context, s Reference) ([]*discover
 	return out, nil
 }
 
-// readyAddresses are those of endpoints that are ready, with the port of a name.
+// readyAddresses returns the addresses of ready endpoints, with the port of a name.
 func readyAddresses(slices []*discoveryv1.EndpointSlice, port string) []string {
 	var out []string
 	for _, slice := range slices {
@@ -180,7 +179,7 @@ func portName(name *string) string {
 	return *name
 }
 
-// ParseCABundle reads the certificates by which a server is known.
+// ParseCABundle parses a CA bundle in PEM.
 func ParseCABundle(data []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	if pool.AppendCertsFromPEM(data) {

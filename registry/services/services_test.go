@@ -15,8 +15,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// newResolver returns a resolver of a registry that has a service of every type, all
-// called for it, with the port 443, and an endpoint of the service "ready".
+// newResolver returns a resolver of a registry with a service of each type, named after the
+// type, with port 443. The service "ready" has an endpoint.
 func newResolver(t *testing.T) *Resolver {
 	t.Helper()
 	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
@@ -35,13 +35,13 @@ func newResolver(t *testing.T) *Resolver {
 	if err := store.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var made []registry.InitialObject
+	var initial []registry.InitialObject
 	add := func(gr schema.GroupResource, obj api.Object) {
 		res, err := reg.FindResource(gr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made = append(made, registry.InitialObject{Resource: res, Object: obj})
+		initial = append(initial, registry.InitialObject{Resource: res, Object: obj})
 	}
 	service := func(name string, spec corev1.ServiceSpec) {
 		spec.Ports = []corev1.ServicePort{{Name: "https", Port: 443}}
@@ -64,12 +64,13 @@ func newResolver(t *testing.T) *Resolver {
 			{Addresses: []string{"10.1.0.2"}, Conditions: discoveryv1.EndpointConditions{Ready: &yes}},
 		},
 	})
-	if err := reg.CreateMissing(t.Context(), made, "test"); err != nil {
+	if err := reg.CreateMissing(t.Context(), initial, "test"); err != nil {
 		t.Fatal(err)
 	}
 	return &Resolver{Registry: reg}
 }
 
+// TestResolve checks the addresses and the errors for each type of service.
 func TestResolve(t *testing.T) {
 	r := newResolver(t)
 	for _, c := range []struct {
@@ -98,7 +99,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestRoots(t *testing.T) {
+// TestParseCABundle checks the errors for invalid CA bundles.
+func TestParseCABundle(t *testing.T) {
 	for data, want := range map[string]string{
 		"":     "no valid certificate authority data seen",
 		"junk": "unable to parse bytes as PEM block",

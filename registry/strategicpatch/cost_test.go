@@ -25,8 +25,8 @@ func container(env string) string {
 	return `{"spec":{"containers":[{"name":"c","env":` + env + `}]}}`
 }
 
-// TestCost verifies that patches of long lists do not take long, in each of the ways
-// in which elements are sought. The library takes half a minute and more for most.
+// TestCost checks that patches of long lists are fast, in each way in which elements are
+// looked up. The library takes at least half a minute for most cases.
 func TestCost(t *testing.T) {
 	const many = 30_000
 	long := variables(many)
@@ -60,11 +60,12 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// TestEnds checks that a patch ends with its context.
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Apply(ctx, decode(t, container(variables(1))), decode(t, container(variables(1))), &corev1.Pod{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the request's time: %v", err)
+		t.Errorf("with a canceled context: %v", err)
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 	retainKeysStrategy = "retainKeys"
 )
 
-// replacement returns the object that a patch with the directive $patch leads to.
+// replacement returns the result of a patch with the directive $patch.
 func replacement(directive any, patch map[string]any) (map[string]any, error) {
 	switch directive {
 	case replaceValue:
@@ -35,8 +35,8 @@ func replacement(directive any, patch map[string]any) (map[string]any, error) {
 	return nil, mergepatch.ErrBadPatchType(directive, patch)
 }
 
-// retainKeys follows the directive $retainKeys of a patch: it removes the fields of
-// the object that the directive does not list. The patch may set no other fields.
+// retainKeys applies the directive $retainKeys: it removes the fields of the object that
+// the directive does not list. The patch must not set other fields.
 func retainKeys(original, patch map[string]any) error {
 	directive, ok := patch[retainKeysDirective]
 	if !ok {
@@ -68,8 +68,8 @@ func retainKeys(original, patch map[string]any) error {
 	return nil
 }
 
-// deletionTarget returns the name of the list that a field of a patch changes, and
-// reports whether the field lists elements to be deleted.
+// deletionTarget returns the name of the list that a field of a patch changes, and reports
+// whether the field lists elements to delete.
 func deletionTarget(name string) (target string, isDeletion bool, err error) {
 	if !strings.HasPrefix(name, deletionDirective) {
 		return name, false, nil
@@ -84,8 +84,8 @@ func deletionTarget(name string) (target string, isDeletion bool, err error) {
 	return target, true, nil
 }
 
-// mergeOrderedLists merges the lists whose order the patch sets by the directive
-// $setElementOrder, and removes them from the patch.
+// mergeOrderedLists merges the lists with a directive $setElementOrder, and removes them
+// from the patch.
 func (m *merger) mergeOrderedLists(original, patch map[string]any, schema library.LookupPatchMeta) error {
 	var names []string
 	for name := range patch {
@@ -97,7 +97,7 @@ func (m *merger) mergeOrderedLists(original, patch map[string]any, schema librar
 	for _, name := range names {
 		directive, ok := patch[name]
 		if !ok {
-			continue // it was the list of another directive
+			continue // merged as the list of another directive
 		}
 		delete(patch, name)
 		order, ok := directive.([]any)
@@ -115,7 +115,7 @@ func (m *merger) mergeOrderedLists(original, patch map[string]any, schema librar
 	return nil
 }
 
-// mergeOrderedList merges a list in the order that the patch sets.
+// mergeOrderedList merges a list in the order of the directive.
 func (m *merger) mergeOrderedList(original, patch map[string]any, name string, order []any, schema library.LookupPatchMeta) error {
 	current, hasCurrent, err := listOf(original, name)
 	if err != nil {
@@ -155,7 +155,7 @@ func (m *merger) mergeOrderedList(original, patch map[string]any, name string, o
 	if err != nil {
 		return err
 	}
-	// A deletion of elements from current changed current too, as in the library.
+	// As in the library, current no longer has the elements that the patch deleted.
 	out, err := arrange(ordered, others, order, current, f.mergeKey, areMaps)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (m *merger) mergeOrderedList(original, patch map[string]any, name string, o
 	return nil
 }
 
-// listOf returns the list in a field, and reports whether there is one.
+// listOf returns the list in a field, and reports whether the field exists.
 func listOf(m map[string]any, name string) (list []any, exists bool, err error) {
 	v, exists := m[name]
 	if !exists {

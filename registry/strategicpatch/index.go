@@ -5,23 +5,23 @@ import (
 	"math"
 )
 
-// none is the position of an element that does not exist, where the first of several
-// positions is sought.
+// none is the position of an element that does not exist.
 const none = math.MaxInt
 
-// index has the positions of the elements of a list by their values: those of their
-// merge keys or, for scalars, the elements themselves.
+// index has the positions of the elements of a list by value: the value of the merge key
+// or, for a list of scalars, the element itself.
 type index struct {
 	mergeKey string
 	isScalar bool
 	first    map[any]int
-	// next has, for each element, the position of the next one of the same value, or -1.
+	// next has, for each element, the position of the next element with the same value, or
+	// -1.
 	next []int
 	// firstMap and firstList are the positions of the first elements whose value is an
-	// object or a list. Such values cannot be compared with their like.
+	// object or a list, which cannot be compared.
 	firstMap, firstList int
-	// notMap is the position of the first element that is no object and so has no
-	// merge key.
+	// notMap is the position of the first element that is not an object and so has no merge
+	// key.
 	notMap int
 }
 
@@ -43,7 +43,7 @@ func (x *index) fill(list []any) *index {
 	return x
 }
 
-// set enters an element in front of those that the index has.
+// set adds an element that precedes those in the index.
 func (x *index) set(i int, element any) {
 	x.next[i] = -1
 	value, ok := x.value(element)
@@ -66,7 +66,7 @@ func (x *index) set(i int, element any) {
 	}
 }
 
-// append enters an element whose value the index does not have.
+// append adds an element after the others, whose value is not in the index.
 func (x *index) append(element any) {
 	i := len(x.next)
 	x.next = append(x.next, -1)
@@ -86,7 +86,7 @@ func (x *index) value(element any) (any, bool) {
 	return value, ok
 }
 
-// find returns the position of the first element of a value, or -1.
+// find returns the position of the first element with a value, or -1.
 func (x *index) find(value any) (int, error) {
 	switch value.(type) {
 	case map[string]any:
@@ -108,7 +108,7 @@ func (x *index) find(value any) (int, error) {
 	return -1, nil
 }
 
-// remove removes the first element of a value.
+// remove removes the first element with a value.
 func (x *index) remove(value any) {
 	i, ok := x.first[value]
 	switch {
@@ -120,7 +120,7 @@ func (x *index) remove(value any) {
 	}
 }
 
-// isComparable reports whether Go can compare a JSON value with its like.
+// isComparable reports whether a JSON value can be compared with ==.
 func isComparable(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:
@@ -136,8 +136,7 @@ type deletion struct {
 	deleted []bool
 	// last is the position of the last element that is not deleted.
 	last int
-	// rest has the element that was the last one when an element was deleted, for each
-	// deletion.
+	// rest has, for each deletion, the element that was then the last one.
 	rest []any
 }
 
@@ -162,9 +161,9 @@ func (d *deletion) deleteAll(value any) error {
 	return nil
 }
 
-// finish returns the remaining elements, in the array of the list. The library closes
-// the gap of each deletion, which leaves the last element in the array a second time;
-// it counts as part of the object's order, so that the same is left here.
+// finish returns the remaining elements, in the array of the list. The library closes the
+// gap of each deletion, which leaves a second copy of the last element at the end of the
+// array. That copy affects the order of the merged list, so it is reproduced here.
 func (d *deletion) finish() []any {
 	n := 0
 	for i, v := range d.list {

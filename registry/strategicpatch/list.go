@@ -11,9 +11,9 @@ import (
 	library "k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// mergeList merges the list of a patch into that of an object. Like the library it
-// works within the array of original where that has room, and what remains there
-// counts when the list is put in order.
+// mergeList merges the list of a patch into that of an object. Like the library it reuses
+// the array of original if it has room, because elements that remain there affect the order
+// of the result.
 func (m *merger) mergeList(original, patch []any, f field, isDeletion bool) ([]any, error) {
 	switch {
 	case f.strategy != mergeValue && !isDeletion:
@@ -76,7 +76,7 @@ func elementsAreMaps(lists ...[]any) (bool, error) {
 	return first.Kind() == reflect.Map, nil
 }
 
-// without returns the scalars of a list that another list does not have.
+// without returns the scalars of a list that are not in another list.
 func without(list, remove []any) []any {
 	removed := make(map[any]bool, len(remove))
 	for _, v := range remove {
@@ -91,9 +91,8 @@ func without(list, remove []any) []any {
 	return out
 }
 
-// deduplicated removes duplicates from a list of scalars within its array. As in the
-// library, the last element takes the place of a duplicate: for each element in turn,
-// from its first duplicate on.
+// deduplicated removes duplicates from a list of scalars, within its array. As in the
+// library, each duplicate is replaced by the last element.
 func deduplicated(s []any) []any {
 	seen := make(map[any]bool, len(s))
 	for _, v := range s {

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// checkOrder verifies that the elements of a patch's list are in the order that its
-// directive $setElementOrder sets.
+// checkOrder checks that the elements of a patch's list are in the order of its directive
+// $setElementOrder.
 func checkOrder(patch, order []any, mergeKey string) error {
 	if len(patch) == 0 || len(order) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func checkOrder(patch, order []any, mergeKey string) error {
 }
 
 // equalKeys reports whether two elements have the same merge key or, without one, are
-// the same.
+// equal.
 func equalKeys(a, b any, mergeKey string) (bool, error) {
 	if mergeKey != "" {
 		left, ok := a.(map[string]any)
@@ -90,7 +90,7 @@ func keyOf(element any, mergeKey string) (any, error) {
 	return value, nil
 }
 
-// splitDeletions splits off the objects with the directive to be deleted.
+// splitDeletions separates the objects with the directive to delete them.
 func splitDeletions(list []any) (others, deletions []any, err error) {
 	for _, v := range list {
 		m, ok := v.(map[string]any)
@@ -106,7 +106,7 @@ func splitDeletions(list []any) (others, deletions []any, err error) {
 	return others, deletions, nil
 }
 
-// partition splits a list into the elements that order has too, and the others.
+// partition splits a list into the elements that are in order, and the others.
 func partition(list, order []any, mergeKey string) (ordered, others []any, err error) {
 	var x *index
 	if mergeKey == "" {
@@ -140,8 +140,9 @@ func partition(list, order []any, mergeKey string) (ordered, others []any, err e
 	return ordered, others, nil
 }
 
-// arrange returns the elements of a merged list in their order: patched ones as in
-// the patch, the others as in the object, and one before the other as in the object.
+// arrange returns the elements of a merged list in their order: the patched ones as in the
+// patch, the others as in the object, and each of the others before the patched elements
+// that follow it in the object.
 func arrange(patched, others, patchOrder, objectOrder []any, mergeKey string, areMaps bool) ([]any, error) {
 	patched, err := sorted(patched, &order{list: patchOrder, mergeKey: mergeKey, areMaps: areMaps})
 	if err != nil {
@@ -188,8 +189,8 @@ type ranked struct {
 	rank    int
 }
 
-// sorted returns elements in an order. Where the order does not have an element,
-// the result depends on the steps of the sorting, which are those of the library.
+// sorted sorts elements by an order. If the order does not have all elements, the result
+// depends on the steps of the sort, which are the library's.
 func sorted(list []any, o *order) ([]any, error) {
 	var deletions []any
 	if o.areMaps {
@@ -233,8 +234,8 @@ func sorted(list []any, o *order) ([]any, error) {
 	return append(out, deletions...), nil
 }
 
-// interleaved puts the elements that only the object has among the patched ones: each
-// before the first remaining patched one that is after it in the object.
+// interleaved inserts the elements that only the object has between the patched ones: each
+// before the first patched element that follows it in the object.
 func interleaved(others, patched []any, object *order) ([]any, error) {
 	out := make([]any, 0, len(others)+len(patched))
 	for len(others) > 0 && len(patched) > 0 {

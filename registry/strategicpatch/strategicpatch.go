@@ -29,23 +29,23 @@ import (
 var (
 	// ErrUnmergeable is wrapped by the errors about lists that the library panics on.
 	ErrUnmergeable = errors.New("lists cannot be merged")
-	// ErrTooMuchWork is the error of a patch that merges into the same long list again
-	// and again.
+	// ErrTooMuchWork is the error of a patch that merges into the same long list many
+	// times.
 	ErrTooMuchWork = errors.New("the strategic merge patch merges into the same lists too often")
 
 	errIncomparable = fmt.Errorf("%w: an object or a list identifies no element", ErrUnmergeable)
 	errNullElement  = fmt.Errorf("%w: the first element is null", ErrUnmergeable)
 )
 
-// Apply applies a patch to an object of the type of typed, both decoded from JSON,
-// and returns the result. It changes original and patch. It ends with the context.
+// Apply applies a patch to an object of the type of typed, both decoded from JSON, and
+// returns the result. It changes original and patch. It returns an error if ctx is done.
 func Apply(ctx context.Context, original, patch map[string]any, typed any) (map[string]any, error) {
 	schema, err := library.NewPatchMetaFromStruct(typed)
 	if err != nil {
 		return nil, err
 	}
-	// Each list of the object is visited a few times, unless the patch has several
-	// elements with one merge key.
+	// Each list of the object is visited a few times, unless several elements of the patch
+	// have the same merge key.
 	const visitsAlways, visitsPerElement = 1 << 20, 8
 	m := &merger{ctx: ctx, visits: visitsAlways + visitsPerElement*(elements(original)+elements(patch))}
 	return m.mergeMap(original, patch, schema)
@@ -68,7 +68,7 @@ func elements(v any) int {
 	return n
 }
 
-// merger is the application of one patch.
+// merger applies one patch.
 type merger struct {
 	ctx context.Context
 	// visits is the number of list elements that may still be visited.
@@ -77,7 +77,8 @@ type merger struct {
 	maps int
 }
 
-// visit accounts for n list elements.
+// visit subtracts n visits of list elements. It returns an error if none remain or ctx is
+// done.
 func (m *merger) visit(n int) error {
 	if m.visits -= n; m.visits < 0 {
 		return ErrTooMuchWork
@@ -166,14 +167,14 @@ func (m *merger) mergeField(original map[string]any, name string, change any, sc
 	return nil
 }
 
-// field is what the schema declares for a field.
+// field is the schema of a field.
 type field struct {
-	// schema is that of the field's value or, for a list, of its elements.
+	// schema is the schema of the field's value or, for a list, of its elements.
 	schema             library.LookupPatchMeta
 	strategy, mergeKey string
 }
 
-// lookup takes the results of a look-up in a schema.
+// lookup converts the results of a schema lookup.
 func lookup(schema library.LookupPatchMeta, meta library.PatchMeta, err error) (field, error) {
 	if err != nil {
 		return field{}, err
@@ -182,7 +183,7 @@ func lookup(schema library.LookupPatchMeta, meta library.PatchMeta, err error) (
 	strategies := meta.GetPatchStrategies()
 	others := 0
 	for _, s := range strategies {
-		if s != retainKeysStrategy { // which only the makers of patches follow
+		if s != retainKeysStrategy { // it applies only when a patch is created
 			f.strategy = s
 			others++
 		}
@@ -211,9 +212,9 @@ func dropNulls(v any) {
 	}
 }
 
-// withoutDirectives returns a value of a patch as it is stored where the object has
-// none: without its objects with the directive $patch. It returns false if the value
-// itself has the directive.
+// withoutDirectives returns a value of a patch as it is stored in a field that the object
+// does not have: without its objects with the directive $patch. It returns false if the
+// value itself has the directive.
 func withoutDirectives(v any) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -239,7 +240,8 @@ func withoutDirectives(v any) (any, bool) {
 	return v, true
 }
 
-// errNoMergeKey and errType have the library's texts.
+// errNoMergeKey has the library's message.
 func errNoMergeKey(m map[string]any, key string) error { return mergepatch.ErrNoMergeKey(m, key) }
 
+// errType has the library's message.
 func errType(want, got any) error { return mergepatch.ErrBadArgType(want, got) }

@@ -21,7 +21,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
-// everything has a field for each way in which fields are merged.
+// everything has a field for each merge strategy.
 type everything struct {
 	embedded `json:",inline"`
 	Items    []everything          `json:"items" patchStrategy:"merge" patchMergeKey:"name"`
@@ -57,7 +57,7 @@ func decode(t interface{ Fatal(...any) }, text string) map[string]any {
 	return out
 }
 
-// outcome returns what an implementation makes of an object and a patch, as text.
+// outcome returns the result of an implementation as text.
 func outcome(t interface{ Fatal(...any) }, original, patch string, apply func(original, patch map[string]any) (map[string]any, error)) (out string) {
 	changes := decode(t, patch)
 	defer func() {
@@ -76,12 +76,12 @@ func outcome(t interface{ Fatal(...any) }, original, patch string, apply func(or
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Messages show the patch as the merge has left it.
+	// Error messages contain the patch as the merge left it.
 	return string(data) + fmt.Sprint(changes)
 }
 
-// compare fails unless the library may give the same. It goes through the fields of
-// objects in random order, by which some patches have several outcomes.
+// compare fails the test unless the library can give the same result. The library merges
+// fields in random order, so some patches have several results.
 func compare(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)
@@ -102,7 +102,7 @@ func compare(t interface {
 	t.Fatalf("%T %s\npatched with %s\ngives  %s\nwants %v", kind, original, patch, got, strings.Join(slices.Sorted(maps.Keys(outcomes)), "\n   or "))
 }
 
-// drawing draws objects and patches for a type.
+// drawing generates objects and patches for a type.
 type drawing struct {
 	random *rand.Rand
 	// left is how many more values there may be.
@@ -165,7 +165,7 @@ func (d *drawing) list(rt reflect.Type, depth int) []any {
 	return out
 }
 
-// fieldsOf returns the fields of a struct, with those of embedded ones, by JSON names.
+// fieldsOf returns the fields of a struct and of its embedded structs, by JSON name.
 func fieldsOf(rt reflect.Type) (out []reflect.StructField) {
 	for i := range rt.NumField() {
 		f := rt.Field(i)
@@ -211,7 +211,7 @@ func (d *drawing) object(rt reflect.Type, depth int) map[string]any {
 	return out
 }
 
-// listDirectives draws the directives of a patch about a list.
+// listDirectives generates the directives of a patch for a list.
 func (d *drawing) listDirectives(out map[string]any, f reflect.StructField, depth int) {
 	if d.chance(30) {
 		out["$deleteFromPrimitiveList/"+f.Name] = d.list(f.Type.Elem(), depth)
@@ -219,7 +219,7 @@ func (d *drawing) listDirectives(out map[string]any, f reflect.StructField, dept
 	}
 	order := d.list(f.Type.Elem(), depth)
 	if list, ok := out[f.Name].([]any); ok && d.chance(85) {
-		// An order that the list agrees with, more or less.
+		// Often an order that the list has.
 		for i, v := range list {
 			at := min(i+d.between(0, 3), len(order))
 			if m, ok := v.(map[string]any); ok {
@@ -243,7 +243,7 @@ func (d *drawing) listDirectives(out map[string]any, f reflect.StructField, dept
 	out["$setElementOrder/"+f.Name] = order
 }
 
-// directives draws the directives of a patch about an object.
+// directives generates the directives of a patch for an object.
 func (d *drawing) directives(out map[string]any, fields []reflect.StructField) {
 	if d.chance(12) {
 		out["$patch"] = sample(d, []any{"delete", "delete", "delete", "replace", "replace", "merge", "x", 1})
@@ -264,7 +264,7 @@ func (d *drawing) directives(out map[string]any, fields []reflect.StructField) {
 	}
 }
 
-// TestLibrary verifies that patches have the results and the errors of the library.
+// TestLibrary checks that patches have the results and the errors of the library.
 func TestLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(kinds).Draw(t, "kind")
@@ -285,7 +285,7 @@ func TestLibrary(t *testing.T) {
 	})
 }
 
-// FuzzLibrary compares with the library for any text.
+// FuzzLibrary compares with the library for arbitrary texts.
 func FuzzLibrary(f *testing.F) {
 	f.Add(byte(1), `{"spec":{"containers":[{"name":"a","env":[{"name":"b"}]}]}}`, `{"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"a","$patch":"delete"}]}}`)
 	f.Add(byte(0), `{"items":[{"name":"a"},{"name":"a"}],"words":["a","a"]}`, `{"$setElementOrder/words":[],"words":["b"],"items":[{"name":[]}]}`)
