@@ -8,10 +8,13 @@ import (
 	"syscall"
 )
 
+// lockName is the name of the file that lockDir locks.
+const lockName = "lock"
+
 // lockDir makes the directory this process's, until the file that it returns is
 // closed or the process ends, in whatever way.
 func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

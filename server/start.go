@@ -1,9 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -80,9 +82,9 @@ func (s *Server) start(ctx context.Context) error {
 // the options, some of which are files in it.
 func (s *Server) openDataDir() (err error) {
 	if s.o.Ephemeral() {
-		s.o.Dir, err = os.MkdirTemp("", "miniapiserver-")
-		if err != nil {
-			return fmt.Errorf("--ephemeral: %w", err)
+		log := cmp.Or(s.o.Logger, slog.New(slog.DiscardHandler))
+		if s.o.Dir, s.lock, err = makeEphemeralDir(log); err != nil {
+			return err
 		}
 		s.ephemeral = true
 	} else {

@@ -12,17 +12,24 @@ import (
 // in which its code stands.
 var codeBlock = regexp.MustCompile("(?s)(?:<!-- (\\S+) -->\n)?```go\n(.*?)```")
 
-// TestRecipesAreCode compares the code blocks of docs/extending.md with the files that
-// contain their code. A line "..." stands for omitted lines.
+// TestRecipesAreCode compares the code blocks of the guides with the files that contain
+// their code. A line "..." stands for omitted lines.
 func TestRecipesAreCode(t *testing.T) {
+	for guide, atLeast := range map[string]int{"extending.md": 5, "testing.md": 3} {
+		t.Run(guide, func(t *testing.T) { compareBlocks(t, guide, atLeast) })
+	}
+}
+
+// compareBlocks compares the code blocks of a guide, of which there must be at least a number.
+func compareBlocks(t *testing.T, name string, atLeast int) {
 	root := filepath.Join("..", "..")
-	guide, err := os.ReadFile(filepath.Join(root, "docs", "extending.md"))
+	guide, err := os.ReadFile(filepath.Join(root, "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := codeBlock.FindAllStringSubmatch(string(guide), -1)
-	if len(blocks) < 5 {
-		t.Fatalf("%d code blocks, want at least one for each recipe", len(blocks))
+	if len(blocks) < atLeast {
+		t.Fatalf("%d code blocks, want at least %d", len(blocks), atLeast)
 	}
 	for _, block := range blocks {
 		if block[1] == "" {

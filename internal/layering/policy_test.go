@@ -98,6 +98,9 @@ handlers/representation < handlers;
 # What puts it all together, and the commands. cmd is flags and nothing else.
 handlers, controllers < server < cmd;
 
+# Servers for the tests of other programs.
+server < server/servertest;
+
 # Outside looking in: they take any server, by its URL or by starting one.
 server < conformance, bench;
 
@@ -176,5 +179,5 @@ math/rand !< ALL;
 math/rand/v2 !< NONE;
 
 # What helps tests stays out of the binary.
-testing !< ALL but conformance, bench;
+testing !< ALL but server/servertest, conformance, bench;
 `
