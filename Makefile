@@ -66,7 +66,7 @@ conformance: ## Replay the recorded conversations against a server in this proce
 .PHONY: bench
 bench: release ## Measure start-up, memory, and the server's CPU for create, get, list and watch.
 	$(GO) run ./bench -binary $(BIN)
-	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api/builtin ./proto ./handlers ./handlers/representation ./server ./internal/compressed
+	$(GO) test -run '^$$' -bench . -benchmem ./storage ./api/builtin ./proto ./handlers ./handlers/representation ./handlers/description ./server ./internal/compressed
 
 # A server with coverage counters in every package, which says what runs for a request.
 FLOW := $(GO) run -pgo=off -cover -covermode=atomic -coverpkg=github.com/miniapiserver/miniapiserver/... ./bench/flow

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"log/slog"
 	"regexp"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
+	"github.com/miniapiserver/miniapiserver/handlers/description"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
@@ -36,7 +36,7 @@ type Config struct {
 	Issuer *authn.Discovery
 	// Checks are the health checks behind /healthz, /livez and /readyz, in the
 	// order in which they are reported. "ping" is always there.
-	Checks []Check
+	Checks []description.Check
 	// LivezGracePeriod is the time after New during which boot checks do not fail
 	// /livez.
 	LivezGracePeriod time.Duration
@@ -79,19 +79,4 @@ type Config struct {
 	Metrics *prometheus.Registry
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-}
-
-// Check is one health check.
-type Check struct {
-	Name string
-	// Run returns nil if the check passes. The error is shown in the log and to users
-	// who may read the path of the check, never to anonymous clients.
-	Run func(ctx context.Context) error
-	// Ready, Live and Health report whether /readyz, /livez and /healthz include the
-	// check.
-	Ready, Live, Health bool
-	// Unlogged suppresses the log record of a failure: the check is that of the log.
-	Unlogged bool
-	// Boot marks a step of startup, to which the grace period of /livez applies.
-	Boot bool
 }

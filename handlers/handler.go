@@ -1,12 +1,12 @@
 // Package handlers serves the Kubernetes API over HTTP. It takes a request through the
 // handler chain (authentication, limits, authorization, ...), finds the resource, and
 // calls registry for the verb. Package representation below it decodes bodies and encodes
-// responses; package proxy connects clients to kubelets, pods and services.
+// responses; package description serves discovery, OpenAPI, health and metrics; package
+// proxy connects clients to kubelets, pods and services.
 //
 // Reading order: handler.go lists the steps of the chain and the routes behind it;
 // route.go finds resource and verb; read.go, write.go, patch.go and watch.go are the
-// verbs. discovery.go, openapi.go, health.go and metrics.go serve documents that are not
-// resources.
+// verbs.
 package handlers
 
 import (
@@ -18,11 +18,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/handlers/description"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/request"
@@ -33,14 +33,11 @@ type Handler struct {
 	Config
 	chain   http.HandlerFunc
 	metrics *metrics
-	slis    *slis
 	codecs  *representation.Codecs
 
-	responder representation.Responder
-	schemas   openAPIDocuments
+	responder   representation.Responder
+	description *description.Handler
 
-	// listed are the paths in the index at /.
-	listed []string
 	// started is true once requests for resources are served.
 	started atomic.Bool
 
@@ -82,7 +79,11 @@ func New(c Config) (*Handler, error) {
 	if h.metrics, err = newMetrics(c.Metrics, c.Inflight); err != nil {
 		return nil, err
 	}
-	if h.slis, err = newSLIs(); err != nil {
+	if h.description, err = description.New(description.Config{
+		Catalogue: c.Catalogue, Aggregation: c.Aggregation, ForwardToRemote: h.forwardToRemote, Issuer: c.Issuer,
+		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: func() bool { return h.ending.Err() != nil },
+		Version: c.Version, Limiter: c.Limiter, Metrics: c.Metrics, NoProfiling: c.NoProfiling, Logger: c.Logger, Now: c.Now,
+	}); err != nil {
 		return nil, err
 	}
 	h.chain = h.buildChain()
@@ -135,22 +136,9 @@ func (h *Handler) Started() { h.started.Store(true) }
 // requests are still served.
 func (h *Handler) BeginShutdown() { h.end() }
 
-// routes returns the handler behind the chain: requests for aggregated servers,
-// resources by one map lookup, and other paths by mux.
+// routes returns the handler behind the chain: requests for aggregated servers, for
+// resources, and for the paths that describe the API and the server.
 func (h *Handler) routes() http.HandlerFunc {
-	m := mux.NewRouter().SkipClean(true).UseEncodedPath()
-	h.discoveryRoutes(m)
-	h.openAPIRoutes(m)
-	h.healthRoutes(m)
-	h.issuerRoutes(m)
-	h.metricsRoutes(m)
-	h.flowControlRoutes(m)
-	h.profilingRoutes(m)
-	h.slis.routes(m)
-	h.addToIndex("/metrics/slis")
-	h.indexRoutes(m)
-	m.NotFoundHandler = http.HandlerFunc(representation.ServeNotFound)
-	m.MethodNotAllowedHandler = http.HandlerFunc(h.responder.ServeMethodNotAllowed)
 	return func(w http.ResponseWriter, r *http.Request) {
 		info := &request.From(r.Context()).Info
 		if remote := h.Aggregation.ForPath(r.URL.Path); remote != nil {
@@ -165,6 +153,6 @@ func (h *Handler) routes() http.HandlerFunc {
 			h.serveResource(w, r, info)
 			return
 		}
-		m.ServeHTTP(w, r)
+		h.description.ServeHTTP(w, r)
 	}
 }

@@ -6,12 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -246,29 +244,6 @@ func TestStrictPatches(t *testing.T) {
 		}
 		if w = sendText(t, h, http.MethodPatch, mapsPath+"/a?dryRun=All&fieldValidation=Ignore", c.patch, "Content-Type", contentType); w.Header().Get("Warning") != "" {
 			t.Errorf("%s: warned of what is to be ignored", c.kind)
-		}
-	}
-}
-
-func TestAggregatedDiscovery(t *testing.T) {
-	h := newHandler(t, nil)
-	const accept = representation.MediaJSON + aggregatedParam + "," + representation.MediaJSON
-	for _, path := range []string{"/api", "/apis"} {
-		w := sendText(t, h, http.MethodGet, path, "", "Accept", accept)
-		etag := w.Header().Get("ETag")
-		if w.Code != 200 || w.Header().Get("Content-Type") != representation.MediaJSON+aggregatedParam || !strings.Contains(w.Body.String(), aggregatedKind) || len(etag) != 130 {
-			t.Errorf("%s: %d %s", path, w.Code, w.Header())
-		}
-		if w := sendText(t, h, http.MethodGet, path, "", "Accept", accept, "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
-			t.Errorf("%s, not changed: %d %s", path, w.Code, w.Body)
-		}
-		for _, plain := range []string{"", representation.MediaJSON, representation.MediaJSON + ";q=1," + representation.MediaJSON + aggregatedParam + ";q=0.5", strings.Replace(accept, "v=v2;", "v=v3;", 1)} {
-			if w := sendText(t, h, http.MethodGet, path, "", "Accept", plain); w.Code != 200 || strings.Contains(w.Body.String(), aggregatedKind) {
-				t.Errorf("%s for %q: %d %.100s", path, plain, w.Code, w.Body)
-			}
-		}
-		if vary := w.Header().Values("Vary"); !slices.Contains(vary, "Accept") {
-			t.Errorf("%s: Vary is %q", path, vary)
 		}
 	}
 }

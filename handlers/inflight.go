@@ -1,12 +1,10 @@
 package handlers
 
 import (
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
 
-	"github.com/gorilla/mux"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
 	"github.com/miniapiserver/miniapiserver/apf"
@@ -113,23 +111,4 @@ func (h *Handler) watching(c *call, o *internalversion.ListOptions) (end func())
 		}
 	}
 	return h.Limiter.CountWatch(c.info, selected)
-}
-
-// flowControlRoutes adds what shows who waits for what.
-func (h *Handler) flowControlRoutes(m *mux.Router) {
-	if h.Limiter == nil {
-		return
-	}
-	dump := func(name string, write func(io.Writer, *http.Request) error) {
-		m.HandleFunc("/debug/api_priority_and_fairness/"+name, func(w http.ResponseWriter, r *http.Request) {
-			if err := write(w, r); err != nil {
-				h.responder.RequestLogger(r).Debug("dump was not written", "error", err)
-			}
-		})
-	}
-	dump("dump_priority_levels", func(w io.Writer, _ *http.Request) error { return h.Limiter.DumpPriorityLevels(w) })
-	dump("dump_queues", func(w io.Writer, _ *http.Request) error { return h.Limiter.DumpQueues(w) })
-	dump("dump_requests", func(w io.Writer, r *http.Request) error {
-		return h.Limiter.DumpRequests(w, query(r).Get("includeRequestDetails") != "")
-	})
 }

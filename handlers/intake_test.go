@@ -97,7 +97,7 @@ func TestIntake(t *testing.T) {
 // TestOneWayIn checks that only ReadBody reads the body of a request.
 func TestOneWayIn(t *testing.T) {
 	var readers []string
-	for _, dir := range []string{".", "representation"} {
+	for _, dir := range []string{".", "representation", "description"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -8,9 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/apf"
@@ -23,7 +21,6 @@ type metrics struct {
 	duration       *prometheus.HistogramVec
 	longRunning    *prometheus.GaugeVec
 	deprecated     *prometheus.GaugeVec
-	aggregations   prometheus.Counter
 	authentication *authenticationMetrics
 	// impersonation counts who wants to be somebody else.
 	impersonation *impersonationMetrics
@@ -60,10 +57,8 @@ func newMetrics(reg *prometheus.Registry, in *apf.Inflight) (*metrics, error) {
 		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
 			Help: "Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.",
 		}, []string{"group", "version", "resource", "subresource", "removed_release"}),
-		aggregations: prometheus.NewCounter(prometheus.CounterOpts{Name: "aggregator_discovery_aggregation_count_total",
-			Help: "Counter of number of times discovery was aggregated"}),
 	}
-	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning, m.deprecated, m.aggregations, in} {
+	for _, c := range []prometheus.Collector{m.total, m.duration, m.longRunning, m.deprecated, in} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
@@ -192,11 +187,4 @@ func methodLabel(method string) string {
 		return method
 	}
 	return "OTHER"
-}
-
-// metricsRoutes adds /metrics.
-func (h *Handler) metricsRoutes(m *mux.Router) {
-	serve := promhttp.HandlerFor(h.Metrics, promhttp.HandlerOpts{})
-	m.Handle("/metrics", serve).Methods(http.MethodGet, http.MethodHead)
-	h.addToIndex("/metrics")
 }

@@ -215,3 +215,15 @@ func TestWatchOfGoneRevision(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchDuringShutdown checks that no watch begins after shutdown has begun.
+func TestWatchDuringShutdown(t *testing.T) {
+	h := newHandler(t, nil)
+	h.BeginShutdown()
+	if w := sendText(t, h, http.MethodGet, mapsPath+"?watch=1", ""); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "shutting down") {
+		t.Errorf("a watch during shutdown: %d %s", w.Code, w.Body)
+	}
+	if w := sendText(t, h, http.MethodGet, "/readyz", ""); w.Code != http.StatusInternalServerError {
+		t.Errorf("/readyz during shutdown: %d %s", w.Code, w.Body)
+	}
+}

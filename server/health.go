@@ -18,7 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiregistration"
 	"github.com/miniapiserver/miniapiserver/controllers"
-	"github.com/miniapiserver/miniapiserver/handlers"
+	"github.com/miniapiserver/miniapiserver/handlers/description"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -113,9 +113,9 @@ func (b *bootSteps) finish(names ...string) {
 }
 
 // check is the health check of one step.
-func (b *bootSteps) check(name string) handlers.Check {
+func (b *bootSteps) check(name string) description.Check {
 	done := b.done[name]
-	return handlers.Check{Name: "poststarthook/" + name, Health: true, Live: true, Ready: true, Boot: true, Run: func(context.Context) error {
+	return description.Check{Name: "poststarthook/" + name, Health: true, Live: true, Ready: true, Boot: true, Run: func(context.Context) error {
 		if !done.Load() {
 			return errors.New("not finished")
 		}
@@ -124,8 +124,8 @@ func (b *bootSteps) check(name string) handlers.Check {
 }
 
 // checks are all health checks but ping, in kube-apiserver's order.
-func (p *parts) checks() []handlers.Check {
-	all := []handlers.Check{
+func (p *parts) checks() []description.Check {
+	all := []description.Check{
 		{Name: "log", Health: true, Live: true, Ready: true, Unlogged: true, Run: p.logging.check},
 		{Name: "loopback-serving-certificate", Health: true, Live: true, Run: p.checkLoopback},
 		{Name: "etcd", Health: true, Live: true, Ready: true, Run: withTimeout(p.o.EtcdHealthcheckTimeout, p.store.Healthy)},
@@ -135,7 +135,7 @@ func (p *parts) checks() []handlers.Check {
 	for _, name := range p.steps.names {
 		all = append(all, p.steps.check(name))
 		if name == stepAutoregistration {
-			all = append(all, handlers.Check{Name: checkRegistered, Health: true, Live: true, Ready: true, Boot: true, Run: p.checkRegistered()})
+			all = append(all, description.Check{Name: checkRegistered, Health: true, Live: true, Ready: true, Boot: true, Run: p.checkRegistered()})
 		}
 	}
 	return all

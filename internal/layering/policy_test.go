@@ -93,7 +93,10 @@ registry, handlers/proxy < handlers/representation;
 
 # What clients meet, and clients of our own.
 admission, authn, authz, apf, audit, aggregation < handlers, controllers;
-handlers/representation < handlers;
+
+# What describes the API and the server. It has read access to what it describes, and
+# forwards nothing itself.
+handlers/representation, authn, apf, aggregation, internal/compressed < handlers/description < handlers;
 
 # What puts it all together, and the commands. cmd is flags and nothing else.
 handlers, controllers < server < cmd;
@@ -120,7 +123,7 @@ internal/outbound < internal/review < admission, authn, authz;
 NONE < internal/peercert < registry/hooks, aggregation, server;
 
 # Texts that are kept compressed, and put together so.
-NONE < internal/compressed < handlers;
+NONE < internal/compressed < handlers/description;
 
 # What tests of several packages use.
 NONE < internal/schematest, internal/filler, internal/extending;
@@ -150,7 +153,7 @@ k8s.io/kube-aggregator/pkg/apis !< ALL but api, aggregation, controllers, server
 k8s.io/api !< ALL but api, registry/services, registry/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
 
 # Aggregated discovery is a form of answer, and no kind that is served.
-k8s.io/api/apidiscovery !< ALL but handlers, aggregation, conformance;
+k8s.io/api/apidiscovery !< ALL but handlers/description, aggregation, conformance;
 
 # Only storage knows that it is etcd: everybody else sees keys and revisions.
 go.etcd.io !< ALL but storage;

@@ -1,10 +1,12 @@
-package handlers
+package description
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	v2 "k8s.io/api/apidiscovery/v2"
@@ -35,7 +37,7 @@ func TestAggregatedIsOfParts(t *testing.T) {
 	h := newHandler(t, nil)
 	encoded := func() []byte {
 		t.Helper()
-		w := send(t, h, http.MethodGet, "/apis", nil, "Accept", representation.MediaJSON+aggregatedParam)
+		w := ask(t, h, http.MethodGet, "/apis", "Accept", representation.MediaJSON+aggregatedParam)
 		var list v2.APIGroupDiscoveryList
 		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
 			t.Fatal(err)
@@ -48,7 +50,7 @@ func TestAggregatedIsOfParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w = send(t, h, http.MethodGet, "/apis", nil, "Accept", representation.MediaProtobuf+aggregatedParam)
+		w = ask(t, h, http.MethodGet, "/apis", "Accept", representation.MediaProtobuf+aggregatedParam)
 		if !bytes.Equal(w.Body.Bytes(), proto.AppendRaw(nil, list.APIVersion, list.Kind, raw)) {
 			t.Error("protobuf is another")
 		}
@@ -76,6 +78,30 @@ func TestAggregatedIsOfParts(t *testing.T) {
 	}
 }
 
+// TestAggregatedDiscovery checks for which Accept headers the aggregated document is served.
+func TestAggregatedDiscovery(t *testing.T) {
+	h := newHandler(t, nil)
+	const accept = representation.MediaJSON + aggregatedParam + "," + representation.MediaJSON
+	for _, path := range []string{"/api", "/apis"} {
+		w := ask(t, h, http.MethodGet, path, "Accept", accept)
+		etag := w.Header().Get("ETag")
+		if w.Code != 200 || w.Header().Get("Content-Type") != representation.MediaJSON+aggregatedParam || !strings.Contains(w.Body.String(), aggregatedKind) || len(etag) != 130 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Header())
+		}
+		if w := ask(t, h, http.MethodGet, path, "Accept", accept, "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+			t.Errorf("%s, not changed: %d %s", path, w.Code, w.Body)
+		}
+		for _, plain := range []string{"", representation.MediaJSON, representation.MediaJSON + ";q=1," + representation.MediaJSON + aggregatedParam + ";q=0.5", strings.Replace(accept, "v=v2;", "v=v3;", 1)} {
+			if w := ask(t, h, http.MethodGet, path, "Accept", plain); w.Code != 200 || strings.Contains(w.Body.String(), aggregatedKind) {
+				t.Errorf("%s for %q: %d %.100s", path, plain, w.Code, w.Body)
+			}
+		}
+		if vary := w.Header().Values("Vary"); !slices.Contains(vary, "Accept") {
+			t.Errorf("%s: Vary is %q", path, vary)
+		}
+	}
+}
+
 // BenchmarkDiscoveryOfOneMore asks for the document after one kind was added to many.
 func BenchmarkDiscoveryOfOneMore(b *testing.B) {
 	for _, others := range []int{10, 100, 1000} {
@@ -92,7 +118,7 @@ func BenchmarkDiscoveryOfOneMore(b *testing.B) {
 				if err := h.Catalogue.Change(nil, one); err != nil {
 					b.Fatal(err)
 				}
-				send(b, h, http.MethodGet, "/apis", nil, "Accept", representation.MediaJSON+aggregatedParam)
+				ask(b, h, http.MethodGet, "/apis", "Accept", representation.MediaJSON+aggregatedParam)
 				if err := h.Catalogue.Change(one, nil); err != nil {
 					b.Fatal(err)
 				}

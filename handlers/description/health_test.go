@@ -1,4 +1,4 @@
-package handlers
+package description
 
 import (
 	"context"
@@ -17,7 +17,9 @@ import (
 
 func TestHealth(t *testing.T) {
 	var broken error
+	shuttingDown := false
 	h := newHandler(t, func(c *Config) {
+		c.ShuttingDown = func() bool { return shuttingDown }
 		c.Checks = []Check{
 			{Name: "etcd", Health: true, Live: false, Ready: true, Run: func(context.Context) error { return broken }},
 			{Name: "log", Health: true, Live: true, Ready: true},
@@ -25,7 +27,7 @@ func TestHealth(t *testing.T) {
 	})
 	check := func(path string, code int, body string) {
 		t.Helper()
-		w := sendText(t, h, http.MethodGet, path, "")
+		w := ask(t, h, http.MethodGet, path)
 		if w.Code != code || w.Body.String() != body || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("%s: %d %q %s, want %d %q", path, w.Code, w.Body, w.Header(), code, body)
 		}
@@ -48,7 +50,7 @@ func TestHealth(t *testing.T) {
 	check("/readyz/log/", 404, "404 page not found\n")
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions} {
 		for _, path := range []string{"/readyz", "/readyz/etcd"} {
-			if w := sendText(t, h, method, path, ""); w.Code != 200 || w.Body.String() != "ok" {
+			if w := ask(t, h, method, path); w.Code != 200 || w.Body.String() != "ok" {
 				t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
 			}
 		}
@@ -59,12 +61,9 @@ func TestHealth(t *testing.T) {
 	check("/readyz?exclude=etcd", 200, "ok")
 	check("/healthz", 500, "[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\nhealthz check failed\n")
 	broken = nil
-	h.BeginShutdown()
+	shuttingDown = true
 	check("/healthz", 200, "ok")
 	check("/readyz", 500, "[+]ping ok\n[+]etcd ok\n[+]log ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n")
-	if w := sendText(t, h, http.MethodGet, mapsPath+"?watch=1", ""); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "shutting down") {
-		t.Errorf("a watch while shutting down: %d %s", w.Code, w.Body)
-	}
 }
 
 // What the checks of the three paths found is counted; those that were left out,
@@ -75,11 +74,11 @@ func TestHealthIndicators(t *testing.T) {
 		c.Checks = []Check{{Name: "etcd", Health: true, Ready: true, Run: func(context.Context) error { return broken }}}
 	})
 	for _, path := range []string{"/readyz", "/readyz", "/readyz?exclude=etcd", "/readyz/etcd", "/livez"} {
-		sendText(t, h, http.MethodGet, path, "")
+		ask(t, h, http.MethodGet, path)
 	}
 	broken = errors.New("broken")
-	sendText(t, h, http.MethodGet, "/readyz", "")
-	w := sendText(t, h, http.MethodGet, "/metrics/slis", "")
+	ask(t, h, http.MethodGet, "/readyz")
+	w := ask(t, h, http.MethodGet, "/metrics/slis")
 	want := `# HELP kubernetes_healthcheck This metric records the result of a single healthcheck.
 # TYPE kubernetes_healthcheck gauge
 kubernetes_healthcheck{name="etcd",type="readyz"} 0
@@ -97,24 +96,24 @@ kubernetes_healthchecks_total{name="shutdown",status="success",type="readyz"} 4
 	if w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("%d %s\nwant %s", w.Code, w.Body, want)
 	}
-	sendText(t, h, http.MethodDelete, "/metrics/slis", "")
-	if w := sendText(t, h, http.MethodGet, "/metrics/slis", ""); w.Body.Len() != 0 {
+	ask(t, h, http.MethodDelete, "/metrics/slis")
+	if w := ask(t, h, http.MethodGet, "/metrics/slis"); w.Body.Len() != 0 {
 		t.Errorf("after a reset: %s", w.Body)
 	}
 }
 
 func TestVersion(t *testing.T) {
 	h := newHandler(t, func(c *Config) { c.Version.GitVersion = "v1.36.0" })
-	if w := sendText(t, h, http.MethodGet, "/version", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"gitVersion": "v1.36.0"`) {
+	if w := ask(t, h, http.MethodGet, "/version"); w.Code != 200 || !strings.Contains(w.Body.String(), `"gitVersion": "v1.36.0"`) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	for path, code := range map[string]int{"HEAD /version": 405, "POST /version": 405} {
 		method, path, _ := strings.Cut(path, " ")
-		if w := sendText(t, h, method, path, ""); w.Code != code {
+		if w := ask(t, h, method, path); w.Code != code {
 			t.Errorf("%s: %d", method, w.Code)
 		}
 	}
-	if w := sendText(t, h, http.MethodGet, "/version", "", "Accept", representation.MediaYAML); w.Code != http.StatusNotAcceptable {
+	if w := ask(t, h, http.MethodGet, "/version", "Accept", representation.MediaYAML); w.Code != http.StatusNotAcceptable {
 		t.Errorf("in YAML: %d", w.Code)
 	}
 }
@@ -133,7 +132,7 @@ func TestLivezGracePeriod(t *testing.T) {
 	})
 	want := func(path string, code int) {
 		t.Helper()
-		if w := sendText(t, h, http.MethodGet, path, ""); w.Code != code {
+		if w := ask(t, h, http.MethodGet, path); w.Code != code {
 			t.Errorf("%s: %d %s, want %d", path, w.Code, w.Body, code)
 		}
 	}
@@ -149,9 +148,11 @@ func TestLivezGracePeriod(t *testing.T) {
 
 // TestIndex: the index lists what is served, in order, for any method.
 func TestIndex(t *testing.T) {
-	h := newHandler(t, func(c *Config) { c.Checks = []Check{{Name: "poststarthook/rbac/bootstrap-roles", Ready: true}} })
+	h := newHandler(t, func(c *Config) {
+		c.Checks = []Check{{Name: "poststarthook/rbac/bootstrap-roles", Ready: true}}
+	})
 	var index metav1.RootPaths
-	w := sendText(t, h, http.MethodGet, "/", "", "Accept", representation.MediaProtobuf)
+	w := ask(t, h, http.MethodGet, "/", "Accept", representation.MediaProtobuf)
 	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || w.Code != http.StatusOK || w.Header().Get("Content-Type") != representation.MediaJSON {
 		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
 	}
@@ -167,7 +168,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	for _, path := range index.Paths {
-		if w := sendText(t, h, http.MethodGet, path, ""); w.Code == http.StatusNotFound && path != "/openapi/v3/" {
+		if w := ask(t, h, http.MethodGet, path); w.Code == http.StatusNotFound && path != "/openapi/v3/" {
 			t.Errorf("%s is listed and not served", path)
 		}
 		if strings.HasPrefix(path, "/debug") || path == "/livez/poststarthook/rbac/bootstrap-roles" {
@@ -175,38 +176,8 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodPost, http.MethodOptions} {
-		if w := sendText(t, h, method, "/index.html", ""); w.Code != http.StatusOK {
+		if w := ask(t, h, method, "/index.html"); w.Code != http.StatusOK {
 			t.Errorf("%s: %d", method, w.Code)
-		}
-	}
-}
-
-// TestStarting: until the server is started, health and metrics are served, and
-// other requests get an error that clients retry.
-func TestStarting(t *testing.T) {
-	h := newHandler(t, func(c *Config) { c.Starting = true })
-	for _, c := range []struct {
-		path        string
-		code        int
-		retry, says string
-	}{
-		{"/livez", 200, "", "ok"},
-		{"/metrics", 200, "", ""},
-		{"/version", 200, "", "gitVersion"},
-		{mapsPath, 429, "1", "storage is (re)initializing"},
-		{mapsPath + "/a?watch=1", 429, "1", "TooManyRequests"},
-		{"/apis", 503, "5", "the request has been made before all known HTTP paths have been installed, please try again"},
-		{"/livezz", 503, "5", "ServiceUnavailable"},
-	} {
-		w := sendText(t, h, http.MethodGet, c.path, "")
-		if w.Code != c.code || w.Header().Get("Retry-After") != c.retry || !strings.Contains(w.Body.String(), c.says) {
-			t.Errorf("%s: %d, Retry-After %q: %s", c.path, w.Code, w.Header().Get("Retry-After"), w.Body)
-		}
-	}
-	h.Started()
-	for _, path := range []string{mapsPath, "/apis"} {
-		if w := sendText(t, h, http.MethodGet, path, ""); w.Code != http.StatusOK {
-			t.Errorf("%s when started: %d %s", path, w.Code, w.Body)
 		}
 	}
 }

@@ -1,55 +1,23 @@
-package handlers
+package description
 
 import (
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	openapiv2 "github.com/google/gnostic-models/openapiv2"
 	openapiv3 "github.com/google/gnostic-models/openapiv3"
-	"github.com/gorilla/mux"
 	"google.golang.org/protobuf/proto"
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/kube-openapi/pkg/spec3"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
-
-// openAPIServer serves the documents about resources.
-func openAPIServer(t testing.TB, resources ...*api.Resource) (*Handler, http.Handler) {
-	t.Helper()
-	catalogue, err := api.New(resources...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := &Handler{Config: Config{
-		Catalogue: catalogue, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Unix(1e9, 0) },
-		Version: version.Info{GitVersion: "v1.36.0"},
-	}}
-	m := mux.NewRouter().SkipClean(true).UseEncodedPath()
-	h.openAPIRoutes(m)
-	return h, m
-}
-
-// ask makes a request with headers, given as name and value by turns.
-func ask(server http.Handler, url string, headers ...string) *httptest.ResponseRecorder {
-	r := parsed(httptest.NewRequest(http.MethodGet, url, nil))
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	server.ServeHTTP(w, r)
-	return w
-}
 
 // everyVersion is the built-in kinds in all their versions.
 func everyVersion(t *testing.T) []*api.Resource {
@@ -68,12 +36,12 @@ func everyVersion(t *testing.T) []*api.Resource {
 }
 
 // index is where the index of version 3 says that documents are, by name.
-func index(t *testing.T, server http.Handler) map[string]string {
+func index(t *testing.T, h http.Handler) map[string]string {
 	t.Helper()
 	var got struct {
 		Paths map[string]struct{ ServerRelativeURL string }
 	}
-	w := ask(server, "/openapi/v3")
+	w := ask(t, h, http.MethodGet, "/openapi/v3")
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatalf("code %d: %v", w.Code, err)
 	}
@@ -87,11 +55,11 @@ func index(t *testing.T, server http.Handler) map[string]string {
 // Every document that the index names is well formed by the schema of OpenAPI,
 // refers to nothing that it does not hold, and has all paths of its resources.
 func TestOpenAPIDocuments(t *testing.T) {
-	h, server := openAPIServer(t, everyVersion(t)...)
-	places := index(t, server)
+	h := newHandlerOf(t, everyVersion(t)...)
+	places := index(t, h)
 	ids := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(places)) {
-		content := ask(server, places[name]).Body.Bytes()
+		content := ask(t, h, http.MethodGet, places[name]).Body.Bytes()
 		parsed, err := openapiv3.ParseDocument(content) // fails on what OpenAPI does not know
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -113,7 +81,7 @@ func TestOpenAPIDocuments(t *testing.T) {
 				ids[op.OperationId] = path
 			}
 		}
-		w := ask(server, "/openapi/v3/"+name, "Accept", openAPIv3Protobuf)
+		w := ask(t, h, http.MethodGet, "/openapi/v3/"+name, "Accept", openAPIv3Protobuf)
 		var decoded openapiv3.Document
 		if err := proto.Unmarshal(w.Body.Bytes(), &decoded); err != nil || !proto.Equal(&decoded, parsed) {
 			t.Errorf("%s: protobuf says something else; err %v", name, err)
@@ -147,8 +115,8 @@ func checkReferences[T any](t *testing.T, name string, content []byte, schemas m
 }
 
 func TestOpenAPIv2(t *testing.T) {
-	_, server := openAPIServer(t, everyVersion(t)...)
-	w := ask(server, "/openapi/v2", "Accept", "application/json")
+	h := newHandlerOf(t, everyVersion(t)...)
+	w := ask(t, h, http.MethodGet, "/openapi/v2", "Accept", "application/json")
 	parsed, err := openapiv2.ParseDocument(w.Body.Bytes())
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +124,7 @@ func TestOpenAPIv2(t *testing.T) {
 	if bytes.Contains(w.Body.Bytes(), []byte("#/components/")) {
 		t.Error("it refers to places of version 3")
 	}
-	w = ask(server, "/openapi/v2", "Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+	w = ask(t, h, http.MethodGet, "/openapi/v2", "Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
 	var decoded openapiv2.Document
 	if err := proto.Unmarshal(w.Body.Bytes(), &decoded); err != nil || !proto.Equal(&decoded, parsed) {
 		t.Errorf("protobuf says something else; err %v", err)
@@ -169,9 +137,9 @@ func few() []*api.Resource {
 }
 
 func TestServeOpenAPI(t *testing.T) {
-	_, server := openAPIServer(t, few()...)
-	place := index(t, server)["api/v1"]
-	etag := ask(server, place).Header().Get("Etag")
+	h := newHandlerOf(t, few()...)
+	place := index(t, h)["api/v1"]
+	etag := ask(t, h, http.MethodGet, place).Header().Get("Etag")
 	for _, c := range []struct {
 		name, url string
 		headers   []string
@@ -193,7 +161,7 @@ func TestServeOpenAPI(t *testing.T) {
 		{"version 2, best offer", "/openapi/v2", []string{"Accept", "application/xml, application/json;q=0.1, " + openAPIv2Protobuf + ";q=0.5"}, 200, map[string]string{"Content-Type": openAPIv2Protobuf}},
 		{"version 2 as something else", "/openapi/v2", []string{"Accept", "application/xml"}, 406, nil},
 	} {
-		w := ask(server, c.url, c.headers...)
+		w := ask(t, h, http.MethodGet, c.url, c.headers...)
 		if w.Code != c.code {
 			t.Errorf("%s: code %d, want %d", c.name, w.Code, c.code)
 		}
@@ -208,20 +176,20 @@ func TestServeOpenAPI(t *testing.T) {
 // A change of one group leaves the documents of the others as they are.
 func TestOpenAPIFollowsTheCatalogue(t *testing.T) {
 	all := few()
-	h, server := openAPIServer(t, all...)
-	before := index(t, server)
+	h := newHandlerOf(t, all...)
+	before := index(t, h)
 	kept := h.schemas.made["api/v1"]
 	if err := h.Catalogue.Replace(all[:1]...); err != nil {
 		t.Fatal(err)
 	}
-	if w := ask(server, "/openapi/v3/apis/coordination.k8s.io/v1"); w.Code != http.StatusNotFound {
+	if w := ask(t, h, http.MethodGet, "/openapi/v3/apis/coordination.k8s.io/v1"); w.Code != http.StatusNotFound {
 		t.Errorf("the document of a version that is gone: code %d", w.Code)
 	}
-	after := index(t, server)
+	after := index(t, h)
 	if len(after) != len(before)-2 || after["api/v1"] != before["api/v1"] || h.schemas.made["api/v1"] != kept {
 		t.Errorf("before %v\nafter %v", before, after)
 	}
-	if bytes.Contains(ask(server, "/openapi/v2").Body.Bytes(), []byte("/apis/coordination")) {
+	if bytes.Contains(ask(t, h, http.MethodGet, "/openapi/v2").Body.Bytes(), []byte("/apis/coordination")) {
 		t.Error("version 2 has what is gone")
 	}
 }
@@ -229,8 +197,8 @@ func TestOpenAPIFollowsTheCatalogue(t *testing.T) {
 func BenchmarkOpenAPIIndex(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		_, server := openAPIServer(b, builtin.Kinds()...)
-		if w := ask(server, "/openapi/v3"); w.Code != http.StatusOK {
+		h := newHandlerOf(b, builtin.Kinds()...)
+		if w := ask(b, h, http.MethodGet, "/openapi/v3"); w.Code != http.StatusOK {
 			b.Fatal(w.Code)
 		}
 	}

@@ -1,4 +1,4 @@
-package handlers
+package description
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package handlers
+package description
 
 import (
 	"bytes"
@@ -87,7 +87,7 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 				return
 			}
 			kept.Store(doc)
-			h.metrics.aggregations.Inc()
+			h.aggregations.Inc()
 		}
 		w.Header().Set("ETag", doc.etag)
 		w.Header().Set("Cache-Control", "public")

@@ -1,4 +1,4 @@
-package handlers
+package description
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // The protobuf form of documents. Clients before 1.27 write an @ where the
@@ -86,7 +87,7 @@ func openAPIURL(name, hash string) string {
 func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/openapi/v3/")
 	if remote := h.Aggregation.RemoteWithOpenAPIV3(name); remote != nil {
-		h.forwardToRemote(w, r, remote)
+		h.ForwardToRemote(w, r, remote)
 		return
 	}
 	contentType, ok := openAPIContentType(w, r, openAPIv3Protobuf)
@@ -102,7 +103,7 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	if hash := query(r).Get("hash"); hash != "" {
+	if hash := request.From(r.Context()).Info.Query.Get("hash"); hash != "" {
 		if hash != doc.hash {
 			w.Header().Set("Content-Type", contentType) // and so no page that says where to
 			w.Header().Set("Etag", strconv.Quote(doc.hash))
@@ -116,7 +117,7 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) openAPIFailed(w http.ResponseWriter, r *http.Request, err error) {
-	h.Logger.ErrorContext(r.Context(), "OpenAPI document cannot be made", "path", r.URL.Path, "err", err)
+	h.Logger.ErrorContext(r.Context(), "OpenAPI document cannot be made", "path", r.URL.Path, "error", err)
 	w.WriteHeader(http.StatusServiceUnavailable)
 }
 

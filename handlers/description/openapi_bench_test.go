@@ -1,4 +1,4 @@
-package handlers
+package description
 
 import (
 	"encoding/json"
@@ -49,7 +49,7 @@ func customKind(tb testing.TB, group string, n, fields int) *api.Resource {
 func oneMore(b *testing.B, urls ...string) {
 	for _, others := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {
-			h, server := openAPIServer(b, builtin.Kinds()...)
+			h := newHandlerOf(b, builtin.Kinds()...)
 			for i := range others {
 				if err := h.Catalogue.Change(nil, []*api.Resource{customKind(b, fmt.Sprintf("g%d.example.com", i/10), i, 60)}); err != nil {
 					b.Fatal(err)
@@ -61,7 +61,7 @@ func oneMore(b *testing.B, urls ...string) {
 					r := httptest.NewRequest(http.MethodGet, url, nil)
 					r.Header.Set("Accept-Encoding", "gzip")
 					w := &counting{header: http.Header{}}
-					server.ServeHTTP(w, r)
+					h.ServeHTTP(w, r)
 					if w.code != http.StatusOK {
 						b.Fatal(url, w.code)
 					}

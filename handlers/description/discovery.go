@@ -1,4 +1,4 @@
-package handlers
+package description
 
 import (
 	"encoding/json"
@@ -129,7 +129,7 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 	if res.Status.Served {
 		out = append(out, metav1.APIResource{
 			Name: res.Name + "/status", Namespaced: res.Namespaced, Kind: res.Kind,
-			Verbs: []string{api.VerbGet, api.VerbPatch, api.VerbUpdate},
+			Verbs: statusVerbs(),
 		})
 	}
 	for _, sub := range res.Subresources {
@@ -151,6 +151,9 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 	}
 	return out
 }
+
+// statusVerbs returns the verbs of the subresource status.
+func statusVerbs() []string { return []string{api.VerbGet, api.VerbPatch, api.VerbUpdate} }
 
 // writeDocument sends a document that is not a resource.
 func (h *Handler) writeDocument(w http.ResponseWriter, r *http.Request, o representation.Offer, kind string, doc interface {

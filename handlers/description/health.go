@@ -1,8 +1,7 @@
-package handlers
+package description
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,13 +11,27 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// healthRoutes adds /healthz, /livez and /readyz, with a path for each check, and
-// /version.
+// Check is one health check.
+type Check struct {
+	Name string
+	// Run returns nil if the check passes. The error is shown in the log and to users
+	// who may read the path of the check, never to anonymous clients.
+	Run func(ctx context.Context) error
+	// Ready, Live and Health report whether /readyz, /livez and /healthz include the
+	// check.
+	Ready, Live, Health bool
+	// Unlogged suppresses the log record of a failure: the check is that of the log.
+	Unlogged bool
+	// Boot marks a step of startup, to which the grace period of /livez applies.
+	Boot bool
+}
+
+// healthRoutes adds /healthz, /livez and /readyz, with a path for each check.
 func (h *Handler) healthRoutes(m *mux.Router) {
 	for name, belongs := range map[string]func(Check) bool{
 		"healthz": func(c Check) bool { return c.Health },
@@ -35,7 +48,7 @@ func (h *Handler) healthRoutes(m *mux.Router) {
 		case "livez":
 			h.delayBootChecks(checks)
 		case "readyz":
-			checks = append(checks, Check{Name: "shutdown", Run: func(context.Context) error { return h.shuttingDown() }})
+			checks = append(checks, Check{Name: "shutdown", Run: func(context.Context) error { return h.checkShutdown() }})
 		}
 		path := "/" + name
 		m.HandleFunc(path, h.serveHealth(name, checks))
@@ -45,9 +58,6 @@ func (h *Handler) healthRoutes(m *mux.Router) {
 			h.addToIndex(path + "/" + c.Name)
 		}
 	}
-	m.HandleFunc("/version", h.serveVersion).Methods(http.MethodGet)
-	m.HandleFunc("/version/", h.serveVersion).Methods(http.MethodGet)
-	h.addToIndex("/version")
 }
 
 // delayBootChecks makes boot checks pass until the grace period of /livez is over, so
@@ -70,8 +80,8 @@ func (h *Handler) delayBootChecks(checks []Check) {
 	}
 }
 
-func (h *Handler) shuttingDown() error {
-	if h.ending.Err() != nil {
+func (h *Handler) checkShutdown() error {
+	if h.ShuttingDown != nil && h.ShuttingDown() {
 		return errors.New("process is shutting down")
 	}
 	return nil
@@ -81,7 +91,7 @@ func (h *Handler) shuttingDown() error {
 // if the client asks for it or if a check fails.
 func (h *Handler) serveHealth(name string, checks []Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q := query(r)
+		q := request.From(r.Context()).Info.Query
 		unknown := map[string]bool{}
 		for _, name := range q["exclude"] {
 			unknown[name] = true
@@ -165,28 +175,4 @@ func (h *Handler) runCheck(r *http.Request, c Check) error {
 		h.responder.RequestLogger(r).Info("health check failed", "check", c.Name, "error", err)
 	}
 	return err
-}
-
-// serveVersion serves the version, in JSON only.
-func (h *Handler) serveVersion(w http.ResponseWriter, r *http.Request) {
-	if accept := r.Header.Get("Accept"); accept != "" && !acceptsJSON(accept) {
-		h.responder.WriteError(w, r, representation.NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
-			"406: Not Acceptable\n\nAvailable representations: "+representation.MediaJSON, &metav1.StatusDetails{}))
-		return
-	}
-	data, err := json.MarshalIndent(h.Version, "", "  ")
-	if err != nil {
-		h.responder.WriteError(w, r, err)
-		return
-	}
-	representation.WriteBody(w, http.StatusOK, representation.MediaJSON, data)
-}
-
-func acceptsJSON(accept string) bool {
-	for _, c := range representation.ParseAccept(accept) {
-		if c.Name == representation.MediaJSON || c.Name == "*/*" {
-			return true
-		}
-	}
-	return strings.TrimSpace(accept) == ""
 }

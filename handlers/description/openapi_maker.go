@@ -1,4 +1,4 @@
-package handlers
+package description
 
 import (
 	"bytes"
@@ -173,7 +173,7 @@ func describe(res *api.Resource, gv schema.GroupVersion, model string) openapi.R
 	}
 	if res.Status.Served {
 		out.Subresources = append(out.Subresources, openapi.Subresource{
-			Name: "status", Kind: gv.WithKind(res.Kind), Model: model, Verbs: onStatus,
+			Name: "status", Kind: gv.WithKind(res.Kind), Model: model, Verbs: statusVerbs(),
 		})
 	}
 	for _, sub := range res.Subresources {

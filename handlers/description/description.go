@@ -1,0 +1,106 @@
+// Package description serves the paths that describe the API and the server rather than
+// objects: discovery, OpenAPI documents, health checks, metrics, the version, the keys of
+// the token issuer, profiles and the index. Package handlers authorizes a request, calls
+// this package if the path names no resource, and forwards requests for aggregated servers
+// itself. Responses are written by package representation.
+//
+// description.go lists the paths. discovery.go and aggregated.go make discovery documents
+// from the catalogue. OpenAPI documents are made by openapi_maker.go (version 3) and
+// openapi_v2.go, and cached by openapi_documents.go until their part of the catalogue
+// changes.
+package description
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/miniapiserver/miniapiserver/aggregation"
+	"github.com/miniapiserver/miniapiserver/apf"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/handlers/representation"
+)
+
+// Config configures a Handler. Catalogue, Metrics, Logger and Now must be set.
+type Config struct {
+	Catalogue *api.Catalogue
+	// Aggregation has the aggregated servers of group versions; nil means none.
+	Aggregation *aggregation.Services
+	// ForwardToRemote forwards a request for an OpenAPI document of an aggregated server
+	// to that server. It must be set if Aggregation is.
+	ForwardToRemote func(http.ResponseWriter, *http.Request, *aggregation.Remote)
+	// Issuer is the discovery document for relying parties that verify service account
+	// tokens themselves; nil serves none.
+	Issuer *authn.Discovery
+	// Checks are the health checks behind /healthz, /livez and /readyz, in the order in
+	// which they are reported, after "ping".
+	Checks []Check
+	// LivezGracePeriod is the time after New during which boot checks do not fail /livez.
+	LivezGracePeriod time.Duration
+	// ShuttingDown reports whether shutdown has begun, from which on /readyz fails; nil
+	// means never.
+	ShuttingDown func() bool
+	// Version is served at /version.
+	Version version.Info
+	// Limiter is dumped at /debug/api_priority_and_fairness/; nil serves no dumps.
+	Limiter *apf.Limiter
+	// Metrics is the registry of all metrics, which /metrics serves.
+	Metrics *prometheus.Registry
+	// NoProfiling serves nothing at /debug/pprof/.
+	NoProfiling bool
+	Logger      *slog.Logger
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// Handler serves the paths that describe the API and the server. It is safe for
+// concurrent use.
+type Handler struct {
+	Config
+	router       *mux.Router
+	responder    representation.Responder
+	slis         *slis
+	schemas      openAPIDocuments
+	aggregations prometheus.Counter
+	// listed are the paths in the index at /.
+	listed []string
+}
+
+// New returns a Handler. Boot checks get their grace period from now on.
+func New(c Config) (*Handler, error) {
+	if c.Catalogue == nil || c.Metrics == nil || c.Logger == nil || c.Now == nil {
+		return nil, errors.New("description: Catalogue, Metrics, Logger and Now must be set")
+	}
+	h := &Handler{Config: c, responder: representation.Responder{Logger: c.Logger}, aggregations: newAggregations()}
+	if err := c.Metrics.Register(h.aggregations); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	var err error
+	if h.slis, err = newSLIs(); err != nil {
+		return nil, err
+	}
+	m := mux.NewRouter().SkipClean(true).UseEncodedPath()
+	h.discoveryRoutes(m)
+	h.openAPIRoutes(m)
+	h.healthRoutes(m)
+	h.versionRoutes(m)
+	h.issuerRoutes(m)
+	h.metricsRoutes(m)
+	h.flowControlRoutes(m)
+	h.profilingRoutes(m)
+	h.indexRoutes(m)
+	m.NotFoundHandler = http.HandlerFunc(representation.ServeNotFound)
+	m.MethodNotAllowedHandler = http.HandlerFunc(h.responder.ServeMethodNotAllowed)
+	h.router = m
+	return h, nil
+}
+
+// ServeHTTP implements http.Handler. The request must have gone through the chain.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.router.ServeHTTP(w, r) }

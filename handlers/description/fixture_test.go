@@ -1,0 +1,63 @@
+package description
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newHandler returns a Handler that describes all built-in kinds.
+func newHandler(t testing.TB, change func(*Config)) *Handler {
+	t.Helper()
+	return newHandlerWith(t, change, builtin.Kinds()...)
+}
+
+// newHandlerOf returns a Handler that describes some kinds.
+func newHandlerOf(t testing.TB, resources ...*api.Resource) *Handler {
+	t.Helper()
+	return newHandlerWith(t, nil, resources...)
+}
+
+func newHandlerWith(t testing.TB, change func(*Config), resources ...*api.Resource) *Handler {
+	t.Helper()
+	catalogue, err := api.New(resources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{
+		Catalogue: catalogue, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Version: version.Info{GitVersion: "v1.36.0"}, Now: func() time.Time { return time.Unix(1e9, 0) },
+	}
+	if change != nil {
+		change(&c)
+	}
+	h, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// ask sends a request with headers, which are names and values in turn.
+func ask(t testing.TB, h http.Handler, method, path string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	r = r.WithContext(request.With(r.Context(), &request.Scope{Info: request.Parse(r)}))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
