@@ -219,28 +219,6 @@ func (r *Registry) validate(ctx context.Context, a *Attributes) error {
 	return r.o.Admission.Validate(ctx, a)
 }
 
-// mutateUpdate runs mutating admission for an update, and returns the object as admission
-// left it. At a subresource of another kind, admission sees an object of that kind, whose
-// changes are applied to obj.
-func (r *Registry) mutateUpdate(ctx context.Context, t Target, obj, old api.Object, o WriteOptions) (*Attributes, api.Object, error) {
-	a := r.newAttributes(ctx, t, api.VerbUpdate, obj, old, o)
-	if a == nil || t.Sub == nil || t.Sub.View == nil {
-		return a, obj, r.mutate(ctx, a)
-	}
-	var err error
-	if a.Object, err = t.Sub.View(obj); err != nil {
-		return nil, nil, err
-	}
-	if a.Old, err = t.Sub.View(old); err != nil {
-		return nil, nil, err
-	}
-	if err := r.mutate(ctx, a); err != nil {
-		return nil, nil, err
-	}
-	obj, err = t.Sub.Change(obj, a.Object)
-	return a, obj, err
-}
-
 // Connect runs admission for a connection to the object that t names. The options are those
 // of the connection, such as PodExecOptions.
 func (r *Registry) Connect(ctx context.Context, t Target, options runtime.Object) error {

@@ -32,24 +32,10 @@ type allocation struct {
 	undo, free []func(context.Context) error
 }
 
-// allocate allocates addresses and ports for obj; old is nil for a new object. The caller
-// must finish the returned allocation, which is not nil on an error. A write of the status
-// allocates nothing.
-func (r *Registry) allocate(ctx context.Context, t Target, obj, old api.Object, dryRun bool) (*allocation, error) {
-	if t.Resource.Create.Allocate == nil || t.Status {
-		return nil, nil
-	}
-	a := &allocation{r: r, t: t, dryRun: dryRun}
-	return a, t.Resource.Create.Allocate(ctx, a, obj, old)
-}
-
 // finish releases what a failed write allocated, or what a successful one freed; err is the
-// error of the write, and a may be nil.
+// error of the write.
 func (a *allocation) finish(ctx context.Context, err error) error {
-	switch {
-	case a == nil:
-		return err
-	case err != nil:
+	if err != nil {
 		return joinErrors(err, a.run(ctx, a.undo))
 	}
 	return a.run(ctx, a.free)

@@ -47,17 +47,16 @@ func (m InitialObject) target() Target {
 }
 
 func (r *Registry) createBatch(ctx context.Context, objects []InitialObject, manager string) error {
+	creations := make([]creation, len(objects))
 	batch := make([]storage.NewObject, len(objects))
 	for i, m := range objects {
 		t := m.target()
 		if m.Resource.Default != nil {
 			m.Resource.Default(m.Object)
 		}
-		r.updateManagedFields(t, nil, m.Object, WriteOptions{Manager: manager})
-		if err := r.prepareCreate(ctx, t, m.Object); err != nil {
-			return err
-		}
-		if err := r.checkCreate(ctx, t, m.Object); err != nil {
+		w := &creations[i]
+		w.write = write{r: r, t: t, obj: m.Object, o: WriteOptions{Manager: manager}}
+		if err := inOrder(ctx, w.manageFields, w.prepare, w.validate); err != nil {
 			return err
 		}
 		batch[i] = storage.NewObject{In: r.collection(m.Resource), Key: t.Key(), Object: m.Object}
@@ -67,9 +66,8 @@ func (r *Registry) createBatch(ctx context.Context, objects []InitialObject, man
 		return err
 	}
 	// Another server has created some of the objects meanwhile.
-	for _, m := range objects {
-		_, err := r.storeNew(ctx, m.target(), m.Object, WriteOptions{Manager: manager})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
+	for i := range creations {
+		if err := creations[i].commit(ctx); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}

@@ -122,11 +122,13 @@ func (w *creation) checkCreatable(context.Context) error {
 }
 
 func (w *creation) checkShowable(ctx context.Context) error {
-	return w.r.checkShowable(w.t, w.obj, func(obj api.Object) error {
+	return w.write.checkShowable(func(obj api.Object) error {
 		if obj.GetName() == "" && obj.GetGenerateName() != "" {
 			obj.SetName(generateName(obj.GetGenerateName()))
 		}
-		return w.r.prepareCreate(ctx, w.t, obj)
+		prepared := *w
+		prepared.obj = obj
+		return prepared.prepare(ctx)
 	})
 }
 
@@ -157,74 +159,9 @@ func (w *creation) generateName(context.Context) error {
 	return nil
 }
 
-func (w *creation) prepare(ctx context.Context) error { return w.r.prepareCreate(ctx, w.t, w.obj) }
-
-func (w *creation) validate(ctx context.Context) error { return w.r.checkCreate(ctx, w.t, w.obj) }
-
-// authorize authorizes a creation that is not the verb of the request.
-func (w *creation) authorize(ctx context.Context) error {
-	if w.o.authorize == nil {
-		return nil
-	}
-	return w.o.authorize(ctx)
-}
-
-func (w *creation) commit(ctx context.Context) (err error) {
-	w.out, err = w.r.storeNew(ctx, w.t, w.obj, w.o)
-	return err
-}
-
-// storeNew stores a new object that is complete and valid.
-func (r *Registry) storeNew(ctx context.Context, t Target, obj api.Object, o WriteOptions) (Outcome, error) {
-	c := r.collection(t.Resource)
-	if o.DryRun {
-		switch existing, err := c.Get(ctx, t.Key(), storage.Read{}); {
-		case err == nil:
-			return Outcome{}, r.errAlreadyExists(t, existing)
-		case !errors.Is(err, storage.ErrNotFound):
-			return Outcome{}, r.StatusError(t, err)
-		}
-		obj, err := t.roundTripStored(ctx, obj)
-		return Outcome{Object: obj, Created: true}, err
-	}
-	// As in kube-apiserver, a dry run accepts a resourceVersion and returns it.
-	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
-		return Outcome{}, errors.New("resourceVersion should not be set on objects to be created")
-	}
-	stored, err := t.toStored(ctx, obj)
-	if err != nil {
-		return Outcome{}, err
-	}
-	item, err := c.Create(ctx, t.Key(), stored, r.ttl(t.Resource))
-	if errors.Is(err, storage.ErrExists) {
-		existing, _ := c.Get(ctx, t.Key(), storage.Read{})
-		return Outcome{}, r.errAlreadyExists(t, existing)
-	}
-	if err != nil {
-		return Outcome{}, r.StatusError(t, err)
-	}
-	if t.Resource.Storage.ConvertFromStored != nil {
-		out, err := t.outcome(ctx, item)
-		out.Created = true
-		return out, err
-	}
-	return Outcome{Object: obj, Item: item, Created: true}, nil
-}
-
-// errAlreadyExists returns the error for a name that is taken. It mentions that the
-// existing object is being deleted, since a retry may succeed then.
-func (r *Registry) errAlreadyExists(t Target, existing *storage.Item) error {
-	err := apierrors.NewAlreadyExists(t.groupResource(), t.Name)
-	if existing != nil {
-		if obj, decodeErr := existing.Object(); decodeErr == nil && obj.GetDeletionTimestamp() != nil {
-			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
-		}
-	}
-	return err
-}
-
-// prepareCreate sets the fields of a new object that the server owns.
-func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) error {
+// prepare sets the fields of a new object that the server owns.
+func (w *creation) prepare(ctx context.Context) error {
+	t, obj := w.t, w.obj
 	if err := t.checkUsable(obj, nil); err != nil {
 		return err
 	}
@@ -232,7 +169,7 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetSelfLink("")
 	obj.SetUID(types.UID(request.NewUUID()))
-	obj.SetCreationTimestamp(metav1.NewTime(r.o.Now().UTC()).Rfc3339Copy())
+	obj.SetCreationTimestamp(metav1.NewTime(w.r.o.Now().UTC()).Rfc3339Copy())
 	if t.Resource.Update.HasGeneration {
 		obj.SetGeneration(1)
 	}
@@ -249,24 +186,68 @@ func (r *Registry) prepareCreate(ctx context.Context, t Target, obj api.Object) 
 	return nil
 }
 
-// checkCreate validates a new object.
-func (r *Registry) checkCreate(ctx context.Context, t Target, obj api.Object) error {
-	errs := append(r.checkAccess(ctx, t, obj, nil), t.Resource.CheckCreate(t.Version, obj)...)
-	errs = append(appendVersionErrors(ctx, t, obj, nil, errs), r.unshowable(t, obj)...)
-	if len(errs) > 0 {
-		return invalid(t, obj, errs)
+func (w *creation) validate(ctx context.Context) error {
+	return w.judge(ctx, func() field.ErrorList { return w.t.Resource.CheckCreate(w.t.Version, w.obj) })
+}
+
+// authorize authorizes a creation that is not the verb of the request.
+func (w *creation) authorize(ctx context.Context) error {
+	if w.o.authorize == nil {
+		return nil
 	}
-	r.addWarnings(ctx, t, obj, nil)
+	return w.o.authorize(ctx)
+}
+
+// commit stores the object. A dry run only checks that the name is not taken.
+func (w *creation) commit(ctx context.Context) error {
+	r, t, obj := w.r, w.t, w.obj
+	c := r.collection(t.Resource)
+	if w.o.DryRun {
+		switch existing, err := c.Get(ctx, t.Key(), storage.Read{}); {
+		case err == nil:
+			return r.errAlreadyExists(t, existing)
+		case !errors.Is(err, storage.ErrNotFound):
+			return r.StatusError(t, err)
+		}
+		obj, err := t.roundTripStored(ctx, obj)
+		w.out = Outcome{Object: obj, Created: true}
+		return err
+	}
+	// As in kube-apiserver, a dry run accepts a resourceVersion and returns it.
+	if v, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64); err == nil && v != 0 {
+		return errors.New("resourceVersion should not be set on objects to be created")
+	}
+	stored, err := t.toStored(ctx, obj)
+	if err != nil {
+		return err
+	}
+	item, err := c.Create(ctx, t.Key(), stored, r.ttl(t.Resource))
+	if errors.Is(err, storage.ErrExists) {
+		existing, _ := c.Get(ctx, t.Key(), storage.Read{})
+		return r.errAlreadyExists(t, existing)
+	}
+	if err != nil {
+		return r.StatusError(t, err)
+	}
+	if t.Resource.Storage.ConvertFromStored != nil {
+		w.out, err = t.outcome(ctx, item)
+		w.out.Created = true
+		return err
+	}
+	w.out = Outcome{Object: obj, Item: item, Created: true}
 	return nil
 }
 
-// checkAccess returns the errors of the kind's permission checks, such as that of a role
-// whose writer does not hold its permissions.
-func (r *Registry) checkAccess(ctx context.Context, t Target, obj, old api.Object) field.ErrorList {
-	if t.Resource.Create.ValidateAccess == nil || r.o.Access == nil {
-		return nil
+// errAlreadyExists returns the error for a name that is taken. It mentions that the
+// existing object is being deleted, since a retry may succeed then.
+func (r *Registry) errAlreadyExists(t Target, existing *storage.Item) error {
+	err := apierrors.NewAlreadyExists(t.groupResource(), t.Name)
+	if existing != nil {
+		if obj, decodeErr := existing.Object(); decodeErr == nil && obj.GetDeletionTimestamp() != nil {
+			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+		}
 	}
-	return t.Resource.Create.ValidateAccess(ctx, r.o.Access, obj, old, t.Status)
+	return err
 }
 
 // checkUsable returns an internal error for objects that the kind's code cannot handle.
@@ -278,15 +259,6 @@ func (t Target) checkUsable(obj, old api.Object) error {
 		return apierrors.NewInternalError(err)
 	}
 	return nil
-}
-
-// appendVersionErrors appends the errors that a version of a custom kind finds, by schema
-// or by CEL rules.
-func appendVersionErrors(ctx context.Context, t Target, obj, old api.Object, found field.ErrorList) field.ErrorList {
-	if t.Version == nil || t.Version.Check == nil {
-		return found
-	}
-	return append(found, t.Version.Check(ctx, api.Write{Object: obj, Old: old, Status: t.Status, Found: found})...)
 }
 
 // setNamespace sets the namespace of obj to that of the URL. It refuses an object with
@@ -308,20 +280,6 @@ func setNamespace(t Target, obj api.Object) error {
 // dedupOwnerReferences removes duplicate owner references, with a warning.
 func dedupOwnerReferences(ctx context.Context, obj api.Object) {
 	for _, w := range api.DedupOwnerReferences(obj) {
-		request.From(ctx).Warn(w)
-	}
-}
-
-// addWarnings adds the kind's warnings about a valid object.
-func (r *Registry) addWarnings(ctx context.Context, t Target, obj, old api.Object) {
-	var warnings []string
-	switch {
-	case t.Status && t.Resource.Status.WarningsOnUpdate != nil:
-		warnings = t.Resource.Status.WarningsOnUpdate(obj)
-	case !t.Status && (t.Sub == nil || t.Sub.PrepareForUpdate == nil):
-		warnings = t.Resource.Warnings(obj, old)
-	}
-	for _, w := range warnings {
 		request.From(ctx).Warn(w)
 	}
 }

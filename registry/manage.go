@@ -128,13 +128,6 @@ func (t Target) setScaleOwners(obj, scale api.Object) error {
 	return err
 }
 
-// revertTimeChanges reverts changes of managedFields that are changes of times only.
-func (r *Registry) revertTimeChanges(t Target, live, obj api.Object) {
-	if m := r.fields.forResource(t.Resource); m != nil {
-		m.KeepTimes(live, obj)
-	}
-}
-
 // ApplyOptions are the options of an apply.
 type ApplyOptions struct {
 	WriteOptions
@@ -152,20 +145,12 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 	if r.fields.forResource(t.Resource) == nil {
 		return Outcome{}, apierrors.NewBadRequest("this server does not manage fields, so it cannot apply")
 	}
-	change := r.applyPatch
-	if t.isScale() {
-		change = r.applyScalePatch
-	}
 	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-		return change(t, old, patch, o)
+		if t.isScale() {
+			return r.applyScalePatch(t, old, patch, o)
+		}
+		return r.mergeAndCheck(t.Resource, old, patch, r.fieldWrite(t, o.Manager), o)
 	}, UpdateOptions{WriteOptions: o.WriteOptions, AuthorizeCreate: o.AuthorizeCreate, IsApply: true})
-}
-
-// applyPatch returns old with patch applied.
-func (r *Registry) applyPatch(t Target, old api.Object, patch map[string]any, o ApplyOptions) (api.Object, error) {
-	w := r.fieldWrite(t, o.Manager)
-	w.Force = o.Force
-	return r.mergeAndCheck(t.Resource, old, patch, w, o)
 }
 
 // applyScalePatch returns old with patch applied to its scale.
@@ -174,9 +159,7 @@ func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]an
 	if err != nil {
 		return nil, err
 	}
-	w := r.scaleWrite(t, o.Manager)
-	w.Force = o.Force
-	scale, err := r.mergeAndCheck(t.Sub.Kind, before, patch, w, o)
+	scale, err := r.mergeAndCheck(t.Sub.Kind, before, patch, r.scaleWrite(t, o.Manager), o)
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +173,7 @@ func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]an
 // mergeAndCheck returns old, an object of res, with patch applied, after o.Check has
 // accepted it.
 func (r *Registry) mergeAndCheck(res *api.Resource, old api.Object, patch map[string]any, w ssa.Write, o ApplyOptions) (api.Object, error) {
+	w.Force = o.Force
 	obj, err := r.fields.forResource(res).Apply(old, patch, w)
 	if err == nil && o.Check != nil {
 		err = o.Check(obj)

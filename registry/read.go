@@ -181,7 +181,7 @@ func (s Selection) scope(t Target) (sc scope, never bool) {
 		sc.prefix = namespace + "/"
 	}
 	if name != "" && (namespace != "" || !t.Resource.Namespaced) {
-		sc.key = key(namespace, name)
+		sc.key = Target{Namespace: namespace, Name: name}.Key()
 	}
 	if sc.key == "" && s.Fields != nil {
 		for _, field := range t.Resource.Fields.Indexed {

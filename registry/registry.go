@@ -193,13 +193,11 @@ func (r *Registry) lookupResource(gr schema.GroupResource) (*api.Resource, *api.
 }
 
 // Key returns the key of the object that t names, within its collection.
-func (t Target) Key() string { return key(t.Namespace, t.Name) }
-
-func key(namespace, name string) string {
-	if namespace == "" {
-		return name
+func (t Target) Key() string {
+	if t.Namespace == "" {
+		return t.Name
 	}
-	return namespace + "/" + name
+	return t.Namespace + "/" + t.Name
 }
 
 func (t Target) prefix() string {

@@ -10,18 +10,21 @@ import (
 
 // showables caches, for each resource, the function that finds the values of an object that
 // cannot be encoded.
-type showables struct{ faults sync.Map } // *api.Resource -> func(api.Object) field.ErrorList
+type showables struct{ finders sync.Map } // *api.Resource -> func(api.Object) field.ErrorList
 
-// forResource returns the function of a resource; nil if all its objects can be encoded.
-func (s *showables) forResource(res *api.Resource) func(api.Object) field.ErrorList {
+// faults returns the faults of an object that could be stored but not be shown.
+func (s *showables) faults(res *api.Resource, obj api.Object) field.ErrorList {
 	if res.Untyped {
 		return nil
 	}
-	if f, ok := s.faults.Load(res); ok {
-		return f.(func(api.Object) field.ErrorList)
+	find, ok := s.finders.Load(res)
+	if !ok {
+		find, _ = s.finders.LoadOrStore(res, res.Unshowable())
 	}
-	f, _ := s.faults.LoadOrStore(res, res.Unshowable())
-	return f.(func(api.Object) field.ErrorList)
+	if find := find.(func(api.Object) field.ErrorList); find != nil { // nil if all objects can be shown
+		return find(obj)
+	}
+	return nil
 }
 
 // checkOf returns storage's check of values that another program wrote; nil if all objects
@@ -39,31 +42,21 @@ func checkOf(res *api.Resource) func(api.Object) error {
 	}
 }
 
-// unshowable returns the errors of an object that could be stored but not be encoded in all
-// served versions.
-func (r *Registry) unshowable(t Target, obj api.Object) field.ErrorList {
-	faults := r.showables.forResource(t.Resource)
-	if faults == nil {
-		return nil
-	}
-	return faults(obj)
-}
-
 // checkShowable refuses an object that could be stored but not be encoded in all served
 // versions. It runs before admission, whose plugins encode the object and would report the
 // client's mistake as their own failure. The prepare function runs on a copy first: it
 // restores the fields that the write cannot change, and returns errors of the kind's own
 // validation, which take precedence.
-func (r *Registry) checkShowable(t Target, obj api.Object, prepare func(api.Object) error) error {
-	if len(r.unshowable(t, obj)) == 0 {
+func (w *write) checkShowable(prepare func(api.Object) error) error {
+	if len(w.r.showables.faults(w.t.Resource, w.obj)) == 0 {
 		return nil
 	}
-	prepared := obj.DeepCopyObject().(api.Object)
+	prepared := w.obj.DeepCopyObject().(api.Object)
 	if err := prepare(prepared); err != nil {
 		return err
 	}
-	if errs := r.unshowable(t, prepared); len(errs) > 0 {
-		return invalid(t, prepared, errs)
+	if errs := w.r.showables.faults(w.t.Resource, prepared); len(errs) > 0 {
+		return invalid(w.t, prepared, errs)
 	}
 	return nil
 }

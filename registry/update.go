@@ -138,7 +138,14 @@ func (w *update) readStored(ctx context.Context) (err error) {
 
 // checkPreconditions compares the stored object with the preconditions of the request.
 func (w *update) checkPreconditions(context.Context) error {
-	return w.r.storagePreconditions(w.t, w.old, w.options.Preconditions)
+	old, p := w.old, &w.options.Preconditions
+	if p.UID != nil && *p.UID != old.GetUID() {
+		return w.r.preconditionError(w.t, "UID", string(*p.UID), string(old.GetUID()))
+	}
+	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
+		return w.r.preconditionError(w.t, "ResourceVersion", *p.ResourceVersion, old.GetResourceVersion())
+	}
+	return nil
 }
 
 func (w *update) applyChange(ctx context.Context) (err error) {
@@ -149,7 +156,26 @@ func (w *update) applyChange(ctx context.Context) (err error) {
 // checkResourceVersion compares the stored object with the resourceVersion and the uid
 // that the new state names.
 func (w *update) checkResourceVersion(context.Context) error {
-	return w.r.checkPreconditions(w.t, w.obj, w.old, w.options)
+	t, obj, old, isReplace := w.t, w.obj, w.old, w.options.IsReplace
+	if isReplace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
+		return w.r.preconditionError(t, "UID", string(obj.GetUID()), string(old.GetUID()))
+	}
+	rv := obj.GetResourceVersion()
+	if rv == "" || rv == "0" {
+		if isReplace && t.Sub == nil && t.Resource.Update.RequireResourceVersion {
+			// As in kube-apiserver, the error has the resource in place of the kind.
+			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
+			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{
+				field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+		}
+		return nil
+	}
+	if n, err := strconv.ParseUint(rv, 10, 64); err != nil {
+		return errUnparsedVersion(err)
+	} else if strconv.FormatUint(n, 10) != old.GetResourceVersion() {
+		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modifiedMessage))
+	}
+	return nil
 }
 
 // manageFields updates managedFields from the object as the request changed it, before
@@ -162,17 +188,31 @@ func (w *update) manageFields(context.Context) error {
 }
 
 func (w *update) checkShowable(ctx context.Context) error {
-	return w.r.checkShowable(w.t, w.obj, func(obj api.Object) error {
-		if w.options.SkipStrategy {
-			return nil
-		}
-		return w.r.prepareUpdate(ctx, w.t, obj, w.old)
+	return w.write.checkShowable(func(obj api.Object) error {
+		prepared := *w
+		prepared.obj = obj
+		return prepared.prepare(ctx)
 	})
 }
 
-// mutate runs mutating admission.
+// mutate runs mutating admission. At a subresource of another kind, admission sees an
+// object of that kind, whose changes are applied to the object.
 func (w *update) mutate(ctx context.Context) (err error) {
-	w.attributes, w.obj, err = w.r.mutateUpdate(ctx, w.t, w.obj, w.old, w.o)
+	a, sub := w.r.newAttributes(ctx, w.t, api.VerbUpdate, w.obj, w.old, w.o), w.t.Sub
+	w.attributes = a
+	if a == nil || sub == nil || sub.View == nil {
+		return w.r.mutate(ctx, a)
+	}
+	if a.Object, err = sub.View(w.obj); err != nil {
+		return err
+	}
+	if a.Old, err = sub.View(w.old); err != nil {
+		return err
+	}
+	if err := w.r.mutate(ctx, a); err != nil {
+		return err
+	}
+	w.obj, err = sub.Change(w.obj, a.Object)
 	return err
 }
 
@@ -181,7 +221,33 @@ func (w *update) prepare(ctx context.Context) error {
 	if w.options.SkipStrategy {
 		return nil
 	}
-	return w.r.prepareUpdate(ctx, w.t, w.obj, w.old)
+	t, obj, old := w.t, w.obj, w.old
+	if err := setNamespace(t, obj); err != nil {
+		return err
+	}
+	obj.SetResourceVersion(old.GetResourceVersion())
+	keepMetadata(obj, old)
+	switch {
+	case t.Status:
+		restoreAllButStatus(obj, old)
+		if t.Resource.Status.PrepareForUpdate != nil {
+			t.Resource.Status.PrepareForUpdate(obj, old)
+		}
+	case t.Sub != nil && t.Sub.PrepareForUpdate != nil:
+		t.Sub.PrepareForUpdate(obj, old)
+	default:
+		if t.Resource.Status.Served {
+			copyStatus(obj, old)
+		}
+		if t.Resource.Update.PrepareForUpdate != nil {
+			t.Resource.Update.PrepareForUpdate(obj, old)
+		}
+	}
+	if err := t.checkUsable(obj, old); err != nil {
+		return err
+	}
+	dedupOwnerReferences(ctx, obj)
+	return nil
 }
 
 // setGeneration increments the generation if the desired state changed.
@@ -196,12 +262,25 @@ func (w *update) validate(ctx context.Context) error {
 	if w.options.SkipStrategy {
 		return nil
 	}
-	return w.r.checkUpdate(ctx, w.t, w.obj, w.old)
+	t, obj, old := w.t, w.obj, w.old
+	return w.judge(ctx, func() field.ErrorList {
+		switch {
+		case t.Status:
+			return t.Resource.CheckStatusUpdate(obj, old)
+		case t.Sub == nil || t.Sub.PrepareForUpdate == nil:
+			return t.Resource.CheckUpdate(t.Version, obj, old)
+		case t.Sub.Validate == nil:
+			return t.Resource.ValidateMetadataUpdate(obj, old)
+		}
+		return append(t.Resource.ValidateMetadataUpdate(obj, old), t.Sub.Validate(obj, old)...)
+	})
 }
 
 // revertTimeChanges reverts managedFields in which nothing but times changed.
 func (w *update) revertTimeChanges(context.Context) error {
-	w.r.revertTimeChanges(w.t, w.old, w.obj)
+	if m := w.r.fields.forResource(w.t.Resource); m != nil {
+		m.KeepTimes(w.old, w.obj)
+	}
 	return nil
 }
 
@@ -232,94 +311,6 @@ func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection,
 		return Outcome{}, err
 	}
 	return t.outcome(ctx, after)
-}
-
-// checkPreconditions compares the uid and the resourceVersion of the new state with the
-// stored ones.
-func (r *Registry) checkPreconditions(t Target, obj, old api.Object, o UpdateOptions) error {
-	if o.IsReplace && obj.GetUID() != "" && obj.GetUID() != old.GetUID() {
-		return r.preconditionError(t, "UID", string(obj.GetUID()), string(old.GetUID()))
-	}
-	rv := obj.GetResourceVersion()
-	if rv == "" || rv == "0" {
-		if o.IsReplace && t.Sub == nil && t.Resource.Update.RequireResourceVersion {
-			// As in kube-apiserver, the error has the resource in place of the kind.
-			named := schema.GroupKind{Group: t.groupKind().Group, Kind: t.Resource.Name}
-			return apierrors.NewInvalid(named, obj.GetName(), field.ErrorList{
-				field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
-		}
-		return nil
-	}
-	if n, err := strconv.ParseUint(rv, 10, 64); err != nil {
-		return errUnparsedVersion(err)
-	} else if strconv.FormatUint(n, 10) != old.GetResourceVersion() {
-		return apierrors.NewConflict(t.groupResource(), t.Name, errors.New(modifiedMessage))
-	}
-	return nil
-}
-
-// storagePreconditions compares the stored object with the preconditions of the request.
-func (r *Registry) storagePreconditions(t Target, old api.Object, p metav1.Preconditions) error {
-	if p.UID != nil && *p.UID != old.GetUID() {
-		return r.preconditionError(t, "UID", string(*p.UID), string(old.GetUID()))
-	}
-	if p.ResourceVersion != nil && *p.ResourceVersion != old.GetResourceVersion() {
-		return r.preconditionError(t, "ResourceVersion", *p.ResourceVersion, old.GetResourceVersion())
-	}
-	return nil
-}
-
-// prepareUpdate restores the fields that the request cannot change: all but the status, or
-// the status, and the metadata of the server.
-func (r *Registry) prepareUpdate(ctx context.Context, t Target, obj, old api.Object) error {
-	if err := setNamespace(t, obj); err != nil {
-		return err
-	}
-	obj.SetResourceVersion(old.GetResourceVersion())
-	keepMetadata(obj, old)
-	switch {
-	case t.Status:
-		restoreAllButStatus(obj, old)
-		if t.Resource.Status.PrepareForUpdate != nil {
-			t.Resource.Status.PrepareForUpdate(obj, old)
-		}
-	case t.Sub != nil && t.Sub.PrepareForUpdate != nil:
-		t.Sub.PrepareForUpdate(obj, old)
-	default:
-		if t.Resource.Status.Served {
-			copyStatus(obj, old)
-		}
-		if t.Resource.Update.PrepareForUpdate != nil {
-			t.Resource.Update.PrepareForUpdate(obj, old)
-		}
-	}
-	if err := t.checkUsable(obj, old); err != nil {
-		return err
-	}
-	dedupOwnerReferences(ctx, obj)
-	return nil
-}
-
-// checkUpdate validates a changed object.
-func (r *Registry) checkUpdate(ctx context.Context, t Target, obj, old api.Object) error {
-	errs := r.checkAccess(ctx, t, obj, old)
-	switch {
-	case t.Status:
-		errs = append(errs, t.Resource.CheckStatusUpdate(obj, old)...)
-	case t.Sub != nil && t.Sub.PrepareForUpdate != nil:
-		errs = append(errs, t.Resource.ValidateMetadataUpdate(obj, old)...)
-		if t.Sub.Validate != nil {
-			errs = append(errs, t.Sub.Validate(obj, old)...)
-		}
-	default:
-		errs = append(errs, t.Resource.CheckUpdate(t.Version, obj, old)...)
-	}
-	errs = append(appendVersionErrors(ctx, t, obj, old, errs), r.unshowable(t, obj)...)
-	if len(errs) > 0 {
-		return invalid(t, obj, errs)
-	}
-	r.addWarnings(ctx, t, obj, old)
-	return nil
 }
 
 // keepMetadata restores the metadata that only the server sets. Changes of immutable

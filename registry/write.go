@@ -3,7 +3,10 @@ package registry
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // write is one attempt of a creation or an update. Its methods are steps, which createOnce
@@ -31,11 +34,43 @@ func inOrder(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
-// allocate allocates addresses and ports, before validation and validating admission, which
-// see them.
-func (w *write) allocate(ctx context.Context) (err error) {
-	w.allocation, err = w.r.allocate(ctx, w.t, w.obj, w.old, w.o.DryRun)
-	return err
+// allocate allocates the addresses and ports of the object, which validation and validating
+// admission then see. A write of the status allocates nothing.
+func (w *write) allocate(ctx context.Context) error {
+	allocate := w.t.Resource.Create.Allocate
+	if allocate == nil || w.t.Status {
+		return nil
+	}
+	w.allocation = &allocation{r: w.r, t: w.t, dryRun: w.o.DryRun}
+	return allocate(ctx, w.allocation, w.obj, w.old)
+}
+
+// judge returns an error if the rules of the kind, which the function rules applies, or
+// those for all kinds find faults in the object. Otherwise it adds the warnings about it.
+func (w *write) judge(ctx context.Context, rules func() field.ErrorList) error {
+	t, obj, old := w.t, w.obj, w.old
+	var errs field.ErrorList
+	if validate := t.Resource.Create.ValidateAccess; validate != nil && w.r.o.Access != nil {
+		errs = validate(ctx, w.r.o.Access, obj, old, t.Status)
+	}
+	errs = append(errs, rules()...)
+	if t.Version != nil && t.Version.Check != nil { // the rules of a custom kind
+		errs = append(errs, t.Version.Check(ctx, api.Write{Object: obj, Old: old, Status: t.Status, Found: errs})...)
+	}
+	if errs = append(errs, w.r.showables.faults(t.Resource, obj)...); len(errs) > 0 {
+		return invalid(t, obj, errs)
+	}
+	var warnings []string
+	switch {
+	case t.Status && t.Resource.Status.WarningsOnUpdate != nil:
+		warnings = t.Resource.Status.WarningsOnUpdate(obj)
+	case !t.Status && (t.Sub == nil || t.Sub.PrepareForUpdate == nil):
+		warnings = t.Resource.Warnings(obj, old)
+	}
+	for _, text := range warnings {
+		request.From(ctx).Warn(text)
+	}
+	return nil
 }
 
 // admit runs validating admission.
@@ -44,7 +79,9 @@ func (w *write) admit(ctx context.Context) error { return w.r.validate(ctx, w.at
 // finish ends an attempt whose steps returned err. It releases allocations of a failed
 // attempt and calls the functions of Attributes.OnWriteEnd.
 func (w *write) finish(ctx context.Context, err error) error {
-	err = w.allocation.finish(ctx, err)
+	if w.allocation != nil {
+		err = w.allocation.finish(ctx, err)
+	}
 	w.attributes.finish(ctx, err == nil)
 	return err
 }
