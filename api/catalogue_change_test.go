@@ -50,43 +50,42 @@ func shown(c *Catalogue) (out []string) {
 	return out
 }
 
-// TestChanges takes resources out of a catalogue and puts others in at random: it
-// always is what a catalogue made of them is, one that was looked at before stays
-// what it was, and who follows knows all.
+// TestChanges checks with random changes that a catalogue equals a new one with the same
+// resources, that published indexes don't change, and that a Follower sees all changes.
 func TestChanges(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		c := firstKinds(t)
-		first, there := slices.Clone(c.Resources()), []*Resource{}
+		first, others := slices.Clone(c.Resources()), []*Resource{}
 		follower, followed := c.Follow(), map[*Resource]bool{}
 		for range 60 {
 			var out, in []*Resource
 			for range r.IntN(3) {
-				if n := len(there); n > 0 {
+				if n := len(others); n > 0 {
 					n = r.IntN(n)
-					out = append(out, there[n])
-					there = slices.Delete(there, n, n+1)
+					out = append(out, others[n])
+					others = slices.Delete(others, n, n+1)
 				}
 			}
-			if len(out) > 0 && r.IntN(3) == 0 { // discovery is to look again
+			if len(out) > 0 && r.IntN(3) == 0 { // discovery computes its documents again
 				in = append(in, out[0])
 			}
-			made := plainKind(fmt.Sprintf("g%d.example.com", r.IntN(4)), fmt.Sprintf("k%d", r.IntN(4)), []string{"v1", "v2", "v1beta1"}[:1+r.IntN(3)]...)
+			created := plainKind(fmt.Sprintf("g%d.example.com", r.IntN(4)), fmt.Sprintf("k%d", r.IntN(4)), []string{"v1", "v2", "v1beta1"}[:1+r.IntN(3)]...)
 			free := func(list []*Resource) bool {
-				return !slices.ContainsFunc(list, func(r *Resource) bool { return r.Storage.Prefix == made.Storage.Prefix })
+				return !slices.ContainsFunc(list, func(r *Resource) bool { return r.Storage.Prefix == created.Storage.Prefix })
 			}
-			if free(there) && free(in) {
-				in = append(in, made)
-			} else if before := shown(c); c.Change(nil, []*Resource{plainKind("new.example.com", "new", "v1"), made}) == nil || !reflect.DeepEqual(before, shown(c)) {
-				t.Fatal("a resource that is there was put in again")
+			if free(others) && free(in) {
+				in = append(in, created)
+			} else if before := shown(c); c.Change(nil, []*Resource{plainKind("new.example.com", "new", "v1"), created}) == nil || !reflect.DeepEqual(before, shown(c)) {
+				t.Fatal("an existing resource was added again")
 			}
 			old := c.current.Load()
 			stored := shown(asOf(old))
 			if err := c.Change(out, in); err != nil {
 				t.Fatal(err)
 			}
-			there = append(there, in...)
-			fresh, err := New(slices.Concat(first, there)...)
+			others = append(others, in...)
+			fresh, err := New(slices.Concat(first, others)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,33 +95,33 @@ func TestChanges(t *testing.T) {
 			if got := shown(asOf(old)); !reflect.DeepEqual(got, stored) {
 				t.Fatalf("seed %d: a state changed:\n got %v\nwant %v", seed, got, stored)
 			}
-			if !sameSet(c.Resources(), slices.Concat(first, there)) {
-				t.Fatalf("seed %d: there are other resources", seed)
+			if !sameSet(c.Resources(), slices.Concat(first, others)) {
+				t.Fatalf("seed %d: the resources differ", seed)
 			}
 			if r.IntN(3) > 0 {
 				continue
 			}
-			gone, come := follower.Next()
-			for _, r := range gone {
+			removed, added := follower.Next()
+			for _, r := range removed {
 				if !followed[r] {
-					t.Fatalf("%s went out and was not there", r.Storage.Prefix)
+					t.Fatalf("%s was removed and did not exist", r.Storage.Prefix)
 				}
 				delete(followed, r)
 			}
-			for _, r := range come {
+			for _, r := range added {
 				if followed[r] {
-					t.Fatalf("%s came in and was there", r.Storage.Prefix)
+					t.Fatalf("%s was added and existed", r.Storage.Prefix)
 				}
 				followed[r] = true
 			}
 			if len(followed) != len(c.Resources()) || slices.ContainsFunc(c.Resources(), func(r *Resource) bool { return !followed[r] }) {
-				t.Fatalf("seed %d: who follows knows others", seed)
+				t.Fatalf("seed %d: the follower has other resources", seed)
 			}
 		}
 	}
 }
 
-// asOf is a catalogue that stays as another was.
+// asOf returns a catalogue with index i.
 func asOf(i *index) *Catalogue {
 	c := &Catalogue{}
 	c.current.Store(i)
@@ -137,7 +136,7 @@ func sameSet(a, b []*Resource) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(b, func(r *Resource) bool { return !in[r] })
 }
 
-// BenchmarkChange puts one kind into a catalogue of many, and takes it out again.
+// BenchmarkChange adds a kind to a catalogue of many and removes it again.
 func BenchmarkChange(b *testing.B) {
 	for _, others := range []int{10, 100, 1000, 10000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {

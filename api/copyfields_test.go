@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What has no place of the same name and form is left out.
+// TestFieldsAreCopied checks that fields of the same name and form are copied and others are
+// not.
 func TestFieldsAreCopied(t *testing.T) {
 	type inner struct{ A, B string }
 	type otherInner struct{ B, A string }

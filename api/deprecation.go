@@ -16,7 +16,7 @@ type Deprecation struct {
 	RemovedRelease string
 }
 
-// release is the release of Kubernetes whose catalogue this is.
+// Release of Kubernetes whose kinds the catalogue contains.
 const (
 	releaseMajor = 1
 	releaseMinor = 36

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pickText makes a short text of pieces that rules look at.
+// pickText returns a short random text of pieces that matter to validation.
 func pickText(random *rand.Rand) string {
 	pieces := []string{"a", "0", "A", "-", ".", "/", " ", "é", "example.com/"}
 	s := ""

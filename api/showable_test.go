@@ -70,8 +70,8 @@ func TestUnshowable(t *testing.T) {
 	}
 }
 
-// TestShowable verifies that random objects of every kind can be shown, and that the
-// compiled check agrees with the one that collects errors.
+// TestShowable checks that random objects of every kind can be shown, and that the compiled
+// check agrees with the check that collects errors.
 func TestShowable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, kind := range scheme.Scheme.AllKnownTypes() {

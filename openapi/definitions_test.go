@@ -140,7 +140,8 @@ func TestClosureNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// One example of each particularity of the schemas of Kubernetes types.
+// TestWhatSchemasSay checks an example of each special case in the schemas of Kubernetes
+// types.
 func TestWhatSchemasSay(t *testing.T) {
 	for _, c := range []struct{ name, version, want string }{
 		{"api.core.v1.Pod", "v3", `"x-kubernetes-group-version-kind":[{"group":"","kind":"Pod","version":"v1"}]`},

@@ -8,7 +8,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/schematest"
 )
 
-// Every object that kube-apiserver listed is valid by the schema of its kind.
+// TestExamplesAreValid checks that every object that kube-apiserver listed is valid according to
+// the schema of its kind.
 func TestExamplesAreValid(t *testing.T) {
 	var lists map[string]list
 	loadTestdata(t, "objects.json.gz", &lists)

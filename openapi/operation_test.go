@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// IDs and tags equal kube-apiserver's: characters that an identifier cannot have are
-// removed, and the letters after them are capitals.
+// TestOperationNames checks that IDs and tags equal kube-apiserver's, which have no characters
+// that an identifier cannot have, and capitalize the letters after them.
 func TestOperationNames(t *testing.T) {
 	for _, c := range []struct{ group, version, kind, id, tag string }{
 		{"", "v1", "Pod", "readCoreV1NamespacedPod", "core_v1"},

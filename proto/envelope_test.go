@@ -54,7 +54,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// Append and the reference type write equal bytes.
+// TestAppendLikeUnknown checks that Append and the reference type write equal bytes.
 func TestAppendLikeUnknown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		version := rapid.StringN(0, 300, -1).Draw(t, "version")

@@ -2,8 +2,8 @@ package quickjson
 
 import "encoding/json"
 
-// How a byte of a string is written: as it is, by the library, or else as a backslash
-// and the given letter.
+// Entries of escapes: plain bytes are written unchanged, and the library writes strings with
+// unusual bytes. Other entries are the letter after the backslash.
 const (
 	plain   = 0
 	unusual = 1

@@ -132,7 +132,8 @@ func FuzzTypes(f *testing.F) {
 	})
 }
 
-// What a protobuf body brings along need not be JSON.
+// TestWriteGarbage checks raw fields that are not JSON, which objects decoded from protobuf
+// can have.
 func TestWriteGarbage(t *testing.T) {
 	var plans quickjson.Plans
 	for _, raw := range []string{"", "{", `{"a":}`, "\xff", "{}x", `{"a":"\x01"}`, `{"a":"\\q"}`, `{"a":"\\u12"}`, `"\\u1234"`} {
@@ -141,7 +142,7 @@ func TestWriteGarbage(t *testing.T) {
 	}
 }
 
-// TestOddTypes has what no built-in kind has, but one may.
+// TestOddTypes checks types that no built-in kind has, but that are possible.
 func TestOddTypes(t *testing.T) {
 	type inMap struct {
 		Made  metav1.Time `json:"made,omitzero"`

@@ -16,7 +16,7 @@ var texts = []string{
 	`{"a":[[],[[]],{"b":[{"c":[]}]}]}`, `{"":""}`, `{"a":1e400}`, `{"a":"` + "\\u0000" + `"}`,
 }
 
-// What comes out, and whether anything does, is the library's.
+// checkRead checks that ReadStrict returns the values and errors of the library.
 func checkRead(t *testing.T, data []byte) {
 	t.Helper()
 	var want map[string]any
@@ -37,7 +37,8 @@ func checkRead(t *testing.T, data []byte) {
 	}
 }
 
-// What is kept aside is, with the rest, what there would be.
+// checkAside checks that the content and the value that ReadAside separated are together the
+// content that ReadPlain returns.
 func checkAside(t *testing.T, data []byte) {
 	t.Helper()
 	content, aside, ok := ReadAside(data, "a", "b")
@@ -48,7 +49,7 @@ func checkAside(t *testing.T, data []byte) {
 	value, ok := ReadPlain([]byte(`{"b":` + string(aside) + `}`))
 	inside, isObject := content["a"].(map[string]any)
 	switch {
-	case aside == nil: // all is there
+	case aside == nil: // nothing was separated
 	case !isObject || inside["b"] != nil:
 		t.Fatalf("%q is %v beside %s", data, content, aside)
 	case !ok && plain || ok && !plain:
@@ -75,7 +76,7 @@ func TestReadAside(t *testing.T) {
 	}
 }
 
-// What is canonical is what is written of it.
+// checkCanonical checks that canonical JSON equals its encoding.
 func checkCanonical(t *testing.T, data []byte) {
 	t.Helper()
 	if !Canonical(data) {

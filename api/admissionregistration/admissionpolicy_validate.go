@@ -47,7 +47,7 @@ func validatingPolicyChanges(at *validation.Path, obj, old *admissionv1.Validati
 	})
 }
 
-// policyHead has the fields that validating and mutating policies share.
+// policyFields has the fields that validating and mutating policies share.
 type policyFields struct {
 	failure    *admissionv1.FailurePolicyType
 	params     *admissionv1.ParamKind
@@ -60,7 +60,7 @@ type policyFields struct {
 	mutates bool
 }
 
-// policyHeadRules validates the shared fields and returns the compiler for the other
+// policyFieldRules validates the shared fields and returns the compiler for the other
 // expressions of the policy. It skips unchanged match conditions.
 func policyFieldRules(at *validation.Path, h *policyFields, unchanged bool) *expression.Compiler {
 	policyTargetRules(at, h.failure, h.params, h.match)

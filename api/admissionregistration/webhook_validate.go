@@ -25,7 +25,7 @@ const (
 // reviewVersions returns the supported versions of AdmissionReview.
 func reviewVersions() []string { return []string{"v1", "v1beta1"} }
 
-// webhook has the fields that mutating and validating webhooks share.
+// webhookFields has the fields that mutating and validating webhooks share.
 type webhookFields struct {
 	name           string
 	client         *admissionv1.WebhookClientConfig

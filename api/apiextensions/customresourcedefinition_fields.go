@@ -12,7 +12,7 @@ import (
 
 // Validation of the JSON paths in a definition.
 
-// simplePath requires a path of field names with leading dots.
+// requireSimplePath requires a path of field names with leading dots.
 func requireSimplePath(at *validation.Path, path string) bool {
 	if !strings.HasPrefix(path, ".") {
 		at.Invalid(path, "must be a simple json path starting with .")
@@ -66,8 +66,8 @@ func manySelectable(list, old *definition) map[string]bool {
 	same := func(list, old []apiextensionsv1.SelectableField) bool {
 		return len(old) > maxSelectable && equality.Semantic.DeepEqual(list, old)
 	}
-	sharedIs, sharedWas := sharedParts(list.Spec.Versions), sharedParts(old.Spec.Versions)
-	out := map[string]bool{"": same(sharedIs.selectable, sharedWas.selectable)}
+	shared, oldShared := sharedFields(list.Spec.Versions), sharedFields(old.Spec.Versions)
+	out := map[string]bool{"": same(shared.selectable, oldShared.selectable)}
 	for _, v := range list.Spec.Versions {
 		for _, w := range old.Spec.Versions {
 			if v.Name == w.Name && same(v.SelectableFields, w.SelectableFields) {

@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/custom/structural"
 )
 
-// mostSchemaFaults is the maximum number of errors in the message of a condition.
+// maxSchemaFaults is the maximum number of errors in the message of a condition.
 const maxSchemaFaults = 50
 
 // SchemaCondition returns the condition NonStructuralSchema of a definition, without

@@ -101,7 +101,8 @@ func isEstablished(d *definition) bool {
 	return false
 }
 
-// preserves reports whether the kind keeps unknown fields whatever its schemas are.
+// preservesUnknownFields reports whether the kind keeps unknown fields regardless of its
+// schemas.
 func preservesUnknownFields(d *definition) bool { return d.Spec.PreserveUnknownFields }
 
 func refusePreserveUnknownFields(at *validation.Path) {
@@ -120,7 +121,7 @@ func definitionSpecRules(at *validation.Path, d *definition, old oldDefinition) 
 		group.Invalid(s.Group, "should be a domain with at least one dot")
 	}
 	validation.Enum(at.Child("scope"), s.Scope, apiextensionsv1.ClusterScoped, apiextensionsv1.NamespaceScoped)
-	same := sharedParts(s.Versions)
+	same := sharedFields(s.Versions)
 	for i := range s.Versions {
 		v := &s.Versions[i]
 		if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
@@ -153,7 +154,8 @@ func definitionSpecRules(at *validation.Path, d *definition, old oldDefinition) 
 	conversionRules(at.Child("conversion"), s.Conversion, old.lenient)
 }
 
-// parts has the fields that the internal type has either per version or once for all.
+// versionFields has the fields that the internal type has either per version or once for all
+// versions.
 type versionFields struct {
 	schema     *apiextensionsv1.CustomResourceValidation
 	sub        *apiextensionsv1.CustomResourceSubresources
@@ -165,8 +167,8 @@ func fieldsOfVersion(v *definitionVersion) versionFields {
 	return versionFields{v.Schema, v.Subresources, v.AdditionalPrinterColumns, v.SelectableFields}
 }
 
-// sharedBy returns the parts that are equal in all versions.
-func sharedParts(versions []definitionVersion) versionFields {
+// sharedFields returns the fields that are equal in all versions.
+func sharedFields(versions []definitionVersion) versionFields {
 	if len(versions) == 0 {
 		return versionFields{}
 	}
@@ -216,8 +218,8 @@ func hasDefaults(versions []definitionVersion) bool {
 	})
 }
 
-// partsCheck has the parameters of validating the parts of one version, or the shared
-// parts.
+// versionCheck has the parameters of validating the fields of one version, or the shared
+// fields.
 type versionCheck struct {
 	// schema is the name of the field that has the schema.
 	schema string
@@ -299,7 +301,7 @@ func deprecationRules(at *validation.Path, v *definitionVersion) {
 	}
 }
 
-// versionParts validates the parts of one version, or the shared parts.
+// versionFieldRules validates the fields of one version, or the shared fields.
 func versionFieldRules(at *validation.Path, p versionFields, c versionCheck) {
 	if p.schema != nil && p.schema.OpenAPIV3Schema != nil {
 		schemaRules(at.Child(c.schema).Child("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c.status, c.settled(p.schema.OpenAPIV3Schema))

@@ -62,7 +62,7 @@ func TestAttachmentsAndNodesOfDrivers(t *testing.T) {
 	testRules(t, storage.CSIDriver(), []ruleTest{{"tokens", "", `{"spec":{"serviceAccountTokenInSecrets":true}}`, "serviceAccountTokenInSecrets is set but no tokenRequests are specified"}})
 }
 
-// TestUnknownMetricType checks that a type of metric that does not exist is two causes.
+// TestUnknownMetricType checks that an unknown metric type has two causes.
 func TestUnknownMetricType(t *testing.T) {
 	hpa := autoscaling.HorizontalPodAutoscaler()
 	errs := hpa.Create.ValidateOnCreate(ruleObject(t, hpa, `{"spec":{"maxReplicas":1,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"a"},"metrics":[{"type":"Moon"}]}}`))

@@ -27,7 +27,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// groups lists the groups. A new group has a package of its own and one line here.
+// groups returns the Kinds functions of all groups. A new group has a package of its own and
+// one line here.
 func groups() []func(features.Gates) []*api.Resource {
 	return []func(features.Gates) []*api.Resource{
 		core.Kinds,
@@ -58,8 +59,8 @@ func groups() []func(features.Gates) []*api.Resource {
 // Kinds returns all built-in kinds, with the feature gates at their defaults.
 func Kinds() []*api.Resource { return KindsFor(features.Default()) }
 
-// KindsFor returns all built-in kinds, made for the feature gates: a version whose
-// gate is off is not served.
+// KindsFor returns all built-in kinds for the feature gates. A version whose gate is disabled
+// is not served.
 func KindsFor(gates features.Gates) []*api.Resource {
 	var kinds []*api.Resource
 	for _, group := range groups() {

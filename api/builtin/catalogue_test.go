@@ -15,7 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core"
 )
 
-// row is one resource as kube-apiserver's discovery lists it.
+// row is a resource in kube-apiserver's discovery.
 type row struct {
 	Name               string   `json:"name"`
 	SingularName       string   `json:"singularName"`
@@ -27,8 +27,8 @@ type row struct {
 	StorageVersionHash string   `json:"storageVersionHash"`
 }
 
-// reference is testdata/discovery.json: what kube-apiserver 1.36 lists, less
-// the subresources other than status.
+// reference is testdata/discovery.json, the discovery of kube-apiserver 1.36 without the
+// subresources other than status.
 type reference struct {
 	Groups []struct {
 		Name      string   `json:"name"`
@@ -96,7 +96,7 @@ func TestGroups(t *testing.T) {
 	if groups[0].Name != "" {
 		t.Fatalf("the core group is not the first, but %q", groups[0].Name)
 	}
-	// Groups that are not Kubernetes' own have nothing to be compared with.
+	// There is no reference for the groups of custom kinds.
 	groups = slices.DeleteFunc(slices.Clone(groups[1:]), func(g api.Group) bool { return !g.Kubernetes() })
 	if len(groups) != len(ref.Groups) {
 		t.Fatalf("%d groups, want %d", len(groups), len(ref.Groups))

@@ -70,8 +70,8 @@ func columnLine(columns []metav1.TableColumnDefinition) string {
 	return strings.Join(texts, "; ")
 }
 
-// TestColumnsAreDescribed catches names of fields that are not there. Some columns have
-// no description in kube-apiserver either.
+// TestColumnsAreDescribed checks that the descriptions of columns are those of existing
+// fields. Some columns have no description in kube-apiserver either.
 func TestColumnsAreDescribed(t *testing.T) {
 	bare := []string{"runtimeclasses Handler", "leasecandidates BinaryVersion", "leasecandidates EmulationVersion"}
 	for _, r := range Kinds() {
@@ -83,12 +83,12 @@ func TestColumnsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestCellsOfNothing makes rows of empty objects, which bookmarks of a watch are.
+// TestCellsOfNothing checks the rows of empty objects, as in the bookmarks of a watch.
 func TestCellsOfNothing(t *testing.T) {
 	for _, r := range Kinds() {
 		cells, want := r.Table.Cells(r.New()), len(r.Table.Columns())
 		if r.Name == "ipaddresses" {
-			want++ // an age that has no column
+			want++ // the row has an age without a column
 		}
 		if len(cells) != want {
 			t.Errorf("%s: %d cells for %d columns", r.Name, len(cells), want)
@@ -103,10 +103,10 @@ func TestCellsOfNothing(t *testing.T) {
 	}
 }
 
-// showTime is when the tables of tests are shown.
+// showTime is the time at which the tests render tables.
 var showTime = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// cellsTest is an object as YAML and its cells, with bars between them.
+// cellsTest has an object as YAML and its cells, separated by bars.
 type cellsTest struct{ name, object, want string }
 
 func testCells(t *testing.T, r *api.Resource, tests []cellsTest) {

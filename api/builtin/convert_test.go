@@ -21,7 +21,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core"
 )
 
-// fill draws a value for v, which may be of any type that the API has.
+// fill draws a value for v, which may have any type of the API.
 func fill(t *rapid.T, v reflect.Value, path string) {
 	switch x := v.Addr().Interface().(type) {
 	case *metav1.Time:
@@ -32,7 +32,7 @@ func fill(t *rapid.T, v reflect.Value, path string) {
 		return
 	case *resource.Quantity:
 		*x = *resource.NewMilliQuantity(rapid.Int64Range(1, 1e9).Draw(t, path), resource.DecimalSI)
-		_ = x.String() // one that was parsed has its text too
+		_ = x.String() // parsed quantities contain their text
 		return
 	case *[]metav1.ManagedFieldsEntry:
 		return
@@ -121,7 +121,7 @@ func TestEventConversion(t *testing.T) {
 	})
 }
 
-// target is one that validation would pass.
+// target draws a valid metric target.
 func target(t *rapid.T, kinds ...autoscalingv2.MetricTargetType) autoscalingv2.MetricTarget {
 	q := drawn[resource.Quantity](t)
 	switch kind := rapid.SampledFrom(kinds).Draw(t, "target"); kind {
@@ -197,8 +197,8 @@ func TestAutoscalerConversion(t *testing.T) {
 	})
 }
 
-// Text that kube-apiserver 1.36 could have written, and text that nobody but a
-// user wrote.
+// TestAutoscalerAnnotations checks the conversion of annotations that kube-apiserver wrote,
+// and of invalid ones that a user wrote.
 func TestAutoscalerAnnotations(t *testing.T) {
 	const (
 		behaviorAnnotation   = "autoscaling.alpha.kubernetes.io/behavior"

@@ -11,7 +11,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
 )
 
-// A definition whose versions have fields of these formats.
+// formatted returns a definition with a version for each format, whose schema has a field of
+// that format.
 func formatted(formats ...string) *apiextensionsv1.CustomResourceDefinition {
 	d := &apiextensionsv1.CustomResourceDefinition{}
 	for _, format := range formats {
@@ -43,8 +44,8 @@ func TestDefinitionWarnings(t *testing.T) {
 	}
 }
 
-// definitionText returns a definition of the versions, in JSON, with more fields of
-// the object before the spec.
+// definitionText returns the JSON of a definition with the versions; more are fields of the
+// object before the spec.
 func definitionText(versions, more string) string {
 	return `{"metadata":{"name":"widgets.parity.example"` + more + `},"spec":{"group":"parity.example","scope":"Namespaced",
 		"names":{"plural":"widgets","kind":"Widget"},"versions":` + versions + `}}`

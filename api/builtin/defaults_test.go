@@ -13,7 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/storage"
 )
 
-// What is stored of an object that says next to nothing, and again of that.
+// TestDefaults checks the defaults of almost empty objects, and that setting them twice
+// changes nothing.
 func TestDefaults(t *testing.T) {
 	for _, c := range []struct {
 		resource *api.Resource

@@ -101,7 +101,8 @@ func TestEnableRefuses(t *testing.T) {
 	}
 }
 
-// Versions are offered with the stable ones first, and the newest of them first.
+// TestPreferredIsStable checks that stable versions come first, and newer ones before older
+// ones.
 func TestPreferredIsStable(t *testing.T) {
 	resources, err := api.Enable(Kinds(), map[string]string{"api/all": "true"}, features.Default())
 	if err != nil {

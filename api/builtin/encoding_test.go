@@ -23,8 +23,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// readData reads a file of testdata: etcd.json.gz has what kube-apiserver 1.36
-// wrote (key -> value), lists.json.gz what it lists of that (path -> items).
+// readData reads a file of testdata. etcd.json.gz has the values that kube-apiserver 1.36
+// wrote, by key; lists.json.gz has the items that it lists for them, by path.
 func readData(t testing.TB, name string, into any) {
 	t.Helper()
 	f, err := os.Open("testdata/" + name)
@@ -41,7 +41,7 @@ func readData(t testing.TB, name string, into any) {
 	}
 }
 
-// at finds the resource that a key in etcd belongs to, and its place there.
+// at returns the resource to which a key in etcd belongs, and the rest of the key.
 func at(resources []*api.Resource, key string) (*api.Resource, string) {
 	key = strings.TrimPrefix(key, "/registry/")
 	for _, r := range resources {
@@ -81,15 +81,15 @@ func TestStoredBytes(t *testing.T) {
 		}
 	}
 	for _, r := range resources {
-		// A cluster with the defaults has nothing of kinds that are off, and kube-apiserver
-		// has nothing of kinds that are not Kubernetes' own.
+		// The recorded cluster has no objects of disabled kinds and of custom kinds.
 		if r.Virtual == nil && !seen[r] && !r.Versions[0].NotServed && api.KubernetesGroup(r.Hub().Group) {
 			t.Errorf("no value of %s", r.Name)
 		}
 	}
 }
 
-// What is read from etcd is what kube-apiserver shows of it, in every version.
+// TestStoredObjects checks that decoded values equal the objects that kube-apiserver shows in
+// each version.
 func TestStoredObjects(t *testing.T) {
 	values := map[string][]byte{}
 	readData(t, "etcd.json.gz", &values)
@@ -131,7 +131,7 @@ func TestStoredObjects(t *testing.T) {
 	}
 }
 
-// backAgain decodes obj from JSON, as a client sends it, and compares.
+// backAgain decodes obj from JSON and compares the result in version v with obj.
 func backAgain(t *testing.T, r *api.Resource, v *api.Version, obj api.Object) {
 	t.Helper()
 	text, err := json.Marshal(obj)
@@ -231,7 +231,7 @@ func TestStoredVersion(t *testing.T) {
 	}
 }
 
-// benchmarkValue is a Deployment as it stands in etcd.
+// benchmarkValue returns the stored value of a Deployment.
 func benchmarkValue(b *testing.B) (*api.Resource, []byte) {
 	values := map[string][]byte{}
 	readData(b, "etcd.json.gz", &values)

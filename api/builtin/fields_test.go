@@ -49,7 +49,8 @@ func TestFieldLabel(t *testing.T) {
 	}
 }
 
-// Whatever label a client may name, Fields has a value for it.
+// TestFieldsAreComplete checks that Selectable has a value for every label that clients may
+// use.
 func TestFieldsAreComplete(t *testing.T) {
 	for _, r := range Kinds() {
 		fields := map[string]string{"metadata.name": "", "metadata.namespace": ""}

@@ -25,7 +25,8 @@ func TestJobRulesOfUpdate(t *testing.T) {
 	})
 }
 
-// The faults of a changed spec are listed twice, the message says each once.
+// TestJobSpecListedTwice checks that errors of a changed spec are listed twice as causes, and
+// once in the message.
 func TestJobSpecListedTwice(t *testing.T) {
 	r := batch.Job()
 	old := ruleObject(t, r, `{"spec":{"manualSelector":true,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}`)

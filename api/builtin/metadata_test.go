@@ -61,8 +61,8 @@ func TestCheckCreate(t *testing.T) {
 	}
 }
 
-// The causes of an update's faults are listed as often as kube-apiserver does,
-// while its message says each once.
+// TestCheckUpdateCauses checks that the causes of an update's errors are repeated as in
+// kube-apiserver, whose message has each error once.
 func TestCheckUpdateCauses(t *testing.T) {
 	now := metav1.NewTime(time.Unix(1700000000, 0))
 	for name, c := range map[string]struct {

@@ -27,14 +27,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/policy"
 )
 
-// Whatever a hub holds is there again after a way through an older version, and
-// the way back from there shows the same to its clients.
+// TestOlderVersionsLoseNothing checks that conversion of a hub object to an older version and
+// back loses nothing, and that converting it again gives the same object in the older version.
 func TestOlderVersionsLoseNothing(t *testing.T) {
 	for _, r := range Kinds() {
 		for i := range r.Versions {
 			v := &r.Versions[i]
 			if v.ToHub == nil || !v.NotServed || r.Name == "customresourcedefinitions" {
-				continue // definitions are tested on what kube-apiserver stored
+				continue // tested with stored objects of kube-apiserver
 			}
 			t.Run(v.GroupVersion.String()+" "+r.Kind, rapid.MakeCheck(func(t *rapid.T) {
 				hub := r.New()
@@ -64,12 +64,12 @@ func TestOlderVersionsLoseNothing(t *testing.T) {
 	}
 }
 
-// canonical gives a hub the form that validation or defaults leave to it.
+// canonical changes a random hub object into a form that validation and defaults allow.
 func canonical(obj api.Object) {
 	switch o := obj.(type) {
 	case *discoveryv1.EndpointSlice:
 		for i := range o.Endpoints {
-			// kube-apiserver refuses the zone here, and so do the rules of this kind.
+			// Validation refuses the zone here.
 			delete(o.Endpoints[i].DeprecatedTopology, "topology.kubernetes.io/zone")
 		}
 	case *resourcev1.ResourceClaim:
@@ -101,7 +101,7 @@ func canonical(obj api.Object) {
 	}
 }
 
-// canonicalRequests gives requests for exact devices the class that they need.
+// canonicalRequests sets the class, which is required, of requests for exact devices.
 func canonicalRequests(requests []resourcev1.DeviceRequest) {
 	for i := range requests {
 		if exactly := requests[i].Exactly; exactly != nil {
@@ -110,7 +110,7 @@ func canonicalRequests(requests []resourcev1.DeviceRequest) {
 	}
 }
 
-// canonicalIngress gives paths their type, and services a name and one port.
+// canonicalIngress sets required fields of paths and services, and leaves services one port.
 func canonicalIngress(s *networkingv1.IngressSpec) {
 	backend := func(b *networkingv1.IngressBackend) {
 		if b != nil && b.Service != nil {
@@ -186,7 +186,7 @@ func TestShares(t *testing.T) {
 	if got := obj.GetAnnotations()[flowcontrolv1beta3.PriorityLevelPreserveZeroConcurrencySharesKey]; got != "true" || hub.Annotations != nil {
 		t.Errorf("annotation %q, hub's annotations %v", got, hub.Annotations)
 	}
-	// Without the annotation, 0 is nothing.
+	// Without the annotation, 0 means that the field is missing.
 	obj.SetAnnotations(nil)
 	back, err := v1beta3.ToHub(obj)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 )
 
-// What a resize takes, and what it refuses.
+// TestResize checks which changes a resize may make.
 func TestResize(t *testing.T) {
 	r := pod.Pod()
 	resize := r.Subresource("resize")

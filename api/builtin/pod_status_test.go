@@ -6,7 +6,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/core/pod"
 )
 
-// What the status of a pod may tell.
+// TestPodStatusRules checks the validation of pod status.
 func TestPodStatusRules(t *testing.T) {
 	r := pod.Pod()
 	const spec = `"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"i:1","resources":{"requests":{"example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]}`

@@ -28,10 +28,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// certificateTime is when certificates of these tests are made.
+// certificateTime returns the time at which the certificates of these tests are issued.
 func certificateTime() time.Time { return time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC) }
 
-// certified makes a certificate for a key, signed by itself or by another.
+// certified returns a certificate for a key, signed by signer.
 func certified(t *testing.T, key crypto.PublicKey, signer crypto.Signer, change func(*x509.Certificate)) string {
 	t.Helper()
 	c := &x509.Certificate{
@@ -158,7 +158,7 @@ func TestPodCertificateRules(t *testing.T) {
 	wantFaults(t, certificates.PodCertificateRequest(certificateTime).Update.ValidateUpdate(changed, certificateRequest(good)), "field is immutable")
 }
 
-// issued returns a request that is answered by a chain.
+// issued returns a request with an issued certificate chain.
 func issued(stub []byte, chain string) *certificatesv1beta1.PodCertificateRequest {
 	r := certificateRequest(stub)
 	at := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: certificateTime().Add(d)} }
@@ -234,7 +234,7 @@ func TestPodCertificateStatusRules(t *testing.T) {
 	check(again, issued(stub, chain), certificateTime(), "status: Invalid value: immutable after PodCertificateRequest is issued, denied, or failed")
 }
 
-// access answers what users may do by the names of signers.
+// access has the names of the signers for which the user may sign.
 type access []string
 
 func (a access) Authorize(_ context.Context, info *request.Info) error {
@@ -266,7 +266,7 @@ func TestWhoMaySign(t *testing.T) {
 		"its domain":  {denied, access{"example.com/*"}, ""},
 		"another":     {denied, access{"example.com/t"}, refused},
 		"no change":   {certificateRequest(stub), nil, ""},
-		"other fault": {half, nil, ""}, // which is told by the rules
+		"other fault": {half, nil, ""}, // the rules check the chain
 	} {
 		got := certificates.PodCertificateRequest(certificateTime).Create.ValidateAccess(ctx, c.may, c.obj, certificateRequest(stub), true)
 		if text := got.ToAggregate(); (c.want == "") != (text == nil) || text != nil && !strings.Contains(text.Error(), c.want) {

@@ -76,7 +76,8 @@ func TestLeaseCandidateRules(t *testing.T) {
 	}
 }
 
-// With the feature gate, leases keep what serves election.
+// TestElectionOfLeases checks that leases have the fields for elections if the feature gate is
+// enabled.
 func TestElectionOfLeases(t *testing.T) {
 	gates, err := features.New(map[string]bool{"CoordinatedLeaderElection": true})
 	if err != nil {
@@ -104,7 +105,7 @@ func TestDeviceTaintRules(t *testing.T) {
 	testStatusRules(t, kind, []ruleTest{{"many", `{}`, many, "status.conditions: Too many: 9: must have at most 8 items"}})
 }
 
-// The time of a taint is that of its effect.
+// TestTaintRuleTimes checks that the time of a taint is that of its effect.
 func TestTaintRuleTimes(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 1, time.UTC)
 	r := resource.DeviceTaintRule(func() time.Time { return now })
@@ -246,7 +247,7 @@ func TestWorkloadRules(t *testing.T) {
 			`"disruptionMode":"All","priorityClassName":"P","priority":1000000001}]}}`,
 			"[spec.podGroupTemplates[0].schedulingConstraints.topology[0].key: Invalid value: \"a b\": name part must consist of"},
 	})
-	// Without the gates of its fields, a template has none of them.
+	// A template has no fields of disabled features.
 	off := scheduling.Workload(features.Default())
 	obj := ruleObject(t, off, `{"spec":{"podGroupTemplates":[{"name":"t","schedulingPolicy":{"basic":{}},"resourceClaims":[{"name":"c"}],"schedulingConstraints":{},"disruptionMode":"Pod","priorityClassName":"p","priority":1}]}}`)
 	off.Create.PrepareForCreate(obj)
@@ -276,8 +277,8 @@ func TestPodGroupRules(t *testing.T) {
 	})
 }
 
-// Pods and templates of pods have the fields of features that are on, and keep those
-// that they had.
+// TestGatedPodFields checks that pods and pod templates have the fields of enabled features,
+// and keep the fields that they had.
 func TestGatedPodFields(t *testing.T) {
 	const spec = `{"schedulingGroup":{"podGroupName":"g"},"volumes":[{"name":"v","projected":{"sources":[{"clusterTrustBundle":{"name":"b","path":"p"}},{"podCertificate":{"signerName":"example.com/s"}}]}}]}`
 	on, err := features.New(map[string]bool{"GenericWorkload": true, "ClusterTrustBundle": true, "ClusterTrustBundleProjection": true, "PodCertificateRequest": true})

@@ -14,7 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// allGates are the feature gates with all on that are needed by a version.
+// allGates returns the feature gates with all enabled that a version needs.
 func allGates(t *testing.T) features.Gates {
 	t.Helper()
 	chosen := map[string]bool{}
@@ -32,9 +32,8 @@ func allGates(t *testing.T) features.Gates {
 	return gates
 }
 
-// What Kubernetes 1.36 serves besides its stable versions, and how it stores that, as
-// its own test of storage has it: the key, the version in the value, the gate, and
-// whether there is a status.
+// TestPreviews checks the alpha and beta kinds against the storage test of Kubernetes 1.36:
+// the key, the version of values, the gate, and whether there is a status.
 func TestPreviews(t *testing.T) {
 	want := map[string]string{
 		"admissionregistration.k8s.io/v1alpha1 mutatingadmissionpolicies":       "mutatingadmissionpolicies v1beta1",
@@ -100,8 +99,8 @@ func TestPreviews(t *testing.T) {
 	}
 }
 
-// Kinds of which a cluster with the defaults has nothing are tested on the values that
-// k8s.io/api publishes: each in its stored form and as clients see it, with all fields.
+// TestPreviewBytes checks kinds that the recorded cluster does not have against the values
+// that k8s.io/api publishes: each stored and as clients see it, with all fields.
 func TestPreviewBytes(t *testing.T) {
 	values := map[string]struct {
 		Stored []byte

@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// notResources are published kinds that have no path of their own, and why.
+// notResources returns the published kinds that have no path of their own, with the reason.
 func notResources() map[string]string {
 	return map[string]string{
 		"/v1 PodStatusResult":                   "what kubelets once answered; no path of an API server has it",
@@ -24,8 +24,8 @@ func notResources() map[string]string {
 	}
 }
 
-// Every kind and version that k8s.io/api publishes, and that Kubernetes 1.36 has not
-// removed, can be served.
+// TestEveryPublishedKind checks that every kind and version of k8s.io/api that Kubernetes 1.36
+// has not removed can be served.
 func TestEveryPublishedKind(t *testing.T) {
 	known := map[schema.GroupVersionKind]bool{}
 	for _, r := range Kinds() {
@@ -37,7 +37,7 @@ func TestEveryPublishedKind(t *testing.T) {
 	for gvk, goType := range scheme.Scheme.AllKnownTypes() {
 		obj, ok := reflect.New(goType).Interface().(runtime.Object).(api.Object)
 		if !ok || gvk.Version == runtime.APIVersionInternal || removedFrom(obj) {
-			continue // lists and options; what is gone
+			continue // lists, options and removed versions
 		}
 		name := gvk.GroupVersion().String() + " " + gvk.Kind
 		if gvk.Group == "" {
@@ -54,7 +54,7 @@ func TestEveryPublishedKind(t *testing.T) {
 	}
 }
 
-// gone136 are versions that Kubernetes 1.36 has removed though their types do not say
+// gone136 reports whether Kubernetes 1.36 has removed a version although its type does not say
 // so.
 func gone136(gvk schema.GroupVersionKind) bool {
 	switch gvk.GroupVersion().String() {

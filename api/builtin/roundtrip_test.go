@@ -13,8 +13,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/filler"
 )
 
-// TestAsStored: what is made of an object of any kind is what would be read of the
-// value that was written of it.
+// TestAsStored checks for random objects of all kinds that AsStored returns the object that
+// DecodeStored returns for the encoded object.
 func TestAsStored(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, r := range Kinds() {
@@ -43,9 +43,9 @@ func TestAsStored(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !asStored(obj) {
-				t.Fatalf("%s: cannot tell", r.Name)
+				t.Fatalf("%s: unknown result", r.Name)
 			}
-			// How a quantity is spelled within does not show.
+			// Quantities may have different representations of the same value.
 			respell(reflect.ValueOf(obj).Elem())
 			respell(reflect.ValueOf(want).Elem())
 			if !reflect.DeepEqual(obj, want) {
@@ -57,7 +57,7 @@ func TestAsStored(t *testing.T) {
 	}
 }
 
-// respell spells all quantities in v in one way.
+// respell makes the representation of all quantities in v canonical.
 func respell(v reflect.Value) {
 	if q, ok := v.Addr().Interface().(*resource.Quantity); ok {
 		*q = resource.MustParse(q.String())
@@ -88,9 +88,9 @@ func respell(v reflect.Value) {
 	}
 }
 
-// TestRefitChangesOnlyWhatDiffers: parts of an object may be those of another one,
-// which others read at the same time.
-func TestRefitChangesOnlyWhatDiffers(t *testing.T) {
+// TestAsStoredWritesOnlyDifferences checks with the race detector that AsStored does not
+// write to equal fields, which other goroutines may read.
+func TestAsStoredWritesOnlyDifferences(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for _, r := range Kinds() {
 		asStored := r.AsStored
@@ -100,10 +100,10 @@ func TestRefitChangesOnlyWhatDiffers(t *testing.T) {
 		obj := r.New()
 		filler.Fill(random, reflect.ValueOf(obj).Elem())
 		if !asStored()(obj) {
-			t.Fatalf("%s: cannot tell", r.Name)
+			t.Fatalf("%s: unknown result", r.Name)
 		}
 		done := make(chan struct{})
-		go func() { // the race detector tells
+		go func() {
 			defer close(done)
 			_, _ = json.Marshal(obj)
 		}()

@@ -20,8 +20,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// ruleTest is what is said of an object, or of a change of one, written in JSON
-// without its metadata. Only what is particular to the kind is checked.
+// ruleTest has the wanted errors of a new object or, if old is not empty, of an update.
+// Objects are JSON without metadata; other errors than those of the kind are ignored.
 type ruleTest struct {
 	name, old, updated, want string
 }
@@ -55,7 +55,7 @@ func testRules(t *testing.T, r *api.Resource, tests []ruleTest) {
 	}
 }
 
-// testStatusRules is testRules for writes of the status subresource.
+// testStatusRules is testRules for updates of the status subresource.
 func testStatusRules(t *testing.T, r *api.Resource, tests []ruleTest) {
 	t.Helper()
 	for _, c := range tests {

@@ -14,8 +14,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Whatever an object of any kind says, checking it ends, and its defaults are
-// the same when they are set again.
+// TestRulesOfAnything checks that validation of random objects does not panic, and that
+// setting defaults twice changes nothing.
 func TestRulesOfAnything(t *testing.T) {
 	for _, r := range Kinds() {
 		t.Run(r.Name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func text(obj api.Object) string {
 	return string(b)
 }
 
-// words are strings that fields take for something.
+// words returns strings that are valid in some fields.
 func words() []string {
 	return []string{"", "a", "b", "A B", "example.com/a", "a/b/c", "/", "//", "-1", "1", "*", "*/*", "10.0.0.1", "10.0.0.0/24", "fd00::/64",
 		"cpu", "memory", "storage", "hugepages-2Mi", "kubernetes", "https://a/b", "true", "device.a", "object.x > 1", "((", "0123456789-0123456789-0123456789-0123456789-0123456789-0123456789-0123456789",

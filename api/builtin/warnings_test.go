@@ -8,8 +8,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// said are the warnings of a write: of a new object or, if before is not empty,
-// of a change.
+// said returns the warnings of a create or, if before is not empty, of an update.
 func said(t *testing.T, r *api.Resource, before, body string) string {
 	t.Helper()
 	read := func(text string) api.Object {

@@ -19,7 +19,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/policy"
 )
 
-// fixture is a valid object of a kind, which tests change in one place.
+// fixture returns an object of a kind, decoded from JSON, with valid metadata and its
+// defaults.
 func fixture(t testing.TB, r *api.Resource, body string) api.Object {
 	t.Helper()
 	obj := r.New()
@@ -38,7 +39,7 @@ func fixture(t testing.TB, r *api.Resource, body string) api.Object {
 	return obj
 }
 
-// newFaults is what is wrong with a new object, one fault after the other.
+// newFaults returns the errors of a new object.
 func newFaults(t testing.TB, r *api.Resource, body string) string {
 	t.Helper()
 	obj := fixture(t, r, body)
@@ -48,7 +49,7 @@ func newFaults(t testing.TB, r *api.Resource, body string) string {
 	return joined(r.CheckCreate(nil, obj))
 }
 
-// changeFaults is what is wrong with a change of an object.
+// changeFaults returns the errors of an update.
 func changeFaults(t testing.TB, r *api.Resource, before, after string) string {
 	t.Helper()
 	old, obj := fixture(t, r, before), fixture(t, r, after)
@@ -72,7 +73,7 @@ func joined[E error](errs []E) string {
 	return strings.Join(out, "; ")
 }
 
-// with puts a JSON text in the place of a mark in another.
+// with returns body with each first text of pairs replaced by the second one.
 func with(body string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(body) }
 
 const (
@@ -83,7 +84,7 @@ const (
 	plainService  = `{"spec":{"ports":[{"port":80}]}}`
 )
 
-// plain are the smallest valid objects of the kinds that run and connect pods.
+// plain returns the smallest valid objects of kinds that run and connect pods.
 func plain() map[*api.Resource]string {
 	workload := `{"spec":{` + selectsAll + `,` + plainTemplate + `}}`
 	return map[*api.Resource]string{
@@ -104,8 +105,8 @@ func plain() map[*api.Resource]string {
 	}
 }
 
-// Plain objects are valid when they are new and when nothing changes, and
-// defaults do nothing more the second time.
+// TestPlainObjectsAreValid checks that plain objects are valid when they are created and when
+// they are updated without a change, and that setting defaults twice changes nothing.
 func TestPlainObjectsAreValid(t *testing.T) {
 	for r, body := range plain() {
 		if got := newFaults(t, r, body); got != "" {
@@ -209,7 +210,8 @@ func TestChangeFaults(t *testing.T) {
 	}
 }
 
-// What a pod may not change is shown as a difference of the internal form.
+// TestPodChangeShowsDifference checks that the error of a refused change of a pod contains the
+// difference in the internal form.
 func TestPodChangeShowsDifference(t *testing.T) {
 	got := changeFaults(t, pod.Pod(), plainPod, with(plainPod, `"spec":{`, `"spec":{"nodeName":"n",`))
 	for _, part := range []string{"spec: Forbidden: pod updates may not change fields other than", "\n- \"NodeName\": \"\",\n+ \"NodeName\": \"n\",\n", `"HostNetwork": false`} {
@@ -248,7 +250,7 @@ func TestPodFaults(t *testing.T) {
 	}
 }
 
-// Whatever can be decoded can be completed and checked.
+// FuzzValidate checks that defaults and validation of any decoded object do not panic.
 func FuzzValidate(f *testing.F) {
 	kinds := plain()
 	names := map[string]*api.Resource{}

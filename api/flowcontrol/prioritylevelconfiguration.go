@@ -47,7 +47,7 @@ func priorityLevelConfigurationColumns() []metav1.TableColumnDefinition {
 	}
 }
 
-// As in kube-apiserver, the cells of text columns are numbers.
+// priorityLevelConfigurationCells returns numbers in text columns, as kube-apiserver does.
 func priorityLevelConfigurationCells(l *flowcontrolv1.PriorityLevelConfiguration) []any {
 	cells := []any{l.Name, string(l.Spec.Type), table.CellNone, table.CellNone, table.CellNone, table.CellNone, table.Age(l)}
 	if limited := l.Spec.Limited; limited != nil {
@@ -59,8 +59,8 @@ func priorityLevelConfigurationCells(l *flowcontrolv1.PriorityLevelConfiguration
 	return cells
 }
 
-// In older versions 0 shares mean the default, because a missing number decodes as 0. An
-// annotation marks a 0 that means 0.
+// Zero shares in older versions, where 0 means the default, because a missing number decodes
+// as 0. The annotation marks a 0 that means 0.
 const (
 	zeroSharesAnnotation = flowcontrolv1beta3.PriorityLevelPreserveZeroConcurrencySharesKey
 	zeroSharesValue      = "true"

@@ -104,7 +104,7 @@ func internalMapForm(v reflect.Value) any {
 	return m
 }
 
-// structForm inlines the fields of embedded structs, as encoding/json does.
+// internalStructForm inlines the fields of embedded structs, as encoding/json does.
 func internalStructForm(v reflect.Value) orderedFields {
 	if shape := internalShape(v.Type()); shape != "" {
 		return shapedFields(v, shape)
@@ -137,7 +137,7 @@ func metadataFields(v reflect.Value) orderedFields {
 	return fields
 }
 
-// published reports whether t is a struct of k8s.io/api.
+// isPublishedType reports whether t is a struct of k8s.io/api.
 func isPublishedType(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && strings.HasPrefix(t.PkgPath(), "k8s.io/api/")
 }

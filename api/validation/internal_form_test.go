@@ -63,8 +63,8 @@ func TestInternalFormOfPod(t *testing.T) {
 	}
 }
 
-// Every shape lists the fields of its type once and omits only the fields without an
-// internal counterpart.
+// TestInternalShapes checks that every shape lists the fields of its type once, and omits only
+// fields without an internal counterpart.
 func TestInternalShapes(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	var walk func(t reflect.Type, visit func(t reflect.Type))

@@ -224,7 +224,7 @@ func TestKindWatch(t *testing.T) {
 	}
 }
 
-// Discovery and both versions of OpenAPI describe the kind.
+// TestKindDocuments checks that discovery and both versions of OpenAPI describe the kind.
 func TestKindDocuments(t *testing.T) {
 	url := serve(t)
 	var list metav1.APIResourceList

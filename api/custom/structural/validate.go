@@ -166,7 +166,7 @@ func orderFaults(faults []error, at string) {
 	}
 }
 
-// partBelow returns the field or item of the value at that contains place.
+// partContaining returns the field or item of the value at that contains place.
 func partContaining(place, at string) string {
 	rest, ok := strings.CutPrefix(place, at)
 	if !ok || rest == "" {
