@@ -85,12 +85,12 @@ func fleetRules(at *validation.Path, f *Fleet) {
 	validation.Enum(spec.Child("engine"), f.Spec.Engine, "Sail", "Steam")
 }
 
-func fleetChanges(at *validation.Path, is, was *Fleet) {
-	validation.Immutable(at.Child("spec").Child("engine"), is.Spec.Engine, was.Spec.Engine)
+func fleetChanges(at *validation.Path, obj, old *Fleet) {
+	validation.Immutable(at.Child("spec").Child("engine"), obj.Spec.Engine, old.Spec.Engine)
 }
 
-func fleetStatusChanges(at *validation.Path, is, _ *Fleet) {
-	validation.NonNegative(at.Child("status").Child("replicas"), is.Status.Replicas)
+func fleetStatusChanges(at *validation.Path, obj, _ *Fleet) {
+	validation.NonNegative(at.Child("status").Child("replicas"), obj.Status.Replicas)
 }
 
 func fleetColumns() []metav1.TableColumnDefinition {
