@@ -46,6 +46,9 @@ type Config struct {
 	// AllowedOrigins match the origins whose pages may use the API (CORS) and open
 	// WebSockets, in addition to pages of the server itself.
 	AllowedOrigins []*regexp.Regexp
+	// ExternalAddress is the host and port that /api tells clients; empty means those of
+	// the request.
+	ExternalAddress string
 	// Version is served at /version.
 	Version version.Info
 	// RequestTimeout bounds every request except long-running ones; 0 means a minute.

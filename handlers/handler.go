@@ -41,6 +41,9 @@ type Handler struct {
 	// started is true once requests for resources are served.
 	started atomic.Bool
 
+	// unready is true once EndReadiness was called.
+	unready atomic.Bool
+
 	// ending is cancelled by end when shutdown begins.
 	ending context.Context
 	end    context.CancelFunc
@@ -81,8 +84,9 @@ func New(c Config) (*Handler, error) {
 	}
 	if h.description, err = description.New(description.Config{
 		Catalogue: c.Catalogue, Aggregation: c.Aggregation, ForwardToRemote: h.forwardToRemote, Issuer: c.Issuer,
-		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: func() bool { return h.ending.Err() != nil },
-		Version: c.Version, Limiter: c.Limiter, Metrics: c.Metrics, NoProfiling: c.NoProfiling, Logger: c.Logger, Now: c.Now,
+		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: func() bool { return h.unready.Load() || h.ending.Err() != nil },
+		ExternalAddress: c.ExternalAddress,
+		Version:         c.Version, Limiter: c.Limiter, Metrics: c.Metrics, NoProfiling: c.NoProfiling, Logger: c.Logger, Now: c.Now,
 	}); err != nil {
 		return nil, err
 	}
@@ -131,6 +135,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain(w,
 
 // Started ends the refusal of requests that Config.Starting begins.
 func (h *Handler) Started() { h.started.Store(true) }
+
+// EndReadiness makes /readyz fail, while all requests are still served.
+func (h *Handler) EndReadiness() { h.unready.Store(true) }
 
 // BeginShutdown makes /readyz fail, ends all watches and refuses new ones. Other
 // requests are still served.

@@ -48,10 +48,14 @@ func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
 
 // newTrust returns the CAs and headers that other API servers should trust: those of
 // the configured proxies, or else the server's own proxy certificate if it is not
-// from a file. A file that cannot be read is reported by buildAuthentication.
+// from a file. Certificates that are only in memory are not published. A file that cannot be
+// read is reported by buildAuthentication.
 func newTrust(o *Options, own *certificates) controllers.Trust {
 	a := &o.Authentication
-	t := controllers.Trust{ClientCA: own.ca.certPEM}
+	t := controllers.Trust{}
+	if !o.NoDataDir {
+		t.ClientCA = own.ca.certPEM
+	}
 	if o.ClientCAFile != "" {
 		more, _ := os.ReadFile(o.ClientCAFile)
 		t.ClientCA = slices.Concat(t.ClientCA, more)
@@ -61,7 +65,7 @@ func newTrust(o *Options, own *certificates) controllers.Trust {
 		t.ProxyCA, _ = os.ReadFile(a.ProxyCAFile)
 		t.Names, t.UserHeaders, t.UIDHeaders = a.ProxyNames, a.ProxyUserHeaders, a.ProxyUIDHeaders
 		t.GroupHeaders, t.ExtraPrefixes = a.ProxyGroupHeaders, a.ProxyPrefixes
-	case o.ProxyClientCertFile == "":
+	case o.ProxyClientCertFile == "" && !o.NoDataDir:
 		t.ProxyCA, t.Names = own.proxyCA.certPEM, []string{frontProxyName}
 		t.UserHeaders, t.GroupHeaders, t.ExtraPrefixes = []string{"X-Remote-User"}, []string{"X-Remote-Group"}, []string{"X-Remote-Extra-"}
 	}

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"net"
+	"strconv"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -106,6 +109,23 @@ func (p *parts) buildProxies() (err error) {
 	return err
 }
 
+// externalAddress returns the host of --external-hostname with the port of the server,
+// or "".
+func (p *parts) externalAddress() string {
+	if p.o.ExternalHostname == "" {
+		return ""
+	}
+	return net.JoinHostPort(p.o.ExternalHostname, strconv.Itoa(p.secure.Addr().(*net.TCPAddr).Port))
+}
+
+// publicURL returns the URL of the server in documents for others.
+func (p *parts) publicURL() string {
+	if address := p.externalAddress(); address != "" {
+		return "https://" + address
+	}
+	return p.URL
+}
+
 // buildHandler makes the handler of all requests.
 func (p *parts) buildHandler() error {
 	origins, err := originPatterns(p.o.CORSAllowedOrigins)
@@ -117,7 +137,8 @@ func (p *parts) buildHandler() error {
 		Registry:                    p.reg,
 		Authenticator:               p.identities,
 		ProxyHeaders:                p.identities.headers,
-		Issuer:                      p.identities.discovery(&p.o, p.URL),
+		Issuer:                      p.identities.discovery(&p.o, p.publicURL()),
+		ExternalAddress:             p.externalAddress(),
 		Authorizer:                  p.access.decide,
 		Decisions:                   p.access.metrics,
 		Checks:                      p.checks(),

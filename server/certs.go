@@ -52,13 +52,47 @@ func loadCertificates(dir string, names subjectAltNames, now time.Time, durable 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	p := pki{dir: dir, now: now, durable: durable}
+	return pki{dir: dir, now: now, durable: durable}.load(names)
+}
+
+// generateCertificates makes all certificates in memory, except that it reads the
+// serving certificate from dir, or writes it there with its CA if it is missing. If dir
+// is empty, it makes that in memory too.
+func generateCertificates(dir string, names subjectAltNames, now time.Time) (*certificates, error) {
+	c, err := pki{now: now}.load(names)
+	if err != nil || dir == "" {
+		return c, err
+	}
+	p := pki{dir: dir, now: now, durable: true}
+	have, err := p.read(servingName)
+	switch {
+	case err != nil:
+		return nil, err
+	case have != nil:
+		c.serving = have
+		return c, nil
+	}
+	for _, file := range p.files(servingName) {
+		if _, err := os.Stat(file); err == nil {
+			return nil, fmt.Errorf("%s: certificate and key must be supplied as a pair", file)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	c.serving.certPEM = slices.Concat(c.serving.certPEM, c.ca.certPEM)
+	return c, p.write(servingName, c.serving)
+}
+
+// load reads or makes the certificates.
+func (p pki) load(names subjectAltNames) (*certificates, error) {
+	authority := p
 	ca, err := p.loadCA("ca", "miniapiserver-ca")
 	if err != nil {
 		return nil, err
 	}
 	p.ca = ca
-	serving, err := p.loadLeaf("apiserver", &x509.Certificate{
+	serving, err := p.loadLeaf(servingName, &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
 		DNSNames:    names.dns,
 		IPAddresses: names.ips,
@@ -85,7 +119,7 @@ func loadCertificates(dir string, names subjectAltNames, now time.Time, durable 
 		return nil, err
 	}
 	c := &certificates{ca: ca, serving: serving, admin: admin, kubelets: kubelets}
-	return c, c.loadProxy(pki{dir: dir, now: now, durable: durable})
+	return c, c.loadProxy(authority)
 }
 
 // frontProxyName is who the server is to other API servers.
@@ -104,7 +138,11 @@ func (c *certificates) loadProxy(p pki) (err error) {
 	return err
 }
 
-// pki is a directory of certificates and the CA that signs them.
+// servingName is the name of the certificate that the server serves with.
+const servingName = "apiserver"
+
+// pki is a directory of certificates and the CA that signs them. Without a directory,
+// certificates are in memory.
 type pki struct {
 	dir     string
 	now     time.Time
@@ -177,6 +215,15 @@ func namesOf(c *x509.Certificate) []string {
 type subjectAltNames struct {
 	dns []string
 	ips []net.IP
+}
+
+// add adds an IP address or a host name, unless it is empty.
+func (s *subjectAltNames) add(host string) {
+	if ip := net.ParseIP(host); ip != nil {
+		s.ips = append(s.ips, ip)
+	} else if isHostname(host) {
+		s.dns = append(s.dns, strings.ToLower(host))
+	}
 }
 
 // subjectAltNamesFor lists the names of a server that listens on bind: those that

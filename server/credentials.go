@@ -18,7 +18,17 @@ func (p *parts) loadCredentials() (err error) {
 	if err != nil {
 		return fmt.Errorf("--service-cluster-ip-range: %w", err)
 	}
-	p.own, err = loadCertificates(p.o.CertDir, subjectAltNamesFor(bind, service), time.Now(), !p.ephemeral)
+	names := subjectAltNamesFor(bind, service)
+	names.add(p.o.AdvertiseAddress)
+	names.add(p.o.ExternalHostname)
+	switch {
+	case !p.o.NoDataDir:
+		p.own, err = loadCertificates(p.o.CertDir, names, time.Now(), !p.ephemeral)
+	case p.o.TLSCertFile != "":
+		p.own, err = generateCertificates("", names, time.Now())
+	default:
+		p.own, err = generateCertificates(p.o.CertDir, names, time.Now())
+	}
 	if err != nil {
 		return fmt.Errorf("--cert-dir: %w", err)
 	}
@@ -28,13 +38,17 @@ func (p *parts) loadCredentials() (err error) {
 	}
 	certFile, keyFile := p.o.TLSCertFile, p.o.TLSKeyFile
 	if certFile == "" {
-		certFile, keyFile = filepath.Join(p.o.CertDir, "apiserver.crt"), filepath.Join(p.o.CertDir, "apiserver.key")
+		certFile, keyFile = filepath.Join(p.o.CertDir, servingName+".crt"), filepath.Join(p.o.CertDir, servingName+".key")
 	}
 	certificate, err := newServingCertificate(serving, certFile, keyFile, p.logger)
 	if err != nil {
 		return fmt.Errorf("--tls-cert-file: %w", err)
 	}
-	p.tls = tlsConfig(&p.o, certificate)
+	named, err := loadSNI(p.o.SNICertificates, p.logger)
+	if err != nil {
+		return err
+	}
+	p.tls = tlsConfig(&p.o, chooseCertificate(named, certificate))
 	host, port := localHost(bind), p.secure.Addr().(*net.TCPAddr).Port
 	p.admin = adminAccess{
 		url:        "https://" + net.JoinHostPort(host, strconv.Itoa(port)),
@@ -46,6 +60,9 @@ func (p *parts) loadCredentials() (err error) {
 	p.URL, p.CA, p.Token = p.admin.url, verify, newToken()
 	if p.kubeconfig, err = p.admin.kubeconfig(); err != nil {
 		return err
+	}
+	if p.o.NoDataDir {
+		return nil
 	}
 	p.KubeconfigFile = filepath.Join(p.o.Dir, "admin.kubeconfig")
 	return writeFile(p.KubeconfigFile, p.kubeconfig, 0o600, !p.ephemeral)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -107,6 +108,41 @@ func noEmptyElement(list []string) error {
 	return nil
 }
 
+// sniCertificates checks elements of the form cert,key[:name,...].
+func sniCertificates(values []string) error {
+	for _, v := range values {
+		if _, err := parseSNICertificate(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var maxAge = regexp.MustCompile(`^max-age=[0-9]+$`)
+
+func hstsDirectives(directives []string) error {
+	for _, d := range directives {
+		if d = strings.TrimSpace(d); d != "includeSubDomains" && d != "preload" && !maxAge.MatchString(d) {
+			return fmt.Errorf("%q is invalid, allowed values: max-age=expireTime, includeSubDomains, preload", d)
+		}
+	}
+	return nil
+}
+
+func goawayChance(p float64) error {
+	if !(p >= 0 && p <= 0.02) {
+		return fmt.Errorf("%v can not be less than 0 or greater than 0.02", p)
+	}
+	return nil
+}
+
+func endpointReconciler(name string) error {
+	if kinds := []string{"lease", "master-count", "none"}; !slices.Contains(kinds, name) {
+		return fmt.Errorf("%q is none of %s", name, strings.Join(kinds, ", "))
+	}
+	return nil
+}
+
 func minTLSVersion(name string) error {
 	_, err := tlsVersion(name)
 	return err
@@ -196,6 +232,21 @@ func together(a, b *string, other string) func() error {
 		}
 		return nil
 	}
+}
+
+func (c *CommandLine) checkAdmissionControl() error {
+	o := &c.Options
+	if len(c.AdmissionControl) > 0 && len(o.EnableAdmissionPlugins)+len(o.DisableAdmissionPlugins) > 0 {
+		return errors.New("cannot be together with --enable-admission-plugins and --disable-admission-plugins")
+	}
+	return nil
+}
+
+func (o *Options) checkServiceNodePort() error {
+	if r, p := o.ServiceNodePortRange, int32(o.ServiceNodePort); p != 0 && (p < r[0] || p > r[1]) {
+		return fmt.Errorf("%d is not in --service-node-port-range %s", p, formatPortRange(r))
+	}
+	return nil
 }
 
 func (o *Options) checkInsecurePort() error {

@@ -3,9 +3,12 @@ package server
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/internal/nearest"
 )
 
 //go:generate go run ./internal/flagdocs
@@ -25,11 +28,30 @@ type Flag struct {
 	Default string
 	// Help describes the flag in one or more sentences.
 	Help string
+	// Effect is what the flag does here; Note is the reason if that is nothing, and is
+	// part of the help.
+	Effect Effect
+	Note   string
+	// Section is the heading under which the help of kube-apiserver lists the flag,
+	// empty if kube-apiserver does not have it.
+	Section string
 	// Check reports why the value cannot be combined with those of other flags;
 	// nil means that every combination is valid. What is valid on its own is
 	// checked by Value.
 	Check func() error
 }
+
+// Effect is what a flag does.
+type Effect int
+
+const (
+	// Effective flags do what their help describes.
+	Effective Effect = iota
+	// Ignored flags are accepted, for command lines of kube-apiserver.
+	Ignored
+	// Refused flags must be empty, since it would be dangerous to ignore them.
+	Refused
+)
 
 // A Value parses text into a field and formats the field as text. It satisfies
 // flag.Value of the standard library, and pflag.Value.
@@ -45,6 +67,9 @@ type Value interface {
 	fill()
 	// check reports why the field is invalid.
 	check() error
+	// setDefault changes the default, and isSet reports whether Set was called.
+	setDefault(text string) error
+	isSet() bool
 }
 
 // CommandLine holds what the flags of the command set: Options, and settings that
@@ -55,21 +80,34 @@ type CommandLine struct {
 	Controllers   []string // --controllers
 	Verbosity     int      // --v
 	LoggingFormat string   // --logging-format: "text" or "json"
-	Version, Help bool     // --version, --help
+	Version       string   // --version: "true", or "raw" for all its parts
+	Help          bool     // --help
+	// ContentionProfiling is --contention-profiling.
+	ContentionProfiling bool
+	// AdmissionControl is --admission-control.
+	AdmissionControl []string
 
 	flags []Flag
+	// complete fills in what the flags of another command leave open; nil for
+	// miniapiserver itself.
+	complete func(*Options) error
 }
 
 // NewCommandLine returns a command line with the default of every flag.
 func NewCommandLine() *CommandLine {
 	c := &CommandLine{}
 	c.flags = c.table()
+	c.reset()
+	return c
+}
+
+// reset sets all fields to their defaults.
+func (c *CommandLine) reset() {
 	for i := range c.flags {
 		f := &c.flags[i]
 		f.Value.reset()
 		f.Default = f.Value.String()
 	}
-	return c
 }
 
 // withOptions returns a command line with these options, in which the default of
@@ -81,6 +119,17 @@ func withOptions(o Options) *CommandLine {
 		f.Value.fill()
 	}
 	return c
+}
+
+// SetControllers sets the controllers to run, as --controllers does. An empty text means
+// none.
+func (c *CommandLine) SetControllers(text string) error {
+	names, err := parseList(text)
+	if err == nil {
+		err = knownControllers(names)
+	}
+	c.Controllers = names
+	return err
 }
 
 // Flags returns all flags, in the order of the help. Setting their values changes c.
@@ -97,7 +146,42 @@ func (c *CommandLine) Complete() (Options, error) {
 	if c.Ephemeral {
 		o.Dir = ""
 	}
+	if len(c.AdmissionControl) > 0 {
+		o.EnableAdmissionPlugins = c.AdmissionControl
+		o.DisableAdmissionPlugins = without(admission.DefaultNames(), c.AdmissionControl)
+	}
+	if c.complete != nil {
+		if err := c.complete(&o); err != nil {
+			return Options{}, err
+		}
+	}
 	return o, nil
+}
+
+// without returns the elements of a list that are not in another one.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(other, s) })
+}
+
+// Ignored returns the flags that were given and have no effect.
+func (c *CommandLine) Ignored() []Flag {
+	var ignored []Flag
+	for _, f := range c.flags {
+		if f.Effect == Ignored && f.Value.isSet() {
+			ignored = append(ignored, f)
+		}
+	}
+	return ignored
+}
+
+// Nearest returns the name of the flag that somebody who wrote an unknown name
+// probably meant, or "".
+func (c *CommandLine) Nearest(name string) string {
+	var names []string
+	for _, f := range c.flags {
+		names = append(names, f.Name)
+	}
+	return nearest.Name(name, names)
 }
 
 // validate checks every flag on its own and in combination with others.

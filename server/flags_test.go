@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/controllers"
 )
 
 // set sets flags, each given as name=value.
@@ -70,8 +72,33 @@ func TestFlagFaults(t *testing.T) {
 		`--disable-admission-plugins: plugin "Nonsense" is unknown`:                                                  "disable-admission-plugins=Nonsense",
 		`--feature-gates: unrecognized feature gate: Nonsense`:                                                       "feature-gates=Nonsense=true",
 		`--runtime-config: `: "runtime-config=foo/v1",
-		`--controllers: "nothing" is none of bootstrap-signer-controller, `: "controllers=*,-nothing",
-		`--logging-format: "xml" is neither text nor json`:                  "logging-format=xml",
+		`--controllers: "nothing" is none of bootstrap-signer-controller, `:                                  "controllers=*,-nothing",
+		`--logging-format: "xml" is neither text nor json`:                                                   "logging-format=xml",
+		`--advertise-address: "x" is not an IP address`:                                                      "advertise-address=x",
+		`--goaway-chance: 0.5 can not be less than 0 or greater than 0.02`:                                   "goaway-chance=0.5",
+		`--goaway-chance: NaN can not be less than 0`:                                                        "goaway-chance=nan",
+		`--strict-transport-security-directives: "max-age=x" is invalid, allowed values: max-age=expireTime`: "strict-transport-security-directives=max-age=x",
+		`--tls-curve-preferences: "7" is not the number of a curve, only [23 24`:                             "tls-curve-preferences=7",
+		`--tls-sni-cert-key: expected comma separated certificate and key file paths`:                        "tls-sni-cert-key=a",
+		`--endpoint-reconciler-type: "x" is none of lease, master-count, none`:                               "endpoint-reconciler-type=x",
+		`--http2-max-streams-per-connection: -1 is below 0`:                                                  "http2-max-streams-per-connection=-1",
+		`--shutdown-delay-duration: -1s is below 0`:                                                          "shutdown-delay-duration=-1s",
+		`--admission-control: plugin "Nonsense" is unknown`:                                                  "admission-control=Nonsense",
+		`--version: strconv.ParseBool: parsing "x": invalid syntax`:                                          "version=x",
+		// Values of flags without an effect.
+		`--emulated-version: "1.30" is not supported, only kube=1.36`:                             "emulated-version=1.30",
+		`--min-compatibility-version: "etcd=1.36" is not supported, only kube=1.36 and kube=1.35`: "min-compatibility-version=etcd=1.36",
+		`--storage-backend: "etcd2" is invalid, allowed values: etcd3`:                            "storage-backend=etcd2",
+		`--storage-media-type: "text/plain" is none of application/json`:                          "storage-media-type=text/plain",
+		`--watch-cache-sizes: "pods" is not of the form resource[.group]#size`:                    "watch-cache-sizes=pods",
+		`--watch-cache-sizes: watch cache size cannot be negative: pods#-1`:                       "watch-cache-sizes=pods#-1",
+		`--peer-advertise-ip: "x" is not an IP address`:                                           "peer-advertise-ip=x",
+		`--peer-advertise-port: "x" is not a port (1 to 65535)`:                                   "peer-advertise-port=x",
+		`--vmodule: "a" is not of the form pattern=N`:                                             "vmodule=a",
+		`--allow-metric-labels: "a" is not of the form metric,label='value,value'`:                "allow-metric-labels=a",
+		`--audit-log-mode: "x" is none of batch, blocking, blocking-strict`:                       "audit-log-mode=x",
+		`--audit-webhook-version: "x" is not audit.k8s.io/v1`:                                     "audit-webhook-version=x",
+		`--audit-log-maxage: -1 is below 0`:                                                       "audit-log-maxage=-1",
 		// Values that other flags rule out.
 		`--data-dir: must not be empty`:                                                                               "data-dir=",
 		`--ephemeral: cannot be together with --data-dir`:                                                             "ephemeral=true data-dir=x",
@@ -91,6 +118,8 @@ func TestFlagFaults(t *testing.T) {
 		`--authorization-webhook-config-file: must be given where Webhook is a mode`:                                  "authorization-mode=Webhook",
 		`--authorization-config: can not be specified when --authorization-mode or`:                                   "authorization-config=x authorization-mode=RBAC",
 		`--enable-admission-plugins: [Priority] in enable-admission-plugins and disable-admission-plugins overlapped`: "enable-admission-plugins=Priority disable-admission-plugins=Priority",
+		`--admission-control: cannot be together with --enable-admission-plugins`:                                     "admission-control=Priority enable-admission-plugins=Priority",
+		`--kubernetes-service-node-port: 1 is not in --service-node-port-range 30000-32767`:                           "kubernetes-service-node-port=1",
 		`--kubelet-client-certificate: must be given together with --kubelet-client-key`:                              "kubelet-client-key=k",
 		`--proxy-client-cert-file: must be given together with --proxy-client-key-file`:                               "proxy-client-key-file=k",
 		`--cluster-signing-cert-file: must be given together with --cluster-signing-key-file`:                         "cluster-signing-key-file=k",
@@ -161,7 +190,8 @@ func fieldsOfFlags(t *testing.T) map[string]string {
 	t.Helper()
 	sample := map[string]string{
 		"int": "7", "duration": "7s", "ip": "192.0.2.1", "string": "x", "strings": "x", "stringArray": "x", "portRange": "1-2",
-		"key=value": "a=b", "key=value,...": "a=b", "name=bool,...": "a=true",
+		"key=value": "a=b", "key=value,...": "a=b", "name=bool,...": "a=true", "float": "0.01", "float32": "7", "int32Slice": "29",
+		"namedCertKey": "a,b", "pattern=N,...": "a=1", "quantity": "7", "stringToString": "a,b=c",
 	}
 	fields := map[string]string{}
 	for i, f := range NewCommandLine().Flags() {
@@ -185,13 +215,13 @@ func fieldsOfFlags(t *testing.T) map[string]string {
 				changed++
 				if fields[path] == "" {
 					fields[path] = f.Name
-				} else if f.Name != "log-format" {
+				} else if f.Name != "log-format" { // an alias
 					t.Errorf("--%s and --%s set %s", fields[path], f.Name, path)
 				}
 			}
 		})
 		want := 1
-		if strings.HasSuffix(f.Help, " This flag has no effect.") {
+		if f.Effect != Effective {
 			want = 0
 		}
 		if changed != want {
@@ -203,6 +233,7 @@ func fieldsOfFlags(t *testing.T) map[string]string {
 
 func TestEveryOptionHasAFlag(t *testing.T) {
 	without := map[string]string{
+		"Options.NoDataDir":      "set by NewKubeAPIServerCommandLine",
 		"Options.ControllersOff": "made from --controllers",
 		"Options.Dial":           "a function",
 		"Options.Lookup":         "a function",
@@ -302,7 +333,7 @@ func TestTableOfFlags(t *testing.T) {
 			t.Errorf("--%s: the help does not end with a period: %s", f.Name, f.Help)
 		case unwanted.MatchString(f.Help) || host != "" && strings.Contains(f.Help, " "+host+" "):
 			t.Errorf("--%s: the help has %q", f.Name, unwanted.FindString(f.Help))
-		case f.Value.Type() == "bool" && !strings.HasPrefix(f.Help, "If true, "):
+		case f.Value.Type() == "bool" && f.Effect == Effective && !strings.HasPrefix(f.Help, "If true, "):
 			t.Errorf(`--%s: the help does not begin with "If true, "`, f.Name)
 		}
 		// A flag that is named in a help exists.
@@ -324,25 +355,15 @@ func TestDefaultsAreThoseOfKubeAPIServer(t *testing.T) {
 		"service-cluster-ip-range": "kube-apiserver requires a value",
 		"service-account-issuer":   "kube-apiserver requires a value",
 	}
-	data, err := os.ReadFile("testdata/kube-apiserver-flags.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	reference := map[string]string{}
-	for line := range strings.Lines(string(data)) {
-		if fields := strings.Fields(line); fields[0] != "#" {
-			text := strings.Trim(strings.TrimPrefix(strings.Join(fields[2:], " "), "default="), `"[]`)
-			reference[strings.TrimPrefix(fields[0], "--")] = text
-		}
-	}
+	reference, _ := kubeFlags()
 	common := 0
 	for _, f := range NewCommandLine().Flags() {
-		want, ok := reference[f.Name]
+		kube, ok := reference[f.Name]
 		if !ok {
 			continue
 		}
 		common++
-		got := f.Default
+		got, want := f.Default, strings.Trim(kube.Default, "[]")
 		if got == "false" || got == "0" || got == "0s" {
 			got = ""
 		}
@@ -350,7 +371,127 @@ func TestDefaultsAreThoseOfKubeAPIServer(t *testing.T) {
 			t.Errorf("--%s: default %q, that of kube-apiserver is %q; in the list of differences: %v", f.Name, got, want, known)
 		}
 	}
-	if common < 80 {
-		t.Errorf("only %d flags of kube-apiserver", common)
+	if common != len(reference) || common < 170 {
+		t.Errorf("%d flags, kube-apiserver has %d", common, len(reference))
+	}
+}
+
+// TestKubeAPIServerCommandLine checks that the flags of kube-apiserver are those of its
+// help, with its defaults, and that a command line as envtest writes it is complete.
+func TestKubeAPIServerCommandLine(t *testing.T) {
+	different := map[string]string{"service-cluster-ip-range": "10.0.0.0/24"} // assumed for an empty value
+	reference, sections := kubeFlags()
+	c := NewKubeAPIServerCommandLine()
+	section := 0
+	for _, f := range c.Flags() {
+		kube, ok := reference[f.Name]
+		if !ok || f.Group != kube.Section {
+			t.Errorf("--%s: in group %q, want %q", f.Name, f.Group, kube.Section)
+		}
+		if at := slices.Index(sections, f.Group); at < section {
+			t.Errorf("--%s: after a flag of section %q", f.Name, sections[section])
+		} else {
+			section = at
+		}
+		got, want := f.Default, strings.Trim(kube.Default, "[]")
+		if got == "false" || got == "0" || got == "0s" {
+			got = ""
+		}
+		if got != want && different[f.Name] != got {
+			t.Errorf("--%s: default %q, want %q", f.Name, f.Default, want)
+		}
+	}
+	if len(c.Flags()) != len(reference) {
+		t.Errorf("%d flags, want %d", len(c.Flags()), len(reference))
+	}
+	err := set(c, "etcd-servers=http://127.0.0.1:1", "service-account-issuer=https://127.0.0.1:2/", "service-account-signing-key-file=sa.key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.Complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !o.NoDataDir || o.BindAddress != "0.0.0.0" || o.CertDir != "/var/run/kubernetes" || o.Port != 6443 || o.ServiceClusterIPRange != "10.0.0.0/24" {
+		t.Errorf("got %+v", o)
+	}
+	if !slices.Equal(o.Authorization.Modes, []string{"AlwaysAllow"}) || !o.NoAnonymous || !slices.Equal(o.ControllersOff, controllers.Names()) {
+		t.Errorf("modes %q, anonymous %v, controllers off %q", o.Authorization.Modes, !o.NoAnonymous, o.ControllersOff)
+	}
+	if err := c.SetControllers("*,-nothing"); err == nil {
+		t.Error("an unknown controller is accepted")
+	}
+	if err := c.SetControllers("*"); err != nil {
+		t.Fatal(err)
+	}
+	if o, err = c.Complete(); err != nil || len(o.ControllersOff) > 0 {
+		t.Errorf("controllers off: %q, %v", o.ControllersOff, err)
+	}
+}
+
+// TestKubeAPIServerFaults checks what only kube-apiserver requires.
+func TestKubeAPIServerFaults(t *testing.T) {
+	c := NewKubeAPIServerCommandLine()
+	if err := set(c, "secure-port=0"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Complete()
+	for _, want := range []string{
+		"--etcd-servers: must be specified", "--service-account-issuer: must be specified", "--service-account-signing-key-file: must be specified",
+		"--secure-port: 0 is not a valid port number between 1 and 65535, inclusive. It cannot be turned off with 0",
+	} {
+		if err == nil || !slices.Contains(strings.Split(err.Error(), "\n"), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	for _, other := range []string{"data-dir", "ephemeral", "insecure-port", "controllers"} {
+		if err := set(c, other+"=1"); err == nil {
+			t.Errorf("kube-apiserver has --%s", other)
+		}
+	}
+}
+
+// TestIgnoredAndRefusedFlags checks that flags without an effect are reported if they are
+// given, and that others must be empty.
+func TestIgnoredAndRefusedFlags(t *testing.T) {
+	c := NewCommandLine()
+	if len(c.Ignored()) > 0 {
+		t.Errorf("without flags, %v are reported", c.Ignored())
+	}
+	if err := set(c, "watch-cache=true", "profiling=true", "audit-log-maxage=1", "egress-selector-config-file=", "etcd-servers-overrides="); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Complete(); err != nil {
+		t.Error(err)
+	}
+	var names []string
+	for _, f := range c.Ignored() {
+		names = append(names, f.Name)
+	}
+	if slices.Sort(names); !slices.Equal(names, []string{"audit-log-maxage", "watch-cache"}) {
+		t.Errorf("reported %q", names)
+	}
+	for _, f := range c.Flags() {
+		if f.Effect != Refused {
+			continue
+		}
+		c := NewCommandLine()
+		err := set(c, f.Name+"=x")
+		if err == nil {
+			_, err = c.Complete()
+		}
+		if want := "--" + f.Name + ": is not supported: " + f.Note; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestNearest checks that a mistyped flag finds the one that was meant.
+func TestNearest(t *testing.T) {
+	c := NewCommandLine()
+	for name, want := range map[string]string{"etcd-server": "etcd-servers", "secureport": "secure-port", "zzz": ""} {
+		if got := c.Nearest(name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 // where the meaning is the same, are kube-apiserver's. The help begins with a
 // capital and consists of sentences; the default is shown after it.
 //
-// A flag that is only accepted, for command lines of kube-apiserver, sets a variable
-// of its own, such as new(bool), and its help ends with "This flag has no effect."
+// Flags of kube-apiserver that have no effect here, and those that are refused, are in
+// flagignored.go.
 func (c *CommandLine) table() []Flag {
 	o := &c.Options
 	var all []Flag
@@ -34,17 +34,26 @@ func (c *CommandLine) table() []Flag {
 		{"Service account tokens", serviceAccountFlags(&o.Authentication)},
 		{"Tokens of other issuers", otherTokenFlags(&o.Authentication)},
 		{"Authorization", authorizationFlags(&o.Authorization)},
-		{"Admission", admissionFlags(o)},
+		{"Admission", admissionFlags(c, o)},
 		{"Kubelets", kubeletFlags(o)},
 		{"Aggregation", aggregationFlags(o)},
 		{"Controllers", controllerFlags(c, o)},
 		{"Logging and help", processFlags(c)},
+		{"Flags without an effect", ignoredFlags()},
+		{"Flags that must be empty", refusedFlags()},
 	} {
 		for _, f := range group.flags {
 			f.Group = group.title
+			switch f.Effect {
+			case Ignored:
+				f.Help = "No effect: " + f.Note + "."
+			case Refused:
+				f.Help = "Must be empty: " + f.Note + "."
+			}
 			all = append(all, f)
 		}
 	}
+	markSections(all)
 	return all
 }
 
@@ -96,6 +105,10 @@ func servingFlags(o *Options) []Flag {
 	return []Flag{
 		{Name: "bind-address", Value: typed("ip", text(&o.BindAddress, "127.0.0.1", ipAddress)),
 			Help: "IP address on which the server listens. Use 0.0.0.0 or :: for all interfaces."},
+		{Name: "advertise-address", Value: typed("ip", text(&o.AdvertiseAddress, "", optionalIP)),
+			Help: "IP address at which other machines reach the server. It is published in the endpoints of the service kubernetes. If empty, --bind-address or, if that is unspecified or a loopback address, an address of the machine."},
+		{Name: "external-hostname", Value: text(&o.ExternalHostname, ""),
+			Help: "Host name of the server in URLs that it publishes, such as that of the public keys of service account tokens. If empty, the address of the server."},
 		{Name: "secure-port", Value: orZero(number(&o.Port, 6443, port(0, "0 to 65535"))),
 			Help: "Port on which the server serves HTTPS. If 0, the server picks a free port."},
 		{Name: "insecure-port", Value: number(&o.InsecurePort, 0, port(-1, "1 to 65535, or 0 for none")), Check: o.checkInsecurePort,
@@ -110,6 +123,20 @@ func servingFlags(o *Options) []Flag {
 			Help: "Minimum TLS version: VersionTLS12 or VersionTLS13. If empty, VersionTLS12."},
 		{Name: "tls-cipher-suites", Value: list(&o.TLSCipherSuites, nil, tlsSuites), Check: o.checkCipherSuites,
 			Help: "Comma-separated list of cipher suites for TLS 1.2, such as TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256. If empty, the default suites of Go."},
+		{Name: "tls-curve-preferences", Value: curves(&o.TLSCurves),
+			Help: "Comma-separated list of the numbers of key exchange mechanisms of TLS, as in Go's crypto/tls. Their order does not matter. If empty, the default of Go."},
+		{Name: "tls-sni-cert-key", Value: typed("namedCertKey", repeated(&o.SNICertificates, nil, sniCertificates)),
+			Help: "Files containing a certificate and its private key, separated by a comma, that the server presents to clients which ask for one of the names of the certificate. Names may follow after a colon, separated by commas, and may begin with *., as in example.crt,example.key:*.example.com,example.com. May be given several times."},
+		{Name: "disable-http2-serving", Value: boolean(&o.NoHTTP2),
+			Help: "If true, the server does not serve HTTP/2."},
+		{Name: "http2-max-streams-per-connection", Value: number(&o.HTTP2MaxStreams, 0, notNegative),
+			Help: "Maximum number of simultaneous requests of an HTTP/2 connection. If 0, 250."},
+		{Name: "permit-address-sharing", Value: boolean(&o.ShareAddress),
+			Help: "If true, the secure port is opened with SO_REUSEADDR, so that wildcard and specific addresses may be bound at the same time."},
+		{Name: "permit-port-sharing", Value: boolean(&o.SharePort),
+			Help: "If true, the secure port is opened with SO_REUSEPORT, so that several servers may listen on it."},
+		{Name: "strict-transport-security-directives", Value: list(&o.HSTSDirectives, nil, hstsDirectives),
+			Help: "Comma-separated list of directives of the header Strict-Transport-Security of every response: max-age=SECONDS, includeSubDomains, preload. If empty, the header is not sent."},
 		{Name: "cors-allowed-origins", Value: list(&o.CORSAllowedOrigins, nil, corsOrigins),
 			Help: "Comma-separated list of regular expressions for origins whose web pages may use the API and open WebSockets. Each expression must match the start of the host, by ^ or //, and the end, by $ or the colon of a port, such as //example.com(:|$). If empty, only pages of the server itself may."},
 	}
@@ -127,6 +154,10 @@ func requestFlags(o *Options) []Flag {
 			Help: "Maximum number of mutating requests in flight; further requests are rejected. If 0, there is no limit. If --enable-priority-and-fairness is true, see --max-requests-inflight."},
 		{Name: "enable-priority-and-fairness", Value: inverted(&o.NoPriorityAndFairness),
 			Help: "If true, requests are assigned to priority levels with fair queues. If false, requests beyond the limits of requests in flight are rejected."},
+		{Name: "goaway-chance", Value: decimal(&o.GoawayChance, 0, goawayChance),
+			Help: "Probability, between 0 and 0.02, with which the server ends an HTTP/2 connection after a request, so that the client reconnects and may reach another server. If 0, connections are not ended."},
+		{Name: "shutdown-delay-duration", Value: duration(&o.ShutdownDelay, 0, notNegative),
+			Help: "Time for which the server keeps serving when it is asked to stop, while /readyz already fails, so that load balancers notice."},
 		{Name: "livez-grace-period", Value: duration(&o.LivezGracePeriod, 0, notNegative),
 			Help: "Maximum time that the start of the server may take. Until it has passed, /livez reports success while the start is not finished."},
 		{Name: "profiling", Value: inverted(&o.NoProfiling),
@@ -144,6 +175,10 @@ func apiFlags(o *Options) []Flag {
 			Help: "CIDR from which the server assigns cluster IPs to services, or two CIDRs of different IP families separated by a comma."},
 		{Name: "service-node-port-range", Value: portRange(&o.ServiceNodePortRange, [2]int32{30000, 32767}, nodePorts),
 			Help: "Range of ports that the server assigns to services of type NodePort and LoadBalancer. The first and the last port are included."},
+		{Name: "kubernetes-service-node-port", Value: number(&o.ServiceNodePort, 0, port(0, "1 to 65535, or 0 for none")), Check: o.checkServiceNodePort,
+			Help: "Node port of the service kubernetes, which then is of type NodePort. If 0, the service is of type ClusterIP."},
+		{Name: "endpoint-reconciler-type", Value: text(&o.EndpointReconciler, "lease", endpointReconciler),
+			Help: "Kind of maintenance of the endpoints of the service kubernetes: lease, master-count or none. If none, the server does not publish its address. The other two are the same here."},
 		{Name: "event-ttl", Value: duration(&o.EventTTL, time.Hour, notNegative),
 			Help: "Time for which events are kept."},
 		{Name: "namespace-condition-delay", Value: orZero(duration(&o.NamespaceConditionDelay, 6*time.Second, notNegative)),
@@ -248,12 +283,14 @@ func authorizationFlags(a *Authorization) []Flag {
 	}
 }
 
-func admissionFlags(o *Options) []Flag {
+func admissionFlags(c *CommandLine, o *Options) []Flag {
 	return []Flag{
 		{Name: "enable-admission-plugins", Value: list(&o.EnableAdmissionPlugins, nil, knownPlugins), Check: o.checkAdmissionPlugins,
 			Help: "Comma-separated list of admission plugins to enable in addition to the default ones (" + strings.Join(admission.DefaultNames(), ", ") + "). All plugins: " + strings.Join(admission.Names(), ", ") + ". The order of the list does not matter."},
 		{Name: "disable-admission-plugins", Value: list(&o.DisableAdmissionPlugins, nil, knownPlugins),
 			Help: "Comma-separated list of admission plugins to disable although they are enabled by default. The order of the list does not matter."},
+		{Name: "admission-control", Value: list(&c.AdmissionControl, nil, knownPlugins), Check: c.checkAdmissionControl,
+			Help: "Comma-separated list of all admission plugins to enable. Deprecated, use --enable-admission-plugins and --disable-admission-plugins instead."},
 		{Name: "admission-control-config-file", Value: text(&o.AdmissionConfigFile, ""),
 			Help: "File containing an AdmissionConfiguration with the configurations of admission plugins."},
 		{Name: "default-not-ready-toleration-seconds", Value: optionalNumber(&o.NotReadyTolerationSeconds, 300),
@@ -319,8 +356,10 @@ func processFlags(c *CommandLine) []Flag {
 			Help: "Format of the log: text or json."},
 		{Name: "log-format", Value: text(&c.LoggingFormat, "text"),
 			Help: "Alias of --logging-format."},
-		{Name: "version", Value: boolean(&c.Version),
-			Help: "If true, the version is printed and the server is not started."},
+		{Name: "contention-profiling", Value: boolean(&c.ContentionProfiling),
+			Help: "If true, the profile block at /debug/pprof/ records where goroutines wait. It slows the server down."},
+		{Name: "version", Value: versionRequest(&c.Version),
+			Help: "If true, the version is printed and the server is not started. Use --version=raw for all its parts."},
 		{Name: "help", Shorthand: "h", Value: boolean(&c.Help),
 			Help: "If true, this help is printed and the server is not started."},
 	}

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+	"crypto/tls"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -32,6 +34,16 @@ type value[T any] struct {
 func (v *value[T]) Type() string   { return v.typeName }
 func (v *value[T]) String() string { return v.format(*v.field) }
 func (v *value[T]) reset()         { *v.field = v.initial }
+func (v *value[T]) isSet() bool    { return v.changed }
+
+func (v *value[T]) setDefault(text string) (err error) {
+	if text == "" {
+		v.initial = *new(T)
+		return nil
+	}
+	v.initial, err = v.parse(text)
+	return err
+}
 
 func (v *value[T]) Set(text string) error {
 	parsed, err := v.parse(text)
@@ -94,6 +106,26 @@ func number[T int | int64](field *T, initial T, checks ...func(T) error) *value[
 func parseInt[T int | int64](text string) (T, error) {
 	n, err := strconv.ParseInt(text, 0, 64)
 	return T(n), err
+}
+
+// decimal is the value of a floating-point number.
+func decimal(field *float64, initial float64, checks ...func(float64) error) *value[float64] {
+	parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+	return scalar("float", field, initial, parse, func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }, checks)
+}
+
+// versionRequest is the value of --version: "", "true" or "raw".
+func versionRequest(field *string) *value[string] {
+	parse := func(text string) (string, error) {
+		if text == "raw" {
+			return text, nil
+		}
+		if on, err := strconv.ParseBool(text); !on || err != nil {
+			return "", err
+		}
+		return "true", nil
+	}
+	return scalar("bool", field, "", parse, func(s string) string { return cmp.Or(s, "false") }, nil)
 }
 
 // boolean is the value of a flag that is false by default.
@@ -169,6 +201,43 @@ func list(field *[]string, initial []string, checks ...func([]string) error) *va
 		isZero: func(l []string) bool { return len(l) == 0 },
 		merge:  func(earlier, later []string) []string { return append(earlier, later...) },
 	}
+}
+
+// curves is the value of a comma-separated list of the numbers of curves.
+func curves(field *[]tls.CurveID) *value[[]tls.CurveID] {
+	return &value[[]tls.CurveID]{
+		field: field, typeName: "int32Slice", parse: parseCurves,
+		format: func(ids []tls.CurveID) string {
+			var all []string
+			for _, id := range ids {
+				all = append(all, strconv.Itoa(int(id)))
+			}
+			return strings.Join(all, ",")
+		},
+		isZero: func(ids []tls.CurveID) bool { return len(ids) == 0 },
+		merge:  func(earlier, later []tls.CurveID) []tls.CurveID { return append(earlier, later...) },
+	}
+}
+
+func parseCurves(text string) ([]tls.CurveID, error) {
+	known := []tls.CurveID{tls.CurveP256, tls.CurveP384, tls.CurveP521, tls.X25519, tls.X25519MLKEM768, tls.SecP256r1MLKEM768, tls.SecP384r1MLKEM1024}
+	var ids []tls.CurveID
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 16)
+		if err != nil || !slices.Contains(known, tls.CurveID(n)) {
+			return nil, fmt.Errorf("%q is not the number of a curve, only %v", part, numbersOf(known))
+		}
+		ids = append(ids, tls.CurveID(n))
+	}
+	return ids, nil
+}
+
+func numbersOf(ids []tls.CurveID) []uint16 {
+	var numbers []uint16
+	for _, id := range ids {
+		numbers = append(numbers, uint16(id))
+	}
+	return numbers
 }
 
 // parseList splits at commas, except between quotes.

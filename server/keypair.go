@@ -33,13 +33,21 @@ func (p *keyPair) tls() (tls.Certificate, error) { return tls.X509KeyPair(p.cert
 
 // read returns the pair called name, or nil when one of its files is missing.
 func (p *pki) read(name string) (*keyPair, error) {
-	certFile, keyFile := filepath.Join(p.dir, name+".crt"), filepath.Join(p.dir, name+".key")
-	for _, f := range []string{certFile, keyFile} {
+	if p.dir == "" {
+		return nil, nil
+	}
+	files := p.files(name)
+	for _, f := range files {
 		if _, err := os.Stat(f); errors.Is(err, os.ErrNotExist) {
 			return nil, nil
 		}
 	}
-	return readPair(certFile, keyFile)
+	return readPair(files[0], files[1])
+}
+
+// files returns the files of the certificate and the key called name.
+func (p *pki) files(name string) [2]string {
+	return [2]string{filepath.Join(p.dir, name+".crt"), filepath.Join(p.dir, name+".key")}
 }
 
 // readPair reads a certificate, possibly with the chain above it, and its key.
@@ -101,11 +109,20 @@ func (p *pki) issue(name string, template *x509.Certificate, keyPEM []byte) (*ke
 	}
 	made := &keyPair{cert: cert, key: key, keyPEM: keyPEM,
 		certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
-	// The key goes first: a certificate is never there without one.
-	if err := writeFile(filepath.Join(p.dir, name+".key"), keyPEM, 0o600, p.durable); err != nil {
-		return nil, err
+	return made, p.write(name, made)
+}
+
+// write writes the files of a pair, unless it is kept in memory.
+func (p *pki) write(name string, made *keyPair) error {
+	if p.dir == "" {
+		return nil
 	}
-	return made, writeFile(filepath.Join(p.dir, name+".crt"), made.certPEM, 0o644, p.durable)
+	files := p.files(name)
+	// The key goes first: a certificate is never there without one.
+	if err := writeFile(files[1], made.keyPEM, 0o600, p.durable); err != nil {
+		return err
+	}
+	return writeFile(files[0], made.certPEM, 0o644, p.durable)
 }
 
 // writeFile puts data into the file at path as a whole or not at all, and has

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -42,6 +43,10 @@ type publication struct {
 	port      int32
 	trust     controllers.Trust
 	gates     features.Gates
+	// servicePort is the node port of the service, 0 for none. noEndpoints leaves its
+	// endpoints to somebody else.
+	servicePort int32
+	noEndpoints bool
 	// kubeletClient: the server shows kubelets a certificate of its own making.
 	kubeletClient bool
 	now           func() time.Time
@@ -52,9 +57,10 @@ func (p *parts) buildPublication() (err error) {
 	p.trust = newTrust(&p.o, p.own)
 	p.publication = &publication{
 		catalogue: p.catalogue, registry: p.reg,
-		ranges: p.o.pools().Addresses, advertise: advertiseAddress(net.ParseIP(p.o.BindAddress)),
+		ranges: p.o.pools().Addresses, advertise: advertiseAddress(net.ParseIP(cmp.Or(p.o.AdvertiseAddress, p.o.BindAddress))),
+		servicePort: int32(p.o.ServiceNodePort), noEndpoints: p.o.EndpointReconciler == "none",
 		port: int32(p.secure.Addr().(*net.TCPAddr).Port), trust: p.trust, gates: p.gates,
-		kubeletClient: p.o.KubeletCertFile == "", now: time.Now,
+		kubeletClient: p.o.KubeletCertFile == "" && !p.o.NoDataDir, now: time.Now,
 	}
 	if p.lease, err = newIdentity(p.publication, p.logger); err != nil {
 		return fmt.Errorf("the server's lease: %w", err)
@@ -86,6 +92,9 @@ func (p *publication) publish(ctx context.Context) error {
 		Type:      corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityNone,
 		Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: apiServicePort, TargetPort: intstr.FromInt32(p.port)}},
 	}}
+	if p.servicePort != 0 {
+		service.Spec.Type, service.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, p.servicePort
+	}
 	service.Labels = map[string]string{"provider": apiService, "component": "apiserver"}
 	if _, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "services", service); err != nil {
 		return err
@@ -96,7 +105,7 @@ func (p *publication) publish(ctx context.Context) error {
 // publishEndpoints tells where the service leads. A server that can only be
 // reached from its own machine has no address to tell.
 func (p *publication) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta) error {
-	if !p.advertise.IsValid() {
+	if !p.advertise.IsValid() || p.noEndpoints {
 		return nil
 	}
 	ip := p.advertise.String()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -35,19 +36,34 @@ type Options struct {
 	EtcdReadycheckTimeout        time.Duration // --etcd-readycheck-timeout
 	StorageInitializationTimeout time.Duration // --storage-initialization-timeout
 
-	BindAddress        string   // --bind-address
-	Port               int      // --secure-port; 0 picks a free port
-	InsecurePort       int      // --insecure-port
-	CertDir            string   // --cert-dir
-	TLSCertFile        string   // --tls-cert-file
-	TLSKeyFile         string   // --tls-private-key-file
-	TLSMinVersion      string   // --tls-min-version
-	TLSCipherSuites    []string // --tls-cipher-suites
-	CORSAllowedOrigins []string // --cors-allowed-origins
+	BindAddress        string        // --bind-address
+	AdvertiseAddress   string        // --advertise-address
+	ExternalHostname   string        // --external-hostname
+	Port               int           // --secure-port; 0 picks a free port
+	InsecurePort       int           // --insecure-port
+	CertDir            string        // --cert-dir
+	TLSCertFile        string        // --tls-cert-file
+	TLSKeyFile         string        // --tls-private-key-file
+	TLSMinVersion      string        // --tls-min-version
+	TLSCipherSuites    []string      // --tls-cipher-suites
+	TLSCurves          []tls.CurveID // --tls-curve-preferences
+	SNICertificates    []string      // --tls-sni-cert-key
+	NoHTTP2            bool          // --disable-http2-serving
+	HTTP2MaxStreams    int           // --http2-max-streams-per-connection
+	ShareAddress       bool          // --permit-address-sharing
+	SharePort          bool          // --permit-port-sharing
+	HSTSDirectives     []string      // --strict-transport-security-directives
+	CORSAllowedOrigins []string      // --cors-allowed-origins
+	// NoDataDir keeps everything that the server generates in memory, except a serving
+	// certificate in CertDir, as kube-apiserver does. EtcdServers and
+	// Authentication.SigningKeyFile must be set.
+	NoDataDir bool
 
 	RequestTimeout        time.Duration // --request-timeout
 	MinRequestTimeout     time.Duration // --min-request-timeout
 	NoPriorityAndFairness bool          // --enable-priority-and-fairness=false
+	GoawayChance          float64       // --goaway-chance
+	ShutdownDelay         time.Duration // --shutdown-delay-duration
 	LivezGracePeriod      time.Duration // --livez-grace-period
 	NoProfiling           bool          // --profiling=false
 	// MaxRequestsInflight and MaxMutatingRequestsInflight are limits, where 0 means
@@ -60,6 +76,8 @@ type Options struct {
 	FeatureGates            map[string]bool   // --feature-gates
 	ServiceClusterIPRange   string            // --service-cluster-ip-range
 	ServiceNodePortRange    [2]int32          // --service-node-port-range: the first and the last port
+	ServiceNodePort         int               // --kubernetes-service-node-port
+	EndpointReconciler      string            // --endpoint-reconciler-type
 	EventTTL                time.Duration     // --event-ttl
 	NamespaceConditionDelay time.Duration     // --namespace-condition-delay; 0 means no delay
 
@@ -104,8 +122,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Ephemeral reports whether the server leaves no files behind.
-func (o Options) Ephemeral() bool { return o.Dir == "" }
+// Ephemeral reports whether the server removes its files when it stops.
+func (o Options) Ephemeral() bool { return o.Dir == "" && !o.NoDataDir }
 
 // withDefaults replaces zero fields by their defaults, except Dir.
 func (o Options) withDefaults() Options {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -27,7 +28,7 @@ const connectionGrace = 10 * time.Second
 // serve starts to serve the listeners. Parts that can fail by themselves end the
 // server from now on.
 func (s *Server) serve() error {
-	https := s.newHTTPServer(s.handler)
+	https := s.newHTTPServer(transportSecurity(s.o.HSTSDirectives, goaway(s.o.GoawayChance, s.handler)))
 	https.TLSConfig = s.tls
 	s.runPart("serving HTTPS", func() error { return https.ServeTLS(s.secure, "", "") })
 	if s.insecure != nil {
@@ -49,6 +50,10 @@ func (s *Server) serve() error {
 }
 
 func (s *Server) newHTTPServer(h http.Handler) *http.Server {
+	streams := cmp.Or(s.o.HTTP2MaxStreams, maxConcurrentStreams)
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(!s.o.NoHTTP2)
 	more := min(connectionGrace, s.o.RequestTimeout)
 	within := s.o.RequestTimeout + more
 	server := &http.Server{
@@ -58,7 +63,8 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         s.idle.observe,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxConcurrentStreams, WriteByteTimeout: within},
+		Protocols:         protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streams, WriteByteTimeout: within},
 		// Mostly clients that hang up in the middle of a handshake.
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}

@@ -11,6 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Start starts a server and returns when it is ready: when it serves every request
@@ -81,6 +84,10 @@ func (s *Server) start(ctx context.Context) error {
 // openDataDir makes the data directory and locks it, and fills in the defaults of
 // the options, some of which are files in it.
 func (s *Server) openDataDir() (err error) {
+	if s.o.NoDataDir {
+		s.o = s.o.withDefaults()
+		return nil
+	}
 	if s.o.Ephemeral() {
 		log := cmp.Or(s.o.Logger, slog.New(slog.DiscardHandler))
 		if s.o.Dir, s.lock, err = makeEphemeralDir(log); err != nil {
@@ -104,7 +111,7 @@ func (s *Server) openDataDir() (err error) {
 
 // openListeners opens the secure port and, if there is one, the insecure port.
 func (s *Server) openListeners() (err error) {
-	if s.secure, err = listen("secure-port", s.o.BindAddress, s.o.Port); err != nil {
+	if s.secure, err = listen("secure-port", s.o.BindAddress, s.o.Port, sharing(&s.o)...); err != nil {
 		return err
 	}
 	if s.o.InsecurePort == 0 {
@@ -117,9 +124,33 @@ func (s *Server) openListeners() (err error) {
 	return nil
 }
 
-// listen opens a port that a flag chooses.
-func listen(flag, host string, port int) (net.Listener, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+// sharing returns the socket options by which the secure port is shared.
+func sharing(o *Options) []int {
+	var options []int
+	if o.ShareAddress {
+		options = append(options, unix.SO_REUSEADDR)
+	}
+	if o.SharePort {
+		options = append(options, unix.SO_REUSEPORT)
+	}
+	return options
+}
+
+// listen opens a port that a flag chooses, with socket options that are turned on.
+func listen(flag, host string, port int, options ...int) (net.Listener, error) {
+	var config net.ListenConfig
+	if len(options) > 0 {
+		config.Control = func(_, _ string, conn syscall.RawConn) error {
+			var errs []error
+			err := conn.Control(func(fd uintptr) {
+				for _, option := range options {
+					errs = append(errs, unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, option, 1))
+				}
+			})
+			return errors.Join(append(errs, err)...)
+		}
+	}
+	l, err := config.Listen(context.Background(), "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return nil, fmt.Errorf("--%s %d: %w", flag, port, err)
 	}

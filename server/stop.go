@@ -7,14 +7,19 @@ import (
 	"net"
 	"os"
 	"sync"
+	"time"
 )
 
-// Stop ends the server: watches end as if their time was over, other requests
+// Stop ends the server: after --shutdown-delay-duration, in which /readyz fails, watches end as if their time was over, other requests
 // are finished, then the store is closed, and what is ephemeral removed. When
 // the context is done first, connections are cut. Stop returns when nothing is
 // left of the server; a further call waits for the first.
 func (s *Server) Stop(ctx context.Context) error {
-	s.stopping.Do(func() { s.stop(ctx) })
+	s.stopping.Do(func() {
+		s.handler.EndReadiness()
+		pause(ctx, s.o.ShutdownDelay)
+		s.stop(ctx)
+	})
 	<-s.done
 	return s.stopErr
 }
@@ -98,4 +103,17 @@ func (s *Server) stopServing(ctx context.Context) error {
 	end()
 	closer.Wait()
 	return errors.Join(errs...)
+}
+
+// pause returns after a time, or when the context is done.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

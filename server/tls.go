@@ -14,15 +14,20 @@ import (
 // tlsConfig returns the configuration of the listener. It requests client
 // certificates but leaves their verification to authn, which rejects a bad one with
 // a Status instead of a failed handshake. The options are valid.
-func tlsConfig(o *Options, certificate *servingCertificate) *tls.Config {
+func tlsConfig(o *Options, certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Config {
 	version, _ := tlsVersion(o.TLSMinVersion)
 	suites, _ := cipherSuites(o.TLSCipherSuites)
+	protocols := []string{"h2", "http/1.1"}
+	if o.NoHTTP2 {
+		protocols = protocols[1:]
+	}
 	return &tls.Config{
-		GetCertificate: certificate.get,
-		MinVersion:     version,
-		CipherSuites:   suites,
-		ClientAuth:     tls.RequestClientCert,
-		NextProtos:     []string{"h2", "http/1.1"},
+		GetCertificate:   certificate,
+		MinVersion:       version,
+		CipherSuites:     suites,
+		CurvePreferences: o.TLSCurves,
+		ClientAuth:       tls.RequestClientCert,
+		NextProtos:       protocols,
 	}
 }
 

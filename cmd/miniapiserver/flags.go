@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,10 +12,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// parseFlags reads the command line. With --help or --version nothing else is
+// parseFlags reads the command line into c. With --help or --version nothing else is
 // checked.
-func parseFlags(args []string) (*server.CommandLine, server.Options, error) {
-	c := server.NewCommandLine()
+func parseFlags(c *server.CommandLine, args []string) (server.Options, error) {
 	fs := pflag.NewFlagSet("miniapiserver", pflag.ContinueOnError)
 	fs.Usage = func() {} // an error of a flag refers to --help instead
 	for _, f := range c.Flags() {
@@ -24,16 +24,26 @@ func parseFlags(args []string) (*server.CommandLine, server.Options, error) {
 		}
 	}
 	if err := fs.Parse(args); err != nil {
-		return nil, server.Options{}, fmt.Errorf("%w (see --help)", err)
+		return server.Options{}, explain(c, err)
 	}
-	if c.Help || c.Version {
-		return c, server.Options{}, nil
+	if c.Help || c.Version != "" {
+		return server.Options{}, nil
 	}
 	if fs.NArg() > 0 {
-		return nil, server.Options{}, fmt.Errorf("takes flags and no arguments, got %q (see --help)", fs.Arg(0))
+		return server.Options{}, fmt.Errorf("takes flags and no arguments, got %q (see --help)", fs.Arg(0))
 	}
-	o, err := c.Complete()
-	return c, o, err
+	return c.Complete()
+}
+
+// explain adds the nearest known name to the error about an unknown flag.
+func explain(c *server.CommandLine, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		if near := c.Nearest(unknown.GetSpecifiedName()); near != "" {
+			return fmt.Errorf("%w; the nearest is --%s (see --help)", err, near)
+		}
+	}
+	return fmt.Errorf("%w (see --help)", err)
 }
 
 const usage = `miniapiserver is a Kubernetes API server in one process, with etcd inside.
@@ -43,10 +53,21 @@ Without flags, its files are in ./.miniapiserver and it serves HTTPS on
 
 Usage:
   miniapiserver [flags]
+  miniapiserver kube-apiserver [flags]    behaves as kube-apiserver
+  miniapiserver etcd [flags]              behaves as etcd
+`
+
+const kubeUsage = `kube-apiserver serves the Kubernetes API from an etcd.
+
+This is miniapiserver. The environment variable ` + controllersVariable + ` turns on
+controllers of kube-controller-manager, such as ` + controllersVariable + `='*'.
+
+Usage:
+  kube-apiserver [flags]
 `
 
 // printHelp writes the usage of the command and its flags, by group.
-func printHelp(w io.Writer, flags []server.Flag) error {
+func printHelp(w io.Writer, usage string, flags []server.Flag) error {
 	var b strings.Builder
 	b.WriteString(usage)
 	group := ""

@@ -15,8 +15,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
+// parse parses a command line of miniapiserver.
+func parse(args []string) (*server.CommandLine, server.Options, error) {
+	c := server.NewCommandLine()
+	o, err := parseFlags(c, args)
+	return c, o, err
+}
+
 func TestParseFlags(t *testing.T) {
-	_, o, err := parseFlags(nil)
+	_, o, err := parse(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +36,7 @@ func TestParseFlags(t *testing.T) {
 	if o.RequestTimeout != time.Minute || o.MinRequestTimeout != 30*time.Minute || o.MaxRequestsInflight != 400 || o.MaxMutatingRequestsInflight != 200 {
 		t.Errorf("defaults: %+v", o)
 	}
-	c, o, err := parseFlags([]string{
+	c, o, err := parse([]string{
 		"--ephemeral", "--anonymous-auth=false", "--min-request-timeout=60", "-v=4", "--log-format=json",
 		"--etcd-servers", "http://a:1,http://b:2", "--enable-bootstrap-token-auth", "--cors-allowed-origins=//a.example$,//b.example$",
 	})
@@ -45,7 +52,7 @@ func TestParseFlags(t *testing.T) {
 }
 
 func TestFeatureGates(t *testing.T) {
-	_, o, err := parseFlags([]string{"--feature-gates=ClusterTrustBundle=true,kube:GenericWorkload=true", "--feature-gates", "GenericWorkload=false"})
+	_, o, err := parse([]string{"--feature-gates=ClusterTrustBundle=true,kube:GenericWorkload=true", "--feature-gates", "GenericWorkload=false"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,14 +67,14 @@ func TestFeatureGates(t *testing.T) {
 		"AuthorizeWithSelectors=false":  "feature is locked to true",
 		"PodCertificateRequest=true,=1": "unrecognized feature gate: ",
 	} {
-		if _, _, err := parseFlags([]string{"--feature-gates=" + bad}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := parse([]string{"--feature-gates=" + bad}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", bad, err, want)
 		}
 	}
 }
 
 func TestRuntimeConfig(t *testing.T) {
-	_, o, err := parseFlags([]string{"--runtime-config=api/beta=true,batch/v1beta1=false", "--runtime-config", "policy/v1beta1"})
+	_, o, err := parse([]string{"--runtime-config=api/beta=true,batch/v1beta1=false", "--runtime-config", "policy/v1beta1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +82,7 @@ func TestRuntimeConfig(t *testing.T) {
 		t.Errorf("got %v", o.RuntimeConfig)
 	}
 	for _, bad := range []string{"foo/v1", "=true", "apps/v1=perhaps"} {
-		if _, _, err := parseFlags([]string{"--runtime-config=" + bad}); err == nil || !strings.Contains(err.Error(), "--runtime-config") {
+		if _, _, err := parse([]string{"--runtime-config=" + bad}); err == nil || !strings.Contains(err.Error(), "--runtime-config") {
 			t.Errorf("%s: got %v", bad, err)
 		}
 	}
@@ -97,7 +104,7 @@ func TestControllersFlag(t *testing.T) {
 		"*,-namespace,namespace":         {namespace},
 		"":                               all,
 	} {
-		_, o, err := parseFlags([]string{"--controllers=" + value})
+		_, o, err := parse([]string{"--controllers=" + value})
 		if err != nil {
 			t.Errorf("%s: %v", value, err)
 			continue
@@ -107,7 +114,7 @@ func TestControllersFlag(t *testing.T) {
 			t.Errorf("%q turns off %q, want %q", value, o.ControllersOff, off)
 		}
 	}
-	if _, _, err := parseFlags([]string{"--controllers=*,-nothing"}); err == nil || !strings.HasPrefix(err.Error(), `--controllers: "nothing" is none of `) {
+	if _, _, err := parse([]string{"--controllers=*,-nothing"}); err == nil || !strings.HasPrefix(err.Error(), `--controllers: "nothing" is none of `) {
 		t.Errorf("unknown name: %v", err)
 	}
 }

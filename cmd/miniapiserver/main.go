@@ -1,6 +1,9 @@
 // Command miniapiserver is a Kubernetes API server in one process, with etcd
 // inside. It reads flags into server.Options, starts the server, prints how to
 // reach it, and stops it at a signal.
+//
+// Called as kube-apiserver or etcd, or with one of these names as its first argument, it
+// behaves as that command.
 package main
 
 import (
@@ -10,6 +13,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -18,30 +23,66 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
+// The names under which the command behaves as another one.
+const (
+	asKubeAPIServer = "kube-apiserver"
+	asEtcd          = "etcd"
+)
+
 func main() {
 	tuneMemory()
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(runAs(os.Args, os.Stdout, os.Stderr))
 }
 
-// run runs the command and returns its exit status.
+// runAs runs the command whose name is that of the program or the first argument.
+func runAs(args []string, stdout, stderr io.Writer) int {
+	name, args := filepath.Base(args[0]), args[1:]
+	if name != asKubeAPIServer && name != asEtcd && len(args) > 0 && (args[0] == asKubeAPIServer || args[0] == asEtcd) {
+		name, args = args[0], args[1:]
+	}
+	switch name {
+	case asKubeAPIServer:
+		return runKubeAPIServer(args, stdout, stderr)
+	case asEtcd:
+		return runEtcd(args, stdout, stderr)
+	}
+	return run(args, stdout, stderr)
+}
+
+// run runs miniapiserver itself and returns its exit status.
 func run(args []string, stdout, stderr io.Writer) int {
-	began := time.Now()
-	c, o, err := parseFlags(args)
+	p := &program{name: "miniapiserver", began: time.Now(), stdout: stdout, stderr: stderr, flags: server.NewCommandLine()}
+	o, err := parseFlags(p.flags, args)
 	if err != nil {
-		return fail(stderr, err)
+		return p.fail(err)
 	}
 	switch {
-	case c.Help:
-		if err := printHelp(stdout, c.Flags()); err != nil {
-			return fail(stderr, err)
-		}
-		return 0
-	case c.Version:
-		fmt.Fprintln(stdout, "miniapiserver, Kubernetes", server.Version().GitVersion)
-		return 0
+	case p.flags.Help:
+		return p.status(printHelp(stdout, usage, p.flags.Flags()))
+	case p.flags.Version != "":
+		return p.status(printVersion(stdout, "miniapiserver, Kubernetes", p.flags.Version))
 	}
-	o.Logger = newLogger(stderr, c.LoggingFormat, c.Verbosity)
+	return p.serve(o, func(srv *server.Server) { fmt.Fprint(stdout, welcome(srv, o, time.Since(p.began))) })
+}
 
+// program is a command that runs a server.
+type program struct {
+	name           string
+	began          time.Time
+	stdout, stderr io.Writer
+	flags          *server.CommandLine
+}
+
+// serve runs a server until a signal, calls ready when it is ready, and returns the exit
+// status.
+func (p *program) serve(o server.Options, ready func(*server.Server)) int {
+	o.Logger = newLogger(p.stderr, p.flags.LoggingFormat, p.flags.Verbosity)
+	for _, f := range p.flags.Ignored() {
+		o.Logger.Warn("flag has no effect here", "flag", "--"+f.Name, "reason", f.Note)
+	}
+	if p.flags.ContentionProfiling {
+		runtime.SetBlockProfileRate(1)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var running atomic.Pointer[server.Server]
@@ -51,23 +92,45 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if ctx.Err() != nil {
 			return 0 // a signal came before the server was ready
 		}
-		return fail(stderr, err)
+		return p.fail(err)
 	}
 	running.Store(srv)
-	fmt.Fprint(stdout, welcome(srv, o, time.Since(began)))
+	ready(srv)
 
 	select {
 	case <-ctx.Done():
 	case <-srv.Done():
-		return fail(stderr, srv.Err())
+		return p.fail(srv.Err())
 	}
 	// Requests in flight may finish within their timeout.
-	stopCtx, stopCancel := context.WithTimeout(context.Background(), cmp.Or(o.RequestTimeout, time.Minute))
+	stopCtx, stopCancel := context.WithTimeout(context.Background(), o.ShutdownDelay+cmp.Or(o.RequestTimeout, time.Minute))
 	defer stopCancel()
-	if err := srv.Stop(stopCtx); err != nil {
-		return fail(stderr, err)
+	return p.status(srv.Stop(stopCtx))
+}
+
+// status returns the exit status for an error, which it prints.
+func (p *program) status(err error) int {
+	if err != nil {
+		return p.fail(err)
 	}
 	return 0
+}
+
+// fail prints an error in one line and returns the exit status of a failure.
+func (p *program) fail(err error) int {
+	fmt.Fprintf(p.stderr, "%s: %s\n", p.name, oneLine(err))
+	return 1
+}
+
+// printVersion writes the version after a name, or all its parts if they are requested.
+func printVersion(w io.Writer, name, format string) error {
+	version := server.Version()
+	if format == "raw" {
+		_, err := fmt.Fprintf(w, "%#v\n", version)
+		return err
+	}
+	_, err := fmt.Fprintln(w, name, version.GitVersion)
+	return err
 }
 
 // untilSignal calls stop at the first signal and ends the process at the
@@ -82,12 +145,6 @@ func untilSignal(stop func(), running *atomic.Pointer[server.Server]) {
 		srv.Abandon()
 	}
 	os.Exit(1)
-}
-
-// fail prints an error in one line and returns the exit status of a failure.
-func fail(stderr io.Writer, err error) int {
-	fmt.Fprintln(stderr, "miniapiserver:", oneLine(err))
-	return 1
 }
 
 // welcome returns the message about a server that has just started: how to use it

@@ -44,6 +44,9 @@ type Config struct {
 	Checks []Check
 	// LivezGracePeriod is the time after New during which boot checks do not fail /livez.
 	LivezGracePeriod time.Duration
+	// ExternalAddress is the host and port that /api tells clients; empty means those of
+	// the request.
+	ExternalAddress string
 	// ShuttingDown reports whether shutdown has begun, from which on /readyz fails; nil
 	// means never.
 	ShuttingDown func() bool

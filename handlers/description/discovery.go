@@ -36,15 +36,19 @@ func (h *Handler) discoveryRoutes(m *mux.Router) {
 }
 
 func (h *Handler) serveAPIVersions(w http.ResponseWriter, r *http.Request) {
-	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host, port = r.Host, ""
+	address := h.ExternalAddress
+	if address == "" {
+		host, port, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host, port = r.Host, ""
+		}
+		address = joinHostPort(host, port)
 	}
 	h.writeDocument(w, r, representation.OfferDocument, "APIVersions", &metav1.APIVersions{
 		TypeMeta: metav1.TypeMeta{Kind: "APIVersions"},
 		Versions: []string{"v1"},
 		ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{
-			{ClientCIDR: "0.0.0.0/0", ServerAddress: joinHostPort(host, port)},
+			{ClientCIDR: "0.0.0.0/0", ServerAddress: address},
 		},
 	})
 }

@@ -71,6 +71,12 @@ api/builtin, api/apiregistration < server;
 # What is done with objects: the merge algebra, and the revisioned store.
 api < ssa, storage;
 
+# etcd as a process of its own.
+storage < storage/member < cmd;
+
+# What a mistyped name probably means.
+NONE < internal/nearest < storage/member, server;
+
 # What a verb means.
 ssa, storage < registry;
 
@@ -168,9 +174,9 @@ k8s.io/client-go !< ALL but server, controllers, conformance, bench;
 # The paths of printer columns, which have nothing to do with being a client.
 k8s.io/client-go/util/jsonpath !< ALL but api;
 
-# Flags are read in one place.
+# Flags are read in one place. etcd's are those of its own configuration.
 github.com/spf13/pflag !< ALL but cmd;
-flag !< ALL but conformance, bench;
+flag !< ALL but storage/member, conformance, bench;
 
 # Logs are structured and have a level: log/slog.
 log !< ALL but bench;

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+// controllersVariable is the environment variable with the controllers that run beside
+// kube-apiserver, in the form of --controllers. None run if it is not set, since they
+// belong to kube-controller-manager.
+const controllersVariable = "MINIAPISERVER_CONTROLLERS"
+
+// runKubeAPIServer runs kube-apiserver and returns its exit status.
+func runKubeAPIServer(args []string, stdout, stderr io.Writer) int {
+	p := &program{name: asKubeAPIServer, began: time.Now(), stdout: stdout, stderr: stderr, flags: server.NewKubeAPIServerCommandLine()}
+	if err := p.flags.SetControllers(os.Getenv(controllersVariable)); err != nil {
+		return p.fail(fmt.Errorf("%s: %w", controllersVariable, err))
+	}
+	o, err := parseFlags(p.flags, args)
+	if err != nil {
+		return p.fail(err)
+	}
+	switch {
+	case p.flags.Help:
+		return p.status(printHelp(stdout, kubeUsage, p.flags.Flags()))
+	case p.flags.Version != "":
+		return p.status(printVersion(stdout, "Kubernetes", p.flags.Version))
+	}
+	return p.serve(o, func(*server.Server) {})
+}

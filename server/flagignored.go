@@ -1,0 +1,257 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ignoredFlag returns a flag that is accepted without an effect, with the reason.
+func ignoredFlag(name string, v Value, note string) Flag {
+	return Flag{Name: name, Value: v, Effect: Ignored, Note: note}
+}
+
+// refusedFlag returns a flag that must be empty, with the reason.
+func refusedFlag(name string, field *[]string, note string) Flag {
+	mustBeEmpty := func(given []string) error {
+		for _, text := range given {
+			if text != "" {
+				return errors.New("is not supported: " + note)
+			}
+		}
+		return nil
+	}
+	return Flag{Name: name, Value: typed("string", repeated(field, nil, mustBeEmpty)), Effect: Refused, Note: note}
+}
+
+// The fields of flags without an effect.
+type unused struct{}
+
+func (unused) text(initial string, checks ...func(string) error) Value {
+	return text(new(string), initial, checks...)
+}
+func (unused) yes() Value { return inverted(new(bool)) }
+func (unused) no() Value  { return boolean(new(bool)) }
+func (unused) list(checks ...func([]string) error) Value {
+	return list(new([]string), nil, checks...)
+}
+func (unused) number(initial int, checks ...func(int) error) Value {
+	return number(new(int), initial, checks...)
+}
+func (unused) decimal(initial float64) Value { return typed("float32", decimal(new(float64), initial)) }
+func (unused) duration(initial time.Duration) Value {
+	return duration(new(time.Duration), initial, notNegative)
+}
+
+// ignoredFlags returns the flags of kube-apiserver that have no effect on this server.
+// Each is parsed and checked as kube-apiserver does.
+func ignoredFlags() []Flag {
+	const (
+		noAuditLog   = "this server writes no audit log"
+		noWatchCache = "every resource has a cache, which grows with its objects"
+		noPeers      = "this server forwards no requests to other API servers"
+		noElections  = "this server runs no coordinated leader elections"
+		noLogBuffer  = "every log record is written at once, to stderr"
+		noTracing    = "this server sends no traces"
+	)
+	var u unused
+	flags := []Flag{
+		ignoredFlag("allow-metric-labels", typed("stringToString", u.list(metricLabels).(*value[[]string])), "metrics keep all their labels"),
+		ignoredFlag("allow-metric-labels-manifest", u.text(""), "metrics keep all their labels"),
+		ignoredFlag("disabled-metrics", u.list(), "all metrics are served"),
+		ignoredFlag("show-hidden-metrics-for-version", u.text(""), "this server hides no metrics"),
+		ignoredFlag("allow-privileged", u.no(), "privileged containers are always allowed"),
+		ignoredFlag("max-connection-bytes-per-sec", u.number(0), "connections are not slowed down"),
+		ignoredFlag("delete-collection-workers", u.number(1), "the objects of a collection are deleted one after the other"),
+		ignoredFlag("coordinated-leadership-lease-duration", u.duration(15*time.Second), noElections),
+		ignoredFlag("coordinated-leadership-renew-deadline", u.duration(10*time.Second), noElections),
+		ignoredFlag("coordinated-leadership-retry-period", u.duration(2*time.Second), noElections),
+		ignoredFlag("debug-socket-path", u.text(""), "profiles are served at /debug/pprof/ of the secure port only"),
+		ignoredFlag("emulated-version", u.list(versionOf(kubernetesMinor)), "this server emulates no version but its own"),
+		ignoredFlag("min-compatibility-version", u.list(versionOf(kubernetesMinor, "35")), "this server emulates no version but its own"),
+		ignoredFlag("emulation-forward-compatible", u.no(), "this server emulates no other version"),
+		ignoredFlag("runtime-config-emulation-forward-compatible", u.no(), "this server emulates no other version"),
+		ignoredFlag("enable-garbage-collector", u.yes(), "the garbage collector is a controller, which --controllers turns off"),
+		ignoredFlag("enable-logs-handler", u.no(), "this server serves no files"),
+		ignoredFlag("encryption-provider-config-automatic-reload", u.no(), "there is no encryption configuration"),
+		ignoredFlag("etcd-count-metric-poll-period", u.duration(time.Minute), "the caches count objects at any time"),
+		ignoredFlag("etcd-db-metric-poll-interval", u.duration(30*time.Second), "the size of the database is not polled"),
+		ignoredFlag("lease-reuse-duration-seconds", u.number(60), "events share leases of a fixed granularity"),
+		ignoredFlag("storage-backend", u.text("", storageBackend), "the store is always etcd"),
+		ignoredFlag("storage-media-type", u.text("application/vnd.kubernetes.protobuf", storageMediaType), "built-in kinds are stored as protobuf, and are read in any encoding"),
+		ignoredFlag("watch-cache", u.yes(), noWatchCache),
+		ignoredFlag("watch-cache-sizes", u.list(watchCacheSizes), noWatchCache),
+		ignoredFlag("peer-advertise-ip", u.text("", optionalIP), noPeers),
+		ignoredFlag("peer-advertise-port", u.text("", optionalPort), noPeers),
+		ignoredFlag("shutdown-send-retry-after", u.no(), "requests in flight are finished, and later connections refused"),
+		ignoredFlag("shutdown-watch-termination-grace-period", u.duration(0), "watches end at once when the server stops, and clients resume them elsewhere"),
+		ignoredFlag("log-flush-frequency", u.duration(5*time.Second), noLogBuffer),
+		ignoredFlag("log-json-info-buffer-size", typed("quantity", u.text("").(*value[string])), noLogBuffer),
+		ignoredFlag("log-json-split-stream", u.no(), noLogBuffer),
+		ignoredFlag("log-text-info-buffer-size", typed("quantity", u.text("").(*value[string])), noLogBuffer),
+		ignoredFlag("log-text-split-stream", u.no(), noLogBuffer),
+		ignoredFlag("vmodule", typed("pattern=N,...", u.text("", vmodule).(*value[string])), "the verbosity is the same in all files"),
+		ignoredFlag("tracing-config-file", u.text(""), noTracing),
+	}
+	for _, f := range []struct {
+		name  string
+		value Value
+	}{
+		{"log-batch-buffer-size", u.number(10000)},
+		{"log-batch-max-size", u.number(1)},
+		{"log-batch-max-wait", u.duration(0)},
+		{"log-batch-throttle-burst", u.number(0)},
+		{"log-batch-throttle-enable", u.no()},
+		{"log-batch-throttle-qps", u.decimal(0)},
+		{"log-compress", u.no()},
+		{"log-format", u.text("json", either("json", "legacy"))},
+		{"log-maxage", u.number(366, notNegative)},
+		{"log-maxbackup", u.number(100, notNegative)},
+		{"log-maxsize", u.number(100, notNegative)},
+		{"log-mode", u.text("blocking", auditMode)},
+		{"log-truncate-enabled", u.no()},
+		{"log-truncate-max-batch-size", u.number(10485760)},
+		{"log-truncate-max-event-size", u.number(102400)},
+		{"log-version", u.text("audit.k8s.io/v1", auditVersion)},
+		{"webhook-batch-buffer-size", u.number(10000)},
+		{"webhook-batch-max-size", u.number(400)},
+		{"webhook-batch-max-wait", u.duration(30 * time.Second)},
+		{"webhook-batch-throttle-burst", u.number(15)},
+		{"webhook-batch-throttle-enable", u.yes()},
+		{"webhook-batch-throttle-qps", u.decimal(10)},
+		{"webhook-initial-backoff", u.duration(10 * time.Second)},
+		{"webhook-mode", u.text("batch", auditMode)},
+		{"webhook-truncate-enabled", u.no()},
+		{"webhook-truncate-max-batch-size", u.number(10485760)},
+		{"webhook-truncate-max-event-size", u.number(102400)},
+		{"webhook-version", u.text("audit.k8s.io/v1", auditVersion)},
+	} {
+		flags = append(flags, ignoredFlag("audit-"+f.name, f.value, noAuditLog))
+	}
+	return flags
+}
+
+// refusedFlags returns the flags of kube-apiserver that ask for a protection, or for
+// data at another place, that this server does not have.
+func refusedFlags() []Flag {
+	var all []Flag
+	for _, f := range []struct{ name, note string }{
+		{"audit-log-path", "this server writes no audit log, and requests would go unrecorded"},
+		{"audit-policy-file", "this server writes no audit log, and requests would go unrecorded"},
+		{"audit-webhook-config-file", "this server writes no audit log, and requests would go unrecorded"},
+		{"egress-selector-config-file", "connections to nodes, webhooks and etcd would leave without the proxy that the file demands"},
+		{"encryption-provider-config", "this server does not encrypt stored objects, and could not read encrypted ones"},
+		{"etcd-servers-overrides", "all resources are stored in --etcd-servers, and those of other servers would be missing"},
+		{"peer-ca-file", "this server does not connect to other API servers, and would not verify them by this CA"},
+		{"service-account-signing-endpoint", "this server signs service account tokens by --service-account-signing-key-file alone"},
+	} {
+		all = append(all, refusedFlag(f.name, new([]string), f.note))
+	}
+	return all
+}
+
+// Checks of flags without an effect.
+
+func optionalIP(text string) error {
+	if text != "" && net.ParseIP(text) == nil {
+		return fmt.Errorf("%q is not an IP address", text)
+	}
+	return nil
+}
+
+func optionalPort(text string) error {
+	if n, err := strconv.ParseUint(text, 10, 16); text != "" && (err != nil || n == 0) {
+		return fmt.Errorf("%q is not a port (1 to 65535)", text)
+	}
+	return nil
+}
+
+func storageBackend(text string) error {
+	if text != "" && text != "etcd3" {
+		return fmt.Errorf("%q is invalid, allowed values: etcd3", text)
+	}
+	return nil
+}
+
+func storageMediaType(text string) error {
+	allowed := []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
+	if !slices.Contains(allowed, text) {
+		return fmt.Errorf("%q is none of %s", text, strings.Join(allowed, ", "))
+	}
+	return nil
+}
+
+func auditMode(text string) error {
+	if modes := []string{"batch", "blocking", "blocking-strict"}; !slices.Contains(modes, text) {
+		return fmt.Errorf("%q is none of %s", text, strings.Join(modes, ", "))
+	}
+	return nil
+}
+
+func auditVersion(text string) error {
+	if text != "audit.k8s.io/v1" {
+		return fmt.Errorf("%q is not audit.k8s.io/v1", text)
+	}
+	return nil
+}
+
+// watchCacheSizes checks elements of the form resource[.group]#size.
+func watchCacheSizes(list []string) error {
+	for _, s := range list {
+		resource, size, ok := strings.Cut(s, "#")
+		n, err := strconv.Atoi(size)
+		switch {
+		case !ok || resource == "" || err != nil:
+			return fmt.Errorf("%q is not of the form resource[.group]#size", s)
+		case n < 0:
+			return fmt.Errorf("watch cache size cannot be negative: %s", s)
+		}
+	}
+	return nil
+}
+
+// vmodule checks elements of the form pattern=level.
+func vmodule(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		pattern, level, ok := strings.Cut(part, "=")
+		if n, err := strconv.Atoi(level); part != "" && (!ok || pattern == "" || err != nil || n < 0) {
+			return fmt.Errorf("%q is not of the form pattern=N", part)
+		}
+	}
+	return nil
+}
+
+var metricLabel = regexp.MustCompile(`^([a-zA-Z_][a-zA-Z0-9_]*),([a-zA-Z_][a-zA-Z0-9_]*)=`)
+
+// metricLabels checks elements of the form metric,label='value,value...', which the
+// commas split.
+func metricLabels(list []string) error {
+	if joined := strings.Join(list, ","); joined != "" && !metricLabel.MatchString(joined) {
+		return fmt.Errorf("%q is not of the form metric,label='value,value'", joined)
+	}
+	return nil
+}
+
+// versionOf returns a check that versions, such as 1.36 or kube=1.36, have one of the
+// minor versions.
+func versionOf(minors ...string) func([]string) error {
+	return func(versions []string) error {
+		for _, text := range versions {
+			component, version, ok := strings.Cut(text, "=")
+			if !ok {
+				component, version = "kube", text
+			}
+			major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+			minor, _, _ := strings.Cut(rest, ".")
+			if component != "kube" || major != kubernetesMajor || !slices.Contains(minors, minor) {
+				return fmt.Errorf("%q is not supported, only kube=%s.%s", text, kubernetesMajor, strings.Join(minors, " and kube="+kubernetesMajor+"."))
+			}
+		}
+		return nil
+	}
+}

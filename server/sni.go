@@ -1,0 +1,86 @@
+package server
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+)
+
+// sniFiles is a value of --tls-sni-cert-key: the files of a certificate, and the names
+// for which it is presented. Without names, those of the certificate count.
+type sniFiles struct {
+	certFile, keyFile string
+	names             []string
+}
+
+// parseSNICertificate parses "cert,key" and "cert,key:name,...".
+func parseSNICertificate(text string) (f sniFiles, err error) {
+	files, names, _ := strings.Cut(text, ":")
+	var ok bool
+	if f.certFile, f.keyFile, ok = strings.Cut(files, ","); !ok || f.certFile == "" || f.keyFile == "" {
+		return f, errors.New("expected comma separated certificate and key file paths")
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
+			f.names = append(f.names, name)
+		}
+	}
+	return f, nil
+}
+
+// sniCertificate is a certificate that is presented for certain names.
+type sniCertificate struct {
+	names []string
+	*servingCertificate
+}
+
+// loadSNI reads the certificates of --tls-sni-cert-key.
+func loadSNI(values []string, logger *slog.Logger) ([]sniCertificate, error) {
+	var all []sniCertificate
+	for _, v := range values {
+		f, err := parseSNICertificate(v)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-sni-cert-key: %w", err)
+		}
+		p, err := readPair(f.certFile, f.keyFile)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-sni-cert-key: %w", err)
+		}
+		certificate, err := newServingCertificate(p, f.certFile, f.keyFile, logger)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-sni-cert-key: %w", err)
+		}
+		names := f.names
+		if len(names) == 0 {
+			names = namesOf(p.cert)
+		}
+		if len(names) == 0 {
+			names = []string{p.cert.Subject.CommonName}
+		}
+		all = append(all, sniCertificate{names, certificate})
+	}
+	return all, nil
+}
+
+// chooseCertificate returns the function that presents the certificate which has the
+// requested name, an exact name before a wildcard, or else the default one.
+func chooseCertificate(named []sniCertificate, otherwise *servingCertificate) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if len(named) == 0 {
+		return otherwise.get
+	}
+	return func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
+		_, domain, _ := strings.Cut(name, ".")
+		for _, wanted := range []string{name, "*." + domain} {
+			for _, c := range named {
+				if slices.Contains(c.names, wanted) {
+					return c.get(hello)
+				}
+			}
+		}
+		return otherwise.get(hello)
+	}
+}
