@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestAdmissionOptions: plugins are turned on and off, and read their part of
+// TestAdmissionOptions checks that plugins are enabled and disabled, and read their part of
 // the configuration file.
 func TestAdmissionOptions(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "admission.yaml")

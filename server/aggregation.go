@@ -19,27 +19,27 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, err := peercert.New(p.metrics, "kube_aggregator")
+	presented, err := peercert.New(p.metrics, "kube_aggregator")
 	if err != nil {
 		return nil, err
 	}
 	return aggregation.New(aggregation.Config{
 		Registry: p.reg, Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting},
-		Certificate: certificate, Dial: p.o.Dial, PeerCertificates: shown,
+		Certificate: certificate, Dial: p.o.Dial, PeerCertificates: presented,
 	})
 }
 
 // proxyCertificate returns the certificate that the server presents to other API
 // servers.
 func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
-	shown, certFile, keyFile := p.own.proxy, p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile
+	presented, certFile, keyFile := p.own.proxy, p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile
 	var err error
 	if certFile == "" {
 		certFile, keyFile = filepath.Join(p.o.CertDir, frontProxyName+".crt"), filepath.Join(p.o.CertDir, frontProxyName+".key")
-	} else if shown, err = readPair(certFile, keyFile); err != nil {
+	} else if presented, err = readPair(certFile, keyFile); err != nil {
 		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
 	}
-	certificate, err := newServingCertificate(shown, certFile, keyFile, p.logger)
+	certificate, err := newServingCertificate(presented, certFile, keyFile, p.logger)
 	if err != nil {
 		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
 	}

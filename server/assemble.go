@@ -19,8 +19,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// parts are the parts of a server while it starts, in the order in which start makes
-// them. A Server itself keeps only those that Stop ends.
+// parts are the parts of a server while it starts, in the order in which start builds them.
+// A Server keeps only those that Stop closes.
 type parts struct {
 	*Server
 	logging     *logProgress
@@ -46,15 +46,14 @@ type parts struct {
 	builtIn             builtInControllers
 }
 
-// openLog wraps the logger, so that a health check notices a log that nobody reads.
+// openLog wraps the logger, so that a health check detects a log that blocks.
 func (p *parts) openLog() error {
 	p.logger, p.logging = watchLog(p.o.Logger)
 	return nil
 }
 
-// buildCatalogue makes the catalogue of the kinds that the feature gates and
-// --runtime-config enable, and the list of the boot's steps, some of which belong to
-// a kind.
+// buildCatalogue builds the catalogue of the kinds that the feature gates and
+// --runtime-config enable, and the list of the boot steps, some of which belong to a kind.
 func (p *parts) buildCatalogue() (err error) {
 	p.metrics = newMetrics()
 	if p.gates, err = readGates(&p.o, p.logger, p.metrics); err != nil {
@@ -71,8 +70,8 @@ func (p *parts) buildCatalogue() (err error) {
 	return nil
 }
 
-// newMetrics returns a registry with the metrics of the process. Servers in one
-// process report the same ones.
+// newMetrics returns a registry with the metrics of the process, which servers in one
+// process share.
 func newMetrics() *prometheus.Registry {
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(

@@ -17,7 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// identities authenticates users, and issues the tokens of service accounts.
+// identities authenticates users and issues tokens of service accounts.
 type identities struct {
 	authn.Authenticator
 	issuer  *authn.Issuer
@@ -115,8 +115,8 @@ func withAnonymous(methods authn.Union, o *Options, configured *authn.AnonymousC
 	return authn.WithAnonymous(methods, paths...), nil
 }
 
-// readKeys reads the keys of service accounts. Without one to sign by, the
-// server has one of its own.
+// readKeys reads the keys of service accounts. If none of them can sign, it adds a
+// generated one.
 func readKeys(o *Options) (*authn.Keys, error) {
 	keys, err := authn.ReadKeys(o.Authentication.KeyFiles, o.Authentication.SigningKeyFile)
 	if err != nil {
@@ -128,7 +128,8 @@ func readKeys(o *Options) (*authn.Keys, error) {
 	return authn.NewGeneratedKeys(filepath.Join(o.CertDir, "sa.key"), keys), nil
 }
 
-// newProxy is the method of authenticating proxies; nil if none are believed.
+// newProxy returns the authenticator of requests from authenticating proxies; nil if no
+// proxy is configured.
 func newProxy(o *Options) (*authn.Proxy, error) {
 	a := &o.Authentication
 	if a.ProxyCAFile == "" {
@@ -143,7 +144,8 @@ func newProxy(o *Options) (*authn.Proxy, error) {
 	}), nil
 }
 
-// reviews answer questions about identities.
+// reviews returns the functions that answer TokenReviews, SelfSubjectReviews and
+// TokenRequests.
 func (id *identities) reviews(o *Options) map[string]registry.Review {
 	return authn.Reviews(id, o.Authentication.audiences(), &authn.TokenRequests{
 		Issuer:           id.issuer,
@@ -154,7 +156,7 @@ func (id *identities) reviews(o *Options) map[string]registry.Review {
 	})
 }
 
-// discovery says to others whose tokens the server issues.
+// discovery returns the documents by which other programs verify the server's tokens.
 func (id *identities) discovery(o *Options, url string) *authn.Discovery {
 	uri := o.Authentication.JWKSURI
 	if uri == "" {
@@ -163,7 +165,7 @@ func (id *identities) discovery(o *Options, url string) *authn.Discovery {
 	return &authn.Discovery{Issuer: id.issuer.Name, JWKSURI: uri, Keys: id.issuer.Keys}
 }
 
-// lookupIn reads objects of the core group for authentication.
+// lookupIn returns the function by which authentication reads objects of the core group.
 func lookupIn(catalogue *api.Catalogue, reg *registry.Registry) authn.Lookup {
 	targets := map[string]registry.Target{}
 	for _, name := range []string{"serviceaccounts", "secrets", "pods", "nodes"} {

@@ -9,6 +9,8 @@ import (
 	"time"
 )
 
+// TestAuthenticationOptions checks that the options determine which credentials are
+// accepted.
 func TestAuthenticationOptions(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -37,8 +39,8 @@ func TestAuthenticationOptions(t *testing.T) {
 	}
 }
 
-// Files that the flags name are read at the start, which fails with the flag's
-// name if one is not good.
+// TestAuthenticationFiles checks that an invalid file fails the start with the name of its
+// flag.
 func TestAuthenticationFiles(t *testing.T) {
 	junk := filepath.Join(t.TempDir(), "junk")
 	if err := os.WriteFile(junk, []byte("junk: true\n"), 0o600); err != nil {
@@ -67,6 +69,7 @@ func TestAuthenticationFiles(t *testing.T) {
 	}
 }
 
+// TestOIDCFlags checks the authenticator that the --oidc-* flags describe.
 func TestOIDCFlags(t *testing.T) {
 	for _, c := range []struct {
 		o            OIDC

@@ -14,7 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 )
 
-// accessControl decides what users may do.
+// accessControl is the authorization of requests.
 type accessControl struct {
 	decide  authz.Authorizer
 	roles   *authz.RBAC
@@ -49,16 +49,16 @@ func (p *parts) buildAuthorization() error {
 	return nil
 }
 
-// webhookDial makes a client of a file in the form of a kubeconfig, which says
-// where it leads.
+// webhookDial returns a client for the server that a kubeconfig file names, and the URL of
+// that server.
 type webhookDial = func(file string) (client *http.Client, url string, err error)
 
-// webhookDialer makes clients that count the certificates that they are shown.
-func webhookDialer(shown *peercert.Counters) webhookDial {
+// webhookDialer returns a webhookDial whose clients count outdated certificates.
+func webhookDialer(certificates *peercert.Counters) webhookDial {
 	return func(file string) (*http.Client, string, error) {
 		client, url, err := dialWebhook(file)
 		if err == nil {
-			client.Transport = shown.InstrumentTransport(client.Transport)
+			client.Transport = certificates.InstrumentTransport(client.Transport)
 		}
 		return client, url, err
 	}
@@ -71,7 +71,7 @@ func dialWebhook(file string) (*http.Client, string, error) {
 		return nil, "", err
 	}
 	if config.Host == "" {
-		return nil, "", errors.New(file + " names no server")
+		return nil, "", errors.New(file + " does not name a server")
 	}
 	config.Timeout = 30 * time.Second
 	client, err := rest.HTTPClientFor(config)

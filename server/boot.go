@@ -8,10 +8,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers"
 )
 
-// The steps of a boot load what the store has and start what works beside requests.
-// A step with a health check finishes that check when its work is done.
+// The steps of a boot load the stored state and start the loops. A step with a health check
+// finishes that check when its work is done.
 
-// loadCaches fills the caches from the store, and follows it from then on.
+// loadCaches fills the caches from etcd and starts to follow its changes.
 func (p *parts) loadCaches(ctx context.Context) error {
 	if err := p.store.Start(ctx); err != nil {
 		return err
@@ -126,8 +126,8 @@ func (p *parts) repairAllocations(ctx context.Context) error {
 	}
 }
 
-// startControllers starts the controllers that --controllers leaves on. Nobody waits
-// for what they do first.
+// startControllers starts the controllers that --controllers does not disable, without
+// waiting for their first results.
 func (p *parts) startControllers(context.Context) error {
 	p.controllers = controllers.Start(p.lifetime, p.controllerConfig, p.o.ControllersOff...)
 	return nil

@@ -21,14 +21,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// bootstrap makes the objects that clients take for granted, where they are
-// missing.
+// bootstrap creates the objects that every cluster has, where they are missing.
 func bootstrap(ctx context.Context, p *publication) error {
 	ctx, reg := asServer(ctx), p.registry
-	var made []registry.InitialObject
+	var objects []registry.InitialObject
 	add := func(gr schema.GroupResource, obj api.Object) error {
 		res, err := reg.FindResource(gr)
-		made = append(made, registry.InitialObject{Resource: res, Object: obj})
+		objects = append(objects, registry.InitialObject{Resource: res, Object: obj})
 		return err
 	}
 	for _, name := range controllers.SystemNamespaces() {
@@ -57,23 +56,23 @@ func bootstrap(ctx context.Context, p *publication) error {
 			return err
 		}
 	}
-	others := len(made)
+	others := len(objects)
 	for _, obj := range authz.BootstrapPolicy(p.gates) {
 		if err := add(authz.PolicyResource(obj), obj); err != nil {
 			return err
 		}
 	}
-	if err := authz.ReconcileBootstrapPolicy(ctx, reg, made[others:], ownManager); err != nil {
+	if err := authz.ReconcileBootstrapPolicy(ctx, reg, objects[others:], ownManager); err != nil {
 		return fmt.Errorf("default roles: %w", err)
 	}
-	if err := reg.CreateMissing(ctx, made, ownManager); err != nil {
+	if err := reg.CreateMissing(ctx, objects, ownManager); err != nil {
 		return fmt.Errorf("default objects: %w", err)
 	}
 	return p.publish(ctx)
 }
 
-// asServer is a context for what the server writes by itself.
+// asServer returns a context for the server's own writes.
 func asServer(ctx context.Context) context.Context { return request.AsServer(ctx) }
 
-// repairInterval is how often allocations are looked at.
+// repairInterval is the interval between repairs of allocations.
 const repairInterval = 3 * time.Minute

@@ -10,9 +10,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestDefaultRolesAreReconciled changes default roles and bindings, and looks at
-// them after the next start: what is missing is back, what was added stays, and
-// what is not to be touched was not.
+// TestDefaultRolesAreReconciled changes default roles and bindings, and checks that the
+// next start restores missing permissions, keeps added ones, and does not change objects
+// whose reconciliation is disabled.
 func TestDefaultRolesAreReconciled(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	run := func(do func(c *kubernetes.Clientset)) {
@@ -79,7 +79,7 @@ func TestDefaultRolesAreReconciled(t *testing.T) {
 		}
 		r, err = roles.Get(ctx, "system:basic-user", metav1.GetOptions{})
 		if err != nil || len(r.Rules) != 0 {
-			t.Errorf("what is not to be touched: %+v, %v", r, err)
+			t.Errorf("a role without reconciliation: %+v, %v", r, err)
 		}
 		b, err := bindings.Get(ctx, "system:discovery", metav1.GetOptions{})
 		if err != nil || len(b.Subjects) != 2 || b.Subjects[0] != other {
@@ -95,6 +95,7 @@ func TestDefaultRolesAreReconciled(t *testing.T) {
 	})
 }
 
+// TestAuthorizationOptions checks the decisions of the modes that the options choose.
 func TestAuthorizationOptions(t *testing.T) {
 	for fault, a := range map[string]Authorization{
 		"":                                    {Modes: []string{"AlwaysDeny", "RBAC"}},

@@ -15,7 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// How long certificates last, and how long before their end a start renews
+// Lifetimes of certificates, and the time before their expiry from which a start renews
 // them.
 const (
 	caLifetime   = 10 * 365 * 24 * time.Hour
@@ -23,31 +23,30 @@ const (
 	renewBefore  = 30 * 24 * time.Hour
 )
 
-// adminName is the user of admin.kubeconfig.
+// adminName is the user name in admin.kubeconfig.
 const adminName = "kubernetes-admin"
 
-// The server's identity towards kubelets. Users who may write the status of nodes
-// choose where connections with this certificate lead, so that the group has no
-// permission but system:kubelet-api-admin, by which kubelets authorize it.
+// The user and the group in the server's client certificate for kubelets. Users who may
+// write the status of nodes choose the addresses to which the server presents it. The group
+// therefore has only the permissions of system:kubelet-api-admin, which kubelets check.
 const (
 	kubeletClientName  = "kube-apiserver-kubelet-client"
 	kubeletClientGroup = "miniapiserver:kubelet-clients"
 )
 
-// certificates are those of the server's own making, each in two files of a
-// directory: ca, apiserver (what it serves with), admin (a client),
-// apiserver-kubelet-client (itself, as kubelets know it) and front-proxy-client
-// (itself, as other API servers know it), which has a CA of its own,
-// front-proxy-ca: whoever shows a certificate of that one is believed whatever he
-// says of users.
+// certificates are the certificates that the server generates, each in two files of a
+// directory: ca, apiserver (serving), admin (a client), apiserver-kubelet-client (the
+// client of kubelets) and front-proxy-client (the client of other API servers). The last
+// one has a CA of its own, front-proxy-ca, because other API servers let its holder act as
+// any user.
 type certificates struct {
 	ca, serving, admin, kubelets *keyPair
 	proxyCA, proxy               *keyPair
 }
 
-// loadCertificates reads the certificates of dir, and makes those that are
-// missing, at their end, or of other names than wanted. One that another CA
-// issued was put there by somebody and is left alone.
+// loadCertificates reads the certificates in dir. It generates those that are missing,
+// about to expire, or for other names than wanted, but leaves certificates of another CA
+// alone, which an administrator has put there.
 func loadCertificates(dir string, names subjectAltNames, now time.Time, durable bool) (*certificates, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -122,7 +121,7 @@ func (p pki) load(names subjectAltNames) (*certificates, error) {
 	return c, c.loadProxy(authority)
 }
 
-// frontProxyName is who the server is to other API servers.
+// frontProxyName is the server's user name at other API servers.
 const frontProxyName = "front-proxy-client"
 
 func (c *certificates) loadProxy(p pki) (err error) {
@@ -142,7 +141,7 @@ func (c *certificates) loadProxy(p pki) (err error) {
 const servingName = "apiserver"
 
 // pki is a directory of certificates and the CA that signs them. Without a directory,
-// certificates are in memory.
+// certificates are kept in memory.
 type pki struct {
 	dir     string
 	now     time.Time
@@ -150,8 +149,8 @@ type pki struct {
 	ca      *keyPair
 }
 
-// loadCA returns the CA called name. One at its end gets a new certificate for the
-// same key, so that what it signed stays good.
+// loadCA returns the CA called name. A CA that is about to expire gets a new certificate
+// for the same key, so that certificates that it signed remain valid.
 func (p *pki) loadCA(name, subject string) (*keyPair, error) {
 	ca, err := p.read(name)
 	if errors.Is(err, errMismatch) {
@@ -176,11 +175,10 @@ func (p *pki) loadCA(name, subject string) (*keyPair, error) {
 	}, key)
 }
 
-// loadLeaf returns the certificate called name, as good as wanted.
+// loadLeaf returns the certificate called name, generated anew if it does not match want.
 func (p *pki) loadLeaf(name string, want *x509.Certificate) (*keyPair, error) {
 	have, err := p.read(name)
-	// A key without its certificate is what a crash between the two writes
-	// leaves.
+	// A crash between the two writes leaves a new key with the old certificate.
 	if err != nil && !errors.Is(err, errMismatch) {
 		return nil, err
 	}
@@ -194,8 +192,7 @@ func (p *pki) loadLeaf(name string, want *x509.Certificate) (*keyPair, error) {
 	return p.issue(name, want, nil)
 }
 
-// sameNames tells whether two certificates are for the same subject, hosts and
-// addresses.
+// sameNames reports whether two certificates have the same subject, hosts and addresses.
 func sameNames(a, b *x509.Certificate) bool {
 	return a.Subject.CommonName == b.Subject.CommonName &&
 		slices.Equal(a.Subject.Organization, b.Subject.Organization) &&
@@ -211,7 +208,7 @@ func namesOf(c *x509.Certificate) []string {
 	return slices.Compact(names)
 }
 
-// subjectAltNames are the names by which clients may reach the server.
+// subjectAltNames are the names in the serving certificate.
 type subjectAltNames struct {
 	dns []string
 	ips []net.IP
@@ -226,8 +223,8 @@ func (s *subjectAltNames) add(host string) {
 	}
 }
 
-// subjectAltNamesFor lists the names of a server that listens on bind: those that
-// kube-apiserver goes by inside a cluster, and those of this machine.
+// subjectAltNamesFor returns the names of a server that listens on bind: those of
+// kube-apiserver within a cluster, the service addresses, and the names of this machine.
 func subjectAltNamesFor(bind net.IP, service []net.IP) subjectAltNames {
 	s := subjectAltNames{
 		dns: []string{
@@ -251,7 +248,7 @@ func subjectAltNamesFor(bind net.IP, service []net.IP) subjectAltNames {
 	return s
 }
 
-// isHostname tells whether a machine's name can stand in a certificate.
+// isHostname reports whether the name of a machine is valid in a certificate.
 func isHostname(host string) bool {
 	return host != "" && len(host) <= 253 && !strings.ContainsFunc(host, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.'

@@ -25,6 +25,8 @@ func load(t *testing.T, dir string, names subjectAltNames, now time.Time) *certi
 	return c
 }
 
+// TestCertificatesAreForAllNames checks that the serving certificate is valid for all names
+// of the server.
 func TestCertificatesAreForAllNames(t *testing.T) {
 	c := load(t, t.TempDir(), testNames(), time.Now())
 	hosts := []string{
@@ -51,6 +53,7 @@ func TestCertificatesAreForAllNames(t *testing.T) {
 	}
 }
 
+// TestCertificateFiles checks the files and their modes.
 func TestCertificateFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "pki")
 	load(t, dir, testNames(), time.Now())
@@ -69,6 +72,7 @@ func TestCertificateFiles(t *testing.T) {
 	}
 }
 
+// TestCertificatesAreKept checks which certificates a later start replaces.
 func TestCertificatesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -95,12 +99,12 @@ func TestCertificatesAreKept(t *testing.T) {
 			}
 			got := load(t, copied, c.names, c.now)
 			for _, p := range []struct {
-				name     string
-				was, got *keyPair
-				kept     bool
+				name        string
+				before, got *keyPair
+				isKept      bool
 			}{{"ca", first.ca, got.ca, c.ca}, {"serving", first.serving, got.serving, c.serving}, {"admin", first.admin, got.admin, c.admin}} {
-				if kept := p.was.cert.Equal(p.got.cert); kept != p.kept {
-					t.Errorf("%s: kept is %v, want %v", p.name, kept, p.kept)
+				if isKept := p.before.cert.Equal(p.got.cert); isKept != p.isKept {
+					t.Errorf("%s: kept is %v, want %v", p.name, isKept, p.isKept)
 				}
 				if err := p.got.cert.CheckSignatureFrom(got.ca.cert); err != nil {
 					t.Errorf("%s: %v", p.name, err)
@@ -116,6 +120,8 @@ func TestCertificatesAreKept(t *testing.T) {
 	}
 }
 
+// TestCertificatesAfterCrash checks that a start repairs a key without a matching
+// certificate.
 func TestCertificatesAfterCrash(t *testing.T) {
 	for _, lost := range []string{"ca.crt", "apiserver.crt", "admin.crt", "admin.key"} {
 		dir := t.TempDir()
@@ -128,7 +134,7 @@ func TestCertificatesAfterCrash(t *testing.T) {
 			t.Errorf("without %s: %v", lost, err)
 		}
 	}
-	// The new key was written and its certificate was not.
+	// The new key was written, but its certificate was not.
 	dir, donor := t.TempDir(), t.TempDir()
 	load(t, dir, testNames(), time.Now())
 	load(t, donor, testNames(), time.Now())
@@ -144,6 +150,8 @@ func TestCertificatesAfterCrash(t *testing.T) {
 	}
 }
 
+// TestForeignCertificateIsLeftAlone checks that a certificate of another CA is not
+// replaced.
 func TestForeignCertificateIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	load(t, dir, testNames(), time.Now())
@@ -153,10 +161,11 @@ func TestForeignCertificateIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := load(t, dir, testNames(), time.Now()); !c.serving.cert.Equal(brought.cert) {
-		t.Error("it was replaced")
+		t.Error("the certificate was replaced")
 	}
 }
 
+// TestCertificatesThatCannotBeRead checks the errors for invalid files.
 func TestCertificatesThatCannotBeRead(t *testing.T) {
 	for _, name := range []string{"ca.crt", "ca.key", "apiserver.crt", "admin.key"} {
 		dir := t.TempDir()
@@ -177,12 +186,14 @@ func TestCertificatesThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := loadCertificates(dir, testNames(), time.Now(), false)
-	if err == nil || !strings.Contains(err.Error(), "ca.crt: the certificate and the key do not belong together") {
+	if err == nil || !strings.Contains(err.Error(), "ca.crt: the certificate does not match the key") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestSansOfAllInterfaces(t *testing.T) {
+// TestNamesOfAllInterfaces checks that a server that listens on all interfaces has all
+// their addresses in its certificate.
+func TestNamesOfAllInterfaces(t *testing.T) {
 	for _, bind := range []string{"0.0.0.0", "::"} {
 		for _, ip := range subjectAltNamesFor(net.ParseIP(bind), nil).ips {
 			if ip.IsUnspecified() {

@@ -16,8 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
-// componentStatuses finds out how the parts of a control plane are doing, each
-// time it is asked. It looks where they listen when they run on this machine.
+// componentStatuses computes the ComponentStatus objects by health checks at the
+// components' default ports on this machine.
 type componentStatuses struct {
 	parts []component
 }
@@ -27,10 +27,10 @@ type component struct {
 	check func(context.Context) (string, error)
 }
 
-// newComponentStatuses looks at etcd through the store, and at the scheduler
-// and the controller manager at their health ports.
+// newComponentStatuses checks etcd through the store, and the scheduler and the controller
+// manager at their health ports.
 func newComponentStatuses(etcd func(context.Context) error) *componentStatuses {
-	// They sign their certificates themselves. The requests and responses hold no secrets.
+	// Their certificates are self-signed. The requests and responses contain no secrets.
 	transport := outbound.Transport(outbound.Config{TLS: &tls.Config{InsecureSkipVerify: true}})
 	transport.DisableKeepAlives = true
 	client := outbound.Client(transport)

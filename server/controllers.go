@@ -61,8 +61,8 @@ func (p *parts) controllersConfig() (controllers.Config, error) {
 	return c, nil
 }
 
-// rootCA returns the CA bundle by which pods verify the server: that of a file, or
-// else the bundle of all other clients.
+// rootCA returns the CA bundle by which pods verify the server: from a file, or the bundle
+// of the server's other clients.
 func rootCA(file string, verify []byte) ([]byte, error) {
 	if file == "" {
 		return verify, nil

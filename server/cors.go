@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// originPatterns compiles the expressions of --cors-allowed-origins. An expression
-// that is not anchored to the start and the end of the host would match the
-// origins of strangers, such as https://example.com.attacker.example.
+// originPatterns compiles the expressions of --cors-allowed-origins. It refuses an
+// expression without anchors, which would also match origins such as
+// https://example.com.attacker.example.
 func originPatterns(expressions []string) ([]*regexp.Regexp, error) {
 	var patterns []*regexp.Regexp
 	var errs []error

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// TestOriginPatterns checks the errors for expressions that are invalid or not anchored.
 func TestOriginPatterns(t *testing.T) {
 	for text, want := range map[string]string{
 		`//example.com(:|$)`:         "",

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// TestMalformedStoredMetadata reads, lists, updates and deletes a custom object that
-// other hands stored, with metadata that does not fit its type.
+// TestMalformedStoredMetadata checks that a custom object whose stored metadata is
+// malformed can be read, listed, updated and deleted.
 func TestMalformedStoredMetadata(t *testing.T) {
 	h := startHistory(t)
 	ctx := t.Context()
@@ -62,6 +62,6 @@ func TestMalformedStoredMetadata(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := things.Get(ctx, "a", metav1.GetOptions{}); apierrors.ReasonForError(err) != metav1.StatusReasonNotFound {
-		t.Errorf("after it was deleted: %v", err)
+		t.Errorf("after the deletion: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ const (
 	onNode    = `"nodeName":"n1",`
 )
 
-// requestFor is a certificate request in PEM, as it stands in JSON.
+// requestFor is a certificate signing request in PEM, base64-encoded for JSON.
 func requestFor(t *testing.T, name string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -47,17 +47,16 @@ func requestFor(t *testing.T, name string) string {
 	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
 }
 
-// A dryWrite is a write, and the key that it changes when it is no dry run.
+// dryWrite is a write, and the key that it changes without a dry run.
 type dryWrite struct {
 	name, method, path, contentType, body string
 	key                                   string
-	// byOptions: the body are DeleteOptions, which can be the place that asks for
-	// a dry run. byEviction: it is an Eviction, whose deleteOptions can.
+	// byOptions means that the body is DeleteOptions, which can request a dry run.
+	// byEviction means that it is an Eviction, whose deleteOptions can.
 	byOptions, byEviction bool
 }
 
-// made are the objects that the writes are about, by the path to which they are
-// posted.
+// made are the objects of the writes, by the path to which they are posted.
 func dryRunObjects(t *testing.T) [][2]string {
 	out := [][2]string{
 		{"/api/v1/namespaces", `{"metadata":{"name":"dry"}}`},
@@ -152,7 +151,7 @@ func dryWrites() []dryWrite {
 	}
 }
 
-// ways are the forms in which a write can ask for a dry run.
+// ways are the forms in which a write can request a dry run.
 func (w dryWrite) ways() map[string]dryWrite {
 	out := map[string]dryWrite{}
 	query := w
@@ -196,7 +195,7 @@ func keys(t *testing.T, s *Server) map[string]int64 {
 	return out
 }
 
-// changed are the keys in which two states differ.
+// changed returns the keys in which two states differ.
 func changed(before, after map[string]int64) []string {
 	found := map[string]bool{}
 	for key, rev := range after {
@@ -207,11 +206,11 @@ func changed(before, after map[string]int64) []string {
 			found[key] = true
 		}
 	}
-	maps.DeleteFunc(found, func(_ string, is bool) bool { return !is })
+	maps.DeleteFunc(found, func(_ string, isChanged bool) bool { return !isChanged })
 	return slices.Sorted(maps.Keys(found))
 }
 
-// quiet returns the state once the controllers have nothing left to do about it.
+// quiet returns the state when the controllers no longer change it.
 func quiet(t *testing.T, s *Server) map[string]int64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -232,8 +231,8 @@ func quiet(t *testing.T, s *Server) map[string]int64 {
 	return last
 }
 
-// TestDryRun: no write changes anything in etcd when it is asked not to, in
-// whichever form, and all of them do otherwise.
+// TestDryRun checks that no write changes anything in etcd as a dry run, in each form of
+// the request, and that all of them do otherwise.
 func TestDryRun(t *testing.T) {
 	s := run(t, Options{EnableAdmissionPlugins: []string{"NamespaceAutoProvision"}})
 	c := raw(t, s)
@@ -254,9 +253,9 @@ func TestDryRun(t *testing.T) {
 	}
 	before := quiet(t, s)
 	for _, w := range dryWrites() {
-		for way, asked := range w.ways() {
-			resp, body := send(t, c, s, asked.method, asked.path, asked.contentType, asked.body)
-			// A namespace that is not made cannot be written to.
+		for way, request := range w.ways() {
+			resp, body := send(t, c, s, request.method, request.path, request.contentType, request.body)
+			// A dry run does not create the namespace, so nothing can be written to it.
 			if ok := resp.StatusCode < 300; ok == strings.Contains(w.path, "dry-made") {
 				t.Errorf("%s, by %s: %d %s", w.name, way, resp.StatusCode, body)
 			}
@@ -265,7 +264,7 @@ func TestDryRun(t *testing.T) {
 				t.Errorf("%s, by %s: changed %q", w.name, way, found)
 				before = after
 			}
-			invalidDryRun(t, c, s, w.name, way, asked)
+			invalidDryRun(t, c, s, w.name, way, request)
 		}
 	}
 	if found := changed(before, keys(t, s)); len(found) > 0 {
@@ -284,16 +283,16 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// invalidDryRun asks for a dry run of a form that does not exist.
-func invalidDryRun(t *testing.T, c *http.Client, s *Server, name, way string, asked dryWrite) {
+// invalidDryRun requests an unknown form of a dry run.
+func invalidDryRun(t *testing.T, c *http.Client, s *Server, name, way string, request dryWrite) {
 	t.Helper()
-	path, body := strings.Replace(asked.path, "dryRun=All", "dryRun=Some", 1), strings.Replace(asked.body, `["All"]`, `["Some"]`, 1)
-	resp, answer := send(t, c, s, asked.method, path, asked.contentType, body)
+	path, body := strings.Replace(request.path, "dryRun=All", "dryRun=Some", 1), strings.Replace(request.body, `["All"]`, `["Some"]`, 1)
+	resp, response := send(t, c, s, request.method, path, request.contentType, body)
 	var status struct {
 		Message string
 	}
-	if err := json.NewDecoder(bytes.NewBufferString(answer)).Decode(&status); err != nil {
-		t.Fatalf("%s: %v", answer, err)
+	if err := json.NewDecoder(bytes.NewBufferString(response)).Decode(&status); err != nil {
+		t.Fatalf("%s: %v", response, err)
 	}
 	if want := `Options.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All"`; resp.StatusCode != http.StatusUnprocessableEntity || !strings.HasSuffix(status.Message, want) {
 		t.Errorf("%s, by %s: %d %s", name, way, resp.StatusCode, status.Message)

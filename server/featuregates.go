@@ -19,8 +19,8 @@ func (o Options) gates() (features.Gates, error) {
 	return gates, nil
 }
 
-// readGates reads the feature gates, reports them as metrics, and logs the ones that
-// the user changed in vain.
+// readGates reads the feature gates, reports them as metrics, and logs changed gates that
+// have no effect.
 func readGates(o *Options, logger *slog.Logger, metrics prometheus.Registerer) (features.Gates, error) {
 	gates, err := o.gates()
 	if err != nil {

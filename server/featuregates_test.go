@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFeatureGatesReported: metrics tell every gate, and the log names the changed
-// gates without effect.
+// TestFeatureGatesReported checks that metrics report every gate, and that the log names
+// changed gates without effect.
 func TestFeatureGatesReported(t *testing.T) {
 	var log bytes.Buffer
 	s := run(t, Options{
@@ -37,6 +37,7 @@ func TestFeatureGatesReported(t *testing.T) {
 	}
 }
 
+// TestFeatureGatesRefused checks the errors for invalid gates.
 func TestFeatureGatesRefused(t *testing.T) {
 	for gate, want := range map[string]string{
 		"NoSuchGate":              "--feature-gates: unrecognized feature gate: NoSuchGate",

@@ -46,7 +46,8 @@ func (p *parts) buildFlowControl() (err error) {
 	return err
 }
 
-// runFlowControl follows the objects, and the demand, for the server's lifetime.
+// runFlowControl starts the loops that follow the configuration objects and adjust the
+// limits of priority levels.
 func (s *Server) runFlowControl(f flowControl) {
 	s.runLoop("flow control", func() { f.controller.Run(s.lifetime) })
 	if f.limiter != nil {

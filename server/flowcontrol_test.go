@@ -11,8 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// classOf is how a server classifies a request of a user: the UIDs of the flow
-// schema and of the priority level.
+// classOf returns the UIDs of the flow schema and the priority level of a user's requests.
 func classOf(t *testing.T, s *Server, token, path string) (schema, level string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path, nil)
@@ -28,8 +27,8 @@ func classOf(t *testing.T, s *Server, token, path string) (schema, level string)
 	return resp.Header.Get("X-Kubernetes-PF-FlowSchema-UID"), resp.Header.Get("X-Kubernetes-PF-PriorityLevel-UID")
 }
 
-// TestFlowControl: answers name the objects that their requests went by, and
-// changes of them take effect without a restart.
+// TestFlowControl checks that responses name the objects that classified their requests,
+// and that changes of these objects take effect without a restart.
 func TestFlowControl(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("alice-token,alice,u1\n"), 0o600); err != nil {
@@ -60,7 +59,7 @@ func TestFlowControl(t *testing.T) {
 			t.Errorf("%s: %s and %s, want %s", want.path, gotSchema, gotLevel, want.schema)
 		}
 	}
-	made, err := c.FlowSchemas().Create(ctx, &flowcontrolv1.FlowSchema{ObjectMeta: metav1.ObjectMeta{Name: "alice"}, Spec: flowcontrolv1.FlowSchemaSpec{
+	created, err := c.FlowSchemas().Create(ctx, &flowcontrolv1.FlowSchema{ObjectMeta: metav1.ObjectMeta{Name: "alice"}, Spec: flowcontrolv1.FlowSchemaSpec{
 		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: "system"}, MatchingPrecedence: 50,
 		Rules: []flowcontrolv1.PolicyRulesWithSubjects{{
 			Subjects:      []flowcontrolv1.Subject{{Kind: "User", User: &flowcontrolv1.UserSubject{Name: "alice"}}},
@@ -72,7 +71,7 @@ func TestFlowControl(t *testing.T) {
 	}
 	until(t, "alice is of her own schema", func() bool {
 		schema, _ := classOf(t, s, "alice-token", "/api/v1/nodes")
-		return schema == string(made.UID)
+		return schema == string(created.UID)
 	})
 	if err := c.FlowSchemas().Delete(ctx, "alice", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -84,18 +83,18 @@ func TestFlowControl(t *testing.T) {
 	})
 }
 
-// until waits for what others bring about.
+// until waits for a condition.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); {
 		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
+			t.Fatalf("timeout waiting: %s", what)
 		}
 	}
 }
 
-// TestPlainLimits: --enable-priority-and-fairness=false. The objects are there
-// all the same, for other servers.
+// TestPlainLimits checks --enable-priority-and-fairness=false, with which the objects still
+// exist, for other servers.
 func TestPlainLimits(t *testing.T) {
 	s := run(t, Options{NoPriorityAndFairness: true})
 	if schema, level := classOf(t, s, s.Token, "/api/v1/nodes"); schema+level != "" {

@@ -23,9 +23,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Steps of the start that have a health check, by the names of kube-apiserver's
-// post-start hooks. The comment of each names the part of this server that does
-// the work of the hook.
+// Steps of the start that have a health check, named after kube-apiserver's post-start
+// hooks. The comment of each names the code that does the work of the hook.
 const (
 	stepAdmission        = "start-apiserver-admission-initializer"                 // admission.Chain
 	stepCaches           = "generic-apiserver-start-informers"                     // storage.Store
@@ -60,18 +59,18 @@ const (
 	stepOpenAPIv3        = "apiservice-openapiv3-controller"                       // controllers.RemoteServices
 )
 
-// checkRegistered is not a step: it looks at the APIServices.
+// checkRegistered is the check of APIServices, which is not a step.
 const checkRegistered = "autoregister-completion"
 
-// bootSteps are the steps of a start, in the order in which they are reported.
+// bootSteps are the steps of a start, in the order of their health checks.
 type bootSteps struct {
 	names []string
 	done  map[string]*atomic.Bool
 }
 
-// newBootSteps lists the steps of a server with these options. As in
-// kube-apiserver, the default objects of a group are a step only where the group
-// is served, and what is turned off is none.
+// newBootSteps returns the steps of a server with these options. As in kube-apiserver,
+// disabled features have no step, and the default objects of a group have one only if the
+// group is served.
 func newBootSteps(o *Options, catalogue *api.Catalogue) *bootSteps {
 	has := func(group string) bool {
 		_, ok := catalogue.Group(group)
@@ -102,8 +101,7 @@ func newBootSteps(o *Options, catalogue *api.Catalogue) *bootSteps {
 	return b
 }
 
-// finish records that steps are done. A step that this server does not have is
-// passed over.
+// finish marks steps as done. It ignores steps that this server does not have.
 func (b *bootSteps) finish(names ...string) {
 	for _, name := range names {
 		if done := b.done[name]; done != nil {
@@ -112,7 +110,7 @@ func (b *bootSteps) finish(names ...string) {
 	}
 }
 
-// check is the health check of one step.
+// check returns the health check of a step.
 func (b *bootSteps) check(name string) description.Check {
 	done := b.done[name]
 	return description.Check{Name: "poststarthook/" + name, Health: true, Live: true, Ready: true, Boot: true, Run: func(context.Context) error {
@@ -123,7 +121,7 @@ func (b *bootSteps) check(name string) description.Check {
 	}}
 }
 
-// checks are all health checks but ping, in kube-apiserver's order.
+// checks returns all health checks except ping, in kube-apiserver's order.
 func (p *parts) checks() []description.Check {
 	all := []description.Check{
 		{Name: "log", Health: true, Live: true, Ready: true, Unlogged: true, Run: p.logging.check},
@@ -141,7 +139,7 @@ func (p *parts) checks() []description.Check {
 	return all
 }
 
-// withTimeout bounds the time of a check.
+// withTimeout limits the duration of a check.
 func withTimeout(timeout time.Duration, check func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -150,8 +148,8 @@ func withTimeout(timeout time.Duration, check func(context.Context) error) func(
 	}
 }
 
-// checkLoopback fails when the certificates are expired by which the server and
-// its administrator reach it on this machine. Only a start renews them.
+// checkLoopback fails if the certificates by which the server and its administrator connect
+// on this machine have expired. Only a start renews them.
 func (p *parts) checkLoopback(context.Context) error {
 	now := time.Now()
 	for _, c := range []*x509.Certificate{p.own.ca.cert, p.own.serving.cert, p.own.admin.cert} {
@@ -172,9 +170,8 @@ func (p *parts) checkCaches(context.Context) error {
 	return fmt.Errorf("%d informers not started yet: [%s]", len(missing), strings.Join(missing, " "))
 }
 
-// checkRegistered returns the check that fails until there is an APIService for
-// every group version that is served from the start. It does not fail again when
-// one goes away later.
+// checkRegistered returns the check that fails until every built-in group version has an
+// APIService. It does not fail again when one is deleted later.
 func (p *parts) checkRegistered() func(context.Context) error {
 	var complete atomic.Bool
 	services, version, ok := p.catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, apiregistration.APIServices)
@@ -182,16 +179,16 @@ func (p *parts) checkRegistered() func(context.Context) error {
 		if complete.Load() || !ok { // without APIServices, discovery needs none
 			return nil
 		}
-		there := map[string]bool{}
+		registered := map[string]bool{}
 		list, err := p.reg.List(ctx, registry.Target{Resource: services, Version: version}, registry.ListOptions{Read: storage.Read{Match: storage.Any}})
 		if err == nil {
 			for _, item := range list.Items {
-				there[item.Name()] = true
+				registered[item.Name()] = true
 			}
 		}
 		var missing []string
 		for _, a := range controllers.BuiltInServices(p.catalogue) {
-			if !there[a.Name] {
+			if !registered[a.Name] {
 				missing = append(missing, a.Name)
 			}
 		}

@@ -26,7 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// expectedChecks reads testdata/health.txt: the checks of each endpoint.
+// expectedChecks reads the checks of each endpoint from testdata/health.txt.
 func expectedChecks(t *testing.T) map[string][]string {
 	t.Helper()
 	f, err := os.Open("testdata/health.txt")
@@ -45,7 +45,7 @@ func expectedChecks(t *testing.T) map[string][]string {
 	return checks
 }
 
-// TestHealthChecks: every check of kube-apiserver is there, in its order, at a
+// TestHealthChecks checks that every check of kube-apiserver exists, in its order, at a
 // path of its own, and in the index.
 func TestHealthChecks(t *testing.T) {
 	s := run(t, Options{})
@@ -74,8 +74,8 @@ func TestHealthChecks(t *testing.T) {
 	}
 }
 
-// TestHealthNecessaryChecks is upstream's end-to-end test "health handlers should
-// contain necessary checks".
+// TestHealthNecessaryChecks is the upstream end-to-end test "health handlers should contain
+// necessary checks".
 func TestHealthNecessaryChecks(t *testing.T) {
 	s := run(t, Options{})
 	client := clientOf(t, s.RESTConfig())
@@ -102,8 +102,8 @@ func TestHealthNecessaryChecks(t *testing.T) {
 	}
 }
 
-// TestHealthOfPartsTurnedOff: what is turned off has no check, or another one.
-func TestHealthOfPartsTurnedOff(t *testing.T) {
+// TestHealthOfDisabledParts checks that disabled parts have no check, or another one.
+func TestHealthOfDisabledParts(t *testing.T) {
 	s := run(t, Options{
 		NoPriorityAndFairness: true,
 		RuntimeConfig:         map[string]string{"scheduling.k8s.io/v1": "false", "flowcontrol.apiserver.k8s.io/v1": "false"},
@@ -119,7 +119,7 @@ func TestHealthOfPartsTurnedOff(t *testing.T) {
 	}
 }
 
-// etcdAt runs an etcd that listens on an address.
+// etcdAt starts an etcd that listens on an address.
 func etcdAt(t *testing.T, dir, addr string) (stop func()) {
 	t.Helper()
 	cfg := embed.NewConfig()
@@ -141,7 +141,7 @@ func etcdAt(t *testing.T, dir, addr string) (stop func()) {
 	}
 }
 
-// freePort returns a port of 127.0.0.1 that nobody listens on.
+// freePort returns an unused port of 127.0.0.1.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -152,7 +152,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// probe reads a path without a credential until the answer is as wanted.
+// probe reads a path without a credential until the response is as wanted.
 func probe(t *testing.T, url string, wanted func(code int, body string) bool) (int, string) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // the server is that of the test
@@ -181,9 +181,8 @@ func probe(t *testing.T, url string, wanted func(code int, body string) bool) (i
 	}
 }
 
-// TestHealthFollowsEtcd: a server whose etcd is not there serves health and says
-// what it lacks, is ready once etcd is there, and says so when etcd is lost and
-// when it is back.
+// TestHealthFollowsEtcd checks that a server without etcd serves health and reports what is
+// missing, becomes ready when etcd appears, and reports the loss and the return of etcd.
 func TestHealthFollowsEtcd(t *testing.T) {
 	dir, addr := t.TempDir(), fmt.Sprint("127.0.0.1:", freePort(t))
 	o := Options{Port: freePort(t), EtcdServers: []string{"http://" + addr}, Authorization: Authorization{Modes: []string{"AlwaysAllow"}}, EtcdHealthcheckTimeout: 200 * time.Millisecond}
@@ -252,7 +251,7 @@ func TestHealthFollowsEtcd(t *testing.T) {
 	}
 }
 
-// TestStartWithoutEtcd: a start waits for etcd, and not for ever.
+// TestStartWithoutEtcd checks that a start waits for etcd until its timeout.
 func TestStartWithoutEtcd(t *testing.T) {
 	addr := fmt.Sprint("127.0.0.1:", freePort(t))
 	_, err := Start(t.Context(), Options{EtcdServers: []string{"http://" + addr}, StorageInitializationTimeout: 100 * time.Millisecond})
@@ -261,9 +260,9 @@ func TestStartWithoutEtcd(t *testing.T) {
 	}
 }
 
-// TestHealthStrangers: RBAC lets anonymous users read what the endpoints say, and
-// nothing about single checks; before the roles are read it lets in nobody but
-// members of system:masters.
+// TestHealthStrangers checks that RBAC allows anonymous users to read the health endpoints,
+// but not single checks, and that only system:masters may read them before the roles are
+// loaded.
 func TestHealthStrangers(t *testing.T) {
 	o := Options{Port: freePort(t), EtcdServers: []string{fmt.Sprint("http://127.0.0.1:", freePort(t))}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -274,7 +273,7 @@ func TestHealthStrangers(t *testing.T) {
 	}()
 	code, body := probe(t, fmt.Sprint("https://127.0.0.1:", o.Port, "/livez"), func(int, string) bool { return true })
 	if code != http.StatusForbidden || !strings.Contains(body, `forbidden: User \"system:anonymous\" cannot get path \"/livez\"`) {
-		t.Errorf("before the roles are there: %d %s", code, body)
+		t.Errorf("before the roles are loaded: %d %s", code, body)
 	}
 	cancel()
 	if err := <-ended; err == nil {
@@ -288,6 +287,7 @@ func TestHealthStrangers(t *testing.T) {
 	}
 }
 
+// TestLogCheck checks that the health check of the log fails while the log blocks.
 func TestLogCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe() // blocks until somebody reads
@@ -311,13 +311,13 @@ func TestLogCheck(t *testing.T) {
 		}
 		<-done
 		if err := progress.check(t.Context()); err != nil {
-			t.Errorf("when it was read: %v", err)
+			t.Errorf("after the log was read: %v", err)
 		}
 	})
 }
 
-// TestOwnLoops: the server makes the namespaces of the system again, mends the
-// ConfigMap about old tokens, and deletes Leases of servers that are gone.
+// TestOwnLoops checks that the server recreates the system namespaces, restores the
+// ConfigMap of token tracking, and deletes Leases of servers that have stopped.
 func TestOwnLoops(t *testing.T) {
 	s := run(t, Options{})
 	c := clientOf(t, s.RESTConfig()).CoreV1()
@@ -364,7 +364,7 @@ func TestOwnLoops(t *testing.T) {
 		return err
 	})
 	if _, err := leases.Get(ctx, "somebody", metav1.GetOptions{}); err != nil {
-		t.Errorf("a Lease of somebody else: %v", err)
+		t.Errorf("the Lease of another kind of server: %v", err)
 	}
 }
 

@@ -21,8 +21,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// A server is known to others by a lease, which it renews for as long as it
-// runs.
+// A server announces itself to other servers by a Lease, which it renews while it runs.
 const (
 	identityLabel   = "apiserver.kubernetes.io/identity"
 	peerAnnotation  = "kubernetes.io/peer-advertise-address"
@@ -30,7 +29,7 @@ const (
 	renewInterval   = 10 * time.Second
 )
 
-// identityLease keeps the lease of one server.
+// identityLease maintains the Lease of this server.
 type identityLease struct {
 	*publication
 	logger             *slog.Logger
@@ -46,8 +45,8 @@ func newIdentity(p *publication, logger *slog.Logger) (*identityLease, error) {
 	return &identityLease{publication: p, logger: logger, host: host, name: name, holder: name + "_" + request.NewUUID()}, nil
 }
 
-// identityName is the name of the lease of the server of a host: a digest of
-// the host's name and of what kind of server it is, each after its length.
+// identityName returns the name of the Lease of a server on a host: a digest of the host's
+// name and the kind of server, each prefixed by its length.
 func identityName(host string) string {
 	var b []byte
 	for _, part := range []string{host, ownManager} {
@@ -57,8 +56,8 @@ func identityName(host string) string {
 	return "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 }
 
-// run renews the lease until ctx is done. What goes wrong is logged, and tried
-// again at the next time.
+// run renews the Lease until ctx is done. A failed renewal is logged, and retried after the
+// interval.
 func (i *identityLease) run(ctx context.Context) {
 	tick := time.NewTicker(renewInterval)
 	defer tick.Stop()
@@ -69,17 +68,17 @@ func (i *identityLease) run(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := i.renew(ctx); err != nil && ctx.Err() == nil {
-			i.logger.Warn("the server's lease is not renewed", "lease", i.name, "error", err)
+			i.logger.Warn("renewing the server's lease failed", "lease", i.name, "error", err)
 		}
 	}
 }
 
-// renew takes the lease, or makes it.
+// renew renews the Lease, or creates it.
 func (i *identityLease) renew(ctx context.Context) error {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: i.name, Namespace: metav1.NamespaceSystem}}
 	i.sign(lease)
-	made, err := i.createMissing(ctx, coordinationv1.SchemeGroupVersion, "leases", lease)
-	if err != nil || made {
+	created, err := i.createMissing(ctx, coordinationv1.SchemeGroupVersion, "leases", lease)
+	if err != nil || created {
 		return err
 	}
 	t, err := i.target(coordinationv1.SchemeGroupVersion, "leases")
@@ -92,12 +91,12 @@ func (i *identityLease) renew(ctx context.Context) error {
 		return old, nil
 	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ownManager}})
 	if apierrors.IsNotFound(err) {
-		return nil // it is made the next time
+		return nil // the next renewal creates it
 	}
 	return err
 }
 
-// sign says in a lease that this server runs now.
+// sign sets the fields of a Lease that identify this server.
 func (i *identityLease) sign(l *coordinationv1.Lease) {
 	if l.Labels == nil {
 		l.Labels = map[string]string{}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestIdentity: a server is known by its lease, which a later one of the same
-// host takes over.
+// TestIdentity checks the Lease of a server, and that a later server on the same host takes
+// it over.
 func TestIdentity(t *testing.T) {
 	dir := t.TempDir()
 	holder := func() string {
@@ -42,8 +42,9 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// TestIdentityName checks the name of the Lease against kube-apiserver's.
 func TestIdentityName(t *testing.T) {
-	// As kube-apiserver names the lease of a host that is called vm.
+	// kube-apiserver's name for a host called vm.
 	if got, want := identityName("vm"), "apiserver-wlv32tlttr4jl3gtroqexyxapa"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -8,22 +8,21 @@ import (
 	"time"
 )
 
-// lingerIdle is how long an HTTP/2 connection without a request stays open
-// after shutdown began: long enough for the end of the last answer to be on its
-// way. net/http closes idle HTTP/1 connections by itself, but leaves HTTP/2
-// ones for a second, which is what stopping would take then.
 const (
+	// idleLinger is the time for which an idle HTTP/2 connection stays open after shutdown
+	// begins, so that its last response is delivered. net/http closes idle HTTP/1
+	// connections at once, but would wait a second for HTTP/2 connections.
 	idleLinger        = 100 * time.Millisecond
 	idleCheckInterval = 10 * time.Millisecond
 )
 
-// idleConns knows which connections wait for a request, and since when.
+// idleConns records which connections are idle, and since when.
 type idleConns struct {
 	mu    sync.Mutex
 	since map[net.Conn]time.Time
 }
 
-// observe is an http.Server's ConnState hook.
+// observe is a ConnState function of an http.Server.
 func (i *idleConns) observe(c net.Conn, state http.ConnState) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -37,14 +36,13 @@ func (i *idleConns) observe(c net.Conn, state http.ConnState) {
 	i.since[c] = time.Now()
 }
 
-// closeUntil closes connections that have been idle for long enough, until the
-// context is done.
+// closeUntil closes connections that have been idle for idleLinger, until ctx is done.
 func (i *idleConns) closeUntil(ctx context.Context) {
 	tick := time.NewTicker(idleCheckInterval)
 	defer tick.Stop()
 	for {
 		for _, c := range i.takeIdle() {
-			_ = c.Close() // nobody uses it
+			_ = c.Close() // an idle connection has nothing to lose
 		}
 		select {
 		case <-tick.C:
@@ -54,7 +52,7 @@ func (i *idleConns) closeUntil(ctx context.Context) {
 	}
 }
 
-// takeIdle returns the connections that have been idle for long enough, each once.
+// takeIdle removes and returns the connections that have been idle for idleLinger.
 func (i *idleConns) takeIdle() []net.Conn {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -12,33 +12,33 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// userUnsecured is who asks on the insecure port, as it was in kube-apiserver
-// while that had one.
+// userUnsecured is the user of requests on the insecure port, as in former versions of
+// kube-apiserver.
 const userUnsecured = "system:unsecured"
 
 func insecureUser() *request.User {
 	return &request.User{Name: userUnsecured, Groups: []string{request.GroupMasters}}
 }
 
-// localOnly guards the insecure port from web pages. A browser on this machine
-// can be made to send requests to it, by a foreign page or by a name of another
-// site that was made to point here; both show in the Host or the Origin header,
-// which pages cannot set.
+// localOnly protects the insecure port from web pages. A browser on this machine can be
+// made to send requests to the port, by a page of another site or by a DNS name that
+// resolves to 127.0.0.1. Both are visible in the Host or the Origin header, which pages
+// cannot set.
 func localOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !isLocal(r.Host):
-			writeForbidden(w, "the insecure port answers no request to the host "+quoteShort(r.Host))
+			writeForbidden(w, "the insecure port does not serve the host "+quoteShort(r.Host))
 		case !allLocal(r.Header.Values("Origin")):
-			writeForbidden(w, "the insecure port answers no request of the origin "+quoteShort(strings.Join(r.Header.Values("Origin"), ", ")))
+			writeForbidden(w, "the insecure port does not serve requests from the origin "+quoteShort(strings.Join(r.Header.Values("Origin"), ", ")))
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// isLocal tells whether a host, with or without a port, is a name of the
-// loopback interface.
+// isLocal reports whether a host, with or without a port, is a name of the loopback
+// interface.
 func isLocal(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -54,8 +54,8 @@ func isLocal(hostport string) bool {
 	return false
 }
 
-// allLocal tells whether every origin is a page of this machine. The opaque
-// origin "null" is not.
+// allLocal reports whether all origins are on this machine. The opaque origin "null" is
+// not.
 func allLocal(origins []string) bool {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
@@ -66,13 +66,13 @@ func allLocal(origins []string) bool {
 	return true
 }
 
-// quoteShort keeps what a header says short in an answer.
+// quoteShort quotes a header for an error message, which it truncates to 80 bytes.
 func quoteShort(s string) string {
 	const most = 80
 	if len(s) > most {
 		s = s[:most] + "..."
 	}
-	b, _ := json.Marshal(s) // a string always can
+	b, _ := json.Marshal(s) // cannot fail for a string
 	return string(b)
 }
 
@@ -90,5 +90,5 @@ func writeForbidden(w http.ResponseWriter, message string) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusForbidden)
-	_, _ = w.Write(body) // the client may be gone, which is its loss
+	_, _ = w.Write(body) // fails if the client has disconnected
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// TestLocalOnly checks which values of Host and Origin the insecure port accepts.
 func TestLocalOnly(t *testing.T) {
 	h := localOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	cases := []struct {
@@ -62,6 +63,7 @@ func TestLocalOnly(t *testing.T) {
 	}
 }
 
+// TestRefusalIsShort checks that an error message truncates a long header.
 func TestRefusalIsShort(t *testing.T) {
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Host = strings.Repeat("x", 10000)

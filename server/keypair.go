@@ -18,8 +18,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 )
 
-// errMismatch is about a certificate that is not for the key beside it.
-var errMismatch = errors.New("the certificate and the key do not belong together")
+// errMismatch is the error for a certificate and a key that do not match.
+var errMismatch = errors.New("the certificate does not match the key")
 
 // keyPair is a certificate and its key.
 type keyPair struct {
@@ -28,10 +28,10 @@ type keyPair struct {
 	certPEM, keyPEM []byte
 }
 
-// tls returns the pair as crypto/tls wants it.
+// tls returns the pair for package crypto/tls.
 func (p *keyPair) tls() (tls.Certificate, error) { return tls.X509KeyPair(p.certPEM, p.keyPEM) }
 
-// read returns the pair called name, or nil when one of its files is missing.
+// read returns the pair called name, or nil if one of its files is missing.
 func (p *pki) read(name string) (*keyPair, error) {
 	if p.dir == "" {
 		return nil, nil
@@ -50,7 +50,7 @@ func (p *pki) files(name string) [2]string {
 	return [2]string{filepath.Join(p.dir, name+".crt"), filepath.Join(p.dir, name+".key")}
 }
 
-// readPair reads a certificate, possibly with the chain above it, and its key.
+// readPair reads a certificate, which may be followed by its chain, and its key.
 func readPair(certFile, keyFile string) (*keyPair, error) {
 	certPEM, err := os.ReadFile(certFile)
 	if err != nil {
@@ -75,8 +75,8 @@ func readPair(certFile, keyFile string) (*keyPair, error) {
 	return &keyPair{cert: certs[0], key: key, certPEM: certPEM, keyPEM: keyPEM}, nil
 }
 
-// issue signs a certificate and writes the pair. A key of nil makes a new one; a
-// certificate made while there is no CA is its own.
+// issue signs a certificate and writes the pair. It generates a key if keyPEM is nil, and
+// self-signs the certificate if p has no CA.
 func (p *pki) issue(name string, template *x509.Certificate, keyPEM []byte) (*keyPair, error) {
 	if keyPEM == nil {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -93,7 +93,7 @@ func (p *pki) issue(name string, template *x509.Certificate, keyPEM []byte) (*ke
 	if err != nil {
 		return nil, err
 	}
-	// Clocks of clients may be behind.
+	// The clocks of clients may be slow.
 	template.NotBefore = p.now.Add(-time.Hour)
 	parent, signer := template, key
 	if p.ca != nil {
@@ -107,27 +107,26 @@ func (p *pki) issue(name string, template *x509.Certificate, keyPEM []byte) (*ke
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s: %w", name, err)
 	}
-	made := &keyPair{cert: cert, key: key, keyPEM: keyPEM,
+	signed := &keyPair{cert: cert, key: key, keyPEM: keyPEM,
 		certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
-	return made, p.write(name, made)
+	return signed, p.write(name, signed)
 }
 
 // write writes the files of a pair, unless it is kept in memory.
-func (p *pki) write(name string, made *keyPair) error {
+func (p *pki) write(name string, pair *keyPair) error {
 	if p.dir == "" {
 		return nil
 	}
 	files := p.files(name)
-	// The key goes first: a certificate is never there without one.
-	if err := writeFile(files[1], made.keyPEM, 0o600, p.durable); err != nil {
+	// The key is written first, so that a certificate is never without a key.
+	if err := writeFile(files[1], pair.keyPEM, 0o600, p.durable); err != nil {
 		return err
 	}
-	return writeFile(files[0], made.certPEM, 0o644, p.durable)
+	return writeFile(files[0], pair.certPEM, 0o644, p.durable)
 }
 
-// writeFile puts data into the file at path as a whole or not at all, and has
-// it on disk before it returns if durable. A file that has the content already
-// is only given the mode.
+// writeFile replaces the file at path atomically, and syncs it if durable. It only sets the
+// mode of a file that already has the content.
 func writeFile(path string, data []byte, mode os.FileMode, durable bool) error {
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {
 		return os.Chmod(path, mode)
@@ -136,7 +135,7 @@ func writeFile(path string, data []byte, mode os.FileMode, durable bool) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // fails once it is renamed
+	defer os.Remove(f.Name()) // fails after the file is renamed
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Chmod(mode)

@@ -29,9 +29,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// TestKindsFollowDefinitions makes, changes and deletes definitions at random, some
-// of which want the same names: at each quiet point, the documents about what is
-// served are those of a catalogue that is made of the definitions from scratch.
+// TestKindsFollowDefinitions creates, changes and deletes definitions at random, some of
+// which compete for the same names. When the server is idle, its discovery documents must
+// equal those of a catalogue that is built from the definitions at once.
 func TestKindsFollowDefinitions(t *testing.T) {
 	h := startHistory(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -43,11 +43,11 @@ func TestKindsFollowDefinitions(t *testing.T) {
 	}
 	h.compare("the end", "/openapi/v3", "/openapi/v2")
 	if h.done == 0 {
-		t.Error("nothing was ever accepted")
+		t.Error("no definition was accepted")
 	}
 }
 
-// history is a server whose definitions change.
+// history is a server and the changes of its definitions.
 type history struct {
 	*testing.T
 	s           *Server
@@ -72,7 +72,7 @@ func startHistory(t *testing.T) *history {
 	return &history{T: t, s: s, http: client, definitions: c.Resource(apiextensionsv1.SchemeGroupVersion.WithResource(apiextensions.CustomResourceDefinitions))}
 }
 
-// act makes, changes or deletes a definition. That may be refused, but not fail.
+// act creates, changes or deletes a definition. The server may refuse that, but not fail.
 func (h *history) act(r *rand.Rand) {
 	h.Helper()
 	d := randomDefinition(r)
@@ -83,9 +83,9 @@ func (h *history) act(r *rand.Rand) {
 	case 1, 2:
 		_, err = h.definitions.Create(ctx, d, metav1.CreateOptions{})
 	default:
-		var is *unstructured.Unstructured
-		if is, err = h.definitions.Get(ctx, d.GetName(), metav1.GetOptions{}); err == nil {
-			d.SetResourceVersion(is.GetResourceVersion())
+		var current *unstructured.Unstructured
+		if current, err = h.definitions.Get(ctx, d.GetName(), metav1.GetOptions{}); err == nil {
+			d.SetResourceVersion(current.GetResourceVersion())
 			_, err = h.definitions.Update(ctx, d, metav1.UpdateOptions{})
 		}
 	}
@@ -116,25 +116,25 @@ func randomDefinition(r *rand.Rand) *unstructured.Unstructured {
 	}}
 }
 
-// compare waits until the server tells of itself what one would that is made from
-// scratch.
+// compare waits until the documents of the server equal those of a server that is built
+// from the definitions at once.
 func (h *history) compare(when string, more ...string) {
 	h.Helper()
 	var differs string
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		scratch, paths := h.scratch()
 		paths = append(paths, more...)
-		at := slices.IndexFunc(paths, func(path string) bool { return h.ask(path) != answer(scratch, path) })
+		at := slices.IndexFunc(paths, func(path string) bool { return h.ask(path) != documentAt(scratch, path) })
 		if at < 0 {
 			return
 		}
-		differs = fmt.Sprintf("%s of the server:\n%.3000s\nfrom scratch:\n%.3000s", paths[at], h.ask(paths[at]), answer(scratch, paths[at]))
+		differs = fmt.Sprintf("%s of the server:\n%.3000s\nfrom scratch:\n%.3000s", paths[at], h.ask(paths[at]), documentAt(scratch, paths[at]))
 	}
 	h.Fatalf("%s: %s", when, differs)
 }
 
-// scratch serves what the definitions say, as far as documents go, and tells where
-// these are.
+// scratch serves the documents of a catalogue that is built from the definitions at once,
+// and returns their paths.
 func (h *history) scratch() (http.Handler, []string) {
 	h.Helper()
 	list, err := h.definitions.List(h.Context(), metav1.ListOptions{})
@@ -182,7 +182,7 @@ func (h *history) scratch() (http.Handler, []string) {
 	return scratch, paths
 }
 
-// aggregatedPath stands for /apis in one document.
+// aggregatedPath is the name of the aggregated document of /apis in comparisons.
 const aggregatedPath = "/apis?aggregated"
 
 func newDocumentRequest(ctx context.Context, base, path string) *http.Request {
@@ -208,7 +208,7 @@ func (h *history) ask(path string) string {
 	return fmt.Sprint(resp.StatusCode, string(body))
 }
 
-func answer(handler http.Handler, path string) string {
+func documentAt(handler http.Handler, path string) string {
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, newDocumentRequest(context.Background(), "http://scratch", path))
 	return fmt.Sprint(w.Code, w.Body.String())

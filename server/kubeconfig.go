@@ -7,25 +7,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What kubeconfig files call the cluster, as others do who make them, and the
-// context.
+// Names of the cluster and the context in the kubeconfig file.
 const (
 	clusterName = "kubernetes"
 	contextName = "miniapiserver"
 )
 
-// adminAccess is what a client needs in order to reach the server as its
-// administrator.
+// adminAccess has the address of the server and the administrator's credentials.
 type adminAccess struct {
 	url string
-	// ca verifies the serving certificate, serverName being what to look for in
-	// it where that is not the host of url.
+	// ca verifies the serving certificate. serverName is the name to expect in it if that
+	// is not the host of url, or "".
 	ca         []byte
 	serverName string
 	cert, key  []byte
 }
 
-// kubeconfig writes the access as a file that needs no other.
+// kubeconfig returns a kubeconfig file that contains the credentials.
 func (a adminAccess) kubeconfig() ([]byte, error) {
 	out, err := yaml.Marshal(clientcmd.Config{
 		Kind:       "Config",

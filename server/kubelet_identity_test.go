@@ -42,7 +42,7 @@ func startForKubelets(t *testing.T, o Options) (*Server, *kubernetes.Clientset) 
 	return s, kubernetes.NewForConfigOrDie(s.RESTConfig())
 }
 
-// addNode makes a node whose kubelet is at an address.
+// addNode creates a node whose kubelet is at an address.
 func addNode(t *testing.T, c kubernetes.Interface, name, host string, port int) {
 	t.Helper()
 	_, err := c.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
@@ -54,8 +54,8 @@ func addNode(t *testing.T, c kubernetes.Interface, name, host string, port int) 
 	}
 }
 
-// A node that says that its kubelet is where the server itself listens leads
-// nowhere, whether kubelets may be at loopback addresses or not.
+// TestNodeProxyToServerItself checks that a node whose kubelet address is the server's own
+// cannot be reached through the server, whether loopback kubelets are allowed or not.
 func TestNodeProxyToServerItself(t *testing.T) {
 	kubelet := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "kubelet") }))
 	defer kubelet.Close()
@@ -92,8 +92,8 @@ func TestNodeProxyToServerItself(t *testing.T) {
 	}
 }
 
-// The certificate that the server shows to kubelets makes nobody an administrator
-// here: its user has what RBAC grants its group, which is access to kubelets.
+// TestKubeletClientCertificateAsCaller checks that the server's client certificate for
+// kubelets has only the permissions of its group here, which is access to kubelets.
 func TestKubeletClientCertificateAsCaller(t *testing.T) {
 	dir := t.TempDir()
 	s, admin := startForKubelets(t, Options{CertDir: dir})
@@ -133,8 +133,9 @@ func TestKubeletClientCertificateAsCaller(t *testing.T) {
 	}
 }
 
-// A certificate of the server's own CA that makes the kubelet client an
-// administrator, as earlier versions made it, is replaced.
+// TestKubeletClientCertificateIsReplaced checks that a start replaces a certificate of the
+// server's CA that makes the kubelet client an administrator, which earlier versions
+// generated.
 func TestKubeletClientCertificateIsReplaced(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	own := load(t, dir, testNames(), now)
@@ -146,18 +147,19 @@ func TestKubeletClientCertificateIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	is := load(t, dir, testNames(), now)
-	if got := is.kubelets.cert.Subject.Organization; !slices.Equal(got, []string{kubeletClientGroup}) || bytes.Equal(old.keyPEM, is.kubelets.keyPEM) {
+	current := load(t, dir, testNames(), now)
+	if got := current.kubelets.cert.Subject.Organization; !slices.Equal(got, []string{kubeletClientGroup}) || bytes.Equal(old.keyPEM, current.kubelets.keyPEM) {
 		t.Errorf("the certificate is of %v", got)
 	}
-	if file, err := p.read("apiserver-kubelet-client"); err != nil || !bytes.Equal(file.certPEM, is.kubelets.certPEM) {
+	if file, err := p.read("apiserver-kubelet-client"); err != nil || !bytes.Equal(file.certPEM, current.kubelets.certPEM) {
 		t.Errorf("the file has another certificate: %v", err)
 	}
-	if again := load(t, dir, testNames(), now); !bytes.Equal(again.kubelets.certPEM, is.kubelets.certPEM) {
+	if later := load(t, dir, testNames(), now); !bytes.Equal(later.kubelets.certPEM, current.kubelets.certPEM) {
 		t.Error("it is replaced at every start")
 	}
 }
 
+// TestOwnAddresses checks which addresses are recognized as the server's own.
 func TestOwnAddresses(t *testing.T) {
 	ranges := Options{ServiceClusterIPRange: "10.0.0.0/24,fd00::/112"}.pools().Addresses
 	for _, c := range []struct {

@@ -19,14 +19,14 @@ import (
 // newConnections returns the proxy that connects clients to kubelets, pods and
 // services.
 func newConnections(o *Options, own *certificates, listening ownAddresses) (*proxy.Proxy, error) {
-	shown := own.kubelets
+	presented := own.kubelets
 	if o.KubeletCertFile != "" {
 		var err error
-		if shown, err = readPair(o.KubeletCertFile, o.KubeletKeyFile); err != nil {
+		if presented, err = readPair(o.KubeletCertFile, o.KubeletKeyFile); err != nil {
 			return nil, fmt.Errorf("--kubelet-client-certificate: %w", err)
 		}
 	}
-	certificate, err := shown.tls()
+	certificate, err := presented.tls()
 	if err != nil {
 		return nil, fmt.Errorf("--kubelet-client-certificate: %w", err)
 	}
@@ -47,12 +47,11 @@ func newConnections(o *Options, own *certificates, listening ownAddresses) (*pro
 	return proxy.New(c), nil
 }
 
-// ownAddresses are the addresses at which this server listens, or at which a
-// cluster reaches it.
+// ownAddresses are the addresses at which this server can be reached.
 type ownAddresses []netip.AddrPort
 
-// newOwnAddresses returns the addresses of the listeners and of the service
-// kubernetes, which leads to this server on the machines of a cluster.
+// newOwnAddresses returns the addresses of the listeners and of the service kubernetes,
+// which leads to this server within a cluster.
 func newOwnAddresses(listening []netip.AddrPort, serviceRanges []netip.Prefix) ownAddresses {
 	own := slices.Clone(listening)
 	for _, r := range serviceRanges {
@@ -68,8 +67,8 @@ func (own ownAddresses) contain(a netip.AddrPort) bool {
 	})
 }
 
-// isLocalAddress reports whether an address belongs to this machine. If its
-// interfaces cannot be listed, every address may.
+// isLocalAddress reports whether an address belongs to this machine. It returns true if the
+// interfaces cannot be listed.
 func isLocalAddress(ip netip.Addr) bool {
 	if ip.IsLoopback() || ip.IsUnspecified() {
 		return true
@@ -81,13 +80,13 @@ func isLocalAddress(ip netip.Addr) bool {
 	})
 }
 
-// listenAddress is the address of a listener.
+// listenAddress returns the address of a listener.
 func listenAddress(l net.Listener) netip.AddrPort {
 	return l.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// kubeletClientBinding lets the server's own kubelet client do at kubelets what an
-// API server does there.
+// kubeletClientBinding grants the server's kubelet client the access to kubelets that an
+// API server needs.
 func kubeletClientBinding() *rbacv1.ClusterRoleBinding {
 	return &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "miniapiserver:kubelet-api-admin"},

@@ -19,8 +19,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// TestKubeletCertificates has a kubelet that only speaks to who shows a
-// certificate of the server's CA.
+// TestKubeletCertificates checks that the server presents a certificate of its CA to a
+// kubelet that requires one.
 func TestKubeletCertificates(t *testing.T) {
 	dir := t.TempDir()
 	own := load(t, dir, testNames(), time.Now())

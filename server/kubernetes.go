@@ -23,18 +23,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// apiService is the name of the service by which pods reach the API, and of
-// what goes with it.
+// apiService is the name of the service of the API, and of its endpoints and service
+// addresses.
 const apiService = "kubernetes"
 
 // apiServicePort is the port of that service.
 const apiServicePort = 443
 
-// ownManager is the name under which the server itself owns fields.
+// ownManager is the field manager of the server's own writes.
 const ownManager = "kube-apiserver"
 
-// publication is what clusters find the server by: the range of service
-// addresses, the service of the API itself, and where it is.
+// publication creates the objects by which a cluster finds the server: the service
+// kubernetes, its endpoints, and the ServiceCIDR.
 type publication struct {
 	catalogue *api.Catalogue
 	registry  *registry.Registry
@@ -43,16 +43,16 @@ type publication struct {
 	port      int32
 	trust     controllers.Trust
 	gates     features.Gates
-	// servicePort is the node port of the service, 0 for none. noEndpoints leaves its
-	// endpoints to somebody else.
+	// servicePort is the node port of the service, or 0. noEndpoints means that another
+	// program maintains the endpoints of the service.
 	servicePort int32
 	noEndpoints bool
-	// kubeletClient: the server shows kubelets a certificate of its own making.
+	// kubeletClient means that the server presents a generated certificate to kubelets.
 	kubeletClient bool
 	now           func() time.Time
 }
 
-// buildPublication describes how a cluster finds this server.
+// buildPublication describes the addresses of this server for the cluster.
 func (p *parts) buildPublication() (err error) {
 	p.trust = newTrust(&p.o, p.own)
 	p.publication = &publication{
@@ -68,8 +68,8 @@ func (p *parts) buildPublication() (err error) {
 	return nil
 }
 
-// publish makes what is missing. What is there stays: it may be another
-// server's, or be changed on purpose.
+// publish creates the missing objects. It does not change existing ones, which may belong
+// to another server or be customized.
 func (p *publication) publish(ctx context.Context) error {
 	ready := metav1.Condition{
 		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue, Reason: "",
@@ -79,8 +79,8 @@ func (p *publication) publish(ctx context.Context) error {
 	for _, r := range p.ranges {
 		cidr.Spec.CIDRs = append(cidr.Spec.CIDRs, r.String())
 	}
-	made, err := p.createMissing(ctx, networkingv1.SchemeGroupVersion, "servicecidrs", cidr)
-	if err == nil && made {
+	created, err := p.createMissing(ctx, networkingv1.SchemeGroupVersion, "servicecidrs", cidr)
+	if err == nil && created {
 		err = p.setReady(ctx, ready)
 	}
 	if err != nil {
@@ -102,8 +102,8 @@ func (p *publication) publish(ctx context.Context) error {
 	return p.publishEndpoints(ctx, meta)
 }
 
-// publishEndpoints tells where the service leads. A server that can only be
-// reached from its own machine has no address to tell.
+// publishEndpoints creates the endpoints of the service, unless the server can be reached
+// only from its own machine.
 func (p *publication) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta) error {
 	if !p.advertise.IsValid() || p.noEndpoints {
 		return nil
@@ -138,7 +138,7 @@ func (p *publication) target(gv schema.GroupVersion, resource string) (registry.
 	return registry.Target{Resource: res, Version: v}, nil
 }
 
-// createMissing creates an object where it is missing, and tells whether it was.
+// createMissing creates an object unless it exists, and reports whether it did.
 func (p *publication) createMissing(ctx context.Context, gv schema.GroupVersion, resource string, obj api.Object) (bool, error) {
 	t, err := p.target(gv, resource)
 	if err != nil {
@@ -175,8 +175,8 @@ func (p *publication) setReady(ctx context.Context, ready metav1.Condition) erro
 	return err
 }
 
-// advertiseAddress is the address by which other machines reach a server that is
-// bound to bind; not valid when there is none.
+// advertiseAddress returns the address at which other machines reach a server that is bound
+// to bind. It is invalid if there is none.
 func advertiseAddress(bind net.IP) netip.Addr {
 	if ip, ok := netip.AddrFromSlice(bind); ok && !ip.Unmap().IsLoopback() && !ip.IsUnspecified() {
 		return ip.Unmap()

@@ -11,8 +11,8 @@ import (
 // lockName is the name of the file that lockDir locks.
 const lockName = "lock"
 
-// lockDir makes the directory this process's, until the file that it returns is
-// closed or the process ends, in whatever way.
+// lockDir locks a directory for this process. The lock ends when the returned file is
+// closed or the process ends.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -22,7 +22,7 @@ func lockDir(dir string) (*os.File, error) {
 	if err == nil {
 		return f, nil
 	}
-	_ = f.Close() // nothing was written
+	_ = f.Close() // the file has no content to lose
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, fmt.Errorf("%s is in use by another server", dir)
 	}

@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// logStall is how long a log record may be under way before logging counts as
-// blocked.
+// logStall is the time without progress after which logging counts as blocked.
 const logStall = 2 * time.Minute
 
-// logWatch is a slog.Handler that notices when the one behind it blocks, as a
-// pipe does that nobody reads.
+// logWatch is a slog.Handler that detects when the handler behind it blocks, as a pipe that
+// is not read does.
 type logWatch struct {
 	slog.Handler
 	*logProgress
@@ -65,7 +64,7 @@ func (p *logProgress) end() {
 	p.moved = p.now()
 }
 
-// check fails if records are under way and none was written for a while.
+// check fails if records are pending and none was written within logStall.
 func (p *logProgress) check(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,13 +14,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// Options configure a server. The zero value is a server for a test: in a
-// temporary directory, on a free port of 127.0.0.1, without a log.
+// Options configure a server. Their zero value is a server for a test: in a temporary
+// directory, on a free port of 127.0.0.1, without a log.
 //
-// The comment of a field names the flag of the command that sets it. The flag is
-// described in docs/flags.md and by "miniapiserver --help", both made from the table
-// in flagtable.go. A zero field means the default of its flag, unless the comment
-// states what else it means. Errors name the flag.
+// The comment of a field names the flag of the command that sets it. The flag is described
+// in docs/flags.md and by "miniapiserver --help", both generated from the table in
+// flagtable.go. A zero field means the default of its flag, unless the comment states what
+// else it means. Errors name the flag.
 type Options struct {
 	Dir string // --data-dir; empty means a temporary directory that Stop removes, as with --ephemeral
 
@@ -112,20 +112,20 @@ type Options struct {
 	ClusterSigningKeyFile  string        // --cluster-signing-key-file
 	ClusterSigningDuration time.Duration // --cluster-signing-duration
 
-	// Dial makes the connections to kubelets, pods, services and webhooks; nil
-	// means direct connections. Lookup resolves the hosts of kubelets and pods before
-	// that, so that their addresses can be checked; nil means net.DefaultResolver.
+	// Dial opens connections to kubelets, pods, services and webhooks; nil means direct
+	// connections. Lookup resolves the hosts of kubelets and pods before that, so that
+	// their addresses can be checked; nil means net.DefaultResolver.
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 	Lookup func(ctx context.Context, host string) ([]net.IPAddr, error)         `json:"-"`
-	// Logger is the log; nil discards it. The flags --v and --logging-format make
-	// that of the command.
+	// Logger is the log; nil discards it. The flags --v and --logging-format configure that
+	// of the command.
 	Logger *slog.Logger
 }
 
 // Ephemeral reports whether the server removes its files when it stops.
 func (o Options) Ephemeral() bool { return o.Dir == "" && !o.NoDataDir }
 
-// withDefaults replaces zero fields by their defaults, except Dir.
+// withDefaults replaces zero fields, except Dir, by their defaults.
 func (o Options) withDefaults() Options {
 	o = withOptions(o).Options
 	if o.CertDir == "" {
@@ -140,8 +140,8 @@ func (o Options) withDefaults() Options {
 // Validate returns an error with a line for each invalid option.
 func (o Options) Validate() error { return withOptions(o).validate() }
 
-// pools returns the addresses and ports that are assigned to services. The options
-// are valid.
+// pools returns the addresses and ports that are allocated to services. The options are
+// valid.
 func (o Options) pools() registry.Pools {
 	p := registry.Pools{FirstPort: o.ServiceNodePortRange[0], LastPort: o.ServiceNodePortRange[1]}
 	for text := range strings.SplitSeq(o.ServiceClusterIPRange, ",") {
@@ -152,8 +152,8 @@ func (o Options) pools() registry.Pools {
 	return p
 }
 
-// serviceIPs returns the first address of each range of a
-// --service-cluster-ip-range: that of the service "kubernetes".
+// serviceIPs returns the first address of each range of a --service-cluster-ip-range, which
+// is the address of the service kubernetes.
 func serviceIPs(ranges string) ([]net.IP, error) {
 	parts := strings.Split(ranges, ",")
 	if len(parts) > 2 {

@@ -6,6 +6,7 @@ import (
 	"time"
 )
 
+// TestValidate checks the errors for invalid options.
 func TestValidate(t *testing.T) {
 	good := []Options{
 		{},
@@ -54,6 +55,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// TestServiceIPs checks the first addresses of service ranges.
 func TestServiceIPs(t *testing.T) {
 	ips, err := serviceIPs("10.96.0.0/12, fd00:10:96::5/112")
 	if err != nil || len(ips) != 2 || ips[0].String() != "10.96.0.1" || ips[1].String() != "fd00:10:96::1" {
@@ -61,6 +63,7 @@ func TestServiceIPs(t *testing.T) {
 	}
 }
 
+// TestEphemeralIsWithoutDir checks that options without a directory are ephemeral.
 func TestEphemeralIsWithoutDir(t *testing.T) {
 	if !(Options{}).Ephemeral() || (Options{Dir: "x"}).Ephemeral() {
 		t.Error("Ephemeral")

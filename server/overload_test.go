@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// The load of TestOverload: so many seats, greedy clients of one user and polite
-// ones of a user each, and how long a request takes its seat.
+// The load of TestOverload: the number of seats, the number of greedy clients, which share
+// a user, and of polite clients with a user each, and how long a request occupies a seat.
 const (
 	seats       = 20
 	greedy      = 200
@@ -52,7 +52,7 @@ func newCaller(t *testing.T, s *Server, token string) *caller {
 	return &caller{http: &http.Client{Transport: transport}, url: s.URL, token: token}
 }
 
-func (c *caller) do(ctx context.Context, method, path string, body io.Reader, headers ...string) (code int, answer string, err error) {
+func (c *caller) do(ctx context.Context, method, path string, body io.Reader, headers ...string) (code int, response string, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.url+path, body)
 	if err != nil {
 		return 0, "", err
@@ -71,8 +71,8 @@ func (c *caller) do(ctx context.Context, method, path string, body io.Reader, he
 	return resp.StatusCode, string(b), err
 }
 
-// slowBody is read by a server that has begun to serve the request, for it is
-// sent only when the server asks for it, and takes its time.
+// slowBody is a request body that is sent slowly, and only when the server has begun to
+// execute the request and reads it (Expect: 100-continue).
 type slowBody struct {
 	rest    io.Reader
 	started bool
@@ -86,14 +86,14 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	return b.rest.Read(p)
 }
 
-// occupy sends a request that takes a seat for some time, and changes nothing.
+// occupy sends a request that occupies a seat for some time and changes nothing.
 func (c *caller) occupy(ctx context.Context) (int, error) {
 	body := &slowBody{rest: strings.NewReader(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"generateName":"x-"}}`)}
 	code, _, err := c.do(ctx, http.MethodPost, "/api/v1/namespaces/default/configmaps?dryRun=All", body, "Expect", "100-continue")
 	return code, err
 }
 
-// overloaded is a server with few seats, and its clients.
+// overloaded is a server with few seats and its clients.
 type overloaded struct {
 	*Server
 	admin, manager *caller
@@ -146,11 +146,11 @@ func newOverloaded(t *testing.T) *overloaded {
 	return o
 }
 
-// seen is what clients saw.
+// seen has the durations that clients measured.
 type seen struct{ polite, admin, election []time.Duration }
 
-// measure has the polite clients send one request after the other, and meanwhile
-// an administrator and a leader election at work.
+// measure sends requests of the polite clients, one after the other, and concurrently those
+// of an administrator and of a leader election.
 func (o *overloaded) measure(t *testing.T) (all seen) {
 	t.Helper()
 	var mu sync.Mutex
@@ -206,8 +206,8 @@ func (o *overloaded) measure(t *testing.T) (all seen) {
 	return all
 }
 
-// flood has all greedy clients send as much as they can until stop is called,
-// which returns how often they were answered what.
+// flood sends requests of all greedy clients, as fast as possible, until stop is called,
+// which returns the number of responses by code.
 func (o *overloaded) flood(t *testing.T) (stop func() map[int]int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -244,7 +244,7 @@ func (o *overloaded) flood(t *testing.T) (stop func() map[int]int) {
 	}
 }
 
-// inQueue is how many requests wait in a level.
+// inQueue returns the number of requests that wait in a priority level.
 func (o *overloaded) inQueue(t *testing.T, level string) int {
 	t.Helper()
 	_, dump, err := o.admin.do(t.Context(), http.MethodGet, "/debug/api_priority_and_fairness/dump_priority_levels", nil)
@@ -264,18 +264,18 @@ func (o *overloaded) inQueue(t *testing.T, level string) int {
 	return 0
 }
 
-// quantile is what so much of all is not above.
+// quantile returns the q-quantile of durations.
 func quantile(all []time.Duration, q float64) time.Duration {
 	all = slices.Sorted(slices.Values(all))
 	return all[min(len(all)-1, int(q*float64(len(all))))]
 }
 
-// TestOverload: 200 greedy clients of one user do not keep others from being
-// served, and nothing waits or grows beyond its bounds.
+// TestOverload checks that 200 greedy clients of one user do not prevent others from being
+// served, and that queues and memory stay within their bounds.
 func TestOverload(t *testing.T) {
 	o := newOverloaded(t)
-	// What else the machine does may come between; and in its first ten seconds,
-	// before seats are lent, the level has two of its own for all of them.
+	// Other load of the machine adds to the durations. In the first ten seconds, before seats
+	// are borrowed, the level has two seats for all these clients.
 	const tries = 6
 	for try := 1; ; try++ {
 		before := heap()
@@ -310,7 +310,7 @@ func TestOverload(t *testing.T) {
 	o.checkWaits(t)
 }
 
-// heap is what is alive, server and clients.
+// heap returns the size of the live heap, of the server and the clients.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -318,8 +318,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// checkWaits looks at what the server measured: nothing waited longer than it
-// may, but for what a busy machine adds; and exempt requests did not wait.
+// checkWaits checks the metrics of the server: no request waited longer than the limit, plus
+// a margin for a busy machine, and exempt requests did not wait.
 func (o *overloaded) checkWaits(t *testing.T) {
 	t.Helper()
 	_, metrics, err := o.admin.do(t.Context(), http.MethodGet, "/metrics", nil)
@@ -341,7 +341,7 @@ func (o *overloaded) checkWaits(t *testing.T) {
 		}
 	}
 	if len(all) == 0 {
-		t.Fatal("nobody waited")
+		t.Fatal("no request waited")
 	}
 	for labels, n := range all {
 		if strings.Contains(labels, `"exempt"`) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// managersOf are who owns fields of an object, and by which subresource.
+// managersOf returns the field managers of an object, each with its subresource.
 func managersOf(obj metav1.Object) string {
 	var out []string
 	for _, m := range obj.GetManagedFields() {
@@ -35,8 +35,8 @@ func podFor(t *testing.T, c kubernetes.Interface, name string) *corev1.Pod {
 	return pod
 }
 
-// TestBinding: what a binding does to a pod. Only one that is posted to its pod and
-// names the kind of its target tells the pod where the node is.
+// TestBinding checks the effect of a binding on a pod. The pod's conditions change only if
+// the binding is posted to its pod and names the kind of its target.
 func TestBinding(t *testing.T) {
 	s := run(t, Options{})
 	c := clientOf(t, s.RESTConfig())
@@ -64,23 +64,23 @@ func TestBinding(t *testing.T) {
 			path = "/api/v1/namespaces/default/pods/" + pod.Name + "/binding"
 		}
 		body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Binding","metadata":{"name":%q,"annotations":{"a":"new"},"labels":{"l":"new","topology.kubernetes.io/zone":"mine"}},"target":%s}`, pod.Name, test.target)
-		if resp, answer := send(t, client, s, "POST", path, "application/json", body); resp.StatusCode != 201 {
-			t.Fatalf("%s: %s", path, answer)
+		if resp, response := send(t, client, s, "POST", path, "application/json", body); resp.StatusCode != 201 {
+			t.Fatalf("%s: %s", path, response)
 		}
-		is, err := c.CoreV1().Pods("default").Get(ctx, pod.Name, metav1.GetOptions{})
+		bound, err := c.CoreV1().Pods("default").Get(ctx, pod.Name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if is.Spec.NodeName != "n" || is.Annotations["a"] != "new" || is.Labels["l"] != "new" || is.Labels["app"] != "x" || is.Labels[corev1.LabelTopologyZone] != test.zone {
-			t.Errorf("%d: on %q, labels %v, annotations %v", i, is.Spec.NodeName, is.Labels, is.Annotations)
+		if bound.Spec.NodeName != "n" || bound.Annotations["a"] != "new" || bound.Labels["l"] != "new" || bound.Labels["app"] != "x" || bound.Labels[corev1.LabelTopologyZone] != test.zone {
+			t.Errorf("%d: on %q, labels %v, annotations %v", i, bound.Spec.NodeName, bound.Labels, bound.Annotations)
 		}
-		if is.Status.NominatedNodeName != "" || is.Generation != pod.Generation || managersOf(is) != managersOf(pod) {
-			t.Errorf("%d: nominated %q, generation %d, managers %s", i, is.Status.NominatedNodeName, is.Generation, managersOf(is))
+		if bound.Status.NominatedNodeName != "" || bound.Generation != pod.Generation || managersOf(bound) != managersOf(pod) {
+			t.Errorf("%d: nominated %q, generation %d, managers %s", i, bound.Status.NominatedNodeName, bound.Generation, managersOf(bound))
 		}
 	}
 }
 
-// evictedFrom makes a running pod with a budget that has a status.
+// evictedFrom creates a running pod with a budget that has a status.
 func evictedFrom(t *testing.T, c kubernetes.Interface, name string, status policyv1.PodDisruptionBudgetStatus) {
 	t.Helper()
 	pod := podFor(t, c, name)
@@ -103,8 +103,8 @@ func evictedFrom(t *testing.T, c kubernetes.Interface, name string, status polic
 	}
 }
 
-// TestEvictionOverHTTP: a response has Retry-After only if another try may help, and
-// the server manages the status of a budget after an eviction.
+// TestEvictionOverHTTP checks that a response has Retry-After only if a retry may help, and
+// that the server manages the status of a budget after an eviction.
 func TestEvictionOverHTTP(t *testing.T) {
 	s := run(t, Options{})
 	c := clientOf(t, s.RESTConfig())
@@ -134,11 +134,12 @@ func TestEvictionOverHTTP(t *testing.T) {
 		t.Errorf("managers %s, status %+v", got, b.Status)
 	}
 	if _, err := c.CoreV1().Pods("default").Get(t.Context(), "p2", metav1.GetOptions{}); err == nil {
-		t.Error("the pod is still there")
+		t.Error("the pod still exists")
 	}
 }
 
-// TestTokenOfAnAccount: a token is of the account that is meant, and says so.
+// TestTokenOfAnAccount checks that a token is issued for the account of the request, and
+// names it.
 func TestTokenOfAnAccount(t *testing.T) {
 	s := run(t, Options{})
 	c := clientOf(t, s.RESTConfig())

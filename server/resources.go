@@ -9,7 +9,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 )
 
-// resources are the kinds, each in the versions that --runtime-config chooses.
+// resources returns the kinds, each in the versions that --runtime-config enables.
 func (o Options) resources() ([]*api.Resource, error) {
 	gates, err := o.gates()
 	if err != nil {
@@ -22,8 +22,7 @@ func (o Options) resources() ([]*api.Resource, error) {
 	return resources, nil
 }
 
-// findResource looks up what the server itself needs, whether it is served to clients or
-// not.
+// findResource returns a resource that the server itself uses, whether it is served or not.
 func findResource(c *api.Catalogue, gv schema.GroupVersion, name string) (*api.Resource, *api.Version, bool) {
 	for _, r := range c.Resources() {
 		if v := r.Version(gv); v != nil && r.Name == name {

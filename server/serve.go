@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// What kube-apiserver allows a connection.
+// Limits of a connection, equal to kube-apiserver's.
 const (
 	readHeaderTimeout    = 32 * time.Second
 	idleTimeout          = 90 * time.Second
@@ -21,12 +21,12 @@ const (
 	maxConcurrentStreams = 250
 )
 
-// grace is how much longer than a request its connection may take to carry the
-// answer, and the rest of a body that no handler reads.
+// connectionGrace is added to the request timeout for writing the response, and for reading
+// the rest of a body.
 const connectionGrace = 10 * time.Second
 
-// serve starts to serve the listeners. Parts that can fail by themselves end the
-// server from now on.
+// serve starts the HTTP servers of the listeners. From now on a failure of a part stops the
+// server.
 func (s *Server) serve() error {
 	https := s.newHTTPServer(transportSecurity(s.o.HSTSDirectives, goaway(s.o.GoawayChance, s.handler)))
 	https.TLSConfig = s.tls
@@ -58,30 +58,28 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 	within := s.o.RequestTimeout + more
 	server := &http.Server{
 		Handler:           boundBodies(within, more, h),
-		ReadHeaderTimeout: readHeaderTimeout, // and the handshake
-		WriteTimeout:      within + more,     // lifted where a request has no end
+		ReadHeaderTimeout: readHeaderTimeout, // also limits the TLS handshake
+		WriteTimeout:      within + more,     // removed by handlers of long-running requests
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         s.idle.observe,
 		Protocols:         protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streams, WriteByteTimeout: within},
-		// Mostly clients that hang up in the middle of a handshake.
+		// Most of these errors are clients that disconnect during the handshake.
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}
 	s.servers = append(s.servers, server)
 	return server
 }
 
-// boundBodies limits how long the body of a request may take, and how long its rest
-// when the handler is done. HTTP/1 reads a body to its end before it answers, or
-// before it looks for the next request, whether the handler wants it or not. Handlers
-// of requests that have no end lift the limit. HTTP/2 reads no body that the handler
-// leaves.
+// boundBodies limits the time for reading the body of an HTTP/1 request, and the rest of it
+// after the handler returns: net/http reads the whole body, even if the handler does not,
+// before it reads the next request. Handlers of long-running requests remove the limit.
 func boundBodies(within, rest time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && r.Body != nil && r.Body != http.NoBody {
 			connection := http.NewResponseController(w)
-			_ = connection.SetReadDeadline(time.Now().Add(within)) // every connection has deadlines
+			_ = connection.SetReadDeadline(time.Now().Add(within)) // cannot fail for a TCP connection
 			defer func() { _ = connection.SetReadDeadline(time.Now().Add(rest)) }()
 		}
 		next.ServeHTTP(w, r)
@@ -103,7 +101,7 @@ func (s *Server) runPart(name string, run func() error) {
 		s.logger.Error("stopping: a part of the server failed", "part", name, "err", err)
 		s.failed.Do(func() {
 			s.err = err
-			go s.stopAfterFailure() // by itself, for stop waits for this goroutine
+			go s.stopAfterFailure() // not counted by s.wg, because stop waits for that
 		})
 	})
 }
@@ -114,10 +112,10 @@ func (s *Server) runLoop(name string, run func()) {
 	s.wg.Go(func() { recovery.RestartOnPanic(s.lifetime, s.logger, name, run) })
 }
 
-// stopAfterFailure is Stop with the time that a request may take. Who waits for
-// Done learns of it.
+// stopAfterFailure stops the server, and gives requests in flight the request timeout. Done
+// reports the end.
 func (s *Server) stopAfterFailure() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.o.RequestTimeout)
 	defer cancel()
-	_ = s.Stop(ctx) // the failure is what there is to tell
+	_ = s.Stop(ctx) // Err returns the failure
 }

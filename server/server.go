@@ -1,19 +1,30 @@
-// Package server puts the parts together: it opens the store, loads the
-// catalogue, sets up authentication and authorization, and listens. The command
-// miniapiserver runs it; tests and other programs import it for a complete Kubernetes
-// API server in their process.
+// Package server assembles an API server: it opens the store, loads the catalogue, builds
+// authentication, authorization, admission and the handler, and listens. The command
+// miniapiserver runs it. Tests and other programs import it for a complete Kubernetes API
+// server in their process.
 //
-// The nouns: Options configure a server, and their zero value is right for a test; a
-// Server is a running server; a Flag sets an option from the CommandLine. Servers
-// share nothing, so a process can have any number of them.
+// Options configure a server; their zero value is right for a test. A Server is a running
+// server. A Flag sets an option from the CommandLine. Servers share no state, so a process
+// can have any number of them.
 //
-// Reading order: options.go; flagtable.go, which describes the options and their
-// flags; start.go, which lists what a server is made of; assemble.go and boot.go with
-// the steps of that list; stop.go; then certs.go and keypair.go for the certificates,
-// authn.go for credentials, and insecure.go for the port without any.
+// The files form these groups, in reading order:
 //
-// Package client-go is imported for the *rest.Config that Server.RESTConfig
-// returns, and for the form of kubeconfig files.
+//   - The life of a server: options.go; start.go, which lists the parts of a server in the
+//     order in which they are built; assemble.go and boot.go with the steps of that list;
+//     server.go, serve.go, idle.go, stop.go.
+//   - The command line: flagtable.go describes all options and their flags; flags.go,
+//     flagvalue.go and flagcheck.go parse and validate them; flagkube.go and flagignored.go
+//     are for other personalities; featuregates.go, resources.go.
+//   - Builders of one part each: store.go, authentication.go, authn.go, authn_others.go,
+//     authorization.go, authz.go, admission.go, guards.go, flowcontrol.go, kubelets.go,
+//     aggregation.go, controllers.go, cors.go, responseheaders.go.
+//   - Credentials: credentials.go, certs.go, keypair.go, ephemeral.go, tls.go, sni.go,
+//     kubeconfig.go; insecure.go, the port without credentials.
+//   - The server's own objects: bootstrap.go, kubernetes.go, identity.go, componentstatus.go.
+//   - Health and version: health.go, logwatch.go, lock.go, version.go.
+//
+// Package client-go is imported for the *rest.Config that Server.RESTConfig returns, and
+// for the format of kubeconfig files.
 package server
 
 import (
@@ -38,16 +49,16 @@ import (
 
 // Server is a running API server. Start makes one and Stop ends it.
 type Server struct {
-	// URL is where HTTPS is served, as seen from this machine; InsecureURL is
-	// where plain HTTP is, or empty.
+	// URL is the address of HTTPS, as seen from this machine. InsecureURL is the address of
+	// plain HTTP, or "".
 	URL, InsecureURL string
-	// CA is the PEM of what verifies the serving certificate.
+	// CA is the CA bundle in PEM that verifies the serving certificate.
 	CA []byte
-	// Token is a bearer token of the administrator, for as long as this server
-	// runs. It is written nowhere.
+	// Token is a bearer token of the administrator. It is valid while this server runs, and
+	// is not stored.
 	Token string
-	// KubeconfigFile is a file with the administrator's access. In an ephemeral
-	// server it goes with the rest.
+	// KubeconfigFile is a kubeconfig file of the administrator. Stop removes that of an
+	// ephemeral server.
 	KubeconfigFile string
 
 	o           Options
@@ -69,24 +80,24 @@ type Server struct {
 	idle        idleConns
 	controllers *controllers.Set
 
-	// lifetime ends when the server stops; the goroutines that wg counts end
-	// with it or with what they serve.
+	// lifetime ends when the server stops. The goroutines that wg counts end with it or
+	// with the request or the listener that they serve.
 	lifetime context.Context
 	end      context.CancelFunc
 	wg       sync.WaitGroup
 
 	stopping sync.Once
 	done     chan struct{}
-	// stopErr is what went wrong while stopping, and err what made the server
-	// stop by itself; both are for reading when done is closed.
+	// stopErr is the error of stopping, and err the failure that made the server stop by
+	// itself. Both are set before done is closed.
 	stopErr error
 	failed  sync.Once
 	err     error
 }
 
-// RESTConfig returns a client-go configuration with the administrator's access
-// and without client-side limits. Each call makes a new one, which the caller
-// may change.
+// RESTConfig returns a client-go configuration with the administrator's credentials and
+// without client-side rate limits. Each call returns a new one, which the caller may
+// change.
 func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{
 		Host: s.admin.url,
@@ -103,11 +114,11 @@ func (s *Server) RESTConfig() *rest.Config {
 // Kubeconfig returns the content of KubeconfigFile.
 func (s *Server) Kubeconfig() []byte { return append([]byte(nil), s.kubeconfig...) }
 
-// Done is closed when the server has stopped, whoever made it.
+// Done returns a channel that is closed when the server has stopped.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err returns what made the server stop by itself. It is nil while the server
-// runs and after a Stop that somebody asked for.
+// Err returns the failure that made the server stop by itself. It is nil while the server
+// runs and after a call of Stop.
 func (s *Server) Err() error {
 	select {
 	case <-s.done:

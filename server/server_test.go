@@ -47,7 +47,7 @@ func halt(t *testing.T, s *Server) {
 	}
 }
 
-// clientOf makes a typed client whose connections end with the test.
+// clientOf returns a typed client whose connections end with the test.
 func clientOf(t *testing.T, c *rest.Config) *kubernetes.Clientset {
 	t.Helper()
 	h, err := rest.HTTPClientFor(c)
@@ -62,7 +62,7 @@ func clientOf(t *testing.T, c *rest.Config) *kubernetes.Clientset {
 	return client
 }
 
-// raw makes a client that trusts the server and shows it no certificate.
+// raw returns a client that trusts the server and presents no certificate.
 func raw(t *testing.T, s *Server) *http.Client {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -74,7 +74,7 @@ func raw(t *testing.T, s *Server) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// get sends a GET, as whose token it is, and returns status and body.
+// get sends a GET with a token, and returns the status and the body.
 func get(t *testing.T, c *http.Client, url, token string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -96,6 +96,7 @@ func get(t *testing.T, c *http.Client, url, token string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
+// TestStartIsReady checks that a started server is ready and serves requests.
 func TestStartIsReady(t *testing.T) {
 	s := run(t, Options{})
 	client := clientOf(t, s.RESTConfig())
@@ -123,6 +124,7 @@ func TestStartIsReady(t *testing.T) {
 	}
 }
 
+// TestAccess checks the permissions of each credential.
 func TestAccess(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("root-token,root,1,\"system:masters\"\nalice-token,alice,2,\"dev\"\n"), 0o600); err != nil {
@@ -158,6 +160,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// TestSecondStartFindsEverything checks that a second start keeps the objects and the
+// credentials of the first.
 func TestSecondStartFindsEverything(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	first, err := Start(t.Context(), Options{Dir: dir})
@@ -165,7 +169,7 @@ func TestSecondStartFindsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := clientOf(t, first.RESTConfig())
-	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
+	generated, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,10 +192,10 @@ func TestSecondStartFindsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err := clientOf(t, config).CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
-	if err != nil || found.UID != made.UID || found.ResourceVersion != made.ResourceVersion {
+	if err != nil || found.UID != generated.UID || found.ResourceVersion != generated.ResourceVersion {
 		t.Errorf("got %+v, %v", found, err)
 	}
-	// What the first server gave out is still good.
+	// The credentials from the first server remain valid.
 	old := first.RESTConfig()
 	old.Host = second.URL
 	if _, err := clientOf(t, old).CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
@@ -199,6 +203,8 @@ func TestSecondStartFindsEverything(t *testing.T) {
 	}
 }
 
+// TestEphemeralLeavesNothing checks that an ephemeral server removes its directory, also if
+// its start fails.
 func TestEphemeralLeavesNothing(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -219,7 +225,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("after Stop: %v", err)
 	}
-	// So does a start that comes to nothing.
+	// A failed start removes its directory too.
 	for _, o := range []Options{{ClientCAFile: filepath.Join(tmp, "none")}, {EtcdPrefix: "bad"}, {TokenFile: tmp}} {
 		if _, err := Start(t.Context(), o); err == nil {
 			t.Errorf("%+v: started", o)
@@ -230,6 +236,8 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestTwentySideBySide checks that twenty servers in one process are independent of each
+// other.
 func TestTwentySideBySide(t *testing.T) {
 	const n = 20
 	servers := make([]*Server, n)
@@ -270,6 +278,7 @@ func TestTwentySideBySide(t *testing.T) {
 	wg.Wait()
 }
 
+// TestStopEndsWatches checks that Stop ends watches without an error.
 func TestStopEndsWatches(t *testing.T) {
 	s, err := Start(t.Context(), Options{})
 	if err != nil {
@@ -287,8 +296,7 @@ func TestStopEndsWatches(t *testing.T) {
 		defer close(stopped)
 		halt(t, s)
 	}()
-	// A clean end is a closed channel; a connection that was cut is an error
-	// event before that.
+	// A clean end closes the channel. A lost connection sends an error event before.
 	for e := range w.ResultChan() {
 		t.Errorf("got %+v", e)
 	}
@@ -296,6 +304,7 @@ func TestStopEndsWatches(t *testing.T) {
 	halt(t, s) // once more does nothing
 }
 
+// TestStopLetsRequestsFinish checks that Stop waits for requests in flight.
 func TestStopLetsRequestsFinish(t *testing.T) {
 	s, err := Start(t.Context(), Options{})
 	if err != nil {
@@ -344,7 +353,7 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 	<-stopped
 }
 
-// inFlight waits until the server says that it serves n writing requests.
+// inFlight waits until the metrics of the server report n mutating requests in flight.
 func inFlight(t *testing.T, s *Server, n int) {
 	t.Helper()
 	c := raw(t, s)
@@ -357,7 +366,7 @@ func inFlight(t *testing.T, s *Server, n int) {
 	t.Fatal("the request did not arrive")
 }
 
-// refused waits until the server takes no connections.
+// refused waits until the server refuses connections.
 func refused(t *testing.T, s *Server) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
@@ -372,7 +381,9 @@ func refused(t *testing.T, s *Server) {
 	t.Fatal("the server still takes connections")
 }
 
-func TestStopCutsWhatHangs(t *testing.T) {
+// TestStopClosesHangingRequests checks that Stop closes the connections of requests that
+// outlast its context.
+func TestStopClosesHangingRequests(t *testing.T) {
 	s, err := Start(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -401,6 +412,8 @@ func TestStopCutsWhatHangs(t *testing.T) {
 	<-ended
 }
 
+// TestInsecurePort checks that requests on the insecure port are those of an administrator,
+// and that other ports do not trust local clients.
 func TestInsecurePort(t *testing.T) {
 	s := run(t, Options{InsecurePort: -1})
 	send := func(host, origin, token string) (int, string) {
@@ -450,33 +463,35 @@ func TestInsecurePort(t *testing.T) {
 			t.Errorf("%+v: got %s", c, body)
 		}
 	}
-	// The trust is in the port and not in the address.
+	// The secure port does not trust requests from the same address.
 	if code, _ := get(t, raw(t, s), s.URL+"/api/v1/namespaces/default", ""); code != 403 {
 		t.Errorf("the secure port, without a credential: %d", code)
 	}
 }
 
+// TestBroughtCertificate checks a serving certificate from --tls-cert-file.
 func TestBroughtCertificate(t *testing.T) {
 	dir := t.TempDir()
-	made, err := loadCertificates(dir, subjectAltNames{dns: []string{"api.example"}}, time.Now(), false)
+	generated, err := loadCertificates(dir, subjectAltNames{dns: []string{"api.example"}}, time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := Options{TLSCertFile: filepath.Join(dir, "apiserver.crt"), TLSKeyFile: filepath.Join(dir, "apiserver.key"), ClientCAFile: filepath.Join(dir, "ca.crt")}
 	s := run(t, o)
-	if !bytes.Equal(s.CA, made.serving.certPEM) {
+	if !bytes.Equal(s.CA, generated.serving.certPEM) {
 		t.Error("CA is not what verifies the certificate")
 	}
 	config := s.RESTConfig()
 	if _, err := clientOf(t, config).CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 		t.Errorf("as the administrator: %v", err)
 	}
-	config.CertData, config.KeyData = made.admin.certPEM, made.admin.keyPEM
+	config.CertData, config.KeyData = generated.admin.certPEM, generated.admin.keyPEM
 	if _, err := clientOf(t, config).CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 		t.Errorf("with a certificate of --client-ca-file: %v", err)
 	}
 }
 
+// TestStartFailures checks that the error of a failed start names the flag.
 func TestStartFailures(t *testing.T) {
 	s := run(t, Options{})
 	var port int
@@ -513,8 +528,8 @@ func TestStartFailures(t *testing.T) {
 	}
 }
 
-// TestFailedStartCloses verifies that a start that fails, at whichever step, frees its
-// ports and removes its temporary directory.
+// TestFailedStartCloses checks that a start that fails, at any step, frees its ports and
+// removes its temporary directory.
 func TestFailedStartCloses(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -552,8 +567,8 @@ func TestFailedStartCloses(t *testing.T) {
 	}
 }
 
-// BenchmarkStart is from nothing to a server that is ready, in a
-// temporary directory; stopping is not counted.
+// BenchmarkStart measures the time until a new server in a temporary directory is ready,
+// without the time to stop it.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
 		s, err := Start(b.Context(), Options{})

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// slowly is how long a client that does nothing may keep its connection in these
-// tests, where a request may take half a second.
+// slowly is the maximum time for which an inactive client may occupy a connection in these
+// tests, whose request timeout is half a second.
 const slowly = 20 * time.Second
 
 // dial opens a TLS connection to the server.
@@ -36,7 +36,7 @@ func dialTLS(t *testing.T, s *Server, protocol string) *tls.Conn {
 	return conn
 }
 
-// untilClosed reads until the server closes a connection.
+// untilClosed reads until the server closes the connection.
 func untilClosed(t *testing.T, conn net.Conn, from io.Reader) []byte {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(slowly))
@@ -47,7 +47,7 @@ func untilClosed(t *testing.T, conn net.Conn, from io.Reader) []byte {
 	return data
 }
 
-// trickle sends a byte now and then, until nobody takes it.
+// trickle sends single bytes until the connection is closed.
 func trickle(t *testing.T, conn net.Conn) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -67,8 +67,8 @@ func trickle(t *testing.T, conn net.Conn) {
 	t.Cleanup(func() { conn.Close(); <-ended })
 }
 
-// TestTrickle: a body that comes byte by byte does not keep a connection, whatever
-// the request is, whoever sends it and whether anybody reads it.
+// TestTrickle checks that a body that arrives byte by byte does not occupy a connection,
+// whatever the request and its user are, and whether the handler reads the body or not.
 func TestTrickle(t *testing.T) {
 	s := run(t, Options{RequestTimeout: 500 * time.Millisecond, InsecurePort: -1})
 	const maps = "/api/v1/namespaces/default/configmaps"
@@ -108,17 +108,18 @@ func TestTrickle(t *testing.T) {
 					t.Fatal(err)
 				}
 				trickle(t, conn)
-				answer := untilClosed(t, conn, conn)
-				if !bytes.HasPrefix(answer, []byte("HTTP/1.1 ")) {
-					t.Errorf("the answer is %.100q", answer)
+				response := untilClosed(t, conn, conn)
+				if !bytes.HasPrefix(response, []byte("HTTP/1.1 ")) {
+					t.Errorf("the answer is %.100q", response)
 				}
 			})
 		}
 	}
 }
 
-// TestUnreadAnswers: who does not read small answers keeps no connection either.
-func TestUnreadAnswers(t *testing.T) {
+// TestUnreadResponses checks that a client that does not read small responses cannot occupy
+// a connection.
+func TestUnreadResponses(t *testing.T) {
 	s := run(t, Options{RequestTimeout: 500 * time.Millisecond})
 	conn := dialTLS(t, s, "http/1.1")
 	one := "GET /openapi/v2?timeout=1s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + s.Token + "\r\n\r\n"
@@ -137,10 +138,10 @@ func TestUnreadAnswers(t *testing.T) {
 	t.Error("the connection is still open")
 }
 
-// TestJammed: the server closes an HTTP/2 connection whose client opens the largest
-// window, sends many requests and reads no response.
+// TestJammed checks that the server closes an HTTP/2 connection whose client opens the
+// largest window, sends many requests and reads no response.
 func TestJammed(t *testing.T) {
-	// Long enough for an answer under the race detector, which must fill the connection.
+	// Long enough to fill the connection with a response under the race detector.
 	s := run(t, Options{RequestTimeout: 4 * time.Second})
 	conn := dialTLS(t, s, "h2")
 	f := http2.NewFramer(conn, conn)
@@ -162,7 +163,7 @@ func TestJammed(t *testing.T) {
 	}
 }
 
-// header encodes the header of a GET without the tables of a connection.
+// header encodes the header of a GET without the dynamic table of a connection.
 func header(s *Server, path string) []byte {
 	var block bytes.Buffer
 	enc := hpack.NewEncoder(&block)
@@ -172,7 +173,7 @@ func header(s *Server, path string) []byte {
 	return block.Bytes()
 }
 
-// TestNoWindow: nor does a client of HTTP/2 that takes no bytes.
+// TestNoWindow checks the same for an HTTP/2 client whose window is 0.
 func TestNoWindow(t *testing.T) {
 	s := run(t, Options{RequestTimeout: 500 * time.Millisecond})
 	for _, path := range []string{"/version", "/api/v1/namespaces", "/api/v1/namespaces?watch=1"} {
@@ -203,7 +204,7 @@ func TestNoWindow(t *testing.T) {
 					return
 				case *http2.DataFrame:
 					if frame.Header().Length > 0 {
-						t.Fatal("there is data, and no room for it")
+						t.Fatal("the server sent data beyond the window")
 					}
 				}
 			}
@@ -211,7 +212,8 @@ func TestNoWindow(t *testing.T) {
 	}
 }
 
-// TestConnectionTimeouts: a handshake, a header and an idle connection have bounds.
+// TestConnectionTimeouts checks the time limits of a handshake, a header and an idle
+// connection.
 func TestConnectionTimeouts(t *testing.T) {
 	o := Options{}.withDefaults()
 	h := (&Server{o: o, logger: o.Logger}).newHTTPServer(http.NotFoundHandler())

@@ -109,7 +109,7 @@ func (s *Server) openDataDir() (err error) {
 	return nil
 }
 
-// openListeners opens the secure port and, if there is one, the insecure port.
+// openListeners opens the secure port and, if it is enabled, the insecure port.
 func (s *Server) openListeners() (err error) {
 	if s.secure, err = listen("secure-port", s.o.BindAddress, s.o.Port, sharing(&s.o)...); err != nil {
 		return err
@@ -136,7 +136,7 @@ func sharing(o *Options) []int {
 	return options
 }
 
-// listen opens a port that a flag chooses, with socket options that are turned on.
+// listen opens the port of a flag, with the enabled socket options.
 func listen(flag, host string, port int, options ...int) (net.Listener, error) {
 	var config net.ListenConfig
 	if len(options) > 0 {

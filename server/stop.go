@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Stop ends the server: after --shutdown-delay-duration, in which /readyz fails, watches end as if their time was over, other requests
-// are finished, then the store is closed, and what is ephemeral removed. When
-// the context is done first, connections are cut. Stop returns when nothing is
-// left of the server; a further call waits for the first.
+// Stop stops the server. First /readyz fails for --shutdown-delay-duration. Then watches
+// end as at their timeout, other requests are completed, the store is closed, and an
+// ephemeral directory is removed. If ctx is done first, connections are closed. Stop
+// returns when all goroutines have ended; a further call waits for the first.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopping.Do(func() {
 		s.handler.EndReadiness()
@@ -24,15 +24,15 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.stopErr
 }
 
-// Abandon removes what is ephemeral and nothing else, at once. It is for a
-// process that is about to end without waiting for Stop.
+// Abandon only removes an ephemeral directory. It is for a process that is about to exit
+// without Stop.
 func (s *Server) Abandon() {
 	if s.ephemeral {
-		_ = os.RemoveAll(s.o.Dir) // there is nobody left to tell
+		_ = os.RemoveAll(s.o.Dir) // the process exits, so an error could not be reported
 	}
 }
 
-// stop undoes start in reverse, as far as that got.
+// stop closes what start has opened so far, in reverse order.
 func (s *Server) stop(ctx context.Context) {
 	defer close(s.done)
 	var errs []error
@@ -71,7 +71,7 @@ func (s *Server) stop(ctx context.Context) {
 	s.stopErr = errors.Join(errs...)
 }
 
-// closeListeners closes the listeners that a failed start left unserved.
+// closeListeners closes listeners that a failed start left open.
 func (s *Server) closeListeners() error {
 	var errs []error
 	for _, l := range []net.Listener{s.secure, s.insecure} {
@@ -85,8 +85,7 @@ func (s *Server) closeListeners() error {
 	return errors.Join(errs...)
 }
 
-// stopServing closes the listeners and waits for the requests that are being
-// answered.
+// stopServing closes the listeners and waits for requests in flight.
 func (s *Server) stopServing(ctx context.Context) error {
 	errs := make([]error, len(s.servers))
 	served, end := context.WithCancel(context.Background())

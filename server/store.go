@@ -11,8 +11,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// openStore makes the store, which connectStore connects. Parts that read from its
-// caches can be made before that.
+// openStore creates the store, which connectStore connects later. Other parts can be built
+// on its caches before that.
 func (s *Server) openStore() error {
 	for _, file := range []struct{ flag, path string }{
 		{"etcd-cafile", s.o.EtcdCAFile}, {"etcd-certfile", s.o.EtcdCertFile}, {"etcd-keyfile", s.o.EtcdKeyFile},
@@ -40,12 +40,11 @@ func (s *Server) openStore() error {
 	return nil
 }
 
-// connectPause is the time between two attempts to reach an etcd that does not
-// answer.
+// connectPause is the time between two attempts to connect to etcd.
 const connectPause = 200 * time.Millisecond
 
-// connectStore starts the embedded etcd or connects to another one, which has
-// --storage-initialization-timeout to answer.
+// connectStore starts the embedded etcd, or connects to another one within
+// --storage-initialization-timeout.
 func (s *Server) connectStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.StorageInitializationTimeout)
 	defer cancel()
@@ -64,7 +63,7 @@ func (s *Server) connectStore(ctx context.Context) error {
 			return fmt.Errorf("--etcd-servers: %w", err)
 		}
 		if ctx.Err() == nil {
-			s.logger.Warn("etcd gives no answer, trying again", "error", err)
+			s.logger.Warn("etcd does not answer, retrying", "error", err)
 		}
 		select {
 		case <-ctx.Done():

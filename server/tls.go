@@ -31,8 +31,7 @@ func tlsConfig(o *Options, certificate func(*tls.ClientHelloInfo) (*tls.Certific
 	}
 }
 
-// tlsVersion parses a version by kube-apiserver's name. Versions before 1.2 are not
-// served.
+// tlsVersion parses the name of a TLS version. Versions before 1.2 are refused.
 func tlsVersion(name string) (uint16, error) {
 	switch name {
 	case "", "VersionTLS12":
@@ -70,13 +69,13 @@ func forHTTP2(suites []uint16) bool {
 	return slices.Contains(suites, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) || slices.Contains(suites, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
 }
 
-// servingRecheck is how old the last look at the files may be when somebody
-// connects.
+// servingRecheck is the minimum time between two checks of the certificate files, which
+// handshakes trigger.
 const servingRecheck = time.Second
 
-// servingCertificate is what the server shows to clients: that of two files,
-// read again when they change. Files that cannot be read, or do not belong
-// together, leave it as it was: they may be in the middle of a change.
+// servingCertificate is the serving certificate, read again when its two files change. If
+// they cannot be read or do not match, which may be temporary, the former certificate
+// remains.
 type servingCertificate struct {
 	certFile, keyFile string
 	logger            *slog.Logger
@@ -98,7 +97,7 @@ func newServingCertificate(p *keyPair, certFile, keyFile string, logger *slog.Lo
 	return s, nil
 }
 
-// get is tls.Config.GetCertificate.
+// get implements tls.Config.GetCertificate.
 func (s *servingCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +108,7 @@ func (s *servingCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	return s.current, nil
 }
 
-// reload reads the files if they are others than were seen last.
+// reload reads the files if they have changed.
 func (s *servingCertificate) reload() {
 	state := s.fileState()
 	if state == s.seen {
@@ -124,10 +123,10 @@ func (s *servingCertificate) reload() {
 			return
 		}
 	}
-	s.logger.Warn("keeping the serving certificate as it was", "err", err)
+	s.logger.Warn("reading the changed serving certificate failed", "file", s.certFile, "error", err)
 }
 
-// fileState tells the files from what they were before.
+// fileState returns a value that changes with the files.
 func (s *servingCertificate) fileState() string {
 	var b strings.Builder
 	for _, path := range []string{s.certFile, s.keyFile} {

@@ -11,6 +11,7 @@ import (
 	"time"
 )
 
+// TestValidateTLS checks the errors for invalid TLS options.
 func TestValidateTLS(t *testing.T) {
 	for _, c := range []struct {
 		version string
@@ -32,7 +33,7 @@ func TestValidateTLS(t *testing.T) {
 	}
 }
 
-// handshake connects by a version of TLS, and returns what it came to.
+// handshake connects with a version of TLS, and returns the result.
 func handshake(s *Server, version uint16) (tls.ConnectionState, error) {
 	c, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: version})
 	if err != nil {
@@ -42,6 +43,7 @@ func handshake(s *Server, version uint16) (tls.ConnectionState, error) {
 	return c.ConnectionState(), nil
 }
 
+// TestTLSOptions checks the accepted versions and cipher suites.
 func TestTLSOptions(t *testing.T) {
 	s := run(t, Options{TLSCipherSuites: []string{"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}})
 	if state, err := handshake(s, tls.VersionTLS12); err != nil || state.CipherSuite != tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 {
@@ -59,10 +61,12 @@ func TestTLSOptions(t *testing.T) {
 	}
 }
 
+// TestServingCertificateReloads checks that changed files take effect when both are
+// written.
 func TestServingCertificateReloads(t *testing.T) {
 	dir := t.TempDir()
 	p := pki{dir: dir, now: time.Now()}
-	made := func(name, common string) *keyPair {
+	writePairFor := func(name, common string) *keyPair {
 		t.Helper()
 		pair, err := p.issue(name, &x509.Certificate{Subject: pkix.Name{CommonName: common}, NotAfter: time.Now().Add(time.Hour)}, nil)
 		if err != nil {
@@ -70,7 +74,7 @@ func TestServingCertificateReloads(t *testing.T) {
 		}
 		return pair
 	}
-	first := made("tls", "first")
+	first := writePairFor("tls", "first")
 	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	s, err := newServingCertificate(first, certFile, keyFile, Options{}.withDefaults().Logger)
 	if err != nil {
@@ -78,7 +82,7 @@ func TestServingCertificateReloads(t *testing.T) {
 	}
 	clock := time.Now()
 	s.now = func() time.Time { return clock }
-	shown := func() string {
+	presented := func() string {
 		t.Helper()
 		clock = clock.Add(servingRecheck)
 		c, err := s.get(nil)
@@ -91,21 +95,21 @@ func TestServingCertificateReloads(t *testing.T) {
 		}
 		return leaf.Subject.CommonName
 	}
-	if got := shown(); got != "first" {
+	if got := presented(); got != "first" {
 		t.Errorf("got %s", got)
 	}
-	other := made("other", "second")
-	// The key alone is half of a change.
+	other := writePairFor("other", "second")
+	// A change of the key alone has no effect yet.
 	if err := os.WriteFile(keyFile, other.keyPEM, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := shown(); got != "first" {
+	if got := presented(); got != "first" {
 		t.Errorf("in the middle of a change: got %s", got)
 	}
 	if err := os.WriteFile(certFile, other.certPEM, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := shown(); got != "second" {
+	if got := presented(); got != "second" {
 		t.Errorf("after the change: got %s", got)
 	}
 }

@@ -32,7 +32,7 @@ func (b *broken) unreadableMap(namespace, name string) {
 	})
 }
 
-// TestUnsafeDeleteOptions verifies which deletions may be unsafe.
+// TestUnsafeDeleteOptions checks which deletions may be unsafe.
 func TestUnsafeDeleteOptions(t *testing.T) {
 	b := startBroken(t, Options{})
 	b.unreadableMap("default", "bad")
@@ -62,7 +62,7 @@ func TestUnsafeDeleteOptions(t *testing.T) {
 	}
 }
 
-// TestUnsafeDeletePermission verifies that the permission to delete is not enough.
+// TestUnsafeDeletePermission checks that the permission to delete is not enough.
 func TestUnsafeDeletePermission(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("alice-token,alice,1\n"), 0o600); err != nil {
@@ -107,8 +107,8 @@ func TestUnsafeDeletePermission(t *testing.T) {
 	}
 }
 
-// TestUnreadableInNamespace verifies that a namespace with an object that cannot be
-// decoded says so while it is deleted, and goes once the object is gone.
+// TestUnreadableInNamespace checks that a terminating namespace reports an object that
+// cannot be decoded, and that it is removed when the object is deleted.
 func TestUnreadableInNamespace(t *testing.T) {
 	b := startBroken(t, Options{})
 	ctx, namespaces := t.Context(), b.client.CoreV1().Namespaces()
@@ -134,7 +134,7 @@ func TestUnreadableInNamespace(t *testing.T) {
 			}
 			b.eventually("the garbage collector deletes the dependent", func() error {
 				if _, err := b.client.CoreV1().Secrets("other").Get(ctx, "owned", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-					return fmt.Errorf("it is still there (%v)", err)
+					return fmt.Errorf("the object still exists (%v)", err)
 				}
 				return nil
 			})
@@ -143,7 +143,7 @@ func TestUnreadableInNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	gone := func(name string) func() error {
+	deleted := func(name string) func() error {
 		return func() error {
 			ns, err := namespaces.Get(ctx, name, metav1.GetOptions{})
 			if !apierrors.IsNotFound(err) {
@@ -152,7 +152,7 @@ func TestUnreadableInNamespace(t *testing.T) {
 			return nil
 		}
 	}
-	b.eventually("the other namespace goes", gone("other"))
+	b.eventually("the other namespace goes", deleted("other"))
 	b.eventually("the namespace says what it waits for", func() error {
 		ns, err := namespaces.Get(ctx, "full", metav1.GetOptions{})
 		if err != nil {
@@ -168,11 +168,11 @@ func TestUnreadableInNamespace(t *testing.T) {
 	if code, status := b.do(http.MethodDelete, "/api/v1/namespaces/full/configmaps/bad"+unsafely); code != http.StatusOK {
 		t.Fatalf("unsafe delete: %d %+v", code, status)
 	}
-	b.eventually("the namespace goes", gone("full"))
+	b.eventually("the namespace goes", deleted("full"))
 }
 
-// TestUnreadableCustomObjects verifies the remedy for custom objects, and for their
-// definition.
+// TestUnreadableCustomObjects checks the deletion of undecodable custom objects and of
+// their definition.
 func TestUnreadableCustomObjects(t *testing.T) {
 	b := startBroken(t, Options{})
 	ctx := t.Context()

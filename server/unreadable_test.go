@@ -40,7 +40,7 @@ func startBroken(t *testing.T, o Options) *broken {
 	return &broken{t, s, c, clientOf(t, s.RESTConfig())}
 }
 
-// do sends a request, and returns the code and the Status that is the answer, if it is one.
+// do sends a request, and returns the code and the Status of the response, if it has one.
 func (b *broken) do(method, path string) (int, metav1.Status) {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), method, b.s.RESTConfig().Host+path, nil)
@@ -61,10 +61,10 @@ func (b *broken) do(method, path string) (int, metav1.Status) {
 	return resp.StatusCode, status
 }
 
-// stored is a place for an object of a resource.
+// stored is the path and the key of an object.
 type stored struct{ list, object, key string }
 
-// everyStored returns a place in the collection of every resource that is stored.
+// everyStored returns an object of each stored resource.
 func (b *broken) everyStored(name string) []stored {
 	var out []stored
 	for _, r := range builtin.Kinds() {
@@ -96,9 +96,9 @@ func (b *broken) put(key, value string) {
 	}
 }
 
-// TestStartWithUnreadableObjects starts a server in whose storage every kind has an
-// object that cannot be decoded. The server becomes ready and works; the kinds' lists
-// fail with a reason that names the object, and its deletion is the remedy.
+// TestStartWithUnreadableObjects checks that a server whose storage has an undecodable
+// object of every kind becomes ready and works. Lists of these kinds fail with an error
+// that names the object, until it is deleted.
 func TestStartWithUnreadableObjects(t *testing.T) {
 	dir := t.TempDir()
 	var all []stored
@@ -148,7 +148,7 @@ func TestStartWithUnreadableObjects(t *testing.T) {
 			t.Errorf("%s: %d %v", path, code, status)
 		}
 	}
-	// Without readable policies and webhook configurations nobody knows what is allowed.
+	// While policies or webhook configurations are undecodable, writes are refused.
 	if code, _ := b.do(http.MethodDelete, "/api/v1/namespaces/default/configmaps/broken"+unsafely); code != http.StatusInternalServerError {
 		t.Errorf("a write without policies: %d", code)
 	}
@@ -166,13 +166,13 @@ func TestStartWithUnreadableObjects(t *testing.T) {
 			t.Errorf("list %s after the deletion: %d %+v", at.list, code, status)
 		}
 		if code, status := b.do(http.MethodDelete, at.object+unsafely); code != http.StatusUnprocessableEntity {
-			t.Errorf("unsafe delete of %s, which is gone: %d %+v", at.object, code, status)
+			t.Errorf("unsafe delete of %s after its deletion: %d %+v", at.object, code, status)
 		}
 	}
 	b.works()
 }
 
-// order sorts the kinds that decide about writes of all others first.
+// order puts the kinds that decide about all writes first.
 func order(at stored) int {
 	switch {
 	case strings.Contains(at.list, "admissionpolic"):
@@ -183,8 +183,7 @@ func order(at stored) int {
 	return 2
 }
 
-// works fails the test if ordinary work does not succeed: a pod in a new namespace,
-// which is deleted with it.
+// works checks that a pod can be created in a new namespace and deleted with it.
 func (b *broken) works() {
 	b.Helper()
 	ctx := b.Context()
@@ -205,7 +204,7 @@ func (b *broken) works() {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is still there (%v)", err)
+		return fmt.Errorf("the namespace still exists (%v)", err)
 	})
 }
 

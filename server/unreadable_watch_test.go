@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// TestWatchUnreadable verifies that a watch skips a value that cannot be decoded, and
-// ends when it is deleted, because the client may have seen an earlier state of it. A
-// watch that begins with the current state fails as a list does.
+// TestWatchUnreadable checks that a watch skips a value that cannot be decoded, and ends
+// when it is deleted, because the client may have seen an earlier state of it. A watch that
+// begins with the current state fails like a list.
 func TestWatchUnreadable(t *testing.T) {
 	b := startBroken(t, Options{})
 	ctx, maps := t.Context(), b.client.CoreV1().ConfigMaps("default")

@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// The release of Kubernetes that the server behaves as.
+// The release of Kubernetes whose behaviour the server has.
 const (
 	kubernetesMajor   = "1"
 	kubernetesMinor   = "36"
 	kubernetesVersion = "v1.36.6"
 )
 
-// Version is what the server answers to /version: the release of Kubernetes
-// that it stands in for, and the commit that it was built from.
+// Version returns the response to /version: the release of Kubernetes that the server
+// implements, and the commit that it was built from.
 func Version() version.Info {
 	info := version.Info{
 		Major:                 kubernetesMajor,

@@ -12,10 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// olderKind is a kind with versions that are off by default.
+// olderKind is a kind with versions that are disabled by default.
 type olderKind struct {
 	kind, stable, resource, namespace, spec string
-	// versions maps each such version to text that only this version of the object has.
+	// versions maps each such version to text that the object has only in this version.
 	versions map[string]string
 }
 
@@ -69,7 +69,7 @@ func send(t *testing.T, c *http.Client, s *Server, method, path, contentType, bo
 	return resp, string(data)
 }
 
-// specOf is the spec of an object, to compare with another's.
+// specOf returns the spec of an object for comparison.
 func specOf(t *testing.T, object string) string {
 	t.Helper()
 	var o struct {
@@ -81,14 +81,15 @@ func specOf(t *testing.T, object string) string {
 	return string(o.Spec)
 }
 
-// One object is there in every version, and comes back whole from each.
+// TestOneObjectInManyVersions checks that an object can be read in every version, and
+// written in each without a loss.
 func TestOneObjectInManyVersions(t *testing.T) {
 	s := run(t, Options{RuntimeConfig: map[string]string{"api/beta": "true", "api/alpha": "true"}})
 	c := raw(t, s)
 	for _, k := range olderKinds() {
-		resp, made := send(t, c, s, http.MethodPost, k.path(k.stable), "application/json", k.object(k.stable, "o"))
+		resp, created := send(t, c, s, http.MethodPost, k.path(k.stable), "application/json", k.object(k.stable, "o"))
 		if resp.StatusCode != http.StatusCreated {
-			t.Errorf("%s: %s", k.kind, made)
+			t.Errorf("%s: %s", k.kind, created)
 			continue
 		}
 		if w := resp.Header.Values("Warning"); len(w) > 0 {
@@ -96,16 +97,16 @@ func TestOneObjectInManyVersions(t *testing.T) {
 		}
 		for version, field := range k.versions {
 			path := k.path(version) + "/o"
-			resp, shown := send(t, c, s, http.MethodGet, path, "", "")
-			if resp.StatusCode != http.StatusOK || !strings.Contains(shown, `"apiVersion":"`+version+`"`) || !strings.Contains(shown, field) {
-				t.Errorf("%s: %d %s", path, resp.StatusCode, shown)
+			resp, view := send(t, c, s, http.MethodGet, path, "", "")
+			if resp.StatusCode != http.StatusOK || !strings.Contains(view, `"apiVersion":"`+version+`"`) || !strings.Contains(view, field) {
+				t.Errorf("%s: %d %s", path, resp.StatusCode, view)
 				continue
 			}
 			w := resp.Header.Values("Warning")
 			if len(w) != 1 || !strings.HasPrefix(w[0], `299 - "`+version+" "+k.kind+" is deprecated in v1.") {
 				t.Errorf("%s: warnings %q", path, w)
 			}
-			if resp, body := send(t, c, s, http.MethodPut, path, "application/json", shown); resp.StatusCode != http.StatusOK {
+			if resp, body := send(t, c, s, http.MethodPut, path, "application/json", view); resp.StatusCode != http.StatusOK {
 				t.Errorf("PUT %s: %s", path, body)
 			}
 			patch := `{"metadata":{"labels":{"by":"patch"}}}`
@@ -113,7 +114,7 @@ func TestOneObjectInManyVersions(t *testing.T) {
 				t.Errorf("PATCH %s: %s", path, body)
 			}
 			apply := k.path(version) + "/applied?fieldManager=m"
-			resp, body := send(t, c, s, http.MethodPatch, apply, "application/apply-patch+yaml", k.objectOf(t, version, shown, "applied"))
+			resp, body := send(t, c, s, http.MethodPatch, apply, "application/apply-patch+yaml", k.objectOf(t, version, view, "applied"))
 			if resp.StatusCode/100 != 2 {
 				t.Errorf("apply %s: %s", apply, body)
 			}
@@ -121,8 +122,8 @@ func TestOneObjectInManyVersions(t *testing.T) {
 				t.Errorf("list %s: %s", k.path(version), body)
 			}
 		}
-		if _, again := send(t, c, s, http.MethodGet, k.path(k.stable)+"/o", "", ""); specOf(t, again) != specOf(t, made) {
-			t.Errorf("%s was %s\nand is %s", k.kind, made, again)
+		if _, after := send(t, c, s, http.MethodGet, k.path(k.stable)+"/o", "", ""); specOf(t, after) != specOf(t, created) {
+			t.Errorf("%s was %s\nand is %s", k.kind, created, after)
 		}
 	}
 	_, metrics := send(t, c, s, http.MethodGet, "/metrics", "", "")
@@ -131,13 +132,14 @@ func TestOneObjectInManyVersions(t *testing.T) {
 	}
 }
 
-// objectOf is an object like one that a version showed, by another name.
-func (k olderKind) objectOf(t *testing.T, version, shown, name string) string {
+// objectOf returns a copy of an object in a version, with another name.
+func (k olderKind) objectOf(t *testing.T, version, view, name string) string {
 	t.Helper()
-	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":%s}`, version, k.kind, name, specOf(t, shown))
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q},"spec":%s}`, version, k.kind, name, specOf(t, view))
 }
 
-// An eviction may be of the version before, whatever versions are served.
+// TestEvictionOfOlderVersion checks that an eviction may be of policy/v1beta1, whatever
+// versions are served.
 func TestEvictionOfOlderVersion(t *testing.T) {
 	s := run(t, Options{})
 	c := raw(t, s)
@@ -157,11 +159,13 @@ func TestEvictionOfOlderVersion(t *testing.T) {
 		}
 	}
 	if resp, body := send(t, c, s, http.MethodGet, pods+"/p", "", ""); resp.StatusCode != http.StatusNotFound {
-		t.Errorf("the pod is still there: %s", body)
+		t.Errorf("the pod still exists: %s", body)
 	}
 }
 
-// Disabled versions are not in discovery, and enabled ones come after the stable ones. Versions that Kubernetes 1.36 has removed cannot be turned on.
+// TestDiscoveryOfOlderVersions checks that disabled versions are not in discovery, and that
+// enabled ones follow the stable ones. Versions that Kubernetes 1.36 has removed cannot be
+// enabled.
 func TestDiscoveryOfOlderVersions(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		o := Options{}
@@ -206,7 +210,7 @@ func TestDiscoveryOfOlderVersions(t *testing.T) {
 	}
 }
 
-// A server that serves little more than the core group starts.
+// TestOnlyCore checks that a server starts with little more than the core group.
 func TestOnlyCore(t *testing.T) {
 	s := run(t, Options{RuntimeConfig: map[string]string{"api/all": "false", "api/v1": "true"}})
 	c := raw(t, s)
@@ -218,6 +222,7 @@ func TestOnlyCore(t *testing.T) {
 	}
 }
 
+// TestRuntimeConfigRefused checks the errors for invalid values of --runtime-config.
 func TestRuntimeConfigRefused(t *testing.T) {
 	for config, want := range map[string]string{
 		"foo/v1=true":   "--runtime-config: unknown api groups foo",

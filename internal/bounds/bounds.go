@@ -1,20 +1,20 @@
-// Package bounds limits what a document may cost before anything decodes it.
-// The server applies the same limits to every body, whatever its verb and media
-// type, and to every object that a patch, a webhook or a policy produces.
+// Package bounds limits the cost of decoding a document. The server checks every request
+// body, whatever its verb and media type, and every object that a patch, a webhook or a
+// policy produces, before it decodes them.
 //
 //	MaxBody    3 MiB    the text, and a YAML document with its aliases expanded
-//	MaxDepth   512      objects and arrays that contain each other
+//	MaxDepth   512      nesting of objects and arrays
 //	MaxNested  128 MiB  the sum of the lengths of all objects and arrays
 //	MaxPaths   32 MiB   the sum of the lengths of the paths to all values
 //
-// The JSON decoders stop at 10,000 levels. MaxDepth is far below, because an
-// object is decoded again inside of a list, a watch event or a review, and its
-// managedFields mirror all of its levels.
+// The JSON decoders stop at 10,000 levels. MaxDepth is far below, because an object is
+// decoded again inside of a list, a watch event or a review, and its managedFields mirror
+// all of its levels.
 //
-// MaxNested limits what decoders cost that read a value once for each level
-// above it, as every type with an UnmarshalJSON method does. MaxPaths limits what
-// error messages cost, each of which shows the path of a field: without it, one
-// long name above many faulty fields produces gigabytes of text.
+// MaxNested limits the cost of decoders that read a value once for each level above it, as
+// those of all types with an UnmarshalJSON method do. MaxPaths limits the size of error
+// messages, each of which contains the path of a field: one long name above many invalid
+// fields would produce gigabytes of text.
 package bounds
 
 import (
@@ -32,13 +32,12 @@ const (
 	MaxPaths  = 32 << 20
 )
 
-// managedDepth is how much deeper metadata.managedFields may be than the rest
-// of an object. They mirror the object four levels below its top, and have one
-// level for each value, so that an object of MaxDepth levels which a client reads
-// can be written back.
+// managedDepth is the additional depth that is allowed in metadata.managedFields. They
+// mirror the object four levels below its top, with one more level for each value, so that
+// an object of MaxDepth levels can be read and written back.
 const managedDepth = 8
 
-// Error says which limit a document exceeds.
+// Error is the error of a document that exceeds a limit.
 type Error struct{ message string }
 
 // Error implements error.
@@ -52,37 +51,36 @@ func errNested() error {
 	return &Error{fmt.Sprintf("exceeded max nested length of %d", MaxNested)}
 }
 
-// JSON checks a JSON text. It does not find out whether the text is valid, only
-// whether a decoder may read it.
+// JSON checks a JSON text, which need not be valid.
 func JSON(text []byte) error { return JSONAt(text, 0) }
 
-// JSONAt checks a JSON text that is part of a document, at a certain depth.
+// JSONAt checks a JSON text that is part of a document, at a depth.
 func JSONAt(text []byte, depth int) error {
 	containers := bytes.Count(text, []byte{'{'}) + bytes.Count(text, []byte{'['})
 	values := containers + bytes.Count(text, []byte{','}) + 1
 	if depth+containers <= MaxDepth && values*len(text) <= MaxPaths {
-		return nil // as nearly all documents are, without a closer look
+		return nil // true for nearly all documents, which need no scan
 	}
 	s := scanner{text: text, base: depth}
 	return s.scan()
 }
 
-// level is an object or array that the scanner is in.
+// level is an object or array that contains the position of the scanner.
 type level struct {
 	start int
-	// path is the length of the path to it.
+	// path is the length of the path to the level.
 	path int
-	// name is the last string that stands in it, which before a colon is a name.
+	// name is the last string in the level, which is a name if a colon follows it.
 	name span
-	// object is false of an array.
+	// object is false for an array.
 	object bool
-	// managed is set below metadata.managedFields.
+	// managed means that the level is within metadata.managedFields.
 	managed bool
 }
 
 type span struct{ from, to int }
 
-// scanner goes through a JSON text once.
+// scanner reads a JSON text once and measures it.
 type scanner struct {
 	text          []byte
 	base          int
@@ -144,7 +142,7 @@ func (s *scanner) open(at int) error {
 	return nil
 }
 
-// named reports whether a level is an object whose last name is the given one.
+// named reports whether the last name in a level is name.
 func (s *scanner) named(n int, name string) bool {
 	l := &s.levels[n]
 	return l.object && string(s.text[l.name.from:l.name.to]) == name
@@ -153,20 +151,20 @@ func (s *scanner) named(n int, name string) bool {
 func (s *scanner) close(at int) {
 	n := len(s.levels)
 	if n == 0 {
-		return // a decoder refuses it
+		return // the decoder refuses the text
 	}
 	s.nested += at + 1 - s.levels[n-1].start
 	s.levels = s.levels[:n-1]
 }
 
-// value counts the path of a value.
+// value adds the length of the path of a value.
 func (s *scanner) value() {
 	if n := len(s.levels); n > 0 {
 		s.paths += s.levels[n-1].child()
 	}
 }
 
-// child is the length of the path to a value in l.
+// child returns the length of the path to a value in l.
 func (l *level) child() int {
 	const index = 4 // [12]
 	if !l.object {

@@ -10,11 +10,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// nested returns objects that contain each other, with a value in the innermost.
+// nested returns nested objects with a value in the innermost one.
 func nested(levels int, inner string) string {
 	return strings.Repeat(`{"a":`, levels) + inner + strings.Repeat(`}`, levels)
 }
 
+// TestJSON checks each limit.
 func TestJSON(t *testing.T) {
 	long := strings.Repeat("n", 1<<20)
 	var fields []string
@@ -53,11 +54,11 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	if JSONAt([]byte(nested(MaxDepth-3, "1")), 3) != nil || JSONAt([]byte(nested(MaxDepth-2, "1")), 3) == nil {
-		t.Error("the depth at which a text stands does not count")
+		t.Error("the depth of the text is not added")
 	}
 }
 
-// wrap puts a message into a field of others, levels times.
+// wrap nests a message in levels of messages, in a field of each.
 func wrap(levels int, field byte, inner []byte) []byte {
 	parts := [][]byte{inner}
 	size := len(inner)
@@ -80,6 +81,7 @@ func appendVarint(dst []byte, n uint64) []byte {
 	return append(dst, byte(n))
 }
 
+// TestProto checks the limits of messages.
 func TestProto(t *testing.T) {
 	number := []byte{1 << 3, 1}
 	text := append([]byte{1<<3 | wireBytes, 127}, bytes.Repeat([]byte("a message? :;:;"), 200)...)
@@ -103,19 +105,19 @@ func TestProto(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
-	// The decoders take the low 32 bits of a field's number.
+	// The decoders use only the low 32 bits of a field number.
 	tag := appendVarint(nil, 1<<40|28<<3|wireBytes)
 	data := number
 	for range maxProtoDepth {
 		data = append(append(append([]byte(nil), tag...), appendVarint(nil, uint64(len(data)))...), data...)
 	}
 	if Proto(data) == nil {
-		t.Error("a number of more than 32 bits hides a field")
+		t.Error("a field number of more than 32 bits hides a field")
 	}
 }
 
-// TestProtoOfSchemas: what is within the bounds as JSON is as protobuf, whichever
-// way schemas contain each other.
+// TestProtoOfSchemas checks that a schema within the limits as JSON is within those of
+// protobuf, for each way in which schemas are nested.
 func TestProtoOfSchemas(t *testing.T) {
 	for name, in := range map[string]func(s apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps{
 		"not": func(s apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
@@ -151,11 +153,12 @@ func TestProtoOfSchemas(t *testing.T) {
 			}
 		}
 		if jsonWas {
-			t.Errorf("%s: no depth is too much", name)
+			t.Errorf("%s: every depth is accepted", name)
 		}
 	}
 }
 
+// TestYAML checks the limit of expanded aliases.
 func TestYAML(t *testing.T) {
 	text := strings.Repeat("x", 60<<10)
 	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
@@ -181,6 +184,7 @@ func TestYAML(t *testing.T) {
 	}
 }
 
+// TestResults checks the limits of Result, Value and WebhookResponse.
 func TestResults(t *testing.T) {
 	long := strings.Repeat("x", maxResult+1)
 	if Result([]byte(`{"a":1}`)) != nil || Result([]byte(long)) == nil || Result([]byte(nested(MaxDepth+1, "1"))) == nil {
@@ -195,7 +199,7 @@ func TestResults(t *testing.T) {
 	if Value(decoded(nested(MaxDepth, "1"))) != nil || Value(decoded(nested(MaxDepth+managedDepth+1, "1"))) == nil {
 		t.Error("Value: depth")
 	}
-	// Forty levels that each contain the next one twice are small in memory.
+	// Forty levels, each with the next one twice, share memory.
 	doubled := map[string]any{"a": []any{"x"}}
 	for range 40 {
 		doubled = map[string]any{"a": doubled, "b": doubled}
@@ -209,23 +213,23 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// FuzzJSON: a text within the bounds that is JSON at all can be decoded and
-// encoded inside of others, and its depth is what it is counted as.
+// FuzzJSON checks that a valid text within the limits can be decoded and encoded inside of
+// other objects, and that its depth is counted exactly.
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"managedFields":[{"fieldsV1":{"f:a":{}}}]},"a":["\"",{}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s := scanner{text: text}
 		err, quick := s.scan(), JSON(text)
 		if quick == nil && err != nil {
-			t.Errorf("the quick look let pass what the closer look refuses: %v", err)
+			t.Errorf("the estimate accepts a text that the scan refuses: %v", err)
 		}
 		if json.Valid(text) && err == nil && len(s.levels) != 0 {
-			t.Errorf("%d objects and arrays never end", len(s.levels))
+			t.Errorf("%d objects and arrays are still open at the end", len(s.levels))
 		}
 	})
 }
 
-// FuzzProto: a message within the bounds can be decoded.
+// FuzzProto checks that a message within the limits can be decoded.
 func FuzzProto(f *testing.F) {
 	f.Add(wrap(5, 28, []byte("text")))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -236,7 +240,7 @@ func FuzzProto(f *testing.F) {
 	})
 }
 
-// FuzzYAML: whatever it is, an answer comes soon.
+// FuzzYAML checks that any text is checked quickly.
 func FuzzYAML(f *testing.F) {
 	f.Add([]byte("a: &a {b: c}\nd: [*a, <<: *a]\n"))
 	f.Fuzz(func(_ *testing.T, data []byte) { _ = YAML(data) })

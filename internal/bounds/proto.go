@@ -1,16 +1,16 @@
 package bounds
 
-// maxWire is how deep messages may be nested. A value of one level in JSON has
-// two in protobuf where its type is a union, as that of a schema's items. Types
-// that contain themselves are checked again as JSON.
+// maxProtoDepth is the maximum nesting of messages. One level of JSON is two levels of
+// protobuf if its type is a union, as that of a schema's items is. Recursive types are
+// checked again as JSON.
 const maxProtoDepth = 2*MaxDepth + 16
 
-// Proto checks how deep a protobuf message is nested. The generated decoders
-// recurse without a limit, and Go ends the process when a stack overflows.
+// Proto checks the nesting of a protobuf message. The generated decoders recurse without a
+// limit, and Go ends the process when a stack overflows.
 //
-// Without its type, nested messages look like strings and bytes. Whatever begins
-// like a message is taken for one, as far as it goes: a decoder may get that
-// far. Text and random bytes do not reach the limit.
+// Without its type, a nested message cannot be distinguished from a string or bytes. Proto
+// takes each of them for a message, as far as it can be parsed, since a decoder may get
+// that far. Text and random bytes do not reach the limit.
 func Proto(message []byte) error {
 	var room [maxProtoDepth]int
 	ends, sum := append(room[:0], len(message)), 0
@@ -23,7 +23,7 @@ func Proto(message []byte) error {
 		}
 		value, next, nested, ok := field(message[:end], at)
 		switch {
-		case !ok: // what follows is no message, or no decoder reads it
+		case !ok: // the rest is not a message, or the decoders refuse it
 			at = end
 			continue
 		case nested && len(ends) == maxProtoDepth:
@@ -50,10 +50,10 @@ const (
 	wireFixed32 = 5
 )
 
-// field reads the field at an offset: where its value begins, where the next
-// field does, and whether the value may be a message. It reads as liberally as
-// the generated decoders do. Groups are unknown to them; they skip what is in
-// a group, whose fields are read here as if they stood outside.
+// field parses the field at an offset. It returns the offsets of its value and of the next
+// field, and whether the value may be a message. It accepts everything that the generated
+// decoders accept. Those skip groups; here the fields of a group count as fields of the
+// message.
 func field(data []byte, at int) (value, next int, nested, ok bool) {
 	tag, at, ok := varint(data, at)
 	if !ok {
@@ -79,7 +79,7 @@ func field(data []byte, at int) (value, next int, nested, ok bool) {
 	return 0, 0, false, false
 }
 
-// varint reads a number of up to ten bytes, and drops bits beyond 64.
+// varint parses a number of at most ten bytes, and drops bits beyond 64.
 func varint(data []byte, at int) (n uint64, next int, ok bool) {
 	for shift := 0; shift < 64 && at < len(data); shift += 7 {
 		b := data[at]

@@ -12,9 +12,9 @@ import (
 )
 
 // A quantity such as 1e-2147483648 is a short text, but its parser computes a number of
-// two billion digits. So quantities are checked in the text of an object before
-// anything decodes it. Few texts contain anything like such a quantity; only those are
-// walked by the Go type that they will be decoded into.
+// two billion digits. Quantities are therefore checked in the text of an object before it
+// is decoded. A scan finds the few texts that contain anything like such a number; only
+// these are walked along the Go type that they will be decoded into.
 
 // Bounds of a quantity. The largest and the smallest one have 19 digits.
 const (
@@ -38,8 +38,8 @@ func Quantity(text string) error {
 	return nil // or not a number, which the parser finds out
 }
 
-// Quantities checks the quantities in JSON that is to be decoded into a value like
-// into. The text was checked by JSON before.
+// Quantities checks the quantities in a JSON text that is to be decoded into a value of the
+// type of into. The text must have passed JSON.
 func Quantities(text []byte, into any) error {
 	if !strangeNumber(text, true) {
 		return nil
@@ -51,11 +51,11 @@ func Quantities(text []byte, into any) error {
 	if limit := (*Error)(nil); errors.As(err, &limit) {
 		return err
 	}
-	return nil // the decoder of the object says what else is wrong with the text
+	return nil // the decoder of the object reports other errors
 }
 
-// MergedQuantities is Quantities of content that was decoded from JSON or YAML to maps,
-// so that escapes in its strings have been resolved when the quantities are parsed.
+// MergedQuantities is Quantities for content that was decoded from JSON or YAML into maps,
+// which resolves the escapes in its strings.
 func MergedQuantities(text []byte, content map[string]any, into any) error {
 	if !strangeNumber(text, false) && !bytes.Contains(text, []byte{'\\'}) {
 		return nil
@@ -67,7 +67,7 @@ func MergedQuantities(text []byte, content map[string]any, into any) error {
 	return Quantities(plain, into)
 }
 
-// ProtoQuantities is Quantities of a protobuf message.
+// ProtoQuantities is Quantities for a protobuf message.
 func ProtoQuantities(message []byte, into any) error {
 	if !strangeNumber(message, false) {
 		return nil
@@ -76,8 +76,8 @@ func ProtoQuantities(message []byte, into any) error {
 	return w.proto(message, deref(reflect.TypeOf(into)))
 }
 
-// strangeNumber reports whether a text may contain a number that Quantity refuses. In
-// JSON, such a number is delimited; without this rule many UIDs would look like one.
+// strangeNumber reports whether a text may contain a number that Quantity refuses. In JSON,
+// delimiters surround such a number; without this condition many UIDs would look like one.
 func strangeNumber(text []byte, delimited bool) bool {
 	for i := 0; i < len(text); i++ {
 		if !digitOrDot(text[i]) {
@@ -111,7 +111,7 @@ func strangeNumber(text []byte, delimited bool) bool {
 
 func digitOrDot(b byte) bool { return '0' <= b && b <= '9' || b == '.' }
 
-// startsNumber reports whether a number can start at a place, after its sign.
+// startsNumber reports whether a number can start at an offset, after its sign.
 func startsNumber(text []byte, at int) bool {
 	if at > 0 && (text[at-1] == '+' || text[at-1] == '-') {
 		at--
@@ -121,7 +121,7 @@ func startsNumber(text []byte, at int) bool {
 
 func delimits(b byte) bool { return b <= ' ' || strings.IndexByte(`":,[]{}`, b) >= 0 }
 
-// quantityWalk finds quantities by Go types.
+// quantityWalk checks the quantities in a text along a Go type.
 type quantityWalk struct {
 	known map[reflect.Type]bool // whether values of the type may hold a quantity
 }
@@ -144,7 +144,7 @@ func (w *quantityWalk) holds(rt reflect.Type) bool {
 	if holds, ok := w.known[rt]; ok {
 		return holds
 	}
-	w.known[rt] = false // of a recursive type; the other fields decide
+	w.known[rt] = false // for a recursive type, the other fields decide
 	holds := false
 	switch rt.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:
@@ -158,7 +158,7 @@ func (w *quantityWalk) holds(rt reflect.Type) bool {
 	return holds
 }
 
-// json reads the next value, which is decoded into the type.
+// json checks the next value, which will be decoded into the type.
 func (w *quantityWalk) json(d *json.Decoder, rt reflect.Type) error {
 	token, err := d.Token()
 	if err != nil {
@@ -201,7 +201,8 @@ func (w *quantityWalk) composite(d *json.Decoder, rt reflect.Type, open json.Del
 	return err
 }
 
-// member returns the type of a member of an object; that of any if it holds no quantity.
+// member returns the type of a member of an object, or the type any if it cannot hold a
+// quantity.
 func (w *quantityWalk) member(rt reflect.Type, name string) reflect.Type {
 	none := reflect.TypeFor[any]()
 	switch rt.Kind() {
@@ -231,7 +232,7 @@ func (w *quantityWalk) member(rt reflect.Type, name string) reflect.Type {
 	return none
 }
 
-// proto checks a message that is decoded into the type.
+// proto checks a message, which will be decoded into the type.
 func (w *quantityWalk) proto(message []byte, rt reflect.Type) error {
 	if rt == quantityType {
 		return w.protoQuantity(message)
@@ -278,8 +279,8 @@ func (w *quantityWalk) protoQuantity(message []byte) error {
 	})
 }
 
-// eachField calls f with the length-delimited fields of a message. It ends at a fault,
-// which the decoder of the message finds as well.
+// eachField calls f with the length-delimited fields of a message. It stops at an error in
+// the message, which the decoder reports.
 func eachField(message []byte, f func(number uint64, value []byte) error) error {
 	for at := 0; at < len(message); {
 		tag, _, ok := varint(message, at)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
+// TestQuantity checks which quantities are accepted.
 func TestQuantity(t *testing.T) {
 	for text, good := range map[string]bool{
 		"": true, "1": true, "1.5Gi": true, "1E": true, "1e3": true, "-1e-3": true, "1e999": true, "1E-999": true, "nonsense": true, "1e": true, "1e+-3": true,
@@ -26,8 +27,8 @@ func TestQuantity(t *testing.T) {
 	}
 }
 
-// TestQuantities verifies that a costly quantity is found wherever a type has one, and
-// that the same text elsewhere is no fault.
+// TestQuantities checks that an expensive quantity is found wherever a type has one, and
+// that the same text elsewhere is accepted.
 func TestQuantities(t *testing.T) {
 	for _, q := range []string{`"1e-2147483648"`, `1e-2147483648`, `" 1E+2147483648"`, `"` + strings.Repeat("9", 2000) + `"`} {
 		for _, tt := range []struct {
@@ -59,7 +60,7 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-// TestQuantitiesOfBrokenText verifies that the walk ends at a fault of the text.
+// TestQuantitiesOfBrokenText checks that the walk ends at an error in the text.
 func TestQuantitiesOfBrokenText(t *testing.T) {
 	for _, text := range []string{`[=b{0E0000`, `{"a":1e5000`, `{1e5000:`, `{"a" 1e5000}`, `[1e5000,}`, `{"a":[1e5000}`, "[\x00 1e5000"} {
 		if err := Quantities([]byte(text), &corev1.ResourceQuota{}); err != nil {
@@ -68,9 +69,10 @@ func TestQuantitiesOfBrokenText(t *testing.T) {
 	}
 }
 
+// TestProtoQuantities checks that expensive quantities are found in messages.
 func TestProtoQuantities(t *testing.T) {
-	// The text of a quantity is copied to the wire as it is, so that one as long can be
-	// replaced in it.
+	// A message contains the text of a quantity, so that another text of the same length
+	// can replace it.
 	place := resource.MustParse("111111111")
 	bad := func(m interface{ Marshal() ([]byte, error) }) []byte {
 		data, err := m.Marshal()
@@ -99,7 +101,7 @@ func TestProtoQuantities(t *testing.T) {
 	}
 }
 
-// FuzzQuantities decodes what passes the check, and fails when that takes long.
+// FuzzQuantities checks that a text that passes the check is decoded quickly.
 func FuzzQuantities(f *testing.F) {
 	f.Add(`{"spec":{"hard":{"pods":"1e-2147483648"}}}`)
 	f.Add(`{"spec":{"hard":{"pods":1E+99999},"x":[{"y":"1.5e9"}]}}`)

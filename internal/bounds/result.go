@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// maxResult is how long the JSON of an object may become by patches, webhooks and
-// policies. It is more than any object that can be stored, and keeps a row of
-// policies that each double an object from using up the memory.
+// maxResult is the maximum length of the JSON of an object after patches, webhooks and
+// policies. It exceeds the size of any object that can be stored, and prevents a sequence
+// of policies that each double an object from exhausting the memory.
 const maxResult = 4 * MaxBody
 
 func errResult() error {
 	return &Error{fmt.Sprintf("exceeded max object size of %d", maxResult)}
 }
 
-// Result checks the JSON of an object that was made from another one.
+// Result checks the JSON of an object that a patch, a webhook or a policy produced.
 func Result(text []byte) error {
 	if len(text) > maxResult {
 		return errResult()
@@ -22,15 +22,13 @@ func Result(text []byte) error {
 	return JSON(text)
 }
 
-// Value checks decoded JSON that was made from an object, as Result does for its
-// text. Values that share memory count each time.
+// Value is Result for decoded JSON. Values that share memory are counted each time.
 func Value(content map[string]any) error {
 	size := 0
 	return value(content, 1, MaxDepth+managedDepth, &size)
 }
 
-// value adds the approximate length of the JSON of v, which stands at a depth, to
-// size.
+// value adds the approximate length of the JSON of v, a value at a depth, to size.
 func value(v any, depth, most int, size *int) error {
 	const punctuation = 4
 	*size += punctuation
@@ -63,10 +61,9 @@ func value(v any, depth, most int, size *int) error {
 	return nil
 }
 
-// WebhookResponse checks the answer of a webhook, which may be JSON, YAML or protobuf
-// whatever was asked for. The JSON in it is not checked: a JSON decoder stops
-// before its stack is too large, and the objects in the answer are checked one by
-// one when they are taken out.
+// WebhookResponse checks the response of a webhook, which may be JSON, YAML or protobuf
+// whatever was requested. It does not check JSON, whose decoder limits its own stack; the
+// objects in the response are checked when they are decoded.
 func WebhookResponse(data []byte) error {
 	const envelope = "k8s\x00"
 	if message, ok := bytes.CutPrefix(data, []byte(envelope)); ok {

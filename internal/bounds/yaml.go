@@ -7,11 +7,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML checks a YAML document that has aliases: expanded, it may be no larger
-// than a body. Decoders limit how many aliases they expand, but not how long the
-// result is: a long text with a short alias makes gigabytes of a small body. A
-// document that cannot be parsed here is refused, for what is not understood
-// cannot be measured.
+// YAML checks that a YAML document is not larger than MaxBody with its aliases expanded.
+// Decoders limit the number of aliases that they expand but not the size of the result, so
+// that a small body with many aliases of a long text would become gigabytes. A document
+// that cannot be parsed here is refused.
 func YAML(text []byte) error {
 	if bytes.IndexByte(text, '*') < 0 {
 		return nil
@@ -26,13 +25,13 @@ func YAML(text []byte) error {
 	return nil
 }
 
-// expandedSize returns about how long the text of a node is without aliases, or
-// more than MaxBody. known has the sizes of the nodes that aliases refer to.
+// expandedSize returns the approximate length of a node's text without aliases, or more
+// than MaxBody. known has the sizes of aliased nodes.
 func expandedSize(n *yaml.Node, known map[*yaml.Node]int) int {
 	if n.Kind == yaml.AliasNode {
 		size, ok := known[n.Alias]
 		if !ok {
-			known[n.Alias] = MaxBody + 1 // should it contain itself
+			known[n.Alias] = MaxBody + 1 // for a node that contains itself
 			size = expandedSize(n.Alias, known)
 			known[n.Alias] = size
 		}

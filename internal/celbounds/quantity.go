@@ -1,5 +1,4 @@
-// Package celbounds bounds what functions of the expression language cost, where their
-// own implementation does not.
+// Package celbounds limits the cost of CEL functions whose own implementation does not.
 package celbounds
 
 import (
@@ -13,8 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
-// Quantities returns the option with which programs refuse quantities that take too
-// long to parse. A cost limit and the end of a context cannot interrupt the parser.
+// Quantities returns the option by which programs refuse quantities that take too long to
+// parse. Neither a cost limit nor a context interrupts the parser.
 func Quantities() cel.ProgramOption {
 	return cel.CustomDecorator(func(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 		call, ok := i.(interpreter.InterpretableCall)
@@ -36,7 +35,7 @@ func (c quantityCall) Eval(activation interpreter.Activation) ref.Val {
 	}
 	text, ok := arg.(types.String)
 	if !ok {
-		return c.InterpretableCall.Eval(activation) // the error of a wrong type
+		return c.InterpretableCall.Eval(activation) // returns the error for a wrong type
 	}
 	var q resource.Quantity
 	err := bounds.Quantity(string(text))

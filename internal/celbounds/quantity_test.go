@@ -8,8 +8,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 )
 
-// TestQuantities verifies that the functions mean what the library's own do, and that
-// costly quantities are none.
+// TestQuantities checks that the functions have the results of the library's own, and
+// refuse expensive quantities.
 func TestQuantities(t *testing.T) {
 	env, err := cel.NewEnv(library.Quantity(), cel.Variable("text", cel.DynType))
 	if err != nil {

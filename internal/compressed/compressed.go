@@ -1,11 +1,11 @@
-// Package compressed keeps texts compressed in such a way that they can be put
-// together, in any order and any number of times, without being compressed again.
+// Package compressed stores compressed texts that can be concatenated, in any order and any
+// number of times, without being compressed again.
 //
-// A Text is blocks of deflate (RFC 1951) that refer to nothing before them and end
-// with a byte. One after the other, such blocks are what is in a gzip file of one
-// member (RFC 1952), whose checksum follows from those of the texts (sum.go). A
-// File is that: it has no bytes of its own but those before and behind the texts,
-// so that a file of many texts costs little more than they do.
+// A Text is a sequence of deflate blocks (RFC 1951) that are independent of earlier data
+// and end at a byte boundary. The concatenation of such blocks is the content of a gzip
+// file with one member (RFC 1952), whose checksum can be computed from those of the texts
+// (sum.go). A File is that concatenation. It stores only the header and the trailer of the
+// gzip file in addition to the texts.
 package compressed
 
 import (
@@ -19,28 +19,28 @@ import (
 	"slices"
 )
 
-// Text is a text, compressed. It is never changed.
+// Text is a compressed text. It is immutable.
 type Text struct {
 	blocks []byte
-	size   int64 // of the text itself
+	size   int64 // of the uncompressed text
 	sum    uint32
-	shift  uint32 // what the sum of a text before this one is multiplied by
+	shift  uint32 // factor of the checksum of a preceding text
 	hash   [sha256.Size]byte
 }
 
-// end is a last block, which is empty.
+// end is an empty last block.
 const end = "\x01\x00\x00\xff\xff"
 
-// Bytes are those of the text itself.
+// Bytes returns the uncompressed text.
 func (t *Text) Bytes() ([]byte, error) { return new(unpacker).unpack(t, nil) }
 
-// unpacker unpacks Texts, one after the other. The zero value works.
+// unpacker decompresses Texts one after the other. The zero value works.
 type unpacker struct {
 	blocks, end bytes.Reader
 	flate       io.Reader
 }
 
-// unpack gives the text itself, in the place of into where there is enough.
+// unpack returns the uncompressed text, in the array of into if it has room.
 func (u *unpacker) unpack(t *Text, into []byte) ([]byte, error) {
 	u.blocks.Reset(t.blocks)
 	u.end.Reset([]byte(end))
@@ -55,19 +55,18 @@ func (u *unpacker) unpack(t *Text, into []byte) ([]byte, error) {
 	return out, err
 }
 
-// Compressor makes Texts, one after the other. What it needs for that is much
-// bigger than they usually are. The zero value works.
+// Compressor compresses Texts one after the other. It reuses its buffers, which are much
+// larger than a typical Text. The zero value works.
 type Compressor struct {
 	out    bytes.Buffer
 	writer *flate.Writer
 }
 
-// Compress makes a Text.
+// Compress returns a Text.
 func (c *Compressor) Compress(text []byte) (*Text, error) {
 	c.out.Reset()
 	if c.writer == nil {
-		// The fastest level: texts that are kept so repeat themselves so much that
-		// the others gain little.
+		// The other levels gain little for texts as repetitive as schemas.
 		w, err := flate.NewWriter(&c.out, flate.BestSpeed)
 		if err != nil {
 			return nil, err
@@ -88,17 +87,17 @@ func (c *Compressor) Compress(text []byte) (*Text, error) {
 	}, nil
 }
 
-// File is texts, one after the other. It is safe for concurrent use.
+// File is a concatenation of texts. It is safe for concurrent use.
 type File struct {
 	texts []*Text
 	tail  []byte // of the gzip file
 	hash  [sha512.Size]byte
 }
 
-// head is that of every gzip file made here: nothing is said of where it comes from.
+// head is the gzip header, without a name and a time.
 const head = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 
-// Join makes a File.
+// Join returns the concatenation of texts.
 func Join(texts ...*Text) *File {
 	var size int64
 	var sum uint32
@@ -109,14 +108,14 @@ func Join(texts ...*Text) *File {
 		hash.Write(t.hash[:])
 	}
 	tail := binary.LittleEndian.AppendUint32([]byte(end), sum)
-	tail = binary.LittleEndian.AppendUint32(tail, uint32(size)) // which RFC 1952 wants modulo 2^32
+	tail = binary.LittleEndian.AppendUint32(tail, uint32(size)) // RFC 1952 defines it modulo 2^32
 	return &File{texts: texts, tail: tail, hash: [sha512.Size]byte(hash.Sum(nil))}
 }
 
-// Hash tells files of the same texts, in the same order, from others.
+// Hash returns a hash of the sequence of texts.
 func (f *File) Hash() [sha512.Size]byte { return f.hash }
 
-// Gzip reads the file as gzip has it.
+// Gzip returns a reader of the file in gzip format.
 func (f *File) Gzip() io.ReadSeeker {
 	segments := make([][]byte, 0, len(f.texts)+2)
 	segments = append(segments, []byte(head))
@@ -128,7 +127,8 @@ func (f *File) Gzip() io.ReadSeeker {
 		func(i int) ([]byte, error) { return segments[i], nil })
 }
 
-// Plain reads the texts themselves. It has one at a time in memory.
+// Plain returns a reader of the uncompressed texts. It holds one of them in memory at a
+// time.
 func (f *File) Plain() io.ReadSeeker {
 	var u unpacker
 	var text []byte

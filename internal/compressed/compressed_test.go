@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// texts are some of all sizes, those at which a block of deflate ends among them.
+// texts returns texts of various sizes, including those around the maximum of a deflate
+// block.
 func texts(t testing.TB, c *Compressor, r *rand.Rand, n int) ([]*Text, []byte) {
 	t.Helper()
 	var out []*Text
@@ -36,8 +37,8 @@ func texts(t testing.TB, c *Compressor, r *rand.Rand, n int) ([]*Text, []byte) {
 	return out, plain
 }
 
-// TestJoin: a file is gzip of its texts for who reads such, texts can be in several
-// files, and both forms can be read from any place.
+// TestJoin checks that a file is valid gzip of its texts, that a text can be in several
+// files, and that both formats can be read from any offset.
 func TestJoin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	c := &Compressor{}
@@ -75,7 +76,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestHash: only files of the same texts have the same hash.
+// TestHash checks that only files of the same texts have the same hash.
 func TestHash(t *testing.T) {
 	c := &Compressor{}
 	made := func(text string) *Text {
@@ -94,12 +95,12 @@ func TestHash(t *testing.T) {
 		seen[f.Hash()] = true
 	}
 	if !seen[Join(made("a"), made("b")).Hash()] {
-		t.Error("a file that was made again has another hash")
+		t.Error("the same texts have another hash")
 	}
 }
 
-// TestServed: Go's HTTP client, which is that of client-go, unpacks a file without
-// being told, and gets a part of it if it asks.
+// TestServed checks that Go's HTTP client, which client-go uses, decompresses a file
+// transparently, and can request a range of it.
 func TestServed(t *testing.T) {
 	parts, plain := texts(t, &Compressor{}, rand.New(rand.NewPCG(3, 4)), 20)
 	f := Join(parts...)

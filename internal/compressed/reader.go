@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// reader reads segments one after the other, of which it has one at a time.
+// reader reads a sequence of segments and holds one of them at a time.
 type reader struct {
 	ends []int64 // where each segment ends
 	get  func(i int) ([]byte, error)

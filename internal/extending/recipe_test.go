@@ -12,15 +12,16 @@ import (
 // in which its code stands.
 var codeBlock = regexp.MustCompile("(?s)(?:<!-- (\\S+) -->\n)?```go\n(.*?)```")
 
-// TestRecipesAreCode compares the code blocks of the guides with the files that contain
-// their code. A line "..." stands for omitted lines.
+// TestRecipesAreCode checks that the files named in the code blocks of the guides contain
+// the code of the blocks. A line "..." stands for omitted lines.
 func TestRecipesAreCode(t *testing.T) {
 	for guide, atLeast := range map[string]int{"extending.md": 5, "testing.md": 3} {
 		t.Run(guide, func(t *testing.T) { compareBlocks(t, guide, atLeast) })
 	}
 }
 
-// compareBlocks compares the code blocks of a guide, of which there must be at least a number.
+// compareBlocks compares the code blocks of a guide with the files that they name. The
+// guide must have at least a number of blocks.
 func compareBlocks(t *testing.T, name string, atLeast int) {
 	root := filepath.Join("..", "..")
 	guide, err := os.ReadFile(filepath.Join(root, "docs", name))

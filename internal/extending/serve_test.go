@@ -105,7 +105,7 @@ func fleet(t *testing.T, url string) *Fleet {
 
 const north = `{"apiVersion":"ships.example.com/v1","kind":"Fleet","metadata":{"name":"north"},"spec":{"engine":"Steam"},"status":{"replicas":9}}`
 
-// The kind of the recipe behaves as every kind does.
+// TestKind checks that the kind of the recipe supports all writes.
 func TestKind(t *testing.T) {
 	url := serve(t)
 	at := url + fleetsPath + "/north"
@@ -139,6 +139,7 @@ func TestKind(t *testing.T) {
 	call(t, http.StatusNotFound, http.MethodGet, at, "", nil)
 }
 
+// TestKindRules checks the validation errors of the kind.
 func TestKindRules(t *testing.T) {
 	url := serve(t)
 	call(t, http.StatusCreated, http.MethodPost, url+fleetsPath, north, nil)
@@ -158,6 +159,7 @@ func TestKindRules(t *testing.T) {
 	}
 }
 
+// TestKindScale checks the scale subresource of the kind.
 func TestKindScale(t *testing.T) {
 	url := serve(t)
 	at := url + fleetsPath + "/north/scale"
@@ -177,6 +179,7 @@ func TestKindScale(t *testing.T) {
 	}
 }
 
+// TestKindTable checks the printer columns of the kind.
 func TestKindTable(t *testing.T) {
 	url := serve(t)
 	call(t, http.StatusCreated, http.MethodPost, url+fleetsPath, north, nil)
@@ -194,6 +197,7 @@ func TestKindTable(t *testing.T) {
 	}
 }
 
+// TestKindWatch checks a watch of the kind.
 func TestKindWatch(t *testing.T) {
 	url := serve(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

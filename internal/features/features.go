@@ -1,9 +1,9 @@
-// Package features holds the feature gates of a server: which of them exist, which
-// are on unless somebody says otherwise, and which were chosen.
+// Package features defines the feature gates of a server: which gates exist, which are
+// enabled by default, and which the user has changed.
 //
-// Few gates change what this server does; Effective lists those. The other ones are
-// about other components, or about behavior that this server always or never has.
-// They are accepted, so that a configuration for kube-apiserver works unchanged.
+// Few gates change the behaviour of this server; Effective lists them. The others belong to
+// other components, or to behaviour that this server always or never has. They are
+// accepted, so that a configuration for kube-apiserver works unchanged.
 package features
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Gates that change what this server does.
+// Gates that change the behaviour of this server.
 const (
 	ClusterTrustBundle              = "ClusterTrustBundle"
 	ClusterTrustBundleProjection    = "ClusterTrustBundleProjection"
@@ -32,7 +32,7 @@ const (
 	WorkloadWithJob                 = "WorkloadWithJob"
 )
 
-// Effective returns the names of the gates that change what this server does.
+// Effective returns the names of the gates that change the behaviour of this server.
 func Effective() []string {
 	return []string{
 		ClusterTrustBundle, ClusterTrustBundleProjection, CoordinatedLeaderElection, DRADeviceTaintRules, DRAResourcePoolStatus,
@@ -41,7 +41,7 @@ func Effective() []string {
 	}
 }
 
-// Names that stand for many gates.
+// Names of groups of gates.
 const (
 	allAlpha = "AllAlpha"
 	allBeta  = "AllBeta"
@@ -55,10 +55,10 @@ type Gate struct {
 	Name string
 	// Stage is alpha, beta, ga or deprecated.
 	Stage string
-	// Default is whether the gate is on if nobody says otherwise; Locked gates
-	// cannot be changed.
+	// Default is the state of the gate unless the user changes it. A Locked gate cannot be
+	// changed.
 	Default, Locked bool
-	// Needs are gates that must be on where this one is.
+	// Requires are gates that must be enabled if this one is.
 	Requires []string
 }
 
@@ -84,10 +84,10 @@ func readGates(text string) map[string]Gate {
 	return gates
 }
 
-// Gates are the gates of one server: which are on. The nil map has all off.
+// Gates are the enabled gates of one server. The nil map has all gates disabled.
 type Gates map[string]bool
 
-// Default returns the gates as they are if nobody says otherwise.
+// Default returns the gates in their default states.
 func Default() Gates {
 	g := Gates{}
 	for name, gate := range Known() {
@@ -96,11 +96,11 @@ func Default() Gates {
 	return g
 }
 
-// Enabled reports whether a gate is on.
+// Enabled reports whether a gate is enabled.
 func (g Gates) Enabled(name string) bool { return g[name] }
 
-// New returns gates that were chosen as --feature-gates does it: AllAlpha and
-// AllBeta change the gates of a stage that are not named themselves.
+// New returns the gates with the changes of --feature-gates. AllAlpha and AllBeta change
+// the gates of a stage that are not named themselves.
 func New(chosen map[string]bool) (Gates, error) {
 	all, g := Known(), Default()
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
@@ -125,7 +125,7 @@ func New(chosen map[string]bool) (Gates, error) {
 	return g, g.checkNeeds(all)
 }
 
-// allOf returns the name that stands for the gates of a stage.
+// allOf returns the name of the group of gates of a stage.
 func allOf(stage string) string {
 	switch stage {
 	case "alpha":
@@ -136,7 +136,7 @@ func allOf(stage string) string {
 	return ""
 }
 
-// checkNeeds fails where a gate is on without one that it needs.
+// checkNeeds returns an error if a gate is enabled but not one that it requires.
 func (g Gates) checkNeeds(all map[string]Gate) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !g.Enabled(name) {
@@ -150,8 +150,7 @@ func (g Gates) checkNeeds(all map[string]Gate) error {
 	return nil
 }
 
-// WithoutEffect returns the names of gates that differ from their default and
-// change nothing here.
+// WithoutEffect returns the names of changed gates that have no effect on this server.
 func (g Gates) WithoutEffect() []string {
 	var names []string
 	for name, gate := range Known() {

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// TestDefaults checks that the table of gates is complete and consistent.
 func TestDefaults(t *testing.T) {
 	all, g := Known(), Default()
 	if len(all) < 200 || len(g) != len(all) {
@@ -16,13 +17,13 @@ func TestDefaults(t *testing.T) {
 		}
 		for _, needed := range gate.Requires {
 			if _, ok := all[needed]; !ok {
-				t.Errorf("%s needs %s, which there is not", name, needed)
+				t.Errorf("%s requires %s, which does not exist", name, needed)
 			}
 		}
 	}
 	for _, name := range Effective() {
 		if _, ok := all[name]; !ok {
-			t.Errorf("there is no %s", name)
+			t.Errorf("%s does not exist", name)
 		}
 	}
 	if _, err := New(nil); err != nil {
@@ -33,6 +34,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestNew checks the gates for values of --feature-gates, and the errors for invalid ones.
 func TestNew(t *testing.T) {
 	for _, c := range []struct {
 		chosen  map[string]bool

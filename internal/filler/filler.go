@@ -1,5 +1,5 @@
-// Package filler makes objects of Go types at random, for tests that compare what is
-// made of them. It depends on no other package of this server.
+// Package filler generates random objects of Go types, for tests that compare two encodings
+// or implementations. It imports no other package of this server.
 package filler
 
 import (
@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Fill fills v, which can be set, with what its type may hold: about a third of
-// the fields, lists and maps that are empty, texts with whatever is hard to write.
+// Fill sets v, which must be settable, to a random value: about a third of its fields,
+// empty lists and maps, and strings that are hard to encode.
 func Fill(random *rand.Rand, v reflect.Value) { (&filler{random}).value(v, 0) }
 
 var awkwardStrings = []string{"", "a", "name", "a b", "<&>", "\"\\\n\t\r", "\x00\x1f\x7f", "é", "\u2028", "\xff", "日本", "1", "null", strings.Repeat("x", 100)}

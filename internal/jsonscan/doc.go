@@ -1,14 +1,14 @@
-// Package jsonscan finds its way through JSON text without decoding it. Every package
-// of the server that reads JSON byte by byte is built on it:
+// Package jsonscan finds the parts of a JSON text without decoding it. Every package of the
+// server that reads JSON byte by byte is built on it:
 //
-//   - Scanner checks a text while it goes through it, value by value. The decoders of
-//     quickjson and ssa use it.
-//   - Tokens goes through a text without a check, from one object, array or string to
-//     the next. Together with StringEnd, it serves those who cut a part out of a text,
-//     and package bounds, which measures bodies before any decoder sees them.
-//   - Value is a part of a text in an index of its objects and arrays. Patches use it
-//     to change a small part of a document and to copy the rest as it stands.
+//   - Scanner validates a text while it reads it, value by value. The decoders of quickjson
+//     and ssa use it.
+//   - Tokens reads the objects, arrays and strings of a text without validation. Together
+//     with StringEnd, it is for code that extracts a part of a text, and for package bounds,
+//     which measures bodies before they are decoded.
+//   - Value is a part of a text, found by an index of its objects and arrays. Patches use it
+//     to change a small part of a document and copy the rest unchanged.
 //
-// The package has no opinion on what a document may cost, which is the job of package
-// bounds, and makes no Go values, which is the job of package quickjson.
+// The package does not limit the cost of a document, which package bounds does, and creates
+// no Go values, which package quickjson does.
 package jsonscan

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// decoded builds a value of its parts.
+// decoded returns the decoded form of a value, built from its parts.
 func decoded(v Value) any {
 	switch {
 	case v.IsObject():
@@ -31,7 +31,7 @@ func decoded(v Value) any {
 	return out
 }
 
-// FuzzParts: jsonscan and the decoder find the same parts of a text.
+// FuzzParts checks that jsonscan and the decoder find the same parts of a text.
 func FuzzParts(f *testing.F) {
 	f.Add([]byte(` {"a" : [ 1 , -2.5e3,"\"]",{}] , "\u0062":{"c":[[],[[null]],true]},"a":false} `))
 	f.Add([]byte(`[[[]],"a"]`))
@@ -55,10 +55,11 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
+// TestInvalid checks that Parse refuses invalid texts.
 func TestInvalid(t *testing.T) {
 	for _, text := range []string{"", "{", `{"a"}`, "[1,]", strings.Repeat("[", 20000)} {
 		if _, err := Parse([]byte(text)); err == nil {
-			t.Errorf("%.20q is taken for JSON", text)
+			t.Errorf("%.20q is accepted as JSON", text)
 		}
 	}
 }

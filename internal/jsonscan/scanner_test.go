@@ -16,7 +16,8 @@ var scanned = []string{
 	`"\b\f\n\r\t\/\\\" é \u00e9 \ud83d\ude00 \ud83d x \ude00"`, "\"\x1f\"", "\"\x7f\xff\"", `{"a":1,"b":[true,{"c":null}]}`, `{"a" : 1 , "a" : [ ] }`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1`, `[1,]`, `[,1]`, `[1 2]`, `[1`, `[}`, `{]`, `{} {}`,
 }
 
-// value builds the value at which a Scanner stands of what the Scanner says about it.
+// value returns the decoded form of the value at the Scanner's position, built from its
+// parts.
 func value[T Text](s *Scanner[T]) (v any, ok bool) {
 	switch s.Next() {
 	case '{':
@@ -75,6 +76,8 @@ func check[T Text](t *testing.T, text T) {
 	}
 }
 
+// TestScanner compares the Scanner with encoding/json for texts that are valid or nearly
+// so.
 func TestScanner(t *testing.T) {
 	for _, text := range scanned {
 		check(t, text)
@@ -85,8 +88,8 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// FuzzScanner: the Scanner and encoding/json agree on which texts are valid, and on the
-// values of those that are.
+// FuzzScanner checks that the Scanner and encoding/json agree on which texts are valid, and
+// on the values of those that are.
 func FuzzScanner(f *testing.F) {
 	for _, text := range scanned {
 		f.Add(text)
@@ -97,7 +100,7 @@ func FuzzScanner(f *testing.F) {
 	})
 }
 
-// TestUnescape: Unescape returns what encoding/json decodes, or false.
+// TestUnescape checks that Unescape returns what encoding/json decodes, or false.
 func TestUnescape(t *testing.T) {
 	for content, decodes := range map[string]bool{``: true, `a`: true, `\"\\\/\b\f\n\r\t`: true, `é\u00e9\u0000`: true, `\ud83d\ude00`: false, `\ud83d`: false, "\xff": false, "\\u00e9\xff": false} {
 		got, ok := Unescape([]byte("x"), content)

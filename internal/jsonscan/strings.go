@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote returns the string for which a valid JSON string stands, as encoding/json
-// decodes it: what is not a character becomes U+FFFD.
+// Unquote returns the content of a valid JSON string as encoding/json decodes it, with
+// U+FFFD for invalid characters.
 func Unquote[T Text](quoted T) string {
 	content := quoted[1 : len(quoted)-1]
 	return String[T]{content, isPlain(content)}.Unquote()
 }
 
-// Unquote returns the string for which s stands, as the function Unquote does.
+// Unquote returns the content of s as the function Unquote does.
 func (s String[T]) Unquote() string {
 	if s.Plain {
 		return string(s.Content)
@@ -35,9 +35,8 @@ func isPlain[T Text](content T) bool {
 	return true
 }
 
-// Unescape appends the string for which the content of a valid JSON string stands. It
-// returns false for content that is not UTF-8 and for surrogates, for which the
-// decoders have rules of their own.
+// Unescape appends the decoded content of a valid JSON string. It returns false for content
+// that is not UTF-8 or has surrogates, which the decoders handle.
 func Unescape[T Text](dst []byte, content T) (text []byte, ok bool) {
 	start, done := len(dst), 0
 	for i := 0; i < len(content); i++ {
@@ -90,7 +89,7 @@ func escapeLen[T Text](text T) int {
 	return 0
 }
 
-// hexadecimal returns the number that the first four digits of text are.
+// hexadecimal parses the first four digits of text.
 func hexadecimal[T Text](text T) (r rune, ok bool) {
 	if len(text) < 4 {
 		return 0, false

@@ -2,14 +2,14 @@ package jsonscan
 
 import "bytes"
 
-// Tokens goes through the structure of a text: its objects and arrays and, if wanted,
-// what is in them. It checks nothing, so that the text must be valid, or a decoder must
-// refuse it later.
+// Tokens reads the structure of a text: its objects and arrays and, optionally, the strings
+// in them. It does not validate the text, which must be valid or be refused by a decoder
+// later.
 type Tokens struct {
 	Text []byte
-	// Kinds has the first bytes of the tokens at which Next stops.
+	// Kinds selects the tokens at which Next stops.
 	Kinds *Kinds
-	// From and To are the offsets at which the current token starts and ends. The last
+	// From and To are the offsets of the start and the end of the current token. The last
 	// string of an invalid text may end with the text.
 	From, To int
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+// TestTokens checks the tokens of each set.
 func TestTokens(t *testing.T) {
 	text := ` {"a\"{" : [1, tr"] }` // a string has no end
 	var got []string
@@ -19,7 +20,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestContainerEnd: ContainerEnd finds the end of an object, whatever follows.
+// TestContainerEnd checks that ContainerEnd finds the end of an object, whatever follows.
 func TestContainerEnd(t *testing.T) {
 	text := rapid.StringOf(rapid.SampledFrom([]rune(`ab{}"\,:[]`)))
 	rapid.Check(t, func(t *rapid.T) {
@@ -41,7 +42,8 @@ func TestContainerEnd(t *testing.T) {
 	})
 }
 
-// FuzzContainerEnd: the end of an object or array is where the decoder stops reading it.
+// FuzzContainerEnd checks that the end of an object or array is where the decoder stops
+// reading it.
 func FuzzContainerEnd(f *testing.F) {
 	f.Add([]byte(`{"a":"}\"]","b":[{},[]]} x`))
 	f.Add([]byte(`[[]`))

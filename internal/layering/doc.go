@@ -1,5 +1,4 @@
-// Package layering holds a test of the import graph. The policy is text, in the
-// notation of the standard library's go/build/deps_test.go: a diagram rots, a
-// test does not. policy_test.go is the policy; to change who may import whom is
-// to change a line there, and say why.
+// Package layering tests the import graph of the module. The policy in policy_test.go is
+// text in the notation of go/build/deps_test.go of the standard library. To allow an
+// import, change a line there and state the reason.
 package layering

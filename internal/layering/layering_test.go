@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/miniapiserver/miniapiserver"
 
-// TestImports fails when an import of this module goes against the policy.
+// TestImports checks the imports of this module against the policy.
 func TestImports(t *testing.T) {
 	rules, err := parse(policy)
 	if err != nil {
@@ -32,9 +32,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// list gives the imports of every package of the module, by its path in it.
-// It reads the files itself: the go command keeps the result of a test as long
-// as the files that it read are the same, and so sees that these are not.
+// list returns the imports of every package of the module. It reads the files itself,
+// because the go command caches the result of a test until the files that it read change.
 func list(root string) (map[string][]string, error) {
 	imports := map[string][]string{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -60,12 +59,13 @@ func list(root string) (map[string][]string, error) {
 	return imports, err
 }
 
-// isModule tells whether a directory is a module of its own.
+// isModule reports whether a directory is a module of its own.
 func isModule(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "go.mod"))
 	return err == nil
 }
 
+// TestCheck checks the violations of a small policy.
 func TestCheck(t *testing.T) {
 	const policy = "NONE < a, b; a < c < d; b < d;\n# why\nx.io/y !< ALL but c;\n# why not\nx.io/y/z !< NONE;"
 	rules, err := parse(policy)
@@ -99,6 +99,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestParseFaults checks that invalid policies are refused.
 func TestParseFaults(t *testing.T) {
 	for _, text := range []string{"a", "a < ;", "a < b < a;", "x !< ALL;", "# why\nx !< a;", "a < b; # why\nx !< ALL but c;"} {
 		if _, err := parse(text); err == nil {
@@ -107,6 +108,7 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
+// TestPolicyOrder checks the packages below storage.
 func TestPolicyOrder(t *testing.T) {
 	rules, err := parse(policy)
 	if err != nil {

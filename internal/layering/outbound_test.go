@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// TestOutbound: only package outbound makes clients and transports, so that all have its
-// limits and follow no redirects. The default client follows them, which lets the other
-// side choose what the server connects to, and with which credentials.
+// TestOutbound checks that only package outbound creates HTTP clients and transports, so
+// that all of them have its limits and follow no redirects. The default client follows
+// redirects, by which another server can direct requests, with their credentials, to
+// addresses of its choice.
 func TestOutbound(t *testing.T) {
 	root := filepath.Join("..", "..")
 	made := 0
@@ -58,7 +59,7 @@ func TestOutbound(t *testing.T) {
 	}
 }
 
-// ownConnection returns the name in package http by which an expression makes a client or
+// ownConnection returns the name in package http by which an expression creates a client or
 // a transport, or uses the default ones.
 func ownConnection(n ast.Node) (name string, ok bool) {
 	switch n := n.(type) {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// ruleset is a policy that was read.
+// ruleset is a parsed policy.
 type ruleset struct {
 	// below has, for each name, all names that it may import.
 	below map[string]map[string]bool
 	bans  []ban
 }
 
-// ban keeps an import, and what is below it, from all names but some.
+// ban forbids an import, and packages in it, to all names except some.
 type ban struct {
 	path   string
 	nobody bool // banned from: nobody
@@ -22,7 +22,7 @@ type ban struct {
 	reason string
 }
 
-// allows reports whether a layer, or one that it is within, is excepted from the ban.
+// allows reports whether a layer, or a layer that contains it, is excepted from the ban.
 func (b ban) allows(layer string) bool {
 	for name := range b.but {
 		if within(layer, name) {
@@ -32,7 +32,7 @@ func (b ban) allows(layer string) bool {
 	return false
 }
 
-// parse reads a policy.
+// parse parses a policy.
 func parse(text string) (ruleset, error) {
 	r := ruleset{below: map[string]map[string]bool{}}
 	rest, comment := text, ""
@@ -58,8 +58,8 @@ func parse(text string) (ruleset, error) {
 	}
 }
 
-// skipComments drops spaces and comments at the start of text. It returns the
-// comment that holds: the last one, until a blank line ends it.
+// skipComments skips white space and comments at the start of text. It returns the last
+// comment, unless a blank line follows it.
 func skipComments(text, comment string) (rest, reason string) {
 	for fresh := true; ; {
 		trimmed := strings.TrimLeft(text, " \t\n")
@@ -79,7 +79,7 @@ func skipComments(text, comment string) (rest, reason string) {
 	}
 }
 
-// addOrder takes in "a, b < c < d".
+// addOrder adds a statement "a, b < c < d".
 func (r *ruleset) addOrder(statement string) error {
 	var lower []string
 	for i, part := range strings.Split(statement, "<") {
@@ -104,7 +104,7 @@ func (r *ruleset) addOrder(statement string) error {
 
 func (r *ruleset) addBan(path, who, reason string) error {
 	if reason == "" {
-		return fmt.Errorf("%s !< %s: there is no reason before it", path, who)
+		return fmt.Errorf("%s !< %s: a comment before it must state the reason", path, who)
 	}
 	b := ban{path: path, reason: reason, but: map[string]bool{}, nobody: who == "NONE"}
 	if rest, ok := strings.CutPrefix(who, "ALL but "); ok {
@@ -122,8 +122,7 @@ func (r *ruleset) addBan(path, who, reason string) error {
 	return nil
 }
 
-// finish makes below transitive, and looks for cycles and names that have no
-// place.
+// finish makes below transitive, and returns an error for cycles and undefined names.
 func (r *ruleset) finish() error {
 	for range r.below { // paths are no longer than there are names
 		for _, lower := range r.below {
@@ -140,26 +139,26 @@ func (r *ruleset) finish() error {
 	for _, b := range r.bans {
 		for n := range b.but {
 			if r.below[n] == nil {
-				return fmt.Errorf("%s !< ALL but %s: %s has no place", b.path, n, n)
+				return fmt.Errorf("%s !< ALL but %s: %s is not in the order", b.path, n, n)
 			}
 		}
 	}
 	return nil
 }
 
-// names splits a list of names.
+// names parses a list of names.
 func names(text string) ([]string, error) {
 	list := strings.Split(text, ",")
 	for i, n := range list {
 		list[i] = strings.TrimSpace(n)
 		if list[i] == "" || strings.ContainsAny(list[i], " \t\n") {
-			return nil, fmt.Errorf("%q is no name", n)
+			return nil, fmt.Errorf("%q is not a name", n)
 		}
 	}
 	return list, nil
 }
 
-// check returns what is wrong with the imports of packages, in order.
+// check returns the violations of the policy, in order.
 func (r ruleset) check(imports map[string][]string) []string {
 	var faults []string
 	for _, from := range slices.Sorted(maps.Keys(imports)) {
@@ -177,7 +176,7 @@ func (r ruleset) check(imports map[string][]string) []string {
 	return faults
 }
 
-// fault tells why a package of a layer may not import a path.
+// fault returns the violation of an import by a layer, or "".
 func (r ruleset) fault(layer, path string) string {
 	if inside, ok := strings.CutPrefix(path, module+"/"); ok {
 		switch to := r.layer(inside); {
@@ -200,7 +199,7 @@ func (r ruleset) fault(layer, path string) string {
 	return longest.reason
 }
 
-// layer is the longest name that a package is within.
+// layer returns the longest name that contains a package.
 func (r ruleset) layer(path string) string {
 	longest := ""
 	for n := range r.below {
@@ -211,7 +210,7 @@ func (r ruleset) layer(path string) string {
 	return longest
 }
 
-// within tells whether a path is a directory or below it.
+// within reports whether a path is a directory or in it.
 func within(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
 func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

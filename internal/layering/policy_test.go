@@ -1,37 +1,37 @@
 package layering
 
-// policy says which package of this module may import which other.
+// policy defines which packages of this module may import which others.
 //
-//	a, b < c, d;     c and d may import a and b, and whatever those may
-//	x !< ALL but c;  nobody but c may import x or what is below it; of two such
-//	                 lines about one import, the one that names more of it holds.
-//	                 y stands for itself and all names within it
+//	a, b < c, d;     c and d may import a and b, and the packages below these
+//	x !< ALL but c;  only c may import x or a package in x. Of two such lines
+//	                 for an import, the one with the longer name applies.
+//	                 c stands for itself and all packages in it.
 //
-// A name stands for the directory and those below it, as far as they have no
-// name of their own. Packages of one name may import each other; packages of
-// one layer may not: who needs a sibling declares the interface it consumes, and
-// server satisfies it. Names may be mentioned before their code arrives. Every
-// ban has its reason, the comment before it. Tests may import what they like.
+// A name stands for a directory and the directories in it that have no name of their own.
+// Packages of the same name may import each other; packages of the same layer may not: the
+// importing one declares an interface, and server passes the implementation. Names may be
+// mentioned before their code exists. The comment before a ban states its reason. Tests may
+// import everything.
 const policy = `
-# Request info is a leaf: every layer reads what is asked for and by whom.
+# Request info is a leaf that every layer reads: the resource, the verb and the user of a request.
 NONE < request;
 
-# How the parts of a JSON text are found: the one scanner below all that reads bytes.
+# The JSON scanner, which all code that reads JSON byte by byte uses.
 NONE < internal/jsonscan < internal/bounds, quickjson;
 
-# What a document may cost, whoever sent it.
+# Limits of the cost of a document.
 internal/jsonscan < internal/bounds < quickjson, internal/review;
 
-# What expressions may cost.
+# Limits of the cost of CEL functions.
 internal/bounds < internal/celbounds < api/expression;
 
-# What those begin with who start goroutines.
+# Panics in goroutines, wherever they start.
 NONE < internal/recovery < request;
 
-# JSON, quickly.
+# JSON decoding and encoding.
 internal/bounds < quickjson < api/custom/untyped;
 
-# Formats, which know no kind and no storage.
+# Formats, independent of kinds and storage.
 request < openapi, proto;
 
 # The vocabularies in which kinds are described: CEL expressions, rules, printer
@@ -61,33 +61,33 @@ api/admissionregistration, api/apiextensions, api/apiregistration, api/apiserver
 	api/autoscaling, api/batch, api/coordination, api/discovery, api/flowcontrol, api/networking, api/node, api/policy,
 	api/rbac, api/scheduling, api/storage, api/storagemigration < api/builtin;
 
-# Code whose business a certain kind is.
+# Code that implements certain kinds.
 api/core < authz;
 api/flowcontrol < apf;
 api/apiregistration < aggregation;
 api/custom, api/apiextensions, api/apiregistration < controllers;
 api/builtin, api/apiregistration < server;
 
-# What is done with objects: the merge algebra, and the revisioned store.
+# Field management, and the revisioned store.
 api < ssa, storage;
 
 # etcd as a process of its own.
 storage < storage/member < cmd;
 
-# What a mistyped name probably means.
+# The nearest valid name of a mistyped one.
 NONE < internal/nearest < storage/member, server;
 
-# What a verb means.
+# The verbs.
 ssa, storage < registry;
 
-# Where services lead, which whoever calls programs behind them has to know.
+# Addresses of services, for code that calls programs behind them.
 registry < registry/services;
 
-# How webhooks are called, whatever they are asked.
+# Clients of webhooks, independent of the requests.
 registry/services < registry/hooks;
 
-# What stands before a verb: who, whether, when, and what is remembered of it;
-# and who else serves a part of the API.
+# The layers before a verb: admission, authentication, authorization, flow control and
+# audit; and the API servers that serve a part of the API.
 registry/hooks < admission, authn, authz, apf, audit, aggregation;
 
 # Connections to kubelets, pods and services.
@@ -97,20 +97,19 @@ api, internal/outbound < handlers/proxy;
 # no user.
 registry, handlers/proxy < handlers/representation;
 
-# What clients meet, and clients of our own.
+# The HTTP handlers, and the control loops, which are clients of the handlers.
 admission, authn, authz, apf, audit, aggregation < handlers, controllers;
 
-# What describes the API and the server. It has read access to what it describes, and
-# forwards nothing itself.
+# The descriptions of the API and the server: discovery, OpenAPI, version, health, metrics.
 handlers/representation, authn, apf, aggregation, internal/compressed < handlers/description < handlers;
 
-# What puts it all together, and the commands. cmd is flags and nothing else.
+# The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;
 
 # Servers for the tests of other programs.
 server < server/servertest;
 
-# Outside looking in: they take any server, by its URL or by starting one.
+# Tests and benchmarks from outside, of a running server or of one that they start.
 server < conformance, bench;
 
 # This package.
@@ -122,56 +121,55 @@ NONE < internal/features < api;
 # Connections to other servers.
 NONE < internal/outbound < internal/review, registry/hooks;
 
-# Questions to servers that decide in the place of this one.
+# Reviews by webhooks.
 internal/outbound < internal/review < admission, authn, authz;
 
-# What those ask whom other servers should not show just any certificate.
+# Counters of outdated certificates of other servers.
 NONE < internal/peercert < registry/hooks, aggregation, server;
 
-# Texts that are kept compressed, and put together so.
+# Compressed texts that can be concatenated.
 NONE < internal/compressed < handlers/description;
 
-# What tests of several packages use.
+# Helpers of tests in several packages.
 NONE < internal/schematest, internal/filler, internal/extending;
 
-# The server machinery is what this project is; it is written here, not imported.
+# The server machinery is the purpose of this project: it is written here, not imported.
 k8s.io/kubernetes !< ALL;
 k8s.io/apiserver !< ALL;
 k8s.io/apiextensions-apiserver !< ALL;
 k8s.io/kube-aggregator !< ALL;
 k8s.io/component-base !< ALL;
 
-# CEL function libraries are the field's own, and independent of the machinery.
+# The CEL function libraries are independent of the machinery.
 k8s.io/apiserver/pkg/cel !< ALL but api, admission, authn, internal/celbounds;
 
-# What the authorizer library of CEL asks through: an interface and a record.
+# The interface by which CEL's authorizer library checks permissions.
 k8s.io/apiserver/pkg/authorization/authorizer !< ALL but admission;
 
-# Types of custom kinds and aggregation, published nowhere else. Kinds are named
-# in the catalogue, and by those whose business a certain kind is.
+# The types of custom kinds and aggregation are published nowhere else. Only the catalogue
+# and the code that implements a certain kind import them.
 k8s.io/apiextensions-apiserver/pkg/apis !< ALL but api, controllers;
 k8s.io/kube-aggregator/pkg/apis !< ALL but api, aggregation, controllers, server;
 
-# Generic code names no kind: what is particular to one is in its file in api.
-# Loops, and the parts that evaluate objects of a certain kind (roles, policies,
-# flow schemas ...), are about a kind by their nature, and server makes the
-# objects that are there from the start.
+# Generic code names no kind: everything particular to a kind is in its file in api.
+# Controllers and the code that evaluates objects of a certain kind (roles, policies, flow
+# schemas ...) depend on the kind, and server creates the initial objects.
 k8s.io/api !< ALL but api, registry/services, registry/hooks, aggregation, server, controllers, admission, authn, authz, apf, conformance, bench;
 
-# Aggregated discovery is a form of answer, and no kind that is served.
+# Aggregated discovery is a response format, not a stored kind.
 k8s.io/api/apidiscovery !< ALL but handlers/description, aggregation, conformance;
 
-# Only storage knows that it is etcd: everybody else sees keys and revisions.
+# Only storage uses etcd. Other packages see keys and revisions.
 go.etcd.io !< ALL but storage;
 
-# Routes are an affair of handlers: below them a request is a request.Info.
+# Only handlers routes requests. Below it, a request is a request.Info.
 github.com/gorilla !< ALL but handlers;
 
-# The server is no client of itself on the way of a request. It hands out a
-# rest.Config to who embeds it; loops and tests are clients.
+# The server does not call itself while it handles a request. It returns a rest.Config to
+# embedding programs; controllers and tests are clients.
 k8s.io/client-go !< ALL but server, controllers, conformance, bench;
 
-# The paths of printer columns, which have nothing to do with being a client.
+# The paths of printer columns, which are independent of clients.
 k8s.io/client-go/util/jsonpath !< ALL but api;
 
 # Flags are read in one place. etcd's are those of its own configuration.
@@ -187,6 +185,6 @@ k8s.io/klog !< ALL;
 math/rand !< ALL;
 math/rand/v2 !< NONE;
 
-# What helps tests stays out of the binary.
+# Test helpers stay out of the binary.
 testing !< ALL but server/servertest, conformance, bench;
 `

@@ -1,11 +1,11 @@
-// Package outbound makes the connections on which the server calls other servers:
-// webhooks, token issuers, aggregated API servers, kubelets, and the pods and services
-// that clients reach through the server. All of them have the same limits, and none
-// follows a redirect unless its caller says so. No other package makes an http.Client or
-// an http.Transport, which a test of internal/layering verifies.
+// Package outbound creates the HTTP clients with which the server calls other servers:
+// webhooks, token issuers, aggregated API servers, kubelets, and the pods and services that
+// clients reach through the server. All clients have the same limits, and none follows a
+// redirect unless its caller wants that. No other package creates an http.Client or an
+// http.Transport, which a test of internal/layering checks.
 //
-// Package peercert counts outdated certificates of these servers, package review asks
-// them for decisions, and package registry/hooks keeps clients of webhooks.
+// Package peercert counts outdated certificates of these servers, package review sends
+// reviews to them, and package registry/hooks caches clients of webhooks.
 package outbound
 
 import (
@@ -27,17 +27,17 @@ const (
 
 // Config describes the connections of a transport.
 type Config struct {
-	// TLS says which certificates are shown and accepted; nil means the system's roots.
+	// TLS configures certificates and their verification; nil means the system's roots.
 	// Transport raises its MinVersion to TLS 1.2.
 	TLS *tls.Config
 	// Dial opens connections; nil means a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// HTTP2 permits HTTP/2. HTTP/1.1 alone spreads connections over the instances behind
-	// an address, and can switch protocols.
+	// HTTP2 permits HTTP/2. HTTP/1.1 spreads connections over the instances behind an
+	// address, and can switch protocols.
 	HTTP2 bool
 	// UseProxy permits the proxies that environment variables name.
 	UseProxy bool
-	// Verbatim leaves the encoding of responses to the caller, which passes them on.
+	// Verbatim leaves compressed responses as they are, for callers that forward them.
 	Verbatim bool
 }
 
@@ -66,8 +66,8 @@ func Client(transport http.RoundTripper) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: NoRedirect}
 }
 
-// NoRedirect is a CheckRedirect that makes a client return redirects. A server that is
-// called must not lead this one, and its credentials, to other addresses.
+// NoRedirect is a CheckRedirect function that makes a client return redirects. Otherwise
+// the other server could direct this one, with its credentials, to other addresses.
 func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // ErrTooLarge is the error of ReadAll for a body of more than limit bytes.

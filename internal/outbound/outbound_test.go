@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestClient: a client speaks the wanted protocol, asks for no encoding that it would
-// have to pass on, and returns redirects.
+// TestClient checks that a client speaks the configured protocol, requests no compression
+// if the caller forwards responses, and returns redirects.
 func TestClient(t *testing.T) {
 	var encoding string
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,10 +41,11 @@ func TestClient(t *testing.T) {
 		}
 	}
 	if Transport(Config{}).Proxy != nil || Transport(Config{UseProxy: true}).Proxy == nil {
-		t.Error("a proxy is used unasked, or not used")
+		t.Error("UseProxy does not determine the use of a proxy")
 	}
 }
 
+// TestReadAll checks the limit of a body.
 func TestReadAll(t *testing.T) {
 	if data, err := ReadAll(strings.NewReader("abc"), 3); err != nil || string(data) != "abc" {
 		t.Errorf("read %q, %v", data, err)

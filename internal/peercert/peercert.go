@@ -1,7 +1,6 @@
-// Package peercert counts how often servers that this one calls show certificates
-// of a kind that clients do not accept any more, or accept only because they were
-// told to: without the names that they are for in their extension, and signed by
-// way of SHA-1. Packages that call other servers have their connections watched.
+// Package peercert counts the outdated certificates of servers that this one calls: those
+// without subject alternative names, and those with SHA-1 signatures. Clients no longer
+// accept them, or only if they are configured to.
 package peercert
 
 import (
@@ -16,10 +15,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Counters count such certificates. Those that are nil count nothing.
+// Counters count outdated certificates. A nil *Counters counts nothing.
 type Counters struct{ missingSAN, insecureSHA1 prometheus.Counter }
 
-// New registers counters of a subsystem of the server; reg may be nil.
+// New registers the counters of a subsystem; reg may be nil.
 func New(reg prometheus.Registerer, subsystem string) (*Counters, error) {
 	counter := func(name, of, lack string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "apiserver", Subsystem: subsystem, Name: name,
@@ -41,7 +40,7 @@ func New(reg prometheus.Registerer, subsystem string) (*Counters, error) {
 	return c, nil
 }
 
-// InstrumentTransport is a transport whose connections are watched.
+// InstrumentTransport returns a transport that counts the certificates of its connections.
 func (c *Counters) InstrumentTransport(transport http.RoundTripper) http.RoundTripper {
 	if c == nil {
 		return transport
@@ -56,13 +55,13 @@ type countingTransport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (w *countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := w.RoundTripper.RoundTrip(r)
+	resp, err := w.RoundTripper.RoundTrip(r)
 	var missing, insecure bool
 	switch {
 	case err != nil:
 		missing, insecure = rejectionReason(err)
-	case answer.TLS != nil && len(answer.TLS.PeerCertificates) > 0:
-		missing, insecure = lacksSAN(answer.TLS.PeerCertificates[0]), slices.ContainsFunc(answer.TLS.PeerCertificates, signedBySHA1)
+	case resp.TLS != nil && len(resp.TLS.PeerCertificates) > 0:
+		missing, insecure = lacksSAN(resp.TLS.PeerCertificates[0]), slices.ContainsFunc(resp.TLS.PeerCertificates, signedBySHA1)
 	}
 	if missing {
 		w.counters.missingSAN.Inc()
@@ -70,22 +69,23 @@ func (w *countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if insecure {
 		w.counters.insecureSHA1.Inc()
 	}
-	return answer, err
+	return resp, err
 }
 
-// rejectionReason tells whether the certificate was the reason of an error. Nothing but
-// the text of errors tells the reasons apart.
-func rejectionReason(err error) (missing, insecure bool) {
+// rejectionReason reports whether an error has one of the two reasons. Only the text of the
+// error distinguishes them.
+func rejectionReason(err error) (missingSAN, insecureSHA1 bool) {
 	var host x509.HostnameError
-	missing = errors.As(err, &host) && strings.Contains(err.Error(), "x509: certificate relies on legacy Common Name field")
+	missingSAN = errors.As(err, &host) && strings.Contains(err.Error(), "x509: certificate relies on legacy Common Name field")
 	var authority x509.UnknownAuthorityError
 	if errors.As(err, &authority) {
 		_, rest, found := strings.Cut(err.Error(), "x509: cannot verify signature: insecure algorithm")
-		insecure = found && strings.Contains(rest, "SHA1")
+		insecureSHA1 = found && strings.Contains(rest, "SHA1")
 	}
-	return missing, insecure
+	return missingSAN, insecureSHA1
 }
 
+// lacksSAN reports whether a certificate has no subject alternative names.
 func lacksSAN(c *x509.Certificate) bool {
 	names := asn1.ObjectIdentifier{2, 5, 29, 17}
 	for i := range c.Extensions {
@@ -96,8 +96,8 @@ func lacksSAN(c *x509.Certificate) bool {
 	return true
 }
 
-// signedBySHA1 tells of certificates that others signed: what is said of a root
-// itself is no signature that counts.
+// signedBySHA1 reports whether another certificate signed this one with SHA-1. The
+// self-signature of a root is not verified, so it does not count.
 func signedBySHA1(c *x509.Certificate) bool {
 	return (c.SignatureAlgorithm == x509.SHA1WithRSA || c.SignatureAlgorithm == x509.ECDSAWithSHA1) && c.Issuer.String() != c.Subject.String()
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// shown starts a server that shows a certificate for names.
+// shown starts a server with a certificate for names.
 func shown(t *testing.T, names ...string) (*httptest.Server, *x509.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -46,7 +46,7 @@ func shown(t *testing.T, names ...string) (*httptest.Server, *x509.Certificate) 
 	return s, parsed
 }
 
-// value is what a counter has counted.
+// value returns the value of a counter.
 func value(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -62,7 +62,8 @@ func value(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	return 0
 }
 
-// TestNames: a certificate without names is counted whether it was accepted or not.
+// TestNames checks that a certificate without names is counted, whether it was accepted or
+// not.
 func TestNames(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	c, err := New(reg, "webhooks")
@@ -70,7 +71,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := New(reg, "webhooks"); err == nil {
-		t.Error("they are registered twice")
+		t.Error("the counters were registered twice")
 	}
 	for _, test := range []struct {
 		names  []string
@@ -104,8 +105,8 @@ type answering func() (*http.Response, error)
 
 func (a answering) RoundTrip(*http.Request) (*http.Response, error) { return a() }
 
-// TestSignatures: those of SHA-1 are counted where they were accepted, and where
-// they were not.
+// TestSignatures checks that certificates with SHA-1 signatures are counted, whether they
+// were accepted or not.
 func TestSignatures(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	c, err := New(reg, "kube_aggregator")
@@ -143,6 +144,6 @@ func TestSignatures(t *testing.T) {
 		t.Errorf("%v missing names", got)
 	}
 	if transport := http.DefaultTransport; (*Counters)(nil).InstrumentTransport(transport) != transport {
-		t.Error("nothing is watched, and changed")
+		t.Error("nil Counters changed the transport")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// bare are goroutines that begin without this package, by file and what they
-// call, each with why.
+// bare are the goroutines that begin without this package, by file and called function,
+// each with the reason.
 var bare = map[string]string{
 	"cmd/miniapiserver/main.go untilSignal": "waits for a signal",
 	"server/serve.go s.stopAfterFailure":    "the server has failed, and ends",
@@ -22,8 +22,8 @@ var bare = map[string]string{
 	"storage/embedded.go l.failed":          "waits for two channels",
 }
 
-// TestGoroutines: every goroutine of the server begins with a function of this
-// package, or is one of those above.
+// TestGoroutines checks that every goroutine of the server begins with a function of this
+// package, or is listed above.
 func TestGoroutines(t *testing.T) {
 	root := filepath.Join("..", "..")
 	used := map[string]bool{}
@@ -59,7 +59,7 @@ func TestGoroutines(t *testing.T) {
 					return true
 				}
 			}
-			t.Errorf("%s:%d: a goroutine that a panic can leave, and with it the process", name, files.Position(n.Pos()).Line)
+			t.Errorf("%s:%d: a panic in this goroutine ends the process", name, files.Position(n.Pos()).Line)
 			return true
 		})
 		return nil
@@ -74,7 +74,7 @@ func TestGoroutines(t *testing.T) {
 	}
 }
 
-// started returns what a statement or call runs in a goroutine of its own; nil if
+// started returns the code that a statement or call runs in a goroutine of its own; nil if
 // it starts none.
 func started(n ast.Node) ast.Node {
 	switch n := n.(type) {
@@ -91,8 +91,8 @@ func started(n ast.Node) ast.Node {
 	return nil
 }
 
-// guarded reports whether a function begins with a call to this package, behind
-// variables that it declares.
+// guarded reports whether a function begins with a call of this package, after declarations
+// of variables.
 func guarded(body ast.Node) bool {
 	f, ok := body.(*ast.FuncLit)
 	if !ok {
@@ -129,7 +129,7 @@ func guarded(body ast.Node) bool {
 	return ok && strings.HasPrefix(text(c.Fun), "recovery.")
 }
 
-// mentions reports whether a name stands in a piece of code.
+// mentions reports whether a name occurs in a piece of code.
 func mentions(n ast.Node, name string) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if e, ok := n.(ast.Expr); ok && text(e) == name {
@@ -140,7 +140,7 @@ func mentions(n ast.Node, name string) (found bool) {
 	return found
 }
 
-// text returns a name with those before its dots.
+// text returns a name with its qualifiers.
 func text(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

@@ -1,15 +1,13 @@
-// Package recovery keeps a panic from ending the process. A panic that nobody
-// recovers does so from whichever goroutine it comes, and net/http recovers only
-// those of the goroutines that it starts itself. Whoever starts another one for a
-// request or a controller begins it with a function of this package:
+// Package recovery prevents a panic from ending the process. An unrecovered panic in any
+// goroutine ends the process, and net/http recovers only those of the goroutines that it
+// starts itself. Every other goroutine begins with a function of this package:
 //
-//   - Call, for what is done once,
-//   - Keep, for a loop, which is begun again,
-//   - Into, deferred, where the panic is to become an error.
+//   - Call, for a single task,
+//   - RestartOnPanic, for a loop, which is started again,
+//   - Into, deferred, to return the panic as an error.
 //
-// Each logs the panic with its stack, by slog.Default where the caller has no logger.
-// A test looks whether every goroutine of the
-// module begins so.
+// Each logs the panic with its stack, to slog.Default if the caller has no logger. A test
+// checks that every goroutine of the module begins like this.
 package recovery
 
 import (
@@ -22,36 +20,36 @@ import (
 	"time"
 )
 
-// Bounds of the pause after which Keep begins a loop again.
+// Bounds of the pause before RestartOnPanic starts a loop again.
 const (
 	firstPause = 100 * time.Millisecond
 	maxPause   = time.Minute
 )
 
-// ErrPanic is what the errors of this package wrap.
+// ErrPanic is wrapped by the errors of this package.
 var ErrPanic = errors.New("panic")
 
-// Into recovers a panic and sets err to an error about it. It must be deferred
-// itself. what says what was being done.
-func Into(log *slog.Logger, what string, err *error) {
+// Into recovers a panic and sets err. It must be deferred directly. task names the code for
+// the log and the error.
+func Into(log *slog.Logger, task string, err *error) {
 	if p := recover(); p != nil {
-		*err = logPanic(log, what, p)
+		*err = logPanic(log, task, p)
 	}
 }
 
-// Call calls f, and returns an error if that panics.
-func Call(log *slog.Logger, what string, f func()) (err error) {
-	defer Into(log, what, &err)
+// Call calls f, and returns a panic of f as an error.
+func Call(log *slog.Logger, task string, f func()) (err error) {
+	defer Into(log, task, &err)
 	f()
 	return nil
 }
 
-// RestartOnPanic calls f until it returns without a panic or ctx is done. The pause before
-// the next attempt grows as long as f panics at once.
-func RestartOnPanic(ctx context.Context, log *slog.Logger, what string, f func()) {
+// RestartOnPanic calls f again after each panic, until f returns without one or ctx is
+// done. The pause before a call grows while f panics soon after it starts.
+func RestartOnPanic(ctx context.Context, log *slog.Logger, task string, f func()) {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		begin := time.Now()
-		if Call(log, what, f) == nil || ctx.Err() != nil {
+		if Call(log, task, f) == nil || ctx.Err() != nil {
 			return
 		}
 		if time.Since(begin) > maxPause {
@@ -67,15 +65,15 @@ func RestartOnPanic(ctx context.Context, log *slog.Logger, what string, f func()
 	}
 }
 
-// logPanic logs a panic. http.ErrAbortHandler is how a handler cuts off its answer,
-// and no fault.
-func logPanic(log *slog.Logger, what string, p any) error {
+// logPanic logs a panic and returns it as an error. It does not log http.ErrAbortHandler,
+// by which a handler closes its connection on purpose.
+func logPanic(log *slog.Logger, task string, p any) error {
 	if p == http.ErrAbortHandler {
 		return http.ErrAbortHandler
 	}
 	if log == nil {
 		log = slog.Default()
 	}
-	log.Error("panic", "in", what, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	return fmt.Errorf("%w in %s: %v", ErrPanic, what, p)
+	log.Error("panic", "in", task, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	return fmt.Errorf("%w in %s: %v", ErrPanic, task, p)
 }

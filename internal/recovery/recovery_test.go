@@ -10,6 +10,7 @@ import (
 	"testing"
 )
 
+// TestCall checks the errors and the log records of panics.
 func TestCall(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
@@ -30,7 +31,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-func TestKeep(t *testing.T) {
+// TestRestartOnPanic checks that a function is called again after a panic.
+func TestRestartOnPanic(t *testing.T) {
 	times := 0
 	RestartOnPanic(t.Context(), slog.New(slog.DiscardHandler), "a loop", func() {
 		if times++; times < 3 {

@@ -1,6 +1,6 @@
-// Package review puts questions to the servers that decide things for this one:
-// whose a token is, what somebody may do, which images may run. Packages authn,
-// authz and admission say what is asked, and what an answer means.
+// Package review sends reviews to webhooks that decide for this server: about tokens,
+// permissions and images. Packages authn, authz and admission define the reviews and
+// interpret the responses.
 package review
 
 import (
@@ -16,29 +16,28 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
-// Bounds of one question.
+// Limits of one review.
 const (
-	// Attempts is how often it is put at most.
+	// MaxAttempts is the maximum number of attempts.
 	MaxAttempts = 5
-	// MaxAnswer is how many bytes of an answer are read.
+	// MaxResponse is the maximum size of a response in bytes.
 	MaxResponse = 1 << 20
 
 	growth = 1.5
 	jitter = 0.2
 )
 
-// Webhook is one that answers reviews.
+// Webhook is a server that answers reviews.
 type Webhook struct {
 	Client *http.Client
 	URL    string
 	// Timeout bounds all attempts together.
 	Timeout time.Duration
-	// Backoff is how long after the first attempt there is a second. The pauses
-	// grow from there.
+	// Backoff is the pause before the second attempt. Later pauses grow from there.
 	Backoff time.Duration
 }
 
-// StatusError is an answer whose status is not one of success.
+// StatusError is the error of a response without success.
 type StatusError struct {
 	Code   int
 	Status string
@@ -47,21 +46,21 @@ type StatusError struct {
 // Error implements error.
 func (e *StatusError) Error() string { return "the webhook answered " + e.Status }
 
-// Review posts a question in JSON and reads the answer into a value. It tries again
-// where the other server may be better the next time.
-func (s *Webhook) Review(ctx context.Context, question []byte, answer any) error {
+// Review posts a review as JSON and decodes the response into answer. It retries errors
+// that may be temporary.
+func (s *Webhook) Review(ctx context.Context, body []byte, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	pause := s.Backoff
 	for attempt := 1; ; attempt++ {
-		data, again, err := s.post(ctx, question)
+		data, retry, err := s.post(ctx, body)
 		if err == nil {
 			if err = json.Unmarshal(data, answer); err != nil {
 				return fmt.Errorf("the webhook's answer: %w", err)
 			}
 			return nil
 		}
-		if !again || attempt == MaxAttempts {
+		if !retry || attempt == MaxAttempts {
 			return err
 		}
 		timer := time.NewTimer(pause + time.Duration(rand.Float64()*jitter*float64(pause)))
@@ -75,8 +74,8 @@ func (s *Webhook) Review(ctx context.Context, question []byte, answer any) error
 	}
 }
 
-// post does one attempt; again tells whether another may help.
-func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, again bool, err error) {
+// post makes one attempt, and reports whether another may succeed.
+func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, retry bool, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, false, err
@@ -84,7 +83,7 @@ func (s *Webhook) post(ctx context.Context, body []byte) (data []byte, again boo
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, */*")
 	client := *s.Client
-	// A redirect would lead the server, and its credentials, to other addresses.
+	// A redirect would direct the server, with its credentials, to another address.
 	client.CheckRedirect = outbound.NoRedirect
 	resp, err := client.Do(r)
 	if err != nil {

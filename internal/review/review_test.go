@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A redirect is an answer without success, whatever the client was made for.
+// TestRedirectsAreNotFollowed checks that a redirect is returned as an error, whatever
+// client is configured.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var reached atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

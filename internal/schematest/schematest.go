@@ -1,5 +1,5 @@
-// Package schematest tells whether objects are valid by OpenAPI schemas, for the
-// tests of package openapi and of what a server says of itself.
+// Package schematest validates objects against OpenAPI schemas, for the tests of package
+// openapi and of published schemas.
 package schematest
 
 import (
@@ -10,18 +10,18 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// refPrefix begins the references of documents of version 3.
+// refPrefix is the prefix of references in OpenAPI v3.
 const refPrefix = "#/components/schemas/"
 
-// Validator validates objects by one schema.
+// Validator validates objects against one schema.
 type Validator struct{ v *validate.SchemaValidator }
 
-// New makes a validator of one of schemas, which refer to each other.
+// New returns a validator for one of schemas, which may refer to each other.
 func New(schemas map[string]*spec.Schema, name string) *Validator {
 	return &Validator{validate.NewSchemaValidator(expand(schemas, schemas[name]), nil, "", strfmt.Default)}
 }
 
-// Validate tells what is wrong with a decoded JSON object; nil when it is valid.
+// Validate returns the errors of a decoded JSON object; nil if it is valid.
 func (v *Validator) Validate(object any) error {
 	if result := v.v.Validate(object); !result.IsValid() {
 		return result.AsError()
@@ -29,9 +29,8 @@ func (v *Validator) Validate(object any) error {
 	return nil
 }
 
-// expand puts what a schema refers to in the place of the reference, because the
-// validator does not follow any. Where a definition comes inside itself again,
-// anything goes.
+// expand replaces references by their schemas, because the validator does not resolve them.
+// A recursive reference becomes a schema that accepts everything.
 func expand(schemas map[string]*spec.Schema, s *spec.Schema, inside ...string) *spec.Schema {
 	if ref := s.Ref.String(); ref != "" {
 		name := ref[len(refPrefix):]
@@ -44,7 +43,7 @@ func expand(schemas map[string]*spec.Schema, s *spec.Schema, inside ...string) *
 	c := *s
 	c.Nullable = true // null means not set
 	if c.Format == "int-or-string" {
-		c.Format = "" // for the validator a format is one of strings
+		c.Format = "" // the validator supports only formats of strings
 	}
 	c.Properties = map[string]spec.Schema{}
 	for name, p := range s.Properties {
