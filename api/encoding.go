@@ -124,7 +124,7 @@ func (r *Resource) AsStored() func(Object) bool {
 
 func (r *Resource) untypedAsStored(obj Object) bool {
 	u, ok := obj.(*untyped.Object)
-	if !ok || !quickjson.Lasting(u.Object) {
+	if !ok || !quickjson.RoundTrips(u.Object) {
 		return false
 	}
 	v, err := r.writtenAs(u.GetAPIVersion(), u.GetKind())

@@ -2,8 +2,8 @@ package quickjson
 
 import "bytes"
 
-// Canonical tells of an object of objects, as sets of fields are, that is surely
-// the very text that Append writes of what ReadPlain reads of it.
+// Canonical reports whether data is an object of objects, such as a set of fields, in the form
+// in which Append writes it.
 func Canonical(data []byte) bool {
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
@@ -13,8 +13,8 @@ func Canonical(data []byte) bool {
 	return r.done() && ok && bytes.Equal(text, data)
 }
 
-// objects reads an object of objects, and appends how it is written if the names of
-// its fields are in order.
+// objects reads an object of objects, and appends its canonical form if its field names are
+// sorted.
 func (r *reader) objects(dst []byte) ([]byte, bool) {
 	if r.Next() != '{' {
 		return dst, false

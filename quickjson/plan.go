@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// Plans are made once for each Go type. The zero value is ready; it is safe for
-// concurrent use.
+// Plans has the plans of Go types, each made at first use. The zero value is ready; it is safe
+// for concurrent use.
 type Plans struct {
 	mu    sync.Mutex
 	types map[reflect.Type]*Type
 }
 
-// Type is a Go type as it stands in JSON.
+// Type is the plan of a Go type.
 type Type struct {
 	rt reflect.Type
-	// read reads a value, which is zero, in the place of v. It returns false if the
-	// text, or the type, is out of the ordinary.
+	// read reads a value into v, which is zero. It returns false if the text or the type is
+	// unusual.
 	read func(r *reader, v reflect.Value) bool
 	// write appends the JSON of v.
 	write func(dst []byte, v reflect.Value) ([]byte, error)
@@ -39,7 +39,7 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// of is Of with p.mu held. A type may be part of itself.
+// of is Of with p.mu held. Types may be recursive.
 func (p *Plans) of(rt reflect.Type) *Type {
 	if t, ok := p.types[rt]; ok {
 		return t
@@ -57,10 +57,10 @@ func (p *Plans) of(rt reflect.Type) *Type {
 	return t
 }
 
-// tooMany fields do not fit into a set of those that were met.
+// tooMany is the maximum number of fields; the set of fields that were read is one word.
 const tooMany = 64
 
-// fields are those of a struct, with those of what is embedded, in their order.
+// fields has the fields of a struct in their order, including those of embedded structs.
 type fields struct {
 	all    []*structField
 	byName map[string]*structField
@@ -69,14 +69,14 @@ type fields struct {
 type structField struct {
 	index     []int
 	name      string
-	key       []byte // its name as it is written, with the colon
+	key       []byte // the encoded name with the colon
 	t         *Type
 	omitEmpty bool
-	omitZero  func(reflect.Value) bool // nil: it is never omitted so
+	omitZero  func(reflect.Value) bool // nil if it is never omitted as zero
 	number    int
 }
 
-// fieldsOf are the fields of a struct; nil if it is out of the ordinary.
+// fieldsOf returns the fields of a struct; nil if it is unusual.
 func (p *Plans) fieldsOf(rt reflect.Type) *fields {
 	f := &fields{byName: map[string]*structField{}}
 	if !p.addFields(f, rt, nil) || len(f.all) > tooMany {
@@ -127,16 +127,16 @@ func (p *Plans) addFields(f *fields, rt reflect.Type, at []int) bool {
 	return true
 }
 
-// zeroOf tells of values of a type whether they are omitted as zero.
+// zeroOf returns a function that reports whether omitzero omits a value of a type.
 func zeroOf(rt reflect.Type) func(reflect.Value) bool {
 	type zeroer interface{ IsZero() bool }
-	is := reflect.TypeFor[zeroer]()
+	zeroerType := reflect.TypeFor[zeroer]()
 	switch {
-	case rt.Kind() == reflect.Pointer && rt.Implements(is):
+	case rt.Kind() == reflect.Pointer && rt.Implements(zeroerType):
 		return func(v reflect.Value) bool { return v.IsNil() || v.Interface().(zeroer).IsZero() }
-	case reflect.PointerTo(rt).Implements(is):
+	case reflect.PointerTo(rt).Implements(zeroerType):
 		return func(v reflect.Value) bool {
-			if !v.CanAddr() { // it is in a map
+			if !v.CanAddr() { // a value of a map
 				to := reflect.New(rt).Elem()
 				to.Set(v)
 				v = to

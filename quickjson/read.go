@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Read decodes data into the zero value of t that into points to. It returns false
-// if the text is not in order, has fields that are unknown or there twice, or is
-// unusual in any other way; what into points to may then have anything in it.
+// Read decodes data into the zero value of t that into points to. It returns false if the text
+// is invalid, has unknown or duplicate fields, or is otherwise unusual; the value is then
+// undefined.
 func (t *Type) Read(data []byte, into any) bool {
 	v := reflect.ValueOf(into)
 	if v.Type() != reflect.PointerTo(t.rt) {
@@ -20,7 +20,7 @@ func (t *Type) Read(data []byte, into any) bool {
 	return r.done() && ok
 }
 
-// reading returns how a type is read.
+// reading returns the function that reads values of a type.
 func (p *Plans) reading(rt reflect.Type, f *fields) func(*reader, reflect.Value) bool {
 	switch pointer := reflect.PointerTo(rt); {
 	case rt.Kind() == reflect.Pointer:
@@ -51,10 +51,10 @@ func (p *Plans) reading(rt reflect.Type, f *fields) func(*reader, reflect.Value)
 	return refuse
 }
 
-// refuse is to read what is not understood.
+// refuse is the function for types that cannot be read.
 func refuse(*reader, reflect.Value) bool { return false }
 
-// null goes past a null, which leaves a value unchanged.
+// null skips a null, which leaves a value unchanged.
 func (r *reader) null() bool { return r.Next() == 'n' && r.Literal("null") }
 
 func readByMethod(r *reader, v reflect.Value) bool {

@@ -16,21 +16,21 @@ var readers = sync.Pool{New: func() any { return new(reader) }}
 // quoted is a string in a text.
 type quoted = jsonscan.String[[]byte]
 
-// reader reads one text after another. It keeps the field names that it met lately,
-// because objects of a kind have the same fields.
+// reader reads one text after another. It caches field names, because objects of a kind have
+// the same fields.
 type reader struct {
 	jsonscan.Scanner[[]byte]
-	items []any // of the arrays that are being read, one behind the other
+	items []any // of unfinished arrays, one after the other
 	names [512]string
 
-	// path has the names that lead to the value whose text ReadAside returns; met is
-	// the number of those that lead to the current object.
+	// path has the names that lead to the value whose text ReadAside returns; met is the
+	// number of those that lead to the current object.
 	path  []string
 	met   int
 	aside []byte
 }
 
-// newReader returns a reader of a text, which done gives back.
+// newReader returns a reader of a text; done returns it to the pool.
 func newReader(data []byte) *reader {
 	r := readers.Get().(*reader)
 	r.Scanner = jsonscan.Scanner[[]byte]{Text: data, MaxDepth: maxDepth}
@@ -75,8 +75,7 @@ func (r *reader) name(str quoted) (name string, ok bool) {
 	return r.intern(text), ok
 }
 
-// intern returns text as a string, which has the same memory each time if text was met
-// lately.
+// intern returns text as a string, which shares memory with recent equal ones.
 func (r *reader) intern(text []byte) string {
 	if len(text) > 48 {
 		return string(text)
@@ -93,8 +92,8 @@ func (r *reader) intern(text []byte) string {
 	return *at
 }
 
-// integer reads an integer of at most 18 digits. Where it returns false, r stands where
-// it stood before.
+// integer reads an integer of at most 18 digits. If it returns false, the position is
+// unchanged.
 func (r *reader) integer() (int64, bool) {
 	start := r.At
 	if isInteger, ok := r.Number(); !ok || !isInteger {

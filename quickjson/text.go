@@ -21,8 +21,7 @@ var escapes = func() (out [256]byte) {
 	return out
 }()
 
-// PlainLen returns the number of bytes at the start of s that encoding/json writes as
-// they are.
+// PlainLen returns the number of leading bytes of s that encoding/json writes unchanged.
 func PlainLen(s string) int {
 	for i := range len(s) {
 		if escapes[s[i]] != plain {
@@ -41,7 +40,7 @@ func AppendString(dst []byte, s string) []byte {
 		switch e := escapes[s[i]]; e {
 		case plain:
 		case unusual:
-			data, _ := json.Marshal(s) // every string has a JSON form
+			data, _ := json.Marshal(s) // cannot fail for a string
 			return append(dst[:before], data...)
 		default:
 			dst = append(append(dst, s[start:i]...), '\\', e)

@@ -9,8 +9,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Read decodes a JSON object. Whole numbers become int64, others float64. Of a
-// field that is there twice the last counts.
+// Read decodes a JSON object. Whole numbers become int64, others float64. The last of
+// duplicate fields counts.
 func Read(data []byte) (map[string]any, error) {
 	if content, ok := ReadPlain(data); ok {
 		return content, nil
@@ -20,7 +20,7 @@ func Read(data []byte) (map[string]any, error) {
 	return content, err
 }
 
-// ReadStrict is Read, which also tells of fields that are there twice.
+// ReadStrict is Read, and also returns errors for duplicate fields.
 func ReadStrict(data []byte) (content map[string]any, strict []error, err error) {
 	if content, ok := ReadPlain(data); ok {
 		return content, nil, nil
@@ -29,8 +29,7 @@ func ReadStrict(data []byte) (content map[string]any, strict []error, err error)
 	return content, strict, err
 }
 
-// ReadPlain decodes what is in order; ok is false of whatever is not, and of what
-// is unusual.
+// ReadPlain decodes common JSON; ok is false for invalid and for unusual text.
 func ReadPlain(data []byte) (content map[string]any, ok bool) {
 	r := newReader(data)
 	if r.Next() == '{' {
@@ -39,8 +38,8 @@ func ReadPlain(data []byte) (content map[string]any, ok bool) {
 	return content, r.done() && ok
 }
 
-// ReadAside is ReadPlain, which leaves out the value that names of fields lead to,
-// and returns its text, which is part of data; nil if there is none.
+// ReadAside is ReadPlain without the value at a path of field names, whose text it returns: a
+// part of data, or nil if there is no such value.
 func ReadAside(data []byte, path ...string) (content map[string]any, aside []byte, ok bool) {
 	r := newReader(data)
 	r.path, r.met = path, 0
@@ -73,15 +72,15 @@ func (r *reader) object() (map[string]any, bool) {
 			r.met--
 		}
 		out[name] = value
-		return ok && len(out) > before // and not there twice
+		return ok && len(out) > before // else a duplicate
 	})
 	return out, ok
 }
 
-// setAside keeps the text of a value that comes next in an object.
+// setAside stores the text of the next value in an object.
 func (r *reader) setAside() (ok bool) {
 	if r.aside != nil {
-		return false // there twice
+		return false // a duplicate
 	}
 	r.aside, ok = r.Value()
 	return ok
@@ -137,23 +136,22 @@ func (r *reader) number() (any, bool) {
 	return f, err == nil
 }
 
-// Lasting tells whether a value is, once written, read as the same value: it has
-// no fractions, of which those that are whole become int64, and nothing that is
-// not decoded JSON.
-func Lasting(value any) bool {
+// RoundTrips reports whether a value equals the result of encoding and decoding it: it
+// contains only decoded JSON, and no fractions, because whole ones become int64.
+func RoundTrips(value any) bool {
 	switch v := value.(type) {
 	case nil, string, bool, int64:
 		return true
 	case map[string]any:
 		for _, field := range v {
-			if !Lasting(field) {
+			if !RoundTrips(field) {
 				return false
 			}
 		}
 		return v != nil
 	case []any:
 		for _, item := range v {
-			if !Lasting(item) {
+			if !RoundTrips(item) {
 				return false
 			}
 		}
@@ -162,14 +160,13 @@ func Lasting(value any) bool {
 	return false
 }
 
-// Appender is a value that knows how it is written, as Append would.
+// Appender is a value that appends its own JSON, in the form of Append.
 type Appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
 }
 
-// Append appends the JSON of decoded JSON, as encoding/json writes it: fields in
-// the order of their names, and what HTML knows escaped. Parts of it may be an
-// Appender.
+// Append appends the JSON of decoded JSON, as encoding/json writes it: fields sorted by name,
+// and the characters <, > and & escaped. Values inside may be Appenders.
 func Append(dst []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
@@ -191,7 +188,7 @@ func Append(dst []byte, value any) ([]byte, error) {
 	return append(dst, data...), err
 }
 
-// ordinary is how many fields an object seldom has more of.
+// ordinary is the number of fields that few objects exceed.
 const ordinary = 16
 
 func appendObject(dst []byte, fields map[string]any) ([]byte, error) {
@@ -213,15 +210,14 @@ type Field struct {
 	Value any
 }
 
-// SortFields puts fields in the order of their names.
+// SortFields sorts fields by name.
 func SortFields(fields []Field) {
 	if len(fields) > 1 {
 		slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
 	}
 }
 
-// AppendFields appends the JSON of an object that has certain fields, in the order
-// in which they are given.
+// AppendFields appends the JSON of an object with the given fields, in the given order.
 func AppendFields(dst []byte, fields []Field) ([]byte, error) {
 	var err error
 	dst = append(dst, '{')

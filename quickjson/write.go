@@ -13,10 +13,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
-// scratches are for what is copied once it is known how long it is.
+// scratches has buffers for output whose length is not known in advance.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
-// Exactly returns what write appends, in memory of just that size.
+// Exactly returns the bytes that write appends, in memory of exactly that size.
 func Exactly(write func([]byte) ([]byte, error)) ([]byte, error) {
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
@@ -28,8 +28,7 @@ func Exactly(write func([]byte) ([]byte, error)) ([]byte, error) {
 	return append(make([]byte, 0, len(data)), data...), nil
 }
 
-// Append appends the JSON of what value, a pointer to a t, points to. It must not
-// be nil.
+// Append appends the JSON of the t to which value points. value must not be nil.
 func (t *Type) Append(dst []byte, value any) ([]byte, error) {
 	v := reflect.ValueOf(value)
 	if v.Type() != reflect.PointerTo(t.rt) {
@@ -38,7 +37,7 @@ func (t *Type) Append(dst []byte, value any) ([]byte, error) {
 	return t.write(dst, v.Elem())
 }
 
-// writing is how a type is written.
+// writing returns the function that writes values of a type.
 func (p *Plans) writing(rt reflect.Type, f *fields) func([]byte, reflect.Value) ([]byte, error) {
 	switch {
 	case rt.Kind() == reflect.Pointer:
@@ -67,7 +66,7 @@ func (p *Plans) writing(rt reflect.Type, f *fields) func([]byte, reflect.Value) 
 	return appendByLibrary
 }
 
-// appendByLibrary has encoding/json write v as it would in its place.
+// appendByLibrary appends v as encoding/json writes it inside another value.
 func appendByLibrary(dst []byte, v reflect.Value) ([]byte, error) {
 	if v.CanAddr() {
 		v = v.Addr()
@@ -76,8 +75,8 @@ func appendByLibrary(dst []byte, v reflect.Value) ([]byte, error) {
 	return append(dst, data...), err
 }
 
-// appendByMethod writes what has a method for it. What that returns is taken as it
-// is if encoding/json would change nothing in it.
+// appendByMethod writes a value that has a method MarshalJSON. It copies the result if
+// encoding/json would copy it unchanged.
 func appendByMethod(dst []byte, v reflect.Value) ([]byte, error) {
 	to := v
 	if v.CanAddr() {
@@ -90,7 +89,8 @@ func appendByMethod(dst []byte, v reflect.Value) ([]byte, error) {
 	return append(dst, data...), nil
 }
 
-// compact tells of JSON without white space, and without what HTML knows.
+// compact reports whether JSON has neither white space nor characters that encoding/json
+// escapes for HTML.
 func compact(data []byte) bool {
 	for _, b := range data {
 		if b <= ' ' || b >= 0x80 || b == '<' || b == '>' || b == '&' {
@@ -218,7 +218,7 @@ func (f *fields) append(dst []byte, v reflect.Value) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// isEmpty tells of what is left out where empty values are.
+// isEmpty reports whether omitempty omits a value.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
