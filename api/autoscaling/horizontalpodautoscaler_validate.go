@@ -17,7 +17,7 @@ func autoscalerRules(at *validation.Path, a *autoscalingv2.HorizontalPodAutoscal
 	autoscalerSpecRules(at.Child("spec"), &a.Spec, &autoscalingv2.HorizontalPodAutoscalerSpec{})
 }
 
-// autoscalerSpecRules validates a spec. was is the old spec, or an empty one for a create:
+// autoscalerSpecRules validates a spec. old is the old spec, or an empty one for a create:
 // the update may keep some values that were invalid before.
 func autoscalerSpecRules(at *validation.Path, s, old *autoscalingv2.HorizontalPodAutoscalerSpec) {
 	if s.MinReplicas != nil {

@@ -20,7 +20,7 @@ func jobRules(at *validation.Path, j *batchv1.Job) {
 	podNameRules(at, j)
 }
 
-// fullJobSpecRules validates the spec of a job. was is the spec of the stored job, or nil.
+// fullJobSpecRules validates the spec of a job. old is the spec of the stored job, or nil.
 func fullJobSpecRules(at *validation.Path, s, old *batchv1.JobSpec) {
 	if old == nil {
 		jobSpecRules(at, s, nil)
@@ -99,7 +99,7 @@ const (
 	maxManyParallel = 10000
 )
 
-// jobSpecRules validates the spec of a job or of a job template. was is the stored pod
+// jobSpecRules validates the spec of a job or of a job template. old is the stored pod
 // template.
 func jobSpecRules(at *validation.Path, s *batchv1.JobSpec, old *corev1.PodTemplateSpec) {
 	validation.OptionalNonNegative(at.Child("parallelism"), s.Parallelism)

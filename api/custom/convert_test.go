@@ -33,8 +33,8 @@ func thingsIn(t *testing.T, versions ...string) *Kind {
 	return k
 }
 
-// TestReadByFormerDefinition: a request that began before a version was added can read
-// objects that were stored in that version later.
+// TestReadByFormerDefinition checks that a request that began before a version was added can
+// read objects that were stored in that version later.
 func TestReadByFormerDefinition(t *testing.T) {
 	for _, former := range [][]string{{"v1"}, {"v0", "v1"}} {
 		res := thingsIn(t, former...).Resource

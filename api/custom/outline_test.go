@@ -41,8 +41,8 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// FuzzOutline: the outline of JSON is JSON, and is not longer than the definition if its
-// schemas are longer than an id.
+// FuzzOutline checks that the outline of JSON is JSON, and is not longer than the definition
+// if its schemas are longer than an id.
 func FuzzOutline(f *testing.F) {
 	f.Add([]byte(`{"spec":{"versions":[{"schema":{"openAPIV3Schema":{"type":"object","description":"\\\"}{"}}}]}}`))
 	f.Add([]byte(`{"openAPIV3Schema":{"a":`))
@@ -95,8 +95,8 @@ func compileStored(tb testing.TB, value []byte) *Kind {
 	return k
 }
 
-// TestAlikeSchemas: versions with equal schemas share the compiled schema, also if they
-// were compiled from an outline.
+// TestAlikeSchemas checks that versions with equal schemas share the compiled schema, also if
+// they were compiled from an outline.
 func TestAlikeSchemas(t *testing.T) {
 	version := func(name, field string) string {
 		return `{"name":"` + name + `","served":true,"storage":` + fmt.Sprint(name == "v1") + `,"schema":{"openAPIV3Schema":{"type":"object","properties":{"` + field + `":{"type":"string"}}}}}`

@@ -130,8 +130,9 @@ func thingsOf(p *props) *Definition {
 	return d
 }
 
-// TestAsStored: an object that the cache keeps after a write equals the object that would
-// be read. An object that was read shares memory, and a write does not change it.
+// TestAsStored checks that the cached object after a write equals the object that decoding the
+// stored value returns, and that a write does not change objects that were read, with which it
+// shares memory.
 func TestAsStored(t *testing.T) {
 	kept, settled, not := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -195,8 +196,8 @@ func jsonOf(t *rapid.T, v any) []byte {
 	return data
 }
 
-// TestUnsettled: pruning a field that defaulting had set does not change an object that
-// other requests may read.
+// TestUnsettled checks that pruning a field that defaulting had set does not change an object
+// that other requests may read.
 func TestUnsettled(t *testing.T) {
 	keep := true
 	loose := props{XPreserveUnknownFields: &keep}

@@ -58,8 +58,8 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// TestVariablesOnce verifies that a variable is computed once for each frame, and only if
-// an expression refers to it.
+// TestVariablesOnce checks that a variable is computed once for each frame, and only if an
+// expression refers to it.
 func TestVariablesOnce(t *testing.T) {
 	compiler := NewCompiler(Scope{Variables: true})
 	compiler.Declare("n", "object.n")
@@ -77,8 +77,8 @@ func TestVariablesOnce(t *testing.T) {
 	}
 }
 
-// TestBudget verifies that expressions of a frame share a budget, and that the one that
-// exceeds it is told apart from one that fails.
+// TestBudget checks that expressions of a frame share a budget, and that the error of the
+// expression that exceeds it differs from other errors.
 func TestBudget(t *testing.T) {
 	compiler := NewCompiler(Scope{})
 	p := compiler.Compile("object.n == 2", Bool())
@@ -98,7 +98,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestAuthorizerInMessages verifies that message expressions have no authorizer.
+// TestAuthorizerInMessages checks that message expressions have no authorizer.
 func TestAuthorizerInMessages(t *testing.T) {
 	const text = `authorizer.path('/').check('get').allowed() ? 'a' : 'b'`
 	if p := NewCompiler(Scope{}).Compile(text, String()); p.Err != nil {

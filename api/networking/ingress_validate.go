@@ -24,7 +24,7 @@ func newIngressRules(at *validation.Path, i *networkingv1.Ingress) {
 
 func ingressChanges(at *validation.Path, obj, old *networkingv1.Ingress) { ingressRules(at, obj, old) }
 
-// ingressRules validates an Ingress. was is the stored one, or nil.
+// ingressRules validates an Ingress. old is the stored one, or nil.
 func ingressRules(at *validation.Path, in, old *networkingv1.Ingress) {
 	at = at.Child("spec")
 	s := &in.Spec

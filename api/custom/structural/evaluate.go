@@ -38,7 +38,7 @@ type evaluation struct {
 // toleratesBrokenRules reports whether rules that do not compile are skipped.
 func (e *evaluation) toleratesBrokenRules() bool { return e.metadataOnly != nil && e.metadataOnly() }
 
-// validate runs the rules of a value and of the values inside it; was is the old value or
+// validate runs the rules of a value and of the values inside it; old is the old value or
 // nil.
 func (e *evaluation) validate(r *rules, path *field.Path, value, old any, c correlation) {
 	if r == nil || value == nil || e.left < 0 {

@@ -110,7 +110,7 @@ func drawValue(t *rapid.T, depth int) any {
 	return out
 }
 
-// TestQuickAgrees: the library accepts every value that fastValidator accepts.
+// TestQuickAgrees checks that the library accepts every value that fastValidator accepts.
 func TestQuickAgrees(t *testing.T) {
 	passed := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -140,7 +140,7 @@ func TestQuickAgrees(t *testing.T) {
 	}
 }
 
-// TestAnySchema: unchecked schemas, which etcd may contain, cause no panic.
+// TestAnySchema checks that unchecked schemas, which etcd may contain, cause no panic.
 func TestAnySchema(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data, err := json.Marshal(drawSchema(t, 3))
@@ -178,7 +178,7 @@ func TestAnySchema(t *testing.T) {
 	})
 }
 
-// TestQuick: fastValidator accepts ordinary valid values.
+// TestQuick checks that fastValidator accepts ordinary valid values.
 func TestQuick(t *testing.T) {
 	var p props
 	if err := json.Unmarshal([]byte(routes), &p); err != nil {

@@ -159,8 +159,8 @@ func TestRatchet(t *testing.T) {
 	}
 }
 
-// TestCompared: each update reports once the time of comparing, which is zero if nothing
-// was compared.
+// TestCompared checks that each update reports once the time of comparing, which is zero if
+// nothing was compared.
 func TestCompared(t *testing.T) {
 	s := schemaOf(t, `{"type":"object","properties":{"a":{"type":"string","maxLength":2}}}`)
 	for _, test := range []struct {

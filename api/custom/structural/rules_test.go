@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateText returns the errors of an object; was is the old object, or empty.
+// validateText returns the errors of an object; old is the old object, or empty.
 func validateText(t *testing.T, s *Schema, value, old string) string {
 	t.Helper()
 	w := Write{Object: objectOf(t, value)}
@@ -132,7 +132,7 @@ func TestCheckRules(t *testing.T) {
 	}
 }
 
-// TestConcurrent uses one schema concurrently: each part is compiled once.
+// TestConcurrent checks that concurrent users of a schema compile each part once.
 func TestConcurrent(t *testing.T) {
 	s := schemaOf(t, routes)
 	var group sync.WaitGroup
@@ -153,7 +153,7 @@ func TestConcurrent(t *testing.T) {
 	group.Wait()
 }
 
-// TestDeepSchema: a schema that would need gigabytes of memory is refused.
+// TestDeepSchema checks that a schema that would need gigabytes of memory is refused.
 func TestDeepSchema(t *testing.T) {
 	const depth = 2000
 	text := strings.Repeat(`{"type":"object","properties":{"`+strings.Repeat("a", 300)+`":`, depth) + `{"type":"string"}` + strings.Repeat("}}", depth)

@@ -103,8 +103,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestFaultOrder: the errors of fields are sorted by name, and all others are in the order
-// of the checks.
+// TestFaultOrder checks that the errors of fields are sorted by name, and all others are in
+// the order of the checks.
 func TestFaultOrder(t *testing.T) {
 	s := schemaOf(t, `{"type":"object","properties":{"z":{"maximum":1,"type":"integer"},"ab":{"maximum":1,"type":"integer"},"l":{"type":"array","items":{"maximum":1,"type":"integer"}},
 		"a":{"type":"object","properties":{"x":{"type":"integer"},"y":{"type":"integer","minimum":9},"c":{"type":"integer","minimum":9}},
@@ -145,8 +145,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestPruneAnything: like kube-apiserver, pruning removes fields inside values that
-// additionalProperties: true permits, and inside lists that preserve unknown fields.
+// TestPruneAnything checks that pruning removes fields inside values that
+// additionalProperties: true permits, and inside lists that preserve unknown fields, as
+// kube-apiserver does.
 func TestPruneAnything(t *testing.T) {
 	for _, tt := range []struct{ schema, in, want string }{
 		{`{"type":"object","additionalProperties":true}`, `{"x":1,"y":{"z":1},"l":[{"z":1},[2]]}`, `{"x":1,"y":{},"l":[{},[2]]}`},

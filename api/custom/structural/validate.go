@@ -116,7 +116,7 @@ func newValidator(p *props, literal bool) *validator {
 	return v
 }
 
-// check validates a value. If was is set, ratcheting tolerates errors of unchanged parts.
+// check validates a value. If old is set, ratcheting tolerates errors of unchanged parts.
 func (v *validator) check(path *field.Path, value any, old *correlatedValue) field.ErrorList {
 	if v.quick != nil && v.quick.accepts(value) {
 		return nil

@@ -157,7 +157,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestRepairStored: valid fields of stored metadata stay, even beside invalid ones.
+// TestRepairStored checks that valid fields of stored metadata stay, even beside invalid ones.
 func TestRepairStored(t *testing.T) {
 	for in, want := range map[string]string{
 		`{}`:                `{}`,
