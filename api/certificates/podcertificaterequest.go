@@ -255,13 +255,13 @@ func provenKeyRules(spec *validation.Path, s *certificatesv1beta1.PodCertificate
 	if !publicKeyRules(at, key, s.PKIXPublicKey, "elliptic public keys must use curve P256 or P384") {
 		return
 	}
-	if !signed(key, []byte(s.PodUID), s.ProofOfPossession) {
+	if !isSignedBy(key, []byte(s.PodUID), s.ProofOfPossession) {
 		proof.Invalid(field.OmitValueType{}, "could not verify proof-of-possession signature")
 	}
 }
 
-// signed reports whether a signature of data was made with the private key of key.
-func signed(key crypto.PublicKey, data, signature []byte) bool {
+// isSignedBy reports whether a signature of data was made with the private key of key.
+func isSignedBy(key crypto.PublicKey, data, signature []byte) bool {
 	digest := sha256.Sum256(data)
 	switch key := key.(type) {
 	case ed25519.PublicKey:

@@ -171,10 +171,10 @@ const (
 // validateCoreEvent validates an event of the core group. Only events with an eventTime, from
 // newer clients, are validated completely.
 func validateCoreEvent(obj *corev1.Event) field.ErrorList {
-	return leniently(obj, "reportingComponent")
+	return validateLenientEvent(obj, "reportingComponent")
 }
 
-func leniently(e *corev1.Event, controller string) field.ErrorList {
+func validateLenientEvent(e *corev1.Event, controller string) field.ErrorList {
 	errs := eventNamespace(e)
 	if !e.EventTime.IsZero() {
 		errs = append(errs, eventReport(e, controller)...)
@@ -186,7 +186,7 @@ func validateCoreEventUpdate(obj, _ *corev1.Event) field.ErrorList { return vali
 
 // validateEvent validates an event of events.k8s.io/v1.
 func validateEvent(e *corev1.Event) field.ErrorList {
-	errs := leniently(e, "reportingController")
+	errs := validateLenientEvent(e, "reportingController")
 	for _, fault := range validation.SubdomainName(e.Name, false) {
 		errs = append(errs, field.Invalid(api.MetadataPath().Child("name"), e.Name, fault))
 	}
@@ -224,7 +224,7 @@ func validateEventUpdate(value, old *corev1.Event) field.ErrorList {
 	fixed("count", value.Count, old.Count)
 	fixed("reason", value.Reason, old.Reason)
 	fixed("type", value.Type, old.Type)
-	if a, b := microseconds(value.EventTime), microseconds(old.EventTime); !a.Equal(&b) {
+	if a, b := toMicroseconds(value.EventTime), toMicroseconds(old.EventTime); !a.Equal(&b) {
 		errs = append(errs, field.Invalid(field.NewPath("eventTime"), value.EventTime, apivalidation.FieldImmutableErrorMsg))
 	}
 	fixed("action", value.Action, old.Action)
@@ -235,7 +235,7 @@ func validateEventUpdate(value, old *corev1.Event) field.ErrorList {
 }
 
 // microseconds removes the nanoseconds, which protobuf encodes and JSON does not.
-func microseconds(t metav1.MicroTime) metav1.MicroTime {
+func toMicroseconds(t metav1.MicroTime) metav1.MicroTime {
 	return metav1.MicroTime{Time: t.Truncate(time.Microsecond)}
 }
 

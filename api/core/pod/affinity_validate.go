@@ -34,11 +34,11 @@ func (c *podCheck) affinityRules(at *validation.Path, a *corev1.Affinity) {
 // preferredNodeRules validates a preferred node selector term. Its label values are not
 // validated, because they never were.
 func preferredNodeRules(at *validation.Path, t *corev1.PreferredSchedulingTerm) {
-	weight(at.Child("weight"), t.Weight)
+	termWeight(at.Child("weight"), t.Weight)
 	validation.NodeTermRules(at.Child("preference"), &t.Preference, true)
 }
 
-func weight(at *validation.Path, w int32) {
+func termWeight(at *validation.Path, w int32) {
 	if w <= 0 || w > 100 {
 		at.Invalid(w, "must be in the range 1-100")
 	}
@@ -52,7 +52,7 @@ func (c *podCheck) podTermRules(at *validation.Path, terms []corev1.PodAffinityT
 
 func (c *podCheck) weightedTermRules(at *validation.Path, terms []corev1.WeightedPodAffinityTerm) {
 	for i := range terms {
-		weight(at.Index(i).Child("weight"), terms[i].Weight)
+		termWeight(at.Index(i).Child("weight"), terms[i].Weight)
 		c.podTerm(at.Index(i).Child("podAffinityTerm"), &terms[i].PodAffinityTerm)
 	}
 }

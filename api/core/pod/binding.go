@@ -40,25 +40,25 @@ func podBinding(now func() time.Time) *api.Subresource {
 			return nil
 		},
 		Change: func(obj *corev1.Pod, asked *corev1.Binding) (*corev1.Pod, error) {
-			return bind(obj, asked, metav1.NewTime(now()))
+			return bindPod(obj, asked, metav1.NewTime(now()))
 		},
 	})
 }
 
 // bind assigns pod p to the node that b names, unless p is assigned already.
-func bind(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (*corev1.Pod, error) {
-	if err := bindable(p); err != nil {
+func bindPod(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (*corev1.Pod, error) {
+	if err := checkBindable(p); err != nil {
 		return nil, apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, err)
 	}
 	p.Spec.NodeName, p.Status.NominatedNodeName = b.Target.Name, ""
-	p.Annotations = overwritten(p.Annotations, b.Annotations)
-	p.Labels = overwritten(p.Labels, b.Labels) // such as those of the node's zone
+	p.Annotations = withEntries(p.Annotations, b.Annotations)
+	p.Labels = withEntries(p.Labels, b.Labels) // such as those of the node's zone
 	setPodCondition(p, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: at})
 	return p, nil
 }
 
-// overwritten returns m with the entries of by added, which take precedence.
-func overwritten(m, by map[string]string) map[string]string {
+// withEntries returns m with the entries of by added, which take precedence.
+func withEntries(m, by map[string]string) map[string]string {
 	if m == nil && len(by) > 0 {
 		m = map[string]string{}
 	}
@@ -66,7 +66,7 @@ func overwritten(m, by map[string]string) map[string]string {
 	return m
 }
 
-func bindable(p *corev1.Pod) error {
+func checkBindable(p *corev1.Pod) error {
 	switch {
 	case p.DeletionTimestamp != nil:
 		return fmt.Errorf("pod %s is being deleted, cannot be assigned to a host", p.Name)

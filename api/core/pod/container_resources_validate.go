@@ -31,10 +31,10 @@ func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirem
 			c.hugePageRules(at, n, q)
 		}
 	}
-	for n, q := range ordered(r.Limits) {
+	for n, q := range sortedResources(r.Limits) {
 		one(limits.Key(string(n)), n, q)
 	}
-	for n, q := range ordered(r.Requests) {
+	for n, q := range sortedResources(r.Requests) {
 		one(requests.Key(string(n)), n, q)
 		limit, ok := r.Limits[n]
 		switch {
@@ -51,9 +51,9 @@ func (c *podCheck) resourceRules(at *validation.Path, r *corev1.ResourceRequirem
 	}
 }
 
-// ordered iterates over resources by name, so that errors have a fixed order. A list of one is
-// not sorted, to save time.
-func ordered(list corev1.ResourceList) func(yield func(corev1.ResourceName, resource.Quantity) bool) {
+// sortedResources iterates over resources by name, so that errors have a fixed order. A list
+// of one is not sorted, to save time.
+func sortedResources(list corev1.ResourceList) func(yield func(corev1.ResourceName, resource.Quantity) bool) {
 	return func(yield func(corev1.ResourceName, resource.Quantity) bool) {
 		if len(list) < 2 {
 			maps.All(list)(yield)

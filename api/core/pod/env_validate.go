@@ -146,7 +146,7 @@ func fieldRefRules(at *validation.Path, r *corev1.ObjectFieldSelector, fields st
 		at.Child("fieldPath").Invalid(r.FieldPath, "error converting fieldPath: unsupported pod version: "+r.APIVersion)
 		return
 	}
-	path, subscript, subscripted := subscript(r.FieldPath)
+	path, subscript, subscripted := splitSubscript(r.FieldPath)
 	if subscripted {
 		switch path {
 		case "metadata.annotations":
@@ -170,8 +170,8 @@ func fieldRefRules(at *validation.Path, r *corev1.ObjectFieldSelector, fields st
 	}
 }
 
-// subscript splits a path such as metadata.labels['a'] into the path and the key.
-func subscript(path string) (string, string, bool) {
+// splitSubscript splits a path such as metadata.labels['a'] into the path and the key.
+func splitSubscript(path string) (string, string, bool) {
 	rest, ok := strings.CutSuffix(path, "']")
 	if !ok {
 		return path, "", false

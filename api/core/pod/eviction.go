@@ -19,9 +19,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// eviction returns the subresource eviction, which deletes a pod if its disruption budget
+// podEviction returns the subresource eviction, which deletes a pod if its disruption budget
 // allows that.
-func eviction() *api.Subresource {
+func podEviction() *api.Subresource {
 	return api.NewPosting(api.Posting[*corev1.Pod, *policyv1.Eviction]{
 		Name: "eviction",
 		Kind: api.NewResource(api.Kind[*policyv1.Eviction]{
@@ -29,7 +29,7 @@ func eviction() *api.Subresource {
 			Versions: evictionVersions(),
 		}),
 		Check: checkEviction,
-		Act:   evict,
+		Act:   evictPod,
 	})
 }
 
@@ -86,7 +86,7 @@ type evicted struct {
 	pinned  bool
 }
 
-func evict(ctx context.Context, do api.Actions, name string, asked *policyv1.Eviction) error {
+func evictPod(ctx context.Context, do api.Actions, name string, asked *policyv1.Eviction) error {
 	e := &evicted{do: do, options: *asked.DeleteOptions}
 	e.pinned = resourceVersionOf(&e.options) != ""
 	for try := 1; ; try++ {
@@ -98,11 +98,11 @@ func evict(ctx context.Context, do api.Actions, name string, asked *policyv1.Evi
 			return err
 		}
 		e.pod = obj.(*corev1.Pod)
-		if !unbudgeted(e.pod) {
+		if !needsNoBudget(e.pod) {
 			return e.withinBudget()
 		}
 		// The pod must not have started to run in the meantime.
-		err = e.delete(e.pod.DeletionTimestamp == nil && !terminal(e.pod))
+		err = e.delete(e.pod.DeletionTimestamp == nil && !isTerminal(e.pod))
 		if !apierrors.IsConflict(err) || e.pinned || try == evictionTries || ctx.Err() != nil {
 			return err
 		}
@@ -134,10 +134,10 @@ func (e *evicted) withinBudget() error {
 // spend takes one disruption from a budget. A dry run only checks that there is one.
 func (e *evicted) spend(budget *policyv1.PodDisruptionBudget) error {
 	if e.do.DryRun() {
-		return allows(budget)
+		return checkDisruptionAllowed(budget)
 	}
 	return e.do.UpdateStatus("poddisruptionbudgets", policyv1.GroupName, budget.Name, api.Changed(func(obj *policyv1.PodDisruptionBudget) (*policyv1.PodDisruptionBudget, error) {
-		return spent(obj, e.pod.Name, metav1.Now())
+		return spendDisruption(obj, e.pod.Name, metav1.Now())
 	}))
 }
 
@@ -155,7 +155,7 @@ func (e *evicted) delete(same bool) error {
 		return e.do.Delete("pods", "", e.pod.Name, &o)
 	}
 	obj, err := e.do.Update("pods", "", e.pod.Name, api.Changed(func(pod *corev1.Pod) (*corev1.Pod, error) {
-		if err := meets(pod, o.Preconditions); err != nil {
+		if err := checkPreconditions(pod, o.Preconditions); err != nil {
 			return nil, err
 		}
 		setPodCondition(pod, corev1.PodCondition{
@@ -173,8 +173,9 @@ func (e *evicted) delete(same bool) error {
 	return e.do.Delete("pods", "", e.pod.Name, &o)
 }
 
-// meets returns an error if a pod does not meet the preconditions. Empty values are ignored.
-func meets(pod *corev1.Pod, p *metav1.Preconditions) error {
+// checkPreconditions returns an error if a pod does not meet the preconditions. Empty values
+// are ignored.
+func checkPreconditions(pod *corev1.Pod, p *metav1.Preconditions) error {
 	if p == nil {
 		return nil
 	}
@@ -195,14 +196,14 @@ func resourceVersionOf(o *metav1.DeleteOptions) string {
 	return ptr.Deref(o.Preconditions.ResourceVersion, "")
 }
 
-// unbudgeted reports whether a pod can be evicted without regard to budgets, because it does
+// needsNoBudget reports whether a pod can be evicted without regard to budgets, because it does
 // not serve requests.
-func unbudgeted(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp != nil || terminal(pod) || pod.Status.Phase == corev1.PodPending
+func needsNoBudget(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp != nil || isTerminal(pod) || pod.Status.Phase == corev1.PodPending
 }
 
-// terminal reports whether the containers of a pod have ended for good.
-func terminal(pod *corev1.Pod) bool {
+// isTerminal reports whether the containers of a pod have ended for good.
+func isTerminal(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 

@@ -17,8 +17,8 @@ const maxDisruptedPods = 2000
 // budgetRetry is the number of seconds in Retry-After while a budget is not up to date.
 const budgetRetry = 10
 
-// allows returns the error for a budget that allows no disruption, or nil.
-func allows(budget *policyv1.PodDisruptionBudget) error {
+// checkDisruptionAllowed returns the error for a budget that allows no disruption, or nil.
+func checkDisruptionAllowed(budget *policyv1.PodDisruptionBudget) error {
 	s := &budget.Status
 	forbidden := func(why string) error {
 		return apierrors.NewForbidden(policyv1.Resource("poddisruptionbudget"), budget.Name, errors.New(why))
@@ -31,13 +31,14 @@ func allows(budget *policyv1.PodDisruptionBudget) error {
 	case len(s.DisruptedPods) > maxDisruptedPods:
 		return forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
 	case s.DisruptionsAllowed == 0:
-		return tooManyDisruptions(whyNot(budget), 0)
+		return tooManyDisruptions(noDisruptionReason(budget), 0)
 	}
 	return nil
 }
 
-// whyNot returns the reason why a budget has no disruption left, for the error message.
-func whyNot(budget *policyv1.PodDisruptionBudget) string {
+// noDisruptionReason returns the reason why a budget has no disruption left, for the error
+// message.
+func noDisruptionReason(budget *policyv1.PodDisruptionBudget) string {
 	s := &budget.Status
 	c := meta.FindStatusCondition(s.Conditions, policyv1.DisruptionAllowedCondition)
 	denied := c != nil && c.Status == metav1.ConditionFalse && c.Message != ""
@@ -53,9 +54,9 @@ func whyNot(budget *policyv1.PodDisruptionBudget) string {
 	return none
 }
 
-// spent records in a budget that pod was evicted at the given time.
-func spent(budget *policyv1.PodDisruptionBudget, pod string, at metav1.Time) (*policyv1.PodDisruptionBudget, error) {
-	if err := allows(budget); err != nil {
+// spendDisruption records in a budget that pod was evicted at the given time.
+func spendDisruption(budget *policyv1.PodDisruptionBudget, pod string, at metav1.Time) (*policyv1.PodDisruptionBudget, error) {
+	if err := checkDisruptionAllowed(budget); err != nil {
 		return nil, err
 	}
 	s := &budget.Status

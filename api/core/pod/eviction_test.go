@@ -119,7 +119,7 @@ func doEvict(do *pods, o *metav1.DeleteOptions) error {
 		return err
 	}
 	do.dryRun = posted.DryRun
-	return evict(context.Background(), do, "p", e)
+	return evictPod(context.Background(), do, "p", e)
 }
 
 // TestEvictionBudget checks which evictions a disruption budget allows, and the errors of the
@@ -207,11 +207,11 @@ func crowded(s *policyv1.PodDisruptionBudgetStatus) {
 // last allowed one sets a condition of the budget.
 func TestEvictionConditions(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1700000000, 0))
-	obj, err := spent(budgetWith(func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 2 }), "p", at)
+	obj, err := spendDisruption(budgetWith(func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed = 2 }), "p", at)
 	if err != nil || len(obj.Status.Conditions) != 0 {
 		t.Errorf("one is left: %+v, %v", obj, err)
 	}
-	obj, err = spent(obj, "q", at)
+	obj, err = spendDisruption(obj, "q", at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,7 +139,7 @@ func (c *podCheck) deviceRules(at *validation.Path, ctr *corev1.Container) {
 		if paths.Has(d.DevicePath) {
 			devicePath.Invalid(d.DevicePath, "must be unique")
 		}
-		if d.DevicePath != "" && backsteps(d.DevicePath) {
+		if d.DevicePath != "" && hasParentSegment(d.DevicePath) {
 			devicePath.Invalid(d.DevicePath, "can not contain backsteps ('..')")
 		} else {
 			paths.Insert(d.DevicePath)
@@ -156,8 +156,8 @@ func (c *podCheck) deviceRules(at *validation.Path, ctr *corev1.Container) {
 	}
 }
 
-// backsteps reports whether a path contains "..".
-func backsteps(p string) bool {
+// hasParentSegment reports whether a path contains "..".
+func hasParentSegment(p string) bool {
 	if !strings.Contains(p, "..") {
 		return false
 	}
@@ -171,7 +171,7 @@ func backsteps(p string) bool {
 
 // NoParentSegments validates that a path does not contain "..".
 func NoParentSegments(at *validation.Path, p string) bool {
-	if backsteps(p) {
+	if hasParentSegment(p) {
 		at.Invalid(p, "must not contain '..'")
 		return false
 	}

@@ -75,7 +75,7 @@ func allocatableClaimRules(at *validation.Path, pod *corev1.Pod) {
 		if len(s.Resources) == 0 {
 			at.Child("resources").Required("must not be empty")
 		}
-		for resource, q := range ordered(s.Resources) {
+		for resource, q := range sortedResources(s.Resources) {
 			key := at.Child("resources").Key(string(resource))
 			if native := !strings.Contains(string(resource), "/") || strings.Contains(string(resource), corev1.ResourceDefaultNamespacePrefix); !native {
 				key.Invalid(resource, "must be a node allocatable resource name")

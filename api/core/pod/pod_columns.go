@@ -26,7 +26,7 @@ func podColumns() []metav1.TableColumnDefinition {
 }
 
 func podCells(p *corev1.Pod) []any {
-	s := summarize(p)
+	s := summarizePod(p)
 	ip := ""
 	if len(p.Status.PodIPs) > 0 {
 		ip = p.Status.PodIPs[0].IP

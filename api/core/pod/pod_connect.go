@@ -25,13 +25,13 @@ func podConnections() []*api.Subresource {
 		{Name: "attach", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodAttachOptions]{
 			Style: api.StyleStreams, RequiresCreate: true, Kind: "PodAttachOptions", Options: attachOptions,
 			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodAttachOptions) (*api.Location, error) {
-				return process(lookup, name, "attach", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, nil)
+				return locateProcess(lookup, name, "attach", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, nil)
 			},
 		})},
 		{Name: "exec", Verbs: streams, Connection: api.NewConnection(api.Connect[*corev1.PodExecOptions]{
 			Style: api.StyleStreams, RequiresCreate: true, Kind: "PodExecOptions", Options: execOptions,
 			Locate: func(lookup *api.ConnectLookup, name string, o *corev1.PodExecOptions) (*api.Location, error) {
-				return process(lookup, name, "exec", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, o.Command)
+				return locateProcess(lookup, name, "exec", o.Container, api.Channels{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}, o.Command)
 			},
 		})},
 		podLog(),
@@ -74,9 +74,9 @@ func portOptions(query url.Values, _ string) (*corev1.PodPortForwardOptions, err
 	return &o, q.Err
 }
 
-// process returns the location at which the kubelet starts or attaches to a process. The
+// locateProcess returns the location at which the kubelet starts or attaches to a process. The
 // kubelet has other names for the streams than the API.
-func process(lookup *api.ConnectLookup, name, what, container string, c api.Channels, command []string) (*api.Location, error) {
+func locateProcess(lookup *api.ConnectLookup, name, what, container string, c api.Channels, command []string) (*api.Location, error) {
 	pod, err := Get(lookup, name)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func process(lookup *api.ConnectLookup, name, what, container string, c api.Chan
 	if container, err = containerOf(pod, container); err != nil {
 		return nil, err
 	}
-	at, err := assigned(lookup, pod)
+	at, err := kubeletOf(lookup, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func locatePorts(lookup *api.ConnectLookup, name string, options *corev1.PodPort
 	if err != nil {
 		return nil, err
 	}
-	at, err := assigned(lookup, pod)
+	at, err := kubeletOf(lookup, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -169,8 +169,8 @@ func firstPort(pod *corev1.Pod) string {
 	return ""
 }
 
-// assigned returns the URL of the kubelet that runs the pod.
-func assigned(n *api.ConnectLookup, pod *corev1.Pod) (*url.URL, error) {
+// kubeletOf returns the URL of the kubelet that runs the pod.
+func kubeletOf(n *api.ConnectLookup, pod *corev1.Pod) (*url.URL, error) {
 	if pod.Spec.NodeName == "" {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("pod %s does not have a host assigned", pod.Name))
 	}

@@ -54,7 +54,7 @@ func podFailings(s *corev1.PodSpec) podLeniency {
 		eachContainerOf(s, func(ctr *corev1.Container) { l.volumeDevices = l.volumeDevices || len(ctr.VolumeDevices) > 0 })
 	}
 	l.seLinuxPolicies = s.SecurityContext != nil && s.SecurityContext.SELinuxChangePolicy != nil
-	l.comparisons = slices.ContainsFunc(s.Tolerations, func(t corev1.Toleration) bool { return compares(t.Operator) })
+	l.comparisons = slices.ContainsFunc(s.Tolerations, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) })
 	for i := range s.Volumes {
 		l.tokenPaths = l.tokenPaths || strayToken(s.Volumes[i].Projected)
 	}
@@ -71,7 +71,7 @@ func strayToken(p *corev1.ProjectedVolumeSource) bool {
 		return false
 	}
 	for _, s := range p.Sources {
-		if t := s.ServiceAccountToken; t != nil && (strings.HasPrefix(t.Path, "/") || strings.HasPrefix(t.Path, "..") || backsteps(t.Path)) {
+		if t := s.ServiceAccountToken; t != nil && (strings.HasPrefix(t.Path, "/") || strings.HasPrefix(t.Path, "..") || hasParentSegment(t.Path)) {
 			return true
 		}
 	}

@@ -34,11 +34,11 @@ func resizeRules(at *validation.Path, pod, old *corev1.Pod) {
 	if podQOS(&pod.Spec) != class {
 		at.Invalid(pod.Status.QOSClass, "Pod QOS Class may not change as a result of resizing")
 	}
-	if !resizable(old) {
+	if !isResizable(old) {
 		at.Forbidden("Pod running on node without support for resize")
 	}
 	rest := pod.Spec.DeepCopy()
-	if asks(pod.Spec.Resources) || asks(old.Spec.Resources) {
+	if hasPodResources(pod.Spec.Resources) || hasPodResources(old.Spec.Resources) {
 		podResize(at, rest, &old.Spec)
 	}
 	if len(old.Status.NodeAllocatableResourceClaimStatuses) > 0 {
@@ -100,8 +100,10 @@ func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 	}
 }
 
-// asks reports whether a pod has resources at pod level.
-func asks(r *corev1.ResourceRequirements) bool { return r != nil && len(r.Requests)+len(r.Limits) > 0 }
+// hasPodResources reports whether a pod has resources at pod level.
+func hasPodResources(r *corev1.ResourceRequirements) bool {
+	return r != nil && len(r.Requests)+len(r.Limits) > 0
+}
 
 // podResize validates changes of resources at pod level, and undoes the allowed ones in rest.
 func podResize(at *validation.Path, rest, stored *corev1.PodSpec) {
@@ -114,16 +116,16 @@ func podResize(at *validation.Path, rest, stored *corev1.PodSpec) {
 	var old corev1.ResourceRequirements
 	if stored.Resources != nil {
 		old = *stored.Resources
-		if removed(rest.Resources.Requests, old.Requests) {
+		if removesResource(rest.Resources.Requests, old.Requests) {
 			at.Child("resources").Child("requests").Forbidden("pod-level resource requests cannot be removed")
 		}
-		if removed(rest.Resources.Limits, old.Limits) {
+		if removesResource(rest.Resources.Limits, old.Limits) {
 			at.Child("resources").Child("limits").Forbidden("pod-level resource limits cannot be removed")
 		}
 	}
 	rest.Resources.Requests = withoutCompute(rest.Resources.Requests, old.Requests)
 	rest.Resources.Limits = withoutCompute(rest.Resources.Limits, old.Limits)
-	if stored.Resources == nil && !asks(rest.Resources) && len(rest.Resources.Claims) == 0 {
+	if stored.Resources == nil && !hasPodResources(rest.Resources) && len(rest.Resources.Claims) == 0 {
 		rest.Resources = nil
 	}
 	if !equality.Semantic.DeepEqual(rest.Resources, stored.Resources) {
@@ -131,9 +133,9 @@ func podResize(at *validation.Path, rest, stored *corev1.PodSpec) {
 	}
 }
 
-// resizable reports whether the kubelet supports resizing, which it shows by reporting the
+// isResizable reports whether the kubelet supports resizing, which it shows by reporting the
 // resources of containers.
-func resizable(pod *corev1.Pod) bool {
+func isResizable(pod *corev1.Pod) bool {
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Running != nil {
 			return c.Resources != nil
@@ -143,15 +145,15 @@ func resizable(pod *corev1.Pod) bool {
 }
 
 func containerResize(at *validation.Path, ctr, old *corev1.Container) {
-	if removed(ctr.Resources.Requests, old.Resources.Requests) {
+	if removesResource(ctr.Resources.Requests, old.Resources.Requests) {
 		at.Child("requests").Forbidden("resource requests cannot be removed")
 	}
-	if removed(ctr.Resources.Limits, old.Resources.Limits) {
+	if removesResource(ctr.Resources.Limits, old.Resources.Limits) {
 		at.Child("limits").Forbidden("resource limits cannot be removed")
 	}
 }
 
-func removed(list, old corev1.ResourceList) bool {
+func removesResource(list, old corev1.ResourceList) bool {
 	for name := range old {
 		if _, ok := list[name]; !ok {
 			return true

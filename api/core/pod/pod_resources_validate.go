@@ -69,7 +69,7 @@ func podRequestsSuffice(at *validation.Path, s *corev1.PodSpec) {
 		}
 	}
 	for i := range s.Containers {
-		for name, limit := range ordered(s.Containers[i].Resources.Limits) {
+		for name, limit := range sortedResources(s.Containers[i].Resources.Limits) {
 			if most, ok := s.Resources.Limits[name]; ok && limit.Cmp(most) > 0 {
 				at.Child("containers").Index(i).Key(string(name)).Child("limits").Invalid(limit.String(),
 					fmt.Sprintf("must be less than or equal to pod limits of %s", most.String()))
@@ -100,14 +100,14 @@ func containerTotal(s *corev1.PodSpec, of func(r *corev1.ResourceRequirements) c
 		if isSidecar(ctr) {
 			addAmounts(total, of(&ctr.Resources))
 			addAmounts(sidecars, of(&ctr.Resources))
-			raise(most, sidecars)
+			raiseTo(most, sidecars)
 			continue
 		}
 		now := sidecars.DeepCopy()
 		addAmounts(now, of(&ctr.Resources))
-		raise(most, now)
+		raiseTo(most, now)
 	}
-	raise(total, most)
+	raiseTo(total, most)
 	return total
 }
 
@@ -119,8 +119,8 @@ func addAmounts(sum, list corev1.ResourceList) {
 	}
 }
 
-// raise increases amounts to at least those of list.
-func raise(amounts, list corev1.ResourceList) {
+// raiseTo increases amounts to at least those of list.
+func raiseTo(amounts, list corev1.ResourceList) {
 	for name, q := range list {
 		if amount, ok := amounts[name]; !ok || q.Cmp(amount) > 0 {
 			amounts[name] = q.DeepCopy()

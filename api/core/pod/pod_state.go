@@ -19,7 +19,7 @@ type podSummary struct {
 
 // summarize evaluates first the init containers in their order, then the containers. Later
 // results replace earlier ones.
-func summarize(p *corev1.Pod) podSummary {
+func summarizePod(p *corev1.Pod) podSummary {
 	s := podSummary{state: podReason(p), containers: int32(len(p.Spec.Containers))}
 	for i := range p.Spec.InitContainers {
 		if isSidecar(&p.Spec.InitContainers[i]) {

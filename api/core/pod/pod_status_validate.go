@@ -33,7 +33,7 @@ func validatePodStatus(obj, old *corev1.Pod) field.ErrorList {
 		extendedClaimRules(status.Child("extendedResourceClaimStatus"), obj)
 		allocatableClaimRules(status.Child("nodeAllocatableResourceClaimStatuses"), obj)
 		podAddressRules(status, &obj.Status, &old.Status)
-		userRules(status, obj)
+		containerUserRules(status, obj)
 		allocationRules(status, obj)
 	})
 }
@@ -59,12 +59,12 @@ func stillEnded(at *validation.Path, status *corev1.PodStatus, old *corev1.Pod) 
 			s.State.Terminated.ExitCode != 0 && policy == corev1.RestartPolicyOnFailure || ownRestart(&old.Spec, s)
 	}
 	never := func(s *corev1.ContainerStatus) bool { return s.State.Terminated == nil }
-	ended(at.Child("containerStatuses"), status.ContainerStatuses, old.Status.ContainerStatuses, mayStart)
-	ended(at.Child("initContainerStatuses"), status.InitContainerStatuses, old.Status.InitContainerStatuses, mayStart)
-	ended(at.Child("ephemeralContainerStatuses"), status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses, never)
+	terminatedStays(at.Child("containerStatuses"), status.ContainerStatuses, old.Status.ContainerStatuses, mayStart)
+	terminatedStays(at.Child("initContainerStatuses"), status.InitContainerStatuses, old.Status.InitContainerStatuses, mayStart)
+	terminatedStays(at.Child("ephemeralContainerStatuses"), status.EphemeralContainerStatuses, old.Status.EphemeralContainerStatuses, never)
 }
 
-func ended(at *validation.Path, list, old []corev1.ContainerStatus, mayStart func(s *corev1.ContainerStatus) bool) {
+func terminatedStays(at *validation.Path, list, old []corev1.ContainerStatus, mayStart func(s *corev1.ContainerStatus) bool) {
 	for i := range old {
 		if mayStart(&old[i]) {
 			continue
@@ -156,7 +156,7 @@ func atMostOnePerFamily(at *validation.Path, ips []string, value any) {
 	}
 }
 
-func userRules(at *validation.Path, pod *corev1.Pod) {
+func containerUserRules(at *validation.Path, pod *corev1.Pod) {
 	windows := pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows
 	for _, l := range statusLists(pod) {
 		for i := range l.statuses {

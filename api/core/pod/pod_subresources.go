@@ -14,7 +14,7 @@ func podSubresources() []*api.Subresource {
 	return append(podConnections(),
 		podBinding(time.Now),
 		api.NewPart(api.Part[*corev1.Pod]{Name: "ephemeralcontainers", Verbs: api.ReadWrite(), PrepareForUpdate: keepButEphemeralContainers, ValidateUpdate: validateEphemeralContainers}),
-		eviction(),
+		podEviction(),
 		api.NewPart(api.Part[*corev1.Pod]{Name: "resize", Verbs: api.ReadWrite(), PrepareForUpdate: keepButResources, ValidateUpdate: validateResize}),
 	)
 }

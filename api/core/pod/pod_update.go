@@ -109,7 +109,7 @@ func tolerationsAdded(at *validation.Path, list, stored []corev1.Toleration) {
 			return
 		}
 	}
-	TolerationRules(at, list, slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return compares(t.Operator) }))
+	TolerationRules(at, list, slices.ContainsFunc(stored, func(t corev1.Toleration) bool { return comparesNumbers(t.Operator) }))
 }
 
 func gatesRemoved(at *validation.Path, list, old []corev1.PodSchedulingGate) {
@@ -177,14 +177,14 @@ func termsNarrowed(at *validation.Path, list, old []corev1.NodeSelectorTerm) {
 	}
 	for i := range old {
 		empty := len(old[i].MatchExpressions)+len(old[i].MatchFields) == 0 && len(list[i].MatchExpressions)+len(list[i].MatchFields) > 0
-		if empty || !extends(list[i].MatchExpressions, old[i].MatchExpressions) || !extends(list[i].MatchFields, old[i].MatchFields) {
+		if empty || !onlyExtends(list[i].MatchExpressions, old[i].MatchExpressions) || !onlyExtends(list[i].MatchFields, old[i].MatchFields) {
 			at.Index(i).Invalid(list[i], "only additions are allowed (no mutations or deletions)")
 		}
 	}
 }
 
-// extends reports whether list begins with the items of old.
-func extends(list, old []corev1.NodeSelectorRequirement) bool {
+// onlyExtends reports whether list begins with the items of old.
+func onlyExtends(list, old []corev1.NodeSelectorRequirement) bool {
 	return len(old) == 0 || len(list) >= len(old) && equality.Semantic.DeepEqual(list[:len(old)], old)
 }
 

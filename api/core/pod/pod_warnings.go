@@ -318,7 +318,7 @@ func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 			}
 			key := portKey{port.ContainerPort, port.Protocol}
 			for _, other := range seen[key] {
-				if how := overlap(&port, &other.port); how != "" {
+				if how := portConflict(&port, &other.port); how != "" {
 					at.Warn(how + " port definition with " + other.at.ToField().String())
 				}
 			}
@@ -327,8 +327,8 @@ func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 	})
 }
 
-// overlap describes how two definitions of a port conflict; empty if they don't.
-func overlap(a, b *corev1.ContainerPort) string {
+// portConflict describes how two definitions of a port conflict; empty if they don't.
+func portConflict(a, b *corev1.ContainerPort) string {
 	switch {
 	case a.HostIP == b.HostIP && a.HostPort == b.HostPort:
 		return "duplicate"

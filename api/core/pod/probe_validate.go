@@ -71,7 +71,7 @@ func (c *podCheck) stopSignalRules(at *validation.Path, signal corev1.Signal) {
 	case os.Name == corev1.Windows:
 		validation.OneOf(at, signal, corev1.SIGKILL, corev1.SIGTERM)
 	case !knownSignal(signal):
-		validation.OneOf(at, signal, signals()...)
+		validation.OneOf(at, signal, validSignals()...)
 	}
 }
 

@@ -19,8 +19,8 @@ const (
 	lastBelowMax = 14
 )
 
-// signals returns all valid stop signals in alphabetical order.
-func signals() []corev1.Signal {
+// validSignals returns all valid stop signals in alphabetical order.
+func validSignals() []corev1.Signal {
 	var all []corev1.Signal
 	for _, name := range strings.Fields(namedSignals) {
 		all = append(all, corev1.Signal(name))
@@ -35,4 +35,4 @@ func signals() []corev1.Signal {
 	return all
 }
 
-func knownSignal(signal corev1.Signal) bool { return slices.Contains(signals(), signal) }
+func knownSignal(signal corev1.Signal) bool { return slices.Contains(validSignals(), signal) }

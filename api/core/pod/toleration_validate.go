@@ -54,8 +54,8 @@ func tolerationValueRules(at *validation.Path, t *corev1.Toleration, comparisons
 	}
 }
 
-// compares reports whether an operator compares numbers.
-func compares(o corev1.TolerationOperator) bool {
+// comparesNumbers reports whether an operator compares numbers.
+func comparesNumbers(o corev1.TolerationOperator) bool {
 	return o == corev1.TolerationOpLt || o == corev1.TolerationOpGt
 }
 

@@ -25,17 +25,17 @@ func HostPathRules(at *validation.Path, h *corev1.HostPathVolumeSource) {
 
 func gceDiskRules(at *validation.Path, d *corev1.GCEPersistentDiskVolumeSource) {
 	validation.Required(at.Child("pdName"), d.PDName)
-	partition(at.Child("partition"), d.Partition)
+	partitionNumber(at.Child("partition"), d.Partition)
 }
 
 func AWSDiskRules(at *validation.Path, d *corev1.AWSElasticBlockStoreVolumeSource) {
 	validation.Required(at.Child("volumeID"), d.VolumeID)
-	partition(at.Child("partition"), d.Partition)
+	partitionNumber(at.Child("partition"), d.Partition)
 }
 
-// partition validates the number of a partition. 0 is valid and means none, although the error
-// does not say so.
-func partition(at *validation.Path, n int32) {
+// partitionNumber validates the number of a partition. 0 is valid and means none, although the
+// error does not say so.
+func partitionNumber(at *validation.Path, n int32) {
 	if n < 0 || n > 255 {
 		at.Invalid(n, "must be between 1 and 255, inclusive")
 	}

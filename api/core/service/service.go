@@ -42,7 +42,7 @@ func Service() *api.Resource {
 		Delete: api.DeleteStrategy[*corev1.Service]{
 			Allocated: func(obj *corev1.Service) ([]netip.Addr, []int32) {
 				s := &obj.Spec
-				return addresses(s), nodePorts(s)
+				return clusterIPs(s), nodePorts(s)
 			},
 			Release:             releaseService,
 			ReturnDeletedObject: true,
@@ -81,7 +81,7 @@ func defaultService(svc *corev1.Service) {
 			p.TargetPort = intstr.FromInt32(p.Port)
 		}
 	}
-	if reachable(s) && s.ExternalTrafficPolicy == "" {
+	if isReachable(s) && s.ExternalTrafficPolicy == "" {
 		s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
 	}
 	if validation.IsOneOf(s.Type, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer) {

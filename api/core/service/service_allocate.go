@@ -49,7 +49,7 @@ func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.S
 
 // releaseService frees the addresses and ports of a deleted service.
 func releaseService(from api.Allocator, svc *corev1.Service) {
-	for _, ip := range addresses(&svc.Spec) {
+	for _, ip := range clusterIPs(&svc.Spec) {
 		from.FreeIP(ip, svc)
 	}
 	for _, p := range nodePorts(&svc.Spec) {
@@ -68,7 +68,7 @@ func chooseFamilies(from api.Allocator, s, old *corev1.ServiceSpec) field.ErrorL
 	available := from.Families()
 	// The endpoints of such a service are not written by a controller, and may have any
 	// family.
-	free := headless(s) && len(s.Selector) == 0
+	free := isHeadless(s) && len(s.Selector) == 0
 	switch {
 	case s.IPFamilyPolicy != nil:
 	case old.IPFamilyPolicy != nil:
@@ -137,7 +137,7 @@ func namedFamilies(s *corev1.ServiceSpec, available []string) (errs field.ErrorL
 			}
 		}
 	}
-	for i, ip := range addresses(s) {
+	for i, ip := range clusterIPs(s) {
 		switch family := api.FamilyOf(ip); {
 		case i < len(s.IPFamilies): // validation compares the address with the family
 		case !slices.Contains(available, family):
@@ -169,10 +169,10 @@ func addFamily(s *corev1.ServiceSpec, family string) {
 	}
 }
 
-func headless(s *corev1.ServiceSpec) bool { return s.ClusterIP == corev1.ClusterIPNone }
+func isHeadless(s *corev1.ServiceSpec) bool { return s.ClusterIP == corev1.ClusterIPNone }
 
-// addresses returns the cluster IPs of a service.
-func addresses(s *corev1.ServiceSpec) []netip.Addr {
+// clusterIPs returns the cluster IPs of a service.
+func clusterIPs(s *corev1.ServiceSpec) []netip.Addr {
 	if s.Type == corev1.ServiceTypeExternalName {
 		return nil
 	}
@@ -189,13 +189,13 @@ func addresses(s *corev1.ServiceSpec) []netip.Addr {
 // service no longer has.
 func takeAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
 	s := &svc.Spec
-	had, have := addresses(old), addresses(s)
+	had, have := clusterIPs(old), clusterIPs(s)
 	for _, ip := range had {
 		if !slices.Contains(have, ip) {
 			from.FreeIP(ip, svc)
 		}
 	}
-	if s.Type == corev1.ServiceTypeExternalName || headless(s) {
+	if s.Type == corev1.ServiceTypeExternalName || isHeadless(s) {
 		return nil, nil
 	}
 	at := field.NewPath("spec", "clusterIPs")

@@ -46,7 +46,7 @@ func dropUnneeded(s, old *corev1.ServiceSpec) {
 			s.LoadBalancerClass = nil
 		}
 	}
-	if reachable(old) && !reachable(s) && s.ExternalTrafficPolicy == old.ExternalTrafficPolicy {
+	if isReachable(old) && !isReachable(s) && s.ExternalTrafficPolicy == old.ExternalTrafficPolicy {
 		s.ExternalTrafficPolicy = ""
 	}
 }

@@ -251,7 +251,7 @@ func sourceRangeRules(at *validation.Path, svc, old *corev1.Service) {
 		if !balancer {
 			at.Forbidden(only)
 		}
-		known := trimmed(old.Spec.LoadBalancerSourceRanges)
+		known := trimmedSpaces(old.Spec.LoadBalancerSourceRanges)
 		for i, r := range ranges {
 			validation.CIDROrStored(at.Index(i), strings.TrimSpace(r), known)
 		}
@@ -266,14 +266,14 @@ func sourceRangeRules(at *validation.Path, svc, old *corev1.Service) {
 		at.Forbidden(only)
 	}
 	if value = strings.TrimSpace(value); value != "" {
-		known := trimmed(strings.Split(old.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey], ","))
+		known := trimmedSpaces(strings.Split(old.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey], ","))
 		for _, r := range strings.Split(value, ",") {
 			validation.CIDROrStored(at, strings.TrimSpace(r), known)
 		}
 	}
 }
 
-func trimmed(list []string) []string {
+func trimmedSpaces(list []string) []string {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i] = strings.TrimSpace(list[i])
@@ -291,8 +291,8 @@ func balancerClassRules(at *validation.Path, s *corev1.ServiceSpec) {
 	}
 }
 
-// reachable reports whether a service can be reached from outside the cluster.
-func reachable(s *corev1.ServiceSpec) bool {
+// isReachable reports whether a service can be reached from outside the cluster.
+func isReachable(s *corev1.ServiceSpec) bool {
 	return s.Type == corev1.ServiceTypeLoadBalancer || s.Type == corev1.ServiceTypeNodePort ||
 		s.Type == corev1.ServiceTypeClusterIP && len(s.ExternalIPs) > 0
 }
@@ -300,7 +300,7 @@ func reachable(s *corev1.ServiceSpec) bool {
 func trafficRules(at *validation.Path, s *corev1.ServiceSpec) {
 	external := at.Child("externalTrafficPolicy")
 	switch {
-	case reachable(s):
+	case isReachable(s):
 		validation.Enum(external, s.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster, corev1.ServiceExternalTrafficPolicyLocal)
 	case s.ExternalTrafficPolicy != "":
 		external.Invalid(s.ExternalTrafficPolicy, "may only be set for externally-accessible services")

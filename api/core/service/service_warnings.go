@@ -19,7 +19,7 @@ func serviceWarnings(svc *corev1.Service) []string {
 }
 
 func serviceSpecWarnings(at, spec *validation.Path, s *corev1.ServiceSpec) {
-	if s.Type != corev1.ServiceTypeExternalName && !headless(s) {
+	if s.Type != corev1.ServiceTypeExternalName && !isHeadless(s) {
 		for i, ip := range s.ClusterIPs {
 			validation.WarnIPForm(spec.Child("clusterIPs").Index(i), ip)
 		}
