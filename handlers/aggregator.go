@@ -65,12 +65,12 @@ func (h *Handler) forwardToRemote(w http.ResponseWriter, r *http.Request, to *ag
 		defer done()
 	}
 	if isLongRunning(r) {
-		unbound(w)
+		clearDeadlines(w)
 	}
 	h.Proxy.Pass(w, r.WithContext(ctx), &proxy.Backend{
 		URL:  url.URL{Scheme: "https", Host: host, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery},
 		Host: host, Transport: transport, NoRedirects: !h.AggregationRedirects,
-		Say: func(header http.Header) {
+		SetHeaders: func(header http.Header) {
 			aggregation.SetUserHeaders(header, scope.User)
 			header.Set(auditID, scope.ID)
 		},

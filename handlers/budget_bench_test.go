@@ -7,10 +7,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
-// TestAllocationBudget: how many objects a get or a list allocates depends
-// neither on how many items there are nor on how large they are.
+// TestAllocationBudget checks that the number of objects that a get or a list allocates is
+// small, and depends neither on the number nor on the size of the items.
 func TestAllocationBudget(t *testing.T) {
-	const tolerance = lostByPools + 4 // and slices that grow by size
+	const tolerance = lostByPools + 4 // slices grow with the size of the response
 	few, many, large := newBenched(t), newBenched(t), newBenched(t)
 	fill(t, few, 100, 10)
 	fill(t, many, 3000, 10)
@@ -28,7 +28,7 @@ func TestAllocationBudget(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			allocated := func(h *Handler) float64 {
 				r := newRepeater(t, h, benchedMaps+c.path, c.headers...)
-				r.send(t) // makes what is kept
+				r.send(t) // fills the caches
 				return fewest(20, func() { r.send(t) })
 			}
 			least := allocated(few)
@@ -46,8 +46,8 @@ func TestAllocationBudget(t *testing.T) {
 	}
 }
 
-// fewest is the smallest number of objects that one of the runs of f allocates:
-// the others also make anew what the collector took out of the pools.
+// fewest returns the smallest number of objects that one of the runs of f allocates. Other
+// runs also allocate the buffers that the collector took from the pools.
 func fewest(runs int, f func()) float64 {
 	least := testing.AllocsPerRun(1, f)
 	for range runs - 1 {

@@ -112,7 +112,7 @@ func (h *Handler) boundTime(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if isLongRunning(r) {
 			if !request.From(r.Context()).Info.IsResource {
-				unbound(w) // a profile; the handlers of resources do this themselves
+				clearDeadlines(w) // a profile; the handlers of resources do this themselves
 			}
 			next(w, r)
 			return

@@ -14,15 +14,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// behind is a Handler of which only the chain counts: next stands behind it. It
-// has no store.
+// behind returns the steps of the chain in front of next, without a store.
 func behind(t *testing.T, next http.HandlerFunc, change func(*Config)) http.Handler {
 	h := newHandlerWithoutStore(t)
 	c := Config{Catalogue: h.Catalogue, Authenticator: somebody{}, Authorizer: everyGroup, RequestTimeout: time.Minute}
 	if change != nil {
 		change(&c)
 	}
-	c.Registry = &registry.Registry{} // nothing gets as far
+	c.Registry = &registry.Registry{} // never reached
 	full, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +33,7 @@ func behind(t *testing.T, next http.HandlerFunc, change func(*Config)) http.Hand
 	return handler
 }
 
+// through sends a request through the chain. Headers are names and values in turn.
 func through(handler http.Handler, r *http.Request, headers ...string) *httptest.ResponseRecorder {
 	r.Header.Set("Group", request.GroupMasters)
 	for i := 0; i < len(headers); i += 2 {
@@ -44,7 +44,8 @@ func through(handler http.Handler, r *http.Request, headers ...string) *httptest
 	return w
 }
 
-func TestPanicIsOneAnswer(t *testing.T) {
+// TestPanicIsOneResponse checks that a panic becomes a 500 for its request.
+func TestPanicIsOneResponse(t *testing.T) {
 	handler := behind(t, func(http.ResponseWriter, *http.Request) { panic("on purpose") }, nil)
 	w := through(handler, httptest.NewRequest(http.MethodGet, mapsPath, nil), auditID, "my-id")
 	s := statusIn(t, w)
@@ -56,9 +57,9 @@ func TestPanicIsOneAnswer(t *testing.T) {
 	}
 }
 
-// A panic in the middle of an answer cuts the connection, so that what was sent
-// is not taken for the whole.
-func TestPanicAfterAnswerBegan(t *testing.T) {
+// TestPanicAfterResponseBegan checks that a panic after the beginning of a response closes the
+// connection, so that the client does not take the part for the whole.
+func TestPanicAfterResponseBegan(t *testing.T) {
 	for _, p := range []any{"on purpose", http.ErrAbortHandler} {
 		handler := behind(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Write([]byte("the first half"))
@@ -75,6 +76,7 @@ func TestPanicAfterAnswerBegan(t *testing.T) {
 	}
 }
 
+// TestTimeouts checks the deadline of requests.
 func TestTimeouts(t *testing.T) {
 	var left time.Duration
 	handler := behind(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -103,6 +105,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// TestInflightLimits checks the bounds on requests in progress without a limiter.
 func TestInflightLimits(t *testing.T) {
 	entered, leave := make(chan string), make(chan struct{})
 	handler := behind(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -120,7 +123,7 @@ func TestInflightLimits(t *testing.T) {
 	start(http.MethodGet, "", "testers")
 	start(http.MethodPost, "", "testers")
 	start(http.MethodGet, "?watch=1", "testers")
-	start(http.MethodGet, "", request.GroupMasters) // who must be able to look even now
+	start(http.MethodGet, "", request.GroupMasters) // administrators are exempt
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 		w := through(handler, httptest.NewRequest(method, mapsPath, nil), "Group", "testers")
 		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || w.Body.String() != "Too many requests, please try again later.\n" {
@@ -136,7 +139,8 @@ func TestInflightLimits(t *testing.T) {
 	<-done
 }
 
-func TestWhoMayNot(t *testing.T) {
+// TestRefusedUsers checks the responses to unauthenticated and unauthorized requests.
+func TestRefusedUsers(t *testing.T) {
 	handler := behind(t, func(http.ResponseWriter, *http.Request) { t.Error("it was let through") }, nil)
 	if w := through(handler, httptest.NewRequest(http.MethodGet, mapsPath, nil), "Group", "others"); w.Code != http.StatusForbidden {
 		t.Errorf("got %d %s", w.Code, w.Body)
@@ -153,6 +157,7 @@ func (nobody) Authenticate(*http.Request) (authn.Identity, bool, error) {
 	return authn.Identity{}, false, errors.New("bad token")
 }
 
+// TestRequestIDs checks which ids of clients are used.
 func TestRequestIDs(t *testing.T) {
 	handler := behind(t, func(http.ResponseWriter, *http.Request) {}, nil)
 	seen := map[string]bool{}

@@ -67,8 +67,8 @@ func TestChainOfPanic(t *testing.T) {
 		t.Errorf("got %d, id %q", w.Code, w.Header().Get(auditID))
 	}
 	counted := false
-	h.metrics.known.Range(func(kind, _ any) bool {
-		counted = counted || kind.(requestKind).code == http.StatusInternalServerError
+	h.metrics.children.Range(func(kind, _ any) bool {
+		counted = counted || kind.(requestLabels).code == http.StatusInternalServerError
 		return true
 	})
 	if !counted {

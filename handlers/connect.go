@@ -43,8 +43,8 @@ func (h *Handler) connect(c *call) error {
 	defer cancel()
 	defer context.AfterFunc(h.ending, cancel)()
 	c.r = c.r.WithContext(ctx)
-	defer h.metrics.lasting(labelConnect, c.info)()
-	unbound(c.w)
+	defer h.metrics.countLongRunning(labelConnect, c.info)()
+	clearDeadlines(c.w)
 	if to.Style == api.StyleText {
 		return h.serveText(c, at, cancel)
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Nothing leads to this machine or its link, whatever the status of nodes and
-// pods, or Endpoints, say: not even a WebSocket begins.
+// TestConnectRefusesAddresses checks that no status of a node or a pod, and no Endpoints, make
+// the server connect to its own machine or link, and that no WebSocket begins.
 func TestConnectRefusesAddresses(t *testing.T) {
 	h, front := newCluster(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s was reached", r.URL) })
 	write := func(method, path, body string, code int) {

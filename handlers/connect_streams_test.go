@@ -22,8 +22,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
-// containers is a kubelet whose one command says its arguments and what it reads,
-// and whose pods listen to anything.
+// containers is a kubelet that serves exec with a command that prints its arguments and its
+// input, and port-forward to every port.
 func containers(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("command") == "refused" {
 		http.Error(w, "no such container", http.StatusNotFound)
@@ -91,7 +91,7 @@ func execute(command []string, streams map[string]httpstream.Stream) {
 	streams["error"].Close()
 }
 
-// forwardPorts says the port of each connection, and then what comes over it.
+// forwardPorts answers each connection with its port and then with its input.
 func forwardPorts(conn httpstream.Connection, opened <-chan httpstream.Stream) {
 	for {
 		select {
@@ -117,6 +117,7 @@ func (s sizes) Next() *remotecommand.TerminalSize {
 	return &size
 }
 
+// TestExec checks exec over SPDY and over WebSockets.
 func TestExec(t *testing.T) {
 	settle(t)
 	_, front := newCluster(t, containers)
@@ -171,7 +172,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestExecEnds leaves a process that would wait for ever.
+// TestExecEnds checks that exec ends when the client disconnects from a process that waits.
 func TestExecEnds(t *testing.T) {
 	settle(t)
 	gone := make(chan struct{})
@@ -194,8 +195,8 @@ func TestExecEnds(t *testing.T) {
 	<-gone
 }
 
-// settle waits, when the test is over, until no goroutine of it is left. SPDY
-// takes its time to see that a connection was closed on both sides.
+// settle waits at the end of a test until its goroutines have ended, because SPDY notices only
+// after a while that both sides have closed a connection.
 func settle(t *testing.T) {
 	t.Cleanup(func() {
 		var err error
@@ -208,6 +209,7 @@ func settle(t *testing.T) {
 	})
 }
 
+// TestPortForward checks port-forward over SPDY and over WebSockets.
 func TestPortForward(t *testing.T) {
 	settle(t)
 	_, front := newCluster(t, containers)

@@ -20,9 +20,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// newCluster serves the API with one node, whose kubelet is backend, one pod on
-// it, and a service. Whatever the address, connections lead to backend. Requests
-// to the second result are an administrator's; changes adjust the configuration.
+// newCluster returns a Handler with a node, a pod on it and a service, and a server in front of
+// it. All connections lead to backend, whatever their address. Requests to the server are
+// those of an administrator.
 func newCluster(t *testing.T, backend http.HandlerFunc, changes ...func(*Config)) (*Handler, *httptest.Server) {
 	t.Helper()
 	kubelet := httptest.NewTLSServer(backend)
@@ -72,7 +72,7 @@ func newCluster(t *testing.T, backend http.HandlerFunc, changes ...func(*Config)
 	return h, front
 }
 
-// echo tells what it was asked.
+// echo writes the request into the response.
 func echo(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/to":
@@ -104,6 +104,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
+// TestConnect checks the requests that reach kubelets, pods and services.
 func TestConnect(t *testing.T) {
 	_, front := newCluster(t, echo)
 	const ns = "/api/v1/namespaces/ns/"
@@ -150,8 +151,8 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-// fetch asks without following redirects, with a credential that is for the
-// server alone.
+// fetch sends a request with a credential that only the server may see. It does not follow
+// redirects.
 func fetch(t *testing.T, front *httptest.Server, method, path, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, front.URL+path, strings.NewReader(body))
@@ -171,6 +172,7 @@ func fetch(t *testing.T, front *httptest.Server, method, path, body string) (int
 	return answer.StatusCode, string(data)
 }
 
+// TestConnectRedirect checks redirects of backends.
 func TestConnectRedirect(t *testing.T) {
 	h, _ := newCluster(t, echo)
 	const path = "/api/v1/namespaces/ns/pods/p/proxy"
@@ -188,8 +190,7 @@ func TestConnectRedirect(t *testing.T) {
 	}
 }
 
-// TestFollowLog reads what comes, while more may come, until the client goes or
-// the server ends.
+// TestFollowLog checks that a followed log is flushed, and ends with the client and at shutdown.
 func TestFollowLog(t *testing.T) {
 	h, front := newCluster(t, echo)
 	url := front.URL + "/api/v1/namespaces/ns/pods/p/log?follow=1"
@@ -220,7 +221,7 @@ func TestFollowLog(t *testing.T) {
 	}
 }
 
-// upgrade is a kubelet that speaks another protocol: it says everything twice.
+// upgrade is a kubelet with a protocol of its own, which returns all input twice.
 func upgrade(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("command") == "no" {
 		http.Error(w, "not this", http.StatusForbidden)
@@ -243,6 +244,7 @@ func upgrade(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// TestUpgrade checks connections that are upgraded to another protocol.
 func TestUpgrade(t *testing.T) {
 	_, front := newCluster(t, upgrade)
 	dial := func(command string) (net.Conn, *bufio.Reader, *http.Response) {
@@ -278,7 +280,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestConnectDescribed looks for connections where clients find out about them.
+// TestConnectDescribed checks that discovery and OpenAPI have the connecting subresources.
 func TestConnectDescribed(t *testing.T) {
 	h := newHandler(t, nil)
 	for path, wants := range map[string][]string{

@@ -11,6 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
+// TestContinueTokens checks that a token is decoded to what was encoded.
 func TestContinueTokens(t *testing.T) {
 	for _, c := range []struct{ key, prefix string }{{"ns/name", ""}, {"ns/name", "ns/"}, {"name", ""}} {
 		got, err := parseContinue(tokenAfter(c.key, c.prefix, 7), "0")
@@ -30,6 +31,7 @@ func TestContinueTokens(t *testing.T) {
 	}
 }
 
+// TestBadContinueTokens checks that invalid tokens are bad requests.
 func TestBadContinueTokens(t *testing.T) {
 	for _, c := range []struct{ token, version, says string }{
 		{tokenAfter("a", "", 7), "7", "specifying resource version is not allowed when using continue"},
@@ -50,6 +52,7 @@ func TestBadContinueTokens(t *testing.T) {
 	}
 }
 
+// FuzzContinue checks that no token makes the parser panic or leave the collection.
 func FuzzContinue(f *testing.F) {
 	f.Add(tokenAfter("ns/a", "ns/", 7))
 	f.Add(base64.URLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":-1,"start":"a/b"}`)))

@@ -13,6 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
+// TestCORS checks the headers for allowed and for other origins.
 func TestCORS(t *testing.T) {
 	h := newHandler(t, func(c *Config) {
 		c.AllowedOrigins = []*regexp.Regexp{regexp.MustCompile(`^https://good\.example(:|$)`), regexp.MustCompile(`//[a-z]+\.sub\.example$`)}
@@ -64,8 +65,8 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// A page of another site opens no WebSocket, whatever it leads to and whoever the
-// browser is known as.
+// TestWebSocketOrigin checks that pages of other origins cannot open a WebSocket, whatever its
+// path and the user of the browser.
 func TestWebSocketOrigin(t *testing.T) {
 	var allowed []*regexp.Regexp
 	for _, configured := range []bool{false, true} {
@@ -101,7 +102,7 @@ func TestWebSocketOrigin(t *testing.T) {
 	}
 }
 
-// openWebSocket asks for a WebSocket, and returns the answer without its messages.
+// openWebSocket requests a WebSocket, and returns the code and the body of the response.
 func openWebSocket(t *testing.T, host, path, protocol, origin string) (int, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", host)

@@ -16,8 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// verbs allows administrators everything, and all others what it lists as "verb
-// resource/subresource".
+// verbs is an authorizer that allows administrators everything, and all other users the listed
+// requests, as "verb resource/subresource".
 type verbs []string
 
 func (v verbs) Authorize(_ context.Context, u *request.User, info *request.Info) (authz.Decision, string, error) {
@@ -31,7 +31,8 @@ func (v verbs) Authorize(_ context.Context, u *request.User, info *request.Info)
 	return authz.NoOpinion, "", nil
 }
 
-// A GET that opens streams into a pod needs create, by whatever protocol.
+// TestConnectRequiresCreate checks that a GET that opens streams to a pod requires create, in
+// every protocol.
 func TestConnectRequiresCreate(t *testing.T) {
 	var reached atomic.Int32
 	kubelet := func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +103,8 @@ func (f authorizerFunc) Authorize(ctx context.Context, u *request.User, info *re
 	return f(ctx, u, info)
 }
 
-// A PUT that creates needs create, and no dry run gets around that.
+// TestUpdateThatCreatesRequiresCreate checks that a PUT that creates requires create, also in a
+// dry run.
 func TestUpdateThatCreatesRequiresCreate(t *testing.T) {
 	h := newHandler(t, func(c *Config) {
 		c.Authorizer = verbs{"update leases", "update services", "update services/status", "update clusterroles", "create clusterroles"}

@@ -10,7 +10,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-func TestTellDeprecated(t *testing.T) {
+// TestReportDeprecated checks the warning, the annotations and the metric of a deprecated version.
+func TestReportDeprecated(t *testing.T) {
 	h := newHandler(t, func(*Config) {})
 	res, v, ok := h.Catalogue.Kind(schema.GroupVersion{Group: "policy", Version: "v1beta1"}, "PodDisruptionBudget")
 	if !ok {

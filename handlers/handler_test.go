@@ -14,7 +14,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-func TestAnswers(t *testing.T) {
+// TestResponses checks the code and a part of the body of many requests.
+func TestResponses(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "a")
 	large := `{"metadata":{"name":"l"},"data":{"k":"` + strings.Repeat("x", bounds.MaxBody) + `"}}`
@@ -95,7 +96,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %d %.300s, want %d %q", c.request, w.Code, w.Body, c.code, c.says)
 		}
 	}
-	// The size of a body that does not say how long it is.
+	// A body without a Content-Length.
 	if w := send(t, h, http.MethodPost, mapsPath, io.MultiReader(strings.NewReader(large))); w.Code != 413 {
 		t.Errorf("a large body of unknown length: %d", w.Code)
 	}
@@ -104,7 +105,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// page is what a client reads of a list.
+// page is a page of a list, as far as the tests look at it.
 type page struct {
 	Metadata struct {
 		Continue           string
@@ -124,6 +125,7 @@ func pageIn(t *testing.T, w *httptest.ResponseRecorder) (p page, names string) {
 	return p, names
 }
 
+// TestPages checks that all pages of a list show one state.
 func TestPages(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "a", "b", "c", "d", "e")
@@ -132,7 +134,7 @@ func TestPages(t *testing.T) {
 		if names != "ab" || first.Metadata.RemainingItemCount != 3 {
 			t.Errorf("%s: the first page is %s, %+v", path, names, first.Metadata)
 		}
-		addMaps(t, h, "bb"+path[len(path)-1:]) // pages show one state
+		addMaps(t, h, "bb"+path[len(path)-1:]) // not in the later pages
 		second, names := pageIn(t, sendText(t, h, http.MethodGet, path+"?limit=2&continue="+first.Metadata.Continue, ""))
 		if names != "cd" {
 			t.Errorf("%s: the second page is %s", path, names)
@@ -142,7 +144,7 @@ func TestPages(t *testing.T) {
 		}
 		sendText(t, h, http.MethodDelete, mapsPath+"/bb"+path[len(path)-1:], "")
 	}
-	// A collection is deleted by the same pages.
+	// deletecollection uses the same pages.
 	first, _ := pageIn(t, sendText(t, h, http.MethodGet, mapsPath+"?limit=2", ""))
 	deleted, names := pageIn(t, sendText(t, h, http.MethodDelete, mapsPath+"?limit=1&continue="+first.Metadata.Continue, ""))
 	if names != "c" || deleted.Metadata.RemainingItemCount != 2 || deleted.Metadata.Continue == "" {
@@ -153,7 +155,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// What the cache has anyway is not cut into pages, but kube-apiserver's has no events.
+// TestPagesOfCache checks that lists with resourceVersion=0 ignore the limit, except those of
+// events, which kube-apiserver does not cache.
 func TestPagesOfCache(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "a", "b", "c")
@@ -165,7 +168,7 @@ func TestPagesOfCache(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{mapsPath: "abc", events: "ab"} {
-		// The cache may be behind until somebody needs it not to be.
+		// The cache may be older than the last write until a consistent read.
 		first, _ := pageIn(t, sendText(t, h, http.MethodGet, path+"?limit=1", ""))
 		if _, names := pageIn(t, sendText(t, h, http.MethodGet, path+"?resourceVersion=0&limit=2", "")); names != want {
 			t.Errorf("%s: the first page is %s, want %s", path, names, want)
@@ -177,13 +180,13 @@ func TestPagesOfCache(t *testing.T) {
 	}
 }
 
-// A body that does not come does not hold its request longer than others.
+// TestBodyThatStalls checks that a request whose body does not arrive ends after the timeout.
 func TestBodyThatStalls(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		h := newHandler(t, func(c *Config) { c.RequestTimeout = 200 * time.Millisecond })
 		s := serveOver(t, h, http2)
 		body, write := io.Pipe()
-		go write.Write([]byte(`{"metadata":`)) // and no more
+		go write.Write([]byte(`{"metadata":`)) // the rest never arrives
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+mapsPath, body)
 		if err != nil {
 			t.Fatal(err)
@@ -201,6 +204,7 @@ func TestBodyThatStalls(t *testing.T) {
 	}
 }
 
+// TestWarningsAreBounded checks the limits of warning headers.
 func TestWarningsAreBounded(t *testing.T) {
 	h := newHandler(t, nil)
 	total := func(body string) (n, runes int) {
@@ -225,6 +229,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	}
 }
 
+// TestStrictPatches checks field validation of patches.
 func TestStrictPatches(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "a")

@@ -27,16 +27,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// somebody takes every request for one of a user in the group that its header
-// Group names.
+// somebody authenticates every request as a user in the group that its header Group names.
 type somebody struct{}
 
 func (somebody) Authenticate(r *http.Request) (authn.Identity, bool, error) {
 	return authn.Identity{User: &request.User{Name: "somebody", Groups: []string{r.Header.Get("Group")}}}, true, nil
 }
 
-// newHandler serves all kinds on a store of its own, to everybody in the groups
-// system:masters and testers.
+// newHandler returns a Handler for all kinds, with a store of its own, that allows everything
+// to the groups system:masters and testers.
 func newHandler(t testing.TB, change func(*Config)) *Handler {
 	t.Helper()
 	return newHandlerWith(t, change, false)
@@ -77,16 +76,15 @@ func newHandlerWith(t testing.TB, change func(*Config), manageFields bool) *Hand
 	return h
 }
 
-// parsed gives a request that does not go through the chain the scope that the chain
-// would have given it.
+// parsed adds the scope that the chain would add to a request.
 func parsed(r *http.Request) *http.Request {
 	return r.WithContext(request.With(r.Context(), &request.Scope{Info: request.Parse(r)}))
 }
 
 const mapsPath = "/api/v1/namespaces/ns/configmaps"
 
-// send does a request without a network, as an administrator unless a header
-// says otherwise. Headers are names and values in turn.
+// send sends a request without a network, as an administrator unless the header Group names
+// another group. Headers are names and values in turn.
 func send(t testing.TB, h *Handler, method, path string, body io.Reader, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, body)
@@ -99,26 +97,26 @@ func send(t testing.TB, h *Handler, method, path string, body io.Reader, headers
 	return w
 }
 
-// sendText is send with a body of text.
+// sendText is send with a string as the body.
 func sendText(t testing.TB, h *Handler, method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	return send(t, h, method, path, strings.NewReader(body), headers...)
 }
 
-// statusIn is the Status that an answer consists of.
+// statusIn returns the Status in a response.
 func statusIn(t testing.TB, w *httptest.ResponseRecorder) metav1.Status {
 	t.Helper()
 	var s metav1.Status
 	if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil || s.Kind != "Status" {
-		t.Fatalf("%d %s is no Status (%v)", w.Code, w.Body, err)
+		t.Fatalf("%d %s is not a Status (%v)", w.Code, w.Body, err)
 	}
 	if int(s.Code) != w.Code && s.Code != 0 {
-		t.Errorf("code %d in an answer with code %d", s.Code, w.Code)
+		t.Errorf("code %d in a response with code %d", s.Code, w.Code)
 	}
 	return s
 }
 
-// addMaps creates ConfigMaps.
+// addMaps creates ConfigMaps in the namespace "ns".
 func addMaps(t testing.TB, h *Handler, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -138,7 +136,7 @@ func newHandlerWithoutStore(t testing.TB) *Handler {
 	return &Handler{Config: Config{Catalogue: catalogue}, codecs: representation.NewCodecs(catalogue, time.Now)}
 }
 
-// groups may do everything.
+// groups is an authorizer that allows everything to users whose first group it contains.
 type groups []string
 
 func (g groups) Authorize(_ context.Context, u *request.User, _ *request.Info) (authz.Decision, string, error) {

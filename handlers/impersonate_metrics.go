@@ -39,13 +39,13 @@ func newImpersonationMetrics(reg *prometheus.Registry) (*impersonationMetrics, e
 	return m, nil
 }
 
-// attempt notes a request that asked to be somebody else's; check, one of the
-// permissions that it needed.
+// attempt counts one impersonation request.
 func (m *impersonationMetrics) attempt(mode, decision string, took time.Duration) {
 	m.attempts.WithLabelValues(mode, decision).Inc()
 	m.attemptDuration.WithLabelValues(mode, decision).Observe(took.Seconds())
 }
 
+// check counts one authorization check of an impersonation request.
 func (m *impersonationMetrics) check(mode, decision string, took time.Duration) {
 	m.checks.WithLabelValues(mode, decision).Inc()
 	m.checkDuration.WithLabelValues(mode, decision).Observe(took.Seconds())

@@ -18,26 +18,26 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// There are several modes of impersonation, each with verbs of its own to be
-// allowed by. The last, legacy, asks for the verb "impersonate" on each thing
-// that is taken on, and then everything that they may is allowed. The others
-// ask for "impersonate:MODE" on these things and, besides, for
-// "impersonate-on:MODE:VERB" on what the request is about. They are tried in
-// order, beginning with the one that the same user was allowed by last.
+// impersonationModes decides whether a user may impersonate another. The modes require
+// different permissions. The legacy mode requires the verb "impersonate" on the user, the
+// groups and each other attribute, and then allows every request of that user. The
+// constrained modes require "impersonate:MODE" on these and "impersonate-on:MODE:VERB" on
+// the requested resource. They are tried in order, beginning with the mode that allowed the
+// previous request of the same user.
 type impersonationModes struct {
 	authorizer authz.Authorizer
 	metrics    *impersonationMetrics
 	modes      []impersonationMode
 
 	mu   sync.Mutex
-	last map[string]int // name of a user -> index in modes
+	last map[string]int // index in modes of the mode that allowed a user's previous request
 }
 
-// impersonationMode is one way of becoming somebody else.
+// impersonationMode is one mode of impersonation.
 type impersonationMode struct {
 	name string
-	// applies tells whether asker can become wanted in this mode at all.
-	applies func(asker, wanted *request.User) bool
+	// applies reports whether the mode exists for these users, whatever their permissions.
+	applies func(impersonator, wanted *request.User) bool
 }
 
 const (
@@ -48,14 +48,14 @@ const (
 	modeLegacy         = "legacy"
 )
 
-// maxLastModes bounds how many users' last modes are remembered.
+// maxLastModes is the maximum number of users in impersonationModes.last.
 const maxLastModes = 10_000
 
 func newImpersonationModes(a authz.Authorizer, m *impersonationMetrics) *impersonationModes {
 	return &impersonationModes{authorizer: a, metrics: m, last: map[string]int{}, modes: []impersonationMode{
-		{modeAssociatedNode, func(asker, wanted *request.User) bool {
+		{modeAssociatedNode, func(impersonator, wanted *request.User) bool {
 			node, ok := request.SplitNodeName(wanted.Name)
-			return ok && nameOnly(wanted) && runsOn(asker, node)
+			return ok && nameOnly(wanted) && runsOn(impersonator, node)
 		}},
 		{modeArbitraryNode, func(_, wanted *request.User) bool {
 			_, ok := request.SplitNodeName(wanted.Name)
@@ -74,28 +74,30 @@ func newImpersonationModes(a authz.Authorizer, m *impersonationMetrics) *imperso
 	}}
 }
 
-func runsOn(asker *request.User, node string) bool {
-	return node != "" && request.NodeOfAccount(asker) == node
+// runsOn reports whether the impersonator is a service account of a pod on a node.
+func runsOn(impersonator *request.User, node string) bool {
+	return node != "" && request.NodeOfAccount(impersonator) == node
 }
 
+// nameOnly reports whether a user has no attributes besides its name.
 func nameOnly(u *request.User) bool { return u.UID == "" && len(u.Groups) == 0 && len(u.Extra) == 0 }
 
-// user returns whom the request is served as, and the mode that allowed it. The
-// error is that of the mode that was tried first.
+// user returns the user as whom the request is served, and the mode that allowed it. If no
+// mode does, it returns the error of the first.
 func (m *impersonationModes) user(ctx context.Context, scope *request.Scope, wanted *request.User) (*request.User, string, error) {
-	asker := scope.User
-	if asker == nil {
+	impersonator := scope.User
+	if impersonator == nil {
 		return nil, "", errNoUser
 	}
 	var refused error
-	for _, i := range m.order(asker.Name) {
+	for _, i := range m.order(impersonator.Name) {
 		mode := &m.modes[i]
-		if !mode.applies(asker, wanted) {
+		if !mode.applies(impersonator, wanted) {
 			continue
 		}
-		user, err := m.try(ctx, mode.name, asker, wanted, &scope.Info)
+		user, err := m.try(ctx, mode.name, impersonator, wanted, &scope.Info)
 		if err == nil {
-			m.remember(asker.Name, i)
+			m.remember(impersonator.Name, i)
 			return user, mode.name, nil
 		}
 		if refused == nil {
@@ -105,10 +107,10 @@ func (m *impersonationModes) user(ctx context.Context, scope *request.Scope, wan
 	return nil, "", refused
 }
 
-// order is the indices of the modes, the one that was good last coming first.
-func (m *impersonationModes) order(asker string) []int {
+// order returns the indices of the modes in the order in which they are tried.
+func (m *impersonationModes) order(impersonator string) []int {
 	m.mu.Lock()
-	last, ok := m.last[asker]
+	last, ok := m.last[impersonator]
 	m.mu.Unlock()
 	order := make([]int, 0, len(m.modes))
 	if ok {
@@ -122,36 +124,36 @@ func (m *impersonationModes) order(asker string) []int {
 	return order
 }
 
-func (m *impersonationModes) remember(asker string, mode int) {
+func (m *impersonationModes) remember(impersonator string, mode int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.last) >= maxLastModes {
 		clear(m.last)
 	}
-	m.last[asker] = mode
+	m.last[impersonator] = mode
 }
 
-// try asks for all that a mode needs to be allowed.
-func (m *impersonationModes) try(ctx context.Context, mode string, asker, wanted *request.User, info *request.Info) (*request.User, error) {
-	t := impersonation{m: m, mode: mode, asker: asker, verb: "impersonate", group: ""}
+// try checks all permissions that a mode requires.
+func (m *impersonationModes) try(ctx context.Context, mode string, impersonator, wanted *request.User, info *request.Info) (*request.User, error) {
+	t := impersonation{m: m, mode: mode, impersonator: impersonator, verb: "impersonate", group: ""}
 	if mode == modeLegacy {
-		return t.become(ctx, wanted)
+		return t.impersonate(ctx, wanted)
 	}
 	if mode == modeAssociatedNode {
-		t.asker = withoutPlace(asker)
+		t.impersonator = withoutNode(impersonator)
 	}
 	t.verb, t.group = "impersonate:"+mode, authenticationGroup
 	on := *info
 	on.Verb = "impersonate-on:" + mode + ":" + info.Verb
-	if err := t.allowed(ctx, on); err != nil {
+	if err := t.authorize(ctx, on); err != nil {
 		return nil, err
 	}
-	return t.become(ctx, wanted)
+	return t.impersonate(ctx, wanted)
 }
 
-// withoutPlace is a service account without what tells where it runs: whether
-// it may become the kubelet of its own node does not depend on which that is.
-func withoutPlace(u *request.User) *request.User {
+// withoutNode returns a service account without the attributes that name its node, so that
+// the authorizer decides for all nodes alike.
+func withoutNode(u *request.User) *request.User {
 	with := *u
 	with.Extra = map[string][]string{"authentication.kubernetes.io/associated-node-keys": slices.Sorted(maps.Keys(u.Extra))}
 	return &with
@@ -159,31 +161,32 @@ func withoutPlace(u *request.User) *request.User {
 
 const authenticationGroup = "authentication.k8s.io"
 
-// impersonation is one user's wish to become another in one mode.
+// impersonation is an attempt to impersonate a user in one mode.
 type impersonation struct {
-	m           *impersonationModes
-	mode        string
-	asker       *request.User
-	verb, group string // group: of users and groups as resources
+	m            *impersonationModes
+	mode         string
+	impersonator *request.User
+	verb, group  string // required verb, and API group of the resources users and groups
 }
 
 func (t *impersonation) constrained() bool { return t.mode != modeLegacy }
 
-// become asks for each thing that wanted is made of.
-func (t *impersonation) become(ctx context.Context, wanted *request.User) (*request.User, error) {
+// impersonate checks the permission for each attribute of the wanted user, and returns the
+// user with the groups that follow from its name.
+func (t *impersonation) impersonate(ctx context.Context, wanted *request.User) (*request.User, error) {
 	user := *wanted
-	if err := t.name(ctx, &user); err != nil {
+	if err := t.checkName(ctx, &user); err != nil {
 		return nil, err
 	}
 	if wanted.UID != "" {
-		if err := t.allowed(ctx, t.attribute("uids", "", wanted.UID)); err != nil {
+		if err := t.authorize(ctx, t.attribute("uids", "", wanted.UID)); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.groups(ctx, wanted.Groups); err != nil {
+	if err := t.checkGroups(ctx, wanted.Groups); err != nil {
 		return nil, err
 	}
-	if err := t.extra(ctx, wanted.Extra); err != nil {
+	if err := t.checkExtra(ctx, wanted.Extra); err != nil {
 		return nil, err
 	}
 	switch {
@@ -202,8 +205,8 @@ func withGroup(groups []string, group string) []string {
 	return append(slices.Clip(groups), group)
 }
 
-// name asks for the name, and adds the groups that follow from it.
-func (t *impersonation) name(ctx context.Context, user *request.User) error {
+// checkName checks the permission for the name, and adds the groups that follow from it.
+func (t *impersonation) checkName(ctx context.Context, user *request.User) error {
 	on := t.subject("users", user.Name)
 	if node, ok := request.SplitNodeName(user.Name); ok && t.constrained() {
 		on.Resource, on.Name = "nodes", node
@@ -218,13 +221,14 @@ func (t *impersonation) name(ctx context.Context, user *request.User) error {
 			user.Groups = request.ServiceAccountGroups(namespace)
 		}
 	}
-	return t.allowed(ctx, on)
+	return t.authorize(ctx, on)
 }
 
-// manyAtOnce is how many things a constrained mode first asks for all of.
-const manyAtOnce = 4
+// wildcardThreshold is the number of groups or extra values from which a constrained mode
+// first asks for the permission for all of them.
+const wildcardThreshold = 4
 
-func (t *impersonation) groups(ctx context.Context, groups []string) error {
+func (t *impersonation) checkGroups(ctx context.Context, groups []string) error {
 	if t.constrained() {
 		switch {
 		case slices.Contains(groups, ""):
@@ -232,30 +236,30 @@ func (t *impersonation) groups(ctx context.Context, groups []string) error {
 		case slices.Contains(groups, request.GroupMasters):
 			return t.refused(t.subject("groups", request.GroupMasters), "impersonating the system:masters group is not allowed")
 		}
-		if len(groups) >= manyAtOnce && t.allowed(ctx, t.subject("groups", "*")) == nil {
+		if len(groups) >= wildcardThreshold && t.authorize(ctx, t.subject("groups", "*")) == nil {
 			return nil
 		}
 	}
 	for _, group := range groups {
-		if err := t.allowed(ctx, t.subject("groups", group)); err != nil {
+		if err := t.authorize(ctx, t.subject("groups", group)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *impersonation) extra(ctx context.Context, extra map[string][]string) error {
+func (t *impersonation) checkExtra(ctx context.Context, extra map[string][]string) error {
 	if t.constrained() {
-		if err := validExtra(extra); err != nil {
+		if err := validateExtra(extra); err != nil {
 			return t.refused(t.attribute("userextras", "", ""), err.Error())
 		}
-		if valuesOf(extra) >= manyAtOnce && t.allowed(ctx, t.attribute("userextras", "*", "*")) == nil {
+		if countValues(extra) >= wildcardThreshold && t.authorize(ctx, t.attribute("userextras", "*", "*")) == nil {
 			return nil
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(extra)) {
 		for _, value := range extra[key] {
-			if err := t.allowed(ctx, t.attribute("userextras", key, value)); err != nil {
+			if err := t.authorize(ctx, t.attribute("userextras", key, value)); err != nil {
 				return err
 			}
 		}
@@ -263,7 +267,8 @@ func (t *impersonation) extra(ctx context.Context, extra map[string][]string) er
 	return nil
 }
 
-func valuesOf(extra map[string][]string) int {
+// countValues counts the values of extra attributes. A key without values counts as one.
+func countValues(extra map[string][]string) int {
 	n := 0
 	for _, values := range extra {
 		n += len(values)
@@ -271,24 +276,25 @@ func valuesOf(extra map[string][]string) int {
 	return max(n, len(extra))
 }
 
-// subject and attribute are what is asked for: a user or group, and anything
-// else that users are made of.
+// subject returns the permission for a user, a group or a service account.
 func (t *impersonation) subject(resource, name string) request.Info {
 	return request.Info{IsResource: true, Verb: t.verb, Group: t.group, Version: "v1", Resource: resource, Name: name}
 }
 
+// attribute returns the permission for a UID or an extra attribute.
 func (t *impersonation) attribute(resource, subresource, name string) request.Info {
 	return request.Info{IsResource: true, Verb: t.verb, Group: authenticationGroup, Version: "v1", Resource: resource, Subresource: subresource, Name: name}
 }
 
 func (t *impersonation) refused(on request.Info, reason string) error {
-	return authz.Forbidden(t.asker, &on, reason)
+	return authz.Forbidden(t.impersonator, &on, reason)
 }
 
-// allowed returns nil if the asker may, and else what to answer.
-func (t *impersonation) allowed(ctx context.Context, on request.Info) error {
+// authorize returns nil if the impersonator has a permission, and otherwise the error for
+// the client.
+func (t *impersonation) authorize(ctx context.Context, on request.Info) error {
 	start := time.Now()
-	decision, reason, err := t.m.authorizer.Authorize(ctx, t.asker, &on)
+	decision, reason, err := t.m.authorizer.Authorize(ctx, t.impersonator, &on)
 	if decision == authz.Allow {
 		t.m.metrics.check(t.mode, "allowed", time.Since(start))
 		return nil
@@ -303,11 +309,11 @@ func (t *impersonation) allowed(ctx context.Context, on request.Info) error {
 	return t.refused(on, reason)
 }
 
-// validExtra is what a constrained mode asks of further attributes.
-func validExtra(extra map[string][]string) error {
+// validateExtra returns the error of extra attributes that constrained modes refuse.
+func validateExtra(extra map[string][]string) error {
 	for _, key := range slices.Sorted(maps.Keys(extra)) {
 		values := extra[key]
-		switch faults := domainPrefixedPath(key); {
+		switch faults := validateExtraKey(key); {
 		case key == "":
 			return errors.New("impersonating the empty string key in extra is not allowed")
 		case faults != nil:
@@ -321,7 +327,8 @@ func validExtra(extra map[string][]string) error {
 	return nil
 }
 
-func domainPrefixedPath(key string) error {
+// validateExtraKey returns the error of a key that is not a domain-prefixed path.
+func validateExtraKey(key string) error {
 	if err := validation.IsDomainPrefixedPath(field.NewPath("extra", "key"), key).ToAggregate(); err != nil {
 		return fmt.Errorf("impersonating an invalid key in extra is not allowed: %w", err)
 	}

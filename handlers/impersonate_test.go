@@ -17,38 +17,38 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// permissions allow what they name: "verb resource[.group][/subresource] [namespace/]name",
-// for anybody; "*" allows everything that is no impersonation.
+// permissions is an authorizer that allows every user the listed requests, as "verb
+// resource[.group][/subresource] [namespace/]name"; "*" allows all but impersonation.
 type permissions []string
 
 func (p permissions) Authorize(_ context.Context, _ *request.User, info *request.Info) (authz.Decision, string, error) {
-	asked := fmt.Sprintf("%s %s", info.Verb, info.Resource)
+	requested := fmt.Sprintf("%s %s", info.Verb, info.Resource)
 	if info.Group != "" {
-		asked += "." + info.Group
+		requested += "." + info.Group
 	}
 	if info.Subresource != "" {
-		asked += "/" + info.Subresource
+		requested += "/" + info.Subresource
 	}
-	asked += " "
+	requested += " "
 	if info.Namespace != "" {
-		asked += info.Namespace + "/"
+		requested += info.Namespace + "/"
 	}
-	asked += info.Name
-	if slices.Contains(p, asked) || slices.Contains(p, "*") && !strings.HasPrefix(info.Verb, "impersonate") {
+	requested += info.Name
+	if slices.Contains(p, requested) || slices.Contains(p, "*") && !strings.HasPrefix(info.Verb, "impersonate") {
 		return authz.Allow, "", nil
 	}
 	return authz.NoOpinion, "", nil
 }
 
-// fixed takes every request for one of a user's.
-type fixed struct{ user *request.User }
+// fixedUser authenticates every request as one user.
+type fixedUser struct{ user *request.User }
 
-func (f fixed) Authenticate(*http.Request) (authn.Identity, bool, error) {
+func (f fixedUser) Authenticate(*http.Request) (authn.Identity, bool, error) {
 	return authn.Identity{User: f.user}, true, nil
 }
 
-// impersonated is who a request is served as, or the message of the refusal.
-func impersonated(t *testing.T, asker *request.User, allowed permissions, headers ...string) (user, impersonator *request.User, refusal string) {
+// impersonated returns the user as whom a request is served, or the message of the refusal.
+func impersonated(t *testing.T, authenticated *request.User, allowed permissions, headers ...string) (user, impersonator *request.User, refusal string) {
 	t.Helper()
 	handler := behind(t, func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
@@ -59,7 +59,7 @@ func impersonated(t *testing.T, asker *request.User, allowed permissions, header
 			}
 		}
 	}, func(c *Config) {
-		c.Authenticator, c.Authorizer, c.Metrics = fixed{asker}, allowed, prometheus.NewRegistry()
+		c.Authenticator, c.Authorizer, c.Metrics = fixedUser{authenticated}, allowed, prometheus.NewRegistry()
 	})
 	r := httptest.NewRequest(http.MethodGet, mapsPath, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -74,6 +74,7 @@ func impersonated(t *testing.T, asker *request.User, allowed permissions, header
 	return user, impersonator, ""
 }
 
+// TestImpersonation checks which permissions each mode requires, and the resulting user.
 func TestImpersonation(t *testing.T) {
 	bob := &request.User{Name: "bob", Groups: []string{"system:authenticated"}}
 	pod := &request.User{Name: "system:serviceaccount:ns:agent", Extra: map[string][]string{request.ExtraNodeName: {"n1"}}}
@@ -84,14 +85,14 @@ func TestImpersonation(t *testing.T) {
 		auth             = ".authentication.k8s.io"
 	)
 	for _, c := range []struct {
-		name    string
-		asker   *request.User
-		allowed permissions
-		headers []string
-		want    *request.User
-		refusal string
+		name          string
+		authenticated *request.User
+		allowed       permissions
+		headers       []string
+		want          *request.User
+		refusal       string
 	}{
-		{name: "nobody asked for", want: bob},
+		{name: "no impersonation", want: bob},
 		{name: "group alone", headers: []string{group, "dev"}, refusal: `400 requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"dev"}, Extra:map[string][]string(nil)} without impersonating a user name`},
 		{name: "uid alone", headers: []string{uid, "7"}, refusal: `400 requested &user.DefaultInfo{Name:"", UID:"7", Groups:[]string(nil), Extra:map[string][]string(nil)} without impersonating a user name`},
 
@@ -123,9 +124,9 @@ func TestImpersonation(t *testing.T) {
 
 		{name: "user-info", allowed: permissions{on("user-info"), "impersonate:user-info users" + auth + " jane"}, headers: []string{user, "jane"},
 			want: &request.User{Name: "jane", Groups: []string{"system:authenticated"}}},
-		{name: "user-info, not on this", allowed: permissions{"impersonate:user-info users" + auth + " jane"}, headers: []string{user, "jane"},
+		{name: "user-info, not this resource", allowed: permissions{"impersonate:user-info users" + auth + " jane"}, headers: []string{user, "jane"},
 			refusal: `403 configmaps is forbidden: User "bob" cannot impersonate-on:user-info:list resource "configmaps" in API group "" in the namespace "ns"`},
-		{name: "user-info, not him", allowed: permissions{on("user-info")}, headers: []string{user, "jane"},
+		{name: "user-info, not this user", allowed: permissions{on("user-info")}, headers: []string{user, "jane"},
 			refusal: `403 users.authentication.k8s.io "jane" is forbidden: User "bob" cannot impersonate:user-info resource "users" in API group "authentication.k8s.io" at the cluster scope`},
 		{name: "user-info, masters", allowed: permissions{on("user-info"), "impersonate:user-info users" + auth + " jane", "impersonate:user-info groups" + auth + " system:masters"}, headers: []string{user, "jane", group, "system:masters"},
 			refusal: `403 groups.authentication.k8s.io "system:masters" is forbidden: User "bob" cannot impersonate:user-info resource "groups" in API group "authentication.k8s.io" at the cluster scope: impersonating the system:masters group is not allowed`},
@@ -137,34 +138,34 @@ func TestImpersonation(t *testing.T) {
 			want: &request.User{Name: "system:serviceaccount:ns:a", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"}}},
 		{name: "arbitrary-node", allowed: permissions{on("arbitrary-node"), "impersonate:arbitrary-node nodes" + auth + " n1"}, headers: []string{user, "system:node:n1"},
 			want: &request.User{Name: "system:node:n1", Groups: []string{"system:nodes", "system:authenticated"}}},
-		{name: "associated-node", asker: pod, allowed: permissions{on("associated-node"), "impersonate:associated-node nodes" + auth + " *"}, headers: []string{user, "system:node:n1"},
+		{name: "associated-node", authenticated: pod, allowed: permissions{on("associated-node"), "impersonate:associated-node nodes" + auth + " *"}, headers: []string{user, "system:node:n1"},
 			want: &request.User{Name: "system:node:n1", Groups: []string{"system:nodes", "system:authenticated"}}},
-		{name: "associated-node, another's", asker: pod, allowed: permissions{on("associated-node"), "impersonate:associated-node nodes" + auth + " *"}, headers: []string{user, "system:node:n2"},
+		{name: "associated-node, another's", authenticated: pod, allowed: permissions{on("associated-node"), "impersonate:associated-node nodes" + auth + " *"}, headers: []string{user, "system:node:n2"},
 			refusal: `403 configmaps is forbidden: User "system:serviceaccount:ns:agent" cannot impersonate-on:arbitrary-node:list resource "configmaps" in API group "" in the namespace "ns"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			asker := c.asker
-			if asker == nil {
-				asker = bob
+			authenticated := c.authenticated
+			if authenticated == nil {
+				authenticated = bob
 			}
-			got, impersonator, refusal := impersonated(t, asker, append(c.allowed, "*"), c.headers...)
+			got, impersonator, refusal := impersonated(t, authenticated, append(c.allowed, "*"), c.headers...)
 			if refusal != c.refusal {
 				t.Fatalf("got %s\nwant %s", refusal, c.refusal)
 			}
 			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v", got)
 			}
-			if len(c.headers) > 0 && got != nil && impersonator.Name != asker.Name {
+			if len(c.headers) > 0 && got != nil && impersonator.Name != authenticated.Name {
 				t.Errorf("by %+v", impersonator)
 			}
 		})
 	}
 }
 
-// What was allowed last is tried first, so that its refusals are the ones that
-// are told of.
+// TestImpersonationRemembersMode checks that the mode that allowed the previous request is
+// tried first, so that its error is the one that the client gets.
 func TestImpersonationRemembersMode(t *testing.T) {
-	modes := newImpersonationModes(permissions{"impersonate users jane"}, behindMetrics(t))
+	modes := newImpersonationModes(permissions{"impersonate users jane"}, newTestMetrics(t))
 	scope := &request.Scope{User: &request.User{Name: "bob"}, Info: request.Info{IsResource: true, Verb: "list", Version: "v1", Resource: "configmaps"}}
 	refusal := func() string {
 		_, _, err := modes.user(t.Context(), scope, &request.User{Name: "june"})
@@ -187,7 +188,7 @@ func TestImpersonationRemembersMode(t *testing.T) {
 	}
 }
 
-func behindMetrics(t *testing.T) *impersonationMetrics {
+func newTestMetrics(t *testing.T) *impersonationMetrics {
 	t.Helper()
 	m, err := newImpersonationMetrics(prometheus.NewRegistry())
 	if err != nil {

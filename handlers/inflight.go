@@ -11,19 +11,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// The headers that say how a request was classified, in the form in which
-// net/http keeps them.
+// Headers with the flow schema and the priority level of a request, in canonical form: they
+// are set without http.Header.Set.
 const (
 	flowSchemaHeader    = "X-Kubernetes-Pf-Flowschema-Uid"
 	priorityLevelHeader = "X-Kubernetes-Pf-Prioritylevel-Uid"
 )
 
-// limit has requests wait until they may execute, and rejects what would wait
-// too long. A watch takes its place only until it has sent what it begins with;
-// what is connected through to somewhere else takes none.
+// limit lets requests wait until they may execute, and rejects those that would wait too
+// long. A watch occupies its seats until it has sent its initial events; connections to
+// pods, nodes and services occupy none.
 func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 	if h.Limiter == nil {
-		return h.limitPlainly(next)
+		return h.limitByCount(next)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
@@ -32,16 +32,16 @@ func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		ask := apf.RequestDigest{User: scope.User, Info: info}
+		digest := apf.RequestDigest{User: scope.User, Info: info}
 		if info.Verb == "list" || info.Watch {
-			ask.List, ask.InitialEvents = listShape(info)
+			digest.List, digest.InitialEvents = listShape(info)
 		}
-		ticket, ok := h.Limiter.Begin(r.Context(), ask)
+		ticket, ok := h.Limiter.Begin(r.Context(), digest)
 		header := w.Header()
 		header[flowSchemaHeader], header[priorityLevelHeader] = ticket.FlowSchemaUID(), ticket.PriorityLevelUID()
 		if !ok {
 			h.Logger.Info("request rejected", "id", scope.ID, "reason", ticket.Reason)
-			tooMany(w, ticket.RetryAfter())
+			rejectRequest(w, ticket.RetryAfter())
 			return
 		}
 		defer ticket.Done()
@@ -52,8 +52,8 @@ func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// listShape is what decides how much a list takes, and whether a watch begins
-// with one. Parameters that are wrong are for the verb to refuse.
+// listShape returns the parameters that determine the cost of a list, and reports whether a
+// watch begins with one. The verb refuses invalid parameters.
 func listShape(info *request.Info) (shape apf.ListShape, initialEvents bool) {
 	shape.One = info.Name != ""
 	q := info.Query
@@ -66,8 +66,8 @@ func listShape(info *request.Info) (shape apf.ListShape, initialEvents bool) {
 	return shape, initialEvents
 }
 
-// limitPlainly bounds how many requests are served at a time, and rejects more.
-func (h *Handler) limitPlainly(next http.HandlerFunc) http.HandlerFunc {
+// limitByCount bounds how many requests are served at a time, and rejects more.
+func (h *Handler) limitByCount(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if isLongRunning(r) {
 			next(w, r)
@@ -79,25 +79,24 @@ func (h *Handler) limitPlainly(next http.HandlerFunc) http.HandlerFunc {
 			most = h.MaxMutatingRequestsInflight
 		}
 		defer h.Inflight.Done(mutates)
-		// Masters are exempt, so that a server which is kept busy can still be
-		// looked at.
+		// system:masters is exempt, so that an administrator can examine a busy server.
 		if n := h.Inflight.Execute(mutates); most > 0 && n > most && !slices.Contains(scope.User.Groups, request.GroupMasters) {
-			tooMany(w, 1)
+			rejectRequest(w, 1)
 			return
 		}
 		next(w, r)
 	}
 }
 
-// tooMany rejects a request, in plain text as kube-apiserver: who is overloaded
-// does not go into what the client accepts.
-func tooMany(w http.ResponseWriter, retryAfter int) {
+// rejectRequest writes a 429 in plain text, whatever the client accepts, like kube-apiserver.
+func rejectRequest(w http.ResponseWriter, retryAfter int) {
 	w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
 }
 
-// watching counts a watch among those that writes wake.
-func (h *Handler) watching(c *call, o *internalversion.ListOptions) (end func()) {
+// countWatch counts a watch for the estimated cost of writes, which wake it, until end is
+// called.
+func (h *Handler) countWatch(c *call, o *internalversion.ListOptions) (end func()) {
 	if h.Limiter == nil {
 		return func() {}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// oneSeat is a limiter that has one seat for testers, and rejects the others.
+// oneSeat returns a limiter with one seat for testers, which rejects requests without a seat.
 func oneSeat(t testing.TB) *apf.Limiter {
 	t.Helper()
 	l, err := apf.New(apf.Options{Seats: 1})
@@ -40,13 +40,13 @@ func oneSeat(t testing.TB) *apf.Limiter {
 	return l
 }
 
+// classified reports whether the headers have the flow schema and level of oneSeat.
 func classified(w *httptest.ResponseRecorder) bool {
 	return w.Header().Get("X-Kubernetes-PF-FlowSchema-UID") == "schema" && w.Header().Get("X-Kubernetes-PF-PriorityLevel-UID") == "level"
 }
 
-// TestPriorityAndFairness: every answer says how its request was classified, and
-// what finds no seat is rejected; the exempt, and those who are connected through,
-// need none.
+// TestPriorityAndFairness checks that every response has the headers of its flow schema, that
+// requests without a seat are rejected, and that exempt requests and connections need none.
 func TestPriorityAndFairness(t *testing.T) {
 	entered, leave := make(chan string), make(chan struct{})
 	handler := behind(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -65,25 +65,25 @@ func TestPriorityAndFairness(t *testing.T) {
 	}
 	start(mapsPath, request.GroupMasters)
 	start("/api/v1/namespaces/ns/pods/p/log", "testers")
-	sure := 0
+	ofSchema := 0
 	for range 3 {
 		leave <- struct{}{}
 		if w := <-done; classified(w) {
-			sure++
+			ofSchema++
 		}
 	}
-	if sure != 1 {
-		t.Errorf("%d of 3 are of the schema: the master is not, and logs are of none", sure)
+	if ofSchema != 1 {
+		t.Errorf("%d of 3 responses have the flow schema, want only that of the tester's list", ofSchema)
 	}
 	start(mapsPath, "testers") // the seat is free again
 	leave <- struct{}{}
 	<-done
 	if w := through(handler, httptest.NewRequest(http.MethodGet, mapsPath+"?timeout=x", nil), "Group", "testers"); w.Code != http.StatusBadRequest {
-		t.Errorf("a bad timeout is answered %d", w.Code)
+		t.Errorf("an invalid timeout: code %d", w.Code)
 	}
 }
 
-// TestRefusedIsClassified: also what is not allowed, or not there, took a seat.
+// TestRefusedIsClassified checks that errors have the headers of the flow schema too.
 func TestRefusedIsClassified(t *testing.T) {
 	h := newHandler(t, func(c *Config) { c.Limiter = oneSeat(t) })
 	for _, path := range []string{mapsPath + "/none", "/nowhere", "/healthz", mapsPath} {
@@ -93,8 +93,8 @@ func TestRefusedIsClassified(t *testing.T) {
 	}
 }
 
-// TestWatchGivesItsSeatBack when it has sent what it begins with.
-func TestWatchGivesItsSeatBack(t *testing.T) {
+// TestWatchReleasesSeat checks that a watch releases its seat after its initial events.
+func TestWatchReleasesSeat(t *testing.T) {
 	h := newHandler(t, func(c *Config) { c.Limiter = oneSeat(t) })
 	addMaps(t, h, "a", "b")
 	for _, query := range []string{"?watch=1", "?watch=1&resourceVersion=0&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"} {
@@ -106,7 +106,7 @@ func TestWatchGivesItsSeatBack(t *testing.T) {
 			r.Header.Set("Group", "testers")
 			h.ServeHTTP(&sink{header: http.Header{}}, r)
 		}()
-		// The watch is on, and others find the seat free.
+		// The watch has begun, and another request gets the seat.
 		free := false
 		for deadline := time.Now().Add(20 * time.Second); !free && time.Now().Before(deadline); {
 			_, text := series(t, h.Metrics, "apiserver_longrunning_requests")
@@ -114,7 +114,7 @@ func TestWatchGivesItsSeatBack(t *testing.T) {
 		}
 		select {
 		case <-ended:
-			t.Errorf("%s: the watch is over", query)
+			t.Errorf("%s: the watch has ended", query)
 		default:
 		}
 		if !free {
@@ -123,7 +123,7 @@ func TestWatchGivesItsSeatBack(t *testing.T) {
 		cancel()
 		<-ended
 	}
-	// One that fails gives it back too.
+	// A watch that fails releases it too.
 	if w := sendText(t, h, http.MethodGet, mapsPath+"?watch=1&resourceVersion=x", "", "Group", "testers"); w.Code != http.StatusInternalServerError {
 		t.Errorf("got %d", w.Code)
 	}
@@ -132,7 +132,7 @@ func TestWatchGivesItsSeatBack(t *testing.T) {
 	}
 }
 
-// TestDumpPaths: they are there where there is a limiter.
+// TestDumpPaths checks that the dumps of flow control are served if there is a limiter.
 func TestDumpPaths(t *testing.T) {
 	with, without := newHandler(t, func(c *Config) { c.Limiter = oneSeat(t) }), newHandler(t, nil)
 	for _, name := range []string{"dump_priority_levels", "dump_queues", "dump_requests", "dump_requests?includeRequestDetails=1"} {
@@ -146,8 +146,8 @@ func TestDumpPaths(t *testing.T) {
 	}
 }
 
-// BenchmarkGetLimited is a get without a limiter, and with one: of a user who is
-// exempt, and of one whose flow has its place in the queues.
+// BenchmarkGetLimited compares a get without a limiter with that of an exempt user and that
+// of a user in a priority level with queues.
 func BenchmarkGetLimited(b *testing.B) {
 	for _, bench := range []struct{ name, group string }{{"plain", request.GroupMasters}, {"exempt", request.GroupMasters}, {"fair", "testers"}} {
 		b.Run(bench.name, func(b *testing.B) {
@@ -162,7 +162,7 @@ func BenchmarkGetLimited(b *testing.B) {
 	}
 }
 
-// fairLimiter has many queues for testers.
+// fairLimiter returns a limiter with many queues for testers.
 func fairLimiter(t testing.TB) *apf.Limiter {
 	t.Helper()
 	l, err := apf.New(apf.Options{Seats: 600})
@@ -187,8 +187,8 @@ func fairLimiter(t testing.TB) *apf.Limiter {
 	return l
 }
 
-// TestLimiterAllocatesLittle: two objects for each request at most, the ticket
-// and what carries its deadline.
+// TestLimiterAllocatesLittle checks that the limiter allocates at most two objects for each
+// request: the ticket and the context of its deadline.
 func TestLimiterAllocatesLittle(t *testing.T) {
 	allocated := func(l *apf.Limiter) float64 {
 		h := newHandler(t, func(c *Config) { c.Limiter = l })

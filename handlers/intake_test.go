@@ -24,7 +24,7 @@ func deep(levels int) string {
 	return strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
 }
 
-// deepSchema is a CustomResourceDefinition whose schemas contain each other.
+// deepSchema returns a CustomResourceDefinition with nested schemas, as protobuf.
 func deepSchema(t testing.TB, levels int) string {
 	t.Helper()
 	s := apiextensionsv1.JSONSchemaProps{Type: "object"}
@@ -40,7 +40,7 @@ func deepSchema(t testing.TB, levels int) string {
 	return string(proto.AppendRaw(nil, "apiextensions.k8s.io/v1", "CustomResourceDefinition", raw))
 }
 
-// TestIntake: every way in has the same bounds.
+// TestIntake checks that the bounds of bodies hold for every verb and media type.
 func TestIntake(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "x")
@@ -90,7 +90,7 @@ func TestIntake(t *testing.T) {
 		}
 	}
 	if w := sendText(t, h, http.MethodGet, mapsPath+"/x", ""); w.Code != http.StatusOK {
-		t.Errorf("the object is not there any more: %d", w.Code)
+		t.Errorf("get after the refused requests: %d", w.Code)
 	}
 }
 
@@ -117,8 +117,8 @@ func TestOneWayIn(t *testing.T) {
 	}
 }
 
-// TestRawJSON: JSON inside of protobuf is JSON, and not nested deeper than what is
-// around it allows.
+// TestRawJSON checks that JSON inside protobuf is valid, and that its depth counts with that
+// of the object around it.
 func TestRawJSON(t *testing.T) {
 	revision := func(data, fields string) string {
 		r := appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Data: runtime.RawExtension{Raw: []byte(data)}, Revision: 1}
@@ -137,7 +137,7 @@ func TestRawJSON(t *testing.T) {
 		{"as deep as can be", revision(deep(bounds.MaxDepth-1), ""), ""},
 		{"too deep", revision(deep(bounds.MaxDepth), ""), "data: exceeded max depth of 512"},
 		{"no JSON", revision(`{"a":`, ""), "data: not valid JSON"},
-		{"fields too deep", revision(`{}`, deep(bounds.MaxDepth+1)), ""}, // they are as if they had not been sent
+		{"fields too deep", revision(`{}`, deep(bounds.MaxDepth+1)), ""}, // ignored like managedFields that were not sent
 		{"fields that are no JSON", revision(`{}`, `{"f:a"`), ""},
 	} {
 		const path = "/apis/apps/v1/namespaces/ns/controllerrevisions"

@@ -12,9 +12,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// TestProtoList compares a list in protobuf, as it goes out, with one of the
-// generated types: of a kind that is sent as it is stored, and of one that is
-// decoded for its defaults.
+// TestProtoList compares the protobuf of lists with that of the generated types, for kinds
+// that are sent in their stored encoding and for kinds that are decoded for their defaults.
 func TestProtoList(t *testing.T) {
 	h := newBenched(t)
 	fill(t, h, 20, 100)
@@ -44,13 +43,13 @@ func TestProtoList(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s: not what the types of the list give", path)
+			t.Errorf("%s: differs from the encoding of the list type", path)
 		}
 		if maps, ok := list.(*corev1.ConfigMapList); ok {
 			one := do(t, h, http.MethodGet, benchedMaps+"/"+maps.Items[3].Name, "", "Accept", representation.MediaProtobuf).Body.Bytes()
 			want, err := proto.Append(nil, "v1", "ConfigMap", &maps.Items[3])
 			if err != nil || !bytes.Equal(one, want) {
-				t.Errorf("%s: not what a get gives: %v", path, err)
+				t.Errorf("%s: an item differs from a get: %v", path, err)
 			}
 		}
 	}

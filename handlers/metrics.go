@@ -15,32 +15,32 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// metrics are the server's own, with kube-apiserver's names and labels.
+// metrics are the metrics of requests, with kube-apiserver's names and labels.
 type metrics struct {
 	total          *prometheus.CounterVec
 	duration       *prometheus.HistogramVec
 	longRunning    *prometheus.GaugeVec
 	deprecated     *prometheus.GaugeVec
 	authentication *authenticationMetrics
-	// impersonation counts who wants to be somebody else.
-	impersonation *impersonationMetrics
-	// known keeps the children of total and duration by what they count, since
-	// finding them by their labels costs more than counting.
-	known sync.Map // requestKind -> *counted
+	impersonation  *impersonationMetrics
+	// children caches the children of total and duration, because finding them by their
+	// labels costs more than counting.
+	children sync.Map // requestLabels -> *requestMetrics
 }
 
-// requestKind is what requests are counted by, apart from the answer's code.
-type requestKind struct {
+// requestLabels are the labels by which requests are counted.
+type requestLabels struct {
 	verb, group, version, resource, subresource, scope, dryRun string
 	code                                                       int
 }
 
-type counted struct {
+// requestMetrics are the metrics of requests with the same labels.
+type requestMetrics struct {
 	total    prometheus.Counter
 	duration prometheus.Observer
 }
 
-// durationBuckets are kube-apiserver's.
+// durationBuckets are the buckets of kube-apiserver.
 var durationBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
 
 func newMetrics(reg *prometheus.Registry, in *apf.Inflight) (*metrics, error) {
@@ -71,28 +71,29 @@ func newMetrics(reg *prometheus.Registry, in *apf.Inflight) (*metrics, error) {
 	return m, err
 }
 
-func (m *metrics) of(k requestKind) *counted {
-	if c, ok := m.known.Load(k); ok {
-		return c.(*counted)
+// child returns the metrics of requests with the given labels.
+func (m *metrics) child(k requestLabels) *requestMetrics {
+	if c, ok := m.children.Load(k); ok {
+		return c.(*requestMetrics)
 	}
 	labels := []string{k.verb, k.dryRun, k.group, k.version, k.resource, k.subresource, k.scope, "apiserver"}
-	c := &counted{
+	c := &requestMetrics{
 		duration: m.duration.WithLabelValues(labels...),
 		total:    m.total.WithLabelValues(append(labels, strconv.Itoa(k.code))...),
 	}
-	m.known.Store(k, c)
+	m.children.Store(k, c)
 	return c
 }
 
-// measure counts requests and times them.
+// measure counts and times requests, and logs them at level 3.
 func (h *Handler) measure(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
 		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r, timeout: h.RequestTimeout}
 		start := time.Now()
 		defer func() {
-			k := kindOfRequest(r, scope, sw.code)
-			c := h.metrics.of(k)
+			k := labelsOf(r, scope, sw.code)
+			c := h.metrics.child(k)
 			c.total.Inc()
 			elapsed := time.Since(start)
 			if !scope.Info.Watch {
@@ -107,15 +108,14 @@ func (h *Handler) measure(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Verbs of requests that last as long as their clients like.
+// Values of the label verb for long-running requests.
 const (
 	labelWatch   = "WATCH"
 	labelConnect = "CONNECT"
 )
 
-// lasting counts such a request while it is on; the caller calls what it returns
-// at the end.
-func (m *metrics) lasting(verb string, info *request.Info) (done func()) {
+// countLongRunning counts a long-running request until done is called.
+func (m *metrics) countLongRunning(verb string, info *request.Info) (done func()) {
 	gauge := m.longRunning.WithLabelValues(verb, info.Group, info.Version, info.Resource, info.Subresource, scopeLabel(info), "apiserver")
 	gauge.Inc()
 	return gauge.Dec
@@ -124,6 +124,7 @@ func (m *metrics) lasting(verb string, info *request.Info) (done func()) {
 // levelRequests is the level at which every request is logged: --v=3.
 const levelRequests = -3
 
+// userName returns the name of the authenticated user; empty if there is none.
 func userName(s *request.Scope) string {
 	if s.User == nil {
 		return ""
@@ -131,17 +132,17 @@ func userName(s *request.Scope) string {
 	return s.User.Name
 }
 
-// kindOfRequest keeps labels few: what clients can make up (methods, paths) is
-// folded together unless it leads to a resource that is served.
-func kindOfRequest(r *http.Request, scope *request.Scope, code int) requestKind {
+// labelsOf returns the labels of a request. Clients can make up methods and paths, so those
+// count only if they lead to a served resource.
+func labelsOf(r *http.Request, scope *request.Scope, code int) requestLabels {
 	if code == 0 {
 		code = http.StatusOK
 	}
 	info := &scope.Info
 	if !info.IsResource || !scope.Routed {
-		return requestKind{verb: methodLabel(r.Method), code: code}
+		return requestLabels{verb: methodLabel(r.Method), code: code}
 	}
-	k := requestKind{verb: strings.ToUpper(info.Verb), group: info.Group, version: info.Version,
+	k := requestLabels{verb: strings.ToUpper(info.Verb), group: info.Group, version: info.Version,
 		resource: info.Resource, subresource: info.Subresource, scope: scopeLabel(info), code: code}
 	switch info.Verb {
 	case "create":
@@ -156,8 +157,7 @@ func kindOfRequest(r *http.Request, scope *request.Scope, code int) requestKind 
 	return k
 }
 
-// dryRunLabel returns the value of the label dry_run, of which there are few whatever
-// clients send.
+// dryRunLabel returns the value of the label dry_run. Clients cannot make up values.
 func dryRunLabel(values []string) string {
 	for _, v := range values {
 		if v != metav1.DryRunAll {
@@ -170,7 +170,7 @@ func dryRunLabel(values []string) string {
 	return ""
 }
 
-// scopeLabel tells whether a request is about one object, a namespace or all.
+// scopeLabel returns the value of the label scope: one object, a namespace or the cluster.
 func scopeLabel(info *request.Info) string {
 	switch {
 	case info.Name != "" || info.Verb == "create" && info.Namespace == "":
@@ -181,6 +181,7 @@ func scopeLabel(info *request.Info) string {
 	return "cluster"
 }
 
+// methodLabel returns the value of the label verb for a request without a resource.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions:

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// series counts the children of a metric.
+// series returns the number and the text of the children of a metric.
 func series(t *testing.T, reg *prometheus.Registry, name string) (n int, text string) {
 	t.Helper()
 	families, err := reg.Gather()
@@ -25,7 +25,7 @@ func series(t *testing.T, reg *prometheus.Registry, name string) (n int, text st
 	return 0, ""
 }
 
-// TestMetricsAreBounded: clients cannot make up labels.
+// TestMetricsAreBounded checks that clients cannot make up values of labels.
 func TestMetricsAreBounded(t *testing.T) {
 	h := newHandler(t, nil)
 	one := func(i int) {
@@ -47,6 +47,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	}
 }
 
+// TestMetricsLabels checks the labels of requests.
 func TestMetricsLabels(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "a")
@@ -64,6 +65,7 @@ func TestMetricsLabels(t *testing.T) {
 	}
 }
 
+// TestDryRunLabel checks the values of the label dry_run.
 func TestDryRunLabel(t *testing.T) {
 	for query, want := range map[string]string{"": "", "dryRun=All": "All", "dryRun=All&dryRun=All": "All", "dryRun=": "invalid", "dryRun=All&dryRun=x": "invalid"} {
 		values, err := url.ParseQuery(query)

@@ -24,10 +24,11 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// query returns the parameters of a request, which the chain has parsed; nil, which
-// reads as empty, if there are none.
+// query returns the parameters of a request, which the chain has parsed; nil if there are
+// none.
 func query(r *http.Request) url.Values { return request.From(r.Context()).Info.Query }
 
+// invalidOptions returns the error of invalid options; nil if there are no errors.
 func invalidOptions(kind string, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
@@ -35,8 +36,7 @@ func invalidOptions(kind string, errs field.ErrorList) error {
 	return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
 }
 
-// parseResourceVersion reads a resourceVersion that names a state. Zero stands
-// for "" and "0" both.
+// parseResourceVersion parses a resourceVersion. It returns zero for both "" and "0".
 func parseResourceVersion(rv string) (int64, error) {
 	if rv == "" || rv == "0" {
 		return 0, nil
@@ -45,29 +45,29 @@ func parseResourceVersion(rv string) (int64, error) {
 	if err != nil {
 		return 0, field.Invalid(field.NewPath("resourceVersion"), rv, err.Error())
 	}
-	return int64(min(n, math.MaxInt64)), nil // a future revision either way
+	return int64(min(n, math.MaxInt64)), nil // either is a future revision
 }
 
-// errListVersion is the answer to a list with a resourceVersion that is no number.
-func errListVersion(err error) error {
+// errInvalidListVersion returns the error of a list whose resourceVersion is not a number.
+func errInvalidListVersion(err error) error {
 	return apierrors.NewBadRequest("invalid resource version: " + err.Error())
 }
 
-// errVersion is the answer to a get or a watch with a resourceVersion that is no
-// number: kube-apiserver's watch cache does not say whose fault that is.
-func errVersion(err error) error {
+// errInvalidVersion returns the error of a get or a watch whose resourceVersion is not a
+// number. It is a 500 in kube-apiserver, whose watch cache does not blame the client.
+func errInvalidVersion(err error) error {
 	return representation.NewStatusError(http.StatusInternalServerError, "", err.Error(), nil)
 }
 
-// getRead is how fresh a get must be.
-func (c *call) getRead() (storage.Read, error) {
+// readOfGet returns the required freshness of a get.
+func (c *call) readOfGet() (storage.Read, error) {
 	rv := c.info.Query.Get("resourceVersion")
 	n, err := parseResourceVersion(rv)
 	switch {
 	case err != nil && c.Resource.Storage.Uncached:
-		return storage.Read{}, errListVersion(err)
+		return storage.Read{}, errInvalidListVersion(err)
 	case err != nil:
-		return storage.Read{}, errVersion(err)
+		return storage.Read{}, errInvalidVersion(err)
 	case rv == "":
 		return storage.Read{}, nil
 	case n == 0:
@@ -76,8 +76,8 @@ func (c *call) getRead() (storage.Read, error) {
 	return storage.Read{Match: storage.NotOlderThan, Revision: n}, nil
 }
 
-// listOptions reads and checks the options of list, watch and deletecollection. On a
-// watch path that has no parameter watch, they are checked as those of a list.
+// listOptions parses and validates the options of list, watch and deletecollection. On a
+// watch path without the parameter watch, they are validated as those of a list.
 func (c *call) listOptions() (*internalversion.ListOptions, error) {
 	var v1 metav1.ListOptions
 	q := c.info.Query
@@ -98,7 +98,7 @@ func (c *call) listOptions() (*internalversion.ListOptions, error) {
 	return &o, nil
 }
 
-// selection turns the selectors into those of the hub.
+// selection returns the selectors, with the field names of the hub version.
 func (c *call) selection(o *internalversion.ListOptions) (registry.Selection, error) {
 	s := registry.Selection{Labels: o.LabelSelector, Fields: o.FieldSelector}
 	if s.Labels == nil {
@@ -119,30 +119,31 @@ func (c *call) selection(o *internalversion.ListOptions) (registry.Selection, er
 	return s, nil
 }
 
-// listRead is the table of how fresh a list must be, by resourceVersion and
-// resourceVersionMatch, for a list without a continue token.
-func listRead(o *internalversion.ListOptions) (storage.Read, error) {
+// readOfList returns the required freshness of a list without a continue token, by
+// resourceVersion and resourceVersionMatch.
+func readOfList(o *internalversion.ListOptions) (storage.Read, error) {
 	n, err := parseResourceVersion(o.ResourceVersion)
 	switch {
 	case err != nil:
-		return storage.Read{}, errListVersion(err)
+		return storage.Read{}, errInvalidListVersion(err)
 	case o.ResourceVersion == "":
 		return storage.Read{Match: storage.Consistent}, nil
 	case n == 0:
 		return storage.Read{Match: storage.Any}, nil
 	case o.ResourceVersionMatch == metav1.ResourceVersionMatchExact,
-		o.ResourceVersionMatch == "" && o.Limit > 0: // as it was before there was a match to ask for
+		o.ResourceVersionMatch == "" && o.Limit > 0: // the meaning before resourceVersionMatch existed
 		return storage.Read{Match: storage.Exact, Revision: n}, nil
 	}
 	return storage.Read{Match: storage.NotOlderThan, Revision: n}, nil
 }
 
-// writeOptions are what the writing verbs have in common.
+// writeOptions are the options that all writing verbs have.
 type writeOptions struct {
 	registry.WriteOptions
 	force *bool
 }
 
+// writeOptions parses and validates the options of a write, which are of the given kind.
 func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOptions, error) {
 	q := c.info.Query
 	if q == nil && patchType != types.ApplyYAMLPatchType {
@@ -174,7 +175,8 @@ func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOption
 	}, nil
 }
 
-// deleteOptions come from the body or, when that is empty, from the query.
+// deleteOptions parses the options of a delete from the body or, if it is empty, from the
+// query.
 func (c *call) deleteOptions() (registry.DeleteOptions, error) {
 	data, err := representation.ReadBody(c.w, c.r)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// callWith is a request to ConfigMaps of the namespace "ns" with parameters.
+// callWith returns a request for the ConfigMaps of the namespace "ns" with parameters.
 func callWith(t *testing.T, q url.Values) (*Handler, *call) {
 	h := newHandlerWithoutStore(t)
 	res, v, ok := h.Catalogue.Lookup(corev1.SchemeGroupVersion, "configmaps")
@@ -30,6 +30,7 @@ func callWith(t *testing.T, q url.Values) (*Handler, *call) {
 	return h, &call{r: r, codec: h.codecs.Codec(res, v), info: &info, Target: registry.Target{Resource: res, Version: v, Namespace: "ns"}}
 }
 
+// readText returns a Read as text.
 func readText(r storage.Read) string {
 	s := map[storage.Match]string{storage.Consistent: "consistent", storage.Any: "any", storage.NotOlderThan: "from", storage.Exact: "at"}[r.Match]
 	if r.Revision != 0 {
@@ -38,7 +39,7 @@ func readText(r storage.Read) string {
 	return s
 }
 
-// code is that of the Status that err is.
+// code returns the code of the Status in an error.
 func code(err error) string {
 	var s apierrors.APIStatus
 	if errors.As(err, &s) {
@@ -47,9 +48,9 @@ func code(err error) string {
 	return "500"
 }
 
-// TestListOptions has the table of the API conventions: what a list reads for
-// each resourceVersion (rows) and resourceVersionMatch (columns), first without
-// and then with a limit, and with a limit and a continue token.
+// TestListOptions checks the table of the API conventions: what a list reads for each
+// resourceVersion (rows) and resourceVersionMatch (columns), without a limit, with a limit,
+// and with a limit and a continue token.
 func TestListOptions(t *testing.T) {
 	token := tokenAfter("ns/a", "ns/", 3)
 	versions := []string{"", "0", "5", "x"}
@@ -93,15 +94,15 @@ at 3 after ns/a   | 422 | 422 | 422
 	}
 }
 
-// TestWatchOptions: where a watch begins for each resourceVersion (rows) and
-// sendInitialEvents (columns: not given, true, false).
+// TestWatchOptions checks where a watch begins for each resourceVersion (rows) and
+// sendInitialEvents (columns: absent, true, false).
 func TestWatchOptions(t *testing.T) {
 	want := strings.Split(strings.TrimSpace(`
 initial consistent | initial consistent | consistent
 initial any        | initial any        | consistent
 after 5            | initial from 5     | after 5
 500                | 500                | 500
-`), "\n") // the 500 is kube-apiserver's
+`), "\n") // kube-apiserver returns 500 too
 	for row, version := range []string{"", "0", "5", "x"} {
 		cells := strings.Split(want[row], "|")
 		for column, send := range []string{"", "true", "false"} {
@@ -130,13 +131,14 @@ after 5            | initial from 5     | after 5
 					t.Errorf("%s: %s, want %s", q.Encode(), got, want)
 				}
 				if err == nil && (w.Bookmarks != bookmarks || w.InitialEventsEnd != (bookmarks && w.Initial)) {
-					t.Errorf("%s: bookmarks %t, at the end of what is there %t", q.Encode(), w.Bookmarks, w.InitialEventsEnd)
+					t.Errorf("%s: bookmarks %t, after the initial events %t", q.Encode(), w.Bookmarks, w.InitialEventsEnd)
 				}
 			}
 		}
 	}
 }
 
+// TestParseResourceVersion checks which resource versions are valid.
 func TestParseResourceVersion(t *testing.T) {
 	for _, c := range []struct {
 		in   string
@@ -152,6 +154,7 @@ func TestParseResourceVersion(t *testing.T) {
 	}
 }
 
+// TestWriteOptions checks the validation of the options of writes.
 func TestWriteOptions(t *testing.T) {
 	for _, c := range []struct{ query, want string }{
 		{"", "false"},
@@ -178,6 +181,7 @@ func TestWriteOptions(t *testing.T) {
 	}
 }
 
+// TestSelectors checks which selectors are valid.
 func TestSelectors(t *testing.T) {
 	for _, c := range []struct{ query, want string }{
 		{"labelSelector=a%3Db,c+in+(d,e),!f", "200"},

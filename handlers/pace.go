@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// A watch that was quiet gets its events at once, and so does one with a burst
-// of them. Where they keep coming thick and fast, those of watchPace go out
-// together, for what a write costs (waking up, a frame of HTTP/2, a record of
-// TLS, a system call) is several times what an event does.
+// A watch with many events sends those of watchPace together, because a write (a wake-up, an
+// HTTP/2 frame, a TLS record, a system call) costs several times as much as an event. The
+// first watchBurst of writes after a pause are not delayed.
 const (
 	watchPace  = 20 * time.Millisecond
 	watchBurst = 20 * watchPace
 )
 
-// pace makes its user rest between writes, so that in the long run there is one
-// in each watchPace. The zero value is ready; stop it in the end.
+// pace limits the rate of writes to one in each watchPace. The zero value is ready for use;
+// stop releases its timer. docs/decisions/0013-memory-devices.md has what it saves.
 type pace struct {
-	due   time.Time // when the writes so far would have been done at that rate
+	due   time.Time // end of the time that the writes so far take at that rate
 	timer *time.Timer
 }
 
-// rest is for after a write. It returns when the next one may be made, or when
-// ctx is done.
+// rest is called after a write. It returns when the next write may be made, or when ctx is
+// done.
 func (p *pace) rest(ctx context.Context) {
 	now := time.Now()
 	if earliest := now.Add(-watchBurst); p.due.Before(earliest) {

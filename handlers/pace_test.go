@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestPace counts the writes that are possible in a time.
+// TestPace checks how many writes are possible in a time, with and without a burst.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pace
@@ -24,15 +24,15 @@ func TestPace(t *testing.T) {
 			t.Errorf("%d writes in the time for 100", n)
 		}
 		if n := writes(100 * watchPace); n < 99 || n > 101 {
-			t.Errorf("%d writes in the time for 100 that follow", n)
+			t.Errorf("%d writes in the next time for 100", n)
 		}
-		time.Sleep(watchBurst) // synctest's time
+		time.Sleep(watchBurst) // in the fake time of synctest
 		began := time.Now()
 		for range burst / 2 {
 			p.rest(t.Context())
 		}
 		if d := time.Since(began); d > 0 {
-			t.Errorf("a burst after a quiet time was held up by %v", d)
+			t.Errorf("a burst after a pause was delayed by %v", d)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -40,7 +40,7 @@ func TestPace(t *testing.T) {
 			p.rest(ctx)
 		}
 		if d := time.Since(began); d > 0 {
-			t.Errorf("rested for %v though the watch was over", d)
+			t.Errorf("rested for %v after the end of the watch", d)
 		}
 	})
 }

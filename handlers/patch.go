@@ -54,15 +54,15 @@ func (c *call) patchType() (types.PatchType, error) {
 	known := kind == types.ApplyYAMLPatchType || err == nil && representation.PatchParser(kind) != nil
 	switch {
 	case c.Resource.Untyped && (!known || kind == types.StrategicMergePatchType):
-		return "", errMediaType(types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType)
+		return "", errPatchType(types.JSONPatchType, types.MergePatchType, types.ApplyYAMLPatchType)
 	case !known:
 		return "", representation.NewStatusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType, "415: Unsupported Media Type", &metav1.StatusDetails{})
 	}
 	return kind, nil
 }
 
-// errMediaType is the answer to a body in none of the forms that there are.
-func errMediaType(known ...types.PatchType) error {
+// errPatchType returns the error of a patch whose media type is not one of the known ones.
+func errPatchType(known ...types.PatchType) error {
 	names := make([]string, len(known))
 	for i, t := range known {
 		names[i] = string(t)

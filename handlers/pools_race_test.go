@@ -2,6 +2,6 @@
 
 package handlers
 
-// lostByPools is how many buffers the pools may have lost: under the race
-// detector they lose one in four on purpose.
+// lostByPools is the maximum number of buffers that the pools lose in a run: under the race
+// detector they drop one in four on purpose.
 const lostByPools = 36

@@ -2,5 +2,5 @@
 
 package handlers
 
-// lostByPools is how many buffers the pools may have lost to the collector.
+// lostByPools is the maximum number of buffers that the pools lose to the collector in a run.
 const lostByPools = 8

@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// TestCostlyQuantities sends a quantity whose parser would not end by every way in.
+// TestCostlyQuantities checks that every write refuses a quantity that takes forever to parse.
 func TestCostlyQuantities(t *testing.T) {
 	h := newHandlerWith(t, nil, true)
 	const (

@@ -17,7 +17,7 @@ func (h *Handler) get(c *call) error {
 	if err != nil {
 		return err
 	}
-	read, err := c.getRead()
+	read, err := c.readOfGet()
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (h *Handler) get(c *call) error {
 		return err
 	}
 	if c.Sub != nil && c.Sub.Kind != nil {
-		return h.writeShown(c, &v, http.StatusOK, item)
+		return h.writeSubresource(c, &v, http.StatusOK, item)
 	}
 	s, err := c.codec.Encodable(c.r.Context(), c.Target, item)
 	if err != nil {
@@ -35,8 +35,8 @@ func (h *Handler) get(c *call) error {
 	return v.WriteObject(c.w, http.StatusOK, s, resourceVersion(item))
 }
 
-// writeShown sends an object in the kind of a subresource.
-func (h *Handler) writeShown(c *call, v *representation.View, code int, item *storage.Item) error {
+// writeSubresource sends an item as an object of the subresource's kind.
+func (h *Handler) writeSubresource(c *call, v *representation.View, code int, item *storage.Item) error {
 	all, err := c.Objects(c.r.Context(), item)
 	if err != nil {
 		return err
@@ -78,8 +78,8 @@ func (h *Handler) list(c *call) error {
 	return v.WriteList(c.w, c.listMeta(list), items)
 }
 
-// page is what a list or a deletecollection is of: a page that begins where a
-// token says or, when that is nil, the first or only one.
+// page parses the options of a list or a deletecollection, and the continue token, which is
+// nil for the first page.
 func (c *call) page() (registry.ListOptions, *continueToken, error) {
 	var page registry.ListOptions
 	o, err := c.listOptions()
@@ -97,15 +97,16 @@ func (c *call) page() (registry.ListOptions, *continueToken, error) {
 	case token != nil:
 		page.Read, page.After = token.read(), token.after(c.keyPrefix())
 	default:
-		page.Read, err = listRead(o)
+		page.Read, err = readOfList(o)
 	}
 	if o.ResourceVersion == "0" && !c.Resource.Storage.Uncached {
-		page.Limit = 0 // what the cache has anyway is not cut into pages
+		page.Limit = 0 // the cache serves such a list without pages, like kube-apiserver
 	}
 	return page, token, err
 }
 
-// errPage says what is wrong with a page that begins where token says.
+// errPage returns the error of a page: if its revision was compacted, the error has a token
+// to continue with.
 func errPage(token *continueToken, err error) error {
 	if token != nil && apierrors.IsResourceExpired(err) {
 		return errContinueExpired(token)
@@ -113,7 +114,7 @@ func errPage(token *continueToken, err error) error {
 	return err
 }
 
-// keyPrefix is what the keys of all objects that c is about begin with.
+// keyPrefix returns the prefix of the keys of all requested objects.
 func (c *call) keyPrefix() string {
 	if c.Namespace == "" {
 		return ""
@@ -121,6 +122,7 @@ func (c *call) keyPrefix() string {
 	return c.Namespace + "/"
 }
 
+// listMeta returns the metadata of a list response.
 func (c *call) listMeta(list *storage.List) metav1.ListMeta {
 	meta := metav1.ListMeta{ResourceVersion: strconv.FormatInt(list.Revision, 10)}
 	if list.Next != "" {
@@ -132,5 +134,5 @@ func (c *call) listMeta(list *storage.List) metav1.ListMeta {
 	return meta
 }
 
-// resourceVersion is the revision of an item as clients see it.
+// resourceVersion returns the resourceVersion of an item.
 func resourceVersion(item *storage.Item) string { return strconv.FormatInt(item.Revision(), 10) }

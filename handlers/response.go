@@ -11,39 +11,38 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// responseWriter notes the code of an answer and adds, before the header goes
-// out, the warnings that the request gave rise to.
+// responseWriter records the code of a response, and adds the request's warnings to its
+// header.
 type responseWriter struct {
 	http.ResponseWriter
 	scope *request.Scope
 	r     *http.Request
 	code  int
-	// timeout is how long a client may take to read a large answer, of which written
-	// bytes were written; a watch ends in other ways.
+	// timeout is the maximum time in which a client must read a large response.
 	timeout time.Duration
-	written int
+	written int // bytes so far
 }
 
-// window is how much of an answer HTTP/2 takes before the client has read any:
-// what is less is written at once, whatever the client does.
-const window = 64 << 10
+// flowControlWindow is the number of bytes that HTTP/2 sends before the client has read any.
+// Smaller responses cannot block.
+const flowControlWindow = 64 << 10
 
-// warningCode is "miscellaneous persistent warning", warningAgent nobody in
-// particular; client-go expects both.
+// The code and agent that client-go expects: "miscellaneous persistent warning" of an unnamed
+// agent.
 const (
 	warningCode  = 299
 	warningAgent = "-"
 )
 
-// Bounds of the warnings in one answer, in characters: when they come to more
-// than warningsTotal, each is cut to warningsEach.
+// Bounds of the warnings in one response, in characters. If they are longer than
+// warningsTotal together, each is truncated to warningsEach.
 const (
 	warningsTotal = 4 << 10
 	warningsEach  = 256
 )
 
-// shortened keeps warnings within what clients and proxies take as headers.
-func shortened(texts []string) []string {
+// truncateWarnings limits warnings to a size that clients and proxies accept in headers.
+func truncateWarnings(texts []string) []string {
 	total := 0
 	for _, text := range texts {
 		total += utf8.RuneCountInString(text)
@@ -65,7 +64,7 @@ func shortened(texts []string) []string {
 func (w *responseWriter) WriteHeader(code int) {
 	if w.code == 0 {
 		w.code = code
-		for _, text := range shortened(w.scope.Warnings()) {
+		for _, text := range truncateWarnings(w.scope.Warnings()) {
 			if header, err := net.NewWarningHeader(warningCode, warningAgent, text); err == nil {
 				w.Header().Add("Warning", header)
 			}
@@ -80,24 +79,24 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	before := w.written
-	if w.written += len(b); before < window && w.written >= window && !w.scope.Info.Watch && !connects(&w.scope.Info) {
-		// The answer begins late where the request took long. Whoever made a connection
-		// without deadlines bounds its time.
+	if w.written += len(b); before < flowControlWindow && w.written >= flowControlWindow && !w.scope.Info.Watch && !connects(&w.scope.Info) {
+		// The deadline begins with the response, which may be long after the request. A
+		// connection without deadlines is bounded by its creator.
 		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 	}
 	return w.ResponseWriter.Write(b)
 }
 
-// unbound lifts the bounds that the server sets for the connection of each request,
-// for one that ends when its client likes.
-func unbound(w http.ResponseWriter) {
+// clearDeadlines removes the deadlines that the server sets for the connection of each
+// request, for a long-running request.
+func clearDeadlines(w http.ResponseWriter) {
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Time{}) // every connection has deadlines, but those of tests
+	_ = connection.SetReadDeadline(time.Time{}) // fails only for connections of tests, which have no deadlines
 	_ = connection.SetWriteDeadline(time.Time{})
 }
 
 // AcceptsGzip reports whether the client accepts a response compressed with gzip.
 func (w *responseWriter) AcceptsGzip() bool { return representation.AcceptsGzip(w.r) }
 
-// Unwrap lets http.ResponseController find what the connection can do.
+// Unwrap returns the wrapped writer to http.ResponseController.
 func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

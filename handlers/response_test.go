@@ -10,9 +10,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// TestUnreadAnswer: a client that asks for much and reads nothing does not keep
-// its request for longer than requests may take.
-func TestUnreadAnswer(t *testing.T) {
+// TestUnreadResponse checks that a client that does not read a large response cannot hold its
+// request for longer than the timeout.
+func TestUnreadResponse(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
 			ended := make(chan error, 1)
@@ -35,10 +35,10 @@ func TestUnreadAnswer(t *testing.T) {
 			}
 			defer answer.Body.Close()
 			if answer.ProtoAtLeast(2, 0) != http2 {
-				t.Errorf("this is %s", answer.Proto)
+				t.Errorf("the protocol is %s", answer.Proto)
 			}
 			if err := <-ended; err == nil {
-				t.Error("all was written, to nobody")
+				t.Error("all was written although the client read nothing")
 			}
 		})
 	}

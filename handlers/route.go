@@ -16,18 +16,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// call is a request to a resource, routed.
+// call is a request to a resource after routing.
 type call struct {
 	w http.ResponseWriter
 	r *http.Request
 	registry.Target
-	// codec is for what goes in and out, which at some subresources is not an
-	// object of the resource.
+	// codec is that of the objects in requests and responses, which some subresources have
+	// of another kind than the resource.
 	codec *representation.Codec
 	info  *request.Info
 }
 
-// serveResource finds the resource and does what the verb asks.
+// serveResource finds the resource and executes the verb.
 func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, info *request.Info) {
 	c, err := h.route(w, r, info)
 	if err == nil {
@@ -41,12 +41,11 @@ func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, info *re
 	}
 }
 
-// errNoGroup: nothing is served under the group, so that the path is as unknown
-// as any other.
+// errNoGroup reports that the server does not serve the group, so that the path is unknown.
 var errNoGroup = errors.New("group is not served")
 
-// route looks up what info names. A path that no verb of the resource has is
-// unknown; one that only other verbs have does not allow the method.
+// route finds the resource of a request. A path that no verb of the resource has is not
+// found; a path of other verbs does not allow the method.
 func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.Info) (*call, error) {
 	gv := schema.GroupVersion{Group: info.Group, Version: info.Version}
 	res, v, ok := h.Catalogue.Lookup(gv, info.Resource)
@@ -54,7 +53,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		return nil, errNoGroup
 	}
 	if !ok && !api.KubernetesGroup(gv.Group) {
-		return nil, errNoGroup // of groups that arrived at run time, nothing more is known
+		return nil, errNoGroup // kube-apiserver has no paths for groups of custom kinds
 	}
 	if !ok {
 		return nil, representation.ErrNoResource()
@@ -67,7 +66,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		return nil, err
 	}
 	request.From(r.Context()).Routed = true
-	// The path of a create may have a name, which the object need not have.
+	// The path of a create may have a name, which need not be that of the object.
 	if name := info.PathName(); name != "" && info.Verb != api.VerbCreate {
 		if faults := content.IsPathSegmentName(name); len(faults) > 0 {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, faults[0]))
@@ -96,7 +95,7 @@ func checkPath(res *api.Resource, _ *api.Version, info *request.Info, method str
 		return representation.ErrNoResource()
 	}
 	verb := verbOnPath(res, info, method)
-	if contains(allowed, verb) && (info.Subresource != "" || has(res, verb)) {
+	if contains(allowed, verb) && (info.Subresource != "" || hasVerb(res, verb)) {
 		return nil
 	}
 	if forwardsAnyPath && (method == http.MethodHead || method == http.MethodOptions) {
@@ -105,10 +104,9 @@ func checkPath(res *api.Resource, _ *api.Version, info *request.Info, method str
 	return representation.ErrMethodNotAllowed()
 }
 
-// checkCustomPath is checkPath for custom resources. kube-apiserver has no routes
-// for them and goes by the verb: HEAD is served as GET, any method on a watch path
-// is a watch, and whatever follows a subresource does not matter. A path of the
-// wrong scope is as unknown as any other.
+// checkCustomPath is checkPath for custom resources. kube-apiserver has no routes for them
+// and checks only the verb: it serves HEAD as GET and any method on a watch path as a watch,
+// and ignores the path after a subresource. A path of the wrong scope is not found.
 func checkCustomPath(res *api.Resource, v *api.Version, info *request.Info, _ string) error {
 	gr := schema.GroupResource{Group: v.Group, Resource: res.Name}
 	if inNamespace := info.Namespace != ""; inNamespace != res.Namespaced && (inNamespace || !contains(acrossNamespace, info.Verb)) {
@@ -127,12 +125,12 @@ func checkCustomPath(res *api.Resource, v *api.Version, info *request.Info, _ st
 	return nil
 }
 
-// errNoName is the answer to an update or a patch without a name, which only the
-// paths of custom resources allow.
+// errNoName returns the error of an update or a patch without a name, which only the paths of
+// custom resources allow.
 func errNoName() error { return apierrors.NewBadRequest("name must be provided") }
 
-// namespaceOf is the namespace of what is asked for. In the path of a namespace
-// itself its name stands where that of other objects' namespace does.
+// namespaceOf returns the namespace of the requested objects. The path of a Namespace object
+// has its name in that position.
 func namespaceOf(res *api.Resource, info *request.Info) string {
 	if !res.Namespaced {
 		return ""
@@ -140,7 +138,7 @@ func namespaceOf(res *api.Resource, info *request.Info) string {
 	return info.Namespace
 }
 
-// Verbs that a path can have, by its form.
+// Verbs of each form of path.
 var (
 	onCollection    = []string{api.VerbCreate, api.VerbDeleteCollection, api.VerbList, api.VerbWatch}
 	acrossNamespace = []string{api.VerbList, api.VerbWatch}
@@ -149,14 +147,14 @@ var (
 	onWatchPath     = []string{api.VerbWatch}
 )
 
-// pathVerbs are the verbs that resources may have on a path of info's form.
+// pathVerbs returns the verbs of a path of info's form; nil if the resource has no such path.
 func pathVerbs(res *api.Resource, info *request.Info) []string {
 	inNamespace := info.Namespace != "" && !info.IsNamespace
 	switch {
 	case inNamespace && !res.Namespaced:
 		return nil
 	case info.WatchPath:
-		if info.Subresource != "" || info.PathName() != "" && res.Namespaced && !inNamespace || !has(res, api.VerbWatch) {
+		if info.Subresource != "" || info.PathName() != "" && res.Namespaced && !inNamespace || !hasVerb(res, api.VerbWatch) {
 			return nil
 		}
 		return onWatchPath
@@ -174,24 +172,25 @@ func pathVerbs(res *api.Resource, info *request.Info) []string {
 		if res.Namespaced && !inNamespace {
 			return nil
 		}
-		return kept(res, onObject)
+		return verbsIfAny(res, onObject)
 	case res.Namespaced && !inNamespace:
-		return kept(res, acrossNamespace)
+		return verbsIfAny(res, acrossNamespace)
 	}
-	return kept(res, onCollection)
+	return verbsIfAny(res, onCollection)
 }
 
-// kept leaves those of verbs that res has at all; nil when it has none.
-func kept(res *api.Resource, verbs []string) []string {
+// verbsIfAny returns verbs if the resource has any of them, and otherwise nil.
+func verbsIfAny(res *api.Resource, verbs []string) []string {
 	for _, v := range verbs {
-		if has(res, v) {
+		if hasVerb(res, v) {
 			return verbs
 		}
 	}
 	return nil
 }
 
-func has(res *api.Resource, verb string) bool {
+// hasVerb reports whether a resource has a verb.
+func hasVerb(res *api.Resource, verb string) bool {
 	if res.Verbs == nil {
 		return true
 	}
@@ -207,24 +206,22 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// verbOnPath is the verb of the method, or one that no path has: HEAD means get
-// elsewhere, but on resources it is not served, and what watch paths serve is
-// read with GET only.
-//
-// A watch of a resource that can only be listed is refused later, as a list.
+// verbOnPath returns the verb of the method, or the method itself if resources do not serve
+// it on this path: HEAD, and other methods than GET on watch paths. A watch of a resource
+// without that verb counts as a list here, and dispatch refuses it.
 func verbOnPath(res *api.Resource, info *request.Info, method string) string {
 	if method == http.MethodHead || info.WatchPath && method != http.MethodGet {
 		return method
 	}
-	if info.Verb == api.VerbWatch && !has(res, api.VerbWatch) {
+	if info.Verb == api.VerbWatch && !hasVerb(res, api.VerbWatch) {
 		return api.VerbList
 	}
 	return info.Verb
 }
 
-// dispatch does what the verb asks.
+// dispatch executes the verb.
 func (h *Handler) dispatch(c *call) error {
-	if c.info.Verb == api.VerbWatch && !has(c.Resource, api.VerbWatch) {
+	if c.info.Verb == api.VerbWatch && !hasVerb(c.Resource, api.VerbWatch) {
 		return apierrors.NewMethodNotSupported(schema.GroupResource{Group: c.Version.Group, Resource: c.Resource.Name}, c.info.Verb)
 	}
 	if c.Resource.Virtual != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Annotations that stand for fields are shown with the object alone, not with its
-// metadata.
+// TestAnnotationsOfFields checks that annotations that hold fields of other versions are shown
+// with the object, but not with its metadata alone.
 func TestAnnotationsOfFields(t *testing.T) {
 	h := newHandler(t, nil)
 	const template = `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`

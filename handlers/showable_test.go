@@ -43,7 +43,7 @@ func checkReadable(t *testing.T, h *Handler, path, when string) {
 	}
 }
 
-// TestManagedFieldsOfClients verifies that every write manages fields, and resets
+// TestManagedFieldsOfClients checks that every write manages fields, and resets
 // managedFields that cannot be decoded, whether or not the client has a User-Agent.
 func TestManagedFieldsOfClients(t *testing.T) {
 	entry := func(changes ...func(*metav1.ManagedFieldsEntry)) metav1.ManagedFieldsEntry {
@@ -113,7 +113,7 @@ func TestManagedFieldsOfClients(t *testing.T) {
 	}
 }
 
-// TestOddCharacters verifies that every character which JSON allows in a string can be
+// TestOddCharacters checks that every character which JSON allows in a string can be
 // read back in every representation, and means the same in YAML.
 func TestOddCharacters(t *testing.T) {
 	h := newHandler(t, nil)

@@ -10,20 +10,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Seconds after which a client tries again that came before the server was
-// ready.
+// Seconds after which clients retry requests that the server refuses while it starts.
 const (
 	retryResource = 1
 	retryPath     = 5
 )
 
-// refuseWhileStarting answers requests for resources, and for documents about
-// them, with an error that clients retry, until the server is started. Health,
-// metrics and the version are served before.
+// refuseWhileStarting refuses requests for resources and for documents about them, with an
+// error that clients retry, until the server is started. Health, metrics and the version are
+// served before.
 func (h *Handler) refuseWhileStarting(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case h.started.Load() || servedAtStart(r.URL.Path):
+		case h.started.Load() || isServedWhileStarting(r.URL.Path):
 			next(w, r)
 		case request.From(r.Context()).Info.IsResource:
 			h.responder.WriteError(w, r, apierrors.NewTooManyRequests("storage is (re)initializing", retryResource))
@@ -35,9 +34,8 @@ func (h *Handler) refuseWhileStarting(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// servedAtStart reports whether a path needs nothing of what is loaded at the
-// start.
-func servedAtStart(path string) bool {
+// isServedWhileStarting reports whether a path does not depend on the caches.
+func isServedWhileStarting(path string) bool {
 	for _, root := range []string{"/healthz", "/livez", "/readyz", "/metrics", "/version", "/openid", "/.well-known", "/debug"} {
 		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
 			return true

@@ -28,7 +28,7 @@ func (h *Handler) unsafeDelete(c *call, v *representation.View, o registry.Delet
 	}
 	h.responder.RequestLogger(c.r).Warn("deleted an object that cannot be read", "resource", c.Resource.Name, "group", c.Version.Group,
 		"namespace", c.Namespace, "name", c.Name, "user", request.From(ctx).User.Name)
-	// There is no object to answer with. kube-apiserver names the kind then.
+	// There is no object to return. kube-apiserver returns the kind then.
 	status := representation.Success(&metav1.StatusDetails{Name: c.Name, Kind: c.Resource.Kind})
 	status.Code = http.StatusOK
 	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusOK, status)

@@ -9,13 +9,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
-// serveVirtual answers for a resource that is not stored.
+// serveVirtual serves a resource that is not stored.
 func (h *Handler) serveVirtual(c *call) error {
-	offered := representation.OfferObject
+	offer := representation.OfferObject
 	if c.info.Verb == api.VerbCreate {
-		offered = representation.OfferReview
+		offer = representation.OfferReview
 	}
-	v, err := c.codec.View(c.r, c.Resource, offered)
+	v, err := c.codec.View(c.r, c.Resource, offer)
 	if err != nil {
 		return err
 	}
@@ -43,16 +43,16 @@ func (h *Handler) listVirtual(c *call, v *representation.View) error {
 }
 
 func (h *Handler) createVirtual(c *call, v *representation.View) error {
-	obj, o, err := h.sent(c, "CreateOptions")
+	obj, o, err := h.decodeWrite(c, "CreateOptions")
 	if err != nil {
 		return err
 	}
-	answer, err := h.Registry.VirtualCreate(c.r.Context(), c.Target, obj, o.WriteOptions)
+	response, err := h.Registry.VirtualCreate(c.r.Context(), c.Target, obj, o.WriteOptions)
 	switch {
 	case err != nil:
 		return err
-	case answer != nil:
-		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: answer}, answer.GetResourceVersion())
+	case response != nil:
+		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: response}, response.GetResourceVersion())
 	}
 	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusCreated, representation.Created())
 	return nil

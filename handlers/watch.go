@@ -33,7 +33,7 @@ func (h *Handler) watch(c *call) error {
 	if err := representation.DiscardBody(c.w, c.r, h.RequestTimeout); err != nil {
 		return err
 	}
-	unbound(c.w)
+	clearDeadlines(c.w)
 	opts.Objects = c.codec.SelectionObjects(c.Target)
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
@@ -46,8 +46,7 @@ func (h *Handler) watch(c *call) error {
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
 	case apierrors.IsResourceExpired(err), apierrors.IsTimeout(err):
-		// As in kube-apiserver, a revision that there is no more, or not yet, is an
-		// error in the stream.
+		// As in kube-apiserver, a compacted or future revision is an error in the stream.
 		if err := s.Begin(); err != nil {
 			return nil
 		}
@@ -58,8 +57,8 @@ func (h *Handler) watch(c *call) error {
 		return err
 	}
 	defer watcher.Stop()
-	defer h.metrics.lasting(labelWatch, c.info)()
-	defer h.watching(c, o)()
+	defer h.metrics.countLongRunning(labelWatch, c.info)()
+	defer h.countWatch(c, o)()
 	if err := s.Begin(); err != nil {
 		h.responder.RequestLogger(c.r).Debug("watch did not begin", "error", err)
 		return nil
@@ -69,24 +68,24 @@ func (h *Handler) watch(c *call) error {
 	return nil
 }
 
-// follow sends the client what the watcher tells, until one of them has enough.
+// follow sends the watcher's events to the client until the watch ends.
 func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher, s *representation.EventStream) {
 	var pace pace
 	defer pace.stop()
-	begun := request.From(c.r.Context()).InitialEventsSent
+	initialEventsSent := request.From(c.r.Context()).InitialEventsSent
 	for {
-		if begun != nil && watcher.InitialSent() {
-			begun()
-			begun = nil
+		if initialEventsSent != nil && watcher.InitialSent() {
+			initialEventsSent()
+			initialEventsSent = nil
 		}
 		events, err := watcher.Next(ctx)
 		if err != nil {
 			switch {
 			case ctx.Err() != nil, errors.Is(err, io.EOF):
-			case errors.Is(err, storage.ErrClosed): // the kind is no more
+			case errors.Is(err, storage.ErrClosed): // the kind was removed
 			case errors.Is(err, storage.ErrSlow):
-				// The client can go on from the last event it got, and need not list
-				// again as it would after an error.
+				// No error event: the client can continue from the last event that it got,
+				// and need not list again.
 				h.responder.RequestLogger(c.r).Info("watch ended: the client is too slow")
 			default:
 				s.Fail(h.responder.Status(c.r, h.Registry.StatusError(c.Target, err)))
@@ -94,19 +93,19 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 			return
 		}
 		err = s.Send(ctx, events)
-		var unshown *representation.ConversionError
-		if errors.As(err, &unshown) && ctx.Err() == nil {
-			s.Fail(h.responder.Status(c.r, h.Registry.StatusError(c.Target, unshown.Err)))
+		var conversionErr *representation.ConversionError
+		if errors.As(err, &conversionErr) && ctx.Err() == nil {
+			s.Fail(h.responder.Status(c.r, h.Registry.StatusError(c.Target, conversionErr.Err)))
 		}
 		if err != nil {
 			h.responder.RequestLogger(c.r).Debug("watch ended", "error", err)
 			return
 		}
-		pace.rest(ctx) // while more may come
+		pace.rest(ctx)
 	}
 }
 
-// watchOptions is the table of where a watch begins.
+// watchOptions returns where a watch begins, and what it selects.
 func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registry.WatchOptions, error) {
 	var w registry.WatchOptions
 	var err error
@@ -115,7 +114,7 @@ func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registr
 	}
 	n, err := parseResourceVersion(o.ResourceVersion)
 	if err != nil {
-		return w, errVersion(err)
+		return w, errInvalidVersion(err)
 	}
 	switch {
 	case o.SendInitialEvents != nil && *o.SendInitialEvents:
@@ -128,7 +127,7 @@ func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registr
 	case n > 0:
 		w.Revision = n
 	case o.SendInitialEvents != nil:
-		// Neither a state nor a revision to begin with: from now on.
+		// The watch begins now: it has neither an initial state nor a revision.
 	default:
 		w.Initial = true
 		if o.ResourceVersion == "0" {
@@ -140,8 +139,8 @@ func (h *Handler) watchOptions(c *call, o *internalversion.ListOptions) (registr
 	return w, nil
 }
 
-// watchTimeout is what the client asks for or, to spread the load of clients
-// that come again, a random time of at least MinRequestTimeout.
+// watchTimeout returns the timeout that the client asks for. Without one it is random, at
+// least MinRequestTimeout, so that clients do not reconnect at the same time.
 func (h *Handler) watchTimeout(seconds *int64) time.Duration {
 	if seconds != nil && *seconds > 0 {
 		return time.Duration(min(*seconds, int64(24*time.Hour/time.Second))) * time.Second

@@ -19,7 +19,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// event is what a client sees of a watch event.
+// event is a watch event, as far as the tests look at it.
 type event struct {
 	Type   string
 	Object struct {
@@ -29,7 +29,7 @@ type event struct {
 	}
 }
 
-// serveOver serves h over HTTP/1.1, or HTTP/2.
+// serveOver serves h over HTTP/1.1 or HTTP/2.
 func serveOver(t *testing.T, h http.Handler, http2 bool) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
@@ -43,7 +43,7 @@ func serveOver(t *testing.T, h http.Handler, http2 bool) *httptest.Server {
 	return s
 }
 
-// open begins a watch.
+// open starts a watch.
 func open(t *testing.T, s *httptest.Server, query string) (*http.Response, *json.Decoder) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+mapsPath+"?watch=1&"+query, nil)
@@ -59,6 +59,7 @@ func open(t *testing.T, s *httptest.Server, query string) (*http.Response, *json
 	return answer, json.NewDecoder(answer.Body)
 }
 
+// next returns the next event of a watch.
 func next(t *testing.T, d *json.Decoder) event {
 	t.Helper()
 	var e event
@@ -68,14 +69,14 @@ func next(t *testing.T, d *json.Decoder) event {
 	return e
 }
 
-// watches is how many are on.
+// watches returns the metric of long-running requests as text.
 func watches(t *testing.T, h *Handler) string {
 	t.Helper()
 	_, text := series(t, h.Metrics, "apiserver_longrunning_requests")
 	return text
 }
 
-// eventually waits for something that happens in another goroutine.
+// eventually waits until happened returns true.
 func eventually(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -87,6 +88,7 @@ func eventually(t *testing.T, what string, happened func() bool) {
 	}
 }
 
+// TestWatchOverHTTP checks the events of a watch, and its end by the client and by shutdown.
 func TestWatchOverHTTP(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
@@ -112,7 +114,7 @@ func TestWatchOverHTTP(t *testing.T) {
 			if got := watches(t, h); !strings.Contains(got, "gauge:{value:1}") {
 				t.Errorf("watches are %s", got)
 			}
-			answer.Body.Close() // the client leaves
+			answer.Body.Close() // the client disconnects
 			eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
 
 			answer, _ = open(t, s, "resourceVersion=0")
@@ -124,7 +126,7 @@ func TestWatchOverHTTP(t *testing.T) {
 	}
 }
 
-// A client that is there and reads nothing does not keep its watch for ever.
+// TestWatchOfStalledClient checks that the watch of a client that does not read ends.
 func TestWatchOfStalledClient(t *testing.T) {
 	for _, socket := range []bool{false, true} {
 		t.Run(fmt.Sprint("WebSocket ", socket), func(t *testing.T) {
@@ -169,6 +171,7 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
+// TestWatchOverWebSocket checks the messages of a watch in each subprotocol.
 func TestWatchOverWebSocket(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "a")
@@ -198,16 +201,17 @@ func TestWatchOverWebSocket(t *testing.T) {
 		if err := json.Unmarshal(data, &e); err != nil || e.Type != "ADDED" || e.Object.Metadata.Name != "a" {
 			t.Errorf("%q: %s, %v", c.protocol, data, err)
 		}
-		conn.Close() // without a word, as a client that crashes
+		conn.Close() // without a close message, like a client that crashes
 		eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
 	}
 }
 
+// TestWatchOfGoneRevision checks the errors of watches that cannot begin.
 func TestWatchOfGoneRevision(t *testing.T) {
 	h := newHandler(t, nil)
 	w := sendText(t, h, http.MethodGet, mapsPath+"?watch=1&resourceVersion=99999999&timeoutSeconds=1", "")
 	if w.Code != http.StatusOK && statusIn(t, w).Reason != "Timeout" {
-		t.Errorf("a revision to come: %d %s", w.Code, w.Body)
+		t.Errorf("a future revision: %d %s", w.Code, w.Body)
 	}
 	for path, want := range map[string]int{"?watch=1&resourceVersion=x": 500, "?watch=1&labelSelector=(": 400, "?watch=1&resourceVersionMatch=Exact": 422} {
 		if w := sendText(t, h, http.MethodGet, mapsPath+path, ""); w.Code != want {

@@ -15,9 +15,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// sent reads the options of a write, which are of a kind, and the object in its
-// body.
-func (h *Handler) sent(c *call, kind string) (api.Object, writeOptions, error) {
+// decodeWrite decodes the options of a write, which are of the given kind, and the object in
+// its body.
+func (h *Handler) decodeWrite(c *call, kind string) (api.Object, writeOptions, error) {
 	o, err := c.writeOptions(kind, "")
 	if err != nil {
 		return nil, o, err
@@ -35,7 +35,7 @@ func (h *Handler) create(c *call) error {
 	if err != nil {
 		return err
 	}
-	obj, o, err := h.sent(c, "CreateOptions")
+	obj, o, err := h.decodeWrite(c, "CreateOptions")
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (h *Handler) update(c *call) error {
 	if err != nil {
 		return err
 	}
-	obj, o, err := h.sent(c, "UpdateOptions")
+	obj, o, err := h.decodeWrite(c, "UpdateOptions")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (h *Handler) update(c *call) error {
 	return h.writeOutcome(c, &v, out)
 }
 
-// checkName compares what an object calls itself with the URL.
+// checkName returns an error unless the object has the name in the URL.
 func (c *call) checkName(obj api.Object) error {
 	switch name := obj.GetName(); {
 	case name == "":
@@ -84,7 +84,7 @@ func (c *call) checkName(obj api.Object) error {
 	return nil
 }
 
-// writeOutcome answers with the object that a write led to.
+// writeOutcome sends the object that a write returned.
 func (h *Handler) writeOutcome(c *call, v *representation.View, out registry.Outcome) error {
 	code := http.StatusOK
 	if out.Created {
@@ -101,22 +101,22 @@ func (h *Handler) writeOutcome(c *call, v *representation.View, out registry.Out
 	return v.WriteObject(c.w, code, representation.Unstored{Object: obj}, obj.GetResourceVersion())
 }
 
-// post does what is asked for at a subresource.
+// post serves a create on a subresource.
 func (h *Handler) post(c *call) error {
 	v, err := c.codec.View(c.r, c.Resource, representation.OfferReview)
 	if err != nil {
 		return err
 	}
-	obj, o, err := h.sent(c, "CreateOptions")
+	obj, o, err := h.decodeWrite(c, "CreateOptions")
 	if err != nil {
 		return err
 	}
-	answer, err := h.Registry.Post(c.r.Context(), c.Target, obj, o.WriteOptions)
+	response, err := h.Registry.Post(c.r.Context(), c.Target, obj, o.WriteOptions)
 	switch {
 	case err != nil:
 		return err
-	case answer != nil:
-		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: answer}, answer.GetResourceVersion())
+	case response != nil:
+		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: response}, response.GetResourceVersion())
 	}
 	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusCreated, representation.Created())
 	return nil
@@ -148,8 +148,8 @@ func (h *Handler) delete(c *call) error {
 	return nil
 }
 
-// warnOfOrphans tells what becomes of what an object owns, where the client said
-// nothing of it and may not expect that.
+// warnOfOrphans warns the client of a kind's default propagation, which leaves the dependents
+// of a deleted object in place.
 func (c *call) warnOfOrphans(o registry.DeleteOptions) {
 	if c.Resource.Delete.OrphanWarning != "" && o.Propagation == "" {
 		request.From(c.r.Context()).Warn(c.Resource.Delete.OrphanWarning)

@@ -22,8 +22,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// Over a WebSocket every message begins with the number of the stream that it
-// belongs to, by v5.channel.k8s.io. SPDY has streams of its own, by v4.
+// Subprotocols of the streams of a process. In v5.channel.k8s.io, for clients, every message
+// of a WebSocket begins with the number of its stream. v4.channel.k8s.io, for kubelets, uses
+// the streams of SPDY.
 const (
 	channelProtocol = "v5.channel.k8s.io"
 	streamProtocol  = "v4.channel.k8s.io"
@@ -33,38 +34,38 @@ const (
 	channelStderr = 2
 	channelStatus = 3
 	channelResize = 4
-	// channelClose is followed by the number of a stream that ends.
+	// channelClose is followed by the number of the stream that the client closes.
 	channelClose = 255
 )
 
-// streamTimeout bounds how long a kubelet may take to accept a stream, and
-// writeTimeout how long a client may take to read how it ended.
+// streamTimeout bounds the time in which a kubelet must accept a stream, writeTimeout the time
+// in which a client must read the final status.
 const (
 	streamTimeout = 30 * time.Second
 	writeTimeout  = 10 * time.Second
 )
 
-// WantsChannels tells of WebSockets that carry the streams of a process in a way
-// that kubelets need not know.
+// WantsChannels reports whether a request asks for a WebSocket with the streams of a process as
+// channels, which are translated to SPDY for the kubelet.
 func WantsChannels(r *http.Request) bool {
 	return websocket.IsWebSocketUpgrade(r) && slices.Contains(websocket.Subprotocols(r), channelProtocol)
 }
 
-// Channels connects a WebSocket to a process, to which the kubelet leads by SPDY.
-// Once the WebSocket is there, what goes wrong is told over it.
+// Channels connects a WebSocket to a process that the kubelet starts, with which it speaks
+// SPDY. Errors after the upgrade are sent over the WebSocket.
 func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, at *api.Location) {
 	conn, err := upgrader(channelProtocol).Upgrade(Innermost(w), r, nil)
 	if err != nil {
-		p.logger.Debug("streams were not begun", "error", err)
-		return // the client was told
+		p.logger.Debug("cannot upgrade to WebSocket", "error", err)
+		return // Upgrade has written an error
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &session{conn: conn, cancel: cancel, log: p.logger}
-	defer s.parts.Wait()
+	defer s.tasks.Wait()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
 	defer cancel()
-	// An empty message says that the connection is made.
+	// An empty message confirms the connection.
 	first := byte(channelStatus)
 	switch {
 	case at.Channels.Stdout:
@@ -75,11 +76,11 @@ func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, at *api.Locatio
 	if s.send(first, nil) != nil {
 		return
 	}
-	status := verdict(p.run(ctx, s, r, at))
+	status := exitStatus(p.run(ctx, s, r, at))
 	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
 	if text, err := json.Marshal(status); err == nil && s.send(channelStatus, text) == nil {
 		bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-		_ = conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // a courtesy
+		_ = conn.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // best effort
 	}
 }
 
@@ -87,20 +88,20 @@ func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, at *api.Locatio
 type session struct {
 	conn   *websocket.Conn
 	cancel context.CancelFunc
-	// parts are the goroutines that read and write; all end when the connections
-	// are closed.
-	parts sync.WaitGroup
-	// outputs are those of parts that write what the process says.
+	// tasks are the goroutines that read and write. All end when the connections are
+	// closed.
+	tasks sync.WaitGroup
+	// outputs are the tasks that send the output of the process.
 	outputs sync.WaitGroup
 	log     *slog.Logger
 
 	mu sync.Mutex // guards writes to conn
 }
 
-// run runs a part. A panic ends the session.
-func (s *session) run(part func()) {
-	s.parts.Go(func() {
-		if recovery.Call(s.log, "the streams of a process", part) != nil {
+// start runs a task in a goroutine. A panic ends the session.
+func (s *session) start(task func()) {
+	s.tasks.Go(func() {
+		if recovery.Call(s.log, "the streams of a process", task) != nil {
 			s.cancel()
 		}
 	})
@@ -123,8 +124,8 @@ func (s *session) send(channel byte, data []byte) error {
 	return out.Close()
 }
 
-// run connects the channels with the streams of a process until that ends. It
-// returns how, in the kubelet's words, or why there was no process.
+// run connects the channels with the streams of a process until it ends. It returns the
+// kubelet's JSON of the exit status, or the reason why there was no process.
 func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, at *api.Location) ([]byte, error) {
 	backend, protocol, err := p.dialSPDY(ctx, r, at, streamProtocol)
 	var refused refusal
@@ -143,28 +144,28 @@ func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, at *api.Lo
 	if err != nil {
 		return nil, err
 	}
-	s.run(func() { streams.Serve(spdystream.NoOpStreamHandler) })
+	s.start(func() { streams.Serve(spdystream.NoOpStreamHandler) })
 	proc := process{Connection: streams}
-	defer proc.end()
-	if err := proc.begin(at.Channels); err != nil {
+	defer proc.close()
+	if err := proc.open(at.Channels); err != nil {
 		return nil, err
 	}
-	s.run(func() {
+	s.start(func() {
 		defer s.cancel()
-		proc.input(s.conn)
+		proc.copyInput(s.conn)
 	})
 	if proc.stdin != nil {
-		// What comes back says only that the process reads no more.
-		s.run(func() { _, _ = io.Copy(io.Discard, proc.stdin); proc.stdin.Close() })
+		// The stream ends when the process reads no more input.
+		s.start(func() { _, _ = io.Copy(io.Discard, proc.stdin); proc.stdin.Close() })
 	}
-	for channel, from := range map[byte]*spdystream.Stream{channelStdout: proc.stdout, channelStderr: proc.stderr} {
-		if from == nil {
+	for channel, output := range map[byte]*spdystream.Stream{channelStdout: proc.stdout, channelStderr: proc.stderr} {
+		if output == nil {
 			continue
 		}
 		s.outputs.Add(1)
-		s.run(func() {
+		s.start(func() {
 			defer s.outputs.Done()
-			if err := Copy(func(b []byte) error { return s.send(channel, b) }, from); err != nil {
+			if err := Copy(func(b []byte) error { return s.send(channel, b) }, output); err != nil {
 				s.cancel()
 			}
 		})
@@ -177,16 +178,16 @@ func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, at *api.Lo
 	return status, err
 }
 
-// process is what the streams over SPDY lead to. Those that were not asked for
-// are nil.
+// process is a SPDY connection with the streams of a process. Streams that the client did not
+// ask for are nil.
 type process struct {
 	*spdystream.Connection
 	status, stdin, stdout, stderr, resize *spdystream.Stream
 }
 
-// begin opens the streams, in the order in which kubelets expect them.
-func (p *process) begin(c api.Channels) error {
-	for _, one := range []struct {
+// open opens the streams, in the order in which kubelets expect them.
+func (p *process) open(c api.Channels) error {
+	for _, s := range []struct {
 		kind   string
 		wanted bool
 		stream **spdystream.Stream
@@ -197,34 +198,34 @@ func (p *process) begin(c api.Channels) error {
 		{"stderr", c.Stderr && !c.TTY, &p.stderr},
 		{"resize", c.TTY, &p.resize},
 	} {
-		if !one.wanted {
+		if !s.wanted {
 			continue
 		}
-		stream, err := p.CreateStream(http.Header{"Streamtype": {one.kind}}, nil, false)
+		stream, err := p.CreateStream(http.Header{"Streamtype": {s.kind}}, nil, false)
 		if err != nil {
 			return err
 		}
-		*one.stream = stream
+		*s.stream = stream
 		if err := stream.WaitTimeout(streamTimeout); err != nil {
-			return fmt.Errorf("stream %s: %w", one.kind, err)
+			return fmt.Errorf("stream %s: %w", s.kind, err)
 		}
 	}
-	_ = p.status.Close() // nothing is written there, and it may have ended already
+	_ = p.status.Close() // the kubelet alone writes to it; it may have ended already
 	return nil
 }
 
-// end closes whatever is open, for the connection waits for its streams.
-func (p *process) end() {
+// close closes all streams and the connection, which waits for its streams.
+func (p *process) close() {
 	for _, s := range []*spdystream.Stream{p.status, p.stdin, p.stdout, p.stderr, p.resize} {
 		if s != nil {
-			_ = s.Reset() // of no interest to who is gone
+			_ = s.Reset() // the other side may have ended it
 		}
 	}
 	_ = p.Connection.Close()
 }
 
-// input hands what the client sends to the process, until the client ends.
-func (p *process) input(conn *websocket.Conn) {
+// copyInput sends the client's messages to the process until the client disconnects.
+func (p *process) copyInput(conn *websocket.Conn) {
 	for {
 		_, message, err := conn.NextReader()
 		if err != nil {
@@ -232,27 +233,27 @@ func (p *process) input(conn *websocket.Conn) {
 		}
 		var channel [1]byte
 		if _, err := io.ReadFull(message, channel[:]); err != nil {
-			continue // an empty message says nothing
+			continue // an empty message
 		}
-		to := p.to(channel[0])
+		to := p.inputStream(channel[0])
 		if channel[0] == channelClose {
 			if _, err := io.ReadFull(message, channel[:]); err != nil {
 				return
 			}
-			if to = p.to(channel[0]); to != nil {
+			if to = p.inputStream(channel[0]); to != nil {
 				_ = to.Close() // it may be closed already
 			}
 			continue
 		}
 		if to != nil {
-			// A process may read no more, and yet have something to say.
+			// A process that reads no more may still write.
 			_, _ = io.Copy(to, message)
 		}
 	}
 }
 
-// to is the stream that a client may write to by a number.
-func (p *process) to(channel byte) *spdystream.Stream {
+// inputStream returns the stream of a channel to which clients may write; nil if there is none.
+func (p *process) inputStream(channel byte) *spdystream.Stream {
 	switch channel {
 	case channelStdin:
 		return p.stdin
@@ -262,7 +263,7 @@ func (p *process) to(channel byte) *spdystream.Stream {
 	return nil
 }
 
-// asError is what a client is told of the refusal.
+// asError returns the error for a client whose upgrade the kubelet refused.
 func (r refusal) asError() error {
 	defer r.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxMessage))
@@ -276,22 +277,22 @@ func (r refusal) asError() error {
 	return fmt.Errorf("unable to upgrade connection: %s", strings.TrimSpace(string(text)))
 }
 
-// reasonExit is that of a Status with the exit code of a process among its
-// causes, under causeExit.
+// A Status with reasonExit has the exit code of a process in the cause of type causeExit.
 const (
 	reasonExit = "NonZeroExitCode"
 	causeExit  = "ExitCode"
 )
 
-// verdict is the Status by which a client learns how a process ended.
-func verdict(said []byte, err error) metav1.Status {
-	if err == nil && len(said) == 0 {
+// exitStatus returns the Status that tells a client how a process ended: text is the JSON of
+// the kubelet's Status, which is empty after success.
+func exitStatus(text []byte, err error) metav1.Status {
+	if err == nil && len(text) == 0 {
 		return metav1.Status{Status: metav1.StatusSuccess}
 	}
 	var s metav1.Status
 	if err == nil {
-		if err = json.Unmarshal(said, &s); err != nil {
-			err = fmt.Errorf("error stream protocol error: %v in %q", err, said)
+		if err = json.Unmarshal(text, &s); err != nil {
+			err = fmt.Errorf("error stream protocol error: %v in %q", err, text)
 		}
 	}
 	var known *apierrors.StatusError
@@ -316,6 +317,7 @@ func verdict(said []byte, err error) metav1.Status {
 	return apierrors.NewInternalError(err).ErrStatus
 }
 
+// exited returns the Status of a process that ended with a code other than zero.
 func exited(code string) metav1.Status {
 	return metav1.Status{
 		Status: metav1.StatusFailure, Reason: reasonExit,

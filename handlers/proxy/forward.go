@@ -19,10 +19,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// flushInterval is how long a part of an answer waits for more of it.
+// flushInterval is the time after which a partial response is flushed.
 const flushInterval = 200 * time.Millisecond
 
-// WantsUpgrade tells of requests that want a connection for another protocol.
+// WantsUpgrade reports whether a request asks for a connection with another protocol.
 func WantsUpgrade(r *http.Request) bool {
 	for _, v := range r.Header["Connection"] {
 		for part := range strings.SplitSeq(v, ",") {
@@ -34,10 +34,10 @@ func WantsUpgrade(r *http.Request) bool {
 	return false
 }
 
-// Forward passes a request on, and the answer back. If both sides agree on
-// another protocol, what follows is passed through until one of them ends it.
-// What goes wrong before there is an answer is told to fail. Web: it is about
-// what is served there, and not about the kubelet's own streams.
+// Forward forwards a request to a location, and returns its response. If both sides agree on
+// another protocol, it copies bytes until one of them closes the connection. It calls fail
+// with errors that occur before the response. web is true for requests to an HTTP server of a
+// pod, service or node, and false for requests for the kubelet's streams.
 func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, at *api.Location, web bool, fail func(error)) {
 	target := at.URL
 	if target.Scheme == "" {
@@ -46,25 +46,25 @@ func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, at *api.Location
 	if web {
 		target.RawQuery = r.URL.RawQuery
 	}
-	if !WantsUpgrade(r) && redirectedToRoot(w, r, target.Path) {
+	if !WantsUpgrade(r) && redirectToRoot(w, r, target.Path) {
 		return
 	}
 	p.Pass(w, r, &Backend{URL: target, Host: r.Host, Transport: p.transport(at)}, fail)
 }
 
-// Backend is a server that a request is passed on to.
+// Backend is a server to which a request is forwarded.
 type Backend struct {
 	URL url.URL
-	// Host is by what name it is asked.
+	// Host is the Host header of the forwarded request.
 	Host      string
 	Transport http.RoundTripper
-	// Say, if it is set, changes the headers that it is sent.
-	Say func(http.Header)
-	// NoRedirects: it must not lead clients elsewhere.
+	// SetHeaders changes the headers of the forwarded request; nil changes nothing.
+	SetHeaders func(http.Header)
+	// NoRedirects replaces redirects by an error.
 	NoRedirects bool
 }
 
-// Pass is Forward for any server.
+// Pass forwards a request to a backend, like Forward.
 func (p *Proxy) Pass(w http.ResponseWriter, r *http.Request, b *Backend, fail func(error)) {
 	upgrade, prefix := WantsUpgrade(r), prefixOf(r.URL.Path, b.URL.Path)
 	out := &httputil.ReverseProxy{
@@ -73,42 +73,43 @@ func (p *Proxy) Pass(w http.ResponseWriter, r *http.Request, b *Backend, fail fu
 		ErrorLog:      slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.Out.URL, pr.Out.Host = &b.URL, b.Host
-			forwarded(pr, prefix, upgrade)
-			if b.Say != nil {
-				b.Say(pr.Out.Header)
+			setForwardedHeaders(pr, prefix, upgrade)
+			if b.SetHeaders != nil {
+				b.SetHeaders(pr.Out.Header)
 			}
 		},
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { fail(failure(err, upgrade)) },
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { fail(backendError(err, upgrade)) },
 	}
 	out.ModifyResponse = checkUpgrade
 	if !upgrade {
-		out.ModifyResponse = func(answer *http.Response) error {
-			dropCORS(answer.Header)
-			if b.NoRedirects && leadsElsewhere(answer) {
-				refuseRedirect(answer)
+		out.ModifyResponse = func(response *http.Response) error {
+			dropCORS(response.Header)
+			if b.NoRedirects && isRedirect(response) {
+				refuseRedirect(response)
 				return nil
 			}
-			return rewrite(answer, r, prefix)
+			return rewrite(response, r, prefix)
 		}
 	}
 	out.ServeHTTP(w, r)
 }
 
-func leadsElsewhere(answer *http.Response) bool {
-	return answer.StatusCode >= 300 && answer.StatusCode < 400 && answer.Header.Get("Location") != ""
+// isRedirect reports whether a response redirects the client.
+func isRedirect(response *http.Response) bool {
+	return response.StatusCode >= 300 && response.StatusCode < 400 && response.Header.Get("Location") != ""
 }
 
-// refuseRedirect puts an error in the place of a redirect.
-func refuseRedirect(answer *http.Response) {
+// refuseRedirect replaces a redirect by an error.
+func refuseRedirect(response *http.Response) {
 	const text = "the backend attempted to redirect this request, which is not permitted"
-	_ = answer.Body.Close() // nobody reads it
-	answer.StatusCode, answer.Header = http.StatusBadGateway, http.Header{}
-	answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+	_ = response.Body.Close() // nobody reads it
+	response.StatusCode, response.Header = http.StatusBadGateway, http.Header{}
+	response.Body, response.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 }
 
-// redirectedToRoot sends a browser that asks for no path at all to the path "/",
-// so that it takes links as below it.
-func redirectedToRoot(w http.ResponseWriter, r *http.Request, target string) bool {
+// redirectToRoot redirects a GET of the empty path to "/", so that browsers resolve relative
+// links below it. It reports whether it did.
+func redirectToRoot(w http.ResponseWriter, r *http.Request, target string) bool {
 	if target != "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
@@ -121,17 +122,16 @@ func redirectedToRoot(w http.ResponseWriter, r *http.Request, target string) boo
 	return true
 }
 
-// prefixOf is the part of the path by which clients come here.
-func prefixOf(asked, target string) string {
-	if strings.HasSuffix(asked, "/") && !strings.HasSuffix(target, "/") {
+// prefixOf returns the part of the requested path before the path at the backend.
+func prefixOf(requested, target string) string {
+	if strings.HasSuffix(requested, "/") && !strings.HasSuffix(target, "/") {
 		target += "/"
 	}
-	return strings.TrimSuffix(asked, target)
+	return strings.TrimSuffix(requested, target)
 }
 
-// forwarded says whom the request is passed on for. What other proxies said
-// before stays.
-func forwarded(pr *httputil.ProxyRequest, prefix string, upgrade bool) {
+// setForwardedHeaders sets the X-Forwarded headers. It keeps the values of earlier proxies.
+func setForwardedHeaders(pr *httputil.ProxyRequest, prefix string, upgrade bool) {
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if v := pr.In.Header[name]; len(v) > 0 {
 			pr.Out.Header[name] = v
@@ -144,7 +144,7 @@ func forwarded(pr *httputil.ProxyRequest, prefix string, upgrade bool) {
 		pr.Out.Header.Set("X-Forwarded-For", client)
 	}
 	if _, ok := pr.Out.Header["User-Agent"]; !ok {
-		pr.Out.Header.Set("User-Agent", "") // and not Go's own
+		pr.Out.Header.Set("User-Agent", "") // otherwise net/http adds its own
 	}
 	if upgrade {
 		return
@@ -156,8 +156,8 @@ func forwarded(pr *httputil.ProxyRequest, prefix string, upgrade bool) {
 	pr.Out.Header.Set("X-Forwarded-Uri", uri)
 }
 
-// failure is how an error of the other side is told.
-func failure(err error, upgrade bool) error {
+// backendError returns the error for the client of a failed connection to a backend.
+func backendError(err error, upgrade bool) error {
 	var status apierrors.APIStatus
 	switch {
 	case errors.As(err, &status), errors.Is(err, context.Canceled):
@@ -168,16 +168,16 @@ func failure(err error, upgrade bool) error {
 	return apierrors.NewServiceUnavailable(fmt.Sprintf("error trying to reach service: %v", err))
 }
 
-// checkUpgrade takes for an answer to an upgrade the other protocol, or an error.
-func checkUpgrade(answer *http.Response) error {
-	if code := answer.StatusCode; code != http.StatusSwitchingProtocols && code < http.StatusBadRequest {
+// checkUpgrade returns an error unless a response to an upgrade accepts it or is an error.
+func checkUpgrade(response *http.Response) error {
+	if code := response.StatusCode; code != http.StatusSwitchingProtocols && code < http.StatusBadRequest {
 		return apierrors.NewInternalError(fmt.Errorf("invalid upgrade response: status code %d", code))
 	}
 	return nil
 }
 
-// dropCORS takes back what the other side allows pages of other sites: it is not
-// its place to say so of this server.
+// dropCORS removes CORS headers: a backend must not allow pages of other origins to use this
+// server.
 func dropCORS(h http.Header) {
 	for _, name := range []string{"Credentials", "Headers", "Methods", "Origin"} {
 		h.Del("Access-Control-Allow-" + name)

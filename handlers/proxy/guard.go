@@ -12,24 +12,24 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// guard decides to which addresses the proxy connects. Users who may write the
-// status of a node or a pod, or Endpoints, choose the address: it must not lead
-// to the machine of the control plane, its link, or the server itself.
+// guard restricts the addresses to which the proxy connects. Users who may write the status of
+// a node or a pod, or Endpoints, choose the address: it must not be the machine of the control
+// plane, an address on its link, or the server itself.
 //
-// A transport dials through a guard, which resolves the host, checks all its
-// addresses and connects to one of those. A name that resolves differently the
-// next time (DNS rebinding) is checked again the next time.
+// A transport dials through a guard, which resolves the host, checks all its addresses and
+// connects to one of them, so that a name that resolves differently later (DNS rebinding) is
+// checked again.
 type guard struct {
 	lookup func(ctx context.Context, host string) ([]net.IPAddr, error)
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	own    func(netip.AddrPort) bool
-	// loopback: addresses of the loopback interface are allowed.
+	// loopback allows addresses of the loopback interface.
 	loopback bool
-	// timeout bounds a connection attempt; 0 means that dial does.
+	// timeout bounds a connection attempt; 0 leaves that to dial.
 	timeout time.Duration
 }
 
-// Refusals, in kube-apiserver's words.
+// Refusals have the messages of kube-apiserver.
 func errAddress() error   { return apierrors.NewBadRequest("address not allowed") }
 func errNoAddress() error { return apierrors.NewBadRequest("no addresses for hostname") }
 
@@ -112,9 +112,9 @@ func (g *guard) connectTo(ctx context.Context, network string, a netip.AddrPort,
 	return g.dial(ctx, network, a.String())
 }
 
-// Check returns an error if the proxy does not connect to the address of a
-// location. The transports check again what they dial; Check runs before anything
-// is promised to the client, such as a WebSocket.
+// Check returns an error if the proxy does not connect to the address of a location. The
+// transports check again what they dial; Check is called before the client gets a response,
+// such as the upgrade to a WebSocket.
 func (p *Proxy) Check(ctx context.Context, at *api.Location) error {
 	address := at.URL.Host
 	if at.URL.Port() == "" {

@@ -20,7 +20,7 @@ import (
 
 var errDialed = errors.New("dialed")
 
-// newGuarded makes a Proxy that dials nothing but notes what it is to dial.
+// newGuarded returns a Proxy that records the addresses that it would dial.
 func newGuarded(t *testing.T, loopback bool, hosts map[string][]string) (*Proxy, *[]string) {
 	t.Helper()
 	var dialed []string
@@ -46,8 +46,8 @@ func newGuarded(t *testing.T, loopback bool, hosts map[string][]string) (*Proxy,
 	return p, &dialed
 }
 
-// The guard refuses addresses before it dials, for whatever goes over the
-// connection, and dials the addresses that it checked.
+// TestGuard checks that every way to connect refuses addresses before it dials, and dials only
+// checked addresses.
 func TestGuard(t *testing.T) {
 	hosts := map[string][]string{
 		"inside": {"127.0.0.1"}, "mixed": {"203.0.113.7", "169.254.169.254"}, "none": {},
@@ -57,8 +57,8 @@ func TestGuard(t *testing.T) {
 	for _, c := range []struct {
 		host     string
 		loopback bool
-		// err is the refusal of a kubelet, otherErr of a pod; dialed is the list of
-		// addresses that are dialled otherwise.
+		// err is the error for a kubelet, otherErr for a pod; dialed are the addresses
+		// without an error.
 		err, otherErr string
 		dialed        []string
 	}{
@@ -82,7 +82,7 @@ func TestGuard(t *testing.T) {
 		{"none:10250", false, empty, empty, nil},
 		{"203.0.113.7:10250", false, "", "", []string{"203.0.113.7:10250"}},
 		{"node:10250", false, "", "", []string{"203.0.113.7:10250", "[2001:db8::7]:10250"}},
-		// Loopback is allowed for kubelets alone, and never to the server itself.
+		// Loopback is allowed only for kubelets, and never for the server itself.
 		{"127.0.0.1:10250", true, "", refused, []string{"127.0.0.1:10250"}},
 		{"inside:10250", true, "", refused, []string{"127.0.0.1:10250"}},
 		{"127.0.0.1:6443", true, refused, refused, nil},
@@ -118,7 +118,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// attempts yields the error of each way to connect to a location.
+// attempts returns the error of each way to connect to a location.
 func attempts(t *testing.T, p *Proxy, at *api.Location) func(yield func(string, error) bool) {
 	request := func() *http.Request { return httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/a/x", nil) }
 	return func(yield func(string, error) bool) {
@@ -134,7 +134,7 @@ func attempts(t *testing.T, p *Proxy, at *api.Location) func(yield func(string, 
 	}
 }
 
-// message is the text of a refusal, or empty.
+// message returns the text of an error; empty if there is none.
 func message(err error) string {
 	var refused apierrors.APIStatus
 	if errors.As(err, &refused) && refused.Status().Code == http.StatusBadRequest {
@@ -143,8 +143,7 @@ func message(err error) string {
 	return ""
 }
 
-// A name whose address changes between the check and the connection is checked
-// again.
+// TestGuardAgainstRebinding checks that a name whose address changes after the check is checked again.
 func TestGuardAgainstRebinding(t *testing.T) {
 	hosts := map[string][]string{"rebound": {"203.0.113.7"}}
 	p, dialed := newGuarded(t, false, hosts)
@@ -158,8 +157,8 @@ func TestGuardAgainstRebinding(t *testing.T) {
 	}
 }
 
-// A name that cannot be resolved is the fault of a request that names a port of
-// the node, and otherwise an error of the connection.
+// TestGuardUnknownHost checks that a name that cannot be resolved is a bad request if the
+// request names a port of the node, and otherwise an error of the connection.
 func TestGuardUnknownHost(t *testing.T) {
 	p, _ := newGuarded(t, false, nil)
 	at := &api.Location{URL: url.URL{Scheme: "https", Host: "unknown:1"}, Guarded: true}

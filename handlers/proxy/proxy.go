@@ -1,12 +1,11 @@
-// Package proxy leads clients of the server on to kubelets, pods and what
-// services stand for: requests of HTTP as they are, the text of a log, and
-// streams, whose connections are upgraded on both sides and then passed through.
+// Package proxy connects clients to kubelets, pods, services and aggregated servers: it forwards
+// HTTP requests, copies logs, and connects the streams of exec, attach and port-forward.
 //
-// It is a part of handlers, which finds out where a connection leads and whether
-// it may be made. Reading order: proxy.go has whom it speaks to, and guard.go to
-// which addresses it connects; forward.go requests and upgrades, with rewrite.go
-// for what names their paths; text.go logs; tunnel.go and channels.go what
-// clients send over WebSockets and kubelets take as SPDY.
+// Package handlers authorizes a connection and package registry finds its location before this
+// package connects. Reading order: proxy.go makes the transports and guard.go restricts their
+// addresses; forward.go forwards requests and upgrades, and rewrite.go changes the links in
+// their responses; text.go reads logs; tunnel.go and channels.go translate WebSockets of clients
+// to SPDY for kubelets.
 package proxy
 
 import (
@@ -23,15 +22,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
-// Config is how the other side is spoken to. The zero value works.
+// Config configures a Proxy. The zero value works.
 type Config struct {
-	// Certificate is what is shown to kubelets; nil means nothing.
+	// Certificate returns the client certificate for kubelets; nil means none.
 	Certificate func() (*tls.Certificate, error)
-	// Roots are what kubelets are known by; nil believes every certificate, as
-	// kube-apiserver does that was told of none.
+	// Roots verify the certificates of kubelets; nil accepts every certificate, like
+	// kube-apiserver without --kubelet-certificate-authority.
 	Roots *x509.CertPool
-	// Timeout bounds how long a connection to a kubelet takes to be made; 0 means
-	// five seconds.
+	// Timeout bounds a connection attempt to a kubelet; 0 means five seconds.
 	Timeout time.Duration
 	// Dial makes connections; nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -43,25 +41,23 @@ type Config struct {
 	Own func(netip.AddrPort) bool
 	// LoopbackKubelets allows kubelets, and nothing else, at loopback addresses.
 	LoopbackKubelets bool
-	// Logger is told of connections that break; nil means nobody.
+	// Logger logs connections that break; nil logs nothing.
 	Logger *slog.Logger
 }
 
 // Proxy makes connections for clients. It is safe for concurrent use.
 type Proxy struct {
-	// kubelets are spoken to as who the server is, unverified whatever they are,
-	// others as nobody in particular.
+	// kubelets and unverified use the client certificate, and unverified accepts every
+	// certificate of a kubelet. others is for pods and services, without a client certificate.
 	kubelets, unverified, others *http.Transport
 	kubeletGuard, othersGuard    guard
 	logger                       *slog.Logger
 }
 
-// What Go and kube-apiserver allow idle connections and handshakes.
-const (
-	keepAlive = 30 * time.Second
-)
+// keepAlive is the interval of TCP keep-alive probes, the same as in kube-apiserver.
+const keepAlive = 30 * time.Second
 
-// New makes a Proxy.
+// New returns a Proxy.
 func New(c Config) *Proxy {
 	if c.Timeout == 0 {
 		c.Timeout = 5 * time.Second
@@ -89,19 +85,19 @@ func New(c Config) *Proxy {
 		return transport(&p.kubeletGuard, t)
 	}
 	p.kubelets, p.unverified = kubelet(c.Roots == nil), kubelet(true)
-	// Pods and services have certificates of nobody that the server knows.
+	// No certificate authority of the server signs the certificates of pods and services.
 	p.others = transport(&p.othersGuard, &tls.Config{InsecureSkipVerify: true})
 	return p
 }
 
-// Close ends the connections that wait for another request.
+// Close closes the idle connections.
 func (p *Proxy) Close() {
 	for _, t := range []*http.Transport{p.kubelets, p.unverified, p.others} {
 		t.CloseIdleConnections()
 	}
 }
 
-// transport is how a location is spoken to.
+// transport returns the transport for a location.
 func (p *Proxy) transport(at *api.Location) *http.Transport {
 	switch {
 	case at.Kubelet && at.Unverified:

@@ -15,60 +15,60 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// rewrite makes an answer lead through here where it leads to another path of
-// the same host: a redirect, or the links of a page.
-func rewrite(answer *http.Response, asked *http.Request, prefix string) error {
-	links := links{prefix: prefix, target: answer.Request.URL.Host, asked: asked.Host}
-	if to := answer.Header.Get("Location"); to != "" {
+// rewrite changes redirects and links of HTML pages to paths of the backend, so that clients
+// reach them through the proxy.
+func rewrite(response *http.Response, r *http.Request, prefix string) error {
+	links := links{prefix: prefix, target: response.Request.URL.Host, requested: r.Host}
+	if to := response.Header.Get("Location"); to != "" {
 		parsed, err := url.Parse(to)
 		if err != nil {
 			return apierrors.NewInternalError(fmt.Errorf("error trying to parse Location header: %v", err))
 		}
-		answer.Header.Set("Location", links.rewrite(parsed))
+		response.Header.Set("Location", links.rewrite(parsed))
 		return nil
 	}
-	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
-	if strings.TrimSpace(kind) != "text/html" || asked.Method == http.MethodHead {
+	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
+	if strings.TrimSpace(kind) != "text/html" || r.Method == http.MethodHead {
 		return nil
 	}
-	p := &page{links: links, from: answer.Body}
-	switch answer.Header.Get("Content-Encoding") {
+	p := &page{links: links, from: response.Body}
+	switch response.Header.Get("Content-Encoding") {
 	case "":
-		p.tokens, p.to = html.NewTokenizer(answer.Body), nopCloser{&p.ready}
+		p.tokens, p.to = html.NewTokenizer(response.Body), nopCloser{&p.ready}
 	case "gzip":
-		unzipped, err := gzip.NewReader(answer.Body)
+		decompressed, err := gzip.NewReader(response.Body)
 		if err != nil {
 			return fmt.Errorf("errorf making gzip reader: %v", err)
 		}
-		p.tokens, p.to = html.NewTokenizer(unzipped), gzip.NewWriter(&p.ready)
+		p.tokens, p.to = html.NewTokenizer(decompressed), gzip.NewWriter(&p.ready)
 	case "deflate":
-		deflated, err := flate.NewWriter(&p.ready, flate.BestCompression)
+		compressor, err := flate.NewWriter(&p.ready, flate.BestCompression)
 		if err != nil {
 			return err
 		}
-		p.tokens, p.to = html.NewTokenizer(flate.NewReader(answer.Body)), deflated
+		p.tokens, p.to = html.NewTokenizer(flate.NewReader(response.Body)), compressor
 	default:
-		return nil // not understood, so left as it is
+		return nil // an unknown encoding is left unchanged
 	}
 	p.tokens.SetMaxBuf(maxToken)
-	answer.Body, answer.ContentLength = p, -1
-	answer.Header.Del("Content-Length")
+	response.Body, response.ContentLength = p, -1
+	response.Header.Del("Content-Length")
 	return nil
 }
 
-// maxToken bounds what of a page is held at a time.
+// maxToken bounds the part of a page that is in memory at a time.
 const maxToken = 1 << 20
 
-// links are rewritten for a page that was asked for at one host and came from
-// another.
-type links struct{ prefix, target, asked string }
+// links rewrites the links of a page. The client requested it at one host, below a prefix, and
+// it came from the target host.
+type links struct{ prefix, target, requested string }
 
 func (l links) rewrite(u *url.URL) string {
-	elsewhere := u.Host != "" && u.Host != l.target && u.Host != l.asked
+	elsewhere := u.Host != "" && u.Host != l.target && u.Host != l.requested
 	if elsewhere || !strings.HasPrefix(u.Path, "/") {
 		return u.String()
 	}
-	if u.Host != l.asked {
+	if u.Host != l.requested {
 		u.Scheme, u.Host = "", ""
 	}
 	if strings.HasPrefix(u.Path, l.prefix) {
@@ -81,12 +81,12 @@ func (l links) rewrite(u *url.URL) string {
 	return u.String()
 }
 
-// page is the body of an answer, rewritten while it is read.
+// page is the body of a response, rewritten while it is read.
 type page struct {
 	links  links
 	from   io.Closer
 	tokens *html.Tokenizer
-	// to makes of what is rewritten what is ready to be read.
+	// to encodes rewritten tokens into ready.
 	to    io.WriteCloser
 	ready bytes.Buffer
 	err   error
@@ -133,7 +133,7 @@ func (p *page) next() error {
 	return err
 }
 
-// isLink tells whether an attribute of an element is a URL.
+// isLink reports whether an attribute of an element is a URL.
 func isLink(element, attribute string) bool {
 	switch attribute {
 	case "href":

@@ -14,46 +14,46 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 )
 
-// maxMessage bounds how much of an error's text is passed on.
+// maxMessage bounds the text of a backend's error.
 const maxMessage = 50000
 
-// Open reads what is at a location; errors of there become such as are about the
-// object that has it. Redirects are not followed.
-func (p *Proxy) Open(ctx context.Context, at *api.Location, about schema.GroupResource, name string) (io.ReadCloser, error) {
+// Open returns the body of a GET of a location. Error responses become errors about the object
+// with the given resource and name. Redirects are not followed.
+func (p *Proxy) Open(ctx context.Context, at *api.Location, resource schema.GroupResource, name string) (io.ReadCloser, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.URL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
 	client := outbound.Client(p.transport(at))
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("redirects forbidden") }
-	answer, err := client.Do(r)
+	response, err := client.Do(r)
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode >= http.StatusOK && answer.StatusCode <= http.StatusPartialContent {
-		return answer.Body, nil
+	if response.StatusCode >= http.StatusOK && response.StatusCode <= http.StatusPartialContent {
+		return response.Body, nil
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxMessage))
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxMessage))
 	switch {
 	case err != nil:
 		return nil, apierrors.NewInternalError(err)
-	case answer.StatusCode == http.StatusInternalServerError:
+	case response.StatusCode == http.StatusInternalServerError:
 		return nil, apierrors.NewInternalError(fmt.Errorf("%s", text))
-	case answer.StatusCode == http.StatusBadRequest:
+	case response.StatusCode == http.StatusBadRequest:
 		return nil, apierrors.NewBadRequest(string(text))
 	}
-	return nil, apierrors.NewGenericServerResponse(answer.StatusCode, "", about, name, string(text), 0, false)
+	return nil, apierrors.NewGenericServerResponse(response.StatusCode, "", resource, name, string(text), 0, false)
 }
 
-// chunk is how much is passed on at a time.
+// chunk is the size of the buffer of Copy.
 const chunk = 32 << 10
 
-// Copy writes all that from has, until it ends or write fails.
-func Copy(write func([]byte) error, from io.Reader) error {
+// Copy calls write with what it reads, until the reader ends or write fails.
+func Copy(write func([]byte) error, r io.Reader) error {
 	buf := make([]byte, chunk)
 	for {
-		n, err := from.Read(buf)
+		n, err := r.Read(buf)
 		if n > 0 {
 			if err := write(buf[:n]); err != nil {
 				return err

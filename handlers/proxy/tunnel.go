@@ -14,14 +14,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// tunnelPrefix begins the subprotocols of WebSockets that carry SPDY as it is.
+// tunnelPrefix begins the subprotocols of WebSockets that carry the bytes of SPDY.
 const tunnelPrefix = spdy + "+"
 
-// WantsTunnel tells of WebSockets whose messages are to be the bytes of SPDY.
-func WantsTunnel(r *http.Request) bool { return len(tunnelled(r)) > 0 }
+// WantsTunnel reports whether a request asks for a WebSocket that carries the bytes of SPDY.
+func WantsTunnel(r *http.Request) bool { return len(tunnelProtocols(r)) > 0 }
 
-// tunnelled are the protocols over SPDY that a client offers.
-func tunnelled(r *http.Request) []string {
+// tunnelProtocols returns the protocols over SPDY that a client offers in a tunnel.
+func tunnelProtocols(r *http.Request) []string {
 	if !websocket.IsWebSocketUpgrade(r) {
 		return nil
 	}
@@ -34,11 +34,12 @@ func tunnelled(r *http.Request) []string {
 	return out
 }
 
-// Tunnel connects a WebSocket to a kubelet's SPDY, until one of them ends.
+// Tunnel copies bytes between a WebSocket and the SPDY connection of a kubelet until one of
+// them ends.
 func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, at *api.Location, fail func(error)) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	backend, protocol, err := p.dialSPDY(ctx, r, at, tunnelled(r)...)
+	backend, protocol, err := p.dialSPDY(ctx, r, at, tunnelProtocols(r)...)
 	var refused refusal
 	switch {
 	case errors.As(err, &refused):
@@ -51,31 +52,31 @@ func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, at *api.Location,
 	defer backend.Close()
 	conn, err := upgrader(tunnelPrefix+protocol).Upgrade(Innermost(w), r, nil)
 	if err != nil {
-		p.logger.Debug("tunnel was not begun", "error", err)
-		return // the client was told
+		p.logger.Debug("cannot upgrade to WebSocket", "error", err)
+		return // Upgrade has written an error
 	}
-	var both sync.WaitGroup
+	var copies sync.WaitGroup
 	end := func() { conn.Close(); backend.Close() }
-	defer both.Wait()
+	defer copies.Wait()
 	defer context.AfterFunc(ctx, end)()
 	defer end()
 	ended := make(chan error, 2)
-	carry := func(f func() error) {
-		both.Go(func() {
+	start := func(f func() error) {
+		copies.Go(func() {
 			var err error
 			caught := recovery.Call(p.logger, "a tunnel", func() { err = f() })
 			ended <- errors.Join(err, caught)
 		})
 	}
-	carry(func() error { return fromMessages(backend, conn) })
-	carry(func() error {
+	start(func() error { return copyMessages(backend, conn) })
+	start(func() error {
 		return Copy(func(b []byte) error { return conn.WriteMessage(websocket.BinaryMessage, b) }, backend)
 	})
 	p.logger.Debug("tunnel ended", "error", <-ended)
 }
 
-// fromMessages writes what the messages of a WebSocket hold.
-func fromMessages(to io.Writer, conn *websocket.Conn) error {
+// copyMessages writes the content of the messages of a WebSocket.
+func copyMessages(to io.Writer, conn *websocket.Conn) error {
 	for {
 		kind, message, err := conn.NextReader()
 		if err != nil {
@@ -90,7 +91,7 @@ func fromMessages(to io.Writer, conn *websocket.Conn) error {
 	}
 }
 
-// Innermost is the writer that the HTTP server made, which can be hijacked.
+// Innermost returns the response writer of the HTTP server, which can be hijacked.
 func Innermost(w http.ResponseWriter) http.ResponseWriter {
 	for {
 		u, ok := w.(interface{ Unwrap() http.ResponseWriter })

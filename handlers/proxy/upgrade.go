@@ -15,14 +15,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Headers of an upgrade to SPDY, and what kubelets speak over it.
+// The protocol that kubelets speak for streams, and the header with its subprotocol.
 const (
 	spdy           = "SPDY/3.1"
 	protocolHeader = "X-Stream-Protocol-Version"
 )
 
-// upgrader makes WebSockets of requests. Which protocol they speak was looked at
-// before.
+// upgrader returns an upgrader to a WebSocket with the subprotocol that was negotiated.
 func upgrader(protocol string) *websocket.Upgrader {
 	return &websocket.Upgrader{
 		Subprotocols: []string{protocol},
@@ -31,13 +30,13 @@ func upgrader(protocol string) *websocket.Upgrader {
 	}
 }
 
-// refusal is an answer in place of an upgrade, for the client to see.
+// refusal is a response that refuses an upgrade. The client gets it.
 type refusal struct{ *http.Response }
 
 func (r refusal) Error() string { return "unable to upgrade connection: " + r.Status }
 
-// dialSPDY has a kubelet speak SPDY, over a connection that the caller closes,
-// by one of the protocols. It returns the one that was chosen.
+// dialSPDY upgrades a connection to a kubelet to SPDY with one of the subprotocols. It returns
+// the connection, which the caller closes, and the chosen subprotocol.
 func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, at *api.Location, protocols ...string) (*stream, string, error) {
 	out, err := http.NewRequestWithContext(ctx, http.MethodPost, at.URL.String(), nil)
 	if err != nil {
@@ -51,31 +50,30 @@ func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, at *api.Location,
 		out.Header.Set("X-Forwarded-For", strings.Join(append(r.Header["X-Forwarded-For"], client), ", "))
 	}
 	out.Header[protocolHeader] = protocols
-	answer, err := p.transport(at).RoundTrip(out)
+	response, err := p.transport(at).RoundTrip(out)
 	if err != nil {
 		return nil, "", fmt.Errorf("error dialing backend: %w", err)
 	}
-	body, ok := answer.Body.(io.ReadWriteCloser)
+	body, ok := response.Body.(io.ReadWriteCloser)
 	switch {
-	case answer.StatusCode != http.StatusSwitchingProtocols:
-		return nil, "", refusal{answer}
-	case !ok || !strings.EqualFold(answer.Header.Get("Upgrade"), spdy):
-		answer.Body.Close()
+	case response.StatusCode != http.StatusSwitchingProtocols:
+		return nil, "", refusal{response}
+	case !ok || !strings.EqualFold(response.Header.Get("Upgrade"), spdy):
+		response.Body.Close()
 		return nil, "", fmt.Errorf("unable to upgrade: missing upgrade headers in response")
 	}
-	return &stream{ReadWriteCloser: body}, strings.TrimSpace(answer.Header.Get(protocolHeader)), nil
+	return &stream{ReadWriteCloser: body}, strings.TrimSpace(response.Header.Get(protocolHeader)), nil
 }
 
-// stream is an upgraded connection as a net.Conn. It has no deadlines: it ends
-// when it is closed.
+// stream is an upgraded connection as a net.Conn. It has no deadlines.
 type stream struct {
 	io.ReadWriteCloser
 	once sync.Once
 }
 
-// Close implements net.Conn. It may be called by everybody who is done with it.
+// Close implements net.Conn. It may be called several times.
 func (s *stream) Close() error {
-	s.once.Do(func() { _ = s.ReadWriteCloser.Close() }) // what was not sent is lost either way
+	s.once.Do(func() { _ = s.ReadWriteCloser.Close() }) // the caller has nothing left to send
 	return nil
 }
 
@@ -85,12 +83,12 @@ func (*stream) SetDeadline(time.Time) error      { return nil }
 func (*stream) SetReadDeadline(time.Time) error  { return nil }
 func (*stream) SetWriteDeadline(time.Time) error { return nil }
 
-// relay passes on an answer as it is.
-func relay(w http.ResponseWriter, answer *http.Response) {
-	defer answer.Body.Close()
-	for name, values := range answer.Header {
+// relay copies a response.
+func relay(w http.ResponseWriter, response *http.Response) {
+	defer response.Body.Close()
+	for name, values := range response.Header {
 		w.Header()[name] = values
 	}
-	w.WriteHeader(answer.StatusCode)
-	_, _ = io.Copy(w, io.LimitReader(answer.Body, maxMessage)) // to who may be gone
+	w.WriteHeader(response.StatusCode)
+	_, _ = io.Copy(w, io.LimitReader(response.Body, maxMessage)) // the client may have disconnected
 }
