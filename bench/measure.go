@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -99,22 +98,12 @@ func sendAll(ctx context.Context, t *target, w *workload, r request) (answers, b
 		if err != nil || !w.pages {
 			return answers, bytes, err
 		}
-		token := continueToken(a.head)
+		token := valueAfter(a.head, `"continue":"`) // in the metadata, which precedes the items
 		if token == "" {
 			return answers, bytes, nil
 		}
 		r.path = path + "&continue=" + token
 	}
-}
-
-// continueToken returns the continue token in the metadata of a list, which precedes the items.
-func continueToken(head []byte) string {
-	_, rest, found := bytes.Cut(head, []byte(`"continue":"`))
-	token, _, ended := bytes.Cut(rest, []byte(`"`))
-	if !found || !ended {
-		return ""
-	}
-	return string(token)
 }
 
 // measure calls op n times in concurrent workers; op returns the number of responses and their
