@@ -29,6 +29,10 @@ build: ## Build bin/miniapiserver.
 release: ## Build bin/miniapiserver with the profile: faster, and twice as long to build.
 	@CGO_ENABLED=0 $(GO) build -pgo=$(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/miniapiserver
 
+.PHONY: image
+image: ## Build a container image with the server alone. Needs Docker.
+	docker build -t miniapiserver .
+
 .PHONY: test
 test: ## Run all tests, those with a real kubectl, controller-runtime and the CRDs of real projects too.
 	$(GO) test -pgo=off ./...
@@ -39,6 +43,10 @@ test: ## Run all tests, those with a real kubectl, controller-runtime and the CR
 .PHONY: test-javascript
 test-javascript: ## Run the test with the JavaScript client. Needs Node.js and npm.
 	$(GO) test -count=1 -tags javascript ./conformance/js
+
+.PHONY: test-fixtures
+test-fixtures: ## Run the fixtures with which tests in other languages start a server. Needs Python 3 and Node.js.
+	$(GO) test -pgo=off -count=1 -tags fixtures ./conformance/fixtures
 
 .PHONY: race
 race: ## Run the tests under the race detector.
@@ -55,7 +63,7 @@ faults: ## Kill, pause and cut off servers and etcd under load, FAULTS_FACTOR ti
 check: verify-generate ## gofmt, go vet, staticcheck, import graph, generated files.
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet -pgo=off ./...
-	$(GO) vet -pgo=off -tags javascript ./conformance/js
+	$(GO) vet -pgo=off -tags javascript,fixtures ./conformance/js ./conformance/fixtures
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) test ./internal/layering
 

@@ -80,6 +80,8 @@ type CommandLine struct {
 	Controllers   []string // --controllers
 	Verbosity     int      // --v
 	LoggingFormat string   // --logging-format: "text" or "json"
+	Output        string   // --output: "text" or "json"
+	StdinLifetime bool     // --stdin-lifetime
 	Version       string   // --version: "true", or "raw" for all its parts
 	Help          bool     // --help
 	// ContentionProfiling is --contention-profiling.

@@ -178,7 +178,8 @@ func (p *publication) setReady(ctx context.Context, ready metav1.Condition) erro
 // advertiseAddress returns the address at which other machines reach a server that is bound
 // to bind. It is invalid if there is none.
 func advertiseAddress(bind net.IP) netip.Addr {
-	if ip, ok := netip.AddrFromSlice(bind); ok && !ip.Unmap().IsLoopback() && !ip.IsUnspecified() {
+	// Unmap comes first: an IPv4 address in the form of IPv6 is never unspecified.
+	if ip, _ := netip.AddrFromSlice(bind); ip.IsValid() && !ip.Unmap().IsLoopback() && !ip.Unmap().IsUnspecified() {
 		return ip.Unmap()
 	}
 	addrs, err := net.InterfaceAddrs()

@@ -9,6 +9,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -62,7 +63,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case p.flags.Version != "":
 		return p.status(printVersion(stdout, "miniapiserver, Kubernetes", p.flags.Version))
 	}
-	return p.serve(o, func(srv *server.Server) { fmt.Fprint(stdout, welcome(srv, o, time.Since(p.began))) })
+	if p.flags.StdinLifetime {
+		p.lifetime = os.Stdin
+	}
+	return p.serve(o, func(srv *server.Server) {
+		message := welcome(srv, o, time.Since(p.began))
+		if p.flags.Output == "json" {
+			message = describe(srv)
+		}
+		fmt.Fprint(stdout, message)
+	})
 }
 
 // program is a command that runs a server.
@@ -71,6 +81,7 @@ type program struct {
 	began          time.Time
 	stdout, stderr io.Writer
 	flags          *server.CommandLine
+	lifetime       io.Reader // the server stops at its end; nil for a server that only a signal stops
 }
 
 // serve runs a server until a signal, calls ready when it is ready, and returns the exit
@@ -87,6 +98,9 @@ func (p *program) serve(o server.Options, ready func(*server.Server)) int {
 	defer cancel()
 	var running atomic.Pointer[server.Server]
 	go untilSignal(cancel, &running)
+	if p.lifetime != nil {
+		go untilEnd(p.lifetime, cancel)
+	}
 	srv, err := server.Start(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -145,6 +159,24 @@ func untilSignal(stop func(), running *atomic.Pointer[server.Server]) {
 		srv.Abandon()
 	}
 	os.Exit(1)
+}
+
+// untilEnd reads r to its end and calls stop. It runs as long as the process.
+func untilEnd(r io.Reader, stop func()) {
+	_, _ = io.Copy(io.Discard, r) // a failure to read is an end as well
+	stop()
+}
+
+// describe returns a line of JSON about a server that has just started, for programs.
+func describe(srv *server.Server) string {
+	line, _ := json.Marshal(struct { // texts and a number are always encoded
+		URL        string `json:"url"`
+		CA         string `json:"ca"`
+		Token      string `json:"token"`
+		Kubeconfig string `json:"kubeconfig"`
+		PID        int    `json:"pid"`
+	}{srv.URL, string(srv.CA), srv.Token, srv.KubeconfigFile, os.Getpid()})
+	return string(line) + "\n"
 }
 
 // welcome returns the message about a server that has just started: how to use it

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// TestOutputJSON checks that one line of JSON leads programs to the server, and that the server
+// stops when its standard input ends.
+func TestOutputJSON(t *testing.T) {
+	p := command(t, "--ephemeral", "--secure-port=0", "--output=json", "--stdin-lifetime")
+	in, err := p.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.stdout = bufio.NewReader(out)
+	line, err := p.stdout.ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("%v; stderr: %s", err, p.stderr.String())
+	}
+	var ready struct {
+		URL, CA, Token, Kubeconfig string
+		PID                        int
+	}
+	if err := json.Unmarshal(line, &ready); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	if ready.PID != p.Process.Pid {
+		t.Errorf("the pid is %d, want %d", ready.PID, p.Process.Pid)
+	}
+	file, err := clientcmd.BuildConfigFromFlags("", ready.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := &rest.Config{Host: ready.URL, BearerToken: ready.Token, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(ready.CA)}}
+	for name, config := range map[string]*rest.Config{"kubeconfig": file, "url, ca and token": token} {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
+			t.Errorf("with %s: %v", name, err)
+		}
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := p.stdout.ReadString('\n'); rest != "" || err == nil {
+		t.Errorf("there is more than one line: %q", rest)
+	}
+	if err := p.Wait(); err != nil {
+		t.Errorf("the server ends with %v; stderr: %s", err, p.stderr.String())
+	}
+	if _, err := os.Stat(ready.Kubeconfig); !os.IsNotExist(err) {
+		t.Errorf("the server left %s: %v", ready.Kubeconfig, err)
+	}
+}
