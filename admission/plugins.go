@@ -25,6 +25,8 @@ type Config struct {
 	// Allowed authorizes requests of plugins that require further permissions. If nil, it denies
 	// all.
 	Allowed Allowed
+	// RefusePrivileged refuses privileged containers.
+	RefusePrivileged bool
 	// Plugins are plugins of other packages. An enabled one runs at its place in the order.
 	Plugins []Plugin
 	// Dial returns a client and a URL for the server in a kubeconfig file, for plugins that call
@@ -162,6 +164,9 @@ func New(c Config) (*Chain, error) {
 		}
 		p.Name = e.name
 		plugins = append(plugins, p)
+	}
+	if c.RefusePrivileged {
+		plugins = append([]Plugin{refusePrivileged()}, plugins...) // as if it were validation
 	}
 	return newChain(plugins, m), nil
 }

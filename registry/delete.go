@@ -264,28 +264,3 @@ func deletePreconditions(t Target, old api.Object, o DeleteOptions) error {
 	}
 	return nil
 }
-
-// DeleteCollection deletes the objects that sel selects. It returns the list of the deleted
-// objects, without those that another client deleted meanwhile.
-func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptions, o DeleteOptions) (*storage.List, error) {
-	sel.Verify = true
-	list, err := r.List(ctx, t, sel)
-	if err != nil {
-		return nil, err
-	}
-	o.collection = true
-	deleted := *list
-	deleted.Items = make([]*storage.Item, 0, len(list.Items))
-	for _, item := range list.Items {
-		one := t
-		one.Namespace, one.Name = item.Namespace(), item.Name()
-		switch _, err := r.delete(ctx, one, o); {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			return nil, err
-		default:
-			deleted.Items = append(deleted.Items, item)
-		}
-	}
-	return &deleted, nil
-}

@@ -204,3 +204,32 @@ func TestDeleteCollection(t *testing.T) {
 		t.Error("an object of another namespace is gone")
 	}
 }
+
+// TestDeleteCollectionInParallel checks that several workers delete every object once, and
+// report them in order, and that the failure of one is that of the request.
+func TestDeleteCollectionInParallel(t *testing.T) {
+	r := newRegistry(t)
+	r.o.DeleteCollectionWorkers = 4
+	all := r.configMap(t, "")
+	const n = 50
+	for i := range n {
+		create(t, r, all, configMap(fmt.Sprintf("m%02d", i), "1"))
+	}
+	uid := types.UID("another")
+	_, err := r.DeleteCollection(t.Context(), all, ListOptions{}, DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	if !apierrors.IsConflict(err) {
+		t.Errorf("with a precondition that no object meets: %v", err)
+	}
+	list, err := r.DeleteCollection(t.Context(), all, ListOptions{}, DeleteOptions{})
+	if err != nil || len(list.Items) != n {
+		t.Fatalf("deleted %v, %v", list, err)
+	}
+	for i, item := range list.Items {
+		if want := fmt.Sprintf("m%02d", i); item.Name() != want {
+			t.Errorf("at %d: %s, want %s", i, item.Name(), want)
+		}
+	}
+	if left, err := r.List(t.Context(), all, ListOptions{}); err != nil || len(left.Items) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}

@@ -38,6 +38,9 @@ type Options struct {
 	Now func() time.Time
 	// EventTTL is the lifetime of events; 0 means no limit.
 	EventTTL time.Duration
+	// DeleteCollectionWorkers is how many objects of a collection are deleted at a time; 0
+	// means one.
+	DeleteCollectionWorkers int
 	// EtcdPrefix is the prefix of all keys, for error messages that contain a key.
 	EtcdPrefix string
 	// Schemas are the schemas for field management; nil turns it off.

@@ -58,6 +58,7 @@ func (p *parts) buildAdmission() error {
 		Enable:             p.o.EnableAdmissionPlugins,
 		Disable:            p.o.DisableAdmissionPlugins,
 		Files:              files,
+		RefusePrivileged:   p.o.NoPrivileged,
 		Objects:            objects,
 		Plugins:            append(policies, p.webhooks.Plugins()...),
 		Allowed:            allowed,

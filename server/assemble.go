@@ -85,14 +85,15 @@ func newMetrics() *prometheus.Registry {
 func (p *parts) buildRegistry() (err error) {
 	p.guards = &writeGuards{}
 	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{
-		EtcdPrefix: p.o.EtcdPrefix,
-		EventTTL:   p.o.EventTTL,
-		Pools:      p.o.pools(),
-		Schemas:    ssa.Published(p.catalogue),
-		Admission:  p.guards,
-		Access:     p.guards,
-		Reviews:    p.guards.review,
-		Virtual:    map[string]registry.Source{"componentstatuses": newComponentStatuses(p.store.Healthy)},
+		EtcdPrefix:              p.o.EtcdPrefix,
+		EventTTL:                p.o.EventTTL,
+		DeleteCollectionWorkers: p.o.DeleteCollectionWorkers,
+		Pools:                   p.o.pools(),
+		Schemas:                 ssa.Published(p.catalogue),
+		Admission:               p.guards,
+		Access:                  p.guards,
+		Reviews:                 p.guards.review,
+		Virtual:                 map[string]registry.Source{"componentstatuses": newComponentStatuses(p.store.Healthy)},
 	})
 	return err
 }

@@ -350,6 +350,7 @@ func TestTableOfFlags(t *testing.T) {
 
 func TestDefaultsAreThoseOfKubeAPIServer(t *testing.T) {
 	different := map[string]string{
+		"allow-privileged":         "a server for development refuses no containers",
 		"bind-address":             "a server for development is reached from its own machine only",
 		"cert-dir":                 "everything is in --data-dir",
 		"service-cluster-ip-range": "kube-apiserver requires a value",

@@ -79,6 +79,7 @@ type Options struct {
 	ServiceNodePort         int               // --kubernetes-service-node-port
 	EndpointReconciler      string            // --endpoint-reconciler-type
 	EventTTL                time.Duration     // --event-ttl
+	DeleteCollectionWorkers int               // --delete-collection-workers
 	NamespaceConditionDelay time.Duration     // --namespace-condition-delay; 0 means no delay
 
 	NoAnonymous    bool   // --anonymous-auth=false
@@ -87,6 +88,7 @@ type Options struct {
 	Authentication Authentication
 	Authorization  Authorization
 
+	NoPrivileged                 bool     // --allow-privileged=false
 	EnableAdmissionPlugins       []string // --enable-admission-plugins
 	DisableAdmissionPlugins      []string // --disable-admission-plugins
 	AdmissionConfigFile          string   // --admission-control-config-file
@@ -99,6 +101,7 @@ type Options struct {
 	KubeletAddressTypes []string      // --kubelet-preferred-address-types
 	KubeletPort         int           // --kubelet-port
 	LoopbackKubelets    bool          // --allow-loopback-kubelets
+	MaxBytesPerSecond   int           // --max-connection-bytes-per-sec
 	KubeletTimeout      time.Duration // --kubelet-timeout
 
 	ProxyClientCertFile string // --proxy-client-cert-file

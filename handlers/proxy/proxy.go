@@ -31,6 +31,8 @@ type Config struct {
 	Roots *x509.CertPool
 	// Timeout bounds a connection attempt to a kubelet; 0 means five seconds.
 	Timeout time.Duration
+	// MaxBytesPerSecond limits each connection, in each direction; 0 means no limit.
+	MaxBytesPerSecond int
 	// Dial makes connections; nil means net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Lookup resolves host names, before their addresses are checked and dialled;
@@ -64,6 +66,9 @@ func New(c Config) *Proxy {
 	}
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: keepAlive}).DialContext
+	}
+	if c.MaxBytesPerSecond > 0 {
+		c.Dial = throttled(c.Dial, c.MaxBytesPerSecond)
 	}
 	if c.Lookup == nil {
 		c.Lookup = net.DefaultResolver.LookupIPAddr

@@ -1,0 +1,71 @@
+package registry
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// DeleteCollection deletes the objects that sel selects. It returns the list of the deleted
+// objects, without those that another client deleted meanwhile.
+func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptions, o DeleteOptions) (*storage.List, error) {
+	sel.Verify = true
+	list, err := r.List(ctx, t, sel)
+	if err != nil {
+		return nil, err
+	}
+	o.collection = true
+	isDeleted, err := r.deleteItems(ctx, t, list.Items, o)
+	if err != nil {
+		return nil, err
+	}
+	deleted := *list
+	deleted.Items = make([]*storage.Item, 0, len(list.Items))
+	for i, item := range list.Items {
+		if isDeleted[i] {
+			deleted.Items = append(deleted.Items, item)
+		}
+	}
+	return &deleted, nil
+}
+
+// deleteItems deletes items, several at a time if the options say so, and reports for each
+// whether it was there. The first failure keeps the rest from being deleted.
+func (r *Registry) deleteItems(ctx context.Context, t Target, items []*storage.Item, o DeleteOptions) ([]bool, error) {
+	isDeleted := make([]bool, len(items))
+	var next atomic.Int64
+	var failed sync.Once
+	var failure error
+	var stopped atomic.Bool
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(items) && !stopped.Load(); i = int(next.Add(1)) - 1 {
+			one := t
+			one.Namespace, one.Name = items[i].Namespace(), items[i].Name()
+			_, err := r.delete(ctx, one, o)
+			if err != nil && !apierrors.IsNotFound(err) {
+				failed.Do(func() { failure = err })
+				stopped.Store(true)
+				return
+			}
+			isDeleted[i] = err == nil
+		}
+	}
+	var others sync.WaitGroup
+	for range min(r.o.DeleteCollectionWorkers, len(items)) - 1 {
+		others.Go(func() {
+			if err := recovery.Call(nil, "deleting a collection", work); err != nil {
+				failed.Do(func() { failure = err })
+				stopped.Store(true)
+			}
+		})
+	}
+	defer others.Wait() // also if work panics
+	work()
+	others.Wait()
+	return isDeleted, failure
+}

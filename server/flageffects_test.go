@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestPublishedAddress checks what --advertise-address, --external-hostname and
+// --kubernetes-service-node-port publish.
+func TestPublishedAddress(t *testing.T) {
+	s := run(t, Options{AdvertiseAddress: "192.0.2.7", ExternalHostname: "api.example", ServiceNodePort: 30443, NoAnonymous: true})
+	port := s.secure.Addr().(*net.TCPAddr).Port
+	c := clientOf(t, s.RESTConfig())
+	endpoints, err := c.DiscoveryV1().EndpointSlices("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	if err != nil || endpoints.Endpoints[0].Addresses[0] != "192.0.2.7" || *endpoints.Ports[0].Port != int32(port) {
+		t.Errorf("endpoints: %+v, %v", endpoints, err)
+	}
+	service, err := c.CoreV1().Services("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	if err != nil || service.Spec.Type != corev1.ServiceTypeNodePort || service.Spec.Ports[0].NodePort != 30443 {
+		t.Errorf("service: %+v, %v", service, err)
+	}
+	address := net.JoinHostPort("api.example", strconv.Itoa(port))
+	client := raw(t, s)
+	if _, body := get(t, client, s.URL+"/api", s.Token); !strings.Contains(body, `"serverAddress":"`+address+`"`) {
+		t.Errorf("/api: %s", body)
+	}
+	var issuer struct {
+		URI string `json:"jwks_uri"`
+	}
+	_, body := get(t, client, s.URL+"/.well-known/openid-configuration", s.Token)
+	if err := json.Unmarshal([]byte(body), &issuer); err != nil || issuer.URI != "https://"+address+"/openid/v1/jwks" {
+		t.Errorf("discovery document: %s, %v", body, err)
+	}
+	for _, host := range []string{"192.0.2.7", "api.example"} {
+		if err := s.tlsCertificate(t).Leaf.VerifyHostname(host); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// tlsCertificate returns the certificate that the server presents by default.
+func (s *Server) tlsCertificate(t *testing.T) *tls.Certificate {
+	t.Helper()
+	c, err := s.tls.GetCertificate(&tls.ClientHelloInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestEndpointReconcilerNone checks that the server publishes no address if somebody else
+// does.
+func TestEndpointReconcilerNone(t *testing.T) {
+	s := run(t, Options{EndpointReconciler: "none", AdvertiseAddress: "192.0.2.7"})
+	_, err := clientOf(t, s.RESTConfig()).DiscoveryV1().EndpointSlices("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+	if !apierrors.IsNotFound(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestConnectionFlags checks --disable-http2-serving and
+// --strict-transport-security-directives.
+func TestConnectionFlags(t *testing.T) {
+	s := run(t, Options{NoHTTP2: true, HSTSDirectives: []string{"max-age=60", "includeSubDomains"}})
+	response, err := raw(t, s).Get(s.URL + "/livez")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.ProtoMajor != 1 || response.Header.Get("Strict-Transport-Security") != "max-age=60; includeSubDomains" {
+		t.Errorf("got HTTP/%d, %v", response.ProtoMajor, response.Header)
+	}
+}
+
+// TestGoaway checks that HTTP/2 connections end with the probability of --goaway-chance,
+// that no request fails by it, and that HTTP/1 connections stay.
+func TestGoaway(t *testing.T) {
+	s := run(t, Options{GoawayChance: 0.02})
+	connections := func(client *http.Client, dials *int, requests int) int {
+		dialer := &net.Dialer{}
+		client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			*dials++
+			return dialer.DialContext(ctx, network, address)
+		}
+		for range requests {
+			if code, body := get(t, client, s.URL+"/livez", s.Token); code != http.StatusOK {
+				t.Fatalf("got %d: %s", code, body)
+			}
+		}
+		return *dials
+	}
+	if n := connections(raw(t, s), new(int), 1000); n < 3 || n > 100 { // 20 are likely
+		t.Errorf("%d HTTP/2 connections for 1000 requests", n)
+	}
+	old := raw(t, s)
+	old.Transport.(*http.Transport).ForceAttemptHTTP2 = false
+	if n := connections(old, new(int), 200); n != 1 {
+		t.Errorf("%d HTTP/1 connections", n)
+	}
+}
+
+// TestShutdownDelay checks that the server serves for --shutdown-delay-duration after it
+// was asked to stop, while /readyz fails.
+func TestShutdownDelay(t *testing.T) {
+	s, err := Start(t.Context(), Options{ShutdownDelay: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := raw(t, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Stop(ctx) }()
+	until(t, "/readyz fails", func() bool {
+		code, body := get(t, client, s.URL+"/readyz", s.Token)
+		return code == http.StatusInternalServerError && strings.Contains(body, "[-]shutdown failed")
+	})
+	if code, body := get(t, client, s.URL+"/api/v1/namespaces/default", s.Token); code != http.StatusOK {
+		t.Errorf("got %d: %s", code, body)
+	}
+	select {
+	case <-stopped:
+		t.Error("the server has stopped before the delay was over")
+	default:
+	}
+	cancel() // ends the delay
+	<-stopped
+}
+
+// TestSNICertificates checks that the certificates of --tls-sni-cert-key are presented for
+// their names alone.
+func TestSNICertificates(t *testing.T) {
+	dir := t.TempDir()
+	files := func(name string, hosts ...string) string {
+		if _, err := loadCertificates(filepath.Join(dir, name), subjectAltNames{dns: hosts}, time.Now(), false); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, name, servingName+".crt") + "," + filepath.Join(dir, name, servingName+".key")
+	}
+	s := run(t, Options{SNICertificates: []string{
+		files("own", "own.example"), files("given", "x.example") + ":*.given.example,given.example", files("exact", "y.example") + ":a.given.example",
+	}})
+	for name, want := range map[string]string{
+		"own.example": "own.example", "OWN.example": "own.example", "given.example": "x.example", "b.given.example": "x.example",
+		"a.given.example": "y.example", "a.b.given.example": "kubernetes", "x.example": "kubernetes", "": "kubernetes",
+	} {
+		conn, err := tls.Dial("tcp", s.secure.Addr().String(), &tls.Config{ServerName: name, InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := conn.ConnectionState().PeerCertificates[0].DNSNames[0]; got != want {
+			t.Errorf("%q: the certificate of %s, want that of %s", name, got, want)
+		}
+		conn.Close()
+	}
+	_, err := Start(t.Context(), Options{SNICertificates: []string{filepath.Join(dir, "none") + "," + filepath.Join(dir, "none")}})
+	if err == nil || !strings.HasPrefix(err.Error(), "--tls-sni-cert-key: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestCurvePreferences checks that --tls-curve-preferences limits the key exchange.
+func TestCurvePreferences(t *testing.T) {
+	s := run(t, Options{TLSCurves: []tls.CurveID{tls.CurveP384}})
+	for curve, works := range map[tls.CurveID]bool{tls.CurveP384: true, tls.X25519: false} {
+		conn, err := tls.Dial("tcp", s.secure.Addr().String(), &tls.Config{CurvePreferences: []tls.CurveID{curve}, InsecureSkipVerify: true})
+		if err == nil {
+			conn.Close()
+		}
+		if works != (err == nil) {
+			t.Errorf("%v: %v", curve, err)
+		}
+	}
+}
+
+// TestPortSharing checks that two servers listen on a port only if both share it.
+func TestPortSharing(t *testing.T) {
+	first := run(t, Options{SharePort: true})
+	port := first.secure.Addr().(*net.TCPAddr).Port
+	if s, err := Start(t.Context(), Options{Port: port}); err == nil {
+		halt(t, s)
+		t.Error("a server that does not share the port has started")
+	}
+	run(t, Options{Port: port, SharePort: true, ShareAddress: true})
+}
+
+// TestAllowPrivileged checks that --allow-privileged=false refuses privileged containers
+// as kube-apiserver does.
+func TestAllowPrivileged(t *testing.T) {
+	s := run(t, Options{NoPrivileged: true, DisableAdmissionPlugins: []string{"ServiceAccount"}})
+	c := clientOf(t, s.RESTConfig())
+	privileged := true
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "c", Image: "i", SecurityContext: &corev1.SecurityContext{Privileged: &privileged},
+	}}}}
+	_, err := c.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+	if want := `Pod "p" is invalid: spec.containers[0].securityContext.privileged: Forbidden: disallowed by cluster policy`; err == nil || err.Error() != want || !apierrors.IsInvalid(err) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	pod.Spec.Containers[0].SecurityContext = nil
+	if _, err := c.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+}
