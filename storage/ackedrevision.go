@@ -7,15 +7,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// ackedRevision is the newest revision in any response of an embedded etcd. All requests go
-// through one clientv3.Client, so a consistent read can use it as the current revision instead
-// of asking etcd.
-type ackedRevision struct{ rev atomic.Int64 }
+// newestRevision is the newest of the revisions that were noted.
+type newestRevision struct{ rev atomic.Int64 }
 
-func (a *ackedRevision) noteRevision(rev int64) {
+func (n *newestRevision) note(rev int64) {
 	for {
-		old := a.rev.Load()
-		if rev <= old || a.rev.CompareAndSwap(old, rev) {
+		old := n.rev.Load()
+		if rev <= old || n.rev.CompareAndSwap(old, rev) {
 			return
 		}
 	}
@@ -24,7 +22,7 @@ func (a *ackedRevision) noteRevision(rev int64) {
 // ackingKV records the revision of every response before it returns the response.
 type ackingKV struct {
 	clientv3.KV
-	*ackedRevision
+	*newestRevision
 }
 
 // Do implements clientv3.KV.
@@ -35,13 +33,13 @@ func (k ackingKV) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, 
 	}
 	switch {
 	case op.IsPut():
-		k.noteRevision(resp.Put().Header.Revision)
+		k.note(resp.Put().Header.Revision)
 	case op.IsGet():
-		k.noteRevision(resp.Get().Header.Revision)
+		k.note(resp.Get().Header.Revision)
 	case op.IsDelete():
-		k.noteRevision(resp.Del().Header.Revision)
+		k.note(resp.Del().Header.Revision)
 	case op.IsTxn():
-		k.noteRevision(resp.Txn().Header.Revision)
+		k.note(resp.Txn().Header.Revision)
 	}
 	return resp, nil
 }
@@ -50,7 +48,7 @@ func (k ackingKV) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, 
 func (k ackingKV) Put(ctx context.Context, key, value string, opts ...clientv3.OpOption) (*clientv3.PutResponse, error) {
 	resp, err := k.KV.Put(ctx, key, value, opts...)
 	if err == nil {
-		k.noteRevision(resp.Header.Revision)
+		k.note(resp.Header.Revision)
 	}
 	return resp, err
 }
@@ -59,7 +57,7 @@ func (k ackingKV) Put(ctx context.Context, key, value string, opts ...clientv3.O
 func (k ackingKV) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	resp, err := k.KV.Get(ctx, key, opts...)
 	if err == nil {
-		k.noteRevision(resp.Header.Revision)
+		k.note(resp.Header.Revision)
 	}
 	return resp, err
 }
@@ -68,41 +66,41 @@ func (k ackingKV) Get(ctx context.Context, key string, opts ...clientv3.OpOption
 func (k ackingKV) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
 	resp, err := k.KV.Delete(ctx, key, opts...)
 	if err == nil {
-		k.noteRevision(resp.Header.Revision)
+		k.note(resp.Header.Revision)
 	}
 	return resp, err
 }
 
 // Txn implements clientv3.KV.
 func (k ackingKV) Txn(ctx context.Context) clientv3.Txn {
-	return ackingTxn{k.KV.Txn(ctx), k.ackedRevision}
+	return ackingTxn{k.KV.Txn(ctx), k.newestRevision}
 }
 
 type ackingTxn struct {
 	clientv3.Txn
-	*ackedRevision
+	*newestRevision
 }
 
 // If implements clientv3.Txn.
 func (t ackingTxn) If(c ...clientv3.Cmp) clientv3.Txn {
-	return ackingTxn{t.Txn.If(c...), t.ackedRevision}
+	return ackingTxn{t.Txn.If(c...), t.newestRevision}
 }
 
 // Then implements clientv3.Txn.
 func (t ackingTxn) Then(o ...clientv3.Op) clientv3.Txn {
-	return ackingTxn{t.Txn.Then(o...), t.ackedRevision}
+	return ackingTxn{t.Txn.Then(o...), t.newestRevision}
 }
 
 // Else implements clientv3.Txn.
 func (t ackingTxn) Else(o ...clientv3.Op) clientv3.Txn {
-	return ackingTxn{t.Txn.Else(o...), t.ackedRevision}
+	return ackingTxn{t.Txn.Else(o...), t.newestRevision}
 }
 
 // Commit implements clientv3.Txn.
 func (t ackingTxn) Commit() (*clientv3.TxnResponse, error) {
 	resp, err := t.Txn.Commit()
 	if err == nil {
-		t.noteRevision(resp.Header.Revision)
+		t.note(resp.Header.Revision)
 	}
 	return resp, err
 }
@@ -110,14 +108,14 @@ func (t ackingTxn) Commit() (*clientv3.TxnResponse, error) {
 // ackingLease records the revision at which the revocation of a lease deleted its keys.
 type ackingLease struct {
 	clientv3.Lease
-	*ackedRevision
+	*newestRevision
 }
 
 // Revoke implements clientv3.Lease.
 func (l ackingLease) Revoke(ctx context.Context, id clientv3.LeaseID) (*clientv3.LeaseRevokeResponse, error) {
 	resp, err := l.Lease.Revoke(ctx, id)
 	if err == nil {
-		l.noteRevision(resp.Header.Revision)
+		l.note(resp.Header.Revision)
 	}
 	return resp, err
 }

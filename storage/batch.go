@@ -49,7 +49,7 @@ func (s *Store) CreateAll(ctx context.Context, objects []NewObject) error {
 		rev = resp.Header.Revision
 	}
 	for i, n := range objects {
-		n.In.noteWritten(rev)
+		n.In.written.note(rev)
 		n.In.handoff.finish(n.Key, writes[i], rev, func() *Item { return writes[i].item(n.In.config(), n.Key, rev) })
 	}
 	switch {

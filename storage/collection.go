@@ -28,7 +28,7 @@ type Collection struct {
 	current atomic.Pointer[collectionState]
 
 	handoff   handoff
-	written   atomic.Int64 // the newest revision that a write through this store created
+	written   newestRevision // the newest revision that a write through this store created
 	closed    atomic.Bool
 	historyMu sync.Mutex // held while history is read from etcd
 
@@ -161,16 +161,6 @@ func (c *Collection) Reconfigure(cfg CollectionConfig) {
 	c.handoff.reset()
 	c.fanout.end(nil)
 	c.current.Store(fresh.copy())
-}
-
-// noteWritten raises c.written to rev.
-func (c *Collection) noteWritten(rev int64) {
-	for {
-		old := c.written.Load()
-		if rev <= old || c.written.CompareAndSwap(old, rev) {
-			return
-		}
-	}
 }
 
 func (c *Collection) logUndecodable(i *Item, err error) {

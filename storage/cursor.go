@@ -23,14 +23,14 @@ type Step struct {
 // Behind reports whether Next has changes to return or Wait has a write to wait for. It is
 // two atomic loads.
 func (u *Cursor) Behind() bool {
-	return u.c.current.Load() != u.seen || u.c.written.Load() > u.c.store.applied.current()
+	return u.c.current.Load() != u.seen || u.c.written.rev.Load() > u.c.store.applied.rev.Load()
 }
 
 // Wait returns when the cache has applied all writes of the collection that were
 // acknowledged through this store before the call. It may be called concurrently.
 func (u *Cursor) Wait(ctx context.Context) error {
-	written := u.c.written.Load()
-	if written <= u.c.store.applied.current() {
+	written := u.c.written.rev.Load()
+	if written <= u.c.store.applied.rev.Load() {
 		return nil
 	}
 	return u.c.store.caughtUp(ctx, written)

@@ -49,7 +49,7 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 	if err != nil {
 		return 0, nil, clientv3.ContextError(ctx, err)
 	}
-	e.acked.noteRevision(resp.Header.Revision)
+	e.acked.note(resp.Header.Revision)
 	if resp.Succeeded {
 		return resp.Header.Revision, nil, nil
 	}
@@ -61,7 +61,7 @@ func (e *embeddedEtcd) follow(ctx context.Context, s *Store) error {
 	stream := e.server.Watchable().NewWatchStream()
 	defer stream.Close()
 	from, noEnd := []byte{0}, []byte{}
-	if _, err := stream.Watch(ctx, clientv3.AutoWatchID, from, noEnd, s.applied.current()+1); err != nil {
+	if _, err := stream.Watch(ctx, clientv3.AutoWatchID, from, noEnd, s.applied.rev.Load()+1); err != nil {
 		return err
 	}
 	s.noteWatchStarted()

@@ -28,7 +28,10 @@ type embeddedEtcd struct {
 	server    *etcdserver.EtcdServer // the server of etcd
 	kv        pb.KVServer            // the KV service of server
 	client    *clientv3.Client
-	acked     ackedRevision
+	// acked is the newest revision in any response. All requests go through one
+	// clientv3.Client, so a consistent read can use it as the current revision instead of
+	// asking etcd.
+	acked newestRevision
 }
 
 // startEmbedded starts the server and returns when it is the leader. It calls fatal with

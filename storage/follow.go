@@ -94,7 +94,7 @@ func (s *Store) follow() {
 	const maxPause = time.Second
 	pause := 10 * time.Millisecond
 	for s.ctx.Err() == nil {
-		before := s.applied.current()
+		before := s.applied.rev.Load()
 		err := s.followRecovering()
 		switch {
 		case errors.Is(err, rpctypes.ErrCompacted):
@@ -109,7 +109,7 @@ func (s *Store) follow() {
 		if err != nil {
 			s.log.Debug("etcd watch ended", "error", err)
 		}
-		if s.applied.current() > before {
+		if s.applied.rev.Load() > before {
 			pause = 10 * time.Millisecond
 		}
 		select {
@@ -151,7 +151,7 @@ func (s *Store) followOnce() error {
 	defer f.watcher.Close()
 	s.remoteWatch.Store(f)
 	for resp := range f.watcher.Watch(ctx, s.opts.Prefix+"/", clientv3.WithPrefix(), clientv3.WithProgressNotify(),
-		clientv3.WithRev(s.applied.current()+1), clientv3.WithCreatedNotify()) {
+		clientv3.WithRev(s.applied.rev.Load()+1), clientv3.WithCreatedNotify()) {
 		if err := resp.Err(); err != nil {
 			return err
 		}

@@ -48,12 +48,7 @@ func (h *handoff) finish(key string, w *keyWrite, rev int64, build func() *Item)
 	}
 	k.writes = slices.DeleteFunc(k.writes, func(other *keyWrite) bool { return other == w })
 	if rev != 0 {
-		if item = k.findItem(rev); item == nil {
-			item = build()
-			if rev > k.seen {
-				k.addItem(item)
-			}
-		}
+		item = k.share(rev, build)
 	}
 	h.forget(key, k)
 	return item
@@ -68,33 +63,32 @@ func (h *handoff) take(key string, rev int64, build func(underway []*keyWrite) *
 	if k == nil {
 		return build(nil)
 	}
+	item := k.share(rev, func() *Item { return build(k.writes) })
 	k.seen = rev
-	item := k.findItem(rev)
-	if item == nil {
-		item = build(k.writes)
-		k.addItem(item)
-	}
 	h.forget(key, k)
 	return item
 }
 
-// addItem holds the item for the other side. It drops the oldest item if there are many, which
-// happens to a key that is written continuously and costs only another decoding.
-func (k *handoffKey) addItem(item *Item) {
-	const maxItems = 16
-	if len(k.items) == maxItems {
-		k.items = append(k.items[:0], k.items[1:]...)
-	}
-	k.items = append(k.items, item)
-}
-
-func (k *handoffKey) findItem(rev int64) *Item {
+// share returns the item of the revision that the other side built, or builds it and holds it
+// for the other side, unless the watch has delivered the revision already. It drops the oldest
+// item if there are many, which happens to a key that is written continuously and costs only
+// another decoding.
+func (k *handoffKey) share(rev int64, build func() *Item) *Item {
 	for _, i := range k.items {
 		if i.rev == rev {
 			return i
 		}
 	}
-	return nil
+	item := build()
+	if rev <= k.seen {
+		return item
+	}
+	const maxItems = 16
+	if len(k.items) == maxItems {
+		k.items = append(k.items[:0], k.items[1:]...)
+	}
+	k.items = append(k.items, item)
+	return item
 }
 
 // forget drops the state of a key that has no writes in flight and no undelivered events.

@@ -8,7 +8,7 @@ import (
 
 // revisionProgress is a growing revision with waiters.
 type revisionProgress struct {
-	rev     atomic.Int64
+	rev     atomic.Int64 // the revision reached; only advance changes it
 	mu      sync.Mutex
 	waiters map[*revisionWaiter]struct{}
 }
@@ -17,9 +17,6 @@ type revisionWaiter struct {
 	rev  int64
 	done chan struct{}
 }
-
-// current returns the revision reached.
-func (p *revisionProgress) current() int64 { return p.rev.Load() }
 
 // advance raises the revision to rev and wakes the waiters for revisions up to it.
 func (p *revisionProgress) advance(rev int64) {
@@ -39,7 +36,7 @@ func (p *revisionProgress) advance(rev int64) {
 
 // wait returns when the revision has reached rev or, with an error, when ctx is done.
 func (p *revisionProgress) wait(ctx context.Context, rev int64) error {
-	if p.current() >= rev {
+	if p.rev.Load() >= rev {
 		return nil
 	}
 	w := &revisionWaiter{rev: rev, done: make(chan struct{})}

@@ -71,7 +71,7 @@ func (c *Collection) stateFor(ctx context.Context, r Read) (*collectionState, in
 // latest returns the newest state and the revision up to which it is complete. It must load
 // the applied revision first: a state that is loaded later has all changes up to it.
 func (c *Collection) latest() (*collectionState, int64) {
-	rev := c.store.applied.current()
+	rev := c.store.applied.rev.Load()
 	st := c.current.Load()
 	if st == nil {
 		return nil, 0
@@ -102,7 +102,7 @@ func (c *Collection) waitFresh(ctx context.Context, r Read) error {
 		}
 		wanted = rev
 	}
-	if s.applied.current() >= wanted {
+	if s.applied.rev.Load() >= wanted {
 		return nil
 	}
 	wait, cancel := context.WithTimeout(ctx, s.opts.FutureWait)
@@ -125,10 +125,10 @@ func (c *Collection) waitFresh(ctx context.Context, r Read) error {
 func (s *Store) newestKnown() int64 {
 	if s.embedded != nil {
 		if rev, err := s.embedded.revision(); err == nil {
-			return max(rev, s.applied.current())
+			return max(rev, s.applied.rev.Load())
 		}
 	}
-	return s.applied.current()
+	return s.applied.rev.Load()
 }
 
 // list returns a page of the state.

@@ -79,7 +79,7 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	}
 	if s.embedded != nil {
 		rev, err := s.embedded.revision()
-		return max(rev, s.applied.current()), err
+		return max(rev, s.applied.rev.Load()), err
 	}
 	return s.quorum.do(ctx, s.spawn, func() (int64, error) {
 		ctx, cancel := context.WithTimeout(s.ctx, quorumTimeout)
@@ -124,7 +124,7 @@ func (s *Store) Healthy(ctx context.Context) error {
 // keys, so it always reaches rev. With an external etcd, changes outside the prefix produce
 // no events, so caughtUp requests progress notifications.
 func (s *Store) caughtUp(ctx context.Context, rev int64) error {
-	if s.applied.current() >= rev {
+	if s.applied.rev.Load() >= rev {
 		return nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -165,7 +165,7 @@ func (s *Store) EndBootstrap() {
 	defer s.applyMu.Unlock()
 	s.oldestWatch.Store(firstWritten)
 	if s.wasEmpty {
-		s.oldestWatch.Store(s.applied.current())
+		s.oldestWatch.Store(s.applied.rev.Load())
 	}
 }
 

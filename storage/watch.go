@@ -30,7 +30,7 @@ func (c *Collection) Watch(ctx context.Context, o WatchOptions) (*Watcher, error
 	defer c.mu.Unlock()
 	// The applied revision is loaded before the state, as in latest; the lock is held, so no
 	// change comes between the two.
-	rev := c.store.applied.current()
+	rev := c.store.applied.rev.Load()
 	if err := c.watchable(); err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func TestStateBeforeEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		events = append(events, &mvccpb.Event{Kv: &mvccpb.KeyValue{
-			Key: []byte(c.fullKey("a/" + name)), Value: value, ModRevision: s.applied.current() + 1 + int64(n),
+			Key: []byte(c.fullKey("a/" + name)), Value: value, ModRevision: s.applied.rev.Load() + 1 + int64(n),
 		}})
 	}
 	s.apply(events)

@@ -183,7 +183,7 @@ func (w *Watcher) ready() []Event {
 	default:
 		// The applied revision is loaded before the queue is taken: every change up to it is
 		// queued then, so a bookmark may carry it once the queue is sent.
-		applied := w.collection.store.applied.current()
+		applied := w.collection.store.applied.rev.Load()
 		w.mu.Lock()
 		batch := w.queue
 		w.queue = w.spare[:0]

@@ -141,7 +141,7 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 		}
 		return nil, current, writeError(err)
 	}
-	c.noteWritten(rev)
+	c.written.note(rev)
 	item := c.handoff.finish(key, w, rev, func() *Item { return w.item(c.config(), key, rev) })
 	if w.obj != nil {
 		w.obj.SetResourceVersion(strconv.FormatInt(rev, 10))
