@@ -177,13 +177,13 @@ func (s *Services) ForPath(path string) *Remote {
 	}
 	s.rlock()
 	defer s.mu.RUnlock()
+	if len(s.remotes) == 0 {
+		return nil
+	}
 	return remoteForPath(s.remotes, path)
 }
 
 func remoteForPath(remotes map[schema.GroupVersion]*Remote, path string) *Remote {
-	if len(remotes) == 0 {
-		return nil
-	}
 	if rest, ok := strings.CutPrefix(path, "/apis/"); ok {
 		group, rest, _ := strings.Cut(rest, "/")
 		version, _, _ := strings.Cut(rest, "/")

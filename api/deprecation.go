@@ -67,12 +67,3 @@ func isRemoved(obj Object) bool {
 	major, minor := t.APILifecycleRemoved()
 	return (major != 0 || minor != 0) && (major < releaseMajor || major == releaseMajor && minor <= releaseMinor)
 }
-
-// DeprecatedIn returns the deprecation of the version v or, if it has none, of r; nil if
-// neither is deprecated.
-func (r *Resource) DeprecatedIn(v *Version) *Deprecation {
-	if v.Deprecated == nil && r.Deprecated != "" {
-		return &Deprecation{Warning: r.Deprecated}
-	}
-	return v.Deprecated
-}

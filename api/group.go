@@ -165,5 +165,13 @@ func (r *Resource) complete() error {
 			return fmt.Errorf("version %s: New, ToHub and FromHub come together", v.GroupVersion)
 		}
 	}
+	if r.Verbs == nil {
+		r.Verbs = AllVerbs
+	}
+	for i := range r.Versions {
+		if v := &r.Versions[i]; v.Deprecated == nil && r.Deprecated != "" {
+			v.Deprecated = &Deprecation{Warning: r.Deprecated}
+		}
+	}
 	return nil
 }

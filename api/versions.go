@@ -9,19 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ServedVerbs returns the verbs of requests that r serves.
-func (r *Resource) ServedVerbs() []string {
-	if r.Verbs == nil {
-		return AllVerbs
-	}
-	return r.Verbs
-}
-
 // DiscoveryVerbs returns the verbs of r in discovery. While the kind is being deleted, they
 // don't include create, patch and update, although patch and update are served so that
 // finalizers can be removed.
 func (r *Resource) DiscoveryVerbs() []string {
-	verbs := r.ServedVerbs()
+	verbs := r.Verbs
 	if r.Create.RefusesNew == nil || r.Create.RefusesNew() == nil {
 		return verbs
 	}

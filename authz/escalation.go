@@ -99,7 +99,7 @@ func (e *Escalation) mayEscalate(ctx context.Context, user *request.User) bool {
 		return false
 	}
 	return e.may(ctx, user, &request.Info{
-		Verb: "escalate", Group: info.Group, Resource: info.Resource, Namespace: info.Namespace, Name: info.PathName(),
+		Verb: "escalate", Group: info.Group, Resource: info.Resource, Namespace: info.Namespace, Name: info.PathName,
 	})
 }
 

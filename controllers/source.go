@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,18 +128,7 @@ func objectPath(res *api.Resource, namespace, name string) string {
 
 // supportsVerb reports whether a resource is stored and supports a verb.
 func supportsVerb(res *api.Resource, verb string) bool {
-	if res.Virtual != nil {
-		return false
-	}
-	if res.Verbs == nil {
-		return true
-	}
-	for _, v := range res.Verbs {
-		if v == verb {
-			return true
-		}
-	}
-	return false
+	return res.Virtual == nil && slices.Contains(res.Verbs, verb)
 }
 
 // watchChanges calls changed for changes of a resource, without decoding the objects. At the

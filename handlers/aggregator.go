@@ -64,7 +64,7 @@ func (h *Handler) forwardToRemote(w http.ResponseWriter, r *http.Request, to *ag
 		ctx, done = context.WithTimeout(ctx, remoteDiscoveryTimeout)
 		defer done()
 	}
-	if isLongRunning(r) {
+	if scope.Info.IsLongRunning() {
 		clearDeadlines(w)
 	}
 	h.Proxy.Pass(w, r.WithContext(ctx), &proxy.Backend{

@@ -110,17 +110,20 @@ func internalError(w http.ResponseWriter, r *http.Request, err error) {
 // timeout of their own.
 func (h *Handler) boundTime(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if isLongRunning(r) {
-			if !request.From(r.Context()).Info.IsResource {
+		info := &request.From(r.Context()).Info
+		if info.IsLongRunning() {
+			if !info.IsResource {
 				clearDeadlines(w) // a profile; the handlers of resources do this themselves
 			}
 			next(w, r)
 			return
 		}
-		timeout, err := h.timeoutOf(r)
-		if err != nil {
-			h.responder.WriteError(w, r, err)
-			return
+		timeout, err := h.RequestTimeout, error(nil)
+		if asked := info.Query.Get("timeout"); asked != "" {
+			if timeout, err = h.boundedTimeout(asked); err != nil {
+				h.responder.WriteError(w, r, err)
+				return
+			}
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), timeout)
 		defer cancel()
@@ -128,12 +131,8 @@ func (h *Handler) boundTime(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// timeoutOf returns the timeout that the client asks for, at most RequestTimeout.
-func (h *Handler) timeoutOf(r *http.Request) (time.Duration, error) {
-	asked := query(r).Get("timeout")
-	if asked == "" {
-		return h.RequestTimeout, nil
-	}
+// boundedTimeout returns the timeout that the client asks for, at most RequestTimeout.
+func (h *Handler) boundedTimeout(asked string) (time.Duration, error) {
 	d, err := time.ParseDuration(asked)
 	if err != nil {
 		return 0, apierrors.NewBadRequest("invalid timeout specified in the request URL - " + err.Error())
@@ -147,30 +146,10 @@ func (h *Handler) timeoutOf(r *http.Request) (time.Duration, error) {
 // refuseDuringShutdown refuses long-running requests during shutdown.
 func (h *Handler) refuseDuringShutdown(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if h.ending.Err() != nil && isLongRunning(r) {
+		if h.ending.Err() != nil && request.From(r.Context()).Info.IsLongRunning() {
 			h.responder.WriteError(w, r, apierrors.NewServiceUnavailable("the server is shutting down"))
 			return
 		}
 		next(w, r)
 	}
-}
-
-// isLongRunning reports whether the client decides when a request ends: watches and
-// connections to pods, nodes and services.
-func isLongRunning(r *http.Request) bool {
-	info := &request.From(r.Context()).Info
-	return info.Watch || connects(info)
-}
-
-// connects reports whether a request connects the client to a pod, a node or a service,
-// or takes a profile.
-func connects(info *request.Info) bool {
-	if !info.IsResource {
-		return strings.HasPrefix(info.Path, "/debug/pprof/")
-	}
-	switch info.Subresource {
-	case "attach", "exec", "proxy", "log", "portforward":
-		return true
-	}
-	return info.Verb == "proxy"
 }

@@ -56,13 +56,11 @@ func (h *Handler) allowsOrigin(origin string) bool {
 // Origin header. Other clients send none.
 func (h *Handler) refuseForeignUpgrades(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if proxy.WantsUpgrade(r) {
-			for _, origin := range r.Header["Origin"] {
-				if !isSameOrigin(origin, r.Host) && !h.allowsOrigin(origin) {
-					h.responder.WriteError(w, r, representation.NewStatusError(http.StatusForbidden, metav1.StatusReasonForbidden,
-						fmt.Sprintf("forbidden: upgrade requests of the origin %q are not allowed", origin), &metav1.StatusDetails{}))
-					return
-				}
+		for _, origin := range r.Header["Origin"] {
+			if proxy.WantsUpgrade(r) && !isSameOrigin(origin, r.Host) && !h.allowsOrigin(origin) {
+				h.responder.WriteError(w, r, representation.NewStatusError(http.StatusForbidden, metav1.StatusReasonForbidden,
+					fmt.Sprintf("forbidden: upgrade requests of the origin %q are not allowed", origin), &metav1.StatusDetails{}))
+				return
 			}
 		}
 		next(w, r)

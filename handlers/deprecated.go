@@ -1,8 +1,6 @@
 package handlers
 
 import (
-	"net/http"
-
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -15,12 +13,8 @@ const (
 
 // reportDeprecated reports the use of a deprecated version to the client in a Warning
 // header, and to the operator in a metric and the audit log.
-func (h *Handler) reportDeprecated(r *http.Request, res *api.Resource, v *api.Version, info *request.Info) {
-	d := res.DeprecatedIn(v)
-	if d == nil {
-		return
-	}
-	scope := request.From(r.Context())
+func (h *Handler) reportDeprecated(scope *request.Scope, d *api.Deprecation) {
+	info := &scope.Info
 	scope.Warn(d.Warning)
 	scope.Annotate(deprecatedAnnotation, "true")
 	if d.RemovedRelease != "" {

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"maps"
-	"net/http/httptest"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,10 +17,8 @@ func TestReportDeprecated(t *testing.T) {
 		t.Fatal("policy/v1beta1 is not known")
 	}
 	scope := &request.Scope{Info: request.Info{Group: "policy", Version: "v1beta1", Resource: res.Name}}
-	r := httptest.NewRequest("GET", "/", nil)
-	r = r.WithContext(request.With(r.Context(), scope))
-	h.reportDeprecated(r, res, v, &scope.Info)
-	h.reportDeprecated(r, res, v, &scope.Info)
+	h.reportDeprecated(scope, v.Deprecated)
+	h.reportDeprecated(scope, v.Deprecated)
 	if w := scope.Warnings(); len(w) != 1 {
 		t.Errorf("warnings: %q", w)
 	}
@@ -39,10 +36,7 @@ func TestReportDeprecated(t *testing.T) {
 	if !found {
 		t.Error("no metric")
 	}
-	other := &request.Scope{}
-	r = r.WithContext(request.With(r.Context(), other))
-	h.reportDeprecated(r, res, &res.Versions[0], &other.Info)
-	if len(other.Warnings()) != 0 || len(other.Annotations()) != 0 {
+	if res.Versions[0].Deprecated != nil {
 		t.Error("policy/v1 is deprecated")
 	}
 }

@@ -28,7 +28,7 @@ func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
 		info := &scope.Info
-		if connects(info) {
+		if info.Connects {
 			next(w, r)
 			return
 		}
@@ -69,11 +69,11 @@ func listShape(info *request.Info) (shape apf.ListShape, initialEvents bool) {
 // limitByCount bounds how many requests are served at a time, and rejects more.
 func (h *Handler) limitByCount(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if isLongRunning(r) {
+		scope := request.From(r.Context())
+		if scope.Info.IsLongRunning() {
 			next(w, r)
 			return
 		}
-		scope := request.From(r.Context())
 		mutates, most := apf.IsMutating(scope.Info.Verb), h.MaxRequestsInflight
 		if mutates {
 			most = h.MaxMutatingRequestsInflight

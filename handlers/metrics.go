@@ -150,10 +150,12 @@ func labelsOf(r *http.Request, scope *request.Scope, code int) requestLabels {
 	case "update":
 		k.verb = "PUT"
 	}
-	if connects(info) {
+	if info.Connects {
 		k.verb = labelConnect
 	}
-	k.dryRun = dryRunLabel(info.Query["dryRun"])
+	if info.Query != nil {
+		k.dryRun = dryRunLabel(info.Query["dryRun"])
+	}
 	return k
 }
 

@@ -19,14 +19,9 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
-	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/ssa"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
-
-// query returns the parameters of a request, which the chain has parsed; nil if there are
-// none.
-func query(r *http.Request) url.Values { return request.From(r.Context()).Info.Query }
 
 // invalidOptions returns the error of invalid options; nil if there are no errors.
 func invalidOptions(kind string, errs field.ErrorList) error {
@@ -62,14 +57,15 @@ func errInvalidVersion(err error) error {
 // readOfGet returns the required freshness of a get.
 func (c *call) readOfGet() (storage.Read, error) {
 	rv := c.info.Query.Get("resourceVersion")
+	if rv == "" {
+		return storage.Read{}, nil
+	}
 	n, err := parseResourceVersion(rv)
 	switch {
 	case err != nil && c.Resource.Storage.Uncached:
 		return storage.Read{}, errInvalidListVersion(err)
 	case err != nil:
 		return storage.Read{}, errInvalidVersion(err)
-	case rv == "":
-		return storage.Read{}, nil
 	case n == 0:
 		return storage.Read{Match: storage.Any}, nil
 	}

@@ -60,14 +60,21 @@ func truncateWarnings(texts []string) []string {
 	return out
 }
 
+// addWarnings adds a Warning header for each text.
+func addWarnings(header http.Header, texts []string) {
+	for _, text := range truncateWarnings(texts) {
+		if value, err := net.NewWarningHeader(warningCode, warningAgent, text); err == nil {
+			header.Add("Warning", value)
+		}
+	}
+}
+
 // WriteHeader implements http.ResponseWriter.
 func (w *responseWriter) WriteHeader(code int) {
 	if w.code == 0 {
 		w.code = code
-		for _, text := range truncateWarnings(w.scope.Warnings()) {
-			if header, err := net.NewWarningHeader(warningCode, warningAgent, text); err == nil {
-				w.Header().Add("Warning", header)
-			}
+		if texts := w.scope.Warnings(); len(texts) > 0 {
+			addWarnings(w.Header(), texts)
 		}
 	}
 	w.ResponseWriter.WriteHeader(code)
@@ -79,7 +86,7 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	before := w.written
-	if w.written += len(b); before < flowControlWindow && w.written >= flowControlWindow && !w.scope.Info.Watch && !connects(&w.scope.Info) {
+	if w.written += len(b); before < flowControlWindow && w.written >= flowControlWindow && !w.scope.Info.Watch && !w.scope.Info.Connects {
 		// The deadline begins with the response, which may be long after the request. A
 		// connection without deadlines is bounded by its creator.
 		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))

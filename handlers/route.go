@@ -31,7 +31,9 @@ type call struct {
 func (h *Handler) serveResource(w http.ResponseWriter, r *http.Request, info *request.Info) {
 	c, err := h.route(w, r, info)
 	if err == nil {
-		err = h.Registry.StatusError(c.Target, h.dispatch(c))
+		if err = h.dispatch(c); err != nil {
+			err = h.Registry.StatusError(c.Target, err)
+		}
 	}
 	switch {
 	case errors.Is(err, errNoGroup):
@@ -49,53 +51,61 @@ var errNoGroup = errors.New("group is not served")
 func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.Info) (*call, error) {
 	gv := schema.GroupVersion{Group: info.Group, Version: info.Version}
 	res, v, ok := h.Catalogue.Lookup(gv, info.Resource)
-	if _, known := h.Catalogue.Group(gv.Group); !ok && !known {
-		return nil, errNoGroup
-	}
-	if !ok && !api.KubernetesGroup(gv.Group) {
-		return nil, errNoGroup // kube-apiserver has no paths for groups of custom kinds
-	}
 	if !ok {
+		if _, known := h.Catalogue.Group(gv.Group); !known || !api.KubernetesGroup(gv.Group) {
+			return nil, errNoGroup // kube-apiserver has no paths for groups of custom kinds
+		}
 		return nil, representation.ErrNoResource()
+	}
+	var sub *api.Subresource
+	if info.Subresource != "" {
+		sub = res.Subresource(info.Subresource)
 	}
 	check := checkPath
 	if res.Untyped {
 		check = checkCustomPath
 	}
-	if err := check(res, v, info, r.Method); err != nil {
+	if err := check(res, v, sub, info, r.Method); err != nil {
 		return nil, err
 	}
-	request.From(r.Context()).Routed = true
+	scope := request.From(r.Context())
+	scope.Routed = true
 	// The path of a create may have a name, which need not be that of the object.
-	if name := info.PathName(); name != "" && info.Verb != api.VerbCreate {
+	if name := info.PathName; name != "" && info.Verb != api.VerbCreate {
 		if faults := content.IsPathSegmentName(name); len(faults) > 0 {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, faults[0]))
 		}
 	}
-	h.reportDeprecated(r, res, v, info)
+	if v.Deprecated != nil {
+		h.reportDeprecated(scope, v.Deprecated)
+	}
+	namespace := info.Namespace
+	if !res.Namespaced {
+		namespace = "" // in the path of a namespace, info has its name as the namespace
+	}
 	c := &call{w: w, r: r, info: info, codec: h.codecs.Codec(res, v), Target: registry.Target{
-		Resource: res, Version: v, Namespace: namespaceOf(res, info), Name: info.PathName(),
-		Status: info.Subresource == "status", Sub: res.Subresource(info.Subresource),
+		Resource: res, Version: v, Namespace: namespace, Name: info.PathName,
+		Status: info.Subresource == "status", Sub: sub,
 	}}
-	if c.Sub != nil && c.Sub.Kind != nil {
-		c.codec = h.codecs.Codec(c.Sub.Kind, &c.Sub.Kind.Versions[0])
+	if sub != nil && sub.Kind != nil {
+		c.codec = h.codecs.Codec(sub.Kind, &sub.Kind.Versions[0])
 	}
 	return c, nil
 }
 
 // checkPath returns an error unless a built-in resource serves the path and the
 // method.
-func checkPath(res *api.Resource, _ *api.Version, info *request.Info, method string) error {
-	forwardsAnyPath := forwardsAnyPath(res.Subresource(info.Subresource))
+func checkPath(res *api.Resource, _ *api.Version, sub *api.Subresource, info *request.Info, method string) error {
+	forwardsAnyPath := sub != nil && forwardsAnyPath(sub)
 	if len(info.Parts) > 3 && !forwardsAnyPath {
 		return representation.ErrNoResource()
 	}
-	allowed := pathVerbs(res, info)
-	if len(allowed) == 0 {
+	allowed := pathVerbs(res, sub, info)
+	hasVerb := func(verb string) bool { return info.Subresource != "" || slices.Contains(res.Verbs, verb) }
+	if !slices.ContainsFunc(allowed, hasVerb) {
 		return representation.ErrNoResource()
 	}
-	verb := verbOnPath(res, info, method)
-	if contains(allowed, verb) && (info.Subresource != "" || hasVerb(res, verb)) {
+	if verb := verbOnPath(res, info, method); slices.Contains(allowed, verb) && hasVerb(verb) {
 		return nil
 	}
 	if forwardsAnyPath && (method == http.MethodHead || method == http.MethodOptions) {
@@ -107,19 +117,19 @@ func checkPath(res *api.Resource, _ *api.Version, info *request.Info, method str
 // checkCustomPath is checkPath for custom resources. kube-apiserver has no routes for them
 // and checks only the verb: it serves HEAD as GET and any method on a watch path as a watch,
 // and ignores the path after a subresource. A path of the wrong scope is not found.
-func checkCustomPath(res *api.Resource, v *api.Version, info *request.Info, _ string) error {
+func checkCustomPath(res *api.Resource, v *api.Version, sub *api.Subresource, info *request.Info, _ string) error {
 	gr := schema.GroupResource{Group: v.Group, Resource: res.Name}
-	if inNamespace := info.Namespace != ""; inNamespace != res.Namespaced && (inNamespace || !contains(acrossNamespace, info.Verb)) {
+	if inNamespace := info.Namespace != ""; inNamespace != res.Namespaced && (inNamespace || !slices.Contains(acrossNamespace, info.Verb)) {
 		return errNoGroup
 	}
 	verbs := onStatus
 	switch {
 	case info.Subresource == "":
 		verbs = append(slices.Clone(onCollection), onObject...)
-	case info.Subresource == "status" && !res.Status.Served, info.Subresource != "status" && res.Subresource(info.Subresource) == nil:
-		return apierrors.NewNotFound(gr, info.PathName())
+	case info.Subresource == "status" && !res.Status.Served, info.Subresource != "status" && sub == nil:
+		return apierrors.NewNotFound(gr, info.PathName)
 	}
-	if !contains(verbs, info.Verb) {
+	if !slices.Contains(verbs, info.Verb) {
 		return apierrors.NewMethodNotSupported(gr, info.Verb)
 	}
 	return nil
@@ -128,15 +138,6 @@ func checkCustomPath(res *api.Resource, v *api.Version, info *request.Info, _ st
 // errNoName returns the error of an update or a patch without a name, which only the paths of
 // custom resources allow.
 func errNoName() error { return apierrors.NewBadRequest("name must be provided") }
-
-// namespaceOf returns the namespace of the requested objects. The path of a Namespace object
-// has its name in that position.
-func namespaceOf(res *api.Resource, info *request.Info) string {
-	if !res.Namespaced {
-		return ""
-	}
-	return info.Namespace
-}
 
 // Verbs of each form of path.
 var (
@@ -148,13 +149,13 @@ var (
 )
 
 // pathVerbs returns the verbs of a path of info's form; nil if the resource has no such path.
-func pathVerbs(res *api.Resource, info *request.Info) []string {
+func pathVerbs(res *api.Resource, sub *api.Subresource, info *request.Info) []string {
 	inNamespace := info.Namespace != "" && !info.IsNamespace
 	switch {
 	case inNamespace && !res.Namespaced:
 		return nil
 	case info.WatchPath:
-		if info.Subresource != "" || info.PathName() != "" && res.Namespaced && !inNamespace || !hasVerb(res, api.VerbWatch) {
+		if info.Subresource != "" || info.PathName != "" && res.Namespaced && !inNamespace {
 			return nil
 		}
 		return onWatchPath
@@ -164,46 +165,19 @@ func pathVerbs(res *api.Resource, info *request.Info) []string {
 		}
 		return onStatus
 	case info.Subresource != "":
-		if s := res.Subresource(info.Subresource); s != nil && inNamespace == res.Namespaced {
-			return s.Verbs
+		if sub != nil && inNamespace == res.Namespaced {
+			return sub.Verbs
 		}
 		return nil
-	case info.PathName() != "":
+	case info.PathName != "":
 		if res.Namespaced && !inNamespace {
 			return nil
 		}
-		return verbsIfAny(res, onObject)
+		return onObject
 	case res.Namespaced && !inNamespace:
-		return verbsIfAny(res, acrossNamespace)
+		return acrossNamespace
 	}
-	return verbsIfAny(res, onCollection)
-}
-
-// verbsIfAny returns verbs if the resource has any of them, and otherwise nil.
-func verbsIfAny(res *api.Resource, verbs []string) []string {
-	for _, v := range verbs {
-		if hasVerb(res, v) {
-			return verbs
-		}
-	}
-	return nil
-}
-
-// hasVerb reports whether a resource has a verb.
-func hasVerb(res *api.Resource, verb string) bool {
-	if res.Verbs == nil {
-		return true
-	}
-	return contains(res.Verbs, verb)
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
+	return onCollection
 }
 
 // verbOnPath returns the verb of the method, or the method itself if resources do not serve
@@ -213,7 +187,7 @@ func verbOnPath(res *api.Resource, info *request.Info, method string) string {
 	if method == http.MethodHead || info.WatchPath && method != http.MethodGet {
 		return method
 	}
-	if info.Verb == api.VerbWatch && !hasVerb(res, api.VerbWatch) {
+	if info.Verb == api.VerbWatch && !slices.Contains(res.Verbs, api.VerbWatch) {
 		return api.VerbList
 	}
 	return info.Verb
@@ -221,13 +195,13 @@ func verbOnPath(res *api.Resource, info *request.Info, method string) string {
 
 // dispatch executes the verb.
 func (h *Handler) dispatch(c *call) error {
-	if c.info.Verb == api.VerbWatch && !hasVerb(c.Resource, api.VerbWatch) {
+	if c.info.Verb == api.VerbWatch && !slices.Contains(c.Resource.Verbs, api.VerbWatch) {
 		return apierrors.NewMethodNotSupported(schema.GroupResource{Group: c.Version.Group, Resource: c.Resource.Name}, c.info.Verb)
 	}
 	if c.Resource.Virtual != nil {
 		return h.serveVirtual(c)
 	}
-	if c.Sub.Connects() {
+	if c.Sub != nil && c.Sub.Connects() {
 		return h.connect(c)
 	}
 	switch c.info.Verb {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -23,9 +24,9 @@ type Info struct {
 	APIPrefix, Group, Version   string
 	Namespace                   string
 	Resource, Subresource, Name string
-	// In a list or watch, Name is the name that the field selector requires; see PathName
-	// for the name in the path.
-
+	// PathName is the name in the path. In a list or watch there is none, and Name is the
+	// name that the field selector requires.
+	PathName string
 	// IsNamespace is set if the request is for a Namespace object, whose name is Namespace.
 	IsNamespace bool
 	// FieldSelector and LabelSelector are the unparsed selectors of a list, watch or
@@ -39,6 +40,9 @@ type Info struct {
 	// Watch is set for a watch, and WatchPath if it was requested by the deprecated /watch/
 	// paths.
 	Watch, WatchPath bool
+	// Connects is set if the request connects the client to a pod, a node or a service, or
+	// takes a profile. The client decides when such a request ends.
+	Connects bool
 	// Err is set if the path is malformed.
 	Err error
 }
@@ -47,9 +51,17 @@ type Info struct {
 // /namespaces/NAME/X would be the resource X in a namespace.
 var namespaceSubresources = map[string]bool{"status": true, "finalize": true}
 
+// connectingSubresources are the subresources that connect the client to a pod, a node or a
+// service.
+var connectingSubresources = []string{"attach", "exec", "proxy", "log", "portforward"}
+
 // Parse parses the path, the method and the selectors of r.
 func Parse(r *http.Request) Info {
-	info := Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method), Query: parseQuery(r.URL)}
+	info := Info{Path: r.URL.Path, Verb: strings.ToLower(r.Method)}
+	info.Connects = strings.HasPrefix(info.Path, "/debug/pprof/")
+	if r.URL.RawQuery != "" {
+		info.Query = r.URL.Query() // without malformed parameters
+	}
 	parts := splitPath(r.URL.Path)
 	if len(parts) < 3 || (parts[0] != "api" && parts[0] != "apis") {
 		return info
@@ -86,11 +98,12 @@ func Parse(r *http.Request) Info {
 	info.Parts = parts
 	info.Resource = parts[0]
 	if len(parts) > 1 {
-		info.Name = parts[1]
+		info.Name, info.PathName = parts[1], parts[1]
 	}
 	if len(parts) > 2 {
 		info.Subresource = parts[2]
 	}
+	info.Connects = info.Verb == "proxy" || slices.Contains(connectingSubresources, info.Subresource)
 	if info.Name == "" && !info.WatchPath {
 		switch info.Verb {
 		case "get":
@@ -108,21 +121,8 @@ func Parse(r *http.Request) Info {
 	return info
 }
 
-// PathName returns the name of the object in the path, or "".
-func (i *Info) PathName() string {
-	if len(i.Parts) > 1 {
-		return i.Parts[1]
-	}
-	return ""
-}
-
-// parseQuery returns the parameters of a URL. Malformed ones are left out.
-func parseQuery(u *url.URL) url.Values {
-	if u.RawQuery == "" {
-		return nil
-	}
-	return u.Query()
-}
+// IsLongRunning reports whether the client decides when the request ends.
+func (i *Info) IsLongRunning() bool { return i.Watch || i.Connects }
 
 func (i *Info) readSelectors() {
 	i.FieldSelector, i.LabelSelector = i.Query.Get("fieldSelector"), i.Query.Get("labelSelector")

@@ -70,7 +70,7 @@ func TestDiscoveryLists(t *testing.T) {
 		var got []row
 		for _, r := range c.In(gv) {
 			got = append(got, row{
-				Name: r.Name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.ServedVerbs(),
+				Name: r.Name, SingularName: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.Verbs,
 				ShortNames: r.ShortNames, Categories: r.Categories, StorageVersionHash: api.StorageVersionHash(r),
 			})
 			if r.Status.Served {

@@ -238,13 +238,13 @@ func TestDeprecation(t *testing.T) {
 		{"", "v1", "Endpoints", "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice", ""},
 		{"", "v1", "Pod", "", ""},
 	} {
-		r, v, ok := c.Kind(schema.GroupVersion{Group: want.group, Version: want.version}, want.kind)
+		_, v, ok := c.Kind(schema.GroupVersion{Group: want.group, Version: want.version}, want.kind)
 		if !ok {
 			t.Errorf("no %+v", want)
 			continue
 		}
 		var got api.Deprecation
-		if d := r.DeprecatedIn(v); d != nil {
+		if d := v.Deprecated; d != nil {
 			got = *d
 		}
 		if got.Warning != want.warning || got.RemovedRelease != want.release {

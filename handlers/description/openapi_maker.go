@@ -168,9 +168,6 @@ func describe(res *api.Resource, gv schema.GroupVersion, model string) openapi.R
 		Name: res.Name, Kind: res.Kind, Namespaced: res.Namespaced, Verbs: res.Verbs,
 		Model: model, ListModel: model + "List", DeleteReturnsObject: res.Delete.ReturnDeletedObject,
 	}
-	if out.Verbs == nil {
-		out.Verbs = api.AllVerbs
-	}
 	if res.Status.Served {
 		out.Subresources = append(out.Subresources, openapi.Subresource{
 			Name: "status", Kind: gv.WithKind(res.Kind), Model: model, Verbs: statusVerbs(),
