@@ -30,7 +30,8 @@ func attributesFor(t testing.TB, verb, resource string, obj, old api.Object) *re
 	return nil
 }
 
-// TestChainIndex checks that plugins run in order, in both phases, only for what they handle.
+// TestChainIndex checks that the plugins that handle a request run in order, in both phases,
+// and no others.
 func TestChainIndex(t *testing.T) {
 	var ran []string
 	note := func(name string, err error) func(context.Context, *registry.Attributes) error {

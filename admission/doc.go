@@ -6,6 +6,6 @@
 //
 // The registry calls the Chain within its verbs (registry.Admission), so that every write passes
 // it. New builds the Chain from the plugins of this package, which plugins.go lists in order, and
-// from those in packages of their own below this one. Plugins get what they need of other layers,
-// such as authorization, as a function.
+// from those in packages of their own below this one. Plugins get access to other layers, such as
+// authorization, as a function.
 package admission

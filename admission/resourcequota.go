@@ -80,8 +80,9 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 	return nil
 }
 
-// check compares a charge with the cached quotas and returns the names of those that it has to be
-// added to. Most writes that exceed a quota are rejected here, without a write to etcd.
+// check compares a charge with the cached quotas and returns the names of the quotas to which
+// it must be added. Most writes that exceed a quota are rejected here, without a write to
+// etcd.
 func (r *resourceQuota) check(a *registry.Attributes, charge *quota.Charge, quotas []*corev1.ResourceQuota, limited []limitedResource) ([]string, error) {
 	var add []string
 	if len(limited) > 0 {

@@ -72,10 +72,9 @@ func totalSeats(shares []seatShare, multiple float64) (sum float64) {
 	return sum
 }
 
-// seatLimits are the configured numbers of seats of a level.
+// seatLimits are the configured numbers of seats of a level: its share of all seats, the
+// minimum after lending, and the maximum with borrowed seats.
 type seatLimits struct {
-	// nominal is its share of all seats, min what remains when it lends all that it may
-	// lend, and max what it has when it borrows all that it may borrow.
 	nominal, min, max int
 }
 

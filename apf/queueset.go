@@ -305,7 +305,7 @@ func (s *queueSet) finish(now time.Time, r *Ticket) (linger time.Duration) {
 	took := now.Sub(r.started)
 	s.stats.finished(r, took)
 	if q := r.queue; q != nil { // replace the estimate by the duration
-		q.next += workOf(r.width.Initial, took-estimatedDuration) // what was guessed is known now
+		q.next += workOf(r.width.Initial, took-estimatedDuration)
 	}
 	if r.width.Final > 0 && r.width.Extra > 0 {
 		r.state = stateLingering

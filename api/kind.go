@@ -75,8 +75,8 @@ func NewResource[T Object](k Kind[T]) *Resource {
 	return r
 }
 
-// describeOwnTypes gives versions whose Go type k8s.io/api does not publish their
-// OpenAPI definitions, which are made from the type when they are needed.
+// describeOwnTypes sets the OpenAPI definitions of versions whose Go type k8s.io/api does not
+// publish. They are made from the type when they are needed.
 func (r *Resource) describeOwnTypes() {
 	// Other resources may have the same slice of versions.
 	r.Versions = slices.Clone(r.Versions)

@@ -12,8 +12,8 @@ import (
 
 // Names are the names of a kind in paths and in discovery.
 type Names struct {
-	// Name is the plural in paths, such as "pods", and Singular what kubectl
-	// accepts for one object. Kind is the name in objects.
+	// Name is the plural in paths, such as "pods". Singular is the name of one object for
+	// kubectl. Kind is the name in objects.
 	Name, Singular, Kind string
 	// ListKind is the kind of lists; empty means Kind followed by "List".
 	ListKind string
@@ -64,16 +64,14 @@ type CreateStrategy[T Object] struct {
 	RecordUser func(obj T, user *request.User)
 	// PrepareForCreate sets the fields that the server owns.
 	PrepareForCreate func(obj T)
-	// Allocate gives the object values that no other object may have, and adjusts
-	// them on an update; old is nil for a new object. They are given back if the
-	// object is not stored.
+	// Allocate allocates values that must be unique among objects, and changes them on an
+	// update; old is nil for a new object. They are released if the object is not stored.
 	Allocate func(ctx context.Context, from Allocator, obj, old T) error
-	// ValidateAccess returns faults that depend on the writer and the namespace: of
-	// a new object (old is nil), an update, or a write of the status subresource.
+	// ValidateAccess returns errors that depend on the user and the namespace: of a new object
+	// (old is nil), an update, or an update of the status subresource.
 	ValidateAccess func(ctx context.Context, access Access, obj, old T, status bool) field.ErrorList
-	// ValidateName returns what is wrong with a name, one message per fault. If
-	// prefix is true, the name is a generateName, to which a suffix will be added.
-	// Nil means a DNS subdomain.
+	// ValidateName returns one message per error in a name. If prefix is true, the name is a
+	// generateName, to which a suffix will be added. Nil means a DNS subdomain.
 	ValidateName func(name string, prefix bool) []string
 	// AllowUnqualifiedFinalizers: names of finalizers need no domain.
 	AllowUnqualifiedFinalizers bool
@@ -101,13 +99,11 @@ type UpdateStrategy[T Object] struct {
 	// status, or those for which ChangesGeneration returns true.
 	HasGeneration     bool
 	ChangesGeneration func(obj, old T) bool
-	// Unusable returns the reason for which obj cannot be validated at all, whatever
-	// it contains: the schema of a custom kind does not compile. It is called for
-	// new objects too, with a nil old.
+	// Unusable returns the reason for which no obj can be validated: the schema of a custom
+	// kind does not compile. It is called for new objects too, with a nil old.
 	Unusable func(obj, old T) error
-	// ValidateUpdate returns the faults of obj in the place of old.
-	// CreateStrategy.Validate is called in addition, unless
-	// ValidateUpdateIsComplete.
+	// ValidateUpdate returns the errors of an update of old to obj. CreateStrategy.Validate is
+	// called in addition, unless ValidateUpdateIsComplete.
 	ValidateUpdate           func(obj, old T) field.ErrorList
 	ValidateUpdateIsComplete bool
 	// RevalidateMetadata: metadata is validated once more by the rules for new
@@ -147,14 +143,14 @@ type DeleteStrategy[T Object] struct {
 	// phase). A kind with BeginDelete has no grace period, and its generation does
 	// not change on deletion.
 	BeginDelete func(obj T)
-	// OnlyBegins: the first deletion only begins, whatever its options are; the
+	// OnlyBegins: the first deletion only marks the object, regardless of its options; the
 	// next one removes the object.
 	OnlyBegins bool
 	// HasFinalizers reports whether the object has finalizers outside metadata (a
 	// namespace's spec.finalizers).
 	HasFinalizers func(obj T) bool
-	// Allocated returns the values that Allocate gave to an object, and Release
-	// gives them back when the object is gone.
+	// Allocated returns the values that Allocate allocated for an object, and Release releases
+	// them when the object is removed.
 	Allocated func(obj T) (ips []netip.Addr, ports []int32)
 	Release   func(from Allocator, obj T)
 	// ReturnDeletedObject: the answer to a DELETE that removes the object is its

@@ -11,7 +11,7 @@ import (
 // Subresource is a path below an object: a part of the object that has its own writes, a
 // view of it as another kind (scale), or an action (eviction).
 type Subresource struct {
-	// Name is the last part of the path, Verbs what it answers.
+	// Name is the last part of the path, Verbs the served verbs.
 	Name  string
 	Verbs []string
 	// Kind is the kind of requests and responses, unless they carry the object itself.
@@ -79,7 +79,7 @@ type Posting[T, K Object] struct {
 	// Name is the last part of the path, Kind the kind of the posted objects.
 	Name string
 	Kind *Resource
-	// KeepsSystemFields: uid and times of the posted object are kept.
+	// KeepsSystemFields: the uid and the times in the posted object are not cleared.
 	KeepsSystemFields bool
 	// Check may refuse or complete the posted object, between mutating and
 	// validating admission.

@@ -123,8 +123,7 @@ func StorageVersionHash(r *Resource) string {
 	if r.Virtual != nil {
 		return ""
 	}
-	// The hash is over the version whose form the value has, which is what
-	// kube-apiserver calls the resource's encoding version.
+	// As in kube-apiserver, the hash is computed from the version of stored values.
 	gv := r.StoredVersion()
 	sum := sha256.Sum256([]byte(gv.Group + "/" + gv.Version + "/" + r.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])

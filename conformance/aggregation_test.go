@@ -38,7 +38,8 @@ type aggregated struct {
 	services dynamic.ResourceInterface
 }
 
-// The service of the sample has an endpoint that the dialer redirects to it.
+// sampleIP is the address of the endpoint of the sample's service; the dialer redirects it to
+// the sample.
 const sampleIP = "192.0.2.10"
 
 func startAggregated(t *testing.T) *aggregated {

@@ -75,8 +75,8 @@ func TestNamespaceIsFurnished(t *testing.T) {
 	}
 }
 
-// The content of a deleted namespace is deleted at once; the conditions are set if that
-// takes long.
+// TestNamespaceConditionDelay checks that the content of a deleted namespace is deleted at
+// once, and that the conditions are set only if that takes long.
 func TestNamespaceConditionDelay(t *testing.T) {
 	const delay = 2 * time.Second
 	_, c := start(t, server.Options{NamespaceConditionDelay: delay})

@@ -11,9 +11,9 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// FilterPaths returns the paths of another server's document of version 2 that begin with
-// prefix, and what they refer to. It returns an error if the result cannot be converted to
-// protobuf.
+// FilterPaths returns the paths of another server's version 2 document that begin with prefix,
+// and the definitions to which they refer. It returns an error if the result cannot be
+// converted to protobuf.
 func FilterPaths(document []byte, prefix string) ([]byte, error) {
 	var whole spec.Swagger
 	if err := json.Unmarshal(document, &whole); err != nil {
@@ -41,7 +41,7 @@ type BaseV2 struct {
 	Definition  func(name string) ([]byte, error)
 }
 
-// MergedV2 is what documents of other servers add and change.
+// MergedV2 has the additions and changes by documents of other servers.
 type MergedV2 struct {
 	Paths, Definitions BlockV2
 	// Parameters are all shared parameters, including the server's own.
@@ -80,9 +80,8 @@ func mergeSpec(whole *spec.Swagger, other []byte) error {
 	return aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(whole, &s)
 }
 
-// conflictBase returns the part of the own document that others may conflict with: the names of
-// all definitions, with the content of those that others have too, and the paths that others
-// have too.
+// conflictBase returns the part of the own document with which others may conflict: the names
+// of all definitions, and the content of shared definitions and paths.
 func conflictBase(own BaseV2, others [][]byte) (*spec.Swagger, error) {
 	out := &spec.Swagger{}
 	out.Paths = &spec.Paths{Paths: map[string]spec.PathItem{}}

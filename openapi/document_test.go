@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// The document of custom resources equals that of kube-apiserver 1.36 for the same
-// CustomResourceDefinition, except for the order of keys.
+// TestCustomDocument checks that the document of custom resources equals that of
+// kube-apiserver 1.36 for the same CustomResourceDefinition, except for the order of keys.
 func TestCustomDocument(t *testing.T) {
 	var want struct {
 		Components struct{ Schemas map[string]json.RawMessage }
@@ -117,7 +117,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// The names of shared parameters equal kube-apiserver's.
+// TestSharedParameters checks that the names of shared parameters equal kube-apiserver's.
 func TestSharedParameters(t *testing.T) {
 	doc := writtenV2(t)
 	for _, name := range []string{"namespace-vgWSWtn3", "pretty-tJGM1-ng", "allowWatchBookmarks-HC2hJt-J", "body-78PwaGsr"} {

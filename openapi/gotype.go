@@ -16,8 +16,7 @@ type modeled interface{ OpenAPIModelName() string }
 // documented are Go types that describe their fields, as those of k8s.io/api do.
 type documented interface{ SwaggerDoc() map[string]string }
 
-// IsPublished reports whether the Go type of value, or of what it points to, has a
-// published definition.
+// IsPublished reports whether the Go type of value, a pointer, has a published definition.
 func IsPublished(value any) bool {
 	_, ok := value.(modeled)
 	return ok

@@ -34,8 +34,8 @@ type list struct {
 	Items []map[string]any
 }
 
-// The merge topology of every type in a served kind equals the one that kube-apiserver 1.36
-// publishes.
+// TestMergeTopology checks that the merge topology of every type in a served kind equals the
+// one that kube-apiserver 1.36 publishes.
 func TestMergeTopology(t *testing.T) {
 	var want map[string]map[string]any
 	loadTestdata(t, "merge-topology.json.gz", &want)

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A truncated RangeAllocation as kube-apiserver stored it.
+// knownEnvelope is a truncated RangeAllocation as kube-apiserver stored it.
 const knownEnvelope = "6b3873000a150a027631120f52616e6765416c6c6f636174696f6e1203010203" + "1a002200"
 
 func TestDecode(t *testing.T) {

@@ -108,7 +108,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// A watch path without a resource is an error.
+// TestParseWatchOfNothing checks that a watch path without a resource is an error.
 func TestParseWatchOfNothing(t *testing.T) {
 	got := parseInfo("GET", "/api/v1/watch")
 	if got.IsResource || got.Watch || got.Verb != "get" || got.Err == nil {

@@ -80,7 +80,7 @@ func BenchmarkList10k(b *testing.B) {
 }
 
 // BenchmarkCopyEncodings copies the encodings of 10,000 items into a buffer, as a list
-// does. It measures what PrefetchEncodings saves.
+// does, to measure the effect of PrefetchEncodings.
 func BenchmarkCopyEncodings(b *testing.B) {
 	c := startFilled(b, 10000)
 	l := mustList(b, c, ListOptions{})

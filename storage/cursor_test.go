@@ -30,8 +30,8 @@ func describeSteps(t *testing.T, u *Cursor) string {
 	return strings.Join(words, " ")
 }
 
-// A cursor returns every write that was acknowledged through its store, even before the
-// watch has delivered it.
+// TestCursor checks that a cursor returns every write that was acknowledged through its store,
+// even before the watch has delivered it.
 func TestCursor(t *testing.T) {
 	_, c := startStore(t, Options{})
 	a := mustCreate(t, c, "ns/a", "1")
@@ -61,7 +61,8 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// A cursor returns the complete content if the window does not reach back to its last use.
+// TestCursorBeginsAnew checks that a cursor returns the complete content if the window does
+// not reach back to its last use.
 func TestCursorBeginsAnew(t *testing.T) {
 	now := time.Now()
 	_, c := startStore(t, Options{Now: func() time.Time { return now }})

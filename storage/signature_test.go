@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A signature never excludes a set of labels that the other set contains.
+// TestLabelSignature checks that a signature never excludes a set of labels that the other set
+// contains.
 func TestLabelSignature(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-c]{0,2}`)
@@ -30,7 +31,8 @@ func TestLabelSignature(t *testing.T) {
 	}
 }
 
-// A list with Labels returns the same items as a list that filters every item.
+// TestDigest checks that a list with Labels returns the same items as a list that filters
+// every item.
 func TestDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newCollectionState(0)

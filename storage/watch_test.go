@@ -258,8 +258,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// A watch cannot start before the oldest revision of its collection, or before the end of
-// the bootstrap.
+// TestOldest checks that a watch cannot start before the oldest revision of its collection, or
+// before the end of the bootstrap.
 func TestOldest(t *testing.T) {
 	s, c := startStore(t, Options{})
 	refused := func(c *Collection, rev, oldest int64) {
@@ -293,7 +293,8 @@ func TestOldest(t *testing.T) {
 	}
 }
 
-// A store that found data may have served clients before.
+// TestOldestAtRestart checks that a store that found data allows watches from revisions before
+// its start, because it may have served clients before.
 func TestOldestAtRestart(t *testing.T) {
 	dir := t.TempDir()
 	s, c := startStore(t, Options{Dir: dir})

@@ -234,7 +234,7 @@ func validateEventUpdate(value, old *corev1.Event) field.ErrorList {
 	return errs
 }
 
-// microseconds removes the nanoseconds, which protobuf encodes and JSON does not.
+// toMicroseconds removes the nanoseconds, which protobuf encodes and JSON does not.
 func toMicroseconds(t metav1.MicroTime) metav1.MicroTime {
 	return metav1.MicroTime{Time: t.Truncate(time.Microsecond)}
 }

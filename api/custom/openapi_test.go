@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// testdata/openapi.json is what kube-apiserver 1.36 publishes for a definition that uses
-// every keyword.
+// TestPublishedSchemas compares the published schema of a definition that uses every keyword
+// with kube-apiserver's (testdata/openapi.json).
 func TestPublishedSchemas(t *testing.T) {
 	data, err := os.ReadFile("testdata/openapi.yaml")
 	if err != nil {
@@ -48,8 +48,9 @@ func TestPublishedSchemas(t *testing.T) {
 	}
 }
 
-// An old definition may preserve unknown fields, which OpenAPI v3 does not mention. If
-// its schema is not structural, neither version publishes fields.
+// TestPublishedOfOlder checks older definitions: they may preserve unknown fields, which
+// OpenAPI v3 does not mention, and neither version publishes fields if the schema is not
+// structural.
 func TestPublishedOfOlder(t *testing.T) {
 	for text, fields := range map[string]bool{
 		`{"type":"object","properties":{"a":{"type":"string"}}}`:            true,

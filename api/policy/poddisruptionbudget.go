@@ -57,8 +57,8 @@ func podDisruptionBudgetCells(b *policyv1.PodDisruptionBudget) []any {
 	return []any{b.Name, limit(b.Spec.MinAvailable), limit(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), table.Age(b)}
 }
 
-// An empty selector selects all pods in v1 and none in v1beta1. Conversion replaces it by a
-// requirement for a label that no pod has.
+// budgetSelectorLabel is a label that no pod has. An empty selector selects all pods in v1 and
+// none in v1beta1; conversion replaces it by a requirement for this label.
 const budgetSelectorLabel = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 
 func budgetV1beta1() api.Version {

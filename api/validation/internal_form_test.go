@@ -44,7 +44,8 @@ func TestInternalForm(t *testing.T) {
 	}
 }
 
-// The host namespaces of a pod are part of its internal security context.
+// TestInternalFormOfPod checks that the host namespaces of a pod are part of its internal
+// security context.
 func TestInternalFormOfPod(t *testing.T) {
 	form, err := json.Marshal(InternalForm(corev1.PodSpec{
 		HostNetwork: true, DeprecatedServiceAccount: "d",

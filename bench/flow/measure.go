@@ -22,15 +22,14 @@ const (
 
 	warmUps = 3
 	runs    = 5
-	// quiet is the time that a request's work in the background has to end before the
-	// next measurement.
+	// quiet is the time for background work of a request to end before the next measurement.
 	quiet = 200 * time.Millisecond
-	// stackSamples is how many stacks inside storage are looked at, within stackTime.
+	// stackSamples is the number of sampled stacks inside storage, within stackTime.
 	stackSamples = 30
 	stackTime    = 20 * time.Second
 )
 
-// function is a function of this module, by where it begins.
+// function identifies a function of this module by its position.
 type function struct {
 	file string // relative to the module
 	line int

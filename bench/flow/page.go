@@ -62,9 +62,9 @@ func (s *source) contains(n ast.Node, line int) bool {
 	return s.set.Position(n.Pos()).Line <= line && line <= s.set.Position(n.End()).Line
 }
 
-// order puts functions into the order in which they are first called, as far as the
-// source tells. Calls are resolved by name among the functions of the path. Where a
-// function calls the next one of the stack through a value, the stack tells which.
+// order sorts functions by their first call, as far as the source shows it. Calls are resolved
+// by name among the functions of the path. Where a function calls the next one of the stack
+// through a value, the stack shows which one.
 type order struct {
 	source  *source
 	byName  map[string][]*declared
@@ -73,8 +73,8 @@ type order struct {
 	out     []*declared
 }
 
-// inOrder returns the functions of a path in their order, and those whose place the
-// source does not tell.
+// inOrder returns the functions of a path in the order of their first call, and those for
+// which the source does not show it.
 func inOrder(s *source, p *path) (ordered, rest []*declared, err error) {
 	o := &order{source: s, byName: map[string][]*declared{}, visited: map[function]bool{}}
 	all := make([]*declared, len(p.functions))
@@ -103,7 +103,7 @@ func inOrder(s *source, p *path) (ordered, rest []*declared, err error) {
 	return o.out, rest, nil
 }
 
-// visit adds a function and those that it calls.
+// visit adds a function and the functions that it calls.
 func (o *order) visit(d *declared) {
 	if o.visited[d.function] {
 		return
@@ -159,9 +159,9 @@ func (o *order) visitFunction(d, next *declared, n ast.Expr) {
 	}
 }
 
-// visitMethod visits the methods of a name that d can mean: those of its own package, or
-// else those of a package that its file imports, or else those that other packages have
-// for an interface. A function of the stack is called by the one above it only.
+// visitMethod visits the methods of a name to which d can refer: those of its own package, or
+// else those of a package that its file imports, or else those of other packages, for an
+// interface. A function of the stack is called only by the one above it.
 func (o *order) visitMethod(d, next *declared, name string) {
 	var own, imported, others []*declared
 	for _, c := range o.byName[name] {

@@ -7,15 +7,15 @@ import (
 	"net/http"
 )
 
-// request is a request that is measured.
+// request is a measured request.
 type request struct {
 	name string
-	// limit is what make flow enforces, and target the number of functions that the
-	// request should have; 0 where the limit is the target.
+	// limit is the budget that make flow enforces. target is the intended number of functions;
+	// 0 if it is the limit.
 	limit  budget
 	target int
-	// send sends the request and returns when the response is read. The number n is
-	// another one each time.
+	// send sends the request and returns when the response is read. n is different in each
+	// call.
 	send func(ctx context.Context, s *running, n int) error
 }
 

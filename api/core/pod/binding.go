@@ -45,7 +45,7 @@ func podBinding(now func() time.Time) *api.Subresource {
 	})
 }
 
-// bind assigns pod p to the node that b names, unless p is assigned already.
+// bindPod assigns pod p to the node that b names, unless p is assigned already.
 func bindPod(p *corev1.Pod, b *corev1.Binding, at metav1.Time) (*corev1.Pod, error) {
 	if err := checkBindable(p); err != nil {
 		return nil, apierrors.NewConflict(corev1.Resource("pods/binding"), p.Name, err)

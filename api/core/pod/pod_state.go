@@ -17,7 +17,7 @@ type podSummary struct {
 	restarts          restartCount
 }
 
-// summarize evaluates first the init containers in their order, then the containers. Later
+// summarizePod evaluates first the init containers in their order, then the containers. Later
 // results replace earlier ones.
 func summarizePod(p *corev1.Pod) podSummary {
 	s := podSummary{state: podReason(p), containers: int32(len(p.Spec.Containers))}

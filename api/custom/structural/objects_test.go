@@ -85,8 +85,8 @@ func TestNulls(t *testing.T) {
 	}
 }
 
-// TestMetadataInDefaults checks that a default cannot bring what pruning would
-// remove from the metadata of an embedded resource.
+// TestMetadataInDefaults checks that defaults don't add fields to the metadata of an embedded
+// resource that pruning removes.
 func TestMetadataInDefaults(t *testing.T) {
 	resource := func(properties string) string {
 		return `{"type":"object","properties":{"r":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true` + properties + `}}}`

@@ -14,7 +14,7 @@ import (
 // A schema is structural if its outer part alone describes the shape of objects, and
 // allOf, anyOf, oneOf and not only restrict values.
 
-// level tells the root schema, item schemas and field schemas apart.
+// level distinguishes the root schema, item schemas and field schemas.
 type level int
 
 const (
