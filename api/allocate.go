@@ -15,20 +15,20 @@ import (
 )
 
 // Allocator allocates the IP addresses and node ports of services. If the write fails, its
-// allocations are released; values that it frees become available when the write is done.
+// allocations are released; values that it releases become available when the write is done.
 type Allocator interface {
 	// Families returns the address families of the service CIDRs, the preferred one first:
 	// "IPv4", "IPv6".
 	Families() []string
-	// TakeIP allocates an address for owner: the requested one or, if that is the zero
+	// AllocateIP allocates an address for owner: the requested one or, if that is the zero
 	// Addr, any of the family.
-	TakeIP(ctx context.Context, family string, asked netip.Addr, owner Object) (netip.Addr, error)
-	// FreeIP frees an address of owner.
-	FreeIP(ip netip.Addr, owner Object)
-	// TakePort allocates the requested node port or, if that is 0, any.
-	TakePort(ctx context.Context, asked int32) (int32, error)
-	// FreePort frees a node port.
-	FreePort(port int32)
+	AllocateIP(ctx context.Context, family string, requested netip.Addr, owner Object) (netip.Addr, error)
+	// ReleaseIP releases an address of owner.
+	ReleaseIP(ip netip.Addr, owner Object)
+	// AllocatePort allocates the requested node port or, if that is 0, any.
+	AllocatePort(ctx context.Context, requested int32) (int32, error)
+	// ReleasePort releases a node port.
+	ReleasePort(port int32)
 }
 
 // PortsKey is the etcd key of the bitmap of allocated node ports. Allocated addresses are
@@ -66,16 +66,16 @@ type IPClaim struct {
 // IPClaimOf returns the content of an IPAddress that an allocator created; ok is false for
 // other objects.
 func IPClaimOf(obj Object) (c IPClaim, ok bool) {
-	taken, ok := obj.(*networkingv1.IPAddress)
-	if !ok || taken.Labels[networkingv1.LabelManagedBy] != AddressManager {
+	address, ok := obj.(*networkingv1.IPAddress)
+	if !ok || address.Labels[networkingv1.LabelManagedBy] != AddressManager {
 		return c, false
 	}
-	ip, err := netip.ParseAddr(taken.Name)
+	ip, err := netip.ParseAddr(address.Name)
 	if err != nil {
 		return c, false
 	}
 	c.IP = ip
-	if ref := taken.Spec.ParentRef; ref != nil {
+	if ref := address.Spec.ParentRef; ref != nil {
 		c.Group, c.Resource, c.Namespace, c.Name = ref.Group, ref.Resource, ref.Namespace, ref.Name
 	}
 	return c, true
@@ -110,8 +110,8 @@ func FamilyOf(ip netip.Addr) string {
 	return "IPv6"
 }
 
-// TakenError reports why an Allocator cannot give a client the value that it asked for.
-type TakenError struct{ Reason string }
+// AllocationError reports why an Allocator cannot allocate the requested value.
+type AllocationError struct{ Reason string }
 
 // Error implements error.
-func (e *TakenError) Error() string { return e.Reason }
+func (e *AllocationError) Error() string { return e.Reason }

@@ -143,10 +143,10 @@ type Virtual struct {
 	// Source names the function of the server that answers requests. The server registers
 	// functions by these names, because the catalogue cannot import them.
 	Source string
-	// Changes is a resource of the same version, and Through one of its
+	// Target is a resource of the same version, and TargetSubresource one of its
 	// subresources. Creating an object posts it to that subresource of the object with
-	// the same name. If both are empty, the source answers a creation.
-	Changes, Through string
+	// the same name. If both are empty, Source answers a creation.
+	Target, TargetSubresource string
 }
 
 // Write is a write that Version.Check validates.

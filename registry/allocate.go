@@ -100,8 +100,8 @@ func (a *allocation) pool(wanted string) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// TakeIP implements api.Allocator.
-func (a *allocation) TakeIP(ctx context.Context, family string, requested netip.Addr, owner api.Object) (netip.Addr, error) {
+// AllocateIP implements api.Allocator.
+func (a *allocation) AllocateIP(ctx context.Context, family string, requested netip.Addr, owner api.Object) (netip.Addr, error) {
 	pool, ok := a.pool(family)
 	if !ok {
 		return netip.Addr{}, fmt.Errorf("there are no addresses of family %s", family)
@@ -109,15 +109,15 @@ func (a *allocation) TakeIP(ctx context.Context, family string, requested netip.
 	if requested.IsValid() {
 		switch usable := isUsable(pool, requested); {
 		case a.dryRun && !usable:
-			return requested, &api.TakenError{Reason: fmt.Sprintf("provided IP (%s) is not in the valid range. The range of valid IPs is %s", requested, pool)}
+			return requested, &api.AllocationError{Reason: fmt.Sprintf("provided IP (%s) is not in the valid range. The range of valid IPs is %s", requested, pool)}
 		case !usable:
-			return requested, &api.TakenError{Reason: "the provided network does not match the current range"}
+			return requested, &api.AllocationError{Reason: "the provided network does not match the current range"}
 		case a.dryRun:
 			return requested, nil // as in kube-apiserver, a dry run does not check whether the address is free
 		}
 		err := a.createAddressObject(ctx, requested, owner)
 		if apierrors.IsAlreadyExists(err) {
-			return requested, &api.TakenError{Reason: "provided IP is already allocated"}
+			return requested, &api.AllocationError{Reason: "provided IP is already allocated"}
 		}
 		return requested, err
 	}
@@ -216,22 +216,22 @@ func (a *allocation) deleteAddressObject(ctx context.Context, ip netip.Addr) err
 	return err
 }
 
-// FreeIP implements api.Allocator.
-func (a *allocation) FreeIP(ip netip.Addr, _ api.Object) {
+// ReleaseIP implements api.Allocator.
+func (a *allocation) ReleaseIP(ip netip.Addr, _ api.Object) {
 	a.free = append(a.free, func(ctx context.Context) error { return a.deleteAddressObject(ctx, ip) })
 }
 
-// TakePort implements api.Allocator.
-func (a *allocation) TakePort(ctx context.Context, requested int32) (int32, error) {
+// AllocatePort implements api.Allocator.
+func (a *allocation) AllocatePort(ctx context.Context, requested int32) (int32, error) {
 	first, last := a.r.o.Pools.FirstPort, a.r.o.Pools.LastPort
 	if requested != 0 && (requested < first || requested > last) {
-		return 0, &api.TakenError{Reason: fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", first, last)}
+		return 0, &api.AllocationError{Reason: fmt.Sprintf("provided port is not in the valid range. The range of valid ports is %d-%d", first, last)}
 	}
 	var got int32
 	err := a.changePorts(ctx, func(used *big.Int) error {
 		if requested != 0 {
 			if used.Bit(int(requested-first)) == 1 {
-				return &api.TakenError{Reason: "provided port is already allocated"}
+				return &api.AllocationError{Reason: "provided port is already allocated"}
 			}
 			got = requested
 		} else if got = a.freePort(used); got == 0 {
@@ -259,8 +259,8 @@ func (a *allocation) freePort(used *big.Int) int32 {
 	return 0
 }
 
-// FreePort implements api.Allocator.
-func (a *allocation) FreePort(port int32) {
+// ReleasePort implements api.Allocator.
+func (a *allocation) ReleasePort(port int32) {
 	a.free = append(a.free, func(ctx context.Context) error { return a.releasePort(ctx, port) })
 }
 

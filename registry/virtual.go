@@ -58,23 +58,23 @@ type Review func(ctx context.Context, t Target, sent api.Object) (api.Object, er
 // nil if the object is a change of another object, such as a binding.
 func (r *Registry) VirtualCreate(ctx context.Context, t Target, obj api.Object, o WriteOptions) (api.Object, error) {
 	v := t.Resource.Virtual
-	if v.Changes == "" {
+	if v.Target == "" {
 		a, err := r.prepareSent(ctx, t, t.Resource, obj, o)
 		if err != nil {
 			return nil, err
 		}
 		return r.answerReview(ctx, t, t.Resource, v.Source, obj, a)
 	}
-	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, v.Changes)
+	res, version, ok := r.catalogue.Lookup(t.Version.GroupVersion, v.Target)
 	if !ok {
-		return nil, fmt.Errorf("%s changes %s, which is not served", t.Resource.Name, v.Changes)
+		return nil, fmt.Errorf("%s changes %s, which is not served", t.Resource.Name, v.Target)
 	}
 	t.Name = obj.GetName()
 	a, err := r.prepareSent(ctx, t, t.Resource, obj, o)
 	if err != nil {
 		return nil, err
 	}
-	changed := Target{Resource: res, Version: version, Namespace: t.Namespace, Name: obj.GetName(), Sub: res.Subresource(v.Through)}
+	changed := Target{Resource: res, Version: version, Namespace: t.Namespace, Name: obj.GetName(), Sub: res.Subresource(v.TargetSubresource)}
 	return r.post(ctx, changed, obj, a, o)
 }
 

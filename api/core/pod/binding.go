@@ -19,7 +19,7 @@ func Binding() *api.Resource {
 	return api.NewResource(api.Kind[*corev1.Binding]{
 		Names:    api.Names{Name: "bindings", Singular: "binding", Kind: "Binding", Namespaced: true, Verbs: []string{api.VerbCreate}},
 		Versions: api.Served(corev1.SchemeGroupVersion),
-		Virtual:  &api.Virtual{Source: "bindings", Changes: "pods", Through: "binding"},
+		Virtual:  &api.Virtual{Source: "bindings", Target: "pods", TargetSubresource: "binding"},
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // allocateService allocates the addresses and node ports that a service of its type has, and
-// frees the others. It runs before validation, and so validates the fields that it depends on.
+// releases the others. It runs before validation, and so validates the fields that it depends on.
 func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.Service) error {
 	if len(validation.LabelName(svc.Name, false)) > 0 {
 		return nil // validation refuses the empty name; IPAddresses refer to it
@@ -31,10 +31,10 @@ func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.S
 	}
 	var err error
 	if len(errs) == 0 {
-		errs, err = takeAddresses(ctx, from, svc, &stored)
+		errs, err = allocateAddresses(ctx, from, svc, &stored)
 		if err == nil {
 			var more field.ErrorList
-			more, err = takePorts(ctx, from, svc, &stored)
+			more, err = allocatePorts(ctx, from, svc, &stored)
 			errs = append(errs, more...)
 		}
 	}
@@ -47,13 +47,13 @@ func allocateService(ctx context.Context, from api.Allocator, svc, old *corev1.S
 	return nil
 }
 
-// releaseService frees the addresses and ports of a deleted service.
+// releaseService releases the addresses and ports of a deleted service.
 func releaseService(from api.Allocator, svc *corev1.Service) {
 	for _, ip := range clusterIPs(&svc.Spec) {
-		from.FreeIP(ip, svc)
+		from.ReleaseIP(ip, svc)
 	}
 	for _, p := range nodePorts(&svc.Spec) {
-		from.FreePort(p)
+		from.ReleasePort(p)
 	}
 }
 
@@ -68,19 +68,19 @@ func chooseFamilies(from api.Allocator, s, old *corev1.ServiceSpec) field.ErrorL
 	available := from.Families()
 	// The endpoints of such a service are not written by a controller, and may have any
 	// family.
-	free := isHeadless(s) && len(s.Selector) == 0
+	anyFamily := isHeadless(s) && len(s.Selector) == 0
 	switch {
 	case s.IPFamilyPolicy != nil:
 	case old.IPFamilyPolicy != nil:
 		s.IPFamilyPolicy = new(*old.IPFamilyPolicy)
 	default:
-		s.IPFamilyPolicy = new(inferredPolicy(s, free))
+		s.IPFamilyPolicy = new(inferredPolicy(s, anyFamily))
 	}
 	errs := append(reducedFamilies(s, old), namedFamilies(s, available)...)
 	if len(errs) > 0 {
 		return errs
 	}
-	if !free {
+	if !anyFamily {
 		if errs := knownFamilies(s, available); len(errs) > 0 {
 			return errs
 		}
@@ -88,7 +88,7 @@ func chooseFamilies(from api.Allocator, s, old *corev1.ServiceSpec) field.ErrorL
 	if len(s.IPFamilies) == 0 {
 		addFamily(s, available[0])
 	}
-	if *s.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && (free || len(available) > 1) {
+	if *s.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && (anyFamily || len(available) > 1) {
 		addFamily(s, "IPv4")
 		addFamily(s, "IPv6")
 	}
@@ -116,8 +116,8 @@ func reducedFamilies(s, old *corev1.ServiceSpec) (errs field.ErrorList) {
 }
 
 // inferredPolicy returns the policy of a service that does not set one.
-func inferredPolicy(s *corev1.ServiceSpec, free bool) corev1.IPFamilyPolicy {
-	if len(s.IPFamilies) == 2 || len(s.ClusterIPs) == 2 || free && len(s.IPFamilies) == 0 {
+func inferredPolicy(s *corev1.ServiceSpec, anyFamily bool) corev1.IPFamilyPolicy {
+	if len(s.IPFamilies) == 2 || len(s.ClusterIPs) == 2 || anyFamily && len(s.IPFamilies) == 0 {
 		return corev1.IPFamilyPolicyRequireDualStack
 	}
 	return corev1.IPFamilyPolicySingleStack
@@ -185,14 +185,14 @@ func clusterIPs(s *corev1.ServiceSpec) []netip.Addr {
 	return out
 }
 
-// takeAddresses allocates an address of each family, and frees the old addresses that the
+// allocateAddresses allocates an address of each family, and releases the old addresses that the
 // service no longer has.
-func takeAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
+func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
 	s := &svc.Spec
 	had, have := clusterIPs(old), clusterIPs(s)
 	for _, ip := range had {
 		if !slices.Contains(have, ip) {
-			from.FreeIP(ip, svc)
+			from.ReleaseIP(ip, svc)
 		}
 	}
 	if s.Type == corev1.ServiceTypeExternalName || isHeadless(s) {
@@ -207,10 +207,10 @@ func takeAddresses(ctx context.Context, from api.Allocator, svc *corev1.Service,
 		if asked.IsValid() && slices.Contains(had, asked) {
 			continue
 		}
-		ip, err := from.TakeIP(ctx, string(family), asked, svc)
-		var taken *api.TakenError
-		if errors.As(err, &taken) {
-			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", asked, taken.Reason))}, nil
+		ip, err := from.AllocateIP(ctx, string(family), asked, svc)
+		var refused *api.AllocationError
+		if errors.As(err, &refused) {
+			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", asked, refused.Reason))}, nil
 		}
 		if err != nil {
 			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: %w", err))
@@ -250,22 +250,22 @@ func wantsHealthPort(s *corev1.ServiceSpec) bool {
 	return s.Type == corev1.ServiceTypeLoadBalancer && s.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// takePorts allocates the node ports that the service needs, and frees the old ones that it no
-// longer has.
-func takePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
+// allocatePorts allocates the node ports that the service needs, and releases the old ones
+// that it no longer has.
+func allocatePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old *corev1.ServiceSpec) (field.ErrorList, error) {
 	s := &svc.Spec
 	had := nodePorts(old)
 	mine := map[int32]corev1.Protocol{} // TCP and UDP may share a port of one service
-	take := func(port *int32, protocol corev1.Protocol, at *field.Path) (*field.Error, error) {
+	allocate := func(port *int32, protocol corev1.Protocol, at *field.Path) (*field.Error, error) {
 		if used, ok := mine[*port]; ok && *port != 0 && used != protocol || *port != 0 && slices.Contains(had, *port) {
 			mine[*port] = protocol
 			return nil, nil
 		}
-		got, err := from.TakePort(ctx, *port)
-		var taken *api.TakenError
+		got, err := from.AllocatePort(ctx, *port)
+		var refused *api.AllocationError
 		switch {
-		case errors.As(err, &taken):
-			return field.Invalid(at, *port, taken.Reason), nil
+		case errors.As(err, &refused):
+			return field.Invalid(at, *port, refused.Reason), nil
 		case err != nil:
 			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
 		}
@@ -278,7 +278,7 @@ func takePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old
 		if p.NodePort == 0 && !wantsNodePorts(s) {
 			continue
 		}
-		bad, err := take(&p.NodePort, p.Protocol, field.NewPath("spec", "ports").Index(i).Child("nodePort"))
+		bad, err := allocate(&p.NodePort, p.Protocol, field.NewPath("spec", "ports").Index(i).Child("nodePort"))
 		if err != nil {
 			return nil, err
 		}
@@ -287,7 +287,7 @@ func takePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old
 		}
 	}
 	if wantsHealthPort(s) {
-		bad, err := take(&s.HealthCheckNodePort, "", field.NewPath("spec", "healthCheckNodePort"))
+		bad, err := allocate(&s.HealthCheckNodePort, "", field.NewPath("spec", "healthCheckNodePort"))
 		if err != nil {
 			return nil, err
 		}
@@ -297,7 +297,7 @@ func takePorts(ctx context.Context, from api.Allocator, svc *corev1.Service, old
 	}
 	for _, port := range had {
 		if !slices.Contains(nodePorts(s), port) {
-			from.FreePort(port)
+			from.ReleasePort(port)
 		}
 	}
 	return errs, nil
