@@ -62,7 +62,7 @@ func (h *Handler) list(c *call) error {
 	if err != nil {
 		return err
 	}
-	opts.Objects = c.codec.SelectionObjects(c.Target)
+	opts.Objects = c.codec.ObjectsForSelection(c.Target)
 	opts.Verify = true
 	list, err := h.Registry.List(c.r.Context(), c.Target, opts)
 	if err != nil {

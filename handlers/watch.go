@@ -34,7 +34,7 @@ func (h *Handler) watch(c *call) error {
 		return err
 	}
 	clearDeadlines(c.w)
-	opts.Objects = c.codec.SelectionObjects(c.Target)
+	opts.Objects = c.codec.ObjectsForSelection(c.Target)
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
 	defer context.AfterFunc(h.ending, cancel)()

@@ -165,7 +165,7 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return err
 	}
-	page.Objects = c.codec.SelectionObjects(c.Target)
+	page.Objects = c.codec.ObjectsForSelection(c.Target)
 	options, err := c.deleteOptions()
 	if err != nil {
 		return err

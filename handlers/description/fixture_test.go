@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -15,7 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newHandler returns a Handler that describes all built-in kinds.
 func newHandler(t testing.TB, change func(*Config)) *Handler {

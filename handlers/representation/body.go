@@ -23,38 +23,37 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// The body of every request enters here, whatever its verb and media type:
-// readBody limits its size and the time in which it arrives, and openBody checks it
-// before anything decodes it. Package bounds says what the limits are: they hold
-// for JSON, YAML with its aliases expanded, and protobuf, the same for objects,
-// patches, options and reviews. What a patch makes of an object passes
-// checkResult, which applies the same limits.
+// The body of every request is read here, whatever its verb and media type: ReadBody limits
+// its size and the time in which it arrives, and openBody checks it before it is decoded.
+// Package bounds has the limits. They are the same for objects, patches, options and reviews,
+// in JSON, in YAML with its aliases expanded, and in protobuf. checkResult applies them to the
+// results of patches.
 
-// presized is how much of a body that a client announces gets room before it
-// has come.
-const presized = 64 << 10
+// maxInitialBuffer bounds the memory that a Content-Length header reserves before the body
+// arrives.
+const maxInitialBuffer = 64 << 10
 
-// ReadBody reads the whole body, if it is not too large and comes in the time
-// that the request has.
+// ReadBody reads the whole body. It returns an error if the body is too large or does not
+// arrive before the deadline of the request.
 func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > bounds.MaxBody {
 		return nil, errTooLarge("limit is %d", bounds.MaxBody)
 	}
 	ctx, stopped := r.Context(), make(chan struct{})
-	keep := context.AfterFunc(ctx, func() {
+	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
-		// Where a connection has no deadlines, whoever made it bounds its time.
+		// A connection without deadlines is bounded by its creator.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 	})
 	var buffer bytes.Buffer
-	buffer.Grow(int(min(max(r.ContentLength, 0), presized)) + bytes.MinRead)
+	buffer.Grow(int(min(max(r.ContentLength, 0), maxInitialBuffer)) + bytes.MinRead)
 	_, err := buffer.ReadFrom(io.LimitReader(r.Body, bounds.MaxBody+1))
 	body := buffer.Bytes()
-	if !keep() {
-		<-stopped // the connection is not ours after this request
+	if !stop() {
+		<-stopped // the deadline must not change after the request
 	}
 	if err != nil && r.ProtoMajor == 1 {
-		w.Header().Set("Connection", "close") // or net/http reads on before it answers
+		w.Header().Set("Connection", "close") // otherwise net/http reads the rest of the body first
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -67,8 +66,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// DiscardBody reads a body that means nothing. HTTP/1 does before it answers, for as long
-// as it takes.
+// DiscardBody reads a body that has no meaning, within a time. Otherwise net/http would read
+// it before the response to an HTTP/1 request, however long that takes.
 func DiscardBody(w http.ResponseWriter, r *http.Request, within time.Duration) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -79,8 +78,7 @@ func DiscardBody(w http.ResponseWriter, r *http.Request, within time.Duration) e
 	return err
 }
 
-// bodyFormat returns the format that the Content-Type header names; JSON when
-// there is none.
+// bodyFormat returns the format in the Content-Type header; JSON if there is none.
 func bodyFormat(r *http.Request) (Format, error) {
 	ct := r.Header.Get("Content-Type")
 	if ct == "" {
@@ -94,22 +92,21 @@ func bodyFormat(r *http.Request) (Format, error) {
 		"the body of the request was in an unknown format - accepted media types include: "+OfferObject.byParameters, nil)
 }
 
-// body is the undecoded content of a request, within its bounds.
+// body is the undecoded body of a request, within the bounds.
 type body struct {
-	// gvk is the kind that the content names, once parseBody has read it.
+	// gvk is the kind in the body, which readTypeMeta sets.
 	gvk schema.GroupVersionKind
 	// data is JSON, or a bare protobuf message if proto is set.
 	data  []byte
 	proto bool
-	// parsed is the data of an object without a Go type, if it was read already.
+	// parsed is the decoded data of an object without a Go type; nil if it is not decoded yet.
 	parsed *untyped.Object
-	// strict are the faults that only strict field validation reports, found so
-	// far.
+	// strict are the faults so far that field validation decides about.
 	strict []error
 }
 
-// openBody checks the content of a request against the bounds. YAML becomes JSON, and
-// a protobuf message is taken out of its envelope.
+// openBody checks a body against the bounds. It converts YAML to JSON, and removes the
+// envelope of a protobuf message.
 func openBody(f Format, data []byte) (body, error) {
 	switch f {
 	case FormatProtobuf:
@@ -150,7 +147,7 @@ func openProto(data []byte) (body, error) {
 	return b, b.setType(e.APIVersion, e.Kind)
 }
 
-// parseBody opens a body that holds an object, and reads which kind it is of.
+// parseBody opens the body of an object and reads its kind.
 func parseBody(f Format, data []byte) (body, error) {
 	b, err := openBody(f, data)
 	if err != nil {
@@ -159,8 +156,8 @@ func parseBody(f Format, data []byte) (body, error) {
 	return b, b.readTypeMeta()
 }
 
-// readTypeMeta reads the kind that JSON names; that of a protobuf message stands in
-// its envelope.
+// readTypeMeta reads the kind in JSON. The kind of a protobuf message is in its envelope, and
+// already set.
 func (b *body) readTypeMeta() error {
 	if b.proto {
 		return nil
@@ -184,9 +181,8 @@ func (b *body) setType(apiVersion, kind string) error {
 	return nil
 }
 
-// into decodes the body into obj, which may be any pointer. With a
-// fieldValidation other than Ignore it notes fields that are unknown or there
-// twice.
+// into decodes the body into obj, which may be any pointer. It adds unknown and duplicate
+// fields to strict, unless fieldValidation is Ignore.
 func (b *body) into(obj any, fieldValidation string) error {
 	if b.proto {
 		m, ok := obj.(ProtoMessage)
@@ -212,7 +208,7 @@ func (b *body) into(obj any, fieldValidation string) error {
 // checkResult checks the JSON of a patched object against the bounds.
 func checkResult(data []byte) error { return errResult(bounds.Result(data)) }
 
-// checkMerged checks a patched object that is decoded JSON.
+// checkMerged is checkResult for decoded JSON.
 func checkMerged(content map[string]any) error { return errResult(bounds.Value(content)) }
 
 func errResult(err error) error {

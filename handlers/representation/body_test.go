@@ -11,8 +11,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
 
-// TestResultBounds: what a JSON patch adds is within the bounds, and is not where it
-// ends up.
+// TestResultBounds checks that the result of a JSON patch is checked against the bounds, in which
+// the patch itself is.
 func TestResultBounds(t *testing.T) {
 	p, err := jsonpatch.Decode([]byte(`[{"op":"add","path":"/a/a/a/a/a/a/a/a/a/a","value":` + nested(bounds.MaxDepth-5) + `}]`))
 	if err != nil {
@@ -22,12 +22,11 @@ func TestResultBounds(t *testing.T) {
 		t.Error(err)
 	}
 	if err := checkResult([]byte(nested(bounds.MaxDepth + 1))); err == nil {
-		t.Error("the result of a patch has no bounds")
+		t.Error("the result of a patch is not checked")
 	}
 }
 
-// TestRecursiveTypes: a kind whose depth protobuf does not tell is checked as JSON.
-// There is one, in two versions; another would be found the same way.
+// TestRecursiveTypes checks which types contain themselves, so that their depth is checked in JSON.
 func TestRecursiveTypes(t *testing.T) {
 	var recursive []string
 	for _, res := range builtin.Kinds() {
@@ -43,11 +42,11 @@ func TestRecursiveTypes(t *testing.T) {
 		}
 	}
 	if !slices.Equal(recursive, []string{"v1.CustomResourceDefinition", "v1beta1.CustomResourceDefinition"}) {
-		t.Errorf("types that contain themselves: %v", recursive)
+		t.Errorf("recursive types: %v", recursive)
 	}
 }
 
-// nested returns JSON objects that contain each other.
+// nested returns nested JSON objects.
 func nested(levels int) string {
 	return strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
 }

@@ -11,21 +11,18 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// Where another server converts objects between the versions of their kind,
-// items are converted before they are shown: many with one call, and without
-// holding what others wait for. What comes of it is kept with the item, so that
-// each is converted once for all who read or watch it.
+// If a webhook converts the objects of a kind, items are converted before they are encoded:
+// many in one call, and without holding a lock. The encoding of a converted object is cached
+// with the item, so that all readers and watchers of the item share one conversion.
 
 // convertedItem is an item in the version of a request.
 type convertedItem struct {
-	item *storage.Item
-	// object is what was made of it; json, where that was made before, what is
-	// kept of it.
-	object api.Object
-	json   []byte
+	item   *storage.Item
+	object api.Object // nil if only json is known
+	json   []byte     // cached JSON of the object
 }
 
-// Encoding implements subject.
+// Encoding implements Encodable.
 func (r *convertedItem) Encoding(slot *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
 	if data := r.item.CachedEncoding(slot); data != nil {
 		return data, nil
@@ -41,11 +38,12 @@ func (r *convertedItem) Encoding(slot *storage.Slot, encode func(api.Object) ([]
 	return r.item.CacheEncoding(slot, data), nil
 }
 
+// decoded returns the converted object, decoded from its JSON if necessary.
 func (r *convertedItem) decoded() (api.Object, error) {
 	if r.object == nil {
 		u := &untyped.Object{}
 		if err := u.UnmarshalJSON(r.json); err != nil {
-			return nil, fmt.Errorf("decode what was converted: %w", err)
+			return nil, fmt.Errorf("decode a converted object: %w", err)
 		}
 		r.object = u
 	}
@@ -57,18 +55,18 @@ type convertedItems []convertedItem
 func (r convertedItems) len() int           { return len(r) }
 func (r convertedItems) at(i int) Encodable { return &r[i] }
 
-// Encodables are items as t's version has them.
+// Encodables returns items in the version of a request, converted by the webhook if necessary.
 func (c *Codec) Encodables(ctx context.Context, t registry.Target, items []*storage.Item) (Encodables, error) {
 	if !t.Resource.Storage.ConvertsRemotely {
 		return storedItems(items), nil
 	}
 	out := make(convertedItems, len(items))
 	var missing []*storage.Item
-	var places []int
+	var positions []int // of the missing items
 	for i, item := range items {
 		out[i] = convertedItem{item: item, json: item.CachedEncoding(c.jsonSlot)}
 		if out[i].json == nil {
-			missing, places = append(missing, item), append(places, i)
+			missing, positions = append(missing, item), append(positions, i)
 		}
 	}
 	switch len(missing) {
@@ -80,7 +78,7 @@ func (c *Codec) Encodables(ctx context.Context, t registry.Target, items []*stor
 			return nil, err
 		}
 		defer done()
-		if out[places[0]].json = missing[0].CachedEncoding(c.jsonSlot); out[places[0]].json != nil {
+		if out[positions[0]].json = missing[0].CachedEncoding(c.jsonSlot); out[positions[0]].json != nil {
 			return out, nil
 		}
 	}
@@ -91,19 +89,19 @@ func (c *Codec) Encodables(ctx context.Context, t registry.Target, items []*stor
 		if err != nil {
 			return nil, err
 		}
-		for i, place := range places[:n] {
-			if err := out[place].become(objects[i], c, many); err != nil {
+		for i, position := range positions[:n] {
+			if err := out[position].setObject(objects[i], c, many); err != nil {
 				return nil, err
 			}
 		}
-		missing, places = missing[n:], places[n:]
+		missing, positions = missing[n:], positions[n:]
 	}
 	return out, nil
 }
 
-// become takes what was made of the item. Among many, the object is not held: it
-// is several times as large as its encoding, which most want.
-func (r *convertedItem) become(obj api.Object, c *Codec, many bool) (err error) {
+// setObject sets the converted object and caches its JSON. One of many objects is not kept,
+// because it is several times as large as its JSON, which most clients want.
+func (r *convertedItem) setObject(obj api.Object, c *Codec, many bool) (err error) {
 	r.object = obj
 	r.json, err = r.Encoding(c.jsonSlot, c.toJSON)
 	if many {
@@ -112,9 +110,9 @@ func (r *convertedItem) become(obj api.Object, c *Codec, many bool) (err error) 
 	return err
 }
 
-// SelectionObjects gives items as the version of a request has them, by which they are
-// selected; nil where they are so by what is stored.
-func (c *Codec) SelectionObjects(t registry.Target) func(context.Context, []*storage.Item) ([]api.Object, error) {
+// ObjectsForSelection returns a function that converts items to the version of a request, to
+// which its selectors refer; nil if the stored objects serve for selection.
+func (c *Codec) ObjectsForSelection(t registry.Target) func(context.Context, []*storage.Item) ([]api.Object, error) {
 	if !t.Resource.Storage.ConvertsRemotely {
 		return nil
 	}
@@ -134,7 +132,7 @@ func (c *Codec) SelectionObjects(t registry.Target) func(context.Context, []*sto
 	}
 }
 
-// Encodable is one item as t's version has it.
+// Encodable returns an item in the version of a request.
 func (c *Codec) Encodable(ctx context.Context, t registry.Target, item *storage.Item) (Encodable, error) {
 	if !t.Resource.Storage.ConvertsRemotely {
 		return item, nil
@@ -146,8 +144,8 @@ func (c *Codec) Encodable(ctx context.Context, t registry.Target, item *storage.
 	return all.at(0), nil
 }
 
-// conversions are those of single items that are under way: of an event, many
-// who watch want the same at the same time.
+// conversions are the conversions of single items in progress: all watches of an item need the
+// same one at the same time.
 type conversions struct {
 	mu  sync.Mutex
 	all map[conversionKey]chan struct{}
@@ -158,8 +156,8 @@ type conversionKey struct {
 	slot *storage.Slot
 }
 
-// join waits until nobody else converts what key names. The caller may then do
-// so, and calls done after it.
+// join waits until no other request converts the item. The caller may then convert it, and calls
+// done afterwards.
 func (c *conversions) join(ctx context.Context, key conversionKey) (done func(), err error) {
 	for {
 		c.mu.Lock()
@@ -187,8 +185,7 @@ func (c *conversions) join(ctx context.Context, key conversionKey) (done func(),
 	}
 }
 
-// convertAll has the items of events that arrived together converted with one
-// call.
+// convertAll converts the items of events that arrived together, in one call.
 func (c *Codec) convertAll(ctx context.Context, t registry.Target, events []storage.Event) error {
 	if !t.Resource.Storage.ConvertsRemotely {
 		return nil

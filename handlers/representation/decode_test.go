@@ -15,12 +15,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// protoMap is a ConfigMap in an envelope.
+// protoMap returns a ConfigMap as protobuf in an envelope.
 func protoMap(apiVersion, kind, name string) string {
 	raw, _ := (&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}).Marshal() // does not fail
 	return string(proto.AppendRaw(nil, apiVersion, kind, raw))
 }
 
+// TestDecode checks bodies of all formats, with their warnings and errors.
 func TestDecode(t *testing.T) {
 	c := newCodec(t, "configmaps")
 	bomb := "a: &a \"" + strings.Repeat("x", 100<<10) + "\"\nb: [" + strings.Repeat("*a,", 2000) + "]\n"
@@ -30,7 +31,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, d := range []struct {
 		name, contentType, body, validation string
-		says                                string // empty: it is decoded
+		says                                string // empty if it is decoded
 		warns                               string
 	}{
 		{"JSON", "", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"}}`, "", "", ""},
@@ -89,6 +90,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// FuzzDecodeBody checks that every body is a bad request or an object that can be encoded.
 func FuzzDecodeBody(f *testing.F) {
 	c := newCodec(f, "pods")
 	types := []string{MediaJSON, MediaYAML, MediaProtobuf}
@@ -106,7 +108,7 @@ func FuzzDecodeBody(f *testing.F) {
 			return
 		}
 		if _, err := json.Marshal(obj); err != nil {
-			t.Errorf("what was decoded cannot be encoded: %v", err)
+			t.Errorf("the decoded object cannot be encoded: %v", err)
 		}
 	})
 }

@@ -55,6 +55,7 @@ func (p *Responder) Status(r *http.Request, err error) *metav1.Status {
 	return NewStatus(http.StatusInternalServerError, "", err.Error(), nil)
 }
 
+// NewStatus returns a Status of a failure.
 func NewStatus(code int, reason metav1.StatusReason, message string, details *metav1.StatusDetails) *metav1.Status {
 	return &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
@@ -77,19 +78,23 @@ func Created() *metav1.Status {
 	return s
 }
 
+// NewStatusError returns NewStatus as an error.
 func NewStatusError(code int, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
 	return &apierrors.StatusError{ErrStatus: *NewStatus(code, reason, message, details)}
 }
 
-// Errors about the request line; kube-apiserver gives them empty details.
+// ErrNoResource returns the error of a path without a resource. Its details are empty, like
+// those of kube-apiserver.
 func ErrNoResource() error {
 	return NewStatusError(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource", &metav1.StatusDetails{})
 }
 
+// ErrMethodNotAllowed returns the error of a method that the path does not have.
 func ErrMethodNotAllowed() error {
 	return NewStatusError(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource", &metav1.StatusDetails{})
 }
 
+// errTooLarge returns the error of a body or a patch that exceeds a limit.
 func errTooLarge(format string, args ...any) error {
 	return NewStatusError(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, fmt.Sprintf("Request entity too large: "+format, args...), nil)
 }
@@ -99,6 +104,7 @@ func ServeNotFound(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "404 page not found", http.StatusNotFound)
 }
 
+// ServeMethodNotAllowed responds with ErrMethodNotAllowed.
 func (p *Responder) ServeMethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	p.WriteError(w, r, ErrMethodNotAllowed())
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 )
 
+// TestErrorsOfTime checks the Status of a deadline and of a disconnected client.
 func TestErrorsOfTime(t *testing.T) {
 	p := &Responder{}
 	r := httptest.NewRequest(http.MethodGet, "/", nil)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -15,7 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newCodec returns a codec of a resource of version v1 of the core group.
 func newCodec(t testing.TB, resource string) *Codec {
@@ -31,12 +32,12 @@ func newCodec(t testing.TB, resource string) *Codec {
 	return NewCodecs(catalogue, time.Now).Codec(res, v)
 }
 
-// withScope gives a request the scope that the chain would have given it.
+// withScope adds the scope that the chain would add to a request.
 func withScope(r *http.Request) *http.Request {
 	return r.WithContext(request.With(r.Context(), &request.Scope{Info: request.Parse(r)}))
 }
 
-// statusCode returns the code of the Status that err is.
+// statusCode returns the code of the Status in an error.
 func statusCode(err error) string {
 	var s apierrors.APIStatus
 	if errors.As(err, &s) {

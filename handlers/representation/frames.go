@@ -18,8 +18,9 @@ import (
 type Frames interface {
 	// Begin starts the response.
 	Begin(contentType string) error
-	// Event sends one event, which may be buffered until flush.
+	// Event sends one event, which may be buffered until Flush.
 	Event(data []byte) error
+	// Flush sends buffered events.
 	Flush() error
 	// End releases the resources of the connection. Nothing is written after it.
 	End()
@@ -32,10 +33,10 @@ type httpFrames struct {
 	out *http.ResponseController
 	buf []byte
 
-	patience time.Duration // maximum duration of a write
-	stall    *time.Timer   // runs during a write
-	stalled  chan struct{} // closed when stall has expired and the write was aborted
-	failed   error         // first error; nothing is written after it
+	writeTimeout time.Duration // maximum duration of a write
+	stall        *time.Timer   // runs during a write
+	stalled      chan struct{} // closed when stall has expired and the write was aborted
+	failed       error         // first error; nothing is written after it
 }
 
 // errStalled reports that the client is connected but does not read. Without a bound
@@ -45,8 +46,10 @@ var errStalled = errors.New("the client does not read")
 // watchChunk is the size up to which events are buffered before a write.
 const watchChunk = 256 << 10
 
-func NewHTTPFrames(w http.ResponseWriter, patience time.Duration) Frames {
-	f := &httpFrames{w: w, out: http.NewResponseController(w), patience: patience, stalled: make(chan struct{})}
+// NewHTTPFrames returns frames in the body of an HTTP response. A write that takes longer than
+// writeTimeout ends the watch.
+func NewHTTPFrames(w http.ResponseWriter, writeTimeout time.Duration) Frames {
+	f := &httpFrames{w: w, out: http.NewResponseController(w), writeTimeout: writeTimeout, stalled: make(chan struct{})}
 	f.stall = time.AfterFunc(time.Hour, func() {
 		defer close(f.stalled)
 		// Connections without deadlines do not block for long.
@@ -58,7 +61,7 @@ func NewHTTPFrames(w http.ResponseWriter, patience time.Duration) Frames {
 
 func (f *httpFrames) Begin(contentType string) error {
 	f.w.Header().Set("Content-Type", contentType)
-	f.stall.Reset(f.patience)
+	f.stall.Reset(f.writeTimeout)
 	f.w.WriteHeader(http.StatusOK)
 	return f.written(f.out.Flush())
 }
@@ -75,7 +78,7 @@ func (f *httpFrames) Flush() error {
 	if err := f.write(); err != nil {
 		return err
 	}
-	f.stall.Reset(f.patience)
+	f.stall.Reset(f.writeTimeout)
 	return f.written(f.out.Flush())
 }
 
@@ -83,7 +86,7 @@ func (f *httpFrames) write() error {
 	if f.failed != nil {
 		return f.failed
 	}
-	f.stall.Reset(f.patience)
+	f.stall.Reset(f.writeTimeout)
 	_, err := f.w.Write(f.buf)
 	if f.buf = f.buf[:0]; cap(f.buf) > 2*watchChunk {
 		f.buf = nil // a watch may live long and large events are rare
@@ -112,21 +115,21 @@ const (
 
 // webSocketFrames sends every event as a WebSocket message.
 type webSocketFrames struct {
-	w    http.ResponseWriter
-	r    *http.Request
-	gone func() // called when the client closes the connection
-	text bool
+	w       http.ResponseWriter
+	r       *http.Request
+	onClose func() // called when the client closes the connection
+	text    bool
 
-	patience time.Duration // maximum duration of a write
+	writeTimeout time.Duration // maximum duration of a write
 
 	conn   *websocket.Conn
 	reader sync.WaitGroup
 }
 
 // NewWebSocketFrames returns frames over the connection of r. If text is true, events
-// are sent as text messages; gone is called when the client closes the connection.
-func NewWebSocketFrames(w http.ResponseWriter, r *http.Request, patience time.Duration, text bool, gone func()) Frames {
-	return &webSocketFrames{w: w, r: r, patience: patience, text: text, gone: gone}
+// are sent as text messages; onClose is called when the client closes the connection.
+func NewWebSocketFrames(w http.ResponseWriter, r *http.Request, writeTimeout time.Duration, text bool, onClose func()) Frames {
+	return &webSocketFrames{w: w, r: r, writeTimeout: writeTimeout, text: text, onClose: onClose}
 }
 
 func (f *webSocketFrames) Begin(string) error {
@@ -149,13 +152,13 @@ func (f *webSocketFrames) Begin(string) error {
 				}
 			}
 		})
-		f.gone()
+		f.onClose()
 	})
 	return nil
 }
 
 func (f *webSocketFrames) Event(data []byte) error {
-	_ = f.conn.SetWriteDeadline(time.Now().Add(f.patience)) // never fails
+	_ = f.conn.SetWriteDeadline(time.Now().Add(f.writeTimeout)) // never fails
 	switch {
 	case f.conn.Subprotocol() == protocolBase64:
 		return f.conn.WriteMessage(websocket.TextMessage, []byte(base64.StdEncoding.EncodeToString(data)))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Events that are large go out in pieces, and are not held on to.
+// TestFramesAreBounded checks that large events are written at once and their buffer is freed.
 func TestFramesAreBounded(t *testing.T) {
 	w := httptest.NewRecorder()
 	f := NewHTTPFrames(w, time.Minute).(*httpFrames)

@@ -15,7 +15,7 @@ import (
 // header, blocks, and a checksum of the uncompressed data. Blocks without references to
 // earlier data that end at a byte boundary can be concatenated in any order, and the
 // checksum of the stream follows from the checksums of its parts. So each part of a
-// response is compressed once and cached (parts.go).
+// response is compressed once and cached (gzip_parts.go).
 
 const (
 	// gzipThreshold is the size from which responses are compressed: kube-apiserver's.

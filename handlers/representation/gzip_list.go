@@ -14,7 +14,7 @@ type gzipList struct {
 	sum    gzipSum
 }
 
-// writeGzipList starts a list again from its beginning, before any of it was sent.
+// writeGzipList writes a list compressed, before any of it was sent.
 func (v *View) writeGzipList(out *listOutput, l listEncoding, items Encodables) error {
 	out.gzip = true
 	g := gzipList{list: l, view: v, items: items, parts: v.codec.codecs.parts, out: out, b: append((*out.buf)[:0], gzipHead...)}
@@ -26,14 +26,14 @@ func (g *gzipList) write() error {
 	if err == nil {
 		err = g.compress(head)
 	}
-	kept, _ := g.items.(storedItems)
+	cacheable, _ := g.items.(storedItems)
 	if g.view.as == asTable {
-		kept = nil // rows contain ages
+		cacheable = nil // rows contain ages
 	}
 	for start := 0; start < g.items.len() && err == nil; {
-		if kept != nil {
-			end := g.parts.end(kept, start)
-			err = g.cachedPart(kept, start, end)
+		if cacheable != nil {
+			end := g.parts.end(cacheable, start)
+			err = g.cachedPart(cacheable, start, end)
 			start = end
 			continue
 		}

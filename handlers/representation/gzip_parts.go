@@ -9,55 +9,54 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// partCache keeps compressed parts of lists. A part is some items in a row, and
-// is found by what they are: a change of one item leaves the parts with the
-// others as they were, and nothing is compressed twice that did not change.
+// partCache caches compressed parts of lists. A part is a run of consecutive items. Its key
+// depends only on these items and their form, so that a change of one item leaves the parts of
+// other items in the cache.
 //
-// It is two generations: when the young one is full it becomes the old one,
-// whose parts are dropped unless they are asked for until the next is full.
+// The cache has two generations. When the young one is full it becomes the old one, whose
+// parts are dropped at the next change of generation unless they are used before.
 type partCache struct {
 	seed maphash.Seed
 
 	mu         sync.Mutex
 	young, old map[partKey]*gzipPart
-	size       int // of the young ones
+	size       int // of the young generation
 }
 
-// partKey says what a part is: which items, by a digest of their keys and
-// revisions, and how they are shown.
+// partKey identifies a part: the form of its items, and a digest of their keys and revisions.
 type partKey struct {
 	codec  *Codec
 	format Format
 	as     string
-	first  bool // in the list, where no comma stands before it
+	first  bool // the first part of a list, which does not begin with a comma
 	items  [sha256.Size]byte
 }
 
 const (
 	// partBytes bounds a generation.
 	partBytes = 16 << 20
-	// partItems is the mean number of items in a part, mostPartItems the most.
-	partItems     = 64
-	mostPartItems = 4 * partItems
+	// partItems is the mean number of items in a part, maxPartItems the maximum.
+	partItems    = 64
+	maxPartItems = 4 * partItems
 )
 
 func newPartCache() *partCache {
 	return &partCache{seed: maphash.MakeSeed(), young: map[partKey]*gzipPart{}}
 }
 
-// end tells where the part ends that begins with items[start]. Which items begin
-// a part is told from their keys, so that parts stay what they are when items
-// come or go before them.
+// end returns the end of the part that begins with items[start]. A hash of its key decides
+// whether an item begins a part, so that items that are added or removed change only their own
+// part.
 func (c *partCache) end(items []*storage.Item, start int) int {
 	end := start + 1
-	for end < len(items) && end-start < mostPartItems && maphash.String(c.seed, items[end].Key())%partItems != 0 {
+	for end < len(items) && end-start < maxPartItems && maphash.String(c.seed, items[end].Key())%partItems != 0 {
 		end++
 	}
 	return end
 }
 
-// key is what tells the part with items from all others that are shown as v.
-// Scratch is returned for the next call.
+// partKey returns the key of the part with the given items. scratch is a buffer, which is
+// returned for the next call.
 func (v *View) partKey(items []*storage.Item, first bool, scratch []byte) (partKey, []byte) {
 	scratch = scratch[:0]
 	for _, i := range items {
@@ -67,6 +66,7 @@ func (v *View) partKey(items []*storage.Item, first bool, scratch []byte) (partK
 	return partKey{codec: v.codec, format: v.Format, as: v.as, first: first, items: sha256.Sum256(scratch)}, scratch
 }
 
+// get returns a part; nil if it is not in the cache.
 func (c *partCache) get(k partKey) *gzipPart {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,6 +81,7 @@ func (c *partCache) get(k partKey) *gzipPart {
 	return p
 }
 
+// put adds a part.
 func (c *partCache) put(k partKey, p *gzipPart) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,9 +90,9 @@ func (c *partCache) put(k partKey, p *gzipPart) {
 
 // add puts a part into the young generation; c.mu is held.
 func (c *partCache) add(k partKey, p *gzipPart) {
-	const around = 256 // what the map and the part itself take
+	const overhead = 256 // estimated size of a part without its blocks, with its place in the map
 	if c.young[k] == nil {
-		c.size += len(p.blocks) + around
+		c.size += len(p.blocks) + overhead
 	}
 	c.young[k] = p
 	if c.size > partBytes {

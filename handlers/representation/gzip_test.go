@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// unzipped is what a client reads, checksum and all.
+// unzipped returns the uncompressed data, and verifies its checksum.
 func unzipped(t *testing.T, data []byte) string {
 	t.Helper()
 	r, err := gzip.NewReader(bytes.NewReader(data))
@@ -22,6 +22,7 @@ func unzipped(t *testing.T, data []byte) string {
 	return string(out)
 }
 
+// TestGzipStream checks that compressed parts can be concatenated.
 func TestGzipStream(t *testing.T) {
 	for _, texts := range [][]string{{}, {""}, {"a"}, {"a", "", "bc"}, {strings.Repeat("xy", 100000), "z", strings.Repeat("xy", 70000)}} {
 		b, sum := []byte(gzipHead), gzipSum{}
@@ -38,6 +39,7 @@ func TestGzipStream(t *testing.T) {
 	}
 }
 
+// TestPartCacheIsBounded checks that the cache drops parts that are not used, and only those.
 func TestPartCacheIsBounded(t *testing.T) {
 	c := newPartCache()
 	part := &gzipPart{blocks: make([]byte, partBytes/10)}
@@ -48,13 +50,13 @@ func TestPartCacheIsBounded(t *testing.T) {
 		keys = append(keys, k)
 		c.put(k, part)
 		if c.get(keys[0]) == nil {
-			t.Fatalf("what is in use was dropped after %d parts", i)
+			t.Fatalf("a used part was dropped after %d parts", i)
 		}
 	}
 	if n := len(c.young) + len(c.old); n > 22 {
 		t.Errorf("%d parts are kept", n)
 	}
 	if c.get(keys[5]) != nil {
-		t.Error("what was not used for long is still there")
+		t.Error("an unused part was not dropped")
 	}
 }

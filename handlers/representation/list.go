@@ -10,41 +10,41 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// listEncoding is a list in one of the formats that are made item by item.
+// listEncoding encodes a list item by item.
 type listEncoding interface {
 	head(b []byte) ([]byte, error)
 	item(b []byte, i int) ([]byte, error)
 	tail(b []byte) []byte
 }
 
-// listBuffers are for assembling lists. A buffer is written as a whole, since
-// every write below HTTP/2 costs a hand-over to the connection's goroutine.
+// listBuffers are the buffers of lists. A buffer is written at once when it is full, because
+// every write of HTTP/2 is a hand-over to the goroutine of the connection.
 var listBuffers = sync.Pool{New: func() any { b := make([]byte, 0, listChunk+64<<10); return &b }}
 
 const listChunk = 256 << 10
 
-// touch is called before the i-th item of a list is copied, and looks at that and
-// the next ones at once (see storage.PrefetchEncodings).
-func (v *View) touch(items Encodables, i int) {
-	const together = 64
+// prefetch is called before item i of a list is copied. It loads the encodings of this and the
+// next items from memory together (see storage.PrefetchEncodings).
+func (v *View) prefetch(items Encodables, i int) {
+	const batch = 64
 	s, ok := items.(storedItems)
-	if !ok || i%together != 0 {
+	if !ok || i%batch != 0 {
 		return
 	}
 	slot := v.codec.jsonSlot
 	if v.Format == FormatProtobuf {
 		slot = nil // the value itself
 	}
-	storage.PrefetchEncodings(s[i:min(i+together, len(s))], slot)
+	storage.PrefetchEncodings(s[i:min(i+batch, len(s))], slot)
 }
 
-// WriteList sends a list made of the bytes kept with its items.
+// WriteList sends a list from the cached encodings of its items.
 func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Encodables) error {
 	switch {
 	case v.Format == FormatProtobuf:
 		return v.writeParts(w, &protoList{view: v, meta: meta, items: items}, items)
 	case items.len() == 0 && v.as == asPartialList:
-		// The one list that kube-apiserver makes of no slice rather than an empty one.
+		// kube-apiserver encodes the items of this empty list as null.
 		head := v.appendListHead(nil, meta)
 		return WriteJSON(w, v.Media, http.StatusOK, append(head[:len(head)-1], "null}"...))
 	case v.Format != FormatJSON || v.Pretty:
@@ -53,7 +53,7 @@ func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Enco
 	return v.writeParts(w, &jsonList{view: v, meta: meta, items: items, end: "]}\n"}, items)
 }
 
-// writeWholeList is for formats that are made from the whole JSON.
+// writeWholeList sends a list in a format that is made from its complete JSON.
 func (v *View) writeWholeList(w http.ResponseWriter, l *jsonList) error {
 	b, err := l.head(nil)
 	for i := 0; i < l.items.len() && err == nil; i++ {
@@ -65,7 +65,7 @@ func (v *View) writeWholeList(w http.ResponseWriter, l *jsonList) error {
 	return WriteJSON(w, v.Media, http.StatusOK, append(b, "]}"...))
 }
 
-// writeParts sends a list in as many writes as it needs.
+// writeParts sends a list in several writes if it is large.
 func (v *View) writeParts(w http.ResponseWriter, l listEncoding, items Encodables) error {
 	buf := listBuffers.Get().(*[]byte)
 	defer listBuffers.Put(buf)
@@ -76,7 +76,7 @@ func (v *View) writeParts(w http.ResponseWriter, l listEncoding, items Encodable
 		threshold = gzipThreshold
 	}
 	for i := 0; i < items.len() && err == nil; i++ {
-		v.touch(items, i)
+		v.prefetch(items, i)
 		b, err = l.item(b, i)
 		switch {
 		case err != nil:
@@ -99,13 +99,13 @@ type listOutput struct {
 	contentType string
 	gzip        bool
 	begun       bool
-	buf         *[]byte // to be kept
+	buf         *[]byte // returned to listBuffers
 }
 
-// errGone: the client has left.
-type errGone struct{ error }
+// errDisconnected reports that a write failed because the client has disconnected.
+type errDisconnected struct{ error }
 
-// send writes b and returns it emptied.
+// send writes b and returns it empty.
 func (o *listOutput) send(b []byte) ([]byte, error) {
 	*o.buf = b[:0]
 	if !o.begun {
@@ -116,16 +116,16 @@ func (o *listOutput) send(b []byte) ([]byte, error) {
 		}
 	}
 	if _, err := o.w.Write(b); err != nil {
-		return nil, errGone{err}
+		return nil, errDisconnected{err}
 	}
 	return b[:0], nil
 }
 
-// fail is what becomes of an error: an answer while there is none, and else the
-// end of the connection, for a list cut off must not look whole.
+// fail returns an error for the response if none of the list was sent. Otherwise it closes the
+// connection, because a truncated list must not look complete.
 func (o *listOutput) fail(err error) error {
 	switch err.(type) {
-	case nil, errGone:
+	case nil, errDisconnected:
 		return nil
 	}
 	if o.begun {
@@ -163,7 +163,7 @@ type protoList struct {
 func (l *protoList) head(b []byte) ([]byte, error) {
 	size := 0
 	for i := range l.items.len() {
-		l.view.touch(l.items, i)
+		l.view.prefetch(l.items, i)
 		n, err := l.view.protoSize(l.items.at(i))
 		if err != nil {
 			return b, err
@@ -180,7 +180,7 @@ func (l *protoList) item(b []byte, i int) ([]byte, error) {
 
 func (l *protoList) tail(b []byte) []byte { return proto.AppendListTail(b) }
 
-// protoSize is the size of an item's protobuf.
+// protoSize returns the size of an item in protobuf.
 func (v *View) protoSize(s Encodable) (int, error) {
 	if m, ok := v.storedProto(s); ok {
 		return m.size(), nil
@@ -197,7 +197,7 @@ func (v *View) appendProtoItem(b []byte, s Encodable) ([]byte, error) {
 	return proto.AppendItem(b, raw), err
 }
 
-// rawProto is an item's protobuf without an envelope, kept with the item.
+// rawProto returns the cached protobuf of an item without an envelope.
 func (v *View) rawProto(s Encodable) ([]byte, error) {
 	if v.as != "" {
 		return s.Encoding(v.codec.partialProtoSlot, v.codec.toPartialProto)
@@ -205,6 +205,7 @@ func (v *View) rawProto(s Encodable) ([]byte, error) {
 	return s.Encoding(v.codec.protoSlot, v.codec.toProto)
 }
 
+// storedProto returns the protobuf of an item that is sent in its stored encoding.
 func (v *View) storedProto(s Encodable) (storedProto, bool) {
 	if item, ok := s.(*storage.Item); ok && v.as == "" {
 		return v.codec.storedProto(item)

@@ -13,6 +13,7 @@ import (
 // Format is a serialisation.
 type Format int
 
+// The formats of objects.
 const (
 	FormatJSON Format = iota
 	FormatYAML
@@ -39,16 +40,16 @@ func FormatOf(mediaType string) (f Format, ok bool) {
 	return FormatJSON, false
 }
 
-// Media is what the client and the server agreed on for an answer.
+// Media is the negotiated representation of a response.
 type Media struct {
 	Format Format
 	Pretty bool
-	// as is the kind that objects are to be shown as, in version asVersion of
-	// meta.k8s.io; empty for their own.
+	// as is the kind of meta.k8s.io, in version asVersion, as which objects are shown; empty for
+	// their own kind.
 	as, asVersion string
 }
 
-// Kinds that objects can be shown as.
+// Kinds as which objects can be shown.
 const (
 	asTable       = "Table"
 	asPartial     = "PartialObjectMetadata"
@@ -73,20 +74,22 @@ func (m Media) streamContentType() string {
 	return MediaJSON
 }
 
-// Offer is what a path can answer with. On most paths kube-apiserver checks the
-// Accept header twice, first by name alone and then with the parameters, and words
-// the two refusals differently; an empty byName leaves out the first check.
+// Offer lists the representations of a path. On most paths kube-apiserver checks the Accept
+// header twice, first only the names of media types and then their parameters, with different
+// error messages. If byName is empty, there is no first check.
 type Offer struct {
 	byName, byParameters string
-	// stream: the answer is a watch. documents: it is no object of the
-	// catalogue, and shown as itself only.
+	// stream is set for watches, and documents for responses that are not objects of the
+	// catalogue, which have no other form.
 	stream, documents bool
-	// noProto: it has no protobuf form.
+	// noProto is set for objects without a protobuf form.
 	noProto bool
-	// noTable: it is an answer to a question, which has no columns.
+	// noTable is set for reviews, which have no columns.
 	noTable bool
 }
 
+// The offers of objects, lists, watches, responses of POST that are not the created object
+// (reviews), documents, and groups.
 var (
 	OfferObject = Offer{
 		byName:       MediaJSON + ", " + MediaYAML + ", " + MediaProtobuf,
@@ -104,13 +107,13 @@ var (
 	OfferReview   = Offer{byName: OfferObject.byName, byParameters: OfferObject.byParameters, noTable: true}
 	OfferDocument = Offer{byName: OfferObject.byName, byParameters: OfferObject.byParameters, documents: true}
 	offerStatus   = Offer{byParameters: OfferObject.byParameters, documents: true}
-	// Groups are served by the aggregation layer, and what custom groups have by
-	// the extension server, which both do not check by name.
+	// In kube-apiserver, the aggregation layer serves the groups and the extension server
+	// serves custom groups. Both have no check by name.
 	OfferGroup = offerStatus
 )
 
-// untyped is the same offer for objects without a protobuf form, as those of custom
-// kinds are. Their paths do not check the Accept header by name alone.
+// untyped returns the offer for objects of custom kinds: they have no protobuf form, and their
+// paths have no check by name.
 func (o Offer) untyped() Offer {
 	o.noProto, o.byName = true, ""
 	if !o.stream {
@@ -119,7 +122,7 @@ func (o Offer) untyped() Offer {
 	return o
 }
 
-// Negotiate picks the format of the answer from the Accept header.
+// Negotiate chooses the representation of the response by the Accept header.
 func Negotiate(r *http.Request, o Offer) (Media, error) {
 	accept := strings.TrimSpace(r.Header.Get("Accept"))
 	if accept == "" || accept == MediaJSON || accept == "*/*" {
@@ -135,7 +138,7 @@ func Negotiate(r *http.Request, o Offer) (Media, error) {
 			continue
 		}
 		if o.stream && m.Format == FormatYAML {
-			break // what else the client accepts does not count any more
+			break // kube-apiserver ignores the other alternatives too
 		}
 		m.Pretty = m.Pretty || prettyWanted(r)
 		return m, nil
@@ -144,8 +147,8 @@ func Negotiate(r *http.Request, o Offer) (Media, error) {
 		"only the following media types are accepted: "+o.byParameters, nil)
 }
 
-// errorMedia is the format of an error: JSON where the Accept header asks for
-// something that a Status is not served as.
+// errorMedia returns the representation of an error: JSON if the Accept header names none that a
+// Status has.
 func errorMedia(r *http.Request) Media {
 	if m, err := Negotiate(r, offerStatus); err == nil {
 		return m
@@ -153,7 +156,7 @@ func errorMedia(r *http.Request) Media {
 	return Media{}
 }
 
-// offeredByName reports whether any of the named types is served at all.
+// offeredByName reports whether the server has any of the named media types.
 func offeredByName(accept string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		name, _, _ := strings.Cut(part, ";")
@@ -171,8 +174,7 @@ type Clause struct {
 	Params map[string]string
 }
 
-// ParseAccept returns the alternatives of an Accept header, best first. It leaves
-// out those that it cannot parse.
+// ParseAccept returns the valid alternatives of an Accept header, the preferred one first.
 func ParseAccept(accept string) []Clause {
 	parsed := goautoneg.ParseAccept(accept)
 	out := make([]Clause, len(parsed))
@@ -182,7 +184,7 @@ func ParseAccept(accept string) []Clause {
 	return out
 }
 
-// match reports whether the server can answer as the clause asks, and how.
+// match returns the representation for a clause, and reports whether there is one.
 func (c Clause) match(o Offer) (Media, bool) {
 	if f, ok := FormatOf(c.Name); ok {
 		return c.matchFormat(o, f)
@@ -201,7 +203,7 @@ func (c Clause) match(o Offer) (Media, bool) {
 // matchFormat is match for one format.
 func (c Clause) matchFormat(o Offer, f Format) (Media, bool) {
 	m := Media{Format: f, Pretty: c.Params["pretty"] == "1"}
-	// A client may ask for a stream where there is none: it gets the object.
+	// A client that asks for a stream where there is none gets the object.
 	if s := c.Params["stream"]; s != "" && (s != "watch" || f == FormatYAML) {
 		return m, false
 	}

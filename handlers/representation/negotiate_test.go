@@ -8,13 +8,14 @@ import (
 	"testing"
 )
 
+// TestNegotiate checks the representation for Accept headers.
 func TestNegotiate(t *testing.T) {
 	const table = ";as=Table;v=v1;g=meta.k8s.io"
 	const partial = ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 	for _, c := range []struct {
 		accept string
 		offer  Offer
-		want   string // format and what objects are shown as; empty: refused
+		want   string // format and kind; empty if it is not acceptable
 	}{
 		{"", OfferObject, "json"},
 		{"*/*", OfferObject, "json"},
@@ -35,7 +36,7 @@ func TestNegotiate(t *testing.T) {
 		{"application/*;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", OfferObject.untyped(), "json PartialObjectMetadata v1"},
 		{"application/vnd.kubernetes.protobuf", OfferObject.untyped(), ""},
 		{"application/vnd.kubernetes.protobuf" + partial, OfferObject.untyped(), "protobuf PartialObjectMetadata v1"},
-		{"application/json;v=v1", OfferObject, ""}, // half of what names a form
+		{"application/json;v=v1", OfferObject, ""}, // incomplete parameters
 		{"application/json;charset=utf-8;a", OfferObject, "json"},
 		{"application/json" + table, OfferList, "json Table v1"},
 		{"application/json;as=Table;v=v1beta1;g=meta.k8s.io", OfferList, "json Table v1beta1"},
@@ -70,6 +71,7 @@ func TestNegotiate(t *testing.T) {
 	}
 }
 
+// TestPretty checks which requests get indented JSON.
 func TestPretty(t *testing.T) {
 	for _, c := range []struct {
 		query, agent, accept string
@@ -93,6 +95,7 @@ func TestPretty(t *testing.T) {
 	}
 }
 
+// FuzzAccept checks that every Accept header leads to an offered representation or an error.
 func FuzzAccept(f *testing.F) {
 	for _, s := range []string{"application/json;as=Table;v=v1;g=meta.k8s.io,*/*;q=0.5", "a/b;q=nan,*/*;q=inf", ";;,,", "application/json;pretty=1;q=-1"} {
 		f.Add(s)
@@ -104,11 +107,11 @@ func FuzzAccept(f *testing.F) {
 			switch {
 			case err != nil:
 			case m.as != "" && (o.documents || m.asVersion != "v1" && m.asVersion != "v1beta1"):
-				t.Errorf("agreed on %+v", m)
+				t.Errorf("negotiated %+v", m)
 			case m.Format == FormatYAML && o.stream:
 				t.Error("a watch in YAML")
 			}
 		}
-		errorMedia(r) // whatever was asked for, an error must find a form
+		errorMedia(r) // must not panic
 	})
 }

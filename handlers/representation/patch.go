@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,18 +25,18 @@ import (
 // maxPatchOperations bounds a JSON patch.
 const maxPatchOperations = 10000
 
-// Patch is the body of a PATCH, read.
+// Patch is a parsed patch.
 type Patch struct {
-	// apply applies it to the JSON of an object. Nil: merge applies it.
+	// apply applies the patch to the JSON of an object; nil if merge does.
 	apply func(ctx context.Context, old []byte) ([]byte, error)
-	// merge applies it to the JSON of an object of the type of obj, and sets obj to
-	// the result. It returns the fields that the type does not have.
+	// merge applies the patch to the JSON of an object of the type of obj, and sets obj to the
+	// result. It returns the fields that the type does not have.
 	merge func(ctx context.Context, old []byte, obj api.Object) (unknown []error, err error)
-	// strict are the faults that only strict field validation minds.
+	// strict are the faults that field validation decides about.
 	strict []error
-	// shown is how messages show what led to an object that does not fit; nil
-	// means by that object.
-	shown func() string
+	// text returns the patch as messages about its result show it; nil if they show the
+	// result.
+	text func() string
 }
 
 // PatchParser returns the function that parses patches of a type; nil if the type is not
@@ -56,7 +57,13 @@ func errPatch(err error) error {
 	return apierrors.NewBadRequest("error decoding patch: " + err.Error())
 }
 
-// jsonPatchOp has the name that messages about the form of a patch show.
+// errMalformedPatch is errPatch with the Go type that kube-apiserver names in its message.
+func errMalformedPatch(err error) error {
+	return errPatch(errors.New(strings.ReplaceAll(err.Error(), "representation.jsonPatchOp", "handlers.jsonPatchOp")))
+}
+
+// jsonPatchOp is an operation of a JSON patch. Messages about malformed patches contain its
+// name, in the package of kube-apiserver (errMalformedPatch).
 type jsonPatchOp struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -64,6 +71,7 @@ type jsonPatchOp struct {
 	Value any    `json:"value"`
 }
 
+// parseJSONPatch parses a JSON patch (RFC 6902).
 func parseJSONPatch(data []byte) (*Patch, error) {
 	b, err := openBody(FormatJSON, data)
 	if err != nil {
@@ -72,7 +80,7 @@ func parseJSONPatch(data []byte) (*Patch, error) {
 	var ops []jsonPatchOp
 	strict, err := kjson.UnmarshalStrict(b.data, &ops)
 	if err != nil {
-		return nil, errPatch(err)
+		return nil, errMalformedPatch(err)
 	}
 	for i, err := range strict {
 		strict[i] = fmt.Errorf("json patch %w", err)
@@ -97,11 +105,12 @@ func parseJSONPatch(data []byte) (*Patch, error) {
 	return &Patch{apply: apply, strict: strict}, nil
 }
 
-// errUnprocessable is the answer to a patch that does not fit the object.
+// errUnprocessable returns the error of a patch that cannot be applied to the object.
 func errUnprocessable(err error) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 }
 
+// parseMergePatch parses a merge patch (RFC 7386).
 func parseMergePatch(data []byte) (*Patch, error) {
 	b, err := openBody(FormatJSON, data)
 	if err != nil {
@@ -121,6 +130,7 @@ func parseMergePatch(data []byte) (*Patch, error) {
 	return &Patch{apply: apply, strict: strict}, nil
 }
 
+// parseStrategicMergePatch parses a strategic merge patch.
 func parseStrategicMergePatch(data []byte) (*Patch, error) {
 	b, err := openBody(FormatJSON, data)
 	if err != nil {
@@ -144,21 +154,21 @@ func parseStrategicMergePatch(data []byte) (*Patch, error) {
 			return nil, err
 		}
 		if err := bounds.MergedQuantities(b.data, merged, obj); err != nil {
-			return nil, errUnfit(fmt.Sprint(changes), err)
+			return nil, errInvalidResult(fmt.Sprint(changes), err)
 		}
 		err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, obj, true)
 		if unknown, ok := runtime.AsStrictDecodingError(err); ok {
 			return unknown.Errors(), nil
 		}
 		if err != nil {
-			return nil, errUnfit(fmt.Sprint(changes), err)
+			return nil, errInvalidResult(fmt.Sprint(changes), err)
 		}
 		return nil, nil
 	}
-	return &Patch{merge: merge, strict: strict, shown: func() string { return fmt.Sprint(changes) }}, nil
+	return &Patch{merge: merge, strict: strict, text: func() string { return fmt.Sprint(changes) }}, nil
 }
 
-// errStrategicMerge is the answer to a strategic merge patch that cannot be applied.
+// errStrategicMerge returns the error of a strategic merge patch that cannot be applied.
 func errStrategicMerge(err error) error {
 	switch err {
 	case mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList,
@@ -176,9 +186,9 @@ func errStrategicMerge(err error) error {
 	return err
 }
 
-// errUnfit is the answer to a patch that led to something that does not fit the
-// kind; shown is the patch, or what it led to.
-func errUnfit(shown string, err error) error {
+// errInvalidResult returns the error of a patch whose result is not an object of the kind. text
+// is the patch or its result.
+func errInvalidResult(text string, err error) error {
 	return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
-		field.Invalid(field.NewPath("patch"), shown, err.Error())})
+		field.Invalid(field.NewPath("patch"), text, err.Error())})
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// ApplyPatch returns what a patch makes of an object, in the hub type. shown is the object
-// of the hub type that the patch is about.
-func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, shown api.Object, fieldValidation string) (api.Object, error) {
-	before, err := c.encodeJSON(shown)
+// ApplyPatch applies a patch to an object and returns the result in the hub type. old is
+// the unpatched object in the hub type.
+func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, old api.Object, fieldValidation string) (api.Object, error) {
+	before, err := c.encodeJSON(old)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, shown api.Object, fiel
 		return nil, err
 	}
 	if err := applyFieldValidation(request.From(ctx), append(p.strict, unknown...), fieldValidation); err != nil {
-		return nil, p.unfit(nil, err)
+		return nil, p.invalidResult(nil, err)
 	}
 	// Such a patch goes by the Go type alone, whatever kind it names.
 	obj.GetObjectKind().SetGroupVersionKind(c.gvk)
@@ -56,10 +56,10 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 			return c.defaulted(obj)
 		}
 	}
-	unfit := func(err error) error { return p.unfit(data, err) }
+	invalid := func(err error) error { return p.invalidResult(data, err) }
 	b, err := parseBody(FormatJSON, data)
 	if err != nil {
-		return nil, unfit(err)
+		return nil, invalid(err)
 	}
 	if b.gvk.Group == "" && b.gvk.Version == "" {
 		return c.decodeInternal(ctx, p, b.data, fieldValidation)
@@ -67,14 +67,14 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 	gvk := b.gvk
 	from, err := c.ofBody(&b)
 	if err != nil {
-		return nil, unfit(c.errUnpatchable(gvk))
+		return nil, invalid(c.errUnpatchable(gvk))
 	}
 	obj := from.newObject()
 	if err := b.into(obj, fieldValidation); err != nil {
-		return nil, unfit(err)
+		return nil, invalid(err)
 	}
 	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
-		return nil, unfit(err)
+		return nil, invalid(err)
 	}
 	return from.defaulted(obj)
 }
@@ -85,7 +85,7 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 func (c *Codec) decodeInternal(ctx context.Context, p *Patch, data []byte, fieldValidation string) (api.Object, error) {
 	var content map[string]json.RawMessage
 	if err := json.Unmarshal(data, &content); err != nil {
-		return nil, p.unfit(data, err)
+		return nil, p.invalidResult(data, err)
 	}
 	strict := p.strict
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -94,18 +94,19 @@ func (c *Codec) decodeInternal(ctx context.Context, p *Patch, data []byte, field
 		}
 	}
 	if err := applyFieldValidation(request.From(ctx), strict, fieldValidation); err != nil {
-		return nil, p.unfit(data, err)
+		return nil, p.invalidResult(data, err)
 	}
 	return c.newObject(), nil
 }
 
-// unfit returns the error of a patch whose result does not fit the kind.
-func (p *Patch) unfit(data []byte, err error) error {
-	shown := string(data)
-	if p.shown != nil {
-		shown = p.shown()
+// invalidResult returns the error of the patch if its result, with the given JSON, is not an
+// object of the kind.
+func (p *Patch) invalidResult(data []byte, err error) error {
+	text := string(data)
+	if p.text != nil {
+		text = p.text()
 	}
-	return errUnfit(shown, err)
+	return errInvalidResult(text, err)
 }
 
 // errUnpatchable returns the error of a patch that changes the kind of an object to gvk.
@@ -120,17 +121,17 @@ func (c *Codec) errUnpatchable(gvk schema.GroupVersionKind) error {
 func (c *Codec) decodePatchedUntyped(ctx context.Context, p *Patch, data []byte, fieldValidation string) (api.Object, error) {
 	b, err := parseUntyped(FormatJSON, data)
 	if err != nil {
-		return nil, p.unfit(data, err)
+		return nil, p.invalidResult(data, err)
 	}
 	if b.gvk.Kind == "" {
-		return nil, p.unfit(data, runtime.NewMissingKindErr(string(b.data)))
+		return nil, p.invalidResult(data, runtime.NewMissingKindErr(string(b.data)))
 	}
 	u, err := b.content(c, fieldValidation)
 	if err != nil {
-		return nil, p.unfit(data, err)
+		return nil, p.invalidResult(data, err)
 	}
 	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
-		return nil, p.unfit(data, err)
+		return nil, p.invalidResult(data, err)
 	}
 	if b.gvk != c.gvk {
 		return nil, errChangedKind(c.gvk, b.gvk, u.GetName())

@@ -2,14 +2,14 @@ package representation
 
 import "github.com/miniapiserver/miniapiserver/internal/jsonscan"
 
-// mergeJSON appends to out the result of a merge patch on an object. Both must be
-// objects. Neither is decoded: what the patch does not name is copied as it stands,
-// so that a small change of a large object costs little, and each byte is looked at
-// a fixed number of times, however deep the two are.
+// mergeJSON appends the result of a merge patch on an object to out. Both must be JSON objects,
+// and neither is decoded: members that the patch does not contain are copied, so that a small
+// change of a large object is cheap, and each byte is read a fixed number of times at any
+// depth.
 //
-// The rules are RFC 7386's, and where json-patch, which kube-apiserver uses, has
-// its own, those: what takes the place of something that is no object loses its
-// members that are null, inside arrays too.
+// The rules are those of RFC 7386, and where they differ those of json-patch, which
+// kube-apiserver uses: a value that replaces a value other than an object loses its null
+// members, also inside arrays.
 func mergeJSON(out []byte, old, patch jsonscan.Value) []byte {
 	changes := membersOf(patch)
 	out = append(out, '{')
@@ -36,8 +36,7 @@ func mergeJSON(out []byte, old, patch jsonscan.Value) []byte {
 	return append(out, '}')
 }
 
-// appendPruned appends a value without those members of its objects that are
-// null.
+// appendPruned appends a value without the null members of its objects.
 func appendPruned(out []byte, value jsonscan.Value) []byte {
 	switch {
 	case value.IsObject():
@@ -71,11 +70,11 @@ func appendMember(out []byte, start int, key, value []byte) []byte {
 	return append(append(append(out, key...), ':'), value...)
 }
 
-// members are those of an object, to be taken by their keys, once each. Of
-// several with the same key the last counts.
+// members are the members of an object, each of which can be taken once by its key. The last
+// of several members with the same key counts.
 type members struct {
 	list  []member
-	byKey map[string]int // what is left, by the key's text
+	byKey map[string]int // index in list of the members that were not taken
 }
 
 type member struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
 )
 
-// FuzzMergeJSON compares with json-patch, which keeps values rather than text.
+// FuzzMergeJSON compares mergeJSON with the library that kube-apiserver uses.
 func FuzzMergeJSON(f *testing.F) {
 	for _, c := range [][2]string{
 		{`{"a":{"b":1,"c":[1,2]},"d":"x"}`, `{"a":{"b":null,"e":{"f":null,"g":1}}}`},
@@ -31,7 +31,7 @@ func FuzzMergeJSON(f *testing.F) {
 		if json.Unmarshal([]byte(old), &before) != nil || json.Unmarshal([]byte(patch), &change) != nil || before == nil || change == nil {
 			return
 		}
-		old = marshal(t, before) // as an object of the server's looks: no key twice
+		old = marshal(t, before) // objects of the server have no duplicate keys
 		want, err := jsonpatch.MergePatch([]byte(old), []byte(patch))
 		if err != nil {
 			return

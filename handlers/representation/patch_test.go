@@ -14,7 +14,7 @@ import (
 
 const patched = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","labels":{"a":"1"}},"spec":{"containers":[{"name":"c","image":"i"},{"name":"d"}]}}`
 
-// applied is what a patch makes of the Pod above, or the code of the error.
+// applied returns the result of a patch of the Pod above, or the code of its error.
 func applied(kind types.PatchType, data string) string {
 	p, err := PatchParser(kind)([]byte(data))
 	if err != nil {
@@ -35,19 +35,20 @@ func applied(kind types.PatchType, data string) string {
 	return string(out)
 }
 
+// TestPatches checks the results and errors of patches.
 func TestPatches(t *testing.T) {
 	const jsonPatch, merge, strategic = types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType
 	many := strings.Repeat(`{"op":"test","path":"/kind","value":"Pod"},`, maxPatchOperations)
 	for _, c := range []struct {
 		kind       types.PatchType
 		patch      string
-		want, lack string // a part of what comes out, or the whole of a code
+		want, lack string // parts that the result contains and lacks; or a code
 	}{
 		{jsonPatch, `[{"op":"add","path":"/metadata/labels/b","value":"2"}]`, `"b":"2"`, ""},
 		{jsonPatch, `[{"op":"remove","path":"/spec/containers/0"}]`, `"d"`, `"c"`},
 		{jsonPatch, `[{"op":"test","path":"/kind","value":"Pod"},{"op":"replace","path":"/kind","value":null}]`, `"kind":null`, ""},
-		{jsonPatch, `[{"op":"replace","path":"/metadata/labels/b","value":"2"}]`, `"b":"2"`, ""},               // as if it were added
-		{jsonPatch, `[{"op":"copy","from":"/metadata/labels/b","path":"/metadata/labels/c"}]`, `"c":null`, ""}, // null, as if it were there
+		{jsonPatch, `[{"op":"replace","path":"/metadata/labels/b","value":"2"}]`, `"b":"2"`, ""},               // a missing member is added
+		{jsonPatch, `[{"op":"copy","from":"/metadata/labels/b","path":"/metadata/labels/c"}]`, `"c":null`, ""}, // a missing member counts as null
 		{jsonPatch, `[{"op":"replace","path":"/metadata/annotations/b","value":"2"}]`, "422", ""},
 		{jsonPatch, `[{"op":"replace","path":"/spec/containers/5","value":{}}]`, "422", ""},
 		{jsonPatch, `[]`, `"x"`, ""},
@@ -88,7 +89,7 @@ func TestPatches(t *testing.T) {
 	}
 }
 
-// TestLongStrategicPatch verifies that long lists can be patched.
+// TestLongStrategicPatch checks that long lists can be patched.
 func TestLongStrategicPatch(t *testing.T) {
 	const many = 10_000
 	var env strings.Builder
@@ -109,7 +110,7 @@ func TestLongStrategicPatch(t *testing.T) {
 	}
 }
 
-// copyBomb doubles an object again and again.
+// copyBomb returns a patch that doubles an object many times.
 func copyBomb() string {
 	ops := []string{`{"op":"add","path":"/metadata/labels/x","value":"` + strings.Repeat("x", 1000) + `"}`}
 	for i := range 40 {
@@ -118,6 +119,17 @@ func copyBomb() string {
 	return "[" + strings.Join(ops, ",") + "]"
 }
 
+// TestMalformedJSONPatch checks the message of a JSON patch that is no array, in which
+// kube-apiserver names a Go type of its own.
+func TestMalformedJSONPatch(t *testing.T) {
+	_, err := PatchParser(types.JSONPatchType)([]byte(`{}`))
+	const want = "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestStrictFaultsOfPatches checks which faults of patches field validation decides about.
 func TestStrictFaultsOfPatches(t *testing.T) {
 	for _, c := range []struct {
 		kind        types.PatchType
@@ -127,7 +139,7 @@ func TestStrictFaultsOfPatches(t *testing.T) {
 		{types.JSONPatchType, `[{"op":"add","path":"/a","foo":1}]`, `[json patch unknown field "[0].foo"]`},
 		{types.MergePatchType, `{"data":{"a":"1","a":"2"}}`, `[duplicate field "data.a"]`},
 		{types.StrategicMergePatchType, `{"data":{"a":"1","a":"2"}}`, `[duplicate field "data.a"]`},
-		{types.MergePatchType, `{"other":1}`, `[]`}, // found in what comes out
+		{types.MergePatchType, `{"other":1}`, `[]`}, // found when the result is decoded
 	} {
 		p, err := PatchParser(c.kind)([]byte(c.patch))
 		if err != nil {
@@ -139,8 +151,8 @@ func TestStrictFaultsOfPatches(t *testing.T) {
 	}
 }
 
-// fuzzPatch holds a patch against the handler's functions: whatever it is, it
-// makes JSON of the Pod, or an error that blames the client.
+// fuzzPatch checks that every patch of a type has a result in JSON, or an error that blames the
+// client.
 func fuzzPatch(f *testing.F, kind types.PatchType, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -148,7 +160,7 @@ func fuzzPatch(f *testing.F, kind types.PatchType, seeds ...string) {
 	f.Fuzz(func(t *testing.T, data string) {
 		got := applied(kind, data)
 		switch {
-		case got == "500" && kind != types.StrategicMergePatchType: // there kube-apiserver gives it too
+		case got == "500" && kind != types.StrategicMergePatchType: // kube-apiserver returns 500 for those too
 			t.Errorf("%q is taken for a fault of the server", data)
 		case !json.Valid([]byte(got)): // a code is JSON as well
 			t.Errorf("%q gave %q", data, got)
@@ -156,15 +168,18 @@ func fuzzPatch(f *testing.F, kind types.PatchType, seeds ...string) {
 	})
 }
 
+// FuzzJSONPatch is fuzzPatch for JSON patches.
 func FuzzJSONPatch(f *testing.F) {
 	fuzzPatch(f, types.JSONPatchType, `[{"op":"add","path":"/spec/containers/-","value":{"name":"x"}}]`, `[{"op":"move","from":"/spec","path":"/spec/a"}]`,
 		`[{"op":"copy","from":"/spec/containers/-1","path":""}]`, `[null]`, `[{"op":"remove","path":""},{"op":"add","path":"/a","value":1}]`)
 }
 
+// FuzzMergePatch is fuzzPatch for merge patches.
 func FuzzMergePatch(f *testing.F) {
 	fuzzPatch(f, types.MergePatchType, `{"spec":{"containers":[null,{"a":null}]}}`, `{"metadata":null}`, `{"spec":1}`)
 }
 
+// FuzzStrategicPatch is fuzzPatch for strategic merge patches.
 func FuzzStrategicPatch(f *testing.F) {
 	fuzzPatch(f, types.StrategicMergePatchType, `{"spec":{"$setElementOrder/containers":[{"name":"d"},{"name":"c"}],"containers":[{"name":"c","$patch":"replace"}]}}`,
 		`{"spec":{"$retainKeys":["a"],"$patch":"merge"}}`, `{"metadata":{"$deleteFromPrimitiveList/finalizers":[1]}}`, `{"spec":{"containers":[{"$patch":"replace"}]}}`)

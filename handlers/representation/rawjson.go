@@ -12,23 +12,21 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 )
 
-// rawJSONChecker checks objects of one Go type that were decoded from protobuf. Such an
-// object can hold JSON as it was sent: a RawExtension, the value of a schema, the
-// fields of a manager. No decoder has read it, so that it may be nested too deep,
-// or be no JSON at all, and then no list that the object is in could be encoded.
+// rawJSONChecker checks objects of one Go type that were decoded from protobuf. Such an object
+// can contain JSON that no decoder has read: a RawExtension, the value of a schema, the fields
+// of a manager. If it is invalid or nested too deep, no list with the object can be encoded.
 type rawJSONChecker struct {
-	// visit calls check with each such text and its depth; nil if the type has
-	// none.
+	// visit checks all such JSON in a value; nil if the type has none.
 	visit rawVisit
-	// recursive is set if the type contains itself. Its depth in JSON is then not
-	// known from its depth in protobuf.
+	// recursive is set if the type contains itself, so that its depth in JSON does not follow
+	// from its depth in protobuf.
 	recursive bool
 }
 
-// rawVisit checks the JSON in a value that stands at a depth.
+// rawVisit checks the JSON in a value at a depth of the object.
 type rawVisit func(v reflect.Value, depth int) error
 
-// rawError is a fault of the JSON at a path.
+// rawError is an error of the JSON at a path.
 type rawError struct {
 	path string
 	err  error
@@ -44,7 +42,7 @@ func newRawJSONChecker(rt reflect.Type) *rawJSONChecker {
 	return r
 }
 
-// check refuses an object with JSON that cannot be encoded again.
+// check returns an error if an object contains JSON that cannot be encoded.
 func (r *rawJSONChecker) check(c *Codec, obj api.Object) error {
 	if r.recursive {
 		data, err := c.plan().Append(nil, obj)
@@ -84,8 +82,8 @@ func checkRaw(text []byte, depth int) error {
 	return nil
 }
 
-// of returns how to visit values of a type; outer are the types that it is part
-// of.
+// of returns the rawVisit of a type; nil if it contains no JSON. outer are the types that
+// contain it.
 func (r *rawJSONChecker) of(rt reflect.Type, outer map[reflect.Type]bool) rawVisit {
 	switch rt.Kind() {
 	case reflect.Pointer:
@@ -121,7 +119,7 @@ func (r *rawJSONChecker) of(rt reflect.Type, outer map[reflect.Type]bool) rawVis
 	return visitFields(fields)
 }
 
-// visitRaw visits values of a type whose field at an index is JSON.
+// visitRaw returns the rawVisit of a type whose field at an index is JSON.
 func visitRaw(rt reflect.Type, index []int) rawVisit {
 	mirrors := rt == reflect.TypeFor[metav1.FieldsV1]()
 	return func(v reflect.Value, depth int) error {
@@ -130,7 +128,7 @@ func visitRaw(rt reflect.Type, index []int) rawVisit {
 			return nil
 		}
 		if mirrors {
-			depth = 0 // it is as deep as the object itself, whose levels it has
+			depth = 0 // it has the levels of the object itself
 		}
 		return checkRaw(text, depth)
 	}
@@ -176,8 +174,7 @@ func visitMap(visit rawVisit) rawVisit {
 	}
 }
 
-// rawField is a field of a struct that leads to JSON. Name is empty of one that is
-// embedded.
+// rawField is a field of a struct that contains JSON. The name of an embedded field is empty.
 type rawField struct {
 	index int
 	name  string
@@ -204,7 +201,7 @@ func visitFields(fields []rawField) rawVisit {
 	}
 }
 
-// inField returns the error of a value as that of the field that the value is in.
+// inField adds the name of a field to the path of an error in its value.
 func inField(name string, err error) error {
 	if e, ok := err.(*rawError); ok {
 		return &rawError{name + "." + e.path, e.err}

@@ -11,38 +11,35 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// storedProto is the protobuf that clients get of an object, made from the value
-// in etcd. The two differ in one field alone, metadata.resourceVersion, which is
-// there but empty in what is stored; so a list of what is stored needs neither
-// to decode nor to keep anything.
+// storedProto is an object's protobuf for clients, made from the value in etcd without decoding
+// it. The two differ only in metadata.resourceVersion, which is empty in the value.
 type storedProto struct {
-	before   []byte // the metadata up to the field
-	after    []byte // the message from behind it on
-	metaSize int    // of the metadata as stored
+	before   []byte // metadata before the field
+	after    []byte // message after the field
+	metaSize int    // size of the stored metadata
 	version  int64
 }
 
 const (
-	fieldMetadata        = 1 // of every object
-	fieldResourceVersion = 6 // of its metadata
+	fieldMetadata        = 1 // in every object
+	fieldResourceVersion = 6 // in its metadata
 )
 
-// emptyVersion is the field as it is stored: its tag and a length of zero.
+// emptyVersion is the stored field: its tag and a length of zero.
 const emptyVersion = "\x32\x00"
 
-// storedHead begins the stored values of the codec's resource that storedProto
-// can read; empty if there are none. Values may lack what is set by defaults,
-// and those of other versions are of another type.
+// storedHead returns the beginning of the values that storedProto can use; nil if there are
+// none. It cannot use values of other versions, nor values to which defaults are added.
 func storedHead(c *Codec) []byte {
 	if c.resource.Default != nil || c.version.FromHub != nil || c.resource.StoredVersion() != c.version.GroupVersion {
 		return nil
 	}
 	empty := proto.AppendRaw(nil, c.version.String(), c.resource.Kind, nil)
 	tail := len(proto.AppendListTail(nil))
-	return empty[:len(empty)-tail-1] // without the tail and the length, which is one byte of zero
+	return empty[:len(empty)-tail-1] // without the tail and the length, a zero byte
 }
 
-// storedProto reads the value of an item; false means that it has to be decoded.
+// storedProto parses the value of an item. It reports false if the item must be decoded.
 func (c *Codec) storedProto(item *storage.Item) (s storedProto, ok bool) {
 	value := item.Value()
 	if len(c.storedHead) == 0 || !bytes.HasPrefix(value, c.storedHead) {
@@ -64,8 +61,8 @@ func (c *Codec) storedProto(item *storage.Item) (s storedProto, ok bool) {
 	return storedProto{before: meta[:at], after: raw[metaStart+at+len(emptyVersion):], metaSize: len(meta), version: item.Revision()}, true
 }
 
-// versionAt finds the empty resourceVersion in encoded metadata; -1 if it is not
-// there. All fields before it are strings.
+// versionAt returns the position of the empty resourceVersion in encoded metadata; -1 if there is
+// none. All fields before it are strings.
 func versionAt(meta []byte) int {
 	const version, text = fieldResourceVersion<<3 | byte(protowire.BytesType), byte(protowire.BytesType)
 	for at := 0; at+1 < len(meta); {
@@ -84,7 +81,7 @@ func versionAt(meta []byte) int {
 	return -1
 }
 
-// consumeField takes a field of bytes from the front of a message.
+// consumeField parses the first field of a message, which must be of bytes.
 func consumeField(message []byte, want protowire.Number) (value, rest []byte, ok bool) {
 	number, kind, n := protowire.ConsumeTag(message)
 	if n < 0 || number != want || kind != protowire.BytesType {
@@ -97,13 +94,13 @@ func consumeField(message []byte, want protowire.Number) (value, rest []byte, ok
 	return value, message[n+m:], true
 }
 
-// size is that of the message.
+// size returns the size of the message.
 func (s *storedProto) size() int {
 	meta := s.metaSize + digits(s.version)
 	return protowire.SizeTag(fieldMetadata) + protowire.SizeVarint(uint64(meta)) + len(s.before) + len(emptyVersion) + digits(s.version) + len(s.after)
 }
 
-// append adds the message to b.
+// append appends the message to b.
 func (s *storedProto) append(b []byte) []byte {
 	b = protowire.AppendTag(b, fieldMetadata, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(s.metaSize+digits(s.version)))
@@ -114,7 +111,7 @@ func (s *storedProto) append(b []byte) []byte {
 	return append(b, s.after...)
 }
 
-// digits is how many a number has that is not negative.
+// digits returns the number of decimal digits of a number that is not negative.
 func digits(n int64) int {
 	count := 1
 	for limit := int64(10); n >= limit && count < 19; count++ {

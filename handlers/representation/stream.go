@@ -44,8 +44,8 @@ var eventNames = map[storage.EventType]string{
 
 const eventError = "ERROR"
 
-// Send writes events that arrived together. Its error is an unshownError if the client
-// can be told what is wrong.
+// Send writes events that arrived together. If its error is a ConversionError, the client can
+// still get an error event.
 func (s *EventStream) Send(ctx context.Context, events []storage.Event) error {
 	s.view.now = s.view.codec.codecs.now()
 	if err := s.view.codec.convertAll(ctx, s.target, events); err != nil {
@@ -58,7 +58,7 @@ func (s *EventStream) Send(ctx context.Context, events []storage.Event) error {
 		case isCorrupt(err) && events[i].Type == storage.Deleted:
 			return errCorruptDeleted(err)
 		case isCorrupt(err):
-			continue // the other objects are shown
+			continue // the client gets the other objects
 		default:
 			return err
 		}
@@ -70,8 +70,8 @@ func (s *EventStream) Send(ctx context.Context, events []storage.Event) error {
 	return s.frames.Flush()
 }
 
-// errEventNoList ends a watch whose client asked for the form of lists.
-var errEventNoList = errors.New("an event is no list, as the client wants it")
+// errListOfEvents ends a watch whose client asks for a PartialObjectMetadataList.
+var errListOfEvents = errors.New("the client asks for a list, which an event is not")
 
 // ConversionError reports that an event could not be converted to the version that the
 // client asked for.
@@ -80,28 +80,28 @@ type ConversionError struct{ Err error }
 // Error implements error.
 func (e *ConversionError) Error() string { return e.Err.Error() }
 
-// isCorrupt reports whether an error is that of an object which cannot be read.
+// isCorrupt reports whether an error is that of a stored object that cannot be decoded.
 func isCorrupt(err error) bool {
 	var corrupt *storage.CorruptError
 	return errors.As(err, &corrupt)
 }
 
-// errCorruptDeleted ends a watch when such an object was deleted: the client may have
-// seen it before, and has to list again.
+// errCorruptDeleted ends a watch when such an object was deleted: the client may have seen it
+// before, and must list again.
 func errCorruptDeleted(err error) error {
 	var corrupt *storage.CorruptError
 	errors.As(err, &corrupt)
 	return &ConversionError{&storage.CorruptDeletedError{Corrupt: corrupt}}
 }
 
-// append adds one event to the buffer: a line of JSON, or a protobuf WatchEvent
-// after its length.
+// append appends an event to the buffer: a line of JSON, or a protobuf WatchEvent after its
+// length.
 func (s *EventStream) append(ctx context.Context, e *storage.Event) error {
 	var object Encodable
 	var err error
 	switch {
 	case s.view.as == asPartialList:
-		return errEventNoList
+		return errListOfEvents
 	case e.Type == storage.Bookmark:
 		object = bookmark(s.view.codec, e)
 	default:
@@ -122,7 +122,7 @@ func (s *EventStream) append(ctx context.Context, e *storage.Event) error {
 	return err
 }
 
-// bookmark is an empty object with a resourceVersion.
+// bookmark returns the object of a bookmark, which is empty except for its resourceVersion.
 func bookmark(c *Codec, e *storage.Event) Encodable {
 	obj := c.resource.New()
 	if c.resource.CompleteBookmark != nil {
@@ -140,7 +140,7 @@ func bookmark(c *Codec, e *storage.Event) Encodable {
 	return Unstored{obj}
 }
 
-// Fail writes the last event, which says why there are no more.
+// Fail writes an error event, which is the last one.
 func (s *EventStream) Fail(status *metav1.Status) {
 	s.buf = s.buf[:0]
 	if s.view.Format == FormatProtobuf {
@@ -158,7 +158,7 @@ func (s *EventStream) Fail(status *metav1.Status) {
 		s.buf = append(append(s.buf, data...), "}\n"...)
 	}
 	if s.frames.Event(s.buf) == nil {
-		_ = s.frames.Flush() // the last word; nobody is left to be told of its failure
+		_ = s.frames.Flush() // the watch ends either way
 	}
 }
 
@@ -168,7 +168,7 @@ func (s *EventStream) beginJSON(name string) {
 	s.buf = append(s.buf, `","object":`...)
 }
 
-// appendProto adds WatchEvent{1: type, 2: RawExtension{1: raw}}.
+// appendProto appends WatchEvent{1: type, 2: RawExtension{1: raw}}.
 func (s *EventStream) appendProto(name string, object []byte) {
 	raw := protowire.SizeTag(1) + protowire.SizeBytes(len(object))
 	size := protowire.SizeTag(1) + protowire.SizeBytes(len(name)) + protowire.SizeTag(2) + protowire.SizeBytes(raw)

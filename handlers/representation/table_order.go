@@ -7,8 +7,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// InTableOrder puts the items of a list into the order of the rows of a Table, for
-// resources that have one of their own. Pages are ordered each by itself.
+// InTableOrder sorts the items of a list into the order of the rows of a Table, if the resource
+// has such an order. Each page is sorted by itself.
 func (v *View) InTableOrder(items []*storage.Item) (Encodables, error) {
 	order := v.codec.table.Order
 	if v.as != asTable || order == nil {

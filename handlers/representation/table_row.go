@@ -14,20 +14,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/quickjson"
 )
 
-// The cells of a table row are kept with their item as JSON with holes, since
-// some of them tell how long ago something was. The kept form is
+// The cells of a table row are cached with their item as JSON with gaps for elapsed times. The
+// cached form is
 //
-//	count of holes, then for each: its place in the JSON, its time (0: unknown)
+//	number of gaps, then for each gap: its position in the JSON, its time (0: unknown)
 //	JSON
 //
-// with numbers as varints. A hole is inside a string, so that what fills it
-// needs no quotes.
+// with numbers as varints. A gap is inside a string, so that its text needs no quotes.
 
-// encodeCells makes the kept form of a row's cells, and of its conditions, which
-// stand beside them.
+// encodeCells returns the cached form of a row's cells, and of its conditions, which follow
+// the cells.
 func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, error) {
 	var head, text []byte
-	holes := 0
+	gaps := 0
 	text = append(text, '[')
 	for i, cell := range cells {
 		if i > 0 {
@@ -44,7 +43,7 @@ func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, er
 		text = quickjson.AppendContent(append(text, '"'), e.Before)
 		head = binary.AppendUvarint(head, uint64(len(text)))
 		head = binary.AppendVarint(head, sinceNanos(e.Since))
-		holes++
+		gaps++
 		text = append(quickjson.AppendContent(text, e.After), '"')
 	}
 	text = append(text, ']')
@@ -55,11 +54,11 @@ func encodeCells(cells []any, conditions []metav1.TableRowCondition) ([]byte, er
 		}
 		text = append(append(text, `,"conditions":`...), value...)
 	}
-	out := binary.AppendUvarint(make([]byte, 0, len(head)+len(text)+binary.MaxVarintLen64), uint64(holes))
+	out := binary.AppendUvarint(make([]byte, 0, len(head)+len(text)+binary.MaxVarintLen64), uint64(gaps))
 	return append(append(out, head...), text...), nil
 }
 
-// appendCell adds the JSON of one cell.
+// appendCell appends the JSON of a cell.
 func appendCell(b []byte, cell any) ([]byte, error) {
 	switch v := cell.(type) {
 	case string:
@@ -76,7 +75,7 @@ func appendCell(b []byte, cell any) ([]byte, error) {
 	return append(b, value...), nil
 }
 
-// sinceNanos is a time as a number; 0 stands for the zero time.
+// sinceNanos returns a time in nanoseconds; 0 for the zero time.
 func sinceNanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -84,26 +83,26 @@ func sinceNanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// appendCells adds the JSON of kept cells to dst, with its holes filled as of
+// appendCells appends the JSON of cached cells to dst, with the times that have elapsed until
 // now.
-func appendCells(dst, kept []byte, now time.Time) []byte {
-	count, n := binary.Uvarint(kept)
-	kept = kept[n:]
-	type hole struct {
+func appendCells(dst, cached []byte, now time.Time) []byte {
+	count, n := binary.Uvarint(cached)
+	cached = cached[n:]
+	type gap struct {
 		at    int
 		since int64
 	}
-	var few [4]hole
-	holes := few[:0]
+	var few [4]gap
+	gaps := few[:0]
 	for range count {
-		at, n := binary.Uvarint(kept)
-		since, m := binary.Varint(kept[n:])
-		kept = kept[n+m:]
-		holes = append(holes, hole{int(at), since})
+		at, n := binary.Uvarint(cached)
+		since, m := binary.Varint(cached[n:])
+		cached = cached[n+m:]
+		gaps = append(gaps, gap{int(at), since})
 	}
 	done := 0
-	for _, h := range holes {
-		dst = append(dst, kept[done:h.at]...)
+	for _, h := range gaps {
+		dst = append(dst, cached[done:h.at]...)
 		var e table.Elapsed
 		if h.since != 0 {
 			e.Since = time.Unix(0, h.since)
@@ -111,10 +110,10 @@ func appendCells(dst, kept []byte, now time.Time) []byte {
 		dst = append(dst, e.Text(now)...)
 		done = h.at
 	}
-	return append(dst, kept[done:]...)
+	return append(dst, cached[done:]...)
 }
 
-// partial is an object's metadata alone, in the kind that carries it.
+// partial returns an object's metadata as PartialObjectMetadata.
 func partial(obj api.Object) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: obj.GetName(), GenerateName: obj.GetGenerateName(), Namespace: obj.GetNamespace(), SelfLink: obj.GetSelfLink(),

@@ -13,9 +13,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/table"
 )
 
-// TestCellsWithHoles: cells that were kept and are filled at some time are what
-// they would be if rendered then.
-func TestCellsWithHoles(t *testing.T) {
+// TestCachedCells checks that cached cells that are completed at some time equal cells that are
+// made at that time.
+func TestCachedCells(t *testing.T) {
 	base := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	instant := rapid.Custom(func(t *rapid.T) time.Time {
 		if rapid.IntRange(0, 9).Draw(t, "unknown") == 0 {
@@ -61,7 +61,7 @@ func TestCellsWithHoles(t *testing.T) {
 	})
 }
 
-// unescaped is JSON in one of the several forms that strings may have.
+// unescaped returns JSON in a form in which equal values are equal text.
 func unescaped(t *rapid.T, data []byte) string {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(data))

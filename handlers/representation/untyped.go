@@ -17,10 +17,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Objects of kinds without a Go type are decoded as they come. Only metadata has
-// a type; of the rest, the schema says what is unknown.
+// Objects of custom kinds have no Go type except that of their metadata. The schema decides
+// which other fields are unknown.
 
-// decodeUntyped is decode for such kinds.
+// decodeUntyped is Decode for objects without a Go type.
 func (c *Codec) decodeUntyped(r *http.Request, f Format, data []byte, fieldValidation string) (api.Object, error) {
 	b, err := parseUntyped(f, data)
 	unrecognized := func(err error) error {
@@ -51,8 +51,8 @@ func (c *Codec) decodeUntyped(r *http.Request, f Format, data []byte, fieldValid
 	return c.defaulted(u)
 }
 
-// parseUntyped is parseBody for objects without a Go type. A body in order is
-// decoded once, and the result kept.
+// parseUntyped is parseBody for objects without a Go type. It keeps the decoded object of a
+// body without faults.
 func parseUntyped(f Format, data []byte) (body, error) {
 	b, err := openBody(f, data)
 	if err != nil {
@@ -60,7 +60,7 @@ func parseUntyped(f Format, data []byte) (body, error) {
 	}
 	if f == FormatJSON {
 		if u, strict, err := untyped.ReadStrict(b.data); err == nil && len(strict) == 0 {
-			if b := (body{data: b.data, parsed: u}); b.typeOfParsed() {
+			if b := (body{data: b.data, parsed: u}); b.setTypeOfParsed() {
 				return b, nil
 			}
 		}
@@ -68,9 +68,9 @@ func parseUntyped(f Format, data []byte) (body, error) {
 	return b, b.readTypeMeta()
 }
 
-// typeOfParsed sets the kind that parsed says it has, if it says so plainly: a
-// kind is read whatever the case of the field's name.
-func (b *body) typeOfParsed() bool {
+// setTypeOfParsed sets the kind of the decoded object. It reports false if fields differ from
+// kind and apiVersion only in case, which readTypeMeta accepts.
+func (b *body) setTypeOfParsed() bool {
 	for name := range b.parsed.Object {
 		if name != "kind" && strings.EqualFold(name, "kind") || name != "apiVersion" && strings.EqualFold(name, "apiVersion") {
 			return false
@@ -81,7 +81,7 @@ func (b *body) typeOfParsed() bool {
 	return ok && also && b.setType(apiVersion, kind) == nil
 }
 
-// content reads a body, and notes in it what is there twice or unknown.
+// content decodes the body, and adds its duplicate and unknown fields to strict.
 func (b *body) content(c *Codec, fieldValidation string) (*untyped.Object, error) {
 	u, strict := b.parsed, []error(nil)
 	if u == nil {
@@ -96,9 +96,9 @@ func (b *body) content(c *Codec, fieldValidation string) (*untyped.Object, error
 	}
 	var pruned []string
 	switch {
-	case b.gvk.Group != c.gvk.Group || b.gvk.Kind != c.gvk.Kind: // no schema says what it has
+	case b.gvk.Group != c.gvk.Group || b.gvk.Kind != c.gvk.Kind: // no schema for this kind
 	case b.gvk.Version != c.gvk.Version:
-		pruned = allFields(u.Object)
+		pruned = schemaFields(u.Object)
 	default:
 		if pruned, err = c.version.Coerce(u); err != nil {
 			return nil, err
@@ -114,8 +114,8 @@ func (b *body) content(c *Codec, fieldValidation string) (*untyped.Object, error
 	return u, nil
 }
 
-// allFields are the fields that only a schema could know.
-func allFields(content map[string]any) []string {
+// schemaFields returns the fields that only a schema could know.
+func schemaFields(content map[string]any) []string {
 	var out []string
 	for name := range content {
 		if name != "apiVersion" && name != "kind" && name != "metadata" {
@@ -126,18 +126,18 @@ func allFields(content map[string]any) []string {
 	return out
 }
 
-// coerceMetadata makes metadata what its type can hold, and tells of fields that
-// it has not.
+// coerceMetadata normalizes metadata to the fields of its type, and returns an error for each
+// unknown field.
 func coerceMetadata(content map[string]any) (unknown []error, err error) {
-	was, ok := content["metadata"]
-	if !ok || was == nil {
+	old, ok := content["metadata"]
+	if !ok || old == nil {
 		content["metadata"] = map[string]any{}
 		return nil, nil
 	}
-	if meta, ok := was.(map[string]any); ok && untyped.WellFormed(meta) {
+	if meta, ok := old.(map[string]any); ok && untyped.WellFormed(meta) {
 		return nil, nil
 	}
-	meta, paths, err := untyped.NormalizeMetadata(was, false)
+	meta, paths, err := untyped.NormalizeMetadata(old, false)
 	if err != nil {
 		return nil, err
 	}

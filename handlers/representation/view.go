@@ -16,29 +16,31 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// View is how a request wants objects to be shown: in which media type, and as
-// themselves, as rows of a Table or as their metadata alone.
+// View is the representation that a client asks for: a media type, and whole objects, rows of a
+// Table, or metadata alone.
 type View struct {
 	Media
 	codec *Codec
-	// include is what a Table's rows carry besides their cells.
+	// include decides what the rows of a Table contain besides their cells.
 	include metav1.IncludeObjectPolicy
-	// now is when ages are told.
+	// now is the time to which ages refer.
 	now time.Time
-	// partialHead begins what shows metadata, made when it is first needed.
+	// partialHead is the beginning of a PartialObjectMetadata; nil until it is needed.
 	partialHead []byte
 }
 
-// Encodable is what can be shown: an item with the encodings that it keeps, or a
-// bare object.
+// Encodable is an object that can be encoded: an item, which caches its encodings, or an object
+// that is not stored.
 type Encodable interface {
+	// Encoding returns the encoding that a slot identifies, made by encode unless it is
+	// cached.
 	Encoding(slot *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error)
 }
 
-// Unstored is an object that is not stored, encoded anew each time.
+// Unstored is an object that is not stored, whose encodings are not cached.
 type Unstored struct{ Object api.Object }
 
-// Encoding implements subject.
+// Encoding implements Encodable.
 func (b Unstored) Encoding(_ *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
 	return encode(b.Object)
 }
@@ -49,19 +51,19 @@ type Encodables interface {
 	at(i int) Encodable
 }
 
-// storedItems are subjects that are kept with their encodings, computed those that
-// are not.
-type (
-	storedItems  []*storage.Item
-	UnstoredList []api.Object
-)
+// storedItems are Encodables that cache their encodings.
+type storedItems []*storage.Item
+
+// UnstoredList is a list of objects that are not stored.
+type UnstoredList []api.Object
 
 func (s storedItems) len() int            { return len(s) }
 func (s storedItems) at(i int) Encodable  { return s[i] }
 func (c UnstoredList) len() int           { return len(c) }
 func (c UnstoredList) at(i int) Encodable { return Unstored{c[i]} }
 
-// View finds out how the answer is to be shown.
+// View returns the view of a request for objects of a resource, which may have another kind
+// than the codec if the request is for a subresource.
 func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) {
 	if !c.hasProto {
 		o = o.untyped()
@@ -79,7 +81,7 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	isList := info.Verb == api.VerbList || info.Verb == api.VerbDeleteCollection
 	switch {
 	case m.as == asPartialList && o.stream:
-		return v, nil // the first event ends the watch
+		return v, nil // the watch ends at the first event
 	case m.as == asPartialList && !isList:
 		return v, errNotShown("you requested %s, but the requested object is not a list (*%s.%s)", m.as, internalPackage(res), res.Kind)
 	case m.as == asPartial && isList:
@@ -104,7 +106,7 @@ func errNotShown(format string, args ...any) error {
 
 func (v *View) asGroupVersion() string { return metav1.GroupName + "/" + v.asVersion }
 
-// proto gives the protobuf of one object with its envelope.
+// proto returns the protobuf of one object with its envelope.
 func (v *View) proto(s Encodable) ([]byte, error) {
 	if v.as == "" {
 		raw, err := s.Encoding(v.codec.protoSlot, v.codec.toProto)
@@ -120,8 +122,8 @@ func (v *View) proto(s Encodable) ([]byte, error) {
 	return proto.AppendRaw(nil, v.asGroupVersion(), asPartial, raw), nil
 }
 
-// appendJSON adds the JSON of one object, shown as wanted; first is whether it
-// is the first of its stream, of which a Table has the columns.
+// appendJSON appends the JSON of one object. first reports whether the object is the first of
+// its stream, whose Table has the columns.
 func (v *View) appendJSON(b []byte, s Encodable, resourceVersion string, first bool) ([]byte, error) {
 	switch v.as {
 	case "":
@@ -135,8 +137,8 @@ func (v *View) appendJSON(b []byte, s Encodable, resourceVersion string, first b
 	return v.appendPartial(b, s)
 }
 
-// appendListItem adds one item of a list; in a list of a kind's own, items go
-// without kind and version.
+// appendListItem appends an item of a list. Items of lists of typed objects have neither kind
+// nor version.
 func (v *View) appendListItem(b []byte, s Encodable) ([]byte, error) {
 	switch v.as {
 	case "":
@@ -145,7 +147,7 @@ func (v *View) appendListItem(b []byte, s Encodable) ([]byte, error) {
 			return b, err
 		}
 		if v.codec.resource.Untyped {
-			return append(b, full...), nil // such items do without nothing
+			return append(b, full...), nil
 		}
 		return append(append(b, '{'), v.codec.listForm(full)...), nil
 	case asTable:
@@ -154,7 +156,7 @@ func (v *View) appendListItem(b []byte, s Encodable) ([]byte, error) {
 	return v.appendPartial(b, s)
 }
 
-// listKind is kind and version of a list.
+// listKind returns the kind and the version of a list.
 func (v *View) listKind() (kind, apiVersion string) {
 	if v.as == "" {
 		return v.codec.resource.KindOfList(), v.codec.version.String()
@@ -162,7 +164,7 @@ func (v *View) listKind() (kind, apiVersion string) {
 	return asPartialList, v.asGroupVersion()
 }
 
-// appendListHead adds a list up to its first item.
+// appendListHead appends a list up to its first item.
 func (v *View) appendListHead(b []byte, meta metav1.ListMeta) []byte {
 	if v.as == asTable {
 		return v.appendTableHead(b, meta, true)
@@ -175,8 +177,8 @@ func (v *View) appendListHead(b []byte, meta metav1.ListMeta) []byte {
 	return append(b, `,"items":[`...)
 }
 
-// appendPartial adds an object's metadata in the kind that carries it. It is cut
-// out of the JSON of the whole, where it comes first after kind and version.
+// appendPartial appends the PartialObjectMetadata of an object. The metadata is a part of the
+// JSON of the object, after kind and version.
 func (v *View) appendPartial(b []byte, s Encodable) ([]byte, error) {
 	c := v.codec.meta
 	full, err := s.Encoding(c.jsonSlot, c.toJSON)
@@ -201,7 +203,7 @@ func (v *View) appendPartial(b []byte, s Encodable) ([]byte, error) {
 
 var metadataKey = []byte(`"metadata":`)
 
-// appendTableHead adds a Table up to its first row.
+// appendTableHead appends a Table up to its first row.
 func (v *View) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool) []byte {
 	b = append(b, objectHead(asTable, v.asGroupVersion())...)
 	b = append(append(b, `"metadata":`...), encodeListMeta(meta)...)
@@ -214,6 +216,7 @@ func (v *View) appendTableHead(b []byte, meta metav1.ListMeta, withColumns bool)
 	return append(b, `,"rows":[`...)
 }
 
+// appendRow appends a row of a Table.
 func (v *View) appendRow(b []byte, s Encodable) ([]byte, error) {
 	cells, err := s.Encoding(v.codec.cellsSlot, v.codec.toCells)
 	if err != nil {

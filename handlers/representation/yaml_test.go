@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FuzzToYAML verifies that all JSON can be written as YAML of the same meaning.
+// FuzzToYAML checks that all JSON can be written as YAML of the same meaning.
 func FuzzToYAML(f *testing.F) {
 	f.Add(`{"a":"\u007f \u2028 é","b":[1,null]}`)
 	f.Add("\"\x7f\ufeff\xff\"")
