@@ -27,7 +27,8 @@ func handle(resources []groupResource, verbs ...string) []Handles {
 // writeVerbs are the verbs of admission except connect.
 func writeVerbs() []string { return []string{api.VerbCreate, api.VerbUpdate, api.VerbDelete} }
 
-// Readers of resources that several plugins use.
+// The functions below return readers of resources that several plugins use.
+
 func namespacesOf(o *Objects) *reader[*corev1.Namespace] {
 	return newReader[*corev1.Namespace](o, corev1.Resource("namespaces"))
 }

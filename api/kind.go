@@ -198,7 +198,7 @@ func (s DeleteStrategy[T]) erase() DeleteStrategy[Object] {
 		ReturnDeletedObject: s.ReturnDeletedObject,
 	}
 	if f := s.GracePeriodSeconds; f != nil {
-		out.GracePeriodSeconds = func(obj Object, asked *int64) int64 { return f(obj.(T), asked) }
+		out.GracePeriodSeconds = func(obj Object, requested *int64) int64 { return f(obj.(T), requested) }
 	}
 	if f := s.Allocated; f != nil {
 		out.Allocated = func(obj Object) ([]netip.Addr, []int32) { return f(obj.(T)) }

@@ -136,9 +136,9 @@ type DeleteStrategy[T Object] struct {
 	// deleted, or nil. It is not called when a collection is deleted.
 	Protected func(name string) error
 	// GracePeriodSeconds returns for how long the object stays, marked as
-	// terminating; asked is the client's wish, or nil. A nil function means that
+	// terminating; requested is the period in the request, or nil. A nil function means that
 	// objects are removed at once.
-	GracePeriodSeconds func(obj T, asked *int64) int64
+	GracePeriodSeconds func(obj T, requested *int64) int64
 	// BeginDelete changes a copy that was just marked as terminating (a namespace's
 	// phase). A kind with BeginDelete has no grace period, and its generation does
 	// not change on deletion.

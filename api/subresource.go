@@ -26,7 +26,7 @@ type Subresource struct {
 	// View returns an object as Kind, and Change applies a request of that kind to an
 	// object. ChangesSpecAndStatus: Change may change spec and status at once.
 	View                 func(obj Object) (Object, error)
-	Change               func(obj, asked Object) (Object, error)
+	Change               func(obj, requested Object) (Object, error)
 	ChangesSpecAndStatus bool
 	// Unreadable returns the reason for which View cannot convert an object, or nil. Writes
 	// are possible nevertheless. A nil function means that View can convert all objects.
@@ -53,7 +53,7 @@ type Subresource struct {
 	Check func(p *Posted) error
 
 	// Act performs a POST that Change cannot describe because it affects several objects.
-	Act func(ctx context.Context, do Actions, name string, asked Object) error
+	Act func(ctx context.Context, do Actions, name string, requested Object) error
 }
 
 // Part describes a subresource whose requests carry the object itself and change a
@@ -86,8 +86,8 @@ type Posting[T, K Object] struct {
 	Check func(p *Posted, sent K) error
 	// One of these performs a POST: Change changes the object (spec and status), Act may
 	// change several objects, Source names a function of the server.
-	Change func(obj T, asked K) (T, error)
-	Act    func(ctx context.Context, do Actions, name string, asked K) error
+	Change func(obj T, requested K) (T, error)
+	Act    func(ctx context.Context, do Actions, name string, requested K) error
 	Source string
 }
 
@@ -101,11 +101,11 @@ func NewPosting[T, K Object](p Posting[T, K]) *Subresource {
 		s.Check = func(posted *Posted) error { return p.Check(posted, posted.Sent.(K)) }
 	}
 	if p.Change != nil {
-		s.Change = func(obj, asked Object) (Object, error) { return p.Change(obj.(T), asked.(K)) }
+		s.Change = func(obj, requested Object) (Object, error) { return p.Change(obj.(T), requested.(K)) }
 	}
 	if p.Act != nil {
-		s.Act = func(ctx context.Context, do Actions, name string, asked Object) error {
-			return p.Act(ctx, do, name, asked.(K))
+		s.Act = func(ctx context.Context, do Actions, name string, requested Object) error {
+			return p.Act(ctx, do, name, requested.(K))
 		}
 	}
 	return s

@@ -106,7 +106,7 @@ func (s *Store) isConnected() bool {
 	}
 }
 
-// Open calls NewStore and Connect.
+// Open calls NewStore and Connect, for callers that need no store before etcd is connected.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := NewStore(o)
 	if err := s.Connect(ctx); err != nil {

@@ -25,14 +25,14 @@ type column struct {
 
 // printerColumns returns the table of a version: the name and the additional printer
 // columns, which are the age by default.
-func printerColumns(asked []apiextensionsv1.CustomResourceColumnDefinition) *api.Table[api.Object] {
-	if len(asked) == 0 {
-		asked = []apiextensionsv1.CustomResourceColumnDefinition{{
+func printerColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *api.Table[api.Object] {
+	if len(definitions) == 0 {
+		definitions = []apiextensionsv1.CustomResourceColumnDefinition{{
 			Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp", Description: table.AgeDescription(),
 		}}
 	}
-	columns := make([]column, len(asked))
-	for i, a := range asked {
+	columns := make([]column, len(definitions))
+	for i, a := range definitions {
 		p := jsonpath.New(a.Name).AllowMissingKeys(true)
 		if p.Parse("{"+a.JSONPath+"}") != nil {
 			columns = columns[:i] // kube-apiserver drops the later columns too

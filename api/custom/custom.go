@@ -253,17 +253,17 @@ func buildVersion(d *apiextensionsv1.CustomResourceDefinition, own schema.GroupV
 		GroupVersion: own.GroupVersion(), NotServed: !v.Served, Deprecated: versionDeprecation(d, v),
 		KeepsUnknown: d.Spec.PreserveUnknownFields,
 		Coerce:       func(obj api.Object) ([]string, error) { return s.Coerce(contentOf(obj)) },
-		Check: func(ctx context.Context, asked api.Write) field.ErrorList {
+		Check: func(ctx context.Context, write api.Write) field.ErrorList {
 			w := structural.Write{
-				Object: contentOf(asked.Object), StatusOnly: asked.Status, MetadataErrors: asked.Found, ObserveComparison: compared,
+				Object: contentOf(write.Object), StatusOnly: write.Status, MetadataErrors: write.Found, ObserveComparison: compared,
 				Tolerate: func(err error) { request.From(ctx).Warn(err.Error()) },
 			}
-			if asked.Old != nil {
-				w.Old = contentOf(asked.Old)
-				w.MetadataOnly = func() bool { return !changesBeyondMetadata(asked.Object, asked.Old) }
+			if write.Old != nil {
+				w.Old = contentOf(write.Old)
+				w.MetadataOnly = func() bool { return !changesBeyondMetadata(write.Object, write.Old) }
 			}
 			if v.Subresources != nil && v.Subresources.Scale != nil {
-				w.ScaleErrors = validateScaleFields(v.Subresources.Scale, w.Object, !asked.Status)
+				w.ScaleErrors = validateScaleFields(v.Subresources.Scale, w.Object, !write.Status)
 			}
 			return s.Validate(ctx, w)
 		},

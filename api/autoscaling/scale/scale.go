@@ -93,10 +93,10 @@ func NewForAccessors(namespaced bool, of Accessors) *api.Subresource {
 				Spec: autoscalingv1.ScaleSpec{Replicas: n}, Status: status,
 			}, err
 		},
-		Change: func(obj, asked api.Object) (api.Object, error) {
-			n := asked.(*autoscalingv1.Scale).Spec.Replicas
+		Change: func(obj, requested api.Object) (api.Object, error) {
+			n := requested.(*autoscalingv1.Scale).Spec.Replicas
 			if n < 0 && !of.OwnRules {
-				return nil, errors.NewInvalid(schema.GroupKind{Group: autoscalingv1.GroupName, Kind: "Scale"}, asked.GetName(), field.ErrorList{
+				return nil, errors.NewInvalid(schema.GroupKind{Group: autoscalingv1.GroupName, Kind: "Scale"}, requested.GetName(), field.ErrorList{
 					field.Invalid(field.NewPath("spec", "replicas"), n, "must be greater than or equal to 0")})
 			}
 			return obj, of.SetWanted(obj, n)

@@ -39,8 +39,8 @@ func podBinding(now func() time.Time) *api.Subresource {
 			}
 			return nil
 		},
-		Change: func(obj *corev1.Pod, asked *corev1.Binding) (*corev1.Pod, error) {
-			return bindPod(obj, asked, metav1.NewTime(now()))
+		Change: func(obj *corev1.Pod, requested *corev1.Binding) (*corev1.Pod, error) {
+			return bindPod(obj, requested, metav1.NewTime(now()))
 		},
 	})
 }

@@ -86,8 +86,8 @@ type evicted struct {
 	pinned  bool
 }
 
-func evictPod(ctx context.Context, do api.Actions, name string, asked *policyv1.Eviction) error {
-	e := &evicted{do: do, options: *asked.DeleteOptions}
+func evictPod(ctx context.Context, do api.Actions, name string, requested *policyv1.Eviction) error {
+	e := &evicted{do: do, options: *requested.DeleteOptions}
 	e.pinned = resourceVersionOf(&e.options) != ""
 	for try := 1; ; try++ {
 		obj, err := do.Get("pods", "", name)

@@ -157,13 +157,13 @@ func podFields(p *corev1.Pod) map[string]string {
 }
 
 // podGracePeriod returns the grace period of a deletion: 0 unless a kubelet must stop the pod.
-func podGracePeriod(p *corev1.Pod, asked *int64) int64 {
+func podGracePeriod(p *corev1.Pod, requested *int64) int64 {
 	var period int64
 	switch {
 	case p.Spec.NodeName == "", p.Status.Phase == corev1.PodFailed, p.Status.Phase == corev1.PodSucceeded:
 		return 0
-	case asked != nil:
-		period = *asked
+	case requested != nil:
+		period = *requested
 	case p.Spec.TerminationGracePeriodSeconds != nil:
 		period = *p.Spec.TerminationGracePeriodSeconds
 	}

@@ -86,11 +86,11 @@ func defaultPodResources(s *corev1.PodSpec) {
 	}
 	total := containerRequests(s)
 	set := func(name corev1.ResourceName) {
-		q, asked := total[name]
-		if !asked {
-			q, asked = r.Limits[name]
+		q, found := total[name]
+		if !found {
+			q, found = r.Limits[name]
 		}
-		if _, ok := r.Requests[name]; ok || !asked {
+		if _, ok := r.Requests[name]; ok || !found {
 			return
 		}
 		if r.Requests == nil {

@@ -55,8 +55,8 @@ func podRequestsSuffice(at *validation.Path, s *corev1.PodSpec) {
 	total := containerRequests(s)
 	for _, name := range slices.Sorted(maps.Keys(total)) {
 		all := total[name]
-		if asked, ok := s.Resources.Requests[name]; ok && all.Cmp(asked) > 0 {
-			at.Child("requests").Key(string(name)).Invalid(asked.String(),
+		if requested, ok := s.Resources.Requests[name]; ok && all.Cmp(requested) > 0 {
+			at.Child("requests").Key(string(name)).Invalid(requested.String(),
 				fmt.Sprintf("must be greater than or equal to aggregate container requests of %s", all.String()))
 		}
 	}

@@ -200,22 +200,22 @@ func allocateAddresses(ctx context.Context, from api.Allocator, svc *corev1.Serv
 	}
 	at := field.NewPath("spec", "clusterIPs")
 	for i, family := range s.IPFamilies {
-		var asked netip.Addr
+		var requested netip.Addr
 		if i < len(have) {
-			asked = have[i]
+			requested = have[i]
 		}
-		if asked.IsValid() && slices.Contains(had, asked) {
+		if requested.IsValid() && slices.Contains(had, requested) {
 			continue
 		}
-		ip, err := from.AllocateIP(ctx, string(family), asked, svc)
+		ip, err := from.AllocateIP(ctx, string(family), requested, svc)
 		var refused *api.AllocationError
 		if errors.As(err, &refused) {
-			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", asked, refused.Reason))}, nil
+			return field.ErrorList{field.Invalid(at, s.ClusterIPs, fmt.Sprintf("failed to allocate IP %s: %s", requested, refused.Reason))}, nil
 		}
 		if err != nil {
 			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: %w", err))
 		}
-		if !asked.IsValid() {
+		if !requested.IsValid() {
 			s.ClusterIPs = append(s.ClusterIPs, ip.String())
 		}
 	}
