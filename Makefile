@@ -29,6 +29,13 @@ build: ## Build bin/miniapiserver.
 release: ## Build bin/miniapiserver with the profile: faster, and twice as long to build.
 	@CGO_ENABLED=0 $(GO) build -pgo=$(PROFILE) -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/miniapiserver
 
+# Where the archives of a release will be, for the index of setup-envtest.
+DIST_URL ?= https://github.com/miniapiserver/miniapiserver/releases/latest/download
+
+.PHONY: dist
+dist: ## Build dist/: the server and the archives for setup-envtest, for Linux and macOS.
+	$(GO) run ./internal/dist dist $(DIST_URL)
+
 .PHONY: image
 image: ## Build a container image with the server alone. Needs Docker.
 	docker build -t miniapiserver .
@@ -110,4 +117,4 @@ verify-generate: ## Fail if generated files are not up to date.
 
 .PHONY: clean
 clean: ## Remove what was built.
-	rm -rf bin
+	rm -rf bin dist

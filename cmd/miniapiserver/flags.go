@@ -55,6 +55,7 @@ Usage:
   miniapiserver [flags]
   miniapiserver kube-apiserver [flags]    behaves as kube-apiserver
   miniapiserver etcd [flags]              behaves as etcd
+  miniapiserver envtest [flags]           writes both for KUBEBUILDER_ASSETS
 `
 
 const kubeUsage = `kube-apiserver serves the Kubernetes API from an etcd.

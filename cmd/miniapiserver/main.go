@@ -3,7 +3,7 @@
 // reach it, and stops it at a signal.
 //
 // Called as kube-apiserver or etcd, or with one of these names as its first argument, it
-// behaves as that command.
+// behaves as that command. With the first argument envtest it writes what envtest starts.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -28,6 +29,7 @@ import (
 const (
 	asKubeAPIServer = "kube-apiserver"
 	asEtcd          = "etcd"
+	asEnvtest       = "envtest" // only as first argument
 )
 
 func main() {
@@ -38,10 +40,12 @@ func main() {
 // runAs runs the command whose name is that of the program or the first argument.
 func runAs(args []string, stdout, stderr io.Writer) int {
 	name, args := filepath.Base(args[0]), args[1:]
-	if name != asKubeAPIServer && name != asEtcd && len(args) > 0 && (args[0] == asKubeAPIServer || args[0] == asEtcd) {
+	if name != asKubeAPIServer && name != asEtcd && len(args) > 0 && slices.Contains([]string{asKubeAPIServer, asEtcd, asEnvtest}, args[0]) {
 		name, args = args[0], args[1:]
 	}
 	switch name {
+	case asEnvtest:
+		return runEnvtest(args, stdout, stderr)
 	case asKubeAPIServer:
 		return runKubeAPIServer(args, stdout, stderr)
 	case asEtcd:

@@ -3,7 +3,6 @@ package clients
 import (
 	"net"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,17 +17,12 @@ import (
 // of kube-apiserver and etcd, several times, and that users, flags and controllers are as
 // with these.
 func TestEnvtest(t *testing.T) {
-	assets, tmp := t.TempDir(), t.TempDir()
-	binary := buildServer(t).binary
-	for _, name := range []string{"kube-apiserver", "etcd"} {
-		if err := os.Symlink(binary, filepath.Join(assets, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	tmp := t.TempDir()
+	t.Setenv("KUBEBUILDER_ASSETS", output(t, buildServer(t).binary, "envtest", "--bin-dir", t.TempDir()))
 	t.Setenv("TMPDIR", tmp)
 	for range 2 {
 		began := time.Now()
-		env := &envtest.Environment{BinaryAssetsDirectory: assets}
+		env := &envtest.Environment{}
 		env.ControlPlane.GetAPIServer().Configure().Append("feature-gates", "ClusterTrustBundle=true").Set("watch-cache", "false")
 		config, err := env.Start()
 		if err != nil {

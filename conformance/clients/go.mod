@@ -23,6 +23,7 @@ require (
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.8 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/go-logr/zapr v1.3.0 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/cel-go v0.26.1 // indirect
@@ -37,6 +38,7 @@ require (
 	github.com/moby/spdystream v0.5.1 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect
 	github.com/soheilhy/cmux v0.1.5 // indirect
+	github.com/spf13/afero v1.12.0 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/stoewer/go-strcase v1.3.0 // indirect
 	github.com/tidwall/btree v1.8.2 // indirect
@@ -70,6 +72,7 @@ require (
 	k8s.io/component-base v0.36.6 // indirect
 	k8s.io/kube-aggregator v0.36.6 // indirect
 	k8s.io/pod-security-admission v0.36.6 // indirect
+	sigs.k8s.io/controller-runtime/tools/setup-envtest v0.24.1 // indirect
 )
 
 require (
@@ -130,3 +133,5 @@ require (
 )
 
 replace github.com/miniapiserver/miniapiserver => ../..
+
+tool sigs.k8s.io/controller-runtime/tools/setup-envtest

@@ -106,6 +106,10 @@ handlers/representation, authn, apf, aggregation, internal/compressed < handlers
 # The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;
 
+# The server as the programs that tests start, and releases with them.
+NONE < internal/envtest < cmd;
+server, internal/envtest < internal/dist;
+
 # Servers for the tests of other programs.
 server < server/servertest;
 

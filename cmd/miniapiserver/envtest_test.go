@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestEnvtestPrograms checks that the programs are where setup-envtest looks for them, and that
+// the directory in the cache is the default.
+func TestEnvtestPrograms(t *testing.T) {
+	temp := t.TempDir()
+	platform := runtime.GOOS + "-" + runtime.GOARCH
+	for _, tt := range []struct {
+		args []string
+		want string // in temp; with a * for the version
+	}{
+		{nil, "cache/miniapiserver/envtest/k8s/*-" + platform},
+		{[]string{"--bin-dir", filepath.Join(temp, "bin")}, "bin/k8s/*-" + platform},
+		{[]string{"--bin-dir", filepath.Join(temp, "bin"), "--version", "v1.36.99"}, "bin/k8s/1.36.99-" + platform},
+	} {
+		p := command(t, append([]string{asEnvtest}, tt.args...)...)
+		p.Env = append(p.Env, "XDG_CACHE_HOME="+filepath.Join(temp, "cache"), "HOME="+temp)
+		out, err := p.Output()
+		if err != nil {
+			t.Fatalf("%v: %v: %s", tt.args, err, p.stderr.String())
+		}
+		dir := strings.TrimSuffix(string(out), "\n")
+		if ok, _ := filepath.Match(filepath.Join(temp, tt.want), dir); !ok && runtime.GOOS == "linux" {
+			t.Errorf("%v: the directory is %s, want %s", tt.args, dir, tt.want)
+		}
+		for _, name := range []string{"kube-apiserver", "etcd", "kubectl"} {
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode()&0o111 == 0 {
+				t.Errorf("%s is no program: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestEnvtestErrors checks that what is wrong is named in one line.
+func TestEnvtestErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"--version 1.20.0": "--version: this release serves Kubernetes 1.36 and not 1.20",
+		"--version latest": `--version: "latest" is not a version such as 1.36.`,
+		"--version 1.36":   `--version: "1.36" is not a version such as 1.36.`,
+		"--bindir x":       "unknown flag: --bindir (see --help)",
+		"x":                `takes flags and no arguments, got "x" (see --help)`,
+	} {
+		var out, errs strings.Builder
+		if status := runEnvtest(strings.Fields(args), &out, &errs); status != 1 || out.Len() > 0 {
+			t.Errorf("%s: exit status %d, output %q", args, status, out.String())
+		}
+		if got := errs.String(); !strings.HasPrefix(got, "miniapiserver envtest: "+want) || strings.Count(got, "\n") != 1 {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}

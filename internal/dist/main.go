@@ -1,0 +1,101 @@
+// Command dist builds the archives of a release into a directory: for each platform the
+// server, and the programs of package envtest; their checksums in SHA512SUMS; and
+// envtest-releases.yaml, the index from which setup-envtest downloads archives.
+//
+//	go run ./internal/dist DIR URL
+//
+// URL is where the archives will be.
+package main
+
+import (
+	"crypto/sha512"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/miniapiserver/miniapiserver/internal/envtest"
+	"github.com/miniapiserver/miniapiserver/server"
+)
+
+var platforms = [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: dist DIR URL")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], strings.TrimSuffix(os.Args[2], "/")); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir, url string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	version := envtest.Version(server.Version().GitVersion)
+	var sums strings.Builder
+	index := "releases:\n  v" + version + ":\n"
+	for _, p := range platforms {
+		name := filepath.Join(dir, "miniapiserver-"+p[0]+"-"+p[1])
+		if err := build(name, p[0], p[1]); err != nil {
+			return fmt.Errorf("building for %s/%s: %w", p[0], p[1], err)
+		}
+		archive := envtest.ArchiveName(version, p[0], p[1])
+		if err := pack(filepath.Join(dir, archive), name); err != nil {
+			return err
+		}
+		for _, file := range []string{filepath.Base(name), archive} {
+			sum, err := checksum(filepath.Join(dir, file))
+			if err != nil {
+				return err
+			}
+			sums.WriteString(sum + "  " + file + "\n")
+			if file == archive {
+				index += indexEntry(archive, sum, url)
+			}
+		}
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "SHA512SUMS"), []byte(sums.String()), 0o644),
+		os.WriteFile(filepath.Join(dir, "envtest-releases.yaml"), []byte(index), 0o644))
+}
+
+// build builds the server for a platform, with the profile.
+func build(to, goos, goarch string) error {
+	c := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to, "./cmd/miniapiserver")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
+	c.Stdout, c.Stderr = os.Stderr, os.Stderr
+	return c.Run()
+}
+
+func pack(to, program string) error {
+	f, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	return errors.Join(envtest.WriteArchive(f, program), f.Close())
+}
+
+func checksum(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha512.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)), nil
+}
+
+// indexEntry returns the lines of an archive in the index of setup-envtest.
+func indexEntry(archive, sum, url string) string {
+	return fmt.Sprintf("    %s:\n      hash: %s\n      selfLink: %s/%s\n", archive, sum, url, archive)
+}

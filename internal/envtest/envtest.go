@@ -1,0 +1,164 @@
+// Package envtest lays this server out as the programs that envtest of controller-runtime
+// starts: kube-apiserver and etcd, which are both this server, and kubectl, which runs
+// the one of the user. The command miniapiserver writes them into a directory, and
+// internal/dist into archives.
+//
+// Names of directories and archives are those of the program setup-envtest, which finds
+// such directories by "use -i" and takes such archives by "sideload" or from an index.
+package envtest
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+//go:embed kubectl.sh
+var kubectl []byte
+
+// serverNames are the names under which the server is called.
+var serverNames = []string{"kube-apiserver", "etcd"}
+
+const kubectlName = "kubectl"
+
+// Version returns the number in a version of Kubernetes: 1.36.6 for v1.36.6+miniapiserver.
+func Version(gitVersion string) string {
+	number, _, _ := strings.Cut(strings.TrimPrefix(gitVersion, "v"), "+")
+	return number
+}
+
+// BaseName returns the name of a directory with the programs, without the path:
+// 1.36.6-linux-amd64.
+func BaseName(version, goos, goarch string) string {
+	return version + "-" + goos + "-" + goarch
+}
+
+// ArchiveName returns the name of an archive with the programs.
+func ArchiveName(version, goos, goarch string) string {
+	return "envtest-v" + BaseName(version, goos, goarch) + ".tar.gz"
+}
+
+// Dir returns the directory below binDir, the --bin-dir of setup-envtest, in which
+// setup-envtest looks for the programs.
+func Dir(binDir, version, goos, goarch string) string {
+	return filepath.Join(binDir, "k8s", BaseName(version, goos, goarch))
+}
+
+// Write writes the programs into dir, which it creates. server is the path of the server's
+// executable. Programs that run already, from an earlier Write, are not disturbed.
+func Write(dir, server string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range serverNames {
+		if err := linkOrCopy(server, filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	file := filepath.Join(dir, kubectlName)
+	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, kubectl) {
+		return nil
+	}
+	return replace(file, func(temp string) error { return writeFile(temp, bytes.NewReader(kubectl)) })
+}
+
+// linkOrCopy makes to the same file as from or, on another file system, a copy of it. It does
+// nothing if to is that already.
+func linkOrCopy(from, to string) error {
+	source, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if old, err := os.Stat(to); err == nil {
+		copied := old.Size() == source.Size() && old.ModTime().Equal(source.ModTime())
+		if os.SameFile(old, source) || copied {
+			return nil
+		}
+	}
+	return replace(to, func(temp string) error {
+		if os.Link(from, temp) == nil {
+			return nil
+		}
+		in, err := os.Open(from)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		if err := writeFile(temp, in); err != nil {
+			return err
+		}
+		return os.Chtimes(temp, time.Time{}, source.ModTime())
+	})
+}
+
+// replace replaces a file by one that write makes under another name, so that nobody sees a part
+// of it.
+func replace(file string, write func(temp string) error) error {
+	dir, err := os.MkdirTemp(filepath.Dir(file), ".new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	temp := filepath.Join(dir, filepath.Base(file))
+	if err := write(temp); err != nil {
+		return err
+	}
+	return os.Rename(temp, file)
+}
+
+// writeFile writes an executable file.
+func writeFile(file string, content io.Reader) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close())
+}
+
+// WriteArchive writes a compressed tar archive of the programs. It has only regular files,
+// because setup-envtest takes no others, and the same bytes for the same executable.
+func WriteArchive(w io.Writer, server string) error {
+	compressed := gzip.NewWriter(w)
+	archive := tar.NewWriter(compressed)
+	for _, name := range serverNames {
+		if err := addFile(archive, name, server); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if err := add(archive, kubectlName, int64(len(kubectl)), bytes.NewReader(kubectl)); err != nil {
+		return err
+	}
+	return errors.Join(archive.Close(), compressed.Close())
+}
+
+func addFile(archive *tar.Writer, name, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return add(archive, name, info.Size(), f)
+}
+
+func add(archive *tar.Writer, name string, size int64, content io.Reader) error {
+	header := &tar.Header{Name: path.Join("controller-tools/envtest", name), Typeflag: tar.TypeReg, Mode: 0o755, Size: size}
+	if err := archive.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err := io.Copy(archive, content)
+	return err
+}

@@ -1,0 +1,119 @@
+package envtest
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// program writes an executable file with a text.
+func program(t *testing.T, file, text string) string {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestWrite checks that all programs are there, also a second time and with a new server.
+func TestWrite(t *testing.T) {
+	server := filepath.Join(t.TempDir(), "server")
+	dir := filepath.Join(t.TempDir(), "new", "assets")
+	for _, content := range []string{"first", "first", "the second"} {
+		if err := os.Remove(server); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		program(t, server, content)
+		if err := Write(dir, server); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range serverNames {
+			got, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil || string(got) != content {
+				t.Errorf("%s: %q, %v, want %q", name, got, err, content)
+			}
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 3 {
+			t.Errorf("%v, %v, want three programs", entries, err)
+		}
+		for _, e := range entries {
+			if info, err := e.Info(); err != nil || info.Mode()&0o111 == 0 {
+				t.Errorf("%s is not executable: %v", e.Name(), err)
+			}
+		}
+	}
+	if err := Write(dir, filepath.Join(dir, "none")); err == nil {
+		t.Error("no error for a server that does not exist")
+	}
+}
+
+// TestKubectl checks that kubectl runs the kubectl of PATH and not itself, and what it says if
+// there is none.
+func TestKubectl(t *testing.T) {
+	dir, tools := t.TempDir(), filepath.Join(t.TempDir(), "with space")
+	if err := os.Mkdir(tools, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server := program(t, filepath.Join(t.TempDir(), "server"), "x")
+	if err := Write(dir, server); err != nil {
+		t.Fatal(err)
+	}
+	run := func(path string) string {
+		c := exec.Command(filepath.Join(dir, kubectlName), "get", "a b")
+		c.Env = []string{"PATH=" + path}
+		out, _ := c.CombinedOutput() // the output tells what happened
+		return string(out)
+	}
+	if got := run(dir + ":/nowhere"); !strings.Contains(got, "there is none in PATH") {
+		t.Errorf("without a kubectl: %q", got)
+	}
+	program(t, filepath.Join(tools, "kubectl"), "#!/bin/sh\necho \"$2\"\n")
+	if got := run(dir + ":" + tools); got != "a b\n" {
+		t.Errorf("with a kubectl: %q", got)
+	}
+}
+
+// TestWriteArchive checks the names, kinds and modes of the files in an archive.
+func TestWriteArchive(t *testing.T) {
+	server := program(t, filepath.Join(t.TempDir(), "server"), "content")
+	var archive, again bytes.Buffer
+	if err := errors.Join(WriteArchive(&archive, server), WriteArchive(&again, server)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(archive.Bytes(), again.Bytes()) {
+		t.Error("two archives of the same server differ")
+	}
+	uncompressed, err := gzip.NewReader(&archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for files := tar.NewReader(uncompressed); ; {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag != tar.TypeReg || h.Mode != 0o755 {
+			t.Errorf("%s: type %c, mode %o", h.Name, h.Typeflag, h.Mode)
+		}
+		names = append(names, filepath.Base(h.Name))
+	}
+	if want := []string{"kube-apiserver", "etcd", "kubectl"}; !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
+	}
+	if got := ArchiveName(Version("v1.36.6+miniapiserver"), "linux", "arm64"); got != "envtest-v1.36.6-linux-arm64.tar.gz" {
+		t.Error(got)
+	}
+}
