@@ -25,8 +25,8 @@ const (
 var bootstrapIDForm = regexp.MustCompile(`^[a-z0-9]{6}$`)
 
 // bootstrapTokens returns a source of the Secrets of bootstrap tokens.
-func bootstrapTokens[K comparable](secrets *api.Resource, keys func(objectChange) []K) source[K] {
-	return source[K]{resource: secrets, namespace: metav1.NamespaceSystem, fields: bootstrapSelector(), keys: keys}
+func bootstrapTokens[K comparable](secrets *api.Resource, keys func(Change) []K) Source[K] {
+	return Source[K]{Resource: secrets, Namespace: metav1.NamespaceSystem, Fields: bootstrapSelector(), Keys: keys}
 }
 
 func bootstrapSelector() fields.Selector { return fields.OneTermEqualSelector("type", bootstrapType) }

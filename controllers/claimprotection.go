@@ -15,13 +15,13 @@ const claimProtectionName = "persistentvolumeclaim-protection-controller"
 
 // newClaimProtection returns the controller that protects claims in use by pods.
 func newClaimProtection(c Config) Controller {
-	claims, pods := c.served(corev1.SchemeGroupVersion, "persistentvolumeclaims"), c.served(corev1.SchemeGroupVersion, "pods")
+	claims, pods := c.Served(corev1.SchemeGroupVersion, "persistentvolumeclaims"), c.Served(corev1.SchemeGroupVersion, "pods")
 	if claims == nil || pods == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: newClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: admission.PVCProtection}
+	p := &finalizerProtection{Config: c, client: NewClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: admission.PVCProtection}
 	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
-		items, err := c.items(ctx, pods, obj.GetNamespace(), registry.Selection{})
+		items, err := c.Items(ctx, pods, obj.GetNamespace(), registry.Selection{})
 		for _, item := range items {
 			pod, err := item.Object()
 			if err != nil || podUsesClaim(pod.(*corev1.Pod), obj) {
@@ -30,17 +30,17 @@ func newClaimProtection(c Config) Controller {
 		}
 		return false, err
 	}
-	return &loop[objectName]{Config: c, name: claimProtectionName, sync: p.sync, sources: []source[objectName]{
-		{resource: claims, keys: objectKey},
+	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: claimProtectionName, Sync: p.sync, Sources: []Source[objectName]{
+		{Resource: claims, Keys: objectKey},
 		// Only the end of a pod can free a claim. The object of an unobserved deletion has
 		// no spec, so all claims of its namespace are synced.
-		{resource: pods, keys: func(ch objectChange) []objectName {
-			pod, known := ch.object.(*corev1.Pod)
+		{Resource: pods, Keys: func(ch Change) []objectName {
+			pod, known := ch.Object.(*corev1.Pod)
 			switch {
-			case known && (ch.deleted || podEnded(pod)):
+			case known && (ch.Deleted || podEnded(pod)):
 				return claimsOfPod(pod)
 			case !known:
-				return cachedKeys(c, claims, ch.object.GetNamespace())
+				return cachedKeys(c, claims, ch.Object.GetNamespace())
 			}
 			return nil
 		}},

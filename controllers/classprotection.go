@@ -17,15 +17,15 @@ const attributesClassProtectionName = "volumeattributesclass-protection-controll
 // newAttributesClassProtection returns the controller that protects volume attributes classes
 // that claims or volumes have or are changing to.
 func newAttributesClassProtection(c Config) Controller {
-	classes := c.served(storagev1.SchemeGroupVersion, "volumeattributesclasses")
-	claims, volumes := c.served(corev1.SchemeGroupVersion, "persistentvolumeclaims"), c.served(corev1.SchemeGroupVersion, "persistentvolumes")
+	classes := c.Served(storagev1.SchemeGroupVersion, "volumeattributesclasses")
+	claims, volumes := c.Served(corev1.SchemeGroupVersion, "persistentvolumeclaims"), c.Served(corev1.SchemeGroupVersion, "persistentvolumes")
 	if classes == nil || claims == nil || volumes == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: newClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: admission.VACProtection}
+	p := &finalizerProtection{Config: c, client: NewClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: admission.VACProtection}
 	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
 		for _, res := range []*api.Resource{claims, volumes} {
-			items, err := c.items(ctx, res, "", registry.Selection{})
+			items, err := c.Items(ctx, res, "", registry.Selection{})
 			if err != nil {
 				return true, err
 			}
@@ -40,16 +40,16 @@ func newAttributesClassProtection(c Config) Controller {
 	}
 	// A change has only the last state of an object, which may have had a deleted class
 	// before, so every change syncs all deleted classes.
-	going := func(objectChange) (keys []objectName) {
+	going := func(Change) (keys []objectName) {
 		for _, key := range cachedKeys(c, classes, "") {
-			if obj, err := c.live(context.Background(), classes, "", key.name); err == nil && obj != nil && obj.GetDeletionTimestamp() != nil {
+			if obj, err := c.Live(context.Background(), classes, "", key.name); err == nil && obj != nil && obj.GetDeletionTimestamp() != nil {
 				keys = append(keys, key)
 			}
 		}
 		return keys
 	}
-	return &loop[objectName]{Config: c, name: attributesClassProtectionName, sync: p.sync, sources: []source[objectName]{
-		{resource: classes, keys: objectKey}, {resource: claims, keys: going}, {resource: volumes, keys: going},
+	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: attributesClassProtectionName, Sync: p.sync, Sources: []Source[objectName]{
+		{Resource: classes, Keys: objectKey}, {Resource: claims, Keys: going}, {Resource: volumes, Keys: going},
 	}}
 }
 

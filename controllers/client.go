@@ -24,17 +24,17 @@ type Client struct {
 	user    *request.User
 }
 
-// newClient returns a client with the service account of a controller.
-func newClient(handler http.Handler, name string) *Client {
+// NewClient returns a client with the service account of a controller.
+func NewClient(handler http.Handler, name string) *Client {
 	return &Client{handler: handler, user: &request.User{
 		Name:   request.ServiceAccountName(metav1.NamespaceSystem, name),
 		Groups: append(request.ServiceAccountGroups(metav1.NamespaceSystem), request.GroupAuthenticated),
 	}}
 }
 
-// managerClient returns a client with the user of kube-controller-manager, for controllers
+// NewManagerClient returns a client with the user of kube-controller-manager, for controllers
 // that have no service account, such as those that create service accounts.
-func managerClient(handler http.Handler) *Client {
+func NewManagerClient(handler http.Handler) *Client {
 	return &Client{handler: handler, user: &request.User{
 		Name:   "system:kube-controller-manager",
 		Groups: []string{request.GroupAuthenticated},
@@ -42,14 +42,14 @@ func managerClient(handler http.Handler) *Client {
 }
 
 // serverManager is the field manager of the server's own writes.
-const serverManager = "kube-apiserver"
+const ServerManager = "kube-apiserver"
 
-// asServer returns a context for the server's own writes.
-func asServer(ctx context.Context) context.Context { return request.AsServer(ctx) }
+// AsServer returns a context for the server's own writes.
+func AsServer(ctx context.Context) context.Context { return request.AsServer(ctx) }
 
-// do sends a request and decodes the response into out, unless out is nil. An error response
+// Do sends a request and decodes the response into out, unless out is nil. An error response
 // is returned as *apierrors.StatusError.
-func (c *Client) do(ctx context.Context, method, path, contentType string, body, out any) error {
+func (c *Client) Do(ctx context.Context, method, path, contentType string, body, out any) error {
 	var data []byte
 	if body != nil {
 		var err error
@@ -82,6 +82,14 @@ func (c *Client) do(ctx context.Context, method, path, contentType string, body,
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	return nil
+}
+
+// IgnoreDeleted returns nil if err means that the object was deleted or replaced.
+func IgnoreDeleted(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
 }
 
 // memoryResponse is an in-memory http.ResponseWriter.

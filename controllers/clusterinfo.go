@@ -37,27 +37,27 @@ type clusterInfoSigner struct {
 }
 
 func newClusterInfoSigner(c Config) Controller {
-	s := &clusterInfoSigner{Config: c, client: newClient(c.Handler, "bootstrap-signer"),
-		configMaps: c.served(corev1.SchemeGroupVersion, "configmaps"), secrets: c.served(corev1.SchemeGroupVersion, "secrets")}
+	s := &clusterInfoSigner{Config: c, client: NewClient(c.Handler, "bootstrap-signer"),
+		configMaps: c.Served(corev1.SchemeGroupVersion, "configmaps"), secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
 	if s.configMaps == nil || s.secrets == nil {
 		return nil
 	}
-	all := func(objectChange) []string { return []string{clusterInfo} }
-	return &loop[string]{Config: c, name: clusterInfoName, sync: s.sync, sources: []source[string]{
-		{resource: s.configMaps, namespace: metav1.NamespacePublic, fields: byName(clusterInfo), keys: all},
+	all := func(Change) []string { return []string{clusterInfo} }
+	return &Loop[string]{BaseConfig: c.BaseConfig, Name: clusterInfoName, Sync: s.sync, Sources: []Source[string]{
+		{Resource: s.configMaps, Namespace: metav1.NamespacePublic, Fields: ByName(clusterInfo), Keys: all},
 		bootstrapTokens(s.secrets, all),
 	}}
 }
 
 // sync updates the signatures, and returns the time until the next token expires.
-func (s *clusterInfoSigner) sync(ctx context.Context, _ string) (syncResult, error) {
-	info, err := getObject[*corev1.ConfigMap](ctx, s.Config, s.configMaps, metav1.NamespacePublic, clusterInfo)
+func (s *clusterInfoSigner) sync(ctx context.Context, _ string) (Result, error) {
+	info, err := GetObject[*corev1.ConfigMap](ctx, s.BaseConfig, s.configMaps, metav1.NamespacePublic, clusterInfo)
 	if err != nil || info == nil {
-		return resultDone, err
+		return Done, err
 	}
 	content, ok := info.Data[clusterInfoKey]
 	if !ok {
-		return resultDone, nil
+		return Done, nil
 	}
 	data := maps.Clone(info.Data)
 	maps.DeleteFunc(data, func(k, _ string) bool { return strings.HasPrefix(k, signaturesPrefix) })
@@ -67,7 +67,7 @@ func (s *clusterInfoSigner) sync(ctx context.Context, _ string) (syncResult, err
 	}
 	signed := info.DeepCopy()
 	signed.Data = data
-	err = s.client.do(ctx, http.MethodPut, objectPath(s.configMaps, info.Namespace, info.Name), "application/json", signed, nil)
+	err = s.client.Do(ctx, http.MethodPut, ObjectPath(s.configMaps, info.Namespace, info.Name), "application/json", signed, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
@@ -76,16 +76,16 @@ func (s *clusterInfoSigner) sync(ctx context.Context, _ string) (syncResult, err
 
 // addSignatures adds a signature for each token, and returns the time until the first of
 // them expires.
-func (s *clusterInfoSigner) addSignatures(ctx context.Context, data map[string]string, content string) (next syncResult, err error) {
-	items, err := s.items(ctx, s.secrets, metav1.NamespaceSystem, registry.Selection{Fields: bootstrapSelector()})
+func (s *clusterInfoSigner) addSignatures(ctx context.Context, data map[string]string, content string) (next Result, err error) {
+	items, err := s.Items(ctx, s.secrets, metav1.NamespaceSystem, registry.Selection{Fields: bootstrapSelector()})
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	now := s.Now()
 	for _, item := range items {
 		obj, err := item.Object()
 		if err != nil {
-			return resultDone, err
+			return Done, err
 		}
 		secret := obj.(*corev1.Secret)
 		id, key, ok := signingToken(secret, now)
@@ -93,8 +93,8 @@ func (s *clusterInfoSigner) addSignatures(ctx context.Context, data map[string]s
 			continue
 		}
 		data[signaturesPrefix+id] = detachedSignature(content, id, key)
-		if left, limited := tokenLifetime(secret, now); limited && (next == resultDone || left < time.Duration(next)) {
-			next = syncResult(left)
+		if left, limited := tokenLifetime(secret, now); limited && (next == Done || left < time.Duration(next)) {
+			next = Result(left)
 		}
 	}
 	return next, nil

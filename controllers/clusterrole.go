@@ -27,20 +27,20 @@ type roleAggregator struct {
 }
 
 func newRoleAggregator(c Config) Controller {
-	a := &roleAggregator{Config: c, client: newClient(c.Handler, roleAggregationName), roles: c.served(rbacv1.SchemeGroupVersion, "clusterroles")}
+	a := &roleAggregator{Config: c, client: NewClient(c.Handler, roleAggregationName), roles: c.Served(rbacv1.SchemeGroupVersion, "clusterroles")}
 	if a.roles == nil {
 		return nil
 	}
-	everything := func(objectChange) []string { return []string{""} }
-	return &loop[string]{Config: c, name: roleAggregationName, sync: a.sync, sources: []source[string]{{resource: a.roles, keys: everything}}}
+	everything := func(Change) []string { return []string{""} }
+	return &Loop[string]{BaseConfig: c.BaseConfig, Name: roleAggregationName, Sync: a.sync, Sources: []Source[string]{{Resource: a.roles, Keys: everything}}}
 }
 
 // sync updates all aggregated roles. A role that aggregates a changed one is updated by the
 // sync that the change triggers.
-func (a *roleAggregator) sync(ctx context.Context, _ string) (syncResult, error) {
-	items, err := a.items(ctx, a.roles, "", registry.Selection{})
+func (a *roleAggregator) sync(ctx context.Context, _ string) (Result, error) {
+	items, err := a.Items(ctx, a.roles, "", registry.Selection{})
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	roles := make([]*rbacv1.ClusterRole, 0, len(items))
 	for _, item := range items {
@@ -63,10 +63,10 @@ func (a *roleAggregator) sync(ctx context.Context, _ string) (syncResult, error)
 			continue
 		}
 		if err := a.apply(ctx, role.Name, rules); err != nil {
-			return resultDone, err
+			return Done, err
 		}
 	}
-	return resultDone, nil
+	return Done, nil
 }
 
 // aggregatedRules returns the rules of an aggregated role: those of the selected roles without
@@ -94,8 +94,8 @@ func aggregatedRules(role *rbacv1.ClusterRole, roles []*rbacv1.ClusterRole) ([]r
 
 // apply sets the rules of a role by a forced apply, so that the controller owns them.
 func (a *roleAggregator) apply(ctx context.Context, name string, rules []rbacv1.PolicyRule) error {
-	path := objectPath(a.roles, "", name) + "?force=true&fieldManager=" + roleAggregationName
-	err := a.client.do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", map[string]any{
+	path := ObjectPath(a.roles, "", name) + "?force=true&fieldManager=" + roleAggregationName
+	err := a.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", map[string]any{
 		"apiVersion": rbacv1.SchemeGroupVersion.String(), "kind": "ClusterRole",
 		"metadata": map[string]any{"name": name}, "rules": rules,
 	}, nil)

@@ -17,16 +17,12 @@ package controllers
 
 import (
 	"context"
-	"log/slog"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
-	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
-	"github.com/miniapiserver/miniapiserver/registry"
 )
 
 // Controller is one control loop.
@@ -66,15 +62,9 @@ func controllerEntries() []controllerEntry {
 	}
 }
 
-// Config configures the controllers. Handler, Registry and Catalogue are required.
+// Config configures the controllers.
 type Config struct {
-	// Handler is the server's handler chain.
-	Handler   http.Handler
-	Registry  *registry.Registry
-	Catalogue *api.Catalogue
-	Logger    *slog.Logger
-	Now       func() time.Time
-
+	BaseConfig
 	// RootCA is the CA bundle that is published in every namespace, by which pods verify the
 	// server. If it is empty, nothing is published.
 	RootCA []byte
@@ -91,17 +81,6 @@ type Config struct {
 	Tokens TokenSigner
 }
 
-// complete returns c with defaults for Logger and Now.
-func (c Config) complete() Config {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	return c
-}
-
 // Set is the running controllers of a server.
 type Set struct {
 	end context.CancelFunc
@@ -110,7 +89,7 @@ type Set struct {
 
 // Start runs all controllers except those in off.
 func Start(ctx context.Context, c Config, off ...string) *Set {
-	c = c.complete()
+	c.BaseConfig = c.BaseConfig.Complete()
 	s := &Set{}
 	ctx, s.end = context.WithCancel(ctx)
 	for _, e := range controllerEntries() {

@@ -25,23 +25,23 @@ type csrController struct {
 }
 
 func newCSRController(c Config) csrController {
-	return csrController{Config: c, client: newClient(c.Handler, certificateAccount),
-		resource: c.served(certificatesv1.SchemeGroupVersion, "certificatesigningrequests")}
+	return csrController{Config: c, client: NewClient(c.Handler, certificateAccount),
+		resource: c.Served(certificatesv1.SchemeGroupVersion, "certificatesigningrequests")}
 }
 
 // loop returns a controller that syncs one request at a time, or nil if the resource is not
 // served. It uses patientBackoff, because failures last until another component acts.
-func (r csrController) loop(name string, sync func(context.Context, *certificatesv1.CertificateSigningRequest) (syncResult, error)) Controller {
+func (r csrController) loop(name string, sync func(context.Context, *certificatesv1.CertificateSigningRequest) (Result, error)) Controller {
 	if r.resource == nil {
 		return nil
 	}
-	return &loop[string]{
-		Config: r.Config, name: name, backoff: patientBackoff(),
-		sources: []source[string]{{resource: r.resource, keys: nameKey}},
-		sync: func(ctx context.Context, name string) (syncResult, error) {
-			request, err := getObject[*certificatesv1.CertificateSigningRequest](ctx, r.Config, r.resource, "", name)
+	return &Loop[string]{
+		BaseConfig: r.BaseConfig, Name: name, Backoff: PatientBackoff(),
+		Sources: []Source[string]{{Resource: r.resource, Keys: NameKey}},
+		Sync: func(ctx context.Context, name string) (Result, error) {
+			request, err := GetObject[*certificatesv1.CertificateSigningRequest](ctx, r.BaseConfig, r.resource, "", name)
 			if request == nil || err != nil {
-				return resultDone, err
+				return Done, err
 			}
 			return sync(ctx, request)
 		},
@@ -51,7 +51,7 @@ func (r csrController) loop(name string, sync func(context.Context, *certificate
 // putSubresource writes a subresource of a request. It ignores a deleted request; a conflict
 // is an error, which is retried.
 func (r csrController) putSubresource(ctx context.Context, request *certificatesv1.CertificateSigningRequest, subresource string) error {
-	err := r.client.do(ctx, http.MethodPut, objectPath(r.resource, "", request.Name)+"/"+subresource, "application/json", request, nil)
+	err := r.client.Do(ctx, http.MethodPut, ObjectPath(r.resource, "", request.Name)+"/"+subresource, "application/json", request, nil)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

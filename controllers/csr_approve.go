@@ -21,17 +21,17 @@ func newRequestApprover(c Config) Controller {
 	return a.loop(requestApproverName, a.sync)
 }
 
-func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (syncResult, error) {
+func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (Result, error) {
 	if len(r.Status.Certificate) > 0 || csrCondition(r, certificatesv1.CertificateApproved) != nil || csrCondition(r, certificatesv1.CertificateDenied) != nil ||
 		r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
-		return resultDone, nil
+		return Done, nil
 	}
 	request, err := parseRequest(r.Spec.Request)
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	if kubeletClientRules(request, r.Spec.Usages) != nil {
-		return resultDone, nil // other approvers decide
+		return Done, nil // other approvers decide
 	}
 	var tried []string
 	for _, kind := range []struct {
@@ -47,13 +47,13 @@ func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.Certificat
 		tried = append(tried, kind.subresource)
 		allowed, err := a.isAllowed(ctx, r, kind.subresource)
 		if err != nil {
-			return resultDone, err
+			return Done, err
 		}
 		if allowed {
-			return resultDone, a.approve(ctx, r, kind.message)
+			return Done, a.approve(ctx, r, kind.message)
 		}
 	}
-	return resultDone, fmt.Errorf("recognized csr %q as %v but subject access review was not approved", r.Name, tried)
+	return Done, fmt.Errorf("recognized csr %q as %v but subject access review was not approved", r.Name, tried)
 }
 
 // isAllowed reports whether the requester may create the subresource of
@@ -71,7 +71,7 @@ func (a *requestApprover) isAllowed(ctx context.Context, r *certificatesv1.Certi
 	for k, v := range r.Spec.Extra {
 		review.Spec.Extra[k] = authorizationv1.ExtraValue(v)
 	}
-	err := a.client.do(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", "application/json", &review, &review)
+	err := a.client.Do(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/subjectaccessreviews", "application/json", &review, &review)
 	return err == nil && review.Status.Allowed, err
 }
 

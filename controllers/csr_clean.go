@@ -27,18 +27,18 @@ func newRequestCleaner(c Config) Controller {
 	return r.loop(requestCleanerName, r.sync)
 }
 
-func (c *requestCleaner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (syncResult, error) {
+func (c *requestCleaner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (Result, error) {
 	end := deletionTime(r)
 	if end.IsZero() {
-		return resultDone, nil
+		return Done, nil
 	}
 	// The time must have passed, as in kube-controller-manager.
 	if left := end.Sub(c.Now()); left >= 0 {
-		return syncResult(left + time.Millisecond), nil
+		return Result(left + time.Millisecond), nil
 	}
-	err := c.client.do(ctx, http.MethodDelete, objectPath(c.resource, "", r.Name), "application/json",
+	err := c.client.Do(ctx, http.MethodDelete, ObjectPath(c.resource, "", r.Name), "application/json",
 		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.UID}}, nil)
-	return resultDone, ignoreDeleted(err)
+	return Done, IgnoreDeleted(err)
 }
 
 // deletionTime returns the time after which a request is deleted, or zero if it stays.

@@ -47,14 +47,14 @@ func newRequestSigner(c Config) Controller {
 	return s.loop(requestSignerName, s.sync)
 }
 
-func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (syncResult, error) {
+func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (Result, error) {
 	check, ours := signerRules(r.Spec.SignerName)
 	if !ours || !awaitsCertificate(r) {
-		return resultDone, nil
+		return Done, nil
 	}
 	request, err := parseRequest(r.Spec.Request)
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	r = r.DeepCopy()
 	if err := check(request, r.Spec.Usages); err != nil {
@@ -62,16 +62,16 @@ func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateS
 			Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue, Reason: "SignerValidationFailure",
 			Message: err.Error(), LastUpdateTime: metav1.NewTime(s.Now()),
 		})
-		return resultDone, s.putSubresource(ctx, r, "status")
+		return Done, s.putSubresource(ctx, r, "status")
 	}
 	ca, err := s.SigningCA()
 	if err == nil {
 		r.Status.Certificate, err = ca.sign(request, r.Spec.Usages, certificateLifetime(r.Spec.ExpirationSeconds, s.SigningDuration), s.Now())
 	}
 	if err != nil {
-		return resultDone, fmt.Errorf("error auto signing csr: %w", err)
+		return Done, fmt.Errorf("error auto signing csr: %w", err)
 	}
-	return resultDone, s.putSubresource(ctx, r, "status")
+	return Done, s.putSubresource(ctx, r, "status")
 }
 
 // awaitsCertificate reports whether a request is approved and waits for its certificate.

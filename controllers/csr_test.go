@@ -242,10 +242,10 @@ func TestCleaning(t *testing.T) {
 	r := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "r", UID: "u", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))}}
 	for _, c := range []struct {
 		now  time.Time
-		left syncResult
+		left Result
 		sent int
-	}{{end.Add(-time.Hour), syncResult(time.Hour + time.Millisecond), 0}, {end, syncResult(time.Millisecond), 0}, {end.Add(time.Millisecond), resultDone, 1}} {
-		cleaner := requestCleaner{csrController{Config: Config{Now: func() time.Time { return c.now }}, client: newClient(handler, certificateAccount), resource: resource}}
+	}{{end.Add(-time.Hour), Result(time.Hour + time.Millisecond), 0}, {end, Result(time.Millisecond), 0}, {end.Add(time.Millisecond), Done, 1}} {
+		cleaner := requestCleaner{csrController{Config: Config{BaseConfig: BaseConfig{Now: func() time.Time { return c.now }}}, client: NewClient(handler, certificateAccount), resource: resource}}
 		left, err := cleaner.sync(t.Context(), r)
 		if err != nil || left != c.left || len(sent) != c.sent {
 			t.Errorf("at %v: sync again after %v, %v; sent %q", c.now, time.Duration(left), err, sent)

@@ -31,11 +31,11 @@ import (
 // A kind is in the catalogue before its definition is Established, so a client that sees the
 // condition can use the kind immediately.
 type CustomKinds struct {
-	Config
+	BaseConfig
 	definitions registry.Target
-	outline     itemReader
+	outline     ItemReader
 	forget      func(*api.Resource)
-	loop        *loop[string]
+	loop        *Loop[string]
 	names       kindNames
 	converters  *converters
 	schemas     *schemaChecks
@@ -100,7 +100,7 @@ func (s *definitionSource) full() (*definition, error) {
 // outlineReader returns a reader of definitions without their schemas. It reads definitions with
 // preserveUnknownFields in full, because the NonStructuralSchema condition needs their
 // schemas.
-func outlineReader(definitions *api.Resource) itemReader {
+func outlineReader(definitions *api.Resource) ItemReader {
 	return func(item *storage.Item) (api.Object, error) {
 		obj, err := definitions.DecodeStored(custom.Outline(item.Value()))
 		if err != nil {
@@ -117,8 +117,8 @@ func outlineReader(definitions *api.Resource) itemReader {
 // NewCustomKinds returns a CustomKinds, or nil if the catalogue has no definitions. It calls
 // forget for resources that were removed. clients call the conversion webhooks, whose
 // metrics are registered with metrics.
-func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients, metrics prometheus.Registerer) (*CustomKinds, error) {
-	c = c.complete()
+func NewCustomKinds(c BaseConfig, forget func(*api.Resource), clients *hooks.Clients, metrics prometheus.Registerer) (*CustomKinds, error) {
+	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions)
 	if !ok {
 		return nil, nil
@@ -132,22 +132,22 @@ func NewCustomKinds(c Config, forget func(*api.Resource), clients *hooks.Clients
 		return nil, err
 	}
 	k := &CustomKinds{
-		Config: c, definitions: registry.Target{Resource: res, Version: version},
+		BaseConfig: c, definitions: registry.Target{Resource: res, Version: version},
 		forget: forget, kinds: map[string]*customKind{}, awaitingDeletion: map[string]bool{}, converters: converters, seed: maphash.MakeSeed(),
 		compared: compared,
 	}
 	k.outline = outlineReader(res)
 	k.schemas = newSchemaChecks(k)
 	k.names.cursor, k.names.outline = c.Registry.CursorOf(res), k.outline
-	k.loop = &loop[string]{Config: c, name: "custom-kinds", sync: k.sync, workers: 4, sources: []source[string]{{
-		resource: res, keys: k.affected, read: k.outline,
+	k.loop = &Loop[string]{BaseConfig: c, Name: "custom-kinds", Sync: k.sync, Workers: 4, Sources: []Source[string]{{
+		Resource: res, Keys: k.affected, Read: k.outline,
 	}}}
 	return k, nil
 }
 
 // Load installs the kinds of all established definitions at the start of the server.
 func (k *CustomKinds) Load(ctx context.Context) error {
-	items, err := k.items(ctx, k.definitions.Resource, "", registry.Selection{})
+	items, err := k.Items(ctx, k.definitions.Resource, "", registry.Selection{})
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (k *CustomKinds) outlineOf(item *storage.Item) (*definition, error) {
 func (k *CustomKinds) compileAll(items []*storage.Item) (map[string]*customKind, error) {
 	var mu sync.Mutex
 	made := make(map[string]*customKind, len(items))
-	return made, forEachParallel(items, func(item *storage.Item) error {
+	return made, ForEachParallel(items, func(item *storage.Item) error {
 		d, err := k.outlineOf(item)
 		if err != nil || !isTrue(d, apiextensionsv1.Established) {
 			return err
@@ -210,7 +210,7 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 	}
 	var mu sync.Mutex
 	var added []*api.Resource
-	err := forEachParallel(all, func(res *api.Resource) error {
+	err := ForEachParallel(all, func(res *api.Resource) error {
 		err := k.Registry.AddResource(res, 0)
 		if err == nil {
 			mu.Lock()
@@ -255,10 +255,10 @@ func (k *CustomKinds) Run(ctx context.Context) {
 
 // affected returns the definitions to sync after a change. If a definition was deleted,
 // others of its group may now get the names that they asked for.
-func (k *CustomKinds) affected(c objectChange) []string {
-	names := []string{c.object.GetName()}
-	d, ok := c.object.(*definition)
-	if ok && !c.deleted {
+func (k *CustomKinds) affected(c Change) []string {
+	names := []string{c.Object.GetName()}
+	d, ok := c.Object.(*definition)
+	if ok && !c.Deleted {
 		return names
 	}
 	if !ok {
@@ -268,24 +268,24 @@ func (k *CustomKinds) affected(c objectChange) []string {
 }
 
 // sync updates the kind and the status of one definition.
-func (k *CustomKinds) sync(ctx context.Context, name string) (syncResult, error) {
-	ctx = asServer(ctx)
+func (k *CustomKinds) sync(ctx context.Context, name string) (Result, error) {
+	ctx = AsServer(ctx)
 	t := k.definitions
 	t.Name = name
 	item, err := k.Registry.Get(ctx, t, storage.Read{})
 	if apierrors.IsNotFound(err) {
 		k.schemas.forget(name)
-		return resultDone, k.remove(name)
+		return Done, k.remove(name)
 	}
 	if err != nil {
-		return resultRetry, err
+		return Retry, err
 	}
 	d, err := k.outlineOf(item)
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	if err := k.markTerminating(d); err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	if d.DeletionTimestamp != nil && slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return k.cleanUp(ctx, d, item)
@@ -297,17 +297,17 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (syncResult, error)
 	want := d.DeepCopy()
 	reason, message, err := k.names.accept(ctx, want)
 	if err != nil {
-		return resultRetry, err
+		return Retry, err
 	}
 	k.setNameConditions(want, reason, message)
 	k.schemas.setSchemaCondition(want, k.specOf(d, item), item)
 	if isTrue(want, apiextensionsv1.Established) {
 		if err := k.install(want, item); err != nil {
-			return resultDone, err
+			return Done, err
 		}
 	}
 	_, err = k.writeStatus(ctx, d, want.Status)
-	return resultDone, err
+	return Done, err
 }
 
 // writeStatus writes a status if it differs, and returns the definition as updateDefinition
@@ -324,7 +324,7 @@ func (k *CustomKinds) writeStatus(ctx context.Context, d *definition, want apiex
 // updateDefinition updates a definition that is still at the resourceVersion of d and returns
 // it. It returns nil after a conflict, because the other change triggers a sync.
 func (k *CustomKinds) updateDefinition(ctx context.Context, t registry.Target, d *definition, change func(*definition), o registry.UpdateOptions) (*definition, error) {
-	o.Manager = serverManager
+	o.Manager = ServerManager
 	out, err := k.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*definition)
 		now.ResourceVersion = d.ResourceVersion

@@ -47,7 +47,7 @@ func TestNonStructural(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &CustomKinds{Config: Config{Now: time.Now}, seed: maphash.MakeSeed()}
+	k := &CustomKinds{BaseConfig: BaseConfig{Now: time.Now}, seed: maphash.MakeSeed()}
 	k.schemas = newSchemaChecks(k)
 	schema := func(spec apiextensionsv1.JSONSchemaProps) *apiextensionsv1.CustomResourceValidation {
 		return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{

@@ -34,26 +34,26 @@ type Trust struct {
 // Extensions maintains the ConfigMap extension-apiserver-authentication. It preserves the
 // values that other servers of the cluster added.
 type Extensions struct {
-	Config
+	BaseConfig
 	trust Trust
 	maps  registry.Target
-	loop  *loop[string]
+	loop  *Loop[string]
 }
 
 // NewExtensions returns an Extensions, or nil if the catalogue has no ConfigMaps.
-func NewExtensions(c Config, trust Trust) *Extensions {
-	c = c.complete()
+func NewExtensions(c BaseConfig, trust Trust) *Extensions {
+	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "configmaps")
 	if !ok {
 		return nil
 	}
-	e := &Extensions{Config: c, trust: trust, maps: registry.Target{
+	e := &Extensions{BaseConfig: c, trust: trust, maps: registry.Target{
 		Resource: res, Version: version, Namespace: metav1.NamespaceSystem, Name: extensionConfigMap,
 	}}
-	e.loop = &loop[string]{
-		Config: c, name: "extension-apiserver-authentication", sync: e.sync,
-		sources:     []source[string]{{resource: res, namespace: metav1.NamespaceSystem, fields: byName(extensionConfigMap), keys: nameKey}},
-		extraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(extensionConfigMap) },
+	e.loop = &Loop[string]{
+		BaseConfig: c, Name: "extension-apiserver-authentication", Sync: e.sync,
+		Sources:     []Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem, Fields: ByName(extensionConfigMap), Keys: NameKey}},
+		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(extensionConfigMap) },
 	}
 	return e
 }
@@ -61,25 +61,25 @@ func NewExtensions(c Config, trust Trust) *Extensions {
 // Run maintains the ConfigMap until ctx is done.
 func (e *Extensions) Run(ctx context.Context) { e.loop.Run(ctx) }
 
-func (e *Extensions) sync(ctx context.Context, _ string) (syncResult, error) {
-	is, err := getObject[*corev1.ConfigMap](ctx, e.Config, e.maps.Resource, e.maps.Namespace, e.maps.Name)
+func (e *Extensions) sync(ctx context.Context, _ string) (Result, error) {
+	is, err := GetObject[*corev1.ConfigMap](ctx, e.BaseConfig, e.maps.Resource, e.maps.Namespace, e.maps.Name)
 	if err != nil {
-		return resultRetry, err
+		return Retry, err
 	}
 	if is == nil {
-		_, err := e.Registry.Create(asServer(ctx), e.maps, NewExtensionConfigMap(e.trust, e.Now()), registry.WriteOptions{Manager: serverManager})
-		return resultDone, ignoreNotCreatable(err)
+		_, err := e.Registry.Create(AsServer(ctx), e.maps, NewExtensionConfigMap(e.trust, e.Now()), registry.WriteOptions{Manager: ServerManager})
+		return Done, ignoreNotCreatable(err)
 	}
 	want := e.trust.mergedData(is.Data, e.Now())
 	if maps.Equal(want, is.Data) {
-		return resultDone, nil
+		return Done, nil
 	}
-	_, err = e.Registry.Update(asServer(ctx), e.maps, func(_ context.Context, old api.Object) (api.Object, error) {
+	_, err = e.Registry.Update(AsServer(ctx), e.maps, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*corev1.ConfigMap)
 		now.ResourceVersion, now.Data = is.ResourceVersion, want
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverManager}})
-	return resultDone, ignoreDeleted(err)
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ServerManager}})
+	return Done, IgnoreDeleted(err)
 }
 
 // NewExtensionConfigMap returns the ConfigMap for its creation.

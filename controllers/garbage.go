@@ -24,69 +24,69 @@ type garbageCollector struct {
 	Config
 	client *Client
 	graph  *ownerGraph
-	loop   *loop[types.UID]
+	loop   *Loop[types.UID]
 }
 
 // collectorWorkers is the number of concurrent syncs.
 const collectorWorkers = 4
 
 func newGarbageCollector(c Config) Controller {
-	g := &garbageCollector{Config: c, client: newClient(c.Handler, "generic-garbage-collector"), graph: newOwnerGraph()}
-	g.loop = &loop[types.UID]{Config: c, name: garbageCollectorName, sync: g.sync, extraSource: g.watchAll, workers: collectorWorkers}
+	g := &garbageCollector{Config: c, client: NewClient(c.Handler, "generic-garbage-collector"), graph: newOwnerGraph()}
+	g.loop = &Loop[types.UID]{BaseConfig: c.BaseConfig, Name: garbageCollectorName, Sync: g.sync, ExtraSource: g.watchAll, Workers: collectorWorkers}
 	return g.loop
 }
 
 // watchAll queues the objects that changes concern until ctx is done.
 func (g *garbageCollector) watchAll(ctx context.Context, queue workqueue.TypedInterface[types.UID]) {
-	note := func(c objectChange) {
+	note := func(c Change) {
 		for _, uid := range g.graph.update(c) {
 			queue.Add(uid)
 		}
 	}
-	resourceFollower{
-		log:       g.Logger,
-		catalogue: g.Catalogue,
-		wants: func(res *api.Resource) bool {
-			return supportsVerb(res, api.VerbDelete) && supportsVerb(res, api.VerbWatch) && !res.Storage.Expires
+	ResourceFollower{
+		Logger:    g.Logger,
+		Catalogue: g.Catalogue,
+		Wants: func(res *api.Resource) bool {
+			return SupportsVerb(res, api.VerbDelete) && SupportsVerb(res, api.VerbWatch) && !res.Storage.Expires
 		},
-		follow: func(ctx context.Context, res *api.Resource, k knownUIDs) {
-			followObjects(ctx, g.Registry, registry.Target{Resource: res, Version: &res.Versions[0]}, registry.Selection{}, k, note)
+		Follow: func(ctx context.Context, res *api.Resource, k KnownUIDs) {
+			FollowObjects(ctx, g.Registry, registry.Target{Resource: res, Version: &res.Versions[0]}, registry.Selection{}, k, note)
 		},
-		removed: func(res *api.Resource, k knownUIDs) { reportDeleted(res, k, nil, note) },
-	}.run(ctx)
+		Removed: func(res *api.Resource, k KnownUIDs) { ReportDeleted(res, k, nil, note) },
+	}.Run(ctx)
 }
 
 // sync collects an object whose owners do not exist, or finalizes a deleted owner.
-func (g *garbageCollector) sync(ctx context.Context, uid types.UID) (syncResult, error) {
+func (g *garbageCollector) sync(ctx context.Context, uid types.UID) (Result, error) {
 	n, ok := g.graph.node(uid)
 	if !ok {
-		return resultDone, nil
+		return Done, nil
 	}
-	obj, err := g.live(ctx, n.resource, n.namespace, n.name)
+	obj, err := g.Live(ctx, n.resource, n.namespace, n.name)
 	switch {
 	case err != nil:
-		return resultRetry, err
+		return Retry, err
 	case obj == nil || obj.GetUID() != uid:
-		return resultDone, nil // an event will update the graph
+		return Done, nil // an event will update the graph
 	}
 	if obj.GetDeletionTimestamp() == nil {
 		return g.collectIfUnowned(ctx, n, obj)
 	}
 	switch {
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
-		return resultDone, g.orphanDependents(ctx, n, obj)
+		return Done, g.orphanDependents(ctx, n, obj)
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
-		return resultDone, g.finishForegroundDeletion(ctx, n, obj)
+		return Done, g.finishForegroundDeletion(ctx, n, obj)
 	}
-	return resultDone, nil
+	return Done, nil
 }
 
 // collectIfUnowned deletes an object if none of its owners exists, and otherwise removes
 // references to owners that do not exist.
-func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, obj api.Object) (syncResult, error) {
+func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, obj api.Object) (Result, error) {
 	refs := obj.GetOwnerReferences()
 	if len(refs) == 0 {
-		return resultDone, nil
+		return Done, nil
 	}
 	var solid int
 	var waiting bool
@@ -95,9 +95,9 @@ func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, ob
 		owner, known, err := g.owner(ctx, n, ref)
 		switch {
 		case err != nil:
-			return resultRetry, err
+			return Retry, err
 		case !known:
-			return resultDone, nil // the owner's kind is not served, so its existence is unknown
+			return Done, nil // the owner's kind is not served, so its existence is unknown
 		case owner == nil || owner.GetUID() != ref.UID:
 			drop = append(drop, ref.UID)
 		case inForegroundDeletion(owner) && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion:
@@ -109,9 +109,9 @@ func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, ob
 	}
 	switch {
 	case len(drop) == 0:
-		return resultDone, nil
+		return Done, nil
 	case solid > 0:
-		return resultDone, g.dropOwners(ctx, n, obj, drop)
+		return Done, g.dropOwners(ctx, n, obj, drop)
 	}
 	policy := metav1.DeletePropagationBackground
 	switch {
@@ -120,7 +120,7 @@ func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, ob
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents), waiting && g.graph.owns(n.uid):
 		policy = metav1.DeletePropagationForeground
 	}
-	return resultDone, g.delete(ctx, n, policy)
+	return Done, g.delete(ctx, n, policy)
 }
 
 // owner returns the owner of a reference. known is false if its kind is not served or has a
@@ -138,7 +138,7 @@ func (g *garbageCollector) owner(ctx context.Context, n graphNode, ref metav1.Ow
 	if !res.Namespaced {
 		namespace = ""
 	}
-	obj, err = g.live(ctx, res, namespace, ref.Name)
+	obj, err = g.Live(ctx, res, namespace, ref.Name)
 	return obj, true, err
 }
 
@@ -148,17 +148,9 @@ func inForegroundDeletion(obj api.Object) bool {
 }
 
 func (g *garbageCollector) delete(ctx context.Context, n graphNode, policy metav1.DeletionPropagation) error {
-	err := g.client.do(ctx, http.MethodDelete, objectPath(n.resource, n.namespace, n.name), "application/json",
+	err := g.client.Do(ctx, http.MethodDelete, ObjectPath(n.resource, n.namespace, n.name), "application/json",
 		&metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &n.uid}}, nil)
-	return ignoreDeleted(err)
-}
-
-// ignoreDeleted returns nil if err means that the object was deleted or replaced.
-func ignoreDeleted(err error) error {
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
+	return IgnoreDeleted(err)
 }
 
 // dropOwners removes owner references from an object.
@@ -179,7 +171,7 @@ func (g *garbageCollector) dropFinalizer(ctx context.Context, n graphNode, obj a
 // lists can be replaced as a whole.
 func (g *garbageCollector) patch(ctx context.Context, n graphNode, obj api.Object, metadata map[string]any) error {
 	metadata["uid"], metadata["resourceVersion"] = obj.GetUID(), obj.GetResourceVersion()
-	err := g.client.do(ctx, http.MethodPatch, objectPath(n.resource, n.namespace, n.name), "application/merge-patch+json",
+	err := g.client.Do(ctx, http.MethodPatch, ObjectPath(n.resource, n.namespace, n.name), "application/merge-patch+json",
 		map[string]any{"metadata": metadata}, nil)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -204,7 +196,7 @@ func (g *garbageCollector) orphanDependents(ctx context.Context, n graphNode, ob
 func (g *garbageCollector) finishForegroundDeletion(ctx context.Context, n graphNode, obj api.Object) error {
 	blocked := false
 	err := g.forEachDependent(ctx, n, func(d graphNode, owned api.Object) error {
-		g.loop.queue.Add(d.uid)
+		g.loop.Queue.Add(d.uid)
 		for _, ref := range owned.GetOwnerReferences() {
 			if ref.UID == n.uid && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
 				blocked = true
@@ -221,7 +213,7 @@ func (g *garbageCollector) finishForegroundDeletion(ctx context.Context, n graph
 // forEachDependent calls do for every live dependent of n, until do returns an error.
 func (g *garbageCollector) forEachDependent(ctx context.Context, n graphNode, do func(graphNode, api.Object) error) error {
 	for _, d := range g.graph.dependents(n.uid) {
-		owned, err := g.live(ctx, d.resource, d.namespace, d.name)
+		owned, err := g.Live(ctx, d.resource, d.namespace, d.name)
 		if err != nil {
 			return err
 		}

@@ -31,18 +31,18 @@ func newOwnerGraph() *ownerGraph {
 }
 
 // update applies a change and returns the objects that must be synced.
-func (g *ownerGraph) update(c objectChange) []types.UID {
+func (g *ownerGraph) update(c Change) []types.UID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	uid := c.object.GetUID()
+	uid := c.Object.GetUID()
 	was := g.nodes[uid]
-	if c.deleted {
+	if c.Deleted {
 		delete(g.nodes, uid)
 		g.unlink(uid, was.owners)
 		return append(g.list(uid), was.owners...)
 	}
-	n := graphNode{uid: uid, resource: c.resource, namespace: c.object.GetNamespace(), name: c.object.GetName()}
-	for _, ref := range c.object.GetOwnerReferences() {
+	n := graphNode{uid: uid, resource: c.Resource, namespace: c.Object.GetNamespace(), name: c.Object.GetName()}
+	for _, ref := range c.Object.GetOwnerReferences() {
 		n.owners = append(n.owners, ref.UID)
 	}
 	g.nodes[uid] = n
@@ -54,7 +54,7 @@ func (g *ownerGraph) update(c objectChange) []types.UID {
 	if len(n.owners) > 0 && (was.resource != n.resource || !slices.Equal(was.owners, n.owners) || g.missing(n.owners)) {
 		concerned = append(concerned, uid)
 	}
-	if c.object.GetDeletionTimestamp() != nil && waitsForDependents(c.object) {
+	if c.Object.GetDeletionTimestamp() != nil && waitsForDependents(c.Object) {
 		concerned = append(concerned, uid)
 	}
 	// A deleted owner may have been waiting for this dependent.

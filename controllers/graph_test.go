@@ -20,7 +20,7 @@ type graphChange struct {
 	finalizer string
 }
 
-func (c graphChange) change(res *api.Resource) objectChange {
+func (c graphChange) change(res *api.Resource) Change {
 	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "n-" + c.uid, UID: types.UID(c.uid)}}
 	for _, owner := range strings.Fields(c.owners) {
 		obj.OwnerReferences = append(obj.OwnerReferences, metav1.OwnerReference{UID: types.UID(owner)})
@@ -28,7 +28,7 @@ func (c graphChange) change(res *api.Resource) objectChange {
 	if c.finalizer != "" {
 		obj.Finalizers, obj.DeletionTimestamp = []string{c.finalizer}, &metav1.Time{}
 	}
-	return objectChange{res, obj, c.deleted}
+	return Change{res, obj, c.deleted}
 }
 
 // TestOwnerGraph checks which objects the garbage collector must sync after the last of a

@@ -16,45 +16,45 @@ const identityLabel = "apiserver.kubernetes.io/identity"
 
 // DeleteExpiredIdentityLeases deletes the Leases of API servers that no longer
 // renew them, until ctx is done.
-func DeleteExpiredIdentityLeases(ctx context.Context, c Config) {
-	c = c.complete()
+func DeleteExpiredIdentityLeases(ctx context.Context, c BaseConfig) {
+	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(coordinationv1.SchemeGroupVersion, "leases")
 	if !ok {
 		return
 	}
-	cleaner := &leaseCleaner{Config: c, target: registry.Target{Resource: res, Version: version, Namespace: metav1.NamespaceSystem}}
-	l := loop[string]{Config: c, name: "apiserver-identity-leases", sync: cleaner.sync, sources: []source[string]{{
-		resource: res, namespace: metav1.NamespaceSystem, keys: func(ch objectChange) []string {
-			if !isIdentityLease(ch.object) {
+	cleaner := &leaseCleaner{BaseConfig: c, target: registry.Target{Resource: res, Version: version, Namespace: metav1.NamespaceSystem}}
+	l := Loop[string]{BaseConfig: c, Name: "apiserver-identity-leases", Sync: cleaner.sync, Sources: []Source[string]{{
+		Resource: res, Namespace: metav1.NamespaceSystem, Keys: func(ch Change) []string {
+			if !isIdentityLease(ch.Object) {
 				return nil
 			}
-			return nameKey(ch)
+			return NameKey(ch)
 		},
 	}}}
 	l.Run(ctx)
 }
 
-func isIdentityLease(obj api.Object) bool { return obj.GetLabels()[identityLabel] == serverManager }
+func isIdentityLease(obj api.Object) bool { return obj.GetLabels()[identityLabel] == ServerManager }
 
 type leaseCleaner struct {
-	Config
+	BaseConfig
 	target registry.Target
 }
 
 // sync deletes an expired Lease, or syncs again when it expires.
-func (l *leaseCleaner) sync(ctx context.Context, name string) (syncResult, error) {
-	lease, err := getObject[*coordinationv1.Lease](ctx, l.Config, l.target.Resource, l.target.Namespace, name)
+func (l *leaseCleaner) sync(ctx context.Context, name string) (Result, error) {
+	lease, err := GetObject[*coordinationv1.Lease](ctx, l.BaseConfig, l.target.Resource, l.target.Namespace, name)
 	if err != nil || lease == nil || !isIdentityLease(lease) {
-		return resultDone, err
+		return Done, err
 	}
 	if left := leaseRemaining(lease, l.Now()); left > 0 {
-		return syncResult(left), nil
+		return Result(left), nil
 	}
 	t := l.target
 	t.Name = name
 	preconditions := &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
-	_, err = l.Registry.Delete(asServer(ctx), t, registry.DeleteOptions{Preconditions: preconditions})
-	return resultDone, ignoreDeleted(err)
+	_, err = l.Registry.Delete(AsServer(ctx), t, registry.DeleteOptions{Preconditions: preconditions})
+	return Done, IgnoreDeleted(err)
 }
 
 // leaseRemaining returns the remaining duration of a Lease.

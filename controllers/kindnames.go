@@ -17,7 +17,7 @@ import (
 type kindNames struct {
 	mu      sync.Mutex
 	cursor  *storage.Cursor
-	outline itemReader
+	outline ItemReader
 	claims  map[string]*nameClaim            // by definition
 	groups  map[string]map[string]*nameClaim // the same by group, then by definition
 }

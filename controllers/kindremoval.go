@@ -33,10 +33,10 @@ func (k *CustomKinds) markTerminating(d *definition) error {
 
 // cleanUp deletes the objects of a deleted definition, and removes its finalizer when none
 // are left.
-func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.Item) (syncResult, error) {
+func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.Item) (Result, error) {
 	d, err := k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 	if d == nil || err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	reason, message := "NeverEstablished", "resource was never established"
 	if isTrue(d, apiextensionsv1.Established) {
@@ -47,10 +47,10 @@ func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.
 			empty, err := k.deleteObjects(ctx, d.Name)
 			if err != nil {
 				_, _ = k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", fmt.Sprintf("could not issue all deletes: %v", err))
-				return resultRetry, err
+				return Retry, err
 			}
 			if !empty {
-				return resultDone, nil
+				return Done, nil
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.
 		k.setTerminating(&now.Status, apiextensionsv1.ConditionFalse, reason, message)
 		now.Finalizers = slices.DeleteFunc(now.Finalizers, func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
 	}, registry.UpdateOptions{SkipStrategy: true})
-	return resultDone, err
+	return Done, err
 }
 
 // writeTerminating writes the Terminating condition and returns the definition as
@@ -115,7 +115,7 @@ func (k *CustomKinds) deleteObjects(ctx context.Context, name string) (bool, err
 		k.mu.Lock()
 		delete(k.awaitingDeletion, name)
 		k.mu.Unlock()
-		k.loop.queue.Add(name)
+		k.loop.Queue.Add(name)
 	})
 	return false, nil
 }

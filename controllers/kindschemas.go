@@ -127,5 +127,5 @@ func (s *schemaChecks) checkNamed(ctx context.Context, name string) {
 	case i < 0:
 		return
 	}
-	k.loop.queue.Add(name)
+	k.loop.Queue.Add(name)
 }

@@ -32,11 +32,11 @@ const (
 // LocalServices maintains an APIService for every group version that the server itself
 // serves. It cannot be turned off, because discovery is based on APIServices.
 type LocalServices struct {
-	Config
+	BaseConfig
 	services    registry.Target
 	definitions *api.Resource
-	outline     itemReader // of definitions
-	loop        *loop[string]
+	outline     ItemReader // of definitions
+	loop        *Loop[string]
 	// builtIn has the APIServices of built-in group versions, and atStart the names of those
 	// that existed at the start.
 	builtIn map[string]schema.GroupVersion
@@ -51,15 +51,15 @@ type LocalServices struct {
 type apiService = apiregistrationv1.APIService
 
 // NewLocalServices returns a LocalServices, or nil if the catalogue has no APIServices.
-func NewLocalServices(c Config) *LocalServices {
-	c = c.complete()
+func NewLocalServices(c BaseConfig) *LocalServices {
+	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, apiregistration.APIServices)
 	if !ok {
 		return nil
 	}
 	l := &LocalServices{
-		Config: c, services: registry.Target{Resource: res, Version: version},
-		definitions: c.served(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions),
+		BaseConfig: c, services: registry.Target{Resource: res, Version: version},
+		definitions: c.Served(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions),
 		builtIn:     map[string]schema.GroupVersion{}, atStart: map[string]bool{}, synced: map[string]bool{},
 		custom: map[string][]schema.GroupVersion{}, wanted: map[string]int{},
 	}
@@ -69,8 +69,8 @@ func NewLocalServices(c Config) *LocalServices {
 	for _, a := range BuiltInServices(c.Catalogue) {
 		l.builtIn[a.Name] = schema.GroupVersion{Group: a.Spec.Group, Version: a.Spec.Version}
 	}
-	l.loop = &loop[string]{Config: c, name: "local-apiservices", sync: l.sync, sources: []source[string]{
-		{resource: res, keys: nameKey}, {resource: l.definitions, keys: l.affected, read: l.outline},
+	l.loop = &Loop[string]{BaseConfig: c, Name: "local-apiservices", Sync: l.sync, Sources: []Source[string]{
+		{Resource: res, Keys: NameKey}, {Resource: l.definitions, Keys: l.affected, Read: l.outline},
 	}}
 	return l
 }
@@ -106,21 +106,21 @@ func serviceNameOf(gv schema.GroupVersion) string { return gv.Version + "." + gv
 func (l *LocalServices) Load(ctx context.Context) error {
 	for _, s := range []struct {
 		of   *api.Resource
-		read itemReader
+		read ItemReader
 		note func(api.Object)
 	}{
 		{l.services.Resource, (*storage.Item).Object, func(obj api.Object) { l.atStart[obj.GetName()] = true }},
-		{l.definitions, l.outline, func(obj api.Object) { l.affected(objectChange{object: obj}) }},
+		{l.definitions, l.outline, func(obj api.Object) { l.affected(Change{Object: obj}) }},
 	} {
 		if s.of == nil {
 			continue
 		}
-		items, err := l.items(ctx, s.of, "", registry.Selection{})
+		items, err := l.Items(ctx, s.of, "", registry.Selection{})
 		if err != nil {
 			return err
 		}
 		var mu sync.Mutex
-		err = forEachParallel(items, func(item *storage.Item) error {
+		err = ForEachParallel(items, func(item *storage.Item) error {
 			if obj, err := s.read(item); err == nil { // else the store has logged the error
 				mu.Lock()
 				defer mu.Unlock()
@@ -140,9 +140,9 @@ func (l *LocalServices) Run(ctx context.Context) { l.loop.Run(ctx) }
 
 // affected records the APIServices that a definition needs, and returns their names and those
 // that it needed before.
-func (l *LocalServices) affected(c objectChange) []string {
+func (l *LocalServices) affected(c Change) []string {
 	var served []schema.GroupVersion
-	if d, ok := c.object.(*definition); ok && !c.deleted {
+	if d, ok := c.Object.(*definition); ok && !c.Deleted {
 		for _, v := range d.Spec.Versions {
 			if v.Served {
 				served = append(served, schema.GroupVersion{Group: d.Spec.Group, Version: v.Name})
@@ -152,7 +152,7 @@ func (l *LocalServices) affected(c objectChange) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var names []string
-	for _, gv := range l.custom[c.object.GetName()] {
+	for _, gv := range l.custom[c.Object.GetName()] {
 		names = append(names, serviceNameOf(gv))
 		if l.wanted[serviceNameOf(gv)]--; l.wanted[serviceNameOf(gv)] == 0 {
 			delete(l.wanted, serviceNameOf(gv))
@@ -162,8 +162,8 @@ func (l *LocalServices) affected(c objectChange) []string {
 		names = append(names, serviceNameOf(gv))
 		l.wanted[serviceNameOf(gv)]++
 	}
-	if l.custom[c.object.GetName()] = served; len(served) == 0 {
-		delete(l.custom, c.object.GetName())
+	if l.custom[c.Object.GetName()] = served; len(served) == 0 {
+		delete(l.custom, c.Object.GetName())
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -184,17 +184,17 @@ func (l *LocalServices) desired(name string) *apiService {
 }
 
 // sync creates, updates or deletes one APIService.
-func (l *LocalServices) sync(ctx context.Context, name string) (syncResult, error) {
+func (l *LocalServices) sync(ctx context.Context, name string) (Result, error) {
 	want := l.desired(name)
-	is, err := getObject[*apiService](ctx, l.Config, l.services.Resource, "", name)
+	is, err := GetObject[*apiService](ctx, l.BaseConfig, l.services.Resource, "", name)
 	if err != nil {
-		return resultRetry, err
+		return Retry, err
 	}
 	if err := l.reconcileService(ctx, name, is, want); err != nil {
-		return resultRetry, err
+		return Retry, err
 	}
 	l.synced[name] = true
-	return resultDone, nil
+	return Done, nil
 }
 
 // reconcileService changes an APIService from is to want, either of which may be nil. It ignores
@@ -226,7 +226,7 @@ func isManagedAtStart(a *apiService) bool {
 // These functions write as the server itself. A conflicting change triggers another sync.
 
 func (l *LocalServices) create(ctx context.Context, want *apiService) error {
-	_, err := l.Registry.Create(asServer(ctx), l.services, want, registry.WriteOptions{Manager: serverManager})
+	_, err := l.Registry.Create(AsServer(ctx), l.services, want, registry.WriteOptions{Manager: ServerManager})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
@@ -236,17 +236,17 @@ func (l *LocalServices) create(ctx context.Context, want *apiService) error {
 func (l *LocalServices) remove(ctx context.Context, is *apiService) error {
 	t := l.services
 	t.Name = is.Name
-	_, err := l.Registry.Delete(asServer(ctx), t, registry.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(is.UID))})
-	return ignoreDeleted(err)
+	_, err := l.Registry.Delete(AsServer(ctx), t, registry.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(is.UID))})
+	return IgnoreDeleted(err)
 }
 
 func (l *LocalServices) update(ctx context.Context, is *apiService, spec apiregistrationv1.APIServiceSpec) error {
 	t := l.services
 	t.Name = is.Name
-	_, err := l.Registry.Update(asServer(ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
+	_, err := l.Registry.Update(AsServer(ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*apiService)
 		now.ResourceVersion, now.Spec = is.ResourceVersion, spec
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverManager}})
-	return ignoreDeleted(err)
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ServerManager}})
+	return IgnoreDeleted(err)
 }

@@ -12,16 +12,16 @@ func TestPanics(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	synced, added := 0, 0
-	l := &loop[string]{
-		Config: Config{}.complete(), name: "panics",
-		sync: func(_ context.Context, key string) (syncResult, error) {
+	l := &Loop[string]{
+		BaseConfig: BaseConfig{}.Complete(), Name: "panics",
+		Sync: func(_ context.Context, key string) (Result, error) {
 			if synced++; synced == 1 {
 				panic("while working")
 			}
 			cancel()
-			return resultDone, nil
+			return Done, nil
 		},
-		extraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) {
+		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) {
 			if added++; added == 1 {
 				panic("while looking for work")
 			}
@@ -32,7 +32,7 @@ func TestPanics(t *testing.T) {
 	if synced != 2 || added != 2 {
 		t.Errorf("synced %d times, and called extraSource %d times", synced, added)
 	}
-	err := forEachParallel([]int{1, 2, 3}, func(n int) error {
+	err := ForEachParallel([]int{1, 2, 3}, func(n int) error {
 		if n == 2 {
 			panic("in parallel")
 		}

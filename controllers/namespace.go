@@ -28,46 +28,46 @@ type namespaceController struct {
 }
 
 func newNamespaceController(c Config) Controller {
-	n := &namespaceController{Config: c, client: newClient(c.Handler, namespaceControllerName)}
-	return &loop[string]{Config: c, name: namespaceControllerName, sync: n.sync, sources: []source[string]{{
-		resource: c.served(corev1.SchemeGroupVersion, "namespaces"),
-		keys: func(c objectChange) []string {
-			if c.deleted || c.object.GetDeletionTimestamp() == nil {
+	n := &namespaceController{Config: c, client: NewClient(c.Handler, namespaceControllerName)}
+	return &Loop[string]{BaseConfig: c.BaseConfig, Name: namespaceControllerName, Sync: n.sync, Sources: []Source[string]{{
+		Resource: c.Served(corev1.SchemeGroupVersion, "namespaces"),
+		Keys: func(c Change) []string {
+			if c.Deleted || c.Object.GetDeletionTimestamp() == nil {
 				return nil
 			}
-			return nameKey(c)
+			return NameKey(c)
 		},
 	}}}
 }
 
 // sync deletes the content of a namespace and finalizes it if it is empty.
-func (n *namespaceController) sync(ctx context.Context, name string) (syncResult, error) {
+func (n *namespaceController) sync(ctx context.Context, name string) (Result, error) {
 	var ns corev1.Namespace
 	path := "/api/v1/namespaces/" + name
-	err := n.client.do(ctx, http.MethodGet, path, "", nil, &ns)
+	err := n.client.Do(ctx, http.MethodGet, path, "", nil, &ns)
 	switch {
 	case apierrors.IsNotFound(err):
-		return resultDone, nil
+		return Done, nil
 	case err != nil:
-		return resultRetry, err
+		return Retry, err
 	case ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes):
-		return resultDone, nil
+		return Done, nil
 	}
 	left, err := n.deleteContent(ctx, name)
 	if n.reportsConditions(&ns) {
 		if condErr := n.writeConditions(ctx, &ns, left, err); condErr != nil {
-			return resultRetry, errors.Join(err, condErr)
+			return Retry, errors.Join(err, condErr)
 		}
 	}
 	if err != nil || left.any() {
-		return resultRetry, err
+		return Retry, err
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
-	err = n.client.do(ctx, http.MethodPut, path+"/finalize", "application/json", &ns, nil)
+	err = n.client.Do(ctx, http.MethodPut, path+"/finalize", "application/json", &ns, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
-	return resultDone, err
+	return Done, err
 }
 
 // reportsConditions reports whether the deletion of a namespace has lasted long enough to
@@ -90,15 +90,15 @@ func (n *namespaceController) deleteContent(ctx context.Context, name string) (r
 	left := remainingContent{resources: map[string]int{}, finalizers: map[string]int{}}
 	var errs []error
 	for _, res := range n.Catalogue.Resources() {
-		if !res.Namespaced || !supportsVerb(res, api.VerbDeleteCollection) {
+		if !res.Namespaced || !SupportsVerb(res, api.VerbDeleteCollection) {
 			continue
 		}
-		items, err := n.items(ctx, res, name, registry.Selection{})
+		items, err := n.Items(ctx, res, name, registry.Selection{})
 		if err == nil && slices.ContainsFunc(items, func(i *storage.Item) bool { return !isDeletingItem(i) }) {
-			err = n.client.do(ctx, http.MethodDelete, objectPath(res, name, ""), "application/json",
+			err = n.client.Do(ctx, http.MethodDelete, ObjectPath(res, name, ""), "application/json",
 				&metav1.DeleteOptions{PropagationPolicy: ptr(metav1.DeletePropagationBackground)}, nil)
 			if err == nil {
-				items, err = n.items(ctx, res, name, registry.Selection{})
+				items, err = n.Items(ctx, res, name, registry.Selection{})
 			}
 		}
 		if err != nil {
@@ -144,7 +144,7 @@ func (n *namespaceController) writeConditions(ctx context.Context, ns *corev1.Na
 		return nil
 	}
 	var updated corev1.Namespace
-	err := n.client.do(ctx, http.MethodPut, "/api/v1/namespaces/"+ns.Name+"/status", "application/json", ns, &updated)
+	err := n.client.Do(ctx, http.MethodPut, "/api/v1/namespaces/"+ns.Name+"/status", "application/json", ns, &updated)
 	if err == nil {
 		*ns = updated
 	}

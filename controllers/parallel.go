@@ -9,9 +9,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// forEachParallel calls do for each element of list, concurrently on all processors, and returns
+// ForEachParallel calls do for each element of list, concurrently on all processors, and returns
 // all errors.
-func forEachParallel[T any](list []T, do func(T) error) error {
+func ForEachParallel[T any](list []T, do func(T) error) error {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	errs := make([]error, runtime.GOMAXPROCS(0))

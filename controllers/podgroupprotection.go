@@ -16,14 +16,14 @@ const podGroupProtectionName = "podgroup-protection-controller"
 // newPodGroupProtection returns the controller that protects a pod group until its last
 // running pod ends. Admission alone adds the finalizer.
 func newPodGroupProtection(c Config) Controller {
-	groups, pods := c.served(schedulingv1alpha2.SchemeGroupVersion, "podgroups"), c.served(corev1.SchemeGroupVersion, "pods")
+	groups, pods := c.Served(schedulingv1alpha2.SchemeGroupVersion, "podgroups"), c.Served(corev1.SchemeGroupVersion, "pods")
 	if groups == nil || pods == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: newClient(c.Handler, podGroupProtectionName), resource: groups,
+	p := &finalizerProtection{Config: c, client: NewClient(c.Handler, podGroupProtectionName), resource: groups,
 		finalizer: admission.PodGroupProtection, removesOnly: true}
 	p.inUse = func(ctx context.Context, group api.Object) (bool, error) {
-		items, err := c.items(ctx, pods, group.GetNamespace(), registry.Selection{})
+		items, err := c.Items(ctx, pods, group.GetNamespace(), registry.Selection{})
 		for _, item := range items {
 			obj, err := item.Object()
 			if err != nil {
@@ -35,16 +35,16 @@ func newPodGroupProtection(c Config) Controller {
 		}
 		return false, err
 	}
-	return &loop[objectName]{Config: c, name: podGroupProtectionName, sync: p.sync, sources: []source[objectName]{
-		{resource: groups, keys: objectKey},
+	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: podGroupProtectionName, Sync: p.sync, Sources: []Source[objectName]{
+		{Resource: groups, Keys: objectKey},
 		// Only the end of a pod can free its group. The object of an unobserved deletion has
 		// no spec, so all groups of its namespace are synced.
-		{resource: pods, keys: func(ch objectChange) []objectName {
-			pod, known := ch.object.(*corev1.Pod)
+		{Resource: pods, Keys: func(ch Change) []objectName {
+			pod, known := ch.Object.(*corev1.Pod)
 			switch {
 			case !known:
-				return cachedKeys(c, groups, ch.object.GetNamespace())
-			case podGroupOf(pod) != "" && (ch.deleted || podEnded(pod)):
+				return cachedKeys(c, groups, ch.Object.GetNamespace())
+			case podGroupOf(pod) != "" && (ch.Deleted || podEnded(pod)):
 				return []objectName{{pod.Namespace, podGroupOf(pod)}}
 			}
 			return nil

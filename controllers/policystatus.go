@@ -26,22 +26,22 @@ type policyStatus struct {
 }
 
 func newPolicyStatus(c Config) Controller {
-	s := &policyStatus{Config: c, client: newClient(c.Handler, policyStatusName), policies: c.served(admissionv1.SchemeGroupVersion, "validatingadmissionpolicies"),
+	s := &policyStatus{Config: c, client: NewClient(c.Handler, policyStatusName), policies: c.Served(admissionv1.SchemeGroupVersion, "validatingadmissionpolicies"),
 		checker: policy.Checker{Catalogue: c.Catalogue, Schema: policy.PublishedSchema(c.Catalogue)}}
 	if s.policies == nil {
 		return nil
 	}
-	return &loop[string]{Config: c, name: policyStatusName, sync: s.sync, sources: []source[string]{{resource: s.policies, keys: nameKey}}}
+	return &Loop[string]{BaseConfig: c.BaseConfig, Name: policyStatusName, Sync: s.sync, Sources: []Source[string]{{Resource: s.policies, Keys: NameKey}}}
 }
 
-func (s *policyStatus) sync(ctx context.Context, name string) (syncResult, error) {
-	p, err := getObject[*admissionv1.ValidatingAdmissionPolicy](ctx, s.Config, s.policies, "", name)
+func (s *policyStatus) sync(ctx context.Context, name string) (Result, error) {
+	p, err := GetObject[*admissionv1.ValidatingAdmissionPolicy](ctx, s.BaseConfig, s.policies, "", name)
 	if p == nil || err != nil || p.Generation <= p.Status.ObservedGeneration {
-		return resultDone, err
+		return Done, err
 	}
 	warnings, err := s.checker.Check(p)
 	if err != nil || len(warnings) == 0 && p.Status.TypeChecking == nil {
-		return resultDone, err
+		return Done, err
 	}
 	applied := &admissionv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
@@ -51,6 +51,6 @@ func (s *policyStatus) sync(ctx context.Context, name string) (syncResult, error
 			TypeChecking:       &admissionv1.TypeChecking{ExpressionWarnings: warnings},
 		},
 	}
-	path := objectPath(s.policies, "", name) + "/status?force=true&fieldManager=" + policyStatusManager
-	return resultDone, ignoreDeleted(s.client.do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil))
+	path := ObjectPath(s.policies, "", name) + "/status?force=true&fieldManager=" + policyStatusManager
+	return Done, IgnoreDeleted(s.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil))
 }

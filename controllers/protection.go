@@ -23,26 +23,26 @@ type finalizerProtection struct {
 }
 
 // sync adds or removes the finalizer of one object.
-func (p *finalizerProtection) sync(ctx context.Context, key objectName) (syncResult, error) {
-	obj, err := p.live(ctx, p.resource, key.namespace, key.name)
+func (p *finalizerProtection) sync(ctx context.Context, key objectName) (Result, error) {
+	obj, err := p.Live(ctx, p.resource, key.namespace, key.name)
 	if obj == nil || err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	has, going := slices.Contains(obj.GetFinalizers(), p.finalizer), obj.GetDeletionTimestamp() != nil
 	if has != going || !going && p.removesOnly { // in the desired state, or deleted and without the finalizer
-		return resultDone, nil
+		return Done, nil
 	}
 	obj = obj.DeepCopyObject().(api.Object)
 	if going {
 		if used, err := p.inUse(ctx, obj); used || err != nil {
-			return resultDone, err
+			return Done, err
 		}
 		obj.SetFinalizers(slices.DeleteFunc(obj.GetFinalizers(), func(f string) bool { return f == p.finalizer }))
 	} else {
 		obj.SetFinalizers(append(obj.GetFinalizers(), p.finalizer))
 	}
-	err = p.client.do(ctx, http.MethodPut, objectPath(p.resource, key.namespace, key.name), "application/json", obj, nil)
-	return afterWrite(err)
+	err = p.client.Do(ctx, http.MethodPut, ObjectPath(p.resource, key.namespace, key.name), "application/json", obj, nil)
+	return AfterWrite(err)
 }
 
 // cachedKeys returns the keys of all cached objects of a resource in a namespace.
@@ -58,9 +58,9 @@ func cachedKeys(c Config, res *api.Resource, namespace string) (keys []objectNam
 	return keys
 }
 
-func objectKey(c objectChange) []objectName {
-	if c.deleted {
+func objectKey(c Change) []objectName {
+	if c.Deleted {
 		return nil
 	}
-	return []objectName{{c.object.GetNamespace(), c.object.GetName()}}
+	return []objectName{{c.Object.GetNamespace(), c.Object.GetName()}}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// served returns a resource that controllers write to, or nil if it is not served.
-func (c Config) served(gv schema.GroupVersion, resource string) *api.Resource {
+// Served returns a resource that controllers write to, or nil if it is not served.
+func (c BaseConfig) Served(gv schema.GroupVersion, resource string) *api.Resource {
 	res, _, ok := c.Catalogue.Lookup(gv, resource)
 	if !ok {
 		return nil
@@ -20,9 +20,9 @@ func (c Config) served(gv schema.GroupVersion, resource string) *api.Resource {
 	return res
 }
 
-// live returns the current state of an object, or nil if it does not exist. The object is
+// Live returns the current state of an object, or nil if it does not exist. The object is
 // shared and must not be changed.
-func (c Config) live(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
+func (c BaseConfig) Live(ctx context.Context, res *api.Resource, namespace, name string) (api.Object, error) {
 	item, err := c.Registry.Get(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace, Name: name}, storage.Read{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -33,20 +33,20 @@ func (c Config) live(ctx context.Context, res *api.Resource, namespace, name str
 	return item.Object()
 }
 
-// getObject is live with the Go type of the object.
-func getObject[P interface {
+// GetObject is live with the Go type of the object.
+func GetObject[P interface {
 	*T
 	api.Object
-}, T any](ctx context.Context, c Config, res *api.Resource, namespace, name string) (P, error) {
-	obj, err := c.live(ctx, res, namespace, name)
+}, T any](ctx context.Context, c BaseConfig, res *api.Resource, namespace, name string) (P, error) {
+	obj, err := c.Live(ctx, res, namespace, name)
 	if obj == nil || err != nil {
 		return nil, err
 	}
 	return obj.(P), nil
 }
 
-// items returns the current items of a selection.
-func (c Config) items(ctx context.Context, res *api.Resource, namespace string, s registry.Selection) ([]*storage.Item, error) {
+// Items returns the current items of a selection.
+func (c BaseConfig) Items(ctx context.Context, res *api.Resource, namespace string, s registry.Selection) ([]*storage.Item, error) {
 	list, err := c.Registry.List(ctx, registry.Target{Resource: res, Version: &res.Versions[0], Namespace: namespace}, registry.ListOptions{Selection: s})
 	if err != nil {
 		return nil, err

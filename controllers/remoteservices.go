@@ -24,12 +24,12 @@ import (
 // documents, and sets the Available condition of their APIServices. It cannot be turned off,
 // because requests are proxied only to available servers.
 type RemoteServices struct {
-	Config
+	BaseConfig
 	remotes  *aggregation.Services
 	metrics  *aggregation.Metrics
 	services registry.Target
 	// loop runs the checks. schemas fetches OpenAPI documents, which may take long.
-	loop, schemas *loop[string]
+	loop, schemas *Loop[string]
 }
 
 // recheckInterval is the interval between checks, because a network failure triggers no event.
@@ -42,28 +42,28 @@ const (
 )
 
 // NewRemoteServices returns a RemoteServices, or nil if the catalogue has no APIServices.
-func NewRemoteServices(c Config, remotes *aggregation.Services, metrics *aggregation.Metrics) *RemoteServices {
-	c = c.complete()
+func NewRemoteServices(c BaseConfig, remotes *aggregation.Services, metrics *aggregation.Metrics) *RemoteServices {
+	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, apiregistration.APIServices)
 	if !ok {
 		return nil
 	}
-	r := &RemoteServices{Config: c, remotes: remotes, metrics: metrics, services: registry.Target{Resource: res, Version: version}}
-	r.loop = &loop[string]{
-		Config: c, name: "remote-apiservices", sync: r.sync, workers: 5, backoff: backoffRange{5 * time.Millisecond, recheckInterval},
-		sources: []source[string]{
-			{resource: res, keys: nameKey},
-			{resource: c.served(corev1.SchemeGroupVersion, "services"), keys: func(c objectChange) []string {
-				return remotes.ForService(c.object.GetNamespace(), c.object.GetName())
+	r := &RemoteServices{BaseConfig: c, remotes: remotes, metrics: metrics, services: registry.Target{Resource: res, Version: version}}
+	r.loop = &Loop[string]{
+		BaseConfig: c, Name: "remote-apiservices", Sync: r.sync, Workers: 5, Backoff: BackoffRange{5 * time.Millisecond, recheckInterval},
+		Sources: []Source[string]{
+			{Resource: res, Keys: NameKey},
+			{Resource: c.Served(corev1.SchemeGroupVersion, "services"), Keys: func(c Change) []string {
+				return remotes.ForService(c.Object.GetNamespace(), c.Object.GetName())
 			}},
-			{resource: c.served(discoveryv1.SchemeGroupVersion, "endpointslices"), keys: func(c objectChange) []string {
-				return remotes.ForService(c.object.GetNamespace(), c.object.GetLabels()[discoveryv1.LabelServiceName])
+			{Resource: c.Served(discoveryv1.SchemeGroupVersion, "endpointslices"), Keys: func(c Change) []string {
+				return remotes.ForService(c.Object.GetNamespace(), c.Object.GetLabels()[discoveryv1.LabelServiceName])
 			}},
 		},
 	}
-	r.schemas = &loop[string]{
-		Config: c, name: "open_api_aggregation_controller", sync: r.fetch, backoff: backoffRange{refetchInterval, maxRefetchInterval},
-		sources: []source[string]{{resource: res, keys: nameKey}},
+	r.schemas = &Loop[string]{
+		BaseConfig: c, Name: "open_api_aggregation_controller", Sync: r.fetch, Backoff: BackoffRange{refetchInterval, maxRefetchInterval},
+		Sources: []Source[string]{{Resource: res, Keys: NameKey}},
 	}
 	return r
 }
@@ -72,60 +72,60 @@ func NewRemoteServices(c Config, remotes *aggregation.Services, metrics *aggrega
 func (r *RemoteServices) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { recovery.RestartOnPanic(ctx, r.Logger, r.loop.name, func() { r.loop.Run(ctx) }) })
+	wg.Go(func() { recovery.RestartOnPanic(ctx, r.Logger, r.loop.Name, func() { r.loop.Run(ctx) }) })
 	r.schemas.Run(ctx)
 }
 
 // fetch fetches the OpenAPI document of one server. A server that is not available is
 // fetched when its condition changes.
-func (r *RemoteServices) fetch(ctx context.Context, name string) (syncResult, error) {
+func (r *RemoteServices) fetch(ctx context.Context, name string) (Result, error) {
 	remote := r.remotes.ByName(name)
 	if remote == nil || !remote.Available() {
-		return resultDone, nil
+		return Done, nil
 	}
 	switch err := remote.FetchOpenAPIV2(ctx); {
 	case errors.Is(err, aggregation.ErrNoOpenAPIV2):
-		return resultDone, nil
+		return Done, nil
 	case err != nil:
-		return resultRetry, err
+		return Retry, err
 	}
-	return syncResult(refetchInterval), nil
+	return Result(refetchInterval), nil
 }
 
 // sync checks one APIService.
-func (r *RemoteServices) sync(ctx context.Context, name string) (syncResult, error) {
-	a, err := getObject[*apiService](ctx, r.Config, r.services.Resource, "", name)
+func (r *RemoteServices) sync(ctx context.Context, name string) (Result, error) {
+	a, err := GetObject[*apiService](ctx, r.BaseConfig, r.services.Resource, "", name)
 	if err != nil {
-		return resultRetry, err
+		return Retry, err
 	}
 	if a == nil {
 		r.metrics.Delete(name)
-		return resultDone, nil
+		return Done, nil
 	}
 	if a.Spec.Service == nil {
-		return resultDone, r.setAvailable(ctx, a, apiregistration.LocalAPIService(r.Now()))
+		return Done, r.setAvailable(ctx, a, apiregistration.LocalAPIService(r.Now()))
 	}
 	remote := r.remotes.Remote(schema.GroupVersion{Group: a.Spec.Group, Version: a.Spec.Version})
 	if remote == nil {
-		return resultRetry, nil // its change is being applied
+		return Retry, nil // its change is being applied
 	}
 	found := remote.Check(ctx)
 	if ctx.Err() != nil {
-		return resultDone, nil // the check was interrupted
+		return Done, nil // the check was interrupted
 	}
 	// The documents are fetched before the condition is set, so that an available server is
 	// in discovery.
 	fetched := r.remotes.Fetch(ctx, remote)
 	if err := r.setAvailable(ctx, a, availableCondition(found, r.Now())); err != nil {
-		return resultRetry, err
+		return Retry, err
 	}
 	switch {
 	case found.Err != nil || found.OK() && fetched != nil:
-		return resultRetry, nil
+		return Retry, nil
 	case !found.OK():
-		return resultDone, nil // a change of the service triggers a sync
+		return Done, nil // a change of the service triggers a sync
 	}
-	return syncResult(recheckInterval), nil
+	return Result(recheckInterval), nil
 }
 
 func availableCondition(f aggregation.CheckResult, now time.Time) apiregistrationv1.APIServiceCondition {
@@ -155,7 +155,7 @@ func (r *RemoteServices) setAvailable(ctx context.Context, a *apiService, c apir
 	}
 	t := r.services
 	t.Name, t.Status = a.Name, true
-	_, err := r.Registry.Update(asServer(ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
+	_, err := r.Registry.Update(AsServer(ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*apiService)
 		now.ResourceVersion = a.ResourceVersion
 		if is := apiregistration.APIServiceAvailable(now); is != nil {
@@ -164,9 +164,9 @@ func (r *RemoteServices) setAvailable(ctx context.Context, a *apiService, c apir
 			now.Status.Conditions = append(now.Status.Conditions, c)
 		}
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverManager}})
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ServerManager}})
 	if err == nil && was != nil && was.Status == apiregistrationv1.ConditionTrue && !available {
 		r.metrics.CountUnavailable(a.Name, c.Reason)
 	}
-	return ignoreDeleted(err)
+	return IgnoreDeleted(err)
 }

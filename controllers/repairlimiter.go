@@ -2,10 +2,10 @@ package controllers
 
 import "time"
 
-// repairLimiter limits how often the objects of a controller are repaired: immediately at first,
+// RepairLimiter limits how often the objects of a controller are repaired: immediately at first,
 // then with growing pauses if they keep being changed, most likely by another server that
 // stores to the same etcd and has another configuration. It is not safe for concurrent use.
-type repairLimiter map[string]repairPause
+type RepairLimiter map[string]repairPause
 
 // repairPause is the pause after a repair: its end and its duration.
 type repairPause struct {
@@ -18,16 +18,16 @@ const (
 	maxRepairPause = 10 * time.Minute
 )
 
-// untilRepair returns the time until key may be repaired. 0 means now, and counts a repair.
-func (m repairLimiter) untilRepair(key string, now time.Time) syncResult {
+// UntilRepair returns the time until key may be repaired. 0 means now, and counts a repair.
+func (m RepairLimiter) UntilRepair(key string, now time.Time) Result {
 	was := m[key]
 	if left := was.until.Sub(now); left > 0 {
-		return syncResult(left)
+		return Result(left)
 	}
 	pause := min(max(2*was.pause, minRepairPause), maxRepairPause)
 	if now.Sub(was.until) > maxRepairPause {
 		pause = minRepairPause
 	}
 	m[key] = repairPause{now.Add(pause), pause}
-	return resultDone
+	return Done
 }

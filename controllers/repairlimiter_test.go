@@ -6,18 +6,18 @@ import (
 )
 
 func TestMending(t *testing.T) {
-	m, now := repairLimiter{}, time.Unix(1e9, 0)
-	if left := m.untilRepair("a", now); left != resultDone {
+	m, now := RepairLimiter{}, time.Unix(1e9, 0)
+	if left := m.UntilRepair("a", now); left != Done {
 		t.Errorf("the first time it waits for %v", time.Duration(left))
 	}
-	if left := m.untilRepair("b", now); left != resultDone {
+	if left := m.UntilRepair("b", now); left != Done {
 		t.Errorf("another waits for %v", time.Duration(left))
 	}
 	// Changed immediately after each repair.
 	writes := 0
 	for end := now.Add(2 * time.Hour); now.Before(end); {
-		left := m.untilRepair("a", now)
-		if left == resultDone {
+		left := m.UntilRepair("a", now)
+		if left == Done {
 			writes++
 			continue
 		}
@@ -27,8 +27,8 @@ func TestMending(t *testing.T) {
 		t.Errorf("repaired %d times in two hours of conflict", writes)
 	}
 	now = now.Add(time.Hour)
-	m.untilRepair("a", now)
-	if left := m.untilRepair("a", now); left != syncResult(minRepairPause) {
+	m.UntilRepair("a", now)
+	if left := m.UntilRepair("a", now); left != Result(minRepairPause) {
 		t.Errorf("after an hour without conflict it waits for %v", time.Duration(left))
 	}
 }

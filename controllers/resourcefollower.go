@@ -9,31 +9,31 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// resourceFollower follows all resources for which wants returns true, including custom
+// ResourceFollower follows all resources for which wants returns true, including custom
 // resources that are added later, each in its own goroutine.
-type resourceFollower struct {
-	catalogue *api.Catalogue
-	log       *slog.Logger
-	wants     func(*api.Resource) bool
+type ResourceFollower struct {
+	Catalogue *api.Catalogue
+	Logger    *slog.Logger
+	Wants     func(*api.Resource) bool
 	// follow follows a resource until ctx is done. k is passed on to the resource that
 	// replaces it, as when its definition changes.
-	follow func(ctx context.Context, res *api.Resource, k knownUIDs)
+	Follow func(ctx context.Context, res *api.Resource, k KnownUIDs)
 	// removed, if set, is called for a removed resource with the objects that were known.
-	removed func(res *api.Resource, k knownUIDs)
+	Removed func(res *api.Resource, k KnownUIDs)
 }
 
 // followedResource is a resource that is followed.
 type followedResource struct {
 	resource *api.Resource
-	known    knownUIDs
+	known    KnownUIDs
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 }
 
-// run follows the resources until ctx is done.
-func (e resourceFollower) run(ctx context.Context) {
+// Run follows the resources until ctx is done.
+func (e ResourceFollower) Run(ctx context.Context) {
 	all := map[string]*followedResource{} // by prefix
-	f := e.catalogue.Follow()
+	f := e.Catalogue.Follow()
 	for {
 		out, in := f.Next()
 		e.arrange(ctx, all, out, in)
@@ -50,7 +50,7 @@ func (e resourceFollower) run(ctx context.Context) {
 
 // arrange starts to follow resources that were added and ends following those that were
 // removed.
-func (e resourceFollower) arrange(ctx context.Context, all map[string]*followedResource, out, in []*api.Resource) {
+func (e ResourceFollower) arrange(ctx context.Context, all map[string]*followedResource, out, in []*api.Resource) {
 	replaced := map[string]*followedResource{}
 	for _, res := range out {
 		if f := all[res.Storage.Prefix]; f != nil && f.resource == res {
@@ -60,10 +60,10 @@ func (e resourceFollower) arrange(ctx context.Context, all map[string]*followedR
 		}
 	}
 	for _, res := range in {
-		if !e.wants(res) {
+		if !e.Wants(res) {
 			continue
 		}
-		f := &followedResource{resource: res, known: knownUIDs{}}
+		f := &followedResource{resource: res, known: KnownUIDs{}}
 		if was := replaced[res.Storage.Prefix]; was != nil {
 			delete(replaced, res.Storage.Prefix)
 			f.known = was.known
@@ -72,14 +72,14 @@ func (e resourceFollower) arrange(ctx context.Context, all map[string]*followedR
 		var followCtx context.Context
 		followCtx, f.cancel = context.WithCancel(ctx)
 		f.done.Go(func() {
-			recovery.RestartOnPanic(followCtx, e.log, "following "+res.Name, func() { e.follow(followCtx, res, f.known) })
+			recovery.RestartOnPanic(followCtx, e.Logger, "following "+res.Name, func() { e.Follow(followCtx, res, f.known) })
 		})
 	}
-	if e.removed == nil {
+	if e.Removed == nil {
 		return
 	}
 	for _, f := range replaced { // removed without a replacement
-		e.removed(f.resource, f.known)
+		e.Removed(f.resource, f.known)
 	}
 }
 

@@ -31,21 +31,21 @@ func TestEveryKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := resourceFollower{
-		catalogue: catalogue,
-		wants:     func(res *api.Resource) bool { return res != unwanted },
-		follow: func(ctx context.Context, res *api.Resource, k knownUIDs) {
+	e := ResourceFollower{
+		Catalogue: catalogue,
+		Wants:     func(res *api.Resource) bool { return res != unwanted },
+		Follow: func(ctx context.Context, res *api.Resource, k KnownUIDs) {
 			k["object"] += "x"
 			events <- event{"follow", res, string(k["object"])}
 			<-ctx.Done()
 		},
-		removed: func(res *api.Resource, k knownUIDs) { events <- event{"gone", res, string(k["object"])} },
+		Removed: func(res *api.Resource, k KnownUIDs) { events <- event{"gone", res, string(k["object"])} },
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		e.run(ctx)
+		e.Run(ctx)
 	}()
 	for _, step := range []struct {
 		name      string

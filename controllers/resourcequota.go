@@ -40,11 +40,11 @@ func newQuotaController(c Config) Controller {
 	if c.Ledger == nil {
 		c.Ledger = quota.NewLedger()
 	}
-	q := &quotaController{Config: c, client: newClient(c.Handler, "resourcequota-controller"), resource: c.served(corev1.SchemeGroupVersion, "resourcequotas")}
+	q := &quotaController{Config: c, client: NewClient(c.Handler, "resourcequota-controller"), resource: c.Served(corev1.SchemeGroupVersion, "resourcequotas")}
 	if q.resource == nil {
 		return nil
 	}
-	return &loop[objectName]{Config: c, name: quotaControllerName, sync: q.sync, extraSource: q.watchAll}
+	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: quotaControllerName, Sync: q.sync, ExtraSource: q.watchAll}
 }
 
 type quotaQueue = workqueue.TypedInterface[objectName]
@@ -55,16 +55,16 @@ func (q *quotaController) watchAll(ctx context.Context, queue quotaQueue) {
 	wg.Go(func() {
 		recovery.RestartOnPanic(ctx, q.Logger, quotaControllerName, func() { q.recountLoop(ctx, queue) })
 	})
-	resourceFollower{
-		catalogue: q.Catalogue, log: q.Logger,
-		wants: func(res *api.Resource) bool {
-			return res.Namespaced && supportsVerb(res, api.VerbWatch) && !quota.Ignored(groupResource(res))
+	ResourceFollower{
+		Catalogue: q.Catalogue, Logger: q.Logger,
+		Wants: func(res *api.Resource) bool {
+			return res.Namespaced && SupportsVerb(res, api.VerbWatch) && !quota.Ignored(groupResource(res))
 		},
-		follow: func(ctx context.Context, res *api.Resource, _ knownUIDs) {
+		Follow: func(ctx context.Context, res *api.Resource, _ KnownUIDs) {
 			q.watch(ctx, queue, res, groupResource(res))
 		},
-		removed: func(*api.Resource, knownUIDs) { q.queueQuotas(ctx, queue, "") },
-	}.run(ctx)
+		Removed: func(*api.Resource, KnownUIDs) { q.queueQuotas(ctx, queue, "") },
+	}.Run(ctx)
 	wg.Wait()
 }
 
@@ -90,7 +90,7 @@ func (q *quotaController) watch(ctx context.Context, queue quotaQueue, res *api.
 		}
 		anything = func() { q.queueQuotas(ctx, queue, "") }
 	}
-	watchChanges(ctx, q.Registry, res, changed, anything)
+	WatchChanges(ctx, q.Registry, res, changed, anything)
 }
 
 func isEndedPod(pod *storage.Item) bool {
@@ -140,29 +140,29 @@ func (q *quotaController) recountLoop(ctx context.Context, queue quotaQueue) {
 // sync counts one quota. The order prevents lost charges: the quota and the pending charges
 // are read atomically, the objects are read afterwards, so they include those of charges
 // that ended meanwhile, and the status is written only if the quota is unchanged.
-func (q *quotaController) sync(ctx context.Context, key objectName) (syncResult, error) {
+func (q *quotaController) sync(ctx context.Context, key objectName) (Result, error) {
 	release := q.Ledger.Hold(key.namespace)
 	obj, err := q.read(ctx, key)
 	pending := q.Ledger.Pending(key.namespace)
 	release()
 	if apierrors.IsNotFound(err) {
-		return resultDone, nil
+		return Done, nil
 	}
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	is := obj.DeepCopyObject().(*corev1.ResourceQuota)
 	count, err := q.usage(ctx, is, pending)
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	wanted := count.Status()
 	if quota.Same(is.Status.Hard, wanted.Hard) && quota.Same(is.Status.Used, wanted.Used) {
-		return resultDone, nil
+		return Done, nil
 	}
 	is.Status = wanted
-	err = q.client.do(ctx, http.MethodPut, objectPath(q.resource, key.namespace, key.name)+"/status", "application/json", is, nil)
-	return afterWrite(err)
+	err = q.client.Do(ctx, http.MethodPut, ObjectPath(q.resource, key.namespace, key.name)+"/status", "application/json", is, nil)
+	return AfterWrite(err)
 }
 
 func (q *quotaController) read(ctx context.Context, key objectName) (api.Object, error) {

@@ -28,45 +28,45 @@ type rootCAPublisher struct {
 	Config
 	client                 *Client
 	namespaces, configMaps *api.Resource
-	repairs                repairLimiter
+	repairs                RepairLimiter
 }
 
 func newRootCAPublisher(c Config) Controller {
-	r := &rootCAPublisher{Config: c, repairs: repairLimiter{}, client: newClient(c.Handler, "root-ca-cert-publisher"),
-		namespaces: c.served(corev1.SchemeGroupVersion, "namespaces"),
-		configMaps: c.served(corev1.SchemeGroupVersion, "configmaps")}
+	r := &rootCAPublisher{Config: c, repairs: RepairLimiter{}, client: NewClient(c.Handler, "root-ca-cert-publisher"),
+		namespaces: c.Served(corev1.SchemeGroupVersion, "namespaces"),
+		configMaps: c.Served(corev1.SchemeGroupVersion, "configmaps")}
 	if r.namespaces == nil || r.configMaps == nil || len(c.RootCA) == 0 {
 		return nil
 	}
-	return &loop[string]{Config: c, name: rootCAName, sync: r.sync, sources: []source[string]{
-		{resource: r.namespaces, keys: nameKey},
-		{resource: r.configMaps, fields: byName(rootCAConfigMap), keys: namespaceKey},
+	return &Loop[string]{BaseConfig: c.BaseConfig, Name: rootCAName, Sync: r.sync, Sources: []Source[string]{
+		{Resource: r.namespaces, Keys: NameKey},
+		{Resource: r.configMaps, Fields: ByName(rootCAConfigMap), Keys: NamespaceKey},
 	}}
 }
 
 // sync creates or repairs the ConfigMap of one namespace.
-func (r *rootCAPublisher) sync(ctx context.Context, name string) (syncResult, error) {
-	ns, err := getObject[*corev1.Namespace](ctx, r.Config, r.namespaces, "", name)
+func (r *rootCAPublisher) sync(ctx context.Context, name string) (Result, error) {
+	ns, err := GetObject[*corev1.Namespace](ctx, r.BaseConfig, r.namespaces, "", name)
 	if err != nil || !isActiveNamespace(ns) {
 		delete(r.repairs, name)
-		return resultDone, err
+		return Done, err
 	}
-	have, err := getObject[*corev1.ConfigMap](ctx, r.Config, r.configMaps, name, rootCAConfigMap)
+	have, err := GetObject[*corev1.ConfigMap](ctx, r.BaseConfig, r.configMaps, name, rootCAConfigMap)
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	data := map[string]string{rootCAKey: string(r.RootCA)}
 	if have == nil {
-		err := r.client.do(ctx, http.MethodPost, objectPath(r.configMaps, name, ""), "application/json", &corev1.ConfigMap{
+		err := r.client.Do(ctx, http.MethodPost, ObjectPath(r.configMaps, name, ""), "application/json", &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap, Namespace: name, Annotations: map[string]string{rootCADescriptionKey: rootCADescription}},
 			Data:       data,
 		}, nil)
-		return resultDone, ignoreNotCreatable(err)
+		return Done, ignoreNotCreatable(err)
 	}
 	if maps.Equal(have.Data, data) && have.Annotations[rootCADescriptionKey] != "" {
-		return resultDone, nil
+		return Done, nil
 	}
-	if left := r.repairs.untilRepair(name, r.Now()); left != resultDone {
+	if left := r.repairs.UntilRepair(name, r.Now()); left != Done {
 		return left, nil
 	}
 	mended := have.DeepCopy()
@@ -75,9 +75,9 @@ func (r *rootCAPublisher) sync(ctx context.Context, name string) (syncResult, er
 		mended.Annotations = map[string]string{}
 	}
 	mended.Annotations[rootCADescriptionKey] = rootCADescription
-	err = r.client.do(ctx, http.MethodPut, objectPath(r.configMaps, name, rootCAConfigMap), "application/json", mended, nil)
+	err = r.client.Do(ctx, http.MethodPut, ObjectPath(r.configMaps, name, rootCAConfigMap), "application/json", mended, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil // the deletion triggers a sync
 	}
-	return resultDone, err
+	return Done, err
 }

@@ -33,7 +33,7 @@ func TestControllersOfServedKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if runs := newPodGroupProtection(Config{Catalogue: catalogue}.complete()) != nil; runs != c.runs {
+		if runs := newPodGroupProtection(Config{BaseConfig: BaseConfig{Catalogue: catalogue}.Complete()}) != nil; runs != c.runs {
 			t.Errorf("GenericWorkload %t, runtime config %v: runs %t", c.gates.Enabled(features.GenericWorkload), c.config, runs)
 		}
 	}

@@ -24,31 +24,31 @@ type defaultAccounts struct {
 }
 
 func newDefaultAccounts(c Config) Controller {
-	a := &defaultAccounts{Config: c, client: newClient(c.Handler, "service-account-controller"),
-		namespaces: c.served(corev1.SchemeGroupVersion, "namespaces"),
-		accounts:   c.served(corev1.SchemeGroupVersion, "serviceaccounts")}
+	a := &defaultAccounts{Config: c, client: NewClient(c.Handler, "service-account-controller"),
+		namespaces: c.Served(corev1.SchemeGroupVersion, "namespaces"),
+		accounts:   c.Served(corev1.SchemeGroupVersion, "serviceaccounts")}
 	if a.namespaces == nil || a.accounts == nil {
 		return nil
 	}
-	return &loop[string]{Config: c, name: defaultAccountsName, sync: a.sync, sources: []source[string]{
-		{resource: a.namespaces, keys: nameKey},
-		{resource: a.accounts, fields: byName(defaultAccount), keys: namespaceKey},
+	return &Loop[string]{BaseConfig: c.BaseConfig, Name: defaultAccountsName, Sync: a.sync, Sources: []Source[string]{
+		{Resource: a.namespaces, Keys: NameKey},
+		{Resource: a.accounts, Fields: ByName(defaultAccount), Keys: NamespaceKey},
 	}}
 }
 
 // sync creates the default service account of a namespace.
-func (a *defaultAccounts) sync(ctx context.Context, name string) (syncResult, error) {
-	ns, err := getObject[*corev1.Namespace](ctx, a.Config, a.namespaces, "", name)
+func (a *defaultAccounts) sync(ctx context.Context, name string) (Result, error) {
+	ns, err := GetObject[*corev1.Namespace](ctx, a.BaseConfig, a.namespaces, "", name)
 	if err != nil || !isActiveNamespace(ns) {
-		return resultDone, err
+		return Done, err
 	}
-	account, err := a.live(ctx, a.accounts, name, defaultAccount)
+	account, err := a.Live(ctx, a.accounts, name, defaultAccount)
 	if err != nil || account != nil {
-		return resultDone, err
+		return Done, err
 	}
-	err = a.client.do(ctx, http.MethodPost, objectPath(a.accounts, name, ""), "application/json",
+	err = a.client.Do(ctx, http.MethodPost, ObjectPath(a.accounts, name, ""), "application/json",
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: defaultAccount, Namespace: name}}, nil)
-	return resultDone, ignoreNotCreatable(err)
+	return Done, ignoreNotCreatable(err)
 }
 
 // isActiveNamespace reports whether objects can be created in a namespace.

@@ -15,31 +15,31 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// objectChange is a change of an object.
-type objectChange struct {
-	resource *api.Resource
-	object   api.Object
-	deleted  bool
+// Change is a change of an object.
+type Change struct {
+	Resource *api.Resource
+	Object   api.Object
+	Deleted  bool
 }
 
 // watchRestartDelay is the delay before an ended watch is started again.
 const watchRestartDelay = 5 * time.Millisecond
 
-// knownUIDs has the UIDs of the delivered objects, by key.
-type knownUIDs map[string]types.UID
+// KnownUIDs has the UIDs of the delivered objects, by key.
+type KnownUIDs map[string]types.UID
 
-// itemReader returns the object of an item, or the part of it that a controller needs.
-type itemReader func(*storage.Item) (api.Object, error)
+// ItemReader returns the object of an item, or the part of it that a controller needs.
+type ItemReader func(*storage.Item) (api.Object, error)
 
-// followObjects calls handle for every selected object and then for every change, until ctx is
+// FollowObjects calls handle for every selected object and then for every change, until ctx is
 // done. It restarts lost watches, and reports objects that were deleted in between with gone
 // set.
-func followObjects(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k knownUIDs, handle func(objectChange)) {
-	followObjectsAs(ctx, reg, t, s, (*storage.Item).Object, k, handle)
+func FollowObjects(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k KnownUIDs, handle func(Change)) {
+	FollowObjectsAs(ctx, reg, t, s, (*storage.Item).Object, k, handle)
 }
 
-// followObjectsAs is follow with objects returned by read.
-func followObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read itemReader, k knownUIDs, handle func(objectChange)) {
+// FollowObjectsAs is follow with objects returned by read.
+func FollowObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read ItemReader, k KnownUIDs, handle func(Change)) {
 	for ctx.Err() == nil {
 		followObjectsOnce(ctx, reg, t, s, read, k, handle)
 		select {
@@ -49,7 +49,7 @@ func followObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Tar
 	}
 }
 
-func followObjectsOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read itemReader, k knownUIDs, handle func(objectChange)) {
+func followObjectsOnce(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read ItemReader, k KnownUIDs, handle func(Change)) {
 	res := t.Resource
 	w, err := reg.Watch(ctx, t, registry.WatchOptions{Selection: s, WatchOptions: storage.WatchOptions{Initial: true, InitialEventsEnd: true}})
 	if err != nil {
@@ -65,7 +65,7 @@ func followObjectsOnce(ctx context.Context, reg *registry.Registry, t registry.T
 		for _, e := range events {
 			if e.Type == storage.Bookmark {
 				if e.End {
-					reportDeleted(res, k, seen, handle)
+					ReportDeleted(res, k, seen, handle)
 					seen = nil
 				}
 				continue
@@ -83,17 +83,17 @@ func followObjectsOnce(ctx context.Context, reg *registry.Registry, t registry.T
 			} else {
 				k[e.Item.Key()] = obj.GetUID()
 			}
-			handle(objectChange{res, obj, gone})
+			handle(Change{res, obj, gone})
 		}
 	}
 }
 
-// reportDeleted reports known objects that are not in seen as deleted.
-func reportDeleted(res *api.Resource, k knownUIDs, seen map[string]bool, handle func(objectChange)) {
+// ReportDeleted reports known objects that are not in seen as deleted.
+func ReportDeleted(res *api.Resource, k KnownUIDs, seen map[string]bool, handle func(Change)) {
 	for key, uid := range k {
 		if !seen[key] {
 			delete(k, key)
-			handle(objectChange{res, partialObject(key, uid), true})
+			handle(Change{res, partialObject(key, uid), true})
 		}
 	}
 }
@@ -108,9 +108,9 @@ func partialObject(key string, uid types.UID) api.Object {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: uid}}
 }
 
-// objectPath returns the path of an object, or of a collection if name is empty, in the hub
+// ObjectPath returns the path of an object, or of a collection if name is empty, in the hub
 // version of its resource.
-func objectPath(res *api.Resource, namespace, name string) string {
+func ObjectPath(res *api.Resource, namespace, name string) string {
 	gv := res.Versions[0].GroupVersion
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
@@ -126,14 +126,14 @@ func objectPath(res *api.Resource, namespace, name string) string {
 	return path
 }
 
-// supportsVerb reports whether a resource is stored and supports a verb.
-func supportsVerb(res *api.Resource, verb string) bool {
+// SupportsVerb reports whether a resource is stored and supports a verb.
+func SupportsVerb(res *api.Resource, verb string) bool {
 	return res.Virtual == nil && slices.Contains(res.Verbs, verb)
 }
 
-// watchChanges calls changed for changes of a resource, without decoding the objects. At the
+// WatchChanges calls changed for changes of a resource, without decoding the objects. At the
 // start and after a lost watch it calls anything, because any object may have changed.
-func watchChanges(ctx context.Context, reg *registry.Registry, res *api.Resource, changed func(storage.Event), anything func()) {
+func WatchChanges(ctx context.Context, reg *registry.Registry, res *api.Resource, changed func(storage.Event), anything func()) {
 	t := registry.Target{Resource: res, Version: &res.Versions[0]}
 	for ctx.Err() == nil {
 		if w, err := reg.Watch(ctx, t, registry.WatchOptions{}); err == nil {

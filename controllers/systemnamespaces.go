@@ -18,16 +18,16 @@ func SystemNamespaces() []string {
 }
 
 // MaintainSystemNamespaces creates deleted system namespaces again until ctx is done.
-func MaintainSystemNamespaces(ctx context.Context, c Config) {
-	c = c.complete()
+func MaintainSystemNamespaces(ctx context.Context, c BaseConfig) {
+	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "namespaces")
 	if !ok {
 		return
 	}
-	keeper := &namespaceRestorer{Config: c, target: registry.Target{Resource: res, Version: version}}
-	l := loop[string]{Config: c, name: "system-namespaces", sync: keeper.sync, sources: []source[string]{{
-		resource: res, keys: func(ch objectChange) []string {
-			if name := ch.object.GetName(); ch.deleted && slices.Contains(SystemNamespaces(), name) {
+	keeper := &namespaceRestorer{BaseConfig: c, target: registry.Target{Resource: res, Version: version}}
+	l := Loop[string]{BaseConfig: c, Name: "system-namespaces", Sync: keeper.sync, Sources: []Source[string]{{
+		Resource: res, Keys: func(ch Change) []string {
+			if name := ch.Object.GetName(); ch.Deleted && slices.Contains(SystemNamespaces(), name) {
 				return []string{name}
 			}
 			return nil
@@ -37,20 +37,20 @@ func MaintainSystemNamespaces(ctx context.Context, c Config) {
 }
 
 type namespaceRestorer struct {
-	Config
+	BaseConfig
 	target registry.Target
 }
 
-func (k *namespaceRestorer) sync(ctx context.Context, name string) (syncResult, error) {
+func (k *namespaceRestorer) sync(ctx context.Context, name string) (Result, error) {
 	t := k.target
 	t.Name = name
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	applyDefaults(t.Resource, ns)
-	_, err := k.Registry.Create(asServer(ctx), t, ns, registry.WriteOptions{Manager: serverManager})
+	_, err := k.Registry.Create(AsServer(ctx), t, ns, registry.WriteOptions{Manager: ServerManager})
 	if apierrors.IsAlreadyExists(err) {
-		return resultDone, nil
+		return Done, nil
 	}
-	return resultDone, err
+	return Done, err
 }
 
 func applyDefaults(res *api.Resource, obj api.Object) {

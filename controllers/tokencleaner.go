@@ -20,23 +20,23 @@ type tokenCleaner struct {
 }
 
 func newTokenCleaner(c Config) Controller {
-	t := &tokenCleaner{Config: c, client: newClient(c.Handler, "token-cleaner"), secrets: c.served(corev1.SchemeGroupVersion, "secrets")}
+	t := &tokenCleaner{Config: c, client: NewClient(c.Handler, "token-cleaner"), secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
 	if t.secrets == nil {
 		return nil
 	}
-	return &loop[string]{Config: c, name: tokenCleanerName, sync: t.sync, sources: []source[string]{bootstrapTokens(t.secrets, nameKey)}}
+	return &Loop[string]{BaseConfig: c.BaseConfig, Name: tokenCleanerName, Sync: t.sync, Sources: []Source[string]{bootstrapTokens(t.secrets, NameKey)}}
 }
 
-func (t *tokenCleaner) sync(ctx context.Context, name string) (syncResult, error) {
-	secret, err := getObject[*corev1.Secret](ctx, t.Config, t.secrets, metav1.NamespaceSystem, name)
+func (t *tokenCleaner) sync(ctx context.Context, name string) (Result, error) {
+	secret, err := GetObject[*corev1.Secret](ctx, t.BaseConfig, t.secrets, metav1.NamespaceSystem, name)
 	if err != nil || secret == nil || secret.Type != bootstrapType {
-		return resultDone, err
+		return Done, err
 	}
 	left, limited := tokenLifetime(secret, t.Now())
 	if !limited || left > 0 {
-		return syncResult(max(left, 0)), nil
+		return Result(max(left, 0)), nil
 	}
-	err = t.client.do(ctx, http.MethodDelete, objectPath(t.secrets, metav1.NamespaceSystem, name), "application/json",
+	err = t.client.Do(ctx, http.MethodDelete, ObjectPath(t.secrets, metav1.NamespaceSystem, name), "application/json",
 		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &secret.UID}}, nil)
-	return resultDone, ignoreDeleted(err)
+	return Done, IgnoreDeleted(err)
 }

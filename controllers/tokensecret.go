@@ -30,7 +30,7 @@ type tokenSecretController struct {
 	client            *Client
 	accounts, secrets *api.Resource
 
-	repairs repairLimiter
+	repairs RepairLimiter
 
 	mu sync.Mutex
 	// byAccount has the names of the Secrets of each service account, which may not exist;
@@ -43,37 +43,37 @@ type tokenSecretController struct {
 type tokenSecret struct{ namespace, name, account string }
 
 func newTokenSecretController(c Config) Controller {
-	t := &tokenSecretController{Config: c, client: managerClient(c.Handler), repairs: repairLimiter{}, byAccount: map[types.NamespacedName]map[string]bool{}, accountOf: map[types.NamespacedName]string{},
+	t := &tokenSecretController{Config: c, client: NewManagerClient(c.Handler), repairs: RepairLimiter{}, byAccount: map[types.NamespacedName]map[string]bool{}, accountOf: map[types.NamespacedName]string{},
 
-		accounts: c.served(corev1.SchemeGroupVersion, "serviceaccounts"), secrets: c.served(corev1.SchemeGroupVersion, "secrets")}
+		accounts: c.Served(corev1.SchemeGroupVersion, "serviceaccounts"), secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
 	if t.accounts == nil || t.secrets == nil || c.Tokens == nil {
 		return nil
 	}
 	tokens := fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken))
-	return &loop[tokenSecret]{Config: c, name: tokenSecretControllerName, sync: t.sync, backoff: patientBackoff(), sources: []source[tokenSecret]{
-		{resource: t.secrets, fields: tokens, keys: t.note},
-		{resource: t.accounts, keys: t.waiting},
+	return &Loop[tokenSecret]{BaseConfig: c.BaseConfig, Name: tokenSecretControllerName, Sync: t.sync, Backoff: PatientBackoff(), Sources: []Source[tokenSecret]{
+		{Resource: t.secrets, Fields: tokens, Keys: t.note},
+		{Resource: t.accounts, Keys: t.waiting},
 	}}
 }
 
 // note records the service account of a Secret.
-func (t *tokenSecretController) note(c objectChange) []tokenSecret {
-	secret := types.NamespacedName{Namespace: c.object.GetNamespace(), Name: c.object.GetName()}
-	account := c.object.GetAnnotations()[corev1.ServiceAccountNameKey]
+func (t *tokenSecretController) note(c Change) []tokenSecret {
+	secret := types.NamespacedName{Namespace: c.Object.GetNamespace(), Name: c.Object.GetName()}
+	account := c.Object.GetAnnotations()[corev1.ServiceAccountNameKey]
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was, known := t.accountOf[secret]
-	if c.deleted {
+	if c.Deleted {
 		account = was // the object of an unobserved deletion has no annotations
 	}
-	if known && (c.deleted || was != account) {
+	if known && (c.Deleted || was != account) {
 		at := types.NamespacedName{Namespace: secret.Namespace, Name: was}
 		delete(t.accountOf, secret)
 		if delete(t.byAccount[at], secret.Name); len(t.byAccount[at]) == 0 {
 			delete(t.byAccount, at)
 		}
 	}
-	if !c.deleted {
+	if !c.Deleted {
 		at := types.NamespacedName{Namespace: secret.Namespace, Name: account}
 		t.accountOf[secret] = account
 		if t.byAccount[at] == nil {
@@ -85,8 +85,8 @@ func (t *tokenSecretController) note(c objectChange) []tokenSecret {
 }
 
 // waiting returns the Secrets of a changed service account.
-func (t *tokenSecretController) waiting(c objectChange) []tokenSecret {
-	at := types.NamespacedName{Namespace: c.object.GetNamespace(), Name: c.object.GetName()}
+func (t *tokenSecretController) waiting(c Change) []tokenSecret {
+	at := types.NamespacedName{Namespace: c.Object.GetNamespace(), Name: c.Object.GetName()}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var keys []tokenSecret
@@ -97,32 +97,32 @@ func (t *tokenSecretController) waiting(c objectChange) []tokenSecret {
 }
 
 // sync fills or deletes a Secret, or removes the reference to a deleted one.
-func (t *tokenSecretController) sync(ctx context.Context, key tokenSecret) (syncResult, error) {
-	secret, err := getObject[*corev1.Secret](ctx, t.Config, t.secrets, key.namespace, key.name)
+func (t *tokenSecretController) sync(ctx context.Context, key tokenSecret) (Result, error) {
+	secret, err := GetObject[*corev1.Secret](ctx, t.BaseConfig, t.secrets, key.namespace, key.name)
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	if secret == nil {
 		delete(t.repairs, key.namespace+"/"+key.name)
-		return resultDone, t.dropReference(ctx, key)
+		return Done, t.dropReference(ctx, key)
 	}
 	if secret.Type != corev1.SecretTypeServiceAccountToken {
-		return resultDone, nil
+		return Done, nil
 	}
-	account, err := getObject[*corev1.ServiceAccount](ctx, t.Config, t.accounts, key.namespace, secret.Annotations[corev1.ServiceAccountNameKey])
+	account, err := GetObject[*corev1.ServiceAccount](ctx, t.BaseConfig, t.accounts, key.namespace, secret.Annotations[corev1.ServiceAccountNameKey])
 	if err != nil {
-		return resultDone, err
+		return Done, err
 	}
 	if uid := secret.Annotations[corev1.ServiceAccountUIDKey]; account == nil || uid != "" && uid != string(account.UID) {
-		err = t.client.do(ctx, http.MethodDelete, objectPath(t.secrets, key.namespace, key.name), "application/json",
+		err = t.client.Do(ctx, http.MethodDelete, ObjectPath(t.secrets, key.namespace, key.name), "application/json",
 			&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &secret.UID}}, nil)
-		return resultDone, ignoreDeleted(err)
+		return Done, IgnoreDeleted(err)
 	}
 	return t.fill(ctx, account, secret)
 }
 
 // fill adds the missing data to a Secret.
-func (t *tokenSecretController) fill(ctx context.Context, account *corev1.ServiceAccount, secret *corev1.Secret) (syncResult, error) {
+func (t *tokenSecretController) fill(ctx context.Context, account *corev1.ServiceAccount, secret *corev1.Secret) (Result, error) {
 	filled := secret.DeepCopy()
 	if filled.Data == nil {
 		filled.Data = map[string][]byte{}
@@ -137,22 +137,22 @@ func (t *tokenSecretController) fill(ctx context.Context, account *corev1.Servic
 	if len(filled.Data[corev1.ServiceAccountTokenKey]) == 0 {
 		token, err := t.Tokens.SecretToken(account, secret)
 		if err != nil {
-			return resultDone, err
+			return Done, err
 		}
 		filled.Data[corev1.ServiceAccountTokenKey], missing = []byte(token), true
 	}
 	if !missing {
-		return resultDone, nil
+		return Done, nil
 	}
-	if left := t.repairs.untilRepair(secret.Namespace+"/"+secret.Name, t.Now()); left != resultDone {
+	if left := t.repairs.UntilRepair(secret.Namespace+"/"+secret.Name, t.Now()); left != Done {
 		return left, nil
 	}
 	filled.Annotations[corev1.ServiceAccountUIDKey] = string(account.UID)
-	err := t.client.do(ctx, http.MethodPut, objectPath(t.secrets, secret.Namespace, secret.Name), "application/json", filled, nil)
+	err := t.client.Do(ctx, http.MethodPut, ObjectPath(t.secrets, secret.Namespace, secret.Name), "application/json", filled, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
-	return resultDone, err
+	return Done, err
 }
 
 // dropReference removes a deleted Secret from its service account.
@@ -160,7 +160,7 @@ func (t *tokenSecretController) dropReference(ctx context.Context, key tokenSecr
 	if key.account == "" {
 		return nil
 	}
-	account, err := getObject[*corev1.ServiceAccount](ctx, t.Config, t.accounts, key.namespace, key.account)
+	account, err := GetObject[*corev1.ServiceAccount](ctx, t.BaseConfig, t.accounts, key.namespace, key.account)
 	if err != nil || account == nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (t *tokenSecretController) dropReference(ctx context.Context, key tokenSecr
 	}
 	account = account.DeepCopy()
 	account.Secrets = slices.DeleteFunc(account.Secrets, names)
-	err = t.client.do(ctx, http.MethodPut, objectPath(t.accounts, key.namespace, key.account), "application/json", account, nil)
+	err = t.client.Do(ctx, http.MethodPut, ObjectPath(t.accounts, key.namespace, key.account), "application/json", account, nil)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -29,45 +29,45 @@ func NewTokenTrackingConfigMap(now time.Time) *corev1.ConfigMap {
 
 // MaintainTokenTracking creates a deleted ConfigMap again, and repairs it if its date is invalid
 // or in the future, until ctx is done.
-func MaintainTokenTracking(ctx context.Context, c Config) {
-	c = c.complete()
+func MaintainTokenTracking(ctx context.Context, c BaseConfig) {
+	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "configmaps")
 	if !ok {
 		return
 	}
-	k := &trackingMaintainer{Config: c, target: registry.Target{
+	k := &trackingMaintainer{BaseConfig: c, target: registry.Target{
 		Resource: res, Version: version, Namespace: metav1.NamespaceSystem, Name: tokenTracking,
 	}}
-	l := loop[string]{
-		Config: c, name: "legacy-token-tracking", sync: k.sync,
-		sources:     []source[string]{{resource: res, namespace: metav1.NamespaceSystem, fields: byName(tokenTracking), keys: nameKey}},
-		extraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(tokenTracking) },
+	l := Loop[string]{
+		BaseConfig: c, Name: "legacy-token-tracking", Sync: k.sync,
+		Sources:     []Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem, Fields: ByName(tokenTracking), Keys: NameKey}},
+		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(tokenTracking) },
 	}
 	l.Run(ctx)
 }
 
 type trackingMaintainer struct {
-	Config
+	BaseConfig
 	target registry.Target
 }
 
-func (k *trackingMaintainer) sync(ctx context.Context, _ string) (syncResult, error) {
-	is, err := getObject[*corev1.ConfigMap](ctx, k.Config, k.target.Resource, k.target.Namespace, k.target.Name)
+func (k *trackingMaintainer) sync(ctx context.Context, _ string) (Result, error) {
+	is, err := GetObject[*corev1.ConfigMap](ctx, k.BaseConfig, k.target.Resource, k.target.Namespace, k.target.Name)
 	if err != nil {
-		return resultRetry, err
+		return Retry, err
 	}
 	want := NewTokenTrackingConfigMap(k.Now())
 	if is == nil {
-		_, err := k.Registry.Create(asServer(ctx), k.target, want, registry.WriteOptions{Manager: serverManager})
-		return resultDone, ignoreNotCreatable(err)
+		_, err := k.Registry.Create(AsServer(ctx), k.target, want, registry.WriteOptions{Manager: ServerManager})
+		return Done, ignoreNotCreatable(err)
 	}
 	if since, err := time.Parse(time.DateOnly, is.Data[tokenTrackingSince]); err == nil && !since.After(k.Now()) {
-		return resultDone, nil
+		return Done, nil
 	}
-	_, err = k.Registry.Update(asServer(ctx), k.target, func(_ context.Context, old api.Object) (api.Object, error) {
+	_, err = k.Registry.Update(AsServer(ctx), k.target, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*corev1.ConfigMap)
 		now.ResourceVersion, now.Data = is.ResourceVersion, want.Data
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: serverManager}})
-	return resultDone, ignoreDeleted(err)
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ServerManager}})
+	return Done, IgnoreDeleted(err)
 }

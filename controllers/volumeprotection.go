@@ -13,14 +13,14 @@ const volumeProtectionName = "persistentvolume-protection-controller"
 
 // newVolumeProtection returns the controller that protects volumes that are bound to claims.
 func newVolumeProtection(c Config) Controller {
-	volumes := c.served(corev1.SchemeGroupVersion, "persistentvolumes")
+	volumes := c.Served(corev1.SchemeGroupVersion, "persistentvolumes")
 	if volumes == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: newClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: admission.PVProtection}
+	p := &finalizerProtection{Config: c, client: NewClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: admission.PVProtection}
 	p.inUse = func(_ context.Context, obj api.Object) (bool, error) {
 		return obj.(*corev1.PersistentVolume).Status.Phase == corev1.VolumeBound, nil
 	}
-	return &loop[objectName]{Config: c, name: volumeProtectionName, sync: p.sync,
-		sources: []source[objectName]{{resource: volumes, keys: objectKey}}}
+	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: volumeProtectionName, Sync: p.sync,
+		Sources: []Source[objectName]{{Resource: volumes, Keys: objectKey}}}
 }

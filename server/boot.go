@@ -94,12 +94,12 @@ func (p *parts) findIssuers(context.Context) error {
 func (p *parts) serveResources(context.Context) error {
 	p.store.EndBootstrap()
 	p.handler.Started()
-	for step, run := range map[string]func(context.Context, controllers.Config){
+	for step, run := range map[string]func(context.Context, controllers.BaseConfig){
 		stepNamespaces:    controllers.MaintainSystemNamespaces,
 		stepExpiredLeases: controllers.DeleteExpiredIdentityLeases,
 		stepTokenTracking: controllers.MaintainTokenTracking,
 	} {
-		p.runLoop(step, func() { run(p.lifetime, p.controllerConfig) })
+		p.runLoop(step, func() { run(p.lifetime, p.controllerConfig.BaseConfig) })
 		p.steps.finish(step)
 	}
 	return nil

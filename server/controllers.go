@@ -29,23 +29,23 @@ func (p *parts) buildControllers() (err error) {
 	p.converters = hooks.New(hooks.Config{
 		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.webhookCertificates,
 	})
-	if p.builtIn.customKinds, err = controllers.NewCustomKinds(p.controllerConfig, p.handler.Forget, p.converters, p.metrics); err != nil {
+	if p.builtIn.customKinds, err = controllers.NewCustomKinds(p.controllerConfig.BaseConfig, p.handler.Forget, p.converters, p.metrics); err != nil {
 		return fmt.Errorf("custom kinds: %w", err)
 	}
 	metrics, err := aggregation.NewMetrics(p.metrics)
 	if err != nil {
 		return err
 	}
-	p.builtIn.extensions = controllers.NewExtensions(p.controllerConfig, p.trust)
-	p.builtIn.localServices = controllers.NewLocalServices(p.controllerConfig)
-	p.builtIn.remoteServices = controllers.NewRemoteServices(p.controllerConfig, p.remotes, metrics)
+	p.builtIn.extensions = controllers.NewExtensions(p.controllerConfig.BaseConfig, p.trust)
+	p.builtIn.localServices = controllers.NewLocalServices(p.controllerConfig.BaseConfig)
+	p.builtIn.remoteServices = controllers.NewRemoteServices(p.controllerConfig.BaseConfig, p.remotes, metrics)
 	return nil
 }
 
 // controllersConfig returns the configuration of all controllers.
 func (p *parts) controllersConfig() (controllers.Config, error) {
 	c := controllers.Config{
-		Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger,
+		BaseConfig:              controllers.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger},
 		SigningDuration:         p.o.ClusterSigningDuration,
 		NamespaceConditionDelay: p.o.NamespaceConditionDelay,
 		Ledger:                  p.ledger,

@@ -1,0 +1,32 @@
+package controllers
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+// BaseConfig has the parts of a server that controllers use. Handler, Registry and Catalogue
+// are required.
+type BaseConfig struct {
+	// Handler is the server's handler chain.
+	Handler   http.Handler
+	Registry  *registry.Registry
+	Catalogue *api.Catalogue
+	Logger    *slog.Logger
+	Now       func() time.Time
+}
+
+// Complete returns c with defaults for Logger and Now.
+func (c BaseConfig) Complete() BaseConfig {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
