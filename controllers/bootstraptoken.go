@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 // Name and data of the Secret of a bootstrap token.
@@ -25,8 +26,8 @@ const (
 var bootstrapIDForm = regexp.MustCompile(`^[a-z0-9]{6}$`)
 
 // bootstrapTokens returns a source of the Secrets of bootstrap tokens.
-func bootstrapTokens[K comparable](secrets *api.Resource, keys func(Change) []K) Source[K] {
-	return Source[K]{Resource: secrets, Namespace: metav1.NamespaceSystem, Fields: bootstrapSelector(), Keys: keys}
+func bootstrapTokens[K comparable](secrets *api.Resource, keys func(reconcile.Change) []K) reconcile.Source[K] {
+	return reconcile.Source[K]{Resource: secrets, Namespace: metav1.NamespaceSystem, Fields: bootstrapSelector(), Keys: keys}
 }
 
 func bootstrapSelector() fields.Selector { return fields.OneTermEqualSelector("type", bootstrapType) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -19,7 +20,7 @@ func newClaimProtection(c Config) Controller {
 	if claims == nil || pods == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: NewClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: admission.PVCProtection}
+	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: admission.PVCProtection}
 	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
 		items, err := c.Items(ctx, pods, obj.GetNamespace(), registry.Selection{})
 		for _, item := range items {
@@ -30,11 +31,11 @@ func newClaimProtection(c Config) Controller {
 		}
 		return false, err
 	}
-	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: claimProtectionName, Sync: p.sync, Sources: []Source[objectName]{
+	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: claimProtectionName, Sync: p.sync, Sources: []reconcile.Source[objectName]{
 		{Resource: claims, Keys: objectKey},
 		// Only the end of a pod can free a claim. The object of an unobserved deletion has
 		// no spec, so all claims of its namespace are synced.
-		{Resource: pods, Keys: func(ch Change) []objectName {
+		{Resource: pods, Keys: func(ch reconcile.Change) []objectName {
 			pod, known := ch.Object.(*corev1.Pod)
 			switch {
 			case known && (ch.Deleted || podEnded(pod)):

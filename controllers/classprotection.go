@@ -9,6 +9,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -22,7 +23,7 @@ func newAttributesClassProtection(c Config) Controller {
 	if classes == nil || claims == nil || volumes == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: NewClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: admission.VACProtection}
+	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: admission.VACProtection}
 	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
 		for _, res := range []*api.Resource{claims, volumes} {
 			items, err := c.Items(ctx, res, "", registry.Selection{})
@@ -40,7 +41,7 @@ func newAttributesClassProtection(c Config) Controller {
 	}
 	// A change has only the last state of an object, which may have had a deleted class
 	// before, so every change syncs all deleted classes.
-	going := func(Change) (keys []objectName) {
+	going := func(reconcile.Change) (keys []objectName) {
 		for _, key := range cachedKeys(c, classes, "") {
 			if obj, err := c.Live(context.Background(), classes, "", key.name); err == nil && obj != nil && obj.GetDeletionTimestamp() != nil {
 				keys = append(keys, key)
@@ -48,7 +49,7 @@ func newAttributesClassProtection(c Config) Controller {
 		}
 		return keys
 	}
-	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: attributesClassProtectionName, Sync: p.sync, Sources: []Source[objectName]{
+	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: attributesClassProtectionName, Sync: p.sync, Sources: []reconcile.Source[objectName]{
 		{Resource: classes, Keys: objectKey}, {Resource: claims, Keys: going}, {Resource: volumes, Keys: going},
 	}}
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -32,32 +33,32 @@ const (
 // nodes verify the cluster by the signature.
 type clusterInfoSigner struct {
 	Config
-	client              *Client
+	client              *reconcile.Client
 	configMaps, secrets *api.Resource
 }
 
 func newClusterInfoSigner(c Config) Controller {
-	s := &clusterInfoSigner{Config: c, client: NewClient(c.Handler, "bootstrap-signer"),
+	s := &clusterInfoSigner{Config: c, client: reconcile.NewClient(c.Handler, "bootstrap-signer"),
 		configMaps: c.Served(corev1.SchemeGroupVersion, "configmaps"), secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
 	if s.configMaps == nil || s.secrets == nil {
 		return nil
 	}
-	all := func(Change) []string { return []string{clusterInfo} }
-	return &Loop[string]{BaseConfig: c.BaseConfig, Name: clusterInfoName, Sync: s.sync, Sources: []Source[string]{
-		{Resource: s.configMaps, Namespace: metav1.NamespacePublic, Fields: ByName(clusterInfo), Keys: all},
+	all := func(reconcile.Change) []string { return []string{clusterInfo} }
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: clusterInfoName, Sync: s.sync, Sources: []reconcile.Source[string]{
+		{Resource: s.configMaps, Namespace: metav1.NamespacePublic, Fields: reconcile.ByName(clusterInfo), Keys: all},
 		bootstrapTokens(s.secrets, all),
 	}}
 }
 
 // sync updates the signatures, and returns the time until the next token expires.
-func (s *clusterInfoSigner) sync(ctx context.Context, _ string) (Result, error) {
-	info, err := GetObject[*corev1.ConfigMap](ctx, s.BaseConfig, s.configMaps, metav1.NamespacePublic, clusterInfo)
+func (s *clusterInfoSigner) sync(ctx context.Context, _ string) (reconcile.Result, error) {
+	info, err := reconcile.GetObject[*corev1.ConfigMap](ctx, s.BaseConfig, s.configMaps, metav1.NamespacePublic, clusterInfo)
 	if err != nil || info == nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	content, ok := info.Data[clusterInfoKey]
 	if !ok {
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	data := maps.Clone(info.Data)
 	maps.DeleteFunc(data, func(k, _ string) bool { return strings.HasPrefix(k, signaturesPrefix) })
@@ -67,7 +68,7 @@ func (s *clusterInfoSigner) sync(ctx context.Context, _ string) (Result, error) 
 	}
 	signed := info.DeepCopy()
 	signed.Data = data
-	err = s.client.Do(ctx, http.MethodPut, ObjectPath(s.configMaps, info.Namespace, info.Name), "application/json", signed, nil)
+	err = s.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(s.configMaps, info.Namespace, info.Name), "application/json", signed, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
@@ -76,16 +77,16 @@ func (s *clusterInfoSigner) sync(ctx context.Context, _ string) (Result, error) 
 
 // addSignatures adds a signature for each token, and returns the time until the first of
 // them expires.
-func (s *clusterInfoSigner) addSignatures(ctx context.Context, data map[string]string, content string) (next Result, err error) {
+func (s *clusterInfoSigner) addSignatures(ctx context.Context, data map[string]string, content string) (next reconcile.Result, err error) {
 	items, err := s.Items(ctx, s.secrets, metav1.NamespaceSystem, registry.Selection{Fields: bootstrapSelector()})
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	now := s.Now()
 	for _, item := range items {
 		obj, err := item.Object()
 		if err != nil {
-			return Done, err
+			return reconcile.Done, err
 		}
 		secret := obj.(*corev1.Secret)
 		id, key, ok := signingToken(secret, now)
@@ -93,8 +94,8 @@ func (s *clusterInfoSigner) addSignatures(ctx context.Context, data map[string]s
 			continue
 		}
 		data[signaturesPrefix+id] = detachedSignature(content, id, key)
-		if left, limited := tokenLifetime(secret, now); limited && (next == Done || left < time.Duration(next)) {
-			next = Result(left)
+		if left, limited := tokenLifetime(secret, now); limited && (next == reconcile.Done || left < time.Duration(next)) {
+			next = reconcile.Result(left)
 		}
 	}
 	return next, nil

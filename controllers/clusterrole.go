@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -22,25 +23,25 @@ const roleAggregationName = "clusterrole-aggregation-controller"
 // change the rules of any aggregated one.
 type roleAggregator struct {
 	Config
-	client *Client
+	client *reconcile.Client
 	roles  *api.Resource
 }
 
 func newRoleAggregator(c Config) Controller {
-	a := &roleAggregator{Config: c, client: NewClient(c.Handler, roleAggregationName), roles: c.Served(rbacv1.SchemeGroupVersion, "clusterroles")}
+	a := &roleAggregator{Config: c, client: reconcile.NewClient(c.Handler, roleAggregationName), roles: c.Served(rbacv1.SchemeGroupVersion, "clusterroles")}
 	if a.roles == nil {
 		return nil
 	}
-	everything := func(Change) []string { return []string{""} }
-	return &Loop[string]{BaseConfig: c.BaseConfig, Name: roleAggregationName, Sync: a.sync, Sources: []Source[string]{{Resource: a.roles, Keys: everything}}}
+	everything := func(reconcile.Change) []string { return []string{""} }
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: roleAggregationName, Sync: a.sync, Sources: []reconcile.Source[string]{{Resource: a.roles, Keys: everything}}}
 }
 
 // sync updates all aggregated roles. A role that aggregates a changed one is updated by the
 // sync that the change triggers.
-func (a *roleAggregator) sync(ctx context.Context, _ string) (Result, error) {
+func (a *roleAggregator) sync(ctx context.Context, _ string) (reconcile.Result, error) {
 	items, err := a.Items(ctx, a.roles, "", registry.Selection{})
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	roles := make([]*rbacv1.ClusterRole, 0, len(items))
 	for _, item := range items {
@@ -63,10 +64,10 @@ func (a *roleAggregator) sync(ctx context.Context, _ string) (Result, error) {
 			continue
 		}
 		if err := a.apply(ctx, role.Name, rules); err != nil {
-			return Done, err
+			return reconcile.Done, err
 		}
 	}
-	return Done, nil
+	return reconcile.Done, nil
 }
 
 // aggregatedRules returns the rules of an aggregated role: those of the selected roles without
@@ -94,7 +95,7 @@ func aggregatedRules(role *rbacv1.ClusterRole, roles []*rbacv1.ClusterRole) ([]r
 
 // apply sets the rules of a role by a forced apply, so that the controller owns them.
 func (a *roleAggregator) apply(ctx context.Context, name string, rules []rbacv1.PolicyRule) error {
-	path := ObjectPath(a.roles, "", name) + "?force=true&fieldManager=" + roleAggregationName
+	path := reconcile.ObjectPath(a.roles, "", name) + "?force=true&fieldManager=" + roleAggregationName
 	err := a.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", map[string]any{
 		"apiVersion": rbacv1.SchemeGroupVersion.String(), "kind": "ClusterRole",
 		"metadata": map[string]any{"name": name}, "rules": rules,

@@ -10,9 +10,18 @@
 // Controllers are level-triggered and idempotent: a change only triggers a sync, which acts
 // on the state that it reads.
 //
-// A Controller runs until it is stopped; nearly every one is a loop, which maps changes of
-// its sources to keys in a queue and calls sync for each key. A Client sends the requests of
-// a controller. A Set is the running controllers of a server.
+// A Controller runs until it is stopped; nearly every one is a Loop of package reconcile,
+// which has the machinery that they share. A Set is the running controllers of a server.
+//
+// Each file is a controller, except for groups of files:
+//
+//   - csr*.go: the controllers of certificate signing requests.
+//   - customkinds.go, kind*.go, conversion*.go, ratcheting_metrics.go: CustomKinds, which
+//     serves the kinds of CustomResourceDefinitions.
+//   - localservices.go, remoteservices.go, extensions.go: API aggregation.
+//   - garbage.go, graph.go: the garbage collector.
+//   - protection.go and *protection.go: finalizers of objects that are in use.
+//   - bootstraptoken.go, clusterinfo.go, tokencleaner.go: bootstrap tokens.
 package controllers
 
 import (
@@ -22,6 +31,7 @@ import (
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
@@ -64,7 +74,7 @@ func controllerEntries() []controllerEntry {
 
 // Config configures the controllers.
 type Config struct {
-	BaseConfig
+	reconcile.BaseConfig
 	// RootCA is the CA bundle that is published in every namespace, by which pods verify the
 	// server. If it is empty, nothing is published.
 	RootCA []byte

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 // certificateAccount is the service account of the controllers of certificate signing
@@ -20,28 +21,28 @@ const certificateAccount = "certificate-controller"
 // csrController is the common part of the controllers of certificate signing requests.
 type csrController struct {
 	Config
-	client   *Client
+	client   *reconcile.Client
 	resource *api.Resource
 }
 
 func newCSRController(c Config) csrController {
-	return csrController{Config: c, client: NewClient(c.Handler, certificateAccount),
+	return csrController{Config: c, client: reconcile.NewClient(c.Handler, certificateAccount),
 		resource: c.Served(certificatesv1.SchemeGroupVersion, "certificatesigningrequests")}
 }
 
 // loop returns a controller that syncs one request at a time, or nil if the resource is not
 // served. It uses patientBackoff, because failures last until another component acts.
-func (r csrController) loop(name string, sync func(context.Context, *certificatesv1.CertificateSigningRequest) (Result, error)) Controller {
+func (r csrController) loop(name string, sync func(context.Context, *certificatesv1.CertificateSigningRequest) (reconcile.Result, error)) Controller {
 	if r.resource == nil {
 		return nil
 	}
-	return &Loop[string]{
-		BaseConfig: r.BaseConfig, Name: name, Backoff: PatientBackoff(),
-		Sources: []Source[string]{{Resource: r.resource, Keys: NameKey}},
-		Sync: func(ctx context.Context, name string) (Result, error) {
-			request, err := GetObject[*certificatesv1.CertificateSigningRequest](ctx, r.BaseConfig, r.resource, "", name)
+	return &reconcile.Loop[string]{
+		BaseConfig: r.BaseConfig, Name: name, Backoff: reconcile.PatientBackoff(),
+		Sources: []reconcile.Source[string]{{Resource: r.resource, Keys: reconcile.NameKey}},
+		Sync: func(ctx context.Context, name string) (reconcile.Result, error) {
+			request, err := reconcile.GetObject[*certificatesv1.CertificateSigningRequest](ctx, r.BaseConfig, r.resource, "", name)
 			if request == nil || err != nil {
-				return Done, err
+				return reconcile.Done, err
 			}
 			return sync(ctx, request)
 		},
@@ -51,7 +52,7 @@ func (r csrController) loop(name string, sync func(context.Context, *certificate
 // putSubresource writes a subresource of a request. It ignores a deleted request; a conflict
 // is an error, which is retried.
 func (r csrController) putSubresource(ctx context.Context, request *certificatesv1.CertificateSigningRequest, subresource string) error {
-	err := r.client.Do(ctx, http.MethodPut, ObjectPath(r.resource, "", request.Name)+"/"+subresource, "application/json", request, nil)
+	err := r.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(r.resource, "", request.Name)+"/"+subresource, "application/json", request, nil)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 const requestApproverName = "certificatesigningrequest-approving-controller"
@@ -21,17 +23,17 @@ func newRequestApprover(c Config) Controller {
 	return a.loop(requestApproverName, a.sync)
 }
 
-func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (Result, error) {
+func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (reconcile.Result, error) {
 	if len(r.Status.Certificate) > 0 || csrCondition(r, certificatesv1.CertificateApproved) != nil || csrCondition(r, certificatesv1.CertificateDenied) != nil ||
 		r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	request, err := parseRequest(r.Spec.Request)
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	if kubeletClientRules(request, r.Spec.Usages) != nil {
-		return Done, nil // other approvers decide
+		return reconcile.Done, nil // other approvers decide
 	}
 	var tried []string
 	for _, kind := range []struct {
@@ -47,13 +49,13 @@ func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.Certificat
 		tried = append(tried, kind.subresource)
 		allowed, err := a.isAllowed(ctx, r, kind.subresource)
 		if err != nil {
-			return Done, err
+			return reconcile.Done, err
 		}
 		if allowed {
-			return Done, a.approve(ctx, r, kind.message)
+			return reconcile.Done, a.approve(ctx, r, kind.message)
 		}
 	}
-	return Done, fmt.Errorf("recognized csr %q as %v but subject access review was not approved", r.Name, tried)
+	return reconcile.Done, fmt.Errorf("recognized csr %q as %v but subject access review was not approved", r.Name, tried)
 }
 
 // isAllowed reports whether the requester may create the subresource of

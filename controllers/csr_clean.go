@@ -9,6 +9,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 const requestCleanerName = "certificatesigningrequest-cleaner-controller"
@@ -27,18 +29,18 @@ func newRequestCleaner(c Config) Controller {
 	return r.loop(requestCleanerName, r.sync)
 }
 
-func (c *requestCleaner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (Result, error) {
+func (c *requestCleaner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (reconcile.Result, error) {
 	end := deletionTime(r)
 	if end.IsZero() {
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	// The time must have passed, as in kube-controller-manager.
 	if left := end.Sub(c.Now()); left >= 0 {
-		return Result(left + time.Millisecond), nil
+		return reconcile.Result(left + time.Millisecond), nil
 	}
-	err := c.client.Do(ctx, http.MethodDelete, ObjectPath(c.resource, "", r.Name), "application/json",
+	err := c.client.Do(ctx, http.MethodDelete, reconcile.ObjectPath(c.resource, "", r.Name), "application/json",
 		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &r.UID}}, nil)
-	return Done, IgnoreDeleted(err)
+	return reconcile.Done, reconcile.IgnoreDeleted(err)
 }
 
 // deletionTime returns the time after which a request is deleted, or zero if it stays.

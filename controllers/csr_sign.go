@@ -14,6 +14,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 const requestSignerName = "certificatesigningrequest-signing-controller"
@@ -47,14 +49,14 @@ func newRequestSigner(c Config) Controller {
 	return s.loop(requestSignerName, s.sync)
 }
 
-func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (Result, error) {
+func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateSigningRequest) (reconcile.Result, error) {
 	check, ours := signerRules(r.Spec.SignerName)
 	if !ours || !awaitsCertificate(r) {
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	request, err := parseRequest(r.Spec.Request)
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	r = r.DeepCopy()
 	if err := check(request, r.Spec.Usages); err != nil {
@@ -62,16 +64,16 @@ func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateS
 			Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue, Reason: "SignerValidationFailure",
 			Message: err.Error(), LastUpdateTime: metav1.NewTime(s.Now()),
 		})
-		return Done, s.putSubresource(ctx, r, "status")
+		return reconcile.Done, s.putSubresource(ctx, r, "status")
 	}
 	ca, err := s.SigningCA()
 	if err == nil {
 		r.Status.Certificate, err = ca.sign(request, r.Spec.Usages, certificateLifetime(r.Spec.ExpirationSeconds, s.SigningDuration), s.Now())
 	}
 	if err != nil {
-		return Done, fmt.Errorf("error auto signing csr: %w", err)
+		return reconcile.Done, fmt.Errorf("error auto signing csr: %w", err)
 	}
-	return Done, s.putSubresource(ctx, r, "status")
+	return reconcile.Done, s.putSubresource(ctx, r, "status")
 }
 
 // awaitsCertificate reports whether a request is approved and waits for its certificate.

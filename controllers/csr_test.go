@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 // NewRequest returns a PKCS#10 request and its key in PEM.
@@ -242,10 +243,10 @@ func TestCleaning(t *testing.T) {
 	r := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "r", UID: "u", CreationTimestamp: metav1.NewTime(time.Unix(1e9, 0))}}
 	for _, c := range []struct {
 		now  time.Time
-		left Result
+		left reconcile.Result
 		sent int
-	}{{end.Add(-time.Hour), Result(time.Hour + time.Millisecond), 0}, {end, Result(time.Millisecond), 0}, {end.Add(time.Millisecond), Done, 1}} {
-		cleaner := requestCleaner{csrController{Config: Config{BaseConfig: BaseConfig{Now: func() time.Time { return c.now }}}, client: NewClient(handler, certificateAccount), resource: resource}}
+	}{{end.Add(-time.Hour), reconcile.Result(time.Hour + time.Millisecond), 0}, {end, reconcile.Result(time.Millisecond), 0}, {end.Add(time.Millisecond), reconcile.Done, 1}} {
+		cleaner := requestCleaner{csrController{Config: Config{BaseConfig: reconcile.BaseConfig{Now: func() time.Time { return c.now }}}, client: reconcile.NewClient(handler, certificateAccount), resource: resource}}
 		left, err := cleaner.sync(t.Context(), r)
 		if err != nil || left != c.left || len(sent) != c.sent {
 			t.Errorf("at %v: sync again after %v, %v; sent %q", c.now, time.Duration(left), err, sent)

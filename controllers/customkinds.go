@@ -18,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
 	"github.com/miniapiserver/miniapiserver/api/custom"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
@@ -31,11 +32,11 @@ import (
 // A kind is in the catalogue before its definition is Established, so a client that sees the
 // condition can use the kind immediately.
 type CustomKinds struct {
-	BaseConfig
+	reconcile.BaseConfig
 	definitions registry.Target
-	outline     ItemReader
+	outline     reconcile.ItemReader
 	forget      func(*api.Resource)
-	loop        *Loop[string]
+	loop        *reconcile.Loop[string]
 	names       kindNames
 	converters  *converters
 	schemas     *schemaChecks
@@ -100,7 +101,7 @@ func (s *definitionSource) full() (*definition, error) {
 // outlineReader returns a reader of definitions without their schemas. It reads definitions with
 // preserveUnknownFields in full, because the NonStructuralSchema condition needs their
 // schemas.
-func outlineReader(definitions *api.Resource) ItemReader {
+func outlineReader(definitions *api.Resource) reconcile.ItemReader {
 	return func(item *storage.Item) (api.Object, error) {
 		obj, err := definitions.DecodeStored(custom.Outline(item.Value()))
 		if err != nil {
@@ -117,7 +118,7 @@ func outlineReader(definitions *api.Resource) ItemReader {
 // NewCustomKinds returns a CustomKinds, or nil if the catalogue has no definitions. It calls
 // forget for resources that were removed. clients call the conversion webhooks, whose
 // metrics are registered with metrics.
-func NewCustomKinds(c BaseConfig, forget func(*api.Resource), clients *hooks.Clients, metrics prometheus.Registerer) (*CustomKinds, error) {
+func NewCustomKinds(c reconcile.BaseConfig, forget func(*api.Resource), clients *hooks.Clients, metrics prometheus.Registerer) (*CustomKinds, error) {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions)
 	if !ok {
@@ -139,7 +140,7 @@ func NewCustomKinds(c BaseConfig, forget func(*api.Resource), clients *hooks.Cli
 	k.outline = outlineReader(res)
 	k.schemas = newSchemaChecks(k)
 	k.names.cursor, k.names.outline = c.Registry.CursorOf(res), k.outline
-	k.loop = &Loop[string]{BaseConfig: c, Name: "custom-kinds", Sync: k.sync, Workers: 4, Sources: []Source[string]{{
+	k.loop = &reconcile.Loop[string]{BaseConfig: c, Name: "custom-kinds", Sync: k.sync, Workers: 4, Sources: []reconcile.Source[string]{{
 		Resource: res, Keys: k.affected, Read: k.outline,
 	}}}
 	return k, nil
@@ -183,7 +184,7 @@ func (k *CustomKinds) outlineOf(item *storage.Item) (*definition, error) {
 func (k *CustomKinds) compileAll(items []*storage.Item) (map[string]*customKind, error) {
 	var mu sync.Mutex
 	made := make(map[string]*customKind, len(items))
-	return made, ForEachParallel(items, func(item *storage.Item) error {
+	return made, reconcile.ForEachParallel(items, func(item *storage.Item) error {
 		d, err := k.outlineOf(item)
 		if err != nil || !isTrue(d, apiextensionsv1.Established) {
 			return err
@@ -210,7 +211,7 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 	}
 	var mu sync.Mutex
 	var added []*api.Resource
-	err := ForEachParallel(all, func(res *api.Resource) error {
+	err := reconcile.ForEachParallel(all, func(res *api.Resource) error {
 		err := k.Registry.AddResource(res, 0)
 		if err == nil {
 			mu.Lock()
@@ -255,7 +256,7 @@ func (k *CustomKinds) Run(ctx context.Context) {
 
 // affected returns the definitions to sync after a change. If a definition was deleted,
 // others of its group may now get the names that they asked for.
-func (k *CustomKinds) affected(c Change) []string {
+func (k *CustomKinds) affected(c reconcile.Change) []string {
 	names := []string{c.Object.GetName()}
 	d, ok := c.Object.(*definition)
 	if ok && !c.Deleted {
@@ -268,24 +269,24 @@ func (k *CustomKinds) affected(c Change) []string {
 }
 
 // sync updates the kind and the status of one definition.
-func (k *CustomKinds) sync(ctx context.Context, name string) (Result, error) {
-	ctx = AsServer(ctx)
+func (k *CustomKinds) sync(ctx context.Context, name string) (reconcile.Result, error) {
+	ctx = reconcile.AsServer(ctx)
 	t := k.definitions
 	t.Name = name
 	item, err := k.Registry.Get(ctx, t, storage.Read{})
 	if apierrors.IsNotFound(err) {
 		k.schemas.forget(name)
-		return Done, k.remove(name)
+		return reconcile.Done, k.remove(name)
 	}
 	if err != nil {
-		return Retry, err
+		return reconcile.Retry, err
 	}
 	d, err := k.outlineOf(item)
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	if err := k.markTerminating(d); err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	if d.DeletionTimestamp != nil && slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		return k.cleanUp(ctx, d, item)
@@ -297,17 +298,17 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (Result, error) {
 	want := d.DeepCopy()
 	reason, message, err := k.names.accept(ctx, want)
 	if err != nil {
-		return Retry, err
+		return reconcile.Retry, err
 	}
 	k.setNameConditions(want, reason, message)
 	k.schemas.setSchemaCondition(want, k.specOf(d, item), item)
 	if isTrue(want, apiextensionsv1.Established) {
 		if err := k.install(want, item); err != nil {
-			return Done, err
+			return reconcile.Done, err
 		}
 	}
 	_, err = k.writeStatus(ctx, d, want.Status)
-	return Done, err
+	return reconcile.Done, err
 }
 
 // writeStatus writes a status if it differs, and returns the definition as updateDefinition
@@ -324,7 +325,7 @@ func (k *CustomKinds) writeStatus(ctx context.Context, d *definition, want apiex
 // updateDefinition updates a definition that is still at the resourceVersion of d and returns
 // it. It returns nil after a conflict, because the other change triggers a sync.
 func (k *CustomKinds) updateDefinition(ctx context.Context, t registry.Target, d *definition, change func(*definition), o registry.UpdateOptions) (*definition, error) {
-	o.Manager = ServerManager
+	o.Manager = reconcile.ServerManager
 	out, err := k.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*definition)
 		now.ResourceVersion = d.ResourceVersion

@@ -13,6 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -47,7 +48,7 @@ func TestNonStructural(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &CustomKinds{BaseConfig: BaseConfig{Now: time.Now}, seed: maphash.MakeSeed()}
+	k := &CustomKinds{BaseConfig: reconcile.BaseConfig{Now: time.Now}, seed: maphash.MakeSeed()}
 	k.schemas = newSchemaChecks(k)
 	schema := func(spec apiextensionsv1.JSONSchemaProps) *apiextensionsv1.CustomResourceValidation {
 		return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{

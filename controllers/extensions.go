@@ -16,6 +16,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/authn"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -34,14 +35,14 @@ type Trust struct {
 // Extensions maintains the ConfigMap extension-apiserver-authentication. It preserves the
 // values that other servers of the cluster added.
 type Extensions struct {
-	BaseConfig
+	reconcile.BaseConfig
 	trust Trust
 	maps  registry.Target
-	loop  *Loop[string]
+	loop  *reconcile.Loop[string]
 }
 
 // NewExtensions returns an Extensions, or nil if the catalogue has no ConfigMaps.
-func NewExtensions(c BaseConfig, trust Trust) *Extensions {
+func NewExtensions(c reconcile.BaseConfig, trust Trust) *Extensions {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "configmaps")
 	if !ok {
@@ -50,9 +51,9 @@ func NewExtensions(c BaseConfig, trust Trust) *Extensions {
 	e := &Extensions{BaseConfig: c, trust: trust, maps: registry.Target{
 		Resource: res, Version: version, Namespace: metav1.NamespaceSystem, Name: extensionConfigMap,
 	}}
-	e.loop = &Loop[string]{
+	e.loop = &reconcile.Loop[string]{
 		BaseConfig: c, Name: "extension-apiserver-authentication", Sync: e.sync,
-		Sources:     []Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem, Fields: ByName(extensionConfigMap), Keys: NameKey}},
+		Sources:     []reconcile.Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem, Fields: reconcile.ByName(extensionConfigMap), Keys: reconcile.NameKey}},
 		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(extensionConfigMap) },
 	}
 	return e
@@ -61,25 +62,25 @@ func NewExtensions(c BaseConfig, trust Trust) *Extensions {
 // Run maintains the ConfigMap until ctx is done.
 func (e *Extensions) Run(ctx context.Context) { e.loop.Run(ctx) }
 
-func (e *Extensions) sync(ctx context.Context, _ string) (Result, error) {
-	is, err := GetObject[*corev1.ConfigMap](ctx, e.BaseConfig, e.maps.Resource, e.maps.Namespace, e.maps.Name)
+func (e *Extensions) sync(ctx context.Context, _ string) (reconcile.Result, error) {
+	is, err := reconcile.GetObject[*corev1.ConfigMap](ctx, e.BaseConfig, e.maps.Resource, e.maps.Namespace, e.maps.Name)
 	if err != nil {
-		return Retry, err
+		return reconcile.Retry, err
 	}
 	if is == nil {
-		_, err := e.Registry.Create(AsServer(ctx), e.maps, NewExtensionConfigMap(e.trust, e.Now()), registry.WriteOptions{Manager: ServerManager})
-		return Done, ignoreNotCreatable(err)
+		_, err := e.Registry.Create(reconcile.AsServer(ctx), e.maps, NewExtensionConfigMap(e.trust, e.Now()), registry.WriteOptions{Manager: reconcile.ServerManager})
+		return reconcile.Done, ignoreNotCreatable(err)
 	}
 	want := e.trust.mergedData(is.Data, e.Now())
 	if maps.Equal(want, is.Data) {
-		return Done, nil
+		return reconcile.Done, nil
 	}
-	_, err = e.Registry.Update(AsServer(ctx), e.maps, func(_ context.Context, old api.Object) (api.Object, error) {
+	_, err = e.Registry.Update(reconcile.AsServer(ctx), e.maps, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*corev1.ConfigMap)
 		now.ResourceVersion, now.Data = is.ResourceVersion, want
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ServerManager}})
-	return Done, IgnoreDeleted(err)
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}})
+	return reconcile.Done, reconcile.IgnoreDeleted(err)
 }
 
 // NewExtensionConfigMap returns the ConfigMap for its creation.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -22,71 +23,71 @@ const garbageCollectorName = "garbage-collector-controller"
 // made on the live objects.
 type garbageCollector struct {
 	Config
-	client *Client
+	client *reconcile.Client
 	graph  *ownerGraph
-	loop   *Loop[types.UID]
+	loop   *reconcile.Loop[types.UID]
 }
 
 // collectorWorkers is the number of concurrent syncs.
 const collectorWorkers = 4
 
 func newGarbageCollector(c Config) Controller {
-	g := &garbageCollector{Config: c, client: NewClient(c.Handler, "generic-garbage-collector"), graph: newOwnerGraph()}
-	g.loop = &Loop[types.UID]{BaseConfig: c.BaseConfig, Name: garbageCollectorName, Sync: g.sync, ExtraSource: g.watchAll, Workers: collectorWorkers}
+	g := &garbageCollector{Config: c, client: reconcile.NewClient(c.Handler, "generic-garbage-collector"), graph: newOwnerGraph()}
+	g.loop = &reconcile.Loop[types.UID]{BaseConfig: c.BaseConfig, Name: garbageCollectorName, Sync: g.sync, ExtraSource: g.watchAll, Workers: collectorWorkers}
 	return g.loop
 }
 
 // watchAll queues the objects that changes concern until ctx is done.
 func (g *garbageCollector) watchAll(ctx context.Context, queue workqueue.TypedInterface[types.UID]) {
-	note := func(c Change) {
+	note := func(c reconcile.Change) {
 		for _, uid := range g.graph.update(c) {
 			queue.Add(uid)
 		}
 	}
-	ResourceFollower{
+	reconcile.ResourceFollower{
 		Logger:    g.Logger,
 		Catalogue: g.Catalogue,
 		Wants: func(res *api.Resource) bool {
-			return SupportsVerb(res, api.VerbDelete) && SupportsVerb(res, api.VerbWatch) && !res.Storage.Expires
+			return reconcile.SupportsVerb(res, api.VerbDelete) && reconcile.SupportsVerb(res, api.VerbWatch) && !res.Storage.Expires
 		},
-		Follow: func(ctx context.Context, res *api.Resource, k KnownUIDs) {
-			FollowObjects(ctx, g.Registry, registry.Target{Resource: res, Version: &res.Versions[0]}, registry.Selection{}, k, note)
+		Follow: func(ctx context.Context, res *api.Resource, k reconcile.KnownUIDs) {
+			reconcile.FollowObjects(ctx, g.Registry, registry.Target{Resource: res, Version: &res.Versions[0]}, registry.Selection{}, k, note)
 		},
-		Removed: func(res *api.Resource, k KnownUIDs) { ReportDeleted(res, k, nil, note) },
+		Removed: func(res *api.Resource, k reconcile.KnownUIDs) { reconcile.ReportDeleted(res, k, nil, note) },
 	}.Run(ctx)
 }
 
 // sync collects an object whose owners do not exist, or finalizes a deleted owner.
-func (g *garbageCollector) sync(ctx context.Context, uid types.UID) (Result, error) {
+func (g *garbageCollector) sync(ctx context.Context, uid types.UID) (reconcile.Result, error) {
 	n, ok := g.graph.node(uid)
 	if !ok {
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	obj, err := g.Live(ctx, n.resource, n.namespace, n.name)
 	switch {
 	case err != nil:
-		return Retry, err
+		return reconcile.Retry, err
 	case obj == nil || obj.GetUID() != uid:
-		return Done, nil // an event will update the graph
+		return reconcile.Done, nil // an event will update the graph
 	}
 	if obj.GetDeletionTimestamp() == nil {
 		return g.collectIfUnowned(ctx, n, obj)
 	}
 	switch {
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerOrphanDependents):
-		return Done, g.orphanDependents(ctx, n, obj)
+		return reconcile.Done, g.orphanDependents(ctx, n, obj)
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents):
-		return Done, g.finishForegroundDeletion(ctx, n, obj)
+		return reconcile.Done, g.finishForegroundDeletion(ctx, n, obj)
 	}
-	return Done, nil
+	return reconcile.Done, nil
 }
 
 // collectIfUnowned deletes an object if none of its owners exists, and otherwise removes
 // references to owners that do not exist.
-func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, obj api.Object) (Result, error) {
+func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, obj api.Object) (reconcile.Result, error) {
 	refs := obj.GetOwnerReferences()
 	if len(refs) == 0 {
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	var solid int
 	var waiting bool
@@ -95,9 +96,9 @@ func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, ob
 		owner, known, err := g.owner(ctx, n, ref)
 		switch {
 		case err != nil:
-			return Retry, err
+			return reconcile.Retry, err
 		case !known:
-			return Done, nil // the owner's kind is not served, so its existence is unknown
+			return reconcile.Done, nil // the owner's kind is not served, so its existence is unknown
 		case owner == nil || owner.GetUID() != ref.UID:
 			drop = append(drop, ref.UID)
 		case inForegroundDeletion(owner) && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion:
@@ -109,9 +110,9 @@ func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, ob
 	}
 	switch {
 	case len(drop) == 0:
-		return Done, nil
+		return reconcile.Done, nil
 	case solid > 0:
-		return Done, g.dropOwners(ctx, n, obj, drop)
+		return reconcile.Done, g.dropOwners(ctx, n, obj, drop)
 	}
 	policy := metav1.DeletePropagationBackground
 	switch {
@@ -120,7 +121,7 @@ func (g *garbageCollector) collectIfUnowned(ctx context.Context, n graphNode, ob
 	case slices.Contains(obj.GetFinalizers(), metav1.FinalizerDeleteDependents), waiting && g.graph.owns(n.uid):
 		policy = metav1.DeletePropagationForeground
 	}
-	return Done, g.delete(ctx, n, policy)
+	return reconcile.Done, g.delete(ctx, n, policy)
 }
 
 // owner returns the owner of a reference. known is false if its kind is not served or has a
@@ -148,9 +149,9 @@ func inForegroundDeletion(obj api.Object) bool {
 }
 
 func (g *garbageCollector) delete(ctx context.Context, n graphNode, policy metav1.DeletionPropagation) error {
-	err := g.client.Do(ctx, http.MethodDelete, ObjectPath(n.resource, n.namespace, n.name), "application/json",
+	err := g.client.Do(ctx, http.MethodDelete, reconcile.ObjectPath(n.resource, n.namespace, n.name), "application/json",
 		&metav1.DeleteOptions{PropagationPolicy: &policy, Preconditions: &metav1.Preconditions{UID: &n.uid}}, nil)
-	return IgnoreDeleted(err)
+	return reconcile.IgnoreDeleted(err)
 }
 
 // dropOwners removes owner references from an object.
@@ -171,7 +172,7 @@ func (g *garbageCollector) dropFinalizer(ctx context.Context, n graphNode, obj a
 // lists can be replaced as a whole.
 func (g *garbageCollector) patch(ctx context.Context, n graphNode, obj api.Object, metadata map[string]any) error {
 	metadata["uid"], metadata["resourceVersion"] = obj.GetUID(), obj.GetResourceVersion()
-	err := g.client.Do(ctx, http.MethodPatch, ObjectPath(n.resource, n.namespace, n.name), "application/merge-patch+json",
+	err := g.client.Do(ctx, http.MethodPatch, reconcile.ObjectPath(n.resource, n.namespace, n.name), "application/merge-patch+json",
 		map[string]any{"metadata": metadata}, nil)
 	if apierrors.IsNotFound(err) {
 		return nil

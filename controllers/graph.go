@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 // graphNode is an object in the graph.
@@ -31,7 +32,7 @@ func newOwnerGraph() *ownerGraph {
 }
 
 // update applies a change and returns the objects that must be synced.
-func (g *ownerGraph) update(c Change) []types.UID {
+func (g *ownerGraph) update(c reconcile.Change) []types.UID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	uid := c.Object.GetUID()

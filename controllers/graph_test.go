@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 // graphChange is a change of an object: its UID, its owners, and whether it is deleted or
@@ -20,7 +21,7 @@ type graphChange struct {
 	finalizer string
 }
 
-func (c graphChange) change(res *api.Resource) Change {
+func (c graphChange) change(res *api.Resource) reconcile.Change {
 	obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "n-" + c.uid, UID: types.UID(c.uid)}}
 	for _, owner := range strings.Fields(c.owners) {
 		obj.OwnerReferences = append(obj.OwnerReferences, metav1.OwnerReference{UID: types.UID(owner)})
@@ -28,7 +29,7 @@ func (c graphChange) change(res *api.Resource) Change {
 	if c.finalizer != "" {
 		obj.Finalizers, obj.DeletionTimestamp = []string{c.finalizer}, &metav1.Time{}
 	}
-	return Change{res, obj, c.deleted}
+	return reconcile.Change{Resource: res, Object: obj, Deleted: c.deleted}
 }
 
 // TestOwnerGraph checks which objects the garbage collector must sync after the last of a

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -16,45 +17,47 @@ const identityLabel = "apiserver.kubernetes.io/identity"
 
 // DeleteExpiredIdentityLeases deletes the Leases of API servers that no longer
 // renew them, until ctx is done.
-func DeleteExpiredIdentityLeases(ctx context.Context, c BaseConfig) {
+func DeleteExpiredIdentityLeases(ctx context.Context, c reconcile.BaseConfig) {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(coordinationv1.SchemeGroupVersion, "leases")
 	if !ok {
 		return
 	}
 	cleaner := &leaseCleaner{BaseConfig: c, target: registry.Target{Resource: res, Version: version, Namespace: metav1.NamespaceSystem}}
-	l := Loop[string]{BaseConfig: c, Name: "apiserver-identity-leases", Sync: cleaner.sync, Sources: []Source[string]{{
-		Resource: res, Namespace: metav1.NamespaceSystem, Keys: func(ch Change) []string {
+	l := reconcile.Loop[string]{BaseConfig: c, Name: "apiserver-identity-leases", Sync: cleaner.sync, Sources: []reconcile.Source[string]{{
+		Resource: res, Namespace: metav1.NamespaceSystem, Keys: func(ch reconcile.Change) []string {
 			if !isIdentityLease(ch.Object) {
 				return nil
 			}
-			return NameKey(ch)
+			return reconcile.NameKey(ch)
 		},
 	}}}
 	l.Run(ctx)
 }
 
-func isIdentityLease(obj api.Object) bool { return obj.GetLabels()[identityLabel] == ServerManager }
+func isIdentityLease(obj api.Object) bool {
+	return obj.GetLabels()[identityLabel] == reconcile.ServerManager
+}
 
 type leaseCleaner struct {
-	BaseConfig
+	reconcile.BaseConfig
 	target registry.Target
 }
 
 // sync deletes an expired Lease, or syncs again when it expires.
-func (l *leaseCleaner) sync(ctx context.Context, name string) (Result, error) {
-	lease, err := GetObject[*coordinationv1.Lease](ctx, l.BaseConfig, l.target.Resource, l.target.Namespace, name)
+func (l *leaseCleaner) sync(ctx context.Context, name string) (reconcile.Result, error) {
+	lease, err := reconcile.GetObject[*coordinationv1.Lease](ctx, l.BaseConfig, l.target.Resource, l.target.Namespace, name)
 	if err != nil || lease == nil || !isIdentityLease(lease) {
-		return Done, err
+		return reconcile.Done, err
 	}
 	if left := leaseRemaining(lease, l.Now()); left > 0 {
-		return Result(left), nil
+		return reconcile.Result(left), nil
 	}
 	t := l.target
 	t.Name = name
 	preconditions := &metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
-	_, err = l.Registry.Delete(AsServer(ctx), t, registry.DeleteOptions{Preconditions: preconditions})
-	return Done, IgnoreDeleted(err)
+	_, err = l.Registry.Delete(reconcile.AsServer(ctx), t, registry.DeleteOptions{Preconditions: preconditions})
+	return reconcile.Done, reconcile.IgnoreDeleted(err)
 }
 
 // leaseRemaining returns the remaining duration of a Lease.

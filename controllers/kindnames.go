@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -17,7 +18,7 @@ import (
 type kindNames struct {
 	mu      sync.Mutex
 	cursor  *storage.Cursor
-	outline ItemReader
+	outline reconcile.ItemReader
 	claims  map[string]*nameClaim            // by definition
 	groups  map[string]map[string]*nameClaim // the same by group, then by definition
 }

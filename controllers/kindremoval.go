@@ -9,6 +9,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -33,10 +34,10 @@ func (k *CustomKinds) markTerminating(d *definition) error {
 
 // cleanUp deletes the objects of a deleted definition, and removes its finalizer when none
 // are left.
-func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.Item) (Result, error) {
+func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.Item) (reconcile.Result, error) {
 	d, err := k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 	if d == nil || err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	reason, message := "NeverEstablished", "resource was never established"
 	if isTrue(d, apiextensionsv1.Established) {
@@ -47,10 +48,10 @@ func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.
 			empty, err := k.deleteObjects(ctx, d.Name)
 			if err != nil {
 				_, _ = k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", fmt.Sprintf("could not issue all deletes: %v", err))
-				return Retry, err
+				return reconcile.Retry, err
 			}
 			if !empty {
-				return Done, nil
+				return reconcile.Done, nil
 			}
 		}
 	}
@@ -60,7 +61,7 @@ func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.
 		k.setTerminating(&now.Status, apiextensionsv1.ConditionFalse, reason, message)
 		now.Finalizers = slices.DeleteFunc(now.Finalizers, func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
 	}, registry.UpdateOptions{SkipStrategy: true})
-	return Done, err
+	return reconcile.Done, err
 }
 
 // writeTerminating writes the Terminating condition and returns the definition as

@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
 	"github.com/miniapiserver/miniapiserver/api/apiregistration"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -32,11 +33,11 @@ const (
 // LocalServices maintains an APIService for every group version that the server itself
 // serves. It cannot be turned off, because discovery is based on APIServices.
 type LocalServices struct {
-	BaseConfig
+	reconcile.BaseConfig
 	services    registry.Target
 	definitions *api.Resource
-	outline     ItemReader // of definitions
-	loop        *Loop[string]
+	outline     reconcile.ItemReader // of definitions
+	loop        *reconcile.Loop[string]
 	// builtIn has the APIServices of built-in group versions, and atStart the names of those
 	// that existed at the start.
 	builtIn map[string]schema.GroupVersion
@@ -51,7 +52,7 @@ type LocalServices struct {
 type apiService = apiregistrationv1.APIService
 
 // NewLocalServices returns a LocalServices, or nil if the catalogue has no APIServices.
-func NewLocalServices(c BaseConfig) *LocalServices {
+func NewLocalServices(c reconcile.BaseConfig) *LocalServices {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, apiregistration.APIServices)
 	if !ok {
@@ -69,8 +70,8 @@ func NewLocalServices(c BaseConfig) *LocalServices {
 	for _, a := range BuiltInServices(c.Catalogue) {
 		l.builtIn[a.Name] = schema.GroupVersion{Group: a.Spec.Group, Version: a.Spec.Version}
 	}
-	l.loop = &Loop[string]{BaseConfig: c, Name: "local-apiservices", Sync: l.sync, Sources: []Source[string]{
-		{Resource: res, Keys: NameKey}, {Resource: l.definitions, Keys: l.affected, Read: l.outline},
+	l.loop = &reconcile.Loop[string]{BaseConfig: c, Name: "local-apiservices", Sync: l.sync, Sources: []reconcile.Source[string]{
+		{Resource: res, Keys: reconcile.NameKey}, {Resource: l.definitions, Keys: l.affected, Read: l.outline},
 	}}
 	return l
 }
@@ -106,11 +107,11 @@ func serviceNameOf(gv schema.GroupVersion) string { return gv.Version + "." + gv
 func (l *LocalServices) Load(ctx context.Context) error {
 	for _, s := range []struct {
 		of   *api.Resource
-		read ItemReader
+		read reconcile.ItemReader
 		note func(api.Object)
 	}{
 		{l.services.Resource, (*storage.Item).Object, func(obj api.Object) { l.atStart[obj.GetName()] = true }},
-		{l.definitions, l.outline, func(obj api.Object) { l.affected(Change{Object: obj}) }},
+		{l.definitions, l.outline, func(obj api.Object) { l.affected(reconcile.Change{Object: obj}) }},
 	} {
 		if s.of == nil {
 			continue
@@ -120,7 +121,7 @@ func (l *LocalServices) Load(ctx context.Context) error {
 			return err
 		}
 		var mu sync.Mutex
-		err = ForEachParallel(items, func(item *storage.Item) error {
+		err = reconcile.ForEachParallel(items, func(item *storage.Item) error {
 			if obj, err := s.read(item); err == nil { // else the store has logged the error
 				mu.Lock()
 				defer mu.Unlock()
@@ -140,7 +141,7 @@ func (l *LocalServices) Run(ctx context.Context) { l.loop.Run(ctx) }
 
 // affected records the APIServices that a definition needs, and returns their names and those
 // that it needed before.
-func (l *LocalServices) affected(c Change) []string {
+func (l *LocalServices) affected(c reconcile.Change) []string {
 	var served []schema.GroupVersion
 	if d, ok := c.Object.(*definition); ok && !c.Deleted {
 		for _, v := range d.Spec.Versions {
@@ -184,17 +185,17 @@ func (l *LocalServices) desired(name string) *apiService {
 }
 
 // sync creates, updates or deletes one APIService.
-func (l *LocalServices) sync(ctx context.Context, name string) (Result, error) {
+func (l *LocalServices) sync(ctx context.Context, name string) (reconcile.Result, error) {
 	want := l.desired(name)
-	is, err := GetObject[*apiService](ctx, l.BaseConfig, l.services.Resource, "", name)
+	is, err := reconcile.GetObject[*apiService](ctx, l.BaseConfig, l.services.Resource, "", name)
 	if err != nil {
-		return Retry, err
+		return reconcile.Retry, err
 	}
 	if err := l.reconcileService(ctx, name, is, want); err != nil {
-		return Retry, err
+		return reconcile.Retry, err
 	}
 	l.synced[name] = true
-	return Done, nil
+	return reconcile.Done, nil
 }
 
 // reconcileService changes an APIService from is to want, either of which may be nil. It ignores
@@ -226,7 +227,7 @@ func isManagedAtStart(a *apiService) bool {
 // These functions write as the server itself. A conflicting change triggers another sync.
 
 func (l *LocalServices) create(ctx context.Context, want *apiService) error {
-	_, err := l.Registry.Create(AsServer(ctx), l.services, want, registry.WriteOptions{Manager: ServerManager})
+	_, err := l.Registry.Create(reconcile.AsServer(ctx), l.services, want, registry.WriteOptions{Manager: reconcile.ServerManager})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
@@ -236,17 +237,17 @@ func (l *LocalServices) create(ctx context.Context, want *apiService) error {
 func (l *LocalServices) remove(ctx context.Context, is *apiService) error {
 	t := l.services
 	t.Name = is.Name
-	_, err := l.Registry.Delete(AsServer(ctx), t, registry.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(is.UID))})
-	return IgnoreDeleted(err)
+	_, err := l.Registry.Delete(reconcile.AsServer(ctx), t, registry.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(is.UID))})
+	return reconcile.IgnoreDeleted(err)
 }
 
 func (l *LocalServices) update(ctx context.Context, is *apiService, spec apiregistrationv1.APIServiceSpec) error {
 	t := l.services
 	t.Name = is.Name
-	_, err := l.Registry.Update(AsServer(ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
+	_, err := l.Registry.Update(reconcile.AsServer(ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*apiService)
 		now.ResourceVersion, now.Spec = is.ResourceVersion, spec
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ServerManager}})
-	return IgnoreDeleted(err)
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}})
+	return reconcile.IgnoreDeleted(err)
 }

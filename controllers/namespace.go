@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -24,50 +25,50 @@ const namespaceControllerName = "namespace-controller"
 // finalizes them.
 type namespaceController struct {
 	Config
-	client *Client
+	client *reconcile.Client
 }
 
 func newNamespaceController(c Config) Controller {
-	n := &namespaceController{Config: c, client: NewClient(c.Handler, namespaceControllerName)}
-	return &Loop[string]{BaseConfig: c.BaseConfig, Name: namespaceControllerName, Sync: n.sync, Sources: []Source[string]{{
+	n := &namespaceController{Config: c, client: reconcile.NewClient(c.Handler, namespaceControllerName)}
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: namespaceControllerName, Sync: n.sync, Sources: []reconcile.Source[string]{{
 		Resource: c.Served(corev1.SchemeGroupVersion, "namespaces"),
-		Keys: func(c Change) []string {
+		Keys: func(c reconcile.Change) []string {
 			if c.Deleted || c.Object.GetDeletionTimestamp() == nil {
 				return nil
 			}
-			return NameKey(c)
+			return reconcile.NameKey(c)
 		},
 	}}}
 }
 
 // sync deletes the content of a namespace and finalizes it if it is empty.
-func (n *namespaceController) sync(ctx context.Context, name string) (Result, error) {
+func (n *namespaceController) sync(ctx context.Context, name string) (reconcile.Result, error) {
 	var ns corev1.Namespace
 	path := "/api/v1/namespaces/" + name
 	err := n.client.Do(ctx, http.MethodGet, path, "", nil, &ns)
 	switch {
 	case apierrors.IsNotFound(err):
-		return Done, nil
+		return reconcile.Done, nil
 	case err != nil:
-		return Retry, err
+		return reconcile.Retry, err
 	case ns.DeletionTimestamp == nil || !slices.Contains(ns.Spec.Finalizers, corev1.FinalizerKubernetes):
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	left, err := n.deleteContent(ctx, name)
 	if n.reportsConditions(&ns) {
 		if condErr := n.writeConditions(ctx, &ns, left, err); condErr != nil {
-			return Retry, errors.Join(err, condErr)
+			return reconcile.Retry, errors.Join(err, condErr)
 		}
 	}
 	if err != nil || left.any() {
-		return Retry, err
+		return reconcile.Retry, err
 	}
 	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 	err = n.client.Do(ctx, http.MethodPut, path+"/finalize", "application/json", &ns, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
-	return Done, err
+	return reconcile.Done, err
 }
 
 // reportsConditions reports whether the deletion of a namespace has lasted long enough to
@@ -90,12 +91,12 @@ func (n *namespaceController) deleteContent(ctx context.Context, name string) (r
 	left := remainingContent{resources: map[string]int{}, finalizers: map[string]int{}}
 	var errs []error
 	for _, res := range n.Catalogue.Resources() {
-		if !res.Namespaced || !SupportsVerb(res, api.VerbDeleteCollection) {
+		if !res.Namespaced || !reconcile.SupportsVerb(res, api.VerbDeleteCollection) {
 			continue
 		}
 		items, err := n.Items(ctx, res, name, registry.Selection{})
 		if err == nil && slices.ContainsFunc(items, func(i *storage.Item) bool { return !isDeletingItem(i) }) {
-			err = n.client.Do(ctx, http.MethodDelete, ObjectPath(res, name, ""), "application/json",
+			err = n.client.Do(ctx, http.MethodDelete, reconcile.ObjectPath(res, name, ""), "application/json",
 				&metav1.DeleteOptions{PropagationPolicy: ptr(metav1.DeletePropagationBackground)}, nil)
 			if err == nil {
 				items, err = n.Items(ctx, res, name, registry.Selection{})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -20,7 +21,7 @@ func newPodGroupProtection(c Config) Controller {
 	if groups == nil || pods == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: NewClient(c.Handler, podGroupProtectionName), resource: groups,
+	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, podGroupProtectionName), resource: groups,
 		finalizer: admission.PodGroupProtection, removesOnly: true}
 	p.inUse = func(ctx context.Context, group api.Object) (bool, error) {
 		items, err := c.Items(ctx, pods, group.GetNamespace(), registry.Selection{})
@@ -35,11 +36,11 @@ func newPodGroupProtection(c Config) Controller {
 		}
 		return false, err
 	}
-	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: podGroupProtectionName, Sync: p.sync, Sources: []Source[objectName]{
+	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: podGroupProtectionName, Sync: p.sync, Sources: []reconcile.Source[objectName]{
 		{Resource: groups, Keys: objectKey},
 		// Only the end of a pod can free its group. The object of an unobserved deletion has
 		// no spec, so all groups of its namespace are synced.
-		{Resource: pods, Keys: func(ch Change) []objectName {
+		{Resource: pods, Keys: func(ch reconcile.Change) []objectName {
 			pod, known := ch.Object.(*corev1.Pod)
 			switch {
 			case !known:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/policy"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 const policyStatusName = "validatingadmissionpolicy-status-controller"
@@ -20,28 +21,28 @@ const policyStatusManager = "validatingadmissionpolicy-status"
 // nothing if there are no errors and the status has none.
 type policyStatus struct {
 	Config
-	client   *Client
+	client   *reconcile.Client
 	policies *api.Resource
 	checker  policy.Checker
 }
 
 func newPolicyStatus(c Config) Controller {
-	s := &policyStatus{Config: c, client: NewClient(c.Handler, policyStatusName), policies: c.Served(admissionv1.SchemeGroupVersion, "validatingadmissionpolicies"),
+	s := &policyStatus{Config: c, client: reconcile.NewClient(c.Handler, policyStatusName), policies: c.Served(admissionv1.SchemeGroupVersion, "validatingadmissionpolicies"),
 		checker: policy.Checker{Catalogue: c.Catalogue, Schema: policy.PublishedSchema(c.Catalogue)}}
 	if s.policies == nil {
 		return nil
 	}
-	return &Loop[string]{BaseConfig: c.BaseConfig, Name: policyStatusName, Sync: s.sync, Sources: []Source[string]{{Resource: s.policies, Keys: NameKey}}}
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: policyStatusName, Sync: s.sync, Sources: []reconcile.Source[string]{{Resource: s.policies, Keys: reconcile.NameKey}}}
 }
 
-func (s *policyStatus) sync(ctx context.Context, name string) (Result, error) {
-	p, err := GetObject[*admissionv1.ValidatingAdmissionPolicy](ctx, s.BaseConfig, s.policies, "", name)
+func (s *policyStatus) sync(ctx context.Context, name string) (reconcile.Result, error) {
+	p, err := reconcile.GetObject[*admissionv1.ValidatingAdmissionPolicy](ctx, s.BaseConfig, s.policies, "", name)
 	if p == nil || err != nil || p.Generation <= p.Status.ObservedGeneration {
-		return Done, err
+		return reconcile.Done, err
 	}
 	warnings, err := s.checker.Check(p)
 	if err != nil || len(warnings) == 0 && p.Status.TypeChecking == nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	applied := &admissionv1.ValidatingAdmissionPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingAdmissionPolicy"},
@@ -51,6 +52,6 @@ func (s *policyStatus) sync(ctx context.Context, name string) (Result, error) {
 			TypeChecking:       &admissionv1.TypeChecking{ExpressionWarnings: warnings},
 		},
 	}
-	path := ObjectPath(s.policies, "", name) + "/status?force=true&fieldManager=" + policyStatusManager
-	return Done, IgnoreDeleted(s.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil))
+	path := reconcile.ObjectPath(s.policies, "", name) + "/status?force=true&fieldManager=" + policyStatusManager
+	return reconcile.Done, reconcile.IgnoreDeleted(s.client.Do(ctx, http.MethodPatch, path, "application/apply-patch+yaml", applied, nil))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -14,7 +15,7 @@ import (
 // deleted object that is not in use, and adds it to objects that lack it.
 type finalizerProtection struct {
 	Config
-	client    *Client
+	client    *reconcile.Client
 	resource  *api.Resource
 	finalizer string
 	// removesOnly is set if admission alone adds the finalizer.
@@ -23,26 +24,26 @@ type finalizerProtection struct {
 }
 
 // sync adds or removes the finalizer of one object.
-func (p *finalizerProtection) sync(ctx context.Context, key objectName) (Result, error) {
+func (p *finalizerProtection) sync(ctx context.Context, key objectName) (reconcile.Result, error) {
 	obj, err := p.Live(ctx, p.resource, key.namespace, key.name)
 	if obj == nil || err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	has, going := slices.Contains(obj.GetFinalizers(), p.finalizer), obj.GetDeletionTimestamp() != nil
 	if has != going || !going && p.removesOnly { // in the desired state, or deleted and without the finalizer
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	obj = obj.DeepCopyObject().(api.Object)
 	if going {
 		if used, err := p.inUse(ctx, obj); used || err != nil {
-			return Done, err
+			return reconcile.Done, err
 		}
 		obj.SetFinalizers(slices.DeleteFunc(obj.GetFinalizers(), func(f string) bool { return f == p.finalizer }))
 	} else {
 		obj.SetFinalizers(append(obj.GetFinalizers(), p.finalizer))
 	}
-	err = p.client.Do(ctx, http.MethodPut, ObjectPath(p.resource, key.namespace, key.name), "application/json", obj, nil)
-	return AfterWrite(err)
+	err = p.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(p.resource, key.namespace, key.name), "application/json", obj, nil)
+	return reconcile.AfterWrite(err)
 }
 
 // cachedKeys returns the keys of all cached objects of a resource in a namespace.
@@ -58,7 +59,7 @@ func cachedKeys(c Config, res *api.Resource, namespace string) (keys []objectNam
 	return keys
 }
 
-func objectKey(c Change) []objectName {
+func objectKey(c reconcile.Change) []objectName {
 	if c.Deleted {
 		return nil
 	}

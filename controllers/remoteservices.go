@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiregistration"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
@@ -24,12 +25,12 @@ import (
 // documents, and sets the Available condition of their APIServices. It cannot be turned off,
 // because requests are proxied only to available servers.
 type RemoteServices struct {
-	BaseConfig
+	reconcile.BaseConfig
 	remotes  *aggregation.Services
 	metrics  *aggregation.Metrics
 	services registry.Target
 	// loop runs the checks. schemas fetches OpenAPI documents, which may take long.
-	loop, schemas *Loop[string]
+	loop, schemas *reconcile.Loop[string]
 }
 
 // recheckInterval is the interval between checks, because a network failure triggers no event.
@@ -42,28 +43,28 @@ const (
 )
 
 // NewRemoteServices returns a RemoteServices, or nil if the catalogue has no APIServices.
-func NewRemoteServices(c BaseConfig, remotes *aggregation.Services, metrics *aggregation.Metrics) *RemoteServices {
+func NewRemoteServices(c reconcile.BaseConfig, remotes *aggregation.Services, metrics *aggregation.Metrics) *RemoteServices {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiregistrationv1.SchemeGroupVersion, apiregistration.APIServices)
 	if !ok {
 		return nil
 	}
 	r := &RemoteServices{BaseConfig: c, remotes: remotes, metrics: metrics, services: registry.Target{Resource: res, Version: version}}
-	r.loop = &Loop[string]{
-		BaseConfig: c, Name: "remote-apiservices", Sync: r.sync, Workers: 5, Backoff: BackoffRange{5 * time.Millisecond, recheckInterval},
-		Sources: []Source[string]{
-			{Resource: res, Keys: NameKey},
-			{Resource: c.Served(corev1.SchemeGroupVersion, "services"), Keys: func(c Change) []string {
+	r.loop = &reconcile.Loop[string]{
+		BaseConfig: c, Name: "remote-apiservices", Sync: r.sync, Workers: 5, Backoff: reconcile.BackoffRange{First: 5 * time.Millisecond, Max: recheckInterval},
+		Sources: []reconcile.Source[string]{
+			{Resource: res, Keys: reconcile.NameKey},
+			{Resource: c.Served(corev1.SchemeGroupVersion, "services"), Keys: func(c reconcile.Change) []string {
 				return remotes.ForService(c.Object.GetNamespace(), c.Object.GetName())
 			}},
-			{Resource: c.Served(discoveryv1.SchemeGroupVersion, "endpointslices"), Keys: func(c Change) []string {
+			{Resource: c.Served(discoveryv1.SchemeGroupVersion, "endpointslices"), Keys: func(c reconcile.Change) []string {
 				return remotes.ForService(c.Object.GetNamespace(), c.Object.GetLabels()[discoveryv1.LabelServiceName])
 			}},
 		},
 	}
-	r.schemas = &Loop[string]{
-		BaseConfig: c, Name: "open_api_aggregation_controller", Sync: r.fetch, Backoff: BackoffRange{refetchInterval, maxRefetchInterval},
-		Sources: []Source[string]{{Resource: res, Keys: NameKey}},
+	r.schemas = &reconcile.Loop[string]{
+		BaseConfig: c, Name: "open_api_aggregation_controller", Sync: r.fetch, Backoff: reconcile.BackoffRange{First: refetchInterval, Max: maxRefetchInterval},
+		Sources: []reconcile.Source[string]{{Resource: res, Keys: reconcile.NameKey}},
 	}
 	return r
 }
@@ -78,54 +79,54 @@ func (r *RemoteServices) Run(ctx context.Context) {
 
 // fetch fetches the OpenAPI document of one server. A server that is not available is
 // fetched when its condition changes.
-func (r *RemoteServices) fetch(ctx context.Context, name string) (Result, error) {
+func (r *RemoteServices) fetch(ctx context.Context, name string) (reconcile.Result, error) {
 	remote := r.remotes.ByName(name)
 	if remote == nil || !remote.Available() {
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	switch err := remote.FetchOpenAPIV2(ctx); {
 	case errors.Is(err, aggregation.ErrNoOpenAPIV2):
-		return Done, nil
+		return reconcile.Done, nil
 	case err != nil:
-		return Retry, err
+		return reconcile.Retry, err
 	}
-	return Result(refetchInterval), nil
+	return reconcile.Result(refetchInterval), nil
 }
 
 // sync checks one APIService.
-func (r *RemoteServices) sync(ctx context.Context, name string) (Result, error) {
-	a, err := GetObject[*apiService](ctx, r.BaseConfig, r.services.Resource, "", name)
+func (r *RemoteServices) sync(ctx context.Context, name string) (reconcile.Result, error) {
+	a, err := reconcile.GetObject[*apiService](ctx, r.BaseConfig, r.services.Resource, "", name)
 	if err != nil {
-		return Retry, err
+		return reconcile.Retry, err
 	}
 	if a == nil {
 		r.metrics.Delete(name)
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	if a.Spec.Service == nil {
-		return Done, r.setAvailable(ctx, a, apiregistration.LocalAPIService(r.Now()))
+		return reconcile.Done, r.setAvailable(ctx, a, apiregistration.LocalAPIService(r.Now()))
 	}
 	remote := r.remotes.Remote(schema.GroupVersion{Group: a.Spec.Group, Version: a.Spec.Version})
 	if remote == nil {
-		return Retry, nil // its change is being applied
+		return reconcile.Retry, nil // its change is being applied
 	}
 	found := remote.Check(ctx)
 	if ctx.Err() != nil {
-		return Done, nil // the check was interrupted
+		return reconcile.Done, nil // the check was interrupted
 	}
 	// The documents are fetched before the condition is set, so that an available server is
 	// in discovery.
 	fetched := r.remotes.Fetch(ctx, remote)
 	if err := r.setAvailable(ctx, a, availableCondition(found, r.Now())); err != nil {
-		return Retry, err
+		return reconcile.Retry, err
 	}
 	switch {
 	case found.Err != nil || found.OK() && fetched != nil:
-		return Retry, nil
+		return reconcile.Retry, nil
 	case !found.OK():
-		return Done, nil // a change of the service triggers a sync
+		return reconcile.Done, nil // a change of the service triggers a sync
 	}
-	return Result(recheckInterval), nil
+	return reconcile.Result(recheckInterval), nil
 }
 
 func availableCondition(f aggregation.CheckResult, now time.Time) apiregistrationv1.APIServiceCondition {
@@ -155,7 +156,7 @@ func (r *RemoteServices) setAvailable(ctx context.Context, a *apiService, c apir
 	}
 	t := r.services
 	t.Name, t.Status = a.Name, true
-	_, err := r.Registry.Update(AsServer(ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
+	_, err := r.Registry.Update(reconcile.AsServer(ctx), t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*apiService)
 		now.ResourceVersion = a.ResourceVersion
 		if is := apiregistration.APIServiceAvailable(now); is != nil {
@@ -164,9 +165,9 @@ func (r *RemoteServices) setAvailable(ctx context.Context, a *apiService, c apir
 			now.Status.Conditions = append(now.Status.Conditions, c)
 		}
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ServerManager}})
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}})
 	if err == nil && was != nil && was.Status == apiregistrationv1.ConditionTrue && !available {
 		r.metrics.CountUnavailable(a.Name, c.Reason)
 	}
-	return IgnoreDeleted(err)
+	return reconcile.IgnoreDeleted(err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -29,7 +30,7 @@ const (
 // when usage decreases.
 type quotaController struct {
 	Config
-	client   *Client
+	client   *reconcile.Client
 	resource *api.Resource
 }
 
@@ -40,11 +41,11 @@ func newQuotaController(c Config) Controller {
 	if c.Ledger == nil {
 		c.Ledger = quota.NewLedger()
 	}
-	q := &quotaController{Config: c, client: NewClient(c.Handler, "resourcequota-controller"), resource: c.Served(corev1.SchemeGroupVersion, "resourcequotas")}
+	q := &quotaController{Config: c, client: reconcile.NewClient(c.Handler, "resourcequota-controller"), resource: c.Served(corev1.SchemeGroupVersion, "resourcequotas")}
 	if q.resource == nil {
 		return nil
 	}
-	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: quotaControllerName, Sync: q.sync, ExtraSource: q.watchAll}
+	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: quotaControllerName, Sync: q.sync, ExtraSource: q.watchAll}
 }
 
 type quotaQueue = workqueue.TypedInterface[objectName]
@@ -55,15 +56,15 @@ func (q *quotaController) watchAll(ctx context.Context, queue quotaQueue) {
 	wg.Go(func() {
 		recovery.RestartOnPanic(ctx, q.Logger, quotaControllerName, func() { q.recountLoop(ctx, queue) })
 	})
-	ResourceFollower{
+	reconcile.ResourceFollower{
 		Catalogue: q.Catalogue, Logger: q.Logger,
 		Wants: func(res *api.Resource) bool {
-			return res.Namespaced && SupportsVerb(res, api.VerbWatch) && !quota.Ignored(groupResource(res))
+			return res.Namespaced && reconcile.SupportsVerb(res, api.VerbWatch) && !quota.Ignored(groupResource(res))
 		},
-		Follow: func(ctx context.Context, res *api.Resource, _ KnownUIDs) {
+		Follow: func(ctx context.Context, res *api.Resource, _ reconcile.KnownUIDs) {
 			q.watch(ctx, queue, res, groupResource(res))
 		},
-		Removed: func(*api.Resource, KnownUIDs) { q.queueQuotas(ctx, queue, "") },
+		Removed: func(*api.Resource, reconcile.KnownUIDs) { q.queueQuotas(ctx, queue, "") },
 	}.Run(ctx)
 	wg.Wait()
 }
@@ -90,7 +91,7 @@ func (q *quotaController) watch(ctx context.Context, queue quotaQueue, res *api.
 		}
 		anything = func() { q.queueQuotas(ctx, queue, "") }
 	}
-	WatchChanges(ctx, q.Registry, res, changed, anything)
+	reconcile.WatchChanges(ctx, q.Registry, res, changed, anything)
 }
 
 func isEndedPod(pod *storage.Item) bool {
@@ -140,29 +141,29 @@ func (q *quotaController) recountLoop(ctx context.Context, queue quotaQueue) {
 // sync counts one quota. The order prevents lost charges: the quota and the pending charges
 // are read atomically, the objects are read afterwards, so they include those of charges
 // that ended meanwhile, and the status is written only if the quota is unchanged.
-func (q *quotaController) sync(ctx context.Context, key objectName) (Result, error) {
+func (q *quotaController) sync(ctx context.Context, key objectName) (reconcile.Result, error) {
 	release := q.Ledger.Hold(key.namespace)
 	obj, err := q.read(ctx, key)
 	pending := q.Ledger.Pending(key.namespace)
 	release()
 	if apierrors.IsNotFound(err) {
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	is := obj.DeepCopyObject().(*corev1.ResourceQuota)
 	count, err := q.usage(ctx, is, pending)
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	wanted := count.Status()
 	if quota.Same(is.Status.Hard, wanted.Hard) && quota.Same(is.Status.Used, wanted.Used) {
-		return Done, nil
+		return reconcile.Done, nil
 	}
 	is.Status = wanted
-	err = q.client.Do(ctx, http.MethodPut, ObjectPath(q.resource, key.namespace, key.name)+"/status", "application/json", is, nil)
-	return AfterWrite(err)
+	err = q.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(q.resource, key.namespace, key.name)+"/status", "application/json", is, nil)
+	return reconcile.AfterWrite(err)
 }
 
 func (q *quotaController) read(ctx context.Context, key objectName) (api.Object, error) {

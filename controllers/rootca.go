@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 const rootCAName = "root-ca-certificate-publisher-controller"
@@ -26,47 +27,47 @@ const (
 // rootCAPublisher publishes the CA bundle by which pods verify the server in every namespace.
 type rootCAPublisher struct {
 	Config
-	client                 *Client
+	client                 *reconcile.Client
 	namespaces, configMaps *api.Resource
-	repairs                RepairLimiter
+	repairs                reconcile.RepairLimiter
 }
 
 func newRootCAPublisher(c Config) Controller {
-	r := &rootCAPublisher{Config: c, repairs: RepairLimiter{}, client: NewClient(c.Handler, "root-ca-cert-publisher"),
+	r := &rootCAPublisher{Config: c, repairs: reconcile.RepairLimiter{}, client: reconcile.NewClient(c.Handler, "root-ca-cert-publisher"),
 		namespaces: c.Served(corev1.SchemeGroupVersion, "namespaces"),
 		configMaps: c.Served(corev1.SchemeGroupVersion, "configmaps")}
 	if r.namespaces == nil || r.configMaps == nil || len(c.RootCA) == 0 {
 		return nil
 	}
-	return &Loop[string]{BaseConfig: c.BaseConfig, Name: rootCAName, Sync: r.sync, Sources: []Source[string]{
-		{Resource: r.namespaces, Keys: NameKey},
-		{Resource: r.configMaps, Fields: ByName(rootCAConfigMap), Keys: NamespaceKey},
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: rootCAName, Sync: r.sync, Sources: []reconcile.Source[string]{
+		{Resource: r.namespaces, Keys: reconcile.NameKey},
+		{Resource: r.configMaps, Fields: reconcile.ByName(rootCAConfigMap), Keys: reconcile.NamespaceKey},
 	}}
 }
 
 // sync creates or repairs the ConfigMap of one namespace.
-func (r *rootCAPublisher) sync(ctx context.Context, name string) (Result, error) {
-	ns, err := GetObject[*corev1.Namespace](ctx, r.BaseConfig, r.namespaces, "", name)
+func (r *rootCAPublisher) sync(ctx context.Context, name string) (reconcile.Result, error) {
+	ns, err := reconcile.GetObject[*corev1.Namespace](ctx, r.BaseConfig, r.namespaces, "", name)
 	if err != nil || !isActiveNamespace(ns) {
 		delete(r.repairs, name)
-		return Done, err
+		return reconcile.Done, err
 	}
-	have, err := GetObject[*corev1.ConfigMap](ctx, r.BaseConfig, r.configMaps, name, rootCAConfigMap)
+	have, err := reconcile.GetObject[*corev1.ConfigMap](ctx, r.BaseConfig, r.configMaps, name, rootCAConfigMap)
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	data := map[string]string{rootCAKey: string(r.RootCA)}
 	if have == nil {
-		err := r.client.Do(ctx, http.MethodPost, ObjectPath(r.configMaps, name, ""), "application/json", &corev1.ConfigMap{
+		err := r.client.Do(ctx, http.MethodPost, reconcile.ObjectPath(r.configMaps, name, ""), "application/json", &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap, Namespace: name, Annotations: map[string]string{rootCADescriptionKey: rootCADescription}},
 			Data:       data,
 		}, nil)
-		return Done, ignoreNotCreatable(err)
+		return reconcile.Done, ignoreNotCreatable(err)
 	}
 	if maps.Equal(have.Data, data) && have.Annotations[rootCADescriptionKey] != "" {
-		return Done, nil
+		return reconcile.Done, nil
 	}
-	if left := r.repairs.UntilRepair(name, r.Now()); left != Done {
+	if left := r.repairs.UntilRepair(name, r.Now()); left != reconcile.Done {
 		return left, nil
 	}
 	mended := have.DeepCopy()
@@ -75,9 +76,9 @@ func (r *rootCAPublisher) sync(ctx context.Context, name string) (Result, error)
 		mended.Annotations = map[string]string{}
 	}
 	mended.Annotations[rootCADescriptionKey] = rootCADescription
-	err = r.client.Do(ctx, http.MethodPut, ObjectPath(r.configMaps, name, rootCAConfigMap), "application/json", mended, nil)
+	err = r.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(r.configMaps, name, rootCAConfigMap), "application/json", mended, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil // the deletion triggers a sync
 	}
-	return Done, err
+	return reconcile.Done, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
@@ -33,7 +34,7 @@ func TestControllersOfServedKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if runs := newPodGroupProtection(Config{BaseConfig: BaseConfig{Catalogue: catalogue}.Complete()}) != nil; runs != c.runs {
+		if runs := newPodGroupProtection(Config{BaseConfig: reconcile.BaseConfig{Catalogue: catalogue}.Complete()}) != nil; runs != c.runs {
 			t.Errorf("GenericWorkload %t, runtime config %v: runs %t", c.gates.Enabled(features.GenericWorkload), c.config, runs)
 		}
 	}

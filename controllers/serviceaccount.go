@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 const defaultAccountsName = "serviceaccount-controller"
@@ -19,36 +20,36 @@ const defaultAccount = "default"
 // defaultAccounts creates the default service account of every namespace.
 type defaultAccounts struct {
 	Config
-	client               *Client
+	client               *reconcile.Client
 	namespaces, accounts *api.Resource
 }
 
 func newDefaultAccounts(c Config) Controller {
-	a := &defaultAccounts{Config: c, client: NewClient(c.Handler, "service-account-controller"),
+	a := &defaultAccounts{Config: c, client: reconcile.NewClient(c.Handler, "service-account-controller"),
 		namespaces: c.Served(corev1.SchemeGroupVersion, "namespaces"),
 		accounts:   c.Served(corev1.SchemeGroupVersion, "serviceaccounts")}
 	if a.namespaces == nil || a.accounts == nil {
 		return nil
 	}
-	return &Loop[string]{BaseConfig: c.BaseConfig, Name: defaultAccountsName, Sync: a.sync, Sources: []Source[string]{
-		{Resource: a.namespaces, Keys: NameKey},
-		{Resource: a.accounts, Fields: ByName(defaultAccount), Keys: NamespaceKey},
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: defaultAccountsName, Sync: a.sync, Sources: []reconcile.Source[string]{
+		{Resource: a.namespaces, Keys: reconcile.NameKey},
+		{Resource: a.accounts, Fields: reconcile.ByName(defaultAccount), Keys: reconcile.NamespaceKey},
 	}}
 }
 
 // sync creates the default service account of a namespace.
-func (a *defaultAccounts) sync(ctx context.Context, name string) (Result, error) {
-	ns, err := GetObject[*corev1.Namespace](ctx, a.BaseConfig, a.namespaces, "", name)
+func (a *defaultAccounts) sync(ctx context.Context, name string) (reconcile.Result, error) {
+	ns, err := reconcile.GetObject[*corev1.Namespace](ctx, a.BaseConfig, a.namespaces, "", name)
 	if err != nil || !isActiveNamespace(ns) {
-		return Done, err
+		return reconcile.Done, err
 	}
 	account, err := a.Live(ctx, a.accounts, name, defaultAccount)
 	if err != nil || account != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
-	err = a.client.Do(ctx, http.MethodPost, ObjectPath(a.accounts, name, ""), "application/json",
+	err = a.client.Do(ctx, http.MethodPost, reconcile.ObjectPath(a.accounts, name, ""), "application/json",
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: defaultAccount, Namespace: name}}, nil)
-	return Done, ignoreNotCreatable(err)
+	return reconcile.Done, ignoreNotCreatable(err)
 }
 
 // isActiveNamespace reports whether objects can be created in a namespace.

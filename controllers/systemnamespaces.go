@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -18,15 +19,15 @@ func SystemNamespaces() []string {
 }
 
 // MaintainSystemNamespaces creates deleted system namespaces again until ctx is done.
-func MaintainSystemNamespaces(ctx context.Context, c BaseConfig) {
+func MaintainSystemNamespaces(ctx context.Context, c reconcile.BaseConfig) {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "namespaces")
 	if !ok {
 		return
 	}
 	keeper := &namespaceRestorer{BaseConfig: c, target: registry.Target{Resource: res, Version: version}}
-	l := Loop[string]{BaseConfig: c, Name: "system-namespaces", Sync: keeper.sync, Sources: []Source[string]{{
-		Resource: res, Keys: func(ch Change) []string {
+	l := reconcile.Loop[string]{BaseConfig: c, Name: "system-namespaces", Sync: keeper.sync, Sources: []reconcile.Source[string]{{
+		Resource: res, Keys: func(ch reconcile.Change) []string {
 			if name := ch.Object.GetName(); ch.Deleted && slices.Contains(SystemNamespaces(), name) {
 				return []string{name}
 			}
@@ -37,20 +38,20 @@ func MaintainSystemNamespaces(ctx context.Context, c BaseConfig) {
 }
 
 type namespaceRestorer struct {
-	BaseConfig
+	reconcile.BaseConfig
 	target registry.Target
 }
 
-func (k *namespaceRestorer) sync(ctx context.Context, name string) (Result, error) {
+func (k *namespaceRestorer) sync(ctx context.Context, name string) (reconcile.Result, error) {
 	t := k.target
 	t.Name = name
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	applyDefaults(t.Resource, ns)
-	_, err := k.Registry.Create(AsServer(ctx), t, ns, registry.WriteOptions{Manager: ServerManager})
+	_, err := k.Registry.Create(reconcile.AsServer(ctx), t, ns, registry.WriteOptions{Manager: reconcile.ServerManager})
 	if apierrors.IsAlreadyExists(err) {
-		return Done, nil
+		return reconcile.Done, nil
 	}
-	return Done, err
+	return reconcile.Done, err
 }
 
 func applyDefaults(res *api.Resource, obj api.Object) {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 const tokenCleanerName = "token-cleaner-controller"
@@ -15,28 +16,28 @@ const tokenCleanerName = "token-cleaner-controller"
 // tokenCleaner deletes expired bootstrap tokens.
 type tokenCleaner struct {
 	Config
-	client  *Client
+	client  *reconcile.Client
 	secrets *api.Resource
 }
 
 func newTokenCleaner(c Config) Controller {
-	t := &tokenCleaner{Config: c, client: NewClient(c.Handler, "token-cleaner"), secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
+	t := &tokenCleaner{Config: c, client: reconcile.NewClient(c.Handler, "token-cleaner"), secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
 	if t.secrets == nil {
 		return nil
 	}
-	return &Loop[string]{BaseConfig: c.BaseConfig, Name: tokenCleanerName, Sync: t.sync, Sources: []Source[string]{bootstrapTokens(t.secrets, NameKey)}}
+	return &reconcile.Loop[string]{BaseConfig: c.BaseConfig, Name: tokenCleanerName, Sync: t.sync, Sources: []reconcile.Source[string]{bootstrapTokens(t.secrets, reconcile.NameKey)}}
 }
 
-func (t *tokenCleaner) sync(ctx context.Context, name string) (Result, error) {
-	secret, err := GetObject[*corev1.Secret](ctx, t.BaseConfig, t.secrets, metav1.NamespaceSystem, name)
+func (t *tokenCleaner) sync(ctx context.Context, name string) (reconcile.Result, error) {
+	secret, err := reconcile.GetObject[*corev1.Secret](ctx, t.BaseConfig, t.secrets, metav1.NamespaceSystem, name)
 	if err != nil || secret == nil || secret.Type != bootstrapType {
-		return Done, err
+		return reconcile.Done, err
 	}
 	left, limited := tokenLifetime(secret, t.Now())
 	if !limited || left > 0 {
-		return Result(max(left, 0)), nil
+		return reconcile.Result(max(left, 0)), nil
 	}
-	err = t.client.Do(ctx, http.MethodDelete, ObjectPath(t.secrets, metav1.NamespaceSystem, name), "application/json",
+	err = t.client.Do(ctx, http.MethodDelete, reconcile.ObjectPath(t.secrets, metav1.NamespaceSystem, name), "application/json",
 		&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &secret.UID}}, nil)
-	return Done, IgnoreDeleted(err)
+	return reconcile.Done, reconcile.IgnoreDeleted(err)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 const tokenSecretControllerName = "serviceaccount-token-controller"
@@ -27,10 +28,10 @@ type TokenSigner interface {
 // exist.
 type tokenSecretController struct {
 	Config
-	client            *Client
+	client            *reconcile.Client
 	accounts, secrets *api.Resource
 
-	repairs RepairLimiter
+	repairs reconcile.RepairLimiter
 
 	mu sync.Mutex
 	// byAccount has the names of the Secrets of each service account, which may not exist;
@@ -43,21 +44,21 @@ type tokenSecretController struct {
 type tokenSecret struct{ namespace, name, account string }
 
 func newTokenSecretController(c Config) Controller {
-	t := &tokenSecretController{Config: c, client: NewManagerClient(c.Handler), repairs: RepairLimiter{}, byAccount: map[types.NamespacedName]map[string]bool{}, accountOf: map[types.NamespacedName]string{},
+	t := &tokenSecretController{Config: c, client: reconcile.NewManagerClient(c.Handler), repairs: reconcile.RepairLimiter{}, byAccount: map[types.NamespacedName]map[string]bool{}, accountOf: map[types.NamespacedName]string{},
 
 		accounts: c.Served(corev1.SchemeGroupVersion, "serviceaccounts"), secrets: c.Served(corev1.SchemeGroupVersion, "secrets")}
 	if t.accounts == nil || t.secrets == nil || c.Tokens == nil {
 		return nil
 	}
 	tokens := fields.OneTermEqualSelector("type", string(corev1.SecretTypeServiceAccountToken))
-	return &Loop[tokenSecret]{BaseConfig: c.BaseConfig, Name: tokenSecretControllerName, Sync: t.sync, Backoff: PatientBackoff(), Sources: []Source[tokenSecret]{
+	return &reconcile.Loop[tokenSecret]{BaseConfig: c.BaseConfig, Name: tokenSecretControllerName, Sync: t.sync, Backoff: reconcile.PatientBackoff(), Sources: []reconcile.Source[tokenSecret]{
 		{Resource: t.secrets, Fields: tokens, Keys: t.note},
 		{Resource: t.accounts, Keys: t.waiting},
 	}}
 }
 
 // note records the service account of a Secret.
-func (t *tokenSecretController) note(c Change) []tokenSecret {
+func (t *tokenSecretController) note(c reconcile.Change) []tokenSecret {
 	secret := types.NamespacedName{Namespace: c.Object.GetNamespace(), Name: c.Object.GetName()}
 	account := c.Object.GetAnnotations()[corev1.ServiceAccountNameKey]
 	t.mu.Lock()
@@ -85,7 +86,7 @@ func (t *tokenSecretController) note(c Change) []tokenSecret {
 }
 
 // waiting returns the Secrets of a changed service account.
-func (t *tokenSecretController) waiting(c Change) []tokenSecret {
+func (t *tokenSecretController) waiting(c reconcile.Change) []tokenSecret {
 	at := types.NamespacedName{Namespace: c.Object.GetNamespace(), Name: c.Object.GetName()}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,32 +98,32 @@ func (t *tokenSecretController) waiting(c Change) []tokenSecret {
 }
 
 // sync fills or deletes a Secret, or removes the reference to a deleted one.
-func (t *tokenSecretController) sync(ctx context.Context, key tokenSecret) (Result, error) {
-	secret, err := GetObject[*corev1.Secret](ctx, t.BaseConfig, t.secrets, key.namespace, key.name)
+func (t *tokenSecretController) sync(ctx context.Context, key tokenSecret) (reconcile.Result, error) {
+	secret, err := reconcile.GetObject[*corev1.Secret](ctx, t.BaseConfig, t.secrets, key.namespace, key.name)
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	if secret == nil {
 		delete(t.repairs, key.namespace+"/"+key.name)
-		return Done, t.dropReference(ctx, key)
+		return reconcile.Done, t.dropReference(ctx, key)
 	}
 	if secret.Type != corev1.SecretTypeServiceAccountToken {
-		return Done, nil
+		return reconcile.Done, nil
 	}
-	account, err := GetObject[*corev1.ServiceAccount](ctx, t.BaseConfig, t.accounts, key.namespace, secret.Annotations[corev1.ServiceAccountNameKey])
+	account, err := reconcile.GetObject[*corev1.ServiceAccount](ctx, t.BaseConfig, t.accounts, key.namespace, secret.Annotations[corev1.ServiceAccountNameKey])
 	if err != nil {
-		return Done, err
+		return reconcile.Done, err
 	}
 	if uid := secret.Annotations[corev1.ServiceAccountUIDKey]; account == nil || uid != "" && uid != string(account.UID) {
-		err = t.client.Do(ctx, http.MethodDelete, ObjectPath(t.secrets, key.namespace, key.name), "application/json",
+		err = t.client.Do(ctx, http.MethodDelete, reconcile.ObjectPath(t.secrets, key.namespace, key.name), "application/json",
 			&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &secret.UID}}, nil)
-		return Done, IgnoreDeleted(err)
+		return reconcile.Done, reconcile.IgnoreDeleted(err)
 	}
 	return t.fill(ctx, account, secret)
 }
 
 // fill adds the missing data to a Secret.
-func (t *tokenSecretController) fill(ctx context.Context, account *corev1.ServiceAccount, secret *corev1.Secret) (Result, error) {
+func (t *tokenSecretController) fill(ctx context.Context, account *corev1.ServiceAccount, secret *corev1.Secret) (reconcile.Result, error) {
 	filled := secret.DeepCopy()
 	if filled.Data == nil {
 		filled.Data = map[string][]byte{}
@@ -137,22 +138,22 @@ func (t *tokenSecretController) fill(ctx context.Context, account *corev1.Servic
 	if len(filled.Data[corev1.ServiceAccountTokenKey]) == 0 {
 		token, err := t.Tokens.SecretToken(account, secret)
 		if err != nil {
-			return Done, err
+			return reconcile.Done, err
 		}
 		filled.Data[corev1.ServiceAccountTokenKey], missing = []byte(token), true
 	}
 	if !missing {
-		return Done, nil
+		return reconcile.Done, nil
 	}
-	if left := t.repairs.UntilRepair(secret.Namespace+"/"+secret.Name, t.Now()); left != Done {
+	if left := t.repairs.UntilRepair(secret.Namespace+"/"+secret.Name, t.Now()); left != reconcile.Done {
 		return left, nil
 	}
 	filled.Annotations[corev1.ServiceAccountUIDKey] = string(account.UID)
-	err := t.client.Do(ctx, http.MethodPut, ObjectPath(t.secrets, secret.Namespace, secret.Name), "application/json", filled, nil)
+	err := t.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(t.secrets, secret.Namespace, secret.Name), "application/json", filled, nil)
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
-	return Done, err
+	return reconcile.Done, err
 }
 
 // dropReference removes a deleted Secret from its service account.
@@ -160,7 +161,7 @@ func (t *tokenSecretController) dropReference(ctx context.Context, key tokenSecr
 	if key.account == "" {
 		return nil
 	}
-	account, err := GetObject[*corev1.ServiceAccount](ctx, t.BaseConfig, t.accounts, key.namespace, key.account)
+	account, err := reconcile.GetObject[*corev1.ServiceAccount](ctx, t.BaseConfig, t.accounts, key.namespace, key.account)
 	if err != nil || account == nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (t *tokenSecretController) dropReference(ctx context.Context, key tokenSecr
 	}
 	account = account.DeepCopy()
 	account.Secrets = slices.DeleteFunc(account.Secrets, names)
-	err = t.client.Do(ctx, http.MethodPut, ObjectPath(t.accounts, key.namespace, key.account), "application/json", account, nil)
+	err = t.client.Do(ctx, http.MethodPut, reconcile.ObjectPath(t.accounts, key.namespace, key.account), "application/json", account, nil)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -29,7 +30,7 @@ func NewTokenTrackingConfigMap(now time.Time) *corev1.ConfigMap {
 
 // MaintainTokenTracking creates a deleted ConfigMap again, and repairs it if its date is invalid
 // or in the future, until ctx is done.
-func MaintainTokenTracking(ctx context.Context, c BaseConfig) {
+func MaintainTokenTracking(ctx context.Context, c reconcile.BaseConfig) {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(corev1.SchemeGroupVersion, "configmaps")
 	if !ok {
@@ -38,36 +39,36 @@ func MaintainTokenTracking(ctx context.Context, c BaseConfig) {
 	k := &trackingMaintainer{BaseConfig: c, target: registry.Target{
 		Resource: res, Version: version, Namespace: metav1.NamespaceSystem, Name: tokenTracking,
 	}}
-	l := Loop[string]{
+	l := reconcile.Loop[string]{
 		BaseConfig: c, Name: "legacy-token-tracking", Sync: k.sync,
-		Sources:     []Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem, Fields: ByName(tokenTracking), Keys: NameKey}},
+		Sources:     []reconcile.Source[string]{{Resource: res, Namespace: metav1.NamespaceSystem, Fields: reconcile.ByName(tokenTracking), Keys: reconcile.NameKey}},
 		ExtraSource: func(_ context.Context, queue workqueue.TypedInterface[string]) { queue.Add(tokenTracking) },
 	}
 	l.Run(ctx)
 }
 
 type trackingMaintainer struct {
-	BaseConfig
+	reconcile.BaseConfig
 	target registry.Target
 }
 
-func (k *trackingMaintainer) sync(ctx context.Context, _ string) (Result, error) {
-	is, err := GetObject[*corev1.ConfigMap](ctx, k.BaseConfig, k.target.Resource, k.target.Namespace, k.target.Name)
+func (k *trackingMaintainer) sync(ctx context.Context, _ string) (reconcile.Result, error) {
+	is, err := reconcile.GetObject[*corev1.ConfigMap](ctx, k.BaseConfig, k.target.Resource, k.target.Namespace, k.target.Name)
 	if err != nil {
-		return Retry, err
+		return reconcile.Retry, err
 	}
 	want := NewTokenTrackingConfigMap(k.Now())
 	if is == nil {
-		_, err := k.Registry.Create(AsServer(ctx), k.target, want, registry.WriteOptions{Manager: ServerManager})
-		return Done, ignoreNotCreatable(err)
+		_, err := k.Registry.Create(reconcile.AsServer(ctx), k.target, want, registry.WriteOptions{Manager: reconcile.ServerManager})
+		return reconcile.Done, ignoreNotCreatable(err)
 	}
 	if since, err := time.Parse(time.DateOnly, is.Data[tokenTrackingSince]); err == nil && !since.After(k.Now()) {
-		return Done, nil
+		return reconcile.Done, nil
 	}
-	_, err = k.Registry.Update(AsServer(ctx), k.target, func(_ context.Context, old api.Object) (api.Object, error) {
+	_, err = k.Registry.Update(reconcile.AsServer(ctx), k.target, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*corev1.ConfigMap)
 		now.ResourceVersion, now.Data = is.ResourceVersion, want.Data
 		return now, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ServerManager}})
-	return Done, IgnoreDeleted(err)
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: reconcile.ServerManager}})
+	return reconcile.Done, reconcile.IgnoreDeleted(err)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 const volumeProtectionName = "persistentvolume-protection-controller"
@@ -17,10 +18,10 @@ func newVolumeProtection(c Config) Controller {
 	if volumes == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: NewClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: admission.PVProtection}
+	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: admission.PVProtection}
 	p.inUse = func(_ context.Context, obj api.Object) (bool, error) {
 		return obj.(*corev1.PersistentVolume).Status.Phase == corev1.VolumeBound, nil
 	}
-	return &Loop[objectName]{BaseConfig: c.BaseConfig, Name: volumeProtectionName, Sync: p.sync,
-		Sources: []Source[objectName]{{Resource: volumes, Keys: objectKey}}}
+	return &reconcile.Loop[objectName]{BaseConfig: c.BaseConfig, Name: volumeProtectionName, Sync: p.sync,
+		Sources: []reconcile.Source[objectName]{{Resource: volumes, Keys: objectKey}}}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
 // The steps of a boot load the stored state and start the loops. A step with a health check
@@ -94,7 +95,7 @@ func (p *parts) findIssuers(context.Context) error {
 func (p *parts) serveResources(context.Context) error {
 	p.store.EndBootstrap()
 	p.handler.Started()
-	for step, run := range map[string]func(context.Context, controllers.BaseConfig){
+	for step, run := range map[string]func(context.Context, reconcile.BaseConfig){
 		stepNamespaces:    controllers.MaintainSystemNamespaces,
 		stepExpiredLeases: controllers.DeleteExpiredIdentityLeases,
 		stepTokenTracking: controllers.MaintainTokenTracking,

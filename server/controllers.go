@@ -7,6 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
@@ -45,7 +46,7 @@ func (p *parts) buildControllers() (err error) {
 // controllersConfig returns the configuration of all controllers.
 func (p *parts) controllersConfig() (controllers.Config, error) {
 	c := controllers.Config{
-		BaseConfig:              controllers.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger},
+		BaseConfig:              reconcile.BaseConfig{Handler: p.handler, Registry: p.reg, Catalogue: p.catalogue, Logger: p.logger},
 		SigningDuration:         p.o.ClusterSigningDuration,
 		NamespaceConditionDelay: p.o.NamespaceConditionDelay,
 		Ledger:                  p.ledger,

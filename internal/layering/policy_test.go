@@ -103,6 +103,9 @@ admission, authn, authz, apf, audit, aggregation < handlers, controllers;
 # The descriptions of the API and the server: discovery, OpenAPI, version, health, metrics.
 handlers/representation, authn, apf, aggregation, internal/compressed < handlers/description < handlers;
 
+# The machinery that all control loops share.
+registry, authn < controllers/reconcile < controllers;
+
 # The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;
 

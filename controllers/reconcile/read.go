@@ -1,4 +1,4 @@
-package controllers
+package reconcile
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (c BaseConfig) Live(ctx context.Context, res *api.Resource, namespace, name
 	return item.Object()
 }
 
-// GetObject is live with the Go type of the object.
+// GetObject is Live with the Go type of the object.
 func GetObject[P interface {
 	*T
 	api.Object

@@ -1,4 +1,4 @@
-package controllers
+package reconcile
 
 import (
 	"log/slog"

@@ -1,11 +1,12 @@
-package controllers
+package reconcile
 
 import (
 	"context"
 	"testing"
 
-	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/api/custom/untyped"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )

@@ -1,4 +1,4 @@
-package controllers
+package reconcile
 
 import (
 	"context"
@@ -31,14 +31,14 @@ type KnownUIDs map[string]types.UID
 // ItemReader returns the object of an item, or the part of it that a controller needs.
 type ItemReader func(*storage.Item) (api.Object, error)
 
-// FollowObjects calls handle for every selected object and then for every change, until ctx is
-// done. It restarts lost watches, and reports objects that were deleted in between with gone
-// set.
+// FollowObjects calls handle for every selected object and then for every change, until ctx
+// is done. It restarts lost watches, and reports objects that were deleted in between with
+// Deleted set.
 func FollowObjects(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k KnownUIDs, handle func(Change)) {
 	FollowObjectsAs(ctx, reg, t, s, (*storage.Item).Object, k, handle)
 }
 
-// FollowObjectsAs is follow with objects returned by read.
+// FollowObjectsAs is FollowObjects with objects returned by read.
 func FollowObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read ItemReader, k KnownUIDs, handle func(Change)) {
 	for ctx.Err() == nil {
 		followObjectsOnce(ctx, reg, t, s, read, k, handle)

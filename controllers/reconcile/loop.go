@@ -1,4 +1,15 @@
-package controllers
+// Package reconcile has the machinery that all control loops share.
+//
+// A Loop follows the objects of its Sources, maps their changes to keys in a queue, and syncs
+// each key until it is in the desired state. A Client sends the writes of a controller through
+// the server's handler chain. BaseConfig has the parts of the server that controllers use, with
+// methods that read objects from its caches.
+//
+//   - config.go, read.go: BaseConfig and its reads; client.go: Client.
+//   - loop.go: Loop; repairlimiter.go: a limit for loops that undo the changes of others.
+//   - source.go, resourcefollower.go: changes of one resource, and of all resources.
+//   - parallel.go: concurrent work on a list.
+package reconcile
 
 import (
 	"context"
@@ -22,17 +33,18 @@ type Loop[K comparable] struct {
 	BaseConfig
 	Name    string
 	Sources []Source[K]
-	// sync brings the objects of a key into the desired state, and returns when to sync the
+	// Sync brings the objects of a key into the desired state, and returns when to sync the
 	// key again.
 	Sync func(context.Context, K) (Result, error)
-	// extraSource, if set, queues keys of other sources until ctx is done.
+	// ExtraSource, if set, queues keys of other sources until ctx is done.
 	ExtraSource func(ctx context.Context, queue workqueue.TypedInterface[K])
-	// workers is the number of concurrent syncs; 0 means one.
+	// Workers is the number of concurrent syncs; 0 means one.
 	Workers int
-	// backoff is the backoff of failed keys; zero means quickBackoff.
+	// Backoff is the backoff of failed keys; zero means QuickBackoff.
 	Backoff BackoffRange
 
-	Queue workqueue.TypedRateLimitingInterface[K] // made by Run
+	// Queue is the queue of the loop, created by Run.
+	Queue workqueue.TypedRateLimitingInterface[K]
 }
 
 // Source is a selection of objects whose changes trigger syncs, with the keys to sync. A
@@ -45,14 +57,14 @@ type Source[K comparable] struct {
 	Keys      func(Change) []K
 }
 
-// Result is the time after which a key is synced again; resultDone means that only a change
+// Result is the time after which a key is synced again; Done means that only a change
 // triggers the next sync.
 type Result time.Duration
 
 const (
 	Done Result = 0
-	// resultRetry is for a key that is not in the desired state and that no change will
-	// trigger. It is synced with increasing delays.
+	// Retry is for a key that is not in the desired state and that no change will trigger.
+	// It is synced with increasing delays.
 	Retry Result = -1
 )
 
@@ -71,6 +83,7 @@ func AfterWrite(err error) (Result, error) {
 // BackoffRange is a range of retry delays, which grow exponentially from first to max.
 type BackoffRange struct{ First, Max time.Duration }
 
+// QuickBackoff is the default backoff.
 func QuickBackoff() BackoffRange { return BackoffRange{5 * time.Millisecond, 10 * time.Second} }
 
 // PatientBackoff is for syncs that fail until another component acts.
@@ -150,9 +163,10 @@ func syncRecovering[K comparable](ctx context.Context, log *slog.Logger, key K, 
 	return sync(ctx, key)
 }
 
-// Common functions for source.keys.
+// NameKey returns the name of the changed object as the key.
+func NameKey(c Change) []string { return []string{c.Object.GetName()} }
 
-func NameKey(c Change) []string      { return []string{c.Object.GetName()} }
+// NamespaceKey returns the namespace of the changed object as the key.
 func NamespaceKey(c Change) []string { return []string{c.Object.GetNamespace()} }
 
 // ByName returns a selector for the object with the name.

@@ -1,4 +1,4 @@
-package controllers
+package reconcile
 
 import (
 	"context"
@@ -9,16 +9,16 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
-// ResourceFollower follows all resources for which wants returns true, including custom
+// ResourceFollower follows all resources for which Wants returns true, including custom
 // resources that are added later, each in its own goroutine.
 type ResourceFollower struct {
 	Catalogue *api.Catalogue
 	Logger    *slog.Logger
 	Wants     func(*api.Resource) bool
-	// follow follows a resource until ctx is done. k is passed on to the resource that
+	// Follow follows a resource until ctx is done. k is passed on to the resource that
 	// replaces it, as when its definition changes.
 	Follow func(ctx context.Context, res *api.Resource, k KnownUIDs)
-	// removed, if set, is called for a removed resource with the objects that were known.
+	// Removed, if set, is called for a removed resource with the objects that were known.
 	Removed func(res *api.Resource, k KnownUIDs)
 }
 

@@ -1,4 +1,4 @@
-package controllers
+package reconcile
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func NewManagerClient(handler http.Handler) *Client {
 	}}
 }
 
-// serverManager is the field manager of the server's own writes.
+// ServerManager is the field manager of the server's own writes.
 const ServerManager = "kube-apiserver"
 
 // AsServer returns a context for the server's own writes.
