@@ -19,8 +19,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/proto"
 )
 
-// arrived is a kind as it arrives at run time, as far as documents go.
-func arrived(group string, n int) *api.Resource {
+// customResource returns a custom kind without a schema.
+func customResource(group string, n int) *api.Resource {
 	name := fmt.Sprintf("kinds%d", n)
 	return &api.Resource{
 		Names:    api.Names{Name: name, Singular: name, Kind: "K" + name},
@@ -31,9 +31,9 @@ func arrived(group string, n int) *api.Resource {
 	}
 }
 
-// The aggregated document is the encoding of the list that it says it is, and a
-// change of one group is seen, and leaves what there is of others as it is.
-func TestAggregatedIsOfParts(t *testing.T) {
+// TestAggregatedFollowsTheCatalogue checks that the document equals the encoding of its list, and
+// that changes of a group appear in it.
+func TestAggregatedFollowsTheCatalogue(t *testing.T) {
 	h := newHandler(t, nil)
 	encoded := func() []byte {
 		t.Helper()
@@ -44,7 +44,7 @@ func TestAggregatedIsOfParts(t *testing.T) {
 		}
 		again, err := json.Marshal(&list)
 		if err != nil || !bytes.Equal(append(again, '\n'), w.Body.Bytes()) {
-			t.Errorf("JSON is another: %v", err)
+			t.Errorf("the JSON differs from that of the list: %v", err)
 		}
 		raw, err := list.Marshal()
 		if err != nil {
@@ -52,29 +52,29 @@ func TestAggregatedIsOfParts(t *testing.T) {
 		}
 		w = ask(t, h, http.MethodGet, "/apis", "Accept", representation.MediaProtobuf+aggregatedParam)
 		if !bytes.Equal(w.Body.Bytes(), proto.AppendRaw(nil, list.APIVersion, list.Kind, raw)) {
-			t.Error("protobuf is another")
+			t.Error("the protobuf differs from that of the list")
 		}
 		return again
 	}
 	before := encoded()
-	one := []*api.Resource{arrived("g.example.com", 1)}
+	one := []*api.Resource{customResource("g.example.com", 1)}
 	if err := h.Catalogue.Change(nil, one); err != nil {
 		t.Fatal(err)
 	}
 	if with := encoded(); !bytes.Contains(with, []byte("g.example.com")) {
 		t.Error("a new group is missing")
 	}
-	if err := h.Catalogue.Change(one, []*api.Resource{arrived("g.example.com", 2)}); err != nil {
+	if err := h.Catalogue.Change(one, []*api.Resource{customResource("g.example.com", 2)}); err != nil {
 		t.Fatal(err)
 	}
 	if changed := encoded(); bytes.Contains(changed, []byte("kinds1")) || !bytes.Contains(changed, []byte("kinds2")) {
-		t.Error("a change of a group is not seen")
+		t.Error("a change of a group is missing")
 	}
 	if err := h.Catalogue.Replace(builtin.Kinds()...); err != nil {
 		t.Fatal(err)
 	}
 	if after := encoded(); !bytes.Equal(before, after) {
-		t.Error("what was taken away left something behind")
+		t.Error("the document differs after all changes were undone")
 	}
 }
 
@@ -102,17 +102,17 @@ func TestAggregatedDiscovery(t *testing.T) {
 	}
 }
 
-// BenchmarkDiscoveryOfOneMore asks for the document after one kind was added to many.
+// BenchmarkDiscoveryOfOneMore measures the document after a kind is added to many.
 func BenchmarkDiscoveryOfOneMore(b *testing.B) {
 	for _, others := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {
 			h := newHandler(b, nil)
 			for i := range others {
-				if err := h.Catalogue.Change(nil, []*api.Resource{arrived(fmt.Sprintf("g%d.example.com", i/10), i)}); err != nil {
+				if err := h.Catalogue.Change(nil, []*api.Resource{customResource(fmt.Sprintf("g%d.example.com", i/10), i)}); err != nil {
 					b.Fatal(err)
 				}
 			}
-			one := []*api.Resource{arrived("g0.example.com", others)}
+			one := []*api.Resource{customResource("g0.example.com", others)}
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := h.Catalogue.Change(nil, one); err != nil {

@@ -17,7 +17,7 @@ func (h *Handler) flowControlRoutes(m *mux.Router) {
 	dump := func(name string, write func(io.Writer, *http.Request) error) {
 		m.HandleFunc("/debug/api_priority_and_fairness/"+name, func(w http.ResponseWriter, r *http.Request) {
 			if err := write(w, r); err != nil {
-				h.responder.RequestLogger(r).Debug("dump was not written", "error", err)
+				h.responder.RequestLogger(r).Debug("cannot write a dump", "error", err)
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
+// TestHealth checks the responses of the health paths.
 func TestHealth(t *testing.T) {
 	var broken error
 	shuttingDown := false
@@ -31,7 +32,7 @@ func TestHealth(t *testing.T) {
 		if w.Code != code || w.Body.String() != body || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("%s: %d %q %s, want %d %q", path, w.Code, w.Body, w.Header(), code, body)
 		}
-		// A single check that passes is written as it is, without this header.
+		// The response of a single check that passes has no such header.
 		single := strings.Count(path, "/") > 1 && code == http.StatusOK
 		if nosniff := w.Header().Get("X-Content-Type-Options") == "nosniff"; nosniff == single {
 			t.Errorf("%s: X-Content-Type-Options %q", path, w.Header().Get("X-Content-Type-Options"))
@@ -66,8 +67,8 @@ func TestHealth(t *testing.T) {
 	check("/readyz", 500, "[+]ping ok\n[+]etcd ok\n[+]log ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n")
 }
 
-// What the checks of the three paths found is counted; those that were left out,
-// or asked for one by one, are not.
+// TestHealthIndicators checks that the results of the three paths are counted, but neither
+// excluded checks nor requests for single checks.
 func TestHealthIndicators(t *testing.T) {
 	var broken error
 	h := newHandler(t, func(c *Config) {
@@ -102,6 +103,7 @@ kubernetes_healthchecks_total{name="shutdown",status="success",type="readyz"} 4
 	}
 }
 
+// TestVersion checks the methods and media types of /version.
 func TestVersion(t *testing.T) {
 	h := newHandler(t, func(c *Config) { c.Version.GitVersion = "v1.36.0" })
 	if w := ask(t, h, http.MethodGet, "/version"); w.Code != 200 || !strings.Contains(w.Body.String(), `"gitVersion": "v1.36.0"`) {
@@ -118,8 +120,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestLivezGracePeriod: a step of the start fails /readyz and /healthz at once,
-// and /livez when the grace period is over; other checks fail /livez at once.
+// TestLivezGracePeriod checks that a failing boot check fails /readyz and /healthz at once, and
+// /livez after the grace period.
 func TestLivezGracePeriod(t *testing.T) {
 	now := time.Now()
 	failing := func(context.Context) error { return errors.New("not finished") }
@@ -146,7 +148,7 @@ func TestLivezGracePeriod(t *testing.T) {
 	want("/livez?exclude=poststarthook/a", 200)
 }
 
-// TestIndex: the index lists what is served, in order, for any method.
+// TestIndex checks that the index lists all served paths in order, for every method.
 func TestIndex(t *testing.T) {
 	h := newHandler(t, func(c *Config) {
 		c.Checks = []Check{{Name: "poststarthook/rbac/bootstrap-roles", Ready: true}}
@@ -157,7 +159,7 @@ func TestIndex(t *testing.T) {
 		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
 	}
 	if !slices.IsSorted(index.Paths) || len(slices.Compact(slices.Clone(index.Paths))) != len(index.Paths) {
-		t.Errorf("not in order, or twice: %q", index.Paths)
+		t.Errorf("not sorted, or duplicate: %q", index.Paths)
 	}
 	for _, path := range []string{
 		"/api", "/api/v1", "/apis", "/apis/", "/apis/apps", "/apis/apps/v1", "/healthz", "/healthz/ping", "/livez/ping", "/readyz/shutdown",

@@ -17,13 +17,11 @@ func (h *Handler) indexRoutes(m *mux.Router) {
 	m.HandleFunc("/index.html", h.serveIndex)
 }
 
-// addToIndex adds fixed paths to the index. Profiles and dumps are served without
-// being listed, as kube-apiserver's are.
+// addToIndex adds paths to the index. Profiles and dumps are not listed, as in kube-apiserver.
 func (h *Handler) addToIndex(paths ...string) { h.listed = append(h.listed, paths...) }
 
-// serveIndex writes all paths in order: the fixed ones, and those of the groups
-// and versions that this server or another one serves. The answer is JSON,
-// whatever the method and the Accept header are.
+// serveIndex writes all paths in order, with those of the groups and versions of this server
+// and of aggregated servers. The response is JSON for every method and Accept header.
 func (h *Handler) serveIndex(w http.ResponseWriter, r *http.Request) {
 	paths := slices.Clone(h.listed)
 	for _, g := range h.Aggregation.Groups(h.Catalogue.Groups()) {

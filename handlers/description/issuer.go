@@ -10,21 +10,21 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 )
 
-// issuerRoutes adds the documents that say who issues tokens of service
-// accounts, if there are any.
+// issuerRoutes adds the discovery document and the keys of the issuer of service account
+// tokens, if the issuer is discoverable.
 func (h *Handler) issuerRoutes(m *mux.Router) {
 	if h.Issuer == nil || !h.Issuer.IsDiscoverable() {
 		return
 	}
-	m.HandleFunc("/.well-known/openid-configuration", h.document("application/json", h.Issuer.Configuration)).Methods(http.MethodGet)
-	m.HandleFunc("/openid/v1/jwks", h.document("application/jwk-set+json", h.Issuer.JWKS)).Methods(http.MethodGet)
+	m.HandleFunc("/.well-known/openid-configuration", h.serveStatic("application/json", h.Issuer.Configuration)).Methods(http.MethodGet)
+	m.HandleFunc("/openid/v1/jwks", h.serveStatic("application/jwk-set+json", h.Issuer.JWKS)).Methods(http.MethodGet)
 	h.addToIndex("/.well-known/openid-configuration", "/openid/v1/jwks")
 }
 
-// document serves what changes rarely, in one form only.
-func (h *Handler) document(media string, content func() ([]byte, error)) http.HandlerFunc {
+// serveStatic returns a handler for content of one media type that rarely changes.
+func (h *Handler) serveStatic(media string, content func() ([]byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !takes(r.Header.Values("Accept"), media) {
+		if !acceptsMedia(r.Header.Values("Accept"), media) {
 			h.responder.WriteError(w, r, representation.NewStatusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
 				"406: Not Acceptable\n\nAvailable representations: "+media, &metav1.StatusDetails{}))
 			return
@@ -36,13 +36,13 @@ func (h *Handler) document(media string, content func() ([]byte, error)) http.Ha
 		}
 		w.Header().Set("Content-Type", media)
 		w.Header().Set("Cache-Control", "public, max-age=3600")
-		_, _ = w.Write(body) // the client may be gone
+		_, _ = w.Write(body) // the client may have disconnected
 	}
 }
 
-// takes tells whether a client that accepts something accepts a media type.
-func takes(accept []string, media string) bool {
-	any := true
+// acceptsMedia reports whether Accept headers accept a media type. Without a header, they do.
+func acceptsMedia(accept []string, media string) bool {
+	empty := true
 	for _, header := range accept {
 		for part := range strings.SplitSeq(header, ",") {
 			kind, _, _ := strings.Cut(part, ";")
@@ -52,8 +52,8 @@ func takes(accept []string, media string) bool {
 			case "*/*", media:
 				return true
 			}
-			any = false
+			empty = false
 		}
 	}
-	return any
+	return empty
 }

@@ -15,16 +15,15 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// The protobuf form of documents. Clients before 1.27 write an @ where the
-// second type has a dot, which no media type may have.
+// Media types of documents in protobuf. Clients before 1.27 send an @, which is not allowed in
+// media types, in place of the second dot.
 const (
 	openAPIv2Protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 	openAPIv3Protobuf = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
 )
 
-// openAPIRoutes adds the schemas of what is served: in one document of OpenAPI
-// version 2, and in one of version 3 for each group version, which an index
-// lists.
+// openAPIRoutes adds the OpenAPI documents: one of version 2, and one of version 3 for each
+// group version, with an index of them.
 func (h *Handler) openAPIRoutes(m *mux.Router) {
 	m.HandleFunc("/openapi/v2", h.serveOpenAPIv2)
 	m.HandleFunc("/openapi/v3", h.serveOpenAPIIndex)
@@ -39,43 +38,43 @@ func (h *Handler) serveOpenAPIv2(w http.ResponseWriter, r *http.Request) {
 	}
 	doc, err := h.schemas.v2(h.Catalogue, h.Aggregation.OpenAPIV2(), h.Version.GitVersion, h.Now)
 	if err != nil {
-		h.openAPIFailed(w, r, err)
+		h.failOpenAPI(w, r, err)
 		return
 	}
 	h.serveOpenAPIDocument(w, r, doc, contentType)
 }
 
-// serveOpenAPIIndex lists the documents of version 3, each with the hash of its
-// content, under which it may be cached for good.
+// serveOpenAPIIndex lists the documents of version 3, each with the hash of its content, under
+// which clients may cache it forever.
 func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 	docs, err := h.schemas.v3(h.Catalogue, h.Version.GitVersion, h.Now)
 	if err != nil {
-		h.openAPIFailed(w, r, err)
+		h.failOpenAPI(w, r, err)
 		return
 	}
-	type place struct {
+	type entry struct {
 		ServerRelativeURL string `json:"serverRelativeURL"`
 	}
 	var made time.Time
 	index := struct {
-		Paths map[string]place `json:"paths"`
-	}{map[string]place{}}
+		Paths map[string]entry `json:"paths"`
+	}{map[string]entry{}}
 	for name, doc := range docs {
-		index.Paths[name] = place{openAPIURL(name, doc.hash)}
+		index.Paths[name] = entry{openAPIURL(name, doc.hash)}
 		if doc.made.After(made) {
 			made = doc.made
 		}
 	}
 	for name, url := range h.Aggregation.OpenAPIV3URLs() {
-		index.Paths[name] = place{url}
+		index.Paths[name] = entry{url}
 	}
 	body, err := json.Marshal(index)
 	if err != nil {
-		h.openAPIFailed(w, r, err)
+		h.failOpenAPI(w, r, err)
 		return
 	}
 	w.Header().Set("Etag", strconv.Quote(hashOf(body)))
-	// kube-apiserver lets the type be guessed, and so clients expect this one.
+	// Clients expect this type, which net/http detects in kube-apiserver.
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	http.ServeContent(w, r, "", made, bytes.NewReader(body))
 }
@@ -94,10 +93,10 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	doc, err := h.schemas.v3One(h.Catalogue, name, h.Version.GitVersion, h.Now)
+	doc, err := h.schemas.v3Named(h.Catalogue, name, h.Version.GitVersion, h.Now)
 	switch {
 	case err != nil:
-		h.openAPIFailed(w, r, err)
+		h.failOpenAPI(w, r, err)
 		return
 	case doc == nil:
 		w.WriteHeader(http.StatusNotFound)
@@ -105,7 +104,7 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 	}
 	if hash := request.From(r.Context()).Info.Query.Get("hash"); hash != "" {
 		if hash != doc.hash {
-			w.Header().Set("Content-Type", contentType) // and so no page that says where to
+			w.Header().Set("Content-Type", contentType) // prevents the HTML body of http.Redirect
 			w.Header().Set("Etag", strconv.Quote(doc.hash))
 			http.Redirect(w, r, openAPIURL(name, doc.hash), http.StatusMovedPermanently)
 			return
@@ -116,13 +115,14 @@ func (h *Handler) serveOpenAPIv3(w http.ResponseWriter, r *http.Request) {
 	h.serveOpenAPIDocument(w, r, doc, contentType)
 }
 
-func (h *Handler) openAPIFailed(w http.ResponseWriter, r *http.Request, err error) {
-	h.Logger.ErrorContext(r.Context(), "OpenAPI document cannot be made", "path", r.URL.Path, "error", err)
+// failOpenAPI responds to a request whose document cannot be made.
+func (h *Handler) failOpenAPI(w http.ResponseWriter, r *http.Request, err error) {
+	h.Logger.ErrorContext(r.Context(), "cannot make an OpenAPI document", "path", r.URL.Path, "error", err)
 	w.WriteHeader(http.StatusServiceUnavailable)
 }
 
-// openAPIContentType chooses between JSON and protobuf; when the client wants
-// neither it is told so.
+// openAPIContentType negotiates between JSON and protobuf. It writes a 406 and reports false if
+// the client accepts neither.
 func openAPIContentType(w http.ResponseWriter, r *http.Request, protobuf string) (string, bool) {
 	w.Header().Set("Vary", "Accept")
 	accept := strings.ReplaceAll(r.Header.Get("Accept"), "@v1.0+protobuf", ".v1.0+protobuf")
@@ -141,12 +141,12 @@ func openAPIContentType(w http.ResponseWriter, r *http.Request, protobuf string)
 	return "", false
 }
 
-// serveOpenAPIDocument sends a document, compressed if the client can take it so:
-// that is how it is kept.
+// serveOpenAPIDocument sends a document. It is cached compressed, and is decompressed for
+// clients that do not accept gzip.
 func (h *Handler) serveOpenAPIDocument(w http.ResponseWriter, r *http.Request, doc *openAPIDocument, contentType string) {
 	content, err := h.schemas.content(doc, contentType)
 	if err != nil {
-		h.openAPIFailed(w, r, err)
+		h.failOpenAPI(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", contentType)

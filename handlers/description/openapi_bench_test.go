@@ -13,8 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/custom"
 )
 
-// customKind is the n-th of custom kinds with a number of fields, made as it is when
-// its definition is established.
+// customKind returns custom kind n with a number of fields, compiled from its definition.
 func customKind(tb testing.TB, group string, n, fields int) *api.Resource {
 	tb.Helper()
 	var properties strings.Builder
@@ -44,8 +43,7 @@ func customKind(tb testing.TB, group string, n, fields int) *api.Resource {
 	return k.Resource
 }
 
-// oneMore asks for something again and again, each time after one kind was added to
-// many or taken away again. Ten kinds are of one group.
+// oneMore measures requests for documents after a kind is added to many, ten in each group.
 func oneMore(b *testing.B, urls ...string) {
 	for _, others := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {
@@ -56,7 +54,7 @@ func oneMore(b *testing.B, urls ...string) {
 				}
 			}
 			one := []*api.Resource{customKind(b, "g0.example.com", others, 60)}
-			asked := func() (bytes int) {
+			request := func() (bytes int) {
 				for _, url := range urls {
 					r := httptest.NewRequest(http.MethodGet, url, nil)
 					r.Header.Set("Accept-Encoding", "gzip")
@@ -70,25 +68,25 @@ func oneMore(b *testing.B, urls ...string) {
 				return bytes
 			}
 			b.ReportAllocs()
-			size := asked()
+			size := request()
 			for b.Loop() {
 				if err := h.Catalogue.Change(nil, one); err != nil {
 					b.Fatal(err)
 				}
-				asked()
+				request()
 				b.StopTimer()
 				if err := h.Catalogue.Change(one, nil); err != nil {
 					b.Fatal(err)
 				}
-				asked()
+				request()
 				b.StartTimer()
 			}
-			b.ReportMetric(float64(size), "B/answer")
+			b.ReportMetric(float64(size), "B/response")
 		})
 	}
 }
 
-// counting is who gets an answer and forgets it.
+// counting is a response writer that counts bytes.
 type counting struct {
 	header      http.Header
 	code, bytes int
@@ -105,11 +103,11 @@ func (c *counting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkOpenAPIv2OfOneMore asks for the document of version 2.
+// BenchmarkOpenAPIv2OfOneMore measures the document of version 2 after a kind is added.
 func BenchmarkOpenAPIv2OfOneMore(b *testing.B) { oneMore(b, "/openapi/v2") }
 
-// BenchmarkOpenAPIv3OfOneMore asks for the index of version 3, and for the document
-// that changed.
+// BenchmarkOpenAPIv3OfOneMore measures the index of version 3 and the changed document after a
+// kind is added.
 func BenchmarkOpenAPIv3OfOneMore(b *testing.B) {
 	oneMore(b, "/openapi/v3", "/openapi/v3/apis/g0.example.com/v1")
 }

@@ -12,43 +12,41 @@ import (
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
-// openAPIDocuments are the OpenAPI documents about a catalogue. They are made
-// when somebody asks, and kept compressed for as long as what they are about
-// stays in the catalogue: a change of one group version leaves the documents of
-// the others as they are, and what there is of the others in the document of version
-// 2. The zero value has none.
+// openAPIDocuments caches the OpenAPI documents of a catalogue, compressed. A document is made
+// when it is first requested. A change of a group version leaves the documents of other group
+// versions in the cache, and their parts of the document of version 2. The zero value is empty.
 type openAPIDocuments struct {
 	mu sync.Mutex
-	// made are those of version 3 by their name; whole is that of version 2.
-	made  map[string]*openAPIDocument
-	whole *openAPIWhole
+	// byName are the documents of version 3, and v2Document is that of version 2.
+	byName     map[string]*openAPIDocument
+	v2Document *openAPIV2
 }
 
-// openAPIDocument is one document.
+// openAPIDocument is a document.
 type openAPIDocument struct {
-	resources []*api.Resource // of which it was made
-	// digests are what custom kinds give to the hash.
+	resources []*api.Resource // described by the document
+	// digests are the parts of the hash of custom kinds.
 	digests map[*api.Resource]openapi.Digest
 	made    time.Time
 	hash    string
-	// json and protobuf are made when they are first wanted, unless they are there
-	// from the start.
+	// json and protobuf are made by toJSON and toProtobuf when they are first requested, if
+	// they are nil.
 	json, protobuf     *compressed.File
 	toJSON, toProtobuf func() (*compressed.File, error)
 }
 
-// openAPIPart is what a document of version 3 is to be made of, and a part of that
-// of version 2.
+// openAPIPart describes a document of version 3, which is also a part of the document of
+// version 2.
 type openAPIPart struct {
 	name      string
 	resources []*api.Resource
-	// custom: the resources are custom kinds, so that a document about each of them
-	// has all that one about all has.
+	// custom is set if all resources are custom kinds, so that the documents of the single
+	// kinds together have all content of the part.
 	custom   bool
 	describe func([]*api.Resource) openapi.Document
 }
 
-// openAPIParts are the documents that a catalogue gives.
+// openAPIParts returns the parts of a catalogue.
 func openAPIParts(c *api.Catalogue) []openAPIPart {
 	out := []openAPIPart{
 		{name: "version", describe: func([]*api.Resource) openapi.Document { return openapi.ServerDocument() }},
@@ -70,23 +68,23 @@ func openAPIParts(c *api.Catalogue) []openAPIPart {
 				},
 			})
 		}
-		if published { // kube-apiserver has none of groups that are custom
+		if published { // kube-apiserver has no such document for custom groups
 			out = append(out, openAPIPart{name: prefix, describe: func([]*api.Resource) openapi.Document { return openapi.GroupDocument(g.Name) }})
 		}
 	}
 	return out
 }
 
-// v3 gives all documents of version 3 by name, up to date.
+// v3 returns all current documents of version 3 by name.
 func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.Time) (map[string]*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := openAPIParts(c)
-	kept := make(map[string]*openAPIDocument, len(all))
+	current := make(map[string]*openAPIDocument, len(all))
 	var m *openAPIMaker
 	for _, p := range all {
-		if old := d.made[p.name]; old != nil && slices.Equal(old.resources, p.resources) {
-			kept[p.name] = old
+		if old := d.byName[p.name]; old != nil && slices.Equal(old.resources, p.resources) {
+			current[p.name] = old
 			continue
 		}
 		if m == nil {
@@ -95,19 +93,18 @@ func (d *openAPIDocuments) v3(c *api.Catalogue, version string, now func() time.
 				return nil, err
 			}
 		}
-		doc, err := m.v3(p, d.made[p.name])
+		doc, err := m.v3(p, d.byName[p.name])
 		if err != nil {
 			return nil, err
 		}
-		kept[p.name] = doc
+		current[p.name] = doc
 	}
-	d.made = kept
-	return maps.Clone(kept), nil
+	d.byName = current
+	return maps.Clone(current), nil
 }
 
-// v3One gives one document of version 3, up to date; nil if there is none of
-// that name.
-func (d *openAPIDocuments) v3One(c *api.Catalogue, name, version string, now func() time.Time) (*openAPIDocument, error) {
+// v3Named returns the current document of version 3 with a name; nil if there is none.
+func (d *openAPIDocuments) v3Named(c *api.Catalogue, name, version string, now func() time.Time) (*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := openAPIParts(c)
@@ -115,46 +112,46 @@ func (d *openAPIDocuments) v3One(c *api.Catalogue, name, version string, now fun
 	if i < 0 {
 		return nil, nil
 	}
-	if old := d.made[name]; old != nil && slices.Equal(old.resources, all[i].resources) {
+	if old := d.byName[name]; old != nil && slices.Equal(old.resources, all[i].resources) {
 		return old, nil
 	}
 	m, err := newOpenAPIMaker(version, now)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := m.v3(all[i], d.made[name])
+	doc, err := m.v3(all[i], d.byName[name])
 	if err != nil {
 		return nil, err
 	}
-	if d.made == nil {
-		d.made = map[string]*openAPIDocument{}
+	if d.byName == nil {
+		d.byName = map[string]*openAPIDocument{}
 	}
-	d.made[name] = doc
+	d.byName[name] = doc
 	return doc, nil
 }
 
-// v2 gives the document of version 2, up to date, with those of others.
+// v2 returns the current document of version 2, merged with those of other servers.
 func (d *openAPIDocuments) v2(c *api.Catalogue, others [][]byte, version string, now func() time.Time) (*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	state := c.State()
-	if d.whole != nil && d.whole.state == state && slices.EqualFunc(d.whole.others, others, bytes.Equal) {
-		return d.whole.doc, nil
+	if d.v2Document != nil && d.v2Document.state == state && slices.EqualFunc(d.v2Document.others, others, bytes.Equal) {
+		return d.v2Document.doc, nil
 	}
 	m, err := newOpenAPIMaker(version, now)
 	if err != nil {
 		return nil, err
 	}
-	whole, err := m.v2(openAPIParts(c), others, d.whole)
+	doc, err := m.v2(openAPIParts(c), others, d.v2Document)
 	if err != nil {
 		return nil, err
 	}
-	whole.state = state
-	d.whole = whole
-	return whole.doc, nil
+	doc.state = state
+	d.v2Document = doc
+	return doc.doc, nil
 }
 
-// content is a document in one of its forms.
+// content returns a document in JSON or protobuf.
 func (d *openAPIDocuments) content(doc *openAPIDocument, contentType string) (*compressed.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

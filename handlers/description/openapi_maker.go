@@ -16,8 +16,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
-// openAPIMaker makes one document or several. What it needs for that is much bigger
-// than they are, so that it is let go afterwards.
+// openAPIMaker makes documents. It has all schemas in memory, which are much larger than the
+// documents, and so it is made anew for each change of the catalogue.
 type openAPIMaker struct {
 	info openapi.Info
 	defs *openapi.Definitions
@@ -30,16 +30,16 @@ func newOpenAPIMaker(version string, now func() time.Time) (*openAPIMaker, error
 	return &openAPIMaker{info: openapi.Info{Version: version}, defs: defs, now: now}, err
 }
 
-// v3 makes a document of version 3. One about custom kinds is written when it is
-// asked for: there may be thousands, and every client asks for the hashes of all. What
-// those kinds give to the hash that were in the document before is not made again.
-func (m *openAPIMaker) v3(p openAPIPart, before *openAPIDocument) (*openAPIDocument, error) {
+// v3 makes a document of version 3, and reuses the digests of the previous one. The content of a
+// document of custom kinds is made when it is requested: there may be thousands of these
+// documents, and every client reads the hashes of all.
+func (m *openAPIMaker) v3(p openAPIPart, previous *openAPIDocument) (*openAPIDocument, error) {
 	doc := &openAPIDocument{resources: p.resources, made: m.now()}
-	doc.toProtobuf = func() (*compressed.File, error) { return inProtobufV3(doc.json) }
+	doc.toProtobuf = func() (*compressed.File, error) { return protobufOfV3(doc.json) }
 	if p.custom {
 		info := m.info
-		doc.toJSON = func() (*compressed.File, error) { return writtenV3(p, info) }
-		return doc, m.digest(doc, p, before)
+		doc.toJSON = func() (*compressed.File, error) { return makeCustomV3(p, info) }
+		return doc, m.setHash(doc, p, previous)
 	}
 	content, err := p.describe(p.resources).V3(m.info, m.defs)
 	if err != nil {
@@ -50,15 +50,15 @@ func (m *openAPIMaker) v3(p openAPIPart, before *openAPIDocument) (*openAPIDocum
 	return doc, err
 }
 
-// digest makes the hash of a document of what its kinds give to it, in whatever order
-// they came.
-func (m *openAPIMaker) digest(doc *openAPIDocument, p openAPIPart, before *openAPIDocument) error {
+// setHash sets the hash of a document of custom kinds from their digests, whose order does not
+// matter.
+func (m *openAPIMaker) setHash(doc *openAPIDocument, p openAPIPart, previous *openAPIDocument) error {
 	doc.digests = make(map[*api.Resource]openapi.Digest, len(p.resources))
 	for _, r := range p.resources {
 		var digest openapi.Digest
 		known := false
-		if before != nil {
-			digest, known = before.digests[r]
+		if previous != nil {
+			digest, known = previous.digests[r]
 		}
 		if !known {
 			var err error
@@ -77,8 +77,8 @@ func (m *openAPIMaker) digest(doc *openAPIDocument, p openAPIPart, before *openA
 	return nil
 }
 
-// writtenV3 writes what v3 put off.
-func writtenV3(p openAPIPart, info openapi.Info) (*compressed.File, error) {
+// makeCustomV3 makes the content of a document of custom kinds.
+func makeCustomV3(p openAPIPart, info openapi.Info) (*compressed.File, error) {
 	m, err := newOpenAPIMaker(info.Version, nil)
 	if err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func writtenV3(p openAPIPart, info openapi.Info) (*compressed.File, error) {
 	return m.file(content)
 }
 
-// inProtobufV3 converts a document of version 3.
-func inProtobufV3(document *compressed.File) (*compressed.File, error) {
+// protobufOfV3 converts a document of version 3 to protobuf.
+func protobufOfV3(document *compressed.File) (*compressed.File, error) {
 	content, err := io.ReadAll(document.Plain())
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func inProtobufV3(document *compressed.File) (*compressed.File, error) {
 	return (&openAPIMaker{}).file(content)
 }
 
-// file is a file of some texts.
+// file compresses texts into one file.
 func (m *openAPIMaker) file(texts ...[]byte) (*compressed.File, error) {
 	out := make([]*compressed.Text, len(texts))
 	for i, text := range texts {
@@ -114,10 +114,10 @@ func (m *openAPIMaker) file(texts ...[]byte) (*compressed.File, error) {
 	return compressed.Join(out...), nil
 }
 
-// hashOf is the name of a content.
+// hashOf returns the hash of a document.
 func hashOf(content []byte) string { return fmt.Sprintf("%X", sha512.Sum512(content)) }
 
-// describeForOpenAPI tells package openapi what it has to know about resources.
+// describeForOpenAPI returns the descriptions of resources for package openapi.
 func describeForOpenAPI(gv schema.GroupVersion, resources []*api.Resource) []openapi.Resource {
 	var out []openapi.Resource
 	for _, res := range resources {
@@ -131,27 +131,26 @@ func describeForOpenAPI(gv schema.GroupVersion, resources []*api.Resource) []ope
 	return out
 }
 
-// onlyCustom tells whether all resources are custom kinds, and there are some.
+// onlyCustom reports whether there are resources and all are custom kinds.
 func onlyCustom(gv schema.GroupVersion, resources []*api.Resource) bool {
 	return len(resources) > 0 && !slices.ContainsFunc(resources, func(r *api.Resource) bool { return r.Version(gv).OpenAPI == nil })
 }
 
-// modelOf is the name of the definition of a resource's objects in a version;
-// empty if they have no published Go type.
+// modelOf returns the name of the schema of a resource's objects in a version; empty if they
+// have no published Go type.
 func modelOf(res *api.Resource, v *api.Version) string {
-	made := res.New
+	newObject := res.New
 	if v.New != nil {
-		made = v.New
+		newObject = v.New
 	}
-	if named, ok := made().(interface{ OpenAPIModelName() string }); ok {
+	if named, ok := newObject().(interface{ OpenAPIModelName() string }); ok {
 		return named.OpenAPIModelName()
 	}
 	return ""
 }
 
-// describeCustom describes a custom kind, or one whose Go type is not published.
-// kube-apiserver says that all operations on it are about its own kind, those on scale
-// too.
+// describeCustom describes a custom kind, or one without a published Go type. All operations
+// have its own kind, also those on scale, as in kube-apiserver.
 func describeCustom(res *api.Resource, v *api.Version) openapi.Resource {
 	own := v.WithKind(res.Kind)
 	out := describe(res, v.GroupVersion, openapi.CustomName(own))
@@ -163,6 +162,7 @@ func describeCustom(res *api.Resource, v *api.Version) openapi.Resource {
 	return out
 }
 
+// describe describes a resource whose schema has the given name.
 func describe(res *api.Resource, gv schema.GroupVersion, model string) openapi.Resource {
 	out := openapi.Resource{
 		Name: res.Name, Kind: res.Kind, Namespaced: res.Namespaced, Verbs: res.Verbs,

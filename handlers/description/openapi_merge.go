@@ -7,19 +7,19 @@ import (
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
-// merge adds documents of other servers. Blocks that are not the same afterwards are
-// others from then on, so that what is kept for the next document stays as it was.
-func (m *openAPIMaker) merge(w *openAPIWhole) error {
+// merge adds the documents of other servers. It replaces blocks that change by copies, because
+// the next document reuses the original blocks.
+func (m *openAPIMaker) merge(w *openAPIV2) error {
 	members := membersOfBlocks{}
-	of := map[string]*openAPIBlock{}
+	blockOf := map[string]*openAPIBlock{}
 	own := openapi.BaseV2{Parameters: w.parameters}
 	for _, b := range w.definitions {
 		for _, name := range b.names {
-			of[name] = b
+			blockOf[name] = b
 		}
 		own.Definitions = append(own.Definitions, b.names...)
 	}
-	own.Definition = func(name string) ([]byte, error) { return members.get(of[name], name) }
+	own.Definition = func(name string) ([]byte, error) { return members.get(blockOf[name], name) }
 	own.HasPath = func(path string) (bool, error) {
 		for _, b := range w.paths {
 			if !strings.HasPrefix(path, "/"+b.part+"/") {
@@ -31,30 +31,30 @@ func (m *openAPIMaker) merge(w *openAPIWhole) error {
 		}
 		return false, nil
 	}
-	more, err := openapi.MergeV2(own, w.others...)
+	merged, err := openapi.MergeV2(own, w.others...)
 	if err != nil {
 		return err
 	}
-	w.parameters = more.Parameters
+	w.parameters = merged.Parameters
 	changed := map[*openAPIBlock]*openAPIBlock{}
-	for name := range more.Changed {
-		b := of[name]
+	for name := range merged.Changed {
+		b := blockOf[name]
 		if changed[b] != nil {
 			continue
 		}
-		if changed[b], err = m.changed(b, more.Changed); err != nil {
+		if changed[b], err = m.replaceMembers(b, merged.Changed); err != nil {
 			return err
 		}
 	}
 	for i, b := range w.definitions {
-		if other := changed[b]; other != nil {
-			w.definitions[i] = other
+		if replacement := changed[b]; replacement != nil {
+			w.definitions[i] = replacement
 		}
 	}
 	for _, add := range []struct {
 		to *[]*openAPIBlock
 		of openapi.BlockV2
-	}{{&w.paths, more.Paths}, {&w.definitions, more.Definitions}} {
+	}{{&w.paths, merged.Paths}, {&w.definitions, merged.Definitions}} {
 		switch b, err := m.block(add.of); {
 		case err != nil:
 			return err
@@ -65,13 +65,13 @@ func (m *openAPIMaker) merge(w *openAPIWhole) error {
 	return nil
 }
 
-// changed is a block in which some members are others.
-func (m *openAPIMaker) changed(b *openAPIBlock, others map[string]json.RawMessage) (*openAPIBlock, error) {
+// replaceMembers returns a copy of a block with some members replaced.
+func (m *openAPIMaker) replaceMembers(b *openAPIBlock, members map[string]json.RawMessage) (*openAPIBlock, error) {
 	text, err := b.json.Bytes()
 	if err != nil {
 		return nil, err
 	}
-	if text, err = openapi.ReplaceMembersV2(text, others); err != nil {
+	if text, err = openapi.ReplaceMembersV2(text, members); err != nil {
 		return nil, err
 	}
 	out := *b
@@ -80,10 +80,10 @@ func (m *openAPIMaker) changed(b *openAPIBlock, others map[string]json.RawMessag
 	return &out, err
 }
 
-// membersOfBlocks are those of blocks that were looked into.
+// membersOfBlocks caches the decoded members of blocks.
 type membersOfBlocks map[*openAPIBlock]map[string]json.RawMessage
 
-// get is a member of a block; nil if it has none of that name.
+// get returns a member of a block; nil if there is none of that name.
 func (m membersOfBlocks) get(b *openAPIBlock, name string) (json.RawMessage, error) {
 	if m[b] == nil {
 		text, err := b.json.Bytes()

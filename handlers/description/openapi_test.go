@@ -19,7 +19,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// everyVersion is the built-in kinds in all their versions.
+// everyVersion returns the built-in kinds in all their versions.
 func everyVersion(t *testing.T) []*api.Resource {
 	t.Helper()
 	gates, err := features.New(map[string]bool{
@@ -35,7 +35,7 @@ func everyVersion(t *testing.T) []*api.Resource {
 	return all
 }
 
-// index is where the index of version 3 says that documents are, by name.
+// index returns the URLs of the documents of version 3 by name.
 func index(t *testing.T, h http.Handler) map[string]string {
 	t.Helper()
 	var got struct {
@@ -52,15 +52,15 @@ func index(t *testing.T, h http.Handler) map[string]string {
 	return out
 }
 
-// Every document that the index names is well formed by the schema of OpenAPI,
-// refers to nothing that it does not hold, and has all paths of its resources.
+// TestOpenAPIDocuments checks that every document in the index is valid OpenAPI, contains all
+// definitions to which it refers, and has all paths of its resources.
 func TestOpenAPIDocuments(t *testing.T) {
 	h := newHandlerOf(t, everyVersion(t)...)
 	places := index(t, h)
 	ids := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(places)) {
 		content := ask(t, h, http.MethodGet, places[name]).Body.Bytes()
-		parsed, err := openapiv3.ParseDocument(content) // fails on what OpenAPI does not know
+		parsed, err := openapiv3.ParseDocument(content) // fails on unknown fields
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -84,7 +84,7 @@ func TestOpenAPIDocuments(t *testing.T) {
 		w := ask(t, h, http.MethodGet, "/openapi/v3/"+name, "Accept", openAPIv3Protobuf)
 		var decoded openapiv3.Document
 		if err := proto.Unmarshal(w.Body.Bytes(), &decoded); err != nil || !proto.Equal(&decoded, parsed) {
-			t.Errorf("%s: protobuf says something else; err %v", name, err)
+			t.Errorf("%s: the protobuf differs; err %v", name, err)
 		}
 	}
 	for _, g := range h.Catalogue.Groups() {
@@ -114,6 +114,7 @@ func checkReferences[T any](t *testing.T, name string, content []byte, schemas m
 	}
 }
 
+// TestOpenAPIv2 checks that the document of version 2 is valid OpenAPI, also in protobuf.
 func TestOpenAPIv2(t *testing.T) {
 	h := newHandlerOf(t, everyVersion(t)...)
 	w := ask(t, h, http.MethodGet, "/openapi/v2", "Accept", "application/json")
@@ -122,20 +123,21 @@ func TestOpenAPIv2(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bytes.Contains(w.Body.Bytes(), []byte("#/components/")) {
-		t.Error("it refers to places of version 3")
+		t.Error("a reference has the form of version 3")
 	}
 	w = ask(t, h, http.MethodGet, "/openapi/v2", "Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
 	var decoded openapiv2.Document
 	if err := proto.Unmarshal(w.Body.Bytes(), &decoded); err != nil || !proto.Equal(&decoded, parsed) {
-		t.Errorf("protobuf says something else; err %v", err)
+		t.Errorf("the protobuf differs; err %v", err)
 	}
 }
 
-// few are some resources, to be quick.
+// few returns two resources, for fast tests.
 func few() []*api.Resource {
 	return slices.DeleteFunc(builtin.Kinds(), func(r *api.Resource) bool { return r.Name != "configmaps" && r.Name != "leases" })
 }
 
+// TestServeOpenAPI checks the headers of responses with documents.
 func TestServeOpenAPI(t *testing.T) {
 	h := newHandlerOf(t, few()...)
 	place := index(t, h)["api/v1"]
@@ -154,7 +156,7 @@ func TestServeOpenAPI(t *testing.T) {
 		{"gzip", place, []string{"Accept-Encoding", "gzip"}, 200, map[string]string{"Content-Encoding": "gzip"}},
 		{"no gzip", place, []string{"Accept-Encoding", "gzip;q=0, br"}, 200, map[string]string{"Content-Encoding": ""}},
 		{"version 3 as protobuf", place, []string{"Accept", openAPIv3Protobuf + ", */*"}, 200, map[string]string{"Content-Type": openAPIv3Protobuf}},
-		{"version 3 as protobuf of old", place, []string{"Accept", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"}, 200, map[string]string{"Content-Type": openAPIv3Protobuf}},
+		{"version 3 as protobuf, old media type", place, []string{"Accept", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"}, 200, map[string]string{"Content-Type": openAPIv3Protobuf}},
 		{"version 3 as something else", place, []string{"Accept", "application/xml"}, 406, nil},
 		{"unknown version", "/openapi/v3/apis/apps/v7", nil, 404, nil},
 		{"version 2", "/openapi/v2", nil, 200, map[string]string{"Content-Type": "application/json"}},
@@ -173,27 +175,29 @@ func TestServeOpenAPI(t *testing.T) {
 	}
 }
 
-// A change of one group leaves the documents of the others as they are.
+// TestOpenAPIFollowsTheCatalogue checks that a change of a group appears in the documents, and
+// leaves the documents of other groups in the cache.
 func TestOpenAPIFollowsTheCatalogue(t *testing.T) {
 	all := few()
 	h := newHandlerOf(t, all...)
 	before := index(t, h)
-	kept := h.schemas.made["api/v1"]
+	unchanged := h.schemas.byName["api/v1"]
 	if err := h.Catalogue.Replace(all[:1]...); err != nil {
 		t.Fatal(err)
 	}
 	if w := ask(t, h, http.MethodGet, "/openapi/v3/apis/coordination.k8s.io/v1"); w.Code != http.StatusNotFound {
-		t.Errorf("the document of a version that is gone: code %d", w.Code)
+		t.Errorf("the document of a removed version: code %d", w.Code)
 	}
 	after := index(t, h)
-	if len(after) != len(before)-2 || after["api/v1"] != before["api/v1"] || h.schemas.made["api/v1"] != kept {
+	if len(after) != len(before)-2 || after["api/v1"] != before["api/v1"] || h.schemas.byName["api/v1"] != unchanged {
 		t.Errorf("before %v\nafter %v", before, after)
 	}
 	if bytes.Contains(ask(t, h, http.MethodGet, "/openapi/v2").Body.Bytes(), []byte("/apis/coordination")) {
-		t.Error("version 2 has what is gone")
+		t.Error("version 2 has a removed path")
 	}
 }
 
+// BenchmarkOpenAPIIndex measures the first index of version 3.
 func BenchmarkOpenAPIIndex(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -11,79 +11,77 @@ import (
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
-// openAPIWhole is the document of version 2, with what it is put together of: when
-// a kind is added, what there is of the others goes into the next as it is.
-type openAPIWhole struct {
+// openAPIV2 is the document of version 2 with the compressed blocks of which it is composed.
+// The next document, after a change of the catalogue, reuses the blocks of unchanged kinds.
+type openAPIV2 struct {
 	doc *openAPIDocument
-	// state is that of the catalogue it is about, and others are documents of other
-	// servers that are in it.
+	// state is the state of the described catalogue, and others are the merged documents of
+	// other servers.
 	state  any
 	others [][]byte
 
 	shares    map[openAPIShareKey]*openAPIShare
-	needs     map[string]*openAPINeeds
+	needs     map[string]*openAPINeeds // by openAPINeeds.key
 	published *openAPIPublished
 
-	// paths and definitions are blocks in the order in which they are written.
+	// paths and definitions are the blocks in the order of the document.
 	paths, definitions []*openAPIBlock
 	parameters         openapi.ParametersV2
 }
 
-// openAPIShareKey tells whose a share is: a part's, or that of one of the custom
-// kinds which it is about.
+// openAPIShareKey identifies a share: that of a part or, if kind is not nil, that of a custom
+// kind in the part.
 type openAPIShareKey struct {
 	part string
 	kind *api.Resource
 }
 
-// openAPIShare is what somebody brings into the document.
+// openAPIShare is the content of the document that describes a part or a custom kind.
 type openAPIShare struct {
-	resources          []*api.Resource // of a part
-	paths, definitions *openAPIBlock   // nil where there are none
+	resources          []*api.Resource // of a part; nil for a custom kind
+	paths, definitions *openAPIBlock   // nil if there are none
 	needs              *openAPINeeds
 }
 
-// openAPINeeds are parameters that operations share, and names of definitions of
-// published types. Nearly all custom kinds need the same, and hold the same value.
+// openAPINeeds are the shared parameters and the definitions of published types to which a share
+// refers. Nearly all custom kinds have the same needs, and share one value.
 type openAPINeeds struct {
 	key        string
 	parameters openapi.ParametersV2
 	models     []string
 }
 
-// openAPIBlock is some members of the document's object of paths, or of that of
-// definitions.
+// openAPIBlock is a run of members of the object paths or the object definitions.
 type openAPIBlock struct {
-	part  string   // whose paths they are
-	first string   // the first name, by which blocks are sorted
-	names []string // of definitions
+	part  string   // name of the part of paths
+	first string   // first name, by which blocks are sorted
+	names []string // names of definitions; nil for paths
 	json  *compressed.Text
-	// protobuf is made when it is first asked for.
+	// protobuf is made when it is first requested.
 	protobuf *compressed.Text
 }
 
-// openAPIPublished are the definitions of published types, by what they were
-// chosen: the names of those that are needed, and of those that custom kinds have in
-// their place.
+// openAPIPublished are the definitions of published types. It depends only on the names of the
+// needed definitions, and on the names that definitions of custom kinds hide.
 type openAPIPublished struct {
 	models, hidden []string
 	blocks         []*openAPIBlock
 }
 
-// v2 makes the document of version 2 about parts, with those of others, of what
-// there is already of the one before, if there was one.
-func (m *openAPIMaker) v2(parts []openAPIPart, others [][]byte, before *openAPIWhole) (*openAPIWhole, error) {
-	if before == nil {
-		before = &openAPIWhole{doc: &openAPIDocument{}}
+// v2 makes the document of version 2 for parts, merged with the documents of other servers. It
+// reuses blocks of the previous document, which may be nil.
+func (m *openAPIMaker) v2(parts []openAPIPart, others [][]byte, previous *openAPIV2) (*openAPIV2, error) {
+	if previous == nil {
+		previous = &openAPIV2{doc: &openAPIDocument{}}
 	}
-	w := &openAPIWhole{others: others, shares: map[openAPIShareKey]*openAPIShare{}, needs: map[string]*openAPINeeds{}}
+	w := &openAPIV2{others: others, shares: map[openAPIShareKey]*openAPIShare{}, needs: map[string]*openAPINeeds{}}
 	slices.SortFunc(parts, func(a, b openAPIPart) int { return strings.Compare(a.name+"/", b.name+"/") })
 	for _, p := range parts {
-		if err := m.share(w, p, before); err != nil {
+		if err := m.addShare(w, p, previous); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.complete(w, before); err != nil {
+	if err := m.addNeeds(w, previous); err != nil {
 		return nil, err
 	}
 	if len(others) > 0 {
@@ -96,22 +94,21 @@ func (m *openAPIMaker) v2(parts []openAPIPart, others [][]byte, before *openAPIW
 	if err != nil {
 		return nil, err
 	}
-	file, err := m.wholeFile(w, middle)
+	file, err := m.joinBlocks(w, middle)
 	if err != nil {
 		return nil, err
 	}
 	w.doc = &openAPIDocument{made: m.now(), hash: fmt.Sprintf("%X", file.Hash()), json: file}
-	if w.doc.hash == before.doc.hash {
-		w.doc.made = before.doc.made
+	if w.doc.hash == previous.doc.hash {
+		w.doc.made = previous.doc.made
 	}
 	info := m.info
-	w.doc.toProtobuf = func() (*compressed.File, error) { return inProtobufV2(w, info) }
+	w.doc.toProtobuf = func() (*compressed.File, error) { return protobufOfV2(w, info) }
 	return w, nil
 }
 
-// share adds what a part brings. Where it is about custom kinds each of these brings
-// its own, one after the other.
-func (m *openAPIMaker) share(w *openAPIWhole, p openAPIPart, before *openAPIWhole) error {
+// addShare adds the share of a part or, if it has custom kinds, the share of each kind.
+func (m *openAPIMaker) addShare(w *openAPIV2, p openAPIPart, previous *openAPIV2) error {
 	keys := []openAPIShareKey{{part: p.name}}
 	if p.custom {
 		keys = keys[:0]
@@ -121,10 +118,10 @@ func (m *openAPIMaker) share(w *openAPIWhole, p openAPIPart, before *openAPIWhol
 	}
 	first := len(w.paths)
 	for _, key := range keys {
-		s := before.shares[key]
+		s := previous.shares[key]
 		if s == nil || key.kind == nil && !slices.Equal(s.resources, p.resources) {
 			var err error
-			if s, err = m.newShare(key, p, w, before); err != nil {
+			if s, err = m.newShare(key, p, w, previous); err != nil {
 				return err
 			}
 		}
@@ -140,7 +137,8 @@ func (m *openAPIMaker) share(w *openAPIWhole, p openAPIPart, before *openAPIWhol
 	return nil
 }
 
-func (m *openAPIMaker) newShare(key openAPIShareKey, p openAPIPart, w, before *openAPIWhole) (*openAPIShare, error) {
+// newShare makes a share.
+func (m *openAPIMaker) newShare(key openAPIShareKey, p openAPIPart, w, previous *openAPIV2) (*openAPIShare, error) {
 	resources := p.resources
 	if key.kind != nil {
 		resources = []*api.Resource{key.kind}
@@ -157,14 +155,14 @@ func (m *openAPIMaker) newShare(key openAPIShareKey, p openAPIPart, w, before *o
 		return nil, err
 	}
 	if s.paths != nil {
-		s.paths.part, s.paths.names = p.name, nil // there are many names, and hardly anybody asks
+		s.paths.part, s.paths.names = p.name, nil // the names would take much memory
 	}
 	if s.definitions, err = m.block(part.Definitions); err != nil {
 		return nil, err
 	}
 	needs := &openAPINeeds{parameters: part.Parameters, models: part.Models}
 	needs.key = strings.Join(slices.Sorted(maps.Keys(needs.parameters)), " ") + "\n" + strings.Join(needs.models, " ")
-	for _, known := range []*openAPIWhole{w, before} {
+	for _, known := range []*openAPIV2{w, previous} {
 		if same := known.needs[needs.key]; same != nil {
 			needs = same
 		}
@@ -173,7 +171,7 @@ func (m *openAPIMaker) newShare(key openAPIShareKey, p openAPIPart, w, before *o
 	return s, nil
 }
 
-// block compresses a block; nil if nothing is in it.
+// block compresses a block; it returns nil for an empty one.
 func (m *openAPIMaker) block(b openapi.BlockV2) (*openAPIBlock, error) {
 	if len(b.Names) == 0 {
 		return nil, nil
@@ -182,9 +180,9 @@ func (m *openAPIMaker) block(b openapi.BlockV2) (*openAPIBlock, error) {
 	return &openAPIBlock{first: b.Names[0], names: b.Names, json: text}, err
 }
 
-// complete adds what the shares need: parameters, and definitions of published types,
-// which stay the same unless other ones are needed.
-func (m *openAPIMaker) complete(w, before *openAPIWhole) error {
+// addNeeds adds the parameters and the definitions of published types that the shares need. It
+// reuses the definitions of the previous document if they are the same.
+func (m *openAPIMaker) addNeeds(w, previous *openAPIV2) error {
 	w.parameters = openapi.ParametersV2{}
 	needed := map[string]bool{}
 	for _, needs := range w.needs {
@@ -193,21 +191,21 @@ func (m *openAPIMaker) complete(w, before *openAPIWhole) error {
 			needed[name] = true
 		}
 	}
-	owned := map[string]bool{}
+	custom := map[string]bool{}
 	p := &openAPIPublished{models: slices.Sorted(maps.Keys(needed))}
 	for _, b := range w.definitions {
 		for _, name := range b.names {
-			owned[name] = true
+			custom[name] = true
 			if needed[name] || m.defs.Published(name) {
 				p.hidden = append(p.hidden, name)
 			}
 		}
 	}
 	slices.Sort(p.hidden)
-	if old := before.published; old != nil && slices.Equal(old.models, p.models) && slices.Equal(old.hidden, p.hidden) {
+	if old := previous.published; old != nil && slices.Equal(old.models, p.models) && slices.Equal(old.hidden, p.hidden) {
 		p = old
 	} else {
-		blocks, err := m.defs.PublishedV2(p.models, func(name string) bool { return owned[name] })
+		blocks, err := m.defs.PublishedV2(p.models, func(name string) bool { return custom[name] })
 		if err != nil {
 			return err
 		}
@@ -224,8 +222,8 @@ func (m *openAPIMaker) complete(w, before *openAPIWhole) error {
 	return nil
 }
 
-// wholeFile puts blocks together, with commas between them.
-func (m *openAPIMaker) wholeFile(w *openAPIWhole, middle []byte) (*compressed.File, error) {
+// joinBlocks joins all blocks to a document, with commas between them.
+func (m *openAPIMaker) joinBlocks(w *openAPIV2, middle []byte) (*compressed.File, error) {
 	head, err := openapi.HeadV2(m.info)
 	if err != nil {
 		return nil, err
@@ -252,9 +250,8 @@ func (m *openAPIMaker) wholeFile(w *openAPIWhole, middle []byte) (*compressed.Fi
 	return compressed.Join(append(texts, fixed[2])...), nil
 }
 
-// inProtobufV2 converts the document, but for those blocks that were converted
-// before.
-func inProtobufV2(w *openAPIWhole, info openapi.Info) (*compressed.File, error) {
+// protobufOfV2 converts a document to protobuf. It reuses the blocks that are already converted.
+func protobufOfV2(w *openAPIV2, info openapi.Info) (*compressed.File, error) {
 	m := &openAPIMaker{info: info}
 	head, err := openapi.HeadV2(info)
 	if err != nil {
@@ -274,7 +271,7 @@ func inProtobufV2(w *openAPIWhole, info openapi.Info) (*compressed.File, error) 
 	}
 	for i, b := range slices.Concat(w.paths, w.definitions) {
 		if b.protobuf == nil {
-			if b.protobuf, err = m.blockInProtobuf(b, i < len(w.paths)); err != nil {
+			if b.protobuf, err = m.protobufOfBlock(b, i < len(w.paths)); err != nil {
 				return nil, err
 			}
 		}
@@ -283,7 +280,8 @@ func inProtobufV2(w *openAPIWhole, info openapi.Info) (*compressed.File, error) 
 	return compressed.Join(texts...), nil
 }
 
-func (m *openAPIMaker) blockInProtobuf(b *openAPIBlock, paths bool) (*compressed.Text, error) {
+// protobufOfBlock converts a block to protobuf.
+func (m *openAPIMaker) protobufOfBlock(b *openAPIBlock, paths bool) (*compressed.Text, error) {
 	text, err := b.json.Bytes()
 	if err != nil {
 		return nil, err

@@ -20,8 +20,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/openapi"
 )
 
-// foreign is a document of another server about a group, with a definition of that
-// name.
+// foreign returns a document of another server for a group, with a definition.
 func foreign(t *testing.T, group, definition, schema string) []byte {
 	t.Helper()
 	out, err := openapi.FilterPaths(fmt.Appendf(nil, `{"swagger":"2.0","info":{"title":"another","version":"v1"},"paths":{
@@ -34,7 +33,7 @@ func foreign(t *testing.T, group, definition, schema string) []byte {
 	return out
 }
 
-// version2 is the document that is kept, or made anew where nothing is.
+// version2 returns the document of version 2, and its content.
 func version2(t *testing.T, d *openAPIDocuments, c *api.Catalogue, others [][]byte) (doc *openAPIDocument, content []byte) {
 	t.Helper()
 	doc, err := d.v2(c, others, "v1.36.0", time.Now)
@@ -55,7 +54,7 @@ func version2(t *testing.T, d *openAPIDocuments, c *api.Catalogue, others [][]by
 	return doc, content
 }
 
-// inProtobuf is a document that is kept as protobuf.
+// inProtobuf returns a document in protobuf.
 func inProtobuf(t *testing.T, d *openAPIDocuments, doc *openAPIDocument) []byte {
 	t.Helper()
 	file, err := d.content(doc, openAPIv2Protobuf)
@@ -69,13 +68,13 @@ func inProtobuf(t *testing.T, d *openAPIDocuments, doc *openAPIDocument) []byte 
 	return content
 }
 
-// TestOpenAPIIsOfParts changes a catalogue, and what other servers have, at random:
-// the document of version 2 always is one that is made of nothing, is changed if and
-// only if its hash is, and says the same as protobuf. Nothing is in it twice, or refers
-// to what is not in it. Those of version 3 have the hashes of ones made of nothing.
-func TestOpenAPIIsOfParts(t *testing.T) {
-	// Definitions of some of these groups stand between those of published types, and
-	// one of another has the name of a published type.
+// TestOpenAPIReuse makes random changes to a catalogue and to the documents of other servers, and
+// checks that documents made from cached blocks equal documents made anew: the content of
+// version 2 in JSON and protobuf, which changes if and only if its hash does, and the hashes of
+// version 3. It also checks for duplicate members and missing definitions.
+func TestOpenAPIReuse(t *testing.T) {
+	// In the order of names, definitions of some of these groups are between those of
+	// published types, and one has the name of a published type.
 	groups := []string{"a.example.com", "b.example.com", "autoscaling.k8s.io", "coordination.api.k8s.io"}
 	r := rand.New(rand.NewPCG(5, 6))
 	c, err := api.New(few()...)
@@ -92,7 +91,7 @@ func TestOpenAPIIsOfParts(t *testing.T) {
 			others = nil
 		case 1, 2:
 			others = append(others, foreign(t, fmt.Sprintf("other%d.example.com", len(others)), "Thing", `{"type":"object"}`))
-		case 3: // that is in conflict with what is here: by its group, or by kinds that a definition is of
+		case 3: // a conflict with the own document, by the group or by the kinds of a definition
 			others = append(others, foreign(t, groups[0], "com.example.a.v1.Kind1List", `{"type":"string"}`),
 				foreign(t, "other.example.com", "io.k8s.apimachinery.pkg.apis.meta.v1.Patch", `{"type":"object","description":"Patch is provided to give a concrete name and type to the Kubernetes PATCH request body.","x-kubernetes-group-version-kind":[{"group":"other","version":"v1","kind":"Patch"}]}`))
 		default:
@@ -134,7 +133,7 @@ func TestOpenAPIIsOfParts(t *testing.T) {
 	}
 }
 
-// hashesOf are those of the documents of version 3.
+// hashesOf returns the hashes of the documents of version 3.
 func hashesOf(t *testing.T, d *openAPIDocuments, c *api.Catalogue) map[string]string {
 	t.Helper()
 	docs, err := d.v3(c, "v1.36.0", time.Now)
@@ -194,9 +193,9 @@ func checkVersion2(t *testing.T, content, protobuf []byte, there map[string]*api
 	checkReferences(t, "version 2", bytes.ReplaceAll(content, []byte("#/definitions/"), []byte("#/components/schemas/")), any.Definitions)
 }
 
-// TestOpenAPIKeepsWhatStays: a new kind leaves what there is of the others as it is,
-// those of its group too.
-func TestOpenAPIKeepsWhatStays(t *testing.T) {
+// TestOpenAPIKeepsBlocks checks that a new kind leaves the blocks of other kinds in the cache,
+// also of those of its group.
+func TestOpenAPIKeepsBlocks(t *testing.T) {
 	c, err := api.New(few()...)
 	if err != nil {
 		t.Fatal(err)
@@ -211,18 +210,18 @@ func TestOpenAPIKeepsWhatStays(t *testing.T) {
 	d := &openAPIDocuments{}
 	doc, _ := version2(t, d, c, nil)
 	inProtobuf(t, d, doc)
-	before := d.whole
+	before := d.v2Document
 	add(2)
 	version2(t, d, c, nil)
 	for key, s := range before.shares {
-		if d.whole.shares[key] != s || s.paths.protobuf == nil {
+		if d.v2Document.shares[key] != s || s.paths.protobuf == nil {
 			t.Errorf("%v was made again", key)
 		}
 	}
-	if len(d.whole.shares) != len(before.shares)+1 || d.whole.published != before.published || len(d.whole.needs) != len(before.needs) {
-		t.Errorf("%d shares, and there were %d", len(d.whole.shares), len(before.shares))
+	if len(d.v2Document.shares) != len(before.shares)+1 || d.v2Document.published != before.published || len(d.v2Document.needs) != len(before.needs) {
+		t.Errorf("%d shares, and there were %d", len(d.v2Document.shares), len(before.shares))
 	}
-	if again, _ := version2(t, d, c, nil); again != d.whole.doc {
+	if again, _ := version2(t, d, c, nil); again != d.v2Document.doc {
 		t.Error("the document was made again")
 	}
 }

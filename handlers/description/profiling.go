@@ -7,8 +7,7 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// profilingRoutes adds what tells of the process: where its time and its memory
-// go.
+// profilingRoutes adds the profiles of the process.
 func (h *Handler) profilingRoutes(m *mux.Router) {
 	if h.NoProfiling {
 		return

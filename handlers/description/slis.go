@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// slis are the indicators of the service level behind /metrics/slis: what the
-// health checks found, for those who ask often what becomes of them.
+// slis are the service level indicators at /metrics/slis: the results of health checks, in a
+// registry of their own that can be read often.
 type slis struct {
 	registry *prometheus.Registry
 	last     *prometheus.GaugeVec
@@ -36,7 +36,7 @@ func newSLIs() (*slis, error) {
 	return s, nil
 }
 
-// observe notes what a check of one of the health paths found.
+// observe records the result of a check of one of the health paths.
 func (s *slis) observe(path, check string, err error) {
 	value, status := 1.0, "success"
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *slis) observe(path, check string, err error) {
 	s.total.WithLabelValues(path, check, status).Inc()
 }
 
-// routes adds /metrics/slis. A DELETE begins anew.
+// routes adds /metrics/slis. DELETE resets the metrics.
 func (s *slis) routes(m *mux.Router) {
 	show := promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
 	m.HandleFunc("/metrics/slis", func(w http.ResponseWriter, r *http.Request) {
