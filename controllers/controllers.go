@@ -13,11 +13,10 @@
 // A Controller runs until it is stopped; nearly every one is a Loop of package reconcile,
 // which has the machinery that they share. A Set is the running controllers of a server.
 //
-// Each file is a controller, except for groups of files:
+// Package customkinds has the controller of CustomResourceDefinitions. Each file of this package
+// is a controller, except for groups of files:
 //
 //   - csr*.go: the controllers of certificate signing requests.
-//   - customkinds.go, kind*.go, conversion*.go, ratcheting_metrics.go: CustomKinds, which
-//     serves the kinds of CustomResourceDefinitions.
 //   - localservices.go, remoteservices.go, extensions.go: API aggregation.
 //   - garbage.go, graph.go: the garbage collector.
 //   - protection.go and *protection.go: finalizers of objects that are in use.

@@ -69,7 +69,7 @@ func (e *Extensions) sync(ctx context.Context, _ string) (reconcile.Result, erro
 	}
 	if is == nil {
 		_, err := e.Registry.Create(reconcile.AsServer(ctx), e.maps, NewExtensionConfigMap(e.trust, e.Now()), registry.WriteOptions{Manager: reconcile.ServerManager})
-		return reconcile.Done, ignoreNotCreatable(err)
+		return reconcile.Done, reconcile.IgnoreNotCreatable(err)
 	}
 	want := e.trust.mergedData(is.Data, e.Now())
 	if maps.Equal(want, is.Data) {

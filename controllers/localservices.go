@@ -16,6 +16,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiextensions"
 	"github.com/miniapiserver/miniapiserver/api/apiregistration"
+	"github.com/miniapiserver/miniapiserver/controllers/customkinds"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -65,7 +66,7 @@ func NewLocalServices(c reconcile.BaseConfig) *LocalServices {
 		custom: map[string][]schema.GroupVersion{}, wanted: map[string]int{},
 	}
 	if l.definitions != nil {
-		l.outline = outlineReader(l.definitions)
+		l.outline = customkinds.OutlineReader(l.definitions)
 	}
 	for _, a := range BuiltInServices(c.Catalogue) {
 		l.builtIn[a.Name] = schema.GroupVersion{Group: a.Spec.Group, Version: a.Spec.Version}
@@ -143,7 +144,7 @@ func (l *LocalServices) Run(ctx context.Context) { l.loop.Run(ctx) }
 // that it needed before.
 func (l *LocalServices) affected(c reconcile.Change) []string {
 	var served []schema.GroupVersion
-	if d, ok := c.Object.(*definition); ok && !c.Deleted {
+	if d, ok := c.Object.(*apiextensionsv1.CustomResourceDefinition); ok && !c.Deleted {
 		for _, v := range d.Spec.Versions {
 			if v.Served {
 				served = append(served, schema.GroupVersion{Group: d.Spec.Group, Version: v.Name})

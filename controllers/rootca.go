@@ -62,7 +62,7 @@ func (r *rootCAPublisher) sync(ctx context.Context, name string) (reconcile.Resu
 			ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap, Namespace: name, Annotations: map[string]string{rootCADescriptionKey: rootCADescription}},
 			Data:       data,
 		}, nil)
-		return reconcile.Done, ignoreNotCreatable(err)
+		return reconcile.Done, reconcile.IgnoreNotCreatable(err)
 	}
 	if maps.Equal(have.Data, data) && have.Annotations[rootCADescriptionKey] != "" {
 		return reconcile.Done, nil

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -49,19 +48,10 @@ func (a *defaultAccounts) sync(ctx context.Context, name string) (reconcile.Resu
 	}
 	err = a.client.Do(ctx, http.MethodPost, reconcile.ObjectPath(a.accounts, name, ""), "application/json",
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: defaultAccount, Namespace: name}}, nil)
-	return reconcile.Done, ignoreNotCreatable(err)
+	return reconcile.Done, reconcile.IgnoreNotCreatable(err)
 }
 
 // isActiveNamespace reports whether objects can be created in a namespace.
 func isActiveNamespace(ns *corev1.Namespace) bool {
 	return ns != nil && ns.DeletionTimestamp == nil && ns.Status.Phase != corev1.NamespaceTerminating
-}
-
-// ignoreNotCreatable returns nil if err means that the object exists already, or that its
-// namespace is being deleted.
-func ignoreNotCreatable(err error) error {
-	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return nil
-	}
-	return err
 }

@@ -60,7 +60,7 @@ func (k *trackingMaintainer) sync(ctx context.Context, _ string) (reconcile.Resu
 	want := NewTokenTrackingConfigMap(k.Now())
 	if is == nil {
 		_, err := k.Registry.Create(reconcile.AsServer(ctx), k.target, want, registry.WriteOptions{Manager: reconcile.ServerManager})
-		return reconcile.Done, ignoreNotCreatable(err)
+		return reconcile.Done, reconcile.IgnoreNotCreatable(err)
 	}
 	if since, err := time.Parse(time.DateOnly, is.Data[tokenTrackingSince]); err == nil && !since.After(k.Now()) {
 		return reconcile.Done, nil

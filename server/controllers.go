@@ -7,6 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/customkinds"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
@@ -15,7 +16,7 @@ import (
 // builtInControllers are the controllers that are part of an API server. A
 // controller whose kinds are turned off is nil.
 type builtInControllers struct {
-	customKinds    *controllers.CustomKinds
+	customKinds    *customkinds.Controller
 	extensions     *controllers.Extensions
 	localServices  *controllers.LocalServices
 	remoteServices *controllers.RemoteServices
@@ -30,7 +31,7 @@ func (p *parts) buildControllers() (err error) {
 	p.converters = hooks.New(hooks.Config{
 		Resolver: &services.Resolver{Registry: p.reg, Endpoints: p.o.AggregatorRouting}, Dial: p.o.Dial, Certificates: p.webhookCertificates,
 	})
-	if p.builtIn.customKinds, err = controllers.NewCustomKinds(p.controllerConfig.BaseConfig, p.handler.Forget, p.converters, p.metrics); err != nil {
+	if p.builtIn.customKinds, err = customkinds.New(p.controllerConfig.BaseConfig, p.handler.Forget, p.converters, p.metrics); err != nil {
 		return fmt.Errorf("custom kinds: %w", err)
 	}
 	metrics, err := aggregation.NewMetrics(p.metrics)

@@ -33,8 +33,8 @@ const (
 	stepInflightFilter   = "max-in-flight-filter"                                  // apf.Inflight
 	stepObjectCounts     = "storage-object-count-tracker-hook"                     // registry.Registry.StoredSize
 	stepDefinitions      = "start-apiextensions-informers"                         // the cache of definitions
-	stepCustomKinds      = "start-apiextensions-controllers"                       // controllers.CustomKinds.Run
-	stepDefinitionsRead  = "crd-informer-synced"                                   // controllers.CustomKinds.Load
+	stepCustomKinds      = "start-apiextensions-controllers"                       // customkinds.Controller.Run
+	stepDefinitionsRead  = "crd-informer-synced"                                   // customkinds.Controller.Load
 	stepNamespaces       = "start-system-namespaces-controller"                    // controllers.MaintainSystemNamespaces
 	stepPeerAddress      = "peer-endpoint-reconciler-controller"                   // the address in the identity Lease
 	stepExtensionInfo    = "start-cluster-authentication-info-controller"          // controllers.Extensions

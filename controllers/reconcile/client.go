@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -87,6 +88,15 @@ func (c *Client) Do(ctx context.Context, method, path, contentType string, body,
 // IgnoreDeleted returns nil if err means that the object was deleted or replaced.
 func IgnoreDeleted(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// IgnoreNotCreatable returns nil if err means that the object exists already, or that its
+// namespace is being deleted.
+func IgnoreNotCreatable(err error) error {
+	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil
 	}
 	return err

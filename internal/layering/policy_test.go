@@ -105,6 +105,7 @@ handlers/representation, authn, apf, aggregation, internal/compressed < handlers
 
 # The machinery that all control loops share.
 registry, authn < controllers/reconcile < controllers;
+controllers/reconcile, registry/hooks, api/custom, api/apiextensions < controllers/customkinds < controllers;
 
 # The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;

@@ -1,4 +1,4 @@
-package controllers
+package customkinds
 
 import (
 	"fmt"
@@ -48,7 +48,7 @@ func TestNonStructural(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &CustomKinds{BaseConfig: reconcile.BaseConfig{Now: time.Now}, seed: maphash.MakeSeed()}
+	k := &Controller{BaseConfig: reconcile.BaseConfig{Now: time.Now}, seed: maphash.MakeSeed()}
 	k.schemas = newSchemaChecks(k)
 	schema := func(spec apiextensionsv1.JSONSchemaProps) *apiextensionsv1.CustomResourceValidation {
 		return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
@@ -81,7 +81,7 @@ func TestNonStructural(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		obj, err := outlineReader(res)(item)
+		obj, err := OutlineReader(res)(item)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,13 @@
-package controllers
+// Package customkinds serves the kinds of CustomResourceDefinitions. Its Controller follows the
+// definitions, adds their kinds to the catalogue, and writes their status.
+//
+//   - controller.go: Controller, from a definition to a kind in the catalogue.
+//   - names.go: accepted names, which no two definitions of a group share.
+//   - schemas.go: the checks of schemas, in the background.
+//   - removal.go: deleted definitions, whose objects are deleted first.
+//   - conversion.go, conversion_check.go: conversion webhooks, and what they may change.
+//   - conversion_metrics.go, ratcheting_metrics.go: metrics.
+package customkinds
 
 import (
 	"context"
@@ -25,13 +34,13 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// CustomKinds serves the kinds of CustomResourceDefinitions: it adds them to the catalogue,
+// Controller serves the kinds of CustomResourceDefinitions: it adds them to the catalogue,
 // replaces and removes them, and writes the conditions and accepted names of the
 // definitions. It cannot be turned off.
 //
 // A kind is in the catalogue before its definition is Established, so a client that sees the
 // condition can use the kind immediately.
-type CustomKinds struct {
+type Controller struct {
 	reconcile.BaseConfig
 	definitions registry.Target
 	outline     reconcile.ItemReader
@@ -69,7 +78,7 @@ type specID struct {
 	digest     uint64
 }
 
-func (k *CustomKinds) specOf(d *definition, item *storage.Item) specID {
+func (k *Controller) specOf(d *definition, item *storage.Item) specID {
 	return specID{d.UID, d.Generation, maphash.Bytes(k.seed, custom.Spec(item.Value()))}
 }
 
@@ -98,10 +107,10 @@ func (s *definitionSource) full() (*definition, error) {
 	return obj.(*definition), nil
 }
 
-// outlineReader returns a reader of definitions without their schemas. It reads definitions with
+// OutlineReader returns a reader of definitions without their schemas. It reads definitions with
 // preserveUnknownFields in full, because the NonStructuralSchema condition needs their
 // schemas.
-func outlineReader(definitions *api.Resource) reconcile.ItemReader {
+func OutlineReader(definitions *api.Resource) reconcile.ItemReader {
 	return func(item *storage.Item) (api.Object, error) {
 		obj, err := definitions.DecodeStored(custom.Outline(item.Value()))
 		if err != nil {
@@ -115,10 +124,10 @@ func outlineReader(definitions *api.Resource) reconcile.ItemReader {
 	}
 }
 
-// NewCustomKinds returns a CustomKinds, or nil if the catalogue has no definitions. It calls
+// New returns a Controller, or nil if the catalogue has no definitions. It calls
 // forget for resources that were removed. clients call the conversion webhooks, whose
 // metrics are registered with metrics.
-func NewCustomKinds(c reconcile.BaseConfig, forget func(*api.Resource), clients *hooks.Clients, metrics prometheus.Registerer) (*CustomKinds, error) {
+func New(c reconcile.BaseConfig, forget func(*api.Resource), clients *hooks.Clients, metrics prometheus.Registerer) (*Controller, error) {
 	c = c.Complete()
 	res, version, ok := c.Catalogue.Lookup(apiextensionsv1.SchemeGroupVersion, apiextensions.CustomResourceDefinitions)
 	if !ok {
@@ -132,12 +141,12 @@ func NewCustomKinds(c reconcile.BaseConfig, forget func(*api.Resource), clients 
 	if err != nil {
 		return nil, err
 	}
-	k := &CustomKinds{
+	k := &Controller{
 		BaseConfig: c, definitions: registry.Target{Resource: res, Version: version},
 		forget: forget, kinds: map[string]*customKind{}, awaitingDeletion: map[string]bool{}, converters: converters, seed: maphash.MakeSeed(),
 		compared: compared,
 	}
-	k.outline = outlineReader(res)
+	k.outline = OutlineReader(res)
 	k.schemas = newSchemaChecks(k)
 	k.names.cursor, k.names.outline = c.Registry.CursorOf(res), k.outline
 	k.loop = &reconcile.Loop[string]{BaseConfig: c, Name: "custom-kinds", Sync: k.sync, Workers: 4, Sources: []reconcile.Source[string]{{
@@ -147,7 +156,7 @@ func NewCustomKinds(c reconcile.BaseConfig, forget func(*api.Resource), clients 
 }
 
 // Load installs the kinds of all established definitions at the start of the server.
-func (k *CustomKinds) Load(ctx context.Context) error {
+func (k *Controller) Load(ctx context.Context) error {
 	items, err := k.Items(ctx, k.definitions.Resource, "", registry.Selection{})
 	if err != nil {
 		return err
@@ -172,7 +181,7 @@ func (k *CustomKinds) Load(ctx context.Context) error {
 }
 
 // outlineOf returns the outline of a definition. It must not be changed.
-func (k *CustomKinds) outlineOf(item *storage.Item) (*definition, error) {
+func (k *Controller) outlineOf(item *storage.Item) (*definition, error) {
 	obj, err := k.outline(item)
 	if err != nil {
 		return nil, err
@@ -181,7 +190,7 @@ func (k *CustomKinds) outlineOf(item *storage.Item) (*definition, error) {
 }
 
 // compileAll returns the kinds of the established definitions.
-func (k *CustomKinds) compileAll(items []*storage.Item) (map[string]*customKind, error) {
+func (k *Controller) compileAll(items []*storage.Item) (map[string]*customKind, error) {
 	var mu sync.Mutex
 	made := make(map[string]*customKind, len(items))
 	return made, reconcile.ForEachParallel(items, func(item *storage.Item) error {
@@ -202,7 +211,7 @@ func (k *CustomKinds) compileAll(items []*storage.Item) (map[string]*customKind,
 
 // installAll installs many kinds at once, before any kind is installed. On an error it
 // installs none.
-func (k *CustomKinds) installAll(made map[string]*customKind) error {
+func (k *Controller) installAll(made map[string]*customKind) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	all := make([]*api.Resource, 0, len(made))
@@ -234,7 +243,7 @@ func (k *CustomKinds) installAll(made map[string]*customKind) error {
 }
 
 // compile returns the kind of a definition. d may be an outline.
-func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, error) {
+func (k *Controller) compile(d *definition, item *storage.Item) (*customKind, error) {
 	source := &definitionSource{}
 	source.item.Store(item)
 	compiled, err := custom.Compile(d, source.full, custom.Options{NewConverter: k.converters.converterOf, ObserveComparison: k.compared})
@@ -246,7 +255,7 @@ func (k *CustomKinds) compile(d *definition, item *storage.Item) (*customKind, e
 }
 
 // Run follows the definitions until ctx is done.
-func (k *CustomKinds) Run(ctx context.Context) {
+func (k *Controller) Run(ctx context.Context) {
 	k.background.Go(func() {
 		recovery.RestartOnPanic(ctx, k.Logger, "schemas of custom kinds", func() { k.schemas.run(ctx) })
 	})
@@ -256,7 +265,7 @@ func (k *CustomKinds) Run(ctx context.Context) {
 
 // affected returns the definitions to sync after a change. If a definition was deleted,
 // others of its group may now get the names that they asked for.
-func (k *CustomKinds) affected(c reconcile.Change) []string {
+func (k *Controller) affected(c reconcile.Change) []string {
 	names := []string{c.Object.GetName()}
 	d, ok := c.Object.(*definition)
 	if ok && !c.Deleted {
@@ -269,7 +278,7 @@ func (k *CustomKinds) affected(c reconcile.Change) []string {
 }
 
 // sync updates the kind and the status of one definition.
-func (k *CustomKinds) sync(ctx context.Context, name string) (reconcile.Result, error) {
+func (k *Controller) sync(ctx context.Context, name string) (reconcile.Result, error) {
 	ctx = reconcile.AsServer(ctx)
 	t := k.definitions
 	t.Name = name
@@ -313,7 +322,7 @@ func (k *CustomKinds) sync(ctx context.Context, name string) (reconcile.Result, 
 
 // writeStatus writes a status if it differs, and returns the definition as updateDefinition
 // does.
-func (k *CustomKinds) writeStatus(ctx context.Context, d *definition, want apiextensionsv1.CustomResourceDefinitionStatus) (*definition, error) {
+func (k *Controller) writeStatus(ctx context.Context, d *definition, want apiextensionsv1.CustomResourceDefinitionStatus) (*definition, error) {
 	if equality.Semantic.DeepEqual(d.Status, want) {
 		return d, nil
 	}
@@ -324,7 +333,7 @@ func (k *CustomKinds) writeStatus(ctx context.Context, d *definition, want apiex
 
 // updateDefinition updates a definition that is still at the resourceVersion of d and returns
 // it. It returns nil after a conflict, because the other change triggers a sync.
-func (k *CustomKinds) updateDefinition(ctx context.Context, t registry.Target, d *definition, change func(*definition), o registry.UpdateOptions) (*definition, error) {
+func (k *Controller) updateDefinition(ctx context.Context, t registry.Target, d *definition, change func(*definition), o registry.UpdateOptions) (*definition, error) {
 	o.Manager = reconcile.ServerManager
 	out, err := k.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		now := old.(*definition)
@@ -343,7 +352,7 @@ func (k *CustomKinds) updateDefinition(ctx context.Context, t registry.Target, d
 
 // install adds the kind of a definition to the catalogue or replaces the previous one. item
 // is the stored definition.
-func (k *CustomKinds) install(d *definition, item *storage.Item) error {
+func (k *Controller) install(d *definition, item *storage.Item) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	was := k.kinds[d.Name]
@@ -376,7 +385,7 @@ func (k *CustomKinds) install(d *definition, item *storage.Item) error {
 // replace replaces a kind in the catalogue and then in the registry. Requests find the kind
 // at any moment: between the two steps they use the new kind on objects that were decoded by
 // the old one. The caller holds k.mu.
-func (k *CustomKinds) replace(name string, was, is *customKind) error {
+func (k *Controller) replace(name string, was, is *customKind) error {
 	if err := k.Catalogue.Change([]*api.Resource{was.Resource}, []*api.Resource{is.Resource}); err != nil {
 		return err
 	}
@@ -387,7 +396,7 @@ func (k *CustomKinds) replace(name string, was, is *customKind) error {
 }
 
 // remove removes the kind of a deleted definition and ends its watches.
-func (k *CustomKinds) remove(name string) error {
+func (k *Controller) remove(name string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if was := k.kinds[name]; was != nil {
@@ -397,7 +406,7 @@ func (k *CustomKinds) remove(name string) error {
 }
 
 // removeKind removes a kind from the catalogue and the registry; the caller holds k.mu.
-func (k *CustomKinds) removeKind(name string, was *customKind) error {
+func (k *Controller) removeKind(name string, was *customKind) error {
 	delete(k.kinds, name)
 	err := k.Catalogue.Change([]*api.Resource{was.Resource}, nil)
 	k.Registry.RemoveResource(was.Resource)
@@ -413,7 +422,7 @@ func isTrue(d *definition, t apiextensionsv1.CustomResourceDefinitionConditionTy
 
 // setNameConditions sets the conditions of d. reason and message report a name conflict;
 // reason is empty if there is none.
-func (k *CustomKinds) setNameConditions(d *definition, reason, message string) {
+func (k *Controller) setNameConditions(d *definition, reason, message string) {
 	set := func(t apiextensionsv1.CustomResourceDefinitionConditionType, ok bool, reason, message string) {
 		status := apiextensionsv1.ConditionFalse
 		if ok {

@@ -1,4 +1,4 @@
-package controllers
+package customkinds
 
 import (
 	"context"
@@ -20,7 +20,7 @@ type definitionCondition = apiextensionsv1.CustomResourceDefinitionCondition
 // as installing the kind, which reads schemas only on demand, so definitions are checked one
 // at a time in a fraction of one processor's time.
 type schemaChecks struct {
-	kinds *CustomKinds
+	kinds *Controller
 	queue workqueue.TypedInterface[string]
 
 	mu      sync.Mutex
@@ -38,7 +38,7 @@ type schemaCheckResult struct {
 // checkShare is the divisor of the time that checks may use.
 const checkShare = 5
 
-func newSchemaChecks(k *CustomKinds) *schemaChecks {
+func newSchemaChecks(k *Controller) *schemaChecks {
 	return &schemaChecks{kinds: k, queue: workqueue.NewTyped[string](), results: map[string]schemaCheckResult{}}
 }
 

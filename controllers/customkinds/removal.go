@@ -1,4 +1,4 @@
-package controllers
+package customkinds
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // markTerminating marks the kind of a deleted definition as terminating, which refuses the
 // creation of objects and updates discovery.
-func (k *CustomKinds) markTerminating(d *definition) error {
+func (k *Controller) markTerminating(d *definition) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	kind := k.kinds[d.Name]
@@ -34,7 +34,7 @@ func (k *CustomKinds) markTerminating(d *definition) error {
 
 // cleanUp deletes the objects of a deleted definition, and removes its finalizer when none
 // are left.
-func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.Item) (reconcile.Result, error) {
+func (k *Controller) cleanUp(ctx context.Context, d *definition, item *storage.Item) (reconcile.Result, error) {
 	d, err := k.writeTerminating(ctx, d, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 	if d == nil || err != nil {
 		return reconcile.Done, err
@@ -66,20 +66,20 @@ func (k *CustomKinds) cleanUp(ctx context.Context, d *definition, item *storage.
 
 // writeTerminating writes the Terminating condition and returns the definition as
 // updateDefinition does.
-func (k *CustomKinds) writeTerminating(ctx context.Context, d *definition, status apiextensionsv1.ConditionStatus, reason, message string) (*definition, error) {
+func (k *Controller) writeTerminating(ctx context.Context, d *definition, status apiextensionsv1.ConditionStatus, reason, message string) (*definition, error) {
 	want := d.Status.DeepCopy()
 	k.setTerminating(want, status, reason, message)
 	return k.writeStatus(ctx, d, *want)
 }
 
-func (k *CustomKinds) setTerminating(s *apiextensionsv1.CustomResourceDefinitionStatus, status apiextensionsv1.ConditionStatus, reason, message string) {
+func (k *Controller) setTerminating(s *apiextensionsv1.CustomResourceDefinitionStatus, status apiextensionsv1.ConditionStatus, reason, message string) {
 	s.Conditions = apiextensions.SetDefinitionCondition(s.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,
 	}, k.Now())
 }
 
 // isInstalled reports whether the kind of a definition is in the catalogue.
-func (k *CustomKinds) isInstalled(d *definition) bool {
+func (k *Controller) isInstalled(d *definition) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	kind := k.kinds[d.Name]
@@ -88,7 +88,7 @@ func (k *CustomKinds) isInstalled(d *definition) bool {
 
 // deleteObjects deletes all objects of a kind and reports whether none is left. If some are, the
 // definition is synced again when they are deleted.
-func (k *CustomKinds) deleteObjects(ctx context.Context, name string) (bool, error) {
+func (k *Controller) deleteObjects(ctx context.Context, name string) (bool, error) {
 	k.mu.Lock()
 	kind, held := k.kinds[name], k.awaitingDeletion[name]
 	k.mu.Unlock()
@@ -123,7 +123,7 @@ func (k *CustomKinds) deleteObjects(ctx context.Context, name string) (bool, err
 
 // deleteAll deletes all objects of a kind without admission, and returns the number of
 // remaining ones.
-func (k *CustomKinds) deleteAll(ctx context.Context, t registry.Target) (left int, err error) {
+func (k *Controller) deleteAll(ctx context.Context, t registry.Target) (left int, err error) {
 	deleted, err := k.Registry.DeleteCollection(ctx, t, registry.ListOptions{}, registry.DeleteOptions{
 		WriteOptions: registry.WriteOptions{SkipAdmission: true},
 	})
