@@ -16,7 +16,7 @@ func runEtcd(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := member.Run(ctx, args, stdout); err != nil {
+	if err := member.Run(ctx, args, stdout, tuneMemory); err != nil {
 		fmt.Fprintf(stderr, "%s: %s\n", asEtcd, oneLine(err))
 		return 1
 	}

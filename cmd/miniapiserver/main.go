@@ -33,7 +33,7 @@ const (
 )
 
 func main() {
-	tuneMemory()
+	startMemory()
 	os.Exit(runAs(os.Args, os.Stdout, os.Stderr))
 }
 
@@ -114,6 +114,7 @@ func (p *program) serve(o server.Options, ready func(*server.Server)) int {
 	}
 	running.Store(srv)
 	ready(srv)
+	tuneMemory()
 
 	select {
 	case <-ctx.Done():

@@ -15,7 +15,18 @@ const (
 	smallPercent    = 50
 	headroom        = 64 << 20 // bytes, or
 	headroomPercent = 30       // of the live bytes, if that is more
+
+	// startPercent keeps the collector from running before the heap has 64 MiB. A start
+	// allocates half of that, of which most is in use at its end.
+	startPercent = 1600
 )
+
+// startMemory is for the start of the process. tuneMemory follows it.
+func startMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(startPercent)
+	}
+}
 
 // tuneMemory starts the pacing, unless the environment sets GOGC.
 func tuneMemory() {

@@ -14,8 +14,9 @@ import (
 )
 
 // Run runs etcd with a command line until ctx is done or etcd fails. With --help or
-// --version it only prints to stdout. An error about a flag names it.
-func Run(ctx context.Context, args []string, stdout io.Writer) error {
+// --version it only prints to stdout. It calls ready when etcd serves requests. An error
+// about a flag names it.
+func Run(ctx context.Context, args []string, stdout io.Writer, ready func()) error {
 	c := newCommandLine()
 	if err := c.parse(args); err != nil {
 		return err
@@ -41,6 +42,7 @@ func Run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer etcd.Close()
+	ready()
 	select {
 	case <-ctx.Done():
 		return nil

@@ -98,12 +98,12 @@ func TestRun(t *testing.T) {
 	args := []string{"--data-dir=" + t.TempDir(), "--unsafe-no-fsync", "--listen-peer-urls=http://127.0.0.1:0", "--listen-client-urls=" + url, "--advertise-client-urls=" + url}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if err := Run(ctx, args, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "address already in use") {
+	if err := Run(ctx, args, &bytes.Buffer{}, func() {}); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("on a port in use: %v", err)
 	}
 	l.Close()
 	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, args, &bytes.Buffer{}) }()
+	go func() { ended <- Run(ctx, args, &bytes.Buffer{}, func() {}) }()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		response, err := http.Get(url + "/health")
 		if err == nil {
@@ -126,7 +126,7 @@ func TestRun(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	for arg, want := range map[string]string{"--help": "\n  --unsafe-no-fsync 'false'\n", "-h": "\n  --name 'default'\n", "--version": "etcd Version: 3."} {
 		var out bytes.Buffer
-		if err := Run(t.Context(), []string{arg}, &out); err != nil || !strings.Contains(out.String(), want) {
+		if err := Run(t.Context(), []string{arg}, &out, nil); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %v, %s", arg, err, &out)
 		}
 	}
