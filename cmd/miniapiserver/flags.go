@@ -16,7 +16,10 @@ import (
 // checked.
 func parseFlags(c *server.CommandLine, args []string) (server.Options, error) {
 	fs := pflag.NewFlagSet("miniapiserver", pflag.ContinueOnError)
-	fs.Usage = func() {} // an error of a flag refers to --help instead
+	fs.Usage = func() {}                                                           // an error of a flag refers to --help instead
+	fs.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName { // as kube-apiserver
+		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+	})
 	for _, f := range c.Flags() {
 		added := fs.VarPF(f.Value, f.Name, f.Shorthand, f.Help)
 		if f.Value.Type() == "bool" {

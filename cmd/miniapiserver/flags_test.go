@@ -37,7 +37,7 @@ func TestParseFlags(t *testing.T) {
 		t.Errorf("defaults: %+v", o)
 	}
 	c, o, err := parse([]string{
-		"--ephemeral", "--anonymous-auth=false", "--min-request-timeout=60", "-v=4", "--log-format=json",
+		"--ephemeral", "--anonymous-auth=false", "--min_request_timeout=60", "-v=4", "--log-format=json",
 		"--etcd-servers", "http://a:1,http://b:2", "--enable-bootstrap-token-auth", "--cors-allowed-origins=//a.example$,//b.example$",
 	})
 	if err != nil {

@@ -215,9 +215,45 @@ func TestControllersVariable(t *testing.T) {
 	}
 }
 
-// TestEtcdWithTLS checks that etcd serves clients with certificates only, as kubeadm
-// runs it.
-func TestEtcdWithTLS(t *testing.T) {
+// TestPairWithCertificates checks that etcd serves only clients with a certificate, and is
+// probed on another port, as kubeadm runs it, and that kube-apiserver reaches it.
+func TestPairWithCertificates(t *testing.T) {
+	dir := t.TempDir()
+	other, _ := start(t, "--data-dir", dir, "--secure-port", "0") // makes certificates
+	if code := stop(t, other, syscall.SIGTERM); code != 0 {
+		t.Fatalf("status %d", code)
+	}
+	in := func(name string) string { return filepath.Join(dir, "pki", name) }
+	client, peer := fmt.Sprintf("https://127.0.0.1:%d", freePort(t)), fmt.Sprintf("https://127.0.0.1:%d", freePort(t))
+	metrics := fmt.Sprintf("http://127.0.0.1:%d", freePort(t))
+	etcd := commandAs(t, "etcd", "--name=node", "--data-dir="+t.TempDir(), "--snapshot-count=10000", "--feature-gates=InitialCorruptCheck=true",
+		"--listen-client-urls="+client, "--advertise-client-urls="+client, "--listen-metrics-urls="+metrics,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=node="+peer,
+		"--cert-file="+in("apiserver.crt"), "--key-file="+in("apiserver.key"), "--trusted-ca-file="+in("ca.crt"), "--client-cert-auth=true",
+		"--peer-cert-file="+in("apiserver.crt"), "--peer-key-file="+in("apiserver.key"), "--peer-trusted-ca-file="+in("ca.crt"), "--peer-client-cert-auth=true",
+		"--enable-grpc-gateway=false") // which would present the serving certificate as a client
+	launch(t, etcd)
+	waitFor(t, etcd, metrics+"/health")
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(client, "https://"), &tls.Config{InsecureSkipVerify: true})
+	if err == nil {
+		if _, err = conn.Write([]byte("GET /health HTTP/1.0\r\n\r\n")); err == nil {
+			_, err = conn.Read(make([]byte, 1))
+		}
+		conn.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "certificate required") {
+		t.Errorf("a client without a certificate got %v", err)
+	}
+	p, c, _ := startKubeAPIServer(t, client, "--etcd-cafile="+in("ca.crt"), "--etcd-certfile="+in("admin.crt"), "--etcd-keyfile="+in("admin.key"))
+	if _, err := c.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
+	terminate(t, p)
+	terminate(t, etcd)
+}
+
+// TestEtcdWithGeneratedCertificates checks that etcd serves with certificates of its own.
+func TestEtcdWithGeneratedCertificates(t *testing.T) {
 	url := fmt.Sprintf("https://127.0.0.1:%d", freePort(t))
 	p := commandAs(t, "etcd", "--data-dir="+t.TempDir(), "--unsafe-no-fsync", "--auto-tls", "--peer-auto-tls", "--listen-client-urls="+url,
 		"--advertise-client-urls="+url, fmt.Sprintf("--listen-peer-urls=https://127.0.0.1:%d", freePort(t)),

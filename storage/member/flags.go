@@ -28,6 +28,40 @@ var ignored = []string{
 	"v2-deprecation", "discovery-fallback",
 }
 
+// renamed are flags of earlier versions, which kubeadm still writes for these, by their
+// present name.
+var renamed = map[string]string{
+	"experimental-bootstrap-defrag-threshold-megabytes": "bootstrap-defrag-threshold-megabytes",
+	"experimental-compact-hash-check-time":              "compact-hash-check-time",
+	"experimental-compaction-batch-limit":               "compaction-batch-limit",
+	"experimental-compaction-sleep-interval":            "compaction-sleep-interval",
+	"experimental-corrupt-check-time":                   "corrupt-check-time",
+	"experimental-downgrade-check-time":                 "downgrade-check-time",
+	"experimental-max-learners":                         "max-learners",
+	"experimental-memory-mlock":                         "memory-mlock",
+	"experimental-peer-skip-client-san-verification":    "peer-skip-client-san-verification",
+	"experimental-snapshot-catchup-entries":             "snapshot-catchup-entries",
+	"experimental-warning-apply-duration":               "warning-apply-duration",
+	"experimental-warning-unary-request-duration":       "warning-unary-request-duration",
+	"experimental-watch-progress-notify-interval":       "watch-progress-notify-interval",
+}
+
+// gates are flags of earlier versions that are feature gates now.
+var gates = map[string]string{
+	"experimental-compact-hash-check-enabled": "CompactHashCheck",
+	"experimental-initial-corrupt-check":      "InitialCorruptCheck",
+}
+
+// gate is the value of a flag that sets a feature gate.
+type gate struct {
+	name string
+	all  flag.Value
+}
+
+func (g gate) IsBoolFlag() bool      { return true }
+func (g gate) String() string        { return "" }
+func (g gate) Set(text string) error { return g.all.Set(g.name + "=" + text) }
+
 // commandLine holds the flags of etcd. Most belong to embed.Config.
 type commandLine struct {
 	config        *embed.Config
@@ -52,6 +86,13 @@ func newCommandLine() *commandLine {
 	c.flags.BoolVar(&c.version, "version", false, "Print the version and exit.")
 	c.flags.BoolVar(&c.help, "help", false, "Print this help and exit.")
 	c.flags.BoolVar(&c.help, "h", false, "Print this help and exit.")
+	for earlier, name := range renamed {
+		f := c.flags.Lookup(name)
+		c.flags.Var(f.Value, earlier, f.Usage)
+	}
+	for earlier, name := range gates {
+		c.flags.Var(gate{name, c.flags.Lookup(embed.ServerFeatureGateFlagName).Value}, earlier, "")
+	}
 	for _, name := range ignored {
 		c.flags.Var(&flags.IgnoredFlag{Name: name}, name, "")
 	}
@@ -160,7 +201,7 @@ func (c *commandLine) printHelp(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("Usage:\n\n  etcd [flags]\n    Start an etcd server.\n\nFlags:\n\n")
 	c.flags.VisitAll(func(f *flag.Flag) {
-		if f.Name == "h" || slices.Contains(ignored, f.Name) {
+		if f.Name == "h" || slices.Contains(ignored, f.Name) || strings.HasPrefix(f.Name, "experimental-") {
 			return
 		}
 		fmt.Fprintf(&b, "  --%s '%s'\n    %s\n", f.Name, f.DefValue, f.Usage)

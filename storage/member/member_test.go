@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.etcd.io/etcd/server/v3/features"
 )
 
 // config returns the configuration of a command line.
@@ -52,6 +54,32 @@ func TestFlags(t *testing.T) {
 	}
 	if tls := cfg.ClientTLSInfo; tls.CertFile != "c" || tls.KeyFile != "k" || !tls.ClientCertAuth || tls.TrustedCAFile != "ca" || len(cfg.CipherSuites) != 1 {
 		t.Errorf("got %+v", tls)
+	}
+}
+
+// TestKubeadmFlags checks the flags with which kubeadm starts etcd, those for earlier
+// versions of etcd too.
+func TestKubeadmFlags(t *testing.T) {
+	common := []string{
+		"--advertise-client-urls=https://192.0.2.7:2379", "--cert-file=/pki/server.crt", "--client-cert-auth=true", "--data-dir=/var/lib/etcd",
+		"--initial-advertise-peer-urls=https://192.0.2.7:2380", "--initial-cluster=node=https://192.0.2.7:2380", "--key-file=/pki/server.key",
+		"--listen-client-urls=https://127.0.0.1:2379,https://192.0.2.7:2379", "--listen-metrics-urls=http://127.0.0.1:2381",
+		"--listen-peer-urls=https://192.0.2.7:2380", "--name=node", "--peer-cert-file=/pki/peer.crt", "--peer-client-cert-auth=true",
+		"--peer-key-file=/pki/peer.key", "--peer-trusted-ca-file=/pki/ca.crt", "--snapshot-count=10000", "--trusted-ca-file=/pki/ca.crt",
+	}
+	for _, own := range [][]string{
+		{"--feature-gates=InitialCorruptCheck=true", "--watch-progress-notify-interval=5s"},
+		{"--experimental-initial-corrupt-check=true", "--experimental-watch-progress-notify-interval=5s"},
+		{"--experimental-initial-corrupt-check", "--experimental-watch-progress-notify-interval=5s"},
+	} {
+		c, err := config(t, append(own, common...)...)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if cfg := c.config; !cfg.ServerFeatureGate.Enabled(features.InitialCorruptCheck) || cfg.WatchProgressNotifyInterval != 5*time.Second || !cfg.PeerTLSInfo.ClientCertAuth {
+			t.Errorf("%q: got %+v", own, cfg)
+		}
 	}
 }
 
