@@ -13,11 +13,11 @@
 // A Controller runs until it is stopped; nearly every one is a Loop of package reconcile,
 // which has the machinery that they share. A Set is the running controllers of a server.
 //
-// Package customkinds has the controller of CustomResourceDefinitions. Each file of this package
-// is a controller, except for groups of files:
+// Package customkinds has the controller of CustomResourceDefinitions, and package apiservices
+// those of API aggregation. Each file of this package is a controller, except for groups of
+// files:
 //
 //   - csr*.go: the controllers of certificate signing requests.
-//   - localservices.go, remoteservices.go, extensions.go: API aggregation.
 //   - garbage.go, graph.go: the garbage collector.
 //   - protection.go and *protection.go: finalizers of objects that are in use.
 //   - bootstraptoken.go, clusterinfo.go, tokencleaner.go: bootstrap tokens.

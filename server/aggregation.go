@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
-	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry/services"
 )
@@ -50,9 +50,9 @@ func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
 // the configured proxies, or else the server's own proxy certificate if it is not
 // from a file. Certificates that are only in memory are not published. A file that cannot be
 // read is reported by buildAuthentication.
-func newTrust(o *Options, own *certificates) controllers.Trust {
+func newTrust(o *Options, own *certificates) apiservices.Trust {
 	a := &o.Authentication
-	t := controllers.Trust{}
+	t := apiservices.Trust{}
 	if !o.NoDataDir {
 		t.ClientCA = own.ca.certPEM
 	}

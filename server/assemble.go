@@ -12,6 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
@@ -31,7 +32,7 @@ type parts struct {
 	steps       *bootSteps
 	guards      *writeGuards
 	reg         *registry.Registry
-	trust       controllers.Trust
+	trust       apiservices.Trust
 	publication *publication
 	lease       *identityLease
 	inflight    *apf.Inflight

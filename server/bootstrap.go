@@ -17,6 +17,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api/scheduling"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -40,12 +41,12 @@ func bootstrap(ctx context.Context, p *publication) error {
 			return err
 		}
 	}
-	for _, a := range controllers.BuiltInServices(p.catalogue) {
+	for _, a := range apiservices.BuiltInServices(p.catalogue) {
 		if err := add(apiregistrationv1.Resource(apiregistration.APIServices), a); err != nil {
 			return err
 		}
 	}
-	if err := add(corev1.Resource("configmaps"), controllers.NewExtensionConfigMap(p.trust, p.now())); err != nil {
+	if err := add(corev1.Resource("configmaps"), apiservices.NewExtensionConfigMap(p.trust, p.now())); err != nil {
 		return err
 	}
 	if err := add(corev1.Resource("configmaps"), controllers.NewTokenTrackingConfigMap(p.now())); err != nil {

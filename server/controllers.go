@@ -7,6 +7,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/controllers/customkinds"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
@@ -17,9 +18,9 @@ import (
 // controller whose kinds are turned off is nil.
 type builtInControllers struct {
 	customKinds    *customkinds.Controller
-	extensions     *controllers.Extensions
-	localServices  *controllers.LocalServices
-	remoteServices *controllers.RemoteServices
+	extensions     *apiservices.Extensions
+	localServices  *apiservices.LocalServices
+	remoteServices *apiservices.RemoteServices
 }
 
 // buildControllers makes the controllers that boot runs, and the configuration of
@@ -38,9 +39,9 @@ func (p *parts) buildControllers() (err error) {
 	if err != nil {
 		return err
 	}
-	p.builtIn.extensions = controllers.NewExtensions(p.controllerConfig.BaseConfig, p.trust)
-	p.builtIn.localServices = controllers.NewLocalServices(p.controllerConfig.BaseConfig)
-	p.builtIn.remoteServices = controllers.NewRemoteServices(p.controllerConfig.BaseConfig, p.remotes, metrics)
+	p.builtIn.extensions = apiservices.NewExtensions(p.controllerConfig.BaseConfig, p.trust)
+	p.builtIn.localServices = apiservices.NewLocalServices(p.controllerConfig.BaseConfig)
+	p.builtIn.remoteServices = apiservices.NewRemoteServices(p.controllerConfig.BaseConfig, p.remotes, metrics)
 	return nil
 }
 

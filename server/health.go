@@ -17,7 +17,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/apiregistration"
-	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/handlers/description"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -37,7 +37,7 @@ const (
 	stepDefinitionsRead  = "crd-informer-synced"                                   // customkinds.Controller.Load
 	stepNamespaces       = "start-system-namespaces-controller"                    // controllers.MaintainSystemNamespaces
 	stepPeerAddress      = "peer-endpoint-reconciler-controller"                   // the address in the identity Lease
-	stepExtensionInfo    = "start-cluster-authentication-info-controller"          // controllers.Extensions
+	stepExtensionInfo    = "start-cluster-authentication-info-controller"          // apiservices.Extensions
 	stepIdentityLease    = "start-kube-apiserver-identity-lease-controller"        // identity
 	stepExpiredLeases    = "start-kube-apiserver-identity-lease-garbage-collector" // controllers.DeleteExpiredIdentityLeases
 	stepStorage          = "storage-readiness"                                     // storage.Store
@@ -50,13 +50,13 @@ const (
 	stepServiceCIDR      = "start-kubernetes-service-cidr-controller"              // published
 	stepProxyCertificate = "aggregator-reload-proxy-client-cert"                   // servingCertificate
 	stepServiceCache     = "start-kube-aggregator-informers"                       // aggregation.Services
-	stepLocalServices    = "apiservice-status-local-available-controller"          // controllers.LocalServices
-	stepRemoteServices   = "apiservice-status-remote-available-controller"         // controllers.RemoteServices
+	stepLocalServices    = "apiservice-status-local-available-controller"          // apiservices.LocalServices
+	stepRemoteServices   = "apiservice-status-remote-available-controller"         // apiservices.RemoteServices
 	stepServiceIndex     = "apiservice-registration-controller"                    // aggregation.Services
-	stepServiceDiscovery = "apiservice-discovery-controller"                       // controllers.RemoteServices
+	stepServiceDiscovery = "apiservice-discovery-controller"                       // apiservices.RemoteServices
 	stepAutoregistration = "kube-apiserver-autoregistration"                       // bootstrap
-	stepOpenAPIv2        = "apiservice-openapi-controller"                         // controllers.RemoteServices
-	stepOpenAPIv3        = "apiservice-openapiv3-controller"                       // controllers.RemoteServices
+	stepOpenAPIv2        = "apiservice-openapi-controller"                         // apiservices.RemoteServices
+	stepOpenAPIv3        = "apiservice-openapiv3-controller"                       // apiservices.RemoteServices
 )
 
 // checkRegistered is the check of APIServices, which is not a step.
@@ -187,7 +187,7 @@ func (p *parts) checkRegistered() func(context.Context) error {
 			}
 		}
 		var missing []string
-		for _, a := range controllers.BuiltInServices(p.catalogue) {
+		for _, a := range apiservices.BuiltInServices(p.catalogue) {
 			if !registered[a.Name] {
 				missing = append(missing, a.Name)
 			}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/miniapiserver/miniapiserver/api"
-	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/storage"
@@ -41,7 +41,7 @@ type publication struct {
 	ranges    []netip.Prefix
 	advertise netip.Addr
 	port      int32
-	trust     controllers.Trust
+	trust     apiservices.Trust
 	gates     features.Gates
 	// servicePort is the node port of the service, or 0. noEndpoints means that another
 	// program maintains the endpoints of the service.

@@ -106,6 +106,7 @@ handlers/representation, authn, apf, aggregation, internal/compressed < handlers
 # The machinery that all control loops share.
 registry, authn < controllers/reconcile < controllers;
 controllers/reconcile, registry/hooks, api/custom, api/apiextensions < controllers/customkinds < controllers;
+controllers/customkinds, aggregation, api/apiregistration < controllers/apiservices < controllers;
 
 # The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;
