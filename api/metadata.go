@@ -48,13 +48,16 @@ func checkSegments(obj Object) (errs field.ErrorList) {
 // kube-apiserver it lists some errors of metadata several times, because validation functions
 // overlap; the message to the client contains each once.
 func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
-	errs := r.checkMetadata(obj, validation.SegmentName)
-	errs = append(errs, r.validateMetadataUpdateTwice(obj, old)...)
+	isPlain := r.isPlainUpdate(obj, old)
+	var errs field.ErrorList
+	if !isPlain {
+		errs = r.metadataUpdateErrors(obj, old)
+	}
 	if v != nil && v.ValidateUpdate != nil {
 		errs = append(errs, v.ValidateUpdate(obj, old)...)
 	}
 	if r.Update.ValidateUpdateIsComplete {
-		if r.Update.RevalidateMetadata {
+		if r.Update.RevalidateMetadata && !isPlain {
 			errs = append(errs, r.ValidateMetadata(obj)...)
 		}
 		return append(errs, r.Update.ValidateUpdate(obj, old)...)
@@ -62,7 +65,7 @@ func (r *Resource) CheckUpdate(v *Version, obj, old Object) field.ErrorList {
 	if r.Update.ValidateUpdate != nil {
 		errs = append(errs, r.Update.ValidateUpdate(obj, old)...)
 	}
-	if r.Update.RevalidateMetadata {
+	if r.Update.RevalidateMetadata && !isPlain {
 		errs = append(errs, r.ValidateMetadata(obj)...)
 	}
 	if r.Create.Validate != nil {
@@ -86,8 +89,10 @@ func (r *Resource) Warnings(obj, old Object) []string {
 // CheckStatusUpdate validates an update through the status subresource, which changes only
 // metadata and status.
 func (r *Resource) CheckStatusUpdate(obj, old Object) field.ErrorList {
-	errs := r.checkMetadata(obj, validation.SegmentName)
-	errs = append(errs, r.validateMetadataUpdateTwice(obj, old)...)
+	var errs field.ErrorList
+	if !r.isPlainUpdate(obj, old) {
+		errs = r.metadataUpdateErrors(obj, old)
+	}
 	if r.Status.ValidateUpdate != nil {
 		errs = append(errs, r.Status.ValidateUpdate(obj, old)...)
 	}
@@ -122,11 +127,25 @@ func (r *Resource) ValidateMetadataUpdate(obj, old Object) field.ErrorList {
 	return append(r.checkMetadataUpdate(obj, old), r.checkFinalizers(obj)...)
 }
 
-// validateMetadataUpdateTwice returns the errors of checkMetadataUpdate twice: kube-apiserver
-// calls that validation for all kinds and again in the strategy of each kind.
-func (r *Resource) validateMetadataUpdateTwice(obj, old Object) field.ErrorList {
+// metadataUpdateErrors returns the errors in the metadata of an update. It has the errors of
+// checkMetadataUpdate twice: kube-apiserver calls that validation for all kinds and again in
+// the strategy of each kind.
+func (r *Resource) metadataUpdateErrors(obj, old Object) field.ErrorList {
 	errs := r.checkMetadataUpdate(obj, old)
-	return slices.Concat(errs, errs, r.checkFinalizers(obj))
+	return slices.Concat(r.checkMetadata(obj, validation.SegmentName), errs, errs, r.checkFinalizers(obj))
+}
+
+// isPlainUpdate is a fast path: if it returns true, the metadata of obj is valid, also as that
+// of a new object if the kind validates it so.
+func (r *Resource) isPlainUpdate(obj, old Object) bool {
+	validName := validation.SegmentName
+	if r.Update.RevalidateMetadata {
+		validName = r.validateName
+	}
+	name, prefix := obj.GetName(), obj.GetGenerateName()
+	return validation.FastDNSLabel(name) && len(validName(name, false)) == 0 &&
+		(prefix == "" || len(validation.SegmentName(prefix, true)) == 0 && len(validName(prefix, true)) == 0) &&
+		plainMetadata(obj, r.Namespaced) && plainChange(obj, old)
 }
 
 // checkFinalizers validates finalizers unless the kind allows any name.
