@@ -163,7 +163,7 @@ func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]an
 	if err != nil {
 		return nil, err
 	}
-	obj, err := t.ApplySubresource(old, scale)
+	obj, err := t.ApplySubresource(old.DeepCopyObject().(api.Object), scale)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type UpdateOptions struct {
 	// distinguished from the stored values.
 	IsReplace bool
 	// IsApply means that the change is an apply, which sets managedFields itself and can
-	// create objects of any kind.
+	// create objects of any kind. It gets the stored object itself and must not change it.
 	IsApply bool
 	// SkipStrategy skips the kind's preparation and validation, and the separation of spec
 	// and status. It is for changes that the server itself makes.
@@ -149,7 +149,11 @@ func (w *update) checkPreconditions(context.Context) error {
 }
 
 func (w *update) applyChange(ctx context.Context) (err error) {
-	w.obj, err = w.change(ctx, w.old.DeepCopyObject().(api.Object))
+	old := w.old
+	if !w.options.IsApply { // which only reads it
+		old = old.DeepCopyObject().(api.Object)
+	}
+	w.obj, err = w.change(ctx, old)
 	return err
 }
 

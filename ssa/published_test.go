@@ -3,6 +3,10 @@ package ssa
 import (
 	"reflect"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
@@ -80,5 +84,72 @@ func TestPublished(t *testing.T) {
 				t.Errorf("%s %s: published\n%s\nclient-go\n%s", version, res.Kind, a, b)
 			}
 		}
+	}
+}
+
+// scribble overwrites everything that v shares with other values: elements of slices and maps, and
+// what pointers point to.
+func scribble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			scribble(v.Elem())
+			v.Elem().SetZero()
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				scribble(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			scribble(v.Index(i))
+			v.Index(i).SetZero()
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			element := reflect.New(v.Type().Elem()).Elem()
+			element.Set(v.MapIndex(key))
+			scribble(element)
+			v.SetMapIndex(key, reflect.Value{})
+		}
+	}
+}
+
+// TestApplySharesNothing checks that an apply neither changes the live object nor returns one that
+// shares memory with it, for objects with every field set.
+func TestApplySharesNothing(t *testing.T) {
+	catalogue, err := api.New(builtin.Kinds()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied := 0
+	for _, res := range catalogue.Resources() {
+		if res.Virtual != nil || res.Untyped {
+			continue
+		}
+		for i := range res.Versions {
+			version := &res.Versions[i]
+			live := res.New()
+			fill(reflect.ValueOf(live).Elem(), map[reflect.Type]bool{})
+			live.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+			live.SetManagedFields(nil)
+			before := live.DeepCopyObject()
+			obj, err := New(res, Published(catalogue), nil).Apply(live, map[string]any{
+				"apiVersion": version.String(), "kind": res.Kind, "metadata": map[string]any{"labels": map[string]any{"added": "by apply"}},
+			}, Write{Version: version, Manager: "applier", Force: true, Now: time.Unix(1, 0)})
+			if err != nil {
+				continue // some made-up objects cannot be converted or encoded
+			}
+			applied++
+			scribble(reflect.ValueOf(obj).Elem())
+			if !equality.Semantic.DeepEqual(live, before) {
+				t.Errorf("%s %s: the live object has changed", version, res.Kind)
+			}
+		}
+	}
+	if applied < 40 {
+		t.Errorf("only %d objects could be applied to", applied)
 	}
 }
