@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -222,13 +223,17 @@ func (t *Ticket) Done() {
 	l.removeLevelAfter(t)
 }
 
-// FlowSchemaUID returns the UID of the request's flow schema as a header value, which must
-// not be changed.
-func (t *Ticket) FlowSchemaUID() []string { return t.schema.uid }
+// SetHeaders sets the response headers that identify the request's flow schema and priority
+// level.
+func (t *Ticket) SetHeaders(header http.Header) {
+	header[flowSchemaHeader], header[priorityLevelHeader] = t.schema.uid, t.schema.levelUID
+}
 
-// PriorityLevelUID returns the UID of the request's priority level as a header value, which
-// must not be changed.
-func (t *Ticket) PriorityLevelUID() []string { return t.schema.levelUID }
+// Names of the headers of SetHeaders, in the form in which net/http stores them.
+const (
+	flowSchemaHeader    = "X-Kubernetes-Pf-Flowschema-Uid"
+	priorityLevelHeader = "X-Kubernetes-Pf-Prioritylevel-Uid"
+)
 
 // RetryAfter returns the number of seconds after which a rejected client may retry.
 func (t *Ticket) RetryAfter() int { return t.limiter.retry.after(t.schema.level.name) }

@@ -3,6 +3,7 @@ package apf
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,9 @@ func TestWaitsForASeat(t *testing.T) {
 	first := mustBegin(t, l, "alice")
 	second := startBegin(t.Context(), l, "bob")
 	eventually(t, "bob waits", func() bool { return waitingIn(l, "small") == 1 })
-	if uid := first.FlowSchemaUID()[0] + " " + first.PriorityLevelUID()[0]; uid != "schema-uid level-uid" {
+	header := http.Header{}
+	first.SetHeaders(header)
+	if uid := header.Get("X-Kubernetes-Pf-Flowschema-Uid") + " " + header.Get("X-Kubernetes-Pf-Prioritylevel-Uid"); uid != "schema-uid level-uid" {
 		t.Errorf("the class is %s", uid)
 	}
 	first.Done()

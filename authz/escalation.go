@@ -28,7 +28,7 @@ type Escalation struct {
 
 // Mutate implements registry.Admission.
 func (e *Escalation) Mutate(ctx context.Context, a *registry.Attributes) error {
-	if err := e.Admission.Mutate(ctx, a); err != nil {
+	if err := e.Admission.Mutate(ctx, a); err != nil || a.Resource.Versions[0].Group != rbacv1.GroupName {
 		return err
 	}
 	return e.check(ctx, a)
@@ -36,7 +36,7 @@ func (e *Escalation) Mutate(ctx context.Context, a *registry.Attributes) error {
 
 // check runs after mutating admission and before validation.
 func (e *Escalation) check(ctx context.Context, a *registry.Attributes) error {
-	if a.Object == nil || a.Subresource != "" || a.Resource.Versions[0].Group != rbacv1.GroupName {
+	if a.Object == nil || a.Subresource != "" {
 		return nil
 	}
 	user := request.From(ctx).User

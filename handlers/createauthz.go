@@ -19,7 +19,6 @@ import (
 // in the request, for writes that create missing objects. It asks the authorizer once,
 // however often the write is retried.
 func (h *Handler) creationAuthorization(c *call) func(context.Context) error {
-	info := c.createInfo()
 	var asked bool
 	var result error
 	return func(ctx context.Context) error {
@@ -27,7 +26,7 @@ func (h *Handler) creationAuthorization(c *call) func(context.Context) error {
 			return result
 		}
 		asked = true
-		user := request.From(ctx).User
+		user, info := request.From(ctx).User, c.createInfo()
 		decision, reason, err := h.Authorizer.Authorize(ctx, user, info)
 		switch {
 		case decision == authz.Allow:

@@ -11,13 +11,6 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Headers with the flow schema and the priority level of a request, in canonical form: they
-// are set without http.Header.Set.
-const (
-	flowSchemaHeader    = "X-Kubernetes-Pf-Flowschema-Uid"
-	priorityLevelHeader = "X-Kubernetes-Pf-Prioritylevel-Uid"
-)
-
 // limit lets requests wait until they may execute, and rejects those that would wait too
 // long. A watch occupies its seats until it has sent its initial events; connections to
 // pods, nodes and services occupy none.
@@ -37,8 +30,7 @@ func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 			digest.List, digest.InitialEvents = listShape(info)
 		}
 		ticket, ok := h.Limiter.Begin(r.Context(), digest)
-		header := w.Header()
-		header[flowSchemaHeader], header[priorityLevelHeader] = ticket.FlowSchemaUID(), ticket.PriorityLevelUID()
+		ticket.SetHeaders(w.Header())
 		if !ok {
 			h.Logger.Info("request rejected", "id", scope.ID, "reason", ticket.Reason)
 			rejectRequest(w, ticket.RetryAfter())

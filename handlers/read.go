@@ -32,7 +32,7 @@ func (h *Handler) get(c *call) error {
 	if err != nil {
 		return err
 	}
-	return v.WriteObject(c.w, http.StatusOK, s, resourceVersion(item))
+	return v.WriteObject(c.w, http.StatusOK, s)
 }
 
 // writeSubresource sends an item as an object of the subresource's kind.
@@ -50,7 +50,7 @@ func (h *Handler) writeSubresource(c *call, v *representation.View, code int, it
 	if obj, err = c.SubresourceView(obj); err != nil {
 		return err
 	}
-	return v.WriteObject(c.w, code, representation.Unstored{Object: obj}, obj.GetResourceVersion())
+	return v.WriteObject(c.w, code, representation.Unstored{Object: obj})
 }
 
 func (h *Handler) list(c *call) error {
@@ -133,6 +133,3 @@ func (c *call) listMeta(list *storage.List) metav1.ListMeta {
 	}
 	return meta
 }
-
-// resourceVersion returns the resourceVersion of an item.
-func resourceVersion(item *storage.Item) string { return strconv.FormatInt(item.Revision(), 10) }

@@ -25,7 +25,7 @@ func (h *Handler) serveVirtual(c *call) error {
 		if err != nil {
 			return err
 		}
-		return v.WriteObject(c.w, http.StatusOK, representation.Unstored{Object: obj}, obj.GetResourceVersion())
+		return v.WriteObject(c.w, http.StatusOK, representation.Unstored{Object: obj})
 	case api.VerbList:
 		return h.listVirtual(c, &v)
 	case api.VerbCreate:
@@ -52,7 +52,7 @@ func (h *Handler) createVirtual(c *call, v *representation.View) error {
 	case err != nil:
 		return err
 	case response != nil:
-		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: response}, response.GetResourceVersion())
+		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: response})
 	}
 	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusCreated, representation.Created())
 	return nil

@@ -92,13 +92,13 @@ func (h *Handler) writeOutcome(c *call, v *representation.View, out registry.Out
 	}
 	if out.Item != nil && (c.Sub == nil || c.Sub.Kind == nil) {
 		c.codec.CacheCells(out.Item)
-		return v.WriteObject(c.w, code, out.Item, resourceVersion(out.Item))
+		return v.WriteObject(c.w, code, out.Item)
 	}
 	obj, err := c.SubresourceView(out.Object)
 	if err != nil {
 		return err
 	}
-	return v.WriteObject(c.w, code, representation.Unstored{Object: obj}, obj.GetResourceVersion())
+	return v.WriteObject(c.w, code, representation.Unstored{Object: obj})
 }
 
 // post serves a create on a subresource.
@@ -116,7 +116,7 @@ func (h *Handler) post(c *call) error {
 	case err != nil:
 		return err
 	case response != nil:
-		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: response}, response.GetResourceVersion())
+		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: response})
 	}
 	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusCreated, representation.Created())
 	return nil

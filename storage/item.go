@@ -108,6 +108,9 @@ func (i *Item) Name() string { return i.key[strings.IndexByte(i.key, '/')+1:] }
 // Revision returns the etcd revision that created this version: its resourceVersion.
 func (i *Item) Revision() int64 { return i.rev }
 
+// ResourceVersion returns the revision as clients see it.
+func (i *Item) ResourceVersion() string { return strconv.FormatInt(i.rev, 10) }
+
 // Value returns the stored value. It must not be changed.
 func (i *Item) Value() []byte { return i.value }
 

@@ -55,11 +55,14 @@ func (r *reinvocations) markDue() {
 
 // mutate runs all policies that apply to a write.
 func (m *mutator) mutate(ctx context.Context, a *registry.Attributes) error {
-	if isExempt(a) || a.Object == nil {
+	if a.Object == nil {
 		return nil
 	}
 	list, err := m.hooks.current(ctx)
-	if err != nil || len(list) == 0 {
+	if err == nil && len(list) == 0 || isExempt(a) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	run := &mutationRun{mutator: m, r: m.request(a), ask: match.NewRequestAuthorizer(m.ask)}

@@ -32,11 +32,11 @@ type validator struct {
 
 // validate evaluates all policies that apply to a write and returns the first rejection.
 func (v *validator) validate(ctx context.Context, a *registry.Attributes) error {
-	if isExempt(a) {
+	list, err := v.hooks.current(ctx)
+	if err == nil && len(list) == 0 || isExempt(a) {
 		return nil
 	}
-	list, err := v.hooks.current(ctx)
-	if err != nil || len(list) == 0 {
+	if err != nil {
 		return err
 	}
 	r := v.request(a)

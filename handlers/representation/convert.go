@@ -38,6 +38,9 @@ func (r *convertedItem) Encoding(slot *storage.Slot, encode func(api.Object) ([]
 	return r.item.CacheEncoding(slot, data), nil
 }
 
+// ResourceVersion implements Encodable.
+func (r *convertedItem) ResourceVersion() string { return r.item.ResourceVersion() }
+
 // decoded returns the converted object, decoded from its JSON if necessary.
 func (r *convertedItem) decoded() (api.Object, error) {
 	if r.object == nil {

@@ -67,7 +67,7 @@ func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
 }
 
 // WriteObject sends one object.
-func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable, resourceVersion string) error {
+func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable) error {
 	if v.Format == FormatProtobuf {
 		data, err := v.proto(s)
 		if err != nil {
@@ -83,7 +83,7 @@ func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable, resourc
 		}
 		return WriteJSON(w, v.Media, code, data)
 	}
-	data, err := v.appendJSON(nil, s, resourceVersion, true)
+	data, err := v.appendJSON(nil, s, s.ResourceVersion(), true)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type Encodable interface {
 	// Encoding returns the encoding that a slot identifies, made by encode unless it is
 	// cached.
 	Encoding(slot *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error)
+	ResourceVersion() string
 }
 
 // Unstored is an object that is not stored, whose encodings are not cached.
@@ -44,6 +45,9 @@ type Unstored struct{ Object api.Object }
 func (b Unstored) Encoding(_ *storage.Slot, encode func(api.Object) ([]byte, error)) ([]byte, error) {
 	return encode(b.Object)
 }
+
+// ResourceVersion implements Encodable.
+func (b Unstored) ResourceVersion() string { return b.Object.GetResourceVersion() }
 
 // Encodables are the items of a list.
 type Encodables interface {
