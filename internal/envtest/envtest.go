@@ -100,8 +100,7 @@ func linkOrCopy(from, to string) error {
 	})
 }
 
-// replace replaces a file by one that write makes under another name, so that nobody sees a part
-// of it.
+// replace replaces a file atomically by the file that write creates at a temporary path.
 func replace(file string, write func(temp string) error) error {
 	dir, err := os.MkdirTemp(filepath.Dir(file), ".new-")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package nearest finds the name that somebody who mistyped a name probably meant.
+// Package nearest suggests the valid name that a mistyped name most likely stands for.
 package nearest
 
 import "math"

@@ -8,6 +8,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
+// TestFlagsDocumentIsUpToDate checks that docs/flags.md is what the command generates.
 func TestFlagsDocumentIsUpToDate(t *testing.T) {
 	got, err := os.ReadFile("../../../docs/flags.md")
 	if err != nil {
@@ -18,6 +19,7 @@ func TestFlagsDocumentIsUpToDate(t *testing.T) {
 	}
 }
 
+// TestMarkdown checks the table of a flag.
 func TestMarkdown(t *testing.T) {
 	table := server.NewCommandLine().Flags()
 	text := markdown(table)
