@@ -63,7 +63,7 @@ func (h *Handler) authenticatedUser(r *http.Request) (*request.User, error) {
 	case !ok:
 		result = resultFailure
 	default:
-		h.metrics.authentication.of(id.User.Name).Inc()
+		h.metrics.authentication.counterOf(id.User.Name).Inc()
 	}
 	m := &h.metrics.authentication.results[result]
 	m.attempts.Inc()
@@ -129,7 +129,7 @@ func newAuthenticationMetrics(reg *prometheus.Registry) (*authenticationMetrics,
 
 // of returns the counter of a user's requests. Clients can authenticate as any number
 // of users, so most share a counter.
-func (m *authenticationMetrics) of(user string) prometheus.Counter {
+func (m *authenticationMetrics) counterOf(user string) prometheus.Counter {
 	if c, ok := m.users[user]; ok {
 		return c
 	}

@@ -119,8 +119,8 @@ func (h *Handler) boundTime(next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		timeout, err := h.RequestTimeout, error(nil)
-		if asked := info.Query.Get("timeout"); asked != "" {
-			if timeout, err = h.boundedTimeout(asked); err != nil {
+		if requested := info.Query.Get("timeout"); requested != "" {
+			if timeout, err = h.boundedTimeout(requested); err != nil {
 				h.responder.WriteError(w, r, err)
 				return
 			}
@@ -132,8 +132,8 @@ func (h *Handler) boundTime(next http.HandlerFunc) http.HandlerFunc {
 }
 
 // boundedTimeout returns the timeout that the client asks for, at most RequestTimeout.
-func (h *Handler) boundedTimeout(asked string) (time.Duration, error) {
-	d, err := time.ParseDuration(asked)
+func (h *Handler) boundedTimeout(requested string) (time.Duration, error) {
+	d, err := time.ParseDuration(requested)
 	if err != nil {
 		return 0, apierrors.NewBadRequest("invalid timeout specified in the request URL - " + err.Error())
 	}

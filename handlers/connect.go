@@ -28,15 +28,15 @@ func (h *Handler) connect(c *call) error {
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	at, err := h.Registry.Locate(c.r.Context(), c.Target, options, h.Kubelets, h.connectAuthorization(c))
+	loc, err := h.Registry.Locate(c.r.Context(), c.Target, options, h.Kubelets, h.connectAuthorization(c))
 	if err != nil {
 		return err
 	}
-	if at == nil {
+	if loc == nil {
 		c.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	if err := h.Proxy.Check(c.r.Context(), at); err != nil {
+	if err := h.Proxy.Check(c.r.Context(), loc); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(c.r.Context())
@@ -46,16 +46,16 @@ func (h *Handler) connect(c *call) error {
 	defer h.metrics.countLongRunning(labelConnect, c.info)()
 	clearDeadlines(c.w)
 	if to.Style == api.StyleText {
-		return h.serveText(c, at, cancel)
+		return h.serveText(c, loc, cancel)
 	}
 	fail := func(err error) { h.responder.WriteError(c.w, c.r, err) }
 	switch {
 	case to.Style == api.StyleStreams && proxy.WantsChannels(c.r):
-		h.Proxy.Channels(c.w, c.r, at)
+		h.Proxy.Channels(c.w, c.r, loc)
 	case to.Style == api.StylePorts && proxy.WantsTunnel(c.r):
-		h.Proxy.Tunnel(c.w, c.r, at, fail)
+		h.Proxy.Tunnel(c.w, c.r, loc, fail)
 	case to.Style == api.StyleProxy || proxy.WantsUpgrade(c.r):
-		h.Proxy.Forward(c.w, c.r, at, to.Style == api.StyleProxy, fail)
+		h.Proxy.Forward(c.w, c.r, loc, to.Style == api.StyleProxy, fail)
 	default:
 		return apierrors.NewBadRequest("Upgrade request required")
 	}
@@ -76,14 +76,14 @@ func (c *call) rest() string {
 
 // serveText copies the text response of a kubelet to the client, over a WebSocket if
 // the client asks for one.
-func (h *Handler) serveText(c *call, at *api.Location, gone context.CancelFunc) error {
-	body, err := h.Proxy.Open(c.r.Context(), at, schema.GroupResource{Resource: c.Resource.Name + "/" + c.Sub.Name}, c.Name)
+func (h *Handler) serveText(c *call, loc *api.Location, onClose context.CancelFunc) error {
+	body, err := h.Proxy.Open(c.r.Context(), loc, schema.GroupResource{Resource: c.Resource.Name + "/" + c.Sub.Name}, c.Name)
 	if err != nil {
 		return err
 	}
 	defer body.Close()
 	if websocket.IsWebSocketUpgrade(c.r) {
-		frames := representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, false, gone)
+		frames := representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, false, onClose)
 		if err := frames.Begin(""); err != nil {
 			h.responder.RequestLogger(c.r).Debug("log was not begun", "error", err)
 			return nil
@@ -100,7 +100,7 @@ func (h *Handler) serveText(c *call, at *api.Location, gone context.CancelFunc) 
 	c.w.WriteHeader(http.StatusOK)
 	out := http.NewResponseController(c.w)
 	write := c.w.Write
-	if at.Follow {
+	if loc.Follow {
 		if err := out.Flush(); err != nil {
 			return nil
 		}

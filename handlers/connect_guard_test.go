@@ -47,16 +47,16 @@ func TestConnectRefusesAddresses(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n%s\r\n", ask.method, ask.path, ask.headers)
-			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			var body []byte
-			if answer.StatusCode != http.StatusSwitchingProtocols {
-				body, err = io.ReadAll(answer.Body)
+			if response.StatusCode != http.StatusSwitchingProtocols {
+				body, err = io.ReadAll(response.Body)
 			}
-			if answer.StatusCode != http.StatusBadRequest || err != nil || !strings.Contains(string(body), `"message":"address not allowed"`) {
-				t.Errorf("%s %s at %s: %d %s (%v)", ask.method, ask.path, address, answer.StatusCode, body, err)
+			if response.StatusCode != http.StatusBadRequest || err != nil || !strings.Contains(string(body), `"message":"address not allowed"`) {
+				t.Errorf("%s %s at %s: %d %s (%v)", ask.method, ask.path, address, response.StatusCode, body, err)
 			}
 			conn.Close()
 		}

@@ -175,9 +175,9 @@ func TestExec(t *testing.T) {
 // TestExecEnds checks that exec ends when the client disconnects from a process that waits.
 func TestExecEnds(t *testing.T) {
 	settle(t)
-	gone := make(chan struct{})
+	disconnected := make(chan struct{})
 	_, front := newCluster(t, func(w http.ResponseWriter, r *http.Request) {
-		defer close(gone)
+		defer close(disconnected)
 		containers(w, r)
 	})
 	at := "ws" + strings.TrimPrefix(front.URL, "http") + "/api/v1/namespaces/ns/pods/p/exec?stdin=1&stdout=1&command=cat"
@@ -192,7 +192,7 @@ func TestExecEnds(t *testing.T) {
 		}
 	}
 	conn.Close()
-	<-gone
+	<-disconnected
 }
 
 // settle waits at the end of a test until its goroutines have ended, because SPDY notices only

@@ -159,17 +159,17 @@ func fetch(t *testing.T, front *httptest.Server, method, path, body string) (int
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := http.DefaultTransport.RoundTrip(r)
+	response, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
+	defer response.Body.Close()
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
-	data, err := io.ReadAll(answer.Body)
+	data, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.StatusCode, string(data)
+	return response.StatusCode, string(data)
 }
 
 // TestConnectRedirect checks redirects of backends.
@@ -194,15 +194,15 @@ func TestConnectRedirect(t *testing.T) {
 func TestFollowLog(t *testing.T) {
 	h, front := newCluster(t, echo)
 	url := front.URL + "/api/v1/namespaces/ns/pods/p/log?follow=1"
-	answer, err := front.Client().Get(url)
+	response, err := front.Client().Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	line, err := bufio.NewReader(answer.Body).ReadString('\n')
-	if line != "first\n" || answer.Header.Get("Content-Type") != "text/plain" {
-		t.Errorf("%q (%v), %v", line, err, answer.Header)
+	line, err := bufio.NewReader(response.Body).ReadString('\n')
+	if line != "first\n" || response.Header.Get("Content-Type") != "text/plain" {
+		t.Errorf("%q (%v), %v", line, err, response.Header)
 	}
-	answer.Body.Close()
+	response.Body.Close()
 
 	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(url, "http"), nil)
 	if err != nil {
@@ -255,15 +255,15 @@ func TestUpgrade(t *testing.T) {
 		t.Cleanup(func() { conn.Close() })
 		fmt.Fprintf(conn, "POST /api/v1/namespaces/ns/pods/p/exec?command=%s&stdout=1&tty=1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n", command)
 		in := bufio.NewReader(conn)
-		answer, err := http.ReadResponse(in, nil)
+		response, err := http.ReadResponse(in, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return conn, in, answer
+		return conn, in, response
 	}
-	conn, in, answer := dial("ls")
-	if answer.StatusCode != 101 || answer.Header.Get("X-Asked") != "/exec/ns/p/c?command=ls&output=1&tty=1" {
-		t.Fatalf("%d %v", answer.StatusCode, answer.Header)
+	conn, in, response := dial("ls")
+	if response.StatusCode != 101 || response.Header.Get("X-Asked") != "/exec/ns/p/c?command=ls&output=1&tty=1" {
+		t.Fatalf("%d %v", response.StatusCode, response.Header)
 	}
 	fmt.Fprint(conn, "hello\n")
 	for range 2 {
@@ -275,8 +275,8 @@ func TestUpgrade(t *testing.T) {
 	if _, err := in.ReadByte(); err != io.EOF {
 		t.Errorf("after the end: %v", err)
 	}
-	if _, _, answer := dial("no"); answer.StatusCode != 403 {
-		t.Errorf("refused with %d", answer.StatusCode)
+	if _, _, response := dial("no"); response.StatusCode != 403 {
+		t.Errorf("refused with %d", response.StatusCode)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestContinueTokens(t *testing.T) {
 
 // TestBadContinueTokens checks that invalid tokens are bad requests.
 func TestBadContinueTokens(t *testing.T) {
-	for _, c := range []struct{ token, version, says string }{
+	for _, c := range []struct{ token, version, message string }{
 		{tokenAfter("a", "", 7), "7", "specifying resource version is not allowed when using continue"},
 		{"%", "", "illegal base64"},
 		{"e30", "", `does not recognize this encoded version ""`},
@@ -46,8 +46,8 @@ func TestBadContinueTokens(t *testing.T) {
 		{continueToken{Revision: 7, Start: "a//b"}.String(), "", "continue key is not valid: a//b"},
 	} {
 		_, err := parseContinue(c.token, c.version)
-		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", c.token, err, c.says)
+		if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: %v, want %q", c.token, err, c.message)
 		}
 	}
 }

@@ -118,16 +118,16 @@ func openWebSocket(t *testing.T, host, path, protocol, origin string) (int, stri
 		}
 	}
 	fmt.Fprint(conn, "\r\n")
-	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer.StatusCode == http.StatusSwitchingProtocols {
-		return answer.StatusCode, ""
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		return response.StatusCode, ""
 	}
-	body, err := io.ReadAll(answer.Body)
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.StatusCode, string(body)
+	return response.StatusCode, string(body)
 }

@@ -19,13 +19,13 @@ import (
 // in the request, for writes that create missing objects. It asks the authorizer once,
 // however often the write is retried.
 func (h *Handler) creationAuthorization(c *call) func(context.Context) error {
-	var asked bool
+	var checked bool
 	var result error
 	return func(ctx context.Context) error {
-		if asked {
+		if checked {
 			return result
 		}
-		asked = true
+		checked = true
 		user, info := request.From(ctx).User, c.createInfo()
 		decision, reason, err := h.Authorizer.Authorize(ctx, user, info)
 		switch {

@@ -54,18 +54,18 @@ func TestConnectRequiresCreate(t *testing.T) {
 		}
 		defer conn.Close()
 		fmt.Fprintf(conn, "GET /api/v1/namespaces/ns/pods/%s HTTP/1.1\r\nHost: x\r\nGroup: readers\r\n%s\r\n", path, headers)
-		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer.StatusCode == http.StatusSwitchingProtocols {
-			return answer.StatusCode, ""
+		if response.StatusCode == http.StatusSwitchingProtocols {
+			return response.StatusCode, ""
 		}
-		body, err := io.ReadAll(answer.Body)
+		body, err := io.ReadAll(response.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return answer.StatusCode, string(body)
+		return response.StatusCode, string(body)
 	}
 	protocols := map[string]string{
 		"none":             "",

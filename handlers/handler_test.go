@@ -23,7 +23,7 @@ func TestResponses(t *testing.T) {
 		request, body string
 		headers       []string
 		code          int
-		says          string
+		text          string
 	}{
 		// Paths and methods.
 		{"GET /nothing", "", nil, 404, "404 page not found"},
@@ -92,8 +92,8 @@ func TestResponses(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(c.request, " ")
 		w := sendText(t, h, method, path, c.body, c.headers...)
-		if w.Code != c.code || !strings.Contains(w.Body.String(), c.says) {
-			t.Errorf("%s: %d %.300s, want %d %q", c.request, w.Code, w.Body, c.code, c.says)
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.text) {
+			t.Errorf("%s: %d %.300s, want %d %q", c.request, w.Code, w.Body, c.code, c.text)
 		}
 	}
 	// A body without a Content-Length.
@@ -192,14 +192,14 @@ func TestBodyThatStalls(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Group", request.GroupMasters)
-		answer, err := s.Client().Do(r)
+		response, err := s.Client().Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer.StatusCode != http.StatusGatewayTimeout {
-			t.Errorf("HTTP/2 %t: %s", http2, answer.Status)
+		if response.StatusCode != http.StatusGatewayTimeout {
+			t.Errorf("HTTP/2 %t: %s", http2, response.Status)
 		}
-		answer.Body.Close()
+		response.Body.Close()
 		write.Close()
 	}
 }
@@ -233,14 +233,14 @@ func TestWarningsAreBounded(t *testing.T) {
 func TestStrictPatches(t *testing.T) {
 	h := newHandler(t, nil)
 	addMaps(t, h, "a")
-	for _, c := range []struct{ kind, patch, says string }{
+	for _, c := range []struct{ kind, patch, text string }{
 		{"merge-patch", `{"data":{"d":"1","d":"2"}}`, `strict decoding error: duplicate field \"data.d\"`},
 		{"strategic-merge-patch", `{"bogus":1,"data":{"s":"1"}}`, `Invalid value: \"map[bogus:1 data:map[s:1]]\": strict decoding error: unknown field \"bogus\"`},
 		{"json-patch", `[{"op":"add","path":"/data/f","value":"1","value":"2"}]`, `strict decoding error: json patch duplicate field \"[0].value\"`},
 	} {
 		contentType := "application/" + c.kind + "+json"
 		w := sendText(t, h, http.MethodPatch, mapsPath+"/a?fieldValidation=Strict", c.patch, "Content-Type", contentType)
-		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), c.says) {
+		if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), c.text) {
 			t.Errorf("%s: %d %s", c.kind, w.Code, w.Body)
 		}
 		w = sendText(t, h, http.MethodPatch, mapsPath+"/a?dryRun=All", c.patch, "Content-Type", contentType)

@@ -154,9 +154,9 @@ func (m *impersonationModes) try(ctx context.Context, mode string, impersonator,
 // withoutNode returns a service account without the attributes that name its node, so that
 // the authorizer decides for all nodes alike.
 func withoutNode(u *request.User) *request.User {
-	with := *u
-	with.Extra = map[string][]string{"authentication.kubernetes.io/associated-node-keys": slices.Sorted(maps.Keys(u.Extra))}
-	return &with
+	out := *u
+	out.Extra = map[string][]string{"authentication.kubernetes.io/associated-node-keys": slices.Sorted(maps.Keys(u.Extra))}
+	return &out
 }
 
 const authenticationGroup = "authentication.k8s.io"

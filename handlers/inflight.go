@@ -66,13 +66,13 @@ func (h *Handler) limitByCount(next http.HandlerFunc) http.HandlerFunc {
 			next(w, r)
 			return
 		}
-		mutates, most := apf.IsMutating(scope.Info.Verb), h.MaxRequestsInflight
+		mutates, limit := apf.IsMutating(scope.Info.Verb), h.MaxRequestsInflight
 		if mutates {
-			most = h.MaxMutatingRequestsInflight
+			limit = h.MaxMutatingRequestsInflight
 		}
 		defer h.Inflight.Done(mutates)
 		// system:masters is exempt, so that an administrator can examine a busy server.
-		if n := h.Inflight.Execute(mutates); most > 0 && n > most && !slices.Contains(scope.User.Groups, request.GroupMasters) {
+		if n := h.Inflight.Execute(mutates); limit > 0 && n > limit && !slices.Contains(scope.User.Groups, request.GroupMasters) {
 			rejectRequest(w, 1)
 			return
 		}

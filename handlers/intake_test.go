@@ -57,7 +57,7 @@ func TestIntake(t *testing.T) {
 	long := `{"` + strings.Repeat("n", 1<<20) + `":[` + strings.Repeat("1,", 100) + "1]}"
 	for _, tt := range []struct {
 		method, path, contentType, body string
-		says                            string
+		message                         string
 	}{
 		{http.MethodPost, mapsPath, representation.MediaJSON, tooDeep, "max depth"},
 		{http.MethodPost, mapsPath, representation.MediaYAML, tooDeep, "max depth"},
@@ -84,9 +84,9 @@ func TestIntake(t *testing.T) {
 		{http.MethodPut, "/apis/apps/v1/namespaces/ns/deployments/x/scale", representation.MediaJSON, tooDeep, "max depth"},
 	} {
 		w := sendText(t, h, tt.method, tt.path, tt.body, "Content-Type", tt.contentType)
-		shown := fmt.Sprintf("%s %s, %s, %.30s", tt.method, tt.path, tt.contentType, tt.body)
-		if s := statusIn(t, w); s.Code != http.StatusBadRequest || !strings.Contains(s.Message, tt.says) {
-			t.Errorf("%s: %d %.300s, want 400 with %q", shown, s.Code, s.Message, tt.says)
+		description := fmt.Sprintf("%s %s, %s, %.30s", tt.method, tt.path, tt.contentType, tt.body)
+		if s := statusIn(t, w); s.Code != http.StatusBadRequest || !strings.Contains(s.Message, tt.message) {
+			t.Errorf("%s: %d %.300s, want 400 with %q", description, s.Code, s.Message, tt.message)
 		}
 	}
 	if w := sendText(t, h, http.MethodGet, mapsPath+"/x", ""); w.Code != http.StatusOK {
@@ -132,7 +132,7 @@ func TestRawJSON(t *testing.T) {
 		return string(proto.AppendRaw(nil, "apps/v1", "ControllerRevision", raw))
 	}
 	h := newHandler(t, nil)
-	for _, tt := range []struct{ name, body, says string }{
+	for _, tt := range []struct{ name, body, message string }{
 		{"in order", revision(`{"a":1}`, `{"f:data":{}}`), ""},
 		{"as deep as can be", revision(deep(bounds.MaxDepth-1), ""), ""},
 		{"too deep", revision(deep(bounds.MaxDepth), ""), "data: exceeded max depth of 512"},
@@ -142,11 +142,11 @@ func TestRawJSON(t *testing.T) {
 	} {
 		const path = "/apis/apps/v1/namespaces/ns/controllerrevisions"
 		w := sendText(t, h, http.MethodPost, path+"?dryRun=All", tt.body, "Content-Type", representation.MediaProtobuf)
-		if tt.says == "" && w.Code != http.StatusCreated {
+		if tt.message == "" && w.Code != http.StatusCreated {
 			t.Errorf("%s: %d %s", tt.name, w.Code, w.Body)
 		}
-		if tt.says != "" && (w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), tt.says)) {
-			t.Errorf("%s: %d %.300s, want %q", tt.name, w.Code, w.Body, tt.says)
+		if tt.message != "" && (w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), tt.message)) {
+			t.Errorf("%s: %d %.300s, want %q", tt.name, w.Code, w.Body, tt.message)
 		}
 	}
 }

@@ -46,9 +46,9 @@ func TestProtoList(t *testing.T) {
 			t.Errorf("%s: differs from the encoding of the list type", path)
 		}
 		if maps, ok := list.(*corev1.ConfigMapList); ok {
-			one := do(t, h, http.MethodGet, benchedMaps+"/"+maps.Items[3].Name, "", "Accept", representation.MediaProtobuf).Body.Bytes()
+			single := do(t, h, http.MethodGet, benchedMaps+"/"+maps.Items[3].Name, "", "Accept", representation.MediaProtobuf).Body.Bytes()
 			want, err := proto.Append(nil, "v1", "ConfigMap", &maps.Items[3])
-			if err != nil || !bytes.Equal(one, want) {
+			if err != nil || !bytes.Equal(single, want) {
 				t.Errorf("%s: an item differs from a get: %v", path, err)
 			}
 		}

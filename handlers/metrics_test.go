@@ -28,7 +28,7 @@ func series(t *testing.T, reg *prometheus.Registry, name string) (n int, text st
 // TestMetricsAreBounded checks that clients cannot make up values of labels.
 func TestMetricsAreBounded(t *testing.T) {
 	h := newHandler(t, nil)
-	one := func(i int) {
+	sendAll := func(i int) {
 		x := fmt.Sprint("x", i)
 		for _, path := range []string{"/" + x, "/api/v1/" + x, "/apis/" + x + "/v1/pods", "/api/" + x + "/pods", mapsPath + "/" + x, mapsPath + "/a/" + x, mapsPath + "/a/b/" + x,
 			"/api/v1/namespaces/" + x + "/pods", mapsPath + "?dryRun=" + x, "/healthz/" + x} {
@@ -36,10 +36,10 @@ func TestMetricsAreBounded(t *testing.T) {
 			sendText(t, h, "FETCH"+strings.ToUpper(x), path, "")
 		}
 	}
-	one(0)
+	sendAll(0)
 	before, _ := series(t, h.Metrics, "apiserver_request_total")
 	for i := range 5 {
-		one(i)
+		sendAll(i)
 	}
 	after, text := series(t, h.Metrics, "apiserver_request_total")
 	if after != before || before == 0 {

@@ -75,12 +75,12 @@ func benchmarkPace(b *testing.B, paced bool) {
 	for range watches {
 		client := &http.Client{Transport: s.Client().Transport.(*http.Transport).Clone()}
 		defer client.CloseIdleConnections()
-		answer, err := client.Get(s.URL + benchedMaps + "?watch=1")
+		response, err := client.Get(s.URL + benchedMaps + "?watch=1")
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer answer.Body.Close()
-		reading.Go(func() { _, _ = io.Copy(io.Discard, answer.Body) })
+		defer response.Body.Close()
+		reading.Go(func() { _, _ = io.Copy(io.Discard, response.Body) })
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

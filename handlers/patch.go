@@ -78,11 +78,11 @@ func (c *call) patched(ctx context.Context, old api.Object, kind types.PatchType
 	if err != nil {
 		return nil, err
 	}
-	shown, err := c.SubresourceView(old)
+	current, err := c.SubresourceView(old)
 	if err != nil {
 		return nil, err
 	}
-	obj, err := c.codec.ApplyPatch(ctx, patch, shown, fieldValidation)
+	obj, err := c.codec.ApplyPatch(ctx, patch, current, fieldValidation)
 	if err != nil {
 		return nil, err
 	}

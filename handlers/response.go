@@ -85,8 +85,8 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 	if w.code == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	before := w.written
-	if w.written += len(b); before < flowControlWindow && w.written >= flowControlWindow && !w.scope.Info.Watch && !w.scope.Info.Connects {
+	previous := w.written
+	if w.written += len(b); previous < flowControlWindow && w.written >= flowControlWindow && !w.scope.Info.Watch && !w.scope.Info.Connects {
 		// The deadline begins with the response, which may be long after the request. A
 		// connection without deadlines is bounded by its creator.
 		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))

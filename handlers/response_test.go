@@ -29,13 +29,13 @@ func TestUnreadResponse(t *testing.T) {
 			s.EnableHTTP2 = http2
 			s.StartTLS()
 			defer s.Close()
-			answer, err := s.Client().Get(s.URL)
+			response, err := s.Client().Get(s.URL)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer answer.Body.Close()
-			if answer.ProtoAtLeast(2, 0) != http2 {
-				t.Errorf("the protocol is %s", answer.Proto)
+			defer response.Body.Close()
+			if response.ProtoAtLeast(2, 0) != http2 {
+				t.Errorf("the protocol is %s", response.Proto)
 			}
 			if err := <-ended; err == nil {
 				t.Error("all was written although the client read nothing")

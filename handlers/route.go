@@ -57,15 +57,15 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 		}
 		return nil, representation.ErrNoResource()
 	}
-	var sub *api.Subresource
+	var subresource *api.Subresource
 	if info.Subresource != "" {
-		sub = res.Subresource(info.Subresource)
+		subresource = res.Subresource(info.Subresource)
 	}
 	check := checkPath
 	if res.Untyped {
 		check = checkCustomPath
 	}
-	if err := check(res, v, sub, info, r.Method); err != nil {
+	if err := check(res, v, subresource, info, r.Method); err != nil {
 		return nil, err
 	}
 	scope := request.From(r.Context())
@@ -85,22 +85,22 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	}
 	c := &call{w: w, r: r, info: info, codec: h.codecs.Codec(res, v), Target: registry.Target{
 		Resource: res, Version: v, Namespace: namespace, Name: info.PathName,
-		Status: info.Subresource == "status", Sub: sub,
+		Status: info.Subresource == "status", Sub: subresource,
 	}}
-	if sub != nil && sub.Kind != nil {
-		c.codec = h.codecs.Codec(sub.Kind, &sub.Kind.Versions[0])
+	if subresource != nil && subresource.Kind != nil {
+		c.codec = h.codecs.Codec(subresource.Kind, &subresource.Kind.Versions[0])
 	}
 	return c, nil
 }
 
 // checkPath returns an error unless a built-in resource serves the path and the
 // method.
-func checkPath(res *api.Resource, _ *api.Version, sub *api.Subresource, info *request.Info, method string) error {
-	forwardsAnyPath := sub != nil && forwardsAnyPath(sub)
+func checkPath(res *api.Resource, _ *api.Version, subresource *api.Subresource, info *request.Info, method string) error {
+	forwardsAnyPath := subresource != nil && forwardsAnyPath(subresource)
 	if len(info.Parts) > 3 && !forwardsAnyPath {
 		return representation.ErrNoResource()
 	}
-	allowed := pathVerbs(res, sub, info)
+	allowed := pathVerbs(res, subresource, info)
 	hasVerb := func(verb string) bool { return info.Subresource != "" || slices.Contains(res.Verbs, verb) }
 	if !slices.ContainsFunc(allowed, hasVerb) {
 		return representation.ErrNoResource()
@@ -117,7 +117,7 @@ func checkPath(res *api.Resource, _ *api.Version, sub *api.Subresource, info *re
 // checkCustomPath is checkPath for custom resources. kube-apiserver has no routes for them
 // and checks only the verb: it serves HEAD as GET and any method on a watch path as a watch,
 // and ignores the path after a subresource. A path of the wrong scope is not found.
-func checkCustomPath(res *api.Resource, v *api.Version, sub *api.Subresource, info *request.Info, _ string) error {
+func checkCustomPath(res *api.Resource, v *api.Version, subresource *api.Subresource, info *request.Info, _ string) error {
 	gr := schema.GroupResource{Group: v.Group, Resource: res.Name}
 	if inNamespace := info.Namespace != ""; inNamespace != res.Namespaced && (inNamespace || !slices.Contains(acrossNamespace, info.Verb)) {
 		return errNoGroup
@@ -126,7 +126,7 @@ func checkCustomPath(res *api.Resource, v *api.Version, sub *api.Subresource, in
 	switch {
 	case info.Subresource == "":
 		verbs = append(slices.Clone(onCollection), onObject...)
-	case info.Subresource == "status" && !res.Status.Served, info.Subresource != "status" && sub == nil:
+	case info.Subresource == "status" && !res.Status.Served, info.Subresource != "status" && subresource == nil:
 		return apierrors.NewNotFound(gr, info.PathName)
 	}
 	if !slices.Contains(verbs, info.Verb) {
@@ -149,7 +149,7 @@ var (
 )
 
 // pathVerbs returns the verbs of a path of info's form; nil if the resource has no such path.
-func pathVerbs(res *api.Resource, sub *api.Subresource, info *request.Info) []string {
+func pathVerbs(res *api.Resource, subresource *api.Subresource, info *request.Info) []string {
 	inNamespace := info.Namespace != "" && !info.IsNamespace
 	switch {
 	case inNamespace && !res.Namespaced:
@@ -165,8 +165,8 @@ func pathVerbs(res *api.Resource, sub *api.Subresource, info *request.Info) []st
 		}
 		return onStatus
 	case info.Subresource != "":
-		if sub != nil && inNamespace == res.Namespaced {
-			return sub.Verbs
+		if subresource != nil && inNamespace == res.Namespaced {
+			return subresource.Verbs
 		}
 		return nil
 	case info.PathName != "":

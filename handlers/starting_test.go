@@ -13,7 +13,7 @@ func TestStarting(t *testing.T) {
 	for _, c := range []struct {
 		path        string
 		code        int
-		retry, says string
+		retry, text string
 	}{
 		{"/livez", 200, "", "ok"},
 		{"/metrics", 200, "", ""},
@@ -24,7 +24,7 @@ func TestStarting(t *testing.T) {
 		{"/livezz", 503, "5", "ServiceUnavailable"},
 	} {
 		w := sendText(t, h, http.MethodGet, c.path, "")
-		if w.Code != c.code || w.Header().Get("Retry-After") != c.retry || !strings.Contains(w.Body.String(), c.says) {
+		if w.Code != c.code || w.Header().Get("Retry-After") != c.retry || !strings.Contains(w.Body.String(), c.text) {
 			t.Errorf("%s: %d, Retry-After %q: %s", c.path, w.Code, w.Header().Get("Retry-After"), w.Body)
 		}
 	}

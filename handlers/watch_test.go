@@ -51,12 +51,12 @@ func open(t *testing.T, s *httptest.Server, query string) (*http.Response, *json
 		t.Fatal(err)
 	}
 	r.Header.Set("Group", request.GroupMasters)
-	answer, err := s.Client().Do(r)
+	response, err := s.Client().Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { answer.Body.Close() })
-	return answer, json.NewDecoder(answer.Body)
+	t.Cleanup(func() { response.Body.Close() })
+	return response, json.NewDecoder(response.Body)
 }
 
 // next returns the next event of a watch.
@@ -77,13 +77,13 @@ func watches(t *testing.T, h *Handler) string {
 }
 
 // eventually waits until happened returns true.
-func eventually(t *testing.T, what string, happened func() bool) {
+func eventually(t *testing.T, event string, happened func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(20 * time.Second); !happened(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen", what)
+			t.Fatalf("%s did not happen", event)
 		}
 	}
 }
@@ -95,9 +95,9 @@ func TestWatchOverHTTP(t *testing.T) {
 			h := newHandler(t, nil)
 			addMaps(t, h, "a")
 			s := serveOver(t, h, http2)
-			answer, events := open(t, s, "allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan")
-			if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != representation.MediaJSON || (answer.ProtoMajor == 2) != http2 {
-				t.Fatalf("%s %s %s", answer.Proto, answer.Status, answer.Header)
+			response, events := open(t, s, "allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan")
+			if response.StatusCode != 200 || response.Header.Get("Content-Type") != representation.MediaJSON || (response.ProtoMajor == 2) != http2 {
+				t.Fatalf("%s %s %s", response.Proto, response.Status, response.Header)
 			}
 			want := func(kind, name string) {
 				t.Helper()
@@ -114,12 +114,12 @@ func TestWatchOverHTTP(t *testing.T) {
 			if got := watches(t, h); !strings.Contains(got, "gauge:{value:1}") {
 				t.Errorf("watches are %s", got)
 			}
-			answer.Body.Close() // the client disconnects
+			response.Body.Close() // the client disconnects
 			eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
 
-			answer, _ = open(t, s, "resourceVersion=0")
+			response, _ = open(t, s, "resourceVersion=0")
 			h.BeginShutdown()
-			if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+			if _, err := io.Copy(io.Discard, response.Body); err != nil {
 				t.Errorf("shutdown does not end a watch cleanly: %v", err)
 			}
 		})

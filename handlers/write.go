@@ -179,9 +179,9 @@ func (h *Handler) deleteCollection(c *call) error {
 	if err != nil {
 		return errPage(token, err)
 	}
-	shown, err := c.codec.Encodables(c.r.Context(), c.Target, list.Items)
+	encodables, err := c.codec.Encodables(c.r.Context(), c.Target, list.Items)
 	if err != nil {
 		return err
 	}
-	return v.WriteList(c.w, c.listMeta(list), shown)
+	return v.WriteList(c.w, c.listMeta(list), encodables)
 }

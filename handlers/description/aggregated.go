@@ -71,7 +71,7 @@ type discoveryState struct {
 // withAggregatedDiscovery serves the aggregated document of the core group, or of all other
 // groups, to clients that accept it, and calls next for other clients.
 func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http.HandlerFunc {
-	var kept atomic.Pointer[aggregated]
+	var cached atomic.Pointer[aggregated]
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Vary", "Accept")
 		f, ok := aggregatedWanted(r)
@@ -79,14 +79,14 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 			next(w, r)
 			return
 		}
-		doc := kept.Load()
+		doc := cached.Load()
 		if state := (discoveryState{h.Catalogue.State(), h.Aggregation.Generation()}); doc == nil || doc.state != state {
 			var err error
 			if doc, err = h.aggregate(doc, state, core); err != nil {
 				h.responder.WriteError(w, r, err)
 				return
 			}
-			kept.Store(doc)
+			cached.Store(doc)
 			h.aggregations.Inc()
 		}
 		w.Header().Set("ETag", doc.etag)
@@ -103,7 +103,7 @@ func (h *Handler) withAggregatedDiscovery(core bool, next http.HandlerFunc) http
 }
 
 // aggregate makes a document and reuses unchanged parts of the previous one.
-func (h *Handler) aggregate(before *aggregated, state discoveryState, core bool) (*aggregated, error) {
+func (h *Handler) aggregate(previous *aggregated, state discoveryState, core bool) (*aggregated, error) {
 	doc := &aggregated{state: state, groups: map[string]*discoveredGroup{}}
 	var groups []*discoveredGroup
 	for _, g := range h.Catalogue.Groups() {
@@ -111,8 +111,8 @@ func (h *Handler) aggregate(before *aggregated, state discoveryState, core bool)
 			continue
 		}
 		var d *discoveredGroup
-		if before != nil {
-			d = before.groups[g.Name]
+		if previous != nil {
+			d = previous.groups[g.Name]
 		}
 		if d == nil || d.state != g.State() {
 			var err error

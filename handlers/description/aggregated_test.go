@@ -37,24 +37,24 @@ func TestAggregatedFollowsTheCatalogue(t *testing.T) {
 	h := newHandler(t, nil)
 	encoded := func() []byte {
 		t.Helper()
-		w := ask(t, h, http.MethodGet, "/apis", "Accept", representation.MediaJSON+aggregatedParam)
+		w := send(t, h, http.MethodGet, "/apis", "Accept", representation.MediaJSON+aggregatedParam)
 		var list v2.APIGroupDiscoveryList
 		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
 			t.Fatal(err)
 		}
-		again, err := json.Marshal(&list)
-		if err != nil || !bytes.Equal(append(again, '\n'), w.Body.Bytes()) {
+		encoded, err := json.Marshal(&list)
+		if err != nil || !bytes.Equal(append(encoded, '\n'), w.Body.Bytes()) {
 			t.Errorf("the JSON differs from that of the list: %v", err)
 		}
 		raw, err := list.Marshal()
 		if err != nil {
 			t.Fatal(err)
 		}
-		w = ask(t, h, http.MethodGet, "/apis", "Accept", representation.MediaProtobuf+aggregatedParam)
+		w = send(t, h, http.MethodGet, "/apis", "Accept", representation.MediaProtobuf+aggregatedParam)
 		if !bytes.Equal(w.Body.Bytes(), proto.AppendRaw(nil, list.APIVersion, list.Kind, raw)) {
 			t.Error("the protobuf differs from that of the list")
 		}
-		return again
+		return encoded
 	}
 	before := encoded()
 	one := []*api.Resource{customResource("g.example.com", 1)}
@@ -83,16 +83,16 @@ func TestAggregatedDiscovery(t *testing.T) {
 	h := newHandler(t, nil)
 	const accept = representation.MediaJSON + aggregatedParam + "," + representation.MediaJSON
 	for _, path := range []string{"/api", "/apis"} {
-		w := ask(t, h, http.MethodGet, path, "Accept", accept)
+		w := send(t, h, http.MethodGet, path, "Accept", accept)
 		etag := w.Header().Get("ETag")
 		if w.Code != 200 || w.Header().Get("Content-Type") != representation.MediaJSON+aggregatedParam || !strings.Contains(w.Body.String(), aggregatedKind) || len(etag) != 130 {
 			t.Errorf("%s: %d %s", path, w.Code, w.Header())
 		}
-		if w := ask(t, h, http.MethodGet, path, "Accept", accept, "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+		if w := send(t, h, http.MethodGet, path, "Accept", accept, "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
 			t.Errorf("%s, not changed: %d %s", path, w.Code, w.Body)
 		}
 		for _, plain := range []string{"", representation.MediaJSON, representation.MediaJSON + ";q=1," + representation.MediaJSON + aggregatedParam + ";q=0.5", strings.Replace(accept, "v=v2;", "v=v3;", 1)} {
-			if w := ask(t, h, http.MethodGet, path, "Accept", plain); w.Code != 200 || strings.Contains(w.Body.String(), aggregatedKind) {
+			if w := send(t, h, http.MethodGet, path, "Accept", plain); w.Code != 200 || strings.Contains(w.Body.String(), aggregatedKind) {
 				t.Errorf("%s for %q: %d %.100s", path, plain, w.Code, w.Body)
 			}
 		}
@@ -118,7 +118,7 @@ func BenchmarkDiscoveryOfOneMore(b *testing.B) {
 				if err := h.Catalogue.Change(nil, one); err != nil {
 					b.Fatal(err)
 				}
-				ask(b, h, http.MethodGet, "/apis", "Accept", representation.MediaJSON+aggregatedParam)
+				send(b, h, http.MethodGet, "/apis", "Accept", representation.MediaJSON+aggregatedParam)
 				if err := h.Catalogue.Change(one, nil); err != nil {
 					b.Fatal(err)
 				}

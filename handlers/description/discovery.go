@@ -104,9 +104,9 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 		representation.ServeNotFound(w, r)
 		return
 	}
-	offered := representation.OfferGroup
+	offer := representation.OfferGroup
 	if api.KubernetesGroup(gv.Group) {
-		if offered = representation.OfferDocument; r.Method != http.MethodGet {
+		if offer = representation.OfferDocument; r.Method != http.MethodGet {
 			h.responder.ServeMethodNotAllowed(w, r)
 			return
 		}
@@ -120,7 +120,7 @@ func (h *Handler) serveResources(w http.ResponseWriter, r *http.Request) {
 	for _, res := range resources {
 		list.APIResources = append(list.APIResources, apiResources(res)...)
 	}
-	h.writeDocument(w, r, offered, "APIResourceList", list)
+	h.writeDocument(w, r, offer, "APIResourceList", list)
 }
 
 // apiResources returns the discovery entries of a resource and its subresources.
@@ -136,14 +136,14 @@ func apiResources(res *api.Resource) []metav1.APIResource {
 			Verbs: statusVerbs(),
 		})
 	}
-	for _, sub := range res.Subresources {
-		line := metav1.APIResource{Name: res.Name + "/" + sub.Name, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: slices.Clone(sub.Verbs)}
-		if sub.Connects() && sub.Connection.Kind != "" {
-			line.Kind = sub.Connection.Kind
+	for _, subresource := range res.Subresources {
+		line := metav1.APIResource{Name: res.Name + "/" + subresource.Name, Namespaced: res.Namespaced, Kind: res.Kind, Verbs: slices.Clone(subresource.Verbs)}
+		if subresource.Connects() && subresource.Connection.Kind != "" {
+			line.Kind = subresource.Connection.Kind
 		}
-		if sub.Kind != nil {
-			gv := sub.Kind.Versions[0]
-			line.Kind = sub.Kind.Kind
+		if subresource.Kind != nil {
+			gv := subresource.Kind.Versions[0]
+			line.Kind = subresource.Kind.Kind
 			if gv.Group != res.Versions[0].Group {
 				line.Group, line.Version = gv.Group, gv.Version
 			}

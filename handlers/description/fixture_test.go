@@ -51,7 +51,7 @@ func newHandlerWith(t testing.TB, change func(*Config), resources ...*api.Resour
 }
 
 // ask sends a request with headers, which are names and values in turn.
-func ask(t testing.TB, h http.Handler, method, path string, headers ...string) *httptest.ResponseRecorder {
+func send(t testing.TB, h http.Handler, method, path string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 	r = r.WithContext(request.With(r.Context(), &request.Scope{Info: request.Parse(r)}))

@@ -28,7 +28,7 @@ func TestHealth(t *testing.T) {
 	})
 	check := func(path string, code int, body string) {
 		t.Helper()
-		w := ask(t, h, http.MethodGet, path)
+		w := send(t, h, http.MethodGet, path)
 		if w.Code != code || w.Body.String() != body || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("%s: %d %q %s, want %d %q", path, w.Code, w.Body, w.Header(), code, body)
 		}
@@ -51,7 +51,7 @@ func TestHealth(t *testing.T) {
 	check("/readyz/log/", 404, "404 page not found\n")
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions} {
 		for _, path := range []string{"/readyz", "/readyz/etcd"} {
-			if w := ask(t, h, method, path); w.Code != 200 || w.Body.String() != "ok" {
+			if w := send(t, h, method, path); w.Code != 200 || w.Body.String() != "ok" {
 				t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
 			}
 		}
@@ -75,11 +75,11 @@ func TestHealthIndicators(t *testing.T) {
 		c.Checks = []Check{{Name: "etcd", Health: true, Ready: true, Run: func(context.Context) error { return broken }}}
 	})
 	for _, path := range []string{"/readyz", "/readyz", "/readyz?exclude=etcd", "/readyz/etcd", "/livez"} {
-		ask(t, h, http.MethodGet, path)
+		send(t, h, http.MethodGet, path)
 	}
 	broken = errors.New("broken")
-	ask(t, h, http.MethodGet, "/readyz")
-	w := ask(t, h, http.MethodGet, "/metrics/slis")
+	send(t, h, http.MethodGet, "/readyz")
+	w := send(t, h, http.MethodGet, "/metrics/slis")
 	want := `# HELP kubernetes_healthcheck This metric records the result of a single healthcheck.
 # TYPE kubernetes_healthcheck gauge
 kubernetes_healthcheck{name="etcd",type="readyz"} 0
@@ -97,8 +97,8 @@ kubernetes_healthchecks_total{name="shutdown",status="success",type="readyz"} 4
 	if w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("%d %s\nwant %s", w.Code, w.Body, want)
 	}
-	ask(t, h, http.MethodDelete, "/metrics/slis")
-	if w := ask(t, h, http.MethodGet, "/metrics/slis"); w.Body.Len() != 0 {
+	send(t, h, http.MethodDelete, "/metrics/slis")
+	if w := send(t, h, http.MethodGet, "/metrics/slis"); w.Body.Len() != 0 {
 		t.Errorf("after a reset: %s", w.Body)
 	}
 }
@@ -106,16 +106,16 @@ kubernetes_healthchecks_total{name="shutdown",status="success",type="readyz"} 4
 // TestVersion checks the methods and media types of /version.
 func TestVersion(t *testing.T) {
 	h := newHandler(t, func(c *Config) { c.Version.GitVersion = "v1.36.0" })
-	if w := ask(t, h, http.MethodGet, "/version"); w.Code != 200 || !strings.Contains(w.Body.String(), `"gitVersion": "v1.36.0"`) {
+	if w := send(t, h, http.MethodGet, "/version"); w.Code != 200 || !strings.Contains(w.Body.String(), `"gitVersion": "v1.36.0"`) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	for path, code := range map[string]int{"HEAD /version": 405, "POST /version": 405} {
 		method, path, _ := strings.Cut(path, " ")
-		if w := ask(t, h, method, path); w.Code != code {
+		if w := send(t, h, method, path); w.Code != code {
 			t.Errorf("%s: %d", method, w.Code)
 		}
 	}
-	if w := ask(t, h, http.MethodGet, "/version", "Accept", representation.MediaYAML); w.Code != http.StatusNotAcceptable {
+	if w := send(t, h, http.MethodGet, "/version", "Accept", representation.MediaYAML); w.Code != http.StatusNotAcceptable {
 		t.Errorf("in YAML: %d", w.Code)
 	}
 }
@@ -134,7 +134,7 @@ func TestLivezGracePeriod(t *testing.T) {
 	})
 	want := func(path string, code int) {
 		t.Helper()
-		if w := ask(t, h, http.MethodGet, path); w.Code != code {
+		if w := send(t, h, http.MethodGet, path); w.Code != code {
 			t.Errorf("%s: %d %s, want %d", path, w.Code, w.Body, code)
 		}
 	}
@@ -154,7 +154,7 @@ func TestIndex(t *testing.T) {
 		c.Checks = []Check{{Name: "poststarthook/rbac/bootstrap-roles", Ready: true}}
 	})
 	var index metav1.RootPaths
-	w := ask(t, h, http.MethodGet, "/", "Accept", representation.MediaProtobuf)
+	w := send(t, h, http.MethodGet, "/", "Accept", representation.MediaProtobuf)
 	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || w.Code != http.StatusOK || w.Header().Get("Content-Type") != representation.MediaJSON {
 		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
 	}
@@ -170,7 +170,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	for _, path := range index.Paths {
-		if w := ask(t, h, http.MethodGet, path); w.Code == http.StatusNotFound && path != "/openapi/v3/" {
+		if w := send(t, h, http.MethodGet, path); w.Code == http.StatusNotFound && path != "/openapi/v3/" {
 			t.Errorf("%s is listed and not served", path)
 		}
 		if strings.HasPrefix(path, "/debug") || path == "/livez/poststarthook/rbac/bootstrap-roles" {
@@ -178,7 +178,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodPost, http.MethodOptions} {
-		if w := ask(t, h, method, "/index.html"); w.Code != http.StatusOK {
+		if w := send(t, h, method, "/index.html"); w.Code != http.StatusOK {
 			t.Errorf("%s: %d", method, w.Code)
 		}
 	}

@@ -55,14 +55,14 @@ func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 	type entry struct {
 		ServerRelativeURL string `json:"serverRelativeURL"`
 	}
-	var made time.Time
+	var modified time.Time
 	index := struct {
 		Paths map[string]entry `json:"paths"`
 	}{map[string]entry{}}
 	for name, doc := range docs {
 		index.Paths[name] = entry{openAPIURL(name, doc.hash)}
-		if doc.made.After(made) {
-			made = doc.made
+		if doc.modified.After(modified) {
+			modified = doc.modified
 		}
 	}
 	for name, url := range h.Aggregation.OpenAPIV3URLs() {
@@ -76,7 +76,7 @@ func (h *Handler) serveOpenAPIIndex(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Etag", strconv.Quote(hashOf(body)))
 	// Clients expect this type, which net/http detects in kube-apiserver.
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	http.ServeContent(w, r, "", made, bytes.NewReader(body))
+	http.ServeContent(w, r, "", modified, bytes.NewReader(body))
 }
 
 func openAPIURL(name, hash string) string {
@@ -153,9 +153,9 @@ func (h *Handler) serveOpenAPIDocument(w http.ResponseWriter, r *http.Request, d
 	w.Header().Set("Etag", strconv.Quote(doc.hash))
 	w.Header().Add("Vary", "Accept-Encoding")
 	if !representation.AcceptsGzip(r) {
-		http.ServeContent(w, r, "", doc.made, content.Plain())
+		http.ServeContent(w, r, "", doc.modified, content.Plain())
 		return
 	}
 	w.Header().Set("Content-Encoding", "gzip")
-	http.ServeContent(w, r, "", doc.made, content.Gzip())
+	http.ServeContent(w, r, "", doc.modified, content.Gzip())
 }

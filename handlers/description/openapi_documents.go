@@ -26,9 +26,9 @@ type openAPIDocuments struct {
 type openAPIDocument struct {
 	resources []*api.Resource // described by the document
 	// digests are the parts of the hash of custom kinds.
-	digests map[*api.Resource]openapi.Digest
-	made    time.Time
-	hash    string
+	digests  map[*api.Resource]openapi.Digest
+	modified time.Time
+	hash     string
 	// json and protobuf are made by toJSON and toProtobuf when they are first requested, if
 	// they are nil.
 	json, protobuf     *compressed.File
@@ -131,18 +131,18 @@ func (d *openAPIDocuments) v3Named(c *api.Catalogue, name, version string, now f
 }
 
 // v2 returns the current document of version 2, merged with those of other servers.
-func (d *openAPIDocuments) v2(c *api.Catalogue, others [][]byte, version string, now func() time.Time) (*openAPIDocument, error) {
+func (d *openAPIDocuments) v2(c *api.Catalogue, remote [][]byte, version string, now func() time.Time) (*openAPIDocument, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	state := c.State()
-	if d.v2Document != nil && d.v2Document.state == state && slices.EqualFunc(d.v2Document.others, others, bytes.Equal) {
+	if d.v2Document != nil && d.v2Document.state == state && slices.EqualFunc(d.v2Document.remote, remote, bytes.Equal) {
 		return d.v2Document.doc, nil
 	}
 	m, err := newOpenAPIMaker(version, now)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := m.v2(openAPIParts(c), others, d.v2Document)
+	doc, err := m.v2(openAPIParts(c), remote, d.v2Document)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func newOpenAPIMaker(version string, now func() time.Time) (*openAPIMaker, error
 // document of custom kinds is made when it is requested: there may be thousands of these
 // documents, and every client reads the hashes of all.
 func (m *openAPIMaker) v3(p openAPIPart, previous *openAPIDocument) (*openAPIDocument, error) {
-	doc := &openAPIDocument{resources: p.resources, made: m.now()}
+	doc := &openAPIDocument{resources: p.resources, modified: m.now()}
 	doc.toProtobuf = func() (*compressed.File, error) { return protobufOfV3(doc.json) }
 	if p.custom {
 		info := m.info
@@ -173,17 +173,17 @@ func describe(res *api.Resource, gv schema.GroupVersion, model string) openapi.R
 			Name: "status", Kind: gv.WithKind(res.Kind), Model: model, Verbs: statusVerbs(),
 		})
 	}
-	for _, sub := range res.Subresources {
-		s := openapi.Subresource{Name: sub.Name, Kind: gv.WithKind(res.Kind), Model: model, Verbs: sub.Verbs}
-		if c := sub.Connection; c != nil {
+	for _, subresource := range res.Subresources {
+		s := openapi.Subresource{Name: subresource.Name, Kind: gv.WithKind(res.Kind), Model: model, Verbs: subresource.Verbs}
+		if c := subresource.Connection; c != nil {
 			s.Options, s.Connects, s.Path = c.Empty, c.Kind != "", c.Style == api.StyleProxy
 			if c.Kind != "" {
 				s.Kind.Kind = c.Kind
 			}
 		}
-		if sub.Kind != nil {
-			v := &sub.Kind.Versions[0]
-			s.Kind, s.Model = v.WithKind(sub.Kind.Kind), modelOf(sub.Kind, v)
+		if subresource.Kind != nil {
+			v := &subresource.Kind.Versions[0]
+			s.Kind, s.Model = v.WithKind(subresource.Kind.Kind), modelOf(subresource.Kind, v)
 		}
 		out.Subresources = append(out.Subresources, s)
 	}

@@ -31,7 +31,7 @@ func (m *openAPIMaker) merge(w *openAPIV2) error {
 		}
 		return false, nil
 	}
-	merged, err := openapi.MergeV2(own, w.others...)
+	merged, err := openapi.MergeV2(own, w.remote...)
 	if err != nil {
 		return err
 	}

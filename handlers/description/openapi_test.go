@@ -41,7 +41,7 @@ func index(t *testing.T, h http.Handler) map[string]string {
 	var got struct {
 		Paths map[string]struct{ ServerRelativeURL string }
 	}
-	w := ask(t, h, http.MethodGet, "/openapi/v3")
+	w := send(t, h, http.MethodGet, "/openapi/v3")
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 		t.Fatalf("code %d: %v", w.Code, err)
 	}
@@ -59,7 +59,7 @@ func TestOpenAPIDocuments(t *testing.T) {
 	places := index(t, h)
 	ids := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(places)) {
-		content := ask(t, h, http.MethodGet, places[name]).Body.Bytes()
+		content := send(t, h, http.MethodGet, places[name]).Body.Bytes()
 		parsed, err := openapiv3.ParseDocument(content) // fails on unknown fields
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -81,7 +81,7 @@ func TestOpenAPIDocuments(t *testing.T) {
 				ids[op.OperationId] = path
 			}
 		}
-		w := ask(t, h, http.MethodGet, "/openapi/v3/"+name, "Accept", openAPIv3Protobuf)
+		w := send(t, h, http.MethodGet, "/openapi/v3/"+name, "Accept", openAPIv3Protobuf)
 		var decoded openapiv3.Document
 		if err := proto.Unmarshal(w.Body.Bytes(), &decoded); err != nil || !proto.Equal(&decoded, parsed) {
 			t.Errorf("%s: the protobuf differs; err %v", name, err)
@@ -117,7 +117,7 @@ func checkReferences[T any](t *testing.T, name string, content []byte, schemas m
 // TestOpenAPIv2 checks that the document of version 2 is valid OpenAPI, also in protobuf.
 func TestOpenAPIv2(t *testing.T) {
 	h := newHandlerOf(t, everyVersion(t)...)
-	w := ask(t, h, http.MethodGet, "/openapi/v2", "Accept", "application/json")
+	w := send(t, h, http.MethodGet, "/openapi/v2", "Accept", "application/json")
 	parsed, err := openapiv2.ParseDocument(w.Body.Bytes())
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestOpenAPIv2(t *testing.T) {
 	if bytes.Contains(w.Body.Bytes(), []byte("#/components/")) {
 		t.Error("a reference has the form of version 3")
 	}
-	w = ask(t, h, http.MethodGet, "/openapi/v2", "Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+	w = send(t, h, http.MethodGet, "/openapi/v2", "Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
 	var decoded openapiv2.Document
 	if err := proto.Unmarshal(w.Body.Bytes(), &decoded); err != nil || !proto.Equal(&decoded, parsed) {
 		t.Errorf("the protobuf differs; err %v", err)
@@ -141,7 +141,7 @@ func few() []*api.Resource {
 func TestServeOpenAPI(t *testing.T) {
 	h := newHandlerOf(t, few()...)
 	place := index(t, h)["api/v1"]
-	etag := ask(t, h, http.MethodGet, place).Header().Get("Etag")
+	etag := send(t, h, http.MethodGet, place).Header().Get("Etag")
 	for _, c := range []struct {
 		name, url string
 		headers   []string
@@ -163,7 +163,7 @@ func TestServeOpenAPI(t *testing.T) {
 		{"version 2, best offer", "/openapi/v2", []string{"Accept", "application/xml, application/json;q=0.1, " + openAPIv2Protobuf + ";q=0.5"}, 200, map[string]string{"Content-Type": openAPIv2Protobuf}},
 		{"version 2 as something else", "/openapi/v2", []string{"Accept", "application/xml"}, 406, nil},
 	} {
-		w := ask(t, h, http.MethodGet, c.url, c.headers...)
+		w := send(t, h, http.MethodGet, c.url, c.headers...)
 		if w.Code != c.code {
 			t.Errorf("%s: code %d, want %d", c.name, w.Code, c.code)
 		}
@@ -185,14 +185,14 @@ func TestOpenAPIFollowsTheCatalogue(t *testing.T) {
 	if err := h.Catalogue.Replace(all[:1]...); err != nil {
 		t.Fatal(err)
 	}
-	if w := ask(t, h, http.MethodGet, "/openapi/v3/apis/coordination.k8s.io/v1"); w.Code != http.StatusNotFound {
+	if w := send(t, h, http.MethodGet, "/openapi/v3/apis/coordination.k8s.io/v1"); w.Code != http.StatusNotFound {
 		t.Errorf("the document of a removed version: code %d", w.Code)
 	}
 	after := index(t, h)
 	if len(after) != len(before)-2 || after["api/v1"] != before["api/v1"] || h.schemas.byName["api/v1"] != unchanged {
 		t.Errorf("before %v\nafter %v", before, after)
 	}
-	if bytes.Contains(ask(t, h, http.MethodGet, "/openapi/v2").Body.Bytes(), []byte("/apis/coordination")) {
+	if bytes.Contains(send(t, h, http.MethodGet, "/openapi/v2").Body.Bytes(), []byte("/apis/coordination")) {
 		t.Error("version 2 has a removed path")
 	}
 }
@@ -202,7 +202,7 @@ func BenchmarkOpenAPIIndex(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		h := newHandlerOf(b, builtin.Kinds()...)
-		if w := ask(b, h, http.MethodGet, "/openapi/v3"); w.Code != http.StatusOK {
+		if w := send(b, h, http.MethodGet, "/openapi/v3"); w.Code != http.StatusOK {
 			b.Fatal(w.Code)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 // The next document, after a change of the catalogue, reuses the blocks of unchanged kinds.
 type openAPIV2 struct {
 	doc *openAPIDocument
-	// state is the state of the described catalogue, and others are the merged documents of
+	// state is the state of the described catalogue, and remote are the merged documents of
 	// other servers.
 	state  any
-	others [][]byte
+	remote [][]byte
 
 	shares    map[openAPIShareKey]*openAPIShare
 	needs     map[string]*openAPINeeds // by openAPINeeds.key
@@ -70,11 +70,11 @@ type openAPIPublished struct {
 
 // v2 makes the document of version 2 for parts, merged with the documents of other servers. It
 // reuses blocks of the previous document, which may be nil.
-func (m *openAPIMaker) v2(parts []openAPIPart, others [][]byte, previous *openAPIV2) (*openAPIV2, error) {
+func (m *openAPIMaker) v2(parts []openAPIPart, remote [][]byte, previous *openAPIV2) (*openAPIV2, error) {
 	if previous == nil {
 		previous = &openAPIV2{doc: &openAPIDocument{}}
 	}
-	w := &openAPIV2{others: others, shares: map[openAPIShareKey]*openAPIShare{}, needs: map[string]*openAPINeeds{}}
+	w := &openAPIV2{remote: remote, shares: map[openAPIShareKey]*openAPIShare{}, needs: map[string]*openAPINeeds{}}
 	slices.SortFunc(parts, func(a, b openAPIPart) int { return strings.Compare(a.name+"/", b.name+"/") })
 	for _, p := range parts {
 		if err := m.addShare(w, p, previous); err != nil {
@@ -84,7 +84,7 @@ func (m *openAPIMaker) v2(parts []openAPIPart, others [][]byte, previous *openAP
 	if err := m.addNeeds(w, previous); err != nil {
 		return nil, err
 	}
-	if len(others) > 0 {
+	if len(remote) > 0 {
 		if err := m.merge(w); err != nil {
 			return nil, err
 		}
@@ -98,9 +98,9 @@ func (m *openAPIMaker) v2(parts []openAPIPart, others [][]byte, previous *openAP
 	if err != nil {
 		return nil, err
 	}
-	w.doc = &openAPIDocument{made: m.now(), hash: fmt.Sprintf("%X", file.Hash()), json: file}
+	w.doc = &openAPIDocument{modified: m.now(), hash: fmt.Sprintf("%X", file.Hash()), json: file}
 	if w.doc.hash == previous.doc.hash {
-		w.doc.made = previous.doc.made
+		w.doc.modified = previous.doc.modified
 	}
 	info := m.info
 	w.doc.toProtobuf = func() (*compressed.File, error) { return protobufOfV2(w, info) }
@@ -228,26 +228,27 @@ func (m *openAPIMaker) joinBlocks(w *openAPIV2, middle []byte) (*compressed.File
 	if err != nil {
 		return nil, err
 	}
-	var fixed [4]*compressed.Text
+	var compressedTexts [4]*compressed.Text
 	for i, text := range [][]byte{head, middle, []byte(openapi.TailV2), []byte(",")} {
-		if fixed[i], err = m.Compress(text); err != nil {
+		if compressedTexts[i], err = m.Compress(text); err != nil {
 			return nil, err
 		}
 	}
+	headText, middleText, tailText, comma := compressedTexts[0], compressedTexts[1], compressedTexts[2], compressedTexts[3]
 	texts := make([]*compressed.Text, 0, 2*(len(w.paths)+len(w.definitions))+3)
 	add := func(blocks []*openAPIBlock) {
 		for i, b := range blocks {
 			if i > 0 {
-				texts = append(texts, fixed[3])
+				texts = append(texts, comma)
 			}
 			texts = append(texts, b.json)
 		}
 	}
-	texts = append(texts, fixed[0])
+	texts = append(texts, headText)
 	add(w.paths)
-	texts = append(texts, fixed[1])
+	texts = append(texts, middleText)
 	add(w.definitions)
-	return compressed.Join(append(texts, fixed[2])...), nil
+	return compressed.Join(append(texts, tailText)...), nil
 }
 
 // protobufOfV2 converts a document to protobuf. It reuses the blocks that are already converted.

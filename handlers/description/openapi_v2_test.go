@@ -34,9 +34,9 @@ func foreign(t *testing.T, group, definition, schema string) []byte {
 }
 
 // version2 returns the document of version 2, and its content.
-func version2(t *testing.T, d *openAPIDocuments, c *api.Catalogue, others [][]byte) (doc *openAPIDocument, content []byte) {
+func version2(t *testing.T, d *openAPIDocuments, c *api.Catalogue, remote [][]byte) (doc *openAPIDocument, content []byte) {
 	t.Helper()
-	doc, err := d.v2(c, others, "v1.36.0", time.Now)
+	doc, err := d.v2(c, remote, "v1.36.0", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,37 +81,37 @@ func TestOpenAPIReuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := &openAPIDocuments{}
-	there := map[string]*api.Resource{}
-	var others [][]byte
+	cached := &openAPIDocuments{}
+	expected := map[string]*api.Resource{}
+	var remote [][]byte
 	hashes := map[string]string{}
 	for range 40 {
 		switch n := r.IntN(8); n {
 		case 0:
-			others = nil
+			remote = nil
 		case 1, 2:
-			others = append(others, foreign(t, fmt.Sprintf("other%d.example.com", len(others)), "Thing", `{"type":"object"}`))
+			remote = append(remote, foreign(t, fmt.Sprintf("other%d.example.com", len(remote)), "Thing", `{"type":"object"}`))
 		case 3: // a conflict with the own document, by the group or by the kinds of a definition
-			others = append(others, foreign(t, groups[0], "com.example.a.v1.Kind1List", `{"type":"string"}`),
+			remote = append(remote, foreign(t, groups[0], "com.example.a.v1.Kind1List", `{"type":"string"}`),
 				foreign(t, "other.example.com", "io.k8s.apimachinery.pkg.apis.meta.v1.Patch", `{"type":"object","description":"Patch is provided to give a concrete name and type to the Kubernetes PATCH request body.","x-kubernetes-group-version-kind":[{"group":"other","version":"v1","kind":"Patch"}]}`))
 		default:
 			group, kind := groups[r.IntN(len(groups))], 1+r.IntN(3)
 			name := fmt.Sprint(group, kind)
 			var out, in []*api.Resource
-			if old := there[name]; old != nil {
+			if old := expected[name]; old != nil {
 				out = append(out, old)
-				delete(there, name)
+				delete(expected, name)
 			}
 			if len(out) == 0 || r.IntN(2) == 0 {
-				there[name] = customKind(t, group, kind, r.IntN(3))
-				in = append(in, there[name])
+				expected[name] = customKind(t, group, kind, r.IntN(3))
+				in = append(in, expected[name])
 			}
 			if err := c.Change(out, in); err != nil {
 				t.Fatal(err)
 			}
 		}
-		doc, content := version2(t, kept, c, others)
-		anew, contentAnew := version2(t, &openAPIDocuments{}, c, others)
+		doc, content := version2(t, cached, c, remote)
+		anew, contentAnew := version2(t, &openAPIDocuments{}, c, remote)
 		if doc.hash != anew.hash || !bytes.Equal(content, contentAnew) {
 			t.Fatalf("made of parts it is\n%s\nand made of nothing\n%s", content, contentAnew)
 		}
@@ -119,10 +119,10 @@ func TestOpenAPIReuse(t *testing.T) {
 			t.Error("a document has two hashes")
 		}
 		hashes[string(content)] = doc.hash
-		if is, want := hashesOf(t, kept, c), hashesOf(t, &openAPIDocuments{}, c); !maps.Equal(is, want) {
-			t.Errorf("documents of version 3 have the hashes %v, and made of nothing %v", is, want)
+		if got, want := hashesOf(t, cached, c), hashesOf(t, &openAPIDocuments{}, c); !maps.Equal(got, want) {
+			t.Errorf("documents of version 3 have the hashes %v, and made of nothing %v", got, want)
 		}
-		checkVersion2(t, content, inProtobuf(t, kept, doc), there)
+		checkVersion2(t, content, inProtobuf(t, cached, doc), expected)
 	}
 	seen := map[string]bool{}
 	for _, hash := range hashes {
@@ -147,7 +147,7 @@ func hashesOf(t *testing.T, d *openAPIDocuments, c *api.Catalogue) map[string]st
 	return out
 }
 
-func checkVersion2(t *testing.T, content, protobuf []byte, there map[string]*api.Resource) {
+func checkVersion2(t *testing.T, content, protobuf []byte, expected map[string]*api.Resource) {
 	t.Helper()
 	parsed, err := openapiv2.ParseDocument(content)
 	if err != nil {
@@ -165,7 +165,7 @@ func checkVersion2(t *testing.T, content, protobuf []byte, there map[string]*api
 		definitions = append(definitions, d.Name)
 	}
 	var wanted, kinds int
-	for _, res := range there {
+	for _, res := range expected {
 		if gv := res.Versions[0].GroupVersion; !slices.Contains(paths, "/apis/"+gv.String()+"/namespaces/{namespace}/"+res.Name+"/{name}/status") ||
 			!slices.Contains(definitions, openapi.CustomName(gv.WithKind(res.Kind))) {
 			t.Errorf("%s is not in it", res.Storage.Prefix)

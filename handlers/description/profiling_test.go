@@ -15,15 +15,15 @@ func TestProfiling(t *testing.T) {
 		"/debug/pprof/cmdline":           "description.test",
 		"/debug/pprof/goroutine?debug=1": "goroutine profile",
 	} {
-		if got := ask(t, h, http.MethodGet, path); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
+		if got := send(t, h, http.MethodGet, path); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s: %d %.200s", path, got.Code, got.Body)
 		}
 	}
-	if got := ask(t, h, http.MethodGet, "/debug/pprof"); got.Code != http.StatusMovedPermanently {
+	if got := send(t, h, http.MethodGet, "/debug/pprof"); got.Code != http.StatusMovedPermanently {
 		t.Errorf("without the slash: %d", got.Code)
 	}
 	off := newHandler(t, func(c *Config) { c.NoProfiling = true })
-	if got := ask(t, off, http.MethodGet, "/debug/pprof/"); got.Code != http.StatusNotFound {
+	if got := send(t, off, http.MethodGet, "/debug/pprof/"); got.Code != http.StatusNotFound {
 		t.Errorf("turned off: %d", got.Code)
 	}
 }

@@ -53,7 +53,7 @@ func WantsChannels(r *http.Request) bool {
 
 // Channels connects a WebSocket to a process that the kubelet starts, with which it speaks
 // SPDY. Errors after the upgrade are sent over the WebSocket.
-func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, at *api.Location) {
+func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, loc *api.Location) {
 	conn, err := upgrader(channelProtocol).Upgrade(Innermost(w), r, nil)
 	if err != nil {
 		p.logger.Debug("cannot upgrade to WebSocket", "error", err)
@@ -68,15 +68,15 @@ func (p *Proxy) Channels(w http.ResponseWriter, r *http.Request, at *api.Locatio
 	// An empty message confirms the connection.
 	first := byte(channelStatus)
 	switch {
-	case at.Channels.Stdout:
+	case loc.Channels.Stdout:
 		first = channelStdout
-	case at.Channels.Stderr:
+	case loc.Channels.Stderr:
 		first = channelStderr
 	}
 	if s.send(first, nil) != nil {
 		return
 	}
-	status := exitStatus(p.run(ctx, s, r, at))
+	status := exitStatus(p.run(ctx, s, r, loc))
 	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // never fails
 	if text, err := json.Marshal(status); err == nil && s.send(channelStatus, text) == nil {
 		bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
@@ -126,8 +126,8 @@ func (s *session) send(channel byte, data []byte) error {
 
 // run connects the channels with the streams of a process until it ends. It returns the
 // kubelet's JSON of the exit status, or the reason why there was no process.
-func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, at *api.Location) ([]byte, error) {
-	backend, protocol, err := p.dialSPDY(ctx, r, at, streamProtocol)
+func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, loc *api.Location) ([]byte, error) {
+	backend, protocol, err := p.dialSPDY(ctx, r, loc, streamProtocol)
 	var refused refusal
 	switch {
 	case errors.As(err, &refused):
@@ -147,7 +147,7 @@ func (p *Proxy) run(ctx context.Context, s *session, r *http.Request, at *api.Lo
 	s.start(func() { streams.Serve(spdystream.NoOpStreamHandler) })
 	proc := process{Connection: streams}
 	defer proc.close()
-	if err := proc.open(at.Channels); err != nil {
+	if err := proc.open(loc.Channels); err != nil {
 		return nil, err
 	}
 	s.start(func() {

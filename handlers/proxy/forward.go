@@ -38,8 +38,8 @@ func WantsUpgrade(r *http.Request) bool {
 // another protocol, it copies bytes until one of them closes the connection. It calls fail
 // with errors that occur before the response. web is true for requests to an HTTP server of a
 // pod, service or node, and false for requests for the kubelet's streams.
-func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, at *api.Location, web bool, fail func(error)) {
-	target := at.URL
+func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, loc *api.Location, web bool, fail func(error)) {
+	target := loc.URL
 	if target.Scheme == "" {
 		target.Scheme = "http"
 	}
@@ -49,7 +49,7 @@ func (p *Proxy) Forward(w http.ResponseWriter, r *http.Request, at *api.Location
 	if !WantsUpgrade(r) && redirectToRoot(w, r, target.Path) {
 		return
 	}
-	p.Pass(w, r, &Backend{URL: target, Host: r.Host, Transport: p.transport(at)}, fail)
+	p.Pass(w, r, &Backend{URL: target, Host: r.Host, Transport: p.transport(loc)}, fail)
 }
 
 // Backend is a server to which a request is forwarded.

@@ -115,17 +115,17 @@ func (g *guard) connectTo(ctx context.Context, network string, a netip.AddrPort,
 // Check returns an error if the proxy does not connect to the address of a location. The
 // transports check again what they dial; Check is called before the client gets a response,
 // such as the upgrade to a WebSocket.
-func (p *Proxy) Check(ctx context.Context, at *api.Location) error {
-	address := at.URL.Host
-	if at.URL.Port() == "" {
+func (p *Proxy) Check(ctx context.Context, loc *api.Location) error {
+	address := loc.URL.Host
+	if loc.URL.Port() == "" {
 		port := "80"
-		if at.URL.Scheme == "https" {
+		if loc.URL.Scheme == "https" {
 			port = "443"
 		}
-		address = net.JoinHostPort(at.URL.Hostname(), port)
+		address = net.JoinHostPort(loc.URL.Hostname(), port)
 	}
 	g := &p.othersGuard
-	if at.Kubelet {
+	if loc.Kubelet {
 		g = &p.kubeletGuard
 	}
 	_, err := g.resolve(ctx, "tcp", address)
@@ -133,7 +133,7 @@ func (p *Proxy) Check(ctx context.Context, at *api.Location) error {
 	switch {
 	case errors.As(err, &refused):
 		return refused
-	case err != nil && at.Guarded:
+	case err != nil && loc.Guarded:
 		return apierrors.NewBadRequest(err.Error())
 	}
 	return nil // dialing reports what else is wrong

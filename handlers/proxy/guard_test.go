@@ -95,11 +95,11 @@ func TestGuard(t *testing.T) {
 			if kubelet {
 				want = c.err
 			}
-			at, err := url.Parse("https://" + c.host + "/x")
+			loc, err := url.Parse("https://" + c.host + "/x")
 			if err != nil {
 				t.Fatal(err)
 			}
-			location := &api.Location{URL: *at, Kubelet: kubelet}
+			location := &api.Location{URL: *loc, Kubelet: kubelet}
 			if err := p.Check(t.Context(), location); message(err) != want {
 				t.Errorf("Check %s (kubelet %v, loopback %v): %v, want %q", c.host, kubelet, c.loopback, err, want)
 			}
@@ -119,17 +119,17 @@ func TestGuard(t *testing.T) {
 }
 
 // attempts returns the error of each way to connect to a location.
-func attempts(t *testing.T, p *Proxy, at *api.Location) func(yield func(string, error) bool) {
+func attempts(t *testing.T, p *Proxy, loc *api.Location) func(yield func(string, error) bool) {
 	request := func() *http.Request { return httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/a/x", nil) }
 	return func(yield func(string, error) bool) {
-		_, err := p.Open(t.Context(), at, schema.GroupResource{}, "")
+		_, err := p.Open(t.Context(), loc, schema.GroupResource{}, "")
 		if !yield("text", err) {
 			return
 		}
-		if _, _, err = p.dialSPDY(t.Context(), request(), at, "v4.channel.k8s.io"); !yield("streams", err) {
+		if _, _, err = p.dialSPDY(t.Context(), request(), loc, "v4.channel.k8s.io"); !yield("streams", err) {
 			return
 		}
-		p.Forward(httptest.NewRecorder(), request(), at, true, func(e error) { err = e })
+		p.Forward(httptest.NewRecorder(), request(), loc, true, func(e error) { err = e })
 		yield("web", err)
 	}
 }
@@ -147,12 +147,12 @@ func message(err error) string {
 func TestGuardAgainstRebinding(t *testing.T) {
 	hosts := map[string][]string{"rebound": {"203.0.113.7"}}
 	p, dialed := newGuarded(t, false, hosts)
-	at := &api.Location{URL: url.URL{Scheme: "https", Host: "rebound:10250"}, Kubelet: true}
-	if err := p.Check(t.Context(), at); err != nil {
+	loc := &api.Location{URL: url.URL{Scheme: "https", Host: "rebound:10250"}, Kubelet: true}
+	if err := p.Check(t.Context(), loc); err != nil {
 		t.Fatal(err)
 	}
 	hosts["rebound"] = []string{"127.0.0.1"}
-	if _, err := p.Open(t.Context(), at, schema.GroupResource{}, ""); message(err) != "address not allowed" || len(*dialed) > 0 {
+	if _, err := p.Open(t.Context(), loc, schema.GroupResource{}, ""); message(err) != "address not allowed" || len(*dialed) > 0 {
 		t.Errorf("%v, dialled %v", err, *dialed)
 	}
 }
@@ -161,15 +161,15 @@ func TestGuardAgainstRebinding(t *testing.T) {
 // request names a port of the node, and otherwise an error of the connection.
 func TestGuardUnknownHost(t *testing.T) {
 	p, _ := newGuarded(t, false, nil)
-	at := &api.Location{URL: url.URL{Scheme: "https", Host: "unknown:1"}, Guarded: true}
-	if err := p.Check(t.Context(), at); !strings.Contains(message(err), "no such host") {
+	loc := &api.Location{URL: url.URL{Scheme: "https", Host: "unknown:1"}, Guarded: true}
+	if err := p.Check(t.Context(), loc); !strings.Contains(message(err), "no such host") {
 		t.Errorf("guarded: %v", err)
 	}
-	at.Guarded, at.Kubelet = false, true
-	if err := p.Check(t.Context(), at); err != nil {
+	loc.Guarded, loc.Kubelet = false, true
+	if err := p.Check(t.Context(), loc); err != nil {
 		t.Errorf("kubelet: %v", err)
 	}
-	if _, err := p.Open(t.Context(), at, schema.GroupResource{}, ""); err == nil || !strings.Contains(err.Error(), "dial tcp: lookup unknown: no such host") {
+	if _, err := p.Open(t.Context(), loc, schema.GroupResource{}, ""); err == nil || !strings.Contains(err.Error(), "dial tcp: lookup unknown: no such host") {
 		t.Errorf("kubelet: %v", err)
 	}
 }

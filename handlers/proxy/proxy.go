@@ -103,11 +103,11 @@ func (p *Proxy) Close() {
 }
 
 // transport returns the transport for a location.
-func (p *Proxy) transport(at *api.Location) *http.Transport {
+func (p *Proxy) transport(loc *api.Location) *http.Transport {
 	switch {
-	case at.Kubelet && at.Unverified:
+	case loc.Kubelet && loc.Unverified:
 		return p.unverified
-	case at.Kubelet:
+	case loc.Kubelet:
 		return p.kubelets
 	}
 	return p.others

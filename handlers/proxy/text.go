@@ -19,12 +19,12 @@ const maxMessage = 50000
 
 // Open returns the body of a GET of a location. Error responses become errors about the object
 // with the given resource and name. Redirects are not followed.
-func (p *Proxy) Open(ctx context.Context, at *api.Location, resource schema.GroupResource, name string) (io.ReadCloser, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.URL.String(), nil)
+func (p *Proxy) Open(ctx context.Context, loc *api.Location, resource schema.GroupResource, name string) (io.ReadCloser, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, loc.URL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
-	client := outbound.Client(p.transport(at))
+	client := outbound.Client(p.transport(loc))
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return errors.New("redirects forbidden") }
 	response, err := client.Do(r)
 	if err != nil {

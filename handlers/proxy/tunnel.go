@@ -36,10 +36,10 @@ func tunnelProtocols(r *http.Request) []string {
 
 // Tunnel copies bytes between a WebSocket and the SPDY connection of a kubelet until one of
 // them ends.
-func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, at *api.Location, fail func(error)) {
+func (p *Proxy) Tunnel(w http.ResponseWriter, r *http.Request, loc *api.Location, fail func(error)) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	backend, protocol, err := p.dialSPDY(ctx, r, at, tunnelProtocols(r)...)
+	backend, protocol, err := p.dialSPDY(ctx, r, loc, tunnelProtocols(r)...)
 	var refused refusal
 	switch {
 	case errors.As(err, &refused):

@@ -37,8 +37,8 @@ func (r refusal) Error() string { return "unable to upgrade connection: " + r.St
 
 // dialSPDY upgrades a connection to a kubelet to SPDY with one of the subprotocols. It returns
 // the connection, which the caller closes, and the chosen subprotocol.
-func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, at *api.Location, protocols ...string) (*stream, string, error) {
-	out, err := http.NewRequestWithContext(ctx, http.MethodPost, at.URL.String(), nil)
+func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, loc *api.Location, protocols ...string) (*stream, string, error) {
+	out, err := http.NewRequestWithContext(ctx, http.MethodPost, loc.URL.String(), nil)
 	if err != nil {
 		return nil, "", err
 	}
@@ -50,7 +50,7 @@ func (p *Proxy) dialSPDY(ctx context.Context, r *http.Request, at *api.Location,
 		out.Header.Set("X-Forwarded-For", strings.Join(append(r.Header["X-Forwarded-For"], client), ", "))
 	}
 	out.Header[protocolHeader] = protocols
-	response, err := p.transport(at).RoundTrip(out)
+	response, err := p.transport(loc).RoundTrip(out)
 	if err != nil {
 		return nil, "", fmt.Errorf("error dialing backend: %w", err)
 	}

@@ -183,7 +183,7 @@ func (b *body) setType(apiVersion, kind string) error {
 
 // into decodes the body into obj, which may be any pointer. It adds unknown and duplicate
 // fields to strict, unless fieldValidation is Ignore.
-func (b *body) into(obj any, fieldValidation string) error {
+func (b *body) decodeInto(obj any, fieldValidation string) error {
 	if b.proto {
 		m, ok := obj.(ProtoMessage)
 		if !ok {

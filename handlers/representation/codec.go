@@ -222,9 +222,9 @@ func (s *Codecs) forgetForm(res *api.Resource) {
 	for i := range res.Versions {
 		s.byVersion.Delete(&res.Versions[i])
 	}
-	for _, sub := range res.Subresources {
-		if sub.Kind != nil {
-			s.byVersion.Delete(&sub.Kind.Versions[0])
+	for _, subresource := range res.Subresources {
+		if subresource.Kind != nil {
+			s.byVersion.Delete(&subresource.Kind.Versions[0])
 		}
 	}
 }
@@ -292,7 +292,7 @@ func encodeColumns(columns []metav1.TableColumnDefinition) []byte {
 // encodePartialProto returns an object's metadata as protobuf.
 func (c *Codec) encodePartialProto(obj api.Object) ([]byte, error) {
 	p := partial(obj)
-	p.Annotations = c.shownAnnotations(p.Annotations)
+	p.Annotations = c.visibleAnnotations(p.Annotations)
 	raw, err := p.Marshal()
 	if err != nil {
 		return nil, fmt.Errorf("encode metadata: %w", err)
@@ -301,18 +301,18 @@ func (c *Codec) encodePartialProto(obj api.Object) ([]byte, error) {
 }
 
 // shownAnnotations returns annotations without the hidden ones.
-func (c *Codec) shownAnnotations(all map[string]string) map[string]string {
-	shown := all
+func (c *Codec) visibleAnnotations(annotations map[string]string) map[string]string {
+	visible := annotations
 	for _, name := range c.resource.Fields.HiddenAnnotations {
-		if _, ok := shown[name]; ok {
-			shown = maps.Clone(shown)
-			delete(shown, name)
+		if _, ok := visible[name]; ok {
+			visible = maps.Clone(visible)
+			delete(visible, name)
 		}
 	}
-	if len(shown) == 0 {
+	if len(visible) == 0 {
 		return nil
 	}
-	return shown
+	return visible
 }
 
 // hideAnnotations removes the hidden annotations from the JSON of an object's metadata.
@@ -325,7 +325,7 @@ func (c *Codec) hideAnnotations(metadata []byte) ([]byte, error) {
 		if err := json.Unmarshal(metadata, &m); err != nil {
 			return nil, err
 		}
-		m.Annotations = c.shownAnnotations(m.Annotations)
+		m.Annotations = c.visibleAnnotations(m.Annotations)
 		return json.Marshal(m)
 	}
 	return metadata, nil

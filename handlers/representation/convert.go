@@ -85,7 +85,7 @@ func (c *Codec) Encodables(ctx context.Context, t registry.Target, items []*stor
 			return out, nil
 		}
 	}
-	many := len(missing) > registry.MaxConversionBatch
+	discard := len(missing) > registry.MaxConversionBatch
 	for len(missing) > 0 {
 		n := min(len(missing), registry.MaxConversionBatch)
 		objects, err := t.Objects(ctx, missing[:n]...)
@@ -93,7 +93,7 @@ func (c *Codec) Encodables(ctx context.Context, t registry.Target, items []*stor
 			return nil, err
 		}
 		for i, position := range positions[:n] {
-			if err := out[position].setObject(objects[i], c, many); err != nil {
+			if err := out[position].setObject(objects[i], c, discard); err != nil {
 				return nil, err
 			}
 		}
@@ -102,12 +102,12 @@ func (c *Codec) Encodables(ctx context.Context, t registry.Target, items []*stor
 	return out, nil
 }
 
-// setObject sets the converted object and caches its JSON. One of many objects is not kept,
-// because it is several times as large as its JSON, which most clients want.
-func (r *convertedItem) setObject(obj api.Object, c *Codec, many bool) (err error) {
+// setObject caches the JSON of the converted object, and sets the object unless discard is true:
+// it is several times as large as its JSON, which most clients want.
+func (r *convertedItem) setObject(obj api.Object, c *Codec, discard bool) (err error) {
 	r.object = obj
 	r.json, err = r.Encoding(c.jsonSlot, c.toJSON)
-	if many {
+	if discard {
 		r.object = nil
 	}
 	return err
@@ -120,11 +120,11 @@ func (c *Codec) ObjectsForSelection(t registry.Target) func(context.Context, []*
 		return nil
 	}
 	return func(ctx context.Context, items []*storage.Item) ([]api.Object, error) {
-		all, err := c.Encodables(ctx, t, items)
+		encodables, err := c.Encodables(ctx, t, items)
 		if err != nil {
 			return nil, err
 		}
-		converted := all.(convertedItems)
+		converted := encodables.(convertedItems)
 		out := make([]api.Object, len(items))
 		for i := range converted {
 			if out[i], err = converted[i].decoded(); err != nil {
@@ -140,18 +140,18 @@ func (c *Codec) Encodable(ctx context.Context, t registry.Target, item *storage.
 	if !t.Resource.Storage.ConvertsRemotely {
 		return item, nil
 	}
-	all, err := c.Encodables(ctx, t, []*storage.Item{item})
+	encodables, err := c.Encodables(ctx, t, []*storage.Item{item})
 	if err != nil {
 		return nil, err
 	}
-	return all.at(0), nil
+	return encodables.at(0), nil
 }
 
 // conversions are the conversions of single items in progress: all watches of an item need the
 // same one at the same time.
 type conversions struct {
-	mu  sync.Mutex
-	all map[conversionKey]chan struct{}
+	mu      sync.Mutex
+	running map[conversionKey]chan struct{} // closed at the end of the conversion
 }
 
 type conversionKey struct {
@@ -164,24 +164,24 @@ type conversionKey struct {
 func (c *conversions) join(ctx context.Context, key conversionKey) (done func(), err error) {
 	for {
 		c.mu.Lock()
-		other := c.all[key]
-		if other == nil {
-			if c.all == nil {
-				c.all = map[conversionKey]chan struct{}{}
+		ended := c.running[key]
+		if ended == nil {
+			if c.running == nil {
+				c.running = map[conversionKey]chan struct{}{}
 			}
 			own := make(chan struct{})
-			c.all[key] = own
+			c.running[key] = own
 			c.mu.Unlock()
 			return func() {
 				c.mu.Lock()
-				delete(c.all, key)
+				delete(c.running, key)
 				c.mu.Unlock()
 				close(own)
 			}, nil
 		}
 		c.mu.Unlock()
 		select {
-		case <-other:
+		case <-ended:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

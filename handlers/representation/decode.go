@@ -51,7 +51,7 @@ func (c *Codec) Decode(r *http.Request, data []byte, fieldValidation string) (ap
 		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	obj := from.newObject()
-	if err := b.into(obj, fieldValidation); err != nil {
+	if err := b.decodeInto(obj, fieldValidation); err != nil {
 		return nil, errCannotHandle(b.gvk, c.gvk.Kind, err)
 	}
 	if b.proto {
@@ -82,11 +82,11 @@ func DecodeDeleteOptions(r *http.Request, data []byte, o *metav1.DeleteOptions) 
 	if b.gvk.Kind != "" && b.gvk.Kind != "DeleteOptions" {
 		return errNotRegistered(b.gvk)
 	}
-	return b.into(o, metav1.FieldValidationIgnore)
+	return b.decodeInto(o, metav1.FieldValidationIgnore)
 }
 
-func errOtherVersion(is schema.GroupVersion, c *Codec) error {
-	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", is, c.version))
+func errOtherVersion(got schema.GroupVersion, c *Codec) error {
+	return apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)", got, c.version))
 }
 
 // readExact reads JSON that is exactly an object of c's kind and version, as nearly all
@@ -185,16 +185,16 @@ func joined(errs []error) error {
 
 // summary returns the beginning of a body that could not be decoded.
 func summary(data []byte) string {
-	const most = 30
-	more := ""
+	const maxLength = 30
+	suffix := ""
 	switch {
 	case len(data) == 0:
 		return "<empty>"
-	case len(data) > most:
-		data, more = data[:most], " ..."
+	case len(data) > maxLength:
+		data, suffix = data[:maxLength], " ..."
 	}
 	if bytes.HasPrefix(data, []byte("{")) {
-		return string(data) + more
+		return string(data) + suffix
 	}
-	return hex.EncodeToString(data) + more
+	return hex.EncodeToString(data) + suffix
 }

@@ -31,7 +31,7 @@ func TestDecode(t *testing.T) {
 	}
 	for _, d := range []struct {
 		name, contentType, body, validation string
-		says                                string // empty if it is decoded
+		message                             string // empty if it is decoded
 		warns                               string
 	}{
 		{"JSON", "", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"}}`, "", "", ""},
@@ -68,9 +68,9 @@ func TestDecode(t *testing.T) {
 		r = r.WithContext(request.With(r.Context(), scope))
 		obj, err := c.Decode(r, []byte(d.body), d.validation)
 		switch {
-		case d.says != "":
-			if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), d.says) {
-				t.Errorf("%s: got %v, want %q", d.name, err, d.says)
+		case d.message != "":
+			if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), d.message) {
+				t.Errorf("%s: got %v, want %q", d.name, err, d.message)
 			}
 		case err != nil:
 			t.Errorf("%s: %v", d.name, err)

@@ -34,10 +34,10 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 
 // Status returns the Status of any error.
 func (p *Responder) Status(r *http.Request, err error) *metav1.Status {
-	var known apierrors.APIStatus
+	var apiStatus apierrors.APIStatus
 	switch {
-	case errors.As(err, &known):
-		s := known.Status()
+	case errors.As(err, &apiStatus):
+		s := apiStatus.Status()
 		s.Kind, s.APIVersion = "Status", "v1"
 		if s.Status == "" {
 			s.Status = metav1.StatusFailure

@@ -13,9 +13,9 @@ func TestFramesAreBounded(t *testing.T) {
 	if err := f.Begin(MediaJSON); err != nil {
 		t.Fatal(err)
 	}
-	one := make([]byte, watchChunk/2)
+	event := make([]byte, watchChunk/2)
 	for range 16 {
-		if err := f.Event(one); err != nil {
+		if err := f.Event(event); err != nil {
 			t.Fatal(err)
 		}
 		if len(f.buf) >= watchChunk {

@@ -56,7 +56,7 @@ func TestPartsAreReused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := len(c.codecs.parts.young)
+		previous := len(c.codecs.parts.young)
 		w := gzipRecorder{httptest.NewRecorder()}
 		if err := v.WriteList(w, metav1.ListMeta{}, storedItems(list.Items)); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestPartsAreReused(t *testing.T) {
 		if n := strings.Count(unzipped(t, w.Body.Bytes()), `"metadata":{"name"`); n != objects {
 			t.Errorf("%d objects in the list, want %d", n, objects)
 		}
-		return len(c.codecs.parts.young) - before
+		return len(c.codecs.parts.young) - previous
 	}
 	for i := range 500 {
 		create(fmt.Sprintf("m-%03d", i))

@@ -19,22 +19,22 @@ import (
 // ApplyPatch applies a patch to an object and returns the result in the hub type. old is
 // the unpatched object in the hub type.
 func (c *Codec) ApplyPatch(ctx context.Context, p *Patch, old api.Object, fieldValidation string) (api.Object, error) {
-	before, err := c.encodeJSON(old)
+	original, err := c.encodeJSON(old)
 	if err != nil {
 		return nil, err
 	}
 	if p.merge == nil {
-		after, err := p.apply(ctx, before)
+		result, err := p.apply(ctx, original)
 		if err != nil {
 			return nil, err
 		}
-		if err := checkResult(after); err != nil {
+		if err := checkResult(result); err != nil {
 			return nil, err
 		}
-		return c.decodePatched(ctx, p, after, fieldValidation)
+		return c.decodePatched(ctx, p, result, fieldValidation)
 	}
 	obj := c.newObject()
-	unknown, err := p.merge(ctx, before, obj)
+	unknown, err := p.merge(ctx, original, obj)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (c *Codec) decodePatched(ctx context.Context, p *Patch, data []byte, fieldV
 		return nil, invalid(c.errUnpatchable(gvk))
 	}
 	obj := from.newObject()
-	if err := b.into(obj, fieldValidation); err != nil {
+	if err := b.decodeInto(obj, fieldValidation); err != nil {
 		return nil, invalid(err)
 	}
 	if err := applyFieldValidation(request.From(ctx), append(p.strict, b.strict...), fieldValidation); err != nil {
@@ -140,13 +140,13 @@ func (c *Codec) decodePatchedUntyped(ctx context.Context, p *Patch, data []byte,
 }
 
 // errChangedKind returns the error of a patch that changes the kind of an object.
-func errChangedKind(want, is schema.GroupVersionKind, name string) error {
+func errChangedKind(want, got schema.GroupVersionKind, name string) error {
 	var errs field.ErrorList
-	if is.Kind != want.Kind {
-		errs = append(errs, field.Invalid(field.NewPath("kind"), is.Kind, "must be "+want.Kind))
+	if got.Kind != want.Kind {
+		errs = append(errs, field.Invalid(field.NewPath("kind"), got.Kind, "must be "+want.Kind))
 	}
-	if is.GroupVersion() != want.GroupVersion() {
-		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), is.GroupVersion().String(), "must be "+want.GroupVersion().String()))
+	if got.GroupVersion() != want.GroupVersion() {
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), got.GroupVersion().String(), "must be "+want.GroupVersion().String()))
 	}
-	return apierrors.NewInvalid(is.GroupKind(), name, errs)
+	return apierrors.NewInvalid(got.GroupKind(), name, errs)
 }

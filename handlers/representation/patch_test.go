@@ -82,9 +82,9 @@ func TestPatches(t *testing.T) {
 		{strategic, `x`, "400", ""},
 	} {
 		got := applied(c.kind, c.patch)
-		shown := fmt.Sprintf("%.80s", c.patch)
+		text := fmt.Sprintf("%.80s", c.patch)
 		if _, err := strconv.Atoi(c.want); err == nil && got != c.want || !strings.Contains(got, c.want) || c.lack != "" && strings.Contains(got, c.lack) {
-			t.Errorf("%s: %.300s, want %s and no %s", shown, got, c.want, c.lack)
+			t.Errorf("%s: %.300s, want %s and no %s", text, got, c.want, c.lack)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (e *rawError) Error() string { return e.path + ": " + e.err.Error() }
 // newRawJSONChecker examines a type.
 func newRawJSONChecker(rt reflect.Type) *rawJSONChecker {
 	r := &rawJSONChecker{}
-	r.visit = r.of(rt, map[reflect.Type]bool{})
+	r.visit = r.visitorOf(rt, map[reflect.Type]bool{})
 	return r
 }
 
@@ -84,14 +84,14 @@ func checkRaw(text []byte, depth int) error {
 
 // of returns the rawVisit of a type; nil if it contains no JSON. outer are the types that
 // contain it.
-func (r *rawJSONChecker) of(rt reflect.Type, outer map[reflect.Type]bool) rawVisit {
+func (r *rawJSONChecker) visitorOf(rt reflect.Type, outer map[reflect.Type]bool) rawVisit {
 	switch rt.Kind() {
 	case reflect.Pointer:
-		return visitPointer(r.of(rt.Elem(), outer))
+		return visitPointer(r.visitorOf(rt.Elem(), outer))
 	case reflect.Slice, reflect.Array:
-		return visitList(r.of(rt.Elem(), outer))
+		return visitList(r.visitorOf(rt.Elem(), outer))
 	case reflect.Map:
-		return visitMap(r.of(rt.Elem(), outer))
+		return visitMap(r.visitorOf(rt.Elem(), outer))
 	case reflect.Struct:
 	default:
 		return nil
@@ -111,7 +111,7 @@ func (r *rawJSONChecker) of(rt reflect.Type, outer map[reflect.Type]bool) rawVis
 		if !f.IsExported() {
 			continue
 		}
-		if visit := r.of(f.Type, outer); visit != nil {
+		if visit := r.visitorOf(f.Type, outer); visit != nil {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			fields = append(fields, rawField{i, name, visit})
 		}

@@ -53,30 +53,30 @@ func (c *Codec) storedProto(item *storage.Item) (s storedProto, ok bool) {
 	if !ok {
 		return s, false
 	}
-	at := versionAt(meta)
-	if at < 0 {
+	position := versionAt(meta)
+	if position < 0 {
 		return s, false
 	}
 	metaStart := len(raw) - len(after) - len(meta)
-	return storedProto{before: meta[:at], after: raw[metaStart+at+len(emptyVersion):], metaSize: len(meta), version: item.Revision()}, true
+	return storedProto{before: meta[:position], after: raw[metaStart+position+len(emptyVersion):], metaSize: len(meta), version: item.Revision()}, true
 }
 
 // versionAt returns the position of the empty resourceVersion in encoded metadata; -1 if there is
 // none. All fields before it are strings.
 func versionAt(meta []byte) int {
 	const version, text = fieldResourceVersion<<3 | byte(protowire.BytesType), byte(protowire.BytesType)
-	for at := 0; at+1 < len(meta); {
-		switch tag := meta[at]; {
-		case tag == version && meta[at+1] == 0:
-			return at
+	for position := 0; position+1 < len(meta); {
+		switch tag := meta[position]; {
+		case tag == version && meta[position+1] == 0:
+			return position
 		case tag >= version || tag&7 != text:
 			return -1
 		}
-		size, n := protowire.ConsumeVarint(meta[at+1:])
+		size, n := protowire.ConsumeVarint(meta[position+1:])
 		if n < 0 || size > uint64(len(meta)) {
 			return -1
 		}
-		at += 1 + n + int(size)
+		position += 1 + n + int(size)
 	}
 	return -1
 }

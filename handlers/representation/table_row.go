@@ -89,26 +89,26 @@ func appendCells(dst, cached []byte, now time.Time) []byte {
 	count, n := binary.Uvarint(cached)
 	cached = cached[n:]
 	type gap struct {
-		at    int
-		since int64
+		position int
+		since    int64
 	}
-	var few [4]gap
-	gaps := few[:0]
+	var buffer [4]gap
+	gaps := buffer[:0]
 	for range count {
-		at, n := binary.Uvarint(cached)
+		position, n := binary.Uvarint(cached)
 		since, m := binary.Varint(cached[n:])
 		cached = cached[n+m:]
-		gaps = append(gaps, gap{int(at), since})
+		gaps = append(gaps, gap{int(position), since})
 	}
 	done := 0
 	for _, h := range gaps {
-		dst = append(dst, cached[done:h.at]...)
+		dst = append(dst, cached[done:h.position]...)
 		var e table.Elapsed
 		if h.since != 0 {
 			e.Since = time.Unix(0, h.since)
 		}
 		dst = append(dst, e.Text(now)...)
-		done = h.at
+		done = h.position
 	}
 	return append(dst, cached[done:]...)
 }

@@ -39,7 +39,7 @@ func TestCachedCells(t *testing.T) {
 			conditions = []metav1.TableRowCondition{{Type: metav1.RowCompleted, Status: metav1.ConditionTrue}}
 		}
 		now := base.Add(time.Duration(rapid.Int64Range(0, 1e18).Draw(t, "now")))
-		kept, err := encodeCells(cells, conditions)
+		cached, err := encodeCells(cells, conditions)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestCachedCells(t *testing.T) {
 			}
 			plain.Cells = append(plain.Cells, c)
 		}
-		got := append(appendCells([]byte(`{"cells":`), kept, now), `,"object":null}`...)
+		got := append(appendCells([]byte(`{"cells":`), cached, now), `,"object":null}`...)
 		want, err := json.Marshal(plain)
 		if err != nil {
 			t.Fatal(err)

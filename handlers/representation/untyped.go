@@ -77,8 +77,8 @@ func (b *body) setTypeOfParsed() bool {
 		}
 	}
 	apiVersion, ok := b.parsed.Object["apiVersion"].(string)
-	kind, also := b.parsed.Object["kind"].(string)
-	return ok && also && b.setType(apiVersion, kind) == nil
+	kind, hasKind := b.parsed.Object["kind"].(string)
+	return ok && hasKind && b.setType(apiVersion, kind) == nil
 }
 
 // content decodes the body, and adds its duplicate and unknown fields to strict.
