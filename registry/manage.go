@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -26,6 +27,20 @@ func (f *fieldManagers) forResource(res *api.Resource) *ssa.Manager {
 	}
 	m, _ := f.managers.LoadOrStore(res, ssa.New(res, f.schemas, ssa.ResetsOf(res)))
 	return m.(*ssa.Manager)
+}
+
+// PrepareFieldManagement compiles the schemas of resources, which otherwise their first
+// writes do.
+func (r *Registry) PrepareFieldManagement(resources ...schema.GroupResource) {
+	for _, gr := range resources {
+		res, v, err := r.lookupResource(gr)
+		if err != nil {
+			continue // not served here, and never written
+		}
+		if m := r.fields.forResource(res); m != nil {
+			m.Prepare(v)
+		}
+	}
 }
 
 // dropResource drops the field managers of a resource that is no longer served.

@@ -7,10 +7,26 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
+	"github.com/miniapiserver/miniapiserver/internal/recovery"
 )
 
 // The steps of a boot load the stored state and start the loops. A step with a health check
 // finishes that check when its work is done.
+
+// prepareBootstrap compiles the schemas of the objects that bootstrapObjects creates in an
+// empty store, while the server connects to it. A server with a data directory has
+// created them at its first start.
+func (p *parts) prepareBootstrap(context.Context) error {
+	if !p.ephemeral && !p.o.NoDataDir {
+		return nil
+	}
+	p.wg.Go(func() {
+		_ = recovery.Call(p.logger, "compiling schemas", func() { // the first writes do it then
+			p.reg.PrepareFieldManagement(bootstrapResources()...)
+		})
+	})
+	return nil
+}
 
 // loadCaches fills the caches from etcd and starts to follow its changes.
 func (p *parts) loadCaches(ctx context.Context) error {

@@ -3,9 +3,14 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,6 +75,27 @@ func bootstrap(ctx context.Context, p *publication) error {
 		return fmt.Errorf("default objects: %w", err)
 	}
 	return p.publish(ctx)
+}
+
+// bootstrapResources returns the resources of the objects that a start creates, in the
+// order in which it creates them.
+func bootstrapResources() []schema.GroupResource {
+	of := func(group string, names ...string) []schema.GroupResource {
+		var all []schema.GroupResource
+		for _, name := range names {
+			all = append(all, schema.GroupResource{Group: group, Resource: name})
+		}
+		return all
+	}
+	return slices.Concat(
+		of(rbacv1.GroupName, "clusterroles", "clusterrolebindings", "roles", "rolebindings"),
+		of(corev1.GroupName, "namespaces"), of(schedulingv1.GroupName, "priorityclasses"),
+		of(apiregistrationv1.GroupName, apiregistration.APIServices), of(corev1.GroupName, "configmaps"),
+		of(networkingv1.GroupName, "servicecidrs"), of(corev1.GroupName, "services", "endpoints"),
+		of(discoveryv1.GroupName, "endpointslices"),
+		of(flowcontrolv1.GroupName, "flowschemas", "prioritylevelconfigurations"),
+		of(coordinationv1.GroupName, "leases"),
+	)
 }
 
 // asServer returns a context for the server's own writes.

@@ -2,12 +2,15 @@ package server
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/miniapiserver/miniapiserver/api"
 )
 
 // TestDefaultRolesAreReconciled changes default roles and bindings, and checks that the
@@ -111,6 +114,19 @@ func TestAuthorizationOptions(t *testing.T) {
 		err := Options{Authorization: a}.Validate()
 		if (err == nil) != (fault == "") || err != nil && !strings.Contains(err.Error(), fault) {
 			t.Errorf("%+v: got %v, want %q", a, err, fault)
+		}
+	}
+}
+
+// TestBootstrapResources checks that the resources whose schemas are compiled early exist.
+func TestBootstrapResources(t *testing.T) {
+	resources, err := Options{}.resources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gr := range bootstrapResources() {
+		if !slices.ContainsFunc(resources, func(r *api.Resource) bool { return r.Name == gr.Resource && r.Versions[0].Group == gr.Group }) {
+			t.Errorf("there is no %s", gr)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -141,7 +142,13 @@ func (o Options) withDefaults() Options {
 }
 
 // Validate returns an error with a line for each invalid option.
-func (o Options) Validate() error { return withOptions(o).validate() }
+func (o Options) Validate() error {
+	err := withOptions(o).validate()
+	if o.NoDataDir && (len(o.EtcdServers) == 0 || o.Authentication.SigningKeyFile == "") {
+		err = errors.Join(err, errors.New("NoDataDir: --etcd-servers and --service-account-signing-key-file must be given"))
+	}
+	return err
+}
 
 // pools returns the addresses and ports that are allocated to services. The options are
 // valid.

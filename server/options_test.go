@@ -72,3 +72,17 @@ func TestEphemeralIsWithoutDir(t *testing.T) {
 		t.Errorf("certificates of no directory in %q", o.CertDir)
 	}
 }
+
+// TestNoDataDirNeedsOtherPlaces checks that a server without a directory is told where its
+// data and its key are.
+func TestNoDataDirNeedsOtherPlaces(t *testing.T) {
+	for _, o := range []Options{
+		{NoDataDir: true},
+		{NoDataDir: true, EtcdServers: []string{"http://127.0.0.1:1"}},
+		{NoDataDir: true, Authentication: Authentication{SigningKeyFile: "sa.key"}},
+	} {
+		if _, err := Start(t.Context(), o); err == nil || !strings.HasPrefix(err.Error(), "NoDataDir: ") {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -61,6 +61,7 @@ func (s *Server) start(ctx context.Context) error {
 		}
 	}
 	for _, boot := range []func(context.Context) error{
+		p.prepareBootstrap,
 		p.findIssuers, // first, since an issuer may take a while to answer
 		p.connectStore,
 		p.loadCaches,

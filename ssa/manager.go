@@ -94,6 +94,11 @@ func (m *Manager) view(gv schema.GroupVersion) (*view, error) {
 	return v, nil
 }
 
+// Prepare compiles the schema of a version, which otherwise the first write does.
+func (m *Manager) Prepare(v *api.Version) {
+	_, _ = m.view(v.GroupVersion) // the first write reports the error
+}
+
 // requestView returns the schema of the version of w, which must exist.
 func (m *Manager) requestView(w Write) (*view, error) {
 	v, err := m.view(w.Version.GroupVersion)

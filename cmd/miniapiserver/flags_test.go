@@ -149,6 +149,32 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestWrongValues checks that every flag that does not take any text refuses a wrong value
+// in one line that names it.
+func TestWrongValues(t *testing.T) {
+	wrong := map[string]string{
+		"bool": "perhaps", "int": "many", "float": "some", "float32": "some", "duration": "long", "portRange": "1", "int32Slice": "x",
+		"ip": "host", "namedCertKey": "file", "key=value": "x", "key=value,...": "=x", "name=bool,...": "x", "pattern=N,...": "x", "stringToString": "x",
+	}
+	tried := 0
+	for _, newFlags := range []func() *server.CommandLine{server.NewCommandLine, server.NewKubeAPIServerCommandLine} {
+		for _, f := range newFlags().Flags() {
+			text, ok := wrong[f.Value.Type()]
+			if !ok {
+				continue
+			}
+			tried++
+			_, err := parseFlags(newFlags(), []string{"--etcd-servers=http://127.0.0.1:1", "--" + f.Name + "=" + text})
+			if err == nil || !strings.Contains(oneLine(err), "--"+f.Name) || strings.Contains(oneLine(err), "\n") {
+				t.Errorf("--%s=%s: %v", f.Name, text, err)
+			}
+		}
+	}
+	if tried < 150 {
+		t.Errorf("only %d flags", tried)
+	}
+}
+
 func TestVerbosity(t *testing.T) {
 	for verbosity, want := range map[int]slog.Level{0: slog.LevelWarn, 1: slog.LevelWarn, 2: slog.LevelInfo, 3: slog.LevelInfo, 4: slog.LevelDebug, 9: slog.LevelDebug} {
 		logger := newLogger(&bytes.Buffer{}, "text", verbosity)
