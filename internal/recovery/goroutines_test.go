@@ -15,6 +15,7 @@ import (
 // each with the reason.
 var bare = map[string]string{
 	"cmd/miniapiserver/main.go untilSignal": "waits for a signal",
+	"cmd/miniapiserver/main.go untilEnd":    "waits for the end of standard input",
 	"server/serve.go s.stopAfterFailure":    "the server has failed, and ends",
 	"server/stop.go s.idle.closeUntil":      "closes connections that nobody uses",
 	"server/stop.go server.Shutdown":        "the server ends",
