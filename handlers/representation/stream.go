@@ -105,9 +105,10 @@ func (s *EventStream) append(ctx context.Context, e *storage.Event) error {
 	case e.Type == storage.Bookmark:
 		object = bookmark(s.view.codec, e)
 	default:
-		if object, err = s.view.codec.Encodable(ctx, s.target, e.Item); isCorrupt(err) {
-			return err
-		} else if err != nil {
+		if object, err = s.view.codec.Encodable(ctx, s.target, e.Item); err != nil {
+			if isCorrupt(err) {
+				return err
+			}
 			return &ConversionError{err}
 		}
 	}
