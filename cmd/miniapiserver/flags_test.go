@@ -144,7 +144,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if code := run([]string{"--version"}, &out, &out); code != 0 || !strings.HasPrefix(out.String(), "miniapiserver, Kubernetes v1.36") {
+	if code := run([]string{"--version"}, &out, &out); code != 0 || !strings.Contains(out.String(), ", Kubernetes v1.36") {
 		t.Errorf("status %d: %s", code, &out)
 	}
 }

@@ -65,7 +65,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case p.flags.Help:
 		return p.status(printHelp(stdout, usage, p.flags.Flags()))
 	case p.flags.Version != "":
-		return p.status(printVersion(stdout, "miniapiserver, Kubernetes", p.flags.Version))
+		return p.status(printVersion(stdout, "miniapiserver "+server.Release()+", Kubernetes", p.flags.Version))
 	}
 	if p.flags.StdinLifetime {
 		p.lifetime = os.Stdin
