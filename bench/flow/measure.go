@@ -3,12 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"runtime/coverage"
 	"slices"
@@ -60,6 +62,21 @@ func (p *path) files() int {
 		files[f.file] = true
 	}
 	return len(files)
+}
+
+// folders lists the folders of the functions with the number in each, the largest first.
+func (p *path) folders() string {
+	counts := map[string]int{}
+	for _, f := range p.functions {
+		counts[filepath.Dir(f.file)]++
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, counts[name])
+	}
+	return strings.Join(names, ", ")
 }
 
 // measure returns the code path of a request: the functions that run each time, and

@@ -204,6 +204,27 @@ belongs to net/http, and storage. Descriptions are the first sentences of the fu
 
 `
 
+const pageRest = `
+## What remains
+
+The targets are not reached. Steps that only passed a call on, values that were computed and not used, and checks that several
+steps made are gone. Most of the remaining functions have a reason of their own and are short: to reach the targets by this
+way alone, functions that do different things would have to be written as one.
+
+- The GET's user is in system:masters, whose requests are exempt. Even so, priority and fairness classifies the request, counts
+  it and updates the histograms over time that kube-apiserver's metrics have, when it begins and when it ends. These are most of
+  the functions in apf.
+- Authentication tries its methods one after the other, and each is a function; so does authorization. A token without
+  audiences goes through a function that looks for them in the context, which only a TokenReview sets.
+- An apply of a ConfigMap decodes the owners of the stored object, computes the fields of the patch, merges, prunes, compares
+  and encodes the owners again: the functions in ssa. The patch is walked twice, to validate it and to find its fields, and
+  the owners are brought into line with the schema although it rarely changes. Each of the steps that
+  ` + "`registry/update.go`" + ` lists is a function.
+- Of the functions of storage, half put the event of the write into the cache, which another goroutine does.
+- Admission plugins run although no policy and no webhook exists, because the first write after one is created must see it.
+- A Deployment is checked by the rules of its fields and of its pod template: its own functions are rules and defaults.
+`
+
 // writePage writes the page with the figures of all paths, and the functions of a GET
 // and of an apply in their order.
 func writePage(file, root string, paths map[string]*path) error {
@@ -213,13 +234,14 @@ func writePage(file, root string, paths map[string]*path) error {
 	for _, r := range requests() {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(r.row(paths[r.name]), " | "))
 	}
+	b.WriteString(pageRest)
 	s := &source{root: root, set: token.NewFileSet(), files: map[string]*ast.File{}}
 	for _, name := range []string{"GET", "APPLY"} {
 		ordered, rest, err := inOrder(s, paths[name])
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s of a ConfigMap, in the order of the first calls.\n\n", name, name)
+		fmt.Fprintf(&b, "\n## %s\n\nThe functions of the %s of a ConfigMap are in these folders: %s. In the order of the first calls:\n\n", name, name, paths[name].folders())
 		writeFunctions(&b, ordered)
 		if len(rest) > 0 {
 			b.WriteString("\nThese run too, in goroutines that the server already has, or called through values:\n\n")
