@@ -179,7 +179,11 @@ func FinalizerName(name string, at *field.Path) *field.Error {
 
 // DedupOwnerReferences removes duplicate owner references and returns a warning about them.
 func DedupOwnerReferences(obj Object) []string {
-	kept, dropped := dedup(obj.GetOwnerReferences())
+	refs := obj.GetOwnerReferences()
+	if len(refs) < 2 {
+		return nil
+	}
+	kept, dropped := dedup(refs)
 	if len(dropped) == 0 {
 		return nil
 	}

@@ -23,7 +23,7 @@ func (c *Codec) DecodeApplied(r *http.Request, data []byte, fieldValidation stri
 	if err != nil || c.resource.Untyped {
 		return patch, err
 	}
-	if err := bounds.MergedQuantities(data, patch, c.newObject()); err != nil {
+	if err := bounds.MergedQuantities(data, patch, func() any { return c.newObject() }); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	return patch, nil

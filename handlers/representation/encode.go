@@ -55,14 +55,12 @@ func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
 		if err != nil {
 			return fmt.Errorf("encode YAML: %w", err)
 		}
-		data = out
+		WriteBody(w, code, MediaYAML, out)
 	case m.Pretty:
-		data = append(indent(data), '\n')
+		WriteBody(w, code, MediaJSON, append(indent(data), '\n'))
 	default:
-		writeLine(w, code, m.contentType(), data)
-		return nil
+		writeLine(w, code, MediaJSON, data)
 	}
-	WriteBody(w, code, m.contentType(), data)
 	return nil
 }
 

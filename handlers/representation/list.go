@@ -69,7 +69,10 @@ func (v *View) writeWholeList(w http.ResponseWriter, l *jsonList) error {
 func (v *View) writeParts(w http.ResponseWriter, l listEncoding, items Encodables) error {
 	buf := listBuffers.Get().(*[]byte)
 	defer listBuffers.Put(buf)
-	out := listOutput{w: w, contentType: v.contentType(), buf: buf}
+	out := listOutput{w: w, contentType: MediaJSON, buf: buf}
+	if v.Format == FormatProtobuf {
+		out.contentType = MediaProtobuf
+	}
 	b, err := l.head((*buf)[:0])
 	threshold := 0
 	if compressible(w) {

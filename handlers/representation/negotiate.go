@@ -56,17 +56,7 @@ const (
 	asPartialList = "PartialObjectMetadataList"
 )
 
-func (m Media) contentType() string {
-	switch m.Format {
-	case FormatYAML:
-		return MediaYAML
-	case FormatProtobuf:
-		return MediaProtobuf
-	}
-	return MediaJSON
-}
-
-// streamContentType is contentType for a watch.
+// streamContentType is the content type of a watch.
 func (m Media) streamContentType() string {
 	if m.Format == FormatProtobuf {
 		return MediaProtobuf + ";stream=watch"

@@ -55,8 +55,9 @@ func Quantities(text []byte, into any) error {
 }
 
 // MergedQuantities is Quantities for content that was decoded from JSON or YAML into maps,
-// which resolves the escapes in its strings.
-func MergedQuantities(text []byte, content map[string]any, into any) error {
+// which resolves the escapes in its strings. The function into makes a value of the type that
+// the content will be decoded into.
+func MergedQuantities(text []byte, content map[string]any, into func() any) error {
 	if !strangeNumber(text, false) && !bytes.Contains(text, []byte{'\\'}) {
 		return nil
 	}
@@ -64,7 +65,7 @@ func MergedQuantities(text []byte, content map[string]any, into any) error {
 	if err != nil {
 		return err
 	}
-	return Quantities(plain, into)
+	return Quantities(plain, into())
 }
 
 // ProtoQuantities is Quantities for a protobuf message.
