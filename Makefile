@@ -55,12 +55,16 @@ test-javascript: ## Run the test with the JavaScript client. Needs Node.js and n
 test-fixtures: ## Run the fixtures with which tests in other languages start a server. Needs Python 3 and Node.js.
 	$(GO) test -pgo=off -count=1 -tags fixtures ./conformance/fixtures
 
+.PHONY: test-controller-runtime
+test-controller-runtime: ## Run controller-runtime's own tests on this server, through envtest.
+	cd conformance/clients && $(GO) test -count=1 -v -timeout 40m -tags controllerruntime -run TestControllerRuntime .
+
 .PHONY: race
 race: ## Run the tests under the race detector.
 	$(GO) test -pgo=off -race ./...
 
 .PHONY: nightly
-nightly: race faults fuzz ## Run what takes too long for every change: race detector, faults, fuzz tests.
+nightly: race faults fuzz test-controller-runtime ## Run what takes too long for every change: race detector, faults, fuzz tests, controller-runtime.
 
 .PHONY: faults
 faults: ## Kill, pause and cut off servers and etcd under load, FAULTS_FACTOR times as long as make test (default 10).
