@@ -99,7 +99,7 @@ func bench(ctx context.Context, s *settings) error {
 		}
 		return load(ctx, s, "server at "+s.server, server, floor, splitList(s.run))
 	}
-	if err := measureStarts(ctx, s); err != nil {
+	if err := errors.Join(measureStarts(ctx, s), measurePairs(ctx, s)); err != nil {
 		return err
 	}
 	for _, mode := range []struct{ name, run string }{{"ephemeral", s.run}, {"durable", s.durable}} {

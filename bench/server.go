@@ -33,7 +33,7 @@ func startServer(ctx context.Context, binary string, ephemeral bool) (*target, e
 
 func startIn(ctx context.Context, dir, binary string, ephemeral bool) (*target, error) {
 	tokens := filepath.Join(dir, "tokens.csv")
-	if err := os.WriteFile(tokens, []byte(token+`,bench,bench,"system:masters"`+"\n"), 0o600); err != nil {
+	if err := writeTokens(tokens); err != nil {
 		return nil, err
 	}
 	port, err := freePort()
@@ -50,7 +50,7 @@ func startIn(ctx context.Context, dir, binary string, ephemeral bool) (*target, 
 	if err := t.process.run(); err != nil {
 		return nil, err
 	}
-	if err := t.ready(ctx); err != nil {
+	if err := t.ready(ctx, "/readyz"); err != nil {
 		return nil, errors.Join(err, t.process.stop())
 	}
 	return t, nil
@@ -66,14 +66,14 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), l.Close()
 }
 
-// ready requests /readyz until it succeeds.
-func (t *target) ready(ctx context.Context) error {
+// ready requests a path until that succeeds.
+func (t *target) ready(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
-		_, err := t.send(ctx, request{method: http.MethodGet, path: "/readyz"})
+		_, err := t.send(ctx, request{method: http.MethodGet, path: path})
 		if err == nil {
 			return nil
 		}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -568,17 +569,31 @@ func TestFailedStartCloses(t *testing.T) {
 }
 
 // BenchmarkStart measures the time until a new server in a temporary directory is ready,
-// without the time to stop it.
+// without the time to stop it, and the memory that it holds then.
 func BenchmarkStart(b *testing.B) {
+	var held uint64
 	for b.Loop() {
+		b.StopTimer()
+		before := liveHeap()
+		b.StartTimer()
 		s, err := Start(b.Context(), Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()
+		held += max(liveHeap(), before) - before
 		if err := s.Stop(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()
 	}
+	b.ReportMetric(float64(held)/float64(b.N)/(1<<20), "MiB/server")
+}
+
+// liveHeap returns the bytes of all objects that are in use.
+func liveHeap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
