@@ -16,7 +16,8 @@ import (
 
 // Config configures a Chain. Objects is required.
 type Config struct {
-	// Enable and Disable name plugins in addition to, or to be excluded from, the default ones.
+	// Enable are the names of plugins in addition to the default ones; Disable are the names of
+	// default plugins that do not run.
 	Enable, Disable []string
 	// Files are the configurations of plugins by plugin name.
 	Files map[string][]byte

@@ -71,7 +71,7 @@ func (c *CAFile) reload() {
 	}
 	pool, err := c.read()
 	if err != nil {
-		c.logger.Warn("failed to reload client CAs, using the previous ones", "file", c.path, "err", err)
+		c.logger.Warn("failed to reload client CAs, using the previous ones", "file", c.path, "error", err)
 		return
 	}
 	c.pool = pool

@@ -136,25 +136,25 @@ func (e *expression) holds(variable string, v any) (bool, error) {
 	return result == types.True, nil
 }
 
-// uses reports whether the expression selects a field of a variable, by `a.b` or `a.?b`.
-func (e *expression) uses(variable, field string) bool {
+// usesClaim reports whether the expression selects a claim by `claims.name` or `claims.?name`.
+func (e *expression) usesClaim(claim string) bool {
 	found := false
 	ast.PostOrderVisit(e.tree.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
 		switch x.Kind() {
 		case ast.SelectKind:
 			s := x.AsSelect()
-			found = found || s.FieldName() == field && isIdent(s.Operand(), variable)
+			found = found || s.FieldName() == claim && isClaims(s.Operand())
 		case ast.CallKind:
 			c := x.AsCall()
-			if c.FunctionName() == "_?._" && len(c.Args()) == 2 && isIdent(c.Args()[0], variable) && c.Args()[1].Kind() == ast.LiteralKind {
-				found = found || c.Args()[1].AsLiteral().Value() == field
+			if c.FunctionName() == "_?._" && len(c.Args()) == 2 && isClaims(c.Args()[0]) && c.Args()[1].Kind() == ast.LiteralKind {
+				found = found || c.Args()[1].AsLiteral().Value() == claim
 			}
 		}
 	}))
 	return found
 }
 
-func isIdent(x ast.Expr, name string) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == name }
+func isClaims(x ast.Expr) bool { return x.Kind() == ast.IdentKind && x.AsIdent() == "claims" }
 
 // stringList converts a string or a list of strings. Null, the empty string and empty elements are
 // dropped.

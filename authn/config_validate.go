@@ -202,7 +202,7 @@ func (v *jwtValidation) mappings(m *ClaimMappings, at *field.Path) {
 		v.uid = v.compile(v.e.claims, m.UID.Expression, at.Child("uid", "expression"))
 	}
 	v.extras(m.Extra, at.Child("extra"))
-	if v.username != nil && v.username.uses("claims", "email") && !v.usesVerified() {
+	if v.username != nil && v.username.usesClaim("email") && !v.usesVerified() {
 		v.add(field.Invalid(at.Child("username", "expression"), m.Username.Expression,
 			"claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"))
 	}
@@ -211,12 +211,12 @@ func (v *jwtValidation) mappings(m *ClaimMappings, at *field.Path) {
 // usesVerified reports whether an expression uses the claim email_verified.
 func (v *jwtValidation) usesVerified() bool {
 	const verified = "email_verified"
-	used := v.username.uses("claims", verified)
+	used := v.username.usesClaim(verified)
 	for _, x := range v.extra {
-		used = used || x.uses("claims", verified)
+		used = used || x.usesClaim(verified)
 	}
 	for _, x := range v.jwtRules.claims {
-		used = used || x.uses("claims", verified)
+		used = used || x.usesClaim(verified)
 	}
 	return used
 }

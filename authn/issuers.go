@@ -151,6 +151,6 @@ func (o *JWTIssuers) changed() *issuerSet {
 			return set
 		}
 	}
-	o.logger.Error("failed to reload authentication configuration, using the previous one", "file", o.path, "err", err)
+	o.logger.Error("failed to reload authentication configuration, using the previous one", "file", o.path, "error", err)
 	return nil
 }

@@ -116,7 +116,7 @@ func (o *oidcTokens) discover(ctx context.Context) {
 			return
 		}
 		if ctx.Err() == nil {
-			o.logger.Warn("failed to discover token issuer", "issuer", o.config.Issuer.URL, "err", err)
+			o.logger.Warn("failed to discover token issuer", "issuer", o.config.Issuer.URL, "error", err)
 		}
 		select {
 		case <-ctx.Done():

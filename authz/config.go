@@ -226,7 +226,7 @@ func (r *ReloadingAuthorizer) authorizer() Authorizer {
 		}
 		a, err := r.read()
 		if err != nil {
-			r.builder.Logger.Warn("failed to reload authorization configuration, using the previous one", "file", r.path, "err", err)
+			r.builder.Logger.Warn("failed to reload authorization configuration, using the previous one", "file", r.path, "error", err)
 			return r.current
 		}
 		r.current = a

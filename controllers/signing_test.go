@@ -48,8 +48,8 @@ func decide(t *testing.T, c kubernetes.Interface, name string, spec certificates
 	}
 }
 
-// settled waits until a request has a certificate or has failed.
-func settled(t *testing.T, c kubernetes.Interface, name string) *certificatesv1.CertificateSigningRequest {
+// awaitSigned waits until a request has a certificate or has failed, and returns it.
+func awaitSigned(t *testing.T, c kubernetes.Interface, name string) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	var r *certificatesv1.CertificateSigningRequest
 	eventually(t, name, func(ctx context.Context) (ok bool, err error) {
@@ -73,7 +73,7 @@ func TestSigning(t *testing.T) {
 	decide(t, c, "server", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageServerAuth}, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateApproved)
 	decide(t, c, "ada", certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: client, ExpirationSeconds: &hour, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateApproved)
 
-	ada := settled(t, c, "ada")
+	ada := awaitSigned(t, c, "ada")
 	block, more := pem.Decode(ada.Status.Certificate)
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil || len(more) > 0 {

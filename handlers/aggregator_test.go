@@ -8,7 +8,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// Other servers get the paths whose meaning was authorized.
+// TestIsForwardable checks which paths are forwarded to other servers: only those that mean to
+// the other server what the authorizer was asked about.
 func TestIsForwardable(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/apis/g/v1":                        true,

@@ -127,7 +127,7 @@ func newAuthenticationMetrics(reg *prometheus.Registry) (*authenticationMetrics,
 	return m, nil
 }
 
-// of returns the counter of a user's requests. Clients can authenticate as any number
+// counterOf returns the counter of a user's requests. Clients can authenticate as any number
 // of users, so most share a counter.
 func (m *authenticationMetrics) counterOf(user string) prometheus.Counter {
 	if c, ok := m.users[user]; ok {

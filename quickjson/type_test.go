@@ -40,8 +40,8 @@ func checkWrite(t *testing.T, q *quickjson.Type, obj any) []byte {
 	return want
 }
 
-// checkRead compares what is read with what the library reads, and tells whether
-// it was.
+// checkRead reports whether q reads the data, and checks that it then reads the same value as
+// the library.
 func checkRead(t *testing.T, q *quickjson.Type, rt reflect.Type, data []byte) bool {
 	t.Helper()
 	got, want := reflect.New(rt), reflect.New(rt)

@@ -56,7 +56,7 @@ type dryWrite struct {
 	byOptions, byEviction bool
 }
 
-// made are the objects of the writes, by the path to which they are posted.
+// dryRunObjects returns pairs of a path and the object that the test posts to it.
 func dryRunObjects(t *testing.T) [][2]string {
 	out := [][2]string{
 		{"/api/v1/namespaces", `{"metadata":{"name":"dry"}}`},

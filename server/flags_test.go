@@ -250,7 +250,8 @@ func TestEveryOptionHasAFlag(t *testing.T) {
 	})
 }
 
-// The comment of a field names its flag, and repeats nothing of the help.
+// TestCommentsOfOptionsNameFlags checks that the comment of a field names its flag, and does not
+// repeat the help of the flag.
 func TestCommentsOfOptionsNameFlags(t *testing.T) {
 	flags, isTrueByDefault := fieldsOfFlags(t), map[string]bool{}
 	for _, f := range NewCommandLine().Flags() {
@@ -284,8 +285,9 @@ func TestCommentsOfOptionsNameFlags(t *testing.T) {
 	}
 }
 
-// Zero options and a command line without flags mean the same, except where a zero
-// value has a meaning of its own, which the comment of the field states.
+// TestDefaultsOfOptionsAreThoseOfFlags checks that zero options and a command line without flags
+// mean the same, except where a zero value has a meaning of its own, which the comment of the
+// field states.
 func TestDefaultsOfOptionsAreThoseOfFlags(t *testing.T) {
 	zero := map[string]bool{
 		"Dir": true, "Port": true, "EtcdCompactionInterval": true, "MaxRequestsInflight": true, "MaxMutatingRequestsInflight": true,

@@ -73,8 +73,8 @@ func TestEphemeralIsWithoutDir(t *testing.T) {
 	}
 }
 
-// TestNoDataDirNeedsOtherPlaces checks that a server without a directory is told where its
-// data and its key are.
+// TestNoDataDirNeedsOtherPlaces checks that options without a data directory must name a store
+// and a signing key.
 func TestNoDataDirNeedsOtherPlaces(t *testing.T) {
 	for _, o := range []Options{
 		{NoDataDir: true},

@@ -98,7 +98,7 @@ func (s *Server) runPart(name string, run func() error) {
 		if err == nil || errors.Is(err, http.ErrServerClosed) {
 			return
 		}
-		s.logger.Error("stopping: a part of the server failed", "part", name, "err", err)
+		s.logger.Error("stopping: a part of the server failed", "part", name, "error", err)
 		s.failed.Do(func() {
 			s.err = err
 			go s.stopAfterFailure() // not counted by s.wg, because stop waits for that

@@ -23,7 +23,7 @@ import (
 // tests, whose request timeout is half a second.
 const slowly = 20 * time.Second
 
-// dial opens a TLS connection to the server.
+// dialTLS opens a TLS connection to the server.
 func dialTLS(t *testing.T, s *Server, protocol string) *tls.Conn {
 	t.Helper()
 	roots := x509.NewCertPool()

@@ -57,15 +57,15 @@ func compareKeys(a, b []keyField) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// number returns v as a float if it is a number.
-func number(v any) (float64, bool) {
+// asFloat returns a number as a float, and 0 for any other value.
+func asFloat(v any) float64 {
 	switch n := v.(type) {
 	case float64:
-		return n, true
+		return n
 	case int64:
-		return float64(n), true
+		return float64(n)
 	}
-	return 0, false
+	return 0
 }
 
 // typeRank orders values of different types.
@@ -98,11 +98,9 @@ func compareJSON(a, b any) int {
 		if y, ok := b.(int64); ok {
 			return cmp.Compare(x, y)
 		}
-		y, _ := number(b)
-		return cmp.Compare(float64(x), y)
+		return cmp.Compare(float64(x), asFloat(b))
 	case float64:
-		y, _ := number(b)
-		return cmp.Compare(x, y)
+		return cmp.Compare(x, asFloat(b))
 	case string:
 		return strings.Compare(x, b.(string))
 	case bool:

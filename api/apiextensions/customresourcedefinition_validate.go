@@ -36,10 +36,11 @@ func definitionRules(at *validation.Path, d *definition) {
 type oldDefinition struct {
 	lenient conversionLeniency
 	schemas []*apiextensionsv1.JSONSchemaProps
-	// bare: a version had no schema; loose: the schema of a version was not structural.
-	// Only definitions from before these rules can have such versions.
-	bare, loose bool
-	// manySelectable is the result of manySelectable.
+	// hadNoSchema reports whether a version had no schema, and hadLooseSchema whether the schema
+	// of a version was not structural. Only definitions that were stored before schemas were
+	// required to be present and structural can have such versions.
+	hadNoSchema, hadLooseSchema bool
+	// manySelectable is the result of the function manySelectable.
 	manySelectable map[string]bool
 }
 
@@ -47,20 +48,20 @@ func newOldDefinition(obj, old *definition) oldDefinition {
 	e := oldDefinition{lenient: lenientConversion(old), manySelectable: manySelectable(obj, old)}
 	for _, v := range old.Spec.Versions {
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
-			e.bare = true
+			e.hadNoSchema = true
 			continue
 		}
 		if !preservesUnknownFields(old) || preservesUnknownFields(obj) { // the same rules apply to the schema
 			e.schemas = append(e.schemas, v.Schema.OpenAPIV3Schema)
 		}
-		e.loose = e.loose || preservesUnknownFields(old) && !structural.IsStructural(v.Schema.OpenAPIV3Schema)
+		e.hadLooseSchema = e.hadLooseSchema || preservesUnknownFields(old) && !structural.IsStructural(v.Schema.OpenAPIV3Schema)
 	}
 	return e
 }
 
 // skipsCheck reports whether a schema need not be checked.
 func (e oldDefinition) skipsCheck(d *definition, s *apiextensionsv1.JSONSchemaProps) bool {
-	return e.has(s) || e.loose && preservesUnknownFields(d) && !structural.UsesExtensions(s)
+	return e.has(s) || e.hadLooseSchema && preservesUnknownFields(d) && !structural.UsesExtensions(s)
 }
 
 // has reports whether the old definition had the schema. Checking a schema is expensive,
@@ -128,7 +129,7 @@ func definitionSpecRules(at *validation.Path, d *definition, old oldDefinition) 
 			continue
 		}
 		switch at := at.Child("versions").Index(i).Child("schema").Child("openAPIV3Schema"); {
-		case !old.bare:
+		case !old.hadNoSchema:
 			at.Required("")
 		case !preservesUnknownFields(d) && v.Served:
 			at.Required("because otherwise all fields are pruned")
@@ -137,7 +138,7 @@ func definitionSpecRules(at *validation.Path, d *definition, old oldDefinition) 
 	if preservesUnknownFields(d) && hasDefaults(s.Versions) {
 		at.Child("preserveUnknownFields").Invalid(true, "must be false in order to use defaults in the schema")
 	}
-	c := versionCheck{status: hasStatus(s.Versions), settled: func(p *apiextensionsv1.JSONSchemaProps) bool { return old.skipsCheck(d, p) }, many: old.manySelectable}
+	c := versionCheck{status: hasStatus(s.Versions), skipsCheck: func(p *apiextensionsv1.JSONSchemaProps) bool { return old.skipsCheck(d, p) }, manySelectable: old.manySelectable}
 	definitionVersionRules(at, s.Versions, same, c)
 	names := at.Child("names")
 	validation.Required(names.Child("plural"), s.Names.Plural)
@@ -226,9 +227,11 @@ type versionCheck struct {
 	// noSchema is the error for selectable fields without a schema.
 	noSchema string
 	// status reports whether the status subresource is enabled.
-	status  bool
-	settled func(*apiextensionsv1.JSONSchemaProps) bool
-	many    map[string]bool
+	status bool
+	// skipsCheck reports whether a schema need not be checked.
+	skipsCheck func(*apiextensionsv1.JSONSchemaProps) bool
+	// manySelectable are the versions that may have more selectable fields than the limit.
+	manySelectable map[string]bool
 	// version is the name of the version; empty for the parts of all versions.
 	version string
 }
@@ -304,7 +307,7 @@ func deprecationRules(at *validation.Path, v *definitionVersion) {
 // versionFieldRules validates the fields of one version, or the shared fields.
 func versionFieldRules(at *validation.Path, p versionFields, c versionCheck) {
 	if p.schema != nil && p.schema.OpenAPIV3Schema != nil {
-		schemaRules(at.Child(c.schema).Child("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c.status, c.settled(p.schema.OpenAPIV3Schema))
+		schemaRules(at.Child(c.schema).Child("openAPIV3Schema"), p.schema.OpenAPIV3Schema, c.status, c.skipsCheck(p.schema.OpenAPIV3Schema))
 	}
 	if p.sub != nil && p.sub.Scale != nil {
 		scaleRules(at.Child("subresources").Child("scale"), p.sub.Scale)
@@ -315,7 +318,7 @@ func versionFieldRules(at *validation.Path, p versionFields, c versionCheck) {
 	case p.schema == nil || p.schema.OpenAPIV3Schema == nil:
 		at.Invalid("", c.noSchema)
 	default:
-		selectableRules(at, p.selectable, p.schema.OpenAPIV3Schema, c.many[c.version])
+		selectableRules(at, p.selectable, p.schema.OpenAPIV3Schema, c.manySelectable[c.version])
 	}
 }
 
@@ -325,8 +328,9 @@ var rootKeywords = []string{"Description", "Type", "Format", "Title", "Maximum",
 	"MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example",
 	"XPreserveUnknownFields", "XValidations"}
 
-// schemaRules validates a schema. settled: the schema is unused, or was accepted before.
-func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, status, settled bool) {
+// schemaRules validates a schema. skipsCheck reports whether the schema is unused or was accepted
+// before, so that only rules of the status subresource apply.
+func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, status, skipsCheck bool) {
 	if status {
 		v := reflect.ValueOf(s).Elem()
 		for i := range v.NumField() {
@@ -347,7 +351,7 @@ func schemaRules(at *validation.Path, s *apiextensionsv1.JSONSchemaProps, status
 	if s.Nullable {
 		at.Child("nullable").Forbidden("nullable cannot be true at the root")
 	}
-	if settled {
+	if skipsCheck {
 		return
 	}
 	at.Add(structural.Check(s, at.ToField())...)

@@ -53,7 +53,7 @@ func signingRulesFrom(at *validation.Path, r, old *certificatesv1.CertificateSig
 	if s := r.Spec.ExpirationSeconds; s != nil && *s < minCertificateAge {
 		spec.Child("expirationSeconds").Invalid(*s, "may not specify a duration less than 600 seconds (10 minutes)")
 	}
-	signingConditionRules(at.Child("status").Child("conditions"), r, old)
+	signingConditionRules(at.Child("status").Child("conditions"), r.Status.Conditions)
 	if old != nil && certificateFault(old.Status.Certificate) != nil {
 		return
 	}
@@ -127,10 +127,10 @@ func certificateFault(data []byte) error {
 	return nil
 }
 
-func signingConditionRules(at *validation.Path, r, old *certificatesv1.CertificateSigningRequest) {
+func signingConditionRules(at *validation.Path, list []certificatesv1.CertificateSigningRequestCondition) {
 	approved, denied := false, false
 	var seen validation.Unique[certificatesv1.RequestConditionType]
-	for i, c := range r.Status.Conditions {
+	for i, c := range list {
 		at := at.Index(i)
 		final := false
 		switch c.Type {

@@ -50,7 +50,7 @@ func newHandlerWith(t testing.TB, change func(*Config), resources ...*api.Resour
 	return h
 }
 
-// ask sends a request with headers, which are names and values in turn.
+// send sends a request with headers, which are names and values in turn.
 func send(t testing.TB, h http.Handler, method, path string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)

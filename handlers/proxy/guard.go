@@ -29,7 +29,7 @@ type guard struct {
 	timeout time.Duration
 }
 
-// Refusals have the messages of kube-apiserver.
+// errAddress and errNoAddress return refusals with kube-apiserver's messages.
 func errAddress() error   { return apierrors.NewBadRequest("address not allowed") }
 func errNoAddress() error { return apierrors.NewBadRequest("no addresses for hostname") }
 

@@ -181,7 +181,7 @@ func (b *body) setType(apiVersion, kind string) error {
 	return nil
 }
 
-// into decodes the body into obj, which may be any pointer. It adds unknown and duplicate
+// decodeInto decodes the body into obj, which may be any pointer. It adds unknown and duplicate
 // fields to strict, unless fieldValidation is Ignore.
 func (b *body) decodeInto(obj any, fieldValidation string) error {
 	if b.proto {

@@ -300,7 +300,7 @@ func (c *Codec) encodePartialProto(obj api.Object) ([]byte, error) {
 	return raw, nil
 }
 
-// shownAnnotations returns annotations without the hidden ones.
+// visibleAnnotations returns annotations without the hidden ones.
 func (c *Codec) visibleAnnotations(annotations map[string]string) map[string]string {
 	visible := annotations
 	for _, name := range c.resource.Fields.HiddenAnnotations {

@@ -82,7 +82,7 @@ func checkRaw(text []byte, depth int) error {
 	return nil
 }
 
-// of returns the rawVisit of a type; nil if it contains no JSON. outer are the types that
+// visitorOf returns the rawVisit of a type; nil if it contains no JSON. outer are the types that
 // contain it.
 func (r *rawJSONChecker) visitorOf(rt reflect.Type, outer map[reflect.Type]bool) rawVisit {
 	switch rt.Kind() {

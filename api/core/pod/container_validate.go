@@ -51,7 +51,7 @@ func (c *podCheck) initContainerListRules(at *validation.Path) {
 		}
 		// Init containers run one after the other, so two may have the same host port.
 		hostPortRules(at.Parent, list[i:i+1])
-		if isSidecar(ctr) {
+		if IsSidecar(ctr) {
 			c.serviceRules(at, ctr)
 		} else {
 			noService(at, ctr)
@@ -59,8 +59,8 @@ func (c *podCheck) initContainerListRules(at *validation.Path) {
 	}
 }
 
-// isSidecar reports whether an init container is a sidecar: its restart policy is Always.
-func isSidecar(ctr *corev1.Container) bool {
+// IsSidecar reports whether an init container is a sidecar: its restart policy is Always.
+func IsSidecar(ctr *corev1.Container) bool {
 	return ctr.RestartPolicy != nil && *ctr.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
@@ -139,7 +139,7 @@ func (c *podCheck) containerRules(at *validation.Path, ctr *corev1.Container) {
 	envFromRules(at.Child("envFrom"), ctr.EnvFrom)
 	c.mountRules(at.Child("volumeMounts"), ctr)
 	c.deviceRules(at.Child("volumeDevices"), ctr)
-	pullPolicy(at.Child("imagePullPolicy"), ctr.ImagePullPolicy)
+	pullPolicyRules(at.Child("imagePullPolicy"), ctr.ImagePullPolicy)
 	c.containerResourceRules(at.Child("resources"), &ctr.Resources)
 	c.resizePolicyRules(at.Child("resizePolicy"), ctr.ResizePolicy)
 	if ctr.SecurityContext != nil {
@@ -147,8 +147,8 @@ func (c *podCheck) containerRules(at *validation.Path, ctr *corev1.Container) {
 	}
 }
 
-func pullPolicy(at *validation.Path, p corev1.PullPolicy) bool {
-	return validation.Enum(at, p, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+func pullPolicyRules(at *validation.Path, p corev1.PullPolicy) {
+	validation.Enum(at, p, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 }
 
 func containerPortRules(at *validation.Path, list []corev1.ContainerPort) {

@@ -89,7 +89,7 @@ func onlyCompute(at *validation.Path, rest, stored *corev1.PodSpec) {
 		if !equality.Semantic.DeepEqual(ctr, old) {
 			at.Child("initContainers").Index(i).Forbidden("only cpu and memory resources for init or sidecar containers are mutable")
 		}
-		if changed && !isSidecar(ctr) && slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
+		if changed && !IsSidecar(ctr) && slices.ContainsFunc(ctr.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
 			return p.RestartPolicy == corev1.RestartContainer
 		}) {
 			at.Child("initContainers").Index(i).Forbidden("non-sidecar init containers with a resize policy of RestartContainer cannot be resized")

@@ -97,7 +97,7 @@ func containerTotal(s *corev1.PodSpec, of func(r *corev1.ResourceRequirements) c
 	}
 	for i := range s.InitContainers {
 		ctr := &s.InitContainers[i]
-		if isSidecar(ctr) {
+		if IsSidecar(ctr) {
 			addAmounts(total, of(&ctr.Resources))
 			addAmounts(sidecars, of(&ctr.Resources))
 			raiseTo(most, sidecars)

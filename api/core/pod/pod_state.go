@@ -22,7 +22,7 @@ type podSummary struct {
 func summarizePod(p *corev1.Pod) podSummary {
 	s := podSummary{state: podReason(p), containers: int32(len(p.Spec.Containers))}
 	for i := range p.Spec.InitContainers {
-		if isSidecar(&p.Spec.InitContainers[i]) {
+		if IsSidecar(&p.Spec.InitContainers[i]) {
 			s.containers++
 		}
 	}
@@ -124,7 +124,7 @@ func endedReason(t *corev1.ContainerStateTerminated) string {
 func isSidecarName(p *corev1.Pod, name string) bool {
 	for i := range p.Spec.InitContainers {
 		if p.Spec.InitContainers[i].Name == name {
-			return isSidecar(&p.Spec.InitContainers[i])
+			return IsSidecar(&p.Spec.InitContainers[i])
 		}
 	}
 	return false

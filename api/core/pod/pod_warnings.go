@@ -72,7 +72,7 @@ func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.Pod
 	if _, ok := meta.Annotations[corev1.SeccompPodAnnotationKey]; ok && (s.SecurityContext == nil || s.SecurityContext.SeccompProfile == nil) {
 		annotations.Key(corev1.SeccompPodAnnotationKey).Warn(seccomp)
 	}
-	everyContainer(spec, s, func(at *validation.Path, c *corev1.Container) {
+	visitContainers(spec, s, func(at *validation.Path, c *corev1.Container) {
 		key := corev1.SeccompContainerAnnotationKeyPrefix + c.Name
 		if _, ok := meta.Annotations[key]; ok && (c.SecurityContext == nil || c.SecurityContext.SeccompProfile == nil) {
 			annotations.Key(key).Warn(seccomp)
@@ -97,20 +97,6 @@ func PodSpecWarnings(at *validation.Path, meta *metav1.ObjectMeta, s *corev1.Pod
 func hasAppArmor(s *corev1.PodSpec, c *corev1.Container) bool {
 	return s.SecurityContext != nil && s.SecurityContext.AppArmorProfile != nil ||
 		c.SecurityContext != nil && c.SecurityContext.AppArmorProfile != nil
-}
-
-// everyContainer calls f for all containers in the order of their start.
-func everyContainer(spec *validation.Path, s *corev1.PodSpec, f func(at *validation.Path, c *corev1.Container)) {
-	for i := range s.InitContainers {
-		f(spec.Child("initContainers").Index(i), &s.InitContainers[i])
-	}
-	for i := range s.Containers {
-		f(spec.Child("containers").Index(i), &s.Containers[i])
-	}
-	for i := range s.EphemeralContainers {
-		c := corev1.Container(s.EphemeralContainers[i].EphemeralContainerCommon)
-		f(spec.Child("ephemeralContainers").Index(i), &c)
-	}
 }
 
 // placementWarnings warns about node selectors, affinity and topology spread constraints.
@@ -310,7 +296,7 @@ func portWarnings(spec *validation.Path, s *corev1.PodSpec) {
 		port corev1.ContainerPort
 	}
 	seen := map[portKey][]defined{}
-	everyContainer(spec, s, func(at *validation.Path, c *corev1.Container) {
+	visitContainers(spec, s, func(at *validation.Path, c *corev1.Container) {
 		for i, port := range c.Ports {
 			at := at.Child("ports").Index(i)
 			if port.HostIP != "" && port.HostPort == 0 {

@@ -121,7 +121,7 @@ func (c *podCheck) laterVolumeRules(one *SingleSource, v *corev1.Volume) {
 		if c.pod != nil {
 			validation.Required(at.Child("image").Child("reference"), s.Image.Reference)
 		}
-		pullPolicy(at.Child("image").Child("pullPolicy"), s.Image.PullPolicy)
+		pullPolicyRules(at.Child("image").Child("pullPolicy"), s.Image.PullPolicy)
 	}
 }
 

@@ -128,7 +128,7 @@ func (c *checker) schema(s *props, path *field.Path, in location) {
 	}
 	c.ruleTexts(s, path.Child("x-kubernetes-validations"))
 	if len(c.errs) == before && in.rules != nil {
-		c.compileRules(s, path.Child("x-kubernetes-validations"), in)
+		c.compileRules(path.Child("x-kubernetes-validations"), in)
 	}
 }
 

@@ -193,7 +193,7 @@ func (c *checker) rulePath(n *node, path string, at *field.Path) {
 }
 
 // compileRules reports the errors of the expressions of a schema.
-func (c *checker) compileRules(s *props, path *field.Path, in location) {
+func (c *checker) compileRules(path *field.Path, in location) {
 	fail := func(why string) {
 		c.ruleErrs = append(c.ruleErrs, field.InternalError(path, errors.New(why)))
 	}

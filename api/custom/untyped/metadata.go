@@ -12,7 +12,7 @@ import (
 
 // NormalizeMetadata converts metadata to ObjectMeta and back, and returns the paths of
 // unknown fields, which it drops. A field of the wrong type is an error; if lenient is
-// true, as for stored objects, such fields are dropped, and only metadata that is no
+// true, as for stored objects, such fields are dropped, and only metadata that is not an
 // object is an error.
 func NormalizeMetadata(value any, lenient bool) (content map[string]any, unknown []string, err error) {
 	meta, unknown, err := ReadMetadata(value)
