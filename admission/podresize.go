@@ -14,6 +14,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/api"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
@@ -124,8 +125,7 @@ func featuresOfChange(is, was *corev1.PodSpec) (features []string) {
 	}
 	for i := range was.InitContainers {
 		c := &was.InitContainers[i]
-		sidecar := c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
-		if !sidecar && i < len(is.InitContainers) && !equality.Semantic.DeepEqual(c.Resources, is.InitContainers[i].Resources) {
+		if !podkind.IsSidecar(c) && i < len(is.InitContainers) && !equality.Semantic.DeepEqual(c.Resources, is.InitContainers[i].Resources) {
 			return append(features, "InPlacePodVerticalScalingInitContainers")
 		}
 	}

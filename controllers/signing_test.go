@@ -87,7 +87,7 @@ func TestSigning(t *testing.T) {
 		t.Errorf("known as %q", user)
 	}
 
-	failed := conditionOf(settled(t, c, "server"), certificatesv1.CertificateFailed)
+	failed := conditionOf(awaitSigned(t, c, "server"), certificatesv1.CertificateFailed)
 	if failed == nil || failed.Status != corev1.ConditionTrue || failed.Reason != "SignerValidationFailure" || failed.Message != "invalid usage for client certificate: server auth" {
 		t.Errorf("failed: %+v", failed)
 	}
@@ -149,7 +149,7 @@ func TestSigningFiles(t *testing.T) {
 		day := int32(86400)
 		decide(t, c, name, certificatesv1.CertificateSigningRequestSpec{Request: csr, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth},
 			ExpirationSeconds: &day, SignerName: certificatesv1.KubeAPIServerClientSignerName}, certificatesv1.CertificateApproved)
-		block, _ := pem.Decode(settled(t, c, name).Status.Certificate)
+		block, _ := pem.Decode(awaitSigned(t, c, name).Status.Certificate)
 		cert, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func (h *Handler) serveVirtual(c *call) error {
 	case api.VerbList:
 		return h.listVirtual(c, &v)
 	case api.VerbCreate:
-		return h.createVirtual(c, &v)
+		return h.postUnstored(c, &v, h.Registry.VirtualCreate)
 	}
 	return representation.ErrMethodNotAllowed()
 }
@@ -40,20 +40,4 @@ func (h *Handler) listVirtual(c *call, v *representation.View) error {
 		return err
 	}
 	return v.WriteList(c.w, metav1.ListMeta{}, representation.UnstoredList(objects))
-}
-
-func (h *Handler) createVirtual(c *call, v *representation.View) error {
-	obj, o, err := h.decodeWrite(c, "CreateOptions")
-	if err != nil {
-		return err
-	}
-	response, err := h.Registry.VirtualCreate(c.r.Context(), c.Target, obj, o.WriteOptions)
-	switch {
-	case err != nil:
-		return err
-	case response != nil:
-		return v.WriteObject(c.w, http.StatusCreated, representation.Unstored{Object: response})
-	}
-	h.responder.WriteStatus(c.w, c.r, v.Media, http.StatusCreated, representation.Created())
-	return nil
 }

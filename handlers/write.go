@@ -107,11 +107,18 @@ func (h *Handler) post(c *call) error {
 	if err != nil {
 		return err
 	}
+	return h.postUnstored(c, &v, h.Registry.Post)
+}
+
+// postUnstored decodes the body, calls create, and writes the object that it returns; nil means
+// that the response is a Status.
+func (h *Handler) postUnstored(c *call, v *representation.View,
+	create func(context.Context, registry.Target, api.Object, registry.WriteOptions) (api.Object, error)) error {
 	obj, o, err := h.decodeWrite(c, "CreateOptions")
 	if err != nil {
 		return err
 	}
-	response, err := h.Registry.Post(c.r.Context(), c.Target, obj, o.WriteOptions)
+	response, err := create(c.r.Context(), c.Target, obj, o.WriteOptions)
 	switch {
 	case err != nil:
 		return err

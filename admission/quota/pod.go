@@ -9,29 +9,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 )
 
-// Pod returns the total requests or limits of a pod, as chosen by get. Containers run concurrently,
-// so their amounts add up. Init containers run one after the other, so the largest counts, together
-// with the sidecars started before it. Amounts at pod level override the total.
+// Pod returns the total requests or limits of a pod, as chosen by get. Amounts at pod level override
+// the total of its containers.
 func Pod(pod *corev1.Pod, get func(*corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
-	total := corev1.ResourceList{}
-	for i := range pod.Spec.Containers {
-		addTo(total, get(&pod.Spec.Containers[i].Resources))
-	}
-	sidecars, largest := corev1.ResourceList{}, corev1.ResourceList{}
-	for i := range pod.Spec.InitContainers {
-		c := &pod.Spec.InitContainers[i]
-		running := corev1.ResourceList{}
-		addTo(running, sidecars)
-		addTo(running, get(&c.Resources))
-		raiseTo(largest, running)
-		if p := c.RestartPolicy; p != nil && *p == corev1.ContainerRestartPolicyAlways {
-			addTo(sidecars, get(&c.Resources))
-		}
-	}
-	addTo(total, sidecars)
-	raiseTo(total, largest)
+	total := podkind.ContainerTotal(&pod.Spec, get)
 	if r := pod.Spec.Resources; r != nil {
 		maps.Copy(total, get(r))
 	}

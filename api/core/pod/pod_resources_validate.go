@@ -78,33 +78,34 @@ func podRequestsSuffice(at *validation.Path, s *corev1.PodSpec) {
 	}
 }
 
-// containerRequests returns the requests that the containers of a pod have at one time: the
-// sum of all containers and sidecars or, if it is higher, the requests of an init container
-// and of the sidecars that start before it.
+// containerRequests returns the total requests of the containers of a pod.
 func containerRequests(s *corev1.PodSpec) corev1.ResourceList {
-	return containerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests })
+	return ContainerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Requests })
 }
 
-// containerLimits returns the same for limits.
+// containerLimits returns the total limits of the containers of a pod.
 func containerLimits(s *corev1.PodSpec) corev1.ResourceList {
-	return containerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits })
+	return ContainerTotal(s, func(r *corev1.ResourceRequirements) corev1.ResourceList { return r.Limits })
 }
 
-func containerTotal(s *corev1.PodSpec, of func(r *corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
+// ContainerTotal returns the requests or limits, as chosen by get, that the containers of a pod have
+// at one time: the sum of all containers and sidecars or, if it is higher, the amounts of an init
+// container and of the sidecars that start before it.
+func ContainerTotal(s *corev1.PodSpec, get func(r *corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
 	total, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range s.Containers {
-		addAmounts(total, of(&s.Containers[i].Resources))
+		addAmounts(total, get(&s.Containers[i].Resources))
 	}
 	for i := range s.InitContainers {
 		ctr := &s.InitContainers[i]
 		if IsSidecar(ctr) {
-			addAmounts(total, of(&ctr.Resources))
-			addAmounts(sidecars, of(&ctr.Resources))
+			addAmounts(total, get(&ctr.Resources))
+			addAmounts(sidecars, get(&ctr.Resources))
 			raiseTo(most, sidecars)
 			continue
 		}
 		now := sidecars.DeepCopy()
-		addAmounts(now, of(&ctr.Resources))
+		addAmounts(now, get(&ctr.Resources))
 		raiseTo(most, now)
 	}
 	raiseTo(total, most)
