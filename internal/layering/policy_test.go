@@ -63,6 +63,7 @@ api/admissionregistration, api/apiextensions, api/apiregistration, api/apiserver
 
 # Code that implements certain kinds.
 api/core < authz;
+api/core/pod < admission;
 api/flowcontrol < apf;
 api/apiregistration < aggregation;
 api/custom, api/apiextensions, api/apiregistration < controllers;
