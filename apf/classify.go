@@ -58,14 +58,6 @@ func (b *bitset) add(i int) {
 	(*b)[i/64] |= 1 << (i % 64)
 }
 
-// word returns 64 members of the set as bits.
-func (b bitset) word(i int) uint64 {
-	if i < len(b) {
-		return b[i]
-	}
-	return 0
-}
-
 // byPrecedence compares schemas by the order in which they are matched.
 func byPrecedence(a, b *flowcontrolv1.FlowSchema) int {
 	return cmp.Or(cmp.Compare(a.Spec.MatchingPrecedence, b.Spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
@@ -147,14 +139,20 @@ func (c *classifier) match(u *request.User, info *request.Info) *flowSchema {
 			fits = append(fits, c.accounts[namespace])
 		}
 	}
-	verb := c.verbs[info.Verb]
+	verbs := [...]bitset{c.anyVerb, c.verbs[info.Verb]}
 	for i := 0; i*64 < len(c.rules); i++ {
-		var candidates uint64
+		var ofUser, ofVerb uint64
 		for _, b := range fits {
-			candidates |= b.word(i)
+			if i < len(b) {
+				ofUser |= b[i]
+			}
 		}
-		candidates &= c.anyVerb.word(i) | verb.word(i)
-		for ; candidates != 0; candidates &= candidates - 1 {
+		for _, b := range verbs {
+			if i < len(b) {
+				ofVerb |= b[i]
+			}
+		}
+		for candidates := ofUser & ofVerb; candidates != 0; candidates &= candidates - 1 {
 			if r := &c.rules[i*64+bits.TrailingZeros64(candidates)]; r.matches(info) {
 				return r.schema
 			}
@@ -184,7 +182,11 @@ func (r *rule) matches(info *request.Info) bool {
 }
 
 func matchesResource(r *flowcontrolv1.ResourcePolicyRule, info *request.Info) bool {
-	if !containsOrStar(r.Verbs, info.Verb) || !containsOrStar(r.APIGroups, info.Group) || !hasResource(r.Resources, info) {
+	resource := info.Resource
+	if info.Subresource != "" {
+		resource += "/" + info.Subresource
+	}
+	if !containsOrStar(r.Verbs, info.Verb) || !containsOrStar(r.APIGroups, info.Group) || !containsOrStar(r.Resources, resource) {
 		return false
 	}
 	if info.Namespace == "" {
@@ -197,21 +199,6 @@ func matchesResource(r *flowcontrolv1.ResourcePolicyRule, info *request.Info) bo
 func containsOrStar(list []string, value string) bool {
 	for _, v := range list {
 		if v == value || v == "*" {
-			return true
-		}
-	}
-	return false
-}
-
-func hasResource(list []string, info *request.Info) bool {
-	if info.Subresource == "" {
-		return containsOrStar(list, info.Resource)
-	}
-	for _, v := range list {
-		if v == flowcontrolv1.ResourceAll {
-			return true
-		}
-		if resource, sub, ok := strings.Cut(v, "/"); ok && resource == info.Resource && sub == info.Subresource {
 			return true
 		}
 	}

@@ -62,7 +62,7 @@ func (s *queueSet) fits(seats int) bool {
 	return s.seatsInUse+seats <= s.limit
 }
 
-// execute occupies the seats of a request.
+// execute occupies the seats of a request and counts it.
 func (s *queueSet) execute(now time.Time, r *Ticket) {
 	if q := r.queue; q != nil {
 		// S = max(R at the arrival, F of the previous request)
@@ -75,5 +75,16 @@ func (s *queueSet) execute(now time.Time, r *Ticket) {
 	s.executing++
 	s.seatsInUse += r.width.seats()
 	s.running.push(r)
-	s.stats.dispatched(r, s)
+
+	t, f := &s.stats, r.flow
+	t.dispatches++
+	t.demand.max = max(t.demand.max, s.seatsWaiting+s.seatsInUse)
+	f.dispatched++
+	f.seats.observe(float64(r.width.seats()), 1)
+	if r.watchers >= 0 {
+		f.watchers.observe(float64(r.watchers), 1)
+	}
+	if r.queue != nil {
+		t.dispatchR, t.latestS = s.r, r.queue.next-r.width.estimate()
+	}
 }

@@ -167,18 +167,13 @@ func (l *Limiter) waitForDispatch(ctx context.Context, t *Ticket) bool {
 		t.Reason = reason
 		l.inflight.add(now, t.mutates, -1, 0)
 		l.retry.rejected(t.schema.level.name, now)
-		l.removeLevelAfter(t)
+		if t.schema.level.quiescing.Load() {
+			l.removeIdleLevels()
+		}
 		return false
 	}
 	l.inflight.add(now, t.mutates, -1, 1)
 	return true
-}
-
-// removeLevelAfter removes the level of t if the level was deleted and t was its last request.
-func (l *Limiter) removeLevelAfter(t *Ticket) {
-	if t.schema.level.quiescing.Load() {
-		l.removeIdleLevels()
-	}
 }
 
 // widthOf estimates the width of a request and sets t.watchers.
@@ -216,11 +211,15 @@ func (t *Ticket) Done() {
 	if linger := t.set.finish(now, t); linger > 0 {
 		l.clock.AfterFunc(linger, func() {
 			t.set.release(l.clock.Now(), t)
-			l.removeLevelAfter(t)
+			if t.schema.level.quiescing.Load() {
+				l.removeIdleLevels()
+			}
 		})
 		return
 	}
-	l.removeLevelAfter(t)
+	if t.schema.level.quiescing.Load() { // this may have been the last request of a deleted level
+		l.removeIdleLevels()
+	}
 }
 
 // SetHeaders sets the response headers that identify the request's flow schema and priority

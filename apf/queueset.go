@@ -183,7 +183,12 @@ func (s *queueSet) advanceTo(now time.Time) {
 			s.rebaseVirtualTime()
 		}
 	}
-	s.stats.addPeriod(d, s)
+	t, seats := &s.stats, s.seatsWaiting+s.seatsInUse
+	t.demand.addPeriod(seats, d)
+	t.demanded.addPeriod(d, seats, t.seatLimit)
+	t.seatsUsed.addPeriod(d, s.seatsInUse, t.seatLimit)
+	t.executors.addPeriod(d, s.executing, t.seatLimit)
+	t.waiters.addPeriod(d, s.waiting, t.waitingLimit)
 }
 
 // rebaseVirtualTime sets virtual time to 0 and shifts everything that is measured in it.
@@ -303,7 +308,11 @@ func (s *queueSet) finish(now time.Time, r *Ticket) (linger time.Duration) {
 		return 0
 	}
 	took := now.Sub(r.started)
-	s.stats.finished(r, took)
+	durations := &r.flow.regular
+	if r.info != nil && r.info.Watch {
+		durations = &r.flow.watch
+	}
+	durations.observe(took.Seconds(), 1)
 	if q := r.queue; q != nil { // replace the estimate by the duration
 		q.next += workOf(r.width.Initial, took-estimatedDuration)
 	}

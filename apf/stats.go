@@ -63,16 +63,6 @@ func newSetStats() setStats {
 	}
 }
 
-// addPeriod adds a period in which s did not change.
-func (t *setStats) addPeriod(d time.Duration, s *queueSet) {
-	seats := s.seatsWaiting + s.seatsInUse
-	t.demand.addPeriod(seats, d)
-	t.demanded.addPeriod(d, seats, t.seatLimit)
-	t.seatsUsed.addPeriod(d, s.seatsInUse, t.seatLimit)
-	t.executors.addPeriod(d, s.executing, t.seatLimit)
-	t.waiters.addPeriod(d, s.waiting, t.waitingLimit)
-}
-
 func (t *setStats) enqueued(r *Ticket, length int) {
 	r.flow.lengths.observe(float64(length), 1)
 	t.demand.max = max(t.demand.max, r.set.seatsWaiting+r.set.seatsInUse)
@@ -87,29 +77,7 @@ func (t *setStats) leftQueue(r *Ticket, now time.Time, executes bool) {
 	r.flow.waited[i].observe(now.Sub(r.arrived).Seconds(), 1)
 }
 
-func (t *setStats) dispatched(r *Ticket, s *queueSet) {
-	t.dispatches++
-	t.demand.max = max(t.demand.max, s.seatsWaiting+s.seatsInUse)
-	f := r.flow
-	f.dispatched++
-	f.seats.observe(float64(r.width.seats()), 1)
-	if r.watchers >= 0 {
-		f.watchers.observe(float64(r.watchers), 1)
-	}
-	if r.queue != nil {
-		t.dispatchR, t.latestS = s.r, r.queue.next-r.width.estimate()
-	}
-}
-
 func (t *setStats) noAccommodation(r *Ticket) { r.flow.blocked++ }
-
-func (t *setStats) finished(r *Ticket, took time.Duration) {
-	h := &r.flow.regular
-	if r.info != nil && r.info.Watch {
-		h = &r.flow.watch
-	}
-	h.observe(took.Seconds(), 1)
-}
 
 func (t *setStats) countRejection(f *flowStats, reason string) {
 	f.rejections[reason]++

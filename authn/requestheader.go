@@ -69,14 +69,13 @@ func (h *ProxyHeaders) extra(header http.Header) map[string][]string {
 	var extra map[string][]string
 	for _, prefix := range h.Extra {
 		for name, values := range header {
-			rest, ok := cutPrefixFold(name, prefix)
-			if !ok {
+			if len(name) < len(prefix) || !strings.EqualFold(name[:len(prefix)], prefix) {
 				continue
 			}
 			if extra == nil {
 				extra = map[string][]string{}
 			}
-			key := decodeExtraKey(strings.ToLower(rest))
+			key := decodeExtraKey(strings.ToLower(name[len(prefix):]))
 			extra[key] = append(extra[key], values...)
 		}
 	}
@@ -91,13 +90,6 @@ func decodeExtraKey(key string) string {
 	return key
 }
 
-func cutPrefixFold(s, prefix string) (rest string, ok bool) {
-	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
-		return s, false
-	}
-	return s[len(prefix):], true
-}
-
 // Clear removes the headers, so that no backend trusts headers that a client sent.
 func (h *ProxyHeaders) Clear(header http.Header) {
 	for _, names := range [][]string{h.Users, h.UIDs, h.Groups} {
@@ -107,7 +99,7 @@ func (h *ProxyHeaders) Clear(header http.Header) {
 	}
 	for _, prefix := range h.Extra {
 		for name := range header {
-			if _, ok := cutPrefixFold(name, prefix); ok {
+			if len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
 				delete(header, name)
 			}
 		}

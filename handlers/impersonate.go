@@ -16,6 +16,7 @@ import (
 
 // Headers by which a user impersonates another user for one request.
 const (
+	impersonateAny   = "Impersonate-" // begins each of them
 	impersonateUser  = "Impersonate-User"
 	impersonateUID   = "Impersonate-Uid"
 	impersonateGroup = "Impersonate-Group"
@@ -28,6 +29,14 @@ const (
 func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 	modes := newImpersonationModes(h.Authorizer, h.metrics.impersonation)
 	return func(w http.ResponseWriter, r *http.Request) {
+		impersonates := false
+		for name := range r.Header {
+			impersonates = impersonates || strings.HasPrefix(name, impersonateAny)
+		}
+		if !impersonates {
+			next(w, r)
+			return
+		}
 		wanted, err := impersonatedUser(r.Header)
 		if err != nil {
 			h.responder.WriteError(w, r, err)

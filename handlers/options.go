@@ -54,12 +54,8 @@ func errInvalidVersion(err error) error {
 	return representation.NewStatusError(http.StatusInternalServerError, "", err.Error(), nil)
 }
 
-// readOfGet returns the required freshness of a get.
-func (c *call) readOfGet() (storage.Read, error) {
-	rv := c.info.Query.Get("resourceVersion")
-	if rv == "" {
-		return storage.Read{}, nil
-	}
+// readOfGet returns the required freshness of a get with a resourceVersion.
+func (c *call) readOfGet(rv string) (storage.Read, error) {
 	n, err := parseResourceVersion(rv)
 	switch {
 	case err != nil && c.Resource.Storage.Uncached:

@@ -17,9 +17,11 @@ func (h *Handler) get(c *call) error {
 	if err != nil {
 		return err
 	}
-	read, err := c.readOfGet()
-	if err != nil {
-		return err
+	var read storage.Read
+	if rv := c.info.Query.Get("resourceVersion"); rv != "" {
+		if read, err = c.readOfGet(rv); err != nil {
+			return err
+		}
 	}
 	item, err := h.Registry.Get(c.r.Context(), c.Target, read)
 	if err != nil {

@@ -105,7 +105,14 @@ func checkPath(res *api.Resource, _ *api.Version, subresource *api.Subresource, 
 	if !slices.ContainsFunc(allowed, hasVerb) {
 		return representation.ErrNoResource()
 	}
-	if verb := verbOnPath(res, info, method); slices.Contains(allowed, verb) && hasVerb(verb) {
+	verb := info.Verb
+	switch {
+	case method == http.MethodHead, info.WatchPath && method != http.MethodGet:
+		verb = method // resources do not serve it on this path
+	case verb == api.VerbWatch && !slices.Contains(res.Verbs, api.VerbWatch):
+		verb = api.VerbList // dispatch refuses the watch
+	}
+	if slices.Contains(allowed, verb) && hasVerb(verb) {
 		return nil
 	}
 	if forwardsAnyPath && (method == http.MethodHead || method == http.MethodOptions) {
@@ -178,19 +185,6 @@ func pathVerbs(res *api.Resource, subresource *api.Subresource, info *request.In
 		return acrossNamespace
 	}
 	return onCollection
-}
-
-// verbOnPath returns the verb of the method, or the method itself if resources do not serve
-// it on this path: HEAD, and other methods than GET on watch paths. A watch of a resource
-// without that verb counts as a list here, and dispatch refuses it.
-func verbOnPath(res *api.Resource, info *request.Info, method string) string {
-	if method == http.MethodHead || info.WatchPath && method != http.MethodGet {
-		return method
-	}
-	if info.Verb == api.VerbWatch && !slices.Contains(res.Verbs, api.VerbWatch) {
-		return api.VerbList
-	}
-	return info.Verb
 }
 
 // dispatch executes the verb.

@@ -55,10 +55,12 @@ func (c *Collection) stateFor(ctx context.Context, r Read) (*collectionState, in
 		}
 		return nil, 0, err
 	}
-	st, rev := c.latest()
+	rev := c.store.applied.rev.Load() // first: a state that is loaded later has all changes up to it
+	st := c.current.Load()
 	if st == nil {
 		return nil, 0, fmt.Errorf("%w: %s is not loaded", ErrUnavailable, c.config().Prefix)
 	}
+	rev = max(rev, st.rev)
 	if r.Match == Exact && (r.Revision < st.rev || r.Revision > rev) {
 		return c.stateAt(r.Revision), r.Revision, nil
 	}
@@ -66,17 +68,6 @@ func (c *Collection) stateFor(ctx context.Context, r Read) (*collectionState, in
 		rev = r.Revision
 	}
 	return st, rev, nil
-}
-
-// latest returns the newest state and the revision up to which it is complete. It must load
-// the applied revision first: a state that is loaded later has all changes up to it.
-func (c *Collection) latest() (*collectionState, int64) {
-	rev := c.store.applied.rev.Load()
-	st := c.current.Load()
-	if st == nil {
-		return nil, 0
-	}
-	return st, max(rev, st.rev)
 }
 
 // errBehind means that the cache did not reach the required revision in time.

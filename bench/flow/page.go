@@ -207,9 +207,9 @@ belongs to net/http, and storage. Descriptions are the first sentences of the fu
 const pageRest = `
 ## What remains
 
-The targets are not reached. Steps that only passed a call on, values that were computed and not used, and checks that several
-steps made are gone. Most of the remaining functions have a reason of their own and are short: to reach the targets by this
-way alone, functions that do different things would have to be written as one.
+The target of a GET is reached, that of an apply is not. Steps that only passed a call on, values that were computed and not
+used, and checks that several steps made are gone. Most of the remaining functions have a reason of their own and are short: to
+reach the target of an apply by this way alone, functions that do different things would have to be written as one.
 
 - The GET's user is in system:masters, whose requests are exempt. Even so, priority and fairness classifies the request, counts
   it and updates the histograms over time that kube-apiserver's metrics have, when it begins and when it ends. These are most of

@@ -30,20 +30,20 @@ const (
 // requests returns the measured requests.
 func requests() []request {
 	return []request{
-		{"GET", budget{functions: 113, frames: 25}, 100, func(ctx context.Context, s *running, _ int) error {
+		{"GET", budget{functions: 100, frames: 25}, 100, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps+"/read", "", "")
 		}},
-		{"LIST", budget{functions: 167}, 0, func(ctx context.Context, s *running, _ int) error {
+		{"LIST", budget{functions: 155}, 0, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
-		{"WATCH", budget{functions: 170}, 0, watchOne},
-		{"CREATE", budget{functions: 369}, 0, func(ctx context.Context, s *running, n int) error {
+		{"WATCH", budget{functions: 160}, 0, watchOne},
+		{"CREATE", budget{functions: 356}, 0, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
-		{"APPLY", budget{functions: 379}, 300, func(ctx context.Context, s *running, n int) error {
+		{"APPLY", budget{functions: 366}, 300, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/applied?fieldManager=flow", mediaApply, configMap("applied", n))
 		}},
-		{"APPLY (Deployment)", budget{functions: 534}, 0, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (Deployment)", budget{functions: 521}, 0, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}

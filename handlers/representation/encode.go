@@ -15,17 +15,6 @@ import (
 // one.
 const writeBufferSize = 4 << 10
 
-// writeLine sends a complete response body and a newline.
-func writeLine(w http.ResponseWriter, code int, contentType string, body []byte) {
-	if len(body) >= writeBufferSize {
-		WriteBody(w, code, contentType, append(body[:len(body):len(body)], '\n'))
-		return
-	}
-	writeHead(w, code, contentType, len(body)+1)
-	w.Write(body) // the client may have disconnected
-	w.Write(newline)
-}
-
 var newline = []byte{'\n'}
 
 func writeHead(w http.ResponseWriter, code int, contentType string, length int) {
@@ -58,8 +47,12 @@ func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
 		WriteBody(w, code, MediaYAML, out)
 	case m.Pretty:
 		WriteBody(w, code, MediaJSON, append(indent(data), '\n'))
+	case len(data) >= writeBufferSize:
+		WriteBody(w, code, MediaJSON, append(data[:len(data):len(data)], '\n'))
 	default:
-		writeLine(w, code, MediaJSON, data)
+		writeHead(w, code, MediaJSON, len(data)+1)
+		w.Write(data) // the client may have disconnected
+		w.Write(newline)
 	}
 	return nil
 }
