@@ -47,8 +47,10 @@ func runAs(args []string, stdout, stderr io.Writer) int {
 	case asEnvtest:
 		return runEnvtest(args, stdout, stderr)
 	case asKubeAPIServer:
+		defer watchParent(args).removeDirs()
 		return runKubeAPIServer(args, stdout, stderr)
 	case asEtcd:
+		defer watchParent(args).removeDirs()
 		return runEtcd(args, stdout, stderr)
 	}
 	return run(args, stdout, stderr)

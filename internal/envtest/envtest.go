@@ -1,6 +1,7 @@
 // Package envtest lays this server out as the programs that envtest of controller-runtime
 // starts: kube-apiserver and etcd, which are both this server, and kubectl, which runs
-// the one of the user. The command miniapiserver writes them into a directory, and
+// the one of the user. A file beside them has the servers end with the process that
+// started them, since a test that is killed stops nothing. The command miniapiserver writes them into a directory, and
 // internal/dist into archives.
 //
 // Names of directories and archives are those of the program setup-envtest, which finds
@@ -28,7 +29,14 @@ var kubectl []byte
 // serverNames are the names under which the server is called.
 var serverNames = []string{"kube-apiserver", "etcd"}
 
-const kubectlName = "kubectl"
+const (
+	kubectlName = "kubectl"
+
+	// markName is the name of a file that marks a directory whose servers end with the process that
+	// started them.
+	markName = "ends-with-parent"
+	mark     = "The servers in this directory end when the process that started them does.\n"
+)
 
 // Version returns the number in a version of Kubernetes: 1.36.6 for v1.36.6+miniapiserver.
 func Version(gitVersion string) string {
@@ -64,11 +72,21 @@ func Write(dir, server string) error {
 			return err
 		}
 	}
-	file := filepath.Join(dir, kubectlName)
-	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, kubectl) {
+	return errors.Join(update(filepath.Join(dir, kubectlName), kubectl), update(filepath.Join(dir, markName), []byte(mark)))
+}
+
+// EndsWithParent reports whether the servers in dir end with the process that started them.
+func EndsWithParent(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, markName))
+	return err == nil
+}
+
+// update writes a file if it has another content.
+func update(file string, content []byte) error {
+	if old, err := os.ReadFile(file); err == nil && bytes.Equal(old, content) {
 		return nil
 	}
-	return replace(file, func(temp string) error { return writeFile(temp, bytes.NewReader(kubectl)) })
+	return replace(file, func(temp string) error { return writeFile(temp, bytes.NewReader(content)) })
 }
 
 // linkOrCopy makes to the same file as from or, on another file system, a copy of it. It does
@@ -134,10 +152,10 @@ func WriteArchive(w io.Writer, server string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if err := add(archive, kubectlName, int64(len(kubectl)), bytes.NewReader(kubectl)); err != nil {
-		return err
-	}
-	return errors.Join(archive.Close(), compressed.Close())
+	return errors.Join(
+		add(archive, kubectlName, int64(len(kubectl)), bytes.NewReader(kubectl)),
+		add(archive, markName, int64(len(mark)), strings.NewReader(mark)),
+		archive.Close(), compressed.Close())
 }
 
 func addFile(archive *tar.Writer, name, file string) error {

@@ -42,8 +42,8 @@ func TestWrite(t *testing.T) {
 			}
 		}
 		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) != 3 {
-			t.Errorf("%v, %v, want three programs", entries, err)
+		if err != nil || len(entries) != 4 || !EndsWithParent(dir) {
+			t.Errorf("%v, %v, want three programs and the mark", entries, err)
 		}
 		for _, e := range entries {
 			if info, err := e.Info(); err != nil || info.Mode()&0o111 == 0 {
@@ -110,7 +110,7 @@ func TestWriteArchive(t *testing.T) {
 		}
 		names = append(names, filepath.Base(h.Name))
 	}
-	if want := []string{"kube-apiserver", "etcd", "kubectl"}; !slices.Equal(names, want) {
+	if want := []string{"kube-apiserver", "etcd", "kubectl", "ends-with-parent"}; !slices.Equal(names, want) {
 		t.Errorf("%v, want %v", names, want)
 	}
 	if got := ArchiveName(Version("v1.36.6+miniapiserver"), "linux", "arm64"); got != "envtest-v1.36.6-linux-arm64.tar.gz" {

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestEndsWithParent checks that an etcd for envtest ends with the process that started it, even if
+// that is killed, and removes the directory that envtest made for it.
+func TestEndsWithParent(t *testing.T) {
+	temp := t.TempDir()
+	write := command(t, asEnvtest, "--bin-dir", temp)
+	assets, err := write.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, write.stderr.String())
+	}
+	data := filepath.Join(temp, "k8s_test_framework_1")
+	client, peer := fmt.Sprintf("127.0.0.1:%d", freePort(t)), fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	etcd := filepath.Join(strings.TrimSpace(string(assets)), asEtcd)
+	parent := exec.Command("sh", "-c", `"$@" & echo started; wait`, "sh", etcd, "--data-dir="+data, "--unsafe-no-fsync",
+		"--listen-client-urls=http://"+client, "--advertise-client-urls=http://"+client, "--listen-peer-urls=http://"+peer)
+	parent.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+temp)
+	out, err := parent.StdoutPipe()
+	if err == nil {
+		err = parent.Start()
+	}
+	if err == nil {
+		_, err = bufio.NewReader(out).ReadString('\n')
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "etcd serves", func() bool { return listens(client) })
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait() // it was killed
+	until(t, "etcd has ended and removed its directory", func() bool {
+		_, err := os.Stat(data)
+		return !listens(client) && os.IsNotExist(err)
+	})
+}
+
+func listens(address string) bool {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// until waits until a condition holds.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not so after 30 s: %s", what)
+		}
+	}
+}
+
+// TestTestDirs checks that only directories of envtest are removed.
+func TestTestDirs(t *testing.T) {
+	t.Setenv("TMPDIR", "/tmp/x")
+	got := testDirs([]string{"--data-dir=/tmp/x/k8s_test_framework_1", "--data-dir=/tmp/k8s_test_framework_2", "--data-dir=/tmp/x/data",
+		"--cert-dir=/tmp/x/k8s_test_framework_3", "--wal-dir=/tmp/x/k8s_test_framework_4", "--data-dir", "/tmp/x/k8s_test_framework_5", "--data-dir=/tmp/x/k8s_test_framework_1/../.."})
+	if want := []string{"/tmp/x/k8s_test_framework_1", "/tmp/x/k8s_test_framework_3"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
