@@ -42,6 +42,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 func (m *Metrics) conditions(o Owner, operation string, d time.Duration) {
 	if m != nil {
 		m.seconds.WithLabelValues(o.Name, o.Kind, o.Type, operation).Observe(d.Seconds())
+		m.evaluate.Observe(d.Seconds())
 	}
 }
 
@@ -65,7 +66,7 @@ func (m *Metrics) Compiled(d time.Duration) {
 	}
 }
 
-// Evaluated observes the duration of evaluating expressions.
+// Evaluated observes the duration of evaluating expressions other than match conditions.
 func (m *Metrics) Evaluated(d time.Duration) {
 	if m != nil {
 		m.evaluate.Observe(d.Seconds())

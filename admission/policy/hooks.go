@@ -24,6 +24,7 @@ type compiledPolicy struct {
 	ignore     bool                     // ignore errors
 	compiler   *expression.Compiler
 	conditions *match.Conditions
+	metrics    *match.Metrics
 }
 
 // policySpec is the common part of the specs of both kinds of policies.
@@ -38,7 +39,7 @@ type policySpec struct {
 
 // compile compiles the common part of a policy.
 func (s *policySpec) compile(m *match.Metrics) compiledPolicy {
-	h := compiledPolicy{name: s.name, ignore: s.failure != nil && *s.failure == admissionv1.Ignore}
+	h := compiledPolicy{name: s.name, metrics: m, ignore: s.failure != nil && *s.failure == admissionv1.Ignore}
 	if s.match == nil { // validation of policies rejects this
 		s.match = &admissionv1.MatchResources{}
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/cel-go/common/types/ref"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -61,7 +62,9 @@ func (m *mutation) run(ctx context.Context, p *mutatingPolicy, in *match.Input, 
 	if m.change.Err != nil {
 		return m.change.Err
 	}
+	begin := time.Now()
 	change, err := p.compiler.Frame(ctx, in, expression.Budget).Evaluate(m.change)
+	p.metrics.Evaluated(time.Since(begin))
 	if err != nil {
 		return err
 	}

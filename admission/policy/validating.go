@@ -100,6 +100,7 @@ func (v *validatingPolicy) evaluate(ctx context.Context, in *match.Input) ([]dec
 		}
 		return nil, nil
 	}
+	defer func(begin time.Time) { v.metrics.Evaluated(time.Since(begin)) }(time.Now())
 	frame := v.compiler.Frame(ctx, in, expression.Budget)
 	var decisions []decision
 	denied := false
