@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // ephemeralPrefix begins the names of data directories that a server makes for itself in the
@@ -18,7 +20,7 @@ const ephemeralPrefix = "miniapiserver-"
 func makeEphemeralDir(log *slog.Logger) (dir string, lock *os.File, err error) {
 	removeAbandonedDirs(os.TempDir(), time.Now(), log)
 	if dir, err = os.MkdirTemp("", ephemeralPrefix); err == nil {
-		lock, err = lockDir(dir)
+		lock, err = storage.LockDir(dir)
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("--ephemeral: %w", err)
@@ -33,11 +35,11 @@ func removeAbandonedDirs(temp string, now time.Time, log *slog.Logger) {
 	const minAge = time.Minute
 	dirs, _ := filepath.Glob(filepath.Join(temp, ephemeralPrefix+"*"))
 	for _, dir := range dirs {
-		info, err := os.Lstat(filepath.Join(dir, lockName))
+		info, err := os.Lstat(filepath.Join(dir, storage.LockName))
 		if err != nil || !ownDir(dir) || now.Sub(info.ModTime()) < minAge {
 			continue
 		}
-		lock, err := lockDir(dir)
+		lock, err := storage.LockDir(dir)
 		if err != nil {
 			continue
 		}

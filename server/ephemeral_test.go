@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // TestRemoveAbandonedDirs checks that the directories of killed servers are removed, and no others.
@@ -16,7 +18,7 @@ func TestRemoveAbandonedDirs(t *testing.T) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		lock, err := lockDir(dir)
+		lock, err := storage.LockDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/miniapiserver/miniapiserver/storage"
 )
 
 // Start starts a server and returns when it is ready: when it serves every request
@@ -100,7 +102,7 @@ func (s *Server) openDataDir() (err error) {
 			err = os.MkdirAll(s.o.Dir, 0o700)
 		}
 		if err == nil {
-			s.lock, err = lockDir(s.o.Dir)
+			s.lock, err = storage.LockDir(s.o.Dir)
 		}
 		if err != nil {
 			return fmt.Errorf("--data-dir: %w", err)

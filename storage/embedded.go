@@ -55,7 +55,7 @@ func startEmbedded(ctx context.Context, o *Options, fatal func(error)) (e *embed
 		e.ephemeral = false // so that close removes no directory
 		return e, fmt.Errorf("making the data directory: %w", err)
 	}
-	if e.lock, err = lockDir(e.dir); err != nil {
+	if e.lock, err = lockEtcdDir(e.dir); err != nil {
 		e.ephemeral = false // so that close does not remove the other process's data
 		return e, err
 	}

@@ -8,19 +8,30 @@ import (
 	"syscall"
 )
 
-// lockDir locks the data directory for this process, until the returned file is closed or
-// the process ends. It also fails if another etcd has the database open, because etcd itself
-// would wait for that forever.
-func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+// LockName is the name of the file that LockDir locks.
+const LockName = "lock"
+
+// LockDir locks a directory for this process, until the returned file is closed or the process
+// ends, in whatever way.
+func LockDir(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, LockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("locking the data directory: %w", err)
+		return nil, fmt.Errorf("locking the directory: %w", err)
 	}
-	err = flock(f, dir)
-	if err == nil {
-		err = checkDatabaseLock(dir)
+	if err := flock(f, dir); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
+	return f, nil
+}
+
+// lockEtcdDir locks the data directory of an etcd. It also fails if another etcd has the
+// database open, because etcd itself would wait for that forever.
+func lockEtcdDir(dir string) (*os.File, error) {
+	f, err := LockDir(dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkDatabaseLock(dir); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -40,10 +51,10 @@ func checkDatabaseLock(dir string) error {
 func flock(f *os.File, dir string) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return fmt.Errorf("data directory %s is in use by another process", dir)
+		return fmt.Errorf("%s is in use by another server", dir)
 	}
 	if err != nil {
-		return fmt.Errorf("locking the data directory: %w", err)
+		return fmt.Errorf("locking %s: %w", dir, err)
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	s, c := startStore(t, Options{Dir: dir})
 	first := mustCreate(t, c, "a/x", "1")
-	if _, err := Open(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+	if _, err := Open(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "in use by another server") {
 		t.Errorf("second open: %v", err)
 	}
 	old := mustUpdate(t, c, first, "2")
