@@ -129,12 +129,22 @@ func collectionConfig(res *api.Resource) storage.CollectionConfig {
 	}
 }
 
-// ReplaceResource replaces the definition of a resource whose objects stay the same. Its
-// watches end. Other requests continue, also those that began with the former definition.
-func (r *Registry) ReplaceResource(former, current *api.Resource) {
-	r.collection(current).Reconfigure(collectionConfig(current))
+// ReplaceResource replaces the definition of a resource whose objects stay the same. publish
+// has new requests use the current definition; if it fails, the former one stays. Watches
+// end. Other requests continue, also those that began with the former definition.
+func (r *Registry) ReplaceResource(former, current *api.Resource, publish func() error) error {
+	c := r.collection(current)
+	// The collection comes first: requests with the current definition may store objects in a
+	// version that the former one cannot decode.
+	c.Reconfigure(collectionConfig(current))
+	if err := publish(); err != nil {
+		c.Reconfigure(collectionConfig(former))
+		return err
+	}
+	c.RestartWatches() // some may have begun meanwhile, with the former definition
 	r.fields.dropResource(former)
 	r.selectors.dropResource(former)
+	return nil
 }
 
 // RemoveResource removes a resource: its watches end, and its caches are freed. Its objects

@@ -163,6 +163,13 @@ func (c *Collection) Reconfigure(cfg CollectionConfig) {
 	c.current.Store(fresh.copy())
 }
 
+// RestartWatches ends all watches without an error, so that clients begin others.
+func (c *Collection) RestartWatches() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fanout.end(nil)
+}
+
 func (c *Collection) logUndecodable(i *Item, err error) {
 	c.store.log.Error("stored object cannot be decoded", "key", c.fullKey(i.key), "revision", i.rev, "error", err)
 }

@@ -382,15 +382,16 @@ func (k *Controller) install(d *definition, item *storage.Item) error {
 	return nil
 }
 
-// replace replaces a kind in the catalogue and then in the registry. Requests find the kind
-// at any moment: between the two steps they use the new kind on objects that were decoded by
-// the old one. The caller holds k.mu.
+// replace replaces a kind in the registry and the catalogue. Requests find the kind at any
+// moment. The caller holds k.mu.
 func (k *Controller) replace(name string, was, is *customKind) error {
-	if err := k.Catalogue.Change([]*api.Resource{was.Resource}, []*api.Resource{is.Resource}); err != nil {
+	err := k.Registry.ReplaceResource(was.Resource, is.Resource, func() error {
+		return k.Catalogue.Change([]*api.Resource{was.Resource}, []*api.Resource{is.Resource})
+	})
+	if err != nil {
 		return err
 	}
 	k.kinds[name] = is
-	k.Registry.ReplaceResource(was.Resource, is.Resource)
 	k.forget(was.Resource)
 	return nil
 }
