@@ -42,6 +42,10 @@ type Scope struct {
 	// names and namespaces in Info are chosen by the client, which bounds the cardinality of
 	// metrics.
 	Routed bool
+	// Audit collects data for the audit events; nil if the request is not audited.
+	Audit *AuditRecord
+	// Durations has the durations of parts of the work.
+	Durations Durations
 	// InitialEventsSent, if set, must be called when a watch has sent its initial events.
 	InitialEventsSent func()
 
@@ -50,14 +54,17 @@ type Scope struct {
 	annotations map[string]string
 }
 
-// Annotate adds an annotation to the audit event of the request.
+// Annotate adds an annotation to the audit events of the request. The first value of a key
+// is kept. It is safe for concurrent use.
 func (s *Scope) Annotate(key, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.annotations == nil {
 		s.annotations = map[string]string{}
 	}
-	s.annotations[key] = value
+	if _, ok := s.annotations[key]; !ok {
+		s.annotations[key] = value
+	}
 }
 
 // Annotations returns a copy of the audit annotations.

@@ -1,0 +1,82 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+// Attempts to send a batch to a webhook, as in kube-apiserver.
+const (
+	maxAttempts    = 5
+	backoffGrowth  = 1.5
+	backoffJitter  = 0.2
+	attemptTimeout = 30 * time.Second
+)
+
+// maxDiscarded is how much of a response is read so that its connection can be used again.
+const maxDiscarded = 64 << 10
+
+// webhook posts events as an EventList.
+type webhook struct{ config *WebhookConfig }
+
+func newWebhook(c *WebhookConfig) *webhook { return &webhook{c} }
+
+func (w *webhook) encode(e *Event) ([]byte, error) { return e.appendJSON(nil, false) }
+
+// size counts the type, which an event in a list does not have, as kube-apiserver does.
+func (w *webhook) size(encoded []byte) int64 { return int64(len(encoded) + len(typeMeta)) }
+
+func (w *webhook) close() error { return nil }
+
+// send posts a batch. It tries again after every error.
+func (w *webhook) send(ctx context.Context, batch []entry) error {
+	body := []byte(`{"kind":"EventList","apiVersion":"` + apiVersion + `","metadata":{},"items":[`)
+	for i, e := range batch {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, e.data...)
+	}
+	body = append(body, "]}"...)
+	pause := w.config.InitialBackoff
+	for attempt := 1; ; attempt++ {
+		err := w.post(ctx, body)
+		if err == nil || attempt == maxAttempts {
+			return err
+		}
+		timer := time.NewTimer(pause + time.Duration(rand.Float64()*backoffJitter*float64(pause)))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
+		pause = time.Duration(float64(pause) * backoffGrowth)
+	}
+}
+
+func (w *webhook) post(ctx context.Context, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.config.URL, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, */*")
+	response, err := w.config.Client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, _ = io.CopyN(io.Discard, response.Body, maxDiscarded) // the code is the whole answer
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return fmt.Errorf("the webhook answered %s", response.Status)
+	}
+	return nil
+}
