@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Plugin is an admission plugin. Mutate or Validate may be nil.
@@ -20,6 +21,9 @@ type Plugin struct {
 	// Mutate may change a.Object, Validate may not. Their errors are the response to the client.
 	Mutate, Validate func(ctx context.Context, a *registry.Attributes) error
 }
+
+// Allowed reports whether user is authorized for the request in info, and if not, the reason.
+type Allowed func(ctx context.Context, user *request.User, info *request.Info) (ok bool, reason string, err error)
 
 // Handles selects verbs on resources. A subresource follows a slash: "pods/ephemeralcontainers". No
 // resources select all resources and subresources.
@@ -53,8 +57,13 @@ type step struct {
 	latency latency
 }
 
-// newChain indexes plugins, which are in the order of execution, by verb and resource.
-func newChain(plugins []Plugin, m *metrics) *Chain {
+// NewChain returns the chain of plugins, which are in the order of execution, indexed by verb and
+// resource. It registers the metrics of the chain unless reg is nil.
+func NewChain(plugins []Plugin, reg prometheus.Registerer) (*Chain, error) {
+	m, err := newMetrics(reg)
+	if err != nil {
+		return nil, err
+	}
 	c := &Chain{named: map[target]*steps{}, others: map[string]*steps{}}
 	for _, p := range plugins {
 		for _, h := range p.Handles {
@@ -72,7 +81,7 @@ func newChain(plugins []Plugin, m *metrics) *Chain {
 	for t := range c.named {
 		c.named[t] = m.steps(plugins, t.verb, func(h Handles) bool { return h.names(t) })
 	}
-	return c
+	return c, nil
 }
 
 // targetOf splits a resource into resource and subresource.

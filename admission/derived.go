@@ -17,8 +17,8 @@ import (
 
 // Namespaces returns a function that reads a namespace, from the cache if it has it.
 func (o *Objects) Namespaces() func(ctx context.Context, name string) (*corev1.Namespace, error) {
-	r := namespacesOf(o)
-	return func(ctx context.Context, name string) (*corev1.Namespace, error) { return r.get(ctx, "", name) }
+	r := NamespacesOf(o)
+	return func(ctx context.Context, name string) (*corev1.Namespace, error) { return r.Get(ctx, "", name) }
 }
 
 // Kind returns the resource of a kind.
@@ -66,7 +66,7 @@ func (o *Objects) List(ctx context.Context, res *api.Resource, namespace string,
 // derives the value once per generation of an object, on first use; as long as no object changes,
 // withObjects costs next to nothing.
 type Derived[T api.Object, V any] struct {
-	reader  *reader[T]
+	reader  *Reader[T]
 	derive  func(T) V
 	mu      sync.Mutex // serializes replacing current
 	current atomic.Pointer[DerivedValues[V]]
@@ -90,7 +90,7 @@ type generation struct {
 // NewDerived returns a Derived that calls derive for the objects of a resource, which must have
 // generations.
 func NewDerived[T api.Object, V any](o *Objects, gr schema.GroupResource, derive func(T) V) *Derived[T, V] {
-	return &Derived[T, V]{reader: newReader[T](o, gr), derive: derive}
+	return &Derived[T, V]{reader: NewReader[T](o, gr), derive: derive}
 }
 
 // Values returns the values of the objects in the cache.
@@ -110,7 +110,7 @@ func (f *Derived[T, V]) Values(ctx context.Context) (*DerivedValues[V], error) {
 	if last != nil && last.state == state {
 		return last, nil
 	}
-	objects, err := f.reader.list(ctx, "")
+	objects, err := f.reader.List(ctx, "")
 	if err != nil {
 		return nil, err
 	}

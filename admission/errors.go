@@ -8,9 +8,9 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry"
 )
 
-// forbidden returns a plugin's rejection: a 403 with the name of the object or, before it has one,
+// Forbidden returns a plugin's rejection: a 403 with the name of the object or, before it has one,
 // its generateName.
-func forbidden(a *registry.Attributes, err error) *apierrors.StatusError {
+func Forbidden(a *registry.Attributes, err error) *apierrors.StatusError {
 	name := a.Name
 	if name == "" {
 		name = "Unknown"
@@ -25,10 +25,7 @@ func forbidden(a *registry.Attributes, err error) *apierrors.StatusError {
 	return apierrors.NewForbidden(a.GroupResource(), name, err)
 }
 
-// Forbidden returns the rejection of a plugin in another package.
-func Forbidden(a *registry.Attributes, err error) *apierrors.StatusError { return forbidden(a, err) }
-
-// forbiddenf is forbidden with a formatted error.
-func forbiddenf(a *registry.Attributes, format string, args ...any) error {
-	return forbidden(a, fmt.Errorf(format, args...))
+// Forbiddenf is Forbidden with a formatted error.
+func Forbiddenf(a *registry.Attributes, format string, args ...any) error {
+	return Forbidden(a, fmt.Errorf(format, args...))
 }

@@ -24,45 +24,55 @@ func NewObjects(catalogue *api.Catalogue, reg *registry.Registry) *Objects {
 	return &Objects{catalogue, reg}
 }
 
-// serves reports whether a built-in resource is served in some version.
-func (o *Objects) serves(gr groupResource) bool {
+// Registry returns the registry, for the few plugins that write objects.
+func (o *Objects) Registry() *registry.Registry { return o.registry }
+
+// Serves reports whether a built-in resource is served in some version.
+func (o *Objects) Serves(gr schema.GroupResource) bool {
 	return slices.ContainsFunc(o.catalogue.Resources(), func(r *api.Resource) bool {
 		return r.Name == gr.Resource && slices.ContainsFunc(r.Versions, func(v api.Version) bool { return v.Group == gr.Group && !v.NotServed })
 	})
 }
 
-// reader reads the objects of one resource, whose hub type is T.
-type reader[T api.Object] struct {
+// Reader reads the objects of one resource, whose hub type is T.
+type Reader[T api.Object] struct {
 	registry *registry.Registry
 	target   registry.Target
 	missing  error
 }
 
-// newReader returns a reader of a resource. If the catalogue does not have the resource, the reads
+// NewReader returns a reader of a resource. If the catalogue does not have the resource, the reads
 // fail, so that a server without it can start.
-func newReader[T api.Object](o *Objects, gr schema.GroupResource) *reader[T] {
+func NewReader[T api.Object](o *Objects, gr schema.GroupResource) *Reader[T] {
 	for _, res := range o.catalogue.Resources() {
 		if res.Name == gr.Resource && res.Versions[0].Group == gr.Group {
-			return &reader[T]{registry: o.registry, target: registry.Target{Resource: res, Version: &res.Versions[0]}}
+			return &Reader[T]{registry: o.registry, target: registry.Target{Resource: res, Version: &res.Versions[0]}}
 		}
 	}
-	return &reader[T]{missing: fmt.Errorf("unknown resource %s", gr)}
+	return &Reader[T]{missing: fmt.Errorf("unknown resource %s", gr)}
 }
 
-// get returns an object from the cache, or from etcd if the cache does not have it. The object must
+// Target returns the target of writes of an object that the reader reads.
+func (r *Reader[T]) Target(namespace, name string) registry.Target {
+	t := r.target
+	t.Namespace, t.Name = namespace, name
+	return t
+}
+
+// Get returns an object from the cache, or from etcd if the cache does not have it. The object must
 // not be changed.
-func (r *reader[T]) get(ctx context.Context, namespace, name string) (obj T, err error) {
-	obj, err = r.cached(ctx, namespace, name)
+func (r *Reader[T]) Get(ctx context.Context, namespace, name string) (obj T, err error) {
+	obj, err = r.Cached(ctx, namespace, name)
 	if apierrors.IsNotFound(err) {
-		return r.getAt(ctx, namespace, name, storage.Read{})
+		return r.GetAt(ctx, namespace, name, storage.Read{})
 	}
 	return obj, err
 }
 
-// getSingular is get with the errors of kube-apiserver's listers, which name the resource of a
+// GetSingular is Get with the errors of kube-apiserver's listers, which name the resource of a
 // missing object in the singular.
-func (r *reader[T]) getSingular(ctx context.Context, namespace, name string) (T, error) {
-	obj, err := r.get(ctx, namespace, name)
+func (r *Reader[T]) GetSingular(ctx context.Context, namespace, name string) (T, error) {
+	obj, err := r.Get(ctx, namespace, name)
 	if apierrors.IsNotFound(err) {
 		singular := schema.GroupResource{Group: r.target.Resource.Versions[0].Group, Resource: r.target.Resource.Singular}
 		err = apierrors.NewNotFound(singular, name)
@@ -70,12 +80,13 @@ func (r *reader[T]) getSingular(ctx context.Context, namespace, name string) (T,
 	return obj, err
 }
 
-// cached returns an object from the cache.
-func (r *reader[T]) cached(ctx context.Context, namespace, name string) (T, error) {
-	return r.getAt(ctx, namespace, name, storage.Read{Match: storage.Any})
+// Cached returns an object from the cache.
+func (r *Reader[T]) Cached(ctx context.Context, namespace, name string) (T, error) {
+	return r.GetAt(ctx, namespace, name, storage.Read{Match: storage.Any})
 }
 
-func (r *reader[T]) getAt(ctx context.Context, namespace, name string, how storage.Read) (obj T, err error) {
+// GetAt returns an object as new as how demands.
+func (r *Reader[T]) GetAt(ctx context.Context, namespace, name string, how storage.Read) (obj T, err error) {
 	if r.missing != nil {
 		return obj, r.missing
 	}
@@ -101,8 +112,8 @@ func itemObject[T api.Object](item *storage.Item) (obj T, err error) {
 	return obj, nil
 }
 
-// list returns the objects of a namespace, or all, from the cache. They must not be changed.
-func (r *reader[T]) list(ctx context.Context, namespace string) ([]T, error) {
+// List returns the objects of a namespace, or all, from the cache. They must not be changed.
+func (r *Reader[T]) List(ctx context.Context, namespace string) ([]T, error) {
 	if r.missing != nil {
 		return nil, r.missing
 	}

@@ -9,7 +9,7 @@ import (
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
@@ -41,7 +41,7 @@ func TestPodGroupProtection(t *testing.T) {
 			Spec: schedulingv1alpha2.PodGroupSpec{SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}
 		group, err := groups.Create(ctx, group, metav1.CreateOptions{})
 		must(group, err)
-		if !slices.Equal(group.Finalizers, []string{admission.PodGroupProtection}) {
+		if !slices.Equal(group.Finalizers, []string{plugins.PodGroupProtection}) {
 			t.Fatalf("%s: finalizers %q", name, group.Finalizers)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -20,7 +20,7 @@ func newClaimProtection(c Config) Controller {
 	if claims == nil || pods == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: admission.PVCProtection}
+	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pvc-protection-controller"), resource: claims, finalizer: plugins.PVCProtection}
 	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
 		items, err := c.Items(ctx, pods, obj.GetNamespace(), registry.Selection{})
 		for _, item := range items {

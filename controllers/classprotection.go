@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
-	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -23,7 +23,7 @@ func newAttributesClassProtection(c Config) Controller {
 	if classes == nil || claims == nil || volumes == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: admission.VACProtection}
+	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "volumeattributesclass-protection-controller"), resource: classes, finalizer: plugins.VACProtection}
 	p.inUse = func(ctx context.Context, obj api.Object) (bool, error) {
 		for _, res := range []*api.Resource{claims, volumes} {
 			items, err := c.Items(ctx, res, "", registry.Selection{})

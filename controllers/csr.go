@@ -2,9 +2,6 @@ package controllers
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"net/http"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -67,13 +64,4 @@ func csrCondition(request *certificatesv1.CertificateSigningRequest, t certifica
 		}
 	}
 	return nil
-}
-
-// parseRequest parses a PKCS#10 request in PEM.
-func parseRequest(data []byte) (*x509.CertificateRequest, error) {
-	block, _ := pem.Decode(data)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	return x509.ParseCertificateRequest(block.Bytes)
 }

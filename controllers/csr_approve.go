@@ -9,6 +9,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/miniapiserver/miniapiserver/api/certificates"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
@@ -28,7 +29,7 @@ func (a *requestApprover) sync(ctx context.Context, r *certificatesv1.Certificat
 		r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName {
 		return reconcile.Done, nil
 	}
-	request, err := parseRequest(r.Spec.Request)
+	request, err := certificates.ParseRequest(r.Spec.Request)
 	if err != nil {
 		return reconcile.Done, err
 	}

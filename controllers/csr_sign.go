@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/api/certificates"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
@@ -54,7 +55,7 @@ func (s *requestSigner) sync(ctx context.Context, r *certificatesv1.CertificateS
 	if !ours || !awaitsCertificate(r) {
 		return reconcile.Done, nil
 	}
-	request, err := parseRequest(r.Spec.Request)
+	request, err := certificates.ParseRequest(r.Spec.Request)
 	if err != nil {
 		return reconcile.Done, err
 	}

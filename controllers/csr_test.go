@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/certificates"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
 
@@ -140,7 +141,7 @@ func TestCertificate(t *testing.T) {
 	}}
 	data, _ := NewRequest(t, x509.CertificateRequest{Subject: pkix.Name{CommonName: "ada"}, DNSNames: []string{"a.example"},
 		ExtraExtensions: []pkix.Extension{{Id: []int{2, 5, 29, 19}, Critical: true, Value: []byte{0x30, 0x03, 0x01, 0x01, 0xff}}}}) // asks to be a CA
-	csr, err := parseRequest(data)
+	csr, err := certificates.ParseRequest(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestUsefulUntil(t *testing.T) {
 func expiring(t *testing.T, end time.Time) []byte {
 	t.Helper()
 	csr, _ := NewRequest(t, Subject("x"))
-	parsed, err := parseRequest(csr)
+	parsed, err := certificates.ParseRequest(csr)
 	if err != nil {
 		t.Fatal(err)
 	}

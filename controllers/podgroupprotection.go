@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
 
-	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry"
@@ -22,7 +22,7 @@ func newPodGroupProtection(c Config) Controller {
 		return nil
 	}
 	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, podGroupProtectionName), resource: groups,
-		finalizer: admission.PodGroupProtection, removesOnly: true}
+		finalizer: plugins.PodGroupProtection, removesOnly: true}
 	p.inUse = func(ctx context.Context, group api.Object) (bool, error) {
 		items, err := c.Items(ctx, pods, group.GetNamespace(), registry.Selection{})
 		for _, item := range items {

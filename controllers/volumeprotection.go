@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 )
@@ -18,7 +18,7 @@ func newVolumeProtection(c Config) Controller {
 	if volumes == nil {
 		return nil
 	}
-	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: admission.PVProtection}
+	p := &finalizerProtection{Config: c, client: reconcile.NewClient(c.Handler, "pv-protection-controller"), resource: volumes, finalizer: plugins.PVProtection}
 	p.inUse = func(_ context.Context, obj api.Object) (bool, error) {
 		return obj.(*corev1.PersistentVolume).Status.Phase == corev1.VolumeBound, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/match"
+	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/admission/policy"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/admission/webhook"
@@ -54,7 +55,7 @@ func (p *parts) buildAdmission() error {
 	if err != nil {
 		return err
 	}
-	p.admission, err = admission.New(admission.Config{
+	p.admission, err = plugins.New(plugins.Config{
 		Enable:             p.o.EnableAdmissionPlugins,
 		Disable:            p.o.DisableAdmissionPlugins,
 		Files:              files,

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
 	"github.com/miniapiserver/miniapiserver/authz"
@@ -210,7 +210,7 @@ func knownControllers(value []string) error {
 func knownPlugins(names []string) error {
 	var errs []error
 	for _, name := range names {
-		if !slices.Contains(admission.Names(), name) {
+		if !slices.Contains(plugins.Names(), name) {
 			errs = append(errs, fmt.Errorf("plugin %q is unknown", name))
 		}
 	}
@@ -297,7 +297,7 @@ func (o *Options) checkAdmissionPlugins() error {
 	if knownPlugins(o.EnableAdmissionPlugins) != nil || knownPlugins(o.DisableAdmissionPlugins) != nil {
 		return nil // reported for the flag that has the unknown name
 	}
-	return admission.CheckNames(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins)
+	return plugins.CheckNames(o.EnableAdmissionPlugins, o.DisableAdmissionPlugins)
 }
 
 func (o *Options) checkControllersOff() error {

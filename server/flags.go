@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/internal/nearest"
 )
@@ -150,7 +150,7 @@ func (c *CommandLine) Complete() (Options, error) {
 	}
 	if len(c.AdmissionControl) > 0 {
 		o.EnableAdmissionPlugins = c.AdmissionControl
-		o.DisableAdmissionPlugins = without(admission.DefaultNames(), c.AdmissionControl)
+		o.DisableAdmissionPlugins = without(plugins.DefaultNames(), c.AdmissionControl)
 	}
 	if c.complete != nil {
 		if err := c.complete(&o); err != nil {

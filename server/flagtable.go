@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/plugins"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
@@ -288,7 +288,7 @@ func authorizationFlags(a *Authorization) []Flag {
 func admissionFlags(c *CommandLine, o *Options) []Flag {
 	return []Flag{
 		{Name: "enable-admission-plugins", Value: list(&o.EnableAdmissionPlugins, nil, knownPlugins), Check: o.checkAdmissionPlugins,
-			Help: "Comma-separated list of admission plugins to enable in addition to the default ones (" + strings.Join(admission.DefaultNames(), ", ") + "). All plugins: " + strings.Join(admission.Names(), ", ") + ". The order of the list does not matter."},
+			Help: "Comma-separated list of admission plugins to enable in addition to the default ones (" + strings.Join(plugins.DefaultNames(), ", ") + "). All plugins: " + strings.Join(plugins.Names(), ", ") + ". The order of the list does not matter."},
 		{Name: "disable-admission-plugins", Value: list(&o.DisableAdmissionPlugins, nil, knownPlugins),
 			Help: "Comma-separated list of admission plugins to disable although they are enabled by default. The order of the list does not matter."},
 		{Name: "allow-privileged", Value: inverted(&o.NoPrivileged),

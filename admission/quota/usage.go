@@ -1,8 +1,9 @@
 // Package quota computes the usage of ResourceQuotas: the quota names that count an object, the
 // amounts, and whether the scopes of a quota match the object.
 //
-// The admission plugin ResourceQuota and the controller that updates the status of quotas both use
-// it. They share the writes in progress in a Ledger.
+// It also has the admission plugin ResourceQuota (plugin.go, config.go, queue.go), which charges
+// writes to quotas. The controller that updates the status of quotas computes usage by the same
+// rules, and shares the writes in progress with the plugin in a Ledger.
 package quota
 
 import (

@@ -84,15 +84,20 @@ func usageRules(at *validation.Path, r, old *certificatesv1.CertificateSigningRe
 
 // requestFault returns the error of a PKCS#10 request, or nil.
 func requestFault(data []byte) error {
-	block, _ := pem.Decode(data)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	request, err := x509.ParseCertificateRequest(block.Bytes)
+	request, err := ParseRequest(data)
 	if err != nil {
 		return err
 	}
 	return request.CheckSignature()
+}
+
+// ParseRequest parses a PKCS#10 request in PEM. It does not check the signature.
+func ParseRequest(data []byte) (*x509.CertificateRequest, error) {
+	block, _ := pem.Decode(data)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
+	}
+	return x509.ParseCertificateRequest(block.Bytes)
 }
 
 // certificateFault returns the error of issued certificates, or nil.

@@ -91,6 +91,17 @@ registry/services < registry/hooks;
 # audit; and the API servers that serve a part of the API.
 registry/hooks < admission, authn, authz, apf, audit, aggregation;
 
+# Admission plugins of several files, each a package. They use what all plugins share, and
+# not each other, so that one can be read without the others.
+admission < admission/noderestriction, admission/podsecurity, admission/imagepolicy, admission/quota;
+
+# The list of plugins, with the plugins of a single file. It is above the packages that it lists.
+admission/noderestriction, admission/podsecurity, admission/imagepolicy, admission/quota < admission/plugins
+	< controllers, server;
+
+# What the tests of plugins share.
+admission, api/builtin < admission/admissiontest;
+
 # Connections to kubelets, pods and services.
 api, internal/outbound < handlers/proxy;
 
@@ -196,5 +207,5 @@ math/rand !< ALL;
 math/rand/v2 !< NONE;
 
 # Test helpers stay out of the binary.
-testing !< ALL but server/servertest, conformance, bench;
+testing !< ALL but server/servertest, admission/admissiontest, conformance, bench;
 `

@@ -1,0 +1,149 @@
+// Package admissiontest has what the tests of admission plugins share: objects that plugins read,
+// writes that plugins admit, and a call of one plugin.
+package admissiontest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// Objects returns Objects of a server with the default kinds, in which the given objects are
+// stored.
+func Objects(t testing.TB, stored ...api.Object) *admission.Objects {
+	t.Helper()
+	return objectsOf(t, builtin.Kinds(), stored)
+}
+
+// PreviewObjects returns Objects of a server that serves all versions.
+func PreviewObjects(t testing.TB, stored ...api.Object) *admission.Objects {
+	t.Helper()
+	all := Gates(t, "AllAlpha", "AllBeta")
+	resources, err := api.Enable(builtin.KindsFor(all), map[string]string{"api/all": "true"}, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objectsOf(t, resources, stored)
+}
+
+func objectsOf(t testing.TB, resources []*api.Resource, stored []api.Object) *admission.Objects {
+	t.Helper()
+	store, err := storage.Open(t.Context(), storage.Options{Ephemeral: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	catalogue, err := api.New(resources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg, err := registry.New(store, catalogue, registry.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, obj := range stored {
+		i := slices.IndexFunc(catalogue.Resources(), func(r *api.Resource) bool {
+			return r.New != nil && r.Virtual == nil && reflect.TypeOf(r.New()) == reflect.TypeOf(obj)
+		})
+		if i < 0 {
+			t.Fatalf("%T is of no resource", obj)
+		}
+		res := catalogue.Resources()[i]
+		if res.Default != nil {
+			res.Default(obj)
+		}
+		at := registry.Target{Resource: res, Version: &res.Versions[0], Namespace: obj.GetNamespace()}
+		if _, err := reg.Create(t.Context(), at, obj, registry.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return admission.NewObjects(catalogue, reg)
+}
+
+// Gates returns the default feature gates and the enabled ones.
+func Gates(t testing.TB, enabled ...string) features.Gates {
+	t.Helper()
+	chosen := map[string]bool{}
+	for _, name := range enabled {
+		chosen[name] = true
+	}
+	gates, err := features.New(chosen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gates
+}
+
+// Write returns the attributes of a write to the object x in the namespace ns, by an ordinary user;
+// resource is "name[/subresource]". Of several resources of a name, it is that of the core group.
+func Write(t testing.TB, verb, resource string, obj, old api.Object) *registry.Attributes {
+	t.Helper()
+	return WriteBy(t, &request.User{Name: "somebody"}, verb, resource, obj, old)
+}
+
+// WriteBy is Write by another user.
+func WriteBy(t testing.TB, user *request.User, verb, resource string, obj, old api.Object) *registry.Attributes {
+	t.Helper()
+	name, subresource, _ := strings.Cut(resource, "/")
+	var found *api.Resource
+	for _, r := range builtin.Kinds() {
+		if r.Name == name && (found == nil || r.Versions[0].Group == "") {
+			found = r
+		}
+	}
+	if found == nil {
+		t.Fatalf("there is no %s", name)
+	}
+	return &registry.Attributes{Verb: verb, Resource: found, Version: &found.Versions[0], Subresource: subresource,
+		Namespace: "ns", Name: "x", Object: obj, Old: old, User: user, Scope: &request.Scope{}}
+}
+
+// Run runs both phases of a plugin on a write and returns the rejection, or "" if there is none.
+func Run(t testing.TB, p admission.Plugin, a *registry.Attributes) string {
+	t.Helper()
+	if p.Mutate != nil {
+		if err := p.Mutate(t.Context(), a); err != nil {
+			return err.Error()
+		}
+	}
+	if p.Validate != nil {
+		if err := p.Validate(t.Context(), a); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// Namespace returns the namespace ns with annotations, given as keys and values in turn.
+func Namespace(annotations ...string) *corev1.Namespace {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", Annotations: map[string]string{}}}
+	for i := 0; i < len(annotations); i += 2 {
+		ns.Annotations[annotations[i]] = annotations[i+1]
+	}
+	return ns
+}
+
+// Pod returns the pod x in the namespace ns, changed by change unless that is nil.
+func Pod(change func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "image"}}}}
+	if change != nil {
+		change(p)
+	}
+	return p
+}

@@ -1,0 +1,128 @@
+package plugins
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/miniapiserver/miniapiserver/admission/quota"
+	"github.com/miniapiserver/miniapiserver/api"
+)
+
+// checkLimits returns an error for each violated constraint of a limit range.
+func checkLimits(r *corev1.LimitRange, obj api.Object) error {
+	var errs []error
+	for i := range r.Spec.Limits {
+		l := &r.Spec.Limits[i]
+		switch o := obj.(type) {
+		case *corev1.Pod:
+			errs = append(errs, podLimits(l, o)...)
+		case *corev1.PersistentVolumeClaim:
+			if l.Type == corev1.LimitTypePersistentVolumeClaim {
+				b := limitedUsage{kind: l.Type, requests: o.Spec.Resources.Requests}
+				errs = b.each(errs, l.Min, b.min)
+				errs = b.each(errs, l.Max, b.maxRequest)
+			}
+		}
+	}
+	return utilerrors.NewAggregate(errs)
+}
+
+func podLimits(l *corev1.LimitRangeItem, pod *corev1.Pod) (errs []error) {
+	switch l.Type {
+	case corev1.LimitTypeContainer:
+		for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+			for i := range list {
+				b := limitedUsage{l.Type, list[i].Resources.Requests, list[i].Resources.Limits}
+				errs = append(errs, b.checkAll(l)...)
+			}
+		}
+	case corev1.LimitTypePod:
+		b := limitedUsage{l.Type, quota.Pod(pod, quota.Requests), quota.Pod(pod, quota.Limits)}
+		errs = b.checkAll(l)
+	}
+	return errs
+}
+
+// limitedUsage holds the requests and limits that a limit range constrains.
+type limitedUsage struct {
+	kind             corev1.LimitType
+	requests, limits corev1.ResourceList
+}
+
+func (b limitedUsage) checkAll(l *corev1.LimitRangeItem) (errs []error) {
+	errs = b.each(errs, l.Min, b.min)
+	errs = b.each(errs, l.Max, b.max)
+	return b.each(errs, l.MaxLimitRequestRatio, b.ratio)
+}
+
+func (b limitedUsage) each(errs []error, bounds corev1.ResourceList, check func(corev1.ResourceName, resource.Quantity) error) []error {
+	for _, name := range slices.Sorted(maps.Keys(bounds)) {
+		if err := check(name, bounds[name]); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+func (b limitedUsage) min(name corev1.ResourceName, least resource.Quantity) error {
+	request, requested := b.requests[name]
+	limit, limited := b.limits[name]
+	message := fmt.Sprintf("minimum %s usage per %s is %s", name, b.kind, least.String())
+	switch {
+	case !requested:
+		return fmt.Errorf("%s.  No request is specified", message)
+	case request.Cmp(least) < 0:
+		return fmt.Errorf("%s, but request is %s", message, request.String())
+	case limited && limit.Cmp(least) < 0:
+		return fmt.Errorf("%s, but limit is %s", message, limit.String())
+	}
+	return nil
+}
+
+func (b limitedUsage) max(name corev1.ResourceName, most resource.Quantity) error {
+	request, requested := b.requests[name]
+	limit, limited := b.limits[name]
+	message := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
+	switch {
+	case !limited:
+		return fmt.Errorf("%s.  No limit is specified", message)
+	case limit.Cmp(most) > 0:
+		return fmt.Errorf("%s, but limit is %s", message, limit.String())
+	case requested && request.Cmp(most) > 0:
+		return fmt.Errorf("%s, but request is %s", message, request.String())
+	}
+	return nil
+}
+
+// maxRequest is max for claims, which have no limits.
+func (b limitedUsage) maxRequest(name corev1.ResourceName, most resource.Quantity) error {
+	request, requested := b.requests[name]
+	message := fmt.Sprintf("maximum %s usage per %s is %s", name, b.kind, most.String())
+	switch {
+	case !requested:
+		return fmt.Errorf("%s.  No request is specified", message)
+	case request.Cmp(most) > 0:
+		return fmt.Errorf("%s, but request is %s", message, request.String())
+	}
+	return nil
+}
+
+func (b limitedUsage) ratio(name corev1.ResourceName, most resource.Quantity) error {
+	request, limit := b.requests[name], b.limits[name]
+	message := fmt.Sprintf("%s max limit to request ratio per %s is %s", name, b.kind, most.String())
+	switch {
+	case request.Sign() == 0:
+		return fmt.Errorf("%s, but no request is specified or request is 0", message)
+	case limit.Sign() == 0:
+		return fmt.Errorf("%s, but no limit is specified or limit is 0", message)
+	}
+	if is := limit.AsApproximateFloat64() / request.AsApproximateFloat64(); is > most.AsApproximateFloat64() {
+		return fmt.Errorf("%s, but provided ratio is %f", message, is)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+)
+
+const (
+	nodeSelectorAnnotation = "scheduler.alpha.kubernetes.io/node-selector"
+	// clusterNodeSelector is the key of the selector for namespaces without an annotation.
+	clusterNodeSelector = "clusterDefaultNodeSelector"
+)
+
+// podNodeSelector adds the node selector in a namespace's annotation to its pods, and allows only
+// the labels that the configuration lists for the namespace.
+func podNodeSelector(c *Config, file []byte) (admission.Plugin, error) {
+	var config struct {
+		Selectors map[string]string `json:"podNodeSelectorPluginConfig"`
+	}
+	if err := yaml.Unmarshal(file, &config); err != nil {
+		return admission.Plugin{}, err
+	}
+	listed := map[string]labels.Set{}
+	for namespace, text := range config.Selectors {
+		set, err := labels.ConvertSelectorToLabelsMap(text)
+		if err != nil {
+			return admission.Plugin{}, fmt.Errorf("%s: %w", namespace, err)
+		}
+		listed[namespace] = set
+	}
+	namespaces := admission.NamespacesOf(c.Objects)
+	selector := func(ctx context.Context, a *registry.Attributes) (labels.Set, error) {
+		ns, err := namespaces.Get(ctx, "", a.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if text, ok := ns.Annotations[nodeSelectorAnnotation]; ok {
+			return labels.ConvertSelectorToLabelsMap(text)
+		}
+		return listed[clusterNodeSelector], nil
+	}
+	checkConflicts := func(a *registry.Attributes, pod *corev1.Pod, wanted labels.Set) error {
+		if labels.Conflicts(wanted, pod.Spec.NodeSelector) {
+			return admission.Forbiddenf(a, "pod node label selector conflicts with its namespace node label selector")
+		}
+		return nil
+	}
+	return admission.Plugin{
+		Handles: admission.HandlesFor(admission.CoreResources("pods"), api.VerbCreate),
+		Mutate: func(ctx context.Context, a *registry.Attributes) error {
+			pod := a.Object.(*corev1.Pod)
+			wanted, err := selector(ctx, a)
+			if err == nil {
+				err = checkConflicts(a, pod, wanted)
+			}
+			if err != nil || len(wanted) == 0 {
+				return err
+			}
+			merged := maps.Clone(map[string]string(wanted))
+			maps.Copy(merged, pod.Spec.NodeSelector)
+			pod.Spec.NodeSelector = merged
+			return nil
+		},
+		Validate: func(ctx context.Context, a *registry.Attributes) error {
+			pod := a.Object.(*corev1.Pod)
+			wanted, err := selector(ctx, a)
+			if err == nil {
+				err = checkConflicts(a, pod, wanted)
+			}
+			if err == nil && !allLabelsListed(pod.Spec.NodeSelector, listed[a.Namespace]) {
+				err = admission.Forbiddenf(a, "pod node label selector labels conflict with its namespace whitelist")
+			}
+			return err
+		},
+	}, nil
+}
+
+// allLabelsListed reports whether all labels of set are listed. An empty list allows all.
+func allLabelsListed(set, listed labels.Set) bool {
+	if len(listed) == 0 {
+		return true
+	}
+	for key, value := range set {
+		if is, ok := listed[key]; !ok || is != value {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,225 @@
+package plugins
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	schedulingv1alpha2 "k8s.io/api/scheduling/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/miniapiserver/miniapiserver/admission"
+	"github.com/miniapiserver/miniapiserver/admission/admissiontest"
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// TestGatedPlugins checks that plugins for kinds that are not served handle nothing, whatever gates
+// are enabled.
+func TestGatedPlugins(t *testing.T) {
+	off, on := admissiontest.Objects(t), admissiontest.PreviewObjects(t)
+	all := admissiontest.Gates(t, "AllAlpha", "AllBeta")
+	for _, name := range []string{"ClusterTrustBundleAttest", "PodGroupProtection", "PodGroupWorkloadExists", "JobValidation"} {
+		if p := newPlugin(t, name, Config{Objects: off, Gates: all}); len(p.Handles) != 0 {
+			t.Errorf("%s handles %v of a server without its kind", name, p.Handles)
+		}
+		if p := newPlugin(t, name, Config{Objects: on, Gates: all}); len(p.Handles) != 1 {
+			t.Errorf("%s handles %v of a server with its kind", name, p.Handles)
+		}
+	}
+	handlesGroups := func(o *admission.Objects, g features.Gates) bool {
+		return slices.ContainsFunc(newPlugin(t, "Priority", Config{Objects: o, Gates: g}).Handles, func(h admission.Handles) bool { return slices.Contains(h.Resources, podGroups()[0]) })
+	}
+	if handlesGroups(on, features.Default()) || handlesGroups(off, all) || !handlesGroups(on, all) {
+		t.Error("priorities of pod groups do not follow their gate and kind")
+	}
+}
+
+// TestPluginsOfServedKinds checks that each resource a plugin names is served. It leaves out
+// plugins that require a configuration file.
+func TestPluginsOfServedKinds(t *testing.T) {
+	for name, o := range map[string]*admission.Objects{"default": admissiontest.Objects(t), "all": admissiontest.PreviewObjects(t)} {
+		g := features.Default()
+		if name == "all" {
+			g = admissiontest.Gates(t, "AllAlpha", "AllBeta")
+		}
+		for _, e := range registrations() {
+			if e.build == nil || e.name == "EventRateLimit" || e.name == "ImagePolicyWebhook" {
+				continue
+			}
+			for _, h := range newPlugin(t, e.name, Config{Objects: o, Gates: g}).Handles {
+				for _, r := range h.Resources {
+					r.Resource, _, _ = strings.Cut(r.Resource, "/")
+					if !o.Serves(r) {
+						t.Errorf("%s, server %s: it handles %s, which is not served", e.name, name, r)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTrustBundleAttest(t *testing.T) {
+	bundle := func(signer, text string) *certificatesv1beta1.ClusterTrustBundle {
+		return &certificatesv1beta1.ClusterTrustBundle{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Spec: certificatesv1beta1.ClusterTrustBundleSpec{SignerName: signer, TrustBundle: text}}
+	}
+	allowed := func(_ context.Context, _ *request.User, info *request.Info) (bool, string, error) {
+		return info.Verb == "attest" && info.Name == "example.com/s", "", nil
+	}
+	p := newPlugin(t, "ClusterTrustBundleAttest", Config{Objects: admissiontest.PreviewObjects(t), Allowed: allowed, Gates: admissiontest.Gates(t, "ClusterTrustBundle")})
+	const refused = `user not permitted to attest for signerName "example.com/t"`
+	for name, c := range map[string]struct {
+		is, was api.Object
+		want    string
+	}{
+		"nobody's":     {bundle("", "x"), nil, ""},
+		"its signer's": {bundle("example.com/s", "x"), nil, ""},
+		"another's":    {bundle("example.com/t", "x"), nil, refused},
+		"changed":      {bundle("example.com/t", "x"), bundle("example.com/t", "y"), refused},
+		"unchanged":    {bundle("example.com/t", "x"), bundle("example.com/t", "x"), ""},
+	} {
+		if got := admissiontest.Run(t, p, admissiontest.Write(t, "create", "clustertrustbundles", c.is, c.was)); !strings.HasSuffix(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func podGroupOf(workload, template string, change func(*schedulingv1alpha2.PodGroup)) *schedulingv1alpha2.PodGroup {
+	g := &schedulingv1alpha2.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns"}}
+	g.Spec.SchedulingPolicy.Basic = &schedulingv1alpha2.BasicSchedulingPolicy{}
+	if workload != "" {
+		g.Spec.PodGroupTemplateRef = &schedulingv1alpha2.PodGroupTemplateReference{
+			Workload: &schedulingv1alpha2.WorkloadPodGroupTemplateReference{WorkloadName: workload, PodGroupTemplateName: template}}
+	}
+	if change != nil {
+		change(g)
+	}
+	return g
+}
+
+func TestPodGroupPlugins(t *testing.T) {
+	w := &schedulingv1alpha2.Workload{ObjectMeta: metav1.ObjectMeta{Name: "w", Namespace: "ns"}, Spec: schedulingv1alpha2.WorkloadSpec{
+		PodGroupTemplates: []schedulingv1alpha2.PodGroupTemplate{{Name: "t", SchedulingPolicy: schedulingv1alpha2.PodGroupSchedulingPolicy{Basic: &schedulingv1alpha2.BasicSchedulingPolicy{}}}}}}
+	c := Config{Objects: admissiontest.PreviewObjects(t, admissiontest.Namespace(), w, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100}),
+		Gates: admissiontest.Gates(t, "GenericWorkload", "GangScheduling", "WorkloadAwarePreemption")}
+	exists := newPlugin(t, "PodGroupWorkloadExists", c)
+	for name, test := range map[string]struct {
+		group *schedulingv1alpha2.PodGroup
+		want  string
+	}{
+		"of nothing":       {podGroupOf("", "", nil), ""},
+		"of a template":    {podGroupOf("w", "t", nil), ""},
+		"no such template": {podGroupOf("w", "u", nil), `PodGroup rejected: PodGroupTemplate "u" not found in Workload "w"`},
+		"no such workload": {podGroupOf("v", "t", nil), `PodGroup rejected: Workload "v" not found`},
+	} {
+		if got := admissiontest.Run(t, exists, admissiontest.Write(t, "create", "podgroups", test.group, nil)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	g := podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) { g.Spec.PriorityClassName = "high" })
+	protection := newPlugin(t, "PodGroupProtection", c)
+	for range 2 {
+		if got := admissiontest.Run(t, protection, admissiontest.Write(t, "create", "podgroups", g, nil)); got != "" || !slices.Equal(g.Finalizers, []string{"scheduling.k8s.io/podgroup-protection"}) {
+			t.Errorf("%q %q", got, g.Finalizers)
+		}
+	}
+	prio := newPlugin(t, "Priority", c)
+	if got := admissiontest.Run(t, prio, admissiontest.Write(t, "create", "podgroups", g, nil)); got != "" || *g.Spec.Priority != 100 {
+		t.Errorf("%q %v", got, g.Spec.Priority)
+	}
+	g.Spec.Priority = new(int32(7))
+	if got := admissiontest.Run(t, prio, admissiontest.Write(t, "create", "podgroups", g, nil)); !strings.HasSuffix(got, "priority set in the pod group (7) must match the priority computed (100) based on the priority class set in the spec") {
+		t.Error(got)
+	}
+}
+
+func TestJobValidation(t *testing.T) {
+	gang := func(name string, owner *metav1.OwnerReference) *schedulingv1alpha2.PodGroup {
+		return podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) {
+			g.Name, g.Spec.SchedulingPolicy = name, schedulingv1alpha2.PodGroupSchedulingPolicy{Gang: &schedulingv1alpha2.GangSchedulingPolicy{MinCount: 2}}
+			if owner != nil {
+				g.OwnerReferences = []metav1.OwnerReference{*owner}
+			}
+		})
+	}
+	job := func(uid types.UID, parallelism int32, group string) *batchv1.Job {
+		j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "x", Namespace: "ns", UID: uid}, Spec: batchv1.JobSpec{Parallelism: &parallelism}}
+		if group != "" {
+			j.Spec.Template.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: &group}
+		}
+		return j
+	}
+	owner := &metav1.OwnerReference{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "owner", Controller: new(true)}
+	basic := podGroupOf("", "", func(g *schedulingv1alpha2.PodGroup) { g.Name = "basic" })
+	p := newPlugin(t, "JobValidation", Config{Objects: admissiontest.PreviewObjects(t, admissiontest.Namespace(), gang("named", nil), gang("owned", owner), basic), Gates: admissiontest.Gates(t, "GenericWorkload")})
+	for name, c := range map[string]struct {
+		is, was *batchv1.Job
+		want    string
+	}{
+		"same":       {job("", 1, "named"), job("", 1, "named"), ""},
+		"named":      {job("", 2, "named"), job("", 1, "named"), `cannot change parallelism for a Job referencing gang-scheduled PodGroup "named"`},
+		"basic":      {job("", 2, "basic"), job("", 1, "basic"), ""},
+		"missing":    {job("", 2, "none"), job("", 1, "none"), ""},
+		"controlled": {job("owner", 2, ""), job("owner", 1, ""), `gang-scheduled PodGroup "owned"`},
+		"alone":      {job("", 2, ""), job("", 1, ""), ""},
+	} {
+		if got := admissiontest.Run(t, p, admissiontest.Write(t, "update", "jobs", c.is, c.was)); (got == "") != (c.want == "") || !strings.HasSuffix(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestPodResizeValidators(t *testing.T) {
+	node := func(name, system, memory string, declared ...string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/os": system}},
+			Status: corev1.NodeStatus{DeclaredFeatures: declared, Allocatable: corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse(memory)}}}
+	}
+	sized := func(node, cpu, memory string) *corev1.Pod {
+		return admissiontest.Pod(func(p *corev1.Pod) {
+			p.Spec.NodeName = node
+			p.Spec.Overhead = corev1.ResourceList{"cpu": resource.MustParse("100m")}
+			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)}
+		})
+	}
+	initial := func(node, cpu string) *corev1.Pod {
+		p := sized(node, "1", "1Gi")
+		p.Spec.InitContainers = []corev1.Container{{Name: "i", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}
+		return p
+	}
+	whole := func(node, cpu string) *corev1.Pod {
+		p := sized(node, "1", "1Gi")
+		p.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}
+		return p
+	}
+	objects := admissiontest.Objects(t, node("n1", "linux", "4Gi"), node("win", "windows", "4Gi"), node("new", "linux", "4Gi", "InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers"))
+	c := Config{Objects: objects, Gates: features.Default()}
+	for name, test := range map[string]struct {
+		plugin  string
+		is, was *corev1.Pod
+		want    string
+	}{
+		"fits":             {"PodResizeValidator", sized("n1", "1900m", "4Gi"), sized("n1", "1", "1Gi"), ""},
+		"too much":         {"PodResizeValidator", sized("n1", "1901m", "5Gi"), sized("n1", "1", "1Gi"), "node didn't have enough allocatable resources: cpu, requested: 2001, allocatable: 2000; memory, requested: 5368709120, allocatable: 4294967296"},
+		"windows":          {"PodResizeValidator", sized("win", "1", "2Gi"), sized("win", "1", "1Gi"), `pod resize is only supported on linux nodes, node "win" is "windows"`},
+		"no node":          {"PodResizeValidator", sized("n9", "1", "2Gi"), sized("n9", "1", "1Gi"), `node "n9" not found`},
+		"nowhere":          {"PodResizeValidator", sized("", "9", "2Gi"), sized("", "1", "1Gi"), ""},
+		"unchanged":        {"PodResizeValidator", sized("n9", "1", "1Gi"), sized("n9", "1", "1Gi"), ""},
+		"init, undeclared": {"NodeDeclaredFeatureValidator", initial("n1", "2"), initial("n1", "1"), `pod update requires features InPlacePodVerticalScalingInitContainers which are not available on node "n1"`},
+		"init, declared":   {"NodeDeclaredFeatureValidator", initial("new", "2"), initial("new", "1"), ""},
+		"pod, undeclared":  {"NodeDeclaredFeatureValidator", whole("n1", "2"), whole("n1", "1"), `pod update requires features InPlacePodLevelResourcesVerticalScaling which are not available on node "n1"`},
+		"pod, declared":    {"NodeDeclaredFeatureValidator", whole("new", "2"), whole("new", "1"), ""},
+		"needs nothing":    {"NodeDeclaredFeatureValidator", sized("n9", "2", "1Gi"), sized("n9", "1", "1Gi"), ""},
+	} {
+		if got := admissiontest.Run(t, newPlugin(t, test.plugin, c), admissiontest.Write(t, "update", "pods/resize", test.is, test.was)); (got == "") != (test.want == "") || !strings.HasSuffix(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
