@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"k8s.io/kube-openapi/pkg/schemaconv"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
 // Schema returns the definition for validators. References are not resolved.
@@ -31,21 +29,4 @@ func (d *Definitions) Schemas(names ...string) (map[string]*spec.Schema, error) 
 		}
 	}
 	return out, nil
-}
-
-// Parser returns the types of structured-merge-diff for the named definitions and all that
-// they refer to: which lists are sets or maps with which keys, and which values are atomic.
-// The types have the names of the definitions.
-func (d *Definitions) Parser(names ...string) (*typed.Parser, error) {
-	schemas, err := d.Schemas(names...)
-	if err != nil {
-		return nil, err
-	}
-	topology, err := schemaconv.ToSchemaFromOpenAPI(schemas, false)
-	if err != nil {
-		return nil, fmt.Errorf("merge topology: %w", err)
-	}
-	p := &typed.Parser{}
-	p.Schema.Types = topology.Types
-	return p, nil
 }

@@ -3,11 +3,16 @@ package openapi
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/kube-openapi/pkg/schemaconv"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/structured-merge-diff/v6/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
+
+	"github.com/miniapiserver/miniapiserver/openapi/internal/pack"
 )
 
 // models returns the definitions of the kinds that kube-apiserver listed, by the paths of
@@ -59,7 +64,7 @@ func TestMergeTopology(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, wanted := topology(s), want[def.Name]
+		got, wanted := mergeTopology(s), want[def.Name]
 		if len(got) != 0 || len(wanted) != 0 {
 			if !sameTree(t, got, wanted) {
 				t.Errorf("%s: %v\nwant %v", def.Name, got, wanted)
@@ -68,8 +73,8 @@ func TestMergeTopology(t *testing.T) {
 	}
 }
 
-// topology returns the merge-related part of a schema, in the form of the testdata.
-func topology(s *spec.Schema) map[string]any {
+// mergeTopology returns the merge-related part of a schema, in the form of the testdata.
+func mergeTopology(s *spec.Schema) map[string]any {
 	out := map[string]any{}
 	if own := extensions(s); len(own) > 0 {
 		out[""] = own
@@ -115,7 +120,7 @@ func sameTree(t *testing.T, a, b any) bool {
 
 func TestParser(t *testing.T) {
 	const pod = "io.k8s.api.core.v1.Pod"
-	parser, err := open(t).Parser(pod, "io.k8s.api.core.v1.ConfigMap")
+	parser, err := Parser(pod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +149,103 @@ func TestParser(t *testing.T) {
 
 func BenchmarkParser(b *testing.B) {
 	for b.Loop() {
-		defs, err := Open()
-		if err != nil {
+		if _, err := Parser("io.k8s.api.core.v1.Pod"); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := defs.Parser("io.k8s.api.core.v1.Pod"); err != nil {
-			b.Fatal(err)
+	}
+}
+
+// TestTopologyOfDefinitions checks that topology.txt has the types that the definitions in the
+// archive have.
+func TestTopologyOfDefinitions(t *testing.T) {
+	models := map[string]*spec.Schema{}
+	v3 := map[string][]byte{}
+	for _, def := range allDefinitions(t, open(t)) {
+		s, err := def.Schema()
+		if err != nil {
+			t.Fatal(err)
+		}
+		models[def.Name], v3[def.Name] = s, def.V3
+	}
+	want, err := schemaconv.ToSchemaFromOpenAPI(models, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want.Types {
+		w := &want.Types[i]
+		if models[w.Name] == nil {
+			continue // a type of values without a schema
+		}
+		line, ok := findType(topology, w.Name)
+		if !ok {
+			t.Errorf("%s is missing", w.Name)
+			continue
+		}
+		r := &typeReader{}
+		got := r.typeDef(line)
+		sortFields(w.Atom)
+		if !reflect.DeepEqual(&got, w) {
+			t.Errorf("%s is read from %s", w.Name, line)
+		}
+		for _, reference := range r.references {
+			if _, ok := findType(topology, reference); !ok {
+				t.Errorf("%s refers to %s, which is missing", w.Name, reference)
+			}
+		}
+	}
+	if text, err := pack.Topology(v3); err != nil || string(text) != topology {
+		t.Errorf("topology.txt is not what the generator writes (%v); run go generate", err)
+	}
+}
+
+func sortFields(a schema.Atom) {
+	if a.List != nil {
+		sortFields(a.List.ElementType.Inlined)
+	}
+	if a.Map == nil {
+		return
+	}
+	slices.SortFunc(a.Map.Fields, func(a, b schema.StructField) int { return strings.Compare(a.Name, b.Name) })
+	for _, f := range a.Map.Fields {
+		sortFields(f.Type.Inlined)
+	}
+	sortFields(a.Map.ElementType.Inlined)
+}
+
+// TestParserReadsReferences checks that the types of a definition are those of all definitions
+// that it refers to, and the two of values without a schema.
+func TestParserReadsReferences(t *testing.T) {
+	defs := open(t)
+	for _, name := range []string{"io.k8s.api.core.v1.Pod", "io.k8s.api.rbac.v1.ClusterRole", "io.k8s.api.core.v1.PodList", "io.k8s.apimachinery.pkg.util.intstr.IntOrString"} {
+		closure, err := defs.Closure(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parser, err := Parser(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(parser.Schema.Types), len(closure)+2; got != want {
+			t.Errorf("%s: got %d types, want %d", name, got, want)
+		}
+	}
+}
+
+func TestParserOfUnknownDefinitions(t *testing.T) {
+	unknown := Definition{Name: "com.example.v1.Wagon", V3: []byte(`{"type":"object","properties":{"a":{"$ref":"` + refV3 + `com.example.v1.Axle"}}}`)}
+	invalid := Definition{Name: "com.example.v1.Wagon", V3: []byte(`{`)}
+	for want, own := range map[string][]Definition{
+		`no OpenAPI definition of "com.example.v1.Wagon"`:              nil,
+		`no OpenAPI definition of "com.example.v1.Axle"`:               {unknown},
+		`schema of com.example.v1.Wagon: unexpected end of JSON input`: {invalid},
+	} {
+		if _, err := Parser("com.example.v1.Wagon", own...); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	for _, name := range []string{"", "a", "io.k8s.api.core.v1", "io.k8s.api.core.v1.Po", "io.k8s.api.core.v1.Podd", "z.z"} {
+		if line, ok := findType(topology, name); ok {
+			t.Errorf("%q is found: %s", name, line)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
-	"weak"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
@@ -16,42 +14,25 @@ import (
 
 // Published returns the Schemas of a catalogue: from the definitions of the published types for
 // kinds with Go types, from the kind's own schema for others.
-//
-// The unpacked definitions stay in memory until the garbage collector frees them: most lookups
-// happen together at startup, few later.
 func Published(c *api.Catalogue) Schemas {
-	var mu sync.Mutex
-	var cached weak.Pointer[openapi.Definitions]
 	return func(gvk schema.GroupVersionKind) (typed.ParseableType, bool) {
 		obj, version := publishedKind(c, gvk)
 		if obj == nil {
 			return typed.ParseableType{}, false
 		}
-		name, custom := definitionName(reflect.TypeOf(obj).Elem()), version.OpenAPI
-		if custom != nil {
-			name = openapi.CustomName(gvk)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		defs := cached.Value()
-		if defs == nil {
+		name := definitionName(reflect.TypeOf(obj).Elem())
+		var own []openapi.Definition
+		if version.OpenAPI != nil {
 			var err error
-			if defs, err = openapi.Open(); err != nil {
-				return typed.ParseableType{}, false
-			}
-			cached = weak.Make(defs)
-		}
-		if custom != nil {
-			own, err := custom()
-			if err != nil {
+			if own, err = version.OpenAPI(); err != nil {
 				return typed.ParseableType{}, false
 			}
 			if version.KeepsUnknown {
 				own = preservingUnknown(own)
 			}
-			defs = defs.With(own...)
+			name = openapi.CustomName(gvk)
 		}
-		parser, err := defs.Parser(name)
+		parser, err := openapi.Parser(name, own...)
 		if err != nil {
 			return typed.ParseableType{}, false
 		}

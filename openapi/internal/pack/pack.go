@@ -1,5 +1,6 @@
-// Package pack writes OpenAPI definitions to the archive that package openapi embeds. It is
-// used only by the temporary program of openapi/internal/generate.
+// Package pack writes OpenAPI definitions to the files that package openapi embeds: an archive,
+// and the types of structured-merge-diff as text. It is used only by the temporary program of
+// openapi/internal/generate and by tests.
 package pack
 
 import (
@@ -21,16 +22,16 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Main writes the definitions to a file, and exits the program on failure. add registers the
-// kinds of the types in a scheme.
-func Main(file string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) {
-	if err := writeDefinitions(file, get, add); err != nil {
+// Main writes the definitions to an archive and their types to a text file, and exits the program
+// on failure. add registers the kinds of the types in a scheme.
+func Main(archive, text string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) {
+	if err := writeDefinitions(archive, text, get, add); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func writeDefinitions(file string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) error {
+func writeDefinitions(archive, text string, get common.GetOpenAPIDefinitions, add []func(*runtime.Scheme) error) error {
 	kinds, err := kindsOf(add)
 	if err != nil {
 		return err
@@ -40,7 +41,9 @@ func writeDefinitions(file string, get common.GetOpenAPIDefinitions, add []func(
 		return err
 	}
 	content := map[string]*bytes.Buffer{}
+	v3 := map[string][]byte{}
 	for _, d := range all {
+		v3[d.name] = d.v3
 		// One file for each Go package, because callers usually need several types of a
 		// package.
 		pkg := d.name[:strings.LastIndexByte(d.name, '.')]
@@ -49,7 +52,11 @@ func writeDefinitions(file string, get common.GetOpenAPIDefinitions, add []func(
 		}
 		fmt.Fprintf(content[pkg], "%s\t%s\t%s\n", d.name, d.v3, d.v2)
 	}
-	return writeArchive(file, content)
+	types, err := Topology(v3)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeArchive(archive, content), os.WriteFile(text, types, 0o644))
 }
 
 // definition is the schema of one type, as JSON without line breaks.
