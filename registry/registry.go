@@ -43,6 +43,9 @@ type Options struct {
 	DeleteCollectionWorkers int
 	// EtcdPrefix is the prefix of all keys, for error messages that contain a key.
 	EtcdPrefix string
+	// Transformer returns the encryption of a resource's values; nil, or the result nil, means
+	// that there is none.
+	Transformer func(schema.GroupResource) storage.Transformer
 	// Schemas are the schemas for field management; nil turns it off.
 	Schemas ssa.Schemas
 	// Admission decides about writes; nil admits everything.
@@ -105,7 +108,7 @@ func New(store *storage.Store, catalogue *api.Catalogue, o Options) (*Registry, 
 // when the resource can be served. since is the revision at which the resource was created,
 // before which no watch can start; 0 if it existed before the store.
 func (r *Registry) AddResource(res *api.Resource, since int64) error {
-	cfg := collectionConfig(res)
+	cfg := r.collectionConfig(res)
 	cfg.Oldest = since
 	c, err := r.store.Collection(cfg)
 	if err != nil {
@@ -117,8 +120,8 @@ func (r *Registry) AddResource(res *api.Resource, since int64) error {
 	return nil
 }
 
-func collectionConfig(res *api.Resource) storage.CollectionConfig {
-	return storage.CollectionConfig{
+func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig {
+	cfg := storage.CollectionConfig{
 		Prefix:   res.Storage.Prefix,
 		Encode:   res.EncodeStored,
 		Decode:   res.DecodeStored,
@@ -127,6 +130,10 @@ func collectionConfig(res *api.Resource) storage.CollectionConfig {
 		Fields:   res.Fields.Selectable,
 		Index:    res.Fields.Indexed,
 	}
+	if r.o.Transformer != nil {
+		cfg.Transformer = r.o.Transformer(Target{Resource: res}.groupResource())
+	}
+	return cfg
 }
 
 // ReplaceResource replaces the definition of a resource whose objects stay the same. publish
@@ -136,9 +143,9 @@ func (r *Registry) ReplaceResource(former, current *api.Resource, publish func()
 	c := r.collection(current)
 	// The collection comes first: requests with the current definition may store objects in a
 	// version that the former one cannot decode.
-	c.Reconfigure(collectionConfig(current))
+	c.Reconfigure(r.collectionConfig(current))
 	if err := publish(); err != nil {
-		c.Reconfigure(collectionConfig(former))
+		c.Reconfigure(r.collectionConfig(former))
 		return err
 	}
 	c.RestartWatches() // some may have begun meanwhile, with the former definition

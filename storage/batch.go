@@ -36,8 +36,11 @@ func (s *Store) CreateAll(ctx context.Context, objects []NewObject) error {
 		if err != nil {
 			return err
 		}
+		if writes[i], err = n.In.newWrite(ctx, n.Key, value); err != nil {
+			return err
+		}
 		full := n.In.fullKey(n.Key)
-		writes[i], puts[i] = &keyWrite{value: value}, clientv3.OpPut(full, string(value))
+		puts[i] = clientv3.OpPut(full, string(writes[i].stored))
 		guards[i] = clientv3.Compare(clientv3.ModRevision(full), "=", 0)
 	}
 	for i, n := range objects {

@@ -27,10 +27,12 @@ type Collection struct {
 	// revision.
 	current atomic.Pointer[collectionState]
 
-	handoff   handoff
-	written   newestRevision // the newest revision that a write through this store created
-	closed    atomic.Bool
-	historyMu sync.Mutex // held while history is read from etcd
+	handoff handoff
+	written newestRevision // the newest revision that a write through this store created
+	closed  atomic.Bool
+	// undecryptable logs values that cannot be decrypted.
+	undecryptable failureLog
+	historyMu     sync.Mutex // held while history is read from etcd
 
 	mu           sync.Mutex       // guards the fields below
 	working      *collectionState // the state to which changes are applied
@@ -108,6 +110,7 @@ func (c *Collection) load() error {
 		c.replaceState(fresh, rev)
 	}
 	c.apply(pending)
+	c.decryptAgain() // the reasons why values could not be decrypted may have passed meanwhile
 	return nil
 }
 
@@ -148,19 +151,12 @@ func (c *Collection) Reconfigure(cfg CollectionConfig) {
 	if c.working == nil {
 		return
 	}
-	fresh := newCollectionState(len(cfg.Index))
-	c.working.items.Scan(func(_ string, i *Item) bool {
-		fresh.appendLoaded(&Item{config: k, key: i.key, rev: i.rev, value: i.value})
-		return true
+	c.rebuild(k, func(i *Item) *Item {
+		if h := i.knownCorrupt(); h != nil && h.Encrypted {
+			return c.newItem(k, i.key, i.rev, i.value)
+		}
+		return &Item{config: k, key: i.key, rev: i.rev, value: i.value}
 	})
-	fresh.finishLoad()
-	fresh.rev = c.working.rev
-	c.working = fresh
-	c.window.reset(fresh.rev)
-	c.cachedStates = nil
-	c.handoff.reset()
-	c.fanout.end(nil)
-	c.current.Store(fresh.copy())
 }
 
 // RestartWatches ends all watches without an error, so that clients begin others.
@@ -175,18 +171,19 @@ func (c *Collection) logUndecodable(i *Item, err error) {
 }
 
 func (c *Collection) item(key string, kv *mvccpb.KeyValue) *Item {
-	return &Item{config: c.config(), key: key, rev: kv.ModRevision, value: kv.Value}
+	return c.newItem(c.config(), key, kv.ModRevision, kv.Value)
 }
 
 // cachedOrNewItem returns the cached item of the key if it has the revision and value of kv,
 // else a new item.
 func (c *Collection) cachedOrNewItem(key string, kv *mvccpb.KeyValue) *Item {
+	item := c.item(key, kv)
 	if st := c.current.Load(); st != nil {
-		if i, ok := st.items.Get(key); ok && i.rev == kv.ModRevision && bytes.Equal(i.value, kv.Value) {
+		if i, ok := st.items.Get(key); ok && i.rev == item.rev && bytes.Equal(i.value, item.value) {
 			return i
 		}
 	}
-	return c.item(key, kv)
+	return item
 }
 
 // Size returns the number of objects in the cache and the total size of their values.
@@ -264,7 +261,7 @@ func (c *Collection) transition(ch keyEvent) *transition {
 	}
 	item := c.handoff.take(ch.key, rev, func(underway []*keyWrite) *Item {
 		for _, w := range underway {
-			if !w.remove && bytes.Equal(w.value, ch.kv.Kv.Value) {
+			if !w.remove && bytes.Equal(w.stored, ch.kv.Kv.Value) {
 				return w.item(c.config(), ch.key, rev)
 			}
 		}

@@ -11,12 +11,14 @@ import (
 // deleted. Only functions that need its object fail. Each value is checked once; values that
 // this store wrote are not checked.
 
-// CorruptError means that a stored value cannot be decoded, or that Check rejects its
-// object.
+// CorruptError means that a stored value cannot be decrypted or decoded, or that Check rejects
+// its object.
 type CorruptError struct {
 	// Path is the key in etcd, and Key the same key without the prefix of all keys.
 	Path, Key string
 	Revision  int64
+	// Encrypted means that the value cannot be decrypted.
+	Encrypted bool
 	Err       error
 }
 
@@ -33,6 +35,9 @@ func (e *CorruptError) text(key string) string {
 
 // Detail returns the part of the text that describes the value and the decoder's error.
 func (e *CorruptError) Detail() string {
+	if e.Encrypted { // kube-apiserver's text has no revision
+		return fmt.Sprintf("data from the storage is not transformable revision=0: %v", e.Err)
+	}
 	return fmt.Sprintf("object not decodable revision=%d: %v", e.Revision, e.Err)
 }
 

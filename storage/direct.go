@@ -37,7 +37,7 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 		m.remove.Key = key
 		m.then.Request = &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &m.remove}
 	} else {
-		m.put.Key, m.put.Value, m.put.Lease = key, w.value, int64(w.lease)
+		m.put.Key, m.put.Value, m.put.Lease = key, w.stored, int64(w.lease)
 		m.then.Request = &pb.RequestOp_RequestPut{RequestPut: &m.put}
 	}
 	if w.expectedRev != 0 { // a create does not need the current value

@@ -111,7 +111,7 @@ func (i *Item) Revision() int64 { return i.rev }
 // ResourceVersion returns the revision as clients see it.
 func (i *Item) ResourceVersion() string { return strconv.FormatInt(i.rev, 10) }
 
-// Value returns the stored value. It must not be changed.
+// Value returns the stored value, decrypted if it can be. It must not be changed.
 func (i *Item) Value() []byte { return i.value }
 
 // Object returns the decoded object with its resourceVersion. It is shared and must not be
@@ -136,7 +136,11 @@ func (i *Item) decode() (api.Object, error) {
 		err = i.config.Check(obj)
 	}
 	if err != nil {
-		corrupt := &CorruptError{Path: i.config.path + i.key, Key: "/" + i.config.Prefix + "/" + i.key, Revision: i.rev, Err: err}
+		isSealed := i.config.Transformer == nil && isEncrypted(i.value)
+		if isSealed {
+			err = errNotDecrypted
+		}
+		corrupt := i.corruptError(err, isSealed)
 		i.health.Store(corrupt)
 		i.config.onError(i, err)
 		return nil, corrupt
@@ -146,6 +150,12 @@ func (i *Item) decode() (api.Object, error) {
 	d := &decodedObject{obj}
 	i.object = weak.Make(d)
 	return d.Object, nil
+}
+
+// corruptError returns the error of an item that cannot be decoded or, if isEncrypted is set, not
+// even be decrypted.
+func (i *Item) corruptError(err error, isEncrypted bool) *CorruptError {
+	return &CorruptError{Path: i.config.path + i.key, Key: "/" + i.config.Prefix + "/" + i.key, Revision: i.rev, Encrypted: isEncrypted, Err: err}
 }
 
 // Labels returns the labels of the object. They must not be changed.

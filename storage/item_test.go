@@ -187,7 +187,7 @@ func TestWatchIsFirst(t *testing.T) {
 	of.AsStored = func(api.Object) bool { return true }
 	c.settings.Store(&of)
 	begin := func(text string) *keyWrite {
-		w := &keyWrite{value: []byte(text), obj: configMap("a/b", text)}
+		w := &keyWrite{value: []byte(text), stored: []byte(text), obj: configMap("a/b", text)}
 		w.normalizeObject(&of)
 		c.handoff.begin("a/b", w)
 		return w

@@ -82,6 +82,8 @@ type CollectionConfig struct {
 	// Decode decodes a stored value. The result must not share memory with the value; the
 	// store sets its resourceVersion.
 	Decode func([]byte) (api.Object, error)
+	// Transformer encrypts and decrypts the values; nil stores them as Encode returns them.
+	Transformer Transformer
 	// Check returns an error if a decoded object cannot be served. The store calls it for
 	// values that another writer stored. Nil accepts every object.
 	Check func(api.Object) error

@@ -37,7 +37,11 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 	if err != nil {
 		return nil, err
 	}
-	w := &keyWrite{value: value, lease: lease, obj: obj}
+	w, err := c.newWrite(ctx, key, value)
+	if err != nil {
+		return nil, err
+	}
+	w.lease, w.obj = lease, obj
 	w.normalizeObject(c.config())
 	item, _, err := c.commit(ctx, key, w)
 	switch {
@@ -50,8 +54,8 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 }
 
 // Update replaces old by obj. It returns a ConflictError if the key was changed since old
-// was read, and ErrNotFound if it was deleted. If the encoded obj equals the value of old,
-// Update only verifies that old is current and returns it. obj may share memory with the
+// was read, and ErrNotFound if it was deleted. If the encoded obj equals the value of old and
+// that is not stale (Transformer), Update only verifies that old is current and returns it. obj may share memory with the
 // object of old; otherwise the rules of Create apply to it.
 func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl time.Duration) (*Item, error) {
 	value, err := c.encode(obj)
@@ -59,13 +63,19 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl 
 		return nil, err
 	}
 	if bytes.Equal(value, old.value) {
-		return c.verifyCurrent(ctx, old)
+		if item, err := c.verifyCurrent(ctx, old); item != nil || err != nil {
+			return item, err
+		}
 	}
 	lease, err := c.lease(ctx, ttl)
 	if err != nil {
 		return nil, err
 	}
-	w := &keyWrite{expectedRev: old.rev, value: value, lease: lease, obj: obj}
+	w, err := c.newWrite(ctx, old.key, value)
+	if err != nil {
+		return nil, err
+	}
+	w.expectedRev, w.lease, w.obj = old.rev, lease, obj
 	if old.config == c.config() {
 		w.normalizeObject(old.config)
 	}
@@ -96,6 +106,7 @@ type keyWrite struct {
 	expectedRev int64  // the expected revision; 0 means that the key does not exist
 	remove      bool
 	value       []byte // the value to put, or the deleted value
+	stored      []byte // the form of value in etcd, which Transformer may encrypt
 	lease       clientv3.LeaseID
 	obj         api.Object // the object that value encodes; nil if unknown
 	// decodedBy is the configuration whose Decode would return obj for value. It is nil if
@@ -157,7 +168,7 @@ func (s *Store) transact(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyVa
 	}
 	op := clientv3.OpDelete(w.key)
 	if !w.remove {
-		op = clientv3.OpPut(w.key, string(w.value), clientv3.WithLease(w.lease))
+		op = clientv3.OpPut(w.key, string(w.stored), clientv3.WithLease(w.lease))
 	}
 	guard := clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expectedRev)
 	resp, err := s.client.Txn(ctx).If(guard).Then(op).Else(clientv3.OpGet(w.key)).Commit()
@@ -179,8 +190,12 @@ func failureKeyValue(resp *pb.TxnResponse) *mvccpb.KeyValue {
 	return nil
 }
 
-// verifyCurrent checks, without a write, that old is the current item of the key.
+// verifyCurrent checks, without a write, that old is the current item of the key. It returns nil
+// if it is, but its stored value is stale.
 func (c *Collection) verifyCurrent(ctx context.Context, old *Item) (*Item, error) {
+	if t := c.config().Transformer; t != nil {
+		return c.readUnchanged(ctx, t, old)
+	}
 	if c.store.ctx.Err() != nil {
 		return nil, ErrClosed
 	}

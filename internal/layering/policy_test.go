@@ -72,6 +72,10 @@ api/builtin, api/apiregistration < server;
 # Field management, and the revisioned store.
 api < ssa, storage;
 
+# Encryption of stored values. It and storage do not know each other: storage declares the
+# interface that it needs, and server connects the two.
+request < storage/encryption < server;
+
 # etcd as a process of its own.
 storage < storage/member < cmd;
 
@@ -152,7 +156,7 @@ NONE < internal/peercert < registry/hooks, aggregation, server;
 NONE < internal/compressed < handlers/description;
 
 # Helpers of tests in several packages.
-NONE < internal/schematest, internal/filler, internal/extending;
+NONE < internal/schematest, internal/filler, internal/extending, internal/kmstest;
 
 # The server machinery is the purpose of this project: it is written here, not imported.
 k8s.io/kubernetes !< ALL;

@@ -1,0 +1,231 @@
+package encryption
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/utils/lru"
+)
+
+// Directions of a transformation, as the metrics name them.
+const (
+	fromStorage = "from_storage"
+	toStorage   = "to_storage"
+)
+
+// maxKeyIDs is the number of key ids in the metrics. The id that was used the longest time ago
+// makes room for another.
+const maxKeyIDs = 100
+
+// metrics are kube-apiserver's metrics of encryption. A nil *metrics counts nothing.
+type metrics struct {
+	server string // hash of the server's id
+
+	operations                                     *prometheus.CounterVec
+	durations                                      *prometheus.HistogramVec
+	cacheMisses, keysFailed                        prometheus.Counter
+	keysGenerated                                  prometheus.Histogram
+	dekFill                                        prometheus.Gauge
+	dekArrivals, calls                             *prometheus.HistogramVec
+	keyIDs, invalidKeyIDs                          *prometheus.CounterVec
+	keyIDTimes, statusTimes, cacheSize, reloadTime *prometheus.GaugeVec
+	reloads                                        *prometheus.CounterVec
+	config                                         *prometheus.GaugeVec
+
+	mu                       sync.Mutex // guards the fields below, and that their metrics agree with them
+	usedKeyIDs, statusKeyIDs *lru.Cache
+	configHash               string
+}
+
+// newMetrics registers the metrics of the server with an id.
+func newMetrics(reg prometheus.Registerer, serverID string) (*metrics, error) {
+	if reg == nil {
+		return nil, nil
+	}
+	const storage, envelope, controller = "apiserver_storage_", "apiserver_envelope_encryption_", "apiserver_encryption_config_controller_"
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	}
+	m := &metrics{
+		server: hashOf(serverID),
+		operations: counter(storage+"transformation_operations_total", "Total number of transformations of stored values by resource, direction, prefix and status.",
+			"resource", "transformation_type", "transformer_prefix", "status"),
+		durations: histogram(storage+"transformation_duration_seconds", "Latencies in seconds of value transformation operations.",
+			prometheus.ExponentialBuckets(5e-6, 2, 25), "transformation_type", "transformer_prefix"),
+		cacheMisses: prometheus.NewCounter(prometheus.CounterOpts{Name: storage + "envelope_transformation_cache_misses_total",
+			Help: "Total number of cache misses while accessing key decryption key(KEK)."}),
+		keysFailed: prometheus.NewCounter(prometheus.CounterOpts{Name: storage + "data_key_generation_failures_total",
+			Help: "Total number of failed data encryption key(DEK) generation operations."}),
+		keysGenerated: prometheus.NewHistogram(prometheus.HistogramOpts{Name: storage + "data_key_generation_duration_seconds",
+			Help: "Latencies in seconds of data encryption key(DEK) generation operations.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14)}),
+		dekFill: prometheus.NewGauge(prometheus.GaugeOpts{Name: envelope + "dek_cache_fill_percent",
+			Help: "Percent of the cache slots currently occupied by cached DEKs."}),
+		dekArrivals: histogram(envelope+"dek_cache_inter_arrival_time_seconds", "Time (in seconds) of inter arrival of transformation requests.",
+			prometheus.ExponentialBuckets(60, 2, 10), "transformation_type"),
+		calls: histogram(envelope+"kms_operations_latency_seconds", "KMS operation duration with gRPC error code status total.",
+			prometheus.ExponentialBuckets(0.0001, 2, 20), "provider_name", "method_name", "grpc_status_code"),
+		keyIDs: counter(envelope+"key_id_hash_total", "Number of times a keyID is used split by transformation type, provider, and apiserver identity.",
+			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		invalidKeyIDs: counter(envelope+"invalid_key_id_from_status_total", "Number of times an invalid keyID is returned by the Status RPC call split by error.",
+			"provider_name", "error"),
+		keyIDTimes: gauge(envelope+"key_id_hash_last_timestamp_seconds", "The last time in seconds when a keyID was used.",
+			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		statusTimes: gauge(envelope+"key_id_hash_status_last_timestamp_seconds", "The last time in seconds when a keyID was returned by the Status RPC call.",
+			"provider_name", "key_id_hash", "apiserver_id_hash"),
+		cacheSize: gauge(envelope+"dek_source_cache_size", "Number of records in data encryption key (DEK) source cache. After a restart it is about the number of decrypt calls to the KMS plugin.",
+			"provider_name"),
+		reloads: counter(controller+"automatic_reloads_total", "Total number of reload successes and failures of encryption configuration split by apiserver identity.",
+			"status", "apiserver_id_hash"),
+		reloadTime: gauge(controller+"automatic_reload_last_timestamp_seconds", "Timestamp of the last successful or failed automatic reload of encryption configuration split by apiserver identity.",
+			"status", "apiserver_id_hash"),
+		config: gauge(controller+"last_config_info", "Information about the last applied encryption configuration with hash as label, split by apiserver identity.",
+			"apiserver_id_hash", "hash"),
+	}
+	m.usedKeyIDs = lru.NewWithEvictionFunc(maxKeyIDs, func(key lru.Key, _ any) {
+		labels := key.(keyIDLabels)
+		m.keyIDs.DeleteLabelValues(labels.direction, labels.provider, labels.hash, m.server)
+		m.keyIDTimes.DeleteLabelValues(labels.direction, labels.provider, labels.hash, m.server)
+	})
+	m.statusKeyIDs = lru.NewWithEvictionFunc(maxKeyIDs, func(key lru.Key, _ any) {
+		labels := key.(keyIDLabels)
+		m.statusTimes.DeleteLabelValues(labels.provider, labels.hash, m.server)
+	})
+	for _, c := range []prometheus.Collector{m.operations, m.durations, m.cacheMisses, m.keysFailed, m.keysGenerated, m.dekFill, m.dekArrivals,
+		m.calls, m.keyIDs, m.invalidKeyIDs, m.keyIDTimes, m.statusTimes, m.cacheSize, m.reloads, m.reloadTime, m.config} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// keyIDLabels are the labels of a key id in the metrics.
+type keyIDLabels struct{ direction, provider, hash string }
+
+// hashOf returns the hash by which metrics and logs name an id, or "" for none.
+func hashOf(id string) string {
+	if id == "" {
+		return ""
+	}
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(id)))
+}
+
+// statusCode returns the gRPC code of an error as metrics name it.
+func statusCode(err error) string {
+	var remote interface{ GRPCStatus() *status.Status }
+	switch {
+	case err == nil:
+		return codes.OK.String()
+	case errors.As(err, &remote):
+		return remote.GRPCStatus().Code().String()
+	}
+	return "unknown-non-grpc"
+}
+
+// transformed counts a transformation.
+func (m *metrics) transformed(resource, direction, prefix string, start time.Time, err error) {
+	if m == nil {
+		return
+	}
+	m.operations.WithLabelValues(resource, direction, prefix, statusCode(err)).Inc()
+	if err == nil {
+		m.durations.WithLabelValues(direction, prefix).Observe(time.Since(start).Seconds())
+	}
+}
+
+// called observes a call of a KMS plugin.
+func (m *metrics) called(provider, method string, start time.Time, err error) {
+	if m != nil {
+		m.calls.WithLabelValues(provider, method, statusCode(err)).Observe(time.Since(start).Seconds())
+	}
+}
+
+// cacheMissed counts a data key that a KMS plugin has to decrypt.
+func (m *metrics) cacheMissed() {
+	if m != nil {
+		m.cacheMisses.Inc()
+	}
+}
+
+// cacheSized sets the number of data keys in the cache of a provider.
+func (m *metrics) cacheSized(provider string, n int) {
+	if m != nil {
+		m.cacheSize.WithLabelValues(provider).Set(float64(n))
+	}
+}
+
+// keyGenerated observes the generation of a data key.
+func (m *metrics) keyGenerated(start time.Time) {
+	if m != nil {
+		m.keysGenerated.Observe(time.Since(start).Seconds())
+	}
+}
+
+// keyIDUsed counts a transformation with a key id.
+func (m *metrics) keyIDUsed(direction, provider, hash string, now time.Time) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usedKeyIDs.Add(keyIDLabels{direction, provider, hash}, nil)
+	m.keyIDs.WithLabelValues(direction, provider, hash, m.server).Inc()
+	m.keyIDTimes.WithLabelValues(direction, provider, hash, m.server).Set(seconds(now))
+}
+
+// keyIDFromStatus records that a plugin returned a key id as its current one.
+func (m *metrics) keyIDFromStatus(provider, hash string, now time.Time) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.statusKeyIDs.Add(keyIDLabels{"", provider, hash}, nil)
+	m.statusTimes.WithLabelValues(provider, hash, m.server).Set(seconds(now))
+}
+
+// invalidKeyID counts an invalid key id that a plugin returned.
+func (m *metrics) invalidKeyID(provider, fault string) {
+	if m != nil {
+		m.invalidKeyIDs.WithLabelValues(provider, fault).Inc()
+	}
+}
+
+// configLoaded records the hash of the configuration in use.
+func (m *metrics) configLoaded(hash string) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.config.DeleteLabelValues(m.server, m.configHash)
+	m.configHash = hash
+	m.config.WithLabelValues(m.server, hash).Set(1)
+}
+
+// reloaded counts an attempt to reload the configuration.
+func (m *metrics) reloaded(err error, now time.Time) {
+	if m == nil {
+		return
+	}
+	result := "success"
+	if err != nil {
+		result = "failure"
+	}
+	m.reloads.WithLabelValues(result, m.server).Inc()
+	m.reloadTime.WithLabelValues(result, m.server).Set(seconds(now))
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
