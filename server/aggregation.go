@@ -11,6 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry/services"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 // newRemotes returns the index of the group versions that other servers serve.
@@ -32,29 +33,29 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 // proxyCertificate returns the certificate that the server presents to other API
 // servers.
 func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
-	presented, certFile, keyFile := p.own.proxy, p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile
+	presented, certFile, keyFile := p.own.Proxy, p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile
 	var err error
 	if certFile == "" {
-		certFile, keyFile = filepath.Join(p.o.CertDir, frontProxyName+".crt"), filepath.Join(p.o.CertDir, frontProxyName+".key")
-	} else if presented, err = readPair(certFile, keyFile); err != nil {
+		certFile, keyFile = filepath.Join(p.o.CertDir, credentials.FrontProxyName+".crt"), filepath.Join(p.o.CertDir, credentials.FrontProxyName+".key")
+	} else if presented, err = credentials.ReadPair(certFile, keyFile); err != nil {
 		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
 	}
-	certificate, err := newServingCertificate(presented, certFile, keyFile, p.logger)
+	certificate, err := credentials.NewServingCertificate(presented, certFile, keyFile, p.logger)
 	if err != nil {
 		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
 	}
-	return func() (*tls.Certificate, error) { return certificate.get(nil) }, nil
+	return func() (*tls.Certificate, error) { return certificate.Get(nil) }, nil
 }
 
 // newTrust returns the CAs and headers that other API servers should trust: those of
 // the configured proxies, or else the server's own proxy certificate if it is not
 // from a file. Certificates that are only in memory are not published. A file that cannot be
 // read is reported by buildAuthentication.
-func newTrust(o *Options, own *certificates) apiservices.Trust {
+func newTrust(o *Options, own *credentials.Certificates) apiservices.Trust {
 	a := &o.Authentication
 	t := apiservices.Trust{}
 	if !o.NoDataDir {
-		t.ClientCA = own.ca.certPEM
+		t.ClientCA = own.CA.CertPEM
 	}
 	if o.ClientCAFile != "" {
 		more, _ := os.ReadFile(o.ClientCAFile)
@@ -66,7 +67,7 @@ func newTrust(o *Options, own *certificates) apiservices.Trust {
 		t.Names, t.UserHeaders, t.UIDHeaders = a.ProxyNames, a.ProxyUserHeaders, a.ProxyUIDHeaders
 		t.GroupHeaders, t.ExtraPrefixes = a.ProxyGroupHeaders, a.ProxyPrefixes
 	case o.ProxyClientCertFile == "" && !o.NoDataDir:
-		t.ProxyCA, t.Names = own.proxyCA.certPEM, []string{frontProxyName}
+		t.ProxyCA, t.Names = own.ProxyCA.CertPEM, []string{credentials.FrontProxyName}
 		t.UserHeaders, t.GroupHeaders, t.ExtraPrefixes = []string{"X-Remote-User"}, []string{"X-Remote-Group"}, []string{"X-Remote-Extra-"}
 	}
 	return t

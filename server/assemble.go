@@ -17,6 +17,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/features"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
+	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
@@ -25,7 +27,7 @@ import (
 type parts struct {
 	*Server
 	logging     *logProgress
-	own         *certificates
+	own         *credentials.Certificates
 	metrics     *prometheus.Registry
 	gates       features.Gates
 	catalogue   *api.Catalogue
@@ -129,7 +131,7 @@ func (p *parts) publicURL() string {
 
 // buildHandler makes the handler of all requests.
 func (p *parts) buildHandler() error {
-	origins, err := originPatterns(p.o.CORSAllowedOrigins)
+	origins, err := transport.OriginPatterns(p.o.CORSAllowedOrigins)
 	if err != nil {
 		return err
 	}

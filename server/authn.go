@@ -14,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -39,7 +40,7 @@ func (p *parts) buildAuthentication() error {
 		return err
 	}
 	own := authn.TokenFile{}
-	own.Add(p.Token, &request.User{Name: adminName, Groups: []string{request.GroupMasters}})
+	own.Add(p.Token, &request.User{Name: credentials.AdminName, Groups: []string{request.GroupMasters}})
 	methods := authn.Union{authn.Trusted{}, authn.Bearer{Tokens: authn.ForServer(audiences, own)}}
 	proxy, err := newProxy(o)
 	if err != nil {
@@ -50,7 +51,7 @@ func (p *parts) buildAuthentication() error {
 		headers = proxy.ProxyHeaders
 		methods = append(methods, proxy)
 	}
-	cas, err := authn.NewCAFile(p.own.ca.certPEM, o.ClientCAFile, o.Logger)
+	cas, err := authn.NewCAFile(p.own.CA.CertPEM, o.ClientCAFile, o.Logger)
 	if err != nil {
 		return fmt.Errorf("--client-ca-file: %w", err)
 	}

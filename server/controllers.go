@@ -12,6 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
 	"github.com/miniapiserver/miniapiserver/registry/services"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 // builtInControllers are the controllers that are part of an API server. A
@@ -58,7 +59,7 @@ func (p *parts) controllersConfig() (controllers.Config, error) {
 	if c.RootCA, err = rootCA(p.o.RootCAFile, p.CA); err != nil {
 		return c, fmt.Errorf("--root-ca-file: %w", err)
 	}
-	if c.SigningCA, err = signingCA(p.o.ClusterSigningCertFile, p.o.ClusterSigningKeyFile, p.own.ca); err != nil {
+	if c.SigningCA, err = signingCA(p.o.ClusterSigningCertFile, p.o.ClusterSigningKeyFile, p.own.CA); err != nil {
 		return c, fmt.Errorf("--cluster-signing-cert-file, --cluster-signing-key-file: %w", err)
 	}
 	return c, nil
@@ -79,17 +80,17 @@ func rootCA(file string, verify []byte) ([]byte, error) {
 
 // signingCA returns a function that reads the CA which signs requests for
 // certificates: from two files each time it is called, or else the server's own CA.
-func signingCA(certFile, keyFile string, own *keyPair) (func() (*controllers.CA, error), error) {
+func signingCA(certFile, keyFile string, own *credentials.KeyPair) (func() (*controllers.CA, error), error) {
 	if certFile == "" {
-		ca := &controllers.CA{Certificate: own.cert, Key: own.key}
+		ca := &controllers.CA{Certificate: own.Cert, Key: own.Key}
 		return func() (*controllers.CA, error) { return ca, nil }, nil
 	}
 	read := func() (*controllers.CA, error) {
-		p, err := readPair(certFile, keyFile)
+		p, err := credentials.ReadPair(certFile, keyFile)
 		if err != nil {
 			return nil, err
 		}
-		return &controllers.CA{Certificate: p.cert, Key: p.key}, nil
+		return &controllers.CA{Certificate: p.Cert, Key: p.Key}, nil
 	}
 	_, err := read()
 	return read, err

@@ -3,6 +3,8 @@ package server
 import (
 	"strings"
 	"testing"
+
+	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
 // TestOriginPatterns checks the errors for expressions that are invalid or not anchored.
@@ -23,7 +25,7 @@ func TestOriginPatterns(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	patterns, err := originPatterns([]string{"//a.example$", "//b.example$"})
+	patterns, err := transport.OriginPatterns([]string{"//a.example$", "//b.example$"})
 	if err != nil || len(patterns) != 2 || !patterns[1].MatchString("https://b.example") {
 		t.Errorf("%v, %v", patterns, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 // loadCredentials reads or makes the certificates that the server presents, and the
@@ -18,16 +20,16 @@ func (p *parts) loadCredentials() (err error) {
 	if err != nil {
 		return fmt.Errorf("--service-cluster-ip-range: %w", err)
 	}
-	names := subjectAltNamesFor(bind, service)
-	names.add(p.o.AdvertiseAddress)
-	names.add(p.o.ExternalHostname)
+	names := credentials.NamesFor(bind, service)
+	names.Add(p.o.AdvertiseAddress)
+	names.Add(p.o.ExternalHostname)
 	switch {
 	case !p.o.NoDataDir:
-		p.own, err = loadCertificates(p.o.CertDir, names, time.Now(), !p.ephemeral)
+		p.own, err = credentials.Load(p.o.CertDir, names, time.Now(), !p.ephemeral)
 	case p.o.TLSCertFile != "":
-		p.own, err = generateCertificates("", names, time.Now())
+		p.own, err = credentials.Generate("", names, time.Now())
 	default:
-		p.own, err = generateCertificates(p.o.CertDir, names, time.Now())
+		p.own, err = credentials.Generate(p.o.CertDir, names, time.Now())
 	}
 	if err != nil {
 		return fmt.Errorf("--cert-dir: %w", err)
@@ -38,66 +40,66 @@ func (p *parts) loadCredentials() (err error) {
 	}
 	certFile, keyFile := p.o.TLSCertFile, p.o.TLSKeyFile
 	if certFile == "" {
-		certFile, keyFile = filepath.Join(p.o.CertDir, servingName+".crt"), filepath.Join(p.o.CertDir, servingName+".key")
+		certFile, keyFile = filepath.Join(p.o.CertDir, credentials.ServingName+".crt"), filepath.Join(p.o.CertDir, credentials.ServingName+".key")
 	}
-	certificate, err := newServingCertificate(serving, certFile, keyFile, p.logger)
+	certificate, err := credentials.NewServingCertificate(serving, certFile, keyFile, p.logger)
 	if err != nil {
 		return fmt.Errorf("--tls-cert-file: %w", err)
 	}
-	named, err := loadSNI(p.o.SNICertificates, p.logger)
+	named, err := credentials.LoadSNI(p.o.SNICertificates, p.logger)
 	if err != nil {
 		return err
 	}
-	p.tls = tlsConfig(&p.o, chooseCertificate(named, certificate))
+	p.tls = tlsConfig(&p.o, credentials.ChooseCertificate(named, certificate))
 	host, port := localHost(bind), p.secure.Addr().(*net.TCPAddr).Port
-	p.admin = adminAccess{
-		url:        "https://" + net.JoinHostPort(host, strconv.Itoa(port)),
-		ca:         verify,
-		serverName: serverNameFor(serving, host),
-		cert:       p.own.admin.certPEM,
-		key:        p.own.admin.keyPEM,
+	p.admin = credentials.Access{
+		URL:        "https://" + net.JoinHostPort(host, strconv.Itoa(port)),
+		CA:         verify,
+		ServerName: serverNameFor(serving, host),
+		CertPEM:    p.own.Admin.CertPEM,
+		KeyPEM:     p.own.Admin.KeyPEM,
 	}
-	p.URL, p.CA, p.Token = p.admin.url, verify, newToken()
-	if p.kubeconfig, err = p.admin.kubeconfig(); err != nil {
+	p.URL, p.CA, p.Token = p.admin.URL, verify, newToken()
+	if p.kubeconfig, err = p.admin.Kubeconfig(); err != nil {
 		return err
 	}
 	if p.o.NoDataDir {
 		return nil
 	}
 	p.KubeconfigFile = filepath.Join(p.o.Dir, "admin.kubeconfig")
-	return writeFile(p.KubeconfigFile, p.kubeconfig, 0o600, !p.ephemeral)
+	return credentials.WriteFile(p.KubeconfigFile, p.kubeconfig, 0o600, !p.ephemeral)
 }
 
 // loadServing returns the certificate to serve with, and the certificates that
 // clients verify it with. A certificate from --tls-cert-file is not of the server's
 // CA, so that clients are given that certificate itself.
-func loadServing(o *Options, own *certificates) (serving *keyPair, verify []byte, err error) {
+func loadServing(o *Options, own *credentials.Certificates) (serving *credentials.KeyPair, verify []byte, err error) {
 	if o.TLSCertFile == "" {
-		if own.serving.cert.CheckSignatureFrom(own.ca.cert) != nil {
-			return own.serving, own.serving.certPEM, nil
+		if own.Serving.Cert.CheckSignatureFrom(own.CA.Cert) != nil {
+			return own.Serving, own.Serving.CertPEM, nil
 		}
-		return own.serving, own.ca.certPEM, nil
+		return own.Serving, own.CA.CertPEM, nil
 	}
-	serving, err = readPair(o.TLSCertFile, o.TLSKeyFile)
-	if errors.Is(err, errMismatch) {
+	serving, err = credentials.ReadPair(o.TLSCertFile, o.TLSKeyFile)
+	if errors.Is(err, credentials.ErrMismatch) {
 		return nil, nil, fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("--tls-cert-file: %w", err)
 	}
-	return serving, serving.certPEM, nil
+	return serving, serving.CertPEM, nil
 }
 
 // serverNameFor returns the name that clients must expect in a certificate that is
 // not valid for host; empty if it is valid.
-func serverNameFor(p *keyPair, host string) string {
+func serverNameFor(p *credentials.KeyPair, host string) string {
 	switch {
-	case p.cert.VerifyHostname(host) == nil:
+	case p.Cert.VerifyHostname(host) == nil:
 		return ""
-	case len(p.cert.DNSNames) > 0:
-		return p.cert.DNSNames[0]
-	case len(p.cert.IPAddresses) > 0:
-		return p.cert.IPAddresses[0].String()
+	case len(p.Cert.DNSNames) > 0:
+		return p.Cert.DNSNames[0]
+	case len(p.Cert.IPAddresses) > 0:
+		return p.Cert.IPAddresses[0].String()
 	}
 	return ""
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
+	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
 // Checks of one value. Each returns what is wrong with it; the name of the flag is
@@ -111,7 +113,7 @@ func noEmptyElement(list []string) error {
 // sniCertificates checks elements of the form cert,key[:name,...].
 func sniCertificates(values []string) error {
 	for _, v := range values {
-		if _, err := parseSNICertificate(v); err != nil {
+		if _, err := credentials.ParseSNI(v); err != nil {
 			return err
 		}
 	}
@@ -154,7 +156,7 @@ func tlsSuites(names []string) error {
 }
 
 func corsOrigins(expressions []string) error {
-	_, err := originPatterns(expressions)
+	_, err := transport.OriginPatterns(expressions)
 	return err
 }
 

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 // TestPublishedAddress checks what --advertise-address, --external-hostname and
@@ -143,10 +145,10 @@ func TestShutdownDelay(t *testing.T) {
 func TestSNICertificates(t *testing.T) {
 	dir := t.TempDir()
 	files := func(name string, hosts ...string) string {
-		if _, err := loadCertificates(filepath.Join(dir, name), subjectAltNames{dns: hosts}, time.Now(), false); err != nil {
+		if _, err := credentials.Load(filepath.Join(dir, name), credentials.Names{DNS: hosts}, time.Now(), false); err != nil {
 			t.Fatal(err)
 		}
-		return filepath.Join(dir, name, servingName+".crt") + "," + filepath.Join(dir, name, servingName+".key")
+		return filepath.Join(dir, name, credentials.ServingName+".crt") + "," + filepath.Join(dir, name, credentials.ServingName+".key")
 	}
 	s := run(t, Options{SNICertificates: []string{
 		files("own", "own.example"), files("given", "x.example") + ":*.given.example,given.example", files("exact", "y.example") + ":a.given.example",

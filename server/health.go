@@ -152,7 +152,7 @@ func withTimeout(timeout time.Duration, check func(context.Context) error) func(
 // on this machine have expired. Only a start renews them.
 func (p *parts) checkLoopback(context.Context) error {
 	now := time.Now()
-	for _, c := range []*x509.Certificate{p.own.ca.cert, p.own.serving.cert, p.own.admin.cert} {
+	for _, c := range []*x509.Certificate{p.own.CA.Cert, p.own.Serving.Cert, p.own.Admin.Cert} {
 		if now.After(c.NotAfter) {
 			return errors.New("loopback serving certificate is expired")
 		}

@@ -1,21 +1,18 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 func startForKubelets(t *testing.T, o Options) (*Server, *kubernetes.Clientset) {
@@ -97,17 +95,17 @@ func TestNodeProxyToServerItself(t *testing.T) {
 func TestKubeletClientCertificateAsCaller(t *testing.T) {
 	dir := t.TempDir()
 	s, admin := startForKubelets(t, Options{CertDir: dir})
-	cert, err := (&pki{dir: dir}).read("apiserver-kubelet-client")
-	if err != nil || cert == nil {
+	cert, err := credentials.ReadPair(filepath.Join(dir, "apiserver-kubelet-client.crt"), filepath.Join(dir, "apiserver-kubelet-client.key"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	config := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: s.CA, CertData: cert.certPEM, KeyData: cert.keyPEM}}
+	config := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{CAData: s.CA, CertData: cert.CertPEM, KeyData: cert.KeyPEM}}
 	client := kubernetes.NewForConfigOrDie(config)
 	me, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u := me.Status.UserInfo; u.Username != kubeletClientName || slices.Contains(u.Groups, request.GroupMasters) || !slices.Contains(u.Groups, kubeletClientGroup) {
+	if u := me.Status.UserInfo; u.Username != credentials.KubeletClientName || slices.Contains(u.Groups, request.GroupMasters) || !slices.Contains(u.Groups, credentials.KubeletClientGroup) {
 		t.Errorf("the certificate is of %+v", u)
 	}
 	if _, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
@@ -128,34 +126,8 @@ func TestKubeletClientCertificateAsCaller(t *testing.T) {
 		}
 	}
 	binding, err := admin.RbacV1().ClusterRoleBindings().Get(t.Context(), kubeletClientBinding().Name, metav1.GetOptions{})
-	if err != nil || binding.RoleRef.Name != "system:kubelet-api-admin" || len(binding.Subjects) != 1 || binding.Subjects[0].Name != kubeletClientGroup || binding.Subjects[0].Kind != rbacv1.GroupKind {
+	if err != nil || binding.RoleRef.Name != "system:kubelet-api-admin" || len(binding.Subjects) != 1 || binding.Subjects[0].Name != credentials.KubeletClientGroup || binding.Subjects[0].Kind != rbacv1.GroupKind {
 		t.Errorf("%+v, %v", binding, err)
-	}
-}
-
-// TestKubeletClientCertificateIsReplaced checks that a start replaces a certificate of the
-// server's CA that makes the kubelet client an administrator, which earlier versions
-// generated.
-func TestKubeletClientCertificateIsReplaced(t *testing.T) {
-	dir, now := t.TempDir(), time.Now()
-	own := load(t, dir, testNames(), now)
-	p := &pki{dir: dir, now: now, ca: own.ca}
-	old, err := p.issue("apiserver-kubelet-client", &x509.Certificate{
-		Subject:  pkix.Name{CommonName: kubeletClientName, Organization: []string{request.GroupMasters}},
-		NotAfter: now.Add(leafLifetime), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	current := load(t, dir, testNames(), now)
-	if got := current.kubelets.cert.Subject.Organization; !slices.Equal(got, []string{kubeletClientGroup}) || bytes.Equal(old.keyPEM, current.kubelets.keyPEM) {
-		t.Errorf("the certificate is of %v", got)
-	}
-	if file, err := p.read("apiserver-kubelet-client"); err != nil || !bytes.Equal(file.certPEM, current.kubelets.certPEM) {
-		t.Errorf("the file has another certificate: %v", err)
-	}
-	if later := load(t, dir, testNames(), now); !bytes.Equal(later.kubelets.certPEM, current.kubelets.certPEM) {
-		t.Error("it is replaced at every start")
 	}
 }
 

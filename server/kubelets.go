@@ -14,19 +14,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 // newConnections returns the proxy that connects clients to kubelets, pods and
 // services.
-func newConnections(o *Options, own *certificates, listening ownAddresses) (*proxy.Proxy, error) {
-	presented := own.kubelets
+func newConnections(o *Options, own *credentials.Certificates, listening ownAddresses) (*proxy.Proxy, error) {
+	presented := own.Kubelets
 	if o.KubeletCertFile != "" {
 		var err error
-		if presented, err = readPair(o.KubeletCertFile, o.KubeletKeyFile); err != nil {
+		if presented, err = credentials.ReadPair(o.KubeletCertFile, o.KubeletKeyFile); err != nil {
 			return nil, fmt.Errorf("--kubelet-client-certificate: %w", err)
 		}
 	}
-	certificate, err := presented.tls()
+	certificate, err := presented.TLS()
 	if err != nil {
 		return nil, fmt.Errorf("--kubelet-client-certificate: %w", err)
 	}
@@ -91,6 +92,6 @@ func kubeletClientBinding() *rbacv1.ClusterRoleBinding {
 	return &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "miniapiserver:kubelet-api-admin"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:kubelet-api-admin"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: kubeletClientGroup}},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: credentials.KubeletClientGroup}},
 	}
 }

@@ -17,18 +17,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 // TestKubeletCertificates checks that the server presents a certificate of its CA to a
 // kubelet that requires one.
 func TestKubeletCertificates(t *testing.T) {
 	dir := t.TempDir()
-	own := load(t, dir, testNames(), time.Now())
+	own, err := credentials.Load(dir, credentials.Names{}, time.Now(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
 	kubelet := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.TLS.PeerCertificates[0].Subject.CommonName)
 	}))
 	roots := x509.NewCertPool()
-	roots.AddCert(own.ca.cert)
+	roots.AddCert(own.CA.Cert)
 	kubelet.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: roots}
 	kubelet.StartTLS()
 	defer kubelet.Close()
@@ -48,7 +52,7 @@ func TestKubeletCertificates(t *testing.T) {
 		want       string
 	}{
 		{"own", Options{}, false, "kube-apiserver-kubelet-client"},
-		{"given", Options{KubeletCertFile: file("admin.crt"), KubeletKeyFile: file("admin.key"), KubeletCAFile: its}, false, adminName},
+		{"given", Options{KubeletCertFile: file("admin.crt"), KubeletKeyFile: file("admin.key"), KubeletCAFile: its}, false, credentials.AdminName},
 		{"of another CA", Options{KubeletCAFile: file("ca.crt")}, false, ""},
 		{"whoever it is", Options{KubeletCAFile: file("ca.crt")}, true, "kube-apiserver-kubelet-client"},
 	} {

@@ -45,7 +45,7 @@ func newCaller(t *testing.T, s *Server, token string) *caller {
 		t.Fatalf("CA: %s", s.CA)
 	}
 	transport := &http.Transport{
-		TLSClientConfig:       &tls.Config{RootCAs: roots, ServerName: s.admin.serverName},
+		TLSClientConfig:       &tls.Config{RootCAs: roots, ServerName: s.admin.ServerName},
 		ExpectContinueTimeout: time.Hour,
 	}
 	t.Cleanup(transport.CloseIdleConnections)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
 // Limits of a connection, equal to kube-apiserver's.
@@ -28,13 +29,13 @@ const connectionGrace = 10 * time.Second
 // serve starts the HTTP servers of the listeners. From now on a failure of a part stops the
 // server.
 func (s *Server) serve() error {
-	https := s.newHTTPServer(transportSecurity(s.o.HSTSDirectives, goaway(s.o.GoawayChance, s.handler)))
+	https := s.newHTTPServer(transport.StrictTransportSecurity(s.o.HSTSDirectives, transport.Goaway(s.o.GoawayChance, s.handler)))
 	https.TLSConfig = s.tls
 	s.runPart("serving HTTPS", func() error { return https.ServeTLS(s.secure, "", "") })
 	if s.insecure != nil {
-		plain := s.newHTTPServer(localOnly(s.handler))
+		plain := s.newHTTPServer(transport.LocalOnly(s.handler))
 		plain.BaseContext = func(net.Listener) context.Context {
-			return authn.WithTrusted(context.Background(), insecureUser())
+			return authn.WithTrusted(context.Background(), transport.InsecureUser())
 		}
 		s.runPart("serving HTTP", func() error { return plain.Serve(s.insecure) })
 	}
@@ -62,7 +63,7 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 		WriteTimeout:      within + more,     // removed by handlers of long-running requests
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ConnState:         s.idle.observe,
+		ConnState:         s.idle.Observe,
 		Protocols:         protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streams, WriteByteTimeout: within},
 		// Most of these errors are clients that disconnect during the handshake.

@@ -44,6 +44,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/registry/hooks"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
+	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -67,7 +69,7 @@ type Server struct {
 	secure      net.Listener
 	insecure    net.Listener // nil without --insecure-port
 	logger      *slog.Logger
-	admin       adminAccess
+	admin       credentials.Access
 	kubeconfig  []byte
 	tls         *tls.Config
 	store       *storage.Store
@@ -77,7 +79,7 @@ type Server struct {
 	handler     *handlers.Handler
 	converters  *hooks.Clients // of conversion webhooks
 	servers     []*http.Server
-	idle        idleConns
+	idle        transport.IdleConns
 	controllers *controllers.Set
 
 	// lifetime ends when the server stops. The goroutines that wg counts end with it or
@@ -100,12 +102,12 @@ type Server struct {
 // change.
 func (s *Server) RESTConfig() *rest.Config {
 	return &rest.Config{
-		Host: s.admin.url,
+		Host: s.admin.URL,
 		TLSClientConfig: rest.TLSClientConfig{
-			CAData:     s.admin.ca,
-			ServerName: s.admin.serverName,
-			CertData:   s.admin.cert,
-			KeyData:    s.admin.key,
+			CAData:     s.admin.CA,
+			ServerName: s.admin.ServerName,
+			CertData:   s.admin.CertPEM,
+			KeyData:    s.admin.KeyPEM,
 		},
 		QPS: -1,
 	}

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/miniapiserver/miniapiserver/controllers"
+	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
 // run starts a server and stops it when the test ends.
@@ -70,7 +71,7 @@ func raw(t *testing.T, s *Server) *http.Client {
 	if !roots.AppendCertsFromPEM(s.CA) {
 		t.Fatalf("CA: %s", s.CA)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: s.admin.serverName}, ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: s.admin.ServerName}, ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
@@ -473,20 +474,20 @@ func TestInsecurePort(t *testing.T) {
 // TestBroughtCertificate checks a serving certificate from --tls-cert-file.
 func TestBroughtCertificate(t *testing.T) {
 	dir := t.TempDir()
-	generated, err := loadCertificates(dir, subjectAltNames{dns: []string{"api.example"}}, time.Now(), false)
+	generated, err := credentials.Load(dir, credentials.Names{DNS: []string{"api.example"}}, time.Now(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := Options{TLSCertFile: filepath.Join(dir, "apiserver.crt"), TLSKeyFile: filepath.Join(dir, "apiserver.key"), ClientCAFile: filepath.Join(dir, "ca.crt")}
 	s := run(t, o)
-	if !bytes.Equal(s.CA, generated.serving.certPEM) {
+	if !bytes.Equal(s.CA, generated.Serving.CertPEM) {
 		t.Error("CA is not what verifies the certificate")
 	}
 	config := s.RESTConfig()
 	if _, err := clientOf(t, config).CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 		t.Errorf("as the administrator: %v", err)
 	}
-	config.CertData, config.KeyData = generated.admin.certPEM, generated.admin.keyPEM
+	config.CertData, config.KeyData = generated.Admin.CertPEM, generated.Admin.KeyPEM
 	if _, err := clientOf(t, config).CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 		t.Errorf("with a certificate of --client-ca-file: %v", err)
 	}

@@ -28,7 +28,7 @@ func dialTLS(t *testing.T, s *Server, protocol string) *tls.Conn {
 	t.Helper()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(s.CA)
-	conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{RootCAs: roots, ServerName: s.admin.serverName, NextProtos: []string{protocol}})
+	conn, err := tls.Dial("tcp", strings.TrimPrefix(s.URL, "https://"), &tls.Config{RootCAs: roots, ServerName: s.admin.ServerName, NextProtos: []string{protocol}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func (s *Server) stopServing(ctx context.Context) error {
 	errs := make([]error, len(s.servers))
 	served, end := context.WithCancel(context.Background())
 	var closer, wg sync.WaitGroup
-	closer.Go(func() { s.idle.closeUntil(served) })
+	closer.Go(func() { s.idle.CloseUntil(served) })
 	for i, server := range s.servers {
 		wg.Go(func() {
 			if err := server.Shutdown(ctx); err != nil {

@@ -3,12 +3,7 @@ package server
 import (
 	"crypto/tls"
 	"fmt"
-	"log/slog"
-	"os"
 	"slices"
-	"strings"
-	"sync"
-	"time"
 )
 
 // tlsConfig returns the configuration of the listener. It requests client
@@ -67,72 +62,4 @@ func cipherSuites(names []string) ([]uint16, error) {
 // forHTTP2 reports whether the suites include one that HTTP/2 requires.
 func forHTTP2(suites []uint16) bool {
 	return slices.Contains(suites, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256) || slices.Contains(suites, tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
-}
-
-// servingRecheck is the minimum time between two checks of the certificate files, which
-// handshakes trigger.
-const servingRecheck = time.Second
-
-// servingCertificate is the serving certificate, read again when its two files change. If
-// they cannot be read or do not match, which may be temporary, the former certificate
-// remains.
-type servingCertificate struct {
-	certFile, keyFile string
-	logger            *slog.Logger
-	now               func() time.Time
-
-	mu      sync.Mutex
-	current *tls.Certificate
-	seen    string
-	checked time.Time
-}
-
-func newServingCertificate(p *keyPair, certFile, keyFile string, logger *slog.Logger) (*servingCertificate, error) {
-	c, err := p.tls()
-	if err != nil {
-		return nil, err
-	}
-	s := &servingCertificate{certFile: certFile, keyFile: keyFile, logger: logger, now: time.Now, current: &c}
-	s.seen, s.checked = s.fileState(), s.now()
-	return s, nil
-}
-
-// get implements tls.Config.GetCertificate.
-func (s *servingCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now := s.now(); now.Sub(s.checked) >= servingRecheck {
-		s.checked = now
-		s.reload()
-	}
-	return s.current, nil
-}
-
-// reload reads the files if they have changed.
-func (s *servingCertificate) reload() {
-	state := s.fileState()
-	if state == s.seen {
-		return
-	}
-	p, err := readPair(s.certFile, s.keyFile)
-	if err == nil {
-		var c tls.Certificate
-		if c, err = p.tls(); err == nil {
-			s.current, s.seen = &c, state
-			s.logger.Info("serving certificate changed", "file", s.certFile)
-			return
-		}
-	}
-	s.logger.Warn("reading the changed serving certificate failed", "file", s.certFile, "error", err)
-}
-
-// fileState returns a value that changes with the files.
-func (s *servingCertificate) fileState() string {
-	var b strings.Builder
-	for _, path := range []string{s.certFile, s.keyFile} {
-		if info, err := os.Stat(path); err == nil {
-			fmt.Fprint(&b, info.ModTime().UnixNano(), info.Size(), ";")
-		}
-	}
-	return b.String()
 }

@@ -124,6 +124,11 @@ registry, authn < controllers/reconcile < controllers;
 controllers/reconcile, registry/hooks, api/custom, api/apiextensions < controllers/customkinds < controllers;
 controllers/customkinds, aggregation, api/apiregistration < controllers/apiservices < controllers;
 
+# Certificates and keys, and what an HTTP server does below the handlers. Both are
+# independent of the options, so that they are understood and tested without a server.
+authn < server/credentials < server;
+request < server/transport < server;
+
 # The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;
 

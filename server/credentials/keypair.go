@@ -1,4 +1,4 @@
-package server
+package credentials
 
 import (
 	"bytes"
@@ -18,21 +18,21 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 )
 
-// errMismatch is the error for a certificate and a key that do not match.
-var errMismatch = errors.New("the certificate does not match the key")
+// ErrMismatch is the error for a certificate and a key that do not match.
+var ErrMismatch = errors.New("the certificate does not match the key")
 
-// keyPair is a certificate and its key.
-type keyPair struct {
-	cert            *x509.Certificate
-	key             crypto.Signer
-	certPEM, keyPEM []byte
+// KeyPair is a certificate and its key.
+type KeyPair struct {
+	Cert            *x509.Certificate
+	Key             crypto.Signer
+	CertPEM, KeyPEM []byte
 }
 
-// tls returns the pair for package crypto/tls.
-func (p *keyPair) tls() (tls.Certificate, error) { return tls.X509KeyPair(p.certPEM, p.keyPEM) }
+// TLS returns the pair for package crypto/tls.
+func (p *KeyPair) TLS() (tls.Certificate, error) { return tls.X509KeyPair(p.CertPEM, p.KeyPEM) }
 
 // read returns the pair called name, or nil if one of its files is missing.
-func (p *pki) read(name string) (*keyPair, error) {
+func (p *pki) read(name string) (*KeyPair, error) {
 	if p.dir == "" {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ func (p *pki) read(name string) (*keyPair, error) {
 			return nil, nil
 		}
 	}
-	return readPair(files[0], files[1])
+	return ReadPair(files[0], files[1])
 }
 
 // files returns the files of the certificate and the key called name.
@@ -50,8 +50,8 @@ func (p *pki) files(name string) [2]string {
 	return [2]string{filepath.Join(p.dir, name+".crt"), filepath.Join(p.dir, name+".key")}
 }
 
-// readPair reads a certificate, which may be followed by its chain, and its key.
-func readPair(certFile, keyFile string) (*keyPair, error) {
+// ReadPair reads a certificate, which may be followed by its chain, and its key.
+func ReadPair(certFile, keyFile string) (*KeyPair, error) {
 	certPEM, err := os.ReadFile(certFile)
 	if err != nil {
 		return nil, err
@@ -70,14 +70,14 @@ func readPair(certFile, keyFile string) (*keyPair, error) {
 	}
 	public, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
 	if !ok || !public.Equal(certs[0].PublicKey) {
-		return nil, errMismatch
+		return nil, ErrMismatch
 	}
-	return &keyPair{cert: certs[0], key: key, certPEM: certPEM, keyPEM: keyPEM}, nil
+	return &KeyPair{Cert: certs[0], Key: key, CertPEM: certPEM, KeyPEM: keyPEM}, nil
 }
 
 // issue signs a certificate and writes the pair. It generates a key if keyPEM is nil, and
 // self-signs the certificate if p has no CA.
-func (p *pki) issue(name string, template *x509.Certificate, keyPEM []byte) (*keyPair, error) {
+func (p *pki) issue(name string, template *x509.Certificate, keyPEM []byte) (*KeyPair, error) {
 	if keyPEM == nil {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
@@ -97,7 +97,7 @@ func (p *pki) issue(name string, template *x509.Certificate, keyPEM []byte) (*ke
 	template.NotBefore = p.now.Add(-time.Hour)
 	parent, signer := template, key
 	if p.ca != nil {
-		parent, signer = p.ca.cert, p.ca.key
+		parent, signer = p.ca.Cert, p.ca.Key
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {
@@ -107,27 +107,27 @@ func (p *pki) issue(name string, template *x509.Certificate, keyPEM []byte) (*ke
 	if err != nil {
 		return nil, fmt.Errorf("certificate %s: %w", name, err)
 	}
-	signed := &keyPair{cert: cert, key: key, keyPEM: keyPEM,
-		certPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+	signed := &KeyPair{Cert: cert, Key: key, KeyPEM: keyPEM,
+		CertPEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 	return signed, p.write(name, signed)
 }
 
 // write writes the files of a pair, unless it is kept in memory.
-func (p *pki) write(name string, pair *keyPair) error {
+func (p *pki) write(name string, pair *KeyPair) error {
 	if p.dir == "" {
 		return nil
 	}
 	files := p.files(name)
 	// The key is written first, so that a certificate is never without a key.
-	if err := writeFile(files[1], pair.keyPEM, 0o600, p.durable); err != nil {
+	if err := WriteFile(files[1], pair.KeyPEM, 0o600, p.durable); err != nil {
 		return err
 	}
-	return writeFile(files[0], pair.certPEM, 0o644, p.durable)
+	return WriteFile(files[0], pair.CertPEM, 0o644, p.durable)
 }
 
-// writeFile replaces the file at path atomically, and syncs it if durable. It only sets the
+// WriteFile replaces the file at path atomically, and syncs it if durable. It only sets the
 // mode of a file that already has the content.
-func writeFile(path string, data []byte, mode os.FileMode, durable bool) error {
+func WriteFile(path string, data []byte, mode os.FileMode, durable bool) error {
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, data) {
 		return os.Chmod(path, mode)
 	}

@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 
 // TestLocalOnly checks which values of Host and Origin the insecure port accepts.
 func TestLocalOnly(t *testing.T) {
-	h := localOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	h := LocalOnly(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	cases := []struct {
 		host    string
 		origins []string
@@ -68,7 +68,7 @@ func TestRefusalIsShort(t *testing.T) {
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Host = strings.Repeat("x", 10000)
 	w := httptest.NewRecorder()
-	localOnly(nil).ServeHTTP(w, r)
+	LocalOnly(nil).ServeHTTP(w, r)
 	if w.Code != 403 || w.Body.Len() > 500 {
 		t.Errorf("got %d, %d bytes", w.Code, w.Body.Len())
 	}

@@ -1,4 +1,4 @@
-package server
+package credentials
 
 import (
 	"bytes"
@@ -7,18 +7,21 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
-func testNames() subjectAltNames {
-	return subjectAltNamesFor(net.ParseIP("192.0.2.7"), []net.IP{net.ParseIP("10.0.0.1")})
+func testNames() Names {
+	return NamesFor(net.ParseIP("192.0.2.7"), []net.IP{net.ParseIP("10.0.0.1")})
 }
 
-func load(t *testing.T, dir string, names subjectAltNames, now time.Time) *certificates {
+func load(t *testing.T, dir string, names Names, now time.Time) *Certificates {
 	t.Helper()
-	c, err := loadCertificates(dir, names, now, false)
+	c, err := Load(dir, names, now, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,19 +40,19 @@ func TestCertificatesAreForAllNames(t *testing.T) {
 		hosts = append(hosts, host)
 	}
 	roots := x509.NewCertPool()
-	roots.AddCert(c.ca.cert)
+	roots.AddCert(c.CA.Cert)
 	for _, host := range hosts {
-		_, err := c.serving.cert.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+		_, err := c.Serving.Cert.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 		if err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
-	if c.serving.cert.VerifyHostname("example.com") == nil {
+	if c.Serving.Cert.VerifyHostname("example.com") == nil {
 		t.Error("the certificate is for any name")
 	}
-	_, err := c.admin.cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-	if s := c.admin.cert.Subject; err != nil || s.CommonName != "kubernetes-admin" || len(s.Organization) != 1 || s.Organization[0] != "system:masters" {
-		t.Errorf("admin: %v, %v", c.admin.cert.Subject, err)
+	_, err := c.Admin.Cert.Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	if s := c.Admin.Cert.Subject; err != nil || s.CommonName != "kubernetes-admin" || len(s.Organization) != 1 || s.Organization[0] != "system:masters" {
+		t.Errorf("admin: %v, %v", c.Admin.Cert.Subject, err)
 	}
 }
 
@@ -78,10 +81,10 @@ func TestCertificatesAreKept(t *testing.T) {
 	now := time.Now()
 	first := load(t, dir, testNames(), now)
 	other := testNames()
-	other.ips = append(other.ips, net.ParseIP("192.0.2.8"))
+	other.IPs = append(other.IPs, net.ParseIP("192.0.2.8"))
 	cases := []struct {
 		name               string
-		names              subjectAltNames
+		names              Names
 		now                time.Time
 		ca, serving, admin bool // kept
 	}{
@@ -100,20 +103,20 @@ func TestCertificatesAreKept(t *testing.T) {
 			got := load(t, copied, c.names, c.now)
 			for _, p := range []struct {
 				name        string
-				before, got *keyPair
+				before, got *KeyPair
 				isKept      bool
-			}{{"ca", first.ca, got.ca, c.ca}, {"serving", first.serving, got.serving, c.serving}, {"admin", first.admin, got.admin, c.admin}} {
-				if isKept := p.before.cert.Equal(p.got.cert); isKept != p.isKept {
+			}{{"ca", first.CA, got.CA, c.ca}, {"serving", first.Serving, got.Serving, c.serving}, {"admin", first.Admin, got.Admin, c.admin}} {
+				if isKept := p.before.Cert.Equal(p.got.Cert); isKept != p.isKept {
 					t.Errorf("%s: kept is %v, want %v", p.name, isKept, p.isKept)
 				}
-				if err := p.got.cert.CheckSignatureFrom(got.ca.cert); err != nil {
+				if err := p.got.Cert.CheckSignatureFrom(got.CA.Cert); err != nil {
 					t.Errorf("%s: %v", p.name, err)
 				}
-				if c.now.After(p.got.cert.NotAfter) {
-					t.Errorf("%s ended at %v", p.name, p.got.cert.NotAfter)
+				if c.now.After(p.got.Cert.NotAfter) {
+					t.Errorf("%s ended at %v", p.name, p.got.Cert.NotAfter)
 				}
 			}
-			if !bytes.Equal(first.ca.keyPEM, got.ca.keyPEM) {
+			if !bytes.Equal(first.CA.KeyPEM, got.CA.KeyPEM) {
 				t.Error("the CA has another key")
 			}
 		})
@@ -130,7 +133,7 @@ func TestCertificatesAfterCrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := load(t, dir, testNames(), time.Now())
-		if _, err := c.serving.tls(); err != nil {
+		if _, err := c.Serving.TLS(); err != nil {
 			t.Errorf("without %s: %v", lost, err)
 		}
 	}
@@ -145,7 +148,7 @@ func TestCertificatesAfterCrash(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "apiserver.key"), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := load(t, dir, testNames(), time.Now()).serving.tls(); err != nil {
+	if _, err := load(t, dir, testNames(), time.Now()).Serving.TLS(); err != nil {
 		t.Error(err)
 	}
 }
@@ -160,7 +163,7 @@ func TestForeignCertificateIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := load(t, dir, testNames(), time.Now()); !c.serving.cert.Equal(brought.cert) {
+	if c := load(t, dir, testNames(), time.Now()); !c.Serving.Cert.Equal(brought.Cert) {
 		t.Error("the certificate was replaced")
 	}
 }
@@ -174,7 +177,7 @@ func TestCertificatesThatCannotBeRead(t *testing.T) {
 		if err := os.WriteFile(path, []byte("not a certificate"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := loadCertificates(dir, testNames(), time.Now(), false)
+		_, err := Load(dir, testNames(), time.Now(), false)
 		if err == nil || !strings.HasPrefix(err.Error(), path+": no PEM ") {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -185,7 +188,7 @@ func TestCertificatesThatCannotBeRead(t *testing.T) {
 	if err := os.Rename(filepath.Join(donor, "ca.key"), filepath.Join(dir, "ca.key")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := loadCertificates(dir, testNames(), time.Now(), false)
+	_, err := Load(dir, testNames(), time.Now(), false)
 	if err == nil || !strings.Contains(err.Error(), "ca.crt: the certificate does not match the key") {
 		t.Errorf("got %v", err)
 	}
@@ -195,10 +198,36 @@ func TestCertificatesThatCannotBeRead(t *testing.T) {
 // their addresses in its certificate.
 func TestNamesOfAllInterfaces(t *testing.T) {
 	for _, bind := range []string{"0.0.0.0", "::"} {
-		for _, ip := range subjectAltNamesFor(net.ParseIP(bind), nil).ips {
+		for _, ip := range NamesFor(net.ParseIP(bind), nil).IPs {
 			if ip.IsUnspecified() {
 				t.Errorf("%s is in the certificate", ip)
 			}
 		}
+	}
+}
+
+// TestKubeletClientCertificateIsReplaced checks that a start replaces a certificate of the
+// server's CA that makes the kubelet client an administrator, which earlier versions
+// generated.
+func TestKubeletClientCertificateIsReplaced(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	own := load(t, dir, testNames(), now)
+	p := &pki{dir: dir, now: now, ca: own.CA}
+	old, err := p.issue("apiserver-kubelet-client", &x509.Certificate{
+		Subject:  pkix.Name{CommonName: KubeletClientName, Organization: []string{request.GroupMasters}},
+		NotAfter: now.Add(leafLifetime), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := load(t, dir, testNames(), now)
+	if got := current.Kubelets.Cert.Subject.Organization; !slices.Equal(got, []string{KubeletClientGroup}) || bytes.Equal(old.KeyPEM, current.Kubelets.KeyPEM) {
+		t.Errorf("the certificate is of %v", got)
+	}
+	if file, err := p.read("apiserver-kubelet-client"); err != nil || !bytes.Equal(file.CertPEM, current.Kubelets.CertPEM) {
+		t.Errorf("the file has another certificate: %v", err)
+	}
+	if later := load(t, dir, testNames(), now); !bytes.Equal(later.Kubelets.CertPEM, current.Kubelets.CertPEM) {
+		t.Error("it is replaced at every start")
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"math/rand/v2"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// transportSecurity adds the header Strict-Transport-Security with the directives to
+// StrictTransportSecurity adds the header Strict-Transport-Security with the directives to
 // every response, if there are any.
-func transportSecurity(directives []string, next http.Handler) http.Handler {
+func StrictTransportSecurity(directives []string, next http.Handler) http.Handler {
 	if len(directives) == 0 {
 		return next
 	}
@@ -19,10 +19,10 @@ func transportSecurity(directives []string, next http.Handler) http.Handler {
 	})
 }
 
-// goaway ends HTTP/2 connections with a probability: after the response to a request,
+// Goaway ends HTTP/2 connections with a probability: after the response to a request,
 // the server sends GOAWAY, and closes the connection when its other requests are
 // finished.
-func goaway(chance float64, next http.Handler) http.Handler {
+func Goaway(chance float64, next http.Handler) http.Handler {
 	if chance == 0 {
 		return next
 	}

@@ -1,4 +1,4 @@
-package server
+package credentials
 
 import (
 	"crypto/tls"
@@ -16,8 +16,8 @@ type sniFiles struct {
 	names             []string
 }
 
-// parseSNICertificate parses "cert,key" and "cert,key:name,...".
-func parseSNICertificate(text string) (f sniFiles, err error) {
+// ParseSNI parses "cert,key" and "cert,key:name,...".
+func ParseSNI(text string) (f sniFiles, err error) {
 	files, names, _ := strings.Cut(text, ":")
 	var ok bool
 	if f.certFile, f.keyFile, ok = strings.Cut(files, ","); !ok || f.certFile == "" || f.keyFile == "" {
@@ -31,45 +31,45 @@ func parseSNICertificate(text string) (f sniFiles, err error) {
 	return f, nil
 }
 
-// sniCertificate is a certificate that is presented for certain names.
-type sniCertificate struct {
+// SNICertificate is a certificate that is presented for certain names.
+type SNICertificate struct {
 	names []string
-	*servingCertificate
+	*ServingCertificate
 }
 
-// loadSNI reads the certificates of --tls-sni-cert-key.
-func loadSNI(values []string, logger *slog.Logger) ([]sniCertificate, error) {
-	var all []sniCertificate
+// LoadSNI reads the certificates of --tls-sni-cert-key.
+func LoadSNI(values []string, logger *slog.Logger) ([]SNICertificate, error) {
+	var all []SNICertificate
 	for _, v := range values {
-		f, err := parseSNICertificate(v)
+		f, err := ParseSNI(v)
 		if err != nil {
 			return nil, fmt.Errorf("--tls-sni-cert-key: %w", err)
 		}
-		p, err := readPair(f.certFile, f.keyFile)
+		p, err := ReadPair(f.certFile, f.keyFile)
 		if err != nil {
 			return nil, fmt.Errorf("--tls-sni-cert-key: %w", err)
 		}
-		certificate, err := newServingCertificate(p, f.certFile, f.keyFile, logger)
+		certificate, err := NewServingCertificate(p, f.certFile, f.keyFile, logger)
 		if err != nil {
 			return nil, fmt.Errorf("--tls-sni-cert-key: %w", err)
 		}
 		names := f.names
 		if len(names) == 0 {
-			names = namesOf(p.cert)
+			names = namesOf(p.Cert)
 		}
 		if len(names) == 0 {
-			names = []string{p.cert.Subject.CommonName}
+			names = []string{p.Cert.Subject.CommonName}
 		}
-		all = append(all, sniCertificate{names, certificate})
+		all = append(all, SNICertificate{names, certificate})
 	}
 	return all, nil
 }
 
-// chooseCertificate returns the function that presents the certificate which has the
+// ChooseCertificate returns the function that presents the certificate which has the
 // requested name, an exact name before a wildcard, or else the default one.
-func chooseCertificate(named []sniCertificate, otherwise *servingCertificate) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func ChooseCertificate(named []SNICertificate, otherwise *ServingCertificate) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if len(named) == 0 {
-		return otherwise.get
+		return otherwise.Get
 	}
 	return func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
@@ -77,10 +77,10 @@ func chooseCertificate(named []sniCertificate, otherwise *servingCertificate) fu
 		for _, wanted := range []string{name, "*." + domain} {
 			for _, c := range named {
 				if slices.Contains(c.names, wanted) {
-					return c.get(hello)
+					return c.Get(hello)
 				}
 			}
 		}
-		return otherwise.get(hello)
+		return otherwise.Get(hello)
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package credentials
 
 import (
 	"crypto/x509"
@@ -23,55 +23,55 @@ const (
 	renewBefore  = 30 * 24 * time.Hour
 )
 
-// adminName is the user name in admin.kubeconfig.
-const adminName = "kubernetes-admin"
+// AdminName is the user name in admin.kubeconfig.
+const AdminName = "kubernetes-admin"
 
 // The user and the group in the server's client certificate for kubelets. Users who may
 // write the status of nodes choose the addresses to which the server presents it. The group
 // therefore has only the permissions of system:kubelet-api-admin, which kubelets check.
 const (
-	kubeletClientName  = "kube-apiserver-kubelet-client"
-	kubeletClientGroup = "miniapiserver:kubelet-clients"
+	KubeletClientName  = "kube-apiserver-kubelet-client"
+	KubeletClientGroup = "miniapiserver:kubelet-clients"
 )
 
-// certificates are the certificates that the server generates, each in two files of a
+// Certificates are the certificates that the server generates, each in two files of a
 // directory: ca, apiserver (serving), admin (a client), apiserver-kubelet-client (the
 // client of kubelets) and front-proxy-client (the client of other API servers). The last
 // one has a CA of its own, front-proxy-ca, because other API servers let its holder act as
 // any user.
-type certificates struct {
-	ca, serving, admin, kubelets *keyPair
-	proxyCA, proxy               *keyPair
+type Certificates struct {
+	CA, Serving, Admin, Kubelets *KeyPair
+	ProxyCA, Proxy               *KeyPair
 }
 
-// loadCertificates reads the certificates in dir. It generates those that are missing,
-// about to expire, or for other names than wanted, but leaves certificates of another CA
-// alone, which an administrator has put there.
-func loadCertificates(dir string, names subjectAltNames, now time.Time, durable bool) (*certificates, error) {
+// Load reads the certificates in dir. It generates a certificate that is missing, about to
+// expire or for other names than wanted, but leaves a certificate of another CA alone, which
+// an administrator has put there.
+func Load(dir string, names Names, now time.Time, durable bool) (*Certificates, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	return pki{dir: dir, now: now, durable: durable}.load(names)
 }
 
-// generateCertificates makes all certificates in memory, except that it reads the
-// serving certificate from dir, or writes it there with its CA if it is missing. If dir
-// is empty, it makes that in memory too.
-func generateCertificates(dir string, names subjectAltNames, now time.Time) (*certificates, error) {
+// Generate makes all certificates in memory, except that it reads the serving certificate
+// from dir, or writes it there with its CA if it is missing. If dir is empty, it makes that
+// in memory too.
+func Generate(dir string, names Names, now time.Time) (*Certificates, error) {
 	c, err := pki{now: now}.load(names)
 	if err != nil || dir == "" {
 		return c, err
 	}
 	p := pki{dir: dir, now: now, durable: true}
-	have, err := p.read(servingName)
+	have, err := p.read(ServingName)
 	switch {
 	case err != nil:
 		return nil, err
 	case have != nil:
-		c.serving = have
+		c.Serving = have
 		return c, nil
 	}
-	for _, file := range p.files(servingName) {
+	for _, file := range p.files(ServingName) {
 		if _, err := os.Stat(file); err == nil {
 			return nil, fmt.Errorf("%s: certificate and key must be supplied as a pair", file)
 		}
@@ -79,22 +79,22 @@ func generateCertificates(dir string, names subjectAltNames, now time.Time) (*ce
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	c.serving.certPEM = slices.Concat(c.serving.certPEM, c.ca.certPEM)
-	return c, p.write(servingName, c.serving)
+	c.Serving.CertPEM = slices.Concat(c.Serving.CertPEM, c.CA.CertPEM)
+	return c, p.write(ServingName, c.Serving)
 }
 
 // load reads or makes the certificates.
-func (p pki) load(names subjectAltNames) (*certificates, error) {
+func (p pki) load(names Names) (*Certificates, error) {
 	authority := p
 	ca, err := p.loadCA("ca", "miniapiserver-ca")
 	if err != nil {
 		return nil, err
 	}
 	p.ca = ca
-	serving, err := p.loadLeaf(servingName, &x509.Certificate{
+	serving, err := p.loadLeaf(ServingName, &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
-		DNSNames:    names.dns,
-		IPAddresses: names.ips,
+		DNSNames:    names.DNS,
+		IPAddresses: names.IPs,
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
@@ -102,7 +102,7 @@ func (p pki) load(names subjectAltNames) (*certificates, error) {
 		return nil, err
 	}
 	admin, err := p.loadLeaf("admin", &x509.Certificate{
-		Subject:     pkix.Name{CommonName: adminName, Organization: []string{request.GroupMasters}},
+		Subject:     pkix.Name{CommonName: AdminName, Organization: []string{request.GroupMasters}},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
@@ -110,35 +110,35 @@ func (p pki) load(names subjectAltNames) (*certificates, error) {
 		return nil, err
 	}
 	kubelets, err := p.loadLeaf("apiserver-kubelet-client", &x509.Certificate{
-		Subject:     pkix.Name{CommonName: kubeletClientName, Organization: []string{kubeletClientGroup}},
+		Subject:     pkix.Name{CommonName: KubeletClientName, Organization: []string{KubeletClientGroup}},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	if err != nil {
 		return nil, err
 	}
-	c := &certificates{ca: ca, serving: serving, admin: admin, kubelets: kubelets}
+	c := &Certificates{CA: ca, Serving: serving, Admin: admin, Kubelets: kubelets}
 	return c, c.loadProxy(authority)
 }
 
-// frontProxyName is the server's user name at other API servers.
-const frontProxyName = "front-proxy-client"
+// FrontProxyName is the server's user name at other API servers.
+const FrontProxyName = "front-proxy-client"
 
-func (c *certificates) loadProxy(p pki) (err error) {
-	if c.proxyCA, err = p.loadCA("front-proxy-ca", "front-proxy-ca"); err != nil {
+func (c *Certificates) loadProxy(p pki) (err error) {
+	if c.ProxyCA, err = p.loadCA("front-proxy-ca", "front-proxy-ca"); err != nil {
 		return err
 	}
-	p.ca = c.proxyCA
-	c.proxy, err = p.loadLeaf(frontProxyName, &x509.Certificate{
-		Subject:     pkix.Name{CommonName: frontProxyName},
+	p.ca = c.ProxyCA
+	c.Proxy, err = p.loadLeaf(FrontProxyName, &x509.Certificate{
+		Subject:     pkix.Name{CommonName: FrontProxyName},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
 	return err
 }
 
-// servingName is the name of the certificate that the server serves with.
-const servingName = "apiserver"
+// ServingName is the name of the certificate that the server serves with.
+const ServingName = "apiserver"
 
 // pki is a directory of certificates and the CA that signs them. Without a directory,
 // certificates are kept in memory.
@@ -146,25 +146,25 @@ type pki struct {
 	dir     string
 	now     time.Time
 	durable bool
-	ca      *keyPair
+	ca      *KeyPair
 }
 
 // loadCA returns the CA called name. A CA that is about to expire gets a new certificate
 // for the same key, so that certificates that it signed remain valid.
-func (p *pki) loadCA(name, subject string) (*keyPair, error) {
+func (p *pki) loadCA(name, subject string) (*KeyPair, error) {
 	ca, err := p.read(name)
-	if errors.Is(err, errMismatch) {
+	if errors.Is(err, ErrMismatch) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(p.dir, name+".crt"), err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if ca != nil && p.now.Before(ca.cert.NotAfter.Add(-renewBefore)) {
+	if ca != nil && p.now.Before(ca.Cert.NotAfter.Add(-renewBefore)) {
 		return ca, nil
 	}
 	key := []byte(nil)
 	if ca != nil {
-		key = ca.keyPEM
+		key = ca.KeyPEM
 	}
 	return p.issue(name, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: subject},
@@ -176,15 +176,15 @@ func (p *pki) loadCA(name, subject string) (*keyPair, error) {
 }
 
 // loadLeaf returns the certificate called name, generated anew if it does not match want.
-func (p *pki) loadLeaf(name string, want *x509.Certificate) (*keyPair, error) {
+func (p *pki) loadLeaf(name string, want *x509.Certificate) (*KeyPair, error) {
 	have, err := p.read(name)
 	// A crash between the two writes leaves a new key with the old certificate.
-	if err != nil && !errors.Is(err, errMismatch) {
+	if err != nil && !errors.Is(err, ErrMismatch) {
 		return nil, err
 	}
 	if have != nil {
-		ours := have.cert.CheckSignatureFrom(p.ca.cert) == nil
-		if !ours || (p.now.Before(have.cert.NotAfter.Add(-renewBefore)) && sameNames(have.cert, want)) {
+		ours := have.Cert.CheckSignatureFrom(p.ca.Cert) == nil
+		if !ours || (p.now.Before(have.Cert.NotAfter.Add(-renewBefore)) && sameNames(have.Cert, want)) {
 			return have, nil
 		}
 	}
@@ -208,40 +208,40 @@ func namesOf(c *x509.Certificate) []string {
 	return slices.Compact(names)
 }
 
-// subjectAltNames are the names in the serving certificate.
-type subjectAltNames struct {
-	dns []string
-	ips []net.IP
+// Names are the names in the serving certificate.
+type Names struct {
+	DNS []string
+	IPs []net.IP
 }
 
-// add adds an IP address or a host name, unless it is empty.
-func (s *subjectAltNames) add(host string) {
+// Add adds an IP address or a host name, unless it is empty.
+func (s *Names) Add(host string) {
 	if ip := net.ParseIP(host); ip != nil {
-		s.ips = append(s.ips, ip)
+		s.IPs = append(s.IPs, ip)
 	} else if isHostname(host) {
-		s.dns = append(s.dns, strings.ToLower(host))
+		s.DNS = append(s.DNS, strings.ToLower(host))
 	}
 }
 
-// subjectAltNamesFor returns the names of a server that listens on bind: those of
+// NamesFor returns the names of a server that listens on bind: those of
 // kube-apiserver within a cluster, the service addresses, and the names of this machine.
-func subjectAltNamesFor(bind net.IP, service []net.IP) subjectAltNames {
-	s := subjectAltNames{
-		dns: []string{
+func NamesFor(bind net.IP, service []net.IP) Names {
+	s := Names{
+		DNS: []string{
 			"kubernetes", "kubernetes.default", "kubernetes.default.svc",
 			"kubernetes.default.svc.cluster.local", "localhost",
 		},
-		ips: append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, service...),
+		IPs: append([]net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, service...),
 	}
 	if host, err := os.Hostname(); err == nil && isHostname(host) {
-		s.dns = append(s.dns, strings.ToLower(host))
+		s.DNS = append(s.DNS, strings.ToLower(host))
 	}
 	if !bind.IsUnspecified() {
-		s.ips = append(s.ips, bind)
+		s.IPs = append(s.IPs, bind)
 	} else if addrs, err := net.InterfaceAddrs(); err == nil {
 		for _, a := range addrs {
 			if n, ok := a.(*net.IPNet); ok && !n.IP.IsLinkLocalUnicast() {
-				s.ips = append(s.ips, n.IP)
+				s.IPs = append(s.IPs, n.IP)
 			}
 		}
 	}

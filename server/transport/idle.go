@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"context"
@@ -16,14 +16,14 @@ const (
 	idleCheckInterval = 10 * time.Millisecond
 )
 
-// idleConns records which connections are idle, and since when.
-type idleConns struct {
+// IdleConns records which connections are idle, and since when.
+type IdleConns struct {
 	mu    sync.Mutex
 	since map[net.Conn]time.Time
 }
 
-// observe is a ConnState function of an http.Server.
-func (i *idleConns) observe(c net.Conn, state http.ConnState) {
+// Observe is a ConnState function of an http.Server.
+func (i *IdleConns) Observe(c net.Conn, state http.ConnState) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if state != http.StateIdle {
@@ -36,8 +36,8 @@ func (i *idleConns) observe(c net.Conn, state http.ConnState) {
 	i.since[c] = time.Now()
 }
 
-// closeUntil closes connections that have been idle for idleLinger, until ctx is done.
-func (i *idleConns) closeUntil(ctx context.Context) {
+// CloseUntil closes connections that have been idle for idleLinger, until ctx is done.
+func (i *IdleConns) CloseUntil(ctx context.Context) {
 	tick := time.NewTicker(idleCheckInterval)
 	defer tick.Stop()
 	for {
@@ -53,7 +53,7 @@ func (i *idleConns) closeUntil(ctx context.Context) {
 }
 
 // takeIdle removes and returns the connections that have been idle for idleLinger.
-func (i *idleConns) takeIdle() []net.Conn {
+func (i *IdleConns) takeIdle() []net.Conn {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var idle []net.Conn

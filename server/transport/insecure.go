@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"encoding/json"
@@ -16,15 +16,16 @@ import (
 // kube-apiserver.
 const userUnsecured = "system:unsecured"
 
-func insecureUser() *request.User {
+// InsecureUser returns the user of requests on the insecure port.
+func InsecureUser() *request.User {
 	return &request.User{Name: userUnsecured, Groups: []string{request.GroupMasters}}
 }
 
-// localOnly protects the insecure port from web pages. A browser on this machine can be
+// LocalOnly protects the insecure port from web pages. A browser on this machine can be
 // made to send requests to the port, by a page of another site or by a DNS name that
 // resolves to 127.0.0.1. Both are visible in the Host or the Origin header, which pages
 // cannot set.
-func localOnly(next http.Handler) http.Handler {
+func LocalOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !isLocal(r.Host):

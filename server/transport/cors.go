@@ -1,4 +1,4 @@
-package server
+package transport
 
 import (
 	"errors"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// originPatterns compiles the expressions of --cors-allowed-origins. It refuses an
+// OriginPatterns compiles the expressions of --cors-allowed-origins. It refuses an
 // expression without anchors, which would also match origins such as
 // https://example.com.attacker.example.
-func originPatterns(expressions []string) ([]*regexp.Regexp, error) {
+func OriginPatterns(expressions []string) ([]*regexp.Regexp, error) {
 	var patterns []*regexp.Regexp
 	var errs []error
 	for _, text := range expressions {
