@@ -17,6 +17,7 @@ func (h *Handler) apply(c *call, v *representation.View) error {
 	if err != nil {
 		return err
 	}
+	c.auditPatch(data)
 	patch, err := c.codec.DecodeApplied(c.r, data, o.FieldValidation)
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ func (h *Handler) authenticate(next http.HandlerFunc) http.HandlerFunc {
 		}
 		if user == nil {
 			closeUnauthenticated(w, r)
+			h.auditUnauthenticated(w, r)
 			h.responder.WriteError(w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
 		}
@@ -67,7 +68,11 @@ func (h *Handler) authenticatedUser(r *http.Request) (*request.User, error) {
 	}
 	m := &h.metrics.authentication.results[result]
 	m.attempts.Inc()
-	m.duration.Observe(time.Since(start).Seconds())
+	took := time.Since(start)
+	m.duration.Observe(took.Seconds())
+	if h.Auditor != nil {
+		request.From(r.Context()).Durations.Add(request.PartAuthentication, took)
+	}
 	if err != nil || !ok {
 		return nil, err
 	}

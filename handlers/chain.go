@@ -85,7 +85,15 @@ func (h *Handler) authorize(next http.HandlerFunc) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
+		var start time.Time
+		if scope.Audit != nil {
+			start = time.Now()
+		}
 		decision, reason, err := authorizer.Authorize(r.Context(), scope.User, &scope.Info)
+		if scope.Audit != nil {
+			annotateDecision(scope, decision, reason, err)
+			scope.Durations.Raise(request.PartAuthorization, time.Since(start))
+		}
 		if decision == authz.Allow {
 			next(w, r)
 			return

@@ -11,6 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/aggregation"
 	"github.com/miniapiserver/miniapiserver/apf"
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/audit"
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/handlers/description"
@@ -29,6 +30,8 @@ type Config struct {
 	// removed from every request.
 	ProxyHeaders authn.ProxyHeaders
 	Authorizer   authz.Authorizer
+	// Auditor records requests; nil records nothing.
+	Auditor *audit.Auditor
 	// Decisions counts and times the decisions of the Authorizer; nil counts nothing.
 	Decisions *authz.Metrics
 	// Issuer is the discovery document for relying parties that verify service account

@@ -109,6 +109,7 @@ func (h *Handler) steps() []step {
 		h.refuseForeignUpgrades, // before authentication, which would accept the browser's certificate
 		h.refuseWhileStarting,   // before authentication and authorization, which read the caches
 		h.authenticate,          // before limits, which depend on the user
+		h.audit,                 // before impersonation: the events contain both users, and refusals
 		h.impersonate,           // before limits too: all later steps see the impersonated user
 		h.boundTime,             // before limits: a request waits for a part of its time
 		h.limit,                 // before authorization, which may be costly

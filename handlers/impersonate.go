@@ -48,6 +48,7 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 		}
 		scope, start := request.From(r.Context()), time.Now()
 		user, mode, err := modes.user(r.Context(), scope, wanted)
+		scope.Durations.Add(request.PartImpersonation, time.Since(start))
 		if err != nil {
 			h.metrics.impersonation.attempt("", "denied", time.Since(start))
 			h.responder.WriteError(w, r, err)
@@ -56,6 +57,9 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 		h.metrics.impersonation.attempt(mode, "allowed", time.Since(start))
 		h.Logger.Debug("impersonating", "id", scope.ID, "user", scope.User.Name, "as", user.Name)
 		scope.Impersonator, scope.User = scope.User, user
+		if scope.Audit != nil && mode != modeLegacy {
+			scope.Audit.Constraint = "impersonate:" + mode
+		}
 		clearHeaders(r.Header, impersonateUser, impersonateUID, impersonateGroup)
 		clearPrefixed(r.Header, impersonateExtra)
 		next(w, r)

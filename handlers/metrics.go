@@ -89,8 +89,8 @@ func (m *metrics) child(k requestLabels) *requestMetrics {
 func (h *Handler) measure(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())
-		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r, timeout: h.RequestTimeout}
 		start := time.Now()
+		sw := &responseWriter{ResponseWriter: w, scope: scope, r: r, timeout: h.RequestTimeout, received: start}
 		defer func() {
 			k := labelsOf(r, scope, sw.code)
 			c := h.metrics.child(k)

@@ -176,7 +176,9 @@ func (c *call) deleteOptions() (registry.DeleteOptions, error) {
 	}
 	var o metav1.DeleteOptions
 	if len(data) > 0 {
-		err = representation.DecodeDeleteOptions(c.r, data, &o)
+		if err = representation.DecodeDeleteOptions(c.r, data, &o); err == nil {
+			c.auditDeleteOptions(&o)
+		}
 	} else if q := c.info.Query; q != nil {
 		err = metav1.Convert_url_Values_To_v1_DeleteOptions(&q, &o, nil)
 	}

@@ -36,6 +36,7 @@ func (h *Handler) patch(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.auditPatch(data)
 	change := func(ctx context.Context, old api.Object) (api.Object, error) {
 		return c.patched(ctx, old, kind, data, o.FieldValidation)
 	}

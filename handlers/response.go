@@ -1,12 +1,15 @@
 package handlers
 
 import (
+	"bufio"
+	"net"
 	"net/http"
 	"time"
 	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/util/net"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/miniapiserver/miniapiserver/audit"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/request"
 )
@@ -21,6 +24,10 @@ type responseWriter struct {
 	// timeout is the maximum time in which a client must read a large response.
 	timeout time.Duration
 	written int // bytes so far
+	// received is the time at which the request arrived.
+	received time.Time
+	// trail records the start of the response; nil if the request is not audited.
+	trail *audit.Trail
 }
 
 // flowControlWindow is the number of bytes that HTTP/2 sends before the client has read any.
@@ -63,7 +70,7 @@ func truncateWarnings(texts []string) []string {
 // addWarnings adds a Warning header for each text.
 func addWarnings(header http.Header, texts []string) {
 	for _, text := range truncateWarnings(texts) {
-		if value, err := net.NewWarningHeader(warningCode, warningAgent, text); err == nil {
+		if value, err := utilnet.NewWarningHeader(warningCode, warningAgent, text); err == nil {
 			header.Add("Warning", value)
 		}
 	}
@@ -75,6 +82,9 @@ func (w *responseWriter) WriteHeader(code int) {
 		w.code = code
 		if texts := w.scope.Warnings(); len(texts) > 0 {
 			addWarnings(w.Header(), texts)
+		}
+		if w.trail != nil {
+			w.trail.Started(code)
 		}
 	}
 	w.ResponseWriter.WriteHeader(code)
@@ -92,6 +102,16 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 	}
 	return w.ResponseWriter.Write(b)
+}
+
+// Hijack lets the caller take over the connection, as for WebSockets. The events of an
+// audited request have the code of that.
+func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil && w.trail != nil {
+		w.trail.Started(http.StatusSwitchingProtocols)
+	}
+	return conn, buffered, err
 }
 
 // clearDeadlines removes the deadlines that the server sets for the connection of each

@@ -23,6 +23,7 @@ const unsafeVerb = "unsafe-delete-ignore-read-errors"
 // listable again without access to etcd.
 func (h *Handler) unsafeDelete(c *call, v *representation.View, o registry.DeleteOptions) error {
 	ctx := c.r.Context()
+	request.From(ctx).Annotate("apiserver.k8s.io/unsafe-delete-ignore-read-error", "")
 	if err := h.Registry.DeleteCorrupt(ctx, c.Target, o, func() error { return h.authorizeUnsafe(c) }); err != nil {
 		return err
 	}

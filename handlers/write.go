@@ -27,6 +27,9 @@ func (h *Handler) decodeWrite(c *call, kind string) (api.Object, writeOptions, e
 		return nil, o, err
 	}
 	obj, err := c.codec.Decode(c.r, data, o.FieldValidation)
+	if err == nil {
+		c.auditBody(obj)
+	}
 	return obj, o, err
 }
 

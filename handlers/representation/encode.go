@@ -59,6 +59,11 @@ func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
 
 // WriteObject sends one object.
 func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable) error {
+	if v.audit != nil {
+		if err := v.auditObject(s); err != nil {
+			return err
+		}
+	}
 	if v.Format == FormatProtobuf {
 		data, err := v.proto(s)
 		if err != nil {
@@ -83,6 +88,7 @@ func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable) error {
 
 // WriteStatus sends a Status.
 func (p *Responder) WriteStatus(w http.ResponseWriter, r *http.Request, m Media, code int, s *metav1.Status) {
+	auditStatus(r, s)
 	if m.Format == FormatProtobuf {
 		if raw, err := s.Marshal(); err == nil {
 			WriteBody(w, code, MediaProtobuf, proto.AppendRaw(nil, "v1", "Status", raw))

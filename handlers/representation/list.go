@@ -40,6 +40,11 @@ func (v *View) prefetch(items Encodables, i int) {
 
 // WriteList sends a list from the cached encodings of its items.
 func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Encodables) error {
+	if v.audit != nil {
+		if err := v.auditList(meta, items); err != nil {
+			return err
+		}
+	}
 	switch {
 	case v.Format == FormatProtobuf:
 		return v.writeParts(w, &protoList{view: v, meta: meta, items: items}, items)
@@ -55,14 +60,20 @@ func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Enco
 
 // writeWholeList sends a list in a format that is made from its complete JSON.
 func (v *View) writeWholeList(w http.ResponseWriter, l *jsonList) error {
+	b, err := v.wholeList(l)
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, v.Media, http.StatusOK, b)
+}
+
+// wholeList returns the complete JSON of a list.
+func (v *View) wholeList(l *jsonList) ([]byte, error) {
 	b, err := l.head(nil)
 	for i := 0; i < l.items.len() && err == nil; i++ {
 		b, err = l.item(b, i)
 	}
-	if err != nil {
-		return err
-	}
-	return WriteJSON(w, v.Media, http.StatusOK, append(b, "]}"...))
+	return append(b, "]}"...), err
 }
 
 // writeParts sends a list in several writes if it is large.

@@ -25,6 +25,8 @@ type View struct {
 	include metav1.IncludeObjectPolicy
 	// now is the time to which ages refer.
 	now time.Time
+	// audit records the response; nil if the audit events do not contain it.
+	audit *request.AuditRecord
 	// partialHead is the beginning of a PartialObjectMetadata; nil until it is needed.
 	partialHead []byte
 }
@@ -76,12 +78,16 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	if err != nil {
 		return View{}, err
 	}
+	scope := request.From(r.Context())
 	v := View{Media: m, codec: c, include: metav1.IncludeMetadata}
+	if scope.Audit != nil && scope.Audit.WantsResponseObject() {
+		v.audit = scope.Audit
+	}
 	if m.as == "" {
 		return v, nil
 	}
 	v.now = c.codecs.now()
-	info := &request.From(r.Context()).Info
+	info := &scope.Info
 	isList := info.Verb == api.VerbList || info.Verb == api.VerbDeleteCollection
 	switch {
 	case m.as == asPartialList && o.stream:

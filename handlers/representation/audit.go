@@ -1,0 +1,129 @@
+package representation
+
+import (
+	"encoding/json"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/jsonscan"
+	"github.com/miniapiserver/miniapiserver/request"
+)
+
+// The audit events of a request contain its objects as JSON, whatever format the client
+// uses. They are encoded here, together with the response.
+
+// AuditJSON returns an object as it stands in audit events.
+func (c *Codec) AuditJSON(obj api.Object, omitManagedFields bool) ([]byte, error) {
+	data, err := c.toJSON(obj)
+	if err == nil && omitManagedFields {
+		data = withoutManagedFields(data)
+	}
+	return data, err
+}
+
+// PatchJSON returns a patch in YAML as JSON.
+func PatchJSON(data []byte) ([]byte, error) {
+	b, err := openBody(FormatYAML, data)
+	return b.data, err
+}
+
+// auditStatus records a response that is a Status.
+func auditStatus(r *http.Request, s *metav1.Status) {
+	a := request.From(r.Context()).Audit
+	if a == nil {
+		return
+	}
+	a.ResponseStatus = s
+	if a.WantsResponseObject() {
+		a.ResponseObject, _ = json.Marshal(s) // cannot fail for its fields
+	}
+}
+
+// auditObject records a response that is one object or its Table.
+func (v *View) auditObject(s Encodable) error {
+	data, err := v.appendJSON(nil, s, s.ResourceVersion(), true)
+	return v.auditJSON(data, err)
+}
+
+// auditList records a response that is a list.
+func (v *View) auditList(meta metav1.ListMeta, items Encodables) error {
+	data, err := v.wholeList(&jsonList{view: v, meta: meta, items: items})
+	return v.auditJSON(data, err)
+}
+
+func (v *View) auditJSON(data []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	if v.audit.OmitManagedFields {
+		data = withoutManagedFields(data)
+	}
+	v.audit.ResponseObject = data
+	return nil
+}
+
+// withoutManagedFields removes the managedFields of an object, of the items of a list, and
+// of the objects in the rows of a Table.
+func withoutManagedFields(data []byte) []byte {
+	return appendWithoutManagedFields(make([]byte, 0, len(data)), jsonscan.ParseValid(data))
+}
+
+func appendWithoutManagedFields(b []byte, object jsonscan.Value) []byte {
+	return appendMembers(b, object, func(b []byte, key string, value jsonscan.Value) ([]byte, bool) {
+		switch {
+		case key == `"metadata"` && value.IsObject():
+			return appendMembers(b, value, func(b []byte, key string, value jsonscan.Value) ([]byte, bool) {
+				return append(b, value.Bytes()...), key != `"managedFields"`
+			}), true
+		case key == `"items"` && value.IsArray():
+			return appendElements(b, value, appendWithoutManagedFields), true
+		case key == `"rows"` && value.IsArray():
+			return appendElements(b, value, appendRowWithoutManagedFields), true
+		}
+		return append(b, value.Bytes()...), true
+	})
+}
+
+func appendRowWithoutManagedFields(b []byte, row jsonscan.Value) []byte {
+	return appendMembers(b, row, func(b []byte, key string, value jsonscan.Value) ([]byte, bool) {
+		if key == `"object"` {
+			return appendWithoutManagedFields(b, value), true
+		}
+		return append(b, value.Bytes()...), true
+	})
+}
+
+// appendMembers appends an object, whose members appendValue appends or refuses. It appends
+// values that are no objects as they are.
+func appendMembers(b []byte, object jsonscan.Value, appendValue func(b []byte, key string, value jsonscan.Value) ([]byte, bool)) []byte {
+	if !object.IsObject() {
+		return append(b, object.Bytes()...)
+	}
+	b = append(b, '{')
+	start := len(b)
+	for p := object.Parts(); p.Next(); {
+		before := len(b)
+		if before > start {
+			b = append(b, ',')
+		}
+		out, ok := appendValue(append(append(b, p.Key()...), ':'), string(p.Key()), p.Value())
+		if b = out; !ok {
+			b = b[:before]
+		}
+	}
+	return append(b, '}')
+}
+
+func appendElements(b []byte, array jsonscan.Value, appendElement func([]byte, jsonscan.Value) []byte) []byte {
+	b = append(b, '[')
+	start := len(b)
+	for p := array.Parts(); p.Next(); {
+		if len(b) > start {
+			b = append(b, ',')
+		}
+		b = appendElement(b, p.Value())
+	}
+	return append(b, ']')
+}
