@@ -143,6 +143,7 @@ func (p *parts) buildHandler() error {
 		Issuer:                      p.identities.discovery(&p.o, p.publicURL()),
 		ExternalAddress:             p.externalAddress(),
 		Authorizer:                  p.access.decide,
+		Auditor:                     p.auditor,
 		Decisions:                   p.access.metrics,
 		Checks:                      p.checks(),
 		LivezGracePeriod:            p.o.LivezGracePeriod,

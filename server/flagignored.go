@@ -43,7 +43,6 @@ func (unused) list(checks ...func([]string) error) Value {
 func (unused) number(initial int, checks ...func(int) error) Value {
 	return number(new(int), initial, checks...)
 }
-func (unused) decimal(initial float64) Value { return typed("float32", decimal(new(float64), initial)) }
 func (unused) duration(initial time.Duration) Value {
 	return duration(new(time.Duration), initial, notNegative)
 }
@@ -52,7 +51,6 @@ func (unused) duration(initial time.Duration) Value {
 // Each is parsed and checked as kube-apiserver does.
 func ignoredFlags() []Flag {
 	const (
-		noAuditLog   = "this server writes no audit log"
 		noWatchCache = "every resource has a cache, which grows with its objects"
 		noPeers      = "this server forwards no requests to other API servers"
 		noElections  = "this server runs no coordinated leader elections"
@@ -95,42 +93,7 @@ func ignoredFlags() []Flag {
 		ignoredFlag("vmodule", typed("pattern=N,...", u.text("", vmodule).(*value[string])), "the verbosity is the same in all files"),
 		ignoredFlag("tracing-config-file", u.text(""), noTracing),
 	}
-	for _, f := range []struct {
-		name  string
-		value Value
-	}{
-		{"log-batch-buffer-size", u.number(10000)},
-		{"log-batch-max-size", u.number(1)},
-		{"log-batch-max-wait", u.duration(0)},
-		{"log-batch-throttle-burst", u.number(0)},
-		{"log-batch-throttle-enable", u.no()},
-		{"log-batch-throttle-qps", u.decimal(0)},
-		{"log-compress", u.no()},
-		{"log-format", u.text("json", either("json", "legacy"))},
-		{"log-maxage", u.number(366, notNegative)},
-		{"log-maxbackup", u.number(100, notNegative)},
-		{"log-maxsize", u.number(100, notNegative)},
-		{"log-mode", u.text("blocking", auditMode)},
-		{"log-truncate-enabled", u.no()},
-		{"log-truncate-max-batch-size", u.number(10485760)},
-		{"log-truncate-max-event-size", u.number(102400)},
-		{"log-version", u.text("audit.k8s.io/v1", auditVersion)},
-		{"webhook-batch-buffer-size", u.number(10000)},
-		{"webhook-batch-max-size", u.number(400)},
-		{"webhook-batch-max-wait", u.duration(30 * time.Second)},
-		{"webhook-batch-throttle-burst", u.number(15)},
-		{"webhook-batch-throttle-enable", u.yes()},
-		{"webhook-batch-throttle-qps", u.decimal(10)},
-		{"webhook-initial-backoff", u.duration(10 * time.Second)},
-		{"webhook-mode", u.text("batch", auditMode)},
-		{"webhook-truncate-enabled", u.no()},
-		{"webhook-truncate-max-batch-size", u.number(10485760)},
-		{"webhook-truncate-max-event-size", u.number(102400)},
-		{"webhook-version", u.text("audit.k8s.io/v1", auditVersion)},
-	} {
-		flags = append(flags, ignoredFlag("audit-"+f.name, f.value, noAuditLog))
-	}
-	return flags
+	return append(flags, ignoredAuditFlags()...)
 }
 
 // refusedFlags returns the flags of kube-apiserver that ask for a protection, or for
@@ -138,9 +101,6 @@ func ignoredFlags() []Flag {
 func refusedFlags() []Flag {
 	var all []Flag
 	for _, f := range []struct{ name, note string }{
-		{"audit-log-path", "this server writes no audit log, and requests would go unrecorded"},
-		{"audit-policy-file", "this server writes no audit log, and requests would go unrecorded"},
-		{"audit-webhook-config-file", "this server writes no audit log, and requests would go unrecorded"},
 		{"egress-selector-config-file", "connections to nodes, webhooks and etcd would leave without the proxy that the file demands"},
 		{"encryption-provider-config", "this server does not encrypt stored objects, and could not read encrypted ones"},
 		{"etcd-servers-overrides", "all resources are stored in --etcd-servers, and those of other servers would be missing"},
@@ -179,20 +139,6 @@ func storageMediaType(text string) error {
 	allowed := []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf"}
 	if !slices.Contains(allowed, text) {
 		return fmt.Errorf("%q is none of %s", text, strings.Join(allowed, ", "))
-	}
-	return nil
-}
-
-func auditMode(text string) error {
-	if modes := []string{"batch", "blocking", "blocking-strict"}; !slices.Contains(modes, text) {
-		return fmt.Errorf("%q is none of %s", text, strings.Join(modes, ", "))
-	}
-	return nil
-}
-
-func auditVersion(text string) error {
-	if text != "audit.k8s.io/v1" {
-		return fmt.Errorf("%q is not audit.k8s.io/v1", text)
 	}
 	return nil
 }

@@ -85,6 +85,10 @@ func TestFlagFaults(t *testing.T) {
 		`--shutdown-delay-duration: -1s is below 0`:                                                          "shutdown-delay-duration=-1s",
 		`--admission-control: plugin "Nonsense" is unknown`:                                                  "admission-control=Nonsense",
 		`--version: strconv.ParseBool: parsing "x": invalid syntax`:                                          "version=x",
+		`--audit-log-mode: "x" is none of batch, blocking, blocking-strict`:                                  "audit-log-mode=x",
+		`--audit-log-format: "x" is neither json nor legacy`:                                                 "audit-log-format=x",
+		`--audit-log-maxage: -1 is below 0`:                                                                  "audit-log-maxage=-1",
+		`--audit-webhook-initial-backoff: -1s is below 0`:                                                    "audit-webhook-initial-backoff=-1s",
 		// Values of flags without an effect.
 		`--emulated-version: "1.30" is not supported, only kube=1.36`:                             "emulated-version=1.30",
 		`--min-compatibility-version: "etcd=1.36" is not supported, only kube=1.36 and kube=1.35`: "min-compatibility-version=etcd=1.36",
@@ -96,9 +100,7 @@ func TestFlagFaults(t *testing.T) {
 		`--peer-advertise-port: "x" is not a port (1 to 65535)`:                                   "peer-advertise-port=x",
 		`--vmodule: "a" is not of the form pattern=N`:                                             "vmodule=a",
 		`--allow-metric-labels: "a" is not of the form metric,label='value,value'`:                "allow-metric-labels=a",
-		`--audit-log-mode: "x" is none of batch, blocking, blocking-strict`:                       "audit-log-mode=x",
 		`--audit-webhook-version: "x" is not audit.k8s.io/v1`:                                     "audit-webhook-version=x",
-		`--audit-log-maxage: -1 is below 0`:                                                       "audit-log-maxage=-1",
 		// Values that other flags rule out.
 		`--data-dir: must not be empty`:                                                                               "data-dir=",
 		`--ephemeral: cannot be together with --data-dir`:                                                             "ephemeral=true data-dir=x",
@@ -119,6 +121,10 @@ func TestFlagFaults(t *testing.T) {
 		`--authorization-config: can not be specified when --authorization-mode or`:                                   "authorization-config=x authorization-mode=RBAC",
 		`--enable-admission-plugins: [Priority] in enable-admission-plugins and disable-admission-plugins overlapped`: "enable-admission-plugins=Priority disable-admission-plugins=Priority",
 		`--admission-control: cannot be together with --enable-admission-plugins`:                                     "admission-control=Priority enable-admission-plugins=Priority",
+		`--audit-log-path: invalid audit batch log buffer size -1, must be a positive number`:                         "audit-log-path=x audit-log-mode=batch audit-log-batch-buffer-size=-1",
+		`--audit-log-path: invalid audit truncate log max batch size 1, must be greater than max event size (102400)`: "audit-log-path=x audit-log-truncate-max-batch-size=1",
+		`--audit-log-path: invalid audit batch log throttle QPS 0, must be a positive number`:                         "audit-log-path=x audit-log-mode=batch audit-log-batch-throttle-enable=true",
+		`--audit-webhook-config-file: invalid audit batch webhook max batch size -1, must be a positive number`:       "audit-webhook-config-file=x audit-webhook-batch-max-size=-1",
 		`--kubernetes-service-node-port: 1 is not in --service-node-port-range 30000-32767`:                           "kubernetes-service-node-port=1",
 		`--kubelet-client-certificate: must be given together with --kubelet-client-key`:                              "kubelet-client-key=k",
 		`--proxy-client-cert-file: must be given together with --proxy-client-key-file`:                               "proxy-client-key-file=k",
@@ -261,6 +267,7 @@ func TestCommentsOfOptionsNameFlags(t *testing.T) {
 		"options.go":        {"Options": "Options."},
 		"authentication.go": {"Authentication": "Options.Authentication.", "OIDC": "Options.Authentication.OIDC."},
 		"authorization.go":  {"Authorization": "Options.Authorization."},
+		"audit.go":          {"Audit": "Options.Audit.", "AuditLog": "Options.Audit.Log.", "AuditWebhook": "Options.Audit.Webhook."},
 	} {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
@@ -292,6 +299,7 @@ func TestDefaultsOfOptionsAreThoseOfFlags(t *testing.T) {
 	zero := map[string]bool{
 		"Dir": true, "Port": true, "EtcdCompactionInterval": true, "MaxRequestsInflight": true, "MaxMutatingRequestsInflight": true,
 		"NamespaceConditionDelay": true, "Authentication.WebhookTTL": true,
+		"Audit.Log.MaxSize": true, "Audit.Log.MaxAge": true, "Audit.Log.MaxBackups": true,
 	}
 	o, err := NewCommandLine().Complete()
 	if err != nil {
@@ -461,7 +469,7 @@ func TestIgnoredAndRefusedFlags(t *testing.T) {
 	if len(c.Ignored()) > 0 {
 		t.Errorf("without flags, %v are reported", c.Ignored())
 	}
-	if err := set(c, "watch-cache=true", "profiling=true", "audit-log-maxage=1", "egress-selector-config-file=", "etcd-servers-overrides="); err != nil {
+	if err := set(c, "watch-cache=true", "profiling=true", "tracing-config-file=x", "egress-selector-config-file=", "etcd-servers-overrides="); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Complete(); err != nil {
@@ -471,7 +479,7 @@ func TestIgnoredAndRefusedFlags(t *testing.T) {
 	for _, f := range c.Ignored() {
 		names = append(names, f.Name)
 	}
-	if slices.Sort(names); !slices.Equal(names, []string{"audit-log-maxage", "watch-cache"}) {
+	if slices.Sort(names); !slices.Equal(names, []string{"tracing-config-file", "watch-cache"}) {
 		t.Errorf("reported %q", names)
 	}
 	for _, f := range c.Flags() {

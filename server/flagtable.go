@@ -34,6 +34,7 @@ func (c *CommandLine) table() []Flag {
 		{"Service account tokens", serviceAccountFlags(&o.Authentication)},
 		{"Tokens of other issuers", otherTokenFlags(&o.Authentication)},
 		{"Authorization", authorizationFlags(&o.Authorization)},
+		{"Audit", auditFlags(&o.Audit)},
 		{"Admission", admissionFlags(c, o)},
 		{"Kubelets", kubeletFlags(o)},
 		{"Aggregation", aggregationFlags(o)},

@@ -88,6 +88,7 @@ type Options struct {
 	TokenFile      string // --token-auth-file
 	Authentication Authentication
 	Authorization  Authorization
+	Audit          Audit
 
 	NoPrivileged                 bool     // --allow-privileged=false
 	EnableAdmissionPlugins       []string // --enable-admission-plugins

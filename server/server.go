@@ -40,6 +40,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/admission/webhook"
 	"github.com/miniapiserver/miniapiserver/aggregation"
+	"github.com/miniapiserver/miniapiserver/audit"
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
@@ -77,6 +78,7 @@ type Server struct {
 	proxy       *proxy.Proxy
 	remotes     *aggregation.Services
 	handler     *handlers.Handler
+	auditor     *audit.Auditor // nil if requests are not recorded
 	converters  *hooks.Clients // of conversion webhooks
 	servers     []*http.Server
 	idle        transport.IdleConns

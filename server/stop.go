@@ -48,6 +48,7 @@ func (s *Server) stop(ctx context.Context) {
 	}
 	s.end()
 	s.wg.Wait()
+	errs = append(errs, s.closeAudit(ctx)) // after all requests, those of controllers too
 	if s.remotes != nil {
 		s.remotes.Close()
 	}

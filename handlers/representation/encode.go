@@ -89,6 +89,10 @@ func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable) error {
 // WriteStatus sends a Status.
 func (p *Responder) WriteStatus(w http.ResponseWriter, r *http.Request, m Media, code int, s *metav1.Status) {
 	auditStatus(r, s)
+	p.writeStatus(w, r, m, code, s)
+}
+
+func (p *Responder) writeStatus(w http.ResponseWriter, r *http.Request, m Media, code int, s *metav1.Status) {
 	if m.Format == FormatProtobuf {
 		if raw, err := s.Marshal(); err == nil {
 			WriteBody(w, code, MediaProtobuf, proto.AppendRaw(nil, "v1", "Status", raw))

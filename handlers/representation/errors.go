@@ -29,7 +29,11 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
-	p.WriteStatus(w, r, errorMedia(r), int(status.Code), status)
+	media, accepted := errorMedia(r)
+	if accepted { // as in kube-apiserver, audit events have only the code of other errors
+		auditStatus(r, status)
+	}
+	p.writeStatus(w, r, media, int(status.Code), status)
 }
 
 // Status returns the Status of any error.

@@ -137,13 +137,11 @@ func Negotiate(r *http.Request, o Offer) (Media, error) {
 		"only the following media types are accepted: "+o.byParameters, nil)
 }
 
-// errorMedia returns the representation of an error: JSON if the Accept header names none that a
-// Status has.
-func errorMedia(r *http.Request) Media {
-	if m, err := Negotiate(r, offerStatus); err == nil {
-		return m
-	}
-	return Media{}
+// errorMedia returns the representation of an error. If the Accept header names none that a
+// Status has, it is JSON and accepted is false.
+func errorMedia(r *http.Request) (m Media, accepted bool) {
+	m, err := Negotiate(r, offerStatus)
+	return m, err == nil
 }
 
 // offeredByName reports whether the server has any of the named media types.
