@@ -25,7 +25,7 @@ func (m *Manager) Apply(live api.Object, patch map[string]any, w Write) (api.Obj
 	}
 	a := &applyOperation{m: m, v: v, w: w, live: live, patch: patch}
 	if live != nil {
-		if a.os, err = decodeOwners(live.GetManagedFields()); err != nil {
+		if a.os, err = decodeOwners(live.GetManagedFields(), &m.sets); err != nil {
 			return nil, errorf("failed to decode managed fields: %w", err)
 		}
 	}
@@ -36,8 +36,10 @@ func (m *Manager) Apply(live api.Object, patch map[string]any, w Write) (api.Obj
 	if err != nil {
 		return nil, err
 	}
-	if err := a.syncLastApplied(obj); err != nil {
-		return nil, err
+	if w.Manager == kubectl {
+		if err := a.syncLastApplied(obj); err != nil {
+			return nil, err
+		}
 	}
 	obj.SetManagedFields(os.encode())
 	return obj, nil
@@ -54,8 +56,9 @@ type applyOperation struct {
 	os owners
 	// before is live as decoded JSON of version v, without managedFields.
 	before map[string]any
-	// fields are the fields of patch.
-	fields Set
+	// fields are the fields of patch that the request can set; owned are those of them that the
+	// applier owns.
+	fields, owned Set
 }
 
 // prepare validates the patch and computes the state before it.
@@ -83,6 +86,7 @@ func (a *applyOperation) prepare() error {
 		return errorf("failed to get field set: %w", err)
 	}
 	a.fields = a.m.written(a.fields, a.w.Subresource)
+	a.owned, _ = minus(a.fields, neverOwned)
 	a.os, err = a.m.reconcile(a.os)
 	return err
 }
@@ -99,13 +103,14 @@ func (a *applyOperation) name() string {
 // run merges the patch. It does not change a, so it can be repeated with force.
 func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 	os := slices.Clone(a.os)
-	merged, err := a.merge()
+	value, err := mergeValues(a.v.root, a.before, a.patch)
 	if err != nil {
 		return nil, nil, errorf("failed to merge config: %w", err)
 	}
+	merged, _ := value.(map[string]any)
 	o := owner{
 		manager: a.w.Manager, operation: metav1.ManagedFieldsOperationApply, subresource: a.w.Subresource,
-		apiVersion: a.w.Version.String(), fields: a.fields,
+		apiVersion: a.w.Version.String(), fields: a.owned, view: a.v,
 	}
 	if o.manager == "" {
 		o.manager = unknownManager
@@ -114,11 +119,14 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 	if existing := os.find(&o); existing != nil {
 		before := *existing
 		last, o.time = &before, before.time
+		if equalSets(o.fields, last.fields) { // which need not be encoded again
+			o.fields, o.raw = last.fields, last.raw
+		}
 		*existing = o
 	} else {
 		os = append(os, o)
 	}
-	if merged, err = a.prune(merged, os, last); err != nil {
+	if merged, err = a.prune(merged, os, &o, last); err != nil {
 		return nil, nil, errorf("failed to prune fields: %w", err)
 	}
 	if os, err = a.resolveConflicts(merged, os, &o, force); err != nil {
@@ -137,15 +145,6 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 	return obj, os, nil
 }
 
-func (a *applyOperation) merge() (map[string]any, error) {
-	merged, err := mergeValues(a.v.root, a.before, a.patch)
-	if err != nil {
-		return nil, err
-	}
-	out, _ := merged.(map[string]any)
-	return out, nil
-}
-
 // resolveConflicts removes the fields that merged changes from other owners, or returns the
 // conflicts.
 func (a *applyOperation) resolveConflicts(merged map[string]any, os owners, self *owner, force bool) (owners, error) {
@@ -155,15 +154,13 @@ func (a *applyOperation) resolveConflicts(merged map[string]any, os owners, self
 	var conflicts conflicts
 	for i := range os {
 		if os[i].isSame(self) {
-			fields, _ := minus(os[i].fields, neverOwned)
-			os[i].setFields(fields)
 			continue
 		}
-		difference, known, err := d.forOwner(&os[i])
+		difference, comparable, err := d.forOwner(&os[i])
 		if err != nil {
 			return nil, err
 		}
-		if !known {
+		if !comparable {
 			os[i].setFields(nil)
 			continue
 		}

@@ -65,11 +65,11 @@ func (a *applyOperation) lastApplied() (fields Set, ok bool) {
 	return fields, true
 }
 
-// syncLastApplied updates the annotation of obj, if it has one, to the applied patch. It removes
-// the annotation if the annotations would become too large.
+// syncLastApplied updates the annotation of obj, if it has one, to the patch that kubectl applied.
+// It removes the annotation if the annotations would become too large.
 func (a *applyOperation) syncLastApplied(obj api.Object) error {
 	annotations := obj.GetAnnotations()
-	if a.w.Manager != kubectl || annotations[lastAppliedAnnotation] == "" {
+	if annotations[lastAppliedAnnotation] == "" {
 		return nil
 	}
 	text, err := json.Marshal(withoutLastApplied(a.patch))

@@ -25,6 +25,7 @@ type Manager struct {
 
 	mu    sync.Mutex
 	views map[schema.GroupVersion]*view
+	sets  setCache
 }
 
 // view is one version of the resource with its compiled schema.

@@ -22,6 +22,10 @@ type owner struct {
 	fields      Set
 	// raw is the encoding of fields, or nil if it is not known.
 	raw *metav1.FieldsV1
+	// decoded is where fields come from, or nil if they were computed.
+	decoded *decodedSet
+	// view is the version in which the fields are owned; reconcile sets it.
+	view *view
 }
 
 func (o *owner) applied() bool { return o.operation == metav1.ManagedFieldsOperationApply }
@@ -51,7 +55,7 @@ func (o *owner) seconds() int64 {
 }
 
 // setFields replaces the fields of o.
-func (o *owner) setFields(fields Set) { o.fields, o.raw = fields, nil }
+func (o *owner) setFields(fields Set) { o.fields, o.raw, o.decoded = fields, nil, nil }
 
 // removeChanged removes the changed fields.
 func (o *owner) removeChanged(difference Set) {
@@ -78,10 +82,10 @@ func (os owners) withoutEmpty() owners {
 }
 
 // decodeOwners decodes managedFields. Of several entries of one owner the last one counts.
-func decodeOwners(entries []metav1.ManagedFieldsEntry) (owners, error) {
+func decodeOwners(entries []metav1.ManagedFieldsEntry, cache *setCache) (owners, error) {
 	os := make(owners, 0, len(entries)+1)
 	for i := range entries {
-		o, err := decodeEntry(i, &entries[i])
+		o, err := decodeEntry(i, &entries[i], cache)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +98,7 @@ func decodeOwners(entries []metav1.ManagedFieldsEntry) (owners, error) {
 	return os, nil
 }
 
-func decodeEntry(i int, e *metav1.ManagedFieldsEntry) (owner, error) {
+func decodeEntry(i int, e *metav1.ManagedFieldsEntry, cache *setCache) (owner, error) {
 	o := owner{
 		manager: e.Manager, operation: e.Operation, apiVersion: e.APIVersion,
 		subresource: e.Subresource, time: e.Time,
@@ -113,12 +117,12 @@ func decodeEntry(i int, e *metav1.ManagedFieldsEntry) (owner, error) {
 	case e.FieldsV1 == nil:
 		return o, nil
 	}
-	fields, exact, err := parseSet(e.FieldsV1.GetRawString())
-	if err != nil {
+	var err error
+	if o.decoded, err = cache.decode(e.FieldsV1.GetRawString()); err != nil {
 		return o, errorf("error decoding set: %w", err)
 	}
-	o.fields = fields
-	if exact {
+	o.fields = o.decoded.fields
+	if o.decoded.exact {
 		o.raw = e.FieldsV1
 	}
 	return o, nil

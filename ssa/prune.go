@@ -3,19 +3,17 @@ package ssa
 import "maps"
 
 // prune removes from merged the fields that the applier owned before and no longer applies, unless
-// another owner has them. os are the owners with the applier's new fields, last is the applier's
-// previous entry.
-func (a *applyOperation) prune(merged map[string]any, os owners, last *owner) (map[string]any, error) {
+// another owner has them. os are the owners with self, the applier's new entry; last is the
+// applier's previous entry, or nil.
+func (a *applyOperation) prune(merged map[string]any, os owners, self, last *owner) (map[string]any, error) {
 	if last == nil || len(last.fields) == 0 {
 		return merged, nil
 	}
-	v, err := a.m.versionOf(last)
-	if err != nil || v == nil {
-		return merged, err
-	}
-	if v == a.v && a.fields.contains(last.fields) && v.root.retains(merged, last.fields) {
+	v := last.view
+	if v == a.v && (identical(self.fields, last.fields) || a.fields.contains(last.fields)) && v.root.retains(merged, last.fields) {
 		return merged, nil // the applier still applies all fields
 	}
+	var err error
 	if merged, err = a.m.convert(merged, a.v, v); err != nil {
 		return nil, errorf("failed to convert merged object to last applied version: %w", err)
 	}
@@ -107,11 +105,8 @@ func (p *pruning) restoreOwned(os owners) error {
 	}
 	done := map[*view]bool{first: true}
 	for i := range os {
-		v, err := p.a.m.versionOf(&os[i])
-		if err != nil {
-			return err
-		}
-		if v == nil || done[v] {
+		v := os[i].view
+		if done[v] {
 			continue
 		}
 		done[v] = true
@@ -124,8 +119,11 @@ func (p *pruning) restoreOwned(os owners) error {
 
 func (p *pruning) restoreOwnedAt(v *view, os owners) error {
 	var owned Set
+	if v == p.a.v {
+		owned = p.a.fields // more than the applier's entry has, so that the metadata stays
+	}
 	for i := range os {
-		if os[i].apiVersion == v.version.String() {
+		if os[i].view == v {
 			owned = union(owned, os[i].fields)
 		}
 	}

@@ -1,19 +1,27 @@
 package ssa
 
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
 // reconcile adapts owners to the current schema: fields within a value that has become atomic are
 // replaced by the value. It drops owners of unknown versions.
 func (m *Manager) reconcile(os owners) (owners, error) {
 	kept := os[:0]
 	for _, o := range os {
-		v, err := m.versionOf(&o)
-		if err != nil {
+		gv, err := schema.ParseGroupVersion(o.apiVersion)
+		if err == nil {
+			o.view, err = m.view(gv)
+		}
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if v == nil {
+		case o.view == nil:
 			continue
-		}
-		if fields := v.root.reconcile(o.fields); !identical(fields, o.fields) {
-			o.setFields(fields)
+		case o.decoded == nil || o.decoded.agrees.Load() != o.view:
+			if fields := o.view.root.reconcile(o.fields); !identical(fields, o.fields) {
+				o.setFields(fields)
+			} else if o.decoded != nil {
+				o.decoded.agrees.Store(o.view)
+			}
 		}
 		kept = append(kept, o)
 	}

@@ -34,6 +34,8 @@ func ResetsOf(res *api.Resource) Resets {
 
 // written returns the members of s that a write to a subresource can set.
 func (m *Manager) written(s Set, subresource string) Set {
-	s, _ = minusTrees(s, m.resets[subresource])
+	if resets := m.resets[subresource]; len(resets) > 0 {
+		s, _ = minusTrees(s, resets)
+	}
 	return s
 }

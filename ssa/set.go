@@ -169,6 +169,13 @@ func identical(a, b Set) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
+// equalSets reports whether two Sets have the same members.
+func equalSets(a, b Set) bool {
+	return identical(a, b) || slices.EqualFunc(a, b, func(x, y node) bool {
+		return x.element == y.element && x.mark == y.mark && equalSets(x.kids, y.kids)
+	})
+}
+
 // intersect returns the members of a that b marks with any of m.
 func intersect(a, b Set, m mark) Set {
 	var out Set

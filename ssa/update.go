@@ -2,7 +2,6 @@ package ssa
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
 )
@@ -25,7 +24,7 @@ var neverOwned = paths(
 func (m *Manager) Update(live, obj api.Object, w Write) error {
 	sent := obj.GetManagedFields()
 	obj.SetManagedFields(nil)
-	os := currentOwners(live, sent, w.Subresource != "")
+	os := m.currentOwners(live, sent, w.Subresource != "")
 	if len(os) == 0 && live != nil && live.GetUID() != "" {
 		return nil
 	}
@@ -40,7 +39,7 @@ func (m *Manager) Update(live, obj api.Object, w Write) error {
 // currentOwners returns the owners of an object before a write. The main resource may set them, a
 // subresource may not. If they are missing or invalid, the previous ones apply; an empty list
 // resets them.
-func currentOwners(live api.Object, sent []metav1.ManagedFieldsEntry, subresource bool) owners {
+func (m *Manager) currentOwners(live api.Object, sent []metav1.ManagedFieldsEntry, subresource bool) owners {
 	var old []metav1.ManagedFieldsEntry
 	if live != nil {
 		old = live.GetManagedFields()
@@ -49,11 +48,11 @@ func currentOwners(live api.Object, sent []metav1.ManagedFieldsEntry, subresourc
 		if isReset(sent) {
 			return nil
 		}
-		if os, err := decodeOwners(sent); err == nil && len(os) > 0 {
+		if os, err := decodeOwners(sent, &m.sets); err == nil && len(os) > 0 {
 			return os
 		}
 	}
-	os, err := decodeOwners(old)
+	os, err := decodeOwners(old, &m.sets)
 	if err != nil {
 		return nil
 	}
@@ -110,29 +109,20 @@ func (os owners) addFields(o owner) owners {
 }
 
 // removeAllChanged removes the changed fields from each owner, compared in the owner's version. It
-// drops owners of unknown versions and owners without remaining fields.
+// drops owners in versions that are not compared and owners without remaining fields.
 func (d *differences) removeAllChanged(os owners) (owners, error) {
 	for i := range os {
-		difference, known, err := d.forOwner(&os[i])
+		difference, comparable, err := d.forOwner(&os[i])
 		if err != nil {
 			return nil, err
 		}
-		if !known {
+		if !comparable {
 			os[i].setFields(nil)
 			continue
 		}
 		os[i].removeChanged(difference)
 	}
 	return os.withoutEmpty(), nil
-}
-
-// versionOf returns the version of o, nil if it is unknown.
-func (m *Manager) versionOf(o *owner) (*view, error) {
-	gv, err := schema.ParseGroupVersion(o.apiVersion)
-	if err != nil {
-		return nil, err
-	}
-	return m.view(gv)
 }
 
 // differences computes the difference of a write in each required version.
@@ -167,13 +157,13 @@ func (d *differences) at(v *view) (Set, error) {
 	return difference, nil
 }
 
-// forOwner returns the difference in the version of o, if that is known.
-func (d *differences) forOwner(o *owner) (difference Set, known bool, err error) {
-	v, err := d.manager.versionOf(o)
-	if v == nil || err != nil || (v.version.Group == "") != d.core {
-		return nil, false, err
+// forOwner returns the difference in the version of o. comparable is false if the request's
+// version is not converted to that version.
+func (d *differences) forOwner(o *owner) (difference Set, comparable bool, err error) {
+	if (o.view.version.Group == "") != d.core {
+		return nil, false, nil
 	}
-	difference, err = d.at(v)
+	difference, err = d.at(o.view)
 	return difference, err == nil, err
 }
 

@@ -130,6 +130,12 @@ func equalJSON(a, b any) bool {
 	case []any:
 		y, ok := b.([]any)
 		return ok && slices.EqualFunc(x, y, equalJSON)
+	case string:
+		y, ok := b.(string)
+		return ok && x == y
+	case bool:
+		y, ok := b.(bool)
+		return ok && x == y
 	}
 	if typeRank(a) == rankOther {
 		return a == nil && b == nil
