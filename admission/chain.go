@@ -20,6 +20,9 @@ type Plugin struct {
 	Handles []Handles
 	// Mutate may change a.Object, Validate may not. Their errors are the response to the client.
 	Mutate, Validate func(ctx context.Context, a *registry.Attributes) error
+	// IsIdle reports whether there is nothing to do for any request, for example because no
+	// policy exists. The chain then does not call the plugin. Nil means never.
+	IsIdle func() bool
 }
 
 // Allowed reports whether user is authorized for the request in info, and if not, the reason.
@@ -54,6 +57,7 @@ type phase struct {
 
 type step struct {
 	run     func(ctx context.Context, a *registry.Attributes) error
+	isIdle  func() bool // nil means never
 	latency latency
 }
 
@@ -114,10 +118,10 @@ func (m *metrics) steps(plugins []Plugin, verb string, matches func(Handles) boo
 				continue
 			}
 			if p.Mutate != nil {
-				s.mutate.steps = append(s.mutate.steps, step{p.Mutate, m.plugin(p.Name, verb, "admit")})
+				s.mutate.steps = append(s.mutate.steps, step{p.Mutate, p.IsIdle, m.plugin(p.Name, verb, "admit")})
 			}
 			if p.Validate != nil {
-				s.validate.steps = append(s.validate.steps, step{p.Validate, m.plugin(p.Name, verb, "validate")})
+				s.validate.steps = append(s.validate.steps, step{p.Validate, p.IsIdle, m.plugin(p.Name, verb, "validate")})
 			}
 			break
 		}
@@ -162,7 +166,10 @@ func (p *phase) run(ctx context.Context, a *registry.Attributes) error {
 	begin := time.Now()
 	last := begin
 	for i := range p.steps {
-		err := p.steps[i].run(ctx, a)
+		var err error
+		if isIdle := p.steps[i].isIdle; isIdle == nil || !isIdle() {
+			err = p.steps[i].run(ctx, a)
+		}
 		now := time.Now()
 		p.steps[i].latency.observe(now.Sub(last), err)
 		if last = now; err != nil {

@@ -108,3 +108,21 @@ func TestReinvocation(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestIdlePlugins checks that the chain calls a plugin only while it is not idle.
+func TestIdlePlugins(t *testing.T) {
+	isIdle, calls := true, 0
+	call := func(context.Context, *registry.Attributes) error { calls++; return nil }
+	c, err := admission.NewChain([]admission.Plugin{{Name: "Hooks", Handles: admission.HandlesFor(nil, admission.WriteVerbs()...),
+		Mutate: call, Validate: call, IsIdle: func() bool { return isIdle }}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := admissiontest.Write(t, api.VerbCreate, "pods", &corev1.Pod{}, nil)
+	for _, want := range []int{0, 2} {
+		if err := errors.Join(c.Mutate(t.Context(), a), c.Validate(t.Context(), a)); err != nil || calls != want {
+			t.Errorf("idle %v: %d calls (%v), want %d", isIdle, calls, err, want)
+		}
+		isIdle = false
+	}
+}

@@ -34,6 +34,16 @@ func (o *Objects) Serves(gr schema.GroupResource) bool {
 	})
 }
 
+// EmptinessOf returns a function that reports whether there certainly are no objects of a
+// resource. If the catalogue does not have the resource, there are none.
+func (o *Objects) EmptinessOf(gr schema.GroupResource) (isEmpty func() bool) {
+	isEmpty, err := o.registry.EmptinessOf(gr)
+	if err != nil {
+		return func() bool { return true }
+	}
+	return isEmpty
+}
+
 // Reader reads the objects of one resource, whose hub type is T.
 type Reader[T api.Object] struct {
 	registry *registry.Registry

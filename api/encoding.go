@@ -22,28 +22,30 @@ type ProtoObject interface {
 	Unmarshal([]byte) error
 }
 
-// EncodeStored encodes an object of the hub type as a value for etcd. resourceVersion and
-// selfLink are not stored; EncodeStored clears them in a copy of obj.
-func (r *Resource) EncodeStored(obj Object) ([]byte, error) {
-	if obj.GetResourceVersion() != "" || obj.GetSelfLink() != "" {
-		obj = withoutVersion(obj)
-	}
-	if r.Storage.StoredAsJSON {
-		value, err := r.encodeStoredJSON(obj)
+// EncodeStored encodes one object by StoredEncoder.
+func (r *Resource) EncodeStored(obj Object) ([]byte, error) { return r.StoredEncoder()(obj) }
+
+// StoredEncoder returns a function that encodes objects of the hub type as values for etcd.
+// resourceVersion and selfLink are not stored; the function clears them in a copy of the
+// object.
+func (r *Resource) StoredEncoder() func(Object) ([]byte, error) {
+	head := proto.NewHead(r.StoredVersion().String(), r.Kind)
+	return func(obj Object) (value []byte, err error) {
+		if obj.GetResourceVersion() != "" || obj.GetSelfLink() != "" {
+			obj = withoutVersion(obj)
+		}
+		if r.Storage.StoredAsJSON {
+			value, err = r.encodeStoredJSON(obj)
+		} else if m, ok := obj.(ProtoObject); ok {
+			value, err = head.Append(nil, m)
+		} else {
+			err = fmt.Errorf("%T has no protobuf form", obj)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", r.Name, err)
 		}
 		return value, nil
 	}
-	m, ok := obj.(ProtoObject)
-	if !ok {
-		return nil, fmt.Errorf("encode %s: %T has no protobuf form", r.Name, obj)
-	}
-	value, err := proto.Append(nil, r.StoredVersion().String(), r.Kind, m)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", r.Name, err)
-	}
-	return value, nil
 }
 
 func (r *Resource) encodeStoredJSON(obj Object) ([]byte, error) {

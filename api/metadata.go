@@ -138,14 +138,16 @@ func (r *Resource) metadataUpdateErrors(obj, old Object) field.ErrorList {
 // isPlainUpdate is a fast path: if it returns true, the metadata of obj is valid, also as that
 // of a new object if the kind validates it so.
 func (r *Resource) isPlainUpdate(obj, old Object) bool {
-	validName := validation.SegmentName
-	if r.Update.RevalidateMetadata {
-		validName = r.validateName
-	}
 	name, prefix := obj.GetName(), obj.GetGenerateName()
-	return validation.FastDNSLabel(name) && len(validName(name, false)) == 0 &&
-		(prefix == "" || len(validation.SegmentName(prefix, true)) == 0 && len(validName(prefix, true)) == 0) &&
-		plainMetadata(obj, r.Namespaced) && plainChange(obj, old)
+	if !validation.FastDNSLabel(name) || prefix != "" && len(validation.SegmentName(prefix, true)) > 0 {
+		return false
+	}
+	// A DNS label is also a subdomain, which is the format of names of most kinds.
+	if r.Update.RevalidateMetadata && (r.Create.ValidateName != nil && len(r.Create.ValidateName(name, false)) > 0 ||
+		prefix != "" && len(r.validateName(prefix, true)) > 0) {
+		return false
+	}
+	return plainMetadata(obj, r.Namespaced) && plainChange(obj, old)
 }
 
 // checkFinalizers validates finalizers unless the kind allows any name.
@@ -177,20 +179,20 @@ func FinalizerName(name string, at *field.Path) *field.Error {
 	return field.Invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified")
 }
 
-// DedupOwnerReferences removes duplicate owner references and returns a warning about them.
-func DedupOwnerReferences(obj Object) []string {
+// DedupOwnerReferences removes duplicate owner references and warns of them.
+func DedupOwnerReferences(obj Object, warn func(text string)) {
 	refs := obj.GetOwnerReferences()
 	if len(refs) < 2 {
-		return nil
+		return
 	}
 	kept, dropped := dedup(refs)
 	if len(dropped) == 0 {
-		return nil
+		return
 	}
 	obj.SetOwnerReferences(kept)
-	return []string{".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, " +
+	warn(".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, " +
 		"and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " +
-		strings.Join(dropped, ", ")}
+		strings.Join(dropped, ", "))
 }
 
 // dedup returns references without duplicates, and the UIDs of the duplicates.

@@ -69,25 +69,15 @@ func (r *Resource) NewOf(v *Version) Object {
 	return v.New()
 }
 
-// toHub converts an object of version v to the hub version. The result may be obj, or share
-// memory with it.
-func (v *Version) toHub(obj Object) (Object, error) {
-	if v.ToHub == nil {
-		return obj, nil
-	}
-	hub, err := v.ToHub(obj)
-	if err != nil {
-		return nil, fmt.Errorf("convert from %s: %w", v.GroupVersion, err)
-	}
-	return hub, nil
-}
-
 // Decoded converts a decoded object of version v to the hub version and sets its defaults.
-// It may change obj.
+// It may change obj, and the result may share memory with it.
 func (r *Resource) Decoded(v *Version, obj Object) (Object, error) {
-	hub, err := v.toHub(obj)
-	if err != nil {
-		return nil, err
+	hub := obj
+	if v.ToHub != nil {
+		var err error
+		if hub, err = v.ToHub(obj); err != nil {
+			return nil, fmt.Errorf("convert from %s: %w", v.GroupVersion, err)
+		}
 	}
 	if r.Default != nil {
 		r.Default(hub)

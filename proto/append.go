@@ -14,11 +14,30 @@ const envelopeTail = "\x1a\x00\x22\x00"
 
 // Append appends the envelope of m to dst. It marshals the message in place.
 func Append(dst []byte, apiVersion, kind string, m Message) ([]byte, error) {
+	return NewHead(apiVersion, kind).Append(dst, m)
+}
+
+// Head is the part of an envelope before the size of its message: API version and kind. A
+// caller that writes many messages of one kind makes it once.
+type Head struct {
+	text []byte
+	kind string
+}
+
+// NewHead returns the Head of the messages of a kind.
+func NewHead(apiVersion, kind string) Head {
+	text := appendEnvelopeHead(nil, apiVersion, kind, 0, 0)
+	return Head{slices.Clone(text[:len(text)-1]), kind} // without the size, which is one byte here
+}
+
+// Append appends the envelope of m to dst. It marshals the message in place.
+func (h Head) Append(dst []byte, m Message) ([]byte, error) {
 	size := m.Size()
-	dst = appendEnvelopeHead(dst, apiVersion, kind, size, size)
+	dst = slices.Grow(dst, len(h.text)+protowire.SizeBytes(size)+len(envelopeTail))
+	dst = protowire.AppendVarint(append(dst, h.text...), uint64(size))
 	dst, err := appendMessage(dst, m, size)
 	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", kind, err)
+		return nil, fmt.Errorf("encode %s: %w", h.kind, err)
 	}
 	return append(dst, envelopeTail...), nil
 }

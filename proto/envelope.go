@@ -2,7 +2,7 @@
 // the four bytes k8s\0, followed by a runtime.Unknown message that has the API version and
 // kind of the enclosed message.
 //
-// Decode reads an Envelope, Append and AppendRaw write one, and AppendListHead starts that
+// Decode reads an Envelope, Append, AppendRaw and a Head write one, and AppendListHead starts that
 // of a list. The enclosed message is opaque to this package; the generated types of
 // k8s.io/api encode and decode it.
 package proto

@@ -86,6 +86,16 @@ func (r *Registry) Cursor(gr schema.GroupResource) (*storage.Cursor, error) {
 // CursorOf is Cursor for a resource that the caller has looked up.
 func (r *Registry) CursorOf(res *api.Resource) *storage.Cursor { return r.collection(res).Cursor() }
 
+// EmptinessOf returns a function that reports whether there certainly are no objects of a
+// resource; see storage.Collection.IsEmpty.
+func (r *Registry) EmptinessOf(gr schema.GroupResource) (isEmpty func() bool, err error) {
+	res, _, err := r.lookupResource(gr)
+	if err != nil {
+		return nil, err
+	}
+	return r.collection(res).IsEmpty, nil
+}
+
 // FindResource returns a stored resource, served or not.
 func (r *Registry) FindResource(gr schema.GroupResource) (*api.Resource, error) {
 	res, _, err := r.lookupResource(gr)

@@ -62,6 +62,7 @@ type creation struct {
 // createOnce lists the steps of a creation in their order. The first step that fails ends
 // it. If a generated name is taken, the steps from generateName on are repeated.
 func (r *Registry) createOnce(ctx context.Context, w *creation) (Outcome, error) {
+	w.prepareCopy = w.prepareOther
 	if err := inOrder(ctx,
 		w.setNamespace,
 		w.clearSystemFields,
@@ -121,15 +122,14 @@ func (w *creation) checkCreatable(context.Context) error {
 	return nil
 }
 
-func (w *creation) checkShowable(ctx context.Context) error {
-	return w.write.checkShowable(func(obj api.Object) error {
-		if obj.GetName() == "" && obj.GetGenerateName() != "" {
-			obj.SetName(generateName(obj.GetGenerateName()))
-		}
-		prepared := *w
-		prepared.obj = obj
-		return prepared.prepare(ctx)
-	})
+// prepareOther is prepare for another object, which it gives a name.
+func (w *creation) prepareOther(ctx context.Context, obj api.Object) error {
+	if obj.GetName() == "" && obj.GetGenerateName() != "" {
+		obj.SetName(generateName(obj.GetGenerateName()))
+	}
+	other := *w
+	other.obj = obj
+	return other.prepare(ctx)
 }
 
 // mutate runs mutating admission. Plugins see a name only if the client chose it, because a
@@ -182,7 +182,7 @@ func (w *creation) prepare(ctx context.Context) error {
 	if t.Resource.Create.PrepareForCreate != nil {
 		t.Resource.Create.PrepareForCreate(obj)
 	}
-	dedupOwnerReferences(ctx, obj)
+	api.DedupOwnerReferences(obj, request.From(ctx).Warn)
 	return nil
 }
 
@@ -275,13 +275,6 @@ func setNamespace(t Target, obj api.Object) error {
 		return nil
 	}
 	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
-}
-
-// dedupOwnerReferences removes duplicate owner references, with a warning.
-func dedupOwnerReferences(ctx context.Context, obj api.Object) {
-	for _, w := range api.DedupOwnerReferences(obj) {
-		request.From(ctx).Warn(w)
-	}
 }
 
 func invalid(t Target, obj api.Object, errs field.ErrorList) error {

@@ -157,14 +157,20 @@ type ApplyOptions struct {
 // Apply applies patch, which is decoded JSON in the version of t, to the object that t
 // names. It creates a missing object if o allows that.
 func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o ApplyOptions) (Outcome, error) {
-	if r.fields.forResource(t.Resource) == nil {
+	m, w := r.fields.forResource(t.Resource), r.fieldWrite(t, o.Manager)
+	if m == nil {
 		return Outcome{}, apierrors.NewBadRequest("this server does not manage fields, so it cannot apply")
 	}
+	w.Force = o.Force
 	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		if t.isScale() {
 			return r.applyScalePatch(t, old, patch, o)
 		}
-		return r.mergeAndCheck(t.Resource, old, patch, r.fieldWrite(t, o.Manager), o)
+		obj, err := m.Apply(old, patch, w)
+		if err == nil && o.Check != nil {
+			err = o.Check(obj)
+		}
+		return obj, err
 	}, UpdateOptions{WriteOptions: o.WriteOptions, AuthorizeCreate: o.AuthorizeCreate, IsApply: true})
 }
 
@@ -174,7 +180,12 @@ func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]an
 	if err != nil {
 		return nil, err
 	}
-	scale, err := r.mergeAndCheck(t.Sub.Kind, before, patch, r.scaleWrite(t, o.Manager), o)
+	w := r.scaleWrite(t, o.Manager)
+	w.Force = o.Force
+	scale, err := r.fields.forResource(t.Sub.Kind).Apply(before, patch, w)
+	if err == nil && o.Check != nil {
+		err = o.Check(scale)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -183,15 +194,4 @@ func (r *Registry) applyScalePatch(t Target, old api.Object, patch map[string]an
 		return nil, err
 	}
 	return obj, t.setScaleOwners(obj, scale)
-}
-
-// mergeAndCheck returns old, an object of res, with patch applied, after o.Check has
-// accepted it.
-func (r *Registry) mergeAndCheck(res *api.Resource, old api.Object, patch map[string]any, w ssa.Write, o ApplyOptions) (api.Object, error) {
-	w.Force = o.Force
-	obj, err := r.fields.forResource(res).Apply(old, patch, w)
-	if err == nil && o.Check != nil {
-		err = o.Check(obj)
-	}
-	return obj, err
 }

@@ -123,7 +123,7 @@ func (r *Registry) AddResource(res *api.Resource, since int64) error {
 func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig {
 	cfg := storage.CollectionConfig{
 		Prefix:   res.Storage.Prefix,
-		Encode:   res.EncodeStored,
+		Encode:   res.StoredEncoder(),
 		Decode:   res.DecodeStored,
 		Check:    checkOf(res),
 		AsStored: res.AsStored(),

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -44,15 +45,15 @@ func checkOf(res *api.Resource) func(api.Object) error {
 
 // checkShowable refuses an object that could be stored but not be encoded in all served
 // versions. It runs before admission, whose plugins encode the object and would report the
-// client's mistake as their own failure. The prepare function runs on a copy first: it
-// restores the fields that the write cannot change, and returns errors of the kind's own
+// client's mistake as their own failure. The strategy prepares a copy first: it restores
+// the fields that the write cannot change, and returns errors of the kind's own
 // validation, which take precedence.
-func (w *write) checkShowable(prepare func(api.Object) error) error {
+func (w *write) checkShowable(ctx context.Context) error {
 	if len(w.r.showables.faults(w.t.Resource, w.obj)) == 0 {
 		return nil
 	}
 	prepared := w.obj.DeepCopyObject().(api.Object)
-	if err := prepare(prepared); err != nil {
+	if err := w.prepareCopy(ctx, prepared); err != nil {
 		return err
 	}
 	if errs := w.r.showables.faults(w.t.Resource, prepared); len(errs) > 0 {

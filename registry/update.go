@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
@@ -112,12 +113,12 @@ type update struct {
 // it. Update repeats all steps if another write of the object came first.
 func (r *Registry) updateOnce(ctx context.Context, t Target, c *storage.Collection, item *storage.Item, change Change, o UpdateOptions) (Outcome, error) {
 	w := &update{write: write{r: r, t: t, o: o.WriteOptions}, options: o, change: change, collection: c, item: item}
+	w.prepareCopy = w.prepareOther
 	err := w.finish(ctx, inOrder(ctx,
 		w.readStored,
 		w.checkPreconditions,
-		w.applyChange, // the sent object, a patch or an apply
+		w.applyChange, // the sent object, a patch or an apply, and managedFields
 		w.checkResourceVersion,
-		w.manageFields,
 		w.checkShowable,
 		w.mutate,
 		w.prepare,
@@ -148,12 +149,16 @@ func (w *update) checkPreconditions(context.Context) error {
 	return nil
 }
 
+// applyChange makes the new state with its managedFields, which are those of the object as
+// the request changed it, before admission or the server changes it.
 func (w *update) applyChange(ctx context.Context) (err error) {
-	old := w.old
-	if !w.options.IsApply { // which only reads it
-		old = old.DeepCopyObject().(api.Object)
+	if w.options.IsApply { // which reads old, and sets managedFields
+		w.obj, err = w.change(ctx, w.old)
+		return err
 	}
-	w.obj, err = w.change(ctx, old)
+	if w.obj, err = w.change(ctx, w.old.DeepCopyObject().(api.Object)); err == nil {
+		w.r.updateManagedFields(w.t, w.old, w.obj, w.o)
+	}
 	return err
 }
 
@@ -182,21 +187,11 @@ func (w *update) checkResourceVersion(context.Context) error {
 	return nil
 }
 
-// manageFields updates managedFields from the object as the request changed it, before
-// admission or the server changes it. An apply has set them already.
-func (w *update) manageFields(context.Context) error {
-	if !w.options.IsApply {
-		w.r.updateManagedFields(w.t, w.old, w.obj, w.o)
-	}
-	return nil
-}
-
-func (w *update) checkShowable(ctx context.Context) error {
-	return w.write.checkShowable(func(obj api.Object) error {
-		prepared := *w
-		prepared.obj = obj
-		return prepared.prepare(ctx)
-	})
+// prepareOther is prepare for another object.
+func (w *update) prepareOther(ctx context.Context, obj api.Object) error {
+	other := *w
+	other.obj = obj
+	return other.prepare(ctx)
 }
 
 // mutate runs mutating admission. At a subresource of another kind, admission sees an
@@ -250,7 +245,7 @@ func (w *update) prepare(ctx context.Context) error {
 	if err := t.checkUsable(obj, old); err != nil {
 		return err
 	}
-	dedupOwnerReferences(ctx, obj)
+	api.DedupOwnerReferences(obj, request.From(ctx).Warn)
 	return nil
 }
 

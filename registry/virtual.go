@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Source computes the objects of a virtual resource.
@@ -85,7 +86,7 @@ func (r *Registry) answerReview(ctx context.Context, t Target, kind *api.Resourc
 	if !ok {
 		return nil, fmt.Errorf("nothing answers %s", kind.Name)
 	}
-	dedupOwnerReferences(ctx, obj)
+	api.DedupOwnerReferences(obj, request.From(ctx).Warn)
 	if kind.Create.Validate != nil {
 		if errs := kind.Create.Validate(obj); len(errs) > 0 {
 			// As in kube-apiserver, the error has no name, and a kind only at a subresource.

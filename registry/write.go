@@ -19,9 +19,11 @@ type write struct {
 	obj, old api.Object
 	o        WriteOptions
 
-	attributes *Attributes // nil if admission does not apply
-	allocation *allocation
-	out        Outcome
+	// prepareCopy does what the step prepare does, for a copy of obj.
+	prepareCopy func(context.Context, api.Object) error
+	attributes  *Attributes // nil if admission does not apply
+	allocation  *allocation
+	out         Outcome
 }
 
 // inOrder runs steps until one fails.
@@ -74,7 +76,12 @@ func (w *write) judge(ctx context.Context, rules func() field.ErrorList) error {
 }
 
 // admit runs validating admission.
-func (w *write) admit(ctx context.Context) error { return w.r.validate(ctx, w.attributes) }
+func (w *write) admit(ctx context.Context) error {
+	if w.attributes == nil {
+		return nil
+	}
+	return w.r.o.Admission.Validate(ctx, w.attributes)
+}
 
 // finish ends an attempt whose steps returned err. It releases allocations of a failed
 // attempt and calls the functions of Attributes.OnWriteEnd.

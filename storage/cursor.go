@@ -20,6 +20,16 @@ type Step struct {
 	Deleted bool
 }
 
+// IsEmpty reports whether the collection certainly has no objects: the cache has none, and it has
+// applied all writes that were acknowledged through this store before the call.
+func (c *Collection) IsEmpty() bool {
+	if c.written.rev.Load() > c.store.applied.rev.Load() {
+		return false
+	}
+	st := c.current.Load() // last: a state that is loaded now has all changes up to the applied revision
+	return st != nil && st.items.Len() == 0
+}
+
 // Behind reports whether Next has changes to return or Wait has a write to wait for. It is
 // two atomic loads.
 func (u *Cursor) Behind() bool {

@@ -110,3 +110,28 @@ func TestCreateAll(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestIsEmpty checks that a collection is not empty as soon as a write is acknowledged, even before
+// the watch has delivered it, and is empty again after its last object was deleted.
+func TestIsEmpty(t *testing.T) {
+	_, c := startStore(t, Options{})
+	u := c.Cursor()
+	if !c.IsEmpty() {
+		t.Error("a new collection is not empty")
+	}
+	for i := range 20 {
+		a := mustCreate(t, c, "ns/a", fmt.Sprint(i))
+		if c.IsEmpty() {
+			t.Fatal("empty after a create")
+		}
+		if _, err := c.Delete(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		if err := u.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !c.IsEmpty() {
+			t.Fatal("not empty after the deletion")
+		}
+	}
+}

@@ -307,6 +307,3 @@ func (i *Item) findEncoding(slot *Slot) *itemEncoding {
 	}
 	return e
 }
-
-// memorySize estimates the memory of the item with one or two encodings.
-func (i *Item) memorySize() int64 { return 3*int64(len(i.value)) + int64(len(i.key)) + 128 }

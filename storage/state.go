@@ -77,6 +77,9 @@ func (s *collectionState) set(item *Item) *Item {
 // fileByHealth files an item under undecoded or corrupt according to its health.
 func (s *collectionState) fileByHealth(item *Item) {
 	h := item.health.Load()
+	if h == notCorrupt && s.undecoded == nil && s.corrupt == nil {
+		return
+	}
 	s.undecoded = putOrDelete(s.undecoded, item, h == nil)
 	s.corrupt = putOrDelete(s.corrupt, item, h != nil && h != notCorrupt)
 }

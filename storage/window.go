@@ -47,12 +47,12 @@ func (w *changeWindow) reset(rev int64) {
 	w.changes, w.times, w.bytes, w.since = nil, nil, 0, rev
 }
 
-// cost estimates the memory that the change alone holds. The new item is also in the tree,
-// or is prev of the next change.
+// cost estimates the memory that the change alone holds: the previous item with one or two
+// encodings. The new item is also in the tree, or is prev of the next change.
 func (t *transition) cost() int64 {
 	n := int64(96)
 	if t.prev != nil {
-		n += t.prev.memorySize()
+		n += 3*int64(len(t.prev.value)) + int64(len(t.prev.key)) + 128
 	}
 	return n
 }

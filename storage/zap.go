@@ -15,16 +15,13 @@ import (
 // goroutine, not the process, and calls fatal; a panic message calls panicked, which may
 // panic.
 func newZap(log *slog.Logger, fatal, panicked func(error)) *zap.Logger {
-	return zap.New(&zapCore{log: log}, zap.WithFatalHook(zapHook(fatal)), zap.WithPanicHook(zapHook(panicked)))
+	return zap.New(&zapCore{LevelEnabler: zapcore.WarnLevel, log: log}, zap.WithFatalHook(zapHook(fatal)), zap.WithPanicHook(zapHook(panicked)))
 }
 
 type zapCore struct {
+	zapcore.LevelEnabler
 	log    *slog.Logger
 	fields []zapcore.Field
-}
-
-func (c *zapCore) Enabled(l zapcore.Level) bool {
-	return l >= zapcore.WarnLevel && c.log.Enabled(context.Background(), slogLevel(l))
 }
 
 func slogLevel(l zapcore.Level) slog.Level {
@@ -45,7 +42,7 @@ func entryLevel(e zapcore.Entry) slog.Level {
 }
 
 func (c *zapCore) With(fields []zapcore.Field) zapcore.Core {
-	return &zapCore{log: c.log, fields: append(c.fields[:len(c.fields):len(c.fields)], fields...)}
+	return &zapCore{LevelEnabler: c.LevelEnabler, log: c.log, fields: append(c.fields[:len(c.fields):len(c.fields)], fields...)}
 }
 
 func (c *zapCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {

@@ -65,11 +65,13 @@ func Plugins(c Config) ([]admission.Plugin, error) {
 			Name:    "MutatingAdmissionPolicy",
 			Handles: []admission.Handles{{Verbs: []string{api.VerbCreate, api.VerbUpdate}}},
 			Mutate:  mu.mutate,
+			IsIdle:  c.Objects.EmptinessOf(admissionv1.Resource("mutatingadmissionpolicybindings")), // no policy applies without one
 		},
 		{
 			Name:     "ValidatingAdmissionPolicy",
 			Handles:  []admission.Handles{{Verbs: []string{api.VerbCreate, api.VerbUpdate, api.VerbDelete, registry.VerbConnect}}},
 			Validate: v.validate,
+			IsIdle:   c.Objects.EmptinessOf(admissionv1.Resource("validatingadmissionpolicybindings")),
 		},
 	}, nil
 }

@@ -60,6 +60,7 @@ type Webhooks struct {
 		mutating   *index[*admissionregistrationv1.MutatingWebhookConfiguration]
 		validating *index[*admissionregistrationv1.ValidatingWebhookConfiguration]
 	}
+	objects    *admission.Objects
 	namespaces func(context.Context, string) (*corev1.Namespace, error)
 	authorizer match.Authorizer
 	conditions *match.Metrics
@@ -75,7 +76,7 @@ type caller struct {
 
 // New returns the plugins. The caller must call Close.
 func New(c Config) (*Webhooks, error) {
-	w := &Webhooks{namespaces: c.Objects.Namespaces(), authorizer: c.Authorizer, conditions: c.Conditions}
+	w := &Webhooks{objects: c.Objects, namespaces: c.Objects.Namespaces(), authorizer: c.Authorizer, conditions: c.Conditions}
 	decoder, err := newDecoder()
 	if err != nil {
 		return nil, err
@@ -112,8 +113,10 @@ func New(c Config) (*Webhooks, error) {
 func (w *Webhooks) Plugins() []admission.Plugin {
 	handles := []admission.Handles{{Verbs: []string{api.VerbCreate, api.VerbUpdate, api.VerbDelete, registry.VerbConnect}}}
 	return []admission.Plugin{
-		{Name: mutatingName, Handles: handles, Mutate: w.mutate},
-		{Name: validatingName, Handles: handles, Validate: w.validate},
+		{Name: mutatingName, Handles: handles, Mutate: w.mutate,
+			IsIdle: w.objects.EmptinessOf(admissionregistrationv1.Resource("mutatingwebhookconfigurations"))},
+		{Name: validatingName, Handles: handles, Validate: w.validate,
+			IsIdle: w.objects.EmptinessOf(admissionregistrationv1.Resource("validatingwebhookconfigurations"))},
 	}
 }
 

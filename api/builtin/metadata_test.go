@@ -141,14 +141,16 @@ func TestDedupOwnerReferences(t *testing.T) {
 	}
 	cm := &corev1.ConfigMap{}
 	cm.OwnerReferences = []metav1.OwnerReference{ref("a", "1"), ref("a", "1"), ref("b", "1")}
-	warnings := api.DedupOwnerReferences(cm)
+	var warnings []string
+	warn := func(text string) { warnings = append(warnings, text) }
+	api.DedupOwnerReferences(cm, warn)
 	if len(warnings) != 1 || !strings.HasSuffix(warnings[0], "observed: 1") {
 		t.Errorf("warnings: %v", warnings)
 	}
 	if want := []metav1.OwnerReference{ref("a", "1"), ref("b", "1")}; !reflect.DeepEqual(cm.OwnerReferences, want) {
 		t.Errorf("got %v, want %v", cm.OwnerReferences, want)
 	}
-	if w := api.DedupOwnerReferences(cm); w != nil {
-		t.Errorf("warned again: %v", w)
+	if api.DedupOwnerReferences(cm, warn); len(warnings) != 1 {
+		t.Errorf("warned again: %v", warnings)
 	}
 }

@@ -65,11 +65,10 @@ func appliedObject(r *http.Request, data []byte, fieldValidation string) (map[st
 // appliedJSON decodes an apply configuration that is valid JSON without duplicate
 // fields.
 func appliedJSON(data []byte) (patch map[string]any, ok bool) {
-	b, err := openBody(FormatJSON, data)
-	if err != nil {
+	if bounds.JSON(data) != nil {
 		return nil, false
 	}
-	strict, err := kjson.UnmarshalStrict(b.data, &patch)
+	strict, err := kjson.UnmarshalStrict(data, &patch)
 	return patch, err == nil && len(strict) == 0
 }
 
