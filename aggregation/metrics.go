@@ -16,9 +16,9 @@ type Metrics struct {
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		unavailable: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "aggregator_unavailable_apiservice",
-			Help: "Gauge of APIServices which are marked as unavailable broken down by APIService name."}, []string{"name"}),
+			Help: "[ALPHA] Gauge of APIServices which are marked as unavailable broken down by APIService name."}, []string{"name"}),
 		became: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "aggregator_unavailable_apiservice_total",
-			Help: "Counter of APIServices which are marked as unavailable broken down by APIService name and reason."}, []string{"name", "reason"}),
+			Help: "[ALPHA] Counter of APIServices which are marked as unavailable broken down by APIService name and reason."}, []string{"name", "reason"}),
 	}
 	if reg == nil {
 		return m, nil

@@ -109,11 +109,11 @@ func (f *Inflight) setLimits(waiting, executing int) {
 // Metric descriptions; they are immutable.
 var (
 	inflightDesc = prometheus.NewDesc("apiserver_current_inflight_requests",
-		"Maximal number of currently used inflight request limit of this apiserver per request kind in last second.", []string{"request_kind"}, nil)
+		"[STABLE] Maximal number of currently used inflight request limit of this apiserver per request kind in last second.", []string{"request_kind"}, nil)
 	inqueueDesc = prometheus.NewDesc("apiserver_current_inqueue_requests",
-		"Maximal number of queued requests in this apiserver per request kind in last second.", []string{"request_kind"}, nil)
+		"[ALPHA] Maximal number of queued requests in this apiserver per request kind in last second.", []string{"request_kind"}, nil)
 	kindsDesc = prometheus.NewDesc("apiserver_flowcontrol_read_vs_write_current_requests",
-		"Observations, at the end of every nanosecond, of the number of requests (as a fraction of the relevant limit) waiting or in regular stage of execution",
+		"[ALPHA] Observations, at the end of every nanosecond, of the number of requests (as a fraction of the relevant limit) waiting or in regular stage of execution",
 		[]string{"phase", "request_kind"}, nil)
 )
 

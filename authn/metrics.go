@@ -18,22 +18,26 @@ type TokenMetrics struct {
 }
 
 // NewTokenMetrics registers the metrics.
-func NewTokenMetrics(reg *prometheus.Registry) (*TokenMetrics, error) {
+func NewTokenMetrics(reg prometheus.Registerer) (*TokenMetrics, error) {
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: "[BETA] " + help})
 	}
 	status := []string{"status"}
 	m := &TokenMetrics{
 		legacyTokens: counter("serviceaccount_legacy_tokens_total", "Cumulative legacy service account tokens used"),
 		staleTokens:  counter("serviceaccount_stale_tokens_total", "Cumulative stale projected service account tokens used"),
 		validTokens:  counter("serviceaccount_valid_tokens_total", "Cumulative valid projected service account tokens used"),
-		requests:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_token_cache_request_total"}, status),
-		fetches:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_token_cache_fetch_total"}, status),
-		duration:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_token_cache_request_duration_seconds"}, status),
-		active:       prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "authentication_token_cache_active_fetch_count"}, status),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_token_cache_request_total",
+			Help: "[ALPHA] Number of lookups in the cache of token reviews by result."}, status),
+		fetches: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_token_cache_fetch_total",
+			Help: "[ALPHA] Number of token reviews that the cache requested, by result."}, status),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_token_cache_request_duration_seconds",
+			Help: "[ALPHA] Duration of lookups in the cache of token reviews, including the review, in seconds."}, status),
+		active: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "authentication_token_cache_active_fetch_count",
+			Help: "[ALPHA] Number of token reviews in flight, and of requests that wait for one of another request."}, status),
 	}
 	m.certificates = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds",
-		Help:    "Distribution of the remaining lifetime on the certificate used to authenticate a request.",
+		Help:    "[ALPHA] Distribution of the remaining lifetime on the certificate used to authenticate a request.",
 		Buckets: []float64{0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000}})
 	for _, c := range []prometheus.Collector{m.certificates, m.legacyTokens, m.staleTokens, m.validTokens, m.requests, m.fetches, m.duration, m.active} {
 		if err := reg.Register(c); err != nil {

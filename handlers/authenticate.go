@@ -109,13 +109,13 @@ const (
 	userOther   = "other"
 )
 
-func newAuthenticationMetrics(reg *prometheus.Registry) (*authenticationMetrics, error) {
+func newAuthenticationMetrics(reg prometheus.Registerer) (*authenticationMetrics, error) {
 	users := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
-		Help: "Counter of authenticated requests broken out by username."}, []string{"username"})
+		Help: "[ALPHA] Counter of authenticated requests broken out by username."}, []string{"username"})
 	attempts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authentication_attempts",
-		Help: "Counter of authenticated attempts."}, []string{"result"})
+		Help: "[ALPHA] Counter of authenticated attempts."}, []string{"result"})
 	duration := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "authentication_duration_seconds",
-		Help: "Authentication duration in seconds broken out by result.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"result"})
+		Help: "[ALPHA] Authentication duration in seconds broken out by result.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"result"})
 	for _, c := range []prometheus.Collector{users, attempts, duration} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
@@ -81,8 +80,9 @@ type Config struct {
 	// AggregationRedirects forwards their redirects to clients.
 	Aggregation          *aggregation.Services
 	AggregationRedirects bool
-	// Metrics is the registry of all metrics, which /metrics serves.
-	Metrics *prometheus.Registry
+	// Metrics is the registry of all metrics, which /metrics serves. SLIs is that of the
+	// results of health checks, which /metrics/slis serves. Nil means new registries.
+	Metrics, SLIs description.Metrics
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }

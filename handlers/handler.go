@@ -86,7 +86,7 @@ func New(c Config) (*Handler, error) {
 		Catalogue: c.Catalogue, Aggregation: c.Aggregation, ForwardToRemote: h.forwardToRemote, Issuer: c.Issuer,
 		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: func() bool { return h.unready.Load() || h.ending.Err() != nil },
 		ExternalAddress: c.ExternalAddress,
-		Version:         c.Version, Limiter: c.Limiter, Metrics: c.Metrics, NoProfiling: c.NoProfiling, Logger: c.Logger, Now: c.Now,
+		Version:         c.Version, Limiter: c.Limiter, Metrics: c.Metrics, SLIs: c.SLIs, NoProfiling: c.NoProfiling, Logger: c.Logger, Now: c.Now,
 	}); err != nil {
 		return nil, err
 	}

@@ -13,12 +13,12 @@ type impersonationMetrics struct {
 	attemptDuration, checkDuration *prometheus.HistogramVec
 }
 
-func newImpersonationMetrics(reg *prometheus.Registry) (*impersonationMetrics, error) {
+func newImpersonationMetrics(reg prometheus.Registerer) (*impersonationMetrics, error) {
 	counter := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"mode", "decision"})
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: "[ALPHA] " + help}, []string{"mode", "decision"})
 	}
 	histogram := func(name, help string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help,
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: "[ALPHA] " + help,
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15)}, []string{"mode", "decision"})
 	}
 	m := &impersonationMetrics{

@@ -11,7 +11,7 @@ import (
 )
 
 // series returns the number and the text of the children of a metric.
-func series(t *testing.T, reg *prometheus.Registry, name string) (n int, text string) {
+func series(t *testing.T, reg prometheus.Gatherer, name string) (n int, text string) {
 	t.Helper()
 	families, err := reg.Gather()
 	if err != nil {

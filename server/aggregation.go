@@ -20,7 +20,7 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 	if err != nil {
 		return nil, err
 	}
-	presented, err := peercert.New(p.metrics, "kube_aggregator")
+	presented, err := peercert.New(p.metrics, "kube_aggregator", "ALPHA")
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,6 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
 	"github.com/miniapiserver/miniapiserver/apf"
@@ -15,6 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/controllers/apiservices"
 	"github.com/miniapiserver/miniapiserver/handlers"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/internal/metrics"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
@@ -28,7 +26,7 @@ type parts struct {
 	*Server
 	logging     *logProgress
 	own         *credentials.Certificates
-	metrics     *prometheus.Registry
+	metrics     *metrics.Registry
 	gates       features.Gates
 	catalogue   *api.Catalogue
 	steps       *bootSteps
@@ -58,7 +56,9 @@ func (p *parts) openLog() error {
 // buildCatalogue builds the catalogue of the kinds that the feature gates and
 // --runtime-config enable, and the list of the boot steps, some of which belong to a kind.
 func (p *parts) buildCatalogue() (err error) {
-	p.metrics = newMetrics()
+	if p.metrics, err = newMetrics(&p.o); err != nil {
+		return err
+	}
 	if p.gates, err = readGates(&p.o, p.logger, p.metrics); err != nil {
 		return err
 	}
@@ -71,17 +71,6 @@ func (p *parts) buildCatalogue() (err error) {
 	}
 	p.steps = newBootSteps(&p.o, p.catalogue)
 	return nil
-}
-
-// newMetrics returns a registry with the metrics of the process, which servers in one
-// process share.
-func newMetrics() *prometheus.Registry {
-	metrics := prometheus.NewRegistry()
-	metrics.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
-	return metrics
 }
 
 // buildRegistry makes the registry of the kinds in the catalogue.
@@ -163,6 +152,7 @@ func (p *parts) buildHandler() error {
 		AggregationRedirects:        p.o.AggregatorRedirects,
 		Logger:                      p.logger,
 		Metrics:                     p.metrics,
+		SLIs:                        p.metrics.Sibling(),
 	})
 	return err
 }

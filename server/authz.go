@@ -27,7 +27,7 @@ func (p *parts) buildAuthorization() error {
 	if err != nil {
 		return err
 	}
-	if p.webhookCertificates, err = peercert.New(p.metrics, "webhooks"); err != nil {
+	if p.webhookCertificates, err = peercert.New(p.metrics, "webhooks", "BETA"); err != nil {
 		return err
 	}
 	roles, err := authz.NewRBAC(p.reg)

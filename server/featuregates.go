@@ -30,7 +30,7 @@ func readGates(o *Options, logger *slog.Logger, metrics prometheus.Registerer) (
 		logger.Warn("changed feature gates have no effect on this server", "gates", strings.Join(idle, ","))
 	}
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
-		Help: "This metric records the data about the stage and enablement of a k8s feature.",
+		Help: "[BETA] This metric records the data about the stage and enablement of a k8s feature.",
 	}, []string{"name", "stage"})
 	for name, gate := range features.Known() {
 		value := 0.0

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,10 +58,6 @@ func ignoredFlags() []Flag {
 	)
 	var u unused
 	flags := []Flag{
-		ignoredFlag("allow-metric-labels", typed("stringToString", u.list(metricLabels).(*value[[]string])), "metrics keep all their labels"),
-		ignoredFlag("allow-metric-labels-manifest", u.text(""), "metrics keep all their labels"),
-		ignoredFlag("disabled-metrics", u.list(), "all metrics are served"),
-		ignoredFlag("show-hidden-metrics-for-version", u.text(""), "this server hides no metrics"),
 		ignoredFlag("coordinated-leadership-lease-duration", u.duration(15*time.Second), noElections),
 		ignoredFlag("coordinated-leadership-renew-deadline", u.duration(10*time.Second), noElections),
 		ignoredFlag("coordinated-leadership-retry-period", u.duration(2*time.Second), noElections),
@@ -165,17 +160,6 @@ func vmodule(text string) error {
 		if n, err := strconv.Atoi(level); part != "" && (!ok || pattern == "" || err != nil || n < 0) {
 			return fmt.Errorf("%q is not of the form pattern=N", part)
 		}
-	}
-	return nil
-}
-
-var metricLabel = regexp.MustCompile(`^([a-zA-Z_][a-zA-Z0-9_]*),([a-zA-Z_][a-zA-Z0-9_]*)=`)
-
-// metricLabels checks elements of the form metric,label='value,value...', which the
-// commas split.
-func metricLabels(list []string) error {
-	if joined := strings.Join(list, ","); joined != "" && !metricLabel.MatchString(joined) {
-		return fmt.Errorf("%q is not of the form metric,label='value,value'", joined)
 	}
 	return nil
 }

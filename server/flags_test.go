@@ -99,8 +99,12 @@ func TestFlagFaults(t *testing.T) {
 		`--peer-advertise-ip: "x" is not an IP address`:                                           "peer-advertise-ip=x",
 		`--peer-advertise-port: "x" is not a port (1 to 65535)`:                                   "peer-advertise-port=x",
 		`--vmodule: "a" is not of the form pattern=N`:                                             "vmodule=a",
-		`--allow-metric-labels: "a" is not of the form metric,label='value,value'`:                "allow-metric-labels=a",
 		`--audit-webhook-version: "x" is not audit.k8s.io/v1`:                                     "audit-webhook-version=x",
+		// Metrics.
+		`--allow-metric-labels: "a" is not of the form metric,label='value,value'`:           "allow-metric-labels=a",
+		`--disabled-metrics: "a-b" is not the name of a metric`:                              "disabled-metrics=a-b",
+		`--show-hidden-metrics-for-version: "1.36" must be omitted or have the value "1.35"`: "show-hidden-metrics-for-version=1.36",
+		`--allow-metric-labels: "a" is not of the form metric,label`:                         "allow-metric-labels=a=b",
 		// Values that other flags rule out.
 		`--data-dir: must not be empty`:                                                                               "data-dir=",
 		`--ephemeral: cannot be together with --data-dir`:                                                             "ephemeral=true data-dir=x",

@@ -39,6 +39,7 @@ func (c *CommandLine) table() []Flag {
 		{"Kubelets", kubeletFlags(o)},
 		{"Aggregation", aggregationFlags(o)},
 		{"Controllers", controllerFlags(c, o)},
+		{"Metrics", metricFlags(o)},
 		{"Logging and help", processFlags(c)},
 		{"Flags without an effect", ignoredFlags()},
 		{"Flags that must be empty", refusedFlags()},

@@ -55,6 +55,12 @@ type Options struct {
 	SharePort          bool          // --permit-port-sharing
 	HSTSDirectives     []string      // --strict-transport-security-directives
 	CORSAllowedOrigins []string      // --cors-allowed-origins
+
+	DisabledMetrics             []string          // --disabled-metrics
+	ShowHiddenMetricsForVersion string            // --show-hidden-metrics-for-version
+	AllowMetricLabels           map[string]string // --allow-metric-labels
+	AllowMetricLabelsManifest   string            // --allow-metric-labels-manifest
+
 	// NoDataDir keeps everything that the server generates in memory, except a serving
 	// certificate in CertDir, as kube-apiserver does. EtcdServers and
 	// Authentication.SigningKeyFile must be set.

@@ -11,7 +11,7 @@ import (
 // their previous state, and returns the function that records a duration; reg may be nil.
 func newComparisons(reg prometheus.Registerer) (func(time.Duration), error) {
 	seconds := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiextensions_apiserver_validation_ratcheting_seconds",
-		Help:    "Time for comparison of old to new for the purposes of CRDValidationRatcheting during an UPDATE in seconds.",
+		Help:    "[ALPHA] Time for comparison of old to new for the purposes of CRDValidationRatcheting during an UPDATE in seconds.",
 		Buckets: prometheus.ExponentialBuckets(0.00001, 4, 10)})
 	if reg != nil {
 		if err := reg.Register(seconds); err != nil {

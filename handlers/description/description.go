@@ -54,8 +54,9 @@ type Config struct {
 	Version version.Info
 	// Limiter is dumped at /debug/api_priority_and_fairness/; nil serves no dumps.
 	Limiter *apf.Limiter
-	// Metrics is the registry of all metrics, which /metrics serves.
-	Metrics *prometheus.Registry
+	// Metrics is the registry of all metrics, which /metrics serves. SLIs is that of the
+	// results of health checks, which /metrics/slis serves; nil means a new one.
+	Metrics, SLIs Metrics
 	// NoProfiling serves nothing at /debug/pprof/.
 	NoProfiling bool
 	Logger      *slog.Logger
@@ -86,7 +87,7 @@ func New(c Config) (*Handler, error) {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	var err error
-	if h.slis, err = newSLIs(); err != nil {
+	if h.slis, err = newSLIs(c.SLIs); err != nil {
 		return nil, err
 	}
 	m := mux.NewRouter().SkipClean(true).UseEncodedPath()

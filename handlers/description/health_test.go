@@ -80,13 +80,13 @@ func TestHealthIndicators(t *testing.T) {
 	broken = errors.New("broken")
 	send(t, h, http.MethodGet, "/readyz")
 	w := send(t, h, http.MethodGet, "/metrics/slis")
-	want := `# HELP kubernetes_healthcheck This metric records the result of a single healthcheck.
+	want := `# HELP kubernetes_healthcheck [STABLE] Result of the last health check of a type and name: 1 if it passed.
 # TYPE kubernetes_healthcheck gauge
 kubernetes_healthcheck{name="etcd",type="readyz"} 0
 kubernetes_healthcheck{name="ping",type="livez"} 1
 kubernetes_healthcheck{name="ping",type="readyz"} 1
 kubernetes_healthcheck{name="shutdown",type="readyz"} 1
-# HELP kubernetes_healthchecks_total This metric records the results of all healthcheck.
+# HELP kubernetes_healthchecks_total [STABLE] Number of health checks by type, name and result.
 # TYPE kubernetes_healthchecks_total counter
 kubernetes_healthchecks_total{name="etcd",status="error",type="readyz"} 1
 kubernetes_healthchecks_total{name="etcd",status="success",type="readyz"} 2

@@ -8,11 +8,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
+// Metrics is a registry of metrics.
+type Metrics interface {
+	prometheus.Registerer
+	prometheus.Gatherer
+}
+
 // newAggregations returns the counter of aggregated discovery documents, with
 // kube-apiserver's name.
 func newAggregations() prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Name: "aggregator_discovery_aggregation_count_total",
-		Help: "Counter of number of times discovery was aggregated"})
+		Help: "[ALPHA] Counter of number of times discovery was aggregated"})
 }
 
 // metricsRoutes adds /metrics and /metrics/slis.

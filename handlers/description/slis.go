@@ -13,19 +13,22 @@ import (
 // slis are the service level indicators at /metrics/slis: the results of health checks, in a
 // registry of their own that can be read often.
 type slis struct {
-	registry *prometheus.Registry
+	registry Metrics
 	last     *prometheus.GaugeVec
 	total    *prometheus.CounterVec
 }
 
-func newSLIs() (*slis, error) {
+func newSLIs(reg Metrics) (*slis, error) {
+	if reg == nil {
+		reg = prometheus.NewRegistry()
+	}
 	s := &slis{
-		registry: prometheus.NewRegistry(),
+		registry: reg,
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_healthcheck",
-			Help: "This metric records the result of a single healthcheck.",
+			Help: "[STABLE] Result of the last health check of a type and name: 1 if it passed.",
 		}, []string{"type", "name"}),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kubernetes_healthchecks_total",
-			Help: "This metric records the results of all healthcheck.",
+			Help: "[STABLE] Number of health checks by type, name and result.",
 		}, []string{"type", "name", "status"}),
 	}
 	for _, c := range []prometheus.Collector{s.last, s.total} {

@@ -157,6 +157,9 @@ internal/outbound < internal/review < admission, authn, authz;
 # Counters of outdated certificates of other servers.
 NONE < internal/peercert < registry/hooks, aggregation, server;
 
+# The registry of metrics, with its rules; other packages use the interfaces of prometheus.
+NONE < internal/metrics < server;
+
 # Compressed texts that can be concatenated.
 NONE < internal/compressed < handlers/description;
 

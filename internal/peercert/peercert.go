@@ -18,16 +18,15 @@ import (
 // Counters count outdated certificates. A nil *Counters counts nothing.
 type Counters struct{ missingSAN, insecureSHA1 prometheus.Counter }
 
-// New registers the counters of a subsystem; reg may be nil.
-func New(reg prometheus.Registerer, subsystem string) (*Counters, error) {
-	counter := func(name, of, lack string) prometheus.Counter {
+// New registers the counters of a subsystem, whose help shows the stability; reg may be nil.
+func New(reg prometheus.Registerer, subsystem, stability string) (*Counters, error) {
+	counter := func(name, of string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "apiserver", Subsystem: subsystem, Name: name,
-			Help: "Counts the number of requests to servers " + of + " in their serving certificate OR the number of connection failures due to the " +
-				lack + " (either/or, based on the runtime environment)"})
+			Help: "[" + stability + "] Number of responses of servers whose certificate " + of + ", and of connections that failed for this reason."})
 	}
 	c := &Counters{
-		missingSAN:   counter("x509_missing_san_total", "missing SAN extension", "lack of x509 certificate SAN extension missing"),
-		insecureSHA1: counter("x509_insecure_sha1_total", "with insecure SHA1 signatures", "insecure SHA1 signatures"),
+		missingSAN:   counter("x509_missing_san_total", "has no subject alternative names"),
+		insecureSHA1: counter("x509_insecure_sha1_total", "is signed with SHA-1"),
 	}
 	if reg == nil {
 		return c, nil

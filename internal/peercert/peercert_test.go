@@ -66,11 +66,11 @@ func value(t *testing.T, reg *prometheus.Registry, name string) float64 {
 // not.
 func TestNames(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	c, err := New(reg, "webhooks")
+	c, err := New(reg, "webhooks", "BETA")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(reg, "webhooks"); err == nil {
+	if _, err := New(reg, "webhooks", "BETA"); err == nil {
 		t.Error("the counters were registered twice")
 	}
 	for _, test := range []struct {
@@ -109,7 +109,7 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) { return a()
 // were accepted or not.
 func TestSignatures(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	c, err := New(reg, "kube_aggregator")
+	c, err := New(reg, "kube_aggregator", "ALPHA")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,188 @@
+// Package metrics is the registry of a server's metrics, with the rules of Kubernetes: the help
+// of a metric begins with its stability, and may name the release that deprecated it. Operators
+// can disable metrics, bound the values of labels, and show hidden metrics again.
+//
+// Packages define their metrics beside the code that these measure, and register them by
+// prometheus.Registerer, which a Registry implements. A Registry applies the rules when it is
+// read, so that counting costs nothing more.
+package metrics
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// Options configures a Registry. The zero value shows all metrics that are not hidden.
+type Options struct {
+	// Disabled names the metrics that are not shown.
+	Disabled []string
+	// ShowHidden shows hidden metrics: those that an earlier release deprecated.
+	ShowHidden bool
+	// Allowed has the permitted values of labels. All other values of these labels are
+	// shown as one, Unexpected.
+	Allowed map[Label][]string
+	// KeepDeprecated names deprecated metrics that are shown nevertheless.
+	KeepDeprecated []string
+}
+
+// Label names a label of a metric.
+type Label struct{ Metric, Name string }
+
+// Unexpected replaces values of labels that are not permitted.
+const Unexpected = "unexpected"
+
+// Registry is a registry of metrics. It is safe for concurrent use.
+type Registry struct {
+	options Options
+	metrics *prometheus.Registry
+
+	registered       *prometheus.CounterVec
+	disabled, hidden prometheus.Counter
+	unexpected       prometheus.Counter
+
+	mu      sync.Mutex // guards the fields below
+	known   map[string]bool
+	omitted map[string]bool     // metrics that are disabled or hidden
+	bounded map[string]struct{} // series that unexpected has counted
+}
+
+// New returns a Registry that only has metrics about metrics.
+func New(o Options) *Registry {
+	r := &Registry{options: o, metrics: prometheus.NewRegistry(), known: map[string]bool{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
+		registered: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "registered_metrics_total",
+			Help: "[BETA] Number of registered metrics by stability and by the release that deprecated them."}, []string{"stability_level", "deprecated_version"}),
+		disabled: prometheus.NewCounter(prometheus.CounterOpts{Name: "disabled_metrics_total",
+			Help: "[BETA] Number of metrics that are disabled."}),
+		hidden: prometheus.NewCounter(prometheus.CounterOpts{Name: "hidden_metrics_total",
+			Help: "[BETA] Number of metrics that are hidden because they are deprecated."}),
+		unexpected: prometheus.NewCounter(prometheus.CounterOpts{Name: "cardinality_enforcement_unexpected_categorizations_total",
+			Help: "[ALPHA] Number of series with a label whose value is not permitted."}),
+	}
+	for _, c := range []prometheus.Collector{r.registered, r.disabled, r.hidden, r.unexpected} {
+		r.MustRegister(c)
+	}
+	return r
+}
+
+// Sibling returns an empty registry with the same options, for metrics that are served apart.
+func (r *Registry) Sibling() *Registry {
+	return &Registry{options: r.options, metrics: prometheus.NewRegistry(), known: map[string]bool{}, omitted: map[string]bool{}, bounded: map[string]struct{}{},
+		registered: r.registered, disabled: r.disabled, hidden: r.hidden, unexpected: r.unexpected}
+}
+
+// Register implements prometheus.Registerer.
+func (r *Registry) Register(c prometheus.Collector) error {
+	if err := r.metrics.Register(c); err != nil {
+		return err
+	}
+	for _, d := range descriptionsOf(c) {
+		r.note(d)
+	}
+	return nil
+}
+
+// MustRegister implements prometheus.Registerer.
+func (r *Registry) MustRegister(collectors ...prometheus.Collector) {
+	for _, c := range collectors {
+		if err := r.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// Unregister implements prometheus.Registerer.
+func (r *Registry) Unregister(c prometheus.Collector) bool { return r.metrics.Unregister(c) }
+
+// note counts a registered metric and decides whether it is shown.
+func (r *Registry) note(d description) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known[d.name] || d.stability == "" {
+		r.known[d.name] = true
+		r.omitted[d.name] = r.omitted[d.name] || slices.Contains(r.options.Disabled, d.name)
+		return
+	}
+	r.known[d.name] = true
+	switch {
+	case slices.Contains(r.options.Disabled, d.name):
+		r.omitted[d.name] = true
+		r.disabled.Inc()
+	case d.deprecated != "" && !r.options.ShowHidden && !slices.Contains(r.options.KeepDeprecated, d.name):
+		r.omitted[d.name] = true
+		r.hidden.Inc()
+	default:
+		r.registered.WithLabelValues(d.stability, d.deprecated).Inc()
+	}
+}
+
+// Gather implements prometheus.Gatherer.
+func (r *Registry) Gather() ([]*dto.MetricFamily, error) {
+	families, err := r.metrics.Gather()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	families = slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return r.omitted[f.GetName()] })
+	for label := range r.options.Allowed {
+		for _, f := range families {
+			if f.GetName() == label.Metric {
+				r.bound(f, label)
+			}
+		}
+	}
+	return families, err
+}
+
+// description is what a Registry needs of a prometheus.Desc.
+type description struct{ name, stability, deprecated string }
+
+var (
+	descriptionText = regexp.MustCompile(`^Desc\{fqName: ("[^"]*"), help: ("(?:[^"\\]|\\.)*")`)
+	helpMarks       = regexp.MustCompile(`^\[(STABLE|BETA|ALPHA|INTERNAL)\] (?:\(Deprecated since ([0-9.]+)\))?`)
+)
+
+// errDescription means that prometheus describes a metric in an unknown form.
+var errDescription = errors.New("metrics: description of an unknown form")
+
+// descriptionsOf returns the descriptions of the metrics of a collector.
+func descriptionsOf(c prometheus.Collector) []description {
+	ch := make(chan *prometheus.Desc)
+	go func() {
+		defer close(ch)
+		c.Describe(ch)
+	}()
+	var out []description
+	for d := range ch {
+		if one, err := parse(d); err == nil {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// parse parses the text of a prometheus.Desc, which has no other way to its name and help.
+func parse(d *prometheus.Desc) (description, error) {
+	parts := descriptionText.FindStringSubmatch(d.String())
+	if parts == nil {
+		return description{}, errDescription
+	}
+	name, err := strconv.Unquote(parts[1])
+	if err != nil {
+		return description{}, errors.Join(errDescription, err)
+	}
+	help, err := strconv.Unquote(parts[2])
+	if err != nil {
+		return description{}, errors.Join(errDescription, err)
+	}
+	out := description{name: name}
+	// The help of some histograms begins with a mark of an experimental type.
+	if marks := helpMarks.FindStringSubmatch(strings.TrimPrefix(help, "EXPERIMENTAL: ")); marks != nil {
+		out.stability, out.deprecated = marks[1], marks[2]
+	}
+	return out, nil
+}

@@ -1,0 +1,141 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+)
+
+func counters() (fresh, old, plain prometheus.Counter, codes *prometheus.CounterVec, times *prometheus.HistogramVec) {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	return counter("fresh_total", "[STABLE] A metric."), counter("old_total", `[ALPHA] (Deprecated since 1.27.0) A "deprecated" metric.`), counter("plain_total", "A metric without a mark."),
+		prometheus.NewCounterVec(prometheus.CounterOpts{Name: "codes_total", Help: "[BETA] Codes."}, []string{"code", "verb"}),
+		prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "times", Help: "[ALPHA] Times.", Buckets: []float64{1, 2}}, []string{"name"})
+}
+
+// show registers the metrics of counters, counts something, and returns the values by series.
+func show(t *testing.T, o Options) (*Registry, string) {
+	t.Helper()
+	r := New(o)
+	fresh, old, plain, codes, times := counters()
+	r.MustRegister(fresh, old, plain, codes, times)
+	for code := range 4 {
+		codes.WithLabelValues(fmt.Sprint(200+code), "GET").Add(1)
+		times.WithLabelValues(fmt.Sprint("n", code)).Observe(float64(code))
+	}
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, f := range families {
+		for _, m := range f.Metric {
+			fmt.Fprintln(&b, f.GetName(), strings.ReplaceAll(labelText(m.Label), "\x00", " "), m.GetCounter().GetValue(), m.GetHistogram().GetSampleCount(), m.GetHistogram().GetSampleSum())
+		}
+	}
+	return r, b.String()
+}
+
+func TestRegistryShowsAndHides(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		o                Options
+		want, wantNot    []string
+		hidden, disabled float64
+	}{
+		{"zero", Options{}, []string{"fresh_total", "plain_total", "codes_total", "registered_metrics_total  deprecated_version  stability_level STABLE 1"}, []string{"old_total"}, 1, 0},
+		{"hidden are shown", Options{ShowHidden: true}, []string{"old_total", "registered_metrics_total  deprecated_version 1.27.0 stability_level ALPHA 1"}, nil, 0, 0},
+		{"one is kept", Options{KeepDeprecated: []string{"old_total"}}, []string{"old_total"}, nil, 0, 0},
+		{"disabled", Options{Disabled: []string{"fresh_total", "plain_total", "none_total"}}, []string{"codes_total"}, []string{"fresh_total", "plain_total"}, 1, 1},
+	} {
+		r, text := show(t, c.o)
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: there is no %q in\n%s", c.name, want, text)
+			}
+		}
+		for _, no := range c.wantNot {
+			if strings.Contains(text, no) {
+				t.Errorf("%s: there is %q in\n%s", c.name, no, text)
+			}
+		}
+		if got := valueOf(r.hidden); got != c.hidden {
+			t.Errorf("%s: %v hidden metrics, want %v", c.name, got, c.hidden)
+		}
+		if got := valueOf(r.disabled); got != c.disabled {
+			t.Errorf("%s: %v disabled metrics, want %v", c.name, got, c.disabled)
+		}
+	}
+}
+
+func TestRegistryBoundsLabels(t *testing.T) {
+	r, text := show(t, Options{Allowed: map[Label][]string{{"codes_total", "code"}: {"200", "201"}, {"times", "name"}: {}}})
+	for _, want := range []string{"codes_total  code 200 verb GET 1", "codes_total  code 201 verb GET 1", "codes_total  code unexpected verb GET 2", "times  name unexpected 0 4 6"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "code 202") || strings.Contains(text, "n0") {
+		t.Errorf("a value is shown that is not permitted:\n%s", text)
+	}
+	if _, err := r.Gather(); err != nil {
+		t.Fatal(err)
+	}
+	if got := valueOf(r.unexpected); got != 6 {
+		t.Errorf("%v series had an unexpected value, want 6", got)
+	}
+}
+
+// TestSiblingFollowsTheSameRules checks metrics that are served apart from the others.
+func TestSiblingFollowsTheSameRules(t *testing.T) {
+	r := New(Options{Disabled: []string{"fresh_total"}})
+	fresh, _, plain, _, _ := counters()
+	s := r.Sibling()
+	s.MustRegister(fresh, plain)
+	families, err := s.Gather()
+	if err != nil || len(families) != 1 || families[0].GetName() != "plain_total" {
+		t.Errorf("got %v, %v", families, err)
+	}
+	if got := valueOf(r.disabled); got != 1 {
+		t.Errorf("%v disabled metrics, want 1", got)
+	}
+}
+
+// TestParse checks that descriptions of this version of prometheus have the parsed form.
+func TestParse(t *testing.T) {
+	for help, want := range map[string]description{
+		"[STABLE] A \"quoted\"\nhelp.":                {"a_b", "STABLE", ""},
+		"EXPERIMENTAL: [ALPHA] x":                     {"a_b", "ALPHA", ""},
+		"[BETA] (Deprecated since 1.34.0) [OLD] rest": {"a_b", "BETA", "1.34.0"},
+		"no mark": {"a_b", "", ""},
+	} {
+		got, err := parse(prometheus.NewDesc("a_b", help, []string{"x"}, nil))
+		if err != nil || got != want {
+			t.Errorf("%q: got %+v, %v, want %+v", help, got, err, want)
+		}
+	}
+}
+
+func TestRegisterTwice(t *testing.T) {
+	r := New(Options{})
+	fresh, _, _, _, _ := counters()
+	if err := r.Register(fresh); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Register(fresh); err == nil {
+		t.Error("the same collector was registered twice")
+	}
+}
+
+func valueOf(c prometheus.Counter) float64 {
+	var m dto.Metric
+	if err := c.Write(&m); err != nil {
+		panic(err)
+	}
+	return m.GetCounter().GetValue()
+}
