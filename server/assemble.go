@@ -79,6 +79,7 @@ func (p *parts) buildRegistry() (err error) {
 	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{
 		EtcdPrefix:              p.o.EtcdPrefix,
 		EventTTL:                p.o.EventTTL,
+		Transformer:             p.transformers(),
 		DeleteCollectionWorkers: p.o.DeleteCollectionWorkers,
 		Pools:                   p.o.pools(),
 		Schemas:                 ssa.Published(p.catalogue),

@@ -334,6 +334,13 @@ func (a *Authentication) checkOIDC() error {
 	return nil
 }
 
+func (o *Options) checkReloadEncryption() error {
+	if o.ReloadEncryption && o.EncryptionConfigFile == "" {
+		return errors.New("must be set with --encryption-provider-config")
+	}
+	return nil
+}
+
 func (a *Authentication) checkConfigFile() error {
 	if a.ConfigFile != "" && a.usesOIDC() {
 		return errors.New("cannot be together with --oidc-* flags")

@@ -68,7 +68,6 @@ func ignoredFlags() []Flag {
 		ignoredFlag("runtime-config-emulation-forward-compatible", u.no(), "this server emulates no other version"),
 		ignoredFlag("enable-garbage-collector", u.yes(), "the garbage collector is a controller, which --controllers turns off"),
 		ignoredFlag("enable-logs-handler", u.no(), "this server serves no files"),
-		ignoredFlag("encryption-provider-config-automatic-reload", u.no(), "there is no encryption configuration"),
 		ignoredFlag("etcd-count-metric-poll-period", u.duration(time.Minute), "the caches count objects at any time"),
 		ignoredFlag("etcd-db-metric-poll-interval", u.duration(30*time.Second), "the size of the database is not polled"),
 		ignoredFlag("lease-reuse-duration-seconds", u.number(60), "events share leases of a fixed granularity"),
@@ -97,7 +96,6 @@ func refusedFlags() []Flag {
 	var all []Flag
 	for _, f := range []struct{ name, note string }{
 		{"egress-selector-config-file", "connections to nodes, webhooks and etcd would leave without the proxy that the file demands"},
-		{"encryption-provider-config", "this server does not encrypt stored objects, and could not read encrypted ones"},
 		{"etcd-servers-overrides", "all resources are stored in --etcd-servers, and those of other servers would be missing"},
 		{"peer-ca-file", "this server does not connect to other API servers, and would not verify them by this CA"},
 		{"service-account-signing-endpoint", "this server signs service account tokens by --service-account-signing-key-file alone"},

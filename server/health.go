@@ -26,6 +26,7 @@ import (
 // Steps of the start that have a health check, named after kube-apiserver's post-start
 // hooks. The comment of each names the code that does the work of the hook.
 const (
+	stepEncryptionReload = "start-encryption-provider-config-automatic-reload"     // encryption.Encryption.Run
 	stepAdmission        = "start-apiserver-admission-initializer"                 // admission.Chain
 	stepCaches           = "generic-apiserver-start-informers"                     // storage.Store
 	stepFlowConsumer     = "priority-and-fairness-config-consumer"                 // apf.Controller.Configure
@@ -86,6 +87,7 @@ func newBootSteps(o *Options, catalogue *api.Catalogue) *bootSteps {
 			b.done[name] = new(atomic.Bool)
 		}
 	}
+	add(o.ReloadEncryption, stepEncryptionReload)
 	add(true, stepAdmission, stepCaches)
 	add(!o.NoPriorityAndFairness, stepFlowConsumer, stepFlowFilter)
 	add(o.NoPriorityAndFairness, stepInflightFilter)
@@ -123,13 +125,14 @@ func (b *bootSteps) check(name string) description.Check {
 
 // checks returns all health checks except ping, in kube-apiserver's order.
 func (p *parts) checks() []description.Check {
-	all := []description.Check{
+	first := []description.Check{
 		{Name: "log", Health: true, Live: true, Ready: true, Unlogged: true, Run: p.logging.check},
 		{Name: "loopback-serving-certificate", Health: true, Live: true, Run: p.checkLoopback},
 		{Name: "etcd", Health: true, Live: true, Ready: true, Run: withTimeout(p.o.EtcdHealthcheckTimeout, p.store.Healthy)},
 		{Name: "etcd-readiness", Ready: true, Run: withTimeout(p.o.EtcdReadycheckTimeout, p.store.Healthy)},
-		{Name: "informer-sync", Ready: true, Run: p.checkCaches},
 	}
+	all := append(first, p.encryptionChecks()...)
+	all = append(all, description.Check{Name: "informer-sync", Ready: true, Run: p.checkCaches})
 	for _, name := range p.steps.names {
 		all = append(all, p.steps.check(name))
 		if name == stepAutoregistration {

@@ -26,6 +26,8 @@ type Options struct {
 	Dir string // --data-dir; empty means a temporary directory that Stop removes, as with --ephemeral
 
 	EtcdSnapshot                 string        // --etcd-snapshot
+	EncryptionConfigFile         string        // --encryption-provider-config
+	ReloadEncryption             bool          // --encryption-provider-config-automatic-reload
 	EtcdServers                  []string      // --etcd-servers
 	EtcdCAFile                   string        // --etcd-cafile
 	EtcdCertFile                 string        // --etcd-certfile

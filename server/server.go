@@ -48,6 +48,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/storage"
+	"github.com/miniapiserver/miniapiserver/storage/encryption"
 )
 
 // Server is a running API server. Start makes one and Stop ends it.
@@ -73,6 +74,7 @@ type Server struct {
 	admin       credentials.Access
 	kubeconfig  []byte
 	tls         *tls.Config
+	encryption  *encryption.Encryption // nil without --encryption-provider-config
 	store       *storage.Store
 	webhooks    *webhook.Webhooks // of admission
 	proxy       *proxy.Proxy

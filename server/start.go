@@ -45,6 +45,7 @@ func (s *Server) start(ctx context.Context) error {
 		p.openLog,
 		p.loadCredentials, // certificates, and the administrator's kubeconfig
 		p.buildCatalogue,
+		p.openEncryption,
 		p.openStore, // connected by connectStore
 		p.buildRegistry,
 		p.buildPublication, // how a cluster finds this server
@@ -65,6 +66,7 @@ func (s *Server) start(ctx context.Context) error {
 	}
 	for _, boot := range []func(context.Context) error{
 		p.prepareBootstrap,
+		p.followEncryption,
 		p.findIssuers, // first, since an issuer may take a while to answer
 		p.connectStore,
 		p.loadCaches,

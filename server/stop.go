@@ -63,6 +63,9 @@ func (s *Server) stop(ctx context.Context) {
 			errs = append(errs, fmt.Errorf("closing the store: %w", err))
 		}
 	}
+	if s.encryption != nil {
+		errs = append(errs, s.encryption.Close())
+	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
 	}

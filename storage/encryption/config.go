@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -121,9 +122,18 @@ func parseConfig(data []byte) (*configuration, error) {
 	case gvk.Group != configGroup || gvk.Version != configVersion || gvk.Kind != configKind:
 		return nil, fmt.Errorf("no kind %q is registered for version %q", c.Kind, c.APIVersion)
 	case len(strict) > 0:
-		return nil, fmt.Errorf("strict decoding error: %w", errors.Join(strict...))
+		return nil, fmt.Errorf("strict decoding error: %s", joined(strict))
 	}
 	return c, nil
+}
+
+// joined returns the texts of errors in one line.
+func joined(errs []error) string {
+	texts := make([]string, len(errs))
+	for n, err := range errs {
+		texts[n] = err.Error()
+	}
+	return strings.Join(texts, ", ")
 }
 
 // typeError reduces the error for a value of the wrong type to the field and the types.

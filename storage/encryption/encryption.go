@@ -41,7 +41,7 @@ type Options struct {
 	File string
 	// Reload follows changes of the file.
 	Reload bool
-	// ReloadInterval is the time between two reads of the file; 0 means 10 seconds.
+	// ReloadInterval is the time between two reads of the file; 0 means a second.
 	ReloadInterval time.Duration
 	// ServerID identifies this server in metrics, as a hash.
 	ServerID string
@@ -60,6 +60,10 @@ type Encryption struct {
 	current atomic.Pointer[providerSet]
 	// changed signals Run that values which could not be decrypted may be readable now.
 	changed chan struct{}
+	// refused is the hash of the last file that could not be used, and refusedAt when. Only Run
+	// uses them.
+	refused   string
+	refusedAt time.Time
 }
 
 // Open reads the configuration and asks its KMS plugins for their status. A plugin that does not
@@ -73,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Encryption, error) {
 		o.Now = time.Now
 	}
 	if o.ReloadInterval == 0 {
-		o.ReloadInterval = 10 * time.Second
+		o.ReloadInterval = time.Second
 	}
 	m, err := newMetrics(o.Metrics, o.ServerID)
 	if err != nil {

@@ -152,10 +152,10 @@ func TestKMSGone(t *testing.T) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.pass(badStatusTTL)
-	if err := e.CheckHealth(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	waitFor(t, func() bool {
+		c.pass(badStatusTTL)
+		return e.CheckHealth(t.Context()) == nil
+	})
 	<-readable
 	decryptsTo(t, e, secrets, "/k", foreign, "value", false)
 	decryptsTo(t, e, secrets, "/k", mustEncrypt(t, e, secrets, "/k", "value"), "value", false)
@@ -175,10 +175,10 @@ func TestKMSStartsLater(t *testing.T) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c.pass(badStatusTTL)
-	if err := e.CheckHealth(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	waitFor(t, func() bool {
+		c.pass(badStatusTTL)
+		return e.CheckHealth(t.Context()) == nil
+	})
 	decryptsTo(t, e, secrets, "/k", mustEncrypt(t, e, secrets, "/k", "value"), "value", false)
 }
 

@@ -10,7 +10,11 @@ import (
 // a plugin in it is not healthy, the former configuration stays.
 func (e *Encryption) reload(ctx context.Context) bool {
 	_, hash, err := readFile(e.o.File)
+	now := e.o.Now()
 	if err == nil && hash == e.current.Load().hash {
+		return false
+	}
+	if hash == e.refused && now.Sub(e.refusedAt) < retryInterval {
 		return false
 	}
 	var set *providerSet
@@ -25,15 +29,21 @@ func (e *Encryption) reload(ctx context.Context) bool {
 	}
 	e.metrics.reloaded(err, e.o.Now())
 	if err != nil {
+		e.refused, e.refusedAt = hash, now
 		e.o.Logger.Error("encryption configuration not reloaded, the former one stays", "file", e.o.File, "error", err)
 		return false
 	}
+	e.refused, e.refusedAt = "", time.Time{}
 	e.current.Store(set)
 	e.metrics.configLoaded(set.hash)
 	e.warnOfPermissions()
 	e.o.Logger.Info("encryption configuration reloaded", "file", e.o.File, "hash", set.hash)
 	return true
 }
+
+// retryInterval is the time after which a file that could not be used is tried again: a plugin may
+// answer then.
+const retryInterval = 10 * time.Second
 
 // minHealthWait is the shortest time in which the plugins of another configuration must become
 // healthy.

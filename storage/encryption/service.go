@@ -75,7 +75,10 @@ func socketAddress(endpoint string) (string, error) {
 	return u.Path, nil
 }
 
+// status asks the plugin for its status. It tries to connect at once, whenever the last attempt
+// was, so that a plugin that is back is found by the first check.
 func (s *service) status(ctx context.Context) (*kmsapi.StatusResponse, error) {
+	s.conn.ResetConnectBackoff()
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	return s.client.Status(ctx, &kmsapi.StatusRequest{})

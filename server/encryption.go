@@ -1,0 +1,63 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/miniapiserver/miniapiserver/handlers/description"
+	"github.com/miniapiserver/miniapiserver/storage"
+	"github.com/miniapiserver/miniapiserver/storage/encryption"
+)
+
+// openEncryption reads --encryption-provider-config. A KMS plugin in it that does not answer yet
+// is no error.
+func (p *parts) openEncryption() error {
+	if p.o.EncryptionConfigFile == "" {
+		return nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	p.encryption, err = encryption.Open(p.lifetime, encryption.Options{
+		File:     p.o.EncryptionConfigFile,
+		Reload:   p.o.ReloadEncryption,
+		ServerID: identityName(host),
+		Logger:   p.logger,
+		Metrics:  p.metrics,
+	})
+	if err != nil {
+		return fmt.Errorf("--encryption-provider-config: %w", err)
+	}
+	return nil
+}
+
+// transformers returns the function that returns the encryption of a resource, or nil.
+func (p *parts) transformers() func(schema.GroupResource) storage.Transformer {
+	if p.encryption == nil {
+		return nil
+	}
+	return func(gr schema.GroupResource) storage.Transformer { return p.encryption.Transformer(gr) }
+}
+
+// followEncryption follows the configuration file and the KMS plugins. It starts before the
+// caches are loaded, which needs the plugins.
+func (p *parts) followEncryption(context.Context) error {
+	if p.encryption != nil {
+		p.runLoop("encryption", func() { p.encryption.Run(p.lifetime, p.store.DecryptAgain) })
+		p.steps.finish(stepEncryptionReload)
+	}
+	return nil
+}
+
+// encryptionChecks returns the health check of the KMS plugins. As in kube-apiserver /livez does
+// not have it, because a restart of the server repairs no plugin.
+func (p *parts) encryptionChecks() []description.Check {
+	if p.encryption == nil || !p.encryption.HasHealthCheck() {
+		return nil
+	}
+	return []description.Check{{Name: "kms-providers", Health: true, Ready: true, Run: p.encryption.CheckHealth}}
+}
