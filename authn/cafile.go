@@ -6,106 +6,55 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"sync"
-	"time"
-)
+	"slices"
 
-// recheckAfter is the minimum time between two checks whether the file changed. Requests trigger
-// the check, so no goroutine has to poll.
-const recheckAfter = time.Second
+	"github.com/miniapiserver/miniapiserver/internal/reload"
+)
 
 // CAFile is a set of CA certificates: static ones, and the ones in a file, which is reloaded when
 // it changes. If reloading fails, the CAs stay as they are, so that a half-written file locks
 // nobody out.
 type CAFile struct {
-	static []*x509.Certificate
-	path   string
-	logger *slog.Logger
-	now    func() time.Time
-
-	mu         sync.Mutex
-	pool       *x509.CertPool
-	generation int
-	seen       os.FileInfo
-	checked    time.Time
+	pool *reload.Value[*x509.CertPool]
 }
 
 // NewCAFile returns the CAs in static (PEM, may be empty) and in the file at path (may be ""). A
-// nil logger discards all messages.
-func NewCAFile(static []byte, path string, logger *slog.Logger) (*CAFile, error) {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
-	c := &CAFile{path: path, logger: logger, now: time.Now, generation: 1}
+// nil logger discards all messages; the name describes the CAs in them.
+func NewCAFile(name string, static []byte, path string, logger *slog.Logger) (*CAFile, error) {
+	var certs []*x509.Certificate
 	if len(static) > 0 {
 		var err error
-		if c.static, err = ParseCertificates(static); err != nil {
+		if certs, err = ParseCertificates(static); err != nil {
 			return nil, err
 		}
 	}
-	pool, err := c.read()
+	pool, err := reload.New(name, logger, func(files *reload.Files) (*x509.CertPool, error) {
+		all := certs
+		if path != "" {
+			data, err := files.Read(path)
+			if err != nil {
+				return nil, err
+			}
+			inFile, err := ParseCertificates(data)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			all = slices.Concat(certs, inFile)
+		}
+		pool := x509.NewCertPool()
+		for _, cert := range all {
+			pool.AddCert(cert)
+		}
+		return pool, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	c.pool, c.checked = pool, c.now()
-	return c, nil
+	return &CAFile{pool}, nil
 }
 
 // Pool returns the current CAs, and a generation that increases with each change.
-func (c *CAFile) Pool() (*x509.CertPool, int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := c.now(); c.path != "" && now.Sub(c.checked) >= recheckAfter {
-		c.checked = now
-		c.reload()
-	}
-	return c.pool, c.generation
-}
-
-// reload reads the file if it differs from the last one read.
-func (c *CAFile) reload() {
-	info, err := os.Stat(c.path)
-	if err == nil && os.SameFile(info, c.seen) && info.ModTime().Equal(c.seen.ModTime()) && info.Size() == c.seen.Size() {
-		return
-	}
-	pool, err := c.read()
-	if err != nil {
-		c.logger.Warn("failed to reload client CAs, using the previous ones", "file", c.path, "error", err)
-		return
-	}
-	c.pool = pool
-	c.generation++
-	c.logger.Info("reloaded client CAs", "file", c.path)
-}
-
-func (c *CAFile) read() (*x509.CertPool, error) {
-	pool := x509.NewCertPool()
-	for _, cert := range c.static {
-		pool.AddCert(cert)
-	}
-	if c.path == "" {
-		return pool, nil
-	}
-	// Stat before reading, so that a change between the two is detected by the next check.
-	info, err := os.Stat(c.path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(c.path)
-	if err != nil {
-		return nil, err
-	}
-	certs, err := ParseCertificates(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.path, err)
-	}
-	for _, cert := range certs {
-		pool.AddCert(cert)
-	}
-	c.seen = info
-	return pool, nil
-}
+func (c *CAFile) Pool() (*x509.CertPool, int) { return c.pool.GetWithGeneration() }
 
 // ParseCertificates returns the certificates in PEM data and ignores blocks of other types. It
 // returns an error if there is none.

@@ -24,6 +24,8 @@ type Issuer struct {
 
 	mu     sync.Mutex
 	signer jose.Signer
+	// generation is the generation of the keys that signer belongs to.
+	generation int
 }
 
 // ErrNoKey is returned by an issuer that has no private key.
@@ -42,11 +44,12 @@ func (i *Issuer) sign(claims ...any) (string, error) {
 	return b.Serialize()
 }
 
-// keySigner returns the signer of the private key, which is created on first use.
+// keySigner returns the signer of the current private key, which is created on first use.
 func (i *Issuer) keySigner() (jose.Signer, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.signer != nil {
+	generation := i.Keys.generation()
+	if i.signer != nil && i.generation == generation {
 		return i.signer, nil
 	}
 	if !i.Keys.CanSign() {
@@ -60,11 +63,15 @@ func (i *Issuer) keySigner() (jose.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.signer, err = jose.NewSigner(jose.SigningKey{
+	signer, err := jose.NewSigner(jose.SigningKey{
 		Algorithm: public.Algorithm,
 		Key:       jose.JSONWebKey{Key: private, KeyID: public.ID},
 	}, nil)
-	return i.signer, err
+	if err != nil {
+		return nil, err
+	}
+	i.signer, i.generation = signer, generation
+	return signer, nil
 }
 
 // boundToken describes a token to be issued.

@@ -12,11 +12,15 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/miniapiserver/miniapiserver/internal/reload"
 )
 
 // PublicKey verifies signatures of tokens.
@@ -62,54 +66,57 @@ func algorithmOf(key crypto.PublicKey) (jose.SignatureAlgorithm, error) {
 	return "", fmt.Errorf("unknown public key type %T, must be *rsa.PublicKey or *ecdsa.PublicKey", key)
 }
 
-// Keys sign and verify service account tokens.
+// Keys sign and verify service account tokens. Keys in files are read again when the files change.
 type Keys struct {
-	// static are the keys read from files at startup.
-	static  []PublicKey
-	signing func() (crypto.Signer, error)
-	// generated returns the public part of the generated key, or nil if it does not exist yet. It
-	// is nil if the signing key comes from a file.
-	generated func() (*PublicKey, error)
+	files *reload.Value[fileKeys]
+	// generatedSigner returns the generated key, which it creates first if necessary, and generated
+	// its public part, or nil if it does not exist yet. Both are nil if the signing key comes
+	// from a file.
+	generatedSigner func() (crypto.Signer, error)
+	generated       func() (*PublicKey, error)
+}
+
+// fileKeys are the keys in files.
+type fileKeys struct {
+	public []PublicKey
+	signer crypto.Signer // nil if there is no signing key in a file
 }
 
 // ReadKeys reads verification keys from files and the signing key from signingFile, which may be
-// "". The public part of the signing key verifies tokens too.
-func ReadKeys(files []string, signingFile string) (*Keys, error) {
-	k := &Keys{}
-	for _, path := range files {
-		keys, err := readPublicKeys(path)
-		if err != nil {
-			return nil, err
+// "". The public part of the signing key verifies tokens too. A nil logger discards all messages.
+func ReadKeys(files []string, signingFile string, logger *slog.Logger) (*Keys, error) {
+	value, err := reload.New("service account keys", logger, func(f *reload.Files) (k fileKeys, err error) {
+		for _, path := range files {
+			keys, err := readPublicKeys(path, f.Read)
+			if err != nil {
+				return k, err
+			}
+			k.public = append(k.public, keys...)
 		}
-		k.static = append(k.static, keys...)
-	}
-	if signingFile == "" {
+		if signingFile == "" {
+			return k, nil
+		}
+		if k.signer, err = readSigner(signingFile, f.Read); err != nil {
+			return k, err
+		}
+		public, err := newPublicKey(k.signer.Public())
+		if err != nil {
+			return k, fmt.Errorf("%s: %w", signingFile, err)
+		}
+		if !slices.ContainsFunc(k.public, func(p PublicKey) bool { return p.ID == public.ID }) {
+			k.public = append(k.public, public)
+		}
 		return k, nil
-	}
-	signer, err := readSigner(signingFile)
-	if err != nil {
-		return nil, err
-	}
-	public, err := newPublicKey(signer.Public())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", signingFile, err)
-	}
-	if k.find(public.ID) == nil {
-		k.static = append(k.static, public)
-	}
-	k.signing = func() (crypto.Signer, error) { return signer, nil }
-	return k, nil
+	})
+	return &Keys{files: value}, err
 }
 
 // NewGeneratedKeys returns keys that sign with a generated RSA key, stored in the file at path,
-// besides the static keys, which may be nil. The key is generated when the first token is signed or
+// besides the verification keys of fromFiles. The key is generated when the first token is signed or
 // the public keys are requested: generating it takes longer than starting the server, and most test
 // servers sign no tokens.
-func NewGeneratedKeys(path string, static *Keys) *Keys {
-	k := &Keys{}
-	if static != nil {
-		k.static = static.static
-	}
+func NewGeneratedKeys(path string, fromFiles *Keys) *Keys {
+	k := &Keys{files: fromFiles.files}
 	var mu sync.Mutex
 	var signer crypto.Signer
 	load := func(create bool) (crypto.Signer, error) {
@@ -118,7 +125,7 @@ func NewGeneratedKeys(path string, static *Keys) *Keys {
 		if signer != nil {
 			return signer, nil
 		}
-		s, err := readSigner(path)
+		s, err := readSigner(path, os.ReadFile)
 		if errors.Is(err, os.ErrNotExist) {
 			if !create {
 				return nil, nil
@@ -131,7 +138,7 @@ func NewGeneratedKeys(path string, static *Keys) *Keys {
 		signer = s
 		return s, nil
 	}
-	k.signing = func() (crypto.Signer, error) { return load(true) }
+	k.generatedSigner = func() (crypto.Signer, error) { return load(true) }
 	var public *PublicKey
 	k.generated = func() (*PublicKey, error) {
 		s, err := load(false)
@@ -153,15 +160,30 @@ func NewGeneratedKeys(path string, static *Keys) *Keys {
 }
 
 // CanSign reports whether there is a signing key.
-func (k *Keys) CanSign() bool { return k.signing != nil }
+func (k *Keys) CanSign() bool { return k.generatedSigner != nil || k.files.Get().signer != nil }
+
+// signing returns the signing key, which exists if CanSign is true. It generates the key if
+// necessary.
+func (k *Keys) signing() (crypto.Signer, error) {
+	if k.generatedSigner != nil {
+		return k.generatedSigner()
+	}
+	return k.files.Get().signer, nil
+}
+
+// generation returns a number that increases when keys are replaced. What was verified by an earlier
+// generation of keys has to be verified again.
+func (k *Keys) generation() int {
+	_, generation := k.files.GetWithGeneration()
+	return generation
+}
 
 // Public returns all public keys. It generates the signing key if necessary.
 func (k *Keys) Public() ([]PublicKey, error) {
-	if k.generated == nil {
-		return k.static, nil
-	}
-	if _, err := k.signing(); err != nil {
-		return nil, err
+	if k.generatedSigner != nil {
+		if _, err := k.generatedSigner(); err != nil {
+			return nil, err
+		}
 	}
 	return k.existing()
 }
@@ -169,14 +191,15 @@ func (k *Keys) Public() ([]PublicKey, error) {
 // existing returns the public keys without generating one: a key that does not exist has signed
 // nothing.
 func (k *Keys) existing() ([]PublicKey, error) {
+	inFiles := k.files.Get().public
 	if k.generated == nil {
-		return k.static, nil
+		return inFiles, nil
 	}
 	generated, err := k.generated()
 	if err != nil || generated == nil {
-		return k.static, err
+		return inFiles, err
 	}
-	return append([]PublicKey{*generated}, k.static...), nil
+	return append([]PublicKey{*generated}, inFiles...), nil
 }
 
 // candidates returns the keys with a key ID, or all keys if the ID is empty.
@@ -191,15 +214,6 @@ func (k *Keys) candidates(id string) ([]PublicKey, error) {
 		}
 	}
 	return nil, nil
-}
-
-func (k *Keys) find(id string) *PublicKey {
-	for i := range k.static {
-		if k.static[i].ID == id {
-			return &k.static[i]
-		}
-	}
-	return nil
 }
 
 // Algorithms returns the names of the algorithms of all keys, without generating one.
@@ -220,7 +234,7 @@ func (k *Keys) Algorithms() []string {
 			add(jose.RS256)
 		}
 	}
-	for _, key := range k.static {
+	for _, key := range k.files.Get().public {
 		add(key.Algorithm)
 	}
 	return names
@@ -257,15 +271,15 @@ func generateSigner(path string) (crypto.Signer, error) {
 		return nil, err
 	}
 	if err := os.Link(f.Name(), path); errors.Is(err, os.ErrExist) {
-		return readSigner(path)
+		return readSigner(path, os.ReadFile)
 	} else if err != nil {
 		return nil, err
 	}
 	return key, nil
 }
 
-func readSigner(path string) (crypto.Signer, error) {
-	data, err := os.ReadFile(path)
+func readSigner(path string, read func(path string) ([]byte, error)) (crypto.Signer, error) {
+	data, err := read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -308,8 +322,8 @@ func ParsePrivateKey(data []byte) (crypto.Signer, error) {
 
 // readPublicKeys reads the keys in a PEM file: public keys, the keys of certificates, and the
 // public parts of private keys.
-func readPublicKeys(path string) ([]PublicKey, error) {
-	data, err := os.ReadFile(path)
+func readPublicKeys(path string, read func(path string) ([]byte, error)) ([]PublicKey, error) {
+	data, err := read(path)
 	if err != nil {
 		return nil, err
 	}

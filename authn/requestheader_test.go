@@ -12,7 +12,7 @@ import (
 
 func TestProxy(t *testing.T) {
 	proxies, clients := newIssuer(t), newIssuer(t)
-	cas, err := NewCAFile(proxies.pem(), "", nil)
+	cas, err := NewCAFile("CAs of proxies", proxies.pem(), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ type Lookup func(ctx context.Context, resource, namespace, name string, fresh bo
 // ServiceAccounts authenticates service account tokens: JSON web tokens signed by this server or by
 // another holder of its keys.
 //
-// A verified signature stays valid, so it is cached. The service account and the bound object are
+// A verified signature stays valid until the keys change, so it is cached. The service account and the bound object are
 // looked up for each request, so that deleting them revokes the token at once.
 type ServiceAccounts struct {
 	// Issuers are the accepted values of the claim iss, besides the one of tokens in Secrets.
@@ -57,8 +57,8 @@ type signedToken struct {
 
 // AuthenticateToken implements Token.
 func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string) (Identity, bool, error) {
-	sum := sha256.Sum256([]byte(token))
-	t := s.signed.get(sum)
+	sum, generation := sha256.Sum256([]byte(token)), s.Keys.generation()
+	t := s.signed.get(sum, generation)
 	if t == nil {
 		issuer, ok := claimedIssuer(token)
 		if !ok || issuer != legacyIssuer && !slices.Contains(s.Issuers, issuer) {
@@ -68,7 +68,7 @@ func (s *ServiceAccounts) AuthenticateToken(ctx context.Context, token string) (
 		if t, err = s.verify(token); err != nil || t == nil {
 			return Identity{}, false, err
 		}
-		s.signed.put(sum, t)
+		s.signed.put(sum, t, generation)
 	}
 	audiences, err := s.audiencesFor(ctx, t)
 	if err != nil {
@@ -295,27 +295,33 @@ func (k *boundClaims) user(id string) *request.User {
 // maxSigned is the maximum number of cached tokens.
 const maxSigned = 8192
 
-// signatureCache holds verified tokens by their SHA-256 sums. Only holders of a signing key can add
-// to it, so nobody else can fill it.
+// signatureCache holds tokens that the current generation of keys verified, by their SHA-256 sums.
+// Only holders of a signing key can add to it, so nobody else can fill it.
 type signatureCache struct {
-	mu      sync.RWMutex
-	entries map[[sha256.Size]byte]*signedToken
+	mu         sync.RWMutex
+	generation int
+	entries    map[[sha256.Size]byte]*signedToken
 }
 
-func (s *signatureCache) get(sum [sha256.Size]byte) *signedToken {
+func (s *signatureCache) get(sum [sha256.Size]byte, generation int) *signedToken {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if s.generation != generation {
+		return nil
+	}
 	return s.entries[sum]
 }
 
-func (s *signatureCache) put(sum [sha256.Size]byte, t *signedToken) {
+// put adds a token. Tokens of earlier generations are dropped; one that was verified by an earlier
+// generation than the cached ones is not added.
+func (s *signatureCache) put(sum [sha256.Size]byte, t *signedToken, generation int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.entries == nil {
-		s.entries = map[[sha256.Size]byte]*signedToken{}
+	if generation < s.generation {
+		return
 	}
-	if len(s.entries) >= maxSigned {
-		clear(s.entries)
+	if s.entries == nil || generation > s.generation || len(s.entries) >= maxSigned {
+		s.entries, s.generation = map[[sha256.Size]byte]*signedToken{}, generation
 	}
 	s.entries[sum] = t
 }

@@ -17,6 +17,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -90,7 +91,7 @@ func keysOf(t *testing.T, key crypto.Signer) *Keys {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := ReadKeys(nil, writeFile(t, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))))
+	keys, err := ReadKeys(nil, writeFile(t, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +417,11 @@ func TestTokenRequestBinds(t *testing.T) {
 
 func TestOwnKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sa.key")
-	keys := NewGeneratedKeys(path, nil)
+	none, err := ReadKeys(nil, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := NewGeneratedKeys(path, none)
 	if got := keys.Algorithms(); !reflect.DeepEqual(got, []string{"RS256"}) {
 		t.Errorf("algorithms: %q", got)
 	}
@@ -436,7 +441,7 @@ func TestOwnKeys(t *testing.T) {
 		t.Fatalf("got %v, %v", info, err)
 	}
 	// Both the keys that generated the file and others that read it later verify the token.
-	for _, k := range []*Keys{keys, NewGeneratedKeys(path, nil)} {
+	for _, k := range []*Keys{keys, NewGeneratedKeys(path, none)} {
 		s := &ServiceAccounts{Issuers: []string{testIssuer}, Keys: k}
 		if got, err := s.verify(token); err != nil || got == nil {
 			t.Errorf("got %v, %v", got, err)
@@ -446,6 +451,72 @@ func TestOwnKeys(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
+}
+
+// TestKeysChange replaces the files of the keys: tokens are signed by the new key, those of a removed
+// key are refused although they were accepted before, and those of a kept key remain valid.
+func TestKeysChange(t *testing.T) { synctest.Test(t, testKeysChange) }
+
+func testKeysChange(t *testing.T) {
+	private := func() string {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		der, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	}
+	first, second := private(), private()
+	verifying, signing := writeFile(t, first), writeFile(t, first)
+	keys, err := ReadKeys([]string{verifying}, signing, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: meta("ns", "robot")}
+	account.UID = "1"
+	issuer := &Issuer{Name: testIssuer, Keys: keys}
+	accounts := &ServiceAccounts{
+		Issuers: []string{testIssuer}, Keys: keys,
+		Objects: func(context.Context, string, string, string, bool) (api.Object, error) { return account, nil },
+	}
+	issue := func() string {
+		t.Helper()
+		token, _, err := issuer.issueBound(boundToken{account: account, lifetime: time.Hour}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	expect := func(when, token string, want bool) {
+		t.Helper()
+		if _, ok, err := accounts.AuthenticateToken(t.Context(), token); ok != want {
+			t.Errorf("%s: accepted is %t, want %t (%v)", when, ok, want, err)
+		}
+	}
+	replace := func(file, content string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+	}
+	old := issue()
+	expect("the token of the first key", old, true)
+
+	replace(signing, second)
+	next := issue()
+	expect("the token of the second key", next, true)
+	expect("the token of the first key, which still verifies", old, true)
+
+	replace(verifying, "half a file")
+	expect("the token of the first key, whose file is invalid", old, true)
+
+	replace(verifying, second+"\n")
+	expect("the token of the removed key", old, false)
+	expect("the token of the second key at last", next, true)
 }
 
 func TestReadKeys(t *testing.T) {
@@ -468,7 +539,7 @@ func TestReadKeys(t *testing.T) {
 	ecPrivate, err := x509.MarshalECPrivateKey(ecKey)
 	private := block("EC PRIVATE KEY", ecPrivate, err)
 	both := writeFile(t, public+"text\n"+private)
-	keys, err := ReadKeys([]string{both, writeFile(t, string(newIssuer(t).pem()))}, writeFile(t, block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsaKey), nil)))
+	keys, err := ReadKeys([]string{both, writeFile(t, string(newIssuer(t).pem()))}, writeFile(t, block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsaKey), nil)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -480,7 +551,7 @@ func TestReadKeys(t *testing.T) {
 		t.Errorf("algorithms: %q", got)
 	}
 	for _, content := range []string{"", "text", block("CERTIFICATE REQUEST", nil, nil), block("PUBLIC KEY", []byte{1}, nil)} {
-		if _, err := ReadKeys([]string{writeFile(t, content)}, ""); err == nil {
+		if _, err := ReadKeys([]string{writeFile(t, content)}, "", nil); err == nil {
 			t.Errorf("%.20q: no error", content)
 		}
 	}
@@ -520,7 +591,11 @@ func TestDiscovery(t *testing.T) {
 func FuzzServiceAccountToken(f *testing.F) {
 	f.Add("a.b.c")
 	f.Add("eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIn0.")
-	s := &ServiceAccounts{Issuers: []string{testIssuer}, Keys: &Keys{}, Objects: cluster{}.lookup}
+	keys, err := ReadKeys(nil, "", nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	s := &ServiceAccounts{Issuers: []string{testIssuer}, Keys: keys, Objects: cluster{}.lookup}
 	f.Fuzz(func(t *testing.T, token string) {
 		if _, ok, _ := s.AuthenticateToken(t.Context(), token); ok {
 			t.Errorf("%q was accepted", token)

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/miniapiserver/miniapiserver/internal/reload"
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
@@ -191,80 +190,40 @@ var configVersions = []string{"apiserver.config.k8s.io/v1", "apiserver.config.k8
 // BuildFile creates the authorizers of a configuration file. They are replaced when the file
 // changes, unless the change is invalid.
 func (b *Builder) BuildFile(path string) (*ReloadingAuthorizer, error) {
-	r := &ReloadingAuthorizer{builder: b, path: path, now: time.Now}
-	a, err := r.read()
-	if err != nil {
-		return nil, err
-	}
-	r.current, r.checked = a, r.now()
-	return r, nil
-}
-
-// ReloadingAuthorizer uses the authorizers of a configuration file. A decision checks at most once
-// per second whether the file has changed, so no goroutine has to poll.
-type ReloadingAuthorizer struct {
-	builder *Builder
-	path    string
-	now     func() time.Time
-
-	mu      sync.Mutex
-	current Authorizer
-	seen    os.FileInfo
-	checked time.Time
-}
-
-const reloadInterval = time.Second
-
-func (r *ReloadingAuthorizer) authorizer() Authorizer {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now := r.now(); now.Sub(r.checked) >= reloadInterval {
-		r.checked = now
-		info, err := os.Stat(r.path)
-		if err == nil && os.SameFile(info, r.seen) && info.ModTime().Equal(r.seen.ModTime()) && info.Size() == r.seen.Size() {
-			return r.current
-		}
-		a, err := r.read()
+	current, err := reload.New("authorization configuration", b.Logger, func(files *reload.Files) (Authorizer, error) {
+		data, err := files.Read(path)
 		if err != nil {
-			r.builder.Logger.Warn("failed to reload authorization configuration, using the previous one", "file", r.path, "error", err)
-			return r.current
+			return nil, err
 		}
-		r.current = a
-		r.builder.Logger.Info("reloaded authorization configuration", "file", r.path)
+		var c Configuration
+		if err := yaml.UnmarshalStrict(data, &c); err != nil {
+			return nil, err
+		}
+		if c.Kind != "AuthorizationConfiguration" || !slices.Contains(configVersions, c.APIVersion) {
+			return nil, fmt.Errorf("no kind %q is registered for version %q, expected AuthorizationConfiguration in %s", c.Kind, c.APIVersion, strings.Join(configVersions, ", "))
+		}
+		return b.Build(&c)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return r.current
+	return &ReloadingAuthorizer{current}, nil
 }
 
-// read reads the file. It records the file's state even if the content is invalid, so that an
-// invalid file is read only once.
-func (r *ReloadingAuthorizer) read() (Authorizer, error) {
-	info, err := os.Stat(r.path)
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(r.path)
-	if err != nil {
-		return nil, err
-	}
-	r.seen = info
-	var c Configuration
-	if err := yaml.UnmarshalStrict(data, &c); err != nil {
-		return nil, err
-	}
-	if c.Kind != "AuthorizationConfiguration" || !slices.Contains(configVersions, c.APIVersion) {
-		return nil, fmt.Errorf("no kind %q is registered for version %q, expected AuthorizationConfiguration in %s", c.Kind, c.APIVersion, strings.Join(configVersions, ", "))
-	}
-	return r.builder.Build(&c)
+// ReloadingAuthorizer uses the authorizers of a configuration file, and those of the changed file when
+// it changes.
+type ReloadingAuthorizer struct {
+	current *reload.Value[Authorizer]
 }
 
 // Authorize implements Authorizer.
 func (r *ReloadingAuthorizer) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
-	return r.authorizer().Authorize(ctx, user, info)
+	return r.current.Get().Authorize(ctx, user, info)
 }
 
 // RulesFor implements RuleResolver.
 func (r *ReloadingAuthorizer) RulesFor(ctx context.Context, user *request.User, namespace string) (Rules, error) {
-	if resolver, ok := r.authorizer().(RuleResolver); ok {
+	if resolver, ok := r.current.Get().(RuleResolver); ok {
 		return resolver.RulesFor(ctx, user, namespace)
 	}
 	return Rules{Incomplete: true}, nil

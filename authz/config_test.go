@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -167,13 +168,16 @@ func TestConfigurationFaults(t *testing.T) {
 
 // TestReload checks that a changed configuration file is reloaded unless it is invalid.
 func TestReload(t *testing.T) {
+	builder := newBuilder(t, &hook{}) // outside of the bubble, since it waits for connections
+	synctest.Test(t, func(t *testing.T) { testReload(t, builder) })
+}
+
+func testReload(t *testing.T, builder *Builder) {
 	file := configFile(t, "\n- {type: AlwaysDeny, name: a}")
-	a, err := newBuilder(t, &hook{}).BuildFile(file)
+	a, err := builder.BuildFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Now()
-	a.now = func() time.Time { return now }
 	for _, step := range []struct {
 		content string
 		want    Decision
@@ -188,7 +192,7 @@ func TestReload(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		now = now.Add(2 * time.Second)
+		time.Sleep(2 * time.Second)
 		if got, _, err := a.Authorize(t.Context(), &request.User{Name: "x"}, &request.Info{}); got != step.want || err != nil {
 			t.Errorf("%q: got %v, %v", step.content, got, err)
 		}

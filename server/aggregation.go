@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/miniapiserver/miniapiserver/aggregation"
@@ -33,18 +32,19 @@ func (p *parts) newRemotes() (*aggregation.Services, error) {
 // proxyCertificate returns the certificate that the server presents to other API
 // servers.
 func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
-	presented, certFile, keyFile := p.own.Proxy, p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile
+	const name = "client certificate for API servers"
+	var pair credentials.ReloadedPair
 	var err error
-	if certFile == "" {
-		certFile, keyFile = filepath.Join(p.o.CertDir, credentials.FrontProxyName+".crt"), filepath.Join(p.o.CertDir, credentials.FrontProxyName+".key")
-	} else if presented, err = credentials.ReadPair(certFile, keyFile); err != nil {
-		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+	if p.o.ProxyClientCertFile == "" {
+		pair, err = credentials.GeneratedPair(name, p.own.Proxy, p.o.ownCertDir(), credentials.FrontProxyName, p.logger)
+	} else if pair, err = credentials.NewReloadedPair(name, p.o.ProxyClientCertFile, p.o.ProxyClientKeyFile, p.logger); err != nil {
+		err = fmt.Errorf("--proxy-client-cert-file: %w", err)
 	}
-	certificate, err := credentials.NewServingCertificate(presented, certFile, keyFile, p.logger)
 	if err != nil {
-		return nil, fmt.Errorf("--proxy-client-cert-file: %w", err)
+		return nil, err
 	}
-	return func() (*tls.Certificate, error) { return certificate.Get(nil) }, nil
+	p.presented = append(p.presented, pair)
+	return pair.Present, nil
 }
 
 // newTrust returns the CAs and headers that other API servers should trust: those of

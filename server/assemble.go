@@ -26,6 +26,7 @@ type parts struct {
 	*Server
 	logging     *logProgress
 	own         *credentials.Certificates
+	presented   []credentials.ReloadedPair // the certificates that the server shows to others
 	metrics     *metrics.Registry
 	gates       features.Gates
 	catalogue   *api.Catalogue
@@ -95,7 +96,12 @@ func (p *parts) buildRegistry() (err error) {
 // servers of aggregated APIs.
 func (p *parts) buildProxies() (err error) {
 	listening := newOwnAddresses(p.listenAddresses(), p.o.pools().Addresses)
-	if p.proxy, err = newConnections(&p.o, p.own, listening); err != nil {
+	kubelets, err := kubeletCertificate(&p.o, p.own)
+	if err != nil {
+		return err
+	}
+	p.presented = append(p.presented, kubelets)
+	if p.proxy, err = newConnections(&p.o, kubelets, listening); err != nil {
 		return err
 	}
 	p.remotes, err = p.newRemotes()

@@ -90,7 +90,7 @@ func (p *parts) buildAudit() (err error) {
 	}
 	if a.Webhook.ConfigFile != "" {
 		config.Webhook = a.Webhook.config()
-		if config.Webhook.Client, config.Webhook.URL, err = webhookDialer(p.webhookCertificates)(a.Webhook.ConfigFile); err != nil {
+		if config.Webhook.Client, config.Webhook.URL, err = webhookDialer(p.webhookCertificates, p.o.Logger)(a.Webhook.ConfigFile); err != nil {
 			return fmt.Errorf("--audit-webhook-config-file: initializing audit webhook: %w", err)
 		}
 	}

@@ -51,7 +51,7 @@ func (p *parts) buildAuthentication() error {
 		headers = proxy.ProxyHeaders
 		methods = append(methods, proxy)
 	}
-	cas, err := authn.NewCAFile(p.own.CA.CertPEM, o.ClientCAFile, o.Logger)
+	cas, err := authn.NewCAFile("client CAs", p.own.CA.CertPEM, o.ClientCAFile, o.Logger)
 	if err != nil {
 		return fmt.Errorf("--client-ca-file: %w", err)
 	}
@@ -67,7 +67,7 @@ func (p *parts) buildAuthentication() error {
 	if err != nil {
 		return err
 	}
-	external, err := newExternalTokens(o, counts, webhookDialer(p.webhookCertificates))
+	external, err := newExternalTokens(o, counts, webhookDialer(p.webhookCertificates, p.o.Logger))
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func withAnonymous(methods authn.Union, o *Options, configured *authn.AnonymousC
 // readKeys reads the keys of service accounts. If none of them can sign, it adds a
 // generated one.
 func readKeys(o *Options) (*authn.Keys, error) {
-	keys, err := authn.ReadKeys(o.Authentication.KeyFiles, o.Authentication.SigningKeyFile)
+	keys, err := authn.ReadKeys(o.Authentication.KeyFiles, o.Authentication.SigningKeyFile, o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("--service-account-key-file, --service-account-signing-key-file: %w", err)
 	}
@@ -136,7 +136,7 @@ func newProxy(o *Options) (*authn.Proxy, error) {
 	if a.ProxyCAFile == "" {
 		return nil, nil
 	}
-	cas, err := authn.NewCAFile(nil, a.ProxyCAFile, o.Logger)
+	cas, err := authn.NewCAFile("CAs of proxies", nil, a.ProxyCAFile, o.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("--requestheader-client-ca-file: %w", err)
 	}

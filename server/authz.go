@@ -3,7 +3,9 @@ package server
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -12,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authz"
 	"github.com/miniapiserver/miniapiserver/internal/outbound"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
+	"github.com/miniapiserver/miniapiserver/internal/reload"
 )
 
 // accessControl is the authorization of requests.
@@ -36,7 +39,7 @@ func (p *parts) buildAuthorization() error {
 	}
 	builder := &authz.Builder{
 		RBAC: roles, Node: authz.NewNode(p.reg, p.gates), Metrics: metrics, PolicyFile: p.o.Authorization.PolicyFile,
-		Dial: webhookDialer(p.webhookCertificates), Logger: p.o.Logger,
+		Dial: webhookDialer(p.webhookCertificates, p.o.Logger), Logger: p.o.Logger,
 	}
 	p.access = &accessControl{roles: roles, metrics: metrics}
 	if p.o.Authorization.ConfigFile != "" {
@@ -53,31 +56,72 @@ func (p *parts) buildAuthorization() error {
 // that server.
 type webhookDial = func(file string) (client *http.Client, url string, err error)
 
-// webhookDialer returns a webhookDial whose clients count outdated certificates.
-func webhookDialer(certificates *peercert.Counters) webhookDial {
+// webhookTimeout is the maximum time of a request to a webhook, including its response.
+const webhookTimeout = 30 * time.Second
+
+// webhookDialer returns a webhookDial whose clients count outdated certificates, and follow changes
+// of the kubeconfig file and of the files that it names.
+func webhookDialer(certificates *peercert.Counters, logger *slog.Logger) webhookDial {
 	return func(file string) (*http.Client, string, error) {
-		client, url, err := dialWebhook(file)
-		if err == nil {
-			client.Transport = certificates.InstrumentTransport(client.Transport)
+		target, err := reload.New("kubeconfig of a webhook", logger, func(files *reload.Files) (*webhookTarget, error) {
+			return readWebhookTarget(file, files)
+		})
+		if err != nil {
+			return nil, "", err
 		}
-		return client, url, err
+		client := outbound.Client(certificates.InstrumentTransport(reloadingTransport{target}))
+		client.Timeout = webhookTimeout
+		return client, target.Get().url.String(), nil
 	}
 }
 
-func dialWebhook(file string) (*http.Client, string, error) {
+// webhookTarget is the server that a kubeconfig file names, and a transport with its credentials.
+type webhookTarget struct {
+	url       *url.URL
+	transport http.RoundTripper
+}
+
+func readWebhookTarget(file string, files *reload.Files) (*webhookTarget, error) {
+	if _, err := files.Read(file); err != nil {
+		return nil, err
+	}
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: file}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if config.Host == "" {
-		return nil, "", errors.New(file + " does not name a server")
+		return nil, errors.New(file + " does not name a server")
 	}
-	config.Timeout = 30 * time.Second
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, "", err
+	t := &webhookTarget{}
+	for _, in := range []struct {
+		path *string
+		data *[]byte
+	}{{&config.CAFile, &config.CAData}, {&config.CertFile, &config.CertData}, {&config.KeyFile, &config.KeyData}} {
+		if *in.path == "" || len(*in.data) > 0 {
+			continue
+		}
+		if *in.data, err = files.Read(*in.path); err != nil {
+			return nil, err
+		}
+		*in.path = "" // otherwise client-go starts a goroutine that polls the file
 	}
-	client.CheckRedirect = outbound.NoRedirect
-	return client, config.Host, nil
+	if t.url, _, err = rest.DefaultServerUrlFor(config); err != nil {
+		return nil, err
+	}
+	t.transport, err = rest.TransportFor(config)
+	return t, err
+}
+
+// reloadingTransport sends requests to the server that a kubeconfig file names at the time of the request.
+type reloadingTransport struct {
+	target *reload.Value[*webhookTarget]
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t reloadingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	target := t.target.Get()
+	r = r.Clone(r.Context())
+	r.URL, r.Host = target.url, ""
+	return target.transport.RoundTrip(r)
 }

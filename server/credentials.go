@@ -1,11 +1,13 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -38,11 +40,13 @@ func (p *parts) loadCredentials() (err error) {
 	if err != nil {
 		return err
 	}
-	certFile, keyFile := p.o.TLSCertFile, p.o.TLSKeyFile
-	if certFile == "" {
-		certFile, keyFile = filepath.Join(p.o.CertDir, credentials.ServingName+".crt"), filepath.Join(p.o.CertDir, credentials.ServingName+".key")
+	const servingPair = "serving certificate"
+	var certificate credentials.ReloadedPair
+	if p.o.TLSCertFile == "" {
+		certificate, err = credentials.GeneratedPair(servingPair, serving, p.o.CertDir, credentials.ServingName, p.logger)
+	} else {
+		certificate, err = credentials.NewReloadedPair(servingPair, p.o.TLSCertFile, p.o.TLSKeyFile, p.logger)
 	}
-	certificate, err := credentials.NewServingCertificate(serving, certFile, keyFile, p.logger)
 	if err != nil {
 		return fmt.Errorf("--tls-cert-file: %w", err)
 	}
@@ -51,6 +55,10 @@ func (p *parts) loadCredentials() (err error) {
 		return err
 	}
 	p.tls = tlsConfig(&p.o, credentials.ChooseCertificate(named, certificate))
+	p.presented = append(p.presented, certificate)
+	for _, c := range named {
+		p.presented = append(p.presented, c.ReloadedPair)
+	}
 	host, port := localHost(bind), p.secure.Addr().(*net.TCPAddr).Port
 	p.admin = credentials.Access{
 		URL:        "https://" + net.JoinHostPort(host, strconv.Itoa(port)),
@@ -102,6 +110,37 @@ func serverNameFor(p *credentials.KeyPair, host string) string {
 		return p.Cert.IPAddresses[0].String()
 	}
 	return ""
+}
+
+// ownCertDir returns the directory of the client certificates that the server generates, or "" if
+// they are only in memory.
+func (o *Options) ownCertDir() string {
+	if o.NoDataDir {
+		return ""
+	}
+	return o.CertDir
+}
+
+// expiryCheck is the interval of the checks whether certificates are about to expire.
+const expiryCheck = time.Hour
+
+// watchExpiry warns in the log, once an hour, of certificates of the server that have expired or are
+// about to. A restart replaces a generated certificate.
+func (p *parts) watchExpiry(context.Context) error {
+	pairs := slices.Clone(p.presented)
+	p.runLoop("expiry of certificates", func() {
+		tick := time.NewTicker(expiryCheck)
+		defer tick.Stop()
+		for {
+			credentials.WarnOfExpiry(p.logger, pairs, time.Now())
+			select {
+			case <-tick.C:
+			case <-p.lifetime.Done():
+				return
+			}
+		}
+	})
+	return nil
 }
 
 // newToken returns a random bearer token.

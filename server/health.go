@@ -49,7 +49,7 @@ const (
 	stepFlowProducer     = "priority-and-fairness-config-producer"                 // apf.Controller.Bootstrap
 	stepService          = "bootstrap-controller"                                  // published
 	stepServiceCIDR      = "start-kubernetes-service-cidr-controller"              // published
-	stepProxyCertificate = "aggregator-reload-proxy-client-cert"                   // servingCertificate
+	stepProxyCertificate = "aggregator-reload-proxy-client-cert"                   // reloadedPair
 	stepServiceCache     = "start-kube-aggregator-informers"                       // aggregation.Services
 	stepLocalServices    = "apiservice-status-local-available-controller"          // apiservices.LocalServices
 	stepRemoteServices   = "apiservice-status-remote-available-controller"         // apiservices.RemoteServices

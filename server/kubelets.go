@@ -1,49 +1,46 @@
 package server
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
+// kubeletCertificate returns the certificate that the server presents to kubelets.
+func kubeletCertificate(o *Options, own *credentials.Certificates) (credentials.ReloadedPair, error) {
+	const name = "client certificate for kubelets"
+	if o.KubeletCertFile == "" {
+		return credentials.GeneratedPair(name, own.Kubelets, o.ownCertDir(), credentials.KubeletClientFile, o.Logger)
+	}
+	pair, err := credentials.NewReloadedPair(name, o.KubeletCertFile, o.KubeletKeyFile, o.Logger)
+	if err != nil {
+		return pair, fmt.Errorf("--kubelet-client-certificate: %w", err)
+	}
+	return pair, nil
+}
+
 // newConnections returns the proxy that connects clients to kubelets, pods and
 // services.
-func newConnections(o *Options, own *credentials.Certificates, listening ownAddresses) (*proxy.Proxy, error) {
-	presented := own.Kubelets
-	if o.KubeletCertFile != "" {
-		var err error
-		if presented, err = credentials.ReadPair(o.KubeletCertFile, o.KubeletKeyFile); err != nil {
-			return nil, fmt.Errorf("--kubelet-client-certificate: %w", err)
-		}
-	}
-	certificate, err := presented.TLS()
-	if err != nil {
-		return nil, fmt.Errorf("--kubelet-client-certificate: %w", err)
-	}
+func newConnections(o *Options, certificate credentials.ReloadedPair, listening ownAddresses) (*proxy.Proxy, error) {
 	c := proxy.Config{
-		Certificate: func() (*tls.Certificate, error) { return &certificate, nil },
+		Certificate: certificate.Present,
 		Timeout:     o.KubeletTimeout, Dial: o.Dial, Lookup: o.Lookup, Logger: o.Logger,
 		Own: listening.contain, LoopbackKubelets: o.LoopbackKubelets,
 	}
 	if o.KubeletCAFile != "" {
-		data, err := os.ReadFile(o.KubeletCAFile)
-		if c.Roots = x509.NewCertPool(); err == nil && !c.Roots.AppendCertsFromPEM(data) {
-			err = errors.New("has no certificate")
-		}
+		cas, err := authn.NewCAFile("CAs of kubelets", nil, o.KubeletCAFile, o.Logger)
 		if err != nil {
 			return nil, fmt.Errorf("--kubelet-certificate-authority: %w", err)
 		}
+		c.Roots = cas.Pool
 	}
 	return proxy.New(c), nil
 }

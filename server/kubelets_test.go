@@ -57,7 +57,13 @@ func TestKubeletCertificates(t *testing.T) {
 		{"whoever it is", Options{KubeletCAFile: file("ca.crt")}, true, "kube-apiserver-kubelet-client"},
 	} {
 		c.o.LoopbackKubelets = true
-		p, err := newConnections(new(c.o.withDefaults()), own, nil)
+		c.o.NoDataDir = true
+		o := c.o.withDefaults()
+		certificate, err := kubeletCertificate(&o, own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := newConnections(&o, certificate, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +78,79 @@ func TestKubeletCertificates(t *testing.T) {
 			t.Errorf("%s: %q, %v", c.name, text, err)
 		}
 	}
-	if _, err := newConnections(&Options{KubeletCAFile: file("ca.key")}, own, nil); err == nil {
+	if _, err := newConnections(&Options{KubeletCAFile: file("ca.key")}, credentials.ReloadedPair{}, nil); err == nil {
 		t.Error("a key is taken for a CA")
 	}
+}
+
+// TestKubeletCredentialsChange replaces the CA of kubelets and the client certificate: connections made
+// later use the new ones.
+func TestKubeletCredentialsChange(t *testing.T) {
+	dir := t.TempDir()
+	own, err := credentials.Generate(dir, credentials.Names{}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubelet := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.TLS.PeerCertificates[0].Subject.CommonName)
+	}))
+	kubelet.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
+	kubelet.StartTLS()
+	defer kubelet.Close()
+	file := func(name string, data []byte) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	o := Options{
+		NoDataDir: true, LoopbackKubelets: true,
+		KubeletCAFile:   file("cas.crt", own.CA.CertPEM),
+		KubeletCertFile: file("client.crt", own.Kubelets.CertPEM), KubeletKeyFile: file("client.key", own.Kubelets.KeyPEM),
+	}.withDefaults()
+	certificate, err := kubeletCertificate(&o, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newConnections(&o, certificate, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	at, err := url.Parse(kubelet.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() (string, error) {
+		body, err := p.Open(t.Context(), &api.Location{URL: *at, Kubelet: true}, schema.GroupResource{Resource: "pods"}, "p")
+		if err != nil {
+			return "", err
+		}
+		defer body.Close()
+		text, err := io.ReadAll(body)
+		return string(text), err
+	}
+	if text, err := read(); err == nil {
+		t.Fatalf("a kubelet of another CA answered %q", text)
+	}
+	file("cas.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: kubelet.Certificate().Raw}))
+	expect := func(when, want string) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			kubelet.CloseClientConnections()
+			text, err := read()
+			if text == want {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %q, %v, want %q", when, text, err, want)
+			}
+		}
+	}
+	expect("with the kubelet's CA", credentials.KubeletClientName)
+	file("client.key", own.Admin.KeyPEM)
+	file("client.crt", own.Admin.CertPEM)
+	expect("with another client certificate", credentials.AdminName)
 }

@@ -78,6 +78,7 @@ func (s *Server) start(ctx context.Context) error {
 		p.serveResources, // all requests are served from here on
 		p.repairAllocations,
 		p.startControllers,
+		p.watchExpiry, // of certificates
 	} {
 		if err := boot(ctx); err != nil {
 			return err

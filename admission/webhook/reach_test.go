@@ -173,7 +173,15 @@ plugins:
 		t.Fatal(err)
 	}
 	f.dryCreate()
-	if got := fmt.Sprintf("%q", shown); got != `["Bearer first 1 kube-apiserver-admission" "Bearer second 1 kube-apiserver-admission"]` {
+	// A token in a token file is read for each request, the kubeconfig within seconds.
+	write("kubeconfig", `{apiVersion: v1, kind: Config, users: [{name: "127.0.0.1:*", user: {token: wrong}}, {name: "*", user: {token: third}}]}`)
+	for deadline := time.Now().Add(20 * time.Second); !strings.HasPrefix(shown[len(shown)-1], "Bearer third"); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("a changed kubeconfig is not used: %q", shown)
+		}
+		f.dryCreate()
+	}
+	if got := fmt.Sprintf("%q", shown[:2]); got != `["Bearer first 1 kube-apiserver-admission" "Bearer second 1 kube-apiserver-admission"]` {
 		t.Error(got)
 	}
 }

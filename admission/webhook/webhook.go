@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"time"
 
@@ -51,6 +52,8 @@ type Config struct {
 	Certificates *peercert.Counters
 	// Dial connects to webhooks; nil means directly.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Logger reports that credentials changed; nil discards all messages.
+	Logger *slog.Logger
 }
 
 // Webhooks implements both plugins and owns their connections.
@@ -85,7 +88,7 @@ func New(c Config) (*Webhooks, error) {
 		name string
 		to   **caller
 	}{{mutatingName, &w.mutating}, {validatingName, &w.validating}} {
-		known, err := hooks.ReadCredentials(c.Files[plugin.name])
+		known, err := hooks.ReadCredentials(c.Files[plugin.name], c.Logger)
 		if err != nil {
 			return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin.name, err)
 		}

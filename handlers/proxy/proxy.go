@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/miniapiserver/miniapiserver/api"
@@ -26,9 +27,10 @@ import (
 type Config struct {
 	// Certificate returns the client certificate for kubelets; nil means none.
 	Certificate func() (*tls.Certificate, error)
-	// Roots verify the certificates of kubelets; nil accepts every certificate, like
-	// kube-apiserver without --kubelet-certificate-authority.
-	Roots *x509.CertPool
+	// Roots returns the CAs that verify the certificates of kubelets, and a number that increases
+	// when they change; nil accepts every certificate, like kube-apiserver without
+	// --kubelet-certificate-authority.
+	Roots func() (*x509.CertPool, int)
 	// Timeout bounds a connection attempt to a kubelet; 0 means five seconds.
 	Timeout time.Duration
 	// MaxBytesPerSecond limits each connection, in each direction; 0 means no limit.
@@ -49,11 +51,13 @@ type Config struct {
 
 // Proxy makes connections for clients. It is safe for concurrent use.
 type Proxy struct {
-	// kubelets and unverified use the client certificate, and unverified accepts every
-	// certificate of a kubelet. others is for pods and services, without a client certificate.
-	kubelets, unverified, others *http.Transport
-	kubeletGuard, othersGuard    guard
-	logger                       *slog.Logger
+	// verified, the transports for kubelets whose certificates are verified, and unverified, which
+	// accepts every certificate, use the client certificate. others is for pods and services,
+	// without a client certificate.
+	verified                  *verifiedTransport
+	unverified, others        *http.Transport
+	kubeletGuard, othersGuard guard
+	logger                    *slog.Logger
 }
 
 // keepAlive is the interval of TCP keep-alive probes, the same as in kube-apiserver.
@@ -82,33 +86,70 @@ func New(c Config) *Proxy {
 	transport := func(g *guard, t *tls.Config) *http.Transport {
 		return outbound.Transport(outbound.Config{TLS: t, Dial: g.connect, Verbatim: true})
 	}
-	kubelet := func(unverified bool) *http.Transport {
-		t := &tls.Config{RootCAs: c.Roots, InsecureSkipVerify: unverified}
+	kubelet := func(roots *x509.CertPool) *http.Transport {
+		t := &tls.Config{RootCAs: roots, InsecureSkipVerify: roots == nil}
 		if c.Certificate != nil {
 			t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.Certificate() }
 		}
 		return transport(&p.kubeletGuard, t)
 	}
-	p.kubelets, p.unverified = kubelet(c.Roots == nil), kubelet(true)
+	if c.Roots != nil {
+		p.verified = &verifiedTransport{roots: c.Roots, create: kubelet}
+	}
+	p.unverified = kubelet(nil)
 	// No certificate authority of the server signs the certificates of pods and services.
 	p.others = transport(&p.othersGuard, &tls.Config{InsecureSkipVerify: true})
 	return p
 }
 
+// verifiedTransport is the transport for kubelets whose certificates are verified. It is
+// created again when the CAs change.
+type verifiedTransport struct {
+	roots  func() (*x509.CertPool, int)
+	create func(*x509.CertPool) *http.Transport
+
+	mu         sync.Mutex
+	current    *http.Transport // nil before the first use
+	generation int
+}
+
+func (v *verifiedTransport) get() *http.Transport {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	roots, generation := v.roots()
+	if v.current == nil || generation != v.generation {
+		v.close()
+		v.current, v.generation = v.create(roots), generation
+	}
+	return v.current
+}
+
+// close closes the idle connections; mu is held.
+func (v *verifiedTransport) close() {
+	if v.current != nil {
+		v.current.CloseIdleConnections()
+	}
+}
+
 // Close closes the idle connections.
 func (p *Proxy) Close() {
-	for _, t := range []*http.Transport{p.kubelets, p.unverified, p.others} {
+	for _, t := range []*http.Transport{p.unverified, p.others} {
 		t.CloseIdleConnections()
+	}
+	if p.verified != nil {
+		p.verified.mu.Lock()
+		defer p.verified.mu.Unlock()
+		p.verified.close()
 	}
 }
 
 // transport returns the transport for a location.
 func (p *Proxy) transport(loc *api.Location) *http.Transport {
 	switch {
-	case loc.Kubelet && loc.Unverified:
+	case loc.Kubelet && (loc.Unverified || p.verified == nil):
 		return p.unverified
 	case loc.Kubelet:
-		return p.kubelets
+		return p.verified.get()
 	}
 	return p.others
 }

@@ -148,6 +148,9 @@ NONE < internal/layering;
 # Feature gates are a leaf: kinds, default roles and plugins follow them.
 NONE < internal/features < api;
 
+# Values from files that are read again when they change.
+NONE < internal/reload < authn, authz, registry/hooks, server, server/credentials;
+
 # Connections to other servers.
 NONE < internal/outbound < internal/review, registry/hooks;
 

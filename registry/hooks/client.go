@@ -83,7 +83,8 @@ func (c *Clients) Close() {
 type Client struct {
 	http      *http.Client
 	transport *http.Transport
-	user      *credential
+	// user returns the current credential for the endpoint.
+	user func() *credential
 }
 
 // ForEndpoint returns the client of an endpoint.
@@ -111,11 +112,13 @@ func (c *Clients) ForEndpoint(e *Endpoint) (*Client, error) {
 }
 
 func (c *Clients) make(e *Endpoint) (*Client, error) {
-	u := c.Credentials.find(e.Host)
-	config := &tls.Config{}
-	if u.certificate != nil {
-		config.Certificates = []tls.Certificate{*u.certificate}
-	}
+	user := func() *credential { return c.Credentials.find(e.Host) }
+	config := &tls.Config{GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		if u := user(); u.certificate != nil {
+			return u.certificate, nil
+		}
+		return &tls.Certificate{}, nil
+	}}
 	if e.CA != "" {
 		pool, err := services.ParseCABundle([]byte(e.CA))
 		if err != nil {
@@ -127,7 +130,7 @@ func (c *Clients) make(e *Endpoint) (*Client, error) {
 		config.ServerName = e.Service.ServerName()
 	}
 	t := outbound.Transport(outbound.Config{TLS: config, Dial: c.dial(e), UseProxy: e.Service == nil})
-	return &Client{http: outbound.Client(c.Certificates.InstrumentTransport(t)), transport: t, user: u}, nil
+	return &Client{http: outbound.Client(c.Certificates.InstrumentTransport(t)), transport: t, user: user}, nil
 }
 
 // dial returns a function that opens connections. It resolves the service if the endpoint
@@ -165,7 +168,7 @@ func (c *Client) Post(ctx context.Context, e *Endpoint, body []byte, maxBytes in
 	r.Header.Set("Accept", "application/json, */*")
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", userAgent)
-	if err := c.user.authenticate(r); err != nil {
+	if err := c.user().authenticate(r); err != nil {
 		return nil, err
 	}
 	w, err := c.http.Do(r)

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -11,11 +12,19 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/miniapiserver/miniapiserver/internal/reload"
 )
 
 // Credentials are the server's credentials for webhooks, by host. They come from a file in
-// the format of a kubeconfig, of which only the users and the current context are used.
+// the format of a kubeconfig, of which only the users and the current context are used. The file
+// and the files that it names are read again when they change.
 type Credentials struct {
+	users *reload.Value[users] // nil if there are no credentials
+}
+
+// users are the users of a kubeconfig.
+type users struct {
 	byHost  map[string]*credential
 	current *credential
 }
@@ -63,8 +72,8 @@ type authInfo struct {
 }
 
 // ReadCredentials reads the credentials from the configuration of the webhook admission
-// plugins; no data means no credentials.
-func ReadCredentials(data []byte) (Credentials, error) {
+// plugins; no data means no credentials. A nil logger discards all messages.
+func ReadCredentials(data []byte, logger *slog.Logger) (Credentials, error) {
 	if len(data) == 0 {
 		return Credentials{}, nil
 	}
@@ -84,24 +93,27 @@ func ReadCredentials(data []byte) (Credentials, error) {
 	if !filepath.IsAbs(c.KubeConfigFile) {
 		return Credentials{}, fmt.Errorf("kubeConfigFile must be an absolute file path: %s", c.KubeConfigFile)
 	}
-	file, err := os.ReadFile(c.KubeConfigFile)
-	if err != nil {
-		return Credentials{}, err
-	}
-	return parseUsers(file, filepath.Dir(c.KubeConfigFile))
+	users, err := reload.New("credentials for webhooks", logger, func(files *reload.Files) (users, error) {
+		return readUsers(c.KubeConfigFile, files)
+	})
+	return Credentials{users}, err
 }
 
-// parseUsers parses a kubeconfig. Its file names are relative to dir.
-func parseUsers(data []byte, dir string) (Credentials, error) {
+// readUsers reads a kubeconfig. The file names in it are relative to its directory.
+func readUsers(path string, files *reload.Files) (users, error) {
+	u := users{byHost: map[string]*credential{}}
+	data, err := files.Read(path)
+	if err != nil {
+		return u, err
+	}
 	var k kubeconfig
 	if err := yaml.Unmarshal(data, &k); err != nil {
-		return Credentials{}, fmt.Errorf("kubeConfigFile: %w", err)
+		return u, fmt.Errorf("kubeConfigFile: %w", err)
 	}
-	u := Credentials{byHost: map[string]*credential{}}
 	for i := range k.Users {
-		found, err := k.Users[i].User.read(dir)
+		found, err := k.Users[i].User.read(filepath.Dir(path), files)
 		if err != nil {
-			return Credentials{}, fmt.Errorf("kubeConfigFile: user %q: %w", k.Users[i].Name, err)
+			return u, fmt.Errorf("kubeConfigFile: user %q: %w", k.Users[i].Name, err)
 		}
 		u.byHost[k.Users[i].Name] = found
 	}
@@ -114,7 +126,7 @@ func parseUsers(data []byte, dir string) (Credentials, error) {
 }
 
 // read reads the files of a user.
-func (a *authInfo) read(dir string) (*credential, error) {
+func (a *authInfo) read(dir string, files *reload.Files) (*credential, error) {
 	if a.Exec != nil || a.AuthProvider != nil {
 		return nil, errors.New("exec and auth-provider are not supported")
 	}
@@ -140,7 +152,7 @@ func (a *authInfo) read(dir string) (*credential, error) {
 			continue
 		}
 		var err error
-		if *f.data, err = os.ReadFile(in(f.file)); err != nil {
+		if *f.data, err = files.Read(in(f.file)); err != nil {
 			return nil, err
 		}
 	}
@@ -158,7 +170,11 @@ func (a *authInfo) read(dir string) (*credential, error) {
 // find returns the credential for a host with a port. It looks up the host itself, then
 // patterns with * in place of its first labels, both with the port and, for port 443,
 // without. The pattern * and the user of the current context come last.
-func (u *Credentials) find(host string) *credential {
+func (c *Credentials) find(host string) *credential {
+	if c.users == nil {
+		return &credential{}
+	}
+	u := c.users.Get()
 	names := hostNames(host)
 	if name, port, err := net.SplitHostPort(host); err == nil && port == "443" {
 		names = append(names, hostNames(name)...)

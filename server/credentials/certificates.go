@@ -34,6 +34,9 @@ const (
 	KubeletClientGroup = "miniapiserver:kubelet-clients"
 )
 
+// KubeletClientFile is the name of the files of that certificate and its key.
+const KubeletClientFile = "apiserver-kubelet-client"
+
 // Certificates are the certificates that the server generates, each in two files of a
 // directory: ca, apiserver (serving), admin (a client), apiserver-kubelet-client (the
 // client of kubelets) and front-proxy-client (the client of other API servers). The last
@@ -109,7 +112,7 @@ func (p pki) load(names Names) (*Certificates, error) {
 	if err != nil {
 		return nil, err
 	}
-	kubelets, err := p.loadLeaf("apiserver-kubelet-client", &x509.Certificate{
+	kubelets, err := p.loadLeaf(KubeletClientFile, &x509.Certificate{
 		Subject:     pkix.Name{CommonName: KubeletClientName, Organization: []string{KubeletClientGroup}},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},

@@ -46,17 +46,22 @@ func (p *pki) read(name string) (*KeyPair, error) {
 }
 
 // files returns the files of the certificate and the key called name.
-func (p *pki) files(name string) [2]string {
+func (p pki) files(name string) [2]string {
 	return [2]string{filepath.Join(p.dir, name+".crt"), filepath.Join(p.dir, name+".key")}
 }
 
 // ReadPair reads a certificate, which may be followed by its chain, and its key.
 func ReadPair(certFile, keyFile string) (*KeyPair, error) {
-	certPEM, err := os.ReadFile(certFile)
+	return readPairWith(os.ReadFile, certFile, keyFile)
+}
+
+// readPairWith is ReadPair with a function that reads a file.
+func readPairWith(read func(path string) ([]byte, error), certFile, keyFile string) (*KeyPair, error) {
+	certPEM, err := read(certFile)
 	if err != nil {
 		return nil, err
 	}
-	keyPEM, err := os.ReadFile(keyFile)
+	keyPEM, err := read(keyFile)
 	if err != nil {
 		return nil, err
 	}

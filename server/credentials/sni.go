@@ -34,7 +34,7 @@ func ParseSNI(text string) (f sniFiles, err error) {
 // SNICertificate is a certificate that is presented for certain names.
 type SNICertificate struct {
 	names []string
-	*ServingCertificate
+	ReloadedPair
 }
 
 // LoadSNI reads the certificates of --tls-sni-cert-key.
@@ -45,20 +45,16 @@ func LoadSNI(values []string, logger *slog.Logger) ([]SNICertificate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--tls-sni-cert-key: %w", err)
 		}
-		p, err := ReadPair(f.certFile, f.keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-sni-cert-key: %w", err)
-		}
-		certificate, err := NewServingCertificate(p, f.certFile, f.keyFile, logger)
+		certificate, err := NewReloadedPair("certificate for server names", f.certFile, f.keyFile, logger)
 		if err != nil {
 			return nil, fmt.Errorf("--tls-sni-cert-key: %w", err)
 		}
 		names := f.names
 		if len(names) == 0 {
-			names = namesOf(p.Cert)
+			names = namesOf(certificate.current.Get().Cert)
 		}
 		if len(names) == 0 {
-			names = []string{p.Cert.Subject.CommonName}
+			names = []string{certificate.current.Get().Cert.Subject.CommonName}
 		}
 		all = append(all, SNICertificate{names, certificate})
 	}
@@ -67,9 +63,9 @@ func LoadSNI(values []string, logger *slog.Logger) ([]SNICertificate, error) {
 
 // ChooseCertificate returns the function that presents the certificate which has the
 // requested name, an exact name before a wildcard, or else the default one.
-func ChooseCertificate(named []SNICertificate, otherwise *ServingCertificate) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func ChooseCertificate(named []SNICertificate, otherwise ReloadedPair) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if len(named) == 0 {
-		return otherwise.Get
+		return otherwise.Serve
 	}
 	return func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
@@ -77,10 +73,10 @@ func ChooseCertificate(named []SNICertificate, otherwise *ServingCertificate) fu
 		for _, wanted := range []string{name, "*." + domain} {
 			for _, c := range named {
 				if slices.Contains(c.names, wanted) {
-					return c.Get(hello)
+					return c.Serve(hello)
 				}
 			}
 		}
-		return otherwise.Get(hello)
+		return otherwise.Serve(hello)
 	}
 }
