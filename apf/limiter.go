@@ -163,6 +163,7 @@ func (l *Limiter) waitForDispatch(ctx context.Context, t *Ticket) bool {
 		}
 	}
 	now := l.clock.Now()
+	request.From(ctx).Durations.Add(request.PartAPFQueueWait, now.Sub(t.arrived))
 	if reason != "" && t.set.cancelWait(now, t, reason) {
 		t.Reason = reason
 		l.inflight.add(now, t.mutates, -1, 0)

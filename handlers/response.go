@@ -101,7 +101,13 @@ func (w *responseWriter) Write(b []byte) (int, error) {
 		// connection without deadlines is bounded by its creator.
 		_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 	}
-	return w.ResponseWriter.Write(b)
+	if w.trail == nil {
+		return w.ResponseWriter.Write(b)
+	}
+	start := time.Now()
+	n, err := w.ResponseWriter.Write(b)
+	w.scope.Durations.Add(request.PartResponseWrite, time.Since(start))
+	return n, err
 }
 
 // Hijack lets the caller take over the connection, as for WebSockets. The events of an

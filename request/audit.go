@@ -47,14 +47,6 @@ func (a *AuditRecord) WantsRequestObject() bool { return a != nil && a.Level >= 
 // WantsResponseObject reports whether the audit events contain the object in the response.
 func (a *AuditRecord) WantsResponseObject() bool { return a != nil && a.Level >= AuditRequestResponse }
 
-// AnnotateAtRequest adds an annotation to the audit events of requests that are audited at
-// level Request or above. value is called only then.
-func (s *Scope) AnnotateAtRequest(key string, value func() string) {
-	if s.Audit.WantsRequestObject() {
-		s.Annotate(key, value())
-	}
-}
-
 // Part is a part of the work for a request whose duration the audit events of slow requests
 // contain.
 type Part int

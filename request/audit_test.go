@@ -19,16 +19,13 @@ func TestAuditRecord(t *testing.T) {
 	}
 }
 
-// TestAnnotate checks that the first value of an annotation is kept, and that the values for
-// level Request are not made below it.
+// TestAnnotate checks that the first value of an annotation is kept.
 func TestAnnotate(t *testing.T) {
 	s := &Scope{}
 	s.Annotate("a", "1")
 	s.Annotate("a", "2")
-	s.AnnotateAtRequest("b", func() string { t.Error("the value is made"); return "" })
-	s.Audit = &AuditRecord{Level: AuditRequest}
-	s.AnnotateAtRequest("c", func() string { return "3" })
-	if got := s.Annotations(); len(got) != 2 || got["a"] != "1" || got["c"] != "3" {
+	s.Annotate("b", "3")
+	if got := s.Annotations(); len(got) != 2 || got["a"] != "1" || got["b"] != "3" {
 		t.Errorf("got %v", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -70,7 +71,9 @@ func (c *Collection) stateAt(rev int64) *collectionState {
 
 // getFromEtcd reads a key from etcd at revision rev; 0 means the current one.
 func (c *Collection) getFromEtcd(ctx context.Context, key string, rev int64) (*Item, error) {
+	start := time.Now()
 	resp, err := c.store.client.Get(ctx, c.fullKey(key), clientv3.WithRev(rev))
+	observeEtcd(ctx, start)
 	if err != nil {
 		return nil, c.etcdReadError(ctx, err, rev)
 	}
@@ -98,7 +101,9 @@ func (c *Collection) listFromEtcd(ctx context.Context, o *ListOptions, rev int64
 		if unfiltered && o.Limit > 0 {
 			page = min(page, o.Limit-int64(len(l.Items)))
 		}
+		start := time.Now()
 		resp, err := c.store.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithRev(rev))
+		observeEtcd(ctx, start)
 		if err != nil {
 			return nil, c.etcdReadError(ctx, err, rev)
 		}

@@ -171,7 +171,9 @@ func (s *Store) transact(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyVa
 		op = clientv3.OpPut(w.key, string(w.stored), clientv3.WithLease(w.lease))
 	}
 	guard := clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expectedRev)
+	start := time.Now()
 	resp, err := s.client.Txn(ctx).If(guard).Then(op).Else(clientv3.OpGet(w.key)).Commit()
+	observeEtcd(ctx, start)
 	switch {
 	case err != nil:
 		return 0, nil, err
@@ -201,7 +203,9 @@ func (c *Collection) verifyCurrent(ctx context.Context, old *Item) (*Item, error
 	}
 	full := c.fullKey(old.key)
 	guard := clientv3.Compare(clientv3.ModRevision(full), "=", old.rev)
+	start := time.Now()
 	resp, err := c.store.client.Txn(ctx).If(guard).Else(clientv3.OpGet(full)).Commit()
+	observeEtcd(ctx, start)
 	if err != nil {
 		return nil, c.etcdReadError(ctx, err, 0)
 	}

@@ -17,12 +17,14 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/bounds"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // Prefixes of audit annotations.
 const (
 	mutationKey     = "mutation.webhook.admission.k8s.io/"
 	mutationOpenKey = "failed-open.mutation.webhook.admission.k8s.io/"
+	patchKey        = "patch.webhook.admission.k8s.io/"
 )
 
 // Limits of a patch: the number of operations, and the total size of copied values.
@@ -69,10 +71,14 @@ func (w *Webhooks) callMutating(ctx context.Context, h *hook, i int, s *hookRequ
 	begin := time.Now()
 	changed := false
 	response, err := w.mutating.call(ctx, h, s.Attributes, q)
+	s.Scope.Durations.Add(request.PartMutatingWebhook, time.Since(begin))
+	position := fmt.Sprintf("round_%d_index_%d", pass(s.Attributes), i)
 	if err == nil {
 		changed, err = s.patch(ctx, h, form, q.Object.Raw, response)
+		if err == nil {
+			s.annotatePatch(position, h, response.patch)
+		}
 	}
-	position := fmt.Sprintf("round_%d_index_%d", pass(s.Attributes), i)
 	s.annotate(position, h, changed)
 	if changed {
 		m.changed()
@@ -106,6 +112,27 @@ func (s *hookRequest) annotate(position string, h *hook, changed bool) {
 	}{h.config, h.name, changed})
 	if err == nil {
 		s.Annotate(mutationKey+position, string(value))
+	}
+}
+
+// annotatePatch adds the applied patch to the audit events of requests whose objects they
+// contain.
+func (s *hookRequest) annotatePatch(position string, h *hook, patch []byte) {
+	if !s.Scope.Audit.WantsRequestObject() {
+		return
+	}
+	var operations []map[string]json.RawMessage
+	if json.Unmarshal(patch, &operations) != nil || len(operations) == 0 {
+		return
+	}
+	value, err := json.Marshal(struct {
+		Configuration string                       `json:"configuration"`
+		Webhook       string                       `json:"webhook"`
+		Patch         []map[string]json.RawMessage `json:"patch"`
+		PatchType     string                       `json:"patchType"`
+	}{h.config, h.name, operations, string(admissionv1.PatchTypeJSONPatch)})
+	if err == nil {
+		s.Annotate(patchKey+position, string(value))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // validatingOpenKey is the prefix of audit annotations for ignored failures.
@@ -55,6 +56,7 @@ func (w *Webhooks) validate(ctx context.Context, a *registry.Attributes) error {
 func (w *Webhooks) callValidating(ctx context.Context, h *hook, i int, s *hookRequest, q *admissionv1.AdmissionRequest) error {
 	begin := time.Now()
 	_, err := w.validating.call(ctx, h, s.Attributes, q)
+	s.Scope.Durations.Raise(request.PartValidatingWebhook, time.Since(begin))
 	open, err := w.handleResult(h, typeValidating, string(q.Operation), begin, err)
 	if open {
 		s.Annotate(fmt.Sprintf("%sround_0_index_%d", validatingOpenKey, i), h.name)

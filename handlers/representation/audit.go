@@ -3,6 +3,7 @@ package representation
 import (
 	"encoding/json"
 	"net/http"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,14 +42,25 @@ func auditStatus(r *http.Request, s *metav1.Status) {
 	}
 }
 
+// observe records the duration of encoding and sending a response.
+func (v *View) observe(start time.Time) {
+	v.scope.Durations.Add(request.PartSerialize, time.Since(start))
+}
+
 // auditObject records a response that is one object or its Table.
 func (v *View) auditObject(s Encodable) error {
+	if !v.scope.Audit.WantsResponseObject() {
+		return nil
+	}
 	data, err := v.appendJSON(nil, s, s.ResourceVersion(), true)
 	return v.auditJSON(data, err)
 }
 
 // auditList records a response that is a list.
 func (v *View) auditList(meta metav1.ListMeta, items Encodables) error {
+	if !v.scope.Audit.WantsResponseObject() {
+		return nil
+	}
 	data, err := v.wholeList(&jsonList{view: v, meta: meta, items: items})
 	return v.auditJSON(data, err)
 }
@@ -57,10 +69,10 @@ func (v *View) auditJSON(data []byte, err error) error {
 	if err != nil {
 		return err
 	}
-	if v.audit.OmitManagedFields {
+	if v.scope.Audit.OmitManagedFields {
 		data = withoutManagedFields(data)
 	}
-	v.audit.ResponseObject = data
+	v.scope.Audit.ResponseObject = data
 	return nil
 }
 

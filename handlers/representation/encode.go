@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -59,7 +60,8 @@ func WriteJSON(w http.ResponseWriter, m Media, code int, data []byte) error {
 
 // WriteObject sends one object.
 func (v *View) WriteObject(w http.ResponseWriter, code int, s Encodable) error {
-	if v.audit != nil {
+	if v.scope != nil {
+		defer v.observe(time.Now())
 		if err := v.auditObject(s); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package representation
 import (
 	"net/http"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -40,7 +41,8 @@ func (v *View) prefetch(items Encodables, i int) {
 
 // WriteList sends a list from the cached encodings of its items.
 func (v *View) WriteList(w http.ResponseWriter, meta metav1.ListMeta, items Encodables) error {
-	if v.audit != nil {
+	if v.scope != nil {
+		defer v.observe(time.Now())
 		if err := v.auditList(meta, items); err != nil {
 			return err
 		}

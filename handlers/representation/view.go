@@ -25,8 +25,8 @@ type View struct {
 	include metav1.IncludeObjectPolicy
 	// now is the time to which ages refer.
 	now time.Time
-	// audit records the response; nil if the audit events do not contain it.
-	audit *request.AuditRecord
+	// scope is the scope of an audited request; nil if the request is not audited.
+	scope *request.Scope
 	// partialHead is the beginning of a PartialObjectMetadata; nil until it is needed.
 	partialHead []byte
 }
@@ -80,8 +80,8 @@ func (c *Codec) View(r *http.Request, res *api.Resource, o Offer) (View, error) 
 	}
 	scope := request.From(r.Context())
 	v := View{Media: m, codec: c, include: metav1.IncludeMetadata}
-	if scope.Audit != nil && scope.Audit.WantsResponseObject() {
-		v.audit = scope.Audit
+	if scope.Audit != nil {
+		v.scope = scope
 	}
 	if m.as == "" {
 		return v, nil
