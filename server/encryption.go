@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -15,19 +17,19 @@ import (
 // openEncryption reads --encryption-provider-config. A KMS plugin in it that does not answer yet
 // is no error.
 func (p *parts) openEncryption() error {
-	if p.o.EncryptionConfigFile == "" {
-		return nil
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		return err
 	}
+	metrics, err := encryption.NewMetrics(p.metrics, identityName(host)) // kube-apiserver has them always
+	if err != nil || p.o.EncryptionConfigFile == "" {
+		return err
+	}
 	p.encryption, err = encryption.Open(p.lifetime, encryption.Options{
-		File:     p.o.EncryptionConfigFile,
-		Reload:   p.o.ReloadEncryption,
-		ServerID: identityName(host),
-		Logger:   p.logger,
-		Metrics:  p.metrics,
+		File:    p.o.EncryptionConfigFile,
+		Reload:  p.o.ReloadEncryption,
+		Logger:  p.logger,
+		Metrics: metrics,
 	})
 	if err != nil {
 		return fmt.Errorf("--encryption-provider-config: %w", err)
@@ -45,12 +47,35 @@ func (p *parts) transformers() func(schema.GroupResource) storage.Transformer {
 
 // followEncryption follows the configuration file and the KMS plugins. It starts before the
 // caches are loaded, which needs the plugins.
-func (p *parts) followEncryption(context.Context) error {
-	if p.encryption != nil {
-		p.runLoop("encryption", func() { p.encryption.Run(p.lifetime, p.store.DecryptAgain) })
-		p.steps.finish(stepEncryptionReload)
+func (p *parts) followEncryption(ctx context.Context) error {
+	if p.encryption == nil {
+		return nil
+	}
+	p.runLoop("encryption", func() { p.encryption.Run(p.lifetime, p.store.DecryptAgain) })
+	p.steps.finish(stepEncryptionReload)
+	if slices.ContainsFunc(bootstrapResources(), p.encryption.NeedsPlugin) {
+		p.awaitPlugins(ctx)
 	}
 	return nil
+}
+
+// pluginPause is the time between two looks at plugins that are not healthy.
+const pluginPause = 500 * time.Millisecond
+
+// awaitPlugins waits until the KMS plugins are healthy, at most for
+// --storage-initialization-timeout. Without them the server cannot read the objects that it needs
+// to start. If they stay away, the step that needs them fails.
+func (p *parts) awaitPlugins(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, p.o.StorageInitializationTimeout)
+	defer cancel()
+	for {
+		err := p.encryption.CheckHealth(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		p.logger.Warn("KMS plugins are not healthy, retrying", "error", err)
+		pause(ctx, pluginPause)
+	}
 }
 
 // encryptionChecks returns the health check of the KMS plugins. As in kube-apiserver /livez does

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -379,7 +380,9 @@ func TestEncryptionReload(t *testing.T) {
 	if text := storedText(t, s, "/registry/secrets/default/idle"); !strings.HasPrefix(text, "k8s:enc:aesgcm:v1:old:") {
 		t.Errorf("%.40q", text)
 	}
-	if _, err := secrets.Update(t.Context(), idle, metav1.UpdateOptions{}); err != nil {
+	// kube-controller-manager migrates the objects of a StorageVersionMigration by such a patch.
+	migration := fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"idle","namespace":"default","uid":%q,"resourceVersion":%q}}`, idle.UID, idle.ResourceVersion)
+	if _, err := secrets.Patch(t.Context(), "idle", types.ApplyPatchType, []byte(migration), metav1.PatchOptions{FieldManager: "storage-version-migrator-controller"}); err != nil {
 		t.Fatal(err)
 	}
 	if text := storedText(t, s, "/registry/secrets/default/idle"); !strings.HasPrefix(text, "k8s:enc:aesgcm:v1:new:") {
@@ -461,13 +464,51 @@ func TestEncryptionKMS(t *testing.T) {
 	}
 }
 
-// TestEncryptEverything encrypts all resources, with those that the server itself needs to start.
-func TestEncryptEverything(t *testing.T) {
+// TestEncryptionKMSAtStart starts a server, all of whose objects a KMS plugin encrypts, before the
+// plugin.
+func TestEncryptionKMSAtStart(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "encryption.yaml")
+	plugin := kmstest.New(filepath.Join(t.TempDir(), "kms.sock"), "key-1")
+	t.Cleanup(plugin.Stop)
+	encryptionConfig(t, file, "'*.*'", fmt.Sprintf("{kms: {apiVersion: v2, name: plug, endpoint: %q, timeout: 200ms}}", plugin.Endpoint()))
+	var log lockedBuffer
+	o := Options{Dir: dir, EncryptionConfigFile: file, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	for _, name := range []string{"new data", "data of before"} {
+		t.Run(name, func(t *testing.T) {
+			started := make(chan error, 1)
+			go func() {
+				for !strings.Contains(log.String(), "KMS plugins are not healthy, retrying") && t.Context().Err() == nil {
+					time.Sleep(5 * time.Millisecond)
+				}
+				started <- plugin.Start()
+			}()
+			run(t, o)
+			if err := <-started; err != nil {
+				t.Error(err)
+			}
+		})
+		plugin.Stop()
+		log = lockedBuffer{}
+	}
+	o.StorageInitializationTimeout = 300 * time.Millisecond
+	s, err := Start(t.Context(), o)
+	if err == nil {
+		halt(t, s)
+	}
+	if err == nil || !strings.Contains(err.Error(), `KMS provider "plug": failed to decrypt DEK`) {
+		t.Errorf("without the plugin: %v", err)
+	}
+}
+
+// TestEncryptEverything encrypts all resources, with those that the server itself needs to start.
+// It starts again with the same data, and with a snapshot of them.
+func TestEncryptEverything(t *testing.T) {
+	file, snapshot := filepath.Join(t.TempDir(), "encryption.yaml"), filepath.Join(t.TempDir(), "snapshot")
 	encryptionConfig(t, file, "'*.*'", keyProvider("secretbox", "box", encryptionKeyA))
-	for range 2 {
+	o := Options{Dir: t.TempDir(), EncryptionConfigFile: file}
+	for _, o := range []Options{o, o, {Dir: t.TempDir(), EncryptionConfigFile: file, EtcdSnapshot: snapshot}} {
 		t.Run("start", func(t *testing.T) {
-			s := run(t, Options{Dir: dir, EncryptionConfigFile: file})
+			s := run(t, o)
 			createNamespace(t, s, "enc")
 			createWidgets(t, s)
 			got, err := s.store.Client().Get(t.Context(), "/registry/", clientv3.WithPrefix())
@@ -479,6 +520,18 @@ func TestEncryptEverything(t *testing.T) {
 				if !isRaw && !bytes.HasPrefix(kv.Value, []byte("k8s:enc:secretbox:v1:box:")) {
 					t.Errorf("%s is not encrypted: %.40q", kv.Key, kv.Value)
 				}
+			}
+			if o.EtcdSnapshot != "" {
+				return
+			}
+			r, err := s.store.Client().Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			data, err := io.ReadAll(r)
+			if err = errors.Join(err, os.WriteFile(snapshot, data, 0o600)); err != nil {
+				t.Fatal(err)
 			}
 		})
 	}

@@ -18,7 +18,7 @@ type chain struct {
 	missing error // no link has the prefix of a value
 	// describe completes the text of missing for a value.
 	describe func(value []byte) string
-	metrics  *metrics
+	metrics  *Metrics
 }
 
 // link is a codec and the prefix of its values.
@@ -118,7 +118,7 @@ func isPrintable(parts [][]byte) bool {
 }
 
 // newKeyChain returns the chain of the keys of a provider.
-func newKeyChain(provider, title string, keys []namedKey, build func(key []byte) (codec, error), m *metrics) (*chain, error) {
+func newKeyChain(provider, title string, keys []namedKey, build func(key []byte) (codec, error), m *Metrics) (*chain, error) {
 	c := &chain{missing: fmt.Errorf("no matching key was found for the provided %s transformer", title), describe: describeKey, metrics: m}
 	for _, key := range keys {
 		raw, err := key.decode()

@@ -25,11 +25,11 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
@@ -43,12 +43,10 @@ type Options struct {
 	Reload bool
 	// ReloadInterval is the time between two reads of the file; 0 means a second.
 	ReloadInterval time.Duration
-	// ServerID identifies this server in metrics, as a hash.
-	ServerID string
 	// Logger receives the log messages; nil discards them.
 	Logger *slog.Logger
-	// Metrics registers the metrics; nil means that there are none.
-	Metrics prometheus.Registerer
+	// Metrics count what the Encryption does; nil means that nothing is counted.
+	Metrics *Metrics
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -56,7 +54,7 @@ type Options struct {
 // Encryption is an encryption configuration in use. It is safe for concurrent use.
 type Encryption struct {
 	o       Options
-	metrics *metrics
+	metrics *Metrics
 	current atomic.Pointer[providerSet]
 	// changed signals Run that values which could not be decrypted may be readable now.
 	changed chan struct{}
@@ -79,11 +77,7 @@ func Open(ctx context.Context, o Options) (*Encryption, error) {
 	if o.ReloadInterval == 0 {
 		o.ReloadInterval = time.Second
 	}
-	m, err := newMetrics(o.Metrics, o.ServerID)
-	if err != nil {
-		return nil, err
-	}
-	e := &Encryption{o: o, metrics: m, changed: make(chan struct{}, 1)}
+	e := &Encryption{o: o, metrics: o.Metrics, changed: make(chan struct{}, 1)}
 	set, err := e.load()
 	if err != nil {
 		return nil, err
@@ -91,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Encryption, error) {
 	e.warnOfPermissions()
 	set.checkAll(ctx)
 	e.current.Store(set)
-	m.configLoaded(set.hash)
+	e.metrics.configLoaded(set.hash)
 	return e, nil
 }
 
@@ -161,6 +155,15 @@ func (e *Encryption) Close() error { return e.current.Load().close() }
 // HasHealthCheck reports whether the server has the health check kms-providers.
 func (e *Encryption) HasHealthCheck() bool {
 	return e.o.Reload || len(e.current.Load().plugins) > 0
+}
+
+// NeedsPlugin reports whether values of a resource are encrypted with the help of a KMS plugin.
+func (e *Encryption) NeedsPlugin(resource schema.GroupResource) bool {
+	c := e.current.Load().chainOf(resource)
+	return c != nil && slices.ContainsFunc(c.links, func(l link) bool {
+		_, ok := l.codec.(*plugin)
+		return ok
+	})
 }
 
 // CheckHealth returns an error if a KMS plugin is not healthy.

@@ -263,7 +263,7 @@ func TestResources(t *testing.T) {
 // TestMetrics checks the counters of transformations.
 func TestMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	e := open(t, Options{Metrics: reg, ServerID: "me"}, "resources:\n"+rule("secrets", keys("aesgcm", "k="+keyA)))
+	e := open(t, Options{Metrics: newTestMetrics(t, reg)}, "resources:\n"+rule("secrets", keys("aesgcm", "k="+keyA)))
 	stored := mustEncrypt(t, e, secrets, "/k", "value")
 	decryptsTo(t, e, secrets, "/k", stored, "value", false)
 	if _, _, err := e.Transformer(secrets).Decrypt(t.Context(), "/other", stored); err == nil {
@@ -281,6 +281,16 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, got)
 		}
 	}
+}
+
+// newTestMetrics returns the metrics of the server with the id "me".
+func newTestMetrics(t testing.TB, reg prometheus.Registerer) *Metrics {
+	t.Helper()
+	m, err := NewMetrics(reg, "me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
 
 // dump returns the metrics, a line each: name, labels, and the value or the number of

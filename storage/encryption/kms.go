@@ -37,7 +37,7 @@ const (
 type plugin struct {
 	name    string
 	service *service
-	metrics *metrics
+	metrics *Metrics
 	logger  *slog.Logger
 	now     func() time.Time
 
@@ -67,7 +67,7 @@ type dataKey struct {
 
 // newPlugin returns a plugin that was not called yet. answered is called after an outage, during
 // a status check.
-func newPlugin(c *kmsPluginConfig, o *Options, m *metrics, answered func()) (*plugin, error) {
+func newPlugin(c *kmsPluginConfig, o *Options, m *Metrics, answered func()) (*plugin, error) {
 	p := &plugin{name: c.Name, metrics: m, logger: o.Logger, now: o.Now, failed: make(chan struct{}, 1), answered: answered}
 	p.seeds = seedCache{now: o.Now, sized: func(n int) { m.cacheSized(c.Name, n) }}
 	var err error

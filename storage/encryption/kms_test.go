@@ -80,7 +80,7 @@ func TestKMSValuesOfKubeAPIServer(t *testing.T) {
 // are still read.
 func TestKMSKeyRotation(t *testing.T) {
 	p, c, reg := startPlugin(t), &clock{}, prometheus.NewRegistry()
-	e := open(t, Options{Now: c.Now, Metrics: reg, ServerID: "me"}, "resources:\n"+kmsRule("plug", p, "10s"))
+	e := open(t, Options{Now: c.Now, Metrics: newTestMetrics(t, reg)}, "resources:\n"+kmsRule("plug", p, "10s"))
 	old := mustEncrypt(t, e, secrets, "/k", "value")
 	decryptsTo(t, e, secrets, "/k", old, "value", false)
 	p.SetKeyID("key-2")
@@ -185,7 +185,7 @@ func TestKMSStartsLater(t *testing.T) {
 // TestKMSFaults checks answers of a plugin that does not work as it should.
 func TestKMSFaults(t *testing.T) {
 	p, c, reg := startPlugin(t), &clock{}, prometheus.NewRegistry()
-	e := open(t, Options{Now: c.Now, Metrics: reg}, "resources:\n"+kmsRule("plug", p, "10s"))
+	e := open(t, Options{Now: c.Now, Metrics: newTestMetrics(t, reg)}, "resources:\n"+kmsRule("plug", p, "10s"))
 	check := func() error {
 		c.pass(goodStatusTTL)
 		return e.CheckHealth(t.Context())
@@ -250,7 +250,7 @@ func TestKMSDataKeyWithoutSeed(t *testing.T) {
 // TestKMSManyKeyIDs checks that the metrics of key ids do not grow.
 func TestKMSManyKeyIDs(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	m, err := newMetrics(reg, "me")
+	m, err := NewMetrics(reg, "me")
 	if err != nil {
 		t.Fatal(err)
 	}

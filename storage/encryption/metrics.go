@@ -23,8 +23,11 @@ const (
 // makes room for another.
 const maxKeyIDs = 100
 
-// metrics are kube-apiserver's metrics of encryption. A nil *metrics counts nothing.
-type metrics struct {
+// alpha is the stability of all these metrics, with which their help begins.
+const alpha = "[ALPHA] "
+
+// Metrics are kube-apiserver's metrics of encryption. A nil *Metrics counts nothing.
+type Metrics struct {
 	server string // hash of the server's id
 
 	operations                                     *prometheus.CounterVec
@@ -43,35 +46,32 @@ type metrics struct {
 	configHash               string
 }
 
-// newMetrics registers the metrics of the server with an id.
-func newMetrics(reg prometheus.Registerer, serverID string) (*metrics, error) {
-	if reg == nil {
-		return nil, nil
-	}
+// NewMetrics registers the metrics. serverID identifies the server in them, as a hash.
+func NewMetrics(reg prometheus.Registerer, serverID string) (*Metrics, error) {
 	const storage, envelope, controller = "apiserver_storage_", "apiserver_envelope_encryption_", "apiserver_encryption_config_controller_"
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: alpha + help}, labels)
 	}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: alpha + help}, labels)
 	}
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: alpha + help, Buckets: buckets}, labels)
 	}
-	m := &metrics{
+	m := &Metrics{
 		server: hashOf(serverID),
 		operations: counter(storage+"transformation_operations_total", "Total number of transformations of stored values by resource, direction, prefix and status.",
 			"resource", "transformation_type", "transformer_prefix", "status"),
 		durations: histogram(storage+"transformation_duration_seconds", "Latencies in seconds of value transformation operations.",
 			prometheus.ExponentialBuckets(5e-6, 2, 25), "transformation_type", "transformer_prefix"),
 		cacheMisses: prometheus.NewCounter(prometheus.CounterOpts{Name: storage + "envelope_transformation_cache_misses_total",
-			Help: "Total number of cache misses while accessing key decryption key(KEK)."}),
+			Help: alpha + "Total number of cache misses while accessing key decryption key(KEK)."}),
 		keysFailed: prometheus.NewCounter(prometheus.CounterOpts{Name: storage + "data_key_generation_failures_total",
-			Help: "Total number of failed data encryption key(DEK) generation operations."}),
+			Help: alpha + "Total number of failed data encryption key(DEK) generation operations."}),
 		keysGenerated: prometheus.NewHistogram(prometheus.HistogramOpts{Name: storage + "data_key_generation_duration_seconds",
-			Help: "Latencies in seconds of data encryption key(DEK) generation operations.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14)}),
+			Help: alpha + "Latencies in seconds of data encryption key(DEK) generation operations.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14)}),
 		dekFill: prometheus.NewGauge(prometheus.GaugeOpts{Name: envelope + "dek_cache_fill_percent",
-			Help: "Percent of the cache slots currently occupied by cached DEKs."}),
+			Help: alpha + "Percent of the cache slots currently occupied by cached DEKs."}),
 		dekArrivals: histogram(envelope+"dek_cache_inter_arrival_time_seconds", "Time (in seconds) of inter arrival of transformation requests.",
 			prometheus.ExponentialBuckets(60, 2, 10), "transformation_type"),
 		calls: histogram(envelope+"kms_operations_latency_seconds", "KMS operation duration with gRPC error code status total.",
@@ -135,7 +135,7 @@ func statusCode(err error) string {
 }
 
 // transformed counts a transformation.
-func (m *metrics) transformed(resource, direction, prefix string, start time.Time, err error) {
+func (m *Metrics) transformed(resource, direction, prefix string, start time.Time, err error) {
 	if m == nil {
 		return
 	}
@@ -146,35 +146,35 @@ func (m *metrics) transformed(resource, direction, prefix string, start time.Tim
 }
 
 // called observes a call of a KMS plugin.
-func (m *metrics) called(provider, method string, start time.Time, err error) {
+func (m *Metrics) called(provider, method string, start time.Time, err error) {
 	if m != nil {
 		m.calls.WithLabelValues(provider, method, statusCode(err)).Observe(time.Since(start).Seconds())
 	}
 }
 
 // cacheMissed counts a data key that a KMS plugin has to decrypt.
-func (m *metrics) cacheMissed() {
+func (m *Metrics) cacheMissed() {
 	if m != nil {
 		m.cacheMisses.Inc()
 	}
 }
 
 // cacheSized sets the number of data keys in the cache of a provider.
-func (m *metrics) cacheSized(provider string, n int) {
+func (m *Metrics) cacheSized(provider string, n int) {
 	if m != nil {
 		m.cacheSize.WithLabelValues(provider).Set(float64(n))
 	}
 }
 
 // keyGenerated observes the generation of a data key.
-func (m *metrics) keyGenerated(start time.Time) {
+func (m *Metrics) keyGenerated(start time.Time) {
 	if m != nil {
 		m.keysGenerated.Observe(time.Since(start).Seconds())
 	}
 }
 
 // keyIDUsed counts a transformation with a key id.
-func (m *metrics) keyIDUsed(direction, provider, hash string, now time.Time) {
+func (m *Metrics) keyIDUsed(direction, provider, hash string, now time.Time) {
 	if m == nil {
 		return
 	}
@@ -186,7 +186,7 @@ func (m *metrics) keyIDUsed(direction, provider, hash string, now time.Time) {
 }
 
 // keyIDFromStatus records that a plugin returned a key id as its current one.
-func (m *metrics) keyIDFromStatus(provider, hash string, now time.Time) {
+func (m *Metrics) keyIDFromStatus(provider, hash string, now time.Time) {
 	if m == nil {
 		return
 	}
@@ -197,14 +197,14 @@ func (m *metrics) keyIDFromStatus(provider, hash string, now time.Time) {
 }
 
 // invalidKeyID counts an invalid key id that a plugin returned.
-func (m *metrics) invalidKeyID(provider, fault string) {
+func (m *Metrics) invalidKeyID(provider, fault string) {
 	if m != nil {
 		m.invalidKeyIDs.WithLabelValues(provider, fault).Inc()
 	}
 }
 
 // configLoaded records the hash of the configuration in use.
-func (m *metrics) configLoaded(hash string) {
+func (m *Metrics) configLoaded(hash string) {
 	if m == nil {
 		return
 	}
@@ -216,7 +216,7 @@ func (m *metrics) configLoaded(hash string) {
 }
 
 // reloaded counts an attempt to reload the configuration.
-func (m *metrics) reloaded(err error, now time.Time) {
+func (m *Metrics) reloaded(err error, now time.Time) {
 	if m == nil {
 		return
 	}

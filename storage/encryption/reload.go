@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// The file is followed here and not by internal/reload, because a configuration must also be
+// healthy before it is used, and because values of the former one must stay readable until it is.
+
 // reload uses the file if it has changed, and reports whether it did. If the file has a fault, or
 // a plugin in it is not healthy, the former configuration stays.
 func (e *Encryption) reload(ctx context.Context) bool {

@@ -13,7 +13,7 @@ import (
 // faults, which must not be used.
 func TestReload(t *testing.T) {
 	reg, p := prometheus.NewRegistry(), startPlugin(t)
-	e := open(t, Options{Reload: true, ReloadInterval: time.Millisecond, Metrics: reg, ServerID: "me"}, "resources:\n"+rule("secrets", keys("aesgcm", "a="+keyA)))
+	e := open(t, Options{Reload: true, ReloadInterval: time.Millisecond, Metrics: newTestMetrics(t, reg)}, "resources:\n"+rule("secrets", keys("aesgcm", "a="+keyA)))
 	if !e.HasHealthCheck() || e.CheckHealth(t.Context()) != nil {
 		t.Error("a configuration that is reloaded has the health check also without plugins")
 	}
