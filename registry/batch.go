@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,14 +27,16 @@ func (r *Registry) CreateMissing(ctx context.Context, objects []InitialObject, m
 			missing = append(missing, m)
 		}
 	}
-	for len(missing) > 0 {
-		n := min(len(missing), storage.MaxBatch)
-		if err := r.createBatch(ctx, missing[:n], manager); err != nil {
-			return err
-		}
-		missing = missing[n:]
+	// Batches of about the same size are created at the same time.
+	n := (len(missing) + storage.MaxBatch - 1) / storage.MaxBatch
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		batch := missing[i*len(missing)/n : (i+1)*len(missing)/n]
+		wg.Go(func() { errs[i] = r.createBatch(ctx, batch, manager) })
 	}
-	return nil
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // InitialObject is an object that the server creates at its start.

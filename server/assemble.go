@@ -46,6 +46,7 @@ type parts struct {
 	identities          *identities
 	controllerConfig    controllers.Config
 	builtIn             builtInControllers
+	repaired            <-chan struct{} // closed after the first repair of allocations
 }
 
 // openLog wraps the logger, so that a health check detects a log that blocks.
@@ -63,7 +64,7 @@ func (p *parts) buildCatalogue() (err error) {
 	if p.gates, err = readGates(&p.o, p.logger, p.metrics); err != nil {
 		return err
 	}
-	resources, err := p.o.resources()
+	resources, err := p.o.resources(p.gates)
 	if err != nil {
 		return err
 	}

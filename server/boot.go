@@ -14,9 +14,9 @@ import (
 // finishes that check when its work is done.
 
 // prepareBootstrap compiles the schemas of the objects that bootstrapObjects creates in an
-// empty store, while the server connects to it. A server with a data directory has
-// created them at its first start.
-func (p *parts) prepareBootstrap(context.Context) error {
+// empty store, while other parts are built. A server with a data directory has created
+// them at its first start.
+func (p *parts) prepareBootstrap() error {
 	if !p.ephemeral && !p.o.NoDataDir {
 		return nil
 	}
@@ -40,27 +40,36 @@ func (p *parts) loadCaches(ctx context.Context) error {
 // bootstrapObjects creates the objects that every server has, where they are missing,
 // and begins to renew the server's lease.
 func (p *parts) bootstrapObjects(ctx context.Context) error {
-	if err := bootstrap(ctx, p.publication); err != nil {
+	err := bootConcurrently(
+		func(ctx context.Context) error { return bootstrap(ctx, p.publication) },
+		p.publication.publish,
+		func(ctx context.Context) error {
+			if err := p.flow.controller.Bootstrap(ctx); err != nil {
+				return fmt.Errorf("flow control: %w", err)
+			}
+			return nil
+		},
+		func(ctx context.Context) error {
+			if err := p.lease.renew(ctx); err != nil {
+				return fmt.Errorf("the server's lease: %w", err)
+			}
+			return nil
+		},
+	)(asServer(ctx))
+	if err != nil {
 		return err
 	}
-	if err := p.flow.controller.Bootstrap(ctx); err != nil {
-		return fmt.Errorf("flow control: %w", err)
-	}
 	p.steps.finish(stepRoles, stepPriorityClasses, stepAutoregistration, stepService, stepServiceCIDR)
-	if err := p.lease.renew(asServer(ctx)); err != nil {
-		return fmt.Errorf("the server's lease: %w", err)
-	}
 	p.runLoop("the server's lease", func() { p.lease.run(asServer(p.lifetime)) })
 	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
 	return nil
 }
 
-// configureFlowControl configures flow control by its objects, and follows them.
+// configureFlowControl configures flow control by its objects.
 func (p *parts) configureFlowControl(ctx context.Context) error {
 	if err := p.flow.controller.Configure(ctx); err != nil {
 		return fmt.Errorf("flow control: %w", err)
 	}
-	p.runFlowControl(p.flow)
 	p.steps.finish(stepFlowConsumer, stepFlowFilter, stepInflightFilter)
 	return nil
 }
@@ -122,30 +131,37 @@ func (p *parts) serveResources(context.Context) error {
 	return nil
 }
 
-// repairAllocations starts the loop that repairs allocations, and waits for its first
-// run.
-func (p *parts) repairAllocations(ctx context.Context) error {
-	first := make(chan struct{})
+// beginRepair starts the loop that repairs allocations.
+func (p *parts) beginRepair(context.Context) error {
+	repaired := make(chan struct{})
 	var once sync.Once
 	p.runLoop("repairing allocations", func() {
 		p.reg.NewRepairer(p.logger).Run(asServer(p.lifetime), repairInterval, func(err error) {
 			if err == nil {
 				p.steps.finish(stepRepair)
 			}
-			once.Do(func() { close(first) })
+			once.Do(func() { close(repaired) })
 		})
 	})
+	p.repaired = repaired
+	return nil
+}
+
+// awaitRepair waits for the first run of the loop. Requests are served meanwhile, because a
+// repair may wait for a webhook that is a client of this server.
+func (p *parts) awaitRepair(ctx context.Context) error {
 	select {
-	case <-first:
+	case <-p.repaired:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// startControllers starts the controllers that --controllers does not disable, without
-// waiting for their first results.
+// startControllers starts the loops of flow control and the controllers that --controllers
+// does not disable, without waiting for their first results.
 func (p *parts) startControllers(context.Context) error {
+	p.runFlowControl(p.flow)
 	p.controllers = controllers.Start(p.lifetime, p.controllerConfig, p.o.ControllersOff...)
 	return nil
 }

@@ -29,7 +29,7 @@ import (
 
 // bootstrap creates the objects that every cluster has, where they are missing.
 func bootstrap(ctx context.Context, p *publication) error {
-	ctx, reg := asServer(ctx), p.registry
+	reg := p.registry
 	var objects []registry.InitialObject
 	add := func(gr schema.GroupResource, obj api.Object) error {
 		res, err := reg.FindResource(gr)
@@ -74,7 +74,7 @@ func bootstrap(ctx context.Context, p *publication) error {
 	if err := reg.CreateMissing(ctx, objects, ownManager); err != nil {
 		return fmt.Errorf("default objects: %w", err)
 	}
-	return p.publish(ctx)
+	return nil
 }
 
 // bootstrapResources returns the resources of the objects that a start creates, in the

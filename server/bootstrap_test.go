@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
 // TestDefaultRolesAreReconciled changes default roles and bindings, and checks that the
@@ -120,7 +121,7 @@ func TestAuthorizationOptions(t *testing.T) {
 
 // TestBootstrapResources checks that the resources whose schemas are compiled early exist.
 func TestBootstrapResources(t *testing.T) {
-	resources, err := Options{}.resources()
+	resources, err := Options{}.resources(features.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

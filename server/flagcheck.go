@@ -220,6 +220,9 @@ func knownPlugins(names []string) error {
 }
 
 func featureGates(gates map[string]bool) error {
+	if len(gates) == 0 {
+		return nil
+	}
 	_, err := features.New(gates)
 	return err
 }
@@ -286,6 +289,9 @@ func (o *Options) checkCipherSuites() error {
 }
 
 func (o *Options) checkRuntimeConfig() error {
+	if len(o.RuntimeConfig) == 0 {
+		return nil // building all kinds takes time, and each start would do it
+	}
 	gates, err := features.New(o.FeatureGates)
 	if err != nil {
 		return nil // --feature-gates reports it

@@ -141,7 +141,11 @@ func (h *history) scratch() (http.Handler, []string) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	resources, err := h.s.o.resources()
+	gates, err := h.s.o.gates()
+	if err != nil {
+		h.Fatal(err)
+	}
+	resources, err := h.s.o.resources(gates)
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -7,14 +7,12 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/api/builtin"
+	"github.com/miniapiserver/miniapiserver/internal/features"
 )
 
-// resources returns the kinds, each in the versions that --runtime-config enables.
-func (o Options) resources() ([]*api.Resource, error) {
-	gates, err := o.gates()
-	if err != nil {
-		return nil, err
-	}
+// resources returns the kinds of some feature gates, each in the versions that
+// --runtime-config enables.
+func (o Options) resources(gates features.Gates) ([]*api.Resource, error) {
 	resources, err := api.Enable(builtin.KindsFor(gates), o.RuntimeConfig, gates)
 	if err != nil {
 		return nil, fmt.Errorf("--runtime-config: %w", err)

@@ -76,6 +76,7 @@ type Server struct {
 	tls         *tls.Config
 	encryption  *encryption.Encryption // nil without --encryption-provider-config
 	store       *storage.Store
+	connecting  <-chan error      // the result of connecting the store; nil until that begins
 	webhooks    *webhook.Webhooks // of admission
 	proxy       *proxy.Proxy
 	remotes     *aggregation.Services

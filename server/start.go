@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -35,19 +36,23 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 }
 
 // start lists what a server is made of, in the order in which it is made. A part is
-// complete when its step returns, and is made only from parts above it. If a step
-// fails, stop closes what the steps before it opened.
+// complete when its step returns, and is made only from parts above it. Steps that run
+// concurrently do not need each other. If a step fails, stop closes what the steps before
+// it opened.
 func (s *Server) start(ctx context.Context) error {
 	p := &parts{Server: s}
 	for _, build := range []func() error{ // none of them reads or writes the store
 		p.openDataDir,
 		p.openListeners, // before anything slow, so that a port in use is reported at once
 		p.openLog,
-		p.loadCredentials, // certificates, and the administrator's kubeconfig
-		p.buildCatalogue,
-		p.openEncryption,
 		p.openStore, // connected by connectStore
+		concurrently(
+			p.loadCredentials, // certificates, and the administrator's kubeconfig
+			p.buildCatalogue,
+		),
+		p.openEncryption,
 		p.buildRegistry,
+		p.prepareBootstrap,
 		p.buildPublication, // how a cluster finds this server
 		p.buildFlowControl,
 		p.buildAuthorization,
@@ -65,18 +70,20 @@ func (s *Server) start(ctx context.Context) error {
 		}
 	}
 	for _, boot := range []func(context.Context) error{
-		p.prepareBootstrap,
 		p.followEncryption,
 		p.findIssuers, // first, since an issuer may take a while to answer
 		p.connectStore,
 		p.loadCaches,
 		p.bootstrapObjects,
 		p.enforceAdmission,
-		p.configureFlowControl,
-		p.loadCustomKinds,
-		p.loadAPIServices,
+		p.beginRepair,
+		bootConcurrently(
+			p.configureFlowControl,
+			p.loadCustomKinds,
+			p.loadAPIServices,
+		),
 		p.serveResources, // all requests are served from here on
-		p.repairAllocations,
+		p.awaitRepair,
 		p.startControllers,
 		p.watchExpiry, // of certificates
 	} {
@@ -86,6 +93,32 @@ func (s *Server) start(ctx context.Context) error {
 	}
 	s.logger.Info("ready", "url", s.URL, "insecureURL", s.InsecureURL, "dir", s.o.Dir)
 	return nil
+}
+
+// concurrently returns a step that runs steps at the same time, waits for all of them, and
+// returns the error of the first one in the list that fails.
+func concurrently(steps ...func() error) func() error {
+	return func() error {
+		errs := make([]error, len(steps))
+		var wg sync.WaitGroup
+		for i, step := range steps[1:] {
+			wg.Go(func() { errs[i+1] = step() })
+		}
+		errs[0] = steps[0]()
+		wg.Wait()
+		return cmp.Or(errs...)
+	}
+}
+
+// bootConcurrently is the same for steps that have a context.
+func bootConcurrently(steps ...func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		bound := make([]func() error, len(steps))
+		for i, step := range steps {
+			bound[i] = func() error { return step(ctx) }
+		}
+		return concurrently(bound...)()
+	}
 }
 
 // openDataDir makes the data directory and locks it, and fills in the defaults of

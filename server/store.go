@@ -12,7 +12,8 @@ import (
 )
 
 // openStore creates the store, which connectStore connects later. Other parts can be built
-// on its caches before that.
+// on its caches before that. If a start that fails leaves nothing behind, the connection is
+// made in the background already while they are built.
 func (s *Server) openStore() error {
 	for _, file := range []struct{ flag, path string }{
 		{"etcd-cafile", s.o.EtcdCAFile}, {"etcd-certfile", s.o.EtcdCertFile}, {"etcd-keyfile", s.o.EtcdKeyFile},
@@ -37,15 +38,33 @@ func (s *Server) openStore() error {
 		QuotaBytes:         s.o.EtcdQuotaBytes,
 		Logger:             s.logger,
 	})
+	if s.ephemeral || len(s.o.EtcdServers) > 0 {
+		connecting := make(chan error, 1)
+		s.wg.Go(func() { connecting <- s.connectWithRetries(s.lifetime) })
+		s.connecting = connecting
+	}
 	return nil
 }
 
 // connectPause is the time between two attempts to connect to etcd.
 const connectPause = 200 * time.Millisecond
 
-// connectStore starts the embedded etcd, or connects to another one within
-// --storage-initialization-timeout.
+// connectStore returns when the embedded etcd runs, or another one is connected.
 func (s *Server) connectStore(ctx context.Context) error {
+	if s.connecting == nil {
+		return s.connectWithRetries(ctx)
+	}
+	select {
+	case err := <-s.connecting:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// connectWithRetries starts the embedded etcd, or connects to another one within
+// --storage-initialization-timeout.
+func (s *Server) connectWithRetries(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.StorageInitializationTimeout)
 	defer cancel()
 	for {

@@ -88,9 +88,11 @@ func readGates(text string) map[string]Gate {
 type Gates map[string]bool
 
 // Default returns the gates in their default states.
-func Default() Gates {
-	g := Gates{}
-	for name, gate := range Known() {
+func Default() Gates { return defaults(Known()) }
+
+func defaults(all map[string]Gate) Gates {
+	g := make(Gates, len(all))
+	for name, gate := range all {
 		g[name] = gate.Default
 	}
 	return g
@@ -102,7 +104,8 @@ func (g Gates) Enabled(name string) bool { return g[name] }
 // New returns the gates with the changes of --feature-gates. AllAlpha and AllBeta change
 // the gates of a stage that are not named themselves.
 func New(chosen map[string]bool) (Gates, error) {
-	all, g := Known(), Default()
+	all := Known()
+	g := defaults(all)
 	for _, name := range slices.Sorted(maps.Keys(chosen)) {
 		on := chosen[name]
 		gate, ok := all[name]
