@@ -95,7 +95,7 @@ func (r *Reader[T]) Cached(ctx context.Context, namespace, name string) (T, erro
 	return r.GetAt(ctx, namespace, name, storage.Read{Match: storage.Any})
 }
 
-// GetAt returns an object as new as how demands.
+// GetAt reads an object with the consistency of how.
 func (r *Reader[T]) GetAt(ctx context.Context, namespace, name string, how storage.Read) (obj T, err error) {
 	if r.missing != nil {
 		return obj, r.missing

@@ -48,8 +48,8 @@ func (s *Services) Group(name string, served api.Group, ok bool) (api.Group, boo
 	return served, ok
 }
 
-// apiServices returns the APIServices of the groups for which of returns true, with
-// substitutes for those that were not created yet.
+// apiServices returns the APIServices of the groups for which inGroup returns true, with
+// substitutes for APIServices that were not created yet.
 func (s *Services) apiServices(served []api.Group, inGroup func(group string) bool) []*apiServiceEntry {
 	s.rlock()
 	defer s.mu.RUnlock()

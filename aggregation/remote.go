@@ -112,7 +112,7 @@ const (
 	headerExtra = "X-Remote-Extra-"
 )
 
-// SetUserHeaders sets the headers that carry the user of a request. It removes those that the
+// SetUserHeaders sets the headers that carry the user of a request, in place of any that the
 // client sent.
 func SetUserHeaders(h http.Header, user *request.User) {
 	for name := range h {

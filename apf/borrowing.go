@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// seatShare is one party to a division of seats.
+// seatShare is the part of one level in a division of seats.
 type seatShare struct {
 	min, max float64
-	// target is the number of seats that it asks for.
+	// target is the number of seats that the level wants.
 	target float64
 }
 
@@ -91,7 +91,7 @@ type borrower struct {
 // period, up to its nominal seats.
 func (b *borrower) reservedSeats() int { return max(b.min, min(b.nominal, b.forecast.max)) }
 
-// target returns the number of seats that the level asks for.
+// target returns the number of seats that the level wants.
 func (b *borrower) target() float64 { return max(float64(b.reservedSeats()), b.forecast.smoothed) }
 
 // adjustSeats moves seats from levels with unused seats to levels with demand, and returns the

@@ -238,7 +238,7 @@ const (
 // RetryAfter returns the number of seconds after which a rejected client may retry.
 func (t *Ticket) RetryAfter() int { return t.limiter.retry.after(t.schema.level.name) }
 
-// CountWatch counts a watch among those that writes notify, until end is called.
+// CountWatch counts a watch as one that writes notify, until end is called.
 func (l *Limiter) CountWatch(info *request.Info, selected WatchSelection) (end func()) {
 	return l.watchers.add(info, selected)
 }

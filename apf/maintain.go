@@ -70,7 +70,7 @@ func (k *Controller) Bootstrap(ctx context.Context) error {
 	return k.maintain(ctx, there, all)
 }
 
-// Ensure creates the missing objects, repairs those that servers control, and deletes those
+// Ensure creates missing objects, repairs objects that servers control, and deletes objects
 // that an older server suggested. Several servers may call it at the same time.
 func (k *Controller) Ensure(ctx context.Context) error {
 	all := k.maintainedObjects()

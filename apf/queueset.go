@@ -349,7 +349,7 @@ func (s *queueSet) freeSeats(now time.Time, r *Ticket) {
 	s.dispatch(now)
 }
 
-// reconfigure changes the queuing. Waiting requests stay in their queues, even in those that
+// reconfigure changes the queuing. Waiting requests stay in their queues, even in queues that
 // get no new requests.
 func (s *queueSet) reconfigure(now time.Time, config queuingConfig) {
 	s.mu.Lock()

@@ -131,7 +131,7 @@ func (s *queueSet) flowLoads() map[*flowStats]flowLoad {
 }
 
 // beginFlows drops the statistics of unused schemas and marks all as unused; flow marks
-// those that the new configuration uses.
+// the schemas of the new configuration as used.
 func (s *queueSet) beginFlows() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

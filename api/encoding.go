@@ -99,8 +99,8 @@ func (r *Resource) DecodeStored(value []byte) (Object, error) {
 // AsStored returns a function that changes an object that EncodeStored encoded into the object
 // that DecodeStored would return for the value, without decoding the value. The function
 // writes only to fields that differ, because other goroutines may read parts of the object,
-// and returns false if it does not know the result. AsStored returns nil for Go types that are
-// stored as JSON, for which the result is never known.
+// and returns false if it cannot compute the result. AsStored returns nil for Go types that are
+// stored as JSON, for which it never can.
 func (r *Resource) AsStored() func(Object) bool {
 	v, err := r.writtenAs(r.StoredVersion().String(), r.Kind)
 	switch {

@@ -135,8 +135,9 @@ func (r *Resource) metadataUpdateErrors(obj, old Object) field.ErrorList {
 	return slices.Concat(r.checkMetadata(obj, validation.SegmentName), errs, errs, r.checkFinalizers(obj))
 }
 
-// isPlainUpdate is a fast path: if it returns true, the metadata of obj is valid, also as that
-// of a new object if the kind validates it so.
+// isPlainUpdate is a fast path of validation: if it returns true, the metadata of obj is a valid
+// change of the metadata of old. For kinds with RevalidateMetadata it applies the rules of new
+// objects, too.
 func (r *Resource) isPlainUpdate(obj, old Object) bool {
 	name, prefix := obj.GetName(), obj.GetGenerateName()
 	if !validation.FastDNSLabel(name) || prefix != "" && len(validation.SegmentName(prefix, true)) > 0 {

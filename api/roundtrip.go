@@ -10,7 +10,7 @@ import (
 
 // roundTrip changes an addressable value in place into the value that encoding to protobuf and
 // decoding would return: empty lists and maps become nil, and times lose the digits that are
-// not encoded. It writes only to fields that differ, and returns false if it does not know the
+// not encoded. It writes only to fields that differ, and returns false if it cannot compute the
 // result. A nil roundTrip means that values of the type don't change.
 type roundTrip func(reflect.Value) bool
 

@@ -13,9 +13,9 @@ import (
 
 // Labels of Secrets that contain service account tokens.
 const (
-	// labelInvalidSince is the day since which the token is rejected.
+	// labelInvalidSince has the day since which the token is rejected.
 	labelInvalidSince = "kubernetes.io/legacy-token-invalid-since"
-	// LabelLastUsed is the day on which the token was last used.
+	// LabelLastUsed has the day on which the token was last used.
 	LabelLastUsed = "kubernetes.io/legacy-token-last-used"
 )
 

@@ -88,7 +88,7 @@ func lines(gates features.Gates) (out []string) {
 	return out
 }
 
-// TestGatesOfRoles checks that the server knows each gate in bootstrap.txt: a misspelled gate would
+// TestGatesOfRoles checks that each gate in bootstrap.txt exists: a misspelled gate would
 // disable a role forever.
 func TestGatesOfRoles(t *testing.T) {
 	for line := range strings.Lines(bootstrapPolicy) {

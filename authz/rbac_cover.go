@@ -8,7 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// uncovered splits wanted into single permissions and returns those that no rule of held covers.
+// uncovered splits wanted into single permissions and returns the ones that no rule of held
+// covers.
 func uncovered(held, wanted []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	var missing []rbacv1.PolicyRule
 	for _, rule := range wanted {

@@ -9,7 +9,7 @@
 // generated values become placeholders such as "<uid>". Then the paths that a step ignores are
 // removed from both.
 //
-// Scenarios run concurrently, except for those that affect others: see Scenario.runsAlone. A step
+// Scenarios run concurrently, except scenarios that affect others: see Scenario.runsAlone. A step
 // that agrees only when it is replayed alone is a failure.
 //
 // A Ratchet is the list of steps that are known to differ, each with a reason. A step that differs

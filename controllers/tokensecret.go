@@ -24,7 +24,7 @@ type TokenSigner interface {
 	SecretToken(*corev1.ServiceAccount, *corev1.Secret) (string, error)
 }
 
-// tokenSecretController fills token Secrets, and deletes those whose service account does not
+// tokenSecretController fills token Secrets, and deletes Secrets whose service account does not
 // exist.
 type tokenSecretController struct {
 	Config

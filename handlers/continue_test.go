@@ -11,7 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// TestContinueTokens checks that a token is decoded to what was encoded.
+// TestContinueTokens checks that a token decodes to the encoded values.
 func TestContinueTokens(t *testing.T) {
 	for _, c := range []struct{ key, prefix string }{{"ns/name", ""}, {"ns/name", "ns/"}, {"name", ""}} {
 		got, err := parseContinue(tokenAfter(c.key, c.prefix, 7), "0")

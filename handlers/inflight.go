@@ -11,7 +11,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// limit lets requests wait until they may execute, and rejects those that would wait too
+// limit lets requests wait until they may execute, and rejects requests that would wait too
 // long. A watch occupies its seats until it has sent its initial events; connections to
 // pods, nodes and services occupy none.
 func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {

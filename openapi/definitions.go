@@ -127,8 +127,8 @@ func (d *Definitions) Closure(names ...string) ([]Definition, error) {
 	return d.closure(names, func(string) bool { return false })
 }
 
-// closure is Closure without the hidden definitions and those that only hidden ones refer
-// to.
+// closure is Closure without the hidden definitions and without definitions to which only
+// hidden ones refer.
 func (d *Definitions) closure(names []string, hidden func(name string) bool) ([]Definition, error) {
 	found := map[string]Definition{}
 	for queue := slices.Clone(names); len(queue) > 0; {

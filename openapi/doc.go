@@ -2,7 +2,7 @@
 // version 2 and version 3, of the served API.
 //
 // A Definition is the named schema of one type. Definitions are the definitions of the
-// published types, unpacked on demand, and those that a caller adds for custom kinds. A
+// published types, unpacked on demand, and the definitions that a caller adds for custom kinds. A
 // Resource describes one version of a served resource. A Document is the paths of one group
 // version, or of one of the small documents such as /version. In version 3 of OpenAPI it is a
 // document of its own; in version 2 it is a part (PartV2) of the only document.

@@ -24,7 +24,7 @@ type reader struct {
 	names [512]string
 
 	// path has the names that lead to the value whose text ReadAside returns; met is the
-	// number of those that lead to the current object.
+	// number of these names that lead to the current object.
 	path  []string
 	met   int
 	aside []byte
@@ -57,7 +57,7 @@ func (r *reader) text() ([]byte, bool) {
 	return unescape(str.Content)
 }
 
-// unescape returns the text for which the content of a string stands, like text.
+// unescape replaces the escapes in the content of a string. It fails as text does.
 func unescape(content []byte) ([]byte, bool) {
 	if bytes.IndexByte(content, '\\') < 0 {
 		return content, utf8.Valid(content)

@@ -29,7 +29,7 @@ func types() []reflect.Type {
 	return out
 }
 
-// checkWrite compares what is written of an object with what encoding/json writes.
+// checkWrite compares the JSON of an object with the JSON that encoding/json writes.
 func checkWrite(t *testing.T, q *quickjson.Type, obj any) []byte {
 	t.Helper()
 	want, wantErr := json.Marshal(obj)

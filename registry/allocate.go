@@ -27,8 +27,8 @@ type allocation struct {
 	r      *Registry
 	t      Target
 	dryRun bool
-	// undo releases the allocations of this write, if it fails. free releases those that
-	// the object no longer needs, if it succeeds.
+	// undo releases the allocations of this write, if it fails. free releases allocations
+	// that the object no longer needs, if it succeeds.
 	undo, free []func(context.Context) error
 }
 

@@ -103,7 +103,7 @@ func TestDeleteGracefully(t *testing.T) {
 		requested, left int64
 		changed         bool
 	}{
-		{-2, 30, true}, // -2 stands for nothing asked
+		{-2, 30, true}, // -2 stands for a request without a grace period
 		{40, 30, false},
 		{10, 10, true},
 		{10, 10, false},

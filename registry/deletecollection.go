@@ -12,7 +12,7 @@ import (
 )
 
 // DeleteCollection deletes the objects that sel selects. It returns the list of the deleted
-// objects, without those that another client deleted meanwhile.
+// objects, without objects that another client deleted meanwhile.
 func (r *Registry) DeleteCollection(ctx context.Context, t Target, sel ListOptions, o DeleteOptions) (*storage.List, error) {
 	sel.Verify = true
 	list, err := r.List(ctx, t, sel)

@@ -24,7 +24,7 @@ func (t Target) groupKind() schema.GroupKind {
 }
 
 // StatusError converts an error of storage to the Status for the client. It returns other
-// errors unchanged; those that are no Status become a 500 in handlers.
+// errors unchanged; handlers responds with a 500 to an error that is no Status.
 func (r *Registry) StatusError(t Target, err error) error {
 	var future *storage.FutureRevisionError
 	var compacted *storage.CompactedError
@@ -100,8 +100,8 @@ func errFutureRevision(f *storage.FutureRevisionError) error {
 	return err
 }
 
-// preconditionError returns kube-apiserver's error for a failed precondition on a uid or a
-// resourceVersion, as what says. The message contains the etcd key.
+// preconditionError returns kube-apiserver's error for a failed precondition; what is "UID" or
+// "ResourceVersion". The message contains the etcd key.
 func (r *Registry) preconditionError(t Target, what, want, got string) error {
 	return apierrors.NewConflict(t.groupResource(), t.Name, fmt.Errorf(
 		"StorageError: invalid object, Code: 4, Key: %s/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: %[4]s in precondition: %[5]s, %[4]s in object meta: %[6]s",

@@ -211,8 +211,8 @@ func (s Selection) filter() func(*storage.Item) bool {
 	return nil
 }
 
-// labelFilter returns a filter by labels. The label signatures of items rule out most of
-// those that do not match.
+// labelFilter returns a filter by labels. It rejects most items by their label signatures,
+// without reading their labels.
 func labelFilter(s labels.Selector) func(*storage.Item) bool {
 	must := signature(s)
 	return func(i *storage.Item) bool {

@@ -138,7 +138,7 @@ func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig 
 
 // ReplaceResource replaces the definition of a resource whose objects stay the same. publish
 // has new requests use the current definition; if it fails, the former one stays. Watches
-// end. Other requests continue, also those that began with the former definition.
+// end. Other requests continue, also requests that began with the former definition.
 func (r *Registry) ReplaceResource(former, current *api.Resource, publish func() error) error {
 	c := r.collection(current)
 	// The collection comes first: requests with the current definition may store objects in a

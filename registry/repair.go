@@ -148,7 +148,7 @@ func (p *Repairer) repairPorts(ctx context.Context) error {
 }
 
 // repairAddresses creates an IPAddress object for each address of an object, and deletes
-// those that no object uses.
+// IPAddress objects that no object uses.
 func (p *Repairer) repairAddresses(ctx context.Context) error {
 	res, version, err := p.r.lookupResource(api.AddressResource())
 	if err != nil {

@@ -47,7 +47,7 @@ func (p *parts) proxyCertificate() (func() (*tls.Certificate, error), error) {
 	return pair.Present, nil
 }
 
-// newTrust returns the CAs and headers that other API servers should trust: those of
+// newTrust returns the CAs and headers that other API servers should trust: the settings of
 // the configured proxies, or else the server's own proxy certificate if it is not
 // from a file. Certificates that are only in memory are not published. A file that cannot be
 // read is reported by buildAuthentication.

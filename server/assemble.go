@@ -21,7 +21,7 @@ import (
 )
 
 // parts are the parts of a server while it starts, in the order in which start builds them.
-// A Server keeps only those that Stop closes.
+// A Server keeps only the parts that Stop closes.
 type parts struct {
 	*Server
 	logging     *logProgress

@@ -45,7 +45,7 @@ type OIDC struct {
 	Algorithms     []string          // --oidc-signing-algs
 }
 
-// defaultIssuer is what kubeadm calls a cluster's service accounts issuer.
+// defaultIssuer is the issuer of service account tokens in clusters made by kubeadm.
 const defaultIssuer = "https://kubernetes.default.svc.cluster.local"
 
 // audiences returns the audiences of the API. Defaults are filled in.

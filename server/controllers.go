@@ -24,8 +24,8 @@ type builtInControllers struct {
 	remoteServices *apiservices.RemoteServices
 }
 
-// buildControllers makes the controllers that boot runs, and the configuration of
-// those that --controllers chooses from.
+// buildControllers makes the controllers that boot runs, and the configuration of the
+// controllers that --controllers chooses from.
 func (p *parts) buildControllers() (err error) {
 	if p.controllerConfig, err = p.controllersConfig(); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 const ephemeralPrefix = "miniapiserver-"
 
 // makeEphemeralDir makes and locks a data directory for a server that keeps nothing. It first
-// removes those of servers that were killed.
+// removes the directories of servers that were killed.
 func makeEphemeralDir(log *slog.Logger) (dir string, lock *os.File, err error) {
 	removeAbandonedDirs(os.TempDir(), time.Now(), log)
 	if dir, err = os.MkdirTemp("", ephemeralPrefix); err == nil {

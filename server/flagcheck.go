@@ -21,7 +21,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server/transport"
 )
 
-// Checks of one value. Each returns what is wrong with it; the name of the flag is
+// Checks of one value. Each returns the fault of the value; the name of the flag is
 // put before that.
 
 func notNegative[T int | int64 | time.Duration](n T) error {

@@ -28,8 +28,8 @@ type Flag struct {
 	Default string
 	// Help describes the flag in one or more sentences.
 	Help string
-	// Effect is what the flag does here; Note is the reason if that is nothing, and is
-	// part of the help.
+	// Effect says whether the flag does anything here; Note is the reason if it does not, and
+	// is part of the help.
 	Effect Effect
 	Note   string
 	// Section is the heading under which the help of kube-apiserver lists the flag,
@@ -41,7 +41,7 @@ type Flag struct {
 	Check func() error
 }
 
-// Effect is what a flag does.
+// Effect is the effect of a flag: none, or a refusal, for some flags of kube-apiserver.
 type Effect int
 
 const (
@@ -176,8 +176,8 @@ func (c *CommandLine) Ignored() []Flag {
 	return ignored
 }
 
-// Nearest returns the name of the flag that somebody who wrote an unknown name
-// probably meant, or "".
+// Nearest returns the name of the flag that an unknown name is probably meant to be,
+// or "".
 func (c *CommandLine) Nearest(name string) string {
 	var names []string
 	for _, f := range c.flags {

@@ -17,8 +17,8 @@ import (
 // where the meaning is the same, are kube-apiserver's. The help begins with a
 // capital and consists of sentences; the default is shown after it.
 //
-// Flags of kube-apiserver that have no effect here, and those that are refused, are in
-// flagignored.go.
+// flagignored.go has the flags of kube-apiserver that have no effect here and the refused
+// ones.
 func (c *CommandLine) table() []Flag {
 	o := &c.Options
 	var all []Flag

@@ -13,9 +13,10 @@ import (
 	"github.com/miniapiserver/miniapiserver/request"
 )
 
-// writeGuards is what the registry consults about writes. Admission, access checks
-// and reviews read from the registry themselves. The registry is therefore made with
-// an empty writeGuards, which guardWrites fills in before anything is served.
+// writeGuards are the parts of the server that the registry calls during writes: admission,
+// access checks and reviews. They read from the registry themselves. The registry is
+// therefore made with an empty writeGuards, which guardWrites fills in before anything is
+// served.
 type writeGuards struct {
 	admission registry.Admission
 	access    api.Access

@@ -223,7 +223,7 @@ func (o *overloaded) flood(t *testing.T) (stop func() map[int]int) {
 					codes[code]++
 					mu.Unlock()
 				}
-				if code == http.StatusTooManyRequests { // stays away as it was told, which is what clients do
+				if code == http.StatusTooManyRequests { // waits as clients do, for the time in Retry-After
 					select {
 					case <-ctx.Done():
 					case <-time.After(time.Second):

@@ -21,7 +21,7 @@ type collectionState struct {
 	indexes []*itemTree // one for each CollectionConfig.Index, by value, NUL, key
 	bytes   int64       // total size of the values
 
-	// undecoded has the items whose values were not decoded yet, and corrupt those whose
+	// undecoded has the items whose values were not decoded yet, and corrupt the items whose
 	// values cannot be decoded. They are nil if empty.
 	undecoded, corrupt *itemTree
 

@@ -87,8 +87,8 @@ type CollectionConfig struct {
 	// Check returns an error if a decoded object cannot be served. The store calls it for
 	// values that another writer stored. Nil accepts every object.
 	Check func(api.Object) error
-	// AsStored changes an encoded object, in place, to what Decode would return for its
-	// value, and reports whether it could. The caller owns the object. Nil means that no
+	// AsStored changes an encoded object, in place, to the object that Decode would return for
+	// its value, and reports whether it could. The caller owns the object. Nil means that no
 	// object can be changed so.
 	AsStored func(api.Object) bool
 	// Oldest is the oldest revision from which a watch can start; 0 means any revision that

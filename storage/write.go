@@ -114,9 +114,10 @@ type keyWrite struct {
 	decodedBy *itemConfig
 }
 
-// normalizeObject changes obj to what Decode of of would return, so that an item of that
-// configuration can own it. obj may share parts with an item that others read, so this is done
-// only if those parts are in that form already, which they are under the same configuration.
+// normalizeObject changes obj to the object that config.Decode would return, so that an item of
+// that configuration can own it. obj may share parts with an item that other goroutines read;
+// an update therefore calls it only if that item has the same configuration, under which these
+// parts have that form already and are not written.
 func (w *keyWrite) normalizeObject(config *itemConfig) {
 	if config.AsStored != nil && config.AsStored(w.obj) {
 		w.decodedBy = config

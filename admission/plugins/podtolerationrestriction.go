@@ -21,7 +21,7 @@ const (
 )
 
 // podTolerationRestriction adds the default tolerations of a namespace to its pods and rejects
-// those that the namespace does not list. The configuration applies to namespaces without
+// pods with tolerations that the namespace does not list. The configuration applies to namespaces without
 // annotations.
 func podTolerationRestriction(c *Config, file []byte) (admission.Plugin, error) {
 	var config struct {

@@ -112,7 +112,7 @@ func newCluster(t testing.TB, text string) *cluster {
 	return c
 }
 
-// decode decodes an object like one of a client.
+// decode decodes an object as the server decodes an object of a client.
 func (c *cluster) decode(t testing.TB, text string) (api.Object, *api.Resource, *api.Version) {
 	t.Helper()
 	var kind metav1.TypeMeta

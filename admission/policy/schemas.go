@@ -13,7 +13,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/ssa"
 )
 
-// PublishedSchema returns a function for Checker.Schema that knows the built-in kinds of a
+// PublishedSchema returns a function for Checker.Schema that finds the built-in kinds of a
 // catalogue.
 func PublishedSchema(c *api.Catalogue) func(schema.GroupVersionKind) (*spec.Schema, error) {
 	return func(kind schema.GroupVersionKind) (*spec.Schema, error) {

@@ -61,7 +61,7 @@ func trustBundleRules(at *validation.Path, b *certificatesv1beta1.ClusterTrustBu
 }
 
 // trustBundleChanges validates an update. Unchanged anchors are not validated, because a newer
-// library may refuse those that an older one accepted.
+// library may refuse anchors that an older one accepted.
 func trustBundleChanges(at *validation.Path, obj, old *certificatesv1beta1.ClusterTrustBundle) {
 	trustBundleMetaRules(at, obj)
 	if obj.Spec.TrustBundle != old.Spec.TrustBundle {

@@ -111,8 +111,8 @@ func IPOrStored(at *Path, value string, known []string) bool {
 	return false
 }
 
-// CIDROrStored validates a CIDR of an older field, and also allows those that the stored
-// object has.
+// CIDROrStored validates a CIDR of an older field, and also allows the CIDRs of the stored
+// object.
 func CIDROrStored(at *Path, value string, known []string) bool {
 	if err := utilvalidation.IsValidCIDRForLegacyField(nil, value, true, known); len(err) == 0 {
 		return true

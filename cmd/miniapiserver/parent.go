@@ -20,7 +20,7 @@ type parentWatch struct {
 }
 
 // watchParent returns the watch of a program that "miniapiserver envtest" has written, and nil for
-// any other, since daemons outlive those who start them. args are the flags.
+// any other program, since a daemon outlives the process that starts it. args are the flags.
 func watchParent(args []string) *parentWatch {
 	own, err := os.Executable()
 	if err != nil || !envtest.EndsWithParent(filepath.Dir(own)) {

@@ -30,7 +30,7 @@ const (
 	listed verb = "list"       // the result of a list for one key
 )
 
-// outcome is the outcome of a request as far as the client knows it.
+// outcome is the outcome of a request as the client observed it.
 type outcome string
 
 const (

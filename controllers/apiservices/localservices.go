@@ -1,6 +1,6 @@
 // Package apiservices has the controllers of API aggregation: LocalServices maintains the
 // APIServices of the group versions that this server serves, RemoteServices the availability
-// and the discovery of those that other servers serve, and Extensions the ConfigMap from which
+// and the discovery of group versions of other servers, and Extensions the ConfigMap from which
 // these servers learn how to authenticate users.
 package apiservices
 

@@ -168,7 +168,7 @@ func (k *Controller) Load(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	for _, item := range items { // one by one, without those that fail
+	for _, item := range items { // one by one, so that a bad definition does not affect the others
 		d, err := k.outlineOf(item)
 		if err == nil && isTrue(d, apiextensionsv1.Established) {
 			err = k.install(d, item)

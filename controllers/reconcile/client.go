@@ -34,7 +34,7 @@ func NewClient(handler http.Handler, name string) *Client {
 }
 
 // NewManagerClient returns a client with the user of kube-controller-manager, for controllers
-// that have no service account, such as those that create service accounts.
+// that have no service account, such as the controller that creates service accounts.
 func NewManagerClient(handler http.Handler) *Client {
 	return &Client{handler: handler, user: &request.User{
 		Name:   "system:kube-controller-manager",

@@ -48,8 +48,7 @@ func (e ResourceFollower) Run(ctx context.Context) {
 	}
 }
 
-// arrange starts to follow resources that were added and ends following those that were
-// removed.
+// arrange starts to follow added resources and ends following removed ones.
 func (e ResourceFollower) arrange(ctx context.Context, all map[string]*followedResource, out, in []*api.Resource) {
 	replaced := map[string]*followedResource{}
 	for _, res := range out {

@@ -49,7 +49,7 @@ func (p *Proxy) Open(ctx context.Context, loc *api.Location, resource schema.Gro
 // chunk is the size of the buffer of Copy.
 const chunk = 32 << 10
 
-// Copy calls write with what it reads, until the reader ends or write fails.
+// Copy calls write with each chunk that it reads, until the reader ends or write fails.
 func Copy(write func([]byte) error, r io.Reader) error {
 	buf := make([]byte, chunk)
 	for {

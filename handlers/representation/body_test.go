@@ -11,8 +11,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/registry/jsonpatch"
 )
 
-// TestResultBounds checks that the result of a JSON patch is checked against the bounds, in which
-// the patch itself is.
+// TestResultBounds checks that a JSON patch within the bounds is rejected if its result exceeds
+// them.
 func TestResultBounds(t *testing.T) {
 	p, err := jsonpatch.Decode([]byte(`[{"op":"add","path":"/a/a/a/a/a/a/a/a/a/a","value":` + nested(bounds.MaxDepth-5) + `}]`))
 	if err != nil {

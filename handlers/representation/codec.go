@@ -33,9 +33,9 @@ type Codec struct {
 	// head is the beginning of the JSON of every object: kind and apiVersion. Items of
 	// a list have no head.
 	head []byte
-	// These identify the encodings that storage items cache. They belong to this codec,
-	// except those that all versions of a built-in kind share: a definition may change
-	// while requests of its former versions are in progress.
+	// These identify the encodings that storage items cache. Each belongs to this codec, since
+	// the definition of a custom kind may change while requests of its former versions are in
+	// progress; only an encoding that all versions of a built-in kind share has one slot.
 	jsonSlot, protoSlot, cellsSlot, partialProtoSlot *storage.Slot
 	// toJSON, toProto and toCells are the methods encodeJSON, encodeProto and
 	// encodeCells, stored here because a method value made for each item costs an

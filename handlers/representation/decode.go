@@ -120,7 +120,7 @@ func (c *Codec) ofBody(b *body) (*Codec, error) {
 			return c.codecs.Codec(c.resource, v), nil
 		}
 	}
-	if c.codecs.knows(b.gvk) {
+	if c.codecs.hasKind(b.gvk) {
 		return nil, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion", b.gvk.Version, b.gvk.Kind, internalPackage(c.resource), c.gvk.Kind)
 	}
 	err := errNotRegistered(b.gvk)
@@ -134,8 +134,8 @@ func errNotRegistered(gvk schema.GroupVersionKind) error {
 	return fmt.Errorf("no kind %q is registered for version %q %s", gvk.Kind, gvk.GroupVersion(), scheme)
 }
 
-// knows reports whether the catalogue has a kind, or the item kind of a list kind.
-func (s *Codecs) knows(gvk schema.GroupVersionKind) bool {
+// hasKind reports whether the catalogue has a kind, or the item kind of a list kind.
+func (s *Codecs) hasKind(gvk schema.GroupVersionKind) bool {
 	if _, _, ok := s.catalogue.Kind(gvk.GroupVersion(), gvk.Kind); ok {
 		return true
 	}

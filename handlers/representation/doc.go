@@ -1,6 +1,6 @@
 // Package representation converts between what clients send and see and the objects of the
 // catalogue: it decodes bodies, applies patches to them, and encodes objects, lists, tables,
-// watch events and errors in the media type that the client accepts. It knows no verb and no
+// watch events and errors in the media type that the client accepts. It depends on no verb and no
 // route: package handlers decides what a request does, and calls this package first and last.
 // Package registry and the packages below it see only objects and encoded items.
 //

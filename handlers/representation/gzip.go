@@ -27,8 +27,8 @@ const (
 	gzipLast = "\x01\x00\x00\xff\xff"
 )
 
-// compressible reports whether the response may be compressed: the chain's response
-// writer knows whether the request accepts gzip.
+// compressible reports whether the response may be compressed. The chain's response writer
+// has read this from the headers of the request.
 func compressible(w http.ResponseWriter) bool {
 	c, ok := w.(interface{ AcceptsGzip() bool })
 	return ok && c.AcceptsGzip()

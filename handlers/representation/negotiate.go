@@ -44,8 +44,8 @@ func FormatOf(mediaType string) (f Format, ok bool) {
 type Media struct {
 	Format Format
 	Pretty bool
-	// as is the kind of meta.k8s.io, in version asVersion, as which objects are shown; empty for
-	// their own kind.
+	// as and asVersion are the kind and the version of meta.k8s.io that objects are shown as, such
+	// as a Table; empty if they are shown as their own kind.
 	as, asVersion string
 }
 

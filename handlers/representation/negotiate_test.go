@@ -19,7 +19,7 @@ func TestNegotiate(t *testing.T) {
 	}{
 		{"", OfferObject, "json"},
 		{"*/*", OfferObject, "json"},
-		{"application/*", OfferObject, ""}, // kube-apiserver knows */* by name, but no other range
+		{"application/*", OfferObject, ""}, // kube-apiserver accepts */*, but no other range
 		{"application/json", OfferObject, "json"},
 		{"application/yaml", OfferObject, "yaml"},
 		{"application/vnd.kubernetes.protobuf", OfferObject, "protobuf"},

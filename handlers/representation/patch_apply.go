@@ -111,7 +111,7 @@ func (p *Patch) invalidResult(data []byte, err error) error {
 
 // errUnpatchable returns the error of a patch that changes the kind of an object to gvk.
 func (c *Codec) errUnpatchable(gvk schema.GroupVersionKind) error {
-	if c.codecs.knows(gvk) {
+	if c.codecs.hasKind(gvk) {
 		return fmt.Errorf("unable to convert object of kind %s to %s", gvk.Kind, c.gvk.Kind)
 	}
 	return errNotRegistered(gvk)

@@ -18,7 +18,7 @@ func TestQuantities(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		with any
-		want string // empty for whatever the library says
+		want string // empty for the result of the library
 	}{
 		{`quantity("1.5Gi").isGreaterThan(quantity("1G"))`, "", ""},
 		{`quantity(text) == quantity("1000m")`, "1", ""},

@@ -55,7 +55,7 @@ func TestJoin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			unzip.Multistream(false) // there is one member, for those who know no more
+			unzip.Multistream(false) // there is one member, which the reader must not look beyond
 			got, err := io.ReadAll(unzip)
 			if err != nil || !bytes.Equal(got, plain) || rest.Len() != 0 {
 				t.Fatalf("%d texts: %d bytes, want %d; %d are left; err %v", n, len(got), len(plain), rest.Len(), err)

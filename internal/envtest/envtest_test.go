@@ -70,7 +70,7 @@ func TestKubectl(t *testing.T) {
 	run := func(path string) string {
 		c := exec.Command(filepath.Join(dir, kubectlName), "get", "a b")
 		c.Env = []string{"PATH=" + path}
-		out, _ := c.CombinedOutput() // the output tells what happened
+		out, _ := c.CombinedOutput() // the output contains the error
 		return string(out)
 	}
 	if got := run(dir + ":/nowhere"); !strings.Contains(got, "there is none in PATH") {

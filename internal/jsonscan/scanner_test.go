@@ -89,7 +89,7 @@ func TestScanner(t *testing.T) {
 }
 
 // FuzzScanner checks that the Scanner and encoding/json agree on which texts are valid, and
-// on the values of those that are.
+// on the values of valid texts.
 func FuzzScanner(f *testing.F) {
 	for _, text := range scanned {
 		f.Add(text)

@@ -29,7 +29,7 @@ type users struct {
 	current *credential
 }
 
-// credential is what the server presents to a webhook.
+// credential authenticates the server to a webhook.
 type credential struct {
 	token, tokenFile   string
 	username, password string

@@ -10,7 +10,7 @@ import (
 )
 
 // sniFiles is a value of --tls-sni-cert-key: the files of a certificate, and the names
-// for which it is presented. Without names, those of the certificate count.
+// for which it is presented. Without names, the names of the certificate count.
 type sniFiles struct {
 	certFile, keyFile string
 	names             []string

@@ -8,7 +8,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/server"
 )
 
-// TestFlagsDocumentIsUpToDate checks that docs/flags.md is what the command generates.
+// TestFlagsDocumentIsUpToDate checks that docs/flags.md equals the output of the command.
 func TestFlagsDocumentIsUpToDate(t *testing.T) {
 	got, err := os.ReadFile("../../../docs/flags.md")
 	if err != nil {
