@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -125,7 +124,7 @@ func TestDistributions(t *testing.T) {
 			}
 			client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
 			for _, path := range d.probes {
-				probe(t, p, client, "https://127.0.0.1:"+port+path)
+				waitWith(t, p, client, "https://127.0.0.1:"+port+path)
 			}
 			terminate(t, p)
 		})
@@ -147,27 +146,4 @@ func startDistributedEtcd(t *testing.T, pki string) string {
 	launch(t, p)
 	waitFor(t, p, metrics+"/health")
 	return client
-}
-
-// probe repeats a request until it succeeds.
-func probe(t *testing.T, p *process, client *http.Client, url string) {
-	t.Helper()
-	const patience = 30 * time.Second
-	var last string
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		response, err := client.Get(url)
-		if err != nil {
-			last = err.Error()
-			continue
-		}
-		body, _ := io.ReadAll(response.Body) // for the message only
-		response.Body.Close()
-		if response.StatusCode == http.StatusOK {
-			return
-		}
-		last = fmt.Sprintf("%s: %s", response.Status, body)
-	}
-	_ = p.Process.Kill() // so that its output is complete
-	_ = p.Wait()
-	t.Fatalf("%s: %s\n%s", url, last, p.stderr.String())
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/miniapiserver/miniapiserver/internal/envtest"
 	"github.com/miniapiserver/miniapiserver/server"
@@ -35,7 +35,7 @@ func runEnvtest(args []string, stdout, stderr io.Writer) int {
 	fs := pflag.NewFlagSet(p.name, pflag.ContinueOnError)
 	fs.Usage = func() {} // an error of a flag refers to --help instead
 	binDir := fs.String("bin-dir", "", "Directory in which setup-envtest keeps programs, its --bin-dir. If empty, a directory in the user's cache.")
-	version := fs.String("version", served, "Version of Kubernetes under which \"setup-envtest use -i\" finds the programs.")
+	wanted := fs.String("version", served, "Version of Kubernetes under which \"setup-envtest use -i\" finds the programs.")
 	help := fs.BoolP("help", "h", false, "If true, this help is printed and nothing is written.")
 	switch err := fs.Parse(args); {
 	case err != nil:
@@ -46,7 +46,7 @@ func runEnvtest(args []string, stdout, stderr io.Writer) int {
 		_, err := io.WriteString(stdout, envtestUsage+fs.FlagUsages())
 		return p.status(err)
 	}
-	dir, err := writePrograms(*binDir, *version, served)
+	dir, err := writePrograms(*binDir, *wanted, served)
 	if err != nil {
 		return p.fail(err)
 	}
@@ -55,9 +55,9 @@ func runEnvtest(args []string, stdout, stderr io.Writer) int {
 }
 
 // writePrograms writes the programs for envtest and returns their directory.
-func writePrograms(binDir, version, served string) (string, error) {
-	version = strings.TrimPrefix(version, "v")
-	if err := checkServed(version, served); err != nil {
+func writePrograms(binDir, wanted, served string) (string, error) {
+	wanted = strings.TrimPrefix(wanted, "v")
+	if err := checkServed(wanted, served); err != nil {
 		return "", err
 	}
 	if binDir == "" {
@@ -75,22 +75,23 @@ func writePrograms(binDir, version, served string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := envtest.Dir(binDir, version, runtime.GOOS, runtime.GOARCH)
+	dir := envtest.Dir(binDir, wanted, runtime.GOOS, runtime.GOARCH)
 	return dir, envtest.Write(dir, own)
 }
 
 // checkServed returns an error unless the server has the behaviour of a version of Kubernetes:
 // patch releases behave alike.
-func checkServed(version, served string) error {
-	var major, minor, patch, servedMajor, servedMinor int
-	if n, _ := fmt.Sscanf(version+" ", "%d.%d.%d ", &major, &minor, &patch); n != 3 || version != fmt.Sprintf("%d.%d.%d", major, minor, patch) {
-		return fmt.Errorf("--version: %q is not a version such as %s", version, served)
+func checkServed(wanted, served string) error {
+	want, err := version.ParseSemantic(wanted)
+	if err != nil || wanted != fmt.Sprintf("%d.%d.%d", want.Major(), want.Minor(), want.Patch()) {
+		return fmt.Errorf("--version: %q is not a version such as %s", wanted, served)
 	}
-	if _, err := fmt.Sscanf(served, "%d.%d", &servedMajor, &servedMinor); err != nil {
-		return errors.New("this build has no version of Kubernetes")
+	have, err := version.ParseSemantic(served)
+	if err != nil {
+		return fmt.Errorf("the version of Kubernetes of this build: %w", err)
 	}
-	if major != servedMajor || minor != servedMinor {
-		return fmt.Errorf("--version: this release serves Kubernetes %d.%d and not %d.%d", servedMajor, servedMinor, major, minor)
+	if want.Major() != have.Major() || want.Minor() != have.Minor() {
+		return fmt.Errorf("--version: this release serves Kubernetes %d.%d and not %d.%d", have.Major(), have.Minor(), want.Major(), want.Minor())
 	}
 	return nil
 }

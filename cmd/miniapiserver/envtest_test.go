@@ -39,14 +39,16 @@ func TestEnvtestPrograms(t *testing.T) {
 	}
 }
 
-// TestEnvtestErrors checks that what is wrong is named in one line.
+// TestEnvtestErrors checks that an error is one line that names the flag.
 func TestEnvtestErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"--version 1.20.0": "--version: this release serves Kubernetes 1.36 and not 1.20",
-		"--version latest": `--version: "latest" is not a version such as 1.36.`,
-		"--version 1.36":   `--version: "1.36" is not a version such as 1.36.`,
-		"--bindir x":       "unknown flag: --bindir (see --help)",
-		"x":                `takes flags and no arguments, got "x" (see --help)`,
+		"--version 1.20.0":      "--version: this release serves Kubernetes 1.36 and not 1.20",
+		"--version latest":      `--version: "latest" is not a version such as 1.36.`,
+		"--version 1.36":        `--version: "1.36" is not a version such as 1.36.`,
+		"--version 1.36.0-rc.1": `--version: "1.36.0-rc.1" is not a version such as 1.36.`,
+		"--version vv1.36.0":    `--version: "v1.36.0" is not a version such as 1.36.`,
+		"--bindir x":            "unknown flag: --bindir (see --help)",
+		"x":                     `takes flags and no arguments, got "x" (see --help)`,
 	} {
 		var out, errs strings.Builder
 		if status := runEnvtest(strings.Fields(args), &out, &errs); status != 1 || out.Len() > 0 {

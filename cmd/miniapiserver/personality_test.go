@@ -46,25 +46,34 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// waitFor waits until a process answers 200 at a URL.
+// waitFor waits until a process responds with 200 at a URL, whatever its certificate is.
 func waitFor(t *testing.T, p *process, url string) {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	deadline := time.Now().Add(30 * time.Second)
-	for {
+	waitWith(t, p, &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, url)
+}
+
+// waitWith waits until a process responds with 200 to a client. If it does not, the test ends
+// with the last response and the output of the process.
+func waitWith(t *testing.T, p *process, client *http.Client, url string) {
+	t.Helper()
+	const patience = 30 * time.Second
+	var last string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		response, err := client.Get(url)
-		if err == nil {
-			response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return
-			}
-			err = fmt.Errorf("status %d", response.StatusCode)
+		if err != nil {
+			last = err.Error()
+			continue
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: %v", url, err)
+		body, _ := io.ReadAll(response.Body) // for the message only
+		response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		last = fmt.Sprintf("%s: %s", response.Status, body)
 	}
+	_ = p.Process.Kill() // so that its output is complete
+	_ = p.Wait()
+	t.Fatalf("%s: %s\n%s", url, last, p.stderr.String())
 }
 
 // launch starts a process, and stops it at the end of the test unless the test does.
