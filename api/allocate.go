@@ -35,9 +35,9 @@ type Allocator interface {
 // stored as objects of AddressResource. Both have the format of kube-apiserver.
 const PortsKey = "ranges/servicenodeports"
 
-// AddressManager is the value of the label ipaddress.kubernetes.io/managed-by of IPAddresses
+// addressManager is the value of the label ipaddress.kubernetes.io/managed-by of IPAddresses
 // that an allocator created.
-const AddressManager = "ipallocator.k8s.io"
+const addressManager = "ipallocator.k8s.io"
 
 // AddressResource returns the resource of allocated addresses.
 func AddressResource() schema.GroupResource {
@@ -50,7 +50,7 @@ func AllocatedIPAddress(ip netip.Addr, resource string, owner Object) Object {
 	return &networkingv1.IPAddress{
 		ObjectMeta: metav1.ObjectMeta{Name: ip.String(), Labels: map[string]string{
 			"ipaddress.kubernetes.io/ip-family": FamilyOf(ip),
-			networkingv1.LabelManagedBy:         AddressManager,
+			networkingv1.LabelManagedBy:         addressManager,
 		}},
 		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{
 			Resource: resource, Namespace: owner.GetNamespace(), Name: owner.GetName()}},
@@ -67,7 +67,7 @@ type IPClaim struct {
 // other objects.
 func IPClaimOf(obj Object) (c IPClaim, ok bool) {
 	address, ok := obj.(*networkingv1.IPAddress)
-	if !ok || address.Labels[networkingv1.LabelManagedBy] != AddressManager {
+	if !ok || address.Labels[networkingv1.LabelManagedBy] != addressManager {
 		return c, false
 	}
 	ip, err := netip.ParseAddr(address.Name)

@@ -20,9 +20,6 @@ type Group struct {
 	members *group
 }
 
-// Preferred returns the version that clients without a preference should use.
-func (g Group) Preferred() schema.GroupVersion { return g.Versions[0] }
-
 // Kubernetes reports whether the group is built in, not one of custom kinds.
 func (g Group) Kubernetes() bool { return KubernetesGroup(g.Name) }
 

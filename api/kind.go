@@ -56,8 +56,8 @@ func NewResource[T Object](k Kind[T]) *Resource {
 	r := &Resource{
 		Names: k.Names, Versions: k.Versions, RemovedVersions: k.RemovedVersions, Deprecated: k.Deprecated,
 		New:              newObject[T](),
-		Default:          Erase(k.Default),
-		CompleteBookmark: Erase(k.CompleteBookmark),
+		Default:          eraseType(k.Default),
+		CompleteBookmark: eraseType(k.CompleteBookmark),
 		Storage:          k.Storage,
 		Create:           k.Create.erase(),
 		Update:           k.Update.erase(),
@@ -107,8 +107,8 @@ func typed[T Object](obj Object) T {
 	return t
 }
 
-// Erase adapts a function of a Go type to Object.
-func Erase[T Object](f func(T)) func(Object) {
+// eraseType adapts a function of a Go type to Object.
+func eraseType[T Object](f func(T)) func(Object) {
 	if f == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (s CreateStrategy[T]) erase() CreateStrategy[Object] {
 	out := CreateStrategy[Object]{
 		RefusesNew:                 s.RefusesNew,
 		KeepStatusOnCreate:         s.KeepStatusOnCreate,
-		PrepareForCreate:           Erase(s.PrepareForCreate),
+		PrepareForCreate:           eraseType(s.PrepareForCreate),
 		ValidateName:               s.ValidateName,
 		AllowUnqualifiedFinalizers: s.AllowUnqualifiedFinalizers,
 		Validate:                   eraseResult(s.Validate),
@@ -192,7 +192,7 @@ func (s DeleteStrategy[T]) erase() DeleteStrategy[Object] {
 		OrphanByDefault:     s.OrphanByDefault,
 		OrphanWarning:       s.OrphanWarning,
 		Protected:           s.Protected,
-		BeginDelete:         Erase(s.BeginDelete),
+		BeginDelete:         eraseType(s.BeginDelete),
 		OnlyBegins:          s.OnlyBegins,
 		HasFinalizers:       eraseResult(s.HasFinalizers),
 		ReturnDeletedObject: s.ReturnDeletedObject,

@@ -36,9 +36,9 @@ type Identity struct {
 
 type audiencesKey struct{}
 
-// WithAudiences returns a context that requires credentials to be valid for one of the audiences.
+// withAudiences returns a context that requires credentials to be valid for one of the audiences.
 // Without it credentials must be valid for this server.
-func WithAudiences(ctx context.Context, audiences []string) context.Context {
+func withAudiences(ctx context.Context, audiences []string) context.Context {
 	return context.WithValue(ctx, audiencesKey{}, audiences)
 }
 

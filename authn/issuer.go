@@ -28,8 +28,8 @@ type Issuer struct {
 	generation int
 }
 
-// ErrNoKey is returned by an issuer that has no private key.
-var ErrNoKey = errors.New("the server has no private key for signing service account tokens")
+// errNoKey is returned by an issuer that has no private key.
+var errNoKey = errors.New("the server has no private key for signing service account tokens")
 
 // sign returns a signed token with the claims.
 func (i *Issuer) sign(claims ...any) (string, error) {
@@ -53,7 +53,7 @@ func (i *Issuer) keySigner() (jose.Signer, error) {
 		return i.signer, nil
 	}
 	if !i.Keys.CanSign() {
-		return nil, ErrNoKey
+		return nil, errNoKey
 	}
 	private, err := i.Keys.signing()
 	if err != nil {

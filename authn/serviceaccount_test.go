@@ -287,7 +287,7 @@ func TestServiceAccountAudiences(t *testing.T) {
 	} {
 		ctx := t.Context()
 		if c.wanted != nil {
-			ctx = WithAudiences(ctx, c.wanted)
+			ctx = withAudiences(ctx, c.wanted)
 		}
 		id, ok, err := a.known.AuthenticateToken(ctx, token)
 		if ok != (c.got != nil) || ok == (err != nil) || !reflect.DeepEqual(id.Audiences, c.got) {

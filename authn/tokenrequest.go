@@ -59,7 +59,7 @@ func (t *TokenRequests) Issue(ctx context.Context, namespace, name string, r *au
 	t.setLifetime(ctx, &to, &r.Spec)
 	now := t.Issuer.now()
 	token, id, err := t.Issuer.issueBound(to, now)
-	if errors.Is(err, ErrNoKey) {
+	if errors.Is(err, errNoKey) {
 		return nil, apierrors.NewInternalError(err)
 	}
 	if err != nil {

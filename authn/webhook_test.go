@@ -101,7 +101,7 @@ func TestWebhook(t *testing.T) {
 			s.says(c.status)
 			ctx := t.Context()
 			if c.wanted != nil {
-				ctx = WithAudiences(ctx, c.wanted)
+				ctx = withAudiences(ctx, c.wanted)
 			}
 			id, ok, err := s.AuthenticateToken(ctx, "secret-token")
 			if ok != (c.audiences != nil) || (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
@@ -190,7 +190,7 @@ func TestCached(t *testing.T) {
 	ask(t.Context(), "a", true, 1)
 	ask(t.Context(), "a", true, 1)
 	ask(t.Context(), "b", true, 2)
-	ask(WithAudiences(t.Context(), []string{"api"}), "a", true, 3)
+	ask(withAudiences(t.Context(), []string{"api"}), "a", true, 3)
 	clock = clock.Add(time.Minute)
 	ask(t.Context(), "a", true, 4)
 	s.says(authenticationv1.TokenReviewStatus{})

@@ -34,8 +34,8 @@ type abacPolicy struct {
 	NonResourcePath string `json:"nonResourcePath"`
 }
 
-// ReadABAC reads a policy file and skips empty lines and lines that start with #.
-func ReadABAC(file string, log *slog.Logger) (ABAC, error) {
+// readABAC reads a policy file and skips empty lines and lines that start with #.
+func readABAC(file string, log *slog.Logger) (ABAC, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func writeFile(t *testing.T, content string) string {
 
 func TestABAC(t *testing.T) {
 	const v1 = `{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":`
-	policies, err := ReadABAC(writeFile(t, `# who may do what
+	policies, err := readABAC(writeFile(t, `# who may do what
 {"user":"old"}
 {"user":"oldreader","readonly":true,"resource":"pods"}
 
@@ -60,7 +60,7 @@ func TestABAC(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"{", `{"apiVersion":"abac.authorization.kubernetes.io/v2","kind":"Policy"}`, `{"kind":"Policy"}`} {
-		if _, err := ReadABAC(writeFile(t, "\n"+bad), nil); err == nil || !strings.Contains(err.Error(), "line 2") {
+		if _, err := readABAC(writeFile(t, "\n"+bad), nil); err == nil || !strings.Contains(err.Error(), "line 2") {
 			t.Errorf("%s: got %v", bad, err)
 		}
 	}

@@ -77,7 +77,7 @@ func TestForbiddenMessage(t *testing.T) {
 	}
 	for _, c := range cases {
 		info := request.Parse(httptest.NewRequest(c.method, c.path, nil))
-		if got := ForbiddenMessage(&request.User{Name: "alice"}, &info, c.reason); got != c.want {
+		if got := forbiddenMessage(&request.User{Name: "alice"}, &info, c.reason); got != c.want {
 			t.Errorf("%s %s:\n got %s\nwant %s", c.method, c.path, got, c.want)
 		}
 	}

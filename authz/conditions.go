@@ -24,8 +24,8 @@ type condition struct {
 // conditionCost is the CEL cost limit of one evaluation.
 const conditionCost = 1_000_000
 
-// NewConditions compiles match conditions. It returns nil if there are none.
-func NewConditions(expressions ...string) (*Conditions, error) {
+// newConditions compiles match conditions. It returns nil if there are none.
+func newConditions(expressions ...string) (*Conditions, error) {
 	if len(expressions) == 0 {
 		return nil, nil
 	}

@@ -124,7 +124,7 @@ func (b *Builder) buildAuthorizer(c *AuthorizerConfiguration) (Authorizer, error
 		if b.PolicyFile == "" {
 			return nil, errors.New("mode ABAC requires --authorization-policy-file")
 		}
-		return ReadABAC(b.PolicyFile, b.Logger)
+		return readABAC(b.PolicyFile, b.Logger)
 	}
 	return b.buildWebhook(c.Webhook)
 }
@@ -156,7 +156,7 @@ func (b *Builder) buildWebhook(c *WebhookConfiguration) (Authorizer, error) {
 	for _, m := range c.MatchConditions {
 		expressions = append(expressions, m.Expression)
 	}
-	conditions, err := NewConditions(expressions...)
+	conditions, err := newConditions(expressions...)
 	if err != nil {
 		return nil, fmt.Errorf("webhook.matchConditions: %w", err)
 	}
@@ -164,7 +164,7 @@ func (b *Builder) buildWebhook(c *WebhookConfiguration) (Authorizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewWebhook(WebhookConfig{
+	return newWebhook(WebhookConfig{
 		Client: client, URL: url, V1beta1: c.SubjectAccessReviewVersion == "v1beta1", Timeout: c.Timeout.Duration,
 		AuthorizedTTL:   cacheTTL(c.AuthorizedTTL.Duration, 5*time.Minute, c.CacheAuthorizedRequests),
 		UnauthorizedTTL: cacheTTL(c.UnauthorizedTTL.Duration, 30*time.Second, c.CacheUnauthorizedRequests),

@@ -130,7 +130,7 @@ func TestWebhookRetriesAndVersion(t *testing.T) {
 	h := &hook{code: http.StatusInternalServerError}
 	server := httptest.NewServer(h)
 	defer server.Close()
-	w := NewWebhook(WebhookConfig{Client: server.Client(), URL: server.URL, V1beta1: true, Backoff: time.Microsecond})
+	w := newWebhook(WebhookConfig{Client: server.Client(), URL: server.URL, V1beta1: true, Backoff: time.Microsecond})
 	info := request.Info{Verb: "get", Path: "/x"}
 	if got, _, err := w.Authorize(t.Context(), &request.User{Groups: []string{"g"}}, &info); got != NoOpinion || err == nil {
 		t.Errorf("got %v, %v", got, err)

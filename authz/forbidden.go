@@ -22,17 +22,17 @@ func Forbidden(user *request.User, info *request.Info, reason string) *apierrors
 		Code:    http.StatusForbidden,
 		Reason:  metav1.StatusReasonForbidden,
 		Details: details,
-		Message: ForbiddenMessage(user, info, reason),
+		Message: forbiddenMessage(user, info, reason),
 	}}
 }
 
-// ForbiddenMessage returns kube-apiserver's message for a forbidden request:
+// forbiddenMessage returns kube-apiserver's message for a forbidden request:
 //
 //	pods "x" is forbidden: User "alice" cannot get resource "pods" in API group "" in the namespace "ns"
 //	forbidden: User "alice" cannot get path "/metrics"
 //
 // The reason of the authorizers, if any, follows.
-func ForbiddenMessage(user *request.User, info *request.Info, reason string) string {
+func forbiddenMessage(user *request.User, info *request.Info, reason string) string {
 	name := ""
 	if user != nil {
 		name = user.Name

@@ -48,9 +48,9 @@ func NewNode(reg *registry.Registry, gates features.Gates) *Node {
 	return n
 }
 
-// NodeOf returns the name of the node that a user authenticates as. The name is empty if the user
+// nodeOf returns the name of the node that a user authenticates as. The name is empty if the user
 // name does not contain one; ok is false if the user is not a node.
-func NodeOf(user *request.User) (name string, ok bool) {
+func nodeOf(user *request.User) (name string, ok bool) {
 	if user == nil {
 		return "", false
 	}
@@ -60,7 +60,7 @@ func NodeOf(user *request.User) (name string, ok bool) {
 
 // Authorize implements Authorizer.
 func (n *Node) Authorize(ctx context.Context, user *request.User, info *request.Info) (Decision, string, error) {
-	node, ok := NodeOf(user)
+	node, ok := nodeOf(user)
 	switch {
 	case !ok:
 		return NoOpinion, "", nil
@@ -87,7 +87,7 @@ func (n *Node) Authorize(ctx context.Context, user *request.User, info *request.
 // RulesFor implements RuleResolver. The permissions of a node depend on its pods, so they cannot be
 // listed.
 func (n *Node) RulesFor(_ context.Context, user *request.User, _ string) (Rules, error) {
-	if _, ok := NodeOf(user); !ok {
+	if _, ok := nodeOf(user); !ok {
 		return Rules{}, nil
 	}
 	return Rules{Incomplete: true}, fmt.Errorf("node authorizer does not support user rule resolution")

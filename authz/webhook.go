@@ -49,8 +49,8 @@ const (
 	maxCachedKeySize   = 10000
 )
 
-// NewWebhook returns a webhook authorizer with defaults applied.
-func NewWebhook(c WebhookConfig) *Webhook {
+// newWebhook returns a webhook authorizer with defaults applied.
+func newWebhook(c WebhookConfig) *Webhook {
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
 	}

@@ -44,8 +44,8 @@ func (e *CorruptError) Detail() string {
 // Unwrap returns the error of the decoder.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// MaxCorrupt is the maximum number of values in a CorruptListError.
-const MaxCorrupt = 100
+// maxCorrupt is the maximum number of values in a CorruptListError.
+const maxCorrupt = 100
 
 // CorruptListError means that a list or the initial state of a watch contains values that
 // cannot be decoded.
@@ -83,7 +83,7 @@ type corruptItems struct{ found CorruptListError }
 
 // addItem appends a corrupt item, and reports whether there is room for another.
 func (c *corruptItems) addItem(i *Item) bool {
-	if len(c.found.Items) == MaxCorrupt {
+	if len(c.found.Items) == maxCorrupt {
 		c.found.More = true
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 )
 
 // Charge is the usage that one write adds to the quotas of its namespace.
@@ -23,9 +24,9 @@ type Charge struct {
 	more corev1.ResourceList
 }
 
-// NewCharge computes the charge of a write. It returns an error for negative usage.
-func NewCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Charge, error) {
-	c := &Charge{Resource: gr, Object: obj, Old: old, Name: obj.GetName(), more: Usage(gr, obj, now)}
+// newCharge computes the charge of a write. It returns an error for negative usage.
+func newCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Charge, error) {
+	c := &Charge{Resource: gr, Object: obj, Old: old, Name: obj.GetName(), more: usageOf(gr, obj, now)}
 	var negative []corev1.ResourceName
 	for name, q := range c.more {
 		if q.Sign() < 0 {
@@ -37,7 +38,7 @@ func NewCharge(gr schema.GroupResource, obj, old api.Object, now time.Time) (*Ch
 	}
 	if old != nil {
 		c.Replaces = old.GetResourceVersion()
-		subtractFrom(c.more, Usage(gr, old, now))
+		subtractFrom(c.more, usageOf(gr, old, now))
 	}
 	for name, q := range c.more {
 		if q.IsZero() {
@@ -61,30 +62,30 @@ func (c *Charge) Names() []corev1.ResourceName {
 func (c *Charge) matches(q *corev1.ResourceQuota, hard corev1.ResourceList) ([]corev1.ResourceName, error) {
 	var names []corev1.ResourceName
 	for name := range hard {
-		if Counts(name, c.Resource) {
+		if countsResource(name, c.Resource) {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
 		return nil, nil
 	}
-	for _, s := range Scopes(&q.Spec) {
-		if in, err := InScope(s, c.Object); err != nil || !in {
+	for _, s := range scopesOf(&q.Spec) {
+		if in, err := inScope(s, c.Object); err != nil || !in {
 			return nil, err
 		}
 	}
 	return names, nil
 }
 
-// Covers returns the names that count the object and for which the quota has an effective limit.
-func (c *Charge) Covers(q *corev1.ResourceQuota) ([]corev1.ResourceName, error) {
+// covers returns the names that count the object and for which the quota has an effective limit.
+func (c *Charge) covers(q *corev1.ResourceQuota) ([]corev1.ResourceName, error) {
 	return c.matches(q, q.Status.Hard)
 }
 
 // Check returns an error if the quota does not allow the write, or the usage to add to the quota,
 // nil if there is none.
 func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
-	names, err := c.Covers(q)
+	names, err := c.covers(q)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	}
 	if len(over) > 0 {
 		return nil, fmt.Errorf("exceeded quota: %s, requested: %s, used: %s, limited: %s", q.Name,
-			Format(mask(requested, over)), Format(mask(q.Status.Used, over)), Format(mask(q.Status.Hard, over)))
+			formatAmounts(mask(requested, over)), formatAmounts(mask(q.Status.Used, over)), formatAmounts(mask(q.Status.Hard, over)))
 	}
 	if len(requested) == 0 {
 		return nil, nil
@@ -120,13 +121,13 @@ func (c *Charge) Check(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	return requested, nil
 }
 
-// Apply adds the result of Check to the used amounts of a quota.
-func Apply(q *corev1.ResourceQuota, more corev1.ResourceList) {
+// applyUsage adds the result of Check to the used amounts of a quota.
+func applyUsage(q *corev1.ResourceQuota, more corev1.ResourceList) {
 	used := q.Status.Used.DeepCopy()
 	if used == nil {
 		used = corev1.ResourceList{}
 	}
-	addTo(used, more)
+	podkind.AddAmounts(used, more)
 	q.Status.Used = used
 }
 
@@ -148,7 +149,7 @@ func NewCount(q *corev1.ResourceQuota, now time.Time) *Count {
 func (c *Count) Begin(gr schema.GroupResource) bool {
 	counted := false
 	for name := range c.quota.Spec.Hard {
-		if Counts(name, gr) {
+		if countsResource(name, gr) {
 			counted = true
 			none := quantityOne()
 			none.Sub(quantityOne())
@@ -165,7 +166,7 @@ func (c *Count) Object(gr schema.GroupResource, obj api.Object) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	addTo(c.Used, mask(Usage(gr, obj, c.now), names))
+	podkind.AddAmounts(c.Used, mask(usageOf(gr, obj, c.now), names))
 	return nil
 }
 
@@ -175,7 +176,7 @@ func (c *Count) Pending(p *Charge) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	addTo(c.Used, mask(p.more, names))
+	podkind.AddAmounts(c.Used, mask(p.more, names))
 	return nil
 }
 

@@ -56,12 +56,12 @@ func (l *Ledger) End(namespace string, c *Charge, written bool) {
 	}
 	l.mu.Unlock()
 	if !written {
-		l.Recount(namespace)
+		l.recount(namespace)
 	}
 }
 
-// Recount requests a recount of the quotas of a namespace.
-func (l *Ledger) Recount(namespace string) {
+// recount requests a recount of the quotas of a namespace.
+func (l *Ledger) recount(namespace string) {
 	select {
 	case l.failed <- namespace:
 	default:

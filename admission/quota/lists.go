@@ -9,20 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// addTo adds more to sum.
-func addTo(sum, more corev1.ResourceList) {
-	for name, q := range more {
-		is, ok := sum[name]
-		if !ok {
-			sum[name] = q.DeepCopy()
-			continue
-		}
-		is = is.DeepCopy()
-		is.Add(q)
-		sum[name] = is
-	}
-}
-
 // subtractFrom subtracts less from sum, which may become negative.
 func subtractFrom(sum, less corev1.ResourceList) {
 	for name, q := range less {
@@ -33,15 +19,6 @@ func subtractFrom(sum, less corev1.ResourceList) {
 		is = is.DeepCopy()
 		is.Sub(q)
 		sum[name] = is
-	}
-}
-
-// raiseTo sets each amount of sum to the maximum of both lists.
-func raiseTo(sum, of corev1.ResourceList) {
-	for name, q := range of {
-		if is, ok := sum[name]; !ok || q.Cmp(is) > 0 {
-			sum[name] = q.DeepCopy()
-		}
 	}
 }
 
@@ -56,8 +33,8 @@ func mask(list corev1.ResourceList, names []corev1.ResourceName) corev1.Resource
 	return out
 }
 
-// Format formats amounts for messages: "pods=1,secrets=2".
-func Format(list corev1.ResourceList) string {
+// formatAmounts formats amounts for messages: "pods=1,secrets=2".
+func formatAmounts(list corev1.ResourceList) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		q := list[name]

@@ -61,7 +61,7 @@ func (r *resourceQuota) validate(ctx context.Context, a *registry.Attributes) er
 	if len(quotas) == 0 && len(limited) == 0 {
 		return nil
 	}
-	charge, err := NewCharge(gr, a.Object, a.Old, time.Now())
+	charge, err := newCharge(gr, a.Object, a.Old, time.Now())
 	if err != nil {
 		return admission.Forbidden(a, err)
 	}
@@ -138,7 +138,7 @@ func (r *resourceQuota) chargeQuotas(ctx context.Context, namespace string, all 
 				if err != nil {
 					refused[w] = err
 				} else if len(more) > 0 {
-					Apply(q, more)
+					applyUsage(q, more)
 					charged = true
 				}
 			}
@@ -162,7 +162,7 @@ func (r *resourceQuota) chargeQuotas(ctx context.Context, namespace string, all 
 		case !w.refused():
 			r.ledger.Begin(namespace, w.charge)
 		case w.failure != nil || len(w.quotas) > 1: // other quotas may have been charged
-			r.ledger.Recount(namespace)
+			r.ledger.recount(namespace)
 		}
 	}
 }
@@ -173,15 +173,15 @@ func checkLimitedResources(charge *Charge, quotas []*corev1.ResourceQuota, limit
 	restricted := map[corev1.ResourceName]bool{}
 	scopes := map[corev1.ResourceQuotaScope]bool{}
 	for _, q := range quotas {
-		names, err := charge.Covers(q)
+		names, err := charge.covers(q)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
 			restricted[name] = true
 		}
-		for _, s := range Scopes(&q.Spec) {
-			if in, err := InScope(s, charge.Object); err == nil && in {
+		for _, s := range scopesOf(&q.Spec) {
+			if in, err := inScope(s, charge.Object); err == nil && in {
 				scopes[s.ScopeName] = true
 			}
 		}
@@ -195,7 +195,7 @@ func checkLimitedResources(charge *Charge, quotas []*corev1.ResourceQuota, limit
 			}
 		}
 		for _, s := range l.MatchScopes {
-			if in, err := InScope(s, charge.Object); err == nil && in && !scopes[s.ScopeName] {
+			if in, err := inScope(s, charge.Object); err == nil && in && !scopes[s.ScopeName] {
 				uncovered = append(uncovered, fmt.Sprintf("{%s %s %v}", s.ScopeName, s.Operator, s.Values))
 			}
 		}

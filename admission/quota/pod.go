@@ -38,7 +38,7 @@ func podUsage(pod *corev1.Pod, now time.Time) corev1.ResourceList {
 	}
 	used[corev1.ResourcePods] = quantityOne()
 	requests, limits := Pod(pod, Requests), Pod(pod, Limits)
-	addTo(requests, pod.Spec.Overhead)
+	podkind.AddAmounts(requests, pod.Spec.Overhead)
 	for name, q := range pod.Spec.Overhead {
 		if is, limited := limits[name]; limited {
 			is.Add(q)

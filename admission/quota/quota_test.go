@@ -42,7 +42,7 @@ func TestPod(t *testing.T) {
 		{corev1.PodSpec{Containers: []corev1.Container{container("a", amounts("cpu", "1"), nil)},
 			Resources: &corev1.ResourceRequirements{Requests: amounts("cpu", "9")}}, "cpu=9"},
 	} {
-		if got := Format(Pod(&corev1.Pod{Spec: tt.spec}, Requests)); got != tt.want {
+		if got := formatAmounts(Pod(&corev1.Pod{Spec: tt.spec}, Requests)); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
 	}
@@ -92,17 +92,17 @@ func TestCheck(t *testing.T) {
 	} {
 		q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: tt.hard, Scopes: tt.scopes},
 			Status: corev1.ResourceQuotaStatus{Hard: tt.hard, Used: tt.used}}
-		c, err := NewCharge(tt.gr, tt.object, tt.old, time.Now())
+		c, err := newCharge(tt.gr, tt.object, tt.old, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		more, err := c.Check(q)
-		got := Format(more)
+		got := formatAmounts(more)
 		if err != nil {
 			got = err.Error()
 		}
 		if got != tt.want {
-			t.Errorf("%s under %s: %s, want %s", tt.gr, Format(tt.hard), got, tt.want)
+			t.Errorf("%s under %s: %s, want %s", tt.gr, formatAmounts(tt.hard), got, tt.want)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestScopeSelects(t *testing.T) {
 	} {
 		s := corev1.ScopedResourceSelectorRequirement{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: tt.operator, Values: tt.values}
 		pod := &corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: tt.class}}
-		if got, err := InScope(s, pod); err != nil || got != tt.want {
+		if got, err := inScope(s, pod); err != nil || got != tt.want {
 			t.Errorf("%s %v of %q: %t, %v", tt.operator, tt.values, tt.class, got, err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 )
 
-// Scopes returns the scopes of a quota as selector requirements.
-func Scopes(spec *corev1.ResourceQuotaSpec) []corev1.ScopedResourceSelectorRequirement {
+// scopesOf returns the scopes of a quota as selector requirements.
+func scopesOf(spec *corev1.ResourceQuotaSpec) []corev1.ScopedResourceSelectorRequirement {
 	var out []corev1.ScopedResourceSelectorRequirement
 	for _, s := range spec.Scopes {
 		out = append(out, corev1.ScopedResourceSelectorRequirement{ScopeName: s, Operator: corev1.ScopeSelectorOpExists})
@@ -23,8 +23,8 @@ func Scopes(spec *corev1.ResourceQuotaSpec) []corev1.ScopedResourceSelectorRequi
 	return out
 }
 
-// InScope reports whether a scope matches an object. Scopes of other kinds do not match.
-func InScope(s corev1.ScopedResourceSelectorRequirement, obj api.Object) (bool, error) {
+// inScope reports whether a scope matches an object. Scopes of other kinds do not match.
+func inScope(s corev1.ScopedResourceSelectorRequirement, obj api.Object) (bool, error) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
 		return podInScope(s, o)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/api"
+	podkind "github.com/miniapiserver/miniapiserver/api/core/pod"
 )
 
 // plainCounts are the resources that have an unprefixed name as well: "secrets" is "count/secrets".
@@ -28,8 +29,8 @@ const (
 	deviceClassSuffix  = ".deviceclass.resource.k8s.io/devices"
 )
 
-// Usage returns the usage of an object of resource gr.
-func Usage(gr schema.GroupResource, obj api.Object, now time.Time) corev1.ResourceList {
+// usageOf returns the usage of an object of resource gr.
+func usageOf(gr schema.GroupResource, obj api.Object, now time.Time) corev1.ResourceList {
 	switch o := obj.(type) {
 	case *corev1.Pod:
 		return podUsage(o, now)
@@ -52,8 +53,8 @@ func countName(gr schema.GroupResource) corev1.ResourceName {
 	return corev1.ResourceName("count/" + gr.String())
 }
 
-// Counts reports whether a quota name counts objects of a resource.
-func Counts(name corev1.ResourceName, gr schema.GroupResource) bool {
+// countsResource reports whether a quota name counts objects of a resource.
+func countsResource(name corev1.ResourceName, gr schema.GroupResource) bool {
 	if name == countName(gr) {
 		return true
 	}
@@ -139,9 +140,9 @@ func deviceUsage(c *resourcev1.ResourceClaim) corev1.ResourceList {
 			largest = count(e.DeviceClassName, e.AllocationMode, e.Count)
 		}
 		for _, a := range r.FirstAvailable {
-			raiseTo(largest, count(a.DeviceClassName, a.AllocationMode, a.Count))
+			podkind.RaiseAmounts(largest, count(a.DeviceClassName, a.AllocationMode, a.Count))
 		}
-		addTo(used, largest)
+		podkind.AddAmounts(used, largest)
 	}
 	return used
 }

@@ -30,7 +30,7 @@ func lenientConversion(old *definition) conversionLeniency {
 	}
 	versions := w.ConversionReviewVersions
 	l.versions = len(versions) > 0 && !admissionregistration.Reviewable(versions)
-	l.ca = l.ca || w.ClientConfig != nil && len(w.ClientConfig.CABundle) > 0 && ValidatePEM(w.ClientConfig.CABundle) != nil
+	l.ca = l.ca || w.ClientConfig != nil && len(w.ClientConfig.CABundle) > 0 && validatePEM(w.ClientConfig.CABundle) != nil
 	return l
 }
 
@@ -81,15 +81,15 @@ func conversionClientRules(at *validation.Path, c *apiextensionsv1.WebhookClient
 		admissionregistration.WebhookService(at.Child("service"), &s)
 	}
 	if len(c.CABundle) > 0 && !lenientCA {
-		if err := ValidatePEM(c.CABundle); err != nil {
+		if err := validatePEM(c.CABundle); err != nil {
 			at.Child("caBundle").Invalid(c.CABundle, err.Error())
 		}
 	}
 }
 
-// ValidatePEM returns an error unless data contains a PEM certificate and all its
+// validatePEM returns an error unless data contains a PEM certificate and all its
 // certificates can be parsed.
-func ValidatePEM(data []byte) error {
+func validatePEM(data []byte) error {
 	found := false
 	for rest := data; len(rest) > 0; {
 		var block *pem.Block
@@ -117,7 +117,7 @@ func ValidateConversion(d *definition) error {
 	if w == nil || w.ClientConfig == nil || len(w.ClientConfig.CABundle) == 0 {
 		return nil
 	}
-	if err := ValidatePEM(w.ClientConfig.CABundle); err != nil {
+	if err := validatePEM(w.ClientConfig.CABundle); err != nil {
 		at := field.NewPath("spec", "conversion", "webhook", "clientConfig", "caBundle")
 		return field.Invalid(at, w.ClientConfig.CABundle, err.Error())
 	}

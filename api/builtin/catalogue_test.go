@@ -107,7 +107,7 @@ func TestGroups(t *testing.T) {
 		for _, gv := range got.Versions {
 			versions = append(versions, gv.Version)
 		}
-		if got.Name != want.Name || !reflect.DeepEqual(versions, want.Versions) || got.Preferred().Version != want.Preferred {
+		if got.Name != want.Name || !reflect.DeepEqual(versions, want.Versions) || got.Versions[0].Version != want.Preferred {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}

@@ -121,8 +121,8 @@ func TestPreferredIsStable(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	for _, g := range c.Groups() {
-		if strings.Contains(g.Preferred().Version, "a") && len(g.Versions) > 1 {
-			t.Errorf("%s is preferred", g.Preferred())
+		if strings.Contains(g.Versions[0].Version, "a") && len(g.Versions) > 1 {
+			t.Errorf("%s is preferred", g.Versions[0])
 		}
 	}
 }

@@ -35,18 +35,9 @@ func ClusterRoleBinding() *api.Resource {
 }
 
 func clusterRoleBindingColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{
-		table.NameColumn(),
-		// The description is that of v1beta1, as in kube-apiserver.
-		table.TextColumn("Role", table.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef")),
-		table.AgeColumn(),
-		table.Wide(table.TextColumn("Users", "Users in the clusterRoleBinding")),
-		table.Wide(table.TextColumn("Groups", "Groups in the clusterRoleBinding")),
-		table.Wide(table.TextColumn("ServiceAccounts", "ServiceAccounts in the clusterRoleBinding")),
-	}
+	return bindingColumns(table.Doc(rbacv1beta1.ClusterRoleBinding{}, "roleRef"), "clusterRoleBinding")
 }
 
 func clusterRoleBindingCells(b *rbacv1.ClusterRoleBinding) []any {
-	users, groups, accounts := subjectCells(b.Subjects)
-	return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, table.Age(b), users, groups, accounts}
+	return bindingCells(b, b.RoleRef, b.Subjects)
 }

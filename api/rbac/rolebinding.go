@@ -38,20 +38,27 @@ func RoleBinding() *api.Resource {
 }
 
 func roleBindingColumns() []metav1.TableColumnDefinition {
+	return bindingColumns(table.Doc(rbacv1beta1.RoleBinding{}, "roleRef"), "roleBinding")
+}
+
+func roleBindingCells(b *rbacv1.RoleBinding) []any { return bindingCells(b, b.RoleRef, b.Subjects) }
+
+// bindingColumns returns the columns of a kind of binding. The description of the role is that of
+// v1beta1, as in kube-apiserver.
+func bindingColumns(roleDescription, kind string) []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{
 		table.NameColumn(),
-		// The description is that of v1beta1, as in kube-apiserver.
-		table.TextColumn("Role", table.Doc(rbacv1beta1.RoleBinding{}, "roleRef")),
+		table.TextColumn("Role", roleDescription),
 		table.AgeColumn(),
-		table.Wide(table.TextColumn("Users", "Users in the roleBinding")),
-		table.Wide(table.TextColumn("Groups", "Groups in the roleBinding")),
-		table.Wide(table.TextColumn("ServiceAccounts", "ServiceAccounts in the roleBinding")),
+		table.Wide(table.TextColumn("Users", "Users in the "+kind)),
+		table.Wide(table.TextColumn("Groups", "Groups in the "+kind)),
+		table.Wide(table.TextColumn("ServiceAccounts", "ServiceAccounts in the "+kind)),
 	}
 }
 
-func roleBindingCells(b *rbacv1.RoleBinding) []any {
-	users, groups, accounts := subjectCells(b.Subjects)
-	return []any{b.Name, b.RoleRef.Kind + "/" + b.RoleRef.Name, table.Age(b), users, groups, accounts}
+func bindingCells(b api.Object, role rbacv1.RoleRef, subjects []rbacv1.Subject) []any {
+	users, groups, accounts := subjectCells(subjects)
+	return []any{b.GetName(), role.Kind + "/" + role.Name, table.Age(b), users, groups, accounts}
 }
 
 // subjectCells returns the cells Users, Groups and ServiceAccounts.

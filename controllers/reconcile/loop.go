@@ -40,7 +40,7 @@ type Loop[K comparable] struct {
 	ExtraSource func(ctx context.Context, queue workqueue.TypedInterface[K])
 	// Workers is the number of concurrent syncs; 0 means one.
 	Workers int
-	// Backoff is the backoff of failed keys; zero means QuickBackoff.
+	// Backoff is the backoff of failed keys; zero means quickBackoff.
 	Backoff BackoffRange
 
 	// Queue is the queue of the loop, created by Run.
@@ -83,8 +83,8 @@ func AfterWrite(err error) (Result, error) {
 // BackoffRange is a range of retry delays, which grow exponentially from first to max.
 type BackoffRange struct{ First, Max time.Duration }
 
-// QuickBackoff is the default backoff.
-func QuickBackoff() BackoffRange { return BackoffRange{5 * time.Millisecond, 10 * time.Second} }
+// quickBackoff is the default backoff.
+func quickBackoff() BackoffRange { return BackoffRange{5 * time.Millisecond, 10 * time.Second} }
 
 // PatientBackoff is for syncs that fail until another component acts.
 func PatientBackoff() BackoffRange { return BackoffRange{200 * time.Millisecond, 1000 * time.Second} }
@@ -93,7 +93,7 @@ func PatientBackoff() BackoffRange { return BackoffRange{200 * time.Millisecond,
 func (l *Loop[K]) Run(ctx context.Context) {
 	p := l.Backoff
 	if p == (BackoffRange{}) {
-		p = QuickBackoff()
+		p = quickBackoff()
 	}
 	l.Queue = workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[K](p.First, p.Max),
@@ -125,7 +125,7 @@ func (s *Source[K]) feed(ctx context.Context, reg *registry.Registry, queue work
 	if read == nil {
 		read = (*storage.Item).Object
 	}
-	FollowObjectsAs(ctx, reg, t, registry.Selection{Fields: s.Fields}, read, KnownUIDs{}, func(c Change) {
+	followObjectsAs(ctx, reg, t, registry.Selection{Fields: s.Fields}, read, KnownUIDs{}, func(c Change) {
 		for _, key := range s.Keys(c) {
 			queue.Add(key)
 		}

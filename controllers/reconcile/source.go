@@ -35,11 +35,11 @@ type ItemReader func(*storage.Item) (api.Object, error)
 // is done. It restarts lost watches, and reports objects that were deleted in between with
 // Deleted set.
 func FollowObjects(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, k KnownUIDs, handle func(Change)) {
-	FollowObjectsAs(ctx, reg, t, s, (*storage.Item).Object, k, handle)
+	followObjectsAs(ctx, reg, t, s, (*storage.Item).Object, k, handle)
 }
 
-// FollowObjectsAs is FollowObjects with objects returned by read.
-func FollowObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read ItemReader, k KnownUIDs, handle func(Change)) {
+// followObjectsAs is FollowObjects with objects returned by read.
+func followObjectsAs(ctx context.Context, reg *registry.Registry, t registry.Target, s registry.Selection, read ItemReader, k KnownUIDs, handle func(Change)) {
 	for ctx.Err() == nil {
 		followObjectsOnce(ctx, reg, t, s, read, k, handle)
 		select {

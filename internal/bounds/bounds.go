@@ -4,15 +4,15 @@
 //
 //	MaxBody    3 MiB    the text, and a YAML document with its aliases expanded
 //	MaxDepth   512      nesting of objects and arrays
-//	MaxNested  128 MiB  the sum of the lengths of all objects and arrays
-//	MaxPaths   32 MiB   the sum of the lengths of the paths to all values
+//	maxNested  128 MiB  the sum of the lengths of all objects and arrays
+//	maxPaths   32 MiB   the sum of the lengths of the paths to all values
 //
 // The JSON decoders stop at 10,000 levels. MaxDepth is far below, because an object is
 // decoded again inside of a list, a watch event or a review, and its managedFields mirror
 // all of its levels.
 //
-// MaxNested limits the cost of decoders that read a value once for each level above it, as
-// those of all types with an UnmarshalJSON method do. MaxPaths limits the size of error
+// maxNested limits the cost of decoders that read a value once for each level above it, as
+// those of all types with an UnmarshalJSON method do. maxPaths limits the size of error
 // messages, each of which contains the path of a field: one long name above many invalid
 // fields would produce gigabytes of text.
 package bounds
@@ -28,8 +28,8 @@ import (
 const (
 	MaxBody   = 3 << 20
 	MaxDepth  = 512
-	MaxNested = 128 << 20
-	MaxPaths  = 32 << 20
+	maxNested = 128 << 20
+	maxPaths  = 32 << 20
 )
 
 // managedDepth is the additional depth that is allowed in metadata.managedFields. They
@@ -48,7 +48,7 @@ func errDepth() error {
 }
 
 func errNested() error {
-	return &Error{fmt.Sprintf("exceeded max nested length of %d", MaxNested)}
+	return &Error{fmt.Sprintf("exceeded max nested length of %d", maxNested)}
 }
 
 // JSON checks a JSON text, which need not be valid.
@@ -58,7 +58,7 @@ func JSON(text []byte) error { return JSONAt(text, 0) }
 func JSONAt(text []byte, depth int) error {
 	containers := bytes.Count(text, []byte{'{'}) + bytes.Count(text, []byte{'['})
 	values := containers + bytes.Count(text, []byte{','}) + 1
-	if depth+containers <= MaxDepth && values*len(text) <= MaxPaths {
+	if depth+containers <= MaxDepth && values*len(text) <= maxPaths {
 		return nil // true for nearly all documents, which need no scan
 	}
 	s := scanner{text: text, base: depth}
@@ -111,11 +111,11 @@ func (s *scanner) scan() error {
 				s.value()
 			}
 		}
-		if s.nested > MaxNested {
+		if s.nested > maxNested {
 			return errNested()
 		}
-		if s.paths > MaxPaths {
-			return &Error{fmt.Sprintf("exceeded max length of field paths of %d", MaxPaths)}
+		if s.paths > maxPaths {
+			return &Error{fmt.Sprintf("exceeded max length of field paths of %d", maxPaths)}
 		}
 	}
 	return nil

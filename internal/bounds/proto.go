@@ -29,7 +29,7 @@ func Proto(message []byte) error {
 		case nested && len(ends) == maxProtoDepth:
 			return errDepth()
 		case nested:
-			if sum += next - value; sum > MaxNested {
+			if sum += next - value; sum > maxNested {
 				return errNested()
 			}
 			ends = append(ends, next)

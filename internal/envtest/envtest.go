@@ -44,21 +44,21 @@ func Version(gitVersion string) string {
 	return number
 }
 
-// BaseName returns the name of a directory with the programs, without the path:
+// baseName returns the name of a directory with the programs, without the path:
 // 1.36.6-linux-amd64.
-func BaseName(version, goos, goarch string) string {
+func baseName(version, goos, goarch string) string {
 	return version + "-" + goos + "-" + goarch
 }
 
 // ArchiveName returns the name of an archive with the programs.
 func ArchiveName(version, goos, goarch string) string {
-	return "envtest-v" + BaseName(version, goos, goarch) + ".tar.gz"
+	return "envtest-v" + baseName(version, goos, goarch) + ".tar.gz"
 }
 
 // Dir returns the directory below binDir, the --bin-dir of setup-envtest, in which
 // setup-envtest looks for the programs.
 func Dir(binDir, version, goos, goarch string) string {
-	return filepath.Join(binDir, "k8s", BaseName(version, goos, goarch))
+	return filepath.Join(binDir, "k8s", baseName(version, goos, goarch))
 }
 
 // Write writes the programs into dir, which it creates. server is the path of the server's

@@ -94,37 +94,38 @@ func containerLimits(s *corev1.PodSpec) corev1.ResourceList {
 func ContainerTotal(s *corev1.PodSpec, get func(r *corev1.ResourceRequirements) corev1.ResourceList) corev1.ResourceList {
 	total, sidecars, most := corev1.ResourceList{}, corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range s.Containers {
-		addAmounts(total, get(&s.Containers[i].Resources))
+		AddAmounts(total, get(&s.Containers[i].Resources))
 	}
 	for i := range s.InitContainers {
 		ctr := &s.InitContainers[i]
 		if IsSidecar(ctr) {
-			addAmounts(total, get(&ctr.Resources))
-			addAmounts(sidecars, get(&ctr.Resources))
-			raiseTo(most, sidecars)
+			AddAmounts(total, get(&ctr.Resources))
+			AddAmounts(sidecars, get(&ctr.Resources))
+			RaiseAmounts(most, sidecars)
 			continue
 		}
 		now := sidecars.DeepCopy()
-		addAmounts(now, get(&ctr.Resources))
-		raiseTo(most, now)
+		AddAmounts(now, get(&ctr.Resources))
+		RaiseAmounts(most, now)
 	}
-	raiseTo(total, most)
+	RaiseAmounts(total, most)
 	return total
 }
 
-func addAmounts(sum, list corev1.ResourceList) {
-	for name, q := range list {
+// AddAmounts adds more to sum.
+func AddAmounts(sum, more corev1.ResourceList) {
+	for name, q := range more {
 		total := sum[name].DeepCopy()
 		total.Add(q)
 		sum[name] = total
 	}
 }
 
-// raiseTo increases amounts to at least those of list.
-func raiseTo(amounts, list corev1.ResourceList) {
-	for name, q := range list {
-		if amount, ok := amounts[name]; !ok || q.Cmp(amount) > 0 {
-			amounts[name] = q.DeepCopy()
+// RaiseAmounts sets each amount of sum to the maximum of both lists.
+func RaiseAmounts(sum, least corev1.ResourceList) {
+	for name, q := range least {
+		if amount, ok := sum[name]; !ok || q.Cmp(amount) > 0 {
+			sum[name] = q.DeepCopy()
 		}
 	}
 }

@@ -26,7 +26,7 @@ type defaultHolder struct {
 }
 
 func checkDefaults(s *props, path *field.Path) field.ErrorList {
-	c := &defaultChecker{left: Budget}
+	c := &defaultChecker{left: maxRuleCost}
 	root := *s
 	root.XEmbeddedResource = true
 	c.check(&root, path, defaultHolder{})

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 )
 
-// Budget is the maximum cost of all rules of one object.
-const Budget = 10_000_000
+// maxRuleCost is the maximum cost of all rules of one object.
+const maxRuleCost = 10_000_000
 
 // maxMessage is the maximum length of the result of a messageExpression.
 const maxMessage = 5 * 1024

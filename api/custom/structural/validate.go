@@ -66,7 +66,7 @@ func (s *Schema) Validate(ctx context.Context, w Write) field.ErrorList {
 
 // evaluate runs all rules of an object.
 func evaluate(ctx context.Context, r *rules, path *field.Path, w Write, old *correlatedValue) field.ErrorList {
-	e := &evaluation{ctx: ctx, left: Budget, tolerate: w.Tolerate, metadataOnly: w.MetadataOnly}
+	e := &evaluation{ctx: ctx, left: maxRuleCost, tolerate: w.Tolerate, metadataOnly: w.MetadataOnly}
 	if e.tolerate == nil {
 		e.tolerate = func(error) {}
 	}
