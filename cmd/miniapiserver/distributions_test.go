@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // A distribution is a way in which a program starts kube-apiserver: the flags that it passes, and
