@@ -79,14 +79,14 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	levels := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_level_total",
-		Help: "Counter of policy levels for audit events (1 per request)."}, []string{"level"})
+		Help: "[ALPHA] Counter of policy levels for audit events (1 per request)."}, []string{"level"})
 	m := &metrics{
 		events: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_event_total",
-			Help: "Counter of audit events generated and sent to the audit backend."}),
+			Help: "[ALPHA] Counter of audit events generated and sent to the audit backend."}),
 		rejected: prometheus.NewCounter(prometheus.CounterOpts{Name: "apiserver_audit_requests_rejected_total",
-			Help: "Counter of apiserver requests rejected due to an error in audit logging backend."}),
+			Help: "[ALPHA] Counter of apiserver requests rejected due to an error in audit logging backend."}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_audit_error_total",
-			Help: "Counter of audit events that failed to be audited properly. Plugin identifies the plugin affected by the error."}, []string{"plugin"}),
+			Help: "[ALPHA] Counter of audit events that failed to be audited properly. Plugin identifies the plugin affected by the error."}, []string{"plugin"}),
 	}
 	for _, name := range levelNames() {
 		m.levels = append(m.levels, levels.WithLabelValues(name))
