@@ -58,7 +58,7 @@ func (h *Handler) forwardToRemote(w http.ResponseWriter, r *http.Request, to *ag
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(h.ending, cancel)()
+	defer context.AfterFunc(h.shutdown.ending, cancel)()
 	if !scope.Info.IsResource && strings.Count(strings.Trim(scope.Info.Path, "/"), "/") == 2 {
 		var done context.CancelFunc
 		ctx, done = context.WithTimeout(ctx, remoteDiscoveryTimeout)

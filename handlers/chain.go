@@ -150,14 +150,3 @@ func (h *Handler) boundedTimeout(requested string) (time.Duration, error) {
 	}
 	return d, nil
 }
-
-// refuseDuringShutdown refuses long-running requests during shutdown.
-func (h *Handler) refuseDuringShutdown(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if h.ending.Err() != nil && request.From(r.Context()).Info.IsLongRunning() {
-			h.responder.WriteError(w, r, apierrors.NewServiceUnavailable("the server is shutting down"))
-			return
-		}
-		next(w, r)
-	}
-}

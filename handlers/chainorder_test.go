@@ -50,7 +50,7 @@ func TestChainOrder(t *testing.T) {
 			}
 		})
 		if c.ending {
-			h.BeginShutdown()
+			h.BeginShutdown(0)
 		}
 		if w := through(h, httptest.NewRequest(c.method, c.path, nil), c.headers...); w.Code != c.want {
 			t.Errorf("%s: got %d %s, want %d", c.name, w.Code, strings.TrimSpace(w.Body.String()), c.want)
@@ -90,7 +90,7 @@ func chainOnly(t *testing.T, change func(*Config)) *Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.BeginShutdown)
+	t.Cleanup(func() { h.BeginShutdown(0) })
 	return h
 }
 

@@ -39,6 +39,8 @@ type Config struct {
 	// Checks are the health checks behind /healthz, /livez and /readyz, in the
 	// order in which they are reported. "ping" is always there.
 	Checks []description.Check
+	// RetryDuringShutdown makes RefuseRequests effective.
+	RetryDuringShutdown bool
 	// LivezGracePeriod is the time after New during which boot checks do not fail
 	// /livez.
 	LivezGracePeriod time.Duration

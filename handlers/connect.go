@@ -41,7 +41,7 @@ func (h *Handler) connect(c *call) error {
 	}
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
-	defer context.AfterFunc(h.ending, cancel)()
+	defer context.AfterFunc(h.shutdown.ending, cancel)()
 	c.r = c.r.WithContext(ctx)
 	defer h.metrics.countLongRunning(labelConnect, c.info)()
 	clearDeadlines(c.w)

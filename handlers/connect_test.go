@@ -214,7 +214,7 @@ func TestFollowLog(t *testing.T) {
 			t.Errorf("message %d %q (%v), want %q", kind, data, err, want)
 		}
 	}
-	h.BeginShutdown()
+	h.BeginShutdown(0)
 	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 	if _, _, err := conn.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseNormalClosure) {
 		t.Errorf("at the end: %v", err)

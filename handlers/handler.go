@@ -10,7 +10,6 @@
 package handlers
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -41,12 +40,7 @@ type Handler struct {
 	// started is true once requests for resources are served.
 	started atomic.Bool
 
-	// unready is true once EndReadiness was called.
-	unready atomic.Bool
-
-	// ending is cancelled by end when shutdown begins.
-	ending context.Context
-	end    context.CancelFunc
+	shutdown *shutdown
 }
 
 // New returns a Handler.
@@ -75,16 +69,15 @@ func New(c Config) (*Handler, error) {
 	if c.Proxy == nil {
 		c.Proxy = proxy.New(proxy.Config{})
 	}
-	h := &Handler{Config: c, codecs: representation.NewCodecs(c.Catalogue, c.Now), responder: representation.Responder{Logger: c.Logger}}
+	h := &Handler{Config: c, shutdown: newShutdown(), codecs: representation.NewCodecs(c.Catalogue, c.Now), responder: representation.Responder{Logger: c.Logger}}
 	h.started.Store(!c.Starting)
-	h.ending, h.end = context.WithCancel(context.Background())
 	var err error
 	if h.metrics, err = newMetrics(c.Metrics, c.Inflight); err != nil {
 		return nil, err
 	}
 	if h.description, err = description.New(description.Config{
 		Catalogue: c.Catalogue, Aggregation: c.Aggregation, ForwardToRemote: h.forwardToRemote, Issuer: c.Issuer,
-		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: func() bool { return h.unready.Load() || h.ending.Err() != nil },
+		Checks: c.Checks, LivezGracePeriod: c.LivezGracePeriod, ShuttingDown: h.shutdown.begun,
 		ExternalAddress: c.ExternalAddress,
 		Version:         c.Version, Limiter: c.Limiter, Metrics: c.Metrics, SLIs: c.SLIs, NoProfiling: c.NoProfiling, Logger: c.Logger, Now: c.Now,
 	}); err != nil {
@@ -107,6 +100,7 @@ func (h *Handler) steps() []step {
 		h.parse,                 // once, for all later steps
 		h.allowOrigins,          // before authentication: preflight requests carry no credential
 		h.refuseForeignUpgrades, // before authentication, which would accept the browser's certificate
+		h.refuseAfterDelay,      // before authentication, to leave the connection as soon as possible
 		h.refuseWhileStarting,   // before authentication and authorization, which read the caches
 		h.authenticate,          // before limits, which depend on the user
 		h.audit,                 // before impersonation: the events contain both users, and refusals
@@ -136,13 +130,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.chain(w,
 
 // Started ends the refusal of requests that Config.Starting begins.
 func (h *Handler) Started() { h.started.Store(true) }
-
-// EndReadiness makes /readyz fail, while all requests are still served.
-func (h *Handler) EndReadiness() { h.unready.Store(true) }
-
-// BeginShutdown makes /readyz fail, ends all watches and refuses new ones. Other
-// requests are still served.
-func (h *Handler) BeginShutdown() { h.end() }
 
 // routes returns the handler behind the chain: requests for aggregated servers, for
 // resources, and for the paths that describe the API and the server.

@@ -72,7 +72,7 @@ func newHandlerWith(t testing.TB, change func(*Config), manageFields bool) *Hand
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.BeginShutdown)
+	t.Cleanup(func() { h.BeginShutdown(0) })
 	return h
 }
 

@@ -37,7 +37,7 @@ func (h *Handler) watch(c *call) error {
 	opts.Objects = c.codec.ObjectsForSelection(c.Target)
 	ctx, cancel := context.WithDeadline(c.r.Context(), opts.Deadline)
 	defer cancel()
-	defer context.AfterFunc(h.ending, cancel)()
+	defer h.shutdown.endWatch(ctx, cancel)()
 	frames := representation.NewHTTPFrames(c.w, h.RequestTimeout)
 	if websocket.IsWebSocketUpgrade(c.r) {
 		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.Format != representation.FormatProtobuf, cancel)

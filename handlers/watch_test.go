@@ -118,7 +118,7 @@ func TestWatchOverHTTP(t *testing.T) {
 			eventually(t, "the end of the watch", func() bool { return strings.Contains(watches(t, h), "gauge:{value:0}") })
 
 			response, _ = open(t, s, "resourceVersion=0")
-			h.BeginShutdown()
+			h.BeginShutdown(0)
 			if _, err := io.Copy(io.Discard, response.Body); err != nil {
 				t.Errorf("shutdown does not end a watch cleanly: %v", err)
 			}
@@ -223,7 +223,7 @@ func TestWatchOfGoneRevision(t *testing.T) {
 // TestWatchDuringShutdown checks that no watch begins after shutdown has begun.
 func TestWatchDuringShutdown(t *testing.T) {
 	h := newHandler(t, nil)
-	h.BeginShutdown()
+	h.BeginShutdown(0)
 	if w := sendText(t, h, http.MethodGet, mapsPath+"?watch=1", ""); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "shutting down") {
 		t.Errorf("a watch during shutdown: %d %s", w.Code, w.Body)
 	}

@@ -143,6 +143,7 @@ func (p *parts) buildHandler() error {
 		Auditor:                     p.auditor,
 		Decisions:                   p.access.metrics,
 		Checks:                      p.checks(),
+		RetryDuringShutdown:         p.o.ShutdownRetryAfter,
 		LivezGracePeriod:            p.o.LivezGracePeriod,
 		Starting:                    true,
 		AllowedOrigins:              origins,

@@ -77,8 +77,6 @@ func ignoredFlags() []Flag {
 		ignoredFlag("watch-cache-sizes", u.list(watchCacheSizes), noWatchCache),
 		ignoredFlag("peer-advertise-ip", u.text("", optionalIP), noPeers),
 		ignoredFlag("peer-advertise-port", u.text("", optionalPort), noPeers),
-		ignoredFlag("shutdown-send-retry-after", u.no(), "requests in flight are finished, and later connections refused"),
-		ignoredFlag("shutdown-watch-termination-grace-period", u.duration(0), "watches end at once when the server stops, and clients resume them elsewhere"),
 		ignoredFlag("log-flush-frequency", u.duration(5*time.Second), noLogBuffer),
 		ignoredFlag("log-json-info-buffer-size", typed("quantity", u.text("").(*value[string])), noLogBuffer),
 		ignoredFlag("log-json-split-stream", u.no(), noLogBuffer),

@@ -83,6 +83,7 @@ func TestFlagFaults(t *testing.T) {
 		`--endpoint-reconciler-type: "x" is none of lease, master-count, none`:                               "endpoint-reconciler-type=x",
 		`--http2-max-streams-per-connection: -1 is below 0`:                                                  "http2-max-streams-per-connection=-1",
 		`--shutdown-delay-duration: -1s is below 0`:                                                          "shutdown-delay-duration=-1s",
+		`--shutdown-watch-termination-grace-period: -1s is below 0`:                                          "shutdown-watch-termination-grace-period=-1s",
 		`--admission-control: plugin "Nonsense" is unknown`:                                                  "admission-control=Nonsense",
 		`--version: strconv.ParseBool: parsing "x": invalid syntax`:                                          "version=x",
 		`--audit-log-mode: "x" is none of batch, blocking, blocking-strict`:                                  "audit-log-mode=x",

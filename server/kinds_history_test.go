@@ -182,7 +182,7 @@ func (h *history) scratch() (http.Handler, []string) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	h.Cleanup(scratch.BeginShutdown)
+	h.Cleanup(func() { scratch.BeginShutdown(0) })
 	return scratch, paths
 }
 

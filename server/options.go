@@ -73,6 +73,8 @@ type Options struct {
 	NoPriorityAndFairness bool          // --enable-priority-and-fairness=false
 	GoawayChance          float64       // --goaway-chance
 	ShutdownDelay         time.Duration // --shutdown-delay-duration
+	ShutdownRetryAfter    bool          // --shutdown-send-retry-after
+	ShutdownWatchGrace    time.Duration // --shutdown-watch-termination-grace-period
 	LivezGracePeriod      time.Duration // --livez-grace-period
 	NoProfiling           bool          // --profiling=false
 	// MaxRequestsInflight and MaxMutatingRequestsInflight are limits, where 0 means

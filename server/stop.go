@@ -10,14 +10,17 @@ import (
 	"time"
 )
 
-// Stop stops the server. First /readyz fails for --shutdown-delay-duration. Then watches
-// end as at their timeout, other requests are completed, the store is closed, and an
-// ephemeral directory is removed. If ctx is done first, connections are closed. Stop
+// Stop stops the server. First /readyz fails for --shutdown-delay-duration. With
+// --shutdown-send-retry-after, new requests are then refused with 429 until those in flight are
+// completed. Then the listeners close, watches end as at their timeout, spread over
+// --shutdown-watch-termination-grace-period, other requests are completed, the store is closed,
+// and an ephemeral directory is removed. If ctx is done first, connections are closed. Stop
 // returns when all goroutines have ended; a further call waits for the first.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopping.Do(func() {
 		s.handler.EndReadiness()
 		pause(ctx, s.o.ShutdownDelay)
+		s.handler.RefuseRequests(ctx)
 		s.stop(ctx)
 	})
 	<-s.done
@@ -37,7 +40,7 @@ func (s *Server) stop(ctx context.Context) {
 	defer close(s.done)
 	var errs []error
 	if s.handler != nil {
-		s.handler.BeginShutdown()
+		s.handler.BeginShutdown(s.o.ShutdownWatchGrace)
 	}
 	errs = append(errs, s.stopServing(ctx), s.closeListeners())
 	if s.proxy != nil {

@@ -124,7 +124,7 @@ func (p *program) serve(o server.Options, ready func(*server.Server)) int {
 		return p.fail(srv.Err())
 	}
 	// Requests in flight may finish within their timeout.
-	stopCtx, stopCancel := context.WithTimeout(context.Background(), o.ShutdownDelay+cmp.Or(o.RequestTimeout, time.Minute))
+	stopCtx, stopCancel := context.WithTimeout(context.Background(), o.ShutdownDelay+o.ShutdownWatchGrace+cmp.Or(o.RequestTimeout, time.Minute))
 	defer stopCancel()
 	return p.status(srv.Stop(stopCtx))
 }

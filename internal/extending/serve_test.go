@@ -60,7 +60,7 @@ func serve(t *testing.T) string {
 	}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	t.Cleanup(h.BeginShutdown)
+	t.Cleanup(func() { h.BeginShutdown(0) })
 	return server.URL
 }
 
