@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
 // testCipher is a Transformer that inverts values, after a prefix with a version and the key.
@@ -108,6 +111,26 @@ func TestEncryptedValues(t *testing.T) {
 	}
 }
 
+// TestEncryptedWatchIsFirst delivers the watch event before the write that caused it returns. The
+// event is recognized by the encrypted value, and is not decrypted.
+func TestEncryptedWatchIsFirst(t *testing.T) {
+	_, c, cipher := startEncrypted(t, Options{})
+	w, err := c.newWrite(t.Context(), "a/b", []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.handoff.begin("a/b", w)
+	c.mu.Lock()
+	item := c.transition(keyEvent{"a/b", &mvccpb.Event{Kv: &mvccpb.KeyValue{Value: w.stored, ModRevision: 7}}}).item
+	c.mu.Unlock()
+	if cipher.reads.Load() != 0 || string(item.Value()) != "{}" {
+		t.Errorf("%d values were decrypted, the item has %q", cipher.reads.Load(), item.Value())
+	}
+	if got := c.handoff.finish("a/b", w, 7, nil); got != item {
+		t.Error("the write has another item than the watch")
+	}
+}
+
 // TestStaleValue checks that an update without a change stores a stale value again, and only
 // that.
 func TestStaleValue(t *testing.T) {
@@ -183,7 +206,9 @@ func TestUndecryptable(t *testing.T) {
 
 	cipher.fault.Store(nil)
 	s.DecryptAgain()
-	if events, err := w.Next(t.Context()); !errors.Is(err, io.EOF) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if events, err := w.Next(ctx); !errors.Is(err, io.EOF) {
 		t.Errorf("the watch does not end: %v, %v", events, err)
 	}
 	l, err := c.List(t.Context(), ListOptions{Verify: true})
