@@ -118,3 +118,21 @@ func TestKeysAreNotFormatted(t *testing.T) {
 		}
 	}
 }
+
+// FuzzConfig reads damaged configurations. None may end the program, and no error may show a key.
+func FuzzConfig(f *testing.F) {
+	f.Add(configHead + "resources:\n" + rule("secrets", keys("aesgcm", "k="+keyA), "identity: {}"))
+	f.Add(configHead + "resources:\n" + rule("'*.*'", "kms: {apiVersion: v2, name: a, endpoint: 'unix:///s', timeout: 3s}"))
+	f.Add(configHead + "resources: [{resources: [secrets], providers: [null]}]")
+	f.Add(`{"apiVersion":"apiserver.config.k8s.io/v1","kind":"EncryptionConfiguration","resources":[{"resources":["a.b"],"providers":[{"secretbox":{"keys":[{"name":"a","secret":"` + keyA + `"}]}}]}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := parseConfig([]byte(text))
+		if err == nil {
+			c.setDefaults()
+			err = c.validate(true).ToAggregate()
+		}
+		if err != nil && strings.Contains(err.Error(), keyA) && strings.Count(text, keyA) == 1 && strings.Contains(text, "secret: \""+keyA+"\"") {
+			t.Errorf("the error shows a key: %v", err)
+		}
+	})
+}
