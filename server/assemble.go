@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
+	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/miniapiserver/miniapiserver/admission"
 	"github.com/miniapiserver/miniapiserver/admission/quota"
@@ -15,6 +18,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/internal/metrics"
 	"github.com/miniapiserver/miniapiserver/internal/peercert"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/server/transport"
 	"github.com/miniapiserver/miniapiserver/ssa"
@@ -34,8 +38,8 @@ type parts struct {
 	guards      *writeGuards
 	reg         *registry.Registry
 	trust       apiservices.Trust
-	publication *publication
-	lease       *identityLease
+	publication *bootstrap.Publication
+	lease       *bootstrap.Lease
 	inflight    *apf.Inflight
 	flow        flowControl
 	// webhookCertificates counts the certificates that webhooks present.
@@ -164,4 +168,20 @@ func (p *parts) buildHandler() error {
 		SLIs:                        p.metrics.Sibling(),
 	})
 	return err
+}
+
+// buildPublication describes the addresses of this server for the cluster.
+func (p *parts) buildPublication() (err error) {
+	p.trust = newTrust(&p.o, p.own)
+	p.publication = &bootstrap.Publication{
+		Catalogue: p.catalogue, Registry: p.reg,
+		Ranges: p.o.pools().Addresses, Advertise: bootstrap.AdvertiseAddress(net.ParseIP(cmp.Or(p.o.AdvertiseAddress, p.o.BindAddress))),
+		NodePort: int32(p.o.ServiceNodePort), NoEndpoints: p.o.EndpointReconciler == "none",
+		Port: int32(p.secure.Addr().(*net.TCPAddr).Port), Trust: p.trust, Gates: p.gates,
+		KubeletClient: p.o.KubeletCertFile == "" && !p.o.NoDataDir, Now: time.Now,
+	}
+	if p.lease, err = bootstrap.NewLease(p.publication, p.logger); err != nil {
+		return fmt.Errorf("the server's lease: %w", err)
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/registry"
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 	"github.com/miniapiserver/miniapiserver/storage"
 )
@@ -207,6 +208,6 @@ func recordTokenUse(catalogue *api.Catalogue, reg *registry.Registry) func(conte
 		_, _ = reg.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 			metav1.SetMetaDataLabel(&old.(*corev1.Secret).ObjectMeta, authn.LabelLastUsed, today)
 			return old, nil
-		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ownManager}})
+		}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: bootstrap.Manager}})
 	}
 }

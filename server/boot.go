@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/miniapiserver/miniapiserver/controllers"
 	"github.com/miniapiserver/miniapiserver/controllers/reconcile"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
+	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 )
 
 // The steps of a boot load the stored state and start the loops. A step with a health check
@@ -22,7 +25,7 @@ func (p *parts) prepareBootstrap() error {
 	}
 	p.wg.Go(func() {
 		_ = recovery.Call(p.logger, "compiling schemas", func() { // the first writes do it then
-			p.reg.PrepareFieldManagement(bootstrapResources()...)
+			p.reg.PrepareFieldManagement(bootstrap.Resources()...)
 		})
 	})
 	return nil
@@ -41,8 +44,8 @@ func (p *parts) loadCaches(ctx context.Context) error {
 // and begins to renew the server's lease.
 func (p *parts) bootstrapObjects(ctx context.Context) error {
 	err := bootConcurrently(
-		func(ctx context.Context) error { return bootstrap(ctx, p.publication) },
-		p.publication.publish,
+		p.publication.CreateObjects,
+		p.publication.Publish,
 		func(ctx context.Context) error {
 			if err := p.flow.controller.Bootstrap(ctx); err != nil {
 				return fmt.Errorf("flow control: %w", err)
@@ -50,17 +53,17 @@ func (p *parts) bootstrapObjects(ctx context.Context) error {
 			return nil
 		},
 		func(ctx context.Context) error {
-			if err := p.lease.renew(ctx); err != nil {
+			if err := p.lease.Renew(ctx); err != nil {
 				return fmt.Errorf("the server's lease: %w", err)
 			}
 			return nil
 		},
-	)(asServer(ctx))
+	)(request.AsServer(ctx))
 	if err != nil {
 		return err
 	}
 	p.steps.finish(stepRoles, stepPriorityClasses, stepAutoregistration, stepService, stepServiceCIDR)
-	p.runLoop("the server's lease", func() { p.lease.run(asServer(p.lifetime)) })
+	p.runLoop("the server's lease", func() { p.lease.Run(request.AsServer(p.lifetime)) })
 	p.steps.finish(stepFlowProducer, stepIdentityLease, stepPeerAddress)
 	return nil
 }
@@ -136,7 +139,7 @@ func (p *parts) beginRepair(context.Context) error {
 	repaired := make(chan struct{})
 	var once sync.Once
 	p.runLoop("repairing allocations", func() {
-		p.reg.NewRepairer(p.logger).Run(asServer(p.lifetime), repairInterval, func(err error) {
+		p.reg.NewRepairer(p.logger).Run(request.AsServer(p.lifetime), repairInterval, func(err error) {
 			if err == nil {
 				p.steps.finish(stepRepair)
 			}
@@ -165,3 +168,6 @@ func (p *parts) startControllers(context.Context) error {
 	p.controllers = controllers.Start(p.lifetime, p.controllerConfig, p.o.ControllersOff...)
 	return nil
 }
+
+// repairInterval is the interval between repairs of allocations.
+const repairInterval = 3 * time.Minute

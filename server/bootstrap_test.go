@@ -12,6 +12,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/internal/features"
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 )
 
 // TestDefaultRolesAreReconciled changes default roles and bindings, and checks that the
@@ -125,7 +126,7 @@ func TestBootstrapResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, gr := range bootstrapResources() {
+	for _, gr := range bootstrap.Resources() {
 		if !slices.ContainsFunc(resources, func(r *api.Resource) bool { return r.Name == gr.Resource && r.Versions[0].Group == gr.Group }) {
 			t.Errorf("there is no %s", gr)
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/miniapiserver/miniapiserver/handlers/description"
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/storage"
 	"github.com/miniapiserver/miniapiserver/storage/encryption"
 )
@@ -21,7 +22,7 @@ func (p *parts) openEncryption() error {
 	if err != nil {
 		return err
 	}
-	metrics, err := encryption.NewMetrics(p.metrics, identityName(host)) // kube-apiserver has them always
+	metrics, err := encryption.NewMetrics(p.metrics, bootstrap.ServerID(host)) // kube-apiserver has them always
 	if err != nil || p.o.EncryptionConfigFile == "" {
 		return err
 	}
@@ -53,7 +54,7 @@ func (p *parts) followEncryption(ctx context.Context) error {
 	}
 	p.runLoop("encryption", func() { p.encryption.Run(p.lifetime, p.store.DecryptAgain) })
 	p.steps.finish(stepEncryptionReload)
-	if slices.ContainsFunc(bootstrapResources(), p.encryption.NeedsPlugin) {
+	if slices.ContainsFunc(bootstrap.Resources(), p.encryption.NeedsPlugin) {
 		p.awaitPlugins(ctx)
 	}
 	return nil

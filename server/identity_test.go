@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 )
 
 // TestIdentity checks the Lease of a server, and that a later server on the same host takes
@@ -23,7 +25,7 @@ func TestIdentity(t *testing.T) {
 			}
 		}()
 		client := kubernetes.NewForConfigOrDie(s.RESTConfig())
-		leases, err := client.CoordinationV1().Leases(metav1.NamespaceSystem).List(t.Context(), metav1.ListOptions{LabelSelector: identityLabel + "=kube-apiserver"})
+		leases, err := client.CoordinationV1().Leases(metav1.NamespaceSystem).List(t.Context(), metav1.ListOptions{LabelSelector: bootstrap.LeaseLabel + "=kube-apiserver"})
 		if err != nil || len(leases.Items) != 1 {
 			t.Fatalf("%v %v", leases, err)
 		}
@@ -39,13 +41,5 @@ func TestIdentity(t *testing.T) {
 	}
 	if first, second := holder(), holder(); first == second {
 		t.Errorf("two servers are both %s", first)
-	}
-}
-
-// TestIdentityName checks the name of the Lease against kube-apiserver's.
-func TestIdentityName(t *testing.T) {
-	// kube-apiserver's name for a host called vm.
-	if got, want := identityName("vm"), "apiserver-wlv32tlttr4jl3gtroqexyxapa"; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/miniapiserver/miniapiserver/request"
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
@@ -125,7 +126,7 @@ func TestKubeletClientCertificateAsCaller(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	binding, err := admin.RbacV1().ClusterRoleBindings().Get(t.Context(), kubeletClientBinding().Name, metav1.GetOptions{})
+	binding, err := admin.RbacV1().ClusterRoleBindings().Get(t.Context(), bootstrap.KubeletClientBinding().Name, metav1.GetOptions{})
 	if err != nil || binding.RoleRef.Name != "system:kubelet-api-admin" || len(binding.Subjects) != 1 || binding.Subjects[0].Name != credentials.KubeletClientGroup || binding.Subjects[0].Kind != rbacv1.GroupKind {
 		t.Errorf("%+v, %v", binding, err)
 	}

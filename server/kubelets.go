@@ -6,11 +6,9 @@ import (
 	"net/netip"
 	"slices"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/handlers/proxy"
+	"github.com/miniapiserver/miniapiserver/server/bootstrap"
 	"github.com/miniapiserver/miniapiserver/server/credentials"
 )
 
@@ -53,7 +51,7 @@ type ownAddresses []netip.AddrPort
 func newOwnAddresses(listening []netip.AddrPort, serviceRanges []netip.Prefix) ownAddresses {
 	own := slices.Clone(listening)
 	for _, r := range serviceRanges {
-		own = append(own, netip.AddrPortFrom(r.Addr().Next(), apiServicePort))
+		own = append(own, netip.AddrPortFrom(r.Addr().Next(), bootstrap.ServicePort))
 	}
 	return own
 }
@@ -81,14 +79,4 @@ func isLocalAddress(ip netip.Addr) bool {
 // listenAddress returns the address of a listener.
 func listenAddress(l net.Listener) netip.AddrPort {
 	return l.Addr().(*net.TCPAddr).AddrPort()
-}
-
-// kubeletClientBinding grants the server's kubelet client the access to kubelets that an
-// API server needs.
-func kubeletClientBinding() *rbacv1.ClusterRoleBinding {
-	return &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "miniapiserver:kubelet-api-admin"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:kubelet-api-admin"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: credentials.KubeletClientGroup}},
-	}
 }

@@ -124,10 +124,12 @@ registry, authn < controllers/reconcile < controllers;
 controllers/reconcile, registry/hooks, api/custom, api/apiextensions < controllers/customkinds < controllers;
 controllers/customkinds, aggregation, api/apiregistration < controllers/apiservices < controllers;
 
-# Certificates and keys, and what an HTTP server does below the handlers. Both are
-# independent of the options, so that they are understood and tested without a server.
+# Certificates and keys, what an HTTP server does below the handlers, and the objects that
+# every cluster has. All are independent of the options, so that they are understood
+# without the assembly.
 authn < server/credentials < server;
 request < server/transport < server;
+server/credentials, controllers, api/scheduling, api/apiregistration < server/bootstrap < server;
 
 # The assembly of a server, and the commands, which only parse flags.
 handlers, controllers < server < cmd;

@@ -1,4 +1,4 @@
-package server
+package bootstrap
 
 import (
 	"context"
@@ -23,42 +23,43 @@ import (
 
 // A server announces itself to other servers by a Lease, which it renews while it runs.
 const (
-	identityLabel   = "apiserver.kubernetes.io/identity"
+	LeaseLabel      = "apiserver.kubernetes.io/identity"
 	peerAnnotation  = "kubernetes.io/peer-advertise-address"
 	identitySeconds = 3600
 	renewInterval   = 10 * time.Second
 )
 
-// identityLease maintains the Lease of this server.
-type identityLease struct {
-	*publication
+// Lease maintains the Lease of this server.
+type Lease struct {
+	*Publication
 	logger             *slog.Logger
 	host, name, holder string
 }
 
-func newIdentity(p *publication, logger *slog.Logger) (*identityLease, error) {
+// NewLease returns the Lease of this server, which Renew creates.
+func NewLease(p *Publication, logger *slog.Logger) (*Lease, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
 	}
-	name := identityName(host)
-	return &identityLease{publication: p, logger: logger, host: host, name: name, holder: name + "_" + request.NewUUID()}, nil
+	name := ServerID(host)
+	return &Lease{Publication: p, logger: logger, host: host, name: name, holder: name + "_" + request.NewUUID()}, nil
 }
 
-// identityName returns the name of the Lease of a server on a host: a digest of the host's
-// name and the kind of server, each prefixed by its length.
-func identityName(host string) string {
+// ServerID returns the identity of a server on a host, which is the name of its Lease: a digest
+// of the host's name and the kind of server, each prefixed by its length.
+func ServerID(host string) string {
 	var b []byte
-	for _, part := range []string{host, ownManager} {
+	for _, part := range []string{host, Manager} {
 		b = append(binary.BigEndian.AppendUint16(b, uint16(len(part))), part...)
 	}
 	sum := sha256.Sum256(b)
 	return "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
 }
 
-// run renews the Lease until ctx is done. A failed renewal is logged, and retried after the
+// Run renews the Lease until ctx is done. A failed renewal is logged, and retried after the
 // interval.
-func (i *identityLease) run(ctx context.Context) {
+func (i *Lease) Run(ctx context.Context) {
 	tick := time.NewTicker(renewInterval)
 	defer tick.Stop()
 	for {
@@ -67,14 +68,14 @@ func (i *identityLease) run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := i.renew(ctx); err != nil && ctx.Err() == nil {
+		if err := i.Renew(ctx); err != nil && ctx.Err() == nil {
 			i.logger.Warn("renewing the server's lease failed", "lease", i.name, "error", err)
 		}
 	}
 }
 
-// renew renews the Lease, or creates it.
-func (i *identityLease) renew(ctx context.Context) error {
+// Renew renews the Lease, or creates it.
+func (i *Lease) Renew(ctx context.Context) error {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: i.name, Namespace: metav1.NamespaceSystem}}
 	i.sign(lease)
 	created, err := i.createMissing(ctx, coordinationv1.SchemeGroupVersion, "leases", lease)
@@ -86,10 +87,10 @@ func (i *identityLease) renew(ctx context.Context) error {
 		return err
 	}
 	t.Namespace, t.Name = lease.Namespace, lease.Name
-	_, err = i.registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+	_, err = i.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
 		i.sign(old.(*coordinationv1.Lease))
 		return old, nil
-	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: ownManager}})
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: Manager}})
 	if apierrors.IsNotFound(err) {
 		return nil // the next renewal creates it
 	}
@@ -97,17 +98,17 @@ func (i *identityLease) renew(ctx context.Context) error {
 }
 
 // sign sets the fields of a Lease that identify this server.
-func (i *identityLease) sign(l *coordinationv1.Lease) {
+func (i *Lease) sign(l *coordinationv1.Lease) {
 	if l.Labels == nil {
 		l.Labels = map[string]string{}
 	}
-	l.Labels[identityLabel], l.Labels[corev1.LabelHostname] = ownManager, i.host
-	if i.advertise.IsValid() {
+	l.Labels[LeaseLabel], l.Labels[corev1.LabelHostname] = Manager, i.host
+	if i.Advertise.IsValid() {
 		if l.Annotations == nil {
 			l.Annotations = map[string]string{}
 		}
-		l.Annotations[peerAnnotation] = netip.AddrPortFrom(i.advertise, uint16(i.port)).String()
+		l.Annotations[peerAnnotation] = netip.AddrPortFrom(i.Advertise, uint16(i.Port)).String()
 	}
-	seconds, now := int32(identitySeconds), metav1.NewMicroTime(i.now())
+	seconds, now := int32(identitySeconds), metav1.NewMicroTime(i.Now())
 	l.Spec.HolderIdentity, l.Spec.LeaseDurationSeconds, l.Spec.RenewTime = &i.holder, &seconds, &now
 }

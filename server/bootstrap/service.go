@@ -1,0 +1,154 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/miniapiserver/miniapiserver/api"
+	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/storage"
+)
+
+// serviceName is the name of the service of the API, and of its endpoints and service addresses.
+const serviceName = "kubernetes"
+
+// ServicePort is the port of that service.
+const ServicePort = 443
+
+// Publish creates the missing objects by which the cluster finds the server. It does not change existing ones, which may belong
+// to another server or be customized.
+func (p *Publication) Publish(ctx context.Context) error {
+	ready := metav1.Condition{
+		Type: networkingv1.ServiceCIDRConditionReady, Status: metav1.ConditionTrue, Reason: "",
+		Message: "Kubernetes default Service CIDR is ready", LastTransitionTime: metav1.NewTime(p.Now()).Rfc3339Copy(),
+	}
+	cidr := &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: serviceName}}
+	for _, r := range p.Ranges {
+		cidr.Spec.CIDRs = append(cidr.Spec.CIDRs, r.String())
+	}
+	created, err := p.createMissing(ctx, networkingv1.SchemeGroupVersion, "servicecidrs", cidr)
+	if err == nil && created {
+		err = p.setReady(ctx, ready)
+	}
+	if err != nil {
+		return err
+	}
+	meta := metav1.ObjectMeta{Name: serviceName, Namespace: metav1.NamespaceDefault}
+	service := &corev1.Service{ObjectMeta: *meta.DeepCopy(), Spec: corev1.ServiceSpec{
+		ClusterIP: p.Ranges[0].Masked().Addr().Next().String(),
+		Type:      corev1.ServiceTypeClusterIP, SessionAffinity: corev1.ServiceAffinityNone,
+		Ports: []corev1.ServicePort{{Name: "https", Protocol: corev1.ProtocolTCP, Port: ServicePort, TargetPort: intstr.FromInt32(p.Port)}},
+	}}
+	if p.NodePort != 0 {
+		service.Spec.Type, service.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, p.NodePort
+	}
+	service.Labels = map[string]string{"provider": serviceName, "component": "apiserver"}
+	if _, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "services", service); err != nil {
+		return err
+	}
+	return p.publishEndpoints(ctx, meta)
+}
+
+// publishEndpoints creates the endpoints of the service, unless the server can be reached
+// only from its own machine.
+func (p *Publication) publishEndpoints(ctx context.Context, meta metav1.ObjectMeta) error {
+	if !p.Advertise.IsValid() || p.NoEndpoints {
+		return nil
+	}
+	ip := p.Advertise.String()
+	endpoints := &corev1.Endpoints{ObjectMeta: *meta.DeepCopy(), Subsets: []corev1.EndpointSubset{{
+		Addresses: []corev1.EndpointAddress{{IP: ip}},
+		Ports:     []corev1.EndpointPort{{Name: "https", Port: p.Port, Protocol: corev1.ProtocolTCP}},
+	}}}
+	endpoints.Labels = map[string]string{"endpointslice.kubernetes.io/skip-mirror": "true"}
+	if _, err := p.createMissing(ctx, corev1.SchemeGroupVersion, "endpoints", endpoints); err != nil {
+		return err
+	}
+	name, protocol, isReady := "https", corev1.ProtocolTCP, true
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: *meta.DeepCopy(), AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{ip}, Conditions: discoveryv1.EndpointConditions{Ready: &isReady}}},
+		Ports:     []discoveryv1.EndpointPort{{Name: &name, Port: &p.Port, Protocol: &protocol}},
+	}
+	if p.Advertise.Is6() {
+		slice.AddressType = discoveryv1.AddressTypeIPv6
+	}
+	slice.Labels = map[string]string{discoveryv1.LabelServiceName: serviceName}
+	_, err := p.createMissing(ctx, discoveryv1.SchemeGroupVersion, "endpointslices", slice)
+	return err
+}
+
+func (p *Publication) target(gv schema.GroupVersion, resource string) (registry.Target, error) {
+	res, err := p.Registry.FindResource(gv.WithResource(resource).GroupResource())
+	if err != nil {
+		return registry.Target{}, err
+	}
+	return registry.Target{Resource: res, Version: res.Version(gv)}, nil
+}
+
+// createMissing creates an object unless it exists, and reports whether it did.
+func (p *Publication) createMissing(ctx context.Context, gv schema.GroupVersion, resource string, obj api.Object) (bool, error) {
+	t, err := p.target(gv, resource)
+	if err != nil {
+		return false, err
+	}
+	t.Namespace, t.Name = obj.GetNamespace(), obj.GetName()
+	if _, err := p.Registry.Get(ctx, t, storage.Read{Match: storage.Any}); err == nil {
+		return false, nil
+	}
+	if t.Resource.Default != nil {
+		t.Resource.Default(obj)
+	}
+	_, err = p.Registry.Create(ctx, t, obj, registry.WriteOptions{Manager: Manager})
+	if apierrors.IsAlreadyExists(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
+	}
+	return true, nil
+}
+
+func (p *Publication) setReady(ctx context.Context, ready metav1.Condition) error {
+	t, err := p.target(networkingv1.SchemeGroupVersion, "servicecidrs")
+	if err != nil {
+		return err
+	}
+	t.Name, t.Status = serviceName, true
+	_, err = p.Registry.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
+		cidr := old.(*networkingv1.ServiceCIDR)
+		cidr.Status.Conditions = []metav1.Condition{ready}
+		return cidr, nil
+	}, registry.UpdateOptions{WriteOptions: registry.WriteOptions{Manager: Manager}, SkipStrategy: true})
+	return err
+}
+
+// AdvertiseAddress returns the address at which other machines reach a server that is bound
+// to bind. It is invalid if there is none.
+func AdvertiseAddress(bind net.IP) netip.Addr {
+	// Unmap comes first: an IPv4 address in the form of IPv6 is never unspecified.
+	if ip, _ := netip.AddrFromSlice(bind); ip.IsValid() && !ip.Unmap().IsLoopback() && !ip.Unmap().IsUnspecified() {
+		return ip.Unmap()
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return netip.Addr{}
+	}
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok {
+			if ip, ok := netip.AddrFromSlice(n.IP); ok && ip.Unmap().IsGlobalUnicast() {
+				return ip.Unmap()
+			}
+		}
+	}
+	return netip.Addr{}
+}
