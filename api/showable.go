@@ -178,7 +178,14 @@ func (m showables) of(rt reflect.Type) showable {
 }
 
 func (m showables) make(rt reflect.Type) showable {
-	if isLeaf(rt) {
+	switch {
+	case rt == reflect.TypeFor[metav1.Time](): // the leaves of all objects
+		return func(v reflect.Value) bool { return unshownYear(v.Addr().Interface().(*metav1.Time).Time) == "" }
+	case rt == reflect.TypeFor[metav1.FieldsV1]():
+		return func(v reflect.Value) bool {
+			return unshownJSON(v.Addr().Interface().(*metav1.FieldsV1).GetRawBytes()) == ""
+		}
+	case isLeaf(rt):
 		return func(v reflect.Value) bool { _, problem := unshown(v); return problem == "" }
 	}
 	switch rt.Kind() {

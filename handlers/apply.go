@@ -5,6 +5,7 @@ import (
 
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 // apply serves a PATCH with an apply configuration.
@@ -17,7 +18,9 @@ func (h *Handler) apply(c *call, v *representation.View) error {
 	if err != nil {
 		return err
 	}
-	c.auditPatch(data)
+	if record := request.From(c.r.Context()).Audit; record.WantsRequestObject() {
+		c.auditPatch(record, data)
+	}
 	patch, err := c.codec.DecodeApplied(c.r, data, o.FieldValidation)
 	if err != nil {
 		return err

@@ -90,11 +90,7 @@ func (c *call) auditBody(obj api.Object) {
 
 // auditPatch records a patch as the client sent it. JSON stands in the events: a patch in
 // YAML is converted, and anything else becomes a string.
-func (c *call) auditPatch(data []byte) {
-	a := request.From(c.r.Context()).Audit
-	if !a.WantsRequestObject() {
-		return
-	}
+func (c *call) auditPatch(a *request.AuditRecord, data []byte) {
 	a.RequestObject = data
 	if json.Valid(data) {
 		return

@@ -23,11 +23,8 @@ import (
 	"github.com/miniapiserver/miniapiserver/storage"
 )
 
-// invalidOptions returns the error of invalid options; nil if there are no errors.
+// invalidOptions returns the error of invalid options.
 func invalidOptions(kind string, errs field.ErrorList) error {
-	if len(errs) == 0 {
-		return nil
-	}
 	return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
 }
 
@@ -84,8 +81,8 @@ func (c *call) listOptions() (*internalversion.ListOptions, error) {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	internalversion.SetListOptionsDefaults(&o, true)
-	if err := invalidOptions("ListOptions", listvalidation.ValidateListOptions(&o, true)); err != nil {
-		return nil, err
+	if errs := listvalidation.ValidateListOptions(&o, true); len(errs) > 0 {
+		return nil, invalidOptions("ListOptions", errs)
 	}
 	return &o, nil
 }
@@ -157,8 +154,8 @@ func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOption
 	case "PatchOptions":
 		errs = metavalidation.ValidatePatchOptions(&o, patchType)
 	}
-	if err := invalidOptions(kind, errs); err != nil {
-		return writeOptions{}, err
+	if len(errs) > 0 {
+		return writeOptions{}, invalidOptions(kind, errs)
 	}
 	return writeOptions{
 		WriteOptions: registry.WriteOptions{DryRun: len(o.DryRun) > 0, Manager: ssa.ManagerName(o.FieldManager, c.r.UserAgent()),

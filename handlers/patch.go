@@ -12,6 +12,7 @@ import (
 	"github.com/miniapiserver/miniapiserver/api"
 	"github.com/miniapiserver/miniapiserver/handlers/representation"
 	"github.com/miniapiserver/miniapiserver/registry"
+	"github.com/miniapiserver/miniapiserver/request"
 )
 
 func (h *Handler) patch(c *call) error {
@@ -36,7 +37,9 @@ func (h *Handler) patch(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.auditPatch(data)
+	if record := request.From(c.r.Context()).Audit; record.WantsRequestObject() {
+		c.auditPatch(record, data)
+	}
 	change := func(ctx context.Context, old api.Object) (api.Object, error) {
 		return c.patched(ctx, old, kind, data, o.FieldValidation)
 	}

@@ -11,6 +11,10 @@ import (
 // Plans has the plans of Go types, each made at first use. The zero value is ready; it is safe
 // for concurrent use.
 type Plans struct {
+	// Valid are types whose MarshalJSON certainly returns JSON, because the values were
+	// validated before. It must be set before the first use.
+	Valid []reflect.Type
+
 	mu    sync.Mutex
 	types map[reflect.Type]*Type
 }

@@ -43,7 +43,8 @@ func (p *Plans) writing(rt reflect.Type, f *fields) func([]byte, reflect.Value) 
 	case rt.Kind() == reflect.Pointer:
 		return p.writingPointer(rt)
 	case rt.Kind() != reflect.Interface && rt.Implements(marshaler):
-		return appendByMethod
+		isValid := slices.Contains(p.Valid, rt)
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return appendByMethod(dst, v, isValid) }
 	case reflect.PointerTo(rt).Implements(marshaler), reflect.PointerTo(rt).Implements(textMarshaler):
 		return appendByLibrary
 	}
@@ -76,26 +77,29 @@ func appendByLibrary(dst []byte, v reflect.Value) ([]byte, error) {
 }
 
 // appendByMethod writes a value that has a method MarshalJSON. It copies the result if
-// encoding/json would copy it unchanged.
-func appendByMethod(dst []byte, v reflect.Value) ([]byte, error) {
+// encoding/json would copy it unchanged. isValid means that the result certainly is JSON.
+func appendByMethod(dst []byte, v reflect.Value, isValid bool) ([]byte, error) {
 	to := v
 	if v.CanAddr() {
 		to = v.Addr()
 	}
 	data, err := to.Interface().(json.Marshaler).MarshalJSON()
-	if err != nil || !compact(data) {
+	if err != nil || !compact(data, isValid) {
 		return appendByLibrary(dst, v)
 	}
 	return append(dst, data...), nil
 }
 
-// compact reports whether JSON has neither white space nor characters that encoding/json
-// escapes for HTML.
-func compact(data []byte) bool {
+// compact reports whether data is JSON with neither white space nor characters that
+// encoding/json escapes for HTML. isValid means that it certainly is JSON.
+func compact(data []byte, isValid bool) bool {
 	for _, b := range data {
 		if b <= ' ' || b >= 0x80 || b == '<' || b == '>' || b == '&' {
 			return false
 		}
+	}
+	if isValid {
+		return true
 	}
 	s := jsonscan.Scanner[[]byte]{Text: data, MaxDepth: maxDepth}
 	_, ok := s.Value()

@@ -44,6 +44,7 @@ type Attributes struct {
 	// Scope is the scope of the request, which collects warnings and audit annotations.
 	Scope *request.Scope
 
+	admission  Admission
 	write      WriteOptions
 	deletion   *DeleteOptions
 	onWriteEnd []func(ctx context.Context, written bool)
@@ -167,11 +168,15 @@ func (r *Registry) newAttributes(ctx context.Context, t Target, verb string, obj
 	if r.o.Admission == nil || o.SkipAdmission {
 		return nil
 	}
+	admission := r.o.Admission()
+	if admission == nil {
+		return nil
+	}
 	scope := request.From(ctx)
 	a := &Attributes{
 		Verb: verb, Resource: t.Resource, Version: t.Version, Subresource: t.subresource(), Namespace: t.Namespace, Name: t.Name,
 		Kind:   t.Version.WithKind(t.Resource.Kind),
-		Object: obj, Old: old, User: scope.User, DryRun: o.DryRun, Scope: scope, write: o,
+		Object: obj, Old: old, User: scope.User, DryRun: o.DryRun, Scope: scope, write: o, admission: admission,
 	}
 	if t.Sub != nil && t.Sub.Kind != nil {
 		a.Kind = t.Sub.Kind.Versions[0].WithKind(t.Sub.Kind.Kind)
@@ -189,10 +194,10 @@ func (r *Registry) mutate(ctx context.Context, a *Attributes) error {
 		return nil
 	}
 	if a.Object == nil {
-		return r.o.Admission.Mutate(ctx, a)
+		return a.admission.Mutate(ctx, a)
 	}
 	before := slices.Clone(a.Object.GetManagedFields())
-	if err := r.o.Admission.Mutate(ctx, a); err != nil {
+	if err := a.admission.Mutate(ctx, a); err != nil {
 		return err
 	}
 	a.keepManagedFields(before)
@@ -216,7 +221,7 @@ func (r *Registry) validate(ctx context.Context, a *Attributes) error {
 	if a == nil {
 		return nil
 	}
-	return r.o.Admission.Validate(ctx, a)
+	return a.admission.Validate(ctx, a)
 }
 
 // Connect runs admission for a connection to the object that t names. The options are those

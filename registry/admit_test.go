@@ -47,7 +47,7 @@ func (r *recorder) Validate(_ context.Context, a *Attributes) error {
 func TestAdmissionCalls(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
-	r.o.Admission = rec
+	r.o.Admission = func() Admission { return rec }
 	at := r.configMap(t, "")
 	out, err := r.Create(t.Context(), at, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "x-"}}, WriteOptions{})
 	if err != nil {
@@ -91,7 +91,7 @@ func TestAdmissionOfScale(t *testing.T) {
 			s.Spec.Replicas *= 2
 		}
 	}}
-	r.o.Admission = rec
+	r.o.Admission = func() Admission { return rec }
 	at.Sub = at.Resource.Subresource("scale")
 	out, err := r.Update(t.Context(), at, func(_ context.Context, old api.Object) (api.Object, error) {
 		return at.ApplySubresource(old, &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "ns"}, Spec: autoscalingv1.ScaleSpec{Replicas: 3}})
@@ -109,7 +109,7 @@ func TestAdmissionOfScale(t *testing.T) {
 func TestManagedFieldsAfterAdmission(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
-	r.o.Admission = rec
+	r.o.Admission = func() Admission { return rec }
 	for name, tt := range map[string]struct {
 		left metav1.ManagedFieldsEntry
 		want string
@@ -138,7 +138,7 @@ func TestManagedFieldsAfterAdmission(t *testing.T) {
 func TestShowableAfterAdmission(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
-	r.o.Admission = rec
+	r.o.Admission = func() Admission { return rec }
 	at := r.at(t, appsv1.SchemeGroupVersion, "controllerrevisions", "a")
 	for name, tt := range map[string]struct {
 		data   string

@@ -22,11 +22,11 @@ func interfering(t *testing.T, r *Registry, at Target, calls *int) Change {
 		item, err := c.Get(context.WithoutCancel(ctx), at.Key(), storage.Read{})
 		switch {
 		case errors.Is(err, storage.ErrNotFound):
-			_, err = c.Create(context.WithoutCancel(ctx), at.Key(), other, 0)
+			_, err = c.Create(context.WithoutCancel(ctx), at.Key(), other)
 		case err == nil && *calls%2 == 0:
 			_, err = c.Delete(context.WithoutCancel(ctx), item)
 		case err == nil:
-			_, err = c.Update(context.WithoutCancel(ctx), item, other, 0)
+			_, err = c.Update(context.WithoutCancel(ctx), item, other)
 		}
 		if err != nil {
 			t.Error(err)

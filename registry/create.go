@@ -221,7 +221,7 @@ func (w *creation) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	item, err := c.Create(ctx, t.Key(), stored, r.ttl(t.Resource))
+	item, err := c.Create(ctx, t.Key(), stored)
 	if errors.Is(err, storage.ErrExists) {
 		existing, _ := c.Get(ctx, t.Key(), storage.Read{})
 		return r.errAlreadyExists(t, existing)

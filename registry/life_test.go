@@ -109,7 +109,7 @@ func TestLifeOfAnObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := New(store, catalogue, Options{Admission: &calls, Access: allowAll{}})
+	r, err := New(store, catalogue, Options{Admission: func() Admission { return &calls }, Access: allowAll{}})
 	if err != nil {
 		t.Fatal(err)
 	}

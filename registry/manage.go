@@ -87,16 +87,12 @@ func (r *Registry) updateManagedFields(t Target, live, obj api.Object, o WriteOp
 		return
 	}
 	// An error leaves the object without managedFields, which does not prevent the write.
-	if t.isScale() && live != nil {
+	if t.Sub != nil && t.Sub.Replicas != nil && live != nil {
 		_ = r.updateScaleManagedFields(t, live, obj, o.Manager)
 		return
 	}
 	_ = m.Update(live, obj, r.fieldWrite(t, o.Manager))
 }
-
-// isScale reports whether t names a scale subresource, whose fields are managed apart from
-// those of the object.
-func (t Target) isScale() bool { return t.Sub != nil && t.Sub.Replicas != nil }
 
 // scaleWrite describes a write of the scale subresource that t names.
 func (r *Registry) scaleWrite(t Target, manager string) ssa.Write {
@@ -163,7 +159,7 @@ func (r *Registry) Apply(ctx context.Context, t Target, patch map[string]any, o 
 	}
 	w.Force = o.Force
 	return r.Update(ctx, t, func(_ context.Context, old api.Object) (api.Object, error) {
-		if t.isScale() {
+		if t.Sub != nil && t.Sub.Replicas != nil {
 			return r.applyScalePatch(t, old, patch, o)
 		}
 		obj, err := m.Apply(old, patch, w)

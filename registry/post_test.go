@@ -35,7 +35,7 @@ func bindingOf(name string, uid types.UID, resourceVersion string) *corev1.Bindi
 func TestPostOrder(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
-	r.o.Admission = rec
+	r.o.Admission = func() Admission { return rec }
 	eviction := r.at(t, corev1.SchemeGroupVersion, "pods", "p").below("eviction")
 	for _, c := range []struct {
 		name, phases, want string
@@ -133,7 +133,7 @@ func TestEvictionWrites(t *testing.T) {
 	rec := &recorder{}
 	var users []string
 	rec.mutate = func(a *Attributes) { users = append(users, a.User.Name) }
-	r.o.Admission = rec
+	r.o.Admission = func() Admission { return rec }
 	evict := func(dryRun bool) []string {
 		t.Helper()
 		rec.calls, users = nil, nil
@@ -165,7 +165,7 @@ func TestEvictionWrites(t *testing.T) {
 func TestSystemFields(t *testing.T) {
 	r := newRegistry(t)
 	rec := &recorder{}
-	r.o.Admission = rec
+	r.o.Admission = func() Admission { return rec }
 	seen := ""
 	rec.mutate = func(a *Attributes) {
 		seen = fmt.Sprint(string(a.Object.GetUID()), a.Object.GetCreationTimestamp().Year(), a.Object.GetDeletionTimestamp() != nil)

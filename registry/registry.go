@@ -48,8 +48,8 @@ type Options struct {
 	Transformer func(schema.GroupResource) storage.Transformer
 	// Schemas are the schemas for field management; nil turns it off.
 	Schemas ssa.Schemas
-	// Admission decides about writes; nil admits everything.
-	Admission Admission
+	// Admission returns the Admission that decides about a write; nil admits everything.
+	Admission func() Admission
 	// Access answers the permission checks of kinds; nil turns them off.
 	Access api.Access
 	// Reviews returns the function that answers reviews of a source (api.Virtual.Source);
@@ -129,6 +129,9 @@ func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig 
 		AsStored: res.AsStored(),
 		Fields:   res.Fields.Selectable,
 		Index:    res.Fields.Indexed,
+	}
+	if res.Storage.Expires {
+		cfg.TTL = r.o.EventTTL
 	}
 	if r.o.Transformer != nil {
 		cfg.Transformer = r.o.Transformer(Target{Resource: res}.groupResource())

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -305,7 +304,7 @@ func (r *Registry) replace(ctx context.Context, t Target, c *storage.Collection,
 	if err != nil {
 		return Outcome{}, err
 	}
-	after, err := c.Update(ctx, item, stored, r.ttl(t.Resource))
+	after, err := c.Update(ctx, item, stored)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -327,12 +326,4 @@ func keepMetadata(obj, old api.Object) {
 	if obj.GetDeletionGracePeriodSeconds() == nil {
 		obj.SetDeletionGracePeriodSeconds(old.GetDeletionGracePeriodSeconds())
 	}
-}
-
-// ttl returns the lifetime of stored objects; 0 means no limit.
-func (r *Registry) ttl(res *api.Resource) time.Duration {
-	if res.Storage.Expires {
-		return r.o.EventTTL
-	}
-	return 0
 }

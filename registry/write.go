@@ -80,7 +80,7 @@ func (w *write) admit(ctx context.Context) error {
 	if w.attributes == nil {
 		return nil
 	}
-	return w.r.o.Admission.Validate(ctx, w.attributes)
+	return w.attributes.admission.Validate(ctx, w.attributes)
 }
 
 // finish ends an attempt whose steps returned err. It releases allocations of a failed

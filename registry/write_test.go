@@ -75,7 +75,7 @@ func TestOrderOfWrites(t *testing.T) {
 		create(t, r, at, configMap("stored", "1"))
 		s := &steps{fail: c.fail}
 		s.record(at.Resource)
-		r.o.Admission = s
+		r.o.Admission = func() Admission { return s }
 		write := func(name string) string {
 			s.seen = nil
 			at.Name = name

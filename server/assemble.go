@@ -89,7 +89,7 @@ func (p *parts) buildRegistry() (err error) {
 		DeleteCollectionWorkers: p.o.DeleteCollectionWorkers,
 		Pools:                   p.o.pools(),
 		Schemas:                 ssa.Published(p.catalogue),
-		Admission:               p.guards,
+		Admission:               p.guards.currentAdmission,
 		Access:                  p.guards,
 		Reviews:                 p.guards.review,
 		Virtual:                 map[string]registry.Source{"componentstatuses": newComponentStatuses(p.store.Healthy)},

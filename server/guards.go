@@ -42,20 +42,12 @@ func (p *parts) enforceAdmission(context.Context) error {
 	return nil
 }
 
-// Mutate implements registry.Admission.
-func (g *writeGuards) Mutate(ctx context.Context, a *registry.Attributes) error {
+// currentAdmission returns what decides about writes; nil before admission applies.
+func (g *writeGuards) currentAdmission() registry.Admission {
 	if !g.enforced.Load() {
 		return nil
 	}
-	return g.admission.Mutate(ctx, a)
-}
-
-// Validate implements registry.Admission.
-func (g *writeGuards) Validate(ctx context.Context, a *registry.Attributes) error {
-	if !g.enforced.Load() {
-		return nil
-	}
-	return g.admission.Validate(ctx, a)
+	return g.admission
 }
 
 // Authorize implements api.Access.

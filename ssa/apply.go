@@ -32,9 +32,11 @@ func (m *Manager) Apply(live api.Object, patch map[string]any, w Write) (api.Obj
 	if err := a.prepare(); err != nil {
 		return nil, err
 	}
-	obj, os, err := a.applyOrMigrate()
+	obj, os, err := a.run(w.Force)
 	if err != nil {
-		return nil, err
+		if obj, os, err = a.migrate(err); err != nil {
+			return nil, err
+		}
 	}
 	if w.Manager == kubectl {
 		if err := a.syncLastApplied(obj); err != nil {
@@ -138,7 +140,10 @@ func (a *applyOperation) run(force bool) (api.Object, owners, error) {
 	if existing := os.find(&o); existing != nil {
 		existing.time = entryTime(a.w.Now)
 	}
-	obj, err := a.m.object(a.v, merged)
+	obj, err := a.m.versioned(a.v, merged)
+	if err == nil {
+		obj, err = a.m.resource.Decoded(a.v.version, obj)
+	}
 	if err != nil {
 		return nil, nil, errorf("failed to convert new object (%s) to proper version: %w", a.name(), err)
 	}

@@ -38,15 +38,6 @@ func (m *Manager) decoded(v *view, hub api.Object) (map[string]any, error) {
 	return out, nil
 }
 
-// object converts decoded JSON to an object of the hub type and sets its defaults.
-func (m *Manager) object(v *view, plain map[string]any) (api.Object, error) {
-	obj, err := m.versioned(v, plain)
-	if err != nil {
-		return nil, err
-	}
-	return m.resource.Decoded(v.version, obj)
-}
-
 // versioned converts decoded JSON to an object of version v.
 func (m *Manager) versioned(v *view, plain map[string]any) (api.Object, error) {
 	if v.plan == nil {

@@ -19,13 +19,12 @@ const (
 	lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// applyOrMigrate applies the patch and ignores conflicts on fields that kubectl set by client-side
-// apply.
-func (a *applyOperation) applyOrMigrate() (api.Object, owners, error) {
-	obj, os, err := a.run(a.w.Force)
+// migrate applies the patch again after an error, if the error is about nothing but conflicts on
+// fields that kubectl set by client-side apply. Otherwise it returns the error.
+func (a *applyOperation) migrate(err error) (api.Object, owners, error) {
 	var found conflicts
 	if !errors.As(err, &found) {
-		return obj, os, err
+		return nil, nil, err
 	}
 	if a.w.Manager == kubectl {
 		if allowed, ok := a.lastApplied(); ok {

@@ -39,7 +39,7 @@ func (s *Store) CreateAll(ctx context.Context, objects []NewObject) error {
 		if writes[i], err = n.In.newWrite(ctx, n.Key, value); err != nil {
 			return err
 		}
-		full := n.In.fullKey(n.Key)
+		full := n.In.prefix + n.Key
 		puts[i] = clientv3.OpPut(full, string(writes[i].stored))
 		guards[i] = clientv3.Compare(clientv3.ModRevision(full), "=", 0)
 	}

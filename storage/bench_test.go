@@ -35,7 +35,7 @@ func startFilled(b *testing.B, n int) *Collection {
 		wg.Go(func() {
 			for i := worker; i < n; i += 16 {
 				key := fmt.Sprintf("ns%d/cm%05d", i%10, i)
-				if _, err := c.Create(b.Context(), key, configMap(key, text, "n", fmt.Sprint(i%100)), 0); err != nil {
+				if _, err := c.Create(b.Context(), key, configMap(key, text, "n", fmt.Sprint(i%100))); err != nil {
 					b.Error(err)
 				}
 			}

@@ -167,7 +167,7 @@ func (c *Collection) RestartWatches() {
 }
 
 func (c *Collection) logUndecodable(i *Item, err error) {
-	c.store.log.Error("stored object cannot be decoded", "key", c.fullKey(i.key), "revision", i.rev, "error", err)
+	c.store.log.Error("stored object cannot be decoded", "key", c.prefix+i.key, "revision", i.rev, "error", err)
 }
 
 func (c *Collection) item(key string, kv *mvccpb.KeyValue) *Item {

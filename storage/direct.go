@@ -14,7 +14,8 @@ import (
 // watch, call the server directly. An in-process client would copy values three times and
 // pass each event through four goroutines.
 
-// transact executes w as the server's own request handler would.
+// transact executes w as the server's own request handler would. It returns what transactRemote
+// does.
 func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyValue, error) {
 	key := []byte(w.key)
 	// One allocation for all messages, because they have the same lifetime.

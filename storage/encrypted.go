@@ -45,12 +45,18 @@ func (c *Collection) newItem(config *itemConfig, key string, rev int64, stored [
 	return i
 }
 
-// newWrite returns the write of a value: the value itself, and what is stored for it.
+// newWrite returns the write of a value: the value itself, the stored form of it, and the lease of
+// a key that expires.
 func (c *Collection) newWrite(ctx context.Context, key string, value []byte) (*keyWrite, error) {
 	w := &keyWrite{value: value, stored: value}
+	var err error
+	if ttl := c.config().TTL; ttl > 0 {
+		if w.lease, err = c.store.leases.get(ctx, c.store, ttl); err != nil {
+			return nil, err
+		}
+	}
 	if t := c.config().Transformer; t != nil {
-		var err error
-		if w.stored, err = t.Encrypt(ctx, c.fullKey(key), value); err != nil {
+		if w.stored, err = t.Encrypt(ctx, c.prefix+key, value); err != nil {
 			return nil, err
 		}
 	}
@@ -63,7 +69,7 @@ func (c *Collection) readUnchanged(ctx context.Context, t Transformer, old *Item
 	if c.store.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
-	full := c.fullKey(old.key)
+	full := c.prefix + old.key
 	resp, err := c.store.client.Get(ctx, full)
 	switch {
 	case err != nil:
@@ -153,7 +159,7 @@ func (l *failureLog) log(c *Collection, i *Item, err error) {
 	if last != 0 && now-last < int64(failureLogPeriod) || !l.last.CompareAndSwap(last, now) {
 		return
 	}
-	c.store.log.Error("stored object cannot be decrypted", "key", c.fullKey(i.key), "revision", i.rev, "failures", count, "error", err)
+	c.store.log.Error("stored object cannot be decrypted", "key", c.prefix+i.key, "revision", i.rev, "failures", count, "error", err)
 }
 
 // isEncrypted reports whether a value is one that another server encrypted.

@@ -149,11 +149,11 @@ func TestStaleValue(t *testing.T) {
 		t.Error("the value was stored a third time")
 	}
 	var conflict *ConflictError
-	if _, err := c.Update(t.Context(), item, configMap("a/x", "v"), 0); !errors.As(err, &conflict) || conflict.Current.Revision() != again.Revision() {
+	if _, err := c.Update(t.Context(), item, configMap("a/x", "v")); !errors.As(err, &conflict) || conflict.Current.Revision() != again.Revision() {
 		t.Errorf("an update of an old item: %v", err)
 	}
 	mustDelete(t, c, again)
-	if _, err := c.Update(t.Context(), again, configMap("a/x", "v"), 0); !errors.Is(err, ErrNotFound) {
+	if _, err := c.Update(t.Context(), again, configMap("a/x", "v")); !errors.Is(err, ErrNotFound) {
 		t.Errorf("an update of a deleted item: %v", err)
 	}
 }
@@ -167,7 +167,7 @@ func TestUndecryptable(t *testing.T) {
 	mustCreate(t, c, "a/y", "2")
 	node := configMap("a/z", "3")
 	node.Data["node"] = "n1"
-	if _, err := c.Create(t.Context(), "a/z", node, 0); err != nil {
+	if _, err := c.Create(t.Context(), "a/z", node); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -88,7 +88,9 @@ func (f *watcherFanout) groupFor(w *Watcher) (*map[string]*watcherGroup, string)
 // deliver queues a change for all watchers that may select it.
 func (f *watcherFanout) deliver(t *transition) {
 	key := t.item.key
-	f.all.deliver(f, t)
+	if len(f.all.members) > 0 {
+		f.all.deliver(f, t)
+	}
 	if len(f.byKey) > 0 {
 		f.byKey[key].deliver(f, t)
 	}

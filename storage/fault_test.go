@@ -120,7 +120,7 @@ func TestFull(t *testing.T) {
 	var err error
 	for n := 0; n < 5000 && err == nil; n++ { // etcd checks the quota with a delay
 		var i *Item
-		if i, err = c.Update(t.Context(), last, configMap("a/x", fmt.Sprint(n, big)), 0); err == nil {
+		if i, err = c.Update(t.Context(), last, configMap("a/x", fmt.Sprint(n, big))); err == nil {
 			last = i
 		}
 	}
@@ -134,7 +134,7 @@ func TestFull(t *testing.T) {
 	if err := s.compactOnce(t.Context()); !errors.Is(err, nil) {
 		t.Fatal(err)
 	}
-	if _, err := c.Create(t.Context(), "a/y", configMap("a/y", ""), 0); err != nil {
+	if _, err := c.Create(t.Context(), "a/y", configMap("a/y", "")); err != nil {
 		t.Errorf("after compaction: %v", err)
 	}
 }
@@ -166,7 +166,7 @@ func TestEtcdRestarts(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := c.Create(ctx, "a/y", configMap("a/y", ""), 0); !errors.Is(err, ErrUnknownOutcome) {
+	if _, err := c.Create(ctx, "a/y", configMap("a/y", "")); !errors.Is(err, ErrUnknownOutcome) {
 		t.Errorf("create without etcd: %v", err)
 	}
 	said, _ = startChild(t, dir)
@@ -184,7 +184,7 @@ func TestEtcdRestarts(t *testing.T) {
 func retryUpdate(t *testing.T, c *Collection, old *Item, v string) *Item {
 	t.Helper()
 	for {
-		i, err := c.Update(t.Context(), old, configMap(old.Key(), v), 0)
+		i, err := c.Update(t.Context(), old, configMap(old.Key(), v))
 		if err == nil {
 			return i
 		}

@@ -206,9 +206,6 @@ func (s *Store) apply(events []*mvccpb.Event) {
 	s.applied.advance(events[len(events)-1].Kv.ModRevision)
 }
 
-// fullKey returns the key in etcd.
-func (c *Collection) fullKey(key string) string { return c.prefix + key }
-
 // checkKey rejects keys that route would not find.
 func checkKey(key string) error {
 	if key == "" || strings.HasPrefix(key, "/") || strings.HasSuffix(key, "/") {

@@ -77,7 +77,7 @@ func startStore(t testing.TB, o Options) (*Store, *Collection) {
 
 func mustCreate(t testing.TB, c *Collection, key, value string, labels ...string) *Item {
 	t.Helper()
-	i, err := c.Create(t.Context(), key, configMap(key, value, labels...), 0)
+	i, err := c.Create(t.Context(), key, configMap(key, value, labels...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func mustCreate(t testing.TB, c *Collection, key, value string, labels ...string
 
 func mustUpdate(t testing.TB, c *Collection, old *Item, value string, labels ...string) *Item {
 	t.Helper()
-	i, err := c.Update(t.Context(), old, configMap(old.Key(), value, labels...), 0)
+	i, err := c.Update(t.Context(), old, configMap(old.Key(), value, labels...))
 	if err != nil {
 		t.Fatal(err)
 	}

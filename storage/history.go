@@ -72,7 +72,7 @@ func (c *Collection) stateAt(rev int64) *collectionState {
 // getFromEtcd reads a key from etcd at revision rev; 0 means the current one.
 func (c *Collection) getFromEtcd(ctx context.Context, key string, rev int64) (*Item, error) {
 	start := time.Now()
-	resp, err := c.store.client.Get(ctx, c.fullKey(key), clientv3.WithRev(rev))
+	resp, err := c.store.client.Get(ctx, c.prefix+key, clientv3.WithRev(rev))
 	observeEtcd(ctx, start)
 	if err != nil {
 		return nil, c.etcdReadError(ctx, err, rev)
@@ -89,9 +89,9 @@ func (c *Collection) listFromEtcd(ctx context.Context, o *ListOptions, rev int64
 	if o.After != "" && o.After >= start {
 		start = o.After + "\x00"
 	}
-	from, end := c.fullKey(start), clientv3.GetPrefixRangeEnd(c.fullKey(o.Prefix))
+	from, end := c.prefix+start, clientv3.GetPrefixRangeEnd(c.prefix+o.Prefix)
 	if o.Key != "" {
-		from, end = c.fullKey(o.Key), c.fullKey(o.Key)+"\x00"
+		from, end = c.prefix+o.Key, c.prefix+o.Key+"\x00"
 	}
 	unfiltered := o.Filter == nil && o.Field == ""
 	l := &List{Revision: rev}

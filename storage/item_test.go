@@ -153,7 +153,7 @@ func TestAdopted(t *testing.T) {
 		t.Fatal(err)
 	}
 	obj := configMap("a/b", "1")
-	old, err := c.Create(t.Context(), "a/b", obj, 0)
+	old, err := c.Create(t.Context(), "a/b", obj)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestAdopted(t *testing.T) {
 	}
 	c.Reconfigure(config)
 	is := configMap("a/b", "3")
-	after, err := c.Update(t.Context(), old, is, 0)
+	after, err := c.Update(t.Context(), old, is)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func itemText(i *Item) string {
 
 func (m *storeModel) create(t *rapid.T) {
 	key, v := drawKey(t), drawValue(t)
-	i, err := m.c.Create(context.Background(), key, configMap(key, v, "v", v), 0)
+	i, err := m.c.Create(context.Background(), key, configMap(key, v, "v", v))
 	if m.now().state[key] != nil {
 		if !errors.Is(err, ErrExists) {
 			t.Fatalf("create of an existing key: %v", err)
@@ -127,7 +127,7 @@ func (m *storeModel) checkGuard(t *rapid.T, old *Item, err error) (done bool) {
 
 func (m *storeModel) update(t *rapid.T) {
 	old, v := m.pick(t), drawValue(t)
-	i, err := m.c.Update(context.Background(), old, configMap(old.key, v, "v", v), 0)
+	i, err := m.c.Update(context.Background(), old, configMap(old.key, v, "v", v))
 	if m.checkGuard(t, old, err) && i != old {
 		m.set(old.key, i, i.rev)
 	}

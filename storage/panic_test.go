@@ -33,7 +33,7 @@ func TestFollowPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client().Put(t.Context(), c.fullKey("ns/bad"), string(data)); err != nil { // as another server would write it
+	if _, err := s.Client().Put(t.Context(), c.prefix+"ns/bad", string(data)); err != nil { // as another server would write it
 		t.Fatal(err)
 	}
 	mustCreate(t, c, "ns/later", "3")

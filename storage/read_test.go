@@ -57,7 +57,7 @@ func TestListByField(t *testing.T) {
 	put := func(key, node string) *Item {
 		cm := configMap(key, "")
 		cm.Data["node"] = node
-		i, err := c.Create(t.Context(), key, cm, 0)
+		i, err := c.Create(t.Context(), key, cm)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestListByField(t *testing.T) {
 	}
 	moved := configMap("b/v", "")
 	moved.Data["node"] = "1"
-	if _, err := c.Update(t.Context(), v, moved, 0); err != nil {
+	if _, err := c.Update(t.Context(), v, moved); err != nil {
 		t.Fatal(err)
 	}
 	mustDelete(t, c, z)

@@ -94,6 +94,9 @@ type CollectionConfig struct {
 	// Oldest is the oldest revision from which a watch can start; 0 means any revision that
 	// the store has. Reconfigure ignores it.
 	Oldest int64
+	// TTL is the time after which etcd deletes an object that was not written again; 0 means
+	// never.
+	TTL time.Duration
 	// Fields returns the selectable fields of an object; nil means that there are none.
 	Fields func(api.Object) map[string]string
 	// Index names the Fields by which lists and watches often select. Such a selection

@@ -20,7 +20,7 @@ func TestWriteAndRead(t *testing.T) {
 		t.Fatalf("get of a missing key: %v", err)
 	}
 	made := mustCreate(t, c, "a/x", "1")
-	if _, err := c.Create(ctx, "a/x", configMap("a/x", "2"), 0); !errors.Is(err, ErrExists) {
+	if _, err := c.Create(ctx, "a/x", configMap("a/x", "2")); !errors.Is(err, ErrExists) {
 		t.Errorf("second create: %v", err)
 	}
 	got, err := c.Get(ctx, "a/x", Read{})
@@ -42,7 +42,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 	for _, stale := range []string{"1", "3"} { // without and with a change
 		var conflict *ConflictError
-		if _, err := c.Update(ctx, got, configMap("a/x", stale), 0); !errors.As(err, &conflict) || conflict.Current.Revision() != second.Revision() {
+		if _, err := c.Update(ctx, got, configMap("a/x", stale)); !errors.As(err, &conflict) || conflict.Current.Revision() != second.Revision() {
 			t.Errorf("stale update: %v", err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestWriteAndRead(t *testing.T) {
 	if _, err := c.Delete(ctx, second); !errors.Is(err, ErrNotFound) {
 		t.Errorf("second delete: %v", err)
 	}
-	if _, err := c.Update(ctx, second, configMap("a/x", "9"), 0); !errors.Is(err, ErrNotFound) {
+	if _, err := c.Update(ctx, second, configMap("a/x", "9")); !errors.Is(err, ErrNotFound) {
 		t.Errorf("update of a deleted key: %v", err)
 	}
 	if rev, err := s.Revision(ctx); err != nil || rev != gone.Revision() {
@@ -73,17 +73,26 @@ func TestWriteAndRead(t *testing.T) {
 
 func TestTooLarge(t *testing.T) {
 	_, c := startStore(t, Options{})
-	_, err := c.Create(t.Context(), "a/x", configMap("a/x", strings.Repeat("x", 2<<20)), 0)
+	_, err := c.Create(t.Context(), "a/x", configMap("a/x", strings.Repeat("x", 2<<20)))
 	if !errors.Is(err, ErrTooLarge) || err.Error() != "etcdserver: request is too large" {
 		t.Error(err)
 	}
 }
 
 func TestTTL(t *testing.T) {
-	s, c := startStore(t, Options{})
+	s := openStore(t, Options{})
+	config := configMaps()
+	config.TTL = time.Second
+	c, err := s.Collection(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	w := mustWatch(t, c, WatchOptions{})
 	for _, key := range []string{"a/x", "a/y"} {
-		if _, err := c.Create(t.Context(), key, configMap(key, ""), time.Second); err != nil {
+		if _, err := c.Create(t.Context(), key, configMap(key, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

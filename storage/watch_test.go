@@ -79,7 +79,7 @@ func TestWatchSelections(t *testing.T) {
 			w := mustWatch(t, c, tt.o)
 			node := configMap("a/y", "1")
 			node.Data["node"] = "1"
-			y, err := c.Create(t.Context(), "a/y", node, 0)
+			y, err := c.Create(t.Context(), "a/y", node)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestStateBeforeEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		events = append(events, &mvccpb.Event{Kv: &mvccpb.KeyValue{
-			Key: []byte(c.fullKey("a/" + name)), Value: value, ModRevision: s.applied.rev.Load() + 1 + int64(n),
+			Key: []byte(c.prefix + "a/" + name), Value: value, ModRevision: s.applied.rev.Load() + 1 + int64(n),
 		}})
 	}
 	s.apply(events)

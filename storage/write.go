@@ -16,13 +16,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Create writes a new object. It returns ErrExists if the key exists. If ttl is above 0,
-// etcd deletes the object after about that time.
+// Create writes a new object. It returns ErrExists if the key exists.
 //
 // Create clears the resourceVersion and selfLink of obj for encoding. The caller must not
 // change obj afterwards, even after an error, because obj may become the item's object. On
 // success obj has the resourceVersion of the item.
-func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl time.Duration) (*Item, error) {
+func (c *Collection) Create(ctx context.Context, key string, obj api.Object) (*Item, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
 	}
@@ -33,15 +32,11 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 	if err != nil {
 		return nil, err
 	}
-	lease, err := c.lease(ctx, ttl)
-	if err != nil {
-		return nil, err
-	}
 	w, err := c.newWrite(ctx, key, value)
 	if err != nil {
 		return nil, err
 	}
-	w.lease, w.obj = lease, obj
+	w.obj = obj
 	w.normalizeObject(c.config())
 	item, _, err := c.commit(ctx, key, w)
 	switch {
@@ -57,7 +52,7 @@ func (c *Collection) Create(ctx context.Context, key string, obj api.Object, ttl
 // was read, and ErrNotFound if it was deleted. If the encoded obj equals the value of old and
 // that is not stale (Transformer), Update only verifies that old is current and returns it. obj may share memory with the
 // object of old; otherwise the rules of Create apply to it.
-func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl time.Duration) (*Item, error) {
+func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object) (*Item, error) {
 	value, err := c.encode(obj)
 	if err != nil {
 		return nil, err
@@ -67,15 +62,11 @@ func (c *Collection) Update(ctx context.Context, old *Item, obj api.Object, ttl 
 			return item, err
 		}
 	}
-	lease, err := c.lease(ctx, ttl)
-	if err != nil {
-		return nil, err
-	}
 	w, err := c.newWrite(ctx, old.key, value)
 	if err != nil {
 		return nil, err
 	}
-	w.expectedRev, w.lease, w.obj = old.rev, lease, obj
+	w.expectedRev, w.obj = old.rev, obj
 	if old.config == c.config() {
 		w.normalizeObject(old.config)
 	}
@@ -143,9 +134,13 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 	if c.store.ctx.Err() != nil || c.closed.Load() {
 		return nil, nil, ErrClosed
 	}
-	w.key = c.fullKey(key)
+	w.key = c.prefix + key
 	c.handoff.begin(key, w)
-	rev, current, err := c.store.transact(ctx, w)
+	transact := c.store.transactRemote
+	if e := c.store.embedded; e != nil {
+		transact = e.transact
+	}
+	rev, current, err := transact(ctx, w)
 	if err != nil || rev == 0 {
 		c.handoff.finish(key, w, 0, nil)
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
@@ -161,12 +156,9 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 	return item, nil, nil
 }
 
-// transact returns the revision that w created, or 0 and the current value if the key is not
-// at the expected revision.
-func (s *Store) transact(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyValue, error) {
-	if s.embedded != nil {
-		return s.embedded.transact(ctx, w)
-	}
+// transactRemote executes w in an external etcd. It returns the revision that w created, or 0 and
+// the current value if the key is not at the expected revision.
+func (s *Store) transactRemote(ctx context.Context, w *keyWrite) (int64, *mvccpb.KeyValue, error) {
 	op := clientv3.OpDelete(w.key)
 	if !w.remove {
 		op = clientv3.OpPut(w.key, string(w.stored), clientv3.WithLease(w.lease))
@@ -202,7 +194,7 @@ func (c *Collection) verifyCurrent(ctx context.Context, old *Item) (*Item, error
 	if c.store.ctx.Err() != nil {
 		return nil, ErrClosed
 	}
-	full := c.fullKey(old.key)
+	full := c.prefix + old.key
 	guard := clientv3.Compare(clientv3.ModRevision(full), "=", old.rev)
 	start := time.Now()
 	resp, err := c.store.client.Txn(ctx).If(guard).Else(clientv3.OpGet(full)).Commit()
@@ -221,14 +213,6 @@ func (c *Collection) conflictError(key string, current *mvccpb.KeyValue) error {
 		return ErrNotFound
 	}
 	return &ConflictError{Current: c.item(key, current)}
-}
-
-// lease returns a lease for keys with the TTL; 0 means no lease.
-func (c *Collection) lease(ctx context.Context, ttl time.Duration) (clientv3.LeaseID, error) {
-	if ttl <= 0 {
-		return 0, nil
-	}
-	return c.store.leases.get(ctx, c.store, ttl)
 }
 
 // encode returns the stored value of obj, without resourceVersion and selfLink.

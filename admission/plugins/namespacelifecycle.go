@@ -25,7 +25,8 @@ func namespaceLifecycle(o *admission.Objects) admission.Plugin {
 			switch {
 			case a.Verb == api.VerbDelete && isNamespace(a) && isProtectedNamespace(a.Name) && !a.Unreadable(): // the server recreates an unreadable one
 				return apierrors.NewForbidden(a.GroupResource(), a.Name, errors.New("this namespace may not be deleted"))
-			case a.Verb == api.VerbDelete || !a.Resource.Namespaced || a.Namespace == "" || isAccessReview(a):
+			case a.Verb == api.VerbDelete || !a.Resource.Namespaced || a.Namespace == "",
+				a.Verb == api.VerbCreate && isAccessReview(a):
 				return nil
 			}
 			// The read bypasses the cache: no object may be created in a namespace after deletion

@@ -207,21 +207,21 @@ belongs to net/http, and storage. Descriptions are the first sentences of the fu
 const pageRest = `
 ## What remains
 
-The target of a GET is reached, that of an apply is not. Steps that only passed a call on, values that were computed and not
-used, and checks that several steps made are gone. Most of the remaining functions have a reason of their own and are short: to
-reach the target of an apply by this way alone, functions that do different things would have to be written as one.
+The targets of a GET and of an apply of a ConfigMap are reached. Steps that only passed a call on, values that were computed and
+not used, and checks that several steps made are gone. Most of the remaining functions have a reason of their own and are short.
 
 - The GET's user is in system:masters, whose requests are exempt. Even so, priority and fairness classifies the request, counts
   it and updates the histograms over time that kube-apiserver's metrics have, when it begins and when it ends. These are most of
   the functions in apf.
 - Authentication tries its methods one after the other, and each is a function; so does authorization. A token without
   audiences goes through a function that looks for them in the context, which only a TokenReview sets.
-- An apply of a ConfigMap decodes the owners of the stored object, computes the fields of the patch, merges, prunes, compares
-  and encodes the owners again: the functions in ssa. The patch is walked twice, to validate it and to find its fields, and
-  the owners are brought into line with the schema although it rarely changes. Each of the steps that
-  ` + "`registry/update.go`" + ` lists is a function.
+- An apply computes the fields of the patch, merges, prunes and compares: the functions in ssa. The owners of the stored object
+  are decoded, and brought into line with the schema, when their text is new to the server. An apply that sets the same fields
+  as the previous one keeps their text; one that sets other fields also parses, prunes and encodes them, which the table shows.
+  The patch is walked twice, by the library to validate it and by ssa to find its fields, because the messages are the library's.
+- Each of the steps that ` + "`registry/update.go`" + ` lists is a function.
 - Of the functions of storage, half put the event of the write into the cache, which another goroutine does.
-- Admission plugins run although no policy and no webhook exists, because the first write after one is created must see it.
+- Without policies and webhooks, one function looks into the caches of each of the four kinds. While some exist, their plugins run.
 - A Deployment is checked by the rules of its fields and of its pod template: its own functions are rules and defaults.
 `
 

@@ -33,17 +33,20 @@ func requests() []request {
 		{"GET", budget{functions: 100, frames: 25}, 100, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps+"/read", "", "")
 		}},
-		{"LIST", budget{functions: 155}, 0, func(ctx context.Context, s *running, _ int) error {
+		{"LIST", budget{functions: 154}, 0, func(ctx context.Context, s *running, _ int) error {
 			return s.do(ctx, http.MethodGet, configMaps, "", "")
 		}},
-		{"WATCH", budget{functions: 160}, 0, watchOne},
-		{"CREATE", budget{functions: 356}, 0, func(ctx context.Context, s *running, n int) error {
+		{"WATCH", budget{functions: 159}, 0, watchOne},
+		{"CREATE", budget{functions: 328}, 0, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPost, configMaps, mediaJSON, configMap(fmt.Sprintf("created-%d", n), n))
 		}},
-		{"APPLY", budget{functions: 366}, 300, func(ctx context.Context, s *running, n int) error {
+		{"APPLY", budget{functions: 300}, 300, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, configMaps+"/applied?fieldManager=flow", mediaApply, configMap("applied", n))
 		}},
-		{"APPLY (Deployment)", budget{functions: 521}, 0, func(ctx context.Context, s *running, n int) error {
+		{"APPLY (other fields)", budget{functions: 335}, 0, func(ctx context.Context, s *running, n int) error {
+			return s.do(ctx, http.MethodPatch, configMaps+"/changing?fieldManager=flow", mediaApply, otherFields("changing", n))
+		}},
+		{"APPLY (Deployment)", budget{functions: 456}, 0, func(ctx context.Context, s *running, n int) error {
 			return s.do(ctx, http.MethodPatch, deployments+"/applied?fieldManager=flow", mediaApply, deployment("applied", n))
 		}},
 	}
@@ -69,6 +72,11 @@ func watchOne(ctx context.Context, s *running, _ int) error {
 
 func configMap(name string, n int) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"n":"%d"}}`, name, n)
+}
+
+// otherFields is a ConfigMap with a field that it had for no other n.
+func otherFields(name string, n int) string {
+	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"n%d":"1"}}`, name, n)
 }
 
 func deployment(name string, n int) string {

@@ -77,7 +77,7 @@ func TestNonStructural(t *testing.T) {
 		}}
 		d.Name = "things"
 		d.Status.Conditions = conditions // of an earlier state
-		item, err := c.Create(t.Context(), name, d, 0)
+		item, err := c.Create(t.Context(), name, d)
 		if err != nil {
 			t.Fatal(err)
 		}

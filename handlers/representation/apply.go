@@ -19,9 +19,15 @@ import (
 // DecodeApplied decodes an apply configuration in YAML or JSON. Field validation decides
 // about duplicate fields; the merge finds unknown ones.
 func (c *Codec) DecodeApplied(r *http.Request, data []byte, fieldValidation string) (map[string]any, error) {
-	patch, err := appliedObject(r, data, fieldValidation)
-	if err != nil || c.resource.Untyped {
-		return patch, err
+	patch, ok := appliedJSON(data) // JSON is YAML too, and read faster
+	if !ok {
+		var err error
+		if patch, err = appliedYAML(r, data, fieldValidation); err != nil {
+			return nil, err
+		}
+	}
+	if c.resource.Untyped {
+		return patch, nil
 	}
 	if err := bounds.MergedQuantities(data, patch, func() any { return c.newObject() }); err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
@@ -29,12 +35,8 @@ func (c *Codec) DecodeApplied(r *http.Request, data []byte, fieldValidation stri
 	return patch, nil
 }
 
-func appliedObject(r *http.Request, data []byte, fieldValidation string) (map[string]any, error) {
-	if bytes.HasPrefix(data, []byte("{")) { // JSON is YAML too, and read faster
-		if patch, ok := appliedJSON(data); ok {
-			return patch, nil
-		}
-	}
+// appliedYAML decodes an apply configuration in YAML.
+func appliedYAML(r *http.Request, data []byte, fieldValidation string) (map[string]any, error) {
 	unreadable := func(err error) error {
 		var limit *bounds.Error
 		if !errors.As(err, &limit) {
@@ -65,7 +67,7 @@ func appliedObject(r *http.Request, data []byte, fieldValidation string) (map[st
 // appliedJSON decodes an apply configuration that is valid JSON without duplicate
 // fields.
 func appliedJSON(data []byte) (patch map[string]any, ok bool) {
-	if bounds.JSON(data) != nil {
+	if !bytes.HasPrefix(data, []byte("{")) || bounds.JSONAt(data, 0) != nil {
 		return nil, false
 	}
 	strict, err := kjson.UnmarshalStrict(data, &patch)

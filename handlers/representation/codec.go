@@ -76,7 +76,9 @@ type Codecs struct {
 // NewCodecs returns the codecs of a catalogue. The clock now decides how old objects are
 // in tables.
 func NewCodecs(catalogue *api.Catalogue, now func() time.Time) *Codecs {
-	return &Codecs{catalogue: catalogue, now: now, cellsSlot: storage.NewSlot(), partialProtoSlot: storage.NewSlot(), parts: newPartCache()}
+	return &Codecs{catalogue: catalogue, now: now, cellsSlot: storage.NewSlot(), partialProtoSlot: storage.NewSlot(), parts: newPartCache(),
+		// The registry and storage refuse objects whose managedFields are not JSON.
+		plans: quickjson.Plans{Valid: []reflect.Type{reflect.TypeFor[metav1.FieldsV1](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime]()}}}
 }
 
 // Codec returns the codec of one version of a resource.
@@ -163,10 +165,6 @@ func (c *Codec) encodeJSON(obj api.Object) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.encodeVersionedJSON(v)
-}
-
-func (c *Codec) encodeVersionedJSON(v api.Object) ([]byte, error) {
 	if u, ok := v.(*untyped.Object); ok {
 		return c.encodeContent(u)
 	}
@@ -194,7 +192,7 @@ func (c *Codec) appendAfterHead(write func([]byte) ([]byte, error)) ([]byte, err
 	return data, nil
 }
 
-// encodeContent is encodeVersionedJSON for objects without a Go type. The order is the
+// encodeContent is encodeJSON for objects without a Go type. The order is the
 // same: kind and apiVersion, metadata, other fields.
 func (c *Codec) encodeContent(u *untyped.Object) ([]byte, error) {
 	fields := make([]quickjson.Field, 1, len(u.Object)+1)
