@@ -123,6 +123,8 @@ func (r *Registry) AddResource(res *api.Resource, since int64) error {
 func (r *Registry) collectionConfig(res *api.Resource) storage.CollectionConfig {
 	cfg := storage.CollectionConfig{
 		Prefix:   res.Storage.Prefix,
+		Group:    res.Versions[0].Group,
+		Resource: res.Name,
 		Encode:   res.StoredEncoder(),
 		Decode:   res.DecodeStored,
 		Check:    checkOf(res),

@@ -81,6 +81,9 @@ func (p *parts) buildCatalogue() (err error) {
 
 // buildRegistry makes the registry of the kinds in the catalogue.
 func (p *parts) buildRegistry() (err error) {
+	if err := p.metrics.Register(p.store.Metrics()); err != nil {
+		return fmt.Errorf("register metrics of the store: %w", err)
+	}
 	p.guards = &writeGuards{}
 	p.reg, err = registry.New(p.store, p.catalogue, registry.Options{
 		EtcdPrefix:              p.o.EtcdPrefix,

@@ -27,6 +27,7 @@ type Collection struct {
 	// revision.
 	current atomic.Pointer[collectionState]
 
+	metrics *collectionMetrics
 	handoff handoff
 	written newestRevision // the newest revision that a write through this store created
 	closed  atomic.Bool
@@ -57,7 +58,8 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 	if cfg.Prefix == "" || cfg.Encode == nil || cfg.Decode == nil {
 		return nil, errors.New("storage: a collection needs a prefix, Encode and Decode")
 	}
-	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/", oldestWatch: cfg.Oldest}
+	c := &Collection{store: s, prefix: s.opts.Prefix + "/" + cfg.Prefix + "/", oldestWatch: cfg.Oldest,
+		metrics: s.metrics.collection(cfg.Group, cfg.Resource)}
 	c.settings.Store(&itemConfig{CollectionConfig: cfg, path: c.prefix, onError: c.logUndecodable})
 	c.window = changeWindow{span: s.opts.CompactionInterval, limit: s.opts.WindowBytes}
 	if c.window.span == 0 {
@@ -72,6 +74,7 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 		return nil, fmt.Errorf("storage: collection %s is there already", cfg.Prefix)
 	}
 	s.routes[cfg.Prefix] = c
+	s.metrics.add(c)
 	if !s.started {
 		return c, nil
 	}
@@ -81,6 +84,7 @@ func (s *Store) Collection(cfg CollectionConfig) (*Collection, error) {
 	s.applyMu.Lock()
 	if err != nil {
 		delete(s.routes, cfg.Prefix)
+		s.metrics.remove(c)
 		return nil, fmt.Errorf("loading %s: %w", cfg.Prefix, err)
 	}
 	return c, nil
@@ -92,6 +96,7 @@ func (c *Collection) Loaded() bool { return c.current.Load() != nil }
 // load fills the cache of a collection that was added to a running store. Changes that
 // arrive during the load are applied afterwards if they are newer than the loaded state.
 func (c *Collection) load() error {
+	start := time.Now()
 	fresh := newCollectionState(len(c.config().Index))
 	rev, err := c.store.scan(c.store.ctx, c.prefix, 0, func(kv *mvccpb.KeyValue) {
 		fresh.appendLoaded(c.item(string(kv.Key[len(c.prefix):]), kv))
@@ -108,6 +113,7 @@ func (c *Collection) load() error {
 	// Store.reload may have loaded the collection already, at a later revision.
 	if st := c.current.Load(); st == nil || st.rev < rev {
 		c.replaceState(fresh, rev)
+		c.metrics.initialized(start)
 	}
 	c.apply(pending)
 	c.decryptAgain() // the reasons why values could not be decrypted may have passed meanwhile
@@ -121,6 +127,7 @@ func (c *Collection) Close() {
 	defer c.store.applyMu.Unlock()
 	if c.store.routes[c.config().Prefix] == c {
 		delete(c.store.routes, c.config().Prefix)
+		c.store.metrics.remove(c)
 	}
 	c.closed.Store(true)
 	c.endWatches(ErrClosed)
@@ -128,7 +135,7 @@ func (c *Collection) Close() {
 
 // ClosedCollection returns a closed collection: all its methods return ErrClosed.
 func (s *Store) ClosedCollection() *Collection {
-	c := &Collection{store: s}
+	c := &Collection{store: s, metrics: newStoreMetrics(s).collection("", "")}
 	c.settings.Store(&itemConfig{onError: c.logUndecodable})
 	c.closed.Store(true)
 	c.ended = ErrClosed
@@ -167,6 +174,7 @@ func (c *Collection) RestartWatches() {
 }
 
 func (c *Collection) logUndecodable(i *Item, err error) {
+	c.metrics.store.corrupt.WithLabelValues(c.metrics.group, c.metrics.resource).Inc()
 	c.store.log.Error("stored object cannot be decoded", "key", c.prefix+i.key, "revision", i.rev, "error", err)
 }
 
@@ -226,6 +234,8 @@ func (c *Collection) apply(batch []keyEvent) {
 		c.pending = append(c.pending, batch...)
 		return
 	}
+	c.metrics.eventsReceived.Add(float64(len(batch)))
+	c.metrics.cacheReceived.Add(float64(len(batch)))
 	now := c.store.opts.Now()
 	var few [8]*transition
 	changes := few[:0]
@@ -241,6 +251,7 @@ func (c *Collection) apply(batch []keyEvent) {
 	if len(changes) == 0 {
 		return
 	}
+	c.metrics.dispatched.Add(float64(len(changes)))
 	c.working.rev = batch[len(batch)-1].kv.Kv.ModRevision
 	c.window.trim(now)
 	c.current.Store(c.working.copy())

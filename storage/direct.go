@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -47,9 +46,7 @@ func (e *embeddedEtcd) transact(ctx context.Context, w *keyWrite) (int64, *mvccp
 		m.or.Request = &pb.RequestOp_RequestRange{RequestRange: &m.read}
 		m.request.Failure = m.ops[1:]
 	}
-	start := time.Now()
 	resp, err := e.kv.Txn(ctx, &m.request)
-	observeEtcd(ctx, start)
 	if err != nil {
 		return 0, nil, clientv3.ContextError(ctx, err)
 	}

@@ -22,6 +22,7 @@ const loadPage = 1000
 // that the caches have not seen; all watches end then, because the missed changes are
 // unknown.
 func (s *Store) load(ctx context.Context) error {
+	start := time.Now()
 	fresh := map[*Collection]*collectionState{}
 	for _, c := range s.routes {
 		fresh[c] = newCollectionState(len(c.config().Index))
@@ -41,6 +42,7 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	for c, st := range fresh {
 		c.replaceState(st, rev)
+		c.metrics.initialized(start)
 	}
 	s.applied.advance(rev)
 	return nil
@@ -161,6 +163,9 @@ func (s *Store) followOnce() error {
 		}
 		if resp.IsProgressNotify() {
 			s.applied.advance(resp.Header.Revision)
+			for _, c := range s.metrics.all() {
+				s.metrics.bookmarks.WithLabelValues(c.metrics.group, c.metrics.resource).Inc()
+			}
 		}
 		events := make([]*mvccpb.Event, len(resp.Events))
 		for i, e := range resp.Events {

@@ -73,7 +73,7 @@ func (c *Collection) stateAt(rev int64) *collectionState {
 func (c *Collection) getFromEtcd(ctx context.Context, key string, rev int64) (*Item, error) {
 	start := time.Now()
 	resp, err := c.store.client.Get(ctx, c.prefix+key, clientv3.WithRev(rev))
-	observeEtcd(ctx, start)
+	c.observeEtcd(ctx, opGet, start, err)
 	if err != nil {
 		return nil, c.etcdReadError(ctx, err, rev)
 	}
@@ -103,13 +103,14 @@ func (c *Collection) listFromEtcd(ctx context.Context, o *ListOptions, rev int64
 		}
 		start := time.Now()
 		resp, err := c.store.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(page), clientv3.WithRev(rev))
-		observeEtcd(ctx, start)
+		c.observeEtcd(ctx, opList, start, err)
 		if err != nil {
 			return nil, c.etcdReadError(ctx, err, rev)
 		}
 		if rev == 0 {
 			rev, l.Revision = resp.Header.Revision, resp.Header.Revision
 		}
+		l.examined += len(resp.Kvs)
 		for n, kv := range resp.Kvs {
 			i := c.item(strings.TrimPrefix(string(kv.Key), c.prefix), kv)
 			from = string(kv.Key) + "\x00"

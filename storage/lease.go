@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -13,6 +14,8 @@ import (
 type leasePool struct {
 	mu    sync.Mutex
 	byTTL map[int64]*sharedLease
+
+	keysOfLease prometheus.Observer // observes leases that take no more keys
 }
 
 type sharedLease struct {
@@ -44,7 +47,8 @@ func (l *leasePool) get(ctx context.Context, s *Store, ttl time.Duration) (clien
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for other, shared := range l.byTTL {
-		if !now.Before(shared.until) {
+		if !now.Before(shared.until) || other == seconds {
+			l.keysOfLease.Observe(float64(shared.keys))
 			delete(l.byTTL, other)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Get returns the item of a key, or ErrNotFound.
@@ -28,9 +29,15 @@ func (c *Collection) List(ctx context.Context, o ListOptions) (*List, error) {
 		return nil, err
 	}
 	if st == nil {
-		return c.listFromEtcd(ctx, &o, rev)
+		start := time.Now()
+		l, err := c.listFromEtcd(ctx, &o, rev)
+		if err == nil {
+			c.listedRemotely(l, &o, start)
+		}
+		return l, err
 	}
 	l := st.list(c.config(), &o)
+	c.listed(l, &o)
 	if o.Verify {
 		if err := c.checkDecodable(st, &o, l.Next); err != nil {
 			return nil, err
@@ -94,8 +101,11 @@ func (c *Collection) waitFresh(ctx context.Context, r Read) error {
 		wanted = rev
 	}
 	if s.applied.rev.Load() >= wanted {
+		c.metrics.readWait.Observe(0)
 		return nil
 	}
+	start := time.Now()
+	defer func() { c.metrics.readWait.Observe(time.Since(start).Seconds()) }()
 	wait, cancel := context.WithTimeout(ctx, s.opts.FutureWait)
 	defer cancel()
 	err := s.caughtUp(wait, wanted)
@@ -127,7 +137,7 @@ func (s *collectionState) list(config *itemConfig, o *ListOptions) *List {
 	l := &List{}
 	if o.Key != "" {
 		if i, ok := s.items.Get(o.Key); ok && o.Key > o.After && o.selects(i) {
-			l.Items = []*Item{i}
+			l.Items, l.examined = []*Item{i}, 1
 		}
 		return l
 	}
@@ -143,6 +153,7 @@ func (s *collectionState) list(config *itemConfig, o *ListOptions) *List {
 		ascend = func(f func(*Item) bool) { s.signatureIndex().ascend(p, o.Labels, f) }
 	}
 	ascend(func(i *Item) bool {
+		l.examined++
 		if !unfiltered && !o.selects(i) {
 			return true
 		}

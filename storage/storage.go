@@ -76,6 +76,8 @@ type CollectionConfig struct {
 	// Prefix is the prefix of the collection's keys below Options.Prefix, without leading
 	// and trailing slashes: "pods", "services/specs".
 	Prefix string
+	// Group and Resource name the resource in metrics.
+	Group, Resource string
 	// Encode returns the stored value of an object whose resourceVersion and selfLink are
 	// empty. It must not retain the object.
 	Encode func(api.Object) ([]byte, error)
@@ -161,6 +163,8 @@ type List struct {
 	Next string
 	// Remaining is the number of items after this page, or -1 if a filter makes it unknown.
 	Remaining int64
+
+	examined int // the number of items that were read for the page
 }
 
 // EventType is the kind of an Event, relative to the selection of the watcher.

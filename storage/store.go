@@ -52,6 +52,7 @@ type Store struct {
 	compacted         atomic.Int64    // the newest compaction known, below which etcd has no history
 	oldestWatch       atomic.Int64    // the oldest revision from which a watch can start
 	wasEmpty          bool            // Start found no key below the prefix
+	metrics           *storeMetrics
 }
 
 // NewStore returns a store that is not connected; see Connect.
@@ -61,6 +62,8 @@ func NewStore(o Options) *Store {
 	s := &Store{opts: o, log: o.Logger, routes: map[string]*Collection{}, fatalErrors: make(chan error, 1),
 		connected: make(chan struct{}), watchStarted: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.metrics = newStoreMetrics(s)
+	s.leases.keysOfLease = s.metrics.leaseKeys
 	return s
 }
 

@@ -84,6 +84,7 @@ func (w *Watcher) push(t *transition) bool {
 	defer w.mu.Unlock()
 	if !w.ended && len(w.queue) >= w.queueLimit {
 		w.finishLocked(ErrSlow)
+		w.collection.metrics.store.terminated.WithLabelValues(w.collection.metrics.group, w.collection.metrics.resource).Inc()
 	}
 	if w.ended {
 		return false
@@ -246,6 +247,7 @@ func (w *Watcher) sendInitial() {
 			w.out = append(w.out, Event{Type: Added, Item: i, Revision: i.rev})
 		}
 	}
+	w.collection.metrics.initEvents.Add(float64(len(w.out)))
 	w.initialAfter = page.Next
 	if page.Next == "" {
 		w.initial = nil

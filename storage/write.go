@@ -140,7 +140,9 @@ func (c *Collection) commit(ctx context.Context, key string, w *keyWrite) (*Item
 	if e := c.store.embedded; e != nil {
 		transact = e.transact
 	}
+	start := time.Now()
 	rev, current, err := transact(ctx, w)
+	c.observeEtcd(ctx, w.operation(), start, err)
 	if err != nil || rev == 0 {
 		c.handoff.finish(key, w, 0, nil)
 		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
@@ -164,9 +166,7 @@ func (s *Store) transactRemote(ctx context.Context, w *keyWrite) (int64, *mvccpb
 		op = clientv3.OpPut(w.key, string(w.stored), clientv3.WithLease(w.lease))
 	}
 	guard := clientv3.Compare(clientv3.ModRevision(w.key), "=", w.expectedRev)
-	start := time.Now()
 	resp, err := s.client.Txn(ctx).If(guard).Then(op).Else(clientv3.OpGet(w.key)).Commit()
-	observeEtcd(ctx, start)
 	switch {
 	case err != nil:
 		return 0, nil, err
@@ -198,7 +198,7 @@ func (c *Collection) verifyCurrent(ctx context.Context, old *Item) (*Item, error
 	guard := clientv3.Compare(clientv3.ModRevision(full), "=", old.rev)
 	start := time.Now()
 	resp, err := c.store.client.Txn(ctx).If(guard).Else(clientv3.OpGet(full)).Commit()
-	observeEtcd(ctx, start)
+	c.observeEtcd(ctx, opGet, start, err)
 	if err != nil {
 		return nil, c.etcdReadError(ctx, err, 0)
 	}

@@ -1,0 +1,349 @@
+package storage
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// storeMetrics are the metrics of a Store, with kube-apiserver's names and labels. Sizes are
+// read when the metrics are.
+type storeMetrics struct {
+	store *Store
+
+	requests, requestErrors                    *prometheus.CounterVec   // of etcd, by operation
+	requestDuration                            *prometheus.HistogramVec // of etcd, by operation
+	eventsReceived, cacheReceived, dispatched  *prometheus.CounterVec
+	bookmarks, initEvents, terminated, corrupt *prometheus.CounterVec
+	initializations                            *prometheus.CounterVec
+	initialization, readWait, listDuration     *prometheus.HistogramVec
+	consistentReads                            *prometheus.CounterVec
+	lists, listFetched                         *prometheus.CounterVec // by storage and index
+	listEvaluated, listReturned                *prometheus.CounterVec // by storage
+	cacheLists, cacheListFetched               *prometheus.CounterVec // by index
+	cacheListReturned                          *prometheus.CounterVec
+	leaseKeys                                  prometheus.Histogram
+
+	mu          sync.Mutex
+	collections map[*Collection]struct{}
+}
+
+// Values of the label storage: where a list was read.
+const (
+	listedFromCache = "watchcache"
+	listedFromEtcd  = "etcd"
+)
+
+// etcdBuckets are kube-apiserver's buckets for the duration of requests to etcd, in seconds.
+var etcdBuckets = []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60}
+
+// Descriptions of the metrics that are read from the store; they are immutable.
+var (
+	objectsDesc = prometheus.NewDesc("apiserver_resource_objects",
+		"[ALPHA] Number of stored objects by resource.", []string{"group", "resource"}, nil)
+	formerObjectsDesc = prometheus.NewDesc("apiserver_storage_objects",
+		"[STABLE] (Deprecated since 1.34.0) Number of stored objects by resource. Its successor is apiserver_resource_objects.", []string{"resource"}, nil)
+	objectBytesDesc = prometheus.NewDesc("apiserver_resource_size_estimate_bytes",
+		"[ALPHA] Size of the stored objects of a resource, in bytes.", []string{"group", "resource"}, nil)
+	cacheRevisionDesc = prometheus.NewDesc("apiserver_watch_cache_resource_version",
+		"[ALPHA] The last 15 digits of the revision that the cache of a resource has reached.", []string{"group", "resource"}, nil)
+	windowDesc = prometheus.NewDesc("watch_cache_capacity",
+		"[ALPHA] Number of recent changes of a resource from which watches can start.", []string{"group", "resource"}, nil)
+	databaseDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
+		"[STABLE] Size of the file of etcd's database, in bytes.", []string{"storage_cluster_id"}, nil)
+)
+
+func newStoreMetrics(s *Store) *storeMetrics {
+	resource := []string{"group", "resource"}
+	counter := func(name, help string, more ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append(resource[:2:2], more...))
+	}
+	histogram := func(name, help string, buckets []float64, more ...string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, append(resource[:2:2], more...))
+	}
+	return &storeMetrics{
+		store: s, collections: map[*Collection]struct{}{},
+		requests:        counter("etcd_requests_total", "[ALPHA] Number of requests to etcd by operation and resource.", "operation"),
+		requestErrors:   counter("etcd_request_errors_total", "[ALPHA] Number of failed requests to etcd by operation and resource.", "operation"),
+		requestDuration: histogram("etcd_request_duration_seconds", "[ALPHA] Duration of requests to etcd by operation and resource, in seconds.", etcdBuckets, "operation"),
+		eventsReceived:  counter("apiserver_storage_events_received_total", "[BETA] Number of events received from etcd by resource."),
+		cacheReceived:   counter("apiserver_watch_cache_events_received_total", "[ALPHA] Number of events that the cache of a resource received."),
+		dispatched:      counter("apiserver_watch_cache_events_dispatched_total", "[ALPHA] Number of events that the cache of a resource passed on to watches."),
+		bookmarks:       counter("etcd_bookmark_total", "[ALPHA] Number of progress notifications of etcd by resource."),
+		initEvents:      counter("apiserver_init_events_total", "[ALPHA] Number of events that watches received as their initial state, by resource."),
+		terminated:      counter("apiserver_terminated_watchers_total", "[ALPHA] Number of watches that ended because their client was too slow, by resource."),
+		corrupt:         counter("apiserver_storage_decode_errors_total", "[ALPHA] Number of stored objects that could not be decoded, by resource."),
+		initializations: counter("apiserver_watch_cache_initializations_total", "[ALPHA] Number of times that the cache of a resource was filled."),
+		initialization:  histogram("apiserver_watch_cache_initialization_duration_seconds", "[ALPHA] Time in which the cache of a resource was filled, in seconds.", []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600}),
+		readWait:        histogram("apiserver_watch_cache_read_wait_seconds", "[ALPHA] Time that reads waited for the cache of a resource to become fresh, in seconds.", []float64{0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3}),
+		consistentReads: counter("apiserver_watch_cache_consistent_read_total", "[ALPHA] Number of consistent lists by whether the cache served them, and by whether etcd did instead.", "success", "fallback"),
+		listDuration:    histogram("apiserver_storage_list_duration_seconds", "[ALPHA] Duration of lists that were read from etcd, in seconds.", etcdBuckets, "streamed"),
+		lists:           counter("apiserver_storage_list_total", "[ALPHA] Number of lists by resource, storage and index.", "storage", "index"),
+		listFetched:     counter("apiserver_storage_list_fetched_objects_total", "[ALPHA] Number of objects read for lists by resource, storage and index.", "storage", "index"),
+		listEvaluated:   counter("apiserver_storage_list_evaluated_objects_total", "[ALPHA] Number of objects that the selectors of lists were evaluated for, by resource and storage.", "storage"),
+		listReturned:    counter("apiserver_storage_list_returned_objects_total", "[ALPHA] Number of objects returned by lists, by resource and storage.", "storage"),
+
+		cacheLists:        counter("apiserver_cache_list_total", "[ALPHA] Number of lists that the cache served, by resource and index.", "index"),
+		cacheListFetched:  counter("apiserver_cache_list_fetched_objects_total", "[ALPHA] Number of objects read from the cache for lists, by resource and index.", "index"),
+		cacheListReturned: counter("apiserver_cache_list_returned_objects_total", "[ALPHA] Number of objects returned by lists from the cache, by resource."),
+		leaseKeys: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "etcd_lease_object_counts",
+			Help: "[ALPHA] Number of objects of one lease of etcd.", Buckets: []float64{10, 50, 100, 500, 1000, 2500, 5000}}),
+	}
+}
+
+// vectors returns the metrics that the store counts in.
+func (m *storeMetrics) vectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		m.requests, m.requestErrors, m.requestDuration, m.eventsReceived, m.cacheReceived, m.dispatched, m.bookmarks, m.initEvents,
+		m.terminated, m.corrupt, m.initializations, m.initialization, m.readWait, m.consistentReads, m.listDuration, m.lists,
+		m.listFetched, m.listEvaluated, m.listReturned, m.cacheLists, m.cacheListFetched, m.cacheListReturned, m.leaseKeys,
+	}
+}
+
+// Metrics returns the metrics of the store and its collections. They can be read at any time.
+func (s *Store) Metrics() prometheus.Collector { return s.metrics }
+
+// Describe implements prometheus.Collector.
+func (m *storeMetrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, v := range m.vectors() {
+		v.Describe(ch)
+	}
+	for _, d := range []*prometheus.Desc{objectsDesc, formerObjectsDesc, objectBytesDesc, cacheRevisionDesc, windowDesc, databaseDesc} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *storeMetrics) Collect(ch chan<- prometheus.Metric) {
+	for _, v := range m.vectors() {
+		v.Collect(ch)
+	}
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	if size, ok := m.store.databaseSize(); ok {
+		gauge(databaseDesc, float64(size), "etcd-0")
+	}
+	// kube-apiserver truncates revisions, because a float64 has no more digits.
+	const digits = 1_000_000_000_000_000
+	revision := float64(m.store.applied.rev.Load() % digits)
+	for _, c := range m.all() {
+		if !c.Loaded() {
+			continue
+		}
+		l := c.metrics
+		objects, bytes := c.Size()
+		gauge(objectsDesc, float64(objects), l.group, l.resource)
+		gauge(formerObjectsDesc, float64(objects), l.groupResource())
+		gauge(objectBytesDesc, float64(bytes), l.group, l.resource)
+		gauge(cacheRevisionDesc, revision, l.group, l.resource)
+		c.mu.Lock()
+		changes := len(c.window.changes)
+		c.mu.Unlock()
+		gauge(windowDesc, float64(changes), l.group, l.resource)
+	}
+}
+
+// sizeTimeout is the maximum time that a remote etcd has to return its size.
+const sizeTimeout = time.Second
+
+// databaseSize returns the size of etcd's database. It returns false if that is unknown.
+func (s *Store) databaseSize() (int64, bool) {
+	if !s.isConnected() || s.ctx.Err() != nil {
+		return 0, false
+	}
+	if s.embedded != nil {
+		return s.embedded.server.Backend().Size(), true
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, sizeTimeout)
+	defer cancel()
+	status, err := s.client.Status(ctx, s.client.Endpoints()[0])
+	if err != nil {
+		return 0, false
+	}
+	return status.DbSize, true
+}
+
+// all returns the collections whose metrics are shown.
+func (m *storeMetrics) all() []*Collection {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]*Collection, 0, len(m.collections))
+	for c := range m.collections {
+		out = append(out, c)
+	}
+	return out
+}
+
+// add shows the metrics of a collection.
+func (m *storeMetrics) add(c *Collection) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.collections[c] = struct{}{}
+}
+
+// remove removes the metrics of a collection, so that they do not grow with the number of
+// kinds that came and went.
+func (m *storeMetrics) remove(c *Collection) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.collections, c)
+	labels := prometheus.Labels{"group": c.metrics.group, "resource": c.metrics.resource}
+	for _, v := range m.vectors() {
+		if v, ok := v.(interface {
+			DeletePartialMatch(prometheus.Labels) int
+		}); ok {
+			v.DeletePartialMatch(labels)
+		}
+	}
+}
+
+// operation is a kind of request to etcd.
+type operation int
+
+const (
+	opGet operation = iota
+	opList
+	opCreate
+	opUpdate
+	opDelete
+	operations
+)
+
+// operation returns the kind of request that w is.
+func (w *keyWrite) operation() operation {
+	switch {
+	case w.remove:
+		return opDelete
+	case w.expectedRev == 0:
+		return opCreate
+	}
+	return opUpdate
+}
+
+// collectionMetrics are the metrics of one collection. Those that are used often are looked up
+// once.
+type collectionMetrics struct {
+	store           *storeMetrics
+	group, resource string
+
+	requests [operations]struct {
+		total    prometheus.Counter
+		duration prometheus.Observer
+	}
+	eventsReceived, cacheReceived, dispatched, initEvents prometheus.Counter
+	consistent                                            prometheus.Counter
+	readWait                                              prometheus.Observer
+	fromCache                                             listMetrics
+}
+
+// listMetrics are the metrics of the lists of a collection from one storage by one index.
+type listMetrics struct {
+	total, fetched, evaluated, returned     prometheus.Counter
+	cacheTotal, cacheFetched, cacheReturned prometheus.Counter // nil for lists from etcd
+}
+
+// collection returns the metrics of a collection.
+func (m *storeMetrics) collection(group, resource string) *collectionMetrics {
+	c := &collectionMetrics{
+		store: m, group: group, resource: resource,
+		eventsReceived: m.eventsReceived.WithLabelValues(group, resource),
+		cacheReceived:  m.cacheReceived.WithLabelValues(group, resource),
+		dispatched:     m.dispatched.WithLabelValues(group, resource),
+		initEvents:     m.initEvents.WithLabelValues(group, resource),
+		consistent:     m.consistentReads.WithLabelValues(group, resource, "true", "false"),
+		readWait:       m.readWait.WithLabelValues(group, resource),
+	}
+	for op, name := range [operations]string{opGet: "get", opList: "list", opCreate: "create", opUpdate: "update", opDelete: "delete"} {
+		c.requests[op].total = m.requests.WithLabelValues(group, resource, name)
+		c.requests[op].duration = m.requestDuration.WithLabelValues(group, resource, name)
+	}
+	c.fromCache = c.lists(listedFromCache, "")
+	return c
+}
+
+// groupResource returns the name of the resource with its group.
+func (c *collectionMetrics) groupResource() string {
+	if c.group == "" {
+		return c.resource
+	}
+	return c.resource + "." + c.group
+}
+
+// request counts a request to etcd.
+func (c *collectionMetrics) request(op operation, took time.Duration, err error) {
+	r := &c.requests[op]
+	r.total.Inc()
+	r.duration.Observe(took.Seconds())
+	if err != nil {
+		names := [operations]string{opGet: "get", opList: "list", opCreate: "create", opUpdate: "update", opDelete: "delete"}
+		c.store.requestErrors.WithLabelValues(c.group, c.resource, names[op]).Inc()
+	}
+}
+
+// initialized counts that the cache was filled, which began at start.
+func (c *collectionMetrics) initialized(start time.Time) {
+	c.store.initializations.WithLabelValues(c.group, c.resource).Inc()
+	c.store.initialization.WithLabelValues(c.group, c.resource).Observe(time.Since(start).Seconds())
+}
+
+// lists returns the metrics of lists.
+func (c *collectionMetrics) lists(storage, index string) listMetrics {
+	m := c.store
+	l := listMetrics{
+		total:     m.lists.WithLabelValues(c.group, c.resource, storage, index),
+		fetched:   m.listFetched.WithLabelValues(c.group, c.resource, storage, index),
+		evaluated: m.listEvaluated.WithLabelValues(c.group, c.resource, storage),
+		returned:  m.listReturned.WithLabelValues(c.group, c.resource, storage),
+	}
+	if storage == listedFromCache {
+		l.cacheTotal = m.cacheLists.WithLabelValues(c.group, c.resource, index)
+		l.cacheFetched = m.cacheListFetched.WithLabelValues(c.group, c.resource, index)
+		l.cacheReturned = m.cacheListReturned.WithLabelValues(c.group, c.resource)
+	}
+	return l
+}
+
+// count counts a list.
+func (l *listMetrics) count(list *List, evaluated int) {
+	fetched, returned := float64(list.examined), float64(len(list.Items))
+	l.total.Inc()
+	l.fetched.Add(fetched)
+	l.evaluated.Add(float64(evaluated))
+	l.returned.Add(returned)
+	if l.cacheTotal != nil {
+		l.cacheTotal.Inc()
+		l.cacheFetched.Add(fetched)
+		l.cacheReturned.Add(returned)
+	}
+}
+
+// listed counts a list from the cache.
+func (c *Collection) listed(l *List, o *ListOptions) {
+	m := &c.metrics.fromCache
+	if o.Field != "" && c.indexed(o.Field) {
+		indexed := c.metrics.lists(listedFromCache, "f:"+o.Field)
+		m = &indexed
+	}
+	evaluated := 0
+	if o.Filter != nil || o.Field != "" {
+		evaluated = l.examined
+	}
+	m.count(l, evaluated)
+	if o.Match == Consistent {
+		c.metrics.consistent.Inc()
+	}
+}
+
+// listedRemotely counts a list from etcd, which began at start.
+func (c *Collection) listedRemotely(l *List, o *ListOptions, start time.Time) {
+	m := c.metrics.lists(listedFromEtcd, "")
+	m.count(l, l.examined)
+	c.metrics.store.listDuration.WithLabelValues(c.metrics.group, c.metrics.resource, strconv.FormatBool(false)).Observe(time.Since(start).Seconds())
+	if o.Match == Consistent {
+		c.metrics.store.consistentReads.WithLabelValues(c.metrics.group, c.metrics.resource, "false", "true").Inc()
+	}
+}
