@@ -14,7 +14,7 @@ func (h *Handler) apply(c *call, v *representation.View) error {
 	if err != nil {
 		return err
 	}
-	data, err := representation.ReadBody(c.w, c.r)
+	data, err := c.readBody()
 	if err != nil {
 		return err
 	}

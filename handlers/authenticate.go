@@ -70,6 +70,7 @@ func (h *Handler) authenticatedUser(r *http.Request) (*request.User, error) {
 	m.attempts.Inc()
 	took := time.Since(start)
 	m.duration.Observe(took.Seconds())
+	h.metrics.sizes.filters[filterAuthentication].Observe(took.Seconds())
 	if h.Auditor != nil {
 		request.From(r.Context()).Durations.Add(request.PartAuthentication, took)
 	}

@@ -52,10 +52,12 @@ func (h *Handler) recoverPanics(next http.HandlerFunc) http.HandlerFunc {
 				return
 			}
 			if p == http.ErrAbortHandler {
+				h.metrics.abort(h.Catalogue, r, &request.From(r.Context()).Info)
 				panic(p)
 			}
 			h.Logger.Error("panic while serving", "id", request.From(r.Context()).ID, "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 			if sw, ok := w.(*responseWriter); ok && sw.code != 0 {
+				h.metrics.abort(h.Catalogue, r, &request.From(r.Context()).Info)
 				panic(http.ErrAbortHandler) // the response has begun: close the connection
 			}
 			h.responder.WriteError(w, r, apierrors.NewInternalError(fmt.Errorf("this request caused apiserver to panic. Look in the logs for details")))
@@ -81,7 +83,7 @@ func (h *Handler) parse(next http.HandlerFunc) http.HandlerFunc {
 func (h *Handler) authorize(next http.HandlerFunc) http.HandlerFunc {
 	authorizer := h.Authorizer
 	if h.Decisions != nil {
-		authorizer = h.Decisions.Attempts(authorizer)
+		authorizer = h.Decisions.Attempts(authorizer, h.metrics.sizes.filters[filterAuthorization])
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		scope := request.From(r.Context())

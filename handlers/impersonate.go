@@ -48,7 +48,9 @@ func (h *Handler) impersonate(next http.HandlerFunc) http.HandlerFunc {
 		}
 		scope, start := request.From(r.Context()), time.Now()
 		user, mode, err := modes.user(r.Context(), scope, wanted)
-		scope.Durations.Add(request.PartImpersonation, time.Since(start))
+		took := time.Since(start)
+		scope.Durations.Add(request.PartImpersonation, took)
+		h.metrics.sizes.filters[filterImpersonation].Observe(took.Seconds())
 		if err != nil {
 			h.metrics.impersonation.attempt("", "denied", time.Since(start))
 			h.responder.WriteError(w, r, err)

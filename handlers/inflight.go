@@ -33,6 +33,7 @@ func (h *Handler) limit(next http.HandlerFunc) http.HandlerFunc {
 		ticket.SetHeaders(w.Header())
 		if !ok {
 			h.Logger.Info("request rejected", "id", scope.ID, "reason", ticket.Reason)
+			h.metrics.terminate(h.Catalogue, r, info, http.StatusTooManyRequests)
 			rejectRequest(w, ticket.RetryAfter())
 			return
 		}
@@ -73,6 +74,7 @@ func (h *Handler) limitByCount(next http.HandlerFunc) http.HandlerFunc {
 		defer h.Inflight.Done(mutates)
 		// system:masters is exempt, so that an administrator can examine a busy server.
 		if n := h.Inflight.Execute(mutates); limit > 0 && n > limit && !slices.Contains(scope.User.Groups, request.GroupMasters) {
+			h.metrics.terminate(h.Catalogue, r, &scope.Info, http.StatusTooManyRequests)
 			rejectRequest(w, 1)
 			return
 		}

@@ -21,6 +21,7 @@ type metrics struct {
 	duration       *prometheus.HistogramVec
 	longRunning    *prometheus.GaugeVec
 	deprecated     *prometheus.GaugeVec
+	sizes          *sizeMetrics
 	authentication *authenticationMetrics
 	impersonation  *impersonationMetrics
 	// children caches the children of total and duration, because finding them by their
@@ -38,6 +39,8 @@ type requestLabels struct {
 type requestMetrics struct {
 	total    prometheus.Counter
 	duration prometheus.Observer
+	// sli is nil for long-running requests, and size for requests other than gets and lists.
+	sli, size prometheus.Observer
 }
 
 // durationBuckets are the buckets of kube-apiserver.
@@ -64,6 +67,9 @@ func newMetrics(reg prometheus.Registerer, in *apf.Inflight) (*metrics, error) {
 		}
 	}
 	var err error
+	if m.sizes, err = newSizeMetrics(reg); err != nil {
+		return nil, err
+	}
 	if m.authentication, err = newAuthenticationMetrics(reg); err != nil {
 		return nil, err
 	}
@@ -80,6 +86,13 @@ func (m *metrics) child(k requestLabels) *requestMetrics {
 	c := &requestMetrics{
 		duration: m.duration.WithLabelValues(labels...),
 		total:    m.total.WithLabelValues(append(labels, strconv.Itoa(k.code))...),
+	}
+	withoutDryRun := append([]string{k.verb}, labels[2:8]...)
+	if k.verb != labelWatch && k.verb != labelConnect {
+		c.sli = m.sizes.sli.WithLabelValues(withoutDryRun...)
+	}
+	if k.verb == http.MethodGet || k.verb == "LIST" {
+		c.size = m.sizes.responses.WithLabelValues(withoutDryRun...)
 	}
 	m.children.Store(k, c)
 	return c
@@ -99,12 +112,41 @@ func (h *Handler) measure(next http.HandlerFunc) http.HandlerFunc {
 			if !scope.Info.Watch {
 				c.duration.Observe(elapsed.Seconds())
 			}
+			h.observe(c, sw, r, elapsed)
 			if h.Logger.Enabled(r.Context(), levelRequests) {
 				h.Logger.Log(r.Context(), levelRequests, "request", "id", scope.ID, "verb", scope.Info.Verb, "uri", r.URL.RequestURI(),
 					"code", k.code, "duration", elapsed, "user", userName(scope), "agent", r.UserAgent())
 			}
 		}()
 		next(sw, r)
+	}
+}
+
+// observe observes the size of a request, and its duration without the time in webhooks and
+// queues.
+func (h *Handler) observe(c *requestMetrics, w *responseWriter, r *http.Request, elapsed time.Duration) {
+	m, info := h.metrics.sizes, &w.scope.Info
+	d := &w.scope.Durations
+	waited := d.Of(request.PartAPFQueueWait)
+	if h.Limiter != nil {
+		m.filters[filterFairness].Observe(waited.Seconds())
+	}
+	if c.sli != nil {
+		c.sli.Observe(max(0, elapsed-waited-d.Of(request.PartMutatingWebhook)-d.Of(request.PartValidatingWebhook)).Seconds())
+	}
+	if c.size != nil {
+		c.size.Observe(float64(w.written))
+	}
+	switch info.Verb {
+	case "create", "update", "patch":
+		m.fieldValidation.WithLabelValues(fieldValidationLabel(info.Query)).Observe(elapsed.Seconds())
+	}
+	if r.RemoteAddr == "" { // the request came through no connection
+		k := boundLabels(h.Catalogue, r, info)
+		m.selfRequests.WithLabelValues(k.verb, k.group, k.resource, k.subresource).Inc()
+	}
+	if w.code == http.StatusGatewayTimeout && !info.Connects {
+		h.metrics.terminate(h.Catalogue, r, info, w.code)
 	}
 }
 

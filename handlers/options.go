@@ -167,7 +167,7 @@ func (c *call) writeOptions(kind string, patchType types.PatchType) (writeOption
 // deleteOptions parses the options of a delete from the body or, if it is empty, from the
 // query.
 func (c *call) deleteOptions() (registry.DeleteOptions, error) {
-	data, err := representation.ReadBody(c.w, c.r)
+	data, err := c.readBody()
 	if err != nil {
 		return registry.DeleteOptions{}, err
 	}

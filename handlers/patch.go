@@ -33,7 +33,7 @@ func (h *Handler) patch(c *call) error {
 	if err != nil {
 		return err
 	}
-	data, err := representation.ReadBody(c.w, c.r)
+	data, err := c.readBody()
 	if err != nil {
 		return err
 	}

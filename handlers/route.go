@@ -23,8 +23,20 @@ type call struct {
 	registry.Target
 	// codec is that of the objects in requests and responses, which some subresources have
 	// of another kind than the resource.
-	codec *representation.Codec
-	info  *request.Info
+	codec   *representation.Codec
+	info    *request.Info
+	metrics *metrics
+	// initialSent, if set, must be called when a watch has sent its initial events.
+	initialSent func()
+}
+
+// readBody reads the body of the request and observes its size.
+func (c *call) readBody() ([]byte, error) {
+	data, err := representation.ReadBody(c.w, c.r)
+	if err == nil {
+		c.metrics.observeBody(c.info, len(data))
+	}
+	return data, err
 }
 
 // serveResource finds the resource and executes the verb.
@@ -83,7 +95,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request, info *request.In
 	if !res.Namespaced {
 		namespace = "" // in the path of a namespace, info has its name as the namespace
 	}
-	c := &call{w: w, r: r, info: info, codec: h.codecs.Codec(res, v), Target: registry.Target{
+	c := &call{w: w, r: r, info: info, metrics: h.metrics, codec: h.codecs.Codec(res, v), Target: registry.Target{
 		Resource: res, Version: v, Namespace: namespace, Name: info.PathName,
 		Status: info.Subresource == "status", Sub: subresource,
 	}}

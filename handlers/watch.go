@@ -42,7 +42,7 @@ func (h *Handler) watch(c *call) error {
 	if websocket.IsWebSocketUpgrade(c.r) {
 		frames = representation.NewWebSocketFrames(c.w, c.r, h.RequestTimeout, v.Format != representation.FormatProtobuf, cancel)
 	}
-	s := representation.NewEventStream(frames, &v, c.Target)
+	s := representation.NewEventStream(frames, &v, c.Target, h.metrics.events(c.info))
 	watcher, err := h.Registry.Watch(ctx, c.Target, opts)
 	switch {
 	case apierrors.IsResourceExpired(err), apierrors.IsTimeout(err):
@@ -64,6 +64,12 @@ func (h *Handler) watch(c *call) error {
 		return nil
 	}
 	defer s.End()
+	if opts.InitialEventsEnd {
+		began := time.Now()
+		c.initialSent = func() {
+			h.metrics.sizes.watchLists.WithLabelValues(c.info.Group, c.info.Version, c.info.Resource, scopeLabel(c.info)).Observe(time.Since(began).Seconds())
+		}
+	}
 	h.follow(ctx, c, watcher, s)
 	return nil
 }
@@ -77,6 +83,10 @@ func (h *Handler) follow(ctx context.Context, c *call, watcher *storage.Watcher,
 		if initialEventsSent != nil && watcher.InitialSent() {
 			initialEventsSent()
 			initialEventsSent = nil
+		}
+		if c.initialSent != nil && watcher.InitialSent() {
+			c.initialSent()
+			c.initialSent = nil
 		}
 		events, err := watcher.Next(ctx)
 		if err != nil {

@@ -22,7 +22,7 @@ func (h *Handler) decodeWrite(c *call, kind string) (api.Object, writeOptions, e
 	if err != nil {
 		return nil, o, err
 	}
-	data, err := representation.ReadBody(c.w, c.r)
+	data, err := c.readBody()
 	if err != nil {
 		return nil, o, err
 	}

@@ -77,6 +77,9 @@ type Durations struct{ parts [partCount]atomic.Int64 }
 // Add adds to the duration of a part.
 func (d *Durations) Add(p Part, took time.Duration) { d.parts[p].Add(int64(took)) }
 
+// Of returns the duration of a part.
+func (d *Durations) Of(p Part) time.Duration { return time.Duration(d.parts[p].Load()) }
+
 // Raise raises the duration of a part whose work runs in parallel to that of its longest piece.
 func (d *Durations) Raise(p Part, took time.Duration) {
 	for {

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/miniapiserver/miniapiserver/authn"
 	"github.com/miniapiserver/miniapiserver/internal/recovery"
@@ -28,12 +31,16 @@ const connectionGrace = 10 * time.Second
 
 // serve starts the HTTP servers of the listeners. From now on a failure of a part stops the
 // server.
-func (s *Server) serve() error {
-	https := s.newHTTPServer(transport.StrictTransportSecurity(s.o.HSTSDirectives, transport.Goaway(s.o.GoawayChance, s.handler)))
+func (p *parts) serve() error {
+	s, handshakes := p.Server, transport.NewHandshakeErrors()
+	if err := p.metrics.Register(handshakes); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	https := s.newHTTPServer(handshakes, transport.StrictTransportSecurity(s.o.HSTSDirectives, transport.Goaway(s.o.GoawayChance, s.handler)))
 	https.TLSConfig = s.tls
 	s.runPart("serving HTTPS", func() error { return https.ServeTLS(s.secure, "", "") })
 	if s.insecure != nil {
-		plain := s.newHTTPServer(transport.LocalOnly(s.handler))
+		plain := s.newHTTPServer(handshakes, transport.LocalOnly(s.handler))
 		plain.BaseContext = func(net.Listener) context.Context {
 			return authn.WithTrusted(context.Background(), transport.InsecureUser())
 		}
@@ -50,7 +57,7 @@ func (s *Server) serve() error {
 	return nil
 }
 
-func (s *Server) newHTTPServer(h http.Handler) *http.Server {
+func (s *Server) newHTTPServer(handshakes prometheus.Counter, h http.Handler) *http.Server {
 	streams := cmp.Or(s.o.HTTP2MaxStreams, maxConcurrentStreams)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -67,7 +74,7 @@ func (s *Server) newHTTPServer(h http.Handler) *http.Server {
 		Protocols:         protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: streams, WriteByteTimeout: within},
 		// Most of these errors are clients that disconnect during the handshake.
-		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(transport.CountHandshakeErrors(s.logger.Handler(), handshakes), slog.LevelDebug),
 	}
 	s.servers = append(s.servers, server)
 	return server

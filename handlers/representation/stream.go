@@ -23,13 +23,20 @@ type EventStream struct {
 	view   *View
 	target registry.Target
 	buf    []byte
+	sent   EventCounter
 	// hasSent is true once an event was sent: the first row of a Table has the columns.
 	hasSent bool
 }
 
+// EventCounter counts sent events.
+type EventCounter interface {
+	// Sent counts an event of a size in bytes.
+	Sent(size int)
+}
+
 // NewEventStream returns a stream of the events of a target's objects.
-func NewEventStream(f Frames, v *View, t registry.Target) *EventStream {
-	return &EventStream{frames: f, view: v, target: t}
+func NewEventStream(f Frames, v *View, t registry.Target, sent EventCounter) *EventStream {
+	return &EventStream{frames: f, view: v, target: t, sent: sent}
 }
 
 // Begin starts the response.
@@ -65,6 +72,7 @@ func (s *EventStream) Send(ctx context.Context, events []storage.Event) error {
 		if err := s.frames.Event(s.buf); err != nil {
 			return err
 		}
+		s.sent.Sent(len(s.buf))
 		s.hasSent = true
 	}
 	return s.frames.Flush()
